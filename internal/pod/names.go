@@ -1,0 +1,48 @@
+package pod
+
+import (
+	v1 "k8s.io/api/core/v1"
+)
+
+// Labels and annotations that the kubelet puts on what it creates; podctl
+// writes and reads the same ones, so that node tools show its pods alike
+// (pkg/kubelet/types/labels.go, pkg/kubelet/kuberuntime/labels.go).
+const (
+	NameLabel          = "io.kubernetes.pod.name"
+	NamespaceLabel     = "io.kubernetes.pod.namespace"
+	UIDLabel           = "io.kubernetes.pod.uid"
+	ContainerNameLabel = "io.kubernetes.container.name"
+
+	HashAnnotation                     = "io.kubernetes.container.hash"
+	RestartCountAnnotation             = "io.kubernetes.container.restartCount"
+	TerminationMessagePathAnnotation   = "io.kubernetes.container.terminationMessagePath"
+	TerminationMessagePolicyAnnotation = "io.kubernetes.container.terminationMessagePolicy"
+	PreStopAnnotation                  = "io.kubernetes.container.preStopHandler"
+	PortsAnnotation                    = "io.kubernetes.container.ports"
+	TerminationGraceAnnotation         = "io.kubernetes.pod.terminationGracePeriod"
+	DeletionGraceAnnotation            = "io.kubernetes.pod.deletionGracePeriod"
+
+	// ConfigSourceAnnotation and ConfigMirrorAnnotation mark static and
+	// mirror pods (pkg/kubelet/types/pod_update.go).
+	ConfigSourceAnnotation = "kubernetes.io/config.source"
+	ConfigMirrorAnnotation = "kubernetes.io/config.mirror"
+)
+
+// podctl's own annotations on a sandbox.
+const (
+	// OwnerAnnotation names the podctl instance that created the sandbox.
+	OwnerAnnotation = "podctl.io/owner"
+	// ManifestAnnotation is the pod's document as it was read, before
+	// defaulting: gzip, then base64.
+	ManifestAnnotation = "podctl.io/manifest"
+)
+
+// FullName is the name under which two pods exclude each other:
+// name_namespace (pkg/kubelet/container/helpers.go).
+func FullName(name, namespace string) string { return name + "_" + namespace }
+
+// FullNameOf is FullName of a pod object.
+func FullNameOf(p *v1.Pod) string { return FullName(p.Name, p.Namespace) }
+
+// DisplayName is how podctl prints a pod: namespace/name.
+func DisplayName(namespace, name string) string { return namespace + "/" + name }

@@ -1,0 +1,99 @@
+package pod
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// State is the state of a sandbox or container as a runtime listing shows it.
+// A sandbox is only ever Running (the CRI's READY) or Exited (NOTREADY).
+// The zero value is Unknown.
+type State uint8
+
+const (
+	// Unknown: the runtime lost track, or answered with a state that the CRI
+	// does not define.
+	Unknown State = iota
+	// Created: created and not started. Sandboxes are never Created.
+	Created
+	// Running: started, and its process has not been reaped; a READY sandbox.
+	Running
+	// Exited: its process is gone; a NOTREADY sandbox.
+	Exited
+)
+
+var stateNames = [...]string{Unknown: "unknown", Created: "created", Running: "running", Exited: "exited"}
+
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("State(%d)", uint8(s))
+}
+
+// Pod is one pod as a runtime listing shows it: everything that carries one
+// pod UID. It is the counterpart of kubecontainer.Pod
+// (pkg/kubelet/container/runtime.go).
+type Pod struct {
+	UID       types.UID
+	Name      string
+	Namespace string
+	// Sandboxes and Containers are sorted newest first.
+	Sandboxes  []*Sandbox
+	Containers []*Container
+}
+
+// Sandbox is one entry of ListPodSandbox.
+type Sandbox struct {
+	ID        string
+	Attempt   uint32
+	State     State // Running or Exited
+	CreatedAt time.Time
+	// RuntimeHandler is the handler the sandbox was made with, "" for the default.
+	RuntimeHandler string
+	// Labels are the sandbox's labels.
+	Labels map[string]string
+	// Owner is the podctl instance that created the sandbox, "" if podctl did
+	// not (see OwnerAnnotation).
+	Owner string
+	// HasManifest tells that the sandbox carries its pod's manifest. The
+	// manifest itself is dropped from listings and read on adoption only.
+	HasManifest bool
+}
+
+// Container is one entry of ListContainers.
+type Container struct {
+	ID        string
+	SandboxID string
+	Name      string
+	Attempt   uint32
+	State     State
+	CreatedAt time.Time
+	// Image is the image as it was asked for, ImageID the runtime's own id of it.
+	Image   string
+	ImageID string
+	// Hash identifies the container's spec (HashAnnotation), "" if unlabelled.
+	Hash string
+}
+
+// Running tells whether a sandbox is ready or a container runs.
+// (A pod whose sandbox alone is ready still counts: it holds its name,
+// its network and its cgroup.)
+func (p *Pod) Running() bool {
+	for _, s := range p.Sandboxes {
+		if s.State == Running {
+			return true
+		}
+	}
+	for _, c := range p.Containers {
+		if c.State == Running {
+			return true
+		}
+	}
+	return false
+}
+
+// FullName is the pod's name in the form that exclusivity is about.
+func (p *Pod) FullName() string { return FullName(p.Name, p.Namespace) }

@@ -1,0 +1,130 @@
+package pod
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Status is what the runtime's status calls say about one pod: the
+// counterpart of kubecontainer.PodStatus. The zero value, with a UID, is the
+// status of a pod of which the runtime holds nothing.
+type Status struct {
+	UID       types.UID
+	Name      string
+	Namespace string
+	// IPs are the pod's addresses, primary first; of a pod whose sandboxes
+	// are all dead, the last known ones. Empty for host-network pods.
+	IPs []string
+	// Sandboxes and Containers are sorted newest first.
+	Sandboxes  []*SandboxStatus
+	Containers []*ContainerStatus
+	// At is the time at or before which everything in this status was true:
+	// the time before the first call that it was made from.
+	At time.Time
+}
+
+// SandboxStatus is the part of PodSandboxStatus that podctl uses.
+type SandboxStatus struct {
+	ID             string
+	Attempt        uint32
+	State          State
+	CreatedAt      time.Time
+	IPs            []string
+	HostNetwork    bool
+	RuntimeHandler string
+}
+
+// ContainerStatus is the part of the CRI's ContainerStatus that podctl uses.
+type ContainerStatus struct {
+	ID        string
+	SandboxID string // "" where the runtime does not say
+	Name      string
+	Attempt   uint32
+	State     State
+	CreatedAt time.Time
+	// StartedAt and FinishedAt are zero where it has not happened.
+	StartedAt  time.Time
+	FinishedAt time.Time
+	ExitCode   int32
+	// Image is the image as asked for, ImageID the runtime's id, ImageRef the
+	// digested reference.
+	Image    string
+	ImageID  string
+	ImageRef string
+	Hash     string
+	// RestartCount is read from RestartCountAnnotation.
+	RestartCount int32
+	// Reason and Message are the runtime's; Message is replaced by the
+	// termination message where the container left one.
+	Reason  string
+	Message string
+	LogPath string
+	// Annotations are those of the container: enough to end it without its
+	// manifest (grace, hooks, termination message path).
+	Annotations map[string]string
+	// User is the identity of the container's first process, nil where the
+	// runtime does not say.
+	User *User
+	// StopSignal is the effective stop signal ("SIGTERM"), "" where the
+	// runtime does not say.
+	StopSignal string
+	Mounts     []Mount
+}
+
+// User is the numeric identity of a container's first process.
+type User struct {
+	UID, GID           int64
+	SupplementalGroups []int64
+}
+
+// Mount is one mount of a container as the runtime reports it.
+type Mount struct {
+	HostPath, ContainerPath string
+	ReadOnly                bool
+}
+
+// Container returns the newest status of the container of that name, nil if
+// the runtime has none.
+func (s *Status) Container(name string) *ContainerStatus {
+	for _, c := range s.Containers {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// ContainerByID returns the container of that id, nil if there is none.
+func (s *Status) ContainerByID(id string) *ContainerStatus {
+	for _, c := range s.Containers {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// AnyRunning tells whether any container of the pod runs.
+func (s *Status) AnyRunning() bool {
+	for _, c := range s.Containers {
+		if c.State == Running {
+			return true
+		}
+	}
+	return false
+}
+
+// Hint is one event of the runtime's event stream, reduced to what podctl
+// believes of it: that something happened to this container or sandbox.
+type Hint struct {
+	// ID is the container's or sandbox's id.
+	ID string
+	// PodUID is the pod's UID where the event carried it, else "".
+	PodUID types.UID
+	// Created is the time the runtime stamped on the event.
+	Created time.Time
+	// Deleted tells that the container or sandbox is gone from the runtime,
+	// so that no listing can map ID to a pod any more.
+	Deleted bool
+}
