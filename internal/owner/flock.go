@@ -1,0 +1,105 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// errHeld: another open file holds the lock.
+var errHeld = errors.New("lock is held")
+
+// lockFile takes the lock at path and writes holder into it, or returns
+// errHeld. A lock file is unlinked by its holder before the lock is let go,
+// so a lock counts only while its file is still the one at path.
+func lockFile(path, holder string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := flock(f); err != nil {
+			f.Close()
+			if _, held, herr := holderOf(path); errors.Is(err, errHeld) && herr == nil && !held {
+				continue // it was only being asked about, see holderOf
+			}
+			return nil, err
+		}
+		same, err := isAt(f, path)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		if !same {
+			f.Close() // unlinked between open and flock: it guards nothing
+			continue
+		}
+		if err := write(f, holder); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		return f, nil
+	}
+}
+
+// unlockFile lets the lock go and leaves no file behind.
+func unlockFile(f *os.File) error {
+	return errors.Join(os.Remove(f.Name()), f.Close())
+}
+
+// holderOf reads who holds the lock at path; held is false where nobody does.
+// It asks by taking a shared lock for a moment.
+func holderOf(path string) (holder string, held bool, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close()
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); {
+	case err == nil:
+		return "", false, nil
+	case !errors.Is(err, unix.EWOULDBLOCK):
+		return "", false, fmt.Errorf("flock %s: %w", path, err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", true, err
+	}
+	return strings.TrimSpace(string(b)), true, nil
+}
+
+func flock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return errHeld
+	}
+	return err
+}
+
+func isAt(f *os.File, path string) (bool, error) {
+	at, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	mine, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	return os.SameFile(mine, at), nil
+}
+
+func write(f *os.File, holder string) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(holder+"\n"), 0)
+	return err
+}

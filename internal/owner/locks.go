@@ -1,0 +1,136 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// HeldError says that a living podctl holds the lock that was asked for.
+type HeldError struct {
+	// What is held: `pod "web_default"` or `instance "agent"`.
+	What string
+	// Owner is the name of the instance that holds it, "" in the moment
+	// before it has written its name.
+	Owner string
+}
+
+func (e *HeldError) Error() string {
+	if e.Owner == "" {
+		return e.What + " is managed by another podctl"
+	}
+	return fmt.Sprintf("%s is managed by the living podctl %q", e.What, e.Owner)
+}
+
+// Hint tells what to do about it.
+func (e *HeldError) Hint() string {
+	return "end that podctl, or wait for it; two never manage one pod"
+}
+
+// Locks are the locks that one instance holds. Use Open; the zero value is
+// not usable.
+type Locks struct {
+	dir      string
+	instance string
+	self     *os.File
+
+	mu sync.Mutex
+	// names holds an open, locked file for each claimed full name.
+	names map[string]*os.File
+}
+
+// Open makes dir if need be, and takes the lock of the instance of that
+// name. The error is a *HeldError where such an instance lives.
+func Open(dir, instance string) (*Locks, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open locks: %w", err)
+	}
+	path := instancePath(dir, instance)
+	f, err := lockFile(path, instance)
+	if err != nil {
+		return nil, heldOr(err, path, fmt.Sprintf("instance %q", instance))
+	}
+	return &Locks{dir: dir, instance: instance, self: f, names: map[string]*os.File{}}, nil
+}
+
+// Instance is the name that Open was given.
+func (l *Locks) Instance() string { return l.instance }
+
+// Claim takes the lock of a pod's full name, and does nothing where this
+// instance has it already. The error is a *HeldError where another has it.
+func (l *Locks) Claim(fullName string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.names[fullName]; ok {
+		return nil
+	}
+	path := namePath(l.dir, fullName)
+	f, err := lockFile(path, l.instance)
+	if err != nil {
+		return heldOr(err, path, fmt.Sprintf("pod %q", fullName))
+	}
+	l.names[fullName] = f
+	return nil
+}
+
+// Release lets a full name go. Of a name that is not held it does nothing.
+func (l *Locks) Release(fullName string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, ok := l.names[fullName]
+	if !ok {
+		return nil
+	}
+	delete(l.names, fullName)
+	return unlockFile(f)
+}
+
+// Close lets everything go, the instance last. The directory is removed
+// once it is empty.
+func (l *Locks) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for name, f := range l.names {
+		errs = append(errs, unlockFile(f))
+		delete(l.names, name)
+	}
+	errs = append(errs, unlockFile(l.self))
+	os.Remove(l.dir) // fails while another instance has a lock in it
+	return errors.Join(errs...)
+}
+
+// Alive tells whether an instance of that name lives.
+func Alive(dir, instance string) (bool, error) {
+	_, held, err := holderOf(instancePath(dir, instance))
+	return held, err
+}
+
+// Holder tells which instance manages the pods of a full name now; held is
+// false where none does.
+func Holder(dir, fullName string) (instance string, held bool, err error) {
+	return holderOf(namePath(dir, fullName))
+}
+
+func instancePath(dir, instance string) string {
+	return filepath.Join(dir, "instance-"+url.PathEscape(instance)+".lock")
+}
+
+func namePath(dir, fullName string) string {
+	return filepath.Join(dir, "pod-"+url.PathEscape(fullName)+".lock")
+}
+
+// heldOr turns errHeld into a *HeldError that names the holder.
+func heldOr(err error, path, what string) error {
+	if !errors.Is(err, errHeld) {
+		return fmt.Errorf("lock %s: %w", what, err)
+	}
+	holder, _, err := holderOf(path)
+	if err != nil {
+		holder = ""
+	}
+	return &HeldError{What: what, Owner: holder}
+}

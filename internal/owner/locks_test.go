@@ -1,0 +1,144 @@
+package owner
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func open(t *testing.T, dir, instance string) *Locks {
+	t.Helper()
+	l, err := Open(dir, instance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestNameIsHeldByOneInstanceAtATime(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "locks")
+	a, b := open(t, dir, "run-a"), open(t, dir, "run-b")
+	if err := a.Claim("web_default"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Claim("web_default"); err != nil {
+		t.Errorf("claiming again what is held: %v", err)
+	}
+	var held *HeldError
+	if err := b.Claim("web_default"); !errors.As(err, &held) || held.Owner != "run-a" {
+		t.Fatalf("second instance: got %v, want held by run-a", err)
+	}
+	if who, alive, err := Holder(dir, "web_default"); who != "run-a" || !alive || err != nil {
+		t.Errorf("Holder = %q %v %v", who, alive, err)
+	}
+	if err := a.Release("web_default"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Claim("web_default"); err != nil {
+		t.Errorf("after release: %v", err)
+	}
+	for _, l := range []*Locks{a, b} {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the last one out leaves the directory behind: %v", err)
+	}
+}
+
+func TestInstanceNameIsUniqueAmongTheLiving(t *testing.T) {
+	dir := t.TempDir()
+	a := open(t, dir, "agent")
+	var held *HeldError
+	if _, err := Open(dir, "agent"); !errors.As(err, &held) {
+		t.Fatalf("got %v, want *HeldError", err)
+	}
+	if alive, err := Alive(dir, "agent"); !alive || err != nil {
+		t.Errorf("Alive = %v %v", alive, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if alive, err := Alive(dir, "agent"); alive || err != nil {
+		t.Errorf("after close: Alive = %v %v", alive, err)
+	}
+}
+
+// A holder that dies without letting go, as after SIGKILL, holds nothing.
+func TestDeadHolderLetsGo(t *testing.T) {
+	dir := t.TempDir()
+	if os.Getenv("OWNER_TEST_DIR") != "" {
+		l := open(t, os.Getenv("OWNER_TEST_DIR"), "run-dead")
+		if err := l.Claim("web_default"); err != nil {
+			t.Fatal(err)
+		}
+		os.Exit(7)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestDeadHolderLetsGo$")
+	cmd.Env = append(os.Environ(), "OWNER_TEST_DIR="+dir)
+	var exit *exec.ExitError
+	if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Fatalf("child: %v", err)
+	}
+	if _, alive, err := Holder(dir, "web_default"); alive || err != nil {
+		t.Errorf("Holder: alive=%v %v", alive, err)
+	}
+	l := open(t, dir, "run-next")
+	if err := l.Claim("web_default"); err != nil {
+		t.Errorf("taking over from the dead: %v", err)
+	}
+}
+
+// Claims and releases race with each other and with the unlinking of lock
+// files; never do two hold one name.
+func TestNeverTwoHoldersUnderRaces(t *testing.T) {
+	dir := t.TempDir()
+	keep := open(t, dir, "keep") // so that the directory stays
+	defer keep.Close()
+	var holders, claims atomic.Int32
+	var wg sync.WaitGroup
+	wg.Go(func() { // asking never makes a claim fail
+		for range 500 {
+			if err := keep.Claim("free_one"); err != nil {
+				t.Error(err)
+			}
+			if err := keep.Release("free_one"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Go(func() {
+		for range 500 {
+			if _, _, err := Holder(dir, "free_one"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for i := range 8 {
+		l := open(t, dir, string(rune('a'+i)))
+		wg.Go(func() {
+			for range 200 {
+				if l.Claim("x_y") != nil {
+					continue
+				}
+				claims.Add(1)
+				if n := holders.Add(1); n != 1 {
+					t.Errorf("%d holders", n)
+				}
+				holders.Add(-1)
+				if err := l.Release("x_y"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if claims.Load() == 0 {
+		t.Error("nobody ever held the name")
+	}
+}
