@@ -1,0 +1,113 @@
+package internal_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/podctl/podctl/"
+
+// row is one row of the import table in docs/architecture.md.
+type row struct {
+	pkg string
+	// module lists the packages of this module that pkg may import.
+	module []string
+	// idea is printed with a breach, so that whoever made it sees what for.
+	idea string
+}
+
+var table = []row{
+	{"internal/pod", nil, "vocabulary: imports nothing of this module"},
+	{"internal/owner", nil, "locks that say who manages a pod"},
+	{"internal/manifest", []string{"internal/pod"}, "bytes to defaulted, validated pods"},
+	{"internal/cri", []string{"internal/pod"}, "a CRI socket as a typed client"},
+	{"internal/cri/sim", nil, "a CRI runtime in memory"},
+	{"internal/render", []string{"internal/pod"}, "pure: pod and node facts to CRI configs"},
+	{"internal/pleg", []string{"internal/pod"}, "pure Diff, and the relisting loop"},
+	{"internal/worker", []string{"internal/pod"}, "pure Step, and a goroutine per pod"},
+	{"internal/podsync", []string{"internal/pod", "internal/render", "internal/handler"}, "what SyncPod means"},
+	{"internal/cgroup", []string{"internal/pod"}, "pod cgroups"},
+	{"internal/handler", []string{"internal/pod"}, "what probes and hooks both do"},
+	{"internal/volume", []string{"internal/pod"}, "volumes to directories on disk"},
+	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
+	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
+	{"cmd/podctl", []string{"internal/"}, "one file per command"},
+}
+
+// only lists libraries that a single place may import, by prefix.
+var only = []struct {
+	library string
+	by      []string
+}{
+	{"github.com/urfave/cli", []string{"cmd/podctl"}},
+	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl"}},
+	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim"}},
+	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/render", "internal/podsync"}},
+	{"github.com/prometheus/", []string{"internal/node"}},
+	{"k8s.io/kubernetes", []string{"internal/manifest"}},
+}
+
+// TestImportsFollowTheTable walks the imports of every package that ends up
+// in the program. Tests and test/ may import what they like.
+func TestImportsFollowTheTable(t *testing.T) {
+	for _, pkg := range listPackages(t) {
+		name := strings.TrimPrefix(pkg.ImportPath, module)
+		i := slices.IndexFunc(table, func(r row) bool { return r.pkg == name })
+		if i < 0 {
+			t.Errorf("%s is not in the import table: add its row here and in docs/architecture.md", name)
+			continue
+		}
+		for _, imported := range pkg.Imports {
+			if inner, ok := strings.CutPrefix(imported, module); ok && !allowed(table[i], inner) {
+				t.Errorf("%s imports %s, but its row allows %v\n\t%s: %s", name, inner, table[i].module, name, table[i].idea)
+			}
+			for _, o := range only {
+				if strings.HasPrefix(imported, o.library) && !slices.Contains(o.by, name) {
+					t.Errorf("%s imports %s, which only %v may", name, imported, o.by)
+				}
+			}
+		}
+	}
+}
+
+func allowed(r row, imported string) bool {
+	return slices.ContainsFunc(r.module, func(m string) bool {
+		return imported == m || (strings.HasSuffix(m, "/") && strings.HasPrefix(imported, m))
+	})
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./internal/...", "./cmd/...")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if p.ImportPath != strings.TrimSuffix(module, "/")+"/internal" {
+			all = append(all, p)
+		}
+	}
+}
