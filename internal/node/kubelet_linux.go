@@ -1,0 +1,102 @@
+package node
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+)
+
+// CheckNoKubelet returns a *BesideKubeletError if another process that is a
+// kubelet is connected to the unix socket at path. A kubelet on another
+// socket is none of our business.
+func CheckNoKubelet(path string) error {
+	clients, err := clientsOf(path)
+	if err != nil {
+		return fmt.Errorf("look for a kubelet on %s: %w", path, err)
+	}
+	if len(clients) == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return fmt.Errorf("look for a kubelet on %s: %w", path, err)
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		p := readProcess(pid)
+		if isKubelet(p) && holdsAny(pid, clients) {
+			return &BesideKubeletError{Socket: path, PID: pid, Exe: p.exe}
+		}
+	}
+	return nil
+}
+
+// clientsOf returns the inodes of the sockets connected to the listener at path.
+func clientsOf(path string) (map[uint32]bool, error) {
+	sockets, err := netlink.UnixSocketDiagInfo()
+	// An interrupted dump may lack a socket that came or went meanwhile.
+	if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
+		return nil, err
+	}
+	path = resolve(path)
+	clients := map[uint32]bool{}
+	for _, s := range sockets {
+		// An accepted socket carries the listener's name; its peer is the client.
+		if s.Name == nil || s.Peer == nil {
+			continue
+		}
+		// The library hands the attribute's padding through behind the name.
+		name, _, _ := strings.Cut(*s.Name, "\x00")
+		if name != "" && resolve(name) == path {
+			clients[*s.Peer] = true
+		}
+	}
+	return clients, nil
+}
+
+func resolve(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+// readProcess reads what it may; a process that is gone is no kubelet.
+func readProcess(pid int) process {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	p := process{pid: pid}
+	p.exe, _ = os.Readlink(filepath.Join(dir, "exe"))
+	if b, err := os.ReadFile(filepath.Join(dir, "cmdline")); err == nil {
+		for arg := range bytes.SplitSeq(bytes.TrimRight(b, "\x00"), []byte{0}) {
+			p.args = append(p.args, string(arg))
+		}
+	}
+	return p
+}
+
+func holdsAny(pid int, inodes map[uint32]bool) bool {
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil {
+		return false
+	}
+	for _, fd := range fds {
+		target, err := os.Readlink(fd)
+		if err != nil {
+			continue
+		}
+		var inode uint32
+		if n, _ := fmt.Sscanf(target, "socket:[%d]", &inode); n == 1 && inodes[inode] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,108 @@
+package node
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestMain lets the test binary, copied to a file named kubelet, connect to
+// a socket and wait: a kubelet as far as anybody can see.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("NODE_TEST_CONNECT"); path != "" {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			os.Exit(1)
+		}
+		defer conn.Close()
+		os.Stdout.WriteString("connected\n")
+		io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// connect starts a copy of the test binary under that name, connected to the socket.
+func connect(t *testing.T, name, socket string) *exec.Cmd {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), name)
+	copyFile(t, os.Args[0], exe)
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "NODE_TEST_CONNECT="+socket)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "connected\n" {
+		t.Fatalf("%s did not connect: %q %v", name, line, err)
+	}
+	return cmd
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func listen(t *testing.T, path string) {
+	t.Helper()
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			if _, err := l.Accept(); err != nil {
+				return
+			}
+		}
+	}()
+}
+
+func TestKubeletCountsOnItsOwnSocketOnly(t *testing.T) {
+	dir := t.TempDir()
+	ours, theirs := filepath.Join(dir, "ours.sock"), filepath.Join(dir, "theirs.sock")
+	listen(t, ours)
+	listen(t, theirs)
+	link := filepath.Join(dir, "link.sock")
+	if err := os.Symlink(ours, link); err != nil {
+		t.Fatal(err)
+	}
+	connect(t, "crictl", ours)
+	connect(t, "kubelet", theirs)
+	if err := CheckNoKubelet(ours); err != nil {
+		t.Errorf("a kubelet on another socket: %v", err)
+	}
+	kubelet := connect(t, "kubelet", ours)
+	for _, path := range []string{ours, link} {
+		var beside *BesideKubeletError
+		if err := CheckNoKubelet(path); !errors.As(err, &beside) {
+			t.Errorf("%s: got %v, want *BesideKubeletError", path, err)
+		} else if beside.PID != kubelet.Process.Pid {
+			t.Errorf("%s: names pid %d, want %d", path, beside.PID, kubelet.Process.Pid)
+		}
+	}
+}
