@@ -1,0 +1,78 @@
+package node
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Desired is one pod that a source wants to run.
+type Desired struct {
+	// Pod is defaulted and has its UID.
+	Pod *v1.Pod
+	// Document is the pod as it was read, before defaulting: what its
+	// sandbox will carry.
+	Document []byte
+}
+
+// desired is the union of what all sources want. Absence counts only where
+// it was read: a source that has not delivered yet makes the union unready,
+// and one that fails later simply does not call set again.
+type desired struct {
+	mu      sync.Mutex
+	sources map[string][]Desired // nil until the source's first complete read
+}
+
+func newDesired(sources []string) *desired {
+	d := &desired{sources: map[string][]Desired{}}
+	for _, s := range sources {
+		d.sources[s] = nil
+	}
+	return d
+}
+
+// set replaces all that one source wants.
+func (d *desired) set(source string, pods []Desired) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sources[source] = append([]Desired{}, pods...)
+}
+
+// union returns every desired pod by UID. ready is false until each source
+// has been read whole once; the union then means nothing yet. Of two sources
+// that name one UID or one full name, the first by name of source wins.
+func (d *desired) union() (pods map[types.UID]Desired, ready bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	pods = map[types.UID]Desired{}
+	names := map[string]bool{}
+	for _, source := range slices.Sorted(maps.Keys(d.sources)) {
+		if d.sources[source] == nil {
+			return nil, false
+		}
+		for _, want := range d.sources[source] {
+			name := want.Pod.Namespace + "/" + want.Pod.Name
+			if _, taken := pods[want.Pod.UID]; taken || names[name] {
+				continue
+			}
+			names[name] = true
+			pods[want.Pod.UID] = want
+		}
+	}
+	return pods, true
+}
+
+// sorted returns the union in the order of names, so that all that follows
+// from it happens in one order.
+func sorted(pods map[types.UID]Desired) []Desired {
+	return slices.SortedFunc(maps.Values(pods), func(a, b Desired) int {
+		if c := strings.Compare(a.Pod.Namespace, b.Pod.Namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Pod.Name, b.Pod.Name)
+	})
+}

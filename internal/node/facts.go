@@ -1,0 +1,67 @@
+package node
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/podctl/podctl/internal/render"
+)
+
+// resolvConf is the node's resolver configuration, given on to pods.
+const resolvConf = "/etc/resolv.conf"
+
+// ReadFacts reads what rendering needs to know of this machine. podsDir and
+// logDir are podctl's own settings and are copied into the result.
+func ReadFacts(podsDir, logDir, seccompDir string) (*render.Node, error) {
+	n := &render.Node{PodsDir: podsDir, LogDir: logDir, SeccompDir: seccompDir}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("read node facts: %w", err)
+	}
+	n.Name = strings.ToLower(host)
+	if n.IPs, err = nodeIPs(); err != nil {
+		return nil, fmt.Errorf("read node facts: %w", err)
+	}
+	content, err := os.ReadFile(resolvConf)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("read node facts: %w", err)
+	}
+	if n.DNS, err = render.ParseResolvConf(content); err != nil {
+		return nil, fmt.Errorf("read node facts: %s: %w", resolvConf, err)
+	}
+	return n, readMachine(n)
+}
+
+// nodeIPs is the address that faces the default route, and one of the other
+// family if there is any; on a host without a route, the first address that
+// is not a loopback, and failing that the loopback: a pod of the host
+// network then has at least an address.
+func nodeIPs() ([]string, error) {
+	var ips []string
+	for _, probe := range [...]struct{ network, to string }{{"udp4", "192.0.2.1:9"}, {"udp6", "[2001:db8::1]:9"}} {
+		// Connecting a UDP socket sends nothing: it only picks a route.
+		conn, err := net.Dial(probe.network, probe.to)
+		if err != nil {
+			continue
+		}
+		if addr, ok := conn.LocalAddr().(*net.UDPAddr); ok && addr.IP.IsGlobalUnicast() {
+			ips = append(ips, addr.IP.String())
+		}
+		conn.Close()
+	}
+	if len(ips) > 0 {
+		return ips, nil
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	for _, addr := range addrs {
+		if ip, ok := addr.(*net.IPNet); ok && ip.IP.IsGlobalUnicast() {
+			return []string{ip.IP.String()}, nil
+		}
+	}
+	return []string{"127.0.0.1"}, nil
+}

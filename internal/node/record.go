@@ -1,0 +1,80 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// recordFile lies in the pod's directory.
+const recordFile = "podctl.json"
+
+// record is what the runtime cannot hold of a pod, because annotations are
+// immutable: that it was asked to stop, and how it ended. It can only make a
+// pod more stopped; one that cannot be read counts as absent.
+type record struct {
+	// StopRequested is the time at which a stop was first asked for; zero if
+	// it never was.
+	StopRequested time.Time `json:"stopRequested,omitzero"`
+	// GraceSeconds is the grace that was given then, nil if none was.
+	GraceSeconds *int64 `json:"graceSeconds,omitempty"`
+	// Phase is Succeeded or Failed once the pod has ended, else "".
+	Phase   v1.PodPhase `json:"phase,omitempty"`
+	Reason  string      `json:"reason,omitempty"`
+	Message string      `json:"message,omitempty"`
+}
+
+// graceLeft is what remains at now of the grace that the record gives, at
+// least a second; nil where it gives none.
+func (r record) graceLeft(now time.Time) *int64 {
+	if r.GraceSeconds == nil {
+		return nil
+	}
+	left := max(1, *r.GraceSeconds-int64(now.Sub(r.StopRequested)/time.Second))
+	return &left
+}
+
+// stopped tells whether the pod may not run any more.
+func (r record) stopped() bool { return !r.StopRequested.IsZero() || r.Phase != "" }
+
+// readRecord reads the record in a pod's directory; an absent or unreadable
+// one is the zero record.
+func readRecord(podDir string) record {
+	var r record
+	b, err := os.ReadFile(filepath.Join(podDir, recordFile))
+	if err != nil || json.Unmarshal(b, &r) != nil {
+		return record{}
+	}
+	return r
+}
+
+// writeRecord replaces the record in a pod's directory in one step: whoever
+// reads it, after a crash too, sees the old one or the new one.
+func writeRecord(podDir string, r record) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write pod record: %w", err)
+	}
+	if err := os.MkdirAll(podDir, 0o750); err != nil {
+		return fmt.Errorf("write pod record: %w", err)
+	}
+	f, err := os.CreateTemp(podDir, recordFile+".*")
+	if err != nil {
+		return fmt.Errorf("write pod record: %w", err)
+	}
+	_, err = f.Write(append(b, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(podDir, recordFile))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write pod record: %w", err)
+	}
+	return nil
+}
