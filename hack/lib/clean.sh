@@ -1,0 +1,143 @@
+# shellcheck shell=bash
+# Taking a private runtime down. There is one way only, that of a runtime
+# that was killed with pods running: it is the one that must work, so it is
+# the one that is used, and nobody asks the runtime for anything.
+
+clean() {
+	local groups
+	if [[ ! -d $RUN && ! -d $LIB ]]; then
+		say "$NAME is not up"
+		return
+	fi
+	groups=$(container_cgroups)
+	stop_daemon
+	kill_all shims
+	kill_groups "$groups"
+	remove_shim_sockets
+	unmount_below "$RUN" "$LIB"
+	clean_network
+	remove_groups "$groups"
+	rm -rf --one-file-system "$RUN" "$LIB"
+	rmdir --ignore-fail-on-non-empty "$RUN_BASE" "$LIB_BASE" 2>/dev/null || true
+	say "$NAME is down"
+}
+
+stop_daemon() {
+	local pid i
+	is_running || return 0
+	pid=$(<"$RUN/pid")
+	kill "$pid" 2>/dev/null || true
+	for i in {1..50}; do
+		is_running || return 0
+		((i < 30)) || kill -KILL "$pid" 2>/dev/null || true
+		sleep 0.1
+	done
+	die "cannot stop $NAME, process $pid"
+}
+
+# kill_all kills the processes that the function named prints, until it prints
+# none: between listing and killing one may have started another.
+kill_all() {
+	local i pids
+	for i in {1..50}; do
+		pids=$("$@")
+		[[ $pids ]] || return 0
+		# shellcheck disable=SC2086 # pids are words
+		kill -KILL $pids 2>/dev/null || true
+		sleep 0.1
+	done
+	die "cannot kill processes of $NAME: $pids"
+}
+
+# shims prints the pids of processes that serve this runtime's containers: by
+# their name, and by a path of this runtime among their arguments.
+shims() {
+	local dir
+	for dir in /proc/[0-9]*; do
+		case $(cat "$dir/comm" 2>/dev/null) in
+		containerd-shim* | conmon | runc* | crio | pinns)
+			if tr '\0' '\n' <"$dir/cmdline" 2>/dev/null | grep -qE -- "^(--?[a-z-]+=)?($RUN|$LIB)/"; then
+				echo "${dir#/proc/}"
+			fi
+			;;
+		esac
+	done
+}
+
+# container_cgroups prints the cgroup directories of all containers, from
+# runc's own state and, where it got no further, from their bundles. Everything
+# in them will be killed, so each must have the container's id in its name.
+container_cgroups() {
+	local file path dir
+	for file in "$RUN"/runc/*/state.json "$RUN"/runc/*/*/state.json; do
+		[[ -f $file ]] || continue
+		jq -r '.cgroup_paths[]' "$file" | existing_groups "$(basename "${file%/state.json}")"
+	done
+	for file in "$RUN"/state/io.containerd.runtime.v2.task/*/*/config.json "$RUN"/storage/*-containers/*/userdata/config.json; do
+		[[ -f $file ]] || continue
+		path=$(jq -r '.linux.cgroupsPath // empty' "$file")
+		dir=${file%/config.json}
+		printf "%s\n" "/sys/fs/cgroup$path" /sys/fs/cgroup/*"$path" | existing_groups "$(basename "${dir%/userdata}")"
+	done
+}
+
+existing_groups() {
+	local id=$1 dir
+	while read -r dir; do
+		[[ ! -d $dir || $dir != /sys/fs/cgroup/*"$id"* ]] || echo "$dir"
+	done
+}
+
+kill_groups() {
+	[[ -z $1 ]] || kill_all group_processes "$1"
+}
+
+group_processes() {
+	local dir
+	while read -r dir; do
+		find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null || true
+	done <<<"$1" | sort -un
+}
+
+# remove_groups removes the cgroups of containers, of their pods, and the
+# parents of pods when they are empty and no kubelet lives here.
+remove_groups() {
+	local dir parent
+	[[ $1 ]] || return 0
+	while read -r dir; do
+		[[ ! -d $dir ]] || find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null || true
+		parent=$(dirname "$dir")
+		while removable "${parent##*/}" && rmdir "$parent" 2>/dev/null; do
+			parent=$(dirname "$parent")
+		done
+	done <<<"$1"
+}
+
+removable() {
+	case $1 in
+	pod* | *-pod*.slice | k8s.io) true ;;
+	burstable | besteffort | kubepods*) ! pidof kubelet k3s rke2 >/dev/null ;;
+	*) false ;;
+	esac
+}
+
+# remove_shim_sockets: containerd 1.6 has all shims' sockets in one directory
+# of the machine; which are ours is written in their bundles.
+remove_shim_sockets() {
+	local file
+	for file in "$RUN"/state/io.containerd.runtime.v2.task/*/*/address; do
+		[[ ! -f $file ]] || rm -f "$(sed 's#^unix://##' "$file")"
+	done
+	rmdir --ignore-fail-on-non-empty /run/containerd/s /run/containerd 2>/dev/null || true
+}
+
+# unmount_below unmounts what is mounted below the directories, last first.
+unmount_below() {
+	local dir target
+	for dir; do
+		awk -v dir="$dir/" 'index($5 "/", dir) == 1 {print $5}' /proc/self/mountinfo | tac |
+			while read -r target; do
+				umount "$target" 2>/dev/null || umount --lazy "$target"
+			done
+	done
+}

@@ -1,0 +1,95 @@
+# shellcheck shell=bash
+# Paths, arguments, messages, locks.
+
+RUN_BASE=/run/podctl-dev
+LIB_BASE=/var/lib/podctl-dev
+CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/podctl
+PATH=$PATH:/usr/local/go/bin:/usr/sbin:/sbin
+
+say() { printf 'runtime: %s\n' "$*" >&2; }
+die() {
+	say "$*"
+	exit 1
+}
+# quietly shows what a command says only if it fails.
+quietly() {
+	local out
+	out=$("$@" 2>&1) || {
+		echo "$out" >&2
+		die "$1 failed"
+	}
+}
+# unsupported is for what this host lacks: tests skip then.
+unsupported() {
+	say "$*"
+	exit 3
+}
+
+parse() {
+	COMMAND=${1:-}
+	KIND=containerd NAME=
+	[[ $# -eq 0 ]] || shift
+	while (($#)); do
+		case $1 in
+		containerd | containerd-distro | crio) KIND=$1 CHOSEN=yes ;;
+		--name) NAME=${2:?--name needs a value} CHOSEN=yes && shift ;;
+		--name=*) NAME=${1#--name=} CHOSEN=yes ;;
+		--all) ALL=yes ;;
+		*)
+			say "unknown argument: $1"
+			usage >&2
+			exit 2
+			;;
+		esac
+		shift
+	done
+	NAME=${NAME:-$KIND}
+	# A unix socket's path has 108 bytes, and a shim's socket 64 hex digits.
+	[[ $NAME =~ ^[a-z0-9][a-z0-9-]{0,19}$ ]] || die "name \"$NAME\": want at most 20 of a-z, 0-9 and -"
+	set_paths
+}
+
+# set_paths derives every path of the runtime from its name.
+set_paths() {
+	RUN=$RUN_BASE/$NAME
+	LIB=$LIB_BASE/$NAME
+	SOCKET=$RUN/cri.sock
+	ENDPOINT=unix://$SOCKET
+	LOG=$LIB/log
+	NETWORK=podctl-$NAME
+}
+
+names() {
+	[[ -d $RUN_BASE || -d $LIB_BASE ]] || return 0
+	find "$RUN_BASE" "$LIB_BASE" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' 2>/dev/null | sort -u
+}
+
+need_host() {
+	[[ $(uname -s) == Linux ]] || unsupported "a private runtime needs Linux, this is $(uname -s)"
+	[[ $EUID -eq 0 ]] || unsupported "a private runtime needs root"
+}
+
+# take_lock serialises everything that changes the machine: two runtimes must
+# not choose the same subnet. The daemon must not inherit descriptor 9.
+take_lock() {
+	exec 9>/run/podctl-dev.lock
+	flock 9
+}
+
+# is_running says whether the daemon lives: a pid alone may belong to another.
+is_running() {
+	local pid
+	pid=$(cat "$RUN/pid" 2>/dev/null) || return 1
+	tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -- "$RUN/"
+}
+
+# systemd_is_init decides the cgroup driver.
+systemd_is_init() { [[ -d /run/systemd/system ]]; }
+
+# may_raise_priority: without CAP_SYS_RESOURCE (bit 24) nobody may lower an
+# oom_score_adj, and runc dies of it.
+may_raise_priority() {
+	local effective
+	effective=$(awk '/^CapEff:/ {print $2}' /proc/self/status)
+	((0x$effective >> 24 & 1))
+}

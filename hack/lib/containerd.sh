@@ -1,0 +1,142 @@
+# shellcheck shell=bash
+# containerd 2.4.2 from the Go module proxy, and the distribution's.
+
+CONTAINERD_VERSION=v2.4.2
+CONTAINERD_DIR=$CACHE/containerd-$CONTAINERD_VERSION
+
+install_containerd() {
+	install_common
+	[[ -d $CONTAINERD_DIR ]] || say "building containerd $CONTAINERD_VERSION, once: this takes a minute or two"
+	once "$CONTAINERD_DIR" go_install_containerd || unsupported "cannot build containerd $CONTAINERD_VERSION"
+}
+
+# go_install_containerd leaves out the snapshotters that need C or a device.
+go_install_containerd() {
+	local module=github.com/containerd/containerd/v2
+	cd / && env CGO_ENABLED=0 GOFLAGS= GOBIN="$1" go install -trimpath -tags no_btrfs,no_devmapper,no_zfs \
+		-ldflags "-X $module/version.Version=$CONTAINERD_VERSION" \
+		"$module/cmd/containerd@$CONTAINERD_VERSION" \
+		"$module/cmd/containerd-shim-runc-v2@$CONTAINERD_VERSION" \
+		"$module/cmd/ctr@$CONTAINERD_VERSION"
+}
+
+install_containerd_distro() {
+	install_common
+	install_packages containerd containerd
+}
+
+command_containerd() { printf '%s\n' "$CONTAINERD_DIR/containerd" --config "$RUN/config.toml"; }
+command_containerd_distro() { printf '%s\n' "$(command -v containerd)" --config "$RUN/config.toml"; }
+
+# toml_bool prints whether the command succeeds.
+toml_bool() { if "$@"; then echo true; else echo false; fi; }
+
+# The plugins left out listen on sockets or write to directories that are the
+# same for every containerd (nri, opt), or do nothing here.
+configure_containerd() {
+	cat >"$RUN/config.toml" <<-EOF
+		version = 3
+		root = "$LIB/root"
+		state = "$RUN/state"
+		disabled_plugins = [
+			"io.containerd.internal.v1.opt",
+			"io.containerd.monitor.container.v1.restart",
+			"io.containerd.snapshotter.v1.blockfile",
+			"io.containerd.snapshotter.v1.erofs",
+		]
+
+		[grpc]
+		address = "$SOCKET"
+
+		[plugins."io.containerd.nri.v1.nri"]
+		disable = true
+
+		[plugins."io.containerd.shim.v1.manager"]
+		socket_dir = "$RUN/s"
+
+		[plugins."io.containerd.cri.v1.images"]
+		snapshotter = "$(snapshotter)"
+		[plugins."io.containerd.cri.v1.images".pinned_images]
+		sandbox = "$PAUSE_IMAGE"
+		[plugins."io.containerd.cri.v1.images".registry]
+		config_path = "$RUN/registries"
+
+		[plugins."io.containerd.cri.v1.runtime"]
+		restrict_oom_score_adj = $(toml_bool not may_raise_priority)
+		netns_mounts_under_state_dir = true
+		[plugins."io.containerd.cri.v1.runtime".cni]
+		bin_dirs = ["$(cni_plugins)"]
+		conf_dir = "$RUN/cni"
+		[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+		runtime_type = "io.containerd.runc.v2"
+		[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+		Root = "$RUN/runc"
+		SystemdCgroup = $(toml_bool systemd_is_init)
+	EOF
+}
+
+configure_containerd_distro() {
+	cat >"$RUN/config.toml" <<-EOF
+		version = 2
+		root = "$LIB/root"
+		state = "$RUN/state"
+		disabled_plugins = [
+			"io.containerd.internal.v1.opt",
+			"io.containerd.internal.v1.restart",
+			"io.containerd.snapshotter.v1.btrfs",
+			"io.containerd.snapshotter.v1.devmapper",
+			"io.containerd.snapshotter.v1.zfs",
+			"io.containerd.snapshotter.v1.aufs",
+		]
+
+		[grpc]
+		address = "$SOCKET"
+
+		[plugins."io.containerd.nri.v1.nri"]
+		disable = true
+
+		[plugins."io.containerd.grpc.v1.cri"]
+		sandbox_image = "$PAUSE_IMAGE"
+		restrict_oom_score_adj = $(toml_bool not may_raise_priority)
+		netns_mounts_under_state_dir = true
+		[plugins."io.containerd.grpc.v1.cri".registry]
+		config_path = "$RUN/registries"
+		[plugins."io.containerd.grpc.v1.cri".cni]
+		bin_dir = "$(cni_plugins)"
+		conf_dir = "$RUN/cni"
+		[plugins."io.containerd.grpc.v1.cri".containerd]
+		snapshotter = "$(snapshotter)"
+		[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+		runtime_type = "io.containerd.runc.v2"
+		[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+		Root = "$RUN/runc"
+		SystemdCgroup = $(toml_bool systemd_is_init)
+	EOF
+}
+
+not() { ! "$@"; }
+
+# snapshotter tries an overlay mount where the snapshots will be: inside a
+# container or on an odd filesystem it fails, and native works everywhere.
+snapshotter() {
+	local dir=$LIB/probe
+	mkdir -p "$dir"/{lower,upper,work,merged}
+	if mount -t overlay overlay -o "lowerdir=$dir/lower,upperdir=$dir/upper,workdir=$dir/work" "$dir/merged" 2>/dev/null; then
+		umount "$dir/merged"
+		echo overlayfs
+	else
+		echo native
+	fi
+	rm -rf "$dir"
+}
+
+load_images_containerd() { import_images "$CONTAINERD_DIR/ctr"; }
+load_images_containerd_distro() { import_images ctr; }
+
+import_images() {
+	local -a ctr=("$1" --address "$SOCKET" --namespace k8s.io)
+	local held
+	held=$("${ctr[@]}" images ls -q 2>/dev/null)
+	grep -qxF "$PAUSE_IMAGE" <<<"$held" || quietly "${ctr[@]}" images import --snapshotter "$(snapshotter)" "$IMAGES/pause.tar"
+	grep -qxF "$TEST_IMAGE" <<<"$held" || quietly "${ctr[@]}" images import --snapshotter "$(snapshotter)" "$IMAGES/busybox.tar"
+}

@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+install_crio() { unsupported "crio is not supported yet"; }
