@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/podctl/podctl/internal/cri"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1   // the operation, or a pod, failed
+	exitUsage       = 2   // the command line is wrong
+	exitUnreachable = 3   // no runtime answers
+	exitInterrupted = 130 // Ctrl-C
+)
+
+// usageError says that the command line is wrong.
+type usageError struct {
+	message string
+	hint    string
+}
+
+func (e *usageError) Error() string { return e.message }
+func (e *usageError) Hint() string  { return e.hint }
+
+func usagef(format string, args ...any) error {
+	return &usageError{message: fmt.Sprintf(format, args...)}
+}
+
+// errInterrupted ends a command that the user interrupted: all has been
+// said, only the exit code is left.
+var errInterrupted = errors.New("interrupted")
+
+// saidError ends a command whose failure is already on the screen as data.
+type saidError struct{ err error }
+
+func (e *saidError) Error() string { return e.err.Error() }
+func (e *saidError) Unwrap() error { return e.err }
+
+// exitCode maps an error to the process's exit code. It is the only place
+// that does.
+func exitCode(err error) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, cri.ErrUnavailable), errors.Is(err, cri.ErrPermission):
+		return exitUnreachable
+	}
+	return exitFailed
+}
+
+// printError writes the error and its hints.
+func printError(w io.Writer, err error) {
+	var said *saidError
+	if err == nil || errors.Is(err, errInterrupted) || errors.As(err, &said) {
+		return
+	}
+	fmt.Fprintf(w, "podctl: %s\n", strings.TrimRight(err.Error(), "\n"))
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) && hinted.Hint() != "" {
+		fmt.Fprintf(w, "  hint: %s\n", strings.ReplaceAll(hinted.Hint(), "\n", "\n  hint: "))
+	}
+}

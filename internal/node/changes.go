@@ -1,0 +1,127 @@
+package node
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// changes says in events what differs between two statuses of one pod: what
+// the runtime did by itself, which no operation can report. Pure.
+func changes(before, after *v1.PodStatus) []Event {
+	var events []Event
+	add := func(container, reason string, warning bool, format string, args ...any) {
+		events = append(events, Event{
+			Container: container, Reason: reason, Warning: warning,
+			Message: fmt.Sprintf(format, args...), Phase: after.Phase,
+		})
+	}
+	if ip := after.PodIP; ip != "" && ip != before.PodIP {
+		add("", ReasonSandboxReady, false, "sandbox ready, %s", ip)
+	}
+	for _, all := range [...][2][]v1.ContainerStatus{
+		{before.InitContainerStatuses, after.InitContainerStatuses},
+		{before.ContainerStatuses, after.ContainerStatuses},
+	} {
+		for i := range all[1] {
+			now := &all[1][i]
+			was := statusNamed(all[0], now.Name)
+			if started(was, now) {
+				add(now.Name, ReasonRunning, false, "%s runs", now.Name)
+			}
+			if t := ended(was, now); t != nil {
+				add(now.Name, ReasonExited, t.ExitCode != 0, "%s", exitMessage(now.Name, t))
+			}
+		}
+	}
+	if isReady(after) && !isReady(before) {
+		add("", ReasonReady, false, "all containers are ready")
+	}
+	if isFinal(after.Phase) && after.Phase != before.Phase {
+		add("", ReasonEnded, after.Phase == v1.PodFailed, "%s", endMessage(after))
+	}
+	return events
+}
+
+// statusNamed returns the status of that name, or an empty one.
+func statusNamed(all []v1.ContainerStatus, name string) *v1.ContainerStatus {
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i]
+		}
+	}
+	return &v1.ContainerStatus{}
+}
+
+func started(was, now *v1.ContainerStatus) bool {
+	return now.State.Running != nil && (was.State.Running == nil || was.ContainerID != now.ContainerID)
+}
+
+// ended returns how a container ended that had not ended that way before; a
+// container that was restarted meanwhile shows it as its last state.
+func ended(was, now *v1.ContainerStatus) *v1.ContainerStateTerminated {
+	for _, t := range [...]*v1.ContainerStateTerminated{now.LastTerminationState.Terminated, now.State.Terminated} {
+		if t == nil || sameEnd(t, was.State.Terminated) || sameEnd(t, was.LastTerminationState.Terminated) {
+			continue
+		}
+		return t
+	}
+	return nil
+}
+
+func sameEnd(a, b *v1.ContainerStateTerminated) bool {
+	return b != nil && a.ContainerID == b.ContainerID && a.ExitCode == b.ExitCode
+}
+
+func exitMessage(name string, t *v1.ContainerStateTerminated) string {
+	text := fmt.Sprintf("%s exited %d", name, t.ExitCode)
+	if !t.StartedAt.IsZero() && t.FinishedAt.After(t.StartedAt.Time) {
+		text += " after " + shortDuration(t.FinishedAt.Sub(t.StartedAt.Time))
+	}
+	switch t.Reason {
+	case "", "Completed", "Error":
+	default:
+		text += ", " + t.Reason
+	}
+	if t.Message != "" {
+		text += fmt.Sprintf(": %q", t.Message)
+	}
+	return text
+}
+
+func shortDuration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+func endMessage(s *v1.PodStatus) string {
+	text := "the pod has succeeded"
+	if s.Phase == v1.PodFailed {
+		text = "the pod has failed"
+	}
+	if s.Reason != "" {
+		text += ": " + s.Reason
+	}
+	if s.Message != "" {
+		text += ": " + s.Message
+	}
+	return text
+}
+
+func isReady(s *v1.PodStatus) bool {
+	for _, c := range s.Conditions {
+		if c.Type == v1.PodReady {
+			return c.Status == v1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func isFinal(p v1.PodPhase) bool { return p == v1.PodSucceeded || p == v1.PodFailed }

@@ -1,0 +1,54 @@
+package node
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Event is one thing that happened to a pod. Reasons are the kubelet's
+// where it has one (Pulling, Pulled, Created, Started, Killing, BackOff,
+// Failed, FailedSync …), and below where it has none.
+type Event struct {
+	Time      time.Time
+	UID       types.UID
+	Namespace string
+	Name      string
+	// Container is "" where the event is about the pod.
+	Container string
+	// Warning marks what a user should look at.
+	Warning bool
+	Reason  string
+	Message string
+	// Phase is the pod's phase as of the event.
+	Phase v1.PodPhase
+}
+
+// podctl's own reasons: what the kubelet shows in the status only.
+const (
+	// ReasonAdopted: the runtime already held the pod, and it goes on.
+	ReasonAdopted = "Adopted"
+	// ReasonSandboxReady: the pod has its sandbox and its address.
+	ReasonSandboxReady = "SandboxReady"
+	// ReasonRunning: the container's process runs.
+	ReasonRunning = "Running"
+	// ReasonExited: the container's process has ended.
+	ReasonExited = "Exited"
+	// ReasonReady: all containers are ready.
+	ReasonReady = "Ready"
+	// ReasonEnded: the pod's phase is final.
+	ReasonEnded = "Ended"
+	// ReasonRejected: the pod may not start; Message says why.
+	ReasonRejected = "Rejected"
+	// ReasonTerminating: the pod was asked to stop.
+	ReasonTerminating = "Terminating"
+	// ReasonStopped: nothing of the pod runs any more.
+	ReasonStopped = "Stopped"
+	// ReasonRemoved: the pod has left nothing behind.
+	ReasonRemoved = "Removed"
+	// ReasonRuntimeDown and ReasonRuntimeUp: the runtime stopped answering,
+	// and answers again.
+	ReasonRuntimeDown = "RuntimeDown"
+	ReasonRuntimeUp   = "RuntimeUp"
+)
