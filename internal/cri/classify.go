@@ -1,0 +1,103 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// failure is everything known about a call that failed.
+type failure struct {
+	method, object string
+	err            error // as gRPC gave it
+	ctx            error // the call context's error, nil while it lives
+	allowed        time.Duration
+	endpoint       string
+	dial           error // of the last attempt to connect, nil if it succeeded
+}
+
+// classify turns a failure into this package's error. It is the only place
+// that knows status codes.
+func classify(f failure) *Error {
+	s := status.Convert(f.err)
+	e := &Error{Method: f.method, Object: f.object, verb: calls[f.method].verb, text: s.Message()}
+	switch s.Code() {
+	case codes.NotFound:
+		e.kinds = []error{ErrNotFound}
+	case codes.Unimplemented:
+		e.kinds = []error{ErrUnsupported}
+	case codes.PermissionDenied, codes.Unauthenticated:
+		e.kinds = []error{ErrPermission}
+	case codes.Canceled:
+		e.kinds = []error{context.Canceled}
+	case codes.DeadlineExceeded:
+		e.kinds = []error{ErrDeadline}
+		if f.ctx != nil {
+			e.text = fmt.Sprintf("no answer within %s", f.allowed.Round(time.Millisecond))
+		}
+	case codes.Unavailable:
+		e.kinds = []error{ErrUnavailable}
+		if f.dial != nil {
+			describeDial(e, f.endpoint, f.dial)
+		}
+	case codes.AlreadyExists:
+		e.kinds = []error{ErrNameReserved}
+	default:
+		if nameReserved(e.text) {
+			e.kinds = []error{ErrNameReserved}
+		}
+	}
+	return e
+}
+
+// nameReserved knows the runtimes' texts for a name that is taken: they send
+// them with the code Unknown (containerd's registrar; CRI-O's
+// ReservePodName, ReserveContainerName).
+func nameReserved(text string) bool {
+	for _, s := range []string{
+		"failed to reserve sandbox name", "failed to reserve container name", // containerd
+		"name is reserved", "reserving pod name", "reserving ctr name", // CRI-O
+	} {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// describeDial says why no connection could be made, in the words of whoever
+// has to repair it.
+func describeDial(e *Error, endpoint string, err error) {
+	path := socketPath(endpoint)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		e.kinds = append(e.kinds, ErrPermission)
+		e.text = fmt.Sprintf("permission denied on %s", path)
+		e.hint = "the runtime's socket belongs to root: run podctl as root, for instance with sudo"
+	case errors.Is(err, fs.ErrNotExist):
+		e.text = fmt.Sprintf("no socket at %s", path)
+		e.hint = "start the runtime, or say where it is: --runtime-endpoint, CONTAINER_RUNTIME_ENDPOINT or /etc/crictl.yaml"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.text = fmt.Sprintf("nobody listens at %s", path)
+		e.hint = "the socket is a leftover of a runtime that ended: start it again, for instance with systemctl start " + serviceOf(path)
+	default:
+		e.text = fmt.Sprintf("connect to %s: %v", path, err)
+	}
+}
+
+// serviceOf guesses the unit that serves a socket.
+func serviceOf(path string) string {
+	for _, name := range []string{"crio", "cri-dockerd", "k3s", "k0s", "microk8s"} {
+		if strings.Contains(path, name) {
+			return name
+		}
+	}
+	return "containerd"
+}

@@ -1,0 +1,137 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Options are what Connect needs.
+type Options struct {
+	// Endpoint is the runtime's, as Discover gives it; Image "" means the same.
+	Endpoint Endpoint
+	// Timeout bounds the calls that read; zero means DefaultTimeout. Calls that
+	// change something never get less than the kubelet's two minutes.
+	Timeout time.Duration
+	// Log gets one debug line a call; nil is silence.
+	Log *slog.Logger
+	// Observer is told of every call; nil is nobody.
+	Observer Observer
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Dial replaces connecting to the endpoints' sockets: how a test, or
+	// "sim:", reaches a runtime in this process.
+	Dial func(context.Context) (net.Conn, error)
+}
+
+// Client talks to one runtime. Its methods may be used by many goroutines.
+type Client struct {
+	endpoint Endpoint
+	runtime  runtimeapi.RuntimeServiceClient
+	image    runtimeapi.ImageServiceClient
+	conns    []*grpc.ClientConn
+	log      *slog.Logger
+	now      func() time.Time
+}
+
+// Connect connects and makes sure that a CRI v1 runtime answers. Its errors
+// tell apart a missing socket, a refused one, one that nobody serves, and one
+// that something else serves; each is ErrUnavailable or ErrNotCRI, with a hint.
+func Connect(ctx context.Context, o Options) (*Client, error) {
+	if o.Endpoint.Image == "" {
+		o.Endpoint.Image = o.Endpoint.Runtime
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	c := &Client{endpoint: o.Endpoint, log: o.Log, now: o.Now}
+	runtime, err := c.open(o, o.Endpoint.Runtime)
+	if err != nil {
+		return nil, err
+	}
+	image := runtime
+	if o.Endpoint.Image != o.Endpoint.Runtime {
+		if image, err = c.open(o, o.Endpoint.Image); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	c.runtime = runtimeapi.NewRuntimeServiceClient(runtime)
+	c.image = runtimeapi.NewImageServiceClient(image)
+
+	ctx, cancel := context.WithTimeout(ctx, min(ConnectTimeout, o.Timeout))
+	defer cancel()
+	if _, err := c.Version(ctx); err != nil {
+		err = explain(ctx, runtime, err)
+		c.Close()
+		return nil, err
+	}
+	if image != runtime {
+		if _, err := c.image.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{}); err != nil {
+			err = explain(ctx, image, err)
+			c.Close()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Endpoint is where the client is connected to.
+func (c *Client) Endpoint() Endpoint { return c.endpoint }
+
+// Close ends the connections; calls in flight fail.
+func (c *Client) Close() {
+	for _, cc := range c.conns {
+		cc.Close()
+	}
+}
+
+// open prepares a connection; nothing is sent before the first call.
+func (c *Client) open(o Options, endpoint string) (*conn, error) {
+	endpoint, err := normalizeEndpoint(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	dial := o.Dial
+	if dial == nil {
+		if endpoint == SimEndpoint {
+			return nil, errors.New("connect to sim: Options.Dial is not set")
+		}
+		dial = func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socketPath(endpoint))
+		}
+	}
+	d := &dialer{dial: dial}
+	cc, err := grpc.NewClient("passthrough:///"+endpoint,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithAuthority("localhost"),
+		grpc.WithContextDialer(d.connect),
+		grpc.WithDisableServiceConfig(),
+		// A runtime that returns is found again within three seconds.
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
+			MinConnectTimeout: 5 * time.Second,
+		}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	c.conns = append(c.conns, cc)
+	return &conn{
+		ClientConnInterface: cc, endpoint: endpoint, dialer: d,
+		timeout: o.Timeout, log: o.Log, observer: o.Observer, now: o.Now,
+	}, nil
+}

@@ -1,0 +1,82 @@
+package cri
+
+import (
+	"context"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// CreateContainer creates a container in a sandbox and returns its id.
+// ErrNameReserved: raise the attempt.
+func (c *Client) CreateContainer(ctx context.Context, sandboxID string, cfg *runtimeapi.ContainerConfig, sandboxCfg *runtimeapi.PodSandboxConfig) (string, error) {
+	req := &runtimeapi.CreateContainerRequest{PodSandboxId: sandboxID, Config: cfg, SandboxConfig: sandboxCfg}
+	r, err := c.runtime.CreateContainer(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	if r.ContainerId == "" {
+		return "", answerError("CreateContainer", objectOf(req), "the runtime answered without an id")
+	}
+	return r.ContainerId, nil
+}
+
+// StartContainer starts a container that was created and never started.
+func (c *Client) StartContainer(ctx context.Context, id string) error {
+	_, err := c.runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: id})
+	return err
+}
+
+// StopContainer sends the container its stop signal and kills it when grace,
+// rounded up to whole seconds, has passed; without grace it kills at once. It
+// blocks until the container is gone. One that does not run, or is unknown, is
+// no error.
+func (c *Client) StopContainer(ctx context.Context, id string, grace time.Duration) error {
+	_, err := c.runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: seconds(grace)})
+	return err
+}
+
+// RemoveContainer removes a container, killing it first if it runs. One that
+// is gone is no error.
+func (c *Client) RemoveContainer(ctx context.Context, id string) error {
+	_, err := c.runtime.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: id})
+	return err
+}
+
+// ContainerStatus reads one container's status, with the message that it left
+// when it ended. SandboxID is "": the call does not tell it.
+func (c *Client) ContainerStatus(ctx context.Context, id string) (*pod.ContainerStatus, error) {
+	r, err := c.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
+	if err != nil {
+		return nil, err
+	}
+	if r.Status == nil {
+		return nil, answerError("ContainerStatus", shortID(id), "the runtime answered without a status")
+	}
+	return withTerminationMessage(toContainerStatus(r.Status, "")), nil
+}
+
+// ExecResult is what a command in a container left behind.
+type ExecResult struct {
+	Stdout, Stderr []byte
+	ExitCode       int32
+}
+
+// ExecSync runs a command in a container and waits for it. A command that
+// exits with another code than 0 is no error; one that took longer than
+// timeout, rounded up to whole seconds, is ErrDeadline. Zero is no timeout:
+// then ctx should have a deadline.
+func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout time.Duration) (ExecResult, error) {
+	r, err := c.runtime.ExecSync(ctx, &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: cmd, Timeout: seconds(timeout)})
+	if err != nil {
+		return ExecResult{}, err
+	}
+	return ExecResult{Stdout: r.Stdout, Stderr: r.Stderr, ExitCode: r.ExitCode}, nil
+}
+
+// seconds rounds up: a grace of half a second is not none. Below zero is zero.
+func seconds(d time.Duration) int64 {
+	return int64((max(d, 0) + time.Second - 1) / time.Second)
+}

@@ -1,0 +1,185 @@
+package cri
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// WellKnownSockets are tried, in this order, when nobody names a runtime.
+var WellKnownSockets = []string{
+	"/run/containerd/containerd.sock",
+	"/run/crio/crio.sock",
+	"/run/cri-dockerd.sock",
+	"/run/k3s/containerd/containerd.sock", // RKE2, too
+	"/run/k0s/containerd.sock",
+	"/var/snap/microk8s/common/run/containerd.sock",
+}
+
+// wellKnownTimeout is how long one of them may take to answer.
+const wellKnownTimeout = 2 * time.Second
+
+// DiscoverOptions say where to look. The zero value looks at the environment,
+// /etc/crictl.yaml and the well-known sockets.
+type DiscoverOptions struct {
+	// Runtime, Image and Timeout are the flags --runtime-endpoint,
+	// --image-endpoint and --timeout; zero where not given.
+	Runtime, Image string
+	Timeout        time.Duration
+	// Getenv is the environment; nil means os.Getenv.
+	Getenv func(string) string
+	// ConfigFile is crictl's configuration; "" means $CRI_CONFIG_FILE, and
+	// without that /etc/crictl.yaml.
+	ConfigFile string
+	// Sockets are tried last; nil means WellKnownSockets.
+	Sockets []string
+}
+
+// attempt is one place that was looked at, and why it did not do.
+type attempt struct {
+	where string
+	err   error
+}
+
+// DiscoverError is that no runtime was found: everything that was tried.
+type DiscoverError struct{ attempts []attempt }
+
+var _ interface{ Hint() string } = (*DiscoverError)(nil)
+
+// Error has a line for each place.
+func (e *DiscoverError) Error() string {
+	var b strings.Builder
+	b.WriteString("find a CRI runtime: none of these:")
+	for _, a := range e.attempts {
+		fmt.Fprintf(&b, "\n  %s: %v", a.where, a.err)
+	}
+	return b.String()
+}
+
+// Unwrap: it is an ErrUnavailable, and whatever the attempts failed of.
+func (e *DiscoverError) Unwrap() []error {
+	errs := []error{ErrUnavailable}
+	for _, a := range e.attempts {
+		errs = append(errs, a.err)
+	}
+	return errs
+}
+
+// Hint is what to do about it.
+func (e *DiscoverError) Hint() string {
+	if errors.Is(e, ErrPermission) {
+		return "a runtime's socket belongs to root: run podctl as root, for instance with sudo"
+	}
+	return "start a runtime (systemctl start containerd), or say where it is: --runtime-endpoint unix:///path/to/socket"
+}
+
+// Discover finds the runtime: the flag, else PODCTL_RUNTIME_ENDPOINT, else
+// CONTAINER_RUNTIME_ENDPOINT, else crictl's configuration, else the first
+// well-known socket at which a CRI v1 runtime answers. What somebody named is
+// not tried here: that it does not work is Connect's to say.
+//
+// The image endpoint is looked for in the same order, but never in a place
+// that ranks below the one that named the runtime: it would be another
+// runtime's. The second result is the timeout: the flag, else PODCTL_TIMEOUT,
+// else crictl's; zero where nobody says.
+func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, time.Duration, error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Sockets == nil {
+		o.Sockets = WellKnownSockets
+	}
+	file := cmp.Or(o.ConfigFile, o.Getenv("CRI_CONFIG_FILE"), "/etc/crictl.yaml")
+	// A broken configuration matters only to who gets as far as to need it.
+	cfg, cfgErr := readCrictlConfig(file)
+	timeout, err := discoverTimeout(o, cfg)
+	if err != nil {
+		return Endpoint{}, 0, err
+	}
+
+	var image string
+	var attempts []attempt
+	for _, s := range []struct{ where, runtime, image string }{
+		{"--runtime-endpoint", o.Runtime, o.Image},
+		{"PODCTL_RUNTIME_ENDPOINT", o.Getenv("PODCTL_RUNTIME_ENDPOINT"), o.Getenv("PODCTL_IMAGE_ENDPOINT")},
+		{"CONTAINER_RUNTIME_ENDPOINT", o.Getenv("CONTAINER_RUNTIME_ENDPOINT"), o.Getenv("IMAGE_SERVICE_ENDPOINT")},
+		{file, cfg.runtime, cfg.image},
+	} {
+		image = cmp.Or(image, s.image)
+		if s.runtime != "" {
+			ep, err := endpointOf(s.runtime, image, s.where)
+			return ep, timeout, err
+		}
+		err := errors.New("not set")
+		if s.where == file && cfgErr != nil {
+			if !errors.Is(cfgErr, fs.ErrNotExist) {
+				return Endpoint{}, 0, cfgErr
+			}
+			err = errors.New("no such file")
+		}
+		attempts = append(attempts, attempt{s.where, err})
+	}
+	for _, path := range o.Sockets {
+		err := tryEndpoint(ctx, "unix://"+path)
+		if err == nil {
+			ep, err := endpointOf(path, image, "well-known socket")
+			return ep, timeout, err
+		}
+		var e *Error
+		if errors.As(err, &e) {
+			attempts = append(attempts, attempt{path, reason{e}})
+			continue
+		}
+		attempts = append(attempts, attempt{path, err})
+	}
+	return Endpoint{}, 0, &DiscoverError{attempts}
+}
+
+func discoverTimeout(o DiscoverOptions, cfg crictlConfig) (time.Duration, error) {
+	if o.Timeout != 0 {
+		return o.Timeout, nil
+	}
+	if s := o.Getenv("PODCTL_TIMEOUT"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return 0, fmt.Errorf("read PODCTL_TIMEOUT: %w", err)
+		}
+		return d, nil
+	}
+	return cfg.timeout, nil
+}
+
+// endpointOf checks what somebody named.
+func endpointOf(runtime, image, source string) (Endpoint, error) {
+	r, err := normalizeEndpoint(runtime)
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("read %s: %w", source, err)
+	}
+	i, err := normalizeEndpoint(cmp.Or(image, runtime))
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("read image endpoint: %w", err)
+	}
+	return Endpoint{Runtime: r, Image: i, Source: source}, nil
+}
+
+// tryEndpoint tells whether a CRI runtime answers.
+func tryEndpoint(ctx context.Context, endpoint string) error {
+	c, err := Connect(ctx, Options{Endpoint: Endpoint{Runtime: endpoint}, Timeout: wellKnownTimeout})
+	if err != nil {
+		return err
+	}
+	c.Close()
+	return nil
+}
+
+// reason is an error in the runtime's words alone, for a list that says
+// where.
+type reason struct{ err *Error }
+
+func (r reason) Error() string { return r.err.text }
+func (r reason) Unwrap() error { return r.err }

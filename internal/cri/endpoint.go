@@ -1,0 +1,52 @@
+package cri
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// SimEndpoint is the endpoint of the in-memory runtime: Discover passes it
+// through, Connect needs Options.Dial with it.
+const SimEndpoint = "sim:"
+
+// Endpoint says where the runtime is.
+type Endpoint struct {
+	// Runtime and Image are URLs, unix:///path; Image equals Runtime where
+	// nobody asked for another.
+	Runtime, Image string
+	// Source is who named Runtime: "--runtime-endpoint", an environment
+	// variable's name, a file's path, or "well-known socket".
+	Source string
+}
+
+// normalizeEndpoint makes unix:///path of a bare path, and refuses what is not
+// a unix socket.
+func normalizeEndpoint(s string) (string, error) {
+	scheme, rest, isURL := strings.Cut(s, "://")
+	switch {
+	case s == "":
+		return "", errors.New("empty endpoint")
+	case s == SimEndpoint:
+		return s, nil
+	case isURL && scheme == "unix", !isURL && strings.HasPrefix(s, "unix:"):
+		path := rest
+		if !isURL {
+			path = strings.TrimPrefix(s, "unix:")
+		}
+		if !strings.HasPrefix(path, "/") {
+			return "", fmt.Errorf("endpoint %q: the socket's path must be absolute, as in unix:///run/containerd/containerd.sock", s)
+		}
+		return "unix://" + path, nil
+	case isURL && scheme == "npipe":
+		return "", fmt.Errorf("endpoint %q: Windows pipes are not supported", s)
+	case isURL:
+		return "", fmt.Errorf("endpoint %q: a CRI runtime is reached by a unix socket, not by %s", s, scheme)
+	case strings.HasPrefix(s, "/"):
+		return "unix://" + s, nil
+	}
+	return "", fmt.Errorf("endpoint %q: want unix:///path/to/socket or an absolute path", s)
+}
+
+// socketPath is the file of a normalized endpoint.
+func socketPath(endpoint string) string { return strings.TrimPrefix(endpoint, "unix://") }

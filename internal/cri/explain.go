@@ -1,0 +1,87 @@
+package cri
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// peekTimeout is how long an unknown server may take to show what it speaks.
+const peekTimeout = time.Second
+
+// explain makes, of the failure of the first call, an error that says what is
+// wrong with this endpoint.
+func explain(ctx context.Context, c *conn, err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	e.Method, e.Object, e.verb = "Connect", c.endpoint, "connect to"
+	switch {
+	case errors.Is(err, ErrUnsupported):
+		notV1(ctx, c, e)
+	case c.dialer.last() == nil && (errors.Is(err, ErrUnavailable) || errors.Is(err, ErrDeadline)):
+		if answer := peek(c.dialer); answer != "" {
+			e.text, e.kinds = answer, []error{ErrNotCRI}
+			e.hint = "it is not a CRI runtime's socket"
+		}
+	}
+	if errors.Is(e, ErrNotCRI) && strings.HasSuffix(socketPath(c.endpoint), "docker.sock") {
+		e.hint = "Docker does not speak CRI: install cri-dockerd and use unix:///run/cri-dockerd.sock, or use containerd"
+	}
+	return e
+}
+
+// notV1 explains a gRPC server without the CRI v1 service: too old, or not
+// serving CRI at all. The previous version's messages have the same encoding.
+func notV1(ctx context.Context, c *conn, e *Error) {
+	e.kinds = []error{ErrNotCRI, ErrUnsupported}
+	var old runtimeapi.VersionResponse
+	if err := c.Invoke(ctx, "/runtime.v1alpha2.RuntimeService/Version", &runtimeapi.VersionRequest{}, &old); err == nil {
+		e.text = fmt.Sprintf("%s %s speaks CRI v1alpha2 only", old.RuntimeName, old.RuntimeVersion)
+		e.hint = "podctl needs CRI v1: containerd 1.6, CRI-O 1.23 or newer"
+		return
+	}
+	e.text = "the server does not implement CRI v1: " + e.text
+	e.hint = `if this is containerd, take "cri" out of disabled_plugins in /etc/containerd/config.toml and restart it; its log says why if the plugin failed to load`
+}
+
+// peek connects once more and looks at the first bytes: gRPC's own error does
+// not tell an HTTP/1 server from a mute one. It returns "" if the server speaks
+// HTTP/2, as a CRI runtime does.
+func peek(d *dialer) string {
+	ctx, cancel := context.WithTimeout(context.Background(), peekTimeout)
+	defer cancel()
+	nc, err := d.dial(ctx)
+	if err != nil {
+		return ""
+	}
+	defer nc.Close()
+	_ = nc.SetDeadline(time.Now().Add(peekTimeout))
+	// The opening of HTTP/2 and an empty SETTINGS frame, which a server must
+	// answer with its own.
+	if _, err := io.WriteString(nc, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
+		return "something listens there that closes the connection"
+	}
+	head := make([]byte, 9)
+	n, err := io.ReadFull(nc, head)
+	var timeout net.Error
+	switch {
+	case bytes.HasPrefix(head, []byte("HTTP/1")):
+		return "an HTTP server listens there, not a CRI runtime"
+	case err == nil && head[3] == 4: // a SETTINGS frame
+		return ""
+	case n > 0:
+		return "something listens there that does not speak gRPC"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "something listens there that does not answer"
+	}
+	return "something listens there that closes the connection"
+}

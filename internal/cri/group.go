@@ -1,0 +1,95 @@
+package cri
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// identity is whose pod something in the runtime is.
+type identity struct {
+	uid             types.UID
+	name, namespace string
+}
+
+// sandboxIdentity reads a sandbox's pod from its labels; where they are
+// missing, from its metadata; the UID, at last, from the sandbox's own id.
+func sandboxIdentity(id string, labels map[string]string, m *runtimeapi.PodSandboxMetadata) identity {
+	return identity{
+		uid:       types.UID(cmp.Or(labels[pod.UIDLabel], m.GetUid(), id)),
+		name:      cmp.Or(labels[pod.NameLabel], m.GetName()),
+		namespace: cmp.Or(labels[pod.NamespaceLabel], m.GetNamespace()),
+	}
+}
+
+// groupPods makes pods of the two lists. A container belongs to the pod of
+// its UID label; without one, to the pod of its sandbox, if that has no UID
+// label either, and else to none: ListPod could not find it there.
+// Pods, and what is in them, are newest first.
+func groupPods(sandboxes []*runtimeapi.PodSandbox, containers []*runtimeapi.Container) []*pod.Pod {
+	pods := map[types.UID]*pod.Pod{}
+	get := func(id identity) *pod.Pod {
+		p := pods[id.uid]
+		if p == nil {
+			p = &pod.Pod{UID: id.uid, Name: id.name, Namespace: id.namespace}
+			pods[id.uid] = p
+		}
+		return p
+	}
+	unlabelled := map[string]identity{} // by sandbox id
+	for _, s := range sandboxes {
+		id := sandboxIdentity(s.Id, s.Labels, s.Metadata)
+		if s.Labels[pod.UIDLabel] == "" {
+			unlabelled[s.Id] = id
+		}
+		p := get(id)
+		p.Sandboxes = append(p.Sandboxes, toSandbox(s))
+	}
+	for _, c := range containers {
+		id := identity{types.UID(c.Labels[pod.UIDLabel]), c.Labels[pod.NameLabel], c.Labels[pod.NamespaceLabel]}
+		if id.uid == "" {
+			var ok bool
+			if id, ok = unlabelled[c.PodSandboxId]; !ok {
+				continue
+			}
+		}
+		p := get(id)
+		p.Containers = append(p.Containers, toContainer(c))
+	}
+	result := make([]*pod.Pod, 0, len(pods))
+	for _, p := range pods {
+		sortPod(p)
+		result = append(result, p)
+	}
+	slices.SortFunc(result, func(a, b *pod.Pod) int {
+		return cmp.Or(created(b).Compare(created(a)), strings.Compare(string(a.UID), string(b.UID)))
+	})
+	return result
+}
+
+func sortPod(p *pod.Pod) {
+	slices.SortFunc(p.Sandboxes, func(a, b *pod.Sandbox) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.Attempt, a.Attempt), strings.Compare(a.ID, b.ID))
+	})
+	slices.SortFunc(p.Containers, func(a, b *pod.Container) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+}
+
+// created is when the newest part of the pod was created.
+func created(p *pod.Pod) time.Time {
+	var t time.Time
+	if len(p.Sandboxes) > 0 {
+		t = p.Sandboxes[0].CreatedAt
+	}
+	if len(p.Containers) > 0 && p.Containers[0].CreatedAt.After(t) {
+		t = p.Containers[0].CreatedAt
+	}
+	return t
+}

@@ -1,0 +1,76 @@
+package cri
+
+import (
+	"context"
+	"maps"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Image is an image that the runtime holds.
+type Image struct {
+	// ID is what CreateContainer should be given: it cannot mean another image
+	// tomorrow.
+	ID          string
+	RepoTags    []string
+	RepoDigests []string
+	Size        uint64 // bytes
+	// UID or Username is who the image wants to run as; UID nil and Username
+	// "" is root.
+	UID      *int64
+	Username string
+	// Pinned: the runtime asks not to collect it as garbage.
+	Pinned bool
+}
+
+// ImageStatus looks an image up by name, digest or id; nil, nil if the runtime
+// does not hold it.
+func (c *Client) ImageStatus(ctx context.Context, image string) (*Image, error) {
+	r, err := c.image.ImageStatus(ctx, &runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: image}})
+	if err != nil {
+		return nil, err
+	}
+	if r.Image == nil {
+		return nil, nil
+	}
+	if r.Image.Id == "" {
+		return nil, answerError("ImageStatus", image, "the runtime answered without an id")
+	}
+	return toImage(r.Image), nil
+}
+
+func toImage(i *runtimeapi.Image) *Image {
+	img := &Image{
+		ID: i.Id, RepoTags: i.RepoTags, RepoDigests: i.RepoDigests,
+		Size: i.Size, Username: i.Username, Pinned: i.Pinned,
+	}
+	if i.Uid != nil {
+		img.UID = &i.Uid.Value
+	}
+	return img
+}
+
+// PullImage pulls an image for a pod and returns the runtime's reference of
+// it. It blocks for as long as the pull makes progress, in the runtime's
+// opinion. auth may be nil. The pod's annotations go with the image, as the
+// kubelet sends them (pkg/kubelet/kuberuntime/kuberuntime_image.go); podctl's
+// own do not.
+func (c *Client) PullImage(ctx context.Context, image string, sandbox *runtimeapi.PodSandboxConfig, auth *runtimeapi.AuthConfig) (string, error) {
+	annotations := maps.Clone(sandbox.GetAnnotations())
+	delete(annotations, pod.ManifestAnnotation)
+	delete(annotations, pod.OwnerAnnotation)
+	r, err := c.image.PullImage(ctx, &runtimeapi.PullImageRequest{
+		Image:         &runtimeapi.ImageSpec{Image: image, Annotations: annotations},
+		Auth:          auth,
+		SandboxConfig: sandbox,
+	})
+	if err != nil {
+		return "", err
+	}
+	if r.ImageRef == "" {
+		return "", answerError("PullImage", image, "the runtime answered without a reference")
+	}
+	return r.ImageRef, nil
+}

@@ -1,0 +1,94 @@
+package cri
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// ListPods lists everything the runtime holds, as pods, newest first: one list
+// of sandboxes and one of containers, in this order, so that no container is
+// seen without the sandbox that it was made in.
+func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
+	return c.list(ctx, nil, nil)
+}
+
+// ListPod lists one pod; nil, nil if the runtime holds nothing of it. It asks
+// by the UID label. Only where that finds nothing it looks through all
+// sandboxes, for one that bears the UID in its metadata alone: whoever made it
+// by hand did not label it.
+func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
+	selector := map[string]string{pod.UIDLabel: string(uid)}
+	pods, err := c.list(ctx,
+		&runtimeapi.PodSandboxFilter{LabelSelector: selector},
+		&runtimeapi.ContainerFilter{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	if p := find(pods, uid); p != nil {
+		return p, nil
+	}
+	return c.listUnlabelled(ctx, uid)
+}
+
+func (c *Client) list(ctx context.Context, sf *runtimeapi.PodSandboxFilter, cf *runtimeapi.ContainerFilter) ([]*pod.Pod, error) {
+	sandboxes, err := c.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: sf})
+	if err != nil {
+		return nil, err
+	}
+	containers, err := c.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{Filter: cf})
+	if err != nil {
+		return nil, err
+	}
+	return groupPods(sandboxes.Items, containers.Containers), nil
+}
+
+// listUnlabelled finds a pod whose sandboxes have no UID label.
+func (c *Client) listUnlabelled(ctx context.Context, uid types.UID) (*pod.Pod, error) {
+	all, err := c.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{})
+	if err != nil {
+		return nil, err
+	}
+	var sandboxes []*runtimeapi.PodSandbox
+	for _, s := range all.Items {
+		if sandboxIdentity(s.Id, s.Labels, s.Metadata).uid == uid {
+			sandboxes = append(sandboxes, s)
+		}
+	}
+	parts := make([][]*runtimeapi.Container, len(sandboxes))
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for i, s := range sandboxes {
+		g.Go(func() error {
+			r, err := c.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{
+				Filter: &runtimeapi.ContainerFilter{PodSandboxId: s.Id},
+			})
+			if err != nil {
+				return err
+			}
+			parts[i] = r.Containers
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var containers []*runtimeapi.Container
+	for _, p := range parts {
+		containers = append(containers, p...)
+	}
+	return find(groupPods(sandboxes, containers), uid), nil
+}
+
+func find(pods []*pod.Pod, uid types.UID) *pod.Pod {
+	for _, p := range pods {
+		if p.UID == uid {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package cri
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// tailBlock is how much TailLog reads at once.
+const tailBlock = 16 << 10
+
+// TailLog returns the last n lines of a CRI log file, oldest first. It reads
+// no more of the file than it needs. A line without an end counts; what is not
+// in the format of a log line is left out. A file that does not exist is an
+// fs.ErrNotExist.
+func TailLog(path string, n int) ([]LogLine, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	defer f.Close()
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, fmt.Errorf("read log %s: %w", path, err)
+	}
+	var tail []byte
+	for start := end; ; {
+		size := min(start, tailBlock)
+		start -= size
+		block := make([]byte, size, int(size)+len(tail))
+		if _, err := f.ReadAt(block, start); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read log %s: %w", path, err)
+		}
+		tail = append(block, tail...)
+		whole := tail
+		if start > 0 {
+			// The first line may lack its beginning.
+			_, whole, _ = bytes.Cut(tail, []byte("\n"))
+		}
+		if lines := joinLines(whole); len(lines) > n || start == 0 {
+			// More than n, as the first of them may lack its first parts.
+			return lines[max(0, len(lines)-n):], nil
+		}
+	}
+}
+
+// joinLines parses a piece of a log file.
+func joinLines(data []byte) []LogLine {
+	var lines []LogLine
+	j := joiner{}
+	for raw := range bytes.Lines(data) {
+		l, err := ParseLogLine(bytes.TrimSuffix(raw, []byte("\n")))
+		if err != nil {
+			continue
+		}
+		if full, ok := j.add(l); ok {
+			lines = append(lines, full)
+		}
+	}
+	return append(lines, j.rest()...)
+}

@@ -1,0 +1,60 @@
+package cri
+
+import (
+	"context"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// RunPodSandbox creates and starts a sandbox and returns its id. handler is
+// the runtime handler, "" for the default. ErrNameReserved: raise the attempt.
+func (c *Client) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSandboxConfig, handler string) (string, error) {
+	req := &runtimeapi.RunPodSandboxRequest{Config: cfg, RuntimeHandler: handler}
+	r, err := c.runtime.RunPodSandbox(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	if r.PodSandboxId == "" {
+		return "", answerError("RunPodSandbox", objectOf(req), "the runtime answered without an id")
+	}
+	return r.PodSandboxId, nil
+}
+
+// StopPodSandbox kills what runs in the sandbox and gives its network back. It
+// may be repeated; a sandbox that is gone is no error.
+func (c *Client) StopPodSandbox(ctx context.Context, id string) error {
+	_, err := c.runtime.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: id})
+	return err
+}
+
+// RemovePodSandbox removes the sandbox and its containers, running or not. It
+// may be repeated; a sandbox that is gone is no error.
+func (c *Client) RemovePodSandbox(ctx context.Context, id string) error {
+	_, err := c.runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: id})
+	return err
+}
+
+// Manifest returns the two annotations that podctl puts on a sandbox: the
+// pod's document, as packed, and its owner; "" for what is not there.
+func (c *Client) Manifest(ctx context.Context, sandboxID string) (raw, owner string, err error) {
+	r, err := c.sandboxStatus(ctx, sandboxID)
+	if err != nil {
+		return "", "", err
+	}
+	a := r.Status.Annotations
+	return a[pod.ManifestAnnotation], a[pod.OwnerAnnotation], nil
+}
+
+// sandboxStatus answers with a status, or an error.
+func (c *Client) sandboxStatus(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
+	if err != nil {
+		return nil, err
+	}
+	if r.Status == nil {
+		return nil, answerError("PodSandboxStatus", shortID(id), "the runtime answered without a status")
+	}
+	return r, nil
+}

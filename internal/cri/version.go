@@ -1,0 +1,109 @@
+package cri
+
+import (
+	"context"
+	"strings"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Version is what the runtime calls itself.
+type Version struct {
+	Name       string // "containerd", "cri-o"
+	Version    string // "2.4.2"
+	APIVersion string // "v1"
+}
+
+// Version asks the runtime for its name and version.
+func (c *Client) Version(ctx context.Context) (Version, error) {
+	r, err := c.runtime.Version(ctx, &runtimeapi.VersionRequest{})
+	if err != nil {
+		return Version{}, err
+	}
+	return Version{Name: r.RuntimeName, Version: r.RuntimeVersion, APIVersion: r.RuntimeApiVersion}, nil
+}
+
+// Condition is one of the runtime's statements about itself.
+type Condition struct {
+	Type    string
+	OK      bool
+	Reason  string
+	Message string
+}
+
+// Handler is a runtime handler that a sandbox may ask for.
+type Handler struct {
+	Name                    string // "" is the default handler
+	RecursiveReadOnlyMounts bool
+	UserNamespaces          bool
+}
+
+// RuntimeStatus is what the runtime says about its own readiness.
+type RuntimeStatus struct {
+	// Runtime and Network are the conditions RuntimeReady and NetworkReady; a
+	// runtime that does not mention one is not ready in it.
+	Runtime, Network Condition
+	// Others are the runtime's own further conditions.
+	Others []Condition
+	// Handlers is empty where the runtime does not say.
+	Handlers []Handler
+	// SupplementalGroupsPolicy tells that the runtime honours the field of
+	// that name.
+	SupplementalGroupsPolicy bool
+}
+
+// Status asks the runtime whether it and its network are ready
+// (pkg/kubelet/kuberuntime, Status).
+func (c *Client) Status(ctx context.Context) (RuntimeStatus, error) {
+	r, err := c.runtime.Status(ctx, &runtimeapi.StatusRequest{})
+	if err != nil {
+		return RuntimeStatus{}, err
+	}
+	return runtimeStatus(r), nil
+}
+
+func runtimeStatus(r *runtimeapi.StatusResponse) RuntimeStatus {
+	s := RuntimeStatus{
+		Runtime:                  missing(runtimeapi.RuntimeReady),
+		Network:                  missing(runtimeapi.NetworkReady),
+		SupplementalGroupsPolicy: r.GetFeatures().GetSupplementalGroupsPolicy(),
+	}
+	for _, c := range r.GetStatus().GetConditions() {
+		cond := Condition{Type: c.Type, OK: c.Status, Reason: c.Reason, Message: c.Message}
+		switch c.Type {
+		case runtimeapi.RuntimeReady:
+			s.Runtime = cond
+		case runtimeapi.NetworkReady:
+			s.Network = cond
+		default:
+			s.Others = append(s.Others, cond)
+		}
+	}
+	for _, h := range r.GetRuntimeHandlers() {
+		s.Handlers = append(s.Handlers, Handler{
+			Name:                    h.Name,
+			RecursiveReadOnlyMounts: h.GetFeatures().GetRecursiveReadOnlyMounts(),
+			UserNamespaces:          h.GetFeatures().GetUserNamespaces(),
+		})
+	}
+	return s
+}
+
+func missing(condition string) Condition {
+	return Condition{Type: condition, Reason: "Missing", Message: "the runtime does not report " + condition}
+}
+
+// CgroupDriver asks which driver the runtime uses: "cgroupfs" or "systemd".
+// Where the runtime cannot tell (containerd before 2.0), it is ErrUnsupported.
+func (c *Client) CgroupDriver(ctx context.Context) (string, error) {
+	r, err := c.runtime.RuntimeConfig(ctx, &runtimeapi.RuntimeConfigRequest{})
+	if err != nil {
+		return "", err
+	}
+	if r.GetLinux() == nil {
+		e := answerError("RuntimeConfig", "", "the runtime does not name its cgroup driver")
+		e.kinds = []error{ErrUnsupported}
+		return "", e
+	}
+	return strings.ToLower(r.GetLinux().GetCgroupDriver().String()), nil
+}
