@@ -1,0 +1,74 @@
+package bare
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Client is a connection to a CRI socket, with the generated clients as they
+// are.
+type Client struct {
+	Runtime runtimeapi.RuntimeServiceClient
+	Images  runtimeapi.ImageServiceClient
+	conn    *grpc.ClientConn
+}
+
+// Dial connects to an endpoint such as unix:///run/x.sock. It does not block:
+// the first call connects.
+func Dial(endpoint string) (*Client, error) {
+	conn, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
+	if err != nil {
+		return nil, fmt.Errorf("connect %q: %w", endpoint, err)
+	}
+	return &Client{
+		Runtime: runtimeapi.NewRuntimeServiceClient(conn),
+		Images:  runtimeapi.NewImageServiceClient(conn),
+		conn:    conn,
+	}, nil
+}
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Pull pulls an image, with credentials or nil, and returns its id.
+func (c *Client) Pull(ctx context.Context, image string, auth *runtimeapi.AuthConfig) (string, error) {
+	resp, err := c.Images.PullImage(ctx, &runtimeapi.PullImageRequest{
+		Image: &runtimeapi.ImageSpec{Image: image, UserSpecifiedImage: image},
+		Auth:  auth,
+	})
+	return resp.GetImageRef(), err
+}
+
+// List returns "sandbox ID" and "container ID" of all that the runtime at the
+// endpoint holds, whatever its state.
+func List(endpoint string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	c, err := Dial(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	sandboxes, err := c.Runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("list sandboxes: %w", err)
+	}
+	containers, err := c.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	var all []string
+	for _, s := range sandboxes.Items {
+		all = append(all, "sandbox "+s.Id)
+	}
+	for _, s := range containers.Containers {
+		all = append(all, "container "+s.Id)
+	}
+	return all, nil
+}

@@ -1,0 +1,110 @@
+package bare
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// PollEvery is how often a runtime without events is asked for an exit.
+const PollEvery = 10 * time.Millisecond
+
+// Exits tells when containers end. It owns one goroutine, which ends with the
+// context given to Watch.
+type Exits struct {
+	client *Client
+	stream bool // the runtime has events
+
+	mu      sync.Mutex
+	stopped map[string]bool
+	waiting map[string]chan struct{}
+}
+
+// Watch opens the event stream, before the first pod is started so that no
+// exit is missed, and reports a runtime that has none by polling later.
+func (c *Client) Watch(ctx context.Context) *Exits {
+	e := &Exits{client: c, stopped: map[string]bool{}, waiting: map[string]chan struct{}{}}
+	events, err := c.Runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{})
+	if err != nil {
+		return e
+	}
+	// A runtime that broadcasts answers with the header at once or not at all,
+	// one without events with an error: a moment tells them apart.
+	first := make(chan error, 1)
+	go e.follow(events, first)
+	select {
+	case err := <-first:
+		e.stream = err == nil
+	case <-time.After(200 * time.Millisecond):
+		e.stream = true
+	}
+	return e
+}
+
+func (e *Exits) follow(events runtimeapi.RuntimeService_GetContainerEventsClient, first chan<- error) {
+	for {
+		event, err := events.Recv()
+		select {
+		case first <- err:
+		default:
+		}
+		if err != nil {
+			return
+		}
+		if event.ContainerEventType == runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT {
+			e.note(event.ContainerId)
+		}
+	}
+}
+
+func (e *Exits) note(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if ch := e.waiting[id]; ch != nil {
+		close(ch)
+		delete(e.waiting, id)
+		return
+	}
+	e.stopped[id] = true
+}
+
+// Wait returns when the pod's container has ended. Once per pod.
+func (e *Exits) Wait(ctx context.Context, p *Pod) error {
+	if !e.stream {
+		return e.poll(ctx, p)
+	}
+	e.mu.Lock()
+	if e.stopped[p.ContainerID] {
+		e.mu.Unlock()
+		return nil
+	}
+	ch := make(chan struct{})
+	e.waiting[p.ContainerID] = ch
+	e.mu.Unlock()
+	select {
+	case <-ch:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for %s: %w", p.Name, ctx.Err())
+	}
+}
+
+func (e *Exits) poll(ctx context.Context, p *Pod) error {
+	for {
+		status, err := e.client.Status(ctx, p)
+		if err != nil {
+			return fmt.Errorf("wait for %s: %w", p.Name, err)
+		}
+		if status.State == runtimeapi.ContainerState_CONTAINER_EXITED {
+			return nil
+		}
+		select {
+		case <-time.After(PollEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w", p.Name, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package bare
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Spec is a pod of one container.
+type Spec struct {
+	Name    string // of the pod, and part of its UID
+	Image   string
+	Command []string
+	LogDir  string // on the host; the container's log is c.log in it
+}
+
+// Pod is a Spec that was started.
+type Pod struct {
+	Spec
+	SandboxID   string
+	ContainerID string
+}
+
+// LogPath is the host path of the container's log.
+func (s Spec) LogPath() string { return filepath.Join(s.LogDir, "c.log") }
+
+func (s Spec) sandbox() *runtimeapi.PodSandboxConfig {
+	return &runtimeapi.PodSandboxConfig{
+		Metadata:     &runtimeapi.PodSandboxMetadata{Name: s.Name, Uid: "uid-" + s.Name, Namespace: "default"},
+		Hostname:     s.Name,
+		LogDirectory: s.LogDir,
+		Labels: map[string]string{
+			"io.kubernetes.pod.name": s.Name, "io.kubernetes.pod.namespace": "default",
+			"io.kubernetes.pod.uid": "uid-" + s.Name,
+		},
+		Linux: &runtimeapi.LinuxPodSandboxConfig{},
+	}
+}
+
+func (s Spec) container() *runtimeapi.ContainerConfig {
+	return &runtimeapi.ContainerConfig{
+		Metadata: &runtimeapi.ContainerMetadata{Name: "c"},
+		Image:    &runtimeapi.ImageSpec{Image: s.Image, UserSpecifiedImage: s.Image},
+		Command:  s.Command,
+		LogPath:  "c.log",
+		Labels: map[string]string{
+			"io.kubernetes.container.name": "c", "io.kubernetes.pod.uid": "uid-" + s.Name,
+			"io.kubernetes.pod.name": s.Name, "io.kubernetes.pod.namespace": "default",
+		},
+		Linux: &runtimeapi.LinuxContainerConfig{},
+	}
+}
+
+// Start makes the sandbox and starts the container. What was made is in the
+// returned pod, also with an error.
+func (c *Client) Start(ctx context.Context, spec Spec) (*Pod, error) {
+	p := &Pod{Spec: spec}
+	sandbox, err := c.Runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: spec.sandbox()})
+	if err != nil {
+		return p, fmt.Errorf("run sandbox: %w", err)
+	}
+	p.SandboxID = sandbox.PodSandboxId
+	container, err := c.Runtime.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{
+		PodSandboxId: p.SandboxID, Config: spec.container(), SandboxConfig: spec.sandbox(),
+	})
+	if err != nil {
+		return p, fmt.Errorf("create container: %w", err)
+	}
+	p.ContainerID = container.ContainerId
+	if _, err := c.Runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: p.ContainerID}); err != nil {
+		return p, fmt.Errorf("start container: %w", err)
+	}
+	return p, nil
+}
+
+// Status returns the container's status.
+func (c *Client) Status(ctx context.Context, p *Pod) (*runtimeapi.ContainerStatus, error) {
+	resp, err := c.Runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: p.ContainerID})
+	return resp.GetStatus(), err
+}
+
+// Stop stops the sandbox, and with it a container that still runs.
+func (c *Client) Stop(ctx context.Context, p *Pod) error {
+	_, err := c.Runtime.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: p.SandboxID})
+	return err
+}
+
+// Remove removes the sandbox, and with it the container.
+func (c *Client) Remove(ctx context.Context, p *Pod) error {
+	_, err := c.Runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: p.SandboxID})
+	return err
+}

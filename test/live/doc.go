@@ -1,0 +1,23 @@
+// Package live starts real container runtimes for tests, and tells afterwards
+// what the tests left behind in them.
+//
+//	test ──► Runtime(t, kind) ──► hack/runtime up ──► containerd of its own:
+//	           │                                      root, socket, network, images
+//	           ├─ Endpoint, Kill, Start, Restart
+//	           ├─ Leftovers: mounts, shims, cgroups, leases … before and after
+//	           └─ torn down by Main, or at the end of the test with Private
+//
+//	test ──► Registry(t) ──► an image registry in this process, that can be
+//	                         told to fail, to ask for a password, to be slow
+//
+// A runtime is shared by all tests of a test binary, because starting one
+// takes a second: TestMain must call Main. A test that breaks its runtime asks
+// for a Private one. What a killed test binary left is taken down by the next.
+//
+// Without root, or off Linux, the test is skipped and the reason printed, and
+// so it is with PODCTL_LIVE=off or -short; with PODCTL_LIVE=required it fails
+// instead. PODCTL_LIVE_RUNTIMES names the kinds that Each runs on.
+//
+// Every function here may block for as long as the runtime takes to start, the
+// first time on a machine for as long as it takes to build.
+package live

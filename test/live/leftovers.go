@@ -1,0 +1,174 @@
+package live
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/test/live/bare"
+)
+
+// Traces is all that pods of one runtime leave on a machine while they run:
+// lines such as "mount /run/…", "shim …", "cgroup …", sorted.
+type Traces []string
+
+// cgroupRoots are the top-level cgroups in which pods live: the kubelet's for
+// podctl's pods, k8s.io for sandboxes that name no parent.
+var cgroupRoots = []string{"kubepods", "k8s.io"}
+
+// Traces lists what the runtime's pods have on this machine now: what it
+// lists itself if it answers, mounts (network namespaces are among them),
+// shims, links of its bridge, address leases, state directories; the pod
+// cgroups of the whole machine; and everything below the given directories,
+// such as podctl's --root.
+func (in *Instance) Traces(dirs ...string) Traces {
+	var all Traces
+	add := func(kind string, found []string) {
+		for _, f := range found {
+			all = append(all, kind+" "+f)
+		}
+	}
+	add("mount", mountsBelow(append(dirs, in.run, in.lib)))
+	add("shim", in.shims())
+	add("link", glob("/sys/class/net/"+in.bridge()+"/brif/*"))
+	add("lease", glob(in.lib+"/cni/*/10.*"))
+	add("attachment", glob("/var/lib/cni/results/podctl-"+in.Name+"-*"))
+	add("state", glob(in.run+"/state/io.containerd.runtime.v2.task/k8s.io/*", in.run+"/runc/k8s.io/*",
+		in.lib+"/root/io.containerd.grpc.v1.cri/*/*", in.run+"/storage/*-containers/*"))
+	for _, root := range cgroupRoots {
+		add("cgroup", podCgroups(root))
+	}
+	for _, dir := range dirs {
+		add("file", below(dir))
+	}
+	if listed, err := bare.List(in.Endpoint); err == nil {
+		add("listed", listed)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Leftovers notes the traces of now and fails the test if more are there when
+// it ends; it waits a moment for them to go, because a runtime tidies up after
+// it has answered. Call it first in a test that runs alone on its runtime, so
+// that it looks last.
+func (in *Instance) Leftovers(t testing.TB, dirs ...string) {
+	t.Helper()
+	before := in.Traces(dirs...)
+	t.Cleanup(func() {
+		for _, left := range in.NewSince(before, dirs...) {
+			t.Errorf("left over: %s", left)
+		}
+	})
+}
+
+// NewSince returns the traces that were not there before; it waits up to 5 s
+// for there to be none.
+func (in *Instance) NewSince(before Traces, dirs ...string) Traces {
+	known := map[string]bool{}
+	for _, b := range before {
+		known[b] = true
+	}
+	deadline := time.After(5 * time.Second)
+	for {
+		left := slices.DeleteFunc(in.Traces(dirs...), func(s string) bool { return known[s] })
+		if len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-deadline:
+			return left
+		}
+	}
+}
+
+func (in *Instance) bridge() string {
+	data, _ := os.ReadFile(filepath.Join(in.run, "bridge"))
+	return strings.TrimSpace(string(data))
+}
+
+// shims finds the processes that serve this runtime's containers by the paths
+// of the runtime among their arguments.
+func (in *Instance) shims() []string {
+	var found []string
+	for _, dir := range glob("/proc/[0-9]*") {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		args := arguments(pid)
+		if len(args) == 0 || !isShim(filepath.Base(args[0])) {
+			continue
+		}
+		if strings.Contains(strings.Join(args, " "), in.run+"/") {
+			found = append(found, strconv.Itoa(pid)+" "+filepath.Base(args[0]))
+		}
+	}
+	return found
+}
+
+func isShim(program string) bool {
+	return strings.HasPrefix(program, "containerd-shim") || program == "runc" || program == "conmon"
+}
+
+// arguments returns a process's command line; none if it is gone or a zombie.
+func arguments(pid int) []string {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimRight(string(data), "\x00"), "\x00")
+}
+
+func mountsBelow(dirs []string) []string {
+	data, _ := os.ReadFile("/proc/self/mountinfo")
+	var found []string
+	for line := range bytes.Lines(data) {
+		target := string(bytes.Fields(line)[4])
+		if slices.ContainsFunc(dirs, func(dir string) bool { return strings.HasPrefix(target, dir+"/") }) {
+			found = append(found, target)
+		}
+	}
+	return found
+}
+
+// podCgroups lists the cgroups below a root, on every hierarchy; the root and
+// its QoS classes themselves are nobody's leftovers.
+func podCgroups(root string) []string {
+	found := map[string]bool{}
+	for _, top := range glob("/sys/fs/cgroup/"+root+"*", "/sys/fs/cgroup/*/"+root+"*") {
+		for _, dir := range below(top) {
+			info, err := os.Stat(dir)
+			if name := filepath.Base(dir); err == nil && info.IsDir() && dir != top &&
+				!strings.HasSuffix(name, "burstable") && !strings.HasSuffix(name, "besteffort") {
+				found[dir] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func below(dir string) []string {
+	var found []string
+	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && path != dir {
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found
+}
+
+func glob(patterns ...string) []string {
+	var found []string
+	for _, p := range patterns {
+		matches, _ := filepath.Glob(p)
+		found = append(found, matches...)
+	}
+	return found
+}

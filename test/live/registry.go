@@ -1,0 +1,126 @@
+package live
+
+import (
+	"context"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/podctl/podctl/test/live/image"
+)
+
+// ImageRegistry is an image registry in the process of the test. Its knobs may
+// be turned at any time, and take effect with the next request.
+type ImageRegistry struct {
+	Addr string // 127.0.0.1:PORT
+
+	mu             sync.Mutex
+	status         int
+	user, password string
+	delay          time.Duration
+	requests       []string
+}
+
+// Registry starts a registry that holds the test image under each of the given
+// names, such as "app:1" or "team/app:1"; Image gives the full name. It ends
+// with the test. The host needs busybox-static, which hack/runtime installs.
+func Registry(t testing.TB, names ...string) *ImageRegistry {
+	t.Helper()
+	r := &ImageRegistry{}
+	server := httptest.NewServer(r.wrap(registry.New(registry.Logger(log.New(io.Discard, "", 0)))))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	r.Addr = server.Listener.Addr().String()
+	img, err := image.Busybox()
+	if err != nil {
+		t.Fatalf("fill registry: %v", err)
+	}
+	for _, n := range names {
+		ref, err := name.ParseReference(r.Image(n))
+		if err != nil {
+			t.Fatalf("fill registry: %v", err)
+		}
+		if err := remote.Write(ref, img, remote.WithContext(t.Context())); err != nil {
+			t.Fatalf("fill registry: %v", err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests = nil
+	return r
+}
+
+// Image returns the full name of an image of this registry.
+func (r *ImageRegistry) Image(name string) string { return r.Addr + "/" + name }
+
+// Fail answers every request with the HTTP status; 0 is the end of it.
+func (r *ImageRegistry) Fail(status int) { r.set(func() { r.status = status }) }
+
+// RequirePassword refuses every request without this basic authorization; an
+// empty user lets everybody in again.
+func (r *ImageRegistry) RequirePassword(user, password string) {
+	r.set(func() { r.user, r.password = user, password })
+}
+
+// Slow lets every request wait first.
+func (r *ImageRegistry) Slow(delay time.Duration) { r.set(func() { r.delay = delay }) }
+
+// Requests returns the requests seen since the registry was filled, such as
+// "GET /v2/app/manifests/1".
+func (r *ImageRegistry) Requests() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.requests...)
+}
+
+func (r *ImageRegistry) set(change func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change()
+}
+
+func (r *ImageRegistry) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.mu.Lock()
+		r.requests = append(r.requests, req.Method+" "+req.URL.Path)
+		status, user, password, delay := r.status, r.user, r.password, r.delay
+		r.mu.Unlock()
+		if !waited(req.Context(), delay) {
+			return
+		}
+		gotUser, gotPassword, _ := req.BasicAuth()
+		switch {
+		case status != 0:
+			http.Error(w, strings.ToLower(http.StatusText(status)), status)
+		case user != "" && (gotUser != user || gotPassword != password):
+			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+		default:
+			next.ServeHTTP(w, req)
+		}
+	})
+}
+
+// waited reports whether the delay passed before the client gave up.
+func waited(ctx context.Context, delay time.Duration) bool {
+	if delay == 0 {
+		return true
+	}
+	select {
+	case <-time.After(delay):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

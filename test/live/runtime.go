@@ -1,0 +1,253 @@
+package live
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Kinds of runtimes, as hack/runtime names them.
+const (
+	Containerd = "containerd"        // 2.4.2
+	Distro     = "containerd-distro" // the distribution's: 1.6 in Debian 12
+	CRIO       = "crio"              // 1.34
+)
+
+// Where hack/runtime keeps state and data, a directory per name.
+const (
+	runBase = "/run/podctl-dev"
+	libBase = "/var/lib/podctl-dev"
+)
+
+// cannot is hack/runtime's exit code for a host that cannot run the kind.
+const cannot = 3
+
+// Instance is one private runtime.
+type Instance struct {
+	Kind     string
+	Name     string
+	Endpoint string // unix:///run/podctl-dev/NAME/cri.sock
+	run, lib string
+}
+
+// shared holds the runtimes of this test binary by kind.
+var shared struct {
+	sync.Mutex
+	instances map[string]*Instance
+	main      bool // Main was called and will take them down
+	count     int
+}
+
+// Option changes what Runtime gives.
+type Option func(*options)
+
+type options struct{ private bool }
+
+// Private asks for a runtime of the test's own, taken down when it ends.
+func Private() Option { return func(o *options) { o.private = true } }
+
+// Kinds returns the kinds that tests should cover: PODCTL_LIVE_RUNTIMES,
+// separated by spaces, or both containerds.
+func Kinds() []string {
+	return strings.Fields(cmp.Or(os.Getenv("PODCTL_LIVE_RUNTIMES"), Containerd+" "+Distro))
+}
+
+// Each runs the test once on every kind.
+func Each(t *testing.T, test func(t *testing.T, rt *Instance)) {
+	for _, kind := range Kinds() {
+		t.Run(kind, func(t *testing.T) { test(t, Runtime(t, kind)) })
+	}
+}
+
+// Runtime returns a running private runtime of the kind: the one that all
+// tests of this binary share, started again if a test left it dead, or with
+// Private a new one. It skips the test where none can run.
+func Runtime(t testing.TB, kind string, opts ...Option) *Instance {
+	t.Helper()
+	skipUnlessHost(t)
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.count == 0 {
+		sweep(t)
+	}
+	if o.private {
+		in := newInstance(kind)
+		t.Cleanup(func() { in.Down(t) })
+		in.Start(t)
+		return in
+	}
+	if !shared.main {
+		t.Fatal("a shared runtime needs: func TestMain(m *testing.M) { live.Main(m) }")
+	}
+	if shared.instances[kind] == nil {
+		shared.instances[kind] = newInstance(kind)
+	}
+	in := shared.instances[kind]
+	in.Start(t)
+	return in
+}
+
+// Main runs the tests, takes down the runtimes that they shared, and exits.
+func Main(m *testing.M) {
+	shared.main, shared.instances = true, map[string]*Instance{}
+	code := m.Run()
+	for _, in := range shared.instances {
+		if out, err := hackRuntime("down", in.Kind, "--name", in.Name); err != nil {
+			fmt.Fprintf(os.Stderr, "take down %s: %v\n%s", in.Name, err, out)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func newInstance(kind string) *Instance {
+	shared.count++
+	name := fmt.Sprintf("t%d-%d", os.Getpid(), shared.count)
+	return &Instance{
+		Kind: kind, Name: name,
+		run: filepath.Join(runBase, name), lib: filepath.Join(libBase, name),
+	}
+}
+
+// Start starts the runtime if it is not running, over the state that it had.
+func (in *Instance) Start(t testing.TB) {
+	t.Helper()
+	out, err := hackRuntime("up", in.Kind, "--name", in.Name)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == cannot {
+		skip(t, fmt.Sprintf("no %s: %s", in.Kind, out))
+	}
+	if err != nil {
+		t.Fatalf("start %s: %v\n%s", in.Kind, err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	in.Endpoint = lines[len(lines)-1]
+}
+
+// Kill ends the runtime's daemon with SIGKILL and returns when it is gone. Its
+// pods go on running.
+func (in *Instance) Kill(t testing.TB) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(in.run, "pid"))
+	if err != nil {
+		t.Fatalf("kill %s: %v", in.Name, err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		t.Fatalf("kill %s: %v", in.Name, err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatalf("kill %s: %v", in.Name, err)
+	}
+	eventually(t, fmt.Sprintf("process %d of %s ends", pid, in.Name), func() bool {
+		return len(arguments(pid)) == 0
+	})
+}
+
+// Restart kills the runtime and starts it again.
+func (in *Instance) Restart(t testing.TB) {
+	t.Helper()
+	in.Kill(t)
+	in.Start(t)
+}
+
+// Down takes the runtime down with all its pods. Only for private ones.
+func (in *Instance) Down(t testing.TB) {
+	t.Helper()
+	if out, err := hackRuntime("down", in.Kind, "--name", in.Name); err != nil {
+		t.Errorf("take down %s: %v\n%s", in.Name, err, out)
+	}
+}
+
+// sweep takes down what test binaries that were killed have left.
+func sweep(t testing.TB) {
+	dirs, _ := filepath.Glob(filepath.Join(runBase, "t*-*"))
+	for _, dir := range dirs {
+		var pid, n int
+		name := filepath.Base(dir)
+		if _, err := fmt.Sscanf(name, "t%d-%d", &pid, &n); err != nil || len(arguments(pid)) > 0 {
+			continue
+		}
+		t.Logf("taking down %s, whose test is gone", name)
+		if out, err := hackRuntime("down", "--name", name); err != nil {
+			t.Logf("take down %s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+func hackRuntime(args ...string) (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(filepath.Join(root, "hack/runtime"), args...)
+	var out, errw bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errw
+	if err := cmd.Run(); err != nil {
+		return errw.String(), err
+	}
+	return out.String(), nil
+}
+
+// moduleRoot walks up from the directory of the test to the one with go.mod.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("find module: no go.mod above the test")
+		}
+	}
+	return "", err
+}
+
+func skipUnlessHost(t testing.TB) {
+	t.Helper()
+	switch {
+	case os.Getenv("PODCTL_LIVE") == "off":
+		t.Skip("live test: PODCTL_LIVE=off")
+	case testing.Short():
+		t.Skip("live test: -short")
+	case runtime.GOOS != "linux":
+		skip(t, "live test: needs Linux")
+	case os.Geteuid() != 0:
+		skip(t, "live test: needs root")
+	}
+}
+
+func skip(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("PODCTL_LIVE") == "required" {
+		t.Fatalf("PODCTL_LIVE=required: %s", reason)
+	}
+	t.Skip(strings.TrimSpace(reason))
+}
+
+// eventually waits up to 10 s, which is long only on a machine in trouble.
+func eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	for !done() {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-deadline:
+			t.Fatalf("not within 10 s: %s", what)
+		}
+	}
+}
