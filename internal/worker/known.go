@@ -1,0 +1,87 @@
+package worker
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Known is one pod as SyncKnownPods reports it (PodWorkerSync in
+// pkg/kubelet/pod_workers.go).
+type Known struct {
+	Phase Phase
+	// Orphan: it is not among the desired pods.
+	Orphan bool
+	// HasConfig: the worker has a spec of it.
+	HasConfig bool
+	// Static: that spec came from a source other than the API server.
+	Static bool
+}
+
+// SyncKnownPods tells which pods are desired, all of them. Pods that are not
+// are stopped, or forgotten if they are finished; so are finished ones that
+// were created again. It returns every pod that is still known: the caller
+// creates the desired ones that it does not find there. From the first call on
+// a pod that is not known cannot be running. It must not be called before
+// every desired pod of every source has been seen.
+func (w *Workers) SyncKnownPods(desired []*v1.Pod) map[types.UID]Known {
+	wanted := map[types.UID]bool{}
+	for _, p := range desired {
+		wanted[p.UID] = true
+	}
+
+	w.mu.Lock()
+	w.synced = true
+	known := map[types.UID]Known{}
+	for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
+		w.step(uid, Reconcile{Desired: wanted[uid]})
+		if p, ok := w.pods[uid]; ok {
+			spec := p.state.config()
+			known[uid] = Known{
+				Phase:     p.state.Phase,
+				Orphan:    !wanted[uid],
+				HasConfig: spec != nil,
+				Static:    spec != nil && pod.IsStatic(spec),
+			}
+		}
+	}
+	w.mu.Unlock()
+	w.notes.deliver()
+	return known
+}
+
+// Info is one pod as the worker sees it.
+type Info struct {
+	State
+	// NextWake is when the pod is looked at again at the latest, zero if no
+	// wake-up is pending.
+	NextWake time.Time
+	// NameHolder is the pod whose full name this one waits for, "" if it does
+	// not wait.
+	NameHolder types.UID
+}
+
+// Snapshot returns every known pod, by namespace, name and UID.
+func (w *Workers) Snapshot() []Info {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	infos := make([]Info, 0, len(w.pods))
+	for _, p := range w.pods {
+		info := Info{State: p.state, NextWake: p.wakeAt}
+		if p.state.waitsForName() {
+			v := w.names.View(p.state.FullName(), p.state.UID, w.live)
+			info.NameHolder = cmp.Or(v.Holder, v.Next)
+		}
+		infos = append(infos, info)
+	}
+	slices.SortFunc(infos, func(a, b Info) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	return infos
+}

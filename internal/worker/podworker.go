@@ -1,0 +1,175 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// podWorker is one pod's state and what carries out its effects. All of it is
+// guarded by Workers.mu, except that the goroutine reads tasks.
+type podWorker struct {
+	state State
+	// tasks feeds the pod's goroutine; nil until there is one. It has room for
+	// one: there is at most one operation in flight.
+	tasks chan task
+	// cancel ends the operation in flight.
+	cancel context.CancelFunc
+
+	// timer is the wake-up pending, nil if none is, and wakeAt its time.
+	timer  *time.Timer
+	wakeAt time.Time
+}
+
+// task is one operation on its way to the pod's goroutine.
+type task struct {
+	ctx   context.Context
+	start Start
+}
+
+// step gives one event to the pod's state and carries the effects out. w.mu
+// is held.
+func (w *Workers) step(uid types.UID, ev Event) {
+	if w.closed {
+		return
+	}
+	p := w.pods[uid]
+	if p == nil {
+		p = &podWorker{}
+	}
+	t := now()
+	before := p.state
+	after, effects := Step(before, w.view(uid, before, ev), t, ev)
+	p.state = after
+	if after.Phase == Unknown {
+		delete(w.pods, uid)
+	} else {
+		w.pods[uid] = p
+	}
+
+	identity := after
+	if after.Phase == Unknown {
+		identity = before
+	}
+	w.notes.phase(before, after, t)
+	for _, e := range effects {
+		w.carryOut(p, identity, e)
+	}
+}
+
+// carryOut does what one effect asks for. s is the pod as it is now, or was
+// before it was forgotten. w.mu is held.
+func (w *Workers) carryOut(p *podWorker, s State, e Effect) {
+	switch e := e.(type) {
+	case Start:
+		p.stopTimer()
+		if p.tasks == nil {
+			p.tasks = make(chan task, 1)
+			w.running.Go(func() { w.perform(p, s.UID, p.tasks) })
+		}
+		var t task
+		t.start = e
+		t.ctx, p.cancel = context.WithCancel(w.base)
+		w.notes.started(s, e)
+		p.tasks <- t
+	case Cancel:
+		p.cancel()
+	case Wake:
+		w.wake(p, s.UID, e.After)
+	case Release:
+		for _, id := range e.Waiters {
+			close(w.waiters[id])
+			delete(w.waiters, id)
+		}
+	case Name:
+		w.names.Apply(e.Change, s.FullName(), s.UID, w.live)
+		if e.Change == NameLeave && w.opts.WakeOnRelease {
+			w.wakeNext(s.FullName())
+		}
+	case Exit:
+		p.exit()
+	}
+}
+
+// perform is the pod's goroutine: it only carries out operations, and reports
+// each outcome.
+func (w *Workers) perform(p *podWorker, uid types.UID, tasks <-chan task) {
+	for t := range tasks {
+		began := now()
+		terminal, err := perform(t.ctx, w.opts.Ops, t.start)
+		took := now().Sub(began)
+
+		w.mu.Lock()
+		p.cancel()
+		w.notes.done(p.state, t.start, began, took, err)
+		w.step(uid, OpDone{Op: t.start.Op, Terminal: terminal, Err: err})
+		w.mu.Unlock()
+		w.notes.deliver()
+	}
+}
+
+// exit ends the pod's goroutine, after its operation in flight, and calls
+// its wake-up off.
+func (p *podWorker) exit() {
+	p.stopTimer()
+	if p.tasks != nil {
+		close(p.tasks)
+		p.tasks = nil
+	}
+}
+
+// wake arranges for a Due, in place of one that is arranged already.
+func (w *Workers) wake(p *podWorker, uid types.UID, after time.Duration) {
+	p.stopTimer()
+	after += time.Duration(w.opts.Jitter() * float64(after) / 2)
+	p.wakeAt = now().Add(after)
+	var timer *time.Timer
+	timer = time.AfterFunc(after, func() {
+		w.mu.Lock()
+		// A timer that was called off may have fired before that.
+		if p.timer == timer {
+			p.stopTimer()
+			w.step(uid, Due{})
+		}
+		w.mu.Unlock()
+		w.notes.deliver()
+	})
+	p.timer = timer
+}
+
+func (p *podWorker) stopTimer() {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer, p.wakeAt = nil, time.Time{}
+	}
+}
+
+// view is what the pod sees of its full name, which is that of its first
+// event.
+func (w *Workers) view(uid types.UID, s State, ev Event) NameView {
+	fullName := s.FullName()
+	if s.Phase == Unknown {
+		fullName = fullNameOf(ev)
+	}
+	return w.names.View(fullName, uid, w.live)
+}
+
+// live tells whether a pod may still start, or run on.
+func (w *Workers) live(uid types.UID) bool {
+	p, ok := w.pods[uid]
+	return ok && p.state.Phase == Syncing
+}
+
+// wakeNext gives a free name, or one whose first holder changed, to the pod
+// that waits for it.
+func (w *Workers) wakeNext(fullName string) {
+	v := w.names.View(fullName, "", w.live)
+	next := v.Holder
+	if next == "" {
+		next = v.Next
+	}
+	if p, ok := w.pods[next]; ok && p.state.waitsForName() {
+		w.step(next, Due{})
+	}
+}

@@ -1,0 +1,91 @@
+package worker
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// request is an Update, Kill or KillRuntime in one form (UpdatePodOptions in
+// pkg/kubelet/pod_workers.go).
+type request struct {
+	uid             types.UID
+	name, namespace string
+
+	work         Work
+	runtimeEmpty bool
+	// kill is the zero Kill unless isKill.
+	kill   Kill
+	isKill bool
+}
+
+func requestOfUpdate(ev Update) request {
+	return requestOfPod(Work{Pod: ev.Pod, Type: ev.Type, Exclusive: ev.Exclusive}, ev.RuntimeEmpty)
+}
+
+func requestOfKill(ev Kill) request {
+	r := requestOfPod(Work{Pod: ev.Pod, Exclusive: ev.Exclusive}, ev.RuntimeEmpty)
+	r.kill, r.isKill = ev, true
+	return r
+}
+
+func requestOfPod(w Work, runtimeEmpty bool) request {
+	r := request{work: w, runtimeEmpty: runtimeEmpty}
+	if p := w.Pod; p != nil {
+		r.uid, r.name, r.namespace = p.UID, p.Name, p.Namespace
+	}
+	return r
+}
+
+func requestOfRuntime(ev KillRuntime) request {
+	grace := runtimeOnlyGrace
+	r := request{
+		work:   Work{Runtime: ev.Pod, Exclusive: ev.Exclusive},
+		kill:   Kill{Grace: &grace},
+		isKill: true,
+	}
+	if p := ev.Pod; p != nil {
+		r.uid, r.name, r.namespace = p.UID, p.Name, p.Namespace
+	}
+	return r
+}
+
+// cause is what makes the request a stop request, CauseNone if it is none.
+// orphan tells that the pod was found in the runtime.
+func (r request) cause(orphan bool) Cause {
+	switch p := r.work.Pod; {
+	case orphan:
+		return CauseRuntimeOnly
+	case p.DeletionTimestamp != nil:
+		return CauseDeleted
+	case ended(p):
+		return CausePhase
+	case r.isKill && r.kill.Evict:
+		return CauseEvicted
+	case r.isKill:
+		return CauseKilled
+	}
+	return CauseNone
+}
+
+// ended tells whether the spec's own status says that the pod has ended.
+func ended(p *v1.Pod) bool {
+	return p != nil && (p.Status.Phase == v1.PodFailed || p.Status.Phase == v1.PodSucceeded)
+}
+
+// fullNameOf is the full name of the pod that an event brings, "" if it
+// brings none.
+func fullNameOf(ev Event) string {
+	switch ev := ev.(type) {
+	case Adopt:
+		return pod.FullNameOf(ev.Pod)
+	case Update:
+		return pod.FullNameOf(ev.Pod)
+	case Kill:
+		return pod.FullNameOf(ev.Pod)
+	case KillRuntime:
+		return ev.Pod.FullName()
+	}
+	return ""
+}
