@@ -1,0 +1,40 @@
+//go:build !linux
+
+package cgroup
+
+import (
+	"errors"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Manager makes and removes the cgroups of pods; there are none on this
+// system.
+type Manager struct {
+	root   string
+	driver Driver
+}
+
+var errNeedsLinux = errors.New("pod cgroups need linux")
+
+// New always fails.
+func New(Options) (*Manager, error) { return nil, errNeedsLinux }
+
+// Ensure always fails.
+func (*Manager) Ensure(*v1.Pod) error { return errNeedsLinux }
+
+// UpdateQOS always fails.
+func (*Manager) UpdateQOS([]*v1.Pod) error { return errNeedsLinux }
+
+// Remove always fails.
+func (*Manager) Remove(types.UID) error { return errNeedsLinux }
+
+// List always fails.
+func (*Manager) List() ([]types.UID, error) { return nil, errNeedsLinux }
+
+// RemoveEmptyParents always fails.
+func (*Manager) RemoveEmptyParents() error { return errNeedsLinux }
+
+// ReadFacts knows nothing here.
+func ReadFacts() Facts { return Facts{} }

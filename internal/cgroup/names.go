@@ -1,0 +1,111 @@
+package cgroup
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Driver says who makes the directories: podctl itself, or systemd when asked.
+type Driver string
+
+// The drivers, as the CRI's RuntimeConfig and the kubelet's configuration
+// name them.
+const (
+	Cgroupfs Driver = "cgroupfs"
+	Systemd  Driver = "systemd"
+)
+
+// DefaultRoot is the kubelet's.
+const DefaultRoot = "kubepods"
+
+const (
+	podPrefix   = "pod"
+	sliceSuffix = ".slice"
+)
+
+// name is a cgroup independent of the driver: {"kubepods", "burstable", "podX"}.
+type name []string
+
+func (n name) child(element string) name { return append(n[:len(n):len(n)], element) }
+
+// path is the name in the tree, in the driver's spelling. A slice's name
+// holds those of its parents; dashes within an element become underscores
+// (pkg/kubelet/cm/cgroup_manager_linux.go).
+func (n name) path(d Driver) string {
+	if d != Systemd {
+		return "/" + path.Join(n...)
+	}
+	full, prefix := "/", ""
+	for _, element := range n {
+		prefix += strings.ReplaceAll(element, "-", "_")
+		full = path.Join(full, prefix+sliceSuffix)
+		prefix += "-"
+	}
+	return full
+}
+
+// podUID is the UID in a directory's name, false if it is not a pod's.
+func podUID(dir string, d Driver) (types.UID, bool) {
+	if d == Systemd {
+		slice, ok := strings.CutSuffix(dir, sliceSuffix)
+		if !ok {
+			return "", false
+		}
+		last := slice[strings.LastIndexByte(slice, '-')+1:]
+		dir = strings.ReplaceAll(last, "_", "-")
+	}
+	uid, ok := strings.CutPrefix(dir, podPrefix)
+	return types.UID(uid), ok && uid != ""
+}
+
+// parents are the cgroups that hold pods, the root last.
+func parents(root string) []name {
+	return []name{{root, besteffort}, {root, burstable}, {root}}
+}
+
+const (
+	burstable  = "burstable"
+	besteffort = "besteffort"
+)
+
+// parentOf is the cgroup in which the pod's lies.
+func parentOf(root string, p *v1.Pod) name {
+	switch pod.QOS(p) {
+	case v1.PodQOSBestEffort:
+		return name{root, besteffort}
+	case v1.PodQOSBurstable:
+		return name{root, burstable}
+	default:
+		return name{root}
+	}
+}
+
+// Parent is the cgroup of the pod as the runtime is told it (cgroup_parent of
+// the sandbox): an absolute path below the hierarchies' roots
+// (pkg/kubelet/cm/pod_container_manager_linux.go).
+func Parent(root string, d Driver, p *v1.Pod) string {
+	return parentOf(root, p).child(podPrefix + string(p.UID)).path(d)
+}
+
+// checkElement refuses what would leave the tree, or could not be read back
+// from a slice's name.
+func checkElement(what, s string) error {
+	if s == "" {
+		return fmt.Errorf("%s is empty", what)
+	}
+	if i := strings.IndexFunc(s, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '.'
+	}); i >= 0 {
+		return fmt.Errorf("%s %q has the character %q, which is not allowed in the name of a cgroup", what, s, s[i])
+	}
+	if strings.Trim(s, ".") == "" {
+		return fmt.Errorf("%s %q is not a name", what, s)
+	}
+	return nil
+}

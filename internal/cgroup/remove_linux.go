@@ -1,0 +1,165 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/opencontainers/cgroups"
+	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// markName is the extended attribute of directories that podctl made.
+const markName = "trusted.podctl"
+
+// mark marks the directories of c that were not there before. Where that is
+// not allowed (inside a user namespace) they are merely never removed as
+// parents.
+func (m *Manager) mark(c cgroups.Manager, before []string) {
+	old := map[string]bool{}
+	for _, dir := range before {
+		old[dir] = true
+	}
+	for _, dir := range existing(c) {
+		if old[dir] {
+			continue
+		}
+		if err := unix.Setxattr(dir, markName, []byte("1"), 0); err != nil {
+			m.log.Debug("mark cgroup", "path", dir, "err", err)
+		}
+	}
+}
+
+func marked(dir string) bool {
+	size, err := unix.Getxattr(dir, markName, nil)
+	return err == nil && size > 0
+}
+
+// Remove kills whatever still runs in the pod's cgroup and removes it, with
+// what the runtime left below. A pod without a cgroup is no error. The caller
+// must know that the pod is its own, and over (Destroy in
+// pkg/kubelet/cm/pod_container_manager_linux.go).
+func (m *Manager) Remove(uid types.UID) error {
+	if err := checkElement("uid", string(uid)); err != nil {
+		return fmt.Errorf("remove pod cgroup: %w", err)
+	}
+	var errs []error
+	for _, parent := range parents(m.root) {
+		n := parent.child(podPrefix + string(uid))
+		if err := m.remove(n); err != nil {
+			errs = append(errs, fmt.Errorf("remove pod cgroup %s: %w", n.path(m.driver), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Manager) remove(n name) error {
+	c, err := m.open(n, Limits{})
+	if err != nil {
+		return err
+	}
+	dirs := existing(c)
+	if len(dirs) == 0 {
+		return nil
+	}
+	if err := killAll(dirs); err != nil {
+		return err
+	}
+	return c.Destroy()
+}
+
+// killRounds bounds how often the processes are listed and killed: those
+// that fork meanwhile are found in the next round.
+const killRounds = 5
+
+// killAll kills the processes in the directories and below.
+func killAll(dirs []string) error {
+	for range killRounds {
+		pids := map[int]bool{}
+		for _, dir := range dirs {
+			list, err := cgroups.GetAllPids(dir)
+			if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ENODEV) {
+				return err
+			}
+			for _, pid := range list {
+				if pid <= 0 {
+					// Listed as 0; to kill 0 would be to kill ourselves.
+					return errors.New("a process of another pid namespace runs in it")
+				}
+				pids[pid] = true
+			}
+		}
+		if len(pids) == 0 {
+			return nil
+		}
+		if pids[os.Getpid()] {
+			return errors.New("podctl itself runs in it")
+		}
+		for pid := range pids {
+			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("kill process %d: %w", pid, err)
+			}
+		}
+	}
+	return nil
+}
+
+// RemoveEmptyParents removes the parents that podctl made and that hold no
+// pod. Whoever else uses the same root loses nothing: a directory with
+// something in it cannot be removed, and another podctl makes what it lacks.
+func (m *Manager) RemoveEmptyParents() error {
+	var errs []error
+	for _, n := range parents(m.root) {
+		if err := m.removeEmpty(n); err != nil {
+			errs = append(errs, fmt.Errorf("remove cgroup %s: %w", n.path(m.driver), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Manager) removeEmpty(n name) error {
+	c, err := m.open(n, Limits{})
+	if err != nil {
+		return err
+	}
+	dirs := existing(c)
+	if m.driver == Systemd {
+		// A slice is stopped as a whole, so it must be empty and ours
+		// everywhere.
+		for _, dir := range dirs {
+			if !marked(dir) || hasChildren(dir) {
+				return nil
+			}
+		}
+		if len(dirs) == 0 {
+			return nil
+		}
+		return c.Destroy()
+	}
+	var errs []error
+	for _, dir := range dirs {
+		if !marked(dir) {
+			continue
+		}
+		err := unix.Rmdir(dir)
+		if err != nil && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.ENOENT) {
+			errs = append(errs, &os.PathError{Op: "rmdir", Path: dir, Err: err})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// hasChildren tells whether the cgroup has cgroups in it, or may have.
+func hasChildren(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			return true
+		}
+	}
+	return false
+}

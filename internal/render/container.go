@@ -1,0 +1,110 @@
+package render
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// ContainerInput is what Container needs besides the pod and the container.
+type ContainerInput struct {
+	Node *Node
+	// Attempt counts this container's starts from 0. It is the restart count
+	// too.
+	Attempt uint32
+	Image   Image
+	// PodIPs are the pod's addresses, primary first, as the sandbox has them.
+	// They are empty for a pod on the node's network, which has the node's.
+	PodIPs []string
+	// Volumes maps each volume of the pod that is a directory or file on the
+	// host to its path.
+	Volumes map[string]string
+	// SubPaths maps the index of a volumeMount to the host path made for its
+	// subPath: see SubPaths.
+	SubPaths map[int]string
+	// ImageVolumes maps each image volume to its image.
+	ImageVolumes map[string]*runtimeapi.ImageSpec
+	// TerminationLog is the file made for this start's termination message,
+	// in Node.ContainerDir; "" mounts none.
+	TerminationLog string
+	// RecursiveReadOnly tells that the runtime handler can do it.
+	RecursiveReadOnly bool
+	// UserNamespace is as in SandboxInput.
+	UserNamespace *runtimeapi.UserNamespace
+}
+
+// podIPs are the addresses by which the pod is reached.
+func (in ContainerInput) podIPs(p *v1.Pod) []string {
+	if p.Spec.HostNetwork && len(in.PodIPs) == 0 {
+		return in.Node.IPs
+	}
+	return in.PodIPs
+}
+
+// Container is the config of one container of the pod. An error is an *Error
+// with ReasonContainer (generateContainerConfig in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go).
+func Container(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimeapi.ContainerConfig, error) {
+	cfg, err := container(p, c, in)
+	if err != nil {
+		return nil, containerError(c, err)
+	}
+	return cfg, nil
+}
+
+func containerError(c *v1.Container, err error) *Error {
+	return &Error{reason: ReasonContainer, object: fmt.Sprintf("container %q", c.Name), err: err}
+}
+
+func container(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimeapi.ContainerConfig, error) {
+	env, err := makeEnvironment(p, c, in)
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := mounts(p, c, in, env)
+	if err != nil {
+		return nil, err
+	}
+	security, err := containerSecurity(p, c, in)
+	if err != nil {
+		return nil, err
+	}
+	resources, err := containerResources(p, c, in.Node)
+	if err != nil {
+		return nil, err
+	}
+	users := security.NamespaceOptions.UsernsOptions
+	for _, m := range mounts {
+		m.UidMappings, m.GidMappings = users.Uids, users.Gids
+	}
+	return &runtimeapi.ContainerConfig{
+		Metadata:    &runtimeapi.ContainerMetadata{Name: c.Name, Attempt: in.Attempt},
+		Image:       &runtimeapi.ImageSpec{Image: in.Image.Ref, UserSpecifiedImage: c.Image},
+		Command:     env.expandAll(c.Command),
+		Args:        env.expandAll(c.Args),
+		WorkingDir:  c.WorkingDir,
+		Envs:        env.keyValues(),
+		Mounts:      mounts,
+		Labels:      containerLabels(p, c),
+		Annotations: containerAnnotations(p, c, in.Attempt),
+		LogPath:     LogPath(c.Name, in.Attempt),
+		Stdin:       c.Stdin,
+		StdinOnce:   c.StdinOnce,
+		Tty:         c.TTY,
+		StopSignal:  stopSignal(c, in.Node),
+		Linux: &runtimeapi.LinuxContainerConfig{
+			Resources:       resources,
+			SecurityContext: security,
+		},
+	}, nil
+}
+
+// stopSignal is the signal the container asks for, the runtime's default
+// (zero) if it asks for none or it does not count.
+func stopSignal(c *v1.Container, n *Node) runtimeapi.Signal {
+	if !n.StopSignals || c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
+		return runtimeapi.Signal_RUNTIME_DEFAULT
+	}
+	return signals[string(*c.Lifecycle.StopSignal)]
+}

@@ -1,0 +1,97 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// The limits of a resolv.conf (pkg/apis/core/validation/validation.go).
+const (
+	maxNameservers = 3
+	maxSearches    = 32
+	maxSearchChars = 2048
+	maxSearchName  = 253
+)
+
+// PodDNS is the pod's resolv.conf: the node's (or nothing, with policy None)
+// and the pod's dnsConfig, cut to what resolvers take. Each cut is a warning,
+// for which the kubelet's event has the reason DNSConfigForming (GetPodDNS in
+// pkg/kubelet/network/dns/dns.go).
+func PodDNS(p *v1.Pod, n *Node) (cfg *runtimeapi.DNSConfig, warnings []string) {
+	var dns DNS
+	if p.Spec.DNSPolicy != v1.DNSNone {
+		dns = n.DNS
+	}
+	if c := p.Spec.DNSConfig; c != nil {
+		dns = DNS{
+			Servers:  unique(dns.Servers, c.Nameservers),
+			Searches: unique(dns.Searches, c.Searches),
+			Options:  mergeOptions(dns.Options, c.Options),
+		}
+	}
+	cfg = &runtimeapi.DNSConfig{Servers: dns.Servers, Options: dns.Options}
+	if len(cfg.Servers) > maxNameservers {
+		cfg.Servers = cfg.Servers[:maxNameservers]
+		warnings = append(warnings, fmt.Sprintf("more than %d nameservers, used are: %s", maxNameservers, strings.Join(cfg.Servers, " ")))
+	}
+	if cfg.Searches = fitSearches(dns.Searches); len(cfg.Searches) < len(dns.Searches) {
+		warnings = append(warnings, fmt.Sprintf("search line over its limits, used is: %s", strings.Join(cfg.Searches, " ")))
+	}
+	return cfg, warnings
+}
+
+// unique is a followed by b, without what was there before.
+func unique(a, b []string) []string {
+	var out []string
+	for _, s := range slices.Concat(a, b) {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// mergeOptions lets the pod's options win over the node's of the same name.
+func mergeOptions(node []string, pod []v1.PodDNSConfigOption) []string {
+	values := map[string]string{}
+	for _, option := range node {
+		name, value, _ := strings.Cut(option, ":")
+		values[name] = value
+	}
+	for _, option := range pod {
+		values[option.Name] = ""
+		if option.Value != nil {
+			values[option.Name] = *option.Value
+		}
+	}
+	var out []string
+	for name, value := range values {
+		if value != "" {
+			name += ":" + value
+		}
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// fitSearches keeps the domains that a resolver takes: so many, each so long,
+// and the line so long; what is too much is cut from the end.
+func fitSearches(searches []string) []string {
+	var fit []string
+	length := -1
+	for _, domain := range searches[:min(len(searches), maxSearches)] {
+		if len(domain) > maxSearchName {
+			continue
+		}
+		if length += 1 + len(domain); length > maxSearchChars {
+			break
+		}
+		fit = append(fit, domain)
+	}
+	return fit
+}

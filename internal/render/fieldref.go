@@ -1,0 +1,109 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// field is the value of a field of the pod (podFieldSelectorRuntimeValue in
+// pkg/kubelet/kubelet_pods.go, pkg/fieldpath/fieldpath.go). podIPs are the
+// pod's, primary first.
+func field(p *v1.Pod, ref *v1.ObjectFieldSelector, n *Node, podIPs []string) (string, error) {
+	if ref.APIVersion != "" && ref.APIVersion != "v1" {
+		return "", fmt.Errorf("fieldRef has the unsupported apiVersion %q", ref.APIVersion)
+	}
+	if path, key, ok := subscript(ref.FieldPath); ok {
+		return entry(p, path, key)
+	}
+	switch ref.FieldPath {
+	case "metadata.name":
+		return p.Name, nil
+	case "metadata.namespace":
+		return p.Namespace, nil
+	case "metadata.uid":
+		return string(p.UID), nil
+	case "metadata.labels":
+		return formatMap(p.Labels), nil
+	case "metadata.annotations":
+		return formatMap(p.Annotations), nil
+	case "spec.nodeName", "spec.host":
+		return n.Name, nil
+	case "spec.serviceAccountName":
+		return p.Spec.ServiceAccountName, nil
+	case "status.hostIP":
+		return first(n.IPs), nil
+	case "status.hostIPs":
+		return strings.Join(n.IPs, ","), nil
+	case "status.podIP":
+		return first(onePerFamily(podIPs)), nil
+	case "status.podIPs":
+		return strings.Join(onePerFamily(podIPs), ","), nil
+	default:
+		return "", fmt.Errorf("unsupported fieldPath %q", ref.FieldPath)
+	}
+}
+
+// subscript splits path['key'].
+func subscript(field string) (path, key string, ok bool) {
+	inner, ok := strings.CutSuffix(field, "']")
+	if !ok {
+		return "", "", false
+	}
+	path, key, ok = strings.Cut(inner, "['")
+	return path, key, ok && path != ""
+}
+
+// entry is one label or annotation, "" where the pod has none of that key.
+func entry(p *v1.Pod, path, key string) (string, error) {
+	values, checked := p.Labels, key
+	switch path {
+	case "metadata.labels":
+	case "metadata.annotations":
+		values, checked = p.Annotations, strings.ToLower(key)
+	default:
+		return "", fmt.Errorf("fieldPath %q takes no key", path)
+	}
+	if problems := validation.IsQualifiedName(checked); len(problems) > 0 {
+		return "", fmt.Errorf("fieldPath %q has the invalid key %q: %s", path, key, strings.Join(problems, "; "))
+	}
+	return values[key], nil
+}
+
+// formatMap writes key="value" lines, sorted.
+func formatMap(m map[string]string) string {
+	var lines []string
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		lines = append(lines, key+"="+strconv.Quote(m[key]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// onePerFamily keeps the first IPv4 and the first IPv6 address, in that order.
+func onePerFamily(ips []string) []string {
+	var four, six []string
+	for _, s := range ips {
+		ip, err := netip.ParseAddr(s)
+		switch {
+		case err != nil:
+		case ip.Unmap().Is4() && four == nil:
+			four = []string{ip.Unmap().String()}
+		case ip.Is6() && !ip.Is4In6() && six == nil:
+			six = []string{ip.String()}
+		}
+	}
+	return slices.Concat(four, six)
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}

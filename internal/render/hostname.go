@@ -1,0 +1,76 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	// maxHostname is the longest hostname, maxKernelName the longest that
+	// the kernel stores.
+	maxHostname   = 63
+	maxKernelName = 64
+)
+
+// Hostname is the pod's short hostname and its domain, "" without a
+// subdomain (GeneratePodHostNameAndDomain in pkg/kubelet/kubelet_pods.go).
+// hostnameOverride takes the place of both.
+func Hostname(p *v1.Pod, n *Node) (name, domain string, err error) {
+	if override := p.Spec.HostnameOverride; override != nil {
+		if problems := validation.IsDNS1123Subdomain(*override); len(problems) > 0 {
+			return "", "", fmt.Errorf("hostnameOverride %q is not a DNS subdomain: %s", *override, strings.Join(problems, "; "))
+		}
+		name, err = shorten(*override)
+		return name, "", err
+	}
+	name = p.Name
+	if p.Spec.Hostname != "" {
+		name = p.Spec.Hostname
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return "", "", fmt.Errorf("hostname %q is not a DNS label: %s", name, strings.Join(problems, "; "))
+		}
+	}
+	if name, err = shorten(name); err != nil {
+		return "", "", err
+	}
+	if sub := p.Spec.Subdomain; sub != "" {
+		if problems := validation.IsDNS1123Label(sub); len(problems) > 0 {
+			return "", "", fmt.Errorf("subdomain %q is not a DNS label: %s", sub, strings.Join(problems, "; "))
+		}
+		domain = fmt.Sprintf("%s.%s.svc.%s", sub, p.Namespace, n.ClusterDomain)
+	}
+	return name, domain, nil
+}
+
+// shorten cuts a hostname to what Linux takes, and what the cut leaves at its
+// end.
+func shorten(name string) (string, error) {
+	if len(name) <= maxHostname {
+		return name, nil
+	}
+	short := strings.TrimRight(name[:maxHostname], "-.")
+	if short == "" {
+		return "", fmt.Errorf("hostname %q has nothing but dots and dashes", name)
+	}
+	return short, nil
+}
+
+// sandboxHostname is what the sandbox is told: nothing on the node's network,
+// the whole name where setHostnameAsFQDN asks for it.
+func sandboxHostname(p *v1.Pod, n *Node) (string, error) {
+	if p.Spec.HostNetwork {
+		return "", nil
+	}
+	name, domain, err := Hostname(p, n)
+	if err != nil || domain == "" || !isTrue(p.Spec.SetHostnameAsFQDN) {
+		return name, err
+	}
+	fqdn := name + "." + domain
+	if len(fqdn) > maxKernelName {
+		return "", fmt.Errorf("hostname %q has %d characters and setHostnameAsFQDN allows %d", fqdn, len(fqdn), maxKernelName)
+	}
+	return fqdn, nil
+}

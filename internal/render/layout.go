@@ -1,0 +1,47 @@
+package render
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The layout of a pod's directory, which is the kubelet's
+// (pkg/kubelet/kubelet_getters.go):
+//
+//	<PodsDir>/<uid>/etc-hosts
+//	               /containers/NAME/<id>             termination messages
+//	               /volumes/kubernetes.io~KIND/VOL
+//	               /volume-subpaths/VOL/NAME/N
+//	<LogDir>/NAMESPACE_NAME_<uid>/NAME/ATTEMPT.log
+
+// Dir is the pod's own directory.
+func (n *Node) Dir(uid types.UID) string { return filepath.Join(n.PodsDir, string(uid)) }
+
+// HostsFile is where the pod's /etc/hosts is written.
+func (n *Node) HostsFile(uid types.UID) string { return filepath.Join(n.Dir(uid), "etc-hosts") }
+
+// ContainerDir holds the termination messages of one container.
+func (n *Node) ContainerDir(uid types.UID, container string) string {
+	return filepath.Join(n.Dir(uid), "containers", container)
+}
+
+// SubPathDir is where the subPath of the container's index-th volumeMount
+// is mounted.
+func (n *Node) SubPathDir(uid types.UID, volume, container string, index int) string {
+	return filepath.Join(n.Dir(uid), "volume-subpaths", volume, container, strconv.Itoa(index))
+}
+
+// LogDirectory holds the logs of all the pod's containers
+// (BuildPodLogsDirectory in pkg/kubelet/kuberuntime/helpers.go).
+func (n *Node) LogDirectory(p *v1.Pod) string {
+	return filepath.Join(n.LogDir, strings.Join([]string{p.Namespace, p.Name, string(p.UID)}, "_"))
+}
+
+// LogPath is a container's log file, relative to the pod's LogDirectory.
+func LogPath(container string, attempt uint32) string {
+	return filepath.Join(container, strconv.FormatUint(uint64(attempt), 10)+".log")
+}

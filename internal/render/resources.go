@@ -1,0 +1,110 @@
+package render
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// The scheduler's units (pkg/kubelet/cm/helpers_linux.go): a CPU is 1024
+// shares, the quota is of a period of 100 ms, in microseconds.
+const (
+	sharesPerCPU = 1024
+	minShares    = 2
+	maxShares    = 262144
+	quotaPeriod  = 100000
+	minQuota     = 1000
+)
+
+// cpuShares is the weight of a request, never zero: that would mean the
+// kernel's default, a whole CPU.
+func cpuShares(milli int64) int64 {
+	return min(max(milli*sharesPerCPU/1000, minShares), maxShares)
+}
+
+// cpuQuota is the time that a limit allows in one period; 0 is no limit.
+func cpuQuota(milli int64) int64 {
+	if milli == 0 {
+		return 0
+	}
+	return max(milli*quotaPeriod/1000, minQuota)
+}
+
+// linuxResources are the limits as the CRI has them. A nil request is taken
+// from the limit (calculateLinuxResources in
+// pkg/kubelet/kuberuntime/kuberuntime_container_linux.go).
+func linuxResources(n *Node, request, limit, memory *resource.Quantity) *runtimeapi.LinuxContainerResources {
+	if request == nil {
+		request = limit
+	}
+	r := &runtimeapi.LinuxContainerResources{
+		CpuPeriod:          quotaPeriod,
+		CpuQuota:           cpuQuota(limit.MilliValue()),
+		CpuShares:          cpuShares(request.MilliValue()),
+		MemoryLimitInBytes: memory.Value(),
+	}
+	if n.CgroupV2 {
+		// One process out of memory takes the container with it.
+		r.Unified = map[string]string{"memory.oom.group": "1"}
+	}
+	return r
+}
+
+// sandboxResources are the pod's, without its overhead.
+func sandboxResources(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources {
+	options := resourcehelper.PodResourcesOptions{ExcludeOverhead: true}
+	requests, limits := resourcehelper.PodRequests(p, options), resourcehelper.PodLimits(p, options)
+	return linuxResources(n, requestOf(requests), limits.Cpu(), limits.Memory())
+}
+
+func overheadResources(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources {
+	if p.Spec.Overhead == nil {
+		return &runtimeapi.LinuxContainerResources{}
+	}
+	cpu := p.Spec.Overhead.Cpu()
+	return linuxResources(n, cpu, cpu, p.Spec.Overhead.Memory())
+}
+
+// containerResources are the container's own; a limit that it lacks is the
+// pod's (generateLinuxContainerResources, as above).
+func containerResources(p *v1.Pod, c *v1.Container, n *Node) (*runtimeapi.LinuxContainerResources, error) {
+	cpu, memory := c.Resources.Limits.Cpu(), c.Resources.Limits.Memory()
+	if resourcehelper.IsPodLevelResourcesSet(p) {
+		if cpu.IsZero() {
+			cpu = p.Spec.Resources.Limits.Cpu()
+		}
+		if memory.IsZero() {
+			memory = p.Spec.Resources.Limits.Memory()
+		}
+	}
+	r := linuxResources(n, requestOf(c.Resources.Requests), cpu, memory)
+	score, err := oomScoreAdj(p, c, n.MemoryCapacity)
+	if err != nil {
+		return nil, err
+	}
+	r.OomScoreAdj = score
+	r.HugepageLimits = hugepageLimits(p, c, n)
+	forbidSwap(r, n)
+	return r, nil
+}
+
+// requestOf is the CPU request, nil if there is none.
+func requestOf(list v1.ResourceList) *resource.Quantity {
+	if q, ok := list[v1.ResourceCPU]; ok {
+		return &q
+	}
+	return nil
+}
+
+// forbidSwap allows no swap beyond the memory limit, where the kernel can
+// tell (ConfigureNoSwap, as above).
+func forbidSwap(r *runtimeapi.LinuxContainerResources, n *Node) {
+	switch {
+	case !n.SwapController:
+	case n.CgroupV2:
+		r.Unified["memory.swap.max"] = "0"
+	default:
+		r.MemorySwapLimitInBytes = r.MemoryLimitInBytes
+	}
+}

@@ -1,0 +1,123 @@
+package render
+
+import (
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// SandboxInput is what Sandbox needs besides the pod.
+type SandboxInput struct {
+	Node *Node
+	// Attempt counts the pod's sandboxes from 0.
+	Attempt uint32
+	// CgroupParent is the pod's cgroup, "" where the runtime may choose.
+	CgroupParent string
+	// Annotations are podctl's own, added to the pod's.
+	Annotations map[string]string
+	// UserNamespace is the pod's range of ids. It must be set for a pod with
+	// hostUsers false, and is not looked at for any other.
+	UserNamespace *runtimeapi.UserNamespace
+}
+
+// Sandbox is the config of the pod's sandbox. An error is an *Error with
+// ReasonSandbox (generatePodSandboxConfig in
+// pkg/kubelet/kuberuntime/kuberuntime_sandbox.go).
+func Sandbox(p *v1.Pod, in SandboxInput) (*runtimeapi.PodSandboxConfig, error) {
+	cfg, err := sandbox(p, in)
+	if err != nil {
+		return nil, &Error{reason: ReasonSandbox, object: "sandbox", err: err}
+	}
+	return cfg, nil
+}
+
+func sandbox(p *v1.Pod, in SandboxInput) (*runtimeapi.PodSandboxConfig, error) {
+	hostname, err := sandboxHostname(p, in.Node)
+	if err != nil {
+		return nil, err
+	}
+	security, err := sandboxSecurity(p, in)
+	if err != nil {
+		return nil, err
+	}
+	dns, _ := PodDNS(p, in.Node)
+	return &runtimeapi.PodSandboxConfig{
+		Metadata: &runtimeapi.PodSandboxMetadata{
+			Name:      p.Name,
+			Namespace: p.Namespace,
+			Uid:       string(p.UID),
+			Attempt:   in.Attempt,
+		},
+		Hostname:     hostname,
+		LogDirectory: in.Node.LogDirectory(p),
+		DnsConfig:    dns,
+		PortMappings: portMappings(p),
+		Labels:       podLabels(p),
+		Annotations:  merge(p.Annotations, in.Annotations),
+		Linux: &runtimeapi.LinuxPodSandboxConfig{
+			CgroupParent:    in.CgroupParent,
+			SecurityContext: security,
+			Sysctls:         sysctls(p),
+			Overhead:        overheadResources(p, in.Node),
+			Resources:       sandboxResources(p, in.Node),
+		},
+	}, nil
+}
+
+// sandboxSecurity is the sandbox's own security context: always confined by
+// the runtime's seccomp profile, whatever the containers ask for.
+func sandboxSecurity(p *v1.Pod, in SandboxInput) (*runtimeapi.LinuxSandboxSecurityContext, error) {
+	namespaces, err := namespaceOptions(p, in.UserNamespace)
+	if err != nil {
+		return nil, err
+	}
+	sc := podSecurityContext(p)
+	groups, policy, err := supplementalGroups(sc)
+	if err != nil {
+		return nil, err
+	}
+	return &runtimeapi.LinuxSandboxSecurityContext{
+		NamespaceOptions:         namespaces,
+		SelinuxOptions:           selinuxOption(sc.SELinuxOptions),
+		RunAsUser:                int64Value(sc.RunAsUser),
+		RunAsGroup:               int64Value(sc.RunAsGroup),
+		SupplementalGroups:       groups,
+		SupplementalGroupsPolicy: policy,
+		Privileged:               anyPrivileged(p),
+		Seccomp:                  &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_RuntimeDefault},
+	}, nil
+}
+
+func sysctls(p *v1.Pod) map[string]string {
+	set := map[string]string{}
+	for _, s := range podSecurityContext(p).Sysctls {
+		set[s.Name] = s.Value
+	}
+	return set
+}
+
+// podLabels are the pod's labels and, over them, the three by which the
+// kubelet finds a pod again.
+func podLabels(p *v1.Pod) map[string]string {
+	return merge(p.Labels, identity(p))
+}
+
+func identity(p *v1.Pod) map[string]string {
+	return map[string]string{
+		pod.NameLabel:      p.Name,
+		pod.NamespaceLabel: p.Namespace,
+		pod.UIDLabel:       string(p.UID),
+	}
+}
+
+// merge is a new map with the entries of all; the last wins.
+func merge(all ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, m := range all {
+		maps.Copy(out, m)
+	}
+	return out
+}

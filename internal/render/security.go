@@ -1,0 +1,149 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// effective is a container's security context with the pod's where the
+// container says nothing (DetermineEffectiveSecurityContext in
+// pkg/securitycontext/util.go). The zero value asks for nothing.
+func effective(p *v1.Pod, c *v1.Container) v1.SecurityContext {
+	var sc v1.SecurityContext
+	if c.SecurityContext != nil {
+		sc = *c.SecurityContext
+	}
+	ofPod := podSecurityContext(p)
+	sc.SELinuxOptions = cmp.Or(sc.SELinuxOptions, ofPod.SELinuxOptions)
+	sc.RunAsUser = cmp.Or(sc.RunAsUser, ofPod.RunAsUser)
+	sc.RunAsGroup = cmp.Or(sc.RunAsGroup, ofPod.RunAsGroup)
+	sc.RunAsNonRoot = cmp.Or(sc.RunAsNonRoot, ofPod.RunAsNonRoot)
+	sc.SeccompProfile = cmp.Or(sc.SeccompProfile, ofPod.SeccompProfile)
+	sc.AppArmorProfile = cmp.Or(sc.AppArmorProfile, appArmorAnnotation(p, c.Name), ofPod.AppArmorProfile)
+	return sc
+}
+
+func podSecurityContext(p *v1.Pod) *v1.PodSecurityContext {
+	return cmp.Or(p.Spec.SecurityContext, &v1.PodSecurityContext{})
+}
+
+// containerSecurity is the security context of one container
+// (determineEffectiveSecurityContext in pkg/kubelet/kuberuntime/security_context.go).
+func containerSecurity(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimeapi.LinuxContainerSecurityContext, error) {
+	sc := effective(p, c)
+	if err := checkNonRoot(p, c, sc, in.Image); err != nil {
+		return nil, err
+	}
+	seccomp, err := seccompProfile(sc.SeccompProfile, in.Node.SeccompDir)
+	if err != nil {
+		return nil, err
+	}
+	apparmor, apparmorName, err := appArmorProfile(sc.AppArmorProfile)
+	if err != nil {
+		return nil, err
+	}
+	namespaces, err := namespaceOptions(p, in.UserNamespace)
+	if err != nil {
+		return nil, err
+	}
+	groups, policy, err := supplementalGroups(podSecurityContext(p))
+	if err != nil {
+		return nil, err
+	}
+	out := &runtimeapi.LinuxContainerSecurityContext{
+		Capabilities:             capabilities(sc.Capabilities),
+		Privileged:               isTrue(sc.Privileged),
+		NamespaceOptions:         namespaces,
+		SelinuxOptions:           selinuxOption(sc.SELinuxOptions),
+		RunAsUser:                int64Value(sc.RunAsUser),
+		RunAsGroup:               int64Value(sc.RunAsGroup),
+		ReadonlyRootfs:           isTrue(sc.ReadOnlyRootFilesystem),
+		SupplementalGroups:       groups,
+		SupplementalGroupsPolicy: policy,
+		NoNewPrivs:               sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation,
+		Seccomp:                  seccomp,
+		Apparmor:                 apparmor,
+		ApparmorProfile:          apparmorName,
+	}
+	if out.RunAsUser == nil {
+		uid, name := in.Image.user()
+		out.RunAsUser, out.RunAsUsername = int64Value(uid), name
+	}
+	if sc.ProcMount == nil || *sc.ProcMount != v1.UnmaskedProcMount {
+		out.MaskedPaths = append(append([]string{}, maskedPaths...), in.Node.ThermalThrottle...)
+		out.ReadonlyPaths = readonlyPaths
+	}
+	return out, nil
+}
+
+// The parts of /proc and /sys that a container does not see, or cannot write
+// (pkg/securitycontext/util.go).
+var (
+	maskedPaths = []string{
+		"/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+		"/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi",
+		"/sys/firmware", "/sys/devices/virtual/powercap",
+	}
+	readonlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
+)
+
+// supplementalGroups are the groups of every process of the pod: fsGroup
+// first.
+func supplementalGroups(sc *v1.PodSecurityContext) ([]int64, runtimeapi.SupplementalGroupsPolicy, error) {
+	var groups []int64
+	if sc.FSGroup != nil {
+		groups = append(groups, *sc.FSGroup)
+	}
+	groups = append(groups, sc.SupplementalGroups...)
+	if sc.SupplementalGroupsPolicy == nil {
+		return groups, runtimeapi.SupplementalGroupsPolicy_Merge, nil
+	}
+	policy, ok := runtimeapi.SupplementalGroupsPolicy_value[string(*sc.SupplementalGroupsPolicy)]
+	if !ok {
+		return nil, 0, fmt.Errorf("supplementalGroupsPolicy %q is neither Merge nor Strict", *sc.SupplementalGroupsPolicy)
+	}
+	return groups, runtimeapi.SupplementalGroupsPolicy(policy), nil
+}
+
+// anyPrivileged tells whether any container of the pod is privileged.
+func anyPrivileged(p *v1.Pod) bool {
+	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+		for i := range list {
+			if sc := list[i].SecurityContext; sc != nil && isTrue(sc.Privileged) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func capabilities(c *v1.Capabilities) *runtimeapi.Capability {
+	if c == nil {
+		return nil
+	}
+	out := &runtimeapi.Capability{}
+	for _, name := range c.Add {
+		out.AddCapabilities = append(out.AddCapabilities, string(name))
+	}
+	for _, name := range c.Drop {
+		out.DropCapabilities = append(out.DropCapabilities, string(name))
+	}
+	return out
+}
+
+func selinuxOption(o *v1.SELinuxOptions) *runtimeapi.SELinuxOption {
+	if o == nil {
+		return nil
+	}
+	return &runtimeapi.SELinuxOption{User: o.User, Role: o.Role, Type: o.Type, Level: o.Level}
+}
+
+func int64Value(v *int64) *runtimeapi.Int64Value {
+	if v == nil {
+		return nil
+	}
+	return &runtimeapi.Int64Value{Value: *v}
+}
