@@ -1,0 +1,68 @@
+package pleg
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// call is a relist or a status read of one pod in flight.
+type call struct {
+	deadline time.Time
+	cancel   context.CancelFunc
+	slow     bool
+	expired  bool
+	end      func() // takes it out of the health report
+	// after is run in the loop: once with what the call came to, or with the
+	// error of its deadline; then, if it returns later still, with late set,
+	// when its answer is to be thrown away.
+	after func(err error, late bool)
+}
+
+// start makes a call in a goroutine of its own.
+func (l *loop) start(about Call, run func(context.Context) error, after func(err error, late bool)) *call {
+	ctx, cancel := context.WithCancel(l.ctx)
+	c := &call{deadline: about.Since.Add(l.opts.CallDeadline), cancel: cancel, end: l.health.begin(about), after: after}
+	l.calls[c] = struct{}{}
+	go func() {
+		err := run(ctx)
+		l.post(func() { l.returned(c, err) })
+	}()
+	return c
+}
+
+func (l *loop) returned(c *call, err error) {
+	if !c.expired {
+		l.finish(c)
+	}
+	c.after(err, c.expired)
+}
+
+// expire gives up the calls that have passed their deadlines.
+func (l *loop) expire(now time.Time) {
+	for c := range l.calls {
+		if !now.Before(c.deadline) {
+			c.expired = true
+			l.finish(c)
+			c.after(errDeadline, false)
+		}
+	}
+}
+
+func (l *loop) finish(c *call) {
+	delete(l.calls, c)
+	if c.slow {
+		l.slow--
+	}
+	c.cancel()
+	c.end()
+}
+
+var errDeadline = fmt.Errorf("the runtime does not answer: %w", context.DeadlineExceeded)
+
+// inFlightError is the cached error of a pod whose status does not come.
+func inFlightError(p *pod.Pod, age time.Duration) error {
+	return fmt.Errorf("status of %s in flight for %v: %w", pod.DisplayName(p.Namespace, p.Name), age.Round(time.Millisecond), context.DeadlineExceeded)
+}

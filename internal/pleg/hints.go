@@ -1,0 +1,78 @@
+package pleg
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+const (
+	// The hint stream is opened again after the first of these times, which
+	// doubles up to the second; at once when a runtime that was away is back.
+	hintBackoff    = 250 * time.Millisecond
+	hintBackoffMax = 30 * time.Second
+	// unsupportedRetry is the time after which a runtime without events is
+	// asked again.
+	unsupportedRetry = 5 * time.Minute
+	// A stream that ends without an event within this time is no stream: some
+	// runtimes say so that their events are off.
+	endsAtOnce = time.Second
+)
+
+// listen keeps the hint stream open until ctx ends. It only fills the mailbox,
+// which never blocks: a runtime may stop at a reader that falls behind.
+func (p *PLEG) listen(ctx context.Context) {
+	wait := hintBackoff
+	for ctx.Err() == nil {
+		lived, err := p.listenOnce(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		p.box.closed()
+		p.health.hints(HintState{Since: p.opts.Now(), Err: err})
+		p.opts.Observer.HintStream(err)
+		p.opts.Log.Info("hint stream ended: "+err.Error(), "lived", lived)
+		pause := wait
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			pause = unsupportedRetry
+		case lived > hintBackoffMax:
+			wait, pause = hintBackoff, hintBackoff
+		default:
+			wait = min(2*wait, hintBackoffMax)
+		}
+		select {
+		case <-ctx.Done():
+		case <-p.recovered:
+		case <-time.After(pause):
+		}
+	}
+}
+
+// listenOnce opens the stream and reads it to its end, which is never without
+// an error. lived is how long it was open.
+func (p *PLEG) listenOnce(ctx context.Context) (lived time.Duration, err error) {
+	broadcast := p.opts.Broadcasts(ctx)
+	began := p.opts.Now()
+	empty := true
+	err = p.rt.Hints(ctx, func() {
+		began = p.opts.Now()
+		p.box.opened(began, broadcast)
+		p.health.hints(HintState{Open: true, Since: began})
+		p.opts.Observer.HintStream(nil)
+	}, func(h pod.Hint) {
+		empty = false
+		p.opts.Observer.Hinted(p.opts.Now().Sub(h.Created), p.box.hint(h))
+	})
+	lived = p.opts.Now().Sub(began)
+	switch {
+	case err == nil && empty && lived < endsAtOnce:
+		err = errors.ErrUnsupported
+	case err == nil:
+		err = io.EOF
+	}
+	return lived, err
+}

@@ -1,0 +1,116 @@
+package pleg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// ErrStopped is what GetNewerThan returns once Run has ended.
+var ErrStopped = errors.New("pleg stopped")
+
+// PLEG is the generator, its cache and its subscriptions (pkg/kubelet/pleg/generic.go,
+// pkg/kubelet/container/cache.go). Make one with New; nothing happens until Run.
+type PLEG struct {
+	rt      Runtime
+	opts    Options
+	cache   *cache
+	box     mailbox
+	list    listing
+	subs    subscribers
+	health  health
+	started atomic.Bool
+	stopped chan struct{}
+	// recovered is signalled when the runtime answers again after it did not.
+	recovered chan struct{}
+}
+
+// New returns a PLEG of the runtime.
+func New(rt Runtime, opts Options) *PLEG {
+	p := &PLEG{
+		rt: rt, opts: opts.withDefaults(), cache: newCache(),
+		stopped: make(chan struct{}), recovered: make(chan struct{}, 1),
+	}
+	p.box.init()
+	p.health.init(p.opts)
+	return p
+}
+
+// Get returns what the cache knows of the pod now: its status, or the error
+// of reading it. A pod that the runtime does not hold, or that was not listed
+// yet, has an empty status. Status.At tells how new it is.
+func (p *PLEG) Get(uid types.UID) (*pod.Status, error) {
+	a := p.cache.get(uid)
+	return a.status, a.err
+}
+
+// GetNewerThan returns what the cache knows of the pod as soon as that is
+// newer than t: from a listing that began after t. Where the cache is older it
+// asks for a relist of the pod rather than wait for the next full one. It
+// blocks until then, until ctx ends, or until Run does (ErrStopped).
+func (p *PLEG) GetNewerThan(ctx context.Context, uid types.UID, t time.Time) (*pod.Status, error) {
+	if early := t.Sub(p.opts.Now()); early > 0 {
+		select {
+		case <-time.After(early):
+		case <-ctx.Done():
+			return nil, waitError(uid, ctx.Err())
+		case <-p.stopped:
+			return nil, waitError(uid, ErrStopped)
+		}
+	}
+	w := p.cache.wait(uid, t)
+	select {
+	case <-w.done:
+		return w.status, w.err
+	default:
+		p.box.ask(uid, mark{source: FromRequest, after: t, seq: w.seq})
+	}
+	select {
+	case <-w.done:
+		return w.status, w.err
+	case <-ctx.Done():
+		p.cache.leave(uid, w)
+		return nil, waitError(uid, ctx.Err())
+	case <-p.stopped:
+		p.cache.leave(uid, w)
+		return nil, waitError(uid, ErrStopped)
+	}
+}
+
+func waitError(uid types.UID, err error) error {
+	return fmt.Errorf("wait for a newer status of pod %s: %w", uid, err)
+}
+
+// RequestRelist makes the pod be relisted now, unless a listing that is newer
+// than this call comes before.
+func (p *PLEG) RequestRelist(uid types.UID) {
+	p.box.ask(uid, mark{source: FromRequest, after: p.opts.Now(), seq: p.cache.lastSeq()})
+}
+
+// RequestReinspect makes the pod's status be read at its next relist even if
+// that shows no change, and a PodSync follow. The next relist is at most a
+// Period away. A pod that the runtime does not hold then is not flagged.
+func (p *PLEG) RequestReinspect(uid types.UID) { p.box.flag(uid) }
+
+// Pods returns every pod as it was listed last, sorted by namespace, name and
+// UID.
+func (p *PLEG) Pods() []*pod.Pod { return p.list.sorted() }
+
+// Run relists until ctx ends. It may be called once.
+func (p *PLEG) Run(ctx context.Context) error {
+	if p.started.Swap(true) {
+		return errors.New("run pleg: it has run already")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer close(p.stopped)
+	go p.listen(ctx)
+	newLoop(ctx, p).run()
+	return nil
+}

@@ -1,0 +1,159 @@
+package pleg
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// record is what the loop knows of one pod.
+type record struct {
+	uid types.UID
+	// old is the listing that the last events led to: what the next ones are
+	// computed from. nil: none, or the pod was absent.
+	old *pod.Pod
+	// seen is the newest listing of the pod, nil if it was absent from it. Its
+	// stamp never goes back.
+	seen   *pod.Pod
+	stamp  stamp
+	source Source
+	// present tells that some listing since the last absence had the pod.
+	present bool
+	// reading is the status read in flight or in the queue, nil if none is.
+	reading *reading
+	// unread: as in the cache's entry.
+	unread bool
+	// reinspect: read the status at the next relist even if it shows no change.
+	reinspect bool
+	// hungSince is when the first read began of those in a row that passed
+	// their deadlines; zero if the last one did not. stuck tells that such a
+	// call has not even returned.
+	hungSince time.Time
+	stuck     bool
+	// lastErr is the last error of a read, so that a lasting one is logged once.
+	lastErr string
+}
+
+// holds tells whether the last listings had a container or sandbox of this id.
+func (r *record) holds(id string) bool {
+	return holds(r.seen, id) || r.old != r.seen && holds(r.old, id)
+}
+
+func holds(p *pod.Pod, id string) bool {
+	if p == nil {
+		return false
+	}
+	for _, c := range p.Containers {
+		if c.ID == id {
+			return true
+		}
+	}
+	for _, s := range p.Sandboxes {
+		if s.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// sighting is a listing of one pod.
+type sighting struct {
+	pod    *pod.Pod // nil: absent
+	stamp  stamp
+	source Source
+	full   bool // by a full relist
+	live   bool // a live hint had asked for it
+}
+
+// observe applies a listing of the pod, unless a later one has been applied
+// already. It tells whether the pod has changed since the one before.
+func (l *loop) observe(uid types.UID, s sighting, now time.Time) (changed bool) {
+	rec := l.records[uid]
+	if rec == nil {
+		rec = &record{uid: uid}
+		l.records[uid] = rec
+	}
+	if s.stamp.seq < rec.stamp.seq {
+		return false
+	}
+	if changed = !same(rec.seen, s.pod); changed {
+		l.proof.changed(uid, s.stamp.seq, s.full, s.live, now.Add(l.opts.Period))
+	}
+	rec.seen, rec.stamp, rec.source = s.pod, s.stamp, s.source
+	if s.pod == nil {
+		l.gone(rec)
+	} else {
+		rec.present = true
+		l.evaluate(rec, now)
+	}
+	return changed
+}
+
+// evaluate decides what follows from the newest listing: nothing, which makes
+// the cached status as new as the listing, or reading the status.
+func (l *loop) evaluate(rec *record, now time.Time) {
+	if rec.reading != nil {
+		l.outdate(rec) // evaluated again when that has ended
+		return
+	}
+	events := Diff(rec.old, rec.seen)
+	if len(events) == 0 && !rec.reinspect {
+		rec.old = rec.seen
+		if rec.unread || rec.source != FromRelist {
+			rec.unread = false
+			l.cache.observed(rec.uid, rec.stamp)
+		}
+		return
+	}
+	if rec.stuck {
+		l.unreadable(rec, rec.seen, rec.stamp, inFlightError(rec.seen, now.Sub(rec.hungSince)), now)
+		return
+	}
+	rec.reinspect = false
+	delete(l.retry, rec.uid)
+	l.outdate(rec)
+	rec.reading = &reading{rec: rec, pod: rec.seen, stamp: rec.stamp, source: rec.source, events: events}
+	l.queue = append(l.queue, rec.reading)
+}
+
+// outdate tells the cache that its entry is older than a change.
+func (l *loop) outdate(rec *record) {
+	if !rec.unread {
+		rec.unread = true
+		l.cache.changed(rec.uid)
+	}
+}
+
+// gone closes the record of a pod that the runtime does not hold any more.
+// What a read in flight was to tell is told without its status.
+func (l *loop) gone(rec *record) {
+	var events []Event
+	if r := rec.reading; r != nil {
+		events, rec.old, rec.reading = r.events, r.pod, nil
+		l.drop(r)
+	}
+	events = append(events, Diff(rec.old, nil)...)
+	if len(events) == 0 && rec.present {
+		events = []Event{{PodUID: rec.uid, Type: PodSync}}
+	}
+	l.cache.absent(rec.uid, rec.stamp)
+	l.healthy(rec)
+	rec.old, rec.present, rec.unread, rec.reinspect, rec.lastErr = nil, false, false, false, ""
+	delete(l.retry, rec.uid)
+	l.deliver(events, rec.source, rec.stamp, nil)
+}
+
+// deliver hands events to the subscribers, all but those that the kubelet
+// keeps to itself as well.
+func (l *loop) deliver(events []Event, source Source, s stamp, st *pod.Status) {
+	kept := events[:0]
+	for _, e := range events {
+		if e.Type != ContainerChanged {
+			e.Source, e.At, e.Status = source, s.at, st
+			kept = append(kept, e)
+		}
+	}
+	l.subs.send(kept)
+}

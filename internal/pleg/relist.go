@@ -1,0 +1,154 @@
+package pleg
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// fullRelist is a list of everything in flight.
+type fullRelist struct {
+	stamp stamp
+	// marks and retry are what it serves; undone where it fails.
+	marks map[types.UID]mark
+	retry map[types.UID]struct{}
+}
+
+func (l *loop) startFull(now time.Time) {
+	f := &fullRelist{stamp: l.cache.begin(now), marks: l.dirty, retry: l.retry}
+	l.full, l.urgent = f, time.Time{}
+	l.dirty, l.order, l.retry = map[types.UID]mark{}, nil, map[types.UID]struct{}{}
+	var interval time.Duration
+	if !l.lastBegin.IsZero() {
+		interval = now.Sub(l.lastBegin)
+	}
+	l.lastBegin = now
+	end := l.health.begin(Call{Op: "ListPods", Since: now})
+	go func() {
+		pods, err := l.rt.ListPods(l.ctx)
+		end()
+		l.post(func() {
+			now := l.opts.Now()
+			l.opts.Observer.Relisted(now.Sub(f.stamp.at), interval, err)
+			l.full, l.lastEnd = nil, now
+			if err != nil {
+				l.fullFailed(f, err, now)
+			} else {
+				l.fullDone(f, pods, now)
+			}
+			l.health.relisted(f.stamp.at, err, l.proof.proved(now))
+		})
+	}()
+}
+
+// fullFailed changes nothing. What it was to serve waits for the next one, but
+// for what may be had without it.
+func (l *loop) fullFailed(f *fullRelist, err error, now time.Time) {
+	if !l.failing {
+		l.opts.Log.Warn("relist: "+err.Error(), "op", "ListPods")
+	}
+	l.failing = true
+	for uid, m := range f.marks {
+		l.mark(uid, m)
+	}
+	for uid := range f.retry {
+		l.retryLater(uid, now)
+	}
+}
+
+func (l *loop) fullDone(f *fullRelist, pods []*pod.Pod, now time.Time) {
+	if l.failing {
+		l.opts.Log.Info("relist: the runtime answers again", "op", "ListPods")
+		l.failing = false
+		select {
+		case l.recovered <- struct{}{}:
+		default:
+		}
+	}
+	listed := make(map[types.UID]struct{}, len(pods))
+	for _, p := range pods {
+		listed[p.UID] = struct{}{}
+		l.observe(p.UID, l.sighting(f, p.UID, p), now)
+	}
+	for uid, rec := range l.records {
+		if _, ok := listed[uid]; ok || rec.stamp.seq > f.stamp.seq {
+			continue
+		}
+		if rec.present {
+			l.observe(uid, l.sighting(f, uid, nil), now)
+		}
+		delete(l.records, uid)
+	}
+	l.cache.advance(f.stamp)
+	l.proof.relisted(f.stamp.seq)
+	l.list.replace(l.records)
+}
+
+// sighting is what the full relist says of one pod. A hint had asked for it if
+// the list took one's place, or one has come meanwhile.
+func (l *loop) sighting(f *fullRelist, uid types.UID, p *pod.Pod) sighting {
+	live := f.marks[uid].live || l.dirty[uid].live
+	if s := l.singles[uid]; s != nil {
+		live = live || s.mark.live
+	}
+	return sighting{pod: p, stamp: f.stamp, source: FromRelist, full: true, live: live}
+}
+
+// single is a relist of one pod in flight.
+type single struct {
+	mark  mark
+	stamp stamp
+}
+
+// startSingles relists the pods that wait for it, one relist a pod, but for
+// those that a listing has served meanwhile. A pod whose status is being read
+// waits until that has ended.
+func (l *loop) startSingles(now time.Time) {
+	waiting := l.order[:0]
+	for _, uid := range l.order {
+		m, rec := l.dirty[uid], l.records[uid]
+		switch {
+		case l.singles[uid] != nil || rec != nil && rec.reading != nil || len(l.calls) >= l.opts.Parallel:
+			waiting = append(waiting, uid)
+			continue
+		case rec == nil || !m.servedBy(rec.stamp):
+			l.startSingle(uid, m, now)
+		}
+		delete(l.dirty, uid)
+	}
+	l.order = waiting
+}
+
+func (l *loop) startSingle(uid types.UID, m mark, now time.Time) {
+	s := &single{mark: m, stamp: l.cache.begin(now)}
+	l.singles[uid] = s
+	c := Call{Op: "ListPod", PodUID: uid, Since: now}
+	if rec := l.records[uid]; rec != nil && rec.seen != nil {
+		c.Namespace, c.Name = rec.seen.Namespace, rec.seen.Name
+	}
+	var p *pod.Pod
+	l.start(c, func(ctx context.Context) (err error) {
+		p, err = l.rt.ListPod(ctx, uid)
+		return err
+	}, func(err error, late bool) {
+		if late {
+			return
+		}
+		delete(l.singles, uid)
+		now := l.opts.Now()
+		changed := false
+		if err != nil {
+			if !l.failing { // else it has been said
+				l.opts.Log.Warn("relist pod: "+err.Error(), "uid", uid)
+			}
+			l.retryLater(uid, now)
+		} else {
+			changed = l.observe(uid, sighting{pod: p, stamp: s.stamp, source: m.source, live: m.live}, now)
+			l.list.put(l.records[uid])
+		}
+		l.opts.Observer.PodRelisted(m.source, now.Sub(s.stamp.at), changed, err)
+	})
+}
