@@ -1,0 +1,79 @@
+package podsync
+
+import "time"
+
+const (
+	backoffFirst = 10 * time.Second
+	backoffMax   = 5 * time.Minute
+	// backoffForget is how long after its last use a back-off starts afresh.
+	backoffForget = 10 * time.Minute
+)
+
+// Backoff is the memory of things that keep failing, by key: 10 s after the
+// first failure, doubling to 5 min, forgotten 10 min after the last. Crashing
+// containers and failing pulls use it, each with its own notion of when the
+// wait begins. The zero value has seen no failure. It reads no clock and is
+// not safe for concurrent use (client-go util/flowcontrol/backoff.go).
+type Backoff struct {
+	entries map[string]backoffEntry
+}
+
+type backoffEntry struct {
+	delay time.Duration
+	// at is when the entry was last moved on.
+	at time.Time
+}
+
+// Delay is the current wait of that key, 0 if it has none.
+func (b *Backoff) Delay(key string) time.Duration {
+	if b == nil {
+		return 0
+	}
+	return b.entries[key].delay
+}
+
+// UntilAfter is the end of the wait that began at finished, the time a
+// container exited, and whether now is before it.
+func (b *Backoff) UntilAfter(key string, finished, now time.Time) (until time.Time, waiting bool) {
+	e, ok := b.live(key, finished)
+	if !ok {
+		return time.Time{}, false
+	}
+	until = finished.Add(e.delay)
+	return until, now.Before(until)
+}
+
+// Until is the end of the wait that began when the key last failed, and
+// whether now is before it.
+func (b *Backoff) Until(key string, now time.Time) (until time.Time, waiting bool) {
+	e, ok := b.live(key, now)
+	if !ok {
+		return time.Time{}, false
+	}
+	until = e.at.Add(e.delay)
+	return until, now.Before(until)
+}
+
+// Next notes at now that the key failed at event: a first wait if there was
+// none lately, else twice the last one.
+func (b *Backoff) Next(key string, event, now time.Time) {
+	delay := backoffFirst
+	if e, ok := b.live(key, event); ok {
+		delay = min(2*e.delay, backoffMax)
+	}
+	if b.entries == nil {
+		b.entries = map[string]backoffEntry{}
+	}
+	b.entries[key] = backoffEntry{delay: delay, at: now}
+}
+
+func (b *Backoff) live(key string, event time.Time) (backoffEntry, bool) {
+	if b == nil {
+		return backoffEntry{}, false
+	}
+	e, ok := b.entries[key]
+	if !ok || event.Sub(e.at) > backoffForget {
+		return backoffEntry{}, false
+	}
+	return e, true
+}

@@ -1,0 +1,16 @@
+package podsync
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/render"
+)
+
+// changed tells whether a running container was made from another definition:
+// another image. That happens only to a pod whose manifest fixes its uid: any
+// other changes its uid with its manifest and becomes another pod. A
+// container without a hash is taken as it is.
+func changed(c *v1.Container, last *pod.ContainerStatus) bool {
+	return last.Hash != "" && last.Hash != render.Hash(c)
+}

@@ -1,0 +1,56 @@
+package podsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Cleanup gives back what a terminated pod held on the host: its volumes are
+// unmounted, then its cgroup is removed. The runtime keeps its dead containers
+// until Remove. The result has the status the pod ends with, in which every
+// container has ended and the phase is terminal
+// (SyncTerminatedPod in pkg/kubelet/kubelet.go).
+func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (Result, error) {
+	res := Result{Status: s.publish(p, orEmpty(p, st), Probes{}, true, nil)}
+	if err := s.opt.Volumes.Unmount(ctx, p.UID); err != nil {
+		return res, fmt.Errorf("clean up pod: unmount volumes: %w", err)
+	}
+	if err := s.opt.Cgroups.Remove(p.UID); err != nil {
+		return res, fmt.Errorf("clean up pod: remove cgroup: %w", err)
+	}
+	res.Status = s.publish(p, orEmpty(p, st), Probes{}, true, func(status *v1.PodStatus) {
+		finish(p, status)
+	})
+	res.Terminal = terminal(res.Status.Phase)
+	return res, nil
+}
+
+// Remove deletes what the runtime still holds of a terminated pod: its
+// containers, then its sandboxes. It tries each and joins the errors.
+func (s *Syncer) Remove(ctx context.Context, st *pod.Status) error {
+	var errs []error
+	add := func(err error) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	for _, cs := range st.Containers {
+		add(s.opt.Runtime.RemoveContainer(ctx, cs.ID))
+	}
+	for _, sandbox := range st.Sandboxes {
+		if sandbox.State == pod.Running {
+			add(s.opt.Runtime.StopPodSandbox(ctx, sandbox.ID))
+		}
+		add(s.opt.Runtime.RemovePodSandbox(ctx, sandbox.ID))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("remove pod from the runtime: %w", err)
+	}
+	return nil
+}

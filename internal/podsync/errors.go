@@ -1,0 +1,130 @@
+package podsync
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrNetworkNotReady is the error of a sync that waits for the node's network.
+var ErrNetworkNotReady = errors.New("network is not ready")
+
+// The reasons for which a container waits (pkg/kubelet/images/types.go,
+// pkg/kubelet/container/sync_result.go, pkg/kubelet/kuberuntime).
+const (
+	reasonCrashLoop        = "CrashLoopBackOff"
+	reasonImagePullBackOff = "ImagePullBackOff"
+	reasonErrImagePull     = "ErrImagePull"
+	reasonErrNeverPull     = "ErrImageNeverPull"
+	reasonImageInspect     = "ImageInspectError"
+	reasonInvalidImage     = "InvalidImageName"
+	reasonConfig           = "CreateContainerConfigError"
+	reasonCreate           = "CreateContainerError"
+	reasonRun              = "RunContainerError"
+	reasonPostStart        = "PostStartHookError"
+)
+
+// StartError is a container that could not be started.
+type StartError struct {
+	Container string
+	// Reason and Message are what the container's status shows it waiting for.
+	Reason, Message string
+	// NotBefore is the end of the back-off where there is one.
+	NotBefore time.Time
+	err       error
+}
+
+func (e *StartError) Error() string {
+	return fmt.Sprintf("start container %q: %s: %s", e.Container, e.Reason, e.Message)
+}
+
+func (e *StartError) Unwrap() error { return e.err }
+
+// RetryAt is the end of the back-off, if there is one.
+func (e *StartError) RetryAt() (time.Time, bool) { return e.NotBefore, !e.NotBefore.IsZero() }
+
+// retryUntimed is how soon the worker tries again after an error that names
+// no time: see Requeueing in docs/worker.md.
+const retryUntimed = 10 * time.Second
+
+// SyncError is all that went wrong in one sync.
+type SyncError struct {
+	errs []error
+	at   time.Time
+}
+
+// joinErrors makes one error of many, nil of none.
+func joinErrors(errs []error, now time.Time) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return &SyncError{errs: errs, at: now}
+}
+
+func (e *SyncError) Error() string {
+	texts := make([]string, len(e.errs))
+	for i, err := range e.errs {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (e *SyncError) Unwrap() []error { return e.errs }
+
+// RetryAt is when the first of the errors may be tried again. If all lack a
+// time, so has it; if some do, those do not wait for the others.
+func (e *SyncError) RetryAt() (time.Time, bool) {
+	first, timed := e.at.Add(retryUntimed), false
+	untimed := false
+	for _, err := range e.errs {
+		var r interface{ RetryAt() (time.Time, bool) }
+		at, ok := time.Time{}, false
+		if errors.As(err, &r) {
+			at, ok = r.RetryAt()
+		}
+		switch {
+		case !ok:
+			untimed = true
+		case !timed:
+			first, timed = at, true
+		case at.Before(first):
+			first = at
+		}
+	}
+	if timed && untimed && e.at.Add(retryUntimed).Before(first) {
+		first = e.at.Add(retryUntimed)
+	}
+	return first, timed
+}
+
+// Layer is the part of a pod that a runtime cannot get rid of.
+type Layer string
+
+const (
+	LayerContainer Layer = "container"
+	LayerSandbox   Layer = "sandbox"
+)
+
+// StuckError is a container or sandbox that did not stop in time, although
+// the runtime was told to stop it at once.
+type StuckError struct {
+	Layer Layer
+	// Name is the container's name, or the sandbox's id.
+	Name string
+	err  error
+}
+
+func (e *StuckError) Error() string {
+	return fmt.Sprintf("stop %s %q: the runtime does not get it done: %v", e.Layer, e.Name, e.err)
+}
+
+func (e *StuckError) Unwrap() error { return e.err }
+
+// RunningError is containers that run although the runtime said that they
+// were stopped.
+type RunningError struct{ Containers []string }
+
+func (e *RunningError) Error() string {
+	return fmt.Sprintf("containers run after the runtime stopped them: %s", strings.Join(e.Containers, ", "))
+}

@@ -1,0 +1,111 @@
+package podsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/distribution/reference"
+	v1 "k8s.io/api/core/v1"
+)
+
+// ensureImage sees to it that the container's image is there, by its pull
+// policy (EnsureImageExists in pkg/kubelet/images/image_manager.go).
+func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*Image, *StartError) {
+	fail := func(event, reason, message string, err error) (*Image, *StartError) {
+		r.warn(r.p, c.Name, event, "%s", message)
+		return nil, &StartError{Container: c.Name, Reason: reason, Message: message, err: err}
+	}
+	name, err := withTag(c.Image)
+	if err != nil {
+		return fail(EventInspectFailed, reasonInvalidImage, fmt.Sprintf("Failed to apply default image tag %q: %v", c.Image, err), err)
+	}
+	if c.ImagePullPolicy != v1.PullAlways {
+		image, err := r.imageStatus(ctx, name)
+		switch {
+		case err != nil:
+			return fail(EventInspectFailed, reasonImageInspect, fmt.Sprintf("Failed to inspect image %q: %s", name, message(err)), err)
+		case image != nil:
+			r.normal(r.p, c.Name, EventPulled, "Container image %q already present on machine and can be accessed by the pod", c.Image)
+			return image, nil
+		case c.ImagePullPolicy == v1.PullNever:
+			return fail(EventErrNeverPull, reasonErrNeverPull,
+				fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image), nil)
+		}
+	}
+	return r.pull(ctx, c, name)
+}
+
+// pull pulls the image, unless it failed lately.
+func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*Image, *StartError) {
+	if until, waiting := r.m.pull.Until(name, r.opt.Now()); waiting {
+		text := fmt.Sprintf("Back-off pulling image %q", c.Image)
+		r.normal(r.p, c.Name, EventBackOff, "%s", text)
+		if last, ok := r.m.pullError[name]; ok {
+			text += ": " + last
+		}
+		return nil, &StartError{Container: c.Name, Reason: reasonImagePullBackOff, Message: text, NotBefore: until}
+	}
+	delete(r.m.pullError, name)
+	r.normal(r.p, c.Name, EventPulling, "Pulling image %q", c.Image)
+	r.acted = true
+	start := r.opt.Now()
+	ref, err := r.opt.Runtime.PullImage(ctx, name, r.sandbox, nil)
+	if err != nil {
+		text := message(err)
+		if ctx.Err() == nil {
+			r.warn(r.p, c.Name, EventFailed, "Failed to pull image %q: %s", c.Image, text)
+			r.m.pull.Next(name, r.opt.Now(), r.opt.Now())
+			r.m.pullError[name] = reasonErrImagePull + ": " + text
+		}
+		return nil, &StartError{Container: c.Name, Reason: reasonErrImagePull, Message: text, err: err}
+	}
+	took := r.opt.Now().Sub(start).Truncate(time.Millisecond)
+	image, err := r.imageStatus(ctx, name)
+	if err != nil {
+		return nil, &StartError{Container: c.Name, Reason: reasonImageInspect, Message: message(err), err: err}
+	}
+	if image == nil {
+		image = &Image{}
+	}
+	pulled := *image
+	pulled.ID = ref
+	r.normal(r.p, c.Name, EventPulled, "Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.", c.Image, took, took, image.Size)
+	return &pulled, nil
+}
+
+// imageStatus asks for an image once per sync, as long as it is there.
+func (r *run) imageStatus(ctx context.Context, name string) (*Image, error) {
+	if image, ok := r.images[name]; ok {
+		return image, nil
+	}
+	image, err := r.opt.Runtime.ImageStatus(ctx, name)
+	if err != nil || image == nil {
+		return nil, err
+	}
+	r.images[name] = image
+	return image, nil
+}
+
+// withTag is the image's name with the tag that it stands for: latest, if it
+// has neither tag nor digest.
+func withTag(image string) (string, error) {
+	ref, err := reference.ParseNormalizedNamed(image)
+	if err != nil {
+		return "", fmt.Errorf("couldn't parse image name %q: %w", image, err)
+	}
+	if reference.IsNameOnly(ref) {
+		return image + ":latest", nil
+	}
+	return image, nil
+}
+
+// message is the runtime's own text of an error, if it has one.
+func message(err error) string {
+	var m interface{ RuntimeMessage() string }
+	if errors.As(err, &m) {
+		return m.RuntimeMessage()
+	}
+	return err.Error()
+}

@@ -1,0 +1,158 @@
+package podsync
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// initWalk is one pass over the init containers, from the last to the first:
+// finished ones may have been removed from the runtime, so the last one that
+// left a trace tells how far the pod has come
+// (computeInitContainerActions in pkg/kubelet/kuberuntime/kuberuntime_container.go).
+type initWalk struct {
+	v  *v1.Pod
+	st *pod.Status
+	in ActionInput
+	p  *Plan
+
+	// done: every init container has done its work, so that regular
+	// containers may start.
+	done bool
+	// later: a later container shows that the one at hand was initialized
+	// before. Then only sidecars are still looked after.
+	later bool
+}
+
+// initContainers plans what the init containers need and tells whether the
+// pod is initialized. A failure that is final sets KillPod.
+func (p *Plan) initContainers(v *v1.Pod, st *pod.Status, in ActionInput) bool {
+	if len(v.Spec.InitContainers) == 0 {
+		return true
+	}
+	w := &initWalk{v: v, st: st, in: in, p: p}
+	w.done = regularActive(v, st)
+	w.later = w.done
+	for i := len(v.Spec.InitContainers) - 1; i >= 0; i-- {
+		if !w.visit(i) {
+			p.killPod()
+			return false
+		}
+	}
+	if !w.later {
+		w.start(0)
+	}
+	slices.Reverse(p.Init)
+	return w.done
+}
+
+// regularActive tells whether a regular container is created or running. An
+// exited one may belong to an earlier sandbox and says nothing.
+func regularActive(v *v1.Pod, st *pod.Status) bool {
+	for i := range v.Spec.Containers {
+		last := st.Container(v.Spec.Containers[i].Name)
+		if last != nil && (last.State == pod.Created || last.State == pod.Running) {
+			return true
+		}
+	}
+	return false
+}
+
+// visit judges one init container. It answers false if the pod has failed.
+func (w *initWalk) visit(i int) (ok bool) {
+	c := &w.v.Spec.InitContainers[i]
+	last := w.st.Container(c.Name)
+	switch {
+	case last == nil:
+		if w.later && pod.IsSidecar(c) {
+			w.start(i)
+		}
+		return true
+	case w.later && !pod.IsSidecar(c):
+		return true
+	case pod.IsSidecar(c):
+		w.sidecar(i, c, last)
+	default:
+		if !w.initContainer(i, c, last) {
+			return false
+		}
+	}
+	w.later = true
+	return true
+}
+
+// initContainer judges an init container that runs to its end. It answers
+// false if it failed for good.
+func (w *initWalk) initContainer(i int, c *v1.Container, last *pod.ContainerStatus) (ok bool) {
+	switch last.State {
+	case pod.Created:
+		// Created and started are one step: the start must have failed.
+		w.start(i)
+	case pod.Running:
+	case pod.Exited:
+		if last.ExitCode == 0 && last.Reason != reasonOOMKilled {
+			w.initialized(i)
+			return true
+		}
+		if !mustStart(w.v, c, w.st) {
+			return false
+		}
+		w.start(i)
+	default:
+		if !restartsIfKilled(c, &w.v.Spec) {
+			return false
+		}
+		w.p.killIfUnknown(last)
+		w.start(i)
+	}
+	return true
+}
+
+// initialized notes that the i-th init container has done its work: the next
+// one may start, or the regular containers.
+func (w *initWalk) initialized(i int) {
+	if i == len(w.v.Spec.InitContainers)-1 {
+		w.done = true
+	} else if !w.later {
+		w.start(i + 1)
+	}
+}
+
+func (w *initWalk) start(i int) {
+	w.p.Init = append(w.p.Init, w.in.start(w.v, &w.v.Spec.InitContainers[i], w.st))
+}
+
+// allInit are the containers to remove before a new sandbox: every run of
+// every init container (purgeInitContainers).
+func allInit(p *v1.Pod, st *pod.Status) []string {
+	var ids []string
+	for _, cs := range st.Containers {
+		if isInit(p, cs.Name) {
+			ids = append(ids, cs.ID)
+		}
+	}
+	return ids
+}
+
+// surplusInit are the dead runs of init containers but for the last of each
+// (pruneInitContainersBeforeStart).
+func surplusInit(p *v1.Pod, st *pod.Status) []string {
+	var ids []string
+	kept := map[string]bool{}
+	for _, cs := range st.Containers {
+		if !isInit(p, cs.Name) || (cs.State != pod.Exited && cs.State != pod.Unknown) {
+			continue
+		}
+		if kept[cs.Name] {
+			ids = append(ids, cs.ID)
+		}
+		kept[cs.Name] = true
+	}
+	return ids
+}
+
+func isInit(p *v1.Pod, name string) bool {
+	return slices.ContainsFunc(p.Spec.InitContainers, func(c v1.Container) bool { return c.Name == name })
+}

@@ -1,0 +1,99 @@
+package podsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/render"
+)
+
+// maxReserved is how many taken names one sync passes over before it gives up
+// until the next.
+const maxReserved = 8
+
+// ensureSandbox creates the sandbox if the plan says so, and finds the pod's
+// addresses. Either way it leaves the config that containers are created with.
+func (r *run) ensureSandbox(ctx context.Context) error {
+	if !r.plan.Starts() {
+		return nil
+	}
+	if !r.plan.CreateSandbox {
+		r.sandboxID = r.plan.SandboxID
+		cfg, err := r.sandboxConfig(r.plan.Attempt)
+		r.sandbox = cfg
+		return err
+	}
+	r.acted = true
+	if err := r.runSandbox(ctx); err != nil {
+		if ctx.Err() == nil {
+			r.warn(r.p, "", EventFailedSandbox, "Failed to create pod sandbox: %v", err)
+		}
+		return err
+	}
+	if pod.IsHostNetwork(r.p) {
+		return nil
+	}
+	st, err := r.opt.Runtime.PodStatus(ctx, &pod.Pod{
+		UID: r.p.UID, Name: r.p.Name, Namespace: r.p.Namespace,
+		Sandboxes: []*pod.Sandbox{{ID: r.sandboxID, Attempt: r.sandbox.Metadata.Attempt, State: pod.Running}},
+	})
+	if err != nil {
+		r.warn(r.p, "", EventFailedStatus, "Unable to get pod sandbox status: %v", err)
+		return fmt.Errorf("read sandbox: %w", err)
+	}
+	r.ips = st.IPs
+	return nil
+}
+
+// runSandbox creates the sandbox. A name that is taken belongs to a leftover
+// of a crash; the next attempt has another.
+func (r *run) runSandbox(ctx context.Context) error {
+	runtimeHandler := ""
+	if r.opt.Handler != nil {
+		h, err := r.opt.Handler(r.p)
+		if err != nil {
+			return err
+		}
+		runtimeHandler = h
+	}
+	attempt := max(r.plan.Attempt, r.m.sandboxAttempt)
+	for try := 0; ; try++ {
+		cfg, err := r.sandboxConfig(attempt)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(cfg.LogDirectory, 0o755); err != nil {
+			return fmt.Errorf("make log directory: %w", err)
+		}
+		id, err := r.opt.Runtime.RunPodSandbox(context.WithoutCancel(ctx), cfg, runtimeHandler)
+		if err == nil {
+			r.sandboxID, r.sandbox = id, cfg
+			return nil
+		}
+		if !errors.Is(err, fs.ErrExist) || try == maxReserved {
+			return err
+		}
+		attempt++
+		r.m.sandboxAttempt = attempt
+		r.opt.Log.Info("sandbox name is taken, raising the attempt",
+			"pod", pod.DisplayName(r.p.Namespace, r.p.Name), "uid", r.p.UID, "attempt", attempt)
+	}
+}
+
+func (r *run) sandboxConfig(attempt uint32) (*runtimeapi.PodSandboxConfig, error) {
+	in := render.SandboxInput{Node: r.opt.Node, Attempt: attempt, CgroupParent: r.opt.Cgroups.Parent(r.p)}
+	if r.opt.Annotations != nil {
+		annotations, err := r.opt.Annotations(r.p)
+		if err != nil {
+			return nil, err
+		}
+		in.Annotations = annotations
+	}
+	return render.Sandbox(r.p, in)
+}

@@ -1,0 +1,48 @@
+package podsync
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// sidecar judges an init container that keeps running beside the others. It
+// is started again whenever it is down, and whoever comes after it waits only
+// for its startup, not for its end.
+func (w *initWalk) sidecar(i int, c *v1.Container, last *pod.ContainerStatus) {
+	switch last.State {
+	case pod.Created, pod.Exited:
+		w.start(i)
+	case pod.Running:
+		w.runningSidecar(i, c, last)
+	default:
+		w.p.killIfUnknown(last)
+		w.start(i)
+	}
+}
+
+func (w *initWalk) runningSidecar(i int, c *v1.Container, last *pod.ContainerStatus) {
+	if c.StartupProbe != nil {
+		switch w.in.Probes.Startup[last.ID] {
+		case ProbeFailure:
+			w.restart(i, last, KillStartupProbe, fmt.Sprintf("Init container %s failed startup probe", c.Name))
+			return
+		case ProbeUnknown:
+			return
+		}
+	}
+	w.initialized(i)
+	switch {
+	case changed(c, last):
+		w.restart(i, last, KillChanged, fmt.Sprintf("Init container %s definition changed", c.Name))
+	case c.LivenessProbe != nil && w.in.Probes.Liveness[last.ID] == ProbeFailure:
+		w.restart(i, last, KillLivenessProbe, fmt.Sprintf("Init container %s failed liveness probe", c.Name))
+	}
+}
+
+func (w *initWalk) restart(i int, last *pod.ContainerStatus, reason KillReason, message string) {
+	w.p.Kill = append(w.p.Kill, Kill{ID: last.ID, Name: last.Name, Reason: reason, Message: message})
+	w.start(i)
+}

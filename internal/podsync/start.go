@@ -1,0 +1,169 @@
+package podsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/handler"
+	"github.com/podctl/podctl/internal/render"
+)
+
+// startContainer takes one container from its image to its postStart hook,
+// and keeps why it could not, for the pod's status (startContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go).
+func (r *run) startContainer(ctx context.Context, start Start) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c := start.Container
+	failed := r.tryStart(ctx, start)
+	switch {
+	case failed == nil:
+		delete(r.m.waiting, c.Name)
+		return nil
+	case ctx.Err() == nil:
+		r.m.waiting[c.Name] = Waiting{Reason: failed.Reason, Message: failed.Message}
+	}
+	return failed
+}
+
+func (r *run) tryStart(ctx context.Context, start Start) *StartError {
+	c := start.Container
+	if failed := r.backOff(start); failed != nil {
+		return failed
+	}
+	image, failed := r.ensureImage(ctx, c)
+	if failed != nil {
+		if ctx.Err() == nil {
+			r.warn(r.p, c.Name, EventFailed, "Error: %s", failed.Reason)
+		}
+		return failed
+	}
+	id, failed := r.create(ctx, c, image)
+	if failed != nil {
+		r.warn(r.p, c.Name, EventFailed, "Error: %s", failed.Message)
+		return failed
+	}
+	r.normal(r.p, c.Name, EventCreated, "Container created")
+	if err := r.opt.Runtime.StartContainer(context.WithoutCancel(ctx), id); err != nil {
+		r.warn(r.p, c.Name, EventFailed, "Error: %s", stable(message(err), id, c.Name))
+		return &StartError{Container: c.Name, Reason: reasonRun, Message: message(err), err: err}
+	}
+	r.normal(r.p, c.Name, EventStarted, "Container started")
+	return r.postStart(ctx, c, id)
+}
+
+// backOff refuses a container that crashed and may not start yet, and counts
+// the start of one that may (doBackOff in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+func (r *run) backOff(start Start) *StartError {
+	if start.FinishedAt.IsZero() {
+		return nil
+	}
+	c, now := start.Container, r.opt.Now()
+	if now.Before(start.NotBefore) {
+		r.warn(r.p, c.Name, EventBackOff, "Back-off restarting failed container %s in pod %s", c.Name, podRef(r.p))
+		return &StartError{
+			Container: c.Name, Reason: reasonCrashLoop, NotBefore: start.NotBefore,
+			Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", start.Backoff, c.Name, podRef(r.p)),
+		}
+	}
+	r.m.crash.Next(BackoffKey(r.p, c), start.FinishedAt, now)
+	return nil
+}
+
+// create creates the container. A name that is taken belongs to a leftover of
+// a crash; the next attempt has another.
+func (r *run) create(ctx context.Context, c *v1.Container, image *Image) (id string, failed *StartError) {
+	attempt := r.attempt(c)
+	for try := 0; ; try++ {
+		cfg, err := r.containerConfig(c, image, attempt)
+		if err != nil {
+			return "", &StartError{Container: c.Name, Reason: reasonConfig, Message: cause(err), err: err}
+		}
+		r.acted = true
+		id, err := r.opt.Runtime.CreateContainer(context.WithoutCancel(ctx), r.sandboxID, cfg, r.sandbox)
+		if err == nil {
+			return id, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || try == maxReserved {
+			return "", &StartError{Container: c.Name, Reason: reasonCreate, Message: message(err), err: err}
+		}
+		attempt++
+	}
+}
+
+// attempt is the container's next attempt, and its restart count: one more
+// than its last run's, or than the logs of runs that the runtime has
+// forgotten.
+func (r *run) attempt(c *v1.Container) uint32 {
+	if last := r.st.Container(c.Name); last != nil {
+		return max(uint32(last.RestartCount), last.Attempt) + 1
+	}
+	return attemptByLogs(r.opt.Node.LogDirectory(r.p), c.Name)
+}
+
+func (r *run) containerConfig(c *v1.Container, image *Image, attempt uint32) (*runtimeapi.ContainerConfig, error) {
+	if err := r.writeHosts(r.p, r.ips); err != nil {
+		return nil, err
+	}
+	terminationLog, err := r.makeTerminationLog(r.p, c)
+	if err != nil {
+		r.opt.Log.Warn("container runs without a termination message", "container", c.Name, "uid", r.p.UID, "err", err)
+	}
+	return render.Container(r.p, c, render.ContainerInput{
+		Node:           r.opt.Node,
+		Attempt:        attempt,
+		Image:          render.Image{Ref: image.ID, UID: image.UID, Username: image.Username},
+		PodIPs:         r.ips,
+		Volumes:        r.volumes,
+		TerminationLog: terminationLog,
+	})
+}
+
+// cause is the text of why a config could not be rendered, without where.
+func cause(err error) string {
+	var e *render.Error
+	if errors.As(err, &e) {
+		return e.Unwrap().Error()
+	}
+	return err.Error()
+}
+
+// postStart runs the container's postStart hook; a container whose hook fails
+// is killed.
+func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartError {
+	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
+		return nil
+	}
+	output, err := handler.Run(ctx, r.opt.Runtime, handler.Target{ContainerID: id}, c.Lifecycle.PostStart)
+	if err == nil {
+		return nil
+	}
+	failed := &StartError{Container: c.Name, Reason: reasonPostStart, Message: hookMessage(r.p, c, c.Lifecycle.PostStart, output, err), err: err}
+	if ctx.Err() != nil {
+		return failed
+	}
+	r.warn(r.p, c.Name, EventFailedPostStart, "PostStartHook failed")
+	if err := r.killContainer(ctx, kill{
+		p: r.p, m: r.m, id: id, name: c.Name, reason: KillPostStartFailed, message: string(KillPostStartFailed),
+	}); err != nil {
+		r.opt.Log.Warn("container of a failed hook stays", "container", c.Name, "uid", r.p.UID, "err", err)
+	}
+	return failed
+}
+
+// hookMessage is what the container's status says of a failed hook: there the
+// hook's output may be read by whoever may read the pod.
+func hookMessage(p *v1.Pod, c *v1.Container, h *v1.LifecycleHandler, output []byte, err error) string {
+	if h.Exec == nil {
+		return fmt.Sprintf("lifecycle hook for Container %q in Pod %q failed - error: %v", c.Name, podRef(p), err)
+	}
+	return fmt.Sprintf("Exec lifecycle hook (%v) for Container %q in Pod %q failed - error: %v, message: %q",
+		h.Exec.Command, c.Name, podRef(p), err, output)
+}

@@ -1,0 +1,183 @@
+package podsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Sync brings the runtime one step nearer to the pod: it does all that can be
+// done without waiting for a container. It may be repeated after an error or
+// a crash at any point. An error with RetryAt says when to try again.
+//
+// A cancelled context takes effect between two calls, in an image pull, a
+// hook, and the stop of a container; creating and starting are let finish, so
+// that nothing appears in the runtime behind the back of whoever terminates
+// the pod next (SyncPod in pkg/kubelet/kubelet.go and
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
+	p, st := in.Pod, orEmpty(in.Pod, in.Status)
+	before, _ := s.Status(p.UID)
+	res := Result{Status: s.publish(p, st, in.Probes, false, nil)}
+	res.Deadline, _ = Deadline(p, res.Status)
+	if terminal(res.Status.Phase) {
+		if res.Status.Reason == reasonDeadline && !terminal(before.Phase) {
+			s.normal(p, "", EventDeadlineExceeded, messageDeadline)
+		}
+		res.Terminal = true
+		return res, nil
+	}
+	if err := s.networkReady(p); err != nil {
+		return res, err
+	}
+	r := &run{Syncer: s, p: p, st: st, m: s.remember(p.UID), ips: st.IPs, images: map[string]*Image{}}
+	r.plan = Actions(p, st, ActionInput{Probes: in.Probes, Backoff: &r.m.crash, Now: s.opt.Now()})
+	if r.plan.Empty() {
+		return res, nil
+	}
+	err := r.carryOut(ctx)
+	res.Acted = r.acted
+	res.Status = s.publish(p, st, in.Probes, false, nil)
+	if err != nil {
+		err = fmt.Errorf("sync pod: %w", err)
+	}
+	return res, err
+}
+
+func (s *Syncer) networkReady(p *v1.Pod) error {
+	if s.opt.NetworkReady == nil || pod.IsHostNetwork(p) {
+		return nil
+	}
+	if err := s.opt.NetworkReady(); err != nil {
+		s.warn(p, "", EventNetworkNotReady, "network is not ready: %v", err)
+		return fmt.Errorf("sync pod: %w: %w", ErrNetworkNotReady, err)
+	}
+	return nil
+}
+
+// run carries out one plan.
+type run struct {
+	*Syncer
+	p    *v1.Pod
+	st   *pod.Status
+	m    *memory
+	plan Plan
+
+	sandboxID string
+	sandbox   *runtimeapi.PodSandboxConfig
+	ips       []string
+	volumes   map[string]string
+	// images are those known to be present, by name: containers of one pod
+	// often share one.
+	images map[string]*Image
+	acted  bool
+}
+
+// carryOut does what the plan says, in its order, and stops at the first
+// failure until containers are started: those fail each on its own.
+func (r *run) carryOut(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{r.prepare, r.kill, r.remove, r.ensureSandbox} {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return r.start(ctx)
+}
+
+// prepare makes what containers need on the host, if any is to be started.
+func (r *run) prepare(ctx context.Context) error {
+	if !r.plan.Starts() {
+		return nil
+	}
+	if err := r.opt.Cgroups.Ensure(r.p); err != nil {
+		r.warn(r.p, "", EventFailedCgroup, "unable to ensure pod container exists: %v", err)
+		return fmt.Errorf("make pod cgroup: %w", err)
+	}
+	if err := r.makeDirs(r.p); err != nil {
+		r.warn(r.p, "", EventFailed, "error making pod data directories: %v", err)
+		return fmt.Errorf("make pod directories: %w", err)
+	}
+	volumes, err := r.opt.Volumes.Mount(ctx, r.p)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.warn(r.p, "", EventFailedMount, "Unable to attach or mount volumes: %v", err)
+		}
+		return fmt.Errorf("mount volumes: %w", err)
+	}
+	r.volumes = volumes
+	return nil
+}
+
+// kill ends the pod, or those of its containers that have to go.
+func (r *run) kill(ctx context.Context) error {
+	if r.plan.KillPod {
+		if r.plan.CreateSandbox && r.plan.SandboxID != "" {
+			r.normal(r.p, "", EventSandboxChanged, "Pod sandbox changed, it will be killed and re-created.")
+		}
+		r.acted = true
+		return joinErrors(r.killPod(ctx, r.p, r.m, r.st, nil), r.opt.Now())
+	}
+	for _, k := range r.plan.Kill {
+		r.acted = true
+		if err := r.killContainer(ctx, kill{
+			p: r.p, m: r.m, id: k.ID, name: k.Name, reason: k.Reason, message: k.Message,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes dead init containers and their logs. What cannot be removed
+// is only in the way, and is tried again.
+func (r *run) remove(ctx context.Context) error {
+	for _, id := range r.plan.Remove {
+		r.acted = true
+		if err := r.opt.Runtime.RemoveContainer(ctx, id); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.opt.Log.Warn("dead init container stays", "pod", pod.DisplayName(r.p.Namespace, r.p.Name), "uid", r.p.UID, "container", id, "err", err)
+			continue
+		}
+		if cs := r.st.ContainerByID(id); cs != nil && cs.LogPath != "" {
+			removeLog(cs.LogPath)
+		}
+	}
+	return nil
+}
+
+// start starts the planned containers: init containers until one fails that
+// is not a sidecar, then the others whatever happens to each.
+func (r *run) start(ctx context.Context) error {
+	var errs []error
+	fail := func(err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return joinErrors(append(errs, err), r.opt.Now())
+	}
+	for _, start := range r.plan.Init {
+		if err := r.startContainer(ctx, start); err != nil {
+			if ctx.Err() != nil || !pod.IsSidecar(start.Container) {
+				return fail(err)
+			}
+			errs = append(errs, err)
+		}
+	}
+	for _, start := range r.plan.Containers {
+		if err := r.startContainer(ctx, start); err != nil {
+			if ctx.Err() != nil {
+				return fail(err)
+			}
+			errs = append(errs, err)
+		}
+	}
+	return joinErrors(errs, r.opt.Now())
+}
