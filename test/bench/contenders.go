@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/podctl/podctl/test/live/bare"
+	"github.com/podctl/podctl/test/live/image"
+)
+
+// runBare runs the pods side by side with the calls that they need and no
+// other.
+func runBare(ctx context.Context, client *bare.Client, exits *bare.Exits, dir string, pods int) error {
+	errs := make([]error, pods)
+	var wg sync.WaitGroup
+	for i := range pods {
+		wg.Go(func() { errs[i] = runOneBare(ctx, client, exits, dir, fmt.Sprintf("bare-%d", i)) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func runOneBare(ctx context.Context, client *bare.Client, exits *bare.Exits, dir, name string) error {
+	logs := filepath.Join(dir, "logs", name)
+	if err := os.MkdirAll(logs, 0o755); err != nil {
+		return err
+	}
+	p, err := client.Start(ctx, bare.Spec{Name: name, Image: image.BusyboxName, Command: []string{"true"}, LogDir: logs})
+	if err != nil {
+		return err
+	}
+	if err := exits.Wait(ctx, p); err != nil {
+		return err
+	}
+	if err := client.Stop(ctx, p); err != nil {
+		return err
+	}
+	return client.Remove(ctx, p)
+}
+
+const manifest = `apiVersion: v1
+kind: Pod
+metadata:
+  name: bench-%d
+spec:
+  restartPolicy: Never
+  containers:
+  - name: c
+    image: %s
+    imagePullPolicy: IfNotPresent
+    command: ["true"]
+---
+`
+
+// runPodctl runs the same pods from one manifest.
+func runPodctl(ctx context.Context, program, endpoint, dir string, pods int) error {
+	var manifests strings.Builder
+	for i := range pods {
+		fmt.Fprintf(&manifests, manifest, i, image.BusyboxName)
+	}
+	file := filepath.Join(dir, "pods.yaml")
+	if err := os.WriteFile(file, []byte(manifests.String()), 0o600); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, "--runtime-endpoint", endpoint, "--root", filepath.Join(dir, "root"),
+		"--log-dir", filepath.Join(dir, "podlogs"), "run", "-o", "json", file)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", program, err, out.String())
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/test/live/record"
+)
+
+func TestEvaluateTakesTheLastStartAndTheFirstStopOfEachSandbox(t *testing.T) {
+	begin := time.Now()
+	stop := func(id string, at time.Duration, err error) record.Call {
+		request, _ := proto.Marshal(&runtimeapi.StopPodSandboxRequest{PodSandboxId: id})
+		return record.Call{Method: "StopPodSandbox", Request: request, End: begin.Add(at * time.Second), Err: err}
+	}
+	got := evaluate(begin, []record.Call{
+		{Method: "StartContainer", End: begin.Add(1 * time.Second)},
+		{Method: "ListPodSandbox", End: begin.Add(2 * time.Second)},
+		{Method: "StartContainer", End: begin.Add(3 * time.Second)},
+		stop("a", 4, errors.New("not yet")),
+		stop("b", 5, nil),
+		stop("a", 6, nil),
+		stop("b", 7, nil),
+		{Method: "RemovePodSandbox", End: begin.Add(8 * time.Second)},
+	})
+	want := result{
+		started: 3 * time.Second,
+		stopped: 6 * time.Second,
+		reads:   map[string]int{"ListPodSandbox": 1},
+		changes: map[string]int{"StartContainer": 2, "StopPodSandbox": 4, "RemovePodSandbox": 1},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

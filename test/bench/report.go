@@ -1,0 +1,69 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// report prints the medians of all contenders, the first of which is bare.
+func report(w io.Writer, pods int, results map[string][]result) {
+	fmt.Fprintf(w, "%d pod(s) running `true`, median of %d rounds\n", pods, len(results["bare"]))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\tbare\tpodctl\tratio")
+	row := func(name string, of func(result) time.Duration) {
+		base := median(results["bare"], of)
+		fmt.Fprintf(t, "%s\t%s", name, milliseconds(base))
+		if other := results["podctl"]; other != nil {
+			got := median(other, of)
+			fmt.Fprintf(t, "\t%s\t%.2f", milliseconds(got), float64(got)/float64(base))
+		}
+		fmt.Fprintln(t)
+	}
+	row("manifest to last container started", func(r result) time.Duration { return r.started })
+	row("manifest to last sandbox stopped", func(r result) time.Duration { return r.stopped })
+	row("manifest to nothing left", func(r result) time.Duration { return r.total })
+	count := func(name string, of func(result) map[string]int) {
+		fmt.Fprint(t, name)
+		for _, contender := range []string{"bare", "podctl"} {
+			if rs := results[contender]; rs != nil {
+				calls := median(rs, func(r result) int { return sum(of(r)) })
+				fmt.Fprintf(t, "\t%.1f", float64(calls)/float64(pods))
+			}
+		}
+		fmt.Fprintln(t)
+	}
+	count("CRI calls per pod that change something", func(r result) map[string]int { return r.changes })
+	count("CRI calls per pod that read", func(r result) map[string]int { return r.reads })
+	t.Flush()
+	if rs := results["podctl"]; rs != nil {
+		last := rs[len(rs)-1]
+		fmt.Fprintf(w, "podctl's last round: %s; reads: %s\n", breakdown(last.changes), breakdown(last.reads))
+	}
+	fmt.Fprintln(w)
+}
+
+func breakdown(counts map[string]int) string {
+	var parts []string
+	for _, method := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", method, counts[method]))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "none")
+}
+
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%.0f ms", d.Seconds()*1000) }
+
+// median is the middle value, the lower one of two.
+func median[T cmp.Ordered](results []result, of func(result) T) T {
+	var values []T
+	for _, r := range results {
+		values = append(values, of(r))
+	}
+	slices.Sort(values)
+	return values[(len(values)-1)/2]
+}
