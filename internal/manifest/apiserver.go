@@ -1,0 +1,54 @@
+package manifest
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	podutil "k8s.io/kubernetes/pkg/api/pod"
+	core "k8s.io/kubernetes/pkg/apis/core"
+	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/apis/core/validation"
+)
+
+// This file is the only one that imports k8s.io/kubernetes. Feature gates
+// have the defaults of its release.
+
+// withDefaults is the pod as the API server stores it: defaulted, and taken
+// through the internal type and back, which moves and normalizes a few fields
+// (pkg/kubelet/config/common.go does the same with static pods).
+func withDefaults(p *v1.Pod) (*v1.Pod, error) {
+	corev1.SetObjectDefaults_Pod(p)
+	internal, err := toInternal(p)
+	if err != nil {
+		return nil, err
+	}
+	stored := &v1.Pod{TypeMeta: p.TypeMeta}
+	if err := corev1.Convert_core_Pod_To_v1_Pod(internal, stored, nil); err != nil {
+		return nil, fmt.Errorf("convert pod: %w", err)
+	}
+	return stored, nil
+}
+
+// validate is what the API server answers to the creation of a defaulted pod
+// (pkg/registry/core/pod/strategy.go): errors, and its warnings as text.
+func validate(p *v1.Pod) (field.ErrorList, []string, error) {
+	internal, err := toInternal(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts := podutil.GetValidationOptionsFromPodSpecAndMeta(&internal.Spec, nil, &internal.ObjectMeta, nil)
+	opts.ResourceIsPod = true
+	errs := validation.ValidatePodCreate(internal, opts)
+	return errs, podutil.GetWarningsForPod(context.Background(), internal, nil), nil
+}
+
+// toInternal copies first: the conversion shares memory with its source.
+func toInternal(p *v1.Pod) (*core.Pod, error) {
+	internal := &core.Pod{}
+	if err := corev1.Convert_v1_Pod_To_core_Pod(p.DeepCopy(), internal, nil); err != nil {
+		return nil, fmt.Errorf("convert pod: %w", err)
+	}
+	return internal, nil
+}

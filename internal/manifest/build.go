@@ -1,0 +1,144 @@
+package manifest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// builder makes one pod of one document and gathers what is wrong with it.
+type builder struct {
+	file      string
+	name      string
+	positions *positions
+	problems  []Problem
+	warnings  []Problem
+	// excused are fields about which validation has nothing to add.
+	excused []string
+}
+
+// pod takes one pod document.
+func (l *loader) pod(file string, doc map[string]any, at *positions) {
+	b := &builder{file: file, positions: at}
+	if name := at.find(parsePath("metadata.name")).value; name != nil && deref(name).Tag != "!!null" {
+		b.name = deref(name).Value // as written, also where it is no string
+	}
+	if p := b.build(doc); p != nil {
+		l.set.Pods = append(l.set.Pods, p)
+		for _, u := range p.Uses() {
+			l.use(b, u)
+		}
+	}
+	l.problems = append(l.problems, b.problems...)
+	l.set.Warnings = append(l.set.Warnings, b.warnings...)
+}
+
+// use reports a field that is refused, where nothing else was said about it,
+// and notes one that is ignored.
+func (l *loader) use(b *builder, u Use) {
+	switch u.Support {
+	case Refused:
+		if !slices.ContainsFunc(b.problems, func(p Problem) bool { return p.Field == u.Path }) {
+			b.problem(u.Path, u.message(), u.Field.Hint)
+		}
+	case Ignored:
+		if u.Field.Path == "metadata.generateName" && b.name == "" {
+			return // an error, reported by checkRules
+		}
+		if said := l.ignored[u.Field.Path]; said != nil {
+			said.more++
+			return
+		}
+		l.ignored[u.Field.Path] = &ignoredField{first: b.at(u.Path, u.Line, u.message(), u.Field.Hint)}
+	}
+}
+
+// build goes on as far as it can after each problem; nil if there is nothing
+// to show for it.
+func (b *builder) build(doc map[string]any) *Pod {
+	checker := newChecker(b.positions,
+		func(at path, line int, message, hint string) {
+			b.problems = append(b.problems, b.at(at.String(), line, message, hint))
+		},
+		func(at path, line int, message, hint string) {
+			b.warnings = append(b.warnings, b.at(at.String(), line, message, hint))
+		})
+	podType := reflect.TypeFor[v1.Pod]()
+	clean, _ := checker.check(doc, podType, []level{{t: podType}})
+	b.excused = checker.excused
+
+	document := canonical(doc)
+	pod, err := decode(canonical(clean.(map[string]any)))
+	if err != nil {
+		b.problem("", err.Error(), "")
+		return nil
+	}
+	b.validate(pod)
+	checkRules(pod, b.problem)
+	if pod.UID == "" {
+		pod.UID = hashUID(document)
+	}
+	if _, err := Compress(document); err != nil {
+		hint := ""
+		if h, ok := errors.AsType[*TooLargeError](err); ok {
+			hint = h.Hint()
+		}
+		b.problem("", err.Error(), hint)
+	}
+	return &Pod{Pod: pod, File: b.file, Line: b.positions.root.Line, Document: document, value: doc, positions: b.positions}
+}
+
+// validate adds what the API server has to say.
+func (b *builder) validate(pod *v1.Pod) {
+	errs, warnings, err := validate(pod)
+	if err != nil {
+		b.problem("", err.Error(), "")
+		return
+	}
+	for _, e := range errs {
+		if slices.ContainsFunc(b.excused, func(top string) bool { return under(e.Field, top) }) {
+			continue
+		}
+		b.problem(e.Field, e.ErrorBody(), b.hint(e))
+	}
+	for _, w := range warnings {
+		if at, message, ok := strings.Cut(w, ": "); ok && !strings.Contains(at, " ") {
+			b.warning(at, message, "")
+		} else {
+			b.warning("", w, "")
+		}
+	}
+}
+
+// hint explains a required value that was written, as a word for nothing.
+func (b *builder) hint(e *field.Error) string {
+	if e.Type != field.ErrorTypeRequired {
+		return ""
+	}
+	if n := b.positions.find(parsePath(e.Field)).value; n != nil && isPlain(deref(n)) {
+		if text := deref(n).Value; slices.Contains([]string{"null", "Null", "NULL", "~"}, text) {
+			return fmt.Sprintf("`%s` is no value in YAML; write %q if it is meant as text", text, text)
+		}
+	}
+	return ""
+}
+
+func (b *builder) problem(field, message, hint string) {
+	b.problems = append(b.problems, b.at(field, 0, message, hint))
+}
+
+func (b *builder) warning(field, message, hint string) {
+	b.warnings = append(b.warnings, b.at(field, 0, message, hint))
+}
+
+// at places a message about a field; a line of 0 is that of the field.
+func (b *builder) at(field string, line int, message, hint string) Problem {
+	line = cmp.Or(line, b.positions.find(parsePath(field)).line)
+	return Problem{File: b.file, Line: line, Pod: b.name, Field: field, Message: message, Hint: hint}
+}

@@ -1,0 +1,81 @@
+package manifest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	// maxCompressed bounds a document in the form that an annotation holds.
+	maxCompressed = 64 << 10
+	// maxDocument bounds a document before compression.
+	maxDocument = maxSource
+)
+
+// TooLargeError is a document that no annotation can hold.
+type TooLargeError struct {
+	// Size and Max are in bytes; Compressed tells which form was measured.
+	Size, Max  int
+	Compressed bool
+}
+
+func (e *TooLargeError) Error() string {
+	form := ""
+	if e.Compressed {
+		form = " compressed"
+	}
+	return fmt.Sprintf("the pod has %d bytes%s, of at most %d", e.Size, form, e.Max)
+}
+
+// Hint says what makes a pod smaller.
+func (e *TooLargeError) Hint() string {
+	return "the runtime keeps each pod's manifest in an annotation: move data out of it, into files that a hostPath volume mounts"
+}
+
+var _ interface{ Hint() string } = (*TooLargeError)(nil)
+
+// Compress makes the text of pod.ManifestAnnotation from a document. The
+// same document makes the same text. Its error is a *TooLargeError.
+func Compress(document []byte) (string, error) {
+	if len(document) > maxDocument {
+		return "", &TooLargeError{Size: len(document), Max: maxDocument}
+	}
+	var b strings.Builder
+	encoder := base64.NewEncoder(base64.StdEncoding, &b)
+	zipper, _ := gzip.NewWriterLevel(encoder, gzip.BestCompression) // the level is valid
+	// A strings.Builder takes everything, so none of these can fail.
+	_, _ = zipper.Write(document)
+	_, _ = zipper.Close(), encoder.Close()
+	if b.Len() > maxCompressed {
+		return "", &TooLargeError{Size: b.Len(), Max: maxCompressed, Compressed: true}
+	}
+	return b.String(), nil
+}
+
+// Decompress is the reverse of Compress. It reads no more than Compress would
+// have taken, whatever the annotation says.
+func Decompress(annotation string) ([]byte, error) {
+	if len(annotation) > maxCompressed {
+		return nil, fmt.Errorf("decompress manifest: %w", &TooLargeError{Size: len(annotation), Max: maxCompressed, Compressed: true})
+	}
+	data, err := base64.StdEncoding.DecodeString(annotation)
+	if err != nil {
+		return nil, fmt.Errorf("decompress manifest: %w", err)
+	}
+	zipped, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("decompress manifest: %w", err)
+	}
+	document, err := io.ReadAll(io.LimitReader(zipped, maxDocument+1))
+	if err != nil {
+		return nil, fmt.Errorf("decompress manifest: %w", err)
+	}
+	if len(document) > maxDocument {
+		return nil, fmt.Errorf("decompress manifest: %w", &TooLargeError{Size: len(document), Max: maxDocument})
+	}
+	return document, nil
+}

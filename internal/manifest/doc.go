@@ -1,0 +1,35 @@
+// Package manifest turns bytes into pods: what a person wrote, as the API
+// server would have stored it, and every reason why that cannot be.
+//
+//	FILE DIR URL -  ──► source ──► documents ──► pods ──► *Set
+//	                    bytes      values and    checked against the Pod type   (strict, yaml11, suggest)
+//	                               YAML nodes    defaulted, validated           (apiserver)
+//	                                             held against the field table   (fields, support)
+//
+// A document has two halves that are read side by side: its values, by
+// sigs.k8s.io/yaml as every Kubernetes program reads them, and its YAML
+// nodes, which alone know lines. A problem is found on the values and placed
+// by the nodes.
+//
+// Nothing is dropped in silence. A field that is unknown, of the wrong type
+// or not supported is an error with its line; one that needs a control plane
+// is a warning. All problems of all documents are reported at once, and
+// nothing of a Set with problems should be started.
+//
+// A pod's identity is its document: Pod.Document is what was read, in one
+// canonical form, and Decode makes the same pod of it again, UID included.
+// It travels with the sandbox (Compress), so that a podctl that was killed
+// finds its pods again.
+//
+// Load reads files, standard input and URLs, and may block on them until its
+// context ends. Everything else is pure. Nothing here keeps state; a *Set
+// belongs to its caller.
+//
+// Differs from the kubelet in (pkg/kubelet/config): the manifest is decoded
+// strictly, so a misspelt field is an error and not dropped; all problems are
+// reported, not the first one; names get no node suffix, and pods no
+// toleration and no config annotations; the UID is a hash of the document and
+// not of the node and file name; List is read beside PodList; a priority
+// class of the system gets its number, which is otherwise an admission
+// plugin's work; a runtime class is never ignored.
+package manifest

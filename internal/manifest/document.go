@@ -1,0 +1,186 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// document is one YAML or JSON document: its value as sigs.k8s.io/yaml reads
+// it (maps, lists, strings, json.Numbers, booleans, nil) and its nodes.
+type document struct {
+	value any
+	root  *yamlv3.Node
+}
+
+// chunk is the text of one document and the number of lines above it.
+type chunk struct {
+	text  []byte
+	above int
+}
+
+// parse reads all documents of a source; empty ones are left out.
+func parse(s source) (docs []document, problems []Problem) {
+	data := bytes.TrimPrefix(s.data, []byte("\ufeff"))
+	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
+		return nil, []Problem{{File: s.name, Line: 1, Message: "the file is UTF-16", Hint: "save it as UTF-8"}}
+	}
+	for _, c := range split(data) {
+		found, err := c.parse()
+		if err != nil {
+			problem := Problem{File: s.name, Line: c.above + 1, Message: err.Error()}
+			var at *syntaxError
+			if errors.As(err, &at) {
+				problem.Line, problem.Hint = c.above+at.line, at.hint
+			}
+			problems = append(problems, problem)
+		}
+		docs = append(docs, found...)
+	}
+	return docs, problems
+}
+
+// split cuts a stream at its document marks. Three dashes at the start of a
+// line are a mark wherever they stand, even in a block scalar; directives
+// and comments before one belong to the document after it.
+func split(data []byte) []chunk {
+	var chunks []chunk
+	current, content, marked := chunk{}, false, false
+	cut := func(at int) {
+		if content {
+			chunks = append(chunks, current)
+		}
+		current, content, marked = chunk{above: at}, false, false
+	}
+	line := 0
+	for rest := data; len(rest) > 0; line++ {
+		text := rest
+		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
+			text = rest[:end+1]
+		}
+		rest = rest[len(text):]
+		switch bare := bytes.TrimSpace(text); {
+		case isMark(text, "---"):
+			if content || marked {
+				cut(line)
+			}
+			content, marked = len(bare) > 3, true
+		case isMark(text, "..."):
+			cut(line + 1)
+			continue
+		case len(bare) > 0 && bare[0] != '#' && bare[0] != '%':
+			content = true
+		}
+		current.text = append(current.text, text...)
+	}
+	cut(line)
+	return chunks
+}
+
+func isMark(line []byte, mark string) bool {
+	return bytes.HasPrefix(line, []byte(mark)) && (len(line) == 3 || strings.ContainsRune(" \t\r\n", rune(line[3])))
+}
+
+// parse reads a chunk as JSON if it looks like it (as the kubelet does), and
+// as YAML if it does not or is YAML in braces after all.
+func (c chunk) parse() ([]document, error) {
+	if text := bytes.TrimSpace(c.text); len(text) > 0 && text[0] == '{' {
+		docs, err := c.parseJSON()
+		quoted := len(bytes.TrimSpace(text[1:])) > 0 && bytes.TrimSpace(text[1:])[0] == '"'
+		if err == nil || quoted {
+			return docs, err
+		}
+	}
+	return c.parseYAML()
+}
+
+func (c chunk) parseYAML() ([]document, error) {
+	dec := yamlv3.NewDecoder(bytes.NewReader(c.text))
+	var root yamlv3.Node
+	if err := dec.Decode(&root); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, c.syntax(err)
+	}
+	if len(root.Content) == 0 {
+		return nil, nil
+	}
+	var second yamlv3.Node
+	if err := dec.Decode(&second); err == nil {
+		return nil, &syntaxError{second.Line, "a second document begins without a line of ---", ""}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, c.syntax(err)
+	}
+	if key := keyThatIsNoScalar(&root); key != nil {
+		return nil, &syntaxError{key.Line, "a key must be a word, and this is a list or a mapping", ""}
+	}
+	data, err := yaml.YAMLToJSON(c.text)
+	if err != nil {
+		return nil, c.syntax(err)
+	}
+	value, err := unmarshal(data)
+	if err != nil {
+		return nil, err
+	}
+	if value == nil {
+		return nil, nil
+	}
+	shift(&root, c.above)
+	return []document{{value, root.Content[0]}}, nil
+}
+
+// syntaxError is why a chunk cannot be read; the line counts within it.
+type syntaxError struct {
+	line    int
+	message string
+	hint    string
+}
+
+func (e *syntaxError) Error() string { return e.message }
+
+var yamlError = regexp.MustCompile(`(?s)^(?:error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s+)?(?:line (\d+): )?(.*)$`)
+
+var anchorError = regexp.MustCompile(`anchor '([^']+)'`)
+
+// takeApart splits a YAML error into line and message. No line is line 1,
+// which the parsers leave out, or that of the anchor which the error is about.
+func (c chunk) takeApart(err error) (line int, message string) {
+	match := yamlError.FindStringSubmatch(err.Error())
+	line, _ = strconv.Atoi(match[1])
+	if anchor := anchorError.FindStringSubmatch(match[2]); anchor != nil && line == 0 {
+		mark := regexp.MustCompile(`[*&]` + regexp.QuoteMeta(anchor[1]) + `\b`)
+		if at := mark.FindIndex(c.text); at != nil {
+			line = 1 + bytes.Count(c.text[:at[0]], []byte("\n"))
+		}
+	}
+	return max(line, 1), match[2]
+}
+
+// syntax finds the line of a YAML error. The parsers name one mark of two,
+// v3 where the construct began and v2 where it went wrong, and each is one
+// short if the error is not the scanner's. Of a bracket that is never closed
+// the beginning helps, of everything else the place that is wrong.
+func (c chunk) syntax(err error) error {
+	line, message := c.takeApart(err)
+	if strings.HasPrefix(message, "did not find expected") {
+		if _, err := yaml.YAMLToJSON(c.text); err != nil && !strings.Contains(message, "',' or") {
+			line, _ = c.takeApart(err)
+		}
+		line++
+	}
+	// A tab in the indentation is blamed first: the parser's own words for
+	// it ("cannot start any token") help nobody.
+	for i, text := range bytes.Split(c.text, []byte("\n")) {
+		indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
+		if bytes.ContainsRune(indent, '\t') && len(bytes.TrimSpace(text)) > 0 && i+1 >= line-1 {
+			return &syntaxError{i + 1, "a tab in the indentation, which YAML does not allow", "indent with spaces"}
+		}
+	}
+	return &syntaxError{line, "yaml: " + message, ""}
+}

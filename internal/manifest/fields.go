@@ -1,0 +1,144 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+)
+
+// Support is what podctl does with a field that a manifest sets.
+type Support uint8
+
+const (
+	// Honoured: the field has the effect that it has under a kubelet.
+	Honoured Support = iota
+	// Ignored: the field needs a control plane. It has no effect, and a
+	// warning says so once.
+	Ignored
+	// Refused: the manifest is in error. Nothing is dropped in silence.
+	Refused
+)
+
+func (s Support) String() string {
+	return [...]string{Honoured: "honoured", Ignored: "ignored", Refused: "refused"}[s]
+}
+
+// Field is a row of the field table: a field of the Pod type, with all below
+// it that has no row of its own.
+type Field struct {
+	// Path is the field in dots, with [] for any item of a list, [key] for
+	// an entry of a map, and [prefix*] for those that begin alike:
+	// spec.containers[].resources.limits[hugepages-*].
+	Path    string
+	Support Support
+	// Reason says why a field is ignored or refused; with Values, it is
+	// about the other values.
+	Reason string
+	// Values are those to which Support applies, where it does not apply to
+	// all; any other value is refused. They are written as in the manifest.
+	Values []string
+	// Hint says what to write instead, or is "".
+	Hint string
+}
+
+// notYet is the reason of fields that podctl will honour.
+const notYet = "not supported yet"
+
+// Fields is the whole field table, in the order of the Pod type's parts.
+func Fields() []Field { return slices.Clone(table) }
+
+var table = slices.Concat(metadataFields, podFields,
+	below("spec.containers[]", containerFields),
+	below("spec.containers[]", mainContainerFields),
+	below("spec.initContainers[]", containerFields),
+	below("spec.initContainers[]", initContainerFields),
+	below("spec.volumes[]", volumeFields),
+	statusFields)
+
+// below puts rows under a prefix, so that they are written once.
+func below(prefix string, rows []Field) []Field {
+	all := slices.Clone(rows)
+	for i, row := range all {
+		dot := "."
+		if strings.HasPrefix(row.Path, "[") {
+			dot = ""
+		}
+		all[i].Path = prefix + dot + row.Path
+	}
+	return all
+}
+
+// honoured, ignored and refused write several rows of one kind.
+func honoured(paths string) []Field { return rows(paths, Field{Support: Honoured}) }
+
+func ignored(reason, paths string) []Field {
+	return rows(paths, Field{Support: Ignored, Reason: reason})
+}
+
+func refused(reason, paths string) []Field {
+	return rows(paths, Field{Support: Refused, Reason: reason})
+}
+
+func rows(paths string, like Field) []Field {
+	var all []Field
+	for path := range strings.FieldsSeq(paths) {
+		like.Path = path
+		all = append(all, like)
+	}
+	return all
+}
+
+// branch is the table as a tree: a field, its row if it has one, and the
+// fields below it that have rows.
+type branch struct {
+	row   *Field
+	below map[string]*branch
+}
+
+var tree = grow(table)
+
+func grow(rows []Field) *branch {
+	root := &branch{}
+	for i := range rows {
+		b := root
+		for _, s := range parsePath(rows[i].Path) {
+			if b.below == nil {
+				b.below = map[string]*branch{}
+			}
+			key := s.tableKey()
+			if b.below[key] == nil {
+				b.below[key] = &branch{}
+			}
+			b = b.below[key]
+		}
+		b.row = &rows[i]
+	}
+	return root
+}
+
+// tableKey is a step as the tree knows it: all items of a list are one.
+func (s step) tableKey() string {
+	switch s.kind {
+	case stepIndex, stepAny:
+		return "[]"
+	case stepKey:
+		return "[" + s.name + "]"
+	}
+	return s.name
+}
+
+// next is the branch of a step, nil if there is none. Of a map's entries the
+// one named in full comes first, then the longest prefix.
+func (b *branch) next(s step) *branch {
+	if found := b.below[s.tableKey()]; found != nil || s.kind != stepKey {
+		return found
+	}
+	var best *branch
+	longest := -1
+	for key, candidate := range b.below {
+		prefix, isPrefix := strings.CutSuffix(key, "*]")
+		if isPrefix && strings.HasPrefix("["+s.name, prefix) && len(prefix) > longest {
+			best, longest = candidate, len(prefix)
+		}
+	}
+	return best
+}

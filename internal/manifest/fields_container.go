@@ -1,0 +1,40 @@
+package manifest
+
+import "slices"
+
+// containerFields are those of a container of either list.
+var containerFields = slices.Concat(
+	honoured(`name image imagePullPolicy command args workingDir ports
+		env[].name env[].value env[].valueFrom.fieldRef env[].valueFrom.resourceFieldRef
+		volumeMounts[].name volumeMounts[].mountPath volumeMounts[].readOnly
+		lifecycle.preStop.exec
+		terminationMessagePath terminationMessagePolicy
+		stdin stdinOnce tty
+		securityContext.runAsUser securityContext.runAsGroup securityContext.runAsNonRoot
+		securityContext.readOnlyRootFilesystem securityContext.privileged securityContext.allowPrivilegeEscalation
+		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
+		securityContext.seLinuxOptions securityContext.appArmorProfile`),
+	resources("resources.limits"), resources("resources.requests"),
+	refused(notYet, `envFrom env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef env[].valueFrom.fileKeyRef
+		volumeMounts[].subPath volumeMounts[].subPathExpr volumeMounts[].mountPropagation volumeMounts[].recursiveReadOnly
+		lifecycle.postStart lifecycle.stopSignal lifecycle.preStop.httpGet lifecycle.preStop.tcpSocket lifecycle.preStop.sleep
+		livenessProbe readinessProbe startupProbe
+		resizePolicy restartPolicyRules`),
+	refused(noCluster, `volumeDevices resources.claims`),
+	refused("podctl runs Linux pods", `securityContext.windowsOptions`),
+)
+
+// mainContainerFields and initContainerFields are where the two differ.
+var (
+	mainContainerFields = refused(notYet, `restartPolicy`)
+	initContainerFields = []Field{{Path: "restartPolicy", Support: Honoured, Values: []string{"Always"}, Reason: notYet}}
+)
+
+// resources are the resources of a list of them; others would need device
+// plugins.
+func resources(list string) []Field {
+	return slices.Concat(
+		below(list, honoured(`[cpu] [memory] [ephemeral-storage] [hugepages-*]`)),
+		below(list, refused("extended resources are "+notYet, `[*]`)),
+	)
+}

@@ -1,0 +1,62 @@
+package manifest
+
+import "slices"
+
+const (
+	byServer    = "only an API server writes it"
+	noScheduler = "there is no scheduler: podctl runs the pod here"
+	noAccounts  = "there are no service accounts without a control plane"
+	noCluster   = "it needs a control plane"
+)
+
+var metadataFields = slices.Concat(
+	honoured(`apiVersion kind metadata.name metadata.namespace metadata.uid metadata.labels metadata.annotations
+		metadata.annotations[kubernetes.io/config.source]`),
+	// A generateName without a name is an error of its own (rules.go).
+	ignored("metadata.name is set, and names the pod", `metadata.generateName`),
+	ignored(byServer, `metadata.selfLink metadata.resourceVersion metadata.generation metadata.creationTimestamp
+		metadata.deletionTimestamp metadata.deletionGracePeriodSeconds metadata.managedFields`),
+	ignored("there are no controllers and no garbage collector", `metadata.ownerReferences metadata.finalizers`),
+	refused("podctl writes it", `metadata.annotations[podctl.io/*]`),
+	refused("mirror pods belong to API servers", `metadata.annotations[kubernetes.io/config.mirror]`),
+	[]Field{{Path: "metadata.annotations[container.apparmor.security.beta.kubernetes.io/*]", Support: Refused,
+		Reason: "deprecated since Kubernetes 1.30", Hint: "set securityContext.appArmorProfile"}},
+)
+
+var podFields = slices.Concat(
+	honoured(`spec.restartPolicy spec.terminationGracePeriodSeconds spec.activeDeadlineSeconds
+		spec.dnsPolicy spec.dnsConfig spec.hostname
+		spec.hostNetwork spec.hostPID spec.hostIPC spec.shareProcessNamespace
+		spec.priority spec.priorityClassName
+		spec.securityContext.runAsUser spec.securityContext.runAsGroup spec.securityContext.runAsNonRoot
+		spec.securityContext.supplementalGroups spec.securityContext.supplementalGroupsPolicy
+		spec.securityContext.seccompProfile spec.securityContext.seLinuxOptions spec.securityContext.appArmorProfile`),
+	[]Field{
+		{Path: "spec.os.name", Support: Honoured, Values: []string{"linux"}, Reason: "podctl runs Linux pods"},
+		{Path: "spec.hostUsers", Support: Honoured, Values: []string{"true"}, Reason: notYet},
+		{Path: "spec.setHostnameAsFQDN", Support: Honoured, Values: []string{"false"}, Reason: notYet},
+	},
+	ignored(noScheduler, `spec.nodeName spec.nodeSelector spec.affinity spec.tolerations
+		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.preemptionPolicy`),
+	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
+	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
+	refused(notYet, `spec.subdomain spec.hostnameOverride spec.hostAliases
+		spec.runtimeClassName spec.overhead spec.imagePullSecrets spec.readinessGates spec.resources
+		spec.securityContext.fsGroup spec.securityContext.fsGroupChangePolicy
+		spec.securityContext.sysctls spec.securityContext.seLinuxChangePolicy`),
+	refused(noCluster, `spec.resourceClaims spec.schedulingGroup`),
+	refused("the API server takes them only through a request of their own", `spec.ephemeralContainers`),
+	refused("podctl runs Linux pods", `spec.securityContext.windowsOptions`),
+)
+
+var statusFields = ignored("podctl finds the status itself", `status`)
+
+// volumeFields are the sources of a volume, and its name.
+var volumeFields = slices.Concat(
+	honoured(`name hostPath emptyDir`),
+	[]Field{{Path: "emptyDir.medium", Support: Honoured, Values: []string{""}, Reason: notYet}},
+	refused(notYet, `emptyDir.sizeLimit configMap secret downwardAPI projected image persistentVolumeClaim nfs`),
+	refused(noCluster, `csi ephemeral`),
+	refused("no plugin of podctl's mounts it", `iscsi fc cinder cephfs rbd glusterfs flocker azureFile azureDisk vsphereVolume quobyte
+		photonPersistentDisk portworxVolume scaleIO storageos gcePersistentDisk awsElasticBlockStore flexVolume gitRepo`),
+)

@@ -1,0 +1,94 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"regexp"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// canonical is a pod's document: what was read, with the kind and the
+// namespace filled in. It does not change its argument.
+func canonical(value map[string]any) []byte {
+	doc := copyOf(value)
+	doc["apiVersion"], doc["kind"] = "v1", "Pod"
+	metadata, ok := doc["metadata"].(map[string]any)
+	if !ok && doc["metadata"] != nil {
+		return marshal(doc) // of a wrong type, which is a problem already
+	}
+	metadata = copyOf(metadata)
+	if metadata["namespace"] == nil || metadata["namespace"] == "" {
+		metadata["namespace"] = metav1.NamespaceDefault
+	}
+	doc["metadata"] = metadata
+	return marshal(doc)
+}
+
+func copyOf(m map[string]any) map[string]any {
+	c := make(map[string]any, len(m)+1)
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
+
+// Decode makes the pod of a Pod.Document again, defaulted and with its UID,
+// as Load made it: what was adopted from a runtime is desired in this form.
+// It does not validate and passes over fields that it does not know, so that
+// a pod survives a change of podctl in either direction.
+func Decode(document []byte) (*v1.Pod, error) {
+	value, err := unmarshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("decode pod document: %w", err)
+	}
+	doc, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("decode pod document: it is %s, not a mapping", describe(value))
+	}
+	p, err := decode(canonical(doc))
+	if err != nil {
+		return nil, fmt.Errorf("decode pod document: %w", err)
+	}
+	if p.UID == "" {
+		p.UID = hashUID(canonical(doc))
+	}
+	return p, nil
+}
+
+// decode makes a defaulted pod of canonical JSON. Its UID is the one written,
+// or empty.
+func decode(document []byte) (*v1.Pod, error) {
+	p := &v1.Pod{}
+	if err := json.Unmarshal(document, p); err != nil {
+		return nil, err
+	}
+	forgetServerFields(p)
+	setPriority(p)
+	return withDefaults(p)
+}
+
+// forgetServerFields clears what only an API server writes, as the API server
+// does at creation. A deletion timestamp above all: it would end the pod.
+func forgetServerFields(p *v1.Pod) {
+	p.ResourceVersion, p.SelfLink, p.Generation, p.ManagedFields = "", "", 0, nil
+	p.CreationTimestamp, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = metav1.Time{}, nil, nil
+	p.Status = v1.PodStatus{Phase: v1.PodPending}
+}
+
+// hashUID is the UID of a document that names none, in the form of a UUID of
+// version 8 (RFC 9562). It must never change for a given document: a pod with
+// another UID is another pod, and would replace the one that runs.
+func hashUID(document []byte) types.UID {
+	sum := sha256.Sum256(document)
+	sum[6] = sum[6]&0x0f | 0x80
+	sum[8] = sum[8]&0x3f | 0x80
+	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
+}
+
+// safeUID: a UID is part of paths, of cgroup names and of systemd unit names,
+// where only letters, digits and dashes mean themselves.
+var safeUID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)

@@ -1,0 +1,124 @@
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// LoadOptions are what Load reads besides files. The zero value reads files
+// and URLs.
+type LoadOptions struct {
+	// Stdin is what "-" stands for; without it "-" is a problem.
+	Stdin io.Reader
+	// HTTP fetches URLs; http.DefaultClient if nil. A download may take
+	// 30 s, and any source may have 10 MiB.
+	HTTP *http.Client
+}
+
+// Set is what the input holds. Where Load returned problems it has the pods
+// that could be made sense of, for display only.
+type Set struct {
+	// Pods are in the order of the input; of a directory, by file name.
+	Pods []*Pod
+	// Warnings are sorted as problems are.
+	Warnings []Problem
+}
+
+// Pod is one pod of the input: defaulted, validated, with its UID.
+type Pod struct {
+	*v1.Pod
+	// File and Line are where its document begins.
+	File string
+	Line int
+	// Document is what was read: canonical JSON, the namespace resolved,
+	// nothing defaulted. Decode makes the same pod of it; two documents are
+	// equal if and only if they are the same manifest.
+	Document []byte
+
+	value     map[string]any
+	positions *positions
+}
+
+// LineOf is the line of a field such as spec.containers[0].image, or of the
+// closest field around it that was written; 0 for a pod that was not loaded.
+func (p *Pod) LineOf(field string) int { return p.positions.find(parsePath(field)).line }
+
+// Uses lists the fields that the manifest sets, by line, with what podctl
+// does with each.
+func (p *Pod) Uses() []Use { return usesOf(p.value, p.positions) }
+
+// Load reads pods from files, directories, URLs and standard input ("-"). All
+// problems of all of them come back as one Problems; the Set is never nil.
+func Load(ctx context.Context, paths []string, opts LoadOptions) (*Set, error) {
+	l := &loader{set: &Set{}, ignored: map[string]*ignoredField{}}
+	for _, arg := range paths {
+		sources, problems := readSources(ctx, arg, opts)
+		l.problems = append(l.problems, problems...)
+		for _, s := range sources {
+			docs, problems := parse(s)
+			l.problems = append(l.problems, problems...)
+			for _, d := range docs {
+				l.document(s.name, d.value, newPositions(d.root))
+			}
+		}
+	}
+	l.findTwins()
+	l.warnIgnored()
+	l.set.Warnings = sorted(l.set.Warnings)
+	if len(l.problems) > 0 {
+		return l.set, Problems(sorted(l.problems))
+	}
+	return l.set, nil
+}
+
+// loader gathers what Load returns.
+type loader struct {
+	set      *Set
+	problems []Problem
+	// ignored is what was said to be ignored, by table path: it is said once.
+	ignored map[string]*ignoredField
+}
+
+type ignoredField struct {
+	first Problem
+	more  int
+}
+
+func (l *loader) warnIgnored() {
+	for _, i := range l.ignored {
+		if i.more > 0 {
+			i.first.Message += fmt.Sprintf(" (and in %s more)", plural(i.more, "place"))
+		}
+		l.set.Warnings = append(l.set.Warnings, i.first)
+	}
+}
+
+// findTwins reports pods that share a full name, and then those that share a
+// UID. Each is reported at its second place and names the first.
+func (l *loader) findTwins() {
+	names, uids := map[string]*Pod{}, map[string]*Pod{}
+	for _, p := range l.set.Pods {
+		name := p.Namespace + "/" + p.Name
+		problem := Problem{File: p.File, Pod: p.Name}
+		if first := names[name]; first != nil && p.Name != "" {
+			problem.Line, problem.Field = p.LineOf("metadata.name"), "metadata.name"
+			problem.Message = fmt.Sprintf("%s is also the pod at %s:%d", name, first.File, first.LineOf("metadata.name"))
+			problem.Hint = "give one of them another name or namespace"
+			l.problems = append(l.problems, problem)
+			continue
+		}
+		names[name] = p
+		if first := uids[string(p.UID)]; first != nil && p.ObjectMeta.UID != "" {
+			problem.Line, problem.Field = p.LineOf("metadata.uid"), "metadata.uid"
+			problem.Message = fmt.Sprintf("%s is also the UID of pod %q at %s:%d", p.UID, first.Name, first.File, first.LineOf("metadata.uid"))
+			problem.Hint = "leave metadata.uid out, and podctl makes one from the manifest"
+			l.problems = append(l.problems, problem)
+			continue
+		}
+		uids[string(p.UID)] = p
+	}
+}

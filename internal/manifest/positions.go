@@ -1,0 +1,114 @@
+package manifest
+
+import (
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// positions answers where in the file a value of one document stands. The
+// nodes are read only; the index is filled as it is asked.
+type positions struct {
+	root  *yamlv3.Node
+	index map[*yamlv3.Node]map[string]entry
+}
+
+// entry is one key of a mapping with its value.
+type entry struct{ key, value *yamlv3.Node }
+
+func newPositions(root *yamlv3.Node) *positions {
+	return &positions{root: root, index: map[*yamlv3.Node]map[string]entry{}}
+}
+
+// place is what find found.
+type place struct {
+	line int
+	// value is the node of the value, nil where the value is missing and
+	// line is that of its closest ancestor.
+	value *yamlv3.Node
+}
+
+// find looks a path up. The line of a field is that of its key; that of an
+// item the line on which the item begins.
+func (p *positions) find(at path) place {
+	if p == nil || p.root == nil {
+		return place{}
+	}
+	here := place{line: p.root.Line, value: p.root}
+	for _, s := range at {
+		node := deref(here.value)
+		switch {
+		case node.Kind == yamlv3.SequenceNode && s.kind == stepIndex && s.index < len(node.Content):
+			item := node.Content[s.index]
+			here = place{line: item.Line, value: item}
+		case node.Kind == yamlv3.MappingNode && p.entries(node)[s.name].key != nil:
+			e := p.entries(node)[s.name]
+			here = place{line: e.key.Line, value: e.value}
+		default:
+			return place{line: here.line}
+		}
+	}
+	return here
+}
+
+func deref(n *yamlv3.Node) *yamlv3.Node {
+	for n.Kind == yamlv3.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// entries is a mapping's content by the key that the values have it under.
+// As in the reader of the values (yaml v2), what comes later wins, also a
+// merge over a key before it.
+func (p *positions) entries(n *yamlv3.Node) map[string]entry {
+	if found, ok := p.index[n]; ok {
+		return found
+	}
+	all := make(map[string]entry, len(n.Content)/2)
+	p.index[n] = all
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if isMerge(key) {
+			p.merge(all, value)
+		} else {
+			all[keyOf(key)] = entry{key, value}
+		}
+	}
+	return all
+}
+
+// merge takes over a merged mapping, or a list of them, of which the first
+// one wins.
+func (p *positions) merge(into map[string]entry, from *yamlv3.Node) {
+	switch from = deref(from); from.Kind {
+	case yamlv3.MappingNode:
+		for key, e := range p.entries(from) {
+			into[key] = e
+		}
+	case yamlv3.SequenceNode:
+		for i := len(from.Content) - 1; i >= 0; i-- {
+			if item := deref(from.Content[i]); item.Kind == yamlv3.MappingNode {
+				p.merge(into, item)
+			}
+		}
+	}
+}
+
+func isMerge(key *yamlv3.Node) bool {
+	return key.Kind == yamlv3.ScalarNode && key.Value == "<<" && (isPlain(key) || strings.HasSuffix(key.Tag, "merge"))
+}
+
+// isPlain tells whether a scalar was written without quotes or a tag, so that
+// its text decides its type.
+func isPlain(n *yamlv3.Node) bool {
+	return n.Kind == yamlv3.ScalarNode && n.Style&^yamlv3.FlowStyle == 0
+}
+
+// shift moves nodes down by the lines that were cut off above their text.
+func shift(n *yamlv3.Node, lines int) {
+	n.Line += lines
+	for _, c := range n.Content {
+		shift(c, lines)
+	}
+}

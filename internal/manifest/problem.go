@@ -1,0 +1,117 @@
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one thing that is wrong with one place of the input, or, in
+// Set.Warnings, worth knowing.
+type Problem struct {
+	// File is the file, URL or "stdin" as it was named.
+	File string
+	// Line counts from 1; 0 where the problem is about the whole file.
+	Line int
+	// Pod is the pod's name, "" where there is none.
+	Pod string
+	// Field is the path of the field in the form of the API server
+	// (spec.containers[0].image), "" where it is about none.
+	Field string
+	// Message says what is wrong, Hint what to do about it, or is "".
+	Message, Hint string
+
+	err error
+}
+
+// String is the problem on one line, without its hint:
+// `web.yaml:4: pod "web": spec.containers[0].image: Required value`.
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d", p.Line)
+	}
+	if p.Pod != "" {
+		fmt.Fprintf(&b, ": pod %q", p.Pod)
+	}
+	if p.Field != "" {
+		b.WriteString(": " + p.Field)
+	}
+	return b.String() + ": " + p.Message
+}
+
+// Unwrap is the cause where there is one, such as fs.ErrNotExist.
+func (p Problem) Unwrap() error { return p.err }
+
+// Error is String: a Problem is an error, so that errors.As and errors.Is see
+// into Problems.
+func (p Problem) Error() string { return p.String() }
+
+// Problems are all the problems of a Load, sorted by file and line. It is the
+// error that Load returns; it is never empty then.
+type Problems []Problem
+
+var _ error = Problems(nil)
+
+// Error is one line for each problem, each hint on a line below its problem.
+func (ps Problems) Error() string {
+	var b strings.Builder
+	for i, p := range ps {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(p.String())
+		if p.Hint != "" {
+			b.WriteString("\n  hint: " + p.Hint)
+		}
+	}
+	return b.String()
+}
+
+// Unwrap lists the problems for errors.Is and errors.As.
+func (ps Problems) Unwrap() []error {
+	errs := make([]error, len(ps))
+	for i, p := range ps {
+		errs[i] = p
+	}
+	return errs
+}
+
+// Summary counts: "3 problems in 1 file".
+func (ps Problems) Summary() string {
+	files := map[string]bool{}
+	for _, p := range ps {
+		files[p.File] = true
+	}
+	return plural(len(ps), "problem") + " in " + plural(len(files), "file")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// sorted orders by file and line, keeps the order of discovery on one line,
+// and drops what was said twice.
+func sorted(ps []Problem) []Problem {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	type said struct {
+		line                      int
+		file, pod, field, message string
+	}
+	seen := map[said]bool{}
+	return slices.DeleteFunc(ps, func(p Problem) bool {
+		key := said{p.Line, p.File, p.Pod, p.Field, p.Message}
+		if seen[key] {
+			return true
+		}
+		seen[key] = true
+		return false
+	})
+}

@@ -1,0 +1,45 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// systemPriorities are the classes that every cluster has
+// (pkg/apis/scheduling/v1/helpers.go).
+var systemPriorities = map[string]int32{
+	"system-cluster-critical": 2_000_000_000,
+	"system-node-critical":    2_000_001_000,
+}
+
+// setPriority gives a pod of a system class its number, as the priority
+// admission plugin of the API server does.
+func setPriority(p *v1.Pod) {
+	if number, ok := systemPriorities[p.Spec.PriorityClassName]; ok && p.Spec.Priority == nil {
+		p.Spec.Priority = &number
+	}
+}
+
+// checkRules reports what neither the API server's validation nor the field
+// table says: the rules that come of having no control plane.
+func checkRules(p *v1.Pod, report func(field, message, hint string)) {
+	if p.Name == "" && p.GenerateName != "" {
+		report("metadata.generateName", "there is no API server to make names", "set metadata.name")
+	}
+	if p.UID != "" && !safeUID.MatchString(string(p.UID)) {
+		report("metadata.uid", fmt.Sprintf("Invalid value: %q: it becomes part of paths and cgroup names: up to 63 letters, digits and dashes, no dash at either end", p.UID),
+			"leave it out, and podctl makes one from the manifest")
+	}
+	class := p.Spec.PriorityClassName
+	switch number, known := systemPriorities[class]; {
+	case class == "" || !known && p.Spec.Priority != nil:
+	case !known:
+		report("spec.priorityClassName", fmt.Sprintf("Invalid value: %q: priority classes live in a cluster; without one podctl knows only %v", class, slices.Sorted(maps.Keys(systemPriorities))),
+			"set spec.priority beside it")
+	case *p.Spec.Priority != number:
+		report("spec.priority", fmt.Sprintf("Invalid value: %d: %s has the priority %d", *p.Spec.Priority, class, number), "leave it out")
+	}
+}

@@ -1,0 +1,244 @@
+package manifest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// maxSuggestions bounds the work that a file of rubbish can make.
+const maxSuggestions = 50
+
+// checker holds a decoded value against a Go type, as the strict decoder of
+// the API server does, but goes on after the first problem: what does not
+// fit is reported and left out of the clean value, which then decodes.
+type checker struct {
+	positions *positions
+	// report and warn take a line of 0 to mean that of the field.
+	report func(at path, line int, message, hint string)
+	warn   func(at path, line int, message, hint string)
+	// excused collects the fields about which the validation should be
+	// silent: what was left out is not missing.
+	excused     []string
+	suggestions int
+	// scanned are the mappings whose keys were looked at.
+	scanned map[*yamlv3.Node]bool
+}
+
+func newChecker(positions *positions, report, warn func(at path, line int, message, hint string)) *checker {
+	return &checker{positions: positions, report: report, warn: warn, scanned: map[*yamlv3.Node]bool{}}
+}
+
+// check returns the value without what does not fit t, and whether anything
+// of it is left. levels lead to this place and include it.
+func (c *checker) check(v any, t reflect.Type, levels []level) (clean any, ok bool) {
+	if v == nil {
+		return nil, true
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	at := levels[len(levels)-1].at
+	if decodesItself(t) {
+		if data := marshal(v); json.Unmarshal(data, reflect.New(t).Interface()) == nil {
+			return v, true
+		}
+		return nil, c.wrong(at, v, wantedOf(t))
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		m, isMap := v.(map[string]any)
+		if !isMap {
+			return nil, c.wrong(at, v, "a mapping")
+		}
+		return c.mapping(m, t, levels), true
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return c.bytes(at, v)
+		}
+		list, isList := v.([]any)
+		if !isList {
+			return nil, c.wrong(at, v, "a list")
+		}
+		return c.list(list, t, levels), true
+	}
+	return c.scalar(v, t, at)
+}
+
+func (c *checker) mapping(m map[string]any, t reflect.Type, levels []level) map[string]any {
+	clean := make(map[string]any, len(m))
+	at := levels[len(levels)-1].at
+	c.keys(c.positions.find(at).value, t, at)
+	known := map[string]reflect.Type{}
+	for _, f := range fieldsOf(t) {
+		known[f.name] = f.t
+	}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		next, below := known[key], at.field(key)
+		if t.Kind() == reflect.Map {
+			next, below = t.Elem(), at.entry(key)
+		}
+		if next == nil {
+			c.unknown(key, below, levels)
+			continue
+		}
+		if v, ok := c.check(m[key], next, append(levels, level{elem(next), below})); ok {
+			clean[key] = v
+		}
+	}
+	return clean
+}
+
+// keys looks at the keys of a mapping as they are written, and at those of
+// the mappings merged into it.
+func (c *checker) keys(n *yamlv3.Node, t reflect.Type, at path) {
+	if n == nil || c.scanned[deref(n)] {
+		return
+	}
+	n = deref(n)
+	c.scanned[n] = true
+	below := at.field
+	if t.Kind() == reflect.Map {
+		below = at.entry
+	}
+	switch n.Kind {
+	case yamlv3.MappingNode:
+		scanKeys(n, func(name string, line, first int) {
+			c.report(below(name), line, fmt.Sprintf("duplicate field, first on line %d", first), "")
+		}, func(name, written string, line int) {
+			c.warn(below(name), line, fmt.Sprintf("the key `%s` is read as %q in YAML 1.1", written, name), fmt.Sprintf("write %q", written))
+		})
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if isMerge(n.Content[i]) {
+				c.keys(n.Content[i+1], t, at)
+			}
+		}
+	case yamlv3.SequenceNode: // of merged mappings
+		for _, merged := range n.Content {
+			c.keys(merged, t, at)
+		}
+	}
+}
+
+// list keeps the indexes: what does not fit becomes null.
+func (c *checker) list(list []any, t reflect.Type, levels []level) []any {
+	clean := make([]any, len(list))
+	at := levels[len(levels)-1].at
+	for i, v := range list {
+		clean[i], _ = c.check(v, t.Elem(), append(levels, level{elem(t.Elem()), at.item(i)}))
+	}
+	return clean
+}
+
+func elem(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+func (c *checker) unknown(name string, at path, levels []level) {
+	hint := ""
+	if c.suggestions++; c.suggestions <= maxSuggestions {
+		if text, here := suggest(name, levels); text != "" {
+			hint = "did you mean " + text + "?"
+			if here {
+				c.excused = append(c.excused, levels[len(levels)-1].at.field(text).String())
+			}
+		}
+	}
+	c.report(at, 0, "unknown field", hint)
+}
+
+func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
+	node := c.positions.find(at).value
+	switch kind := t.Kind(); kind {
+	case reflect.String:
+		if _, ok := v.(string); ok {
+			return v, true
+		}
+		message, hint := notText(v, node)
+		return nil, c.refuse(at, message, hint)
+	case reflect.Bool:
+		if _, ok := v.(bool); ok {
+			return v, true
+		}
+		return nil, c.wrong(at, v, "a boolean")
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		number, ok := v.(json.Number)
+		if !ok {
+			return nil, c.wrong(at, v, "a whole number")
+		}
+		if _, err := strconv.ParseInt(number.String(), 10, t.Bits()); err != nil {
+			return nil, c.refuse(at, number.String()+" is not a whole number of "+strconv.Itoa(t.Bits())+" bits", "")
+		}
+		if message, hint, surprise := octalInteger(number, node); surprise {
+			c.warn(at, 0, message, hint)
+		}
+	}
+	return v, true
+}
+
+func (c *checker) bytes(at path, v any) (any, bool) {
+	text, ok := v.(string)
+	if !ok {
+		return nil, c.wrong(at, v, "a string")
+	}
+	if _, err := base64.StdEncoding.DecodeString(text); err != nil {
+		return nil, c.refuse(at, "this is not base64", "")
+	}
+	return v, true
+}
+
+// wrong reports a value of the wrong type. It returns false, for its callers.
+func (c *checker) wrong(at path, v any, wanted string) bool {
+	hint := ""
+	switch text, isText := v.(string); {
+	case isText && wanted == "a boolean" && (text == "true" || text == "false"),
+		isText && wanted == "a whole number" && isInteger(text):
+		hint = "write " + text + " without quotes"
+	case wanted == "a list":
+		hint = "begin each item with a dash: - …"
+	}
+	return c.refuse(at, wanted+" is wanted, and this is "+describe(v), hint)
+}
+
+func (c *checker) refuse(at path, message, hint string) bool {
+	c.excused = append(c.excused, at.String())
+	c.report(at, 0, message, hint)
+	return false
+}
+
+func isInteger(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil
+}
+
+var unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
+
+// decodesItself tells whether a type has its own form in JSON.
+func decodesItself(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(unmarshalerType)
+}
+
+// wantedOf says what such a type is written like.
+func wantedOf(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[resource.Quantity]():
+		return "a quantity such as 100m or 64Mi"
+	case reflect.TypeFor[intstr.IntOrString]():
+		return "a number or a name"
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
+		return "a time such as 2006-01-02T15:04:05Z"
+	}
+	return "another value"
+}

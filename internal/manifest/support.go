@@ -1,0 +1,119 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Use is a field that a manifest sets, with the row of the field table that
+// it falls under.
+type Use struct {
+	// Path is the field as set, with indexes: spec.containers[0].image.
+	Path string
+	Line int
+	// Field is the row. Support is the row's, but Refused where the row
+	// does not speak for the value.
+	Field   Field
+	Support Support
+	// Value is the value where it decides, "" otherwise.
+	Value string
+}
+
+// message is the use as a problem or warning.
+func (u Use) message() string {
+	switch {
+	case u.Support == Ignored:
+		return "ignored: " + u.Field.Reason
+	case u.Value != "":
+		return fmt.Sprintf("%q: %s", u.Value, u.Field.Reason)
+	}
+	return u.Field.Reason
+}
+
+// usesOf holds what a document sets against the field table. A field is
+// named at the highest place that has a row of its own; null is not set.
+func usesOf(value any, positions *positions) []Use {
+	w := &useWalk{positions: positions}
+	w.walk(value, nil, tree, nil)
+	slices.SortStableFunc(w.uses, func(a, b Use) int { return a.Line - b.Line })
+	return w.uses
+}
+
+type useWalk struct {
+	positions *positions
+	uses      []Use
+}
+
+// walk descends value and table together; row is the closest row above.
+func (w *useWalk) walk(v any, at path, b *branch, row *Field) {
+	if v == nil {
+		return
+	}
+	if b.row != nil {
+		row = b.row
+	}
+	if len(b.below) == 0 {
+		w.use(v, at, row)
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		w.walkMapping(v, at, b, row)
+	case []any:
+		for i, item := range v {
+			if next := b.next(step{kind: stepAny}); next != nil {
+				w.walk(item, at.item(i), next, row)
+			}
+		}
+	default:
+		w.use(v, at, row)
+	}
+}
+
+func (w *useWalk) walkMapping(m map[string]any, at path, b *branch, row *Field) {
+	rest := len(m) == 0
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		below := at.field(key)
+		next := b.next(below[len(at)])
+		if next == nil {
+			below = at.entry(key)
+			next = b.next(below[len(at)])
+		}
+		switch {
+		case next != nil:
+			w.walk(m[key], below, next, row)
+		case row != nil:
+			rest = true
+		default:
+			w.use(m[key], at.field(key), &Field{Support: Refused, Reason: "unknown to podctl"})
+		}
+	}
+	if rest {
+		w.use(m, at, row)
+	}
+}
+
+func (w *useWalk) use(v any, at path, row *Field) {
+	if v == nil || row == nil || nothing(v, row.Support) {
+		return
+	}
+	u := Use{Path: at.String(), Line: w.positions.find(at).line, Field: *row, Support: row.Support}
+	if row.Values != nil && !slices.Contains(row.Values, fmt.Sprint(v)) {
+		u.Support, u.Value = Refused, fmt.Sprint(v)
+	}
+	w.uses = append(w.uses, u)
+}
+
+// nothing tells whether a value sets nothing: an empty list, and an empty
+// mapping where that makes no difference. (An empty mapping may choose: a
+// volume with `downwardAPI: {}` is one.)
+func nothing(v any, support Support) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0 && support == Ignored
+	}
+	return false
+}
