@@ -1,0 +1,427 @@
+package podsync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podsync"
+)
+
+// program is how a container's process behaves.
+type program struct {
+	lifetime time.Duration // 0 lasts until stopped
+	code     int32
+	// onTerm is how long after a TERM it exits, with termCode; negative
+	// ignores the signal.
+	onTerm   time.Duration
+	termCode int32
+	// noStart fails the start, as a missing command does.
+	noStart string
+}
+
+// call is one call that changed something.
+type call struct {
+	method, container string
+	timeout           int64
+	attempt           uint32
+	detail            string
+}
+
+func (c call) String() string {
+	s := c.method
+	if c.container != "" {
+		s += " " + c.container
+	}
+	switch c.method {
+	case "CreateContainer":
+		s += fmt.Sprintf("#%d", c.attempt)
+	case "StopContainer":
+		s += fmt.Sprintf(" %ds", c.timeout)
+	}
+	if c.detail != "" {
+		s += " " + c.detail
+	}
+	return s
+}
+
+// fakeRuntime is a runtime of one pod whose processes are scripted and which
+// lives in the time of its synctest bubble.
+type fakeRuntime struct {
+	program func(cfg *runtimeapi.ContainerConfig) program
+	execs   func(command []string) (time.Duration, int32)
+	// fail is asked before every call that changes something, and fails it
+	// with its answer.
+	fail func(method, name string) error
+	// refuse fails the creation of a container with its answer.
+	refuse func(cfg *runtimeapi.ContainerConfig) error
+	// images that are present; pulling any other fails with pullError.
+	images    map[string]podsync.Image
+	pullError error
+	// latency of every call but the stops.
+	latency time.Duration
+
+	mu         sync.Mutex
+	calls      []call
+	reads      []string
+	status     pod.Status
+	programs   map[string]program
+	done       map[string]chan struct{}
+	changed    chan struct{}
+	next       int
+	violations []string
+}
+
+func newFake() *fakeRuntime {
+	return &fakeRuntime{
+		program:  func(*runtimeapi.ContainerConfig) program { return program{} },
+		images:   map[string]podsync.Image{testImage: {ID: "sha256:busybox", Size: 1 << 20}},
+		latency:  20 * time.Millisecond,
+		programs: map[string]program{}, done: map[string]chan struct{}{}, changed: make(chan struct{}, 1),
+		status: pod.Status{UID: testUID, Name: "p", Namespace: "default"},
+	}
+}
+
+const (
+	testUID   = types.UID("7e7e0000-0000-4000-8000-00000000aaaa")
+	testImage = "docker.io/library/busybox:latest"
+)
+
+func (f *fakeRuntime) begin(c call) error {
+	time.Sleep(f.latency)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, c)
+	if f.fail != nil {
+		return f.fail(c.method, c.container)
+	}
+	return nil
+}
+
+func (f *fakeRuntime) read(method string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reads = append(f.reads, method)
+}
+
+// poke says that something changed, as a listing would show.
+func (f *fakeRuntime) poke() {
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// snapshot is the pod's status as the runtime would tell it now.
+func (f *fakeRuntime) snapshot() *pod.Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	st := f.status
+	st.At = time.Now()
+	st.IPs = nil
+	st.Sandboxes, st.Containers = nil, nil
+	for _, s := range f.status.Sandboxes {
+		c := *s
+		st.Sandboxes = append(st.Sandboxes, &c)
+		if len(st.Sandboxes) == 1 {
+			st.IPs = c.IPs
+		}
+	}
+	for _, s := range f.status.Containers {
+		c := *s
+		st.Containers = append(st.Containers, &c)
+	}
+	return &st
+}
+
+func (f *fakeRuntime) container(id string) *pod.ContainerStatus {
+	return f.status.ContainerByID(id)
+}
+
+func (f *fakeRuntime) name(id string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.container(id); c != nil {
+		return c.Name
+	}
+	return id
+}
+
+func (f *fakeRuntime) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
+	f.read("PodStatus")
+	st := f.snapshot()
+	if len(p.Sandboxes) != 1 || p.Sandboxes[0].ID != st.Sandboxes[0].ID {
+		return nil, fmt.Errorf("status of %v asked for", p.Sandboxes)
+	}
+	return st, nil
+}
+
+func (f *fakeRuntime) RunPodSandbox(_ context.Context, cfg *runtimeapi.PodSandboxConfig, _ string) (string, error) {
+	if err := f.begin(call{method: "RunPodSandbox", attempt: cfg.Metadata.Attempt}); err != nil {
+		return "", err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next++
+	s := &pod.SandboxStatus{
+		ID: fmt.Sprintf("s%d", f.next), Attempt: cfg.Metadata.Attempt, State: pod.Running, CreatedAt: time.Now(), IPs: []string{"10.88.0.7"},
+		HostNetwork: cfg.Linux.SecurityContext.NamespaceOptions.Network == runtimeapi.NamespaceMode_NODE,
+	}
+	if s.HostNetwork {
+		s.IPs = nil
+	}
+	f.status.Sandboxes = slices.Insert(f.status.Sandboxes, 0, s)
+	f.poke()
+	return s.ID, nil
+}
+
+func (f *fakeRuntime) StopPodSandbox(_ context.Context, id string) error {
+	if err := f.begin(call{method: "StopPodSandbox"}); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.status.Sandboxes {
+		if s.ID == id && s.State == pod.Running {
+			s.State = pod.Exited
+			f.poke()
+		}
+	}
+	for _, c := range f.status.Containers {
+		if c.SandboxID == id {
+			f.exit(c, 137, "Error")
+		}
+	}
+	return nil
+}
+
+func (f *fakeRuntime) RemovePodSandbox(_ context.Context, id string) error {
+	f.read("RemovePodSandbox")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status.Sandboxes = slices.DeleteFunc(f.status.Sandboxes, func(s *pod.SandboxStatus) bool { return s.ID == id })
+	return nil
+}
+
+func (f *fakeRuntime) CreateContainer(_ context.Context, sandboxID string, cfg *runtimeapi.ContainerConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
+	name := cfg.Metadata.Name
+	if err := f.begin(call{method: "CreateContainer", container: name, attempt: cfg.Metadata.Attempt}); err != nil {
+		return "", err
+	}
+	if f.refuse != nil {
+		if err := f.refuse(cfg); err != nil {
+			return "", err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if sandbox == nil || sandboxID != f.status.Sandboxes[0].ID {
+		f.violations = append(f.violations, "container created in a sandbox that is not the newest")
+	}
+	if c := f.status.Container(name); c != nil && c.State == pod.Running {
+		f.violations = append(f.violations, "container "+name+" created while it runs")
+	}
+	f.next++
+	c := &pod.ContainerStatus{
+		ID: fmt.Sprintf("c%d", f.next), SandboxID: sandboxID, Name: name, Attempt: cfg.Metadata.Attempt, State: pod.Created, CreatedAt: time.Now(),
+		Image: cfg.Image.UserSpecifiedImage, ImageID: cfg.Image.Image, Hash: cfg.Annotations[pod.HashAnnotation],
+		RestartCount: int32(cfg.Metadata.Attempt), Annotations: cfg.Annotations,
+		LogPath: sandbox.GetLogDirectory() + "/" + cfg.LogPath,
+	}
+	f.status.Containers = slices.Insert(f.status.Containers, 0, c)
+	f.programs[c.ID] = f.program(cfg)
+	f.done[c.ID] = make(chan struct{})
+	return c.ID, nil
+}
+
+func (f *fakeRuntime) StartContainer(_ context.Context, id string) error {
+	if err := f.begin(call{method: "StartContainer", container: f.name(id)}); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, p := f.container(id), f.programs[id]
+	c.StartedAt = time.Now()
+	if p.noStart != "" {
+		f.exit(c, 128, "StartError")
+		return errors.New(p.noStart)
+	}
+	c.State = pod.Running
+	f.poke()
+	if p.lifetime > 0 {
+		time.AfterFunc(p.lifetime, func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.exit(c, p.code, "")
+		})
+	}
+	return nil
+}
+
+// exit ends a container that has not ended. The caller holds the mutex.
+func (f *fakeRuntime) exit(c *pod.ContainerStatus, code int32, reason string) {
+	if c.State == pod.Exited {
+		return
+	}
+	if reason == "" {
+		reason = "Completed"
+		if code != 0 {
+			reason = "Error"
+		}
+	}
+	c.State, c.ExitCode, c.Reason, c.FinishedAt = pod.Exited, code, reason, time.Now()
+	close(f.done[c.ID])
+	f.poke()
+}
+
+func (f *fakeRuntime) StopContainer(ctx context.Context, id string, grace time.Duration) error {
+	f.mu.Lock()
+	c := f.container(id)
+	if c == nil {
+		f.mu.Unlock()
+		return fs.ErrNotExist
+	}
+	f.calls = append(f.calls, call{method: "StopContainer", container: c.Name, timeout: int64(grace / time.Second)})
+	if f.fail != nil {
+		if err := f.fail("StopContainer", c.Name); err != nil {
+			f.mu.Unlock()
+			return err
+		}
+	}
+	p, done := f.programs[id], f.done[id]
+	f.mu.Unlock()
+	if grace > 0 && p.onTerm >= 0 {
+		select {
+		case <-time.After(min(p.onTerm, grace)):
+			if p.onTerm <= grace {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.exit(c, p.termCode, "")
+				return nil
+			}
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	} else {
+		select {
+		case <-time.After(grace):
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.exit(c, 137, "")
+	return nil
+}
+
+func (f *fakeRuntime) RemoveContainer(_ context.Context, id string) error {
+	f.read("RemoveContainer")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status.Containers = slices.DeleteFunc(f.status.Containers, func(c *pod.ContainerStatus) bool { return c.ID == id })
+	return nil
+}
+
+func (f *fakeRuntime) PullImage(ctx context.Context, image string, _ *runtimeapi.PodSandboxConfig, _ *runtimeapi.AuthConfig) (string, error) {
+	if err := f.begin(call{method: "PullImage", detail: image}); err != nil {
+		return "", err
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if f.pullError != nil {
+		return "", f.pullError
+	}
+	f.images[image] = podsync.Image{ID: "sha256:pulled", Size: 42}
+	return "sha256:pulled", nil
+}
+
+func (f *fakeRuntime) ImageStatus(_ context.Context, image string) (*podsync.Image, error) {
+	f.read("ImageStatus")
+	if i, ok := f.images[image]; ok {
+		return &i, nil
+	}
+	return nil, nil
+}
+
+func (f *fakeRuntime) Exec(ctx context.Context, id string, command []string, _ time.Duration) ([]byte, int32, error) {
+	f.mu.Lock()
+	f.calls = append(f.calls, call{method: "ExecSync", container: f.container(id).Name, detail: strings.Join(command, " ")})
+	f.mu.Unlock()
+	took, code := time.Duration(0), int32(0)
+	if f.execs != nil {
+		took, code = f.execs(command)
+	}
+	select {
+	case <-time.After(took):
+		return []byte("secret output"), code, nil
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}
+
+// fakeHost is a node without cgroups, on which every volume is there.
+type fakeHost struct {
+	mu    sync.Mutex
+	steps []string
+	err   map[string]error
+}
+
+func (h *fakeHost) step(name string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.steps = append(h.steps, name)
+	return h.err[name]
+}
+
+func (h *fakeHost) Parent(p *v1.Pod) string { return "/kubepods/pod" + string(p.UID) }
+func (h *fakeHost) Ensure(*v1.Pod) error    { return h.step("cgroup") }
+func (h *fakeHost) Remove(types.UID) error  { return h.step("remove cgroup") }
+func (h *fakeHost) Unmount(context.Context, types.UID) error {
+	return h.step("unmount")
+}
+
+func (h *fakeHost) Mount(_ context.Context, p *v1.Pod) (map[string]string, error) {
+	paths := map[string]string{}
+	for i := range p.Spec.Volumes {
+		paths[p.Spec.Volumes[i].Name] = "/volumes/" + p.Spec.Volumes[i].Name
+	}
+	return paths, h.step("mount")
+}
+
+// eventLog keeps events as "reason container: message".
+type eventLog struct {
+	mu   sync.Mutex
+	list []podsync.Event
+}
+
+func (l *eventLog) Event(e podsync.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, e)
+}
+
+func (l *eventLog) reasons() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	for _, e := range l.list {
+		out = append(out, e.Reason)
+	}
+	return out
+}
