@@ -17,9 +17,6 @@ import (
 type Options struct {
 	// Endpoint is the runtime's, as Discover gives it; Image "" means the same.
 	Endpoint Endpoint
-	// Timeout bounds the calls that read; zero means DefaultTimeout. Calls that
-	// change something never get less than the kubelet's two minutes.
-	Timeout time.Duration
 	// Log gets one debug line a call; nil is silence.
 	Log *slog.Logger
 	// Observer is told of every call; nil is nobody.
@@ -48,8 +45,8 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	if o.Endpoint.Image == "" {
 		o.Endpoint.Image = o.Endpoint.Runtime
 	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
+	if o.Endpoint.Timeout == 0 {
+		o.Endpoint.Timeout = DefaultTimeout
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -72,7 +69,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	c.runtime = runtimeapi.NewRuntimeServiceClient(runtime)
 	c.image = runtimeapi.NewImageServiceClient(image)
 
-	ctx, cancel := context.WithTimeout(ctx, min(ConnectTimeout, o.Timeout))
+	ctx, cancel := context.WithTimeout(ctx, min(ConnectTimeout, o.Endpoint.Timeout))
 	defer cancel()
 	if _, err := c.Version(ctx); err != nil {
 		err = explain(ctx, runtime, err)
@@ -132,6 +129,6 @@ func (c *Client) open(o Options, endpoint string) (*conn, error) {
 	c.conns = append(c.conns, cc)
 	return &conn{
 		ClientConnInterface: cc, endpoint: endpoint, dialer: d,
-		timeout: o.Timeout, log: o.Log, observer: o.Observer, now: o.Now,
+		timeout: o.Endpoint.Timeout, log: o.Log, observer: o.Observer, now: o.Now,
 	}, nil
 }

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// DefaultTimeout bounds the calls that only read, where Options.Timeout is
+	// DefaultTimeout bounds the calls that only read, where Endpoint.Timeout is
 	// zero.
 	DefaultTimeout = 30 * time.Second
-	// ConnectTimeout bounds Connect as a whole, unless Options.Timeout is less.
+	// ConnectTimeout bounds Connect as a whole, unless Endpoint.Timeout is less.
 	ConnectTimeout = 10 * time.Second
 
 	// changeTimeout is the kubelet's runtimeRequestTimeout: what a call that
@@ -25,10 +25,10 @@ const (
 type class uint8
 
 const (
-	// change: Options.Timeout, but at least changeTimeout. The zero value, so
+	// change: Endpoint.Timeout, but at least changeTimeout. The zero value, so
 	// that a method missing below errs on the patient side.
 	change class = iota
-	// read: Options.Timeout.
+	// read: Endpoint.Timeout.
 	read
 	// slowChange: twice change (the kubelet's rule for RunPodSandbox).
 	slowChange
@@ -72,7 +72,7 @@ var calls = map[string]call{
 }
 
 // deadline is how long a call of the method may take. timeout is
-// Options.Timeout, not zero.
+// Endpoint.Timeout, not zero.
 func deadline(method string, req any, timeout time.Duration) time.Duration {
 	patient := max(timeout, changeTimeout)
 	switch calls[method].class {

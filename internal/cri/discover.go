@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -40,44 +39,6 @@ type DiscoverOptions struct {
 	Sockets []string
 }
 
-// attempt is one place that was looked at, and why it did not do.
-type attempt struct {
-	where string
-	err   error
-}
-
-// DiscoverError is that no runtime was found: everything that was tried.
-type DiscoverError struct{ attempts []attempt }
-
-var _ interface{ Hint() string } = (*DiscoverError)(nil)
-
-// Error has a line for each place.
-func (e *DiscoverError) Error() string {
-	var b strings.Builder
-	b.WriteString("find a CRI runtime: none of these:")
-	for _, a := range e.attempts {
-		fmt.Fprintf(&b, "\n  %s: %v", a.where, a.err)
-	}
-	return b.String()
-}
-
-// Unwrap: it is an ErrUnavailable, and whatever the attempts failed of.
-func (e *DiscoverError) Unwrap() []error {
-	errs := []error{ErrUnavailable}
-	for _, a := range e.attempts {
-		errs = append(errs, a.err)
-	}
-	return errs
-}
-
-// Hint is what to do about it.
-func (e *DiscoverError) Hint() string {
-	if errors.Is(e, ErrPermission) {
-		return "a runtime's socket belongs to root: run podctl as root, for instance with sudo"
-	}
-	return "start a runtime (systemctl start containerd), or say where it is: --runtime-endpoint unix:///path/to/socket"
-}
-
 // Discover finds the runtime: the flag, else PODCTL_RUNTIME_ENDPOINT, else
 // CONTAINER_RUNTIME_ENDPOINT, else crictl's configuration, else the first
 // well-known socket at which a CRI v1 runtime answers. What somebody named is
@@ -85,9 +46,10 @@ func (e *DiscoverError) Hint() string {
 //
 // The image endpoint is looked for in the same order, but never in a place
 // that ranks below the one that named the runtime: it would be another
-// runtime's. The second result is the timeout: the flag, else PODCTL_TIMEOUT,
-// else crictl's; zero where nobody says.
-func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, time.Duration, error) {
+// runtime's. The timeout is the flag's, else PODCTL_TIMEOUT, else crictl's.
+//
+// "sim:" is passed through where it is named.
+func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
@@ -99,7 +61,7 @@ func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, time.Duration, 
 	cfg, cfgErr := readCrictlConfig(file)
 	timeout, err := discoverTimeout(o, cfg)
 	if err != nil {
-		return Endpoint{}, 0, err
+		return Endpoint{}, err
 	}
 
 	var image string
@@ -112,13 +74,12 @@ func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, time.Duration, 
 	} {
 		image = cmp.Or(image, s.image)
 		if s.runtime != "" {
-			ep, err := endpointOf(s.runtime, image, s.where)
-			return ep, timeout, err
+			return endpointOf(s.runtime, image, s.where, timeout)
 		}
 		err := errors.New("not set")
 		if s.where == file && cfgErr != nil {
 			if !errors.Is(cfgErr, fs.ErrNotExist) {
-				return Endpoint{}, 0, cfgErr
+				return Endpoint{}, cfgErr
 			}
 			err = errors.New("no such file")
 		}
@@ -127,8 +88,7 @@ func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, time.Duration, 
 	for _, path := range o.Sockets {
 		err := tryEndpoint(ctx, "unix://"+path)
 		if err == nil {
-			ep, err := endpointOf(path, image, "well-known socket")
-			return ep, timeout, err
+			return endpointOf(path, image, "well-known socket", timeout)
 		}
 		var e *Error
 		if errors.As(err, &e) {
@@ -137,7 +97,7 @@ func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, time.Duration, 
 		}
 		attempts = append(attempts, attempt{path, err})
 	}
-	return Endpoint{}, 0, &DiscoverError{attempts}
+	return Endpoint{}, &DiscoverError{attempts}
 }
 
 func discoverTimeout(o DiscoverOptions, cfg crictlConfig) (time.Duration, error) {
@@ -155,7 +115,7 @@ func discoverTimeout(o DiscoverOptions, cfg crictlConfig) (time.Duration, error)
 }
 
 // endpointOf checks what somebody named.
-func endpointOf(runtime, image, source string) (Endpoint, error) {
+func endpointOf(runtime, image, source string, timeout time.Duration) (Endpoint, error) {
 	r, err := normalizeEndpoint(runtime)
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("read %s: %w", source, err)
@@ -164,22 +124,15 @@ func endpointOf(runtime, image, source string) (Endpoint, error) {
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("read image endpoint: %w", err)
 	}
-	return Endpoint{Runtime: r, Image: i, Source: source}, nil
+	return Endpoint{Runtime: r, Image: i, Source: source, Timeout: timeout}, nil
 }
 
 // tryEndpoint tells whether a CRI runtime answers.
 func tryEndpoint(ctx context.Context, endpoint string) error {
-	c, err := Connect(ctx, Options{Endpoint: Endpoint{Runtime: endpoint}, Timeout: wellKnownTimeout})
+	c, err := Connect(ctx, Options{Endpoint: Endpoint{Runtime: endpoint, Timeout: wellKnownTimeout}})
 	if err != nil {
 		return err
 	}
 	c.Close()
 	return nil
 }
-
-// reason is an error in the runtime's words alone, for a list that says
-// where.
-type reason struct{ err *Error }
-
-func (r reason) Error() string { return r.err.text }
-func (r reason) Unwrap() error { return r.err }

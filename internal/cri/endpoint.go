@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // SimEndpoint is the endpoint of the in-memory runtime: Discover passes it
 // through, Connect needs Options.Dial with it.
 const SimEndpoint = "sim:"
 
-// Endpoint says where the runtime is.
+// Endpoint says where the runtime is, and how patient to be with it.
 type Endpoint struct {
 	// Runtime and Image are URLs, unix:///path; Image equals Runtime where
 	// nobody asked for another.
@@ -18,6 +19,10 @@ type Endpoint struct {
 	// Source is who named Runtime: "--runtime-endpoint", an environment
 	// variable's name, a file's path, or "well-known socket".
 	Source string
+	// Timeout bounds the calls that only read; zero means DefaultTimeout. Calls
+	// that change something never get less than the kubelet's two minutes, so
+	// that crictl's two seconds in its configuration do no harm here.
+	Timeout time.Duration
 }
 
 // normalizeEndpoint makes unix:///path of a bare path, and refuses what is not

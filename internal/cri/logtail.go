@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// tailBlock is how much TailLog reads at once.
+// tailBlock is how much TailLog reads first; then twice as much, and so on.
 const tailBlock = 16 << 10
 
 // TailLog returns the last n lines of a CRI log file, oldest first. It reads
@@ -26,8 +26,8 @@ func TailLog(path string, n int) ([]LogLine, error) {
 		return nil, fmt.Errorf("read log %s: %w", path, err)
 	}
 	var tail []byte
-	for start := end; ; {
-		size := min(start, tailBlock)
+	for start, step := end, int64(tailBlock); ; step *= 2 {
+		size := min(start, step)
 		start -= size
 		block := make([]byte, size, int(size)+len(tail))
 		if _, err := f.ReadAt(block, start); err != nil && !errors.Is(err, io.EOF) {

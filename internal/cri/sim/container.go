@@ -1,0 +1,211 @@
+package sim
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// container is a container. Its fields are under Runtime.mu; process and what
+// comes before it never change once set.
+type container struct {
+	id, name  string
+	sandbox   *sandbox
+	config    *runtimeapi.ContainerConfig
+	image     *image
+	logPath   string // "" where nothing is logged
+	createdAt int64
+	process   *process // nil before the start
+	exited    chan struct{}
+
+	startedAt, finishedAt int64
+	state                 runtimeapi.ContainerState
+	exitCode              int32
+	reason, message       string
+	signalled             bool // by a StopContainer with a timeout
+}
+
+// CreateContainer creates a container of an image that the runtime holds.
+func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateContainerRequest) (*runtimeapi.CreateContainerResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.sandboxes[req.PodSandboxId]
+	if s == nil {
+		return nil, errorf(codes.NotFound, "failed to find sandbox id %q: not found", req.PodSandboxId)
+	}
+	if !s.ready {
+		return nil, errorf(codes.Unknown, "sandbox container %q is not running", s.id)
+	}
+	m, sm := req.GetConfig().GetMetadata(), req.GetSandboxConfig().GetMetadata()
+	switch {
+	case m == nil:
+		return nil, errorf(codes.Unknown, "container config must include metadata")
+	case sm == nil:
+		return nil, errorf(codes.Unknown, "pod sandbox config must include metadata")
+	}
+	id := r.newID()
+	name := strings.Join([]string{m.Name, sm.Name, sm.Namespace, sm.Uid, strconv.Itoa(int(m.Attempt))}, "_")
+	if other, taken := r.names[name]; taken {
+		return nil, errorf(codes.Unknown, "failed to reserve container name %q; check if another CreateContainer request is in progress: name %q is reserved for %q", name, name, other)
+	}
+	ref := req.Config.GetImage().GetImage()
+	img := r.resolve(ref)
+	if img == nil {
+		return nil, errorf(codes.NotFound, "failed to resolve image %q: not found", ref)
+	}
+	c := &container{id: id, name: name, sandbox: s, config: req.Config, image: img, exited: make(chan struct{})}
+	if err := r.scriptFor(c).CreateErr; err != nil {
+		return nil, err
+	}
+	if dir := req.SandboxConfig.GetLogDirectory(); dir != "" && req.Config.LogPath != "" {
+		c.logPath = filepath.Join(dir, req.Config.LogPath)
+	}
+	c.createdAt = r.stamp()
+	r.names[name] = id
+	r.containers[id] = c
+	r.emit(id, s, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
+	return &runtimeapi.CreateContainerResponse{ContainerId: id}, nil
+}
+
+// StartContainer starts the process.
+func (r *Runtime) StartContainer(_ context.Context, req *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.containers[req.ContainerId]
+	if c == nil {
+		return nil, errorf(codes.NotFound, "an error occurred when try to find container %q: not found", req.ContainerId)
+	}
+	if c.state != runtimeapi.ContainerState_CONTAINER_CREATED {
+		return nil, errorf(codes.Unknown, "failed to set starting state for container %q: container is in %s state", c.id, c.state)
+	}
+	if !c.sandbox.ready {
+		return nil, r.startFailed(c, errorf(codes.Unknown, "sandbox container %q is not running", c.sandbox.id))
+	}
+	script := r.scriptFor(c)
+	if script.StartErr != nil {
+		return nil, r.startFailed(c, script.StartErr)
+	}
+	out, err := openLog(c.logPath, r.opts.Clock)
+	if err != nil {
+		return nil, r.startFailed(c, errorf(codes.Unknown, "failed to create containerd task: failed to create container loggers: %v", err))
+	}
+	c.startedAt = r.stamp()
+	c.state = runtimeapi.ContainerState_CONTAINER_RUNNING
+	c.process = newProcess(c, out, script, r.opts.Clock)
+	r.emit(c.id, c.sandbox, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
+	program := script.program(c)
+	r.running.Go(func() { r.run(c, program) })
+	return &runtimeapi.StartContainerResponse{}, nil
+}
+
+// startFailed makes the container exited, as containerd does.
+func (r *Runtime) startFailed(c *container, err error) error {
+	c.state = runtimeapi.ContainerState_CONTAINER_EXITED
+	c.finishedAt = r.stamp()
+	c.exitCode, c.reason, c.message = 128, "StartError", status.Convert(err).Message()
+	return err
+}
+
+// run is the life of a container's process.
+func (r *Runtime) run(c *container, program program) {
+	code := c.process.run(program)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.finishedAt = r.stamp()
+	c.state = runtimeapi.ContainerState_CONTAINER_EXITED
+	c.exitCode = int32(code)
+	if c.process.oom {
+		c.reason = "OOMKilled"
+	}
+	close(c.exited)
+	r.emit(c.id, c.sandbox, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
+}
+
+// StopContainer sends the stop signal, waits, and kills.
+func (r *Runtime) StopContainer(ctx context.Context, req *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+	r.mu.Lock()
+	c := r.containers[req.ContainerId]
+	r.mu.Unlock()
+	if c != nil {
+		if err := r.stop(ctx, c, time.Duration(req.Timeout)*time.Second); err != nil {
+			return nil, err
+		}
+	}
+	return &runtimeapi.StopContainerResponse{}, nil
+}
+
+func (r *Runtime) stop(ctx context.Context, c *container, timeout time.Duration) error {
+	r.mu.Lock()
+	running := c.state == runtimeapi.ContainerState_CONTAINER_RUNNING
+	// A second stop waits, but does not send the signal again.
+	first := timeout > 0 && !c.signalled
+	c.signalled = c.signalled || first
+	r.mu.Unlock()
+	if !running {
+		return nil
+	}
+	if timeout > 0 {
+		if first {
+			c.process.signal(c.stopSignal())
+		}
+		t := time.NewTimer(timeout)
+		defer t.Stop()
+		select {
+		case <-c.exited:
+			return nil
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		case <-t.C:
+		}
+	}
+	c.process.signal("SIGKILL")
+	select {
+	case <-c.exited:
+		return nil
+	case <-ctx.Done():
+		return errorf(status.FromContextError(ctx.Err()).Code(),
+			"an error occurs during waiting for container %q to be killed: wait container %q: %v", c.id, c.id, ctx.Err())
+	}
+}
+
+func (c *container) stopSignal() string {
+	if s := c.config.StopSignal; s != runtimeapi.Signal_RUNTIME_DEFAULT {
+		return s.String()
+	}
+	return "SIGTERM"
+}
+
+// RemoveContainer kills and removes a container.
+func (r *Runtime) RemoveContainer(ctx context.Context, req *runtimeapi.RemoveContainerRequest) (*runtimeapi.RemoveContainerResponse, error) {
+	r.mu.Lock()
+	c := r.containers[req.ContainerId]
+	r.mu.Unlock()
+	if c == nil {
+		return &runtimeapi.RemoveContainerResponse{}, nil
+	}
+	if err := r.stop(ctx, c, 0); err != nil {
+		return nil, errorf(codeOf(err), "failed to forcibly stop container %q: %v", c.id, err)
+	}
+	r.remove(c)
+	return &runtimeapi.RemoveContainerResponse{}, nil
+}
+
+func (r *Runtime) remove(c *container) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.containers[c.id]; !ok {
+		return
+	}
+	delete(r.containers, c.id)
+	delete(r.names, c.name)
+	r.emit(c.id, c.sandbox, runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT)
+}
+
+// codeOf is a status error's code.
+func codeOf(err error) codes.Code { return status.Code(err) }

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// ContainerStatus answers one container's status.
+func (r *Runtime) ContainerStatus(_ context.Context, req *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.containers[req.ContainerId]
+	if c == nil {
+		return nil, errorf(codes.NotFound, "an error occurred when try to find container %q: not found", req.ContainerId)
+	}
+	return &runtimeapi.ContainerStatusResponse{Status: c.status()}, nil
+}
+
+func (c *container) status() *runtimeapi.ContainerStatus {
+	s := &runtimeapi.ContainerStatus{
+		Id: c.id, Metadata: c.config.GetMetadata(), State: c.state, CreatedAt: c.createdAt,
+		StartedAt: c.startedAt, FinishedAt: c.finishedAt, ExitCode: c.exitCode,
+		Image: &runtimeapi.ImageSpec{Image: c.image.ref}, ImageRef: c.image.digest(), ImageId: c.image.id,
+		Reason: c.reason, Message: c.message,
+		Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(), Mounts: c.config.GetMounts(),
+		LogPath:    c.logPath,
+		StopSignal: runtimeapi.Signal(runtimeapi.Signal_value[c.stopSignal()]),
+		User:       c.user(),
+	}
+	if s.Reason == "" && c.state == runtimeapi.ContainerState_CONTAINER_EXITED {
+		s.Reason = "Completed"
+		if c.exitCode != 0 {
+			s.Reason = "Error"
+		}
+	}
+	return s
+}
+
+func (c *container) user() *runtimeapi.ContainerUser {
+	sc := c.config.GetLinux().GetSecurityContext()
+	u := &runtimeapi.LinuxContainerUser{Gid: sc.GetRunAsGroup().GetValue(), SupplementalGroups: sc.GetSupplementalGroups()}
+	switch {
+	case sc.GetRunAsUser() != nil:
+		u.Uid = sc.GetRunAsUser().GetValue()
+	case c.image.UID != nil:
+		u.Uid = *c.image.UID
+	}
+	return &runtimeapi.ContainerUser{Linux: u}
+}
+
+// ListContainers lists the containers that pass the filter, by id.
+func (r *Runtime) ListContainers(_ context.Context, req *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := req.GetFilter()
+	resp := &runtimeapi.ListContainersResponse{}
+	for _, c := range r.containers {
+		if f.GetId() != "" && f.GetId() != c.id || f.GetState() != nil && f.GetState().State != c.state ||
+			f.GetPodSandboxId() != "" && f.GetPodSandboxId() != c.sandbox.id ||
+			!selects(f.GetLabelSelector(), c.config.GetLabels()) {
+			continue
+		}
+		resp.Containers = append(resp.Containers, &runtimeapi.Container{
+			Id: c.id, PodSandboxId: c.sandbox.id, Metadata: c.config.GetMetadata(), Image: c.config.GetImage(),
+			ImageRef: c.image.id, ImageId: c.image.id, State: c.state, CreatedAt: c.createdAt,
+			Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(),
+		})
+	}
+	slices.SortFunc(resp.Containers, func(a, b *runtimeapi.Container) int { return strings.Compare(a.Id, b.Id) })
+	return resp, nil
+}
+
+// containersIn returns a sandbox's containers, oldest first.
+func (r *Runtime) containersIn(s *sandbox) []*container {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.inSandbox(s)
+}
+
+func (r *Runtime) inSandbox(s *sandbox) []*container {
+	var cs []*container
+	for _, c := range r.containers {
+		if c.sandbox == s {
+			cs = append(cs, c)
+		}
+	}
+	slices.SortFunc(cs, func(a, b *container) int { return int(a.createdAt - b.createdAt) })
+	return cs
+}
+
+// statusesIn is inSandbox as an event carries it. r.mu is held.
+func (r *Runtime) statusesIn(s *sandbox) []*runtimeapi.ContainerStatus {
+	var statuses []*runtimeapi.ContainerStatus
+	for _, c := range r.inSandbox(s) {
+		statuses = append(statuses, c.status())
+	}
+	return statuses
+}

@@ -1,0 +1,185 @@
+package sim
+
+import (
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// EventMode is how GetContainerEvents behaves.
+type EventMode uint8
+
+const (
+	// EventsBroadcast: containerd 2. Every subscriber hears every event; the
+	// first one what nobody heard in the last five minutes, too.
+	EventsBroadcast EventMode = iota
+	// EventsStolen: containerd 1.7. Subscribers share one queue.
+	EventsStolen
+	// EventsUnimplemented: containerd 1.6.
+	EventsUnimplemented
+	// EventsEOF: CRI-O with events switched off. The stream ends at once.
+	EventsEOF
+)
+
+// backlogAge is how long an event waits for the first subscriber.
+const backlogAge = 5 * time.Minute
+
+type eventState struct {
+	mode        EventMode
+	tamper      func(*runtimeapi.ContainerEventResponse) int
+	subscribers []*subscriber
+	turn        int // of EventsStolen
+	backlog     []*runtimeapi.ContainerEventResponse
+}
+
+// SetEvents changes the mode and ends all subscriptions.
+func (r *Runtime) SetEvents(m EventMode) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events.mode = m
+	for _, s := range r.events.subscribers {
+		s.close()
+	}
+	r.events.subscribers = nil
+}
+
+// TamperEvents has f called for every event that is sent to somebody; f may
+// change it, and answers how many times it is sent: 0 loses it, 2 doubles it.
+func (r *Runtime) TamperEvents(f func(*runtimeapi.ContainerEventResponse) int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events.tamper = f
+}
+
+// GetContainerEvents streams events until the caller, or Crash, ends it.
+func (r *Runtime) GetContainerEvents(_ *runtimeapi.GetEventsRequest, stream runtimeapi.RuntimeService_GetContainerEventsServer) error {
+	s, err := r.subscribe()
+	if err != nil || s == nil {
+		return err
+	}
+	defer r.unsubscribe(s)
+	for {
+		ev, ok := s.next()
+		if !ok {
+			select {
+			case <-s.more:
+				continue
+			case <-s.closed:
+				return nil
+			case <-stream.Context().Done():
+				return stream.Context().Err()
+			}
+		}
+		if err := stream.Send(ev); err != nil {
+			return err
+		}
+	}
+}
+
+// subscribe answers nil, nil where the stream should end at once.
+func (r *Runtime) subscribe() (*subscriber, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch r.events.mode {
+	case EventsUnimplemented:
+		return nil, errorf(codes.Unimplemented, "method GetContainerEvents not implemented")
+	case EventsEOF:
+		return nil, nil
+	}
+	s := &subscriber{more: make(chan struct{}, 1), closed: make(chan struct{})}
+	r.events.subscribers = append(r.events.subscribers, s)
+	oldest := r.opts.Clock().Add(-backlogAge).UnixNano()
+	for _, ev := range r.events.backlog {
+		if ev.CreatedAt >= oldest {
+			r.sendTo(s, ev)
+		}
+	}
+	r.events.backlog = nil
+	return s, nil
+}
+
+func (r *Runtime) unsubscribe(s *subscriber) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, other := range r.events.subscribers {
+		if other == s {
+			r.events.subscribers = append(r.events.subscribers[:i:i], r.events.subscribers[i+1:]...)
+		}
+	}
+}
+
+// emit sends an event about a container, or a sandbox itself. r.mu is held.
+func (r *Runtime) emit(id string, sb *sandbox, typ runtimeapi.ContainerEventType) {
+	e := &r.events
+	if e.mode == EventsUnimplemented || e.mode == EventsEOF {
+		return
+	}
+	ev := &runtimeapi.ContainerEventResponse{
+		ContainerId: id, ContainerEventType: typ, CreatedAt: r.stamp(),
+		ContainersStatuses: r.statusesIn(sb),
+	}
+	if _, ok := r.sandboxes[sb.id]; ok {
+		ev.PodSandboxStatus = sb.status()
+	}
+	switch {
+	case len(e.subscribers) == 0:
+		oldest := ev.CreatedAt - int64(backlogAge)
+		for len(e.backlog) > 0 && e.backlog[0].CreatedAt < oldest {
+			e.backlog = e.backlog[1:]
+		}
+		e.backlog = append(e.backlog, ev)
+	case e.mode == EventsStolen:
+		e.turn++
+		r.sendTo(e.subscribers[e.turn%len(e.subscribers)], ev)
+	default:
+		for _, s := range e.subscribers {
+			r.sendTo(s, ev)
+		}
+	}
+}
+
+func (r *Runtime) sendTo(s *subscriber, ev *runtimeapi.ContainerEventResponse) {
+	times := 1
+	if r.events.tamper != nil {
+		ev = proto.Clone(ev).(*runtimeapi.ContainerEventResponse)
+		times = r.events.tamper(ev)
+	}
+	for range times {
+		s.put(ev)
+	}
+}
+
+// subscriber is an unbounded queue.
+type subscriber struct {
+	more   chan struct{}
+	closed chan struct{}
+
+	mu    sync.Mutex
+	queue []*runtimeapi.ContainerEventResponse
+}
+
+func (s *subscriber) put(ev *runtimeapi.ContainerEventResponse) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, ev)
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+func (s *subscriber) next() (*runtimeapi.ContainerEventResponse, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return nil, false
+	}
+	ev := s.queue[0]
+	s.queue = s.queue[1:]
+	return ev, true
+}
+
+func (s *subscriber) close() { close(s.closed) }

@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// ExecSync runs a command beside the container's process.
+func (r *Runtime) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {
+	r.mu.Lock()
+	c := r.containers[req.ContainerId]
+	if c == nil {
+		r.mu.Unlock()
+		return nil, errorf(codes.NotFound, "failed to exec in container: failed to find container %q in store: not found", req.ContainerId)
+	}
+	state, script := c.state, r.scriptFor(c)
+	r.mu.Unlock()
+	if state != runtimeapi.ContainerState_CONTAINER_RUNNING {
+		return nil, errorf(codes.Unknown, "failed to exec in container: container is in %s state", state)
+	}
+	timeout := time.Duration(req.Timeout) * time.Second
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	reply := script.exec(ctx, c.process, req.Cmd)
+	switch {
+	case reply.Err != nil:
+		return nil, reply.Err
+	case ctx.Err() != nil:
+		return nil, errorf(status.FromContextError(ctx.Err()).Code(), "failed to exec in container: timeout %s exceeded: %v", timeout, ctx.Err())
+	}
+	return &runtimeapi.ExecSyncResponse{
+		Stdout: []byte(reply.Stdout), Stderr: []byte(reply.Stderr), ExitCode: int32(reply.ExitCode),
+	}, nil
+}
+
+// exec runs one command until it, ctx or the container ends.
+func (s Script) exec(ctx context.Context, p *process, cmd []string) ExecReply {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	if s.Exec != nil {
+		reply := s.Exec(cmd)
+		p.sleep(ctx, reply.Takes)
+		if p.ctx.Err() != nil {
+			reply.ExitCode = exitKilled
+		}
+		return reply
+	}
+	n, ok := parseCommand(cmd)
+	if !ok {
+		return ExecReply{} // whatever it is, it works
+	}
+	var stdout, stderr bytes.Buffer
+	var jobs sync.WaitGroup
+	sh := newShell(ctx, p, &jobs)
+	sh.exec = true
+	sh.out = func(text string) { stdout.WriteString(text) }
+	sh.err = func(text string) { stderr.WriteString(text) }
+	sh.run(n)
+	cancel() // what it left in the background ends with it
+	jobs.Wait()
+	if p.ctx.Err() != nil {
+		sh.status = exitKilled
+	}
+	return ExecReply{Stdout: stdout.String(), Stderr: stderr.String(), ExitCode: sh.status}
+}

@@ -1,0 +1,154 @@
+package sim
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// exitKilled is the exit code of a process that SIGKILL ended.
+const exitKilled = 137
+
+var signalNumbers = map[string]int{
+	"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGUSR1": 10, "SIGUSR2": 12, "SIGTERM": 15,
+}
+
+// program is what a process does: it returns the exit code, early when the
+// process's context ends.
+type program func(*process) int
+
+// process is a container's first process.
+type process struct {
+	log      *containerLog
+	env      map[string]string
+	hostname string
+	clock    func() time.Time
+
+	ctx    context.Context // ends with the process
+	cancel context.CancelFunc
+	jobs   sync.WaitGroup // what runs in the background
+	wake   chan struct{}  // something is pending
+
+	mu      sync.Mutex
+	first   bool // of its pid namespace: signals without a trap are ignored
+	stuck   bool // even SIGKILL does nothing
+	oom     bool
+	traps   map[string]trap
+	pending []string
+	ended   bool
+	code    int
+	files   map[string]string
+}
+
+// trap is what a process does at a signal: nothing, or a command.
+type trap struct {
+	ignore bool
+	body   node
+}
+
+func newProcess(c *container, log *containerLog, s Script, clock func() time.Time) *process {
+	ns := c.config.GetLinux().GetSecurityContext().GetNamespaceOptions()
+	p := &process{
+		log:      log,
+		env:      map[string]string{"PATH": "/bin", "HOME": "/root"},
+		hostname: c.sandbox.config.GetHostname(),
+		clock:    clock,
+		wake:     make(chan struct{}, 1),
+		first:    ns.GetPid() == runtimeapi.NamespaceMode_CONTAINER,
+		stuck:    s.IgnoreKill,
+		traps:    map[string]trap{},
+		files:    map[string]string{},
+	}
+	for _, kv := range c.config.GetEnvs() {
+		p.env[kv.Key] = string(kv.Value)
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// run runs the program to its end and returns the exit code.
+func (p *process) run(prog program) int {
+	p.end(prog(p))
+	p.jobs.Wait()
+	p.log.close()
+	return p.code
+}
+
+// end ends the process; the first code counts.
+func (p *process) end(code int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.ended, p.code = true, code
+	}
+	p.cancel()
+}
+
+// signal delivers a signal.
+func (p *process) signal(name string) {
+	p.mu.Lock()
+	t, trapped := p.traps[name]
+	first, stuck := p.first, p.stuck
+	if trapped && !t.ignore && !stuck && name != "SIGKILL" {
+		p.pending = append(p.pending, name)
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
+	p.mu.Unlock()
+	switch {
+	case stuck:
+	case name == "SIGKILL":
+		p.end(exitKilled)
+	case !trapped && !first:
+		p.end(128 + signalNumbers[name])
+	}
+}
+
+// takePending returns the command of the oldest signal not yet handled.
+func (p *process) takePending() (node, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.pending) == 0 {
+		return nil, false
+	}
+	t := p.traps[p.pending[0]]
+	p.pending = p.pending[1:]
+	return t.body, true
+}
+
+func (p *process) setTrap(signal string, t trap) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.traps[signal] = t
+}
+
+// hasPending tells whether takePending has something to return.
+func (p *process) hasPending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.pending) > 0
+}
+
+// obey makes any signal end the process: what is done with a program that the
+// sim knows nothing about.
+func (p *process) obey() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.first, p.traps = false, map[string]trap{}
+}
+
+// sleep waits; false if the process ended meanwhile.
+func (p *process) sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

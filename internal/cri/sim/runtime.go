@@ -1,0 +1,119 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Options are a runtime's properties. The zero value is one with events,
+// cgroupfs, a ready network and every image.
+type Options struct {
+	// Clock stamps what happens; nil means time.Now. Waiting is by timers,
+	// whatever Clock says.
+	Clock func() time.Time
+	// CgroupDriver is "cgroupfs" (the default), "systemd", or "none": then
+	// RuntimeConfig is unimplemented, as before containerd 2.0.
+	CgroupDriver string
+	// Handlers are the runtime handlers beside the default and "runc".
+	Handlers []string
+	// Record keeps every call for Calls.
+	Record bool
+}
+
+// Runtime is a CRI runtime in memory.
+type Runtime struct {
+	runtimeapi.UnimplementedRuntimeServiceServer
+	runtimeapi.UnimplementedImageServiceServer
+
+	opts Options
+	gate *gate
+	// running counts the goroutines of processes.
+	running sync.WaitGroup
+
+	mu         sync.Mutex
+	sandboxes  map[string]*sandbox
+	containers map[string]*container
+	names      map[string]string // reserved name → id
+	images     map[string]*image // by normalized reference
+	scripts    map[string][]Script
+	ips        map[int]bool
+	network    string // why the network is not ready, "" if it is
+	lastID     int
+	lastStamp  time.Time
+	faults     []*fault
+	calls      []Call
+	events     eventState
+}
+
+// New makes a runtime. It serves by Dial at once.
+func New(o Options) *Runtime {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	r := &Runtime{
+		opts:       o,
+		sandboxes:  map[string]*sandbox{},
+		containers: map[string]*container{},
+		names:      map[string]string{},
+		images:     map[string]*image{},
+		scripts:    map[string][]Script{},
+		ips:        map[int]bool{},
+	}
+	r.gate = newGate(r.newServer)
+	return r
+}
+
+// Close kills every process and stops serving.
+func (r *Runtime) Close() {
+	r.mu.Lock()
+	for _, c := range r.containers {
+		if c.process != nil {
+			c.process.end(exitKilled)
+		}
+	}
+	r.mu.Unlock()
+	r.gate.close()
+	r.running.Wait()
+}
+
+// SetNetwork makes the network ready again ("") or not, with the reason: pods
+// that are not on the host's network then fail to start.
+func (r *Runtime) SetNetwork(problem string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.network = problem
+}
+
+// newID makes the next id: 64 hex digits, the same in every run.
+func (r *Runtime) newID() string {
+	r.lastID++
+	sum := sha256.Sum256(fmt.Append(nil, "podctl sim ", r.lastID))
+	return hex.EncodeToString(sum[:])
+}
+
+// stamp is the time of something that happens now: later than any before.
+func (r *Runtime) stamp() int64 {
+	now := r.opts.Clock()
+	if !now.After(r.lastStamp) {
+		now = r.lastStamp.Add(1)
+	}
+	r.lastStamp = now
+	return now.UnixNano()
+}
+
+// takeIP hands out the lowest free address of 10.88.0.0/16.
+func (r *Runtime) takeIP() int {
+	n := 2
+	for r.ips[n] {
+		n++
+	}
+	r.ips[n] = true
+	return n
+}
+
+func ipString(n int) string { return fmt.Sprintf("10.88.%d.%d", n>>8, n&255) }

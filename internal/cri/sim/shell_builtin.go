@@ -1,0 +1,304 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// command runs a simple command.
+func (s *shell) command(c *command) control {
+	for _, a := range c.assign {
+		s.vars[a.name] = s.text(a.value)
+	}
+	var argv []string
+	for _, w := range c.words {
+		argv = append(argv, s.expand(w)...)
+	}
+	out, err := s.out, s.err
+	defer func() { s.out, s.err = out, err }()
+	for _, r := range c.redirs {
+		s.redirect(r)
+	}
+	if len(argv) == 0 {
+		return goOn
+	}
+	return s.builtin(path.Base(argv[0]), argv[1:])
+}
+
+func (s *shell) redirect(r redirection) {
+	target := s.text(r.target)
+	var to func(string)
+	switch {
+	case r.op == "<":
+		return
+	case r.op == ">&" && target == "2":
+		to = s.err
+	case r.op == ">&":
+		to = s.out
+	default:
+		s.changeFiles(func(files map[string]string) {
+			if r.op == ">" {
+				files[target] = ""
+			}
+		})
+		to = func(text string) {
+			s.changeFiles(func(files map[string]string) { files[target] += text })
+		}
+	}
+	if r.fd == "2" {
+		s.err = to
+	} else {
+		s.out = to
+	}
+}
+
+// builtin runs what the sim knows. What it does not know runs until the
+// container is stopped; by ExecSync it just succeeds.
+func (s *shell) builtin(name string, args []string) control {
+	s.status = 0
+	switch name {
+	case ":", "true", "set", "cd", "mkdir", "chmod", "chown", "sync":
+	case "false":
+		s.status = 1
+	case "echo":
+		s.echo(args)
+	case "printf":
+		s.printf(args)
+	case "sleep":
+		s.sleep(args)
+	case "exit":
+		s.status = exitStatus(args)
+		return leaveShell
+	case "exec":
+		if len(args) > 0 {
+			s.builtin(path.Base(args[0]), args[1:])
+			return leaveShell
+		}
+	case "break":
+		return leaveLoop
+	case "continue":
+		return nextTurn
+	case "trap":
+		s.trap(args)
+	case "wait":
+		s.wait()
+	case "export":
+		for _, a := range args {
+			if k, v, ok := strings.Cut(a, "="); ok {
+				s.vars[k] = v
+			}
+		}
+	case "env", "printenv":
+		for _, k := range slices.Sorted(maps.Keys(s.vars)) {
+			s.out(k + "=" + s.vars[k] + "\n")
+		}
+	case "hostname":
+		s.out(s.p.hostname + "\n")
+	case "date":
+		s.out(s.p.clock().UTC().Format(time.UnixDate) + "\n")
+	case "cat", "touch", "rm", "test", "[":
+		s.file(name, args)
+	default:
+		if !s.exec {
+			s.p.obey()
+			<-s.ctx.Done()
+			return leaveShell
+		}
+	}
+	return goOn
+}
+
+func exitStatus(args []string) int {
+	if len(args) == 0 {
+		return 0
+	}
+	n, _ := strconv.Atoi(args[0])
+	return n & 255
+}
+
+var escapes = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`)
+
+func (s *shell) echo(args []string) {
+	end, escaped := "\n", false
+	for len(args) > 0 && (args[0] == "-n" || args[0] == "-e") {
+		if args[0] == "-n" {
+			end = ""
+		} else {
+			escaped = true
+		}
+		args = args[1:]
+	}
+	text := strings.Join(args, " ")
+	if escaped {
+		text = escapes.Replace(text)
+	}
+	s.out(text + end)
+}
+
+func (s *shell) printf(args []string) {
+	if len(args) == 0 {
+		return
+	}
+	text := escapes.Replace(args[0])
+	for _, a := range args[1:] {
+		text = strings.NewReplacer("%d", "%s", "%i", "%s").Replace(text)
+		text = strings.Replace(text, "%s", a, 1)
+	}
+	s.out(text)
+}
+
+func (s *shell) sleep(args []string) {
+	var total time.Duration
+	for _, a := range args {
+		if a == "infinity" {
+			<-s.ctx.Done()
+			return
+		}
+		unit := time.Second
+		if u, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[a[len(a)-1]]; ok {
+			unit, a = u, a[:len(a)-1]
+		}
+		f, err := strconv.ParseFloat(a, 64)
+		if err != nil {
+			s.err(fmt.Sprintf("sleep: invalid number '%s'\n", a))
+			s.status = 1
+			return
+		}
+		total += time.Duration(f * float64(unit))
+	}
+	s.p.sleep(s.ctx, total)
+}
+
+// trap sets what happens at signals; EXIT and the like are not kept.
+func (s *shell) trap(args []string) {
+	if len(args) < 2 || s.exec {
+		return
+	}
+	t := trap{ignore: args[0] == ""}
+	if !t.ignore {
+		body, err := parse(args[0])
+		if err != nil {
+			return
+		}
+		t.body = body
+	}
+	for _, sig := range args[1:] {
+		sig = "SIG" + strings.TrimPrefix(strings.ToUpper(sig), "SIG")
+		if n, err := strconv.Atoi(sig[3:]); err == nil {
+			for name, number := range signalNumbers {
+				if number == n {
+					sig = name
+				}
+			}
+		}
+		s.p.setTrap(sig, t)
+	}
+}
+
+// wait waits for the background; a signal that is trapped interrupts it.
+func (s *shell) wait() {
+	var wake <-chan struct{}
+	if !s.exec {
+		wake = s.p.wake
+	}
+	for len(s.jobs) > 0 {
+		select {
+		case <-s.jobs[0]:
+			s.jobs = s.jobs[1:]
+		case <-wake: // or what is left of a signal already handled
+			if s.p.hasPending() {
+				return
+			}
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *shell) changeFiles(change func(map[string]string)) {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	change(s.p.files)
+}
+
+// file is what little there is of files.
+func (s *shell) file(name string, args []string) {
+	s.p.mu.Lock()
+	files := maps.Clone(s.p.files)
+	s.p.mu.Unlock()
+	switch name {
+	case "touch":
+		s.changeFiles(func(files map[string]string) {
+			for _, f := range args {
+				files[f] += ""
+			}
+		})
+	case "rm":
+		s.changeFiles(func(files map[string]string) {
+			for _, f := range args {
+				delete(files, f)
+			}
+		})
+	case "cat":
+		for _, f := range args {
+			text, ok := files[f]
+			if !ok {
+				s.err(fmt.Sprintf("cat: can't open '%s': No such file or directory\n", f))
+				s.status = 1
+				continue
+			}
+			s.out(text)
+		}
+	default:
+		s.status = boolStatus(testFiles(files, args))
+	}
+}
+
+// testFiles is test(1), as far as scripts in examples use it.
+func testFiles(files map[string]string, args []string) bool {
+	if n := len(args); n > 0 && args[n-1] == "]" {
+		args = args[:n-1]
+	}
+	switch {
+	case len(args) > 1 && args[0] == "!":
+		return !testFiles(files, args[1:])
+	case len(args) == 1:
+		return args[0] != ""
+	case len(args) == 2:
+		_, exists := files[args[1]]
+		switch args[0] {
+		case "-n":
+			return args[1] != ""
+		case "-z":
+			return args[1] == ""
+		}
+		return exists
+	case len(args) == 3:
+		a, _ := strconv.Atoi(args[0])
+		b, _ := strconv.Atoi(args[2])
+		switch args[1] {
+		case "=", "==":
+			return args[0] == args[2]
+		case "!=":
+			return args[0] != args[2]
+		case "-eq":
+			return a == b
+		case "-ne":
+			return a != b
+		case "-lt":
+			return a < b
+		case "-le":
+			return a <= b
+		case "-gt":
+			return a > b
+		case "-ge":
+			return a >= b
+		}
+	}
+	return false
+}
