@@ -1,0 +1,176 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestExpand(t *testing.T) {
+	values := map[string]string{"A": "a", "E": "", "R": "$(A)"}
+	lookup := func(name string) (string, bool) { v, ok := values[name]; return v, ok }
+	for in, want := range map[string]string{
+		"":             "",
+		"plain":        "plain",
+		"$(A)":         "a",
+		"x$(A)y$(A)":   "xaya",
+		"$(E)":         "",
+		"$(R)":         "$(A)", // what a value holds is not expanded again
+		"$(NO)":        "$(NO)",
+		"$$(A)":        "$(A)",
+		"$$$(A)":       "$a",
+		"$$$$(A)":      "$$(A)",
+		"$$A":          "$A",
+		"$A":           "$A",
+		"$":            "$",
+		"a$":           "a$",
+		"$(":           "$(",
+		"$(A":          "$(A",
+		"$()":          "$()",
+		"$($(A)":       "$($(A)",
+		"$(A)$$(A)$":   "a$(A)$",
+		"$(A $(A)":     "$(A $(A)",
+		"\u00e9$(A)é$": "\u00e9aé$",
+	} {
+		diff(t, in, want, expand(in, lookup))
+	}
+}
+
+func TestVariablesKeepTheirOrderAndTheLastOfANameWins(t *testing.T) {
+	p := aPod(func(p *v1.Pod) {
+		p.Spec.Containers[0].Env = []v1.EnvVar{
+			{Name: "B", Value: "$(A)-$(B)"}, {Name: "A", Value: "1"}, {Name: "C", Value: "$(A)$(B)"}, {Name: "A", Value: "2$(A)"},
+		}
+		p.Spec.Containers[0].Command = []string{"$(A)", "$(C)"}
+		p.Spec.Containers[0].Args = []string{"$$(A)", "$(NO)"}
+	})
+	cfg, err := Container(p, &p.Spec.Containers[0], input())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, kv := range cfg.Envs {
+		got = append(got, kv.Key+"="+string(kv.Value))
+	}
+	diff(t, "env", []string{"B=$(A)-$(B)", "A=21", "C=1$(A)-$(B)"}, got)
+	diff(t, "command", []string{"21", "1$(A)-$(B)"}, cfg.Command)
+	diff(t, "args", []string{"$(A)", "$(NO)"}, cfg.Args)
+}
+
+func TestVariablesFromWhatIsNotReadAreErrors(t *testing.T) {
+	for name, edit := range map[string]func(*v1.Container){
+		"envFrom":         func(c *v1.Container) { c.EnvFrom = []v1.EnvFromSource{{}} },
+		"configMapKeyRef": func(c *v1.Container) { c.Env[0].ValueFrom.ConfigMapKeyRef = &v1.ConfigMapKeySelector{} },
+		"secretKeyRef":    func(c *v1.Container) { c.Env[0].ValueFrom.SecretKeyRef = &v1.SecretKeySelector{} },
+		"fileKeyRef":      func(c *v1.Container) { c.Env[0].ValueFrom.FileKeyRef = &v1.FileKeySelector{} },
+	} {
+		p := aPod()
+		c := &p.Spec.Containers[0]
+		c.Env = []v1.EnvVar{{Name: "A", ValueFrom: &v1.EnvVarSource{}}}
+		edit(c)
+		if _, err := Container(p, c, input()); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: error %v does not name it", name, err)
+		}
+	}
+}
+
+func TestFieldRef(t *testing.T) {
+	p := aPod(func(p *v1.Pod) {
+		p.Labels = map[string]string{"b": "2", "a": `q"`}
+		p.Annotations = map[string]string{"Upper/Key": "v"}
+		p.Spec.ServiceAccountName = "sa"
+		p.Spec.NodeName = "elsewhere"
+	})
+	ips := []string{"fd00::2", "10.0.0.2", "10.0.0.3"}
+	for path, want := range map[string]string{
+		"metadata.name":                     "web",
+		"metadata.namespace":                "shop",
+		"metadata.uid":                      "u1",
+		"metadata.labels":                   "a=\"q\\\"\"\nb=\"2\"",
+		"metadata.labels['b']":              "2",
+		"metadata.labels['none']":           "",
+		"metadata.annotations":              `Upper/Key="v"`,
+		"metadata.annotations['Upper/Key']": "v",
+		"spec.nodeName":                     "n1",
+		"spec.host":                         "n1",
+		"spec.serviceAccountName":           "sa",
+		"status.hostIP":                     "192.0.2.1",
+		"status.hostIPs":                    "192.0.2.1,2001:db8::1",
+		"status.podIP":                      "10.0.0.2",
+		"status.podIPs":                     "10.0.0.2,fd00::2",
+	} {
+		got, err := field(p, &v1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}, aNode(), ips)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		diff(t, path, want, got)
+	}
+	for _, path := range []string{"status.phase", "spec.restartPolicy", "metadata.name['x']", "metadata.labels['']", "metadata.labels['a b']", "['x']", ""} {
+		if _, err := field(p, &v1.ObjectFieldSelector{FieldPath: path}, aNode(), ips); err == nil {
+			t.Errorf("%q is accepted", path)
+		}
+	}
+	if _, err := field(p, &v1.ObjectFieldSelector{APIVersion: "v2", FieldPath: "metadata.name"}, aNode(), ips); err == nil {
+		t.Error("apiVersion v2 is accepted")
+	}
+}
+
+func TestPodOnTheNodesNetworkHasTheNodesAddresses(t *testing.T) {
+	p := aPod(func(p *v1.Pod) { p.Spec.HostNetwork = true })
+	in := input(func(in *ContainerInput) { in.PodIPs = nil })
+	diff(t, "IPs", in.Node.IPs, in.podIPs(p))
+}
+
+func TestResourceFieldRef(t *testing.T) {
+	p := aPod(func(p *v1.Pod) {
+		p.Spec.InitContainers = []v1.Container{{Name: "i"}}
+		p.Spec.Containers[0].Resources = v1.ResourceRequirements{
+			Limits:   quantities("cpu", "1500m", "hugepages-2Mi", "4Mi"),
+			Requests: quantities("memory", "100Mi"),
+		}
+		p.Spec.Containers = append(p.Spec.Containers, v1.Container{Name: "other"})
+	})
+	podLimited := p.DeepCopy()
+	podLimited.Spec.Resources = &v1.ResourceRequirements{Limits: quantities("memory", "256Mi", "cpu", "2")}
+	tests := []struct {
+		name                     string
+		pod                      *v1.Pod
+		container, path, divisor string
+		want                     string
+	}{
+		{"whole CPUs, rounded up", p, "", "limits.cpu", "", "2"},
+		{"thousandths", p, "", "limits.cpu", "1m", "1500"},
+		{"request", p, "", "requests.memory", "", "104857600"},
+		{"request in Mi", p, "", "requests.memory", "1Mi", "100"},
+		{"rounded up", p, "", "requests.memory", "3Mi", "34"},
+		{"no request is 0", p, "", "requests.cpu", "", "0"},
+		{"no limit is what the node has", p, "", "limits.memory", "1Mi", "900"},
+		{"the same of storage", p, "", "limits.ephemeral-storage", "1Gi", "90"},
+		{"no limit is what the pod has", podLimited, "", "limits.memory", "1Mi", "256"},
+		{"the pod's does not win over the container's", podLimited, "", "limits.cpu", "1m", "1500"},
+		{"another container", p, "other", "limits.cpu", "", "2"},
+		{"an init container gets no default", p, "i", "limits.cpu", "", "0"},
+		{"huge pages", p, "", "limits.hugepages-2Mi", "1Mi", "4"},
+		{"huge pages get no default", p, "", "limits.hugepages-1Gi", "", "0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ref := &v1.ResourceFieldSelector{ContainerName: tt.container, Resource: tt.path}
+			if tt.divisor != "" {
+				ref.Divisor = resource.MustParse(tt.divisor)
+			}
+			got, err := resourceField(tt.pod, &tt.pod.Spec.Containers[0], ref, aNode())
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff(t, "value", tt.want, got)
+		})
+	}
+	for _, ref := range []v1.ResourceFieldSelector{{Resource: "limits.pods"}, {Resource: "cpu"}, {Resource: "limits.cpu", ContainerName: "none"}} {
+		if _, err := resourceField(p, &p.Spec.Containers[0], &ref, aNode()); err == nil {
+			t.Errorf("%+v is accepted", ref)
+		}
+	}
+}
