@@ -168,6 +168,7 @@ func (s State) String() string {
 	add(s.Running != OpNone, "run=%s", s.Running)
 	add(s.Cancelled, "cancelled")
 	add(!s.Pending.IsZero(), "pending=(%s)", s.Pending)
+	add(!s.Active.IsZero(), "active=(%s)", s.Active)
 	add(s.Started, "started")
 	add(s.TerminatingSeen, "seen")
 	add(s.Deleted, "deleted")
