@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
@@ -182,3 +183,5 @@ func sidecar(name string) v1.Container {
 	always := v1.ContainerRestartPolicyAlways
 	return v1.Container{Name: name, RestartPolicy: &always}
 }
+
+func metav1Time(t time.Time) metav1.Time { return metav1.NewTime(t) }
