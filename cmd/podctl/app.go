@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 
@@ -24,6 +23,7 @@ func run(args []string, e *env) int {
 }
 
 func newApp(e *env) *cli.App {
+	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
 	commands := []*cli.Command{runCommand(e), validateCommand(e), renderCommand(e)}
 	for _, c := range commands {
 		c.Flags = append(c.Flags, globalFlags()...)
@@ -83,10 +83,10 @@ func checked(e *env, name string, action cli.ActionFunc) cli.ActionFunc {
 				}
 			}
 		}
-		switch n := verbosity(c); {
-		case n >= 2:
+		switch {
+		case nearest(c, "debug", (*cli.Context).Bool):
 			e.level.Set(slog.LevelDebug)
-		case n == 1:
+		case nearest(c, "verbose", (*cli.Context).Bool):
 			e.level.Set(slog.LevelInfo)
 		}
 		if err := action(c); err != nil {
@@ -94,8 +94,4 @@ func checked(e *env, name string, action cli.ActionFunc) cli.ActionFunc {
 		}
 		return nil
 	}
-}
-
-func printTo(w io.Writer, format string, args ...any) {
-	fmt.Fprintf(w, format, args...)
 }

@@ -1,9 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -69,10 +69,9 @@ func (d *desired) union() (pods map[types.UID]Desired, ready bool) {
 // sorted returns the union in the order of names, so that all that follows
 // from it happens in one order.
 func sorted(pods map[types.UID]Desired) []Desired {
-	return slices.SortedFunc(maps.Values(pods), func(a, b Desired) int {
-		if c := strings.Compare(a.Pod.Namespace, b.Pod.Namespace); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Pod.Name, b.Pod.Name)
-	})
+	return slices.SortedFunc(maps.Values(pods), func(a, b Desired) int { return compareNames(a.Pod, b.Pod) })
+}
+
+func compareNames(a, b *v1.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }

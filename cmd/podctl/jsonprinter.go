@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/node"
+)
+
+// runLine is one line of `podctl run -o json`. Which fields are set depends
+// on Type. The format is stable: fields are added, never changed.
+type runLine struct {
+	Time time.Time `json:"time"`
+	// Type is "note", "event", "log" or, once for each pod at the end, "pod".
+	Type      string `json:"type"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	UID       string `json:"uid,omitempty"`
+	Container string `json:"container,omitempty"`
+	// Phase is the pod's phase: of an event, as of then.
+	Phase v1.PodPhase `json:"phase,omitempty"`
+
+	// Of an event: the kubelet's reason, or podctl's own.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	Warning bool   `json:"warning,omitempty"`
+
+	// Of a log line.
+	Stream string `json:"stream,omitempty"`
+	Text   string `json:"text,omitempty"`
+
+	// Of a pod.
+	Rejected   string          `json:"rejected,omitempty"`
+	Restarts   *int32          `json:"restarts,omitempty"`
+	Containers []containerLine `json:"containers,omitempty"`
+}
+
+// containerLine is how a container ended, or what it is doing.
+type containerLine struct {
+	Name     string `json:"name"`
+	State    string `json:"state"` // waiting, running, terminated
+	Ready    bool   `json:"ready"`
+	Restarts int32  `json:"restarts"`
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Message  string `json:"message,omitempty"`
+}
+
+// jsonPrinter prints one object a line.
+type jsonPrinter struct {
+	env *env
+	mu  sync.Mutex
+}
+
+func (p *jsonPrinter) print(l runLine) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.Time.IsZero() {
+		l.Time = p.env.now()
+	}
+	json.NewEncoder(p.env.out).Encode(l)
+}
+
+func (p *jsonPrinter) note(text string) { p.print(runLine{Type: "note", Message: text}) }
+
+func (p *jsonPrinter) event(ev node.Event) {
+	p.print(runLine{
+		Time: ev.Time, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.UID), Container: ev.Container,
+		Phase: ev.Phase, Reason: ev.Reason, Message: ev.Message, Warning: ev.Warning,
+	})
+}
+
+func (p *jsonPrinter) log(l logLine) {
+	p.print(runLine{Type: "log", Namespace: l.namespace, Name: l.pod, Container: l.container, Stream: l.stream, Text: string(l.text)})
+}
+
+func (*jsonPrinter) refresh([]node.Info) {}
+
+func (p *jsonPrinter) finish(infos []node.Info) {
+	for _, i := range infos {
+		p.print(podLine(i))
+	}
+}
+
+func podLine(i node.Info) runLine {
+	n := restarts(&i.Status)
+	l := runLine{
+		Type: "pod", Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: string(i.Pod.UID),
+		Phase: i.Status.Phase, Reason: i.Status.Reason, Message: i.Status.Message, Restarts: &n,
+	}
+	if i.Rejected != nil {
+		l.Rejected = i.Rejected.Error()
+	}
+	for _, c := range containerStatuses(&i.Status) {
+		line := containerLine{Name: c.Name, Ready: c.Ready, Restarts: c.RestartCount}
+		switch s := c.State; {
+		case s.Terminated != nil:
+			line.State, line.Reason, line.Message, line.ExitCode = "terminated", s.Terminated.Reason, s.Terminated.Message, &s.Terminated.ExitCode
+		case s.Running != nil:
+			line.State = "running"
+		case s.Waiting != nil:
+			line.State, line.Reason, line.Message = "waiting", s.Waiting.Reason, s.Waiting.Message
+		}
+		l.Containers = append(l.Containers, line)
+	}
+	return l
+}

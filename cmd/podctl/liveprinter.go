@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/podsync"
+)
+
+// livePrinter keeps a table of the pods at the foot of a terminal; what else
+// is printed scrolls above it. The last state of the table stays.
+type livePrinter struct {
+	env      *env
+	color    bool
+	activity activities
+
+	mu sync.Mutex
+	// rows is the height of the table on the screen.
+	rows  int
+	table string
+}
+
+// activities are what pods are busy with, by what their last event said.
+type activities map[types.UID]string
+
+func (a activities) take(ev node.Event) {
+	switch ev.Reason {
+	case podsync.EventPulling:
+		a[ev.UID] = strings.ReplaceAll(lowerFirst(ev.Message), `"`, "")
+	case podsync.EventCreated, podsync.EventStarted, podsync.EventPulled, podsync.EventFailed, node.ReasonSandboxReady:
+		delete(a, ev.UID)
+	}
+}
+
+func (p *livePrinter) note(text string) { p.above(text) }
+
+func (p *livePrinter) event(ev node.Event) {
+	p.activity.take(ev)
+	if ev.UID == "" {
+		p.above(clock(ev.Time) + "  " + ev.Message)
+	}
+}
+
+func (p *livePrinter) log(l logLine) {
+	p.above(fmt.Sprintf("%s/%s/%s | %s", l.namespace, l.pod, l.container, printable(l.text)))
+}
+
+func (p *livePrinter) refresh(infos []node.Info) {
+	table := p.render(infos)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if table == p.table {
+		return
+	}
+	p.erase()
+	p.draw(table)
+}
+
+func (p *livePrinter) finish(infos []node.Info) { p.refresh(infos) }
+
+// above prints a line over the table.
+func (p *livePrinter) above(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.erase()
+	fmt.Fprintln(p.env.out, text)
+	p.draw(p.table)
+}
+
+// erase takes the table off the screen; the cursor is where it began.
+func (p *livePrinter) erase() {
+	if p.rows > 0 {
+		fmt.Fprintf(p.env.out, "\x1b[%dA\x1b[J", p.rows)
+	}
+	p.rows = 0
+}
+
+func (p *livePrinter) draw(table string) {
+	fmt.Fprint(p.env.out, table)
+	p.table, p.rows = table, strings.Count(table, "\n")
+}
+
+// render makes the table, each line cut to the terminal's width so that it
+// stays one line.
+func (p *livePrinter) render(infos []node.Info) string {
+	var b strings.Builder
+	rows := make([][]string, len(infos))
+	for n, i := range infos {
+		rows[n] = podRow(i, p.activity[i.Pod.UID], p.env.now())
+	}
+	if err := printTable(&b, podHeader, rows); err != nil {
+		return err.Error() + "\n"
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n")
+	width := p.env.width()
+	for n := range lines {
+		lines[n] = cut(strings.TrimSuffix(lines[n], "\n"), width)
+		if n > 0 && n <= len(infos) {
+			lines[n] = p.paint(infos[n-1], lines[n])
+		}
+		lines[n] += "\n"
+	}
+	return strings.Join(lines, "")
+}
+
+// cut shortens a line to a width; 0 is no limit.
+func cut(line string, width int) string {
+	runes := []rune(line)
+	if width <= 0 || len(runes) <= width {
+		return line
+	}
+	return string(runes[:max(0, width-1)]) + "…"
+}
+
+const (
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
+// paint says with colour what the words say too: bad, or waiting.
+func (p *livePrinter) paint(i node.Info, line string) string {
+	color := ""
+	switch {
+	case i.Rejected != nil || i.Status.Phase == "Failed":
+		color = red
+	case waitingText(i, p.env.now()) != "":
+		color = yellow
+	}
+	if !p.color || color == "" {
+		return line
+	}
+	return color + line + plain
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/render"
+)
+
+// logFollowers print what the containers of a run write, every attempt from
+// its beginning.
+type logFollowers struct {
+	ctx     context.Context
+	dir     func(node.Info) string
+	printer runPrinter
+	enabled bool
+
+	ended map[string]chan struct{} // by log file; closed when it is complete
+	done  map[string]bool
+	wg    sync.WaitGroup
+}
+
+func newLogFollowers(ctx context.Context, dir func(node.Info) string, p runPrinter, enabled bool) *logFollowers {
+	return &logFollowers{ctx: ctx, dir: dir, printer: p, enabled: enabled, ended: map[string]chan struct{}{}, done: map[string]bool{}}
+}
+
+// follow begins with the logs that are new, and ends with those whose
+// container has ended.
+func (f *logFollowers) follow(infos []node.Info) {
+	if !f.enabled {
+		return
+	}
+	for _, i := range infos {
+		for _, c := range containerStatuses(&i.Status) {
+			if c.ContainerID == "" {
+				continue
+			}
+			for attempt := int32(0); attempt <= c.RestartCount; attempt++ {
+				over := attempt < c.RestartCount || c.State.Terminated != nil
+				f.file(i, c, uint32(attempt), over)
+			}
+		}
+	}
+}
+
+func (f *logFollowers) file(i node.Info, c v1.ContainerStatus, attempt uint32, over bool) {
+	path := filepath.Join(f.dir(i), render.LogPath(c.Name, attempt))
+	ended, ok := f.ended[path]
+	if !ok {
+		ended = make(chan struct{})
+		f.ended[path] = ended
+		f.wg.Go(func() {
+			// A log that cannot be read is nothing to end a run for.
+			_ = cri.FollowLog(f.ctx, path, ended, func(l cri.LogLine) error {
+				f.printer.log(logLine{namespace: i.Pod.Namespace, pod: i.Pod.Name, container: c.Name, stream: l.Stream, text: l.Text})
+				return nil
+			})
+		})
+	}
+	if over && !f.done[path] {
+		f.done[path] = true
+		close(ended)
+	}
+}
+
+// wait returns when all has been printed that was written.
+func (f *logFollowers) wait() {
+	for path, ended := range f.ended {
+		if !f.done[path] {
+			f.done[path] = true
+			close(ended)
+		}
+	}
+	f.wg.Wait()
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+var podHeader = []string{"POD", "PHASE", "READY", "RESTARTS", "AGE", "NOW"}
+
+// podRow is a pod's line in the table. activity is what an event last said
+// that the pod is busy with, "" if nothing.
+func podRow(i node.Info, activity string, now time.Time) []string {
+	ready, total := readyContainers(&i.Status, i.Pod)
+	return []string{
+		pod.DisplayName(i.Pod.Namespace, i.Pod.Name),
+		phaseText(i),
+		fmt.Sprintf("%d/%d", ready, total),
+		fmt.Sprint(restarts(&i.Status)),
+		age(i, now),
+		nowText(i, activity, now),
+	}
+}
+
+func phaseText(i node.Info) string {
+	switch {
+	case i.Rejected != nil:
+		return "Rejected"
+	case i.Stage == worker.Terminating && !final(i.Status.Phase):
+		return "Terminating"
+	case i.Status.Phase == "":
+		return string(v1.PodPending)
+	}
+	return string(i.Status.Phase)
+}
+
+func final(p v1.PodPhase) bool { return p == v1.PodSucceeded || p == v1.PodFailed }
+
+// readyContainers counts as kubectl does: containers and sidecars.
+func readyContainers(s *v1.PodStatus, p *v1.Pod) (ready, total int) {
+	total = len(p.Spec.Containers)
+	for i := range p.Spec.InitContainers {
+		c := &p.Spec.InitContainers[i]
+		if !pod.IsSidecar(c) {
+			continue
+		}
+		total++
+		for _, cs := range s.InitContainerStatuses {
+			if cs.Name == c.Name && cs.Ready {
+				ready++
+			}
+		}
+	}
+	for _, cs := range s.ContainerStatuses {
+		if cs.Ready {
+			ready++
+		}
+	}
+	return ready, total
+}
+
+func restarts(s *v1.PodStatus) (n int32) {
+	for _, c := range containerStatuses(s) {
+		n += c.RestartCount
+	}
+	return n
+}
+
+func containerStatuses(s *v1.PodStatus) []v1.ContainerStatus {
+	return append(append([]v1.ContainerStatus{}, s.InitContainerStatuses...), s.ContainerStatuses...)
+}
+
+func age(i node.Info, now time.Time) string {
+	if i.Status.StartTime == nil {
+		return "-"
+	}
+	return ageText(now.Sub(i.Status.StartTime.Time))
+}
+
+// ageText is a duration as a table shows it: one or two units.
+func ageText(d time.Duration) string {
+	d = max(0, d).Truncate(time.Second)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return strings.TrimSuffix(fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60), "0s")
+	case d < 48*time.Hour:
+		return strings.TrimSuffix(fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60), "0m")
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// nowText is the answer to "what is it doing": what the pod waits for and
+// since when, with the next retry as a countdown.
+func nowText(i node.Info, activity string, now time.Time) string {
+	switch {
+	case i.Rejected != nil:
+		return i.Rejected.Error()
+	case i.Stage == worker.Terminating && !final(i.Status.Phase):
+		return terminatingText(i, now)
+	case final(i.Status.Phase):
+		return endText(&i.Status)
+	}
+	if text := waitingText(i, now); text != "" {
+		return text
+	}
+	if activity != "" {
+		return activity
+	}
+	if i.LastError != "" {
+		return i.LastError + retryText(i, now)
+	}
+	if c := runningInit(i); c != "" {
+		return c + " runs"
+	}
+	return ""
+}
+
+func terminatingText(i node.Info, now time.Time) string {
+	text := "stopping"
+	if i.Grace > 0 && !i.StopRequested.IsZero() {
+		left := time.Duration(i.Grace)*time.Second - now.Sub(i.StopRequested)
+		if left >= 0 {
+			text += fmt.Sprintf(", %s of %ds grace left", ageText(left), i.Grace)
+		} else {
+			text += fmt.Sprintf(", %s past its grace of %ds", ageText(-left), i.Grace)
+		}
+	}
+	if i.LastError != "" {
+		text += " · " + i.LastError + retryText(i, now)
+	}
+	return text
+}
+
+// waitingText names the first container that could not start, and why.
+func waitingText(i node.Info, now time.Time) string {
+	for _, c := range containerStatuses(&i.Status) {
+		w := c.State.Waiting
+		if w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing" {
+			continue
+		}
+		text := c.Name + ": " + w.Reason
+		if w.Reason != "CrashLoopBackOff" && w.Message != "" {
+			text += ": " + w.Message
+		}
+		text += retryText(i, now)
+		if t := c.LastTerminationState.Terminated; t != nil {
+			text += " · last exit " + fmt.Sprint(t.ExitCode)
+			if t.Message != "" {
+				text += fmt.Sprintf(" %q", t.Message)
+			}
+		}
+		return text
+	}
+	return ""
+}
+
+func retryText(i node.Info, now time.Time) string {
+	if left := i.NextWake.Sub(now); !i.NextWake.IsZero() && left > 0 {
+		return ", again in " + ageText(left.Round(time.Second))
+	}
+	return ""
+}
+
+func runningInit(i node.Info) string {
+	if i.Status.Phase == v1.PodRunning {
+		return ""
+	}
+	for n, c := range i.Status.InitContainerStatuses {
+		if c.State.Running != nil && n < len(i.Pod.Spec.InitContainers) && !pod.IsSidecar(&i.Pod.Spec.InitContainers[n]) {
+			return "init container " + c.Name
+		}
+	}
+	return ""
+}
+
+// endText tells how the pod ended: its own reason, else its first failed
+// container's end, else its last one's.
+func endText(s *v1.PodStatus) string {
+	if s.Reason != "" {
+		return strings.TrimSuffix(s.Reason+": "+s.Message, ": ")
+	}
+	text := ""
+	for _, c := range containerStatuses(s) {
+		if t := c.State.Terminated; t != nil {
+			text = exitText(c.Name, t)
+			if t.ExitCode != 0 {
+				break
+			}
+		}
+	}
+	return text
+}
+
+func exitText(name string, t *v1.ContainerStateTerminated) string {
+	text := fmt.Sprintf("%s exited %d", name, t.ExitCode)
+	if t.Reason != "" && t.Reason != "Completed" && t.Reason != "Error" {
+		text += ", " + t.Reason
+	}
+	return text
+}

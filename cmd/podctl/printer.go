@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/podctl/podctl/internal/node"
+)
+
+// runPrinter shows a run. Its methods are called from one goroutine, but for
+// log, which may be called from any.
+type runPrinter interface {
+	// note is a line of podctl's own.
+	note(text string)
+	event(node.Event)
+	// log is a line that a container wrote.
+	log(l logLine)
+	// refresh shows the pods as they are now.
+	refresh([]node.Info)
+	// finish shows how they ended.
+	finish([]node.Info)
+}
+
+func newRunPrinter(e *env, o runOptions) runPrinter {
+	switch {
+	case o.output == "json":
+		return &jsonPrinter{env: e}
+	case e.tty:
+		return &livePrinter{env: e, activity: activities{}, color: !o.noColor}
+	default:
+		return newLinePrinter(e)
+	}
+}
+
+// logLine is one line of a container's output.
+type logLine struct {
+	namespace, pod, container string
+	stream                    string
+	text                      []byte
+}
+
+// printable is text that a terminal cannot take for commands.
+func printable(text []byte) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return '�'
+	}, string(text))
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/render"
+)
+
+type renderOptions struct {
+	globals
+	paths []string
+	// sandbox and container narrow the output to one config.
+	sandbox      bool
+	container    string
+	cgroupDriver string
+}
+
+func renderCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "render",
+		Usage:     "print the CRI configs that a manifest becomes",
+		ArgsUsage: "FILE|DIR|URL|- …",
+		Description: "With --sandbox or --container the output is what crictl reads:\n\n" +
+			"   podctl render --sandbox web.yaml > pod.yaml\n" +
+			"   podctl render --container web web.yaml > web.yaml\n" +
+			"   crictl create $(crictl runp pod.yaml) web.yaml pod.yaml\n\n" +
+			"What only a running pod has is missing: its addresses, and the ids of its images.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "sandbox", Usage: "print the sandbox's config only"},
+			&cli.StringFlag{Name: "container", Usage: "print the config of the container `NAME` only"},
+			&cli.StringFlag{Name: "cgroup-driver", Value: string(cgroup.Cgroupfs), Usage: "`DRIVER` of the runtime: cgroupfs or systemd"},
+		},
+		Action: func(c *cli.Context) error {
+			o := renderOptions{
+				globals: readGlobals(c), paths: c.Args().Slice(),
+				sandbox: c.Bool("sandbox"), container: c.String("container"), cgroupDriver: c.String("cgroup-driver"),
+			}
+			switch {
+			case len(o.paths) == 0:
+				return &usageError{message: "no manifest given", hint: "podctl render FILE|DIR|URL|- …"}
+			case o.output != "" && o.output != "json" && o.output != "yaml":
+				return usagef("--output %q: render prints yaml, or json", o.output)
+			case o.sandbox && o.container != "":
+				return usagef("--sandbox and --container exclude each other")
+			case o.cgroupDriver != string(cgroup.Cgroupfs) && o.cgroupDriver != string(cgroup.Systemd):
+				return usagef("--cgroup-driver %q is neither cgroupfs nor systemd", o.cgroupDriver)
+			}
+			return runRender(c.Context, e, o)
+		},
+	}
+}
+
+// renderedPod is a pod as `podctl render` prints it. Its configs are in the
+// form that crictl reads.
+type renderedPod struct {
+	Namespace  string              `json:"namespace"`
+	Name       string              `json:"name"`
+	Sandbox    any                 `json:"sandbox"`
+	Containers []renderedContainer `json:"containers"`
+}
+
+type renderedContainer struct {
+	Name   string `json:"name"`
+	Config any    `json:"config"`
+}
+
+func runRender(ctx context.Context, e *env, o renderOptions) error {
+	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.in})
+	if err != nil {
+		return err
+	}
+	for _, w := range set.Warnings {
+		printWarning(e, w)
+	}
+	p, _, err := nodePaths(o.globals, cri.Endpoint{})
+	if err != nil {
+		return err
+	}
+	facts, err := node.ReadFacts(filepath.Join(p.root, "pods"), p.logs, filepath.Join(p.root, "seccomp"))
+	if err != nil {
+		return err
+	}
+	var configs []any
+	for _, p := range set.Pods {
+		r, err := renderPod(p.Pod, facts, cgroup.Driver(o.cgroupDriver))
+		if err != nil {
+			return fmt.Errorf("pod %s: %w", pod.DisplayName(p.Namespace, p.Name), err)
+		}
+		picked, err := pick(r, o)
+		if err != nil {
+			return err
+		}
+		configs = append(configs, picked)
+	}
+	return printConfigs(e, configs, o.output == "json")
+}
+
+// renderPod renders the first attempt of a pod and of all its containers.
+func renderPod(p *v1.Pod, facts *render.Node, driver cgroup.Driver) (renderedPod, error) {
+	sandbox, err := render.Sandbox(p, render.SandboxInput{Node: facts, CgroupParent: cgroup.Parent(cgroup.DefaultRoot, driver, p)})
+	if err != nil {
+		return renderedPod{}, err
+	}
+	r := renderedPod{Namespace: p.Namespace, Name: p.Name, Sandbox: sandbox}
+	volumes := map[string]string{}
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		terminationLog := ""
+		if c.TerminationMessagePath != "" {
+			terminationLog = filepath.Join(facts.ContainerDir(p.UID, c.Name), "00000000")
+		}
+		config, err := render.Container(p, &c, render.ContainerInput{
+			Node: facts, Image: render.Image{Ref: c.Image}, Volumes: volumes, TerminationLog: terminationLog,
+		})
+		if err != nil {
+			return renderedPod{}, err
+		}
+		r.Containers = append(r.Containers, renderedContainer{Name: c.Name, Config: config})
+	}
+	return r, nil
+}
+
+// pick is the part of a pod that was asked for.
+func pick(r renderedPod, o renderOptions) (any, error) {
+	if o.sandbox {
+		return r.Sandbox, nil
+	}
+	if o.container == "" {
+		return r, nil
+	}
+	for _, c := range r.Containers {
+		if c.Name == o.container {
+			return c.Config, nil
+		}
+	}
+	return nil, fmt.Errorf("pod %s has no container %q", pod.DisplayName(r.Namespace, r.Name), o.container)
+}
+
+func printConfigs(e *env, configs []any, asJSON bool) error {
+	for n, c := range configs {
+		if asJSON {
+			if err := printJSON(e, c); err != nil {
+				return err
+			}
+			continue
+		}
+		if n > 0 {
+			fmt.Fprintln(e.out, "---")
+		}
+		text, err := yaml.Marshal(c)
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(e.out, string(text))
+	}
+	return nil
+}

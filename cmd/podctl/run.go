@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/node"
+)
+
+// runOptions are what `podctl run` was asked for.
+type runOptions struct {
+	globals
+	paths []string
+	// wait is what to wait for: waitComplete or waitReady.
+	wait        string
+	waitTimeout time.Duration // 0 is for ever
+	// grace, in seconds, shortens the pods' own when they are terminated; nil
+	// leaves it.
+	grace         *int64
+	keep          bool
+	keepLogs      bool
+	logs          bool
+	besideKubelet bool
+	cgroupDriver  string
+}
+
+const (
+	waitComplete = "complete"
+	waitReady    = "ready"
+)
+
+func runCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run pods in the foreground until they end",
+		ArgsUsage: "FILE|DIR|URL|- …",
+		Description: "Ctrl-C terminates the pods gracefully, a second one forces, a third one leaves them.\n" +
+			"Running the same manifest again adopts the pods that already run; a changed one\nreplaces them.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "wait", Value: waitComplete, Usage: "`WHAT` to wait for: complete or ready"},
+			&cli.DurationFlag{Name: "wait-timeout", Usage: "give up after this `TIME` (default: never)"},
+			&cli.Int64Flag{Name: "grace-period", Value: -1, Usage: "`SECONDS` that pods are given to end, if less than their own"},
+			&cli.BoolFlag{Name: "keep", Usage: "leave the pods running on exit; a later run adopts them"},
+			&cli.BoolFlag{Name: "keep-logs", Usage: "leave the containers' log files"},
+			&cli.BoolFlag{Name: "logs", Usage: "print what the containers write, prefixed by pod/container"},
+			&cli.BoolFlag{Name: "beside-kubelet", Usage: "start although a kubelet uses this runtime"},
+			&cli.StringFlag{Name: "cgroup-driver", Usage: "`DRIVER` cgroupfs or systemd, where the runtime cannot tell"},
+		},
+		Action: func(c *cli.Context) error {
+			o := runOptions{
+				globals: readGlobals(c), paths: c.Args().Slice(),
+				wait: c.String("wait"), waitTimeout: c.Duration("wait-timeout"),
+				keep: c.Bool("keep"), keepLogs: c.Bool("keep-logs"), logs: c.Bool("logs"),
+				besideKubelet: c.Bool("beside-kubelet"), cgroupDriver: c.String("cgroup-driver"),
+			}
+			if grace := c.Int64("grace-period"); grace >= 0 {
+				o.grace = &grace
+			}
+			if err := o.check(); err != nil {
+				return err
+			}
+			return runRun(c.Context, e, o)
+		},
+	}
+}
+
+func (o runOptions) check() error {
+	switch {
+	case len(o.paths) == 0:
+		return &usageError{message: "no manifest given", hint: "podctl run FILE|DIR|URL|- …"}
+	case o.wait != waitComplete && o.wait != waitReady:
+		return usagef("--wait %q is neither complete nor ready", o.wait)
+	case o.waitTimeout < 0:
+		return usagef("--wait-timeout %s is negative", o.waitTimeout)
+	case o.output != "" && o.output != "json":
+		return usagef("--output %q: run prints text, or json", o.output)
+	case o.cgroupDriver != "" && o.cgroupDriver != "cgroupfs" && o.cgroupDriver != "systemd":
+		return usagef("--cgroup-driver %q is neither cgroupfs nor systemd", o.cgroupDriver)
+	}
+	return nil
+}
+
+// source is the only source of a run.
+const source = "manifests"
+
+// runRun runs the pods of the manifests until they are done with, and leaves
+// nothing behind unless it is asked to.
+func runRun(ctx context.Context, e *env, o runOptions) error {
+	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.in})
+	if err != nil {
+		return err
+	}
+	for _, w := range set.Warnings {
+		printWarning(e, w)
+	}
+	events := newQueue()
+	s, err := openNode(ctx, e, o.globals, nodeOptions{
+		instance: instanceName(), source: source, keepLogs: o.keepLogs,
+		besideKubelet: o.besideKubelet, cgroupDriver: o.cgroupDriver, events: events.put,
+	})
+	if err != nil {
+		return err
+	}
+	r := &running{env: e, opts: o, session: s, events: events, printer: newRunPrinter(e, o)}
+	for _, p := range set.Pods {
+		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document})
+	}
+	err = r.run(ctx)
+	if closeErr := s.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// instanceName is a new name for each run, so that each owns its own pods.
+func instanceName() string {
+	var b [4]byte
+	rand.Read(b[:]) // never fails
+	return "run-" + hex.EncodeToString(b[:])
+}
+
+func printWarning(e *env, p manifest.Problem) {
+	fmt.Fprintf(e.errw, "warning: %s\n", p)
+	if p.Hint != "" {
+		fmt.Fprintf(e.errw, "  hint: %s\n", p.Hint)
+	}
+}
+
+// endless tells whether a pod never completes by itself.
+func endless(p *v1.Pod) bool { return p.Spec.RestartPolicy == v1.RestartPolicyAlways }

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// running is one `podctl run` under way: it follows its pods, then ends them.
+type running struct {
+	env     *env
+	opts    runOptions
+	session *session
+	events  *queue
+	printer runPrinter
+	want    []node.Desired
+	logs    *logFollowers
+
+	// last is each pod as it was seen last, in the order of first sight; a
+	// pod that is removed stays in it.
+	last  map[types.UID]node.Info
+	order []types.UID
+}
+
+// redrawPeriod is how often a countdown on a terminal moves.
+const redrawPeriod = 250 * time.Millisecond
+
+func (r *running) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	r.last = map[types.UID]node.Info{}
+	r.logs = newLogFollowers(ctx, r.session.logDir, r.printer, r.opts.logs)
+	r.note()
+	r.session.Set(source, r.want)
+	ran := make(chan error, 1)
+	go func() { ran <- r.session.Run(ctx) }()
+
+	err := r.follow(ctx)
+	cancel()
+	if runErr := <-ran; err == nil {
+		err = runErr
+	}
+	r.drainEvents()
+	return err
+}
+
+// note says beforehand which pods will not complete by themselves.
+func (r *running) note() {
+	if r.opts.wait != waitComplete {
+		return
+	}
+	var names []string
+	for _, d := range r.want {
+		if endless(d.Pod) {
+			names = append(names, pod.DisplayName(d.Pod.Namespace, d.Pod.Name))
+		}
+	}
+	if len(names) > 0 {
+		r.printer.note(fmt.Sprintf("%s: restartPolicy Always, runs until Ctrl-C", strings.Join(names, ", ")))
+	}
+}
+
+// follow shows what happens until the pods are settled, time is up or the
+// user has had enough, and then ends them.
+func (r *running) follow(ctx context.Context) error {
+	changes, stop := r.session.Watch()
+	defer stop()
+	var timeout <-chan time.Time
+	if r.opts.waitTimeout > 0 {
+		timer := time.NewTimer(r.opts.waitTimeout)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	redraw := time.NewTicker(redrawPeriod)
+	defer redraw.Stop()
+	r.refresh()
+	for !r.settled() {
+		select {
+		case <-r.events.ready:
+			r.drainEvents()
+		case <-changes:
+			r.refresh()
+		case <-redraw.C:
+			r.printer.refresh(r.infos())
+		case <-timeout:
+			return r.end(ctx, fmt.Errorf("not %s after %s", r.opts.wait, r.opts.waitTimeout))
+		case <-r.env.interrupts:
+			return r.interrupted(ctx)
+		}
+	}
+	r.refresh()
+	return r.end(ctx, nil)
+}
+
+// settled tells whether there is nothing more to wait for.
+func (r *running) settled() bool {
+	for _, d := range r.want {
+		i, ok := r.last[d.Pod.UID]
+		if !ok {
+			return false
+		}
+		if !i.Ended() && !(r.opts.wait == waitReady && i.Ready()) {
+			return false
+		}
+	}
+	return true
+}
+
+// end judges the pods, then removes or keeps them. why is what cut the wait
+// short, nil if nothing did.
+func (r *running) end(ctx context.Context, why error) error {
+	r.drainEvents()
+	failures := r.failures()
+	results := r.infos()
+	if !r.opts.keep {
+		if err := r.remove(ctx, r.opts.grace); err != nil {
+			return err
+		}
+	}
+	r.logs.wait()
+	r.printer.finish(results)
+	return r.verdict(failures, why)
+}
+
+// verdict is the error that a run ends with, with what failed pods said last.
+func (r *running) verdict(failures []failure, why error) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%d of %d pods failed", len(failures), len(r.want))
+	if why != nil {
+		text = fmt.Sprintf("%d of %d pods are %v", len(failures), len(r.want), why)
+	}
+	return &runError{summary: text, failures: failures}
+}
+
+// interrupted ends the pods on the user's request.
+func (r *running) interrupted(ctx context.Context) error {
+	if r.opts.keep {
+		r.printer.note("leaving the pods as they are")
+		r.printer.finish(r.infos())
+		return errInterrupted
+	}
+	if err := r.remove(ctx, r.opts.grace); err != nil {
+		return err
+	}
+	r.logs.wait()
+	r.printer.finish(r.infos())
+	return errInterrupted
+}
+
+// remove ends the pods and shows it. A first Ctrl-C while it does shortens
+// the grace as far as it goes, a second one leaves what is left.
+func (r *running) remove(ctx context.Context, grace *int64) error {
+	if n := r.alive(); n > 0 {
+		r.printer.note(fmt.Sprintf("terminating %s, up to %ds · once more to force", plural(n, "pod"), r.longestGrace(grace)))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	drained := make(chan error, 1)
+	drain := func(grace *int64) { go func() { drained <- r.session.Drain(ctx, grace) }() }
+	drain(grace)
+	changes, stop := r.session.Watch()
+	defer stop()
+	redraw := time.NewTicker(redrawPeriod)
+	defer redraw.Stop()
+	forced := false
+	for {
+		select {
+		case err := <-drained:
+			r.refresh()
+			r.drainEvents()
+			return err
+		case <-r.events.ready:
+			r.drainEvents()
+		case <-changes:
+			r.refresh()
+		case <-redraw.C:
+			r.printer.refresh(r.infos())
+		case <-r.env.interrupts:
+			if forced {
+				return fmt.Errorf("%w: %s left behind: podctl run adopts them again", errLeft, plural(r.alive(), "pod"))
+			}
+			forced = true
+			r.printer.note("forcing · once more to leave the pods behind")
+			now := int64(0)
+			go r.session.Drain(ctx, &now)
+		}
+	}
+}
+
+// errLeft: the user left while pods were still being terminated.
+var errLeft = errors.New("interrupted while terminating")
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// alive counts the pods that are not down.
+func (r *running) alive() int {
+	n := 0
+	for _, i := range r.session.Pods() {
+		if !i.Ended() {
+			n++
+		}
+	}
+	return n
+}
+
+// longestGrace is the time, in seconds, that terminating may take.
+func (r *running) longestGrace(grace *int64) int64 {
+	longest := int64(0)
+	for _, i := range r.session.Pods() {
+		if g := i.Pod.Spec.TerminationGracePeriodSeconds; g != nil && !i.Ended() {
+			longest = max(longest, *g)
+		}
+	}
+	if grace != nil {
+		return min(longest, *grace)
+	}
+	return longest
+}
+
+// refresh looks at the pods again.
+func (r *running) refresh() {
+	for _, i := range r.session.Pods() {
+		if _, ok := r.last[i.Pod.UID]; !ok {
+			r.order = append(r.order, i.Pod.UID)
+		}
+		r.last[i.Pod.UID] = i
+	}
+	infos := r.infos()
+	r.logs.follow(infos)
+	r.printer.refresh(infos)
+}
+
+func (r *running) infos() []node.Info {
+	infos := make([]node.Info, len(r.order))
+	for n, uid := range r.order {
+		infos[n] = r.last[uid]
+	}
+	slices.SortStableFunc(infos, func(a, b node.Info) int {
+		return strings.Compare(a.Pod.Namespace+"/"+a.Pod.Name, b.Pod.Namespace+"/"+b.Pod.Name)
+	})
+	return infos
+}
+
+func (r *running) drainEvents() {
+	for _, ev := range r.events.take() {
+		r.printer.event(ev)
+	}
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/volume"
+)
+
+// connect finds the runtime and connects to it. What it returns to close is
+// never nil.
+func connect(ctx context.Context, e *env, g globals) (*cri.Client, func(), error) {
+	none := func() {}
+	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout})
+	if err != nil {
+		return nil, none, err
+	}
+	options := cri.Options{Endpoint: endpoint, Log: e.log}
+	stop := none
+	if endpoint.Runtime == cri.SimEndpoint {
+		runtime := sim.New(sim.Options{})
+		options.Dial, stop = runtime.Dial, runtime.Close
+	}
+	client, err := cri.Connect(ctx, options)
+	if err != nil {
+		stop()
+		return nil, none, err
+	}
+	return client, func() { client.Close(); stop() }, nil
+}
+
+// paths are where a node keeps its things.
+type paths struct{ root, logs, locks string }
+
+// nodePaths are the given directories, or the defaults. A simulated runtime
+// gets a directory of its own that temporary tells to remove, so that it
+// needs no root and meets nobody.
+func nodePaths(g globals, endpoint cri.Endpoint) (p paths, temporary string, err error) {
+	p = paths{root: "/var/lib/podctl", logs: "/var/log/podctl/pods", locks: "/run/podctl"}
+	if endpoint.Runtime == cri.SimEndpoint {
+		temporary, err = os.MkdirTemp("", "podctl-sim-")
+		if err != nil {
+			return paths{}, "", err
+		}
+		p = paths{root: filepath.Join(temporary, "root"), logs: filepath.Join(temporary, "logs"), locks: filepath.Join(temporary, "run")}
+	}
+	for _, given := range []struct {
+		value string
+		to    *string
+	}{{g.root, &p.root}, {g.logDir, &p.logs}, {g.runDir, &p.locks}} {
+		if given.value == "" {
+			continue
+		}
+		if *given.to, err = filepath.Abs(given.value); err != nil {
+			return paths{}, temporary, err
+		}
+	}
+	// Locks are about the pods of one runtime.
+	id := sha256.Sum256([]byte(endpoint.Runtime))
+	p.locks = filepath.Join(p.locks, hex.EncodeToString(id[:6]))
+	return p, temporary, nil
+}
+
+// nodeOptions are what a command that drives pods asks for.
+type nodeOptions struct {
+	instance      string
+	source        string
+	keepLogs      bool
+	besideKubelet bool
+	cgroupDriver  string
+	events        func(node.Event)
+}
+
+// session is a node on a runtime, with all that has to be closed after it.
+type session struct {
+	*node.Node
+	client *cri.Client
+	logDir func(node.Info) string
+	closes []func() error
+}
+
+// openNode connects to the runtime and puts a node together. The caller
+// closes the session.
+func openNode(ctx context.Context, e *env, g globals, o nodeOptions) (_ *session, err error) {
+	client, stop, err := connect(ctx, e, g)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{client: client}
+	s.onClose(func() error { stop(); return nil })
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err := s.checkHost(o); err != nil {
+		return nil, err
+	}
+	p, temporary, err := nodePaths(g, client.Endpoint())
+	if temporary != "" {
+		s.onClose(func() error { return os.RemoveAll(temporary) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, s.build(ctx, e, p, o)
+}
+
+// checkHost refuses what would end badly: a kubelet beside us.
+func (s *session) checkHost(o nodeOptions) error {
+	path, unix := strings.CutPrefix(s.client.Endpoint().Runtime, "unix://")
+	if !unix || o.besideKubelet {
+		return nil
+	}
+	return node.CheckNoKubelet(path)
+}
+
+func (s *session) build(ctx context.Context, e *env, p paths, o nodeOptions) error {
+	simulated := s.client.Endpoint().Runtime == cri.SimEndpoint
+	for _, dir := range []string{p.root, p.logs} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make podctl's directories: %w", err)
+		}
+	}
+	locks, err := owner.Open(p.locks, o.instance)
+	if err != nil {
+		return err
+	}
+	s.onClose(locks.Close)
+	podsDir := filepath.Join(p.root, "pods")
+	facts, err := node.ReadFacts(podsDir, p.logs, filepath.Join(p.root, "seccomp"))
+	if err != nil {
+		return err
+	}
+	s.logDir = func(i node.Info) string { return facts.LogDirectory(i.Pod) }
+	version, err := s.client.Version(ctx)
+	if err != nil {
+		return err
+	}
+	cgroups, err := s.cgroups(ctx, e, o, simulated)
+	if err != nil {
+		return err
+	}
+	s.onClose(cgroups.RemoveEmptyParents)
+	s.Node, err = node.New(ctx, node.Options{
+		Instance: o.instance, Sources: []string{o.source},
+		Runtime: s.client, Locks: locks, Facts: facts, Cgroups: cgroups,
+		Volumes:  volume.New(p.root),
+		KeepLogs: o.keepLogs,
+		PLEG:     pleg.Options{Broadcasts: func(context.Context) bool { return broadcasts(version) }},
+		Events:   o.events, Log: e.log,
+	})
+	return err
+}
+
+// cgroups makes pod cgroups with the driver that the runtime names. One that
+// cannot say is taken to use cgroupfs, as the kubelet takes it.
+func (s *session) cgroups(ctx context.Context, e *env, o nodeOptions, simulated bool) (node.Cgroups, error) {
+	if simulated {
+		return noCgroups{}, nil
+	}
+	driver := o.cgroupDriver
+	if driver == "" {
+		var err error
+		if driver, err = s.client.CgroupDriver(ctx); err != nil && !errors.Is(err, cri.ErrUnsupported) {
+			return nil, err
+		}
+	}
+	return cgroup.New(cgroup.Options{Driver: cgroup.Driver(driver), Log: e.log})
+}
+
+func (s *session) onClose(f func() error) { s.closes = append(s.closes, f) }
+
+// Close closes all in the reverse order.
+func (s *session) Close() error {
+	var errs []error
+	for i := len(s.closes) - 1; i >= 0; i-- {
+		errs = append(errs, s.closes[i]())
+	}
+	s.closes = nil
+	return errors.Join(errs...)
+}
+
+// broadcasts tells whether a runtime gives each event to every subscriber:
+// containerd before 2.0 lets subscribers steal them from each other.
+func broadcasts(v cri.Version) bool {
+	return v.Name != "containerd" || !strings.HasPrefix(strings.TrimPrefix(v.Version, "v"), "1.")
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+type validateOptions struct {
+	globals
+	paths []string
+}
+
+func validateCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "validate",
+		Usage:     "say what the API server would say, with file and line, and what podctl does with each field",
+		ArgsUsage: "FILE|DIR|URL|- …",
+		Action: func(c *cli.Context) error {
+			o := validateOptions{globals: readGlobals(c), paths: c.Args().Slice()}
+			if len(o.paths) == 0 {
+				return &usageError{message: "no manifest given", hint: "podctl validate FILE|DIR|URL|- …"}
+			}
+			if o.output != "" && o.output != "json" {
+				return usagef("--output %q: validate prints text, or json", o.output)
+			}
+			return runValidate(c.Context, e, o)
+		},
+	}
+}
+
+// validation is what `podctl validate -o json` prints.
+type validation struct {
+	Problems []problemLine `json:"problems"`
+	Warnings []problemLine `json:"warnings"`
+	Pods     []validPod    `json:"pods"`
+}
+
+type problemLine struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Pod     string `json:"pod,omitempty"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+type validPod struct {
+	File      string      `json:"file"`
+	Line      int         `json:"line"`
+	Namespace string      `json:"namespace"`
+	Name      string      `json:"name"`
+	UID       string      `json:"uid"`
+	Fields    []fieldLine `json:"fields"`
+}
+
+// fieldLine is a field that the manifest sets.
+type fieldLine struct {
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Support string `json:"support"` // honoured, ignored, refused
+}
+
+func runValidate(ctx context.Context, e *env, o validateOptions) error {
+	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.in})
+	var problems manifest.Problems
+	if err != nil && !errors.As(err, &problems) {
+		return err
+	}
+	if o.output == "json" {
+		if err := printValidation(e, set, problems); err != nil {
+			return err
+		}
+	} else {
+		printValidated(e, set, problems)
+	}
+	if len(problems) > 0 {
+		return errors.New(problems.Summary())
+	}
+	return nil
+}
+
+func printValidated(e *env, set *manifest.Set, problems manifest.Problems) {
+	for _, w := range set.Warnings {
+		printWarning(e, w)
+	}
+	if len(problems) > 0 {
+		fmt.Fprintln(e.out, problems.Error())
+		return
+	}
+	for _, p := range set.Pods {
+		honoured, ignored := 0, 0
+		for _, u := range p.Uses() {
+			switch u.Support {
+			case manifest.Honoured:
+				honoured++
+			case manifest.Ignored:
+				ignored++
+			}
+		}
+		text := fmt.Sprintf("%s:%d: pod %s is valid, %s honoured", p.File, p.Line, pod.DisplayName(p.Namespace, p.Name), plural(honoured, "field"))
+		if ignored > 0 {
+			text += fmt.Sprintf(", %d ignored", ignored)
+		}
+		fmt.Fprintln(e.out, text)
+	}
+}
+
+func printValidation(e *env, set *manifest.Set, problems manifest.Problems) error {
+	v := validation{Problems: problemLines(problems), Warnings: problemLines(set.Warnings), Pods: []validPod{}}
+	for _, p := range set.Pods {
+		valid := validPod{
+			File: p.File, Line: p.Line, Namespace: p.Namespace, Name: p.Name, UID: string(p.UID),
+			Fields: []fieldLine{},
+		}
+		for _, u := range p.Uses() {
+			valid.Fields = append(valid.Fields, fieldLine{Path: u.Path, Line: u.Line, Support: u.Support.String()})
+		}
+		v.Pods = append(v.Pods, valid)
+	}
+	return printJSON(e, v)
+}
+
+func problemLines(problems []manifest.Problem) []problemLine {
+	lines := []problemLine{}
+	for _, p := range problems {
+		lines = append(lines, problemLine{File: p.File, Line: p.Line, Pod: p.Pod, Field: p.Field, Message: p.Message, Hint: p.Hint})
+	}
+	return lines
+}
+
+// printJSON prints one value, indented, as a person may read it too.
+func printJSON(e *env, v any) error {
+	enc := json.NewEncoder(e.out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

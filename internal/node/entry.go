@@ -1,0 +1,78 @@
+package node
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// entry is a pod that the node has to do with: desired, or on its way out.
+// It is guarded by Node.mu.
+type entry struct {
+	// want is the spec that the pod runs by, and its document.
+	want Desired
+	// desired: some source wants this very pod.
+	desired bool
+	// fresh: the pod is created again after this life has ended, so what this
+	// life leaves behind must be gone before.
+	fresh bool
+	// adopted: the runtime held it before podctl knew it.
+	adopted bool
+	// rejected is why it may not start, nil if it may.
+	rejected error
+	stage    worker.Phase
+	status   v1.PodStatus
+	// record is what of it outlives the process beside the runtime.
+	record record
+	// removing: a goroutine is removing what the pod left behind; clean: that
+	// has been done.
+	removing, clean bool
+}
+
+// leaving tells whether the entry is to go once its worker is done with it.
+func (e *entry) leaving() bool { return !e.desired || e.fresh }
+
+func (e *entry) uid() types.UID   { return e.want.Pod.UID }
+func (e *entry) fullName() string { return pod.FullNameOf(e.want.Pod) }
+
+// alive tells whether a worker has the pod and is not done with it.
+func (e *entry) alive() bool {
+	return e.stage != worker.Unknown && e.stage != worker.Finished
+}
+
+// entryOf returns the entry, nil if there is none. n.mu is held.
+func (n *Node) entryOf(uid types.UID) *entry { return n.entries[uid] }
+
+// nameInUse tells whether any entry but this one still has the full name.
+// n.mu is held.
+func (n *Node) nameInUse(fullName string, but types.UID) bool {
+	for uid, e := range n.entries {
+		if uid != but && e.rejected == nil && e.fullName() == fullName {
+			return true
+		}
+	}
+	return false
+}
+
+// drop forgets an entry whose pod has left nothing behind, and lets its name
+// go unless another entry has it too.
+func (n *Node) drop(uid types.UID) {
+	n.mu.Lock()
+	e := n.entries[uid]
+	if e == nil {
+		n.mu.Unlock()
+		return
+	}
+	delete(n.entries, uid)
+	free := e.rejected == nil && !n.nameInUse(e.fullName(), uid)
+	n.mu.Unlock()
+	n.sync.Forget(uid)
+	if free {
+		if err := n.locks.Release(e.fullName()); err != nil {
+			n.log.Warn("release pod name", "pod", e.fullName(), "err", err)
+		}
+	}
+	n.changed()
+}

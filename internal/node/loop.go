@@ -1,0 +1,84 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// Run drives the pods until ctx ends, and then leaves them as they are: end
+// them with Drain first. It may be called once.
+func (n *Node) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	events := n.pleg.Subscribe()
+	defer events.Close()
+	var relisting sync.WaitGroup
+	var plegErr error
+	relisting.Go(func() { plegErr = n.pleg.Run(ctx) })
+
+	n.loop(ctx, events)
+
+	// Operations need the PLEG to come to their end, so they are ended first.
+	closing, done := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer done()
+	err := n.workers.Close(closing)
+	cancel()
+	relisting.Wait()
+	n.removals.Wait()
+	return errors.Join(err, plegErr)
+}
+
+// closeTimeout is how long operations in flight may take to notice that they
+// were cancelled.
+const closeTimeout = 10 * time.Second
+
+// loop is the node's syncLoop (pkg/kubelet/kubelet.go).
+func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
+	housekeeping := time.NewTicker(housekeepingPeriod)
+	defer housekeeping.Stop()
+	n.reconcile(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.wake:
+			n.reconcile(ctx)
+		case <-housekeeping.C:
+			n.reconcile(ctx)
+		case <-events.Ready():
+			n.take(ctx, events.Take())
+		}
+	}
+}
+
+// take wakes the workers of the pods that something happened to. A pod that
+// is not desired is on its way down already: its worker retries by itself.
+func (n *Node) take(ctx context.Context, events []pleg.Event) {
+	synced := map[types.UID]bool{}
+	for _, ev := range events {
+		n.mu.Lock()
+		e := n.entryOf(ev.PodUID)
+		wanted := e != nil && e.desired && e.rejected == nil
+		var u worker.Update
+		if wanted {
+			u = worker.Update{Pod: e.want.Pod, Type: worker.TypeSync, Exclusive: true}
+		}
+		n.mu.Unlock()
+		if !wanted {
+			continue
+		}
+		if ev.Type == pleg.ContainerDied {
+			n.prune(ctx, ev)
+		}
+		if !synced[ev.PodUID] {
+			synced[ev.PodUID] = true
+			n.workers.Update(u)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// housekeepingPeriod is how often desired pods, workers and the runtime are
+// compared (pkg/kubelet/kubelet.go).
+const housekeepingPeriod = 2 * time.Second
+
+// Options of a Node. All but KeepLogs, Events, Log and the PLEG's period are
+// required.
+type Options struct {
+	// Instance is the name under which this podctl owns pods.
+	Instance string
+	// Sources are the names of the sources; nothing starts before each of
+	// them has called Set.
+	Sources []string
+	// Runtime is the runtime to drive.
+	Runtime Runtime
+	// Locks hold the instance's lock; the node claims and releases names. It
+	// does not close them.
+	Locks *owner.Locks
+	// Facts are the machine's.
+	Facts *render.Node
+	// Cgroups makes pod cgroups, Volumes what is in pod directories.
+	Cgroups Cgroups
+	Volumes Volumes
+	// KeepLogs leaves the log files of removed pods where they are.
+	KeepLogs bool
+	// PLEG configures relisting.
+	PLEG pleg.Options
+	// Events is called for each event, in order, and must not block.
+	Events func(Event)
+	// Log gets what is no event; nil is silence.
+	Log *slog.Logger
+}
+
+// Cgroups is what the node needs of the pod cgroups.
+type Cgroups interface {
+	podsync.Cgroups
+	// RemoveEmptyParents removes the cgroups above the pods' that are empty.
+	RemoveEmptyParents() error
+}
+
+// Volumes is what the node needs of the pods' directories.
+type Volumes interface {
+	podsync.Volumes
+	// RemovePod removes the directory of a pod whose volumes are unmounted.
+	RemovePod(uid types.UID) error
+}
+
+// Node runs the pods that its sources desire on one runtime. Make one with
+// New; nothing happens until Run.
+type Node struct {
+	opts    Options
+	log     *slog.Logger
+	rt      Runtime
+	locks   *owner.Locks
+	desired *desired
+	workers *worker.Workers
+	pleg    *pleg.PLEG
+	sync    *podsync.Syncer
+	// wake makes the loop reconcile now; it has room for one.
+	wake chan struct{}
+	// network caches whether the runtime's network is ready.
+	network network
+	// removals are the goroutines that remove what pods left behind.
+	removals sync.WaitGroup
+
+	mu sync.Mutex
+	// entries are all pods that the node has to do with.
+	entries map[types.UID]*entry
+	// draining: nothing is desired any more; grace, if not nil, shortens.
+	draining bool
+	grace    *int64
+	// watchers are told when anything that Pods shows has changed.
+	watchers []chan struct{}
+
+	// emit serialises calls of opts.Events.
+	emit sync.Mutex
+}
+
+// New puts a node together. It calls the runtime to learn its name only.
+func New(ctx context.Context, o Options) (*Node, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	version, err := o.Runtime.Version(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start node: %w", err)
+	}
+	n := &Node{
+		opts: o, log: o.Log, rt: o.Runtime, locks: o.Locks,
+		desired: newDesired(o.Sources),
+		wake:    make(chan struct{}, 1),
+		entries: map[types.UID]*entry{},
+	}
+	o.PLEG.Log = o.Log
+	o.PLEG.Observer = &runtimeWatch{n: n}
+	n.pleg = pleg.New(o.Runtime, o.PLEG)
+	n.sync = podsync.New(podsync.Options{
+		Runtime: syncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes,
+		Events: syncEvents{n}, Node: o.Facts, RuntimeName: version.Name,
+		Annotations: n.annotations, NetworkReady: n.networkReady, Log: o.Log,
+	})
+	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})
+	return n, nil
+}
+
+// Set tells what a source wants: all of it. It may be called at any time.
+func (n *Node) Set(source string, pods []Desired) {
+	n.desired.set(source, pods)
+	n.poke()
+}
+
+// poke makes the loop reconcile soon.
+func (n *Node) poke() {
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+// annotations are podctl's own for a pod's sandbox: who made it, and from
+// what.
+func (n *Node) annotations(p *v1.Pod) (map[string]string, error) {
+	n.mu.Lock()
+	e := n.entryOf(p.UID)
+	n.mu.Unlock()
+	if e == nil {
+		return nil, fmt.Errorf("annotate sandbox: pod %s is not known", p.UID)
+	}
+	compressed, err := manifest.Compress(e.want.Document)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{pod.OwnerAnnotation: n.opts.Instance, pod.ManifestAnnotation: compressed}, nil
+}

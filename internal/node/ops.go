@@ -1,0 +1,156 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// ops carries out what the workers decide: it waits for a status that is
+// newer than the pod's last operation, and hands it to podsync.
+type ops struct{ n *Node }
+
+var _ worker.Ops = ops{}
+
+func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err error) {
+	st, err := o.n.pleg.GetNewerThan(ctx, in.Pod.UID, in.Since)
+	if err != nil {
+		return false, err
+	}
+	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st})
+	o.n.setStatus(in.Pod, res.Status)
+	if res.Terminal {
+		o.n.recordEnd(in.Pod, res.Status)
+	}
+	if !res.Deadline.IsZero() {
+		o.n.syncAt(in.Pod, res.Deadline)
+	}
+	if errors.Is(err, podsync.ErrNetworkNotReady) {
+		err = fmt.Errorf("%w: %w", worker.ErrNetworkNotReady, err)
+	}
+	return res.Terminal, err
+}
+
+func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) error {
+	o.n.recordStop(in.Pod, in.Grace)
+	st, err := o.n.pleg.GetNewerThan(ctx, in.Pod.UID, in.Since)
+	if err != nil {
+		return err
+	}
+	res, err := o.n.sync.Terminate(ctx, podsync.TerminateInput{
+		Pod: in.Pod, Status: st, Grace: in.Grace, Override: override(in.Status),
+		Fresh: func(ctx context.Context) (*pod.Status, error) {
+			return o.n.pleg.GetNewerThan(ctx, in.Pod.UID, time.Now())
+		},
+	})
+	o.n.setStatus(in.Pod, res.Status)
+	return err
+}
+
+func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) error {
+	return o.n.sync.TerminateRuntime(ctx, p, runtimeGrace)
+}
+
+// runtimeGrace, in seconds, is what a pod that nobody knows is given (SyncTerminatingRuntimePod
+// in pkg/kubelet/kubelet.go).
+const runtimeGrace = 1
+
+func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) error {
+	st, err := o.n.pleg.GetNewerThan(ctx, in.Pod.UID, in.Since)
+	if err != nil {
+		return err
+	}
+	res, err := o.n.sync.Cleanup(ctx, in.Pod, st)
+	o.n.setStatus(in.Pod, res.Status)
+	if err != nil {
+		return err
+	}
+	o.n.mu.Lock()
+	e := o.n.entryOf(in.Pod.UID)
+	leaving := e != nil && e.leaving()
+	o.n.mu.Unlock()
+	if leaving {
+		return o.n.remove(ctx, e)
+	}
+	return nil
+}
+
+// override makes podsync's form of the worker's status override.
+func override(o worker.StatusOverride) func(*v1.PodStatus) {
+	if o == (worker.StatusOverride{}) {
+		return nil
+	}
+	return func(s *v1.PodStatus) {
+		s.Phase, s.Reason, s.Message = o.Phase, o.Reason, o.Message
+	}
+}
+
+// recordStop writes down that the pod is being stopped, before anything is:
+// a podctl that is killed meanwhile must not start it again by mistake.
+func (n *Node) recordStop(p *v1.Pod, grace *int64) {
+	n.updateRecord(p.UID, func(r *record) bool {
+		if r.Phase != "" || !r.StopRequested.IsZero() && sameGrace(r.GraceSeconds, grace) {
+			return false
+		}
+		if r.StopRequested.IsZero() {
+			r.StopRequested = time.Now()
+		}
+		r.GraceSeconds = grace
+		return true
+	})
+}
+
+func sameGrace(a, b *int64) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// recordEnd writes down how the pod ended, in case the runtime loses its
+// containers.
+func (n *Node) recordEnd(p *v1.Pod, s v1.PodStatus) {
+	n.updateRecord(p.UID, func(r *record) bool {
+		if r.Phase == s.Phase {
+			return false
+		}
+		r.Phase, r.Reason, r.Message = s.Phase, s.Reason, s.Message
+		return true
+	})
+}
+
+func (n *Node) updateRecord(uid types.UID, change func(*record) bool) {
+	n.mu.Lock()
+	e := n.entryOf(uid)
+	if e == nil || !change(&e.record) {
+		n.mu.Unlock()
+		return
+	}
+	rec := e.record
+	n.mu.Unlock()
+	if err := writeRecord(n.opts.Facts.Dir(uid), rec); err != nil {
+		n.log.Warn("the pod may start again if podctl is killed", "uid", uid, "err", err)
+	}
+}
+
+// syncAt has the pod looked at when its time is over, without waiting for its
+// resync.
+func (n *Node) syncAt(p *v1.Pod, at time.Time) {
+	time.AfterFunc(time.Until(at), func() {
+		n.mu.Lock()
+		e := n.entryOf(p.UID)
+		wanted := e != nil && e.desired && e.want.Pod == p
+		n.mu.Unlock()
+		if wanted {
+			n.workers.Update(worker.Update{Pod: p, Type: worker.TypeSync, Exclusive: true})
+		}
+	})
+}

@@ -1,0 +1,143 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// removeLeft starts to remove what is left of the pods that are done with
+// and that no worker knows any more. What fails is tried again by the next
+// housekeeping.
+func (n *Node) removeLeft(ctx context.Context, known map[types.UID]worker.Known) {
+	var remove []*entry
+	n.mu.Lock()
+	for uid, e := range n.entries {
+		if _, ok := known[uid]; ok || !e.leaving() || e.removing || e.rejected != nil {
+			continue
+		}
+		e.removing = true
+		remove = append(remove, e)
+	}
+	n.mu.Unlock()
+	for _, e := range remove {
+		n.removals.Go(func() {
+			err := n.remove(ctx, e)
+			n.mu.Lock()
+			e.removing = false
+			n.mu.Unlock()
+			if err != nil {
+				n.log.Warn("remove pod", "pod", e.fullName(), "uid", e.uid(), "err", err)
+				return
+			}
+			n.event(e.want.Pod, "", ReasonRemoved, false, "nothing is left of the pod")
+			n.drop(e.uid())
+			n.poke()
+		})
+	}
+}
+
+// remove takes away what a pod that is down has left: dead containers and
+// sandboxes, its directory, its logs. It may be repeated.
+func (n *Node) remove(ctx context.Context, e *entry) error {
+	if e.clean {
+		return nil
+	}
+	uid := e.uid()
+	st, err := n.pleg.GetNewerThan(ctx, uid, time.Now())
+	if err != nil {
+		return err
+	}
+	if err := n.sync.Remove(ctx, st); err != nil {
+		return err
+	}
+	if err := n.opts.Volumes.RemovePod(uid); err != nil {
+		return err
+	}
+	if !n.opts.KeepLogs {
+		if err := os.RemoveAll(n.opts.Facts.LogDirectory(e.want.Pod)); err != nil {
+			return err
+		}
+	}
+	n.mu.Lock()
+	e.clean = true
+	n.mu.Unlock()
+	return nil
+}
+
+// deadKept is how many dead containers of one name a pod keeps
+// (MaxPerPodContainer in pkg/kubelet/apis/config).
+const deadKept = 1
+
+// prune removes the older dead containers of the name that has just died
+// (pkg/kubelet/pod_container_deletor.go).
+func (n *Node) prune(ctx context.Context, ev pleg.Event) {
+	if ev.Status == nil || ev.Container == "" {
+		return
+	}
+	for _, c := range deadBeyond(ev.Status, ev.Container, deadKept) {
+		n.removals.Go(func() {
+			if err := n.rt.RemoveContainer(ctx, c.ID); err != nil && !errors.Is(err, os.ErrNotExist) {
+				n.log.Warn("remove dead container", "container", c.Name, "id", c.ID, "err", err)
+				return
+			}
+			if !n.opts.KeepLogs && c.LogPath != "" {
+				os.Remove(c.LogPath)
+			}
+		})
+	}
+}
+
+// deadBeyond are the dead containers of a name but the newest ones.
+func deadBeyond(st *pod.Status, name string, keep int) []*pod.ContainerStatus {
+	var dead []*pod.ContainerStatus
+	for _, c := range st.Containers { // newest first
+		if c.Name == name && c.State == pod.Exited {
+			dead = append(dead, c)
+		}
+	}
+	return dead[min(keep, len(dead)):]
+}
+
+// Drain ends all pods, as if no source desired any, and returns once nothing
+// is left of them or ctx ends. grace, in seconds, shortens theirs; nil leaves
+// it. Called again, also while it runs, with less it shortens it further.
+func (n *Node) Drain(ctx context.Context, grace *int64) error {
+	n.mu.Lock()
+	again := n.draining
+	n.draining, n.grace = true, grace
+	var hurry []*v1.Pod
+	for _, e := range n.entries {
+		if again && e.alive() {
+			hurry = append(hurry, e.want.Pod)
+		}
+	}
+	n.mu.Unlock()
+	for _, p := range hurry {
+		n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
+	}
+	n.poke()
+	changes, stop := n.Watch()
+	defer stop()
+	for {
+		n.mu.Lock()
+		left := len(n.entries)
+		n.mu.Unlock()
+		if left == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changes:
+		}
+	}
+}

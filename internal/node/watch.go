@@ -1,0 +1,192 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// Pods returns every pod that the node has to do with, sorted by namespace,
+// name and UID.
+func (n *Node) Pods() []Info {
+	states := map[types.UID]worker.Info{}
+	for _, w := range n.workers.Snapshot() {
+		states[w.UID] = w
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	infos := make([]Info, 0, len(n.entries))
+	for uid, e := range n.entries {
+		w := states[uid]
+		info := Info{
+			Pod: e.want.Pod, Status: e.status, Stage: e.stage, Desired: e.desired, Adopted: e.adopted,
+			Rejected: e.rejected, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
+			LastError: w.LastError, Grace: w.Grace,
+		}
+		if w.Phase == worker.Terminating {
+			info.StopRequested = w.Since
+		}
+		infos = append(infos, info)
+	}
+	slices.SortFunc(infos, func(a, b Info) int { return compareNames(a.Pod, b.Pod) })
+	return infos
+}
+
+// Watch returns a channel that is signalled after anything that Pods shows
+// has changed; changes that come faster than they are taken are one signal.
+// stop ends it.
+func (n *Node) Watch() (changes <-chan struct{}, stop func()) {
+	c := make(chan struct{}, 1)
+	n.mu.Lock()
+	n.watchers = append(n.watchers, c)
+	n.mu.Unlock()
+	return c, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.watchers = slices.DeleteFunc(n.watchers, func(w chan struct{}) bool { return w == c })
+	}
+}
+
+func (n *Node) changed() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, w := range n.watchers {
+		select {
+		case w <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// event hands an event to whoever wants them.
+func (n *Node) event(p *v1.Pod, container, reason string, warning bool, format string, args ...any) {
+	n.send(p, Event{Container: container, Reason: reason, Warning: warning, Message: fmt.Sprintf(format, args...)})
+}
+
+func (n *Node) send(p *v1.Pod, ev Event) {
+	ev.Time, ev.UID, ev.Namespace, ev.Name = time.Now(), p.UID, p.Namespace, p.Name
+	if ev.Phase == "" {
+		ev.Phase = n.phaseOf(p.UID)
+	}
+	n.emit.Lock()
+	defer n.emit.Unlock()
+	if n.opts.Events != nil {
+		n.opts.Events(ev)
+	}
+}
+
+func (n *Node) phaseOf(uid types.UID) v1.PodPhase {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e := n.entryOf(uid); e != nil && e.status.Phase != "" {
+		return e.status.Phase
+	}
+	return v1.PodPending
+}
+
+// setStatus keeps a pod's new status and tells what has changed.
+func (n *Node) setStatus(p *v1.Pod, s v1.PodStatus) {
+	n.mu.Lock()
+	e := n.entryOf(p.UID)
+	if e == nil || s.Phase == "" {
+		n.mu.Unlock()
+		return
+	}
+	events := changes(&e.status, &s)
+	e.status = s
+	n.mu.Unlock()
+	for _, ev := range events {
+		n.send(p, ev)
+	}
+	n.changed()
+}
+
+// syncEvents takes podsync's events.
+type syncEvents struct{ n *Node }
+
+func (s syncEvents) Event(e podsync.Event) {
+	s.n.send(e.Pod, Event{Container: e.Container, Reason: e.Reason, Warning: e.Warning, Message: e.Message})
+}
+
+// workerWatch follows the workers' phases.
+type workerWatch struct{ n *Node }
+
+func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
+	w.n.mu.Lock()
+	e := w.n.entryOf(c.State.UID)
+	var p *v1.Pod
+	if e != nil {
+		e.stage, p = c.To, e.want.Pod
+		if c.To == worker.Unknown && c.From != worker.Finished && c.State.RuntimeOnly() {
+			e.desired = false
+		}
+	}
+	w.n.mu.Unlock()
+	if p != nil {
+		switch c.To {
+		case worker.Terminating:
+			if c.State.Cause != worker.CauseCompleted {
+				w.n.event(p, "", ReasonTerminating, false, "%s", stopText(c.State))
+			}
+		case worker.Terminated:
+			w.n.event(p, "", ReasonStopped, false, "nothing of the pod runs any more")
+		case worker.Finished, worker.Unknown:
+			w.n.poke()
+		}
+	}
+	w.n.changed()
+}
+
+func stopText(s worker.State) string {
+	if s.Grace == 0 {
+		return "stopping"
+	}
+	return fmt.Sprintf("stopping, up to %ds", s.Grace)
+}
+
+func (w workerWatch) OperationStarted(worker.Operation) {}
+
+func (w workerWatch) OperationDone(o worker.Operation) {
+	if o.Err != nil {
+		w.n.changed()
+	}
+}
+
+// runtimeWatch tells when the runtime stops answering and when it is back.
+type runtimeWatch struct {
+	n    *Node
+	down atomic.Bool
+}
+
+var _ pleg.Observer = (*runtimeWatch)(nil)
+
+func (r *runtimeWatch) Relisted(_, _ time.Duration, err error) {
+	switch down := err != nil; {
+	case down && !r.down.Swap(true):
+		r.n.runtimeEvent(ReasonRuntimeDown, true, fmt.Sprintf("the runtime does not answer: %v", err))
+	case !down && r.down.Swap(false):
+		r.n.runtimeEvent(ReasonRuntimeUp, false, "the runtime answers again")
+	}
+}
+
+func (*runtimeWatch) PodRelisted(pleg.Source, time.Duration, bool, error) {}
+func (*runtimeWatch) StatusRead(time.Duration, error)                     {}
+func (*runtimeWatch) Hinted(time.Duration, bool)                          {}
+func (*runtimeWatch) HintStream(error)                                    {}
+
+// runtimeEvent is an event about no pod in particular.
+func (n *Node) runtimeEvent(reason string, warning bool, message string) {
+	n.emit.Lock()
+	defer n.emit.Unlock()
+	if n.opts.Events != nil {
+		n.opts.Events(Event{Time: time.Now(), Reason: reason, Warning: warning, Message: message})
+	}
+}
