@@ -1,0 +1,56 @@
+package volume
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// WriteFile writes a file of the pod's directory and returns its path. Whoever
+// reads sees the old content or the new, also after a crash; a file that has
+// this content already stays the same file, so that containers that have it
+// mounted go on seeing it.
+func (m *Manager) WriteFile(uid types.UID, name string, content []byte, mode os.FileMode) (string, error) {
+	if err := errors.Join(checkName("uid", string(uid)), checkName("file", name)); err != nil {
+		return "", fmt.Errorf("write file: %w", err)
+	}
+	path := filepath.Join(m.Dir(uid), name)
+	if same(path, content, mode) {
+		return path, nil
+	}
+	if err := replace(path, content, mode); err != nil {
+		return "", fmt.Errorf("write file: %w", err)
+	}
+	return path, nil
+}
+
+func same(path string, content []byte, mode os.FileMode) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode() != mode {
+		return false
+	}
+	old, err := os.ReadFile(path)
+	return err == nil && bytes.Equal(old, content)
+}
+
+// replace writes beside the file and renames.
+func replace(path string, content []byte, mode os.FileMode) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,81 @@
+package volume
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// hostPath is a file or directory of the host, which may have to be of a
+// type, and is made if its type says so. It is never removed.
+var hostPath = kind{
+	owns:  func(v *v1.Volume) bool { return v.HostPath != nil },
+	setUp: setUpHostPath,
+}
+
+// setUpHostPath checks the type, as does the kubelet: symlinks count as what
+// they lead to (pkg/volume/hostpath/host_path.go).
+func setUpHostPath(r request) (string, error) {
+	path := r.volume.HostPath.Path
+	if slices.Contains(strings.Split(path, "/"), "..") {
+		return "", fmt.Errorf("invalid hostPath %q: it must not contain '..'", path)
+	}
+	wanted := v1.HostPathUnset
+	if t := r.volume.HostPath.Type; t != nil {
+		wanted = *t
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		switch wanted {
+		case v1.HostPathDirectoryOrCreate:
+			return path, os.MkdirAll(path, 0o755)
+		case v1.HostPathFileOrCreate:
+			return path, makeFile(path)
+		}
+	}
+	check, known := hostPathTypes[wanted]
+	switch {
+	case !known:
+		return "", fmt.Errorf("%s is an invalid volume type", wanted)
+	case wanted == v1.HostPathUnset:
+		return path, nil
+	case err != nil || !check.is(info.Mode()):
+		return "", fmt.Errorf("hostPath type check failed: %s is not %s", path, check.name)
+	}
+	return path, nil
+}
+
+// hostPathType tells whether a file is of a type, and what to call it if not.
+type hostPathType struct {
+	name string
+	is   func(os.FileMode) bool
+}
+
+var (
+	aDirectory = hostPathType{"a directory", os.FileMode.IsDir}
+	aFile      = hostPathType{"a file", os.FileMode.IsRegular}
+
+	hostPathTypes = map[v1.HostPathType]hostPathType{
+		v1.HostPathUnset:             {},
+		v1.HostPathDirectory:         aDirectory,
+		v1.HostPathDirectoryOrCreate: aDirectory,
+		v1.HostPathFile:              aFile,
+		v1.HostPathFileOrCreate:      aFile,
+		v1.HostPathSocket:            {"a socket file", func(m os.FileMode) bool { return m.Type() == os.ModeSocket }},
+		v1.HostPathCharDev:           {"a character device", func(m os.FileMode) bool { return m.Type() == os.ModeDevice|os.ModeCharDevice }},
+		v1.HostPathBlockDev:          {"a block device", func(m os.FileMode) bool { return m.Type() == os.ModeDevice }},
+	}
+)
+
+// makeFile makes an empty file, in a directory that exists.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

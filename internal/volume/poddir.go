@@ -1,0 +1,108 @@
+package volume
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	volumesName    = "volumes"
+	containersName = "containers"
+	// HostsName is the name of the pod's /etc/hosts, for WriteFile.
+	HostsName = "etc-hosts"
+)
+
+// PodsDir is where the directories of all pods lie.
+func (m *Manager) PodsDir() string { return m.pods }
+
+// Dir is the pod's directory.
+func (m *Manager) Dir(uid types.UID) string { return filepath.Join(m.pods, string(uid)) }
+
+func (m *Manager) volumesDir(uid types.UID) string { return filepath.Join(m.Dir(uid), volumesName) }
+
+// PodDirs lists the pods that have a directory.
+func (m *Manager) PodDirs() ([]types.UID, error) {
+	entries, err := os.ReadDir(m.pods)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("list pod directories: %w", err)
+	}
+	var uids []types.UID
+	for _, e := range entries {
+		if e.IsDir() {
+			uids = append(uids, types.UID(e.Name()))
+		}
+	}
+	return uids, nil
+}
+
+// CreatePod makes the pod's directory, which may exist (makePodDataDirs in
+// pkg/kubelet/kubelet_pods.go).
+func (m *Manager) CreatePod(uid types.UID) error {
+	err := checkName("uid", string(uid))
+	if err == nil {
+		err = os.MkdirAll(m.volumesDir(uid), 0o750)
+	}
+	if err != nil {
+		return fmt.Errorf("make pod directory: %w", err)
+	}
+	return nil
+}
+
+// TerminationLog makes the file in which the next start of the container may
+// leave its last words, and returns its path. Anyone may write it: who the
+// container runs as is not known here (makeMounts in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go).
+func (m *Manager) TerminationLog(uid types.UID, container string) (string, error) {
+	path, err := m.terminationLog(uid, container)
+	if err != nil {
+		return "", fmt.Errorf("make termination log: %w", err)
+	}
+	return path, nil
+}
+
+func (m *Manager) terminationLog(uid types.UID, container string) (string, error) {
+	if err := errors.Join(checkName("uid", string(uid)), checkName("container", container)); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(m.Dir(uid), containersName, container)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return "", err
+	}
+	id := make([]byte, 4)
+	rand.Read(id) // never fails
+	path := filepath.Join(dir, hex.EncodeToString(id))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return "", err
+	}
+	return path, errors.Join(f.Chmod(0o666), f.Close()) // again, for the umask
+}
+
+// RemovePod removes the pod's directory and everything in it. It is no error
+// if there is none. If anything is mounted in it nothing is removed, and the
+// error names the mounts.
+func (m *Manager) RemovePod(uid types.UID) error {
+	if err := checkName("uid", string(uid)); err != nil {
+		return fmt.Errorf("remove pod directory: %w", err)
+	}
+	if err := remove(m.pods, string(uid)); err != nil {
+		return fmt.Errorf("remove pod directory: %w", err)
+	}
+	m.forget(uid)
+	return nil
+}
+
+// checkName refuses what is not the name of one file.
+func checkName(what, s string) error {
+	if s == "" || s == "." || s == ".." || strings.ContainsAny(s, "/\x00") {
+		return fmt.Errorf("%s %q cannot be the name of a directory", what, s)
+	}
+	return nil
+}

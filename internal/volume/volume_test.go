@@ -1,0 +1,344 @@
+package volume
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// podWith is a pod whose only container mounts all the volumes.
+func podWith(volumes ...v1.Volume) *v1.Pod {
+	p := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "u1"},
+		Spec:       v1.PodSpec{Volumes: volumes, Containers: []v1.Container{{Name: "c"}}},
+	}
+	for _, v := range volumes {
+		p.Spec.Containers[0].VolumeMounts = append(p.Spec.Containers[0].VolumeMounts, v1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name})
+	}
+	return p
+}
+
+func empty(name string) v1.Volume {
+	return v1.Volume{Name: name, VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}
+}
+
+func host(path string, t v1.HostPathType) v1.Volume {
+	return v1.Volume{Name: "h", VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: path, Type: &t}}}
+}
+
+func diff(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func modeOf(t *testing.T, path string) fs.FileMode {
+	t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode()
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEmptyDirIsOpenToAllAndLivesInThePodsDirectory(t *testing.T) {
+	root := t.TempDir()
+	got, err := New(root).Mount(t.Context(), podWith(empty("a"), v1.Volume{Name: "b"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, "pods/u1/volumes/kubernetes.io~empty-dir")
+	diff(t, "paths", map[string]string{"a": filepath.Join(dir, "a"), "b": filepath.Join(dir, "b")}, got)
+	diff(t, "mode", fs.ModeDir|0o777, modeOf(t, got["a"]))
+	diff(t, "mode of the pod's directory", fs.ModeDir|0o750, modeOf(t, filepath.Join(root, "pods/u1")))
+}
+
+func TestEmptyDirBelongsToTheFSGroup(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to give a directory to another group")
+	}
+	p := podWith(empty("a"))
+	p.Spec.SecurityContext = &v1.PodSecurityContext{FSGroup: ptr(int64(5000))}
+	got, err := New(t.TempDir()).Mount(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "mode", fs.ModeDir|fs.ModeSetgid|0o777, modeOf(t, got["a"]))
+	info, err := os.Stat(got["a"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "group", uint32(5000), info.Sys().(*syscall.Stat_t).Gid)
+}
+
+func TestMountingAgainKeepsWhatTheContainersDid(t *testing.T) {
+	root := t.TempDir()
+	p := podWith(empty("a"))
+	first, err := New(root).Mount(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(first["a"], "file"), "kept")
+	if err := os.Chmod(first["a"], 0o700); err != nil {
+		t.Fatal(err)
+	}
+	again, err := New(root).Mount(t.Context(), p) // another podctl
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "paths", first, again)
+	diff(t, "mode", fs.ModeDir|0o700, modeOf(t, again["a"]))
+	if _, err := os.Stat(filepath.Join(again["a"], "file")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMountFinishesWhatACrashLeft(t *testing.T) {
+	root := t.TempDir()
+	aside := filepath.Join(root, "pods/u1/volumes/kubernetes.io~empty-dir/.a")
+	if err := os.MkdirAll(aside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got, err := New(root).Mount(t.Context(), podWith(empty("a")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "mode", fs.ModeDir|0o777, modeOf(t, got["a"]))
+	if _, err := os.Lstat(aside); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", aside, err)
+	}
+}
+
+func TestVolumesThatNoContainerMountsAreNotMade(t *testing.T) {
+	p := podWith(empty("a"))
+	p.Spec.Volumes = append(p.Spec.Volumes, host("/no/such", v1.HostPathDirectory), empty("i"))
+	p.Spec.InitContainers = []v1.Container{{Name: "i", VolumeMounts: []v1.VolumeMount{{Name: "i"}}}}
+	got, err := New(t.TempDir()).Mount(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || got["a"] == "" || got["i"] == "" {
+		t.Errorf("made %v, want a and i", got)
+	}
+}
+
+func TestEveryVolumeIsTriedAndEachFailureNamesItsOwn(t *testing.T) {
+	unsupported := v1.Volume{Name: "s", VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{}}}
+	memory := v1.Volume{Name: "m", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: "Memory"}}}
+	got, err := New(t.TempDir()).Mount(t.Context(), podWith(unsupported, memory, host("a/../b", ""), empty("a")))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	diff(t, "error", strings.Join([]string{
+		`set up volume "s": volumes of kind secret are not supported`,
+		`set up volume "m": emptyDir of medium "Memory" is not supported`,
+		`set up volume "h": invalid hostPath "a/../b": it must not contain '..'`,
+	}, "\n"), err.Error())
+	var reasoned interface{ Reason() string }
+	if !errors.As(err, &reasoned) || reasoned.Reason() != "FailedMount" {
+		t.Errorf("%v has not the reason FailedMount", err)
+	}
+	if got["a"] == "" {
+		t.Error("the good one was not made")
+	}
+}
+
+func TestHostPathTypes(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	write(t, path("file"), "")
+	if err := errors.Join(os.Mkdir(path("dir"), 0o755), os.Symlink("file", path("link"))); err != nil {
+		t.Fatal(err)
+	}
+	socket, err := net.Listen("unix", path("socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+
+	const bad = "hostPath type check failed: "
+	tests := []struct {
+		path string
+		t    v1.HostPathType
+		err  string
+		mode fs.FileMode // of what was made
+	}{
+		{path: path("dir"), t: v1.HostPathDirectory},
+		{path: path("file"), t: v1.HostPathFile},
+		{path: path("link"), t: v1.HostPathFile},
+		{path: path("socket"), t: v1.HostPathSocket},
+		{path: "/dev/null", t: v1.HostPathCharDev},
+		{path: path("none"), t: v1.HostPathUnset},
+		{path: path("dir"), t: v1.HostPathDirectoryOrCreate, mode: fs.ModeDir | 0o755},
+		{path: path("file"), t: v1.HostPathFileOrCreate, mode: 0o644},
+		{path: path("new/dir"), t: v1.HostPathDirectoryOrCreate, mode: fs.ModeDir | 0o755},
+		{path: path("newfile"), t: v1.HostPathFileOrCreate, mode: 0o644},
+		{path: path("none"), t: v1.HostPathDirectory, err: bad + path("none") + " is not a directory"},
+		{path: path("none"), t: v1.HostPathFile, err: bad + path("none") + " is not a file"},
+		{path: path("file"), t: v1.HostPathDirectory, err: bad + path("file") + " is not a directory"},
+		{path: path("file"), t: v1.HostPathDirectoryOrCreate, err: bad + path("file") + " is not a directory"},
+		{path: path("dir"), t: v1.HostPathFileOrCreate, err: bad + path("dir") + " is not a file"},
+		{path: path("file"), t: v1.HostPathSocket, err: bad + path("file") + " is not a socket file"},
+		{path: path("file"), t: v1.HostPathCharDev, err: bad + path("file") + " is not a character device"},
+		{path: "/dev/null", t: v1.HostPathBlockDev, err: bad + "/dev/null is not a block device"},
+		{path: path("dir"), t: "Dir", err: "Dir is an invalid volume type"},
+		{path: path("no/dir/file"), t: v1.HostPathFileOrCreate, err: "open " + path("no/dir/file") + ": no such file or directory"},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.t)+" "+filepath.Base(tt.path), func(t *testing.T) {
+			got, err := New(t.TempDir()).Mount(t.Context(), podWith(host(tt.path, tt.t)))
+			if tt.err != "" {
+				if err == nil {
+					t.Fatal("no error")
+				}
+				diff(t, "error", `set up volume "h": `+tt.err, err.Error())
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff(t, "paths", map[string]string{"h": tt.path}, got)
+			if tt.mode != 0 {
+				diff(t, "mode", tt.mode, modeOf(t, tt.path))
+			}
+		})
+	}
+}
+
+func TestAMountedHostPathIsNotCheckedAgainWhileThePodLives(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	m := New(t.TempDir())
+	p := podWith(host(dir, v1.HostPathDirectoryOrCreate))
+	if _, err := m.Mount(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(filepath.Dir(dir), "x"), "")
+	if err := os.Rename(filepath.Join(filepath.Dir(dir), "x"), dir+"2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(dir), os.Rename(dir+"2", dir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Mount(t.Context(), p); err != nil {
+		t.Errorf("second mount: %v", err)
+	}
+	if err := m.Unmount(t.Context(), p.UID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Mount(t.Context(), p); err == nil {
+		t.Error("after Unmount the file in the directory's place is not noticed")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("the host's file is gone: %v", err)
+	}
+}
+
+func TestPodDirsListsDirectoriesOnly(t *testing.T) {
+	root := t.TempDir()
+	m := New(root)
+	got, err := m.PodDirs()
+	if err != nil || got != nil {
+		t.Fatalf("before the first pod: %v, %v", got, err)
+	}
+	for _, uid := range []types.UID{"b", "a"} {
+		if err := m.CreatePod(uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(root, "pods/file"), "")
+	got, err = m.PodDirs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "pods", []types.UID{"a", "b"}, got)
+}
+
+func TestTerminationLogIsAFreshFileThatAnyoneMayWrite(t *testing.T) {
+	root := t.TempDir()
+	m := New(root)
+	one, err := m.TerminationLog("u1", "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := m.TerminationLog("u1", "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one == two || filepath.Dir(one) != filepath.Join(root, "pods/u1/containers/c") {
+		t.Errorf("files %s and %s", one, two)
+	}
+	diff(t, "mode", fs.FileMode(0o666), modeOf(t, one))
+}
+
+func TestWriteFileReplacesOnlyWhatChanged(t *testing.T) {
+	m := New(t.TempDir())
+	if err := m.CreatePod("u1"); err != nil {
+		t.Fatal(err)
+	}
+	var files []os.FileInfo
+	for _, content := range []string{"one", "one", "two"} {
+		path, err := m.WriteFile("u1", HostsName, []byte(content), 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		diff(t, "content", content, string(got))
+		diff(t, "mode", fs.FileMode(0o644), modeOf(t, path))
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, info)
+	}
+	if !os.SameFile(files[0], files[1]) || os.SameFile(files[1], files[2]) {
+		t.Error("the same content must stay the same file, another must be another")
+	}
+	entries, err := os.ReadDir(m.Dir("u1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 2 { // the file and volumes
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestNamesThatLeaveTheDirectoryAreRefused(t *testing.T) {
+	m := New(t.TempDir())
+	for _, bad := range []string{"", ".", "..", "a/b", "../x", "a\x00"} {
+		p := podWith(v1.Volume{Name: bad})
+		p.UID = "u1"
+		_, logErr := m.TerminationLog("u1", bad)
+		_, fileErr := m.WriteFile("u1", bad, nil, 0o600)
+		_, volumeErr := m.Mount(t.Context(), p)
+		errs := []error{
+			m.CreatePod(types.UID(bad)), m.RemovePod(types.UID(bad)), m.Unmount(t.Context(), types.UID(bad)), logErr, fileErr, volumeErr,
+		}
+		if i := slices.Index(errs, nil); i >= 0 {
+			t.Errorf("%q: call %d is accepted", bad, i)
+		}
+	}
+}
