@@ -56,7 +56,7 @@ shims() {
 	for dir in /proc/[0-9]*; do
 		case $(cat "$dir/comm" 2>/dev/null) in
 		containerd-shim* | conmon | runc* | crio | pinns)
-			if tr '\0' '\n' <"$dir/cmdline" 2>/dev/null | grep -qE -- "^(--?[a-z-]+=)?($RUN|$LIB)/"; then
+			if { tr '\0' '\n' <"$dir/cmdline"; } 2>/dev/null | grep -qE -- "^(--?[a-z-]+=)?($RUN|$LIB)/"; then
 				echo "${dir#/proc/}"
 			fi
 			;;
@@ -100,22 +100,25 @@ group_processes() {
 }
 
 # remove_groups removes the cgroups of containers, of their pods, and the
-# parents of pods when they are empty and no kubelet lives here.
+# parents of pods when they are empty and no kubelet lives here; then what
+# runtimes never remove: the parents of pods that name none, and the cgroups in
+# which CRI-O had its conmons. rmdir refuses where a process is left.
 remove_groups() {
 	local dir parent
-	[[ $1 ]] || return 0
 	while read -r dir; do
-		[[ ! -d $dir ]] || find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null || true
+		[[ -d $dir ]] || continue
+		find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null || true
 		parent=$(dirname "$dir")
 		while removable "${parent##*/}" && rmdir "$parent" 2>/dev/null; do
 			parent=$(dirname "$parent")
 		done
 	done <<<"$1"
+	rmdir /sys/fs/cgroup/{,*/}{crio-conmon-*,crio,k8s.io} 2>/dev/null || true
 }
 
 removable() {
 	case $1 in
-	pod* | *-pod*.slice | k8s.io) true ;;
+	pod* | *-pod*.slice) true ;;
 	burstable | besteffort | kubepods*) ! pidof kubelet k3s rke2 >/dev/null ;;
 	*) false ;;
 	esac

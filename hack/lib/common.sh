@@ -80,7 +80,7 @@ take_lock() {
 is_running() {
 	local pid
 	pid=$(cat "$RUN/pid" 2>/dev/null) || return 1
-	tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -- "$RUN/"
+	{ tr '\0' '\n' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qF -- "$RUN/"
 }
 
 # systemd_is_init decides the cgroup driver.

@@ -13,7 +13,7 @@ install_containerd() {
 # go_install_containerd leaves out the snapshotters that need C or a device.
 go_install_containerd() {
 	local module=github.com/containerd/containerd/v2
-	cd / && env CGO_ENABLED=0 GOFLAGS= GOBIN="$1" go install -trimpath -tags no_btrfs,no_devmapper,no_zfs \
+	cd / && env CGO_ENABLED=0 GOFLAGS='' GOBIN="$1" go install -trimpath -tags no_btrfs,no_devmapper,no_zfs \
 		-ldflags "-X $module/version.Version=$CONTAINERD_VERSION" \
 		"$module/cmd/containerd@$CONTAINERD_VERSION" \
 		"$module/cmd/containerd-shim-runc-v2@$CONTAINERD_VERSION" \

@@ -20,8 +20,8 @@ import (
 type Traces []string
 
 // cgroupRoots are the top-level cgroups in which pods live: the kubelet's for
-// podctl's pods, k8s.io for sandboxes that name no parent.
-var cgroupRoots = []string{"kubepods", "k8s.io"}
+// podctl's pods, the runtimes' own for sandboxes that name no parent.
+var cgroupRoots = []string{"kubepods", "k8s.io", "crio"}
 
 // Traces lists what the runtime's pods have on this machine now: what it
 // lists itself if it answers, mounts (network namespaces are among them),

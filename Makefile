@@ -1,0 +1,64 @@
+# `make help` explains every target.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export PATH := $(PATH):/usr/local/go/bin
+
+.PHONY: help
+help: ## explain every target
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/podctl
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/podctl
+
+.PHONY: demo
+demo: build ## run a real pod to completion, on a private containerd if need be; simulated without root or off Linux
+	@hack/demo
+
+.PHONY: test
+test: ## run all tests, the live ones too (installs what they need); prints each skip with its reason
+	@hack/test
+
+.PHONY: unit
+unit: ## run the tests that need no runtime
+	@hack/test unit
+
+.PHONY: race
+race: ## run the tests that need no runtime with the race detector
+	@hack/test race
+
+.PHONY: live
+live: ## run the live tests on PODCTL_LIVE_RUNTIMES="containerd containerd-distro crio"; fails rather than skips
+	@PODCTL_LIVE=required PODCTL_LIVE_RUNTIMES="$${PODCTL_LIVE_RUNTIMES:-containerd containerd-distro crio}" hack/test live -count=1
+
+.PHONY: bench
+bench: build ## measure podctl beside the bare CRI calls, for 1 and 20 pods
+	@hack/with-runtime containerd bash -c 'go run ./test/bench -podctl bin/podctl -r "$$CONTAINER_RUNTIME_ENDPOINT" $(BENCHFLAGS)'
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	@hack/fuzz
+
+.PHONY: lint
+lint: ## run the pinned golangci-lint (built once, takes minutes)
+	@hack/lint
+
+.PHONY: verify
+verify: ## check format, vet, builds for all platforms, lint, go.mod, generated docs, the import table
+	@hack/verify
+
+.PHONY: docs
+docs: ## generate the generated pages of docs/
+	go generate ./...
+
+.PHONY: runtime-up
+runtime-up: ## start a private containerd to play with; prints its endpoint (KIND=containerd-distro or crio for another)
+	@hack/runtime up $(KIND)
+
+.PHONY: runtime-down
+runtime-down: ## take down every private runtime, with its pods
+	@hack/runtime down --all
+
+.PHONY: clean
+clean: ## remove what was built (make runtime-down removes runtimes)
+	rm -rf bin
