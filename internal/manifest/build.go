@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -85,11 +84,9 @@ func (b *builder) build(doc map[string]any) *Pod {
 		pod.UID = hashUID(document)
 	}
 	if _, err := Compress(document); err != nil {
-		hint := ""
-		if h, ok := errors.AsType[*TooLargeError](err); ok {
-			hint = h.Hint()
-		}
-		b.problem("", err.Error(), hint)
+		tooLarge := b.at("", 0, err.Error(), (&TooLargeError{}).Hint())
+		tooLarge.err = err
+		b.problems = append(b.problems, tooLarge)
 	}
 	return &Pod{Pod: pod, File: b.file, Line: b.positions.root.Line, Document: document, value: doc, positions: b.positions}
 }

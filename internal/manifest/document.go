@@ -2,11 +2,13 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
@@ -88,16 +90,21 @@ func isMark(line []byte, mark string) bool {
 }
 
 // parse reads a chunk as JSON if it looks like it (as the kubelet does), and
-// as YAML if it does not or is YAML in braces after all.
+// as YAML if it does not, or is YAML in braces after all.
 func (c chunk) parse() ([]document, error) {
-	if text := bytes.TrimSpace(c.text); len(text) > 0 && text[0] == '{' {
-		docs, err := c.parseJSON()
-		quoted := len(bytes.TrimSpace(text[1:])) > 0 && bytes.TrimSpace(text[1:])[0] == '"'
-		if err == nil || quoted {
-			return docs, err
-		}
+	text := bytes.TrimSpace(c.text)
+	if len(text) == 0 || text[0] != '{' {
+		return c.parseYAML()
 	}
-	return c.parseYAML()
+	docs, jsonErr := c.parseJSON()
+	if jsonErr == nil {
+		return docs, nil
+	}
+	inYAML, err := c.parseYAML()
+	if err != nil && bytes.HasPrefix(bytes.TrimSpace(text[1:]), []byte(`"`)) {
+		return docs, jsonErr
+	}
+	return inYAML, err
 }
 
 func (c chunk) parseYAML() ([]document, error) {
@@ -106,7 +113,7 @@ func (c chunk) parseYAML() ([]document, error) {
 	if err := dec.Decode(&root); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		return nil, c.syntax(err)
+		return nil, c.syntax(err, 1)
 	}
 	if len(root.Content) == 0 {
 		return nil, nil
@@ -115,14 +122,14 @@ func (c chunk) parseYAML() ([]document, error) {
 	if err := dec.Decode(&second); err == nil {
 		return nil, &syntaxError{second.Line, "a second document begins without a line of ---", ""}
 	} else if !errors.Is(err, io.EOF) {
-		return nil, c.syntax(err)
+		return nil, c.syntax(err, 1)
 	}
 	if key := keyThatIsNoScalar(&root); key != nil {
 		return nil, &syntaxError{key.Line, "a key must be a word, and this is a list or a mapping", ""}
 	}
 	data, err := yaml.YAMLToJSON(c.text)
 	if err != nil {
-		return nil, c.syntax(err)
+		return nil, c.syntax(err, root.Content[0].Line)
 	}
 	value, err := unmarshal(data)
 	if err != nil {
@@ -148,9 +155,9 @@ var yamlError = regexp.MustCompile(`(?s)^(?:error converting YAML to JSON: )?(?:
 
 var anchorError = regexp.MustCompile(`anchor '([^']+)'`)
 
-// takeApart splits a YAML error into line and message. No line is line 1,
-// which the parsers leave out, or that of the anchor which the error is about.
-func (c chunk) takeApart(err error) (line int, message string) {
+// takeApart splits a YAML error into line and message. Where the error has no
+// line, it is that of the anchor which it is about, or the fallback.
+func (c chunk) takeApart(err error, fallback int) (line int, message string) {
 	match := yamlError.FindStringSubmatch(err.Error())
 	line, _ = strconv.Atoi(match[1])
 	if anchor := anchorError.FindStringSubmatch(match[2]); anchor != nil && line == 0 {
@@ -159,20 +166,23 @@ func (c chunk) takeApart(err error) (line int, message string) {
 			line = 1 + bytes.Count(c.text[:at[0]], []byte("\n"))
 		}
 	}
-	return max(line, 1), match[2]
+	return cmp.Or(line, fallback), match[2]
 }
 
 // syntax finds the line of a YAML error. The parsers name one mark of two,
 // v3 where the construct began and v2 where it went wrong, and each is one
 // short if the error is not the scanner's. Of a bracket that is never closed
 // the beginning helps, of everything else the place that is wrong.
-func (c chunk) syntax(err error) error {
-	line, message := c.takeApart(err)
+func (c chunk) syntax(err error, fallback int) error {
+	line, message := c.takeApart(err, fallback)
 	if strings.HasPrefix(message, "did not find expected") {
 		if _, err := yaml.YAMLToJSON(c.text); err != nil && !strings.Contains(message, "',' or") {
-			line, _ = c.takeApart(err)
+			line, _ = c.takeApart(err, fallback)
 		}
 		line++
+	}
+	if strings.Contains(message, "control characters") || strings.Contains(message, "UTF-8") {
+		line = 1 + bytes.Count(c.text[:firstBadByte(c.text)], []byte("\n"))
 	}
 	// A tab in the indentation is blamed first: the parser's own words for
 	// it ("cannot start any token") help nobody.
@@ -183,4 +193,17 @@ func (c chunk) syntax(err error) error {
 		}
 	}
 	return &syntaxError{line, "yaml: " + message, ""}
+}
+
+// firstBadByte is the offset of the first byte that no YAML text has: a control
+// character or a byte that is not UTF-8; the end if there is none.
+func firstBadByte(text []byte) int {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 || r == 0x7f || r < ' ' && !strings.ContainsRune("\t\r\n", r) {
+			return i
+		}
+		i += size
+	}
+	return len(text)
 }

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,6 +28,9 @@ type entry struct {
 	status   v1.PodStatus
 	// record is what of it outlives the process beside the runtime.
 	record record
+	// touched is when the last operation that may have changed something in
+	// the runtime ended: a status must be newer to show what it did.
+	touched time.Time
 	// removing: a goroutine is removing what the pod left behind; clean: that
 	// has been done.
 	removing, clean bool

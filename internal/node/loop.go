@@ -42,15 +42,15 @@ const closeTimeout = 10 * time.Second
 func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
 	housekeeping := time.NewTicker(housekeepingPeriod)
 	defer housekeeping.Stop()
-	n.reconcile(ctx)
+	n.reconcile(ctx, true)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-n.wake:
-			n.reconcile(ctx)
+			n.reconcile(ctx, false)
 		case <-housekeeping.C:
-			n.reconcile(ctx)
+			n.reconcile(ctx, true)
 		case <-events.Ready():
 			n.take(ctx, events.Take())
 		}

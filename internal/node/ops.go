@@ -15,17 +15,22 @@ import (
 )
 
 // ops carries out what the workers decide: it waits for a status that is
-// newer than the pod's last operation, and hands it to podsync.
+// newer than what the pod's last operation did, and hands it to podsync. An
+// operation that touched nothing leaves the status that it had good enough for
+// the next one; the kubelet waits for a newer one nevertheless.
 type ops struct{ n *Node }
 
 var _ worker.Ops = ops{}
 
 func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err error) {
-	st, err := o.n.pleg.GetNewerThan(ctx, in.Pod.UID, in.Since)
+	st, err := o.n.statusOf(ctx, in.Pod.UID)
 	if err != nil {
 		return false, err
 	}
 	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st})
+	if res.Acted || err != nil {
+		o.n.touch(in.Pod.UID)
+	}
 	o.n.setStatus(in.Pod, res.Status)
 	if res.Terminal {
 		o.n.recordEnd(in.Pod, res.Status)
@@ -41,16 +46,20 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 
 func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) error {
 	o.n.recordStop(in.Pod, in.Grace)
-	st, err := o.n.pleg.GetNewerThan(ctx, in.Pod.UID, in.Since)
+	st, err := o.n.statusOf(ctx, in.Pod.UID)
 	if err != nil {
 		return err
 	}
 	res, err := o.n.sync.Terminate(ctx, podsync.TerminateInput{
 		Pod: in.Pod, Status: st, Grace: in.Grace, Override: override(in.Status),
 		Fresh: func(ctx context.Context) (*pod.Status, error) {
-			return o.n.pleg.GetNewerThan(ctx, in.Pod.UID, time.Now())
+			o.n.touch(in.Pod.UID)
+			return o.n.statusOf(ctx, in.Pod.UID)
 		},
 	})
+	if err != nil {
+		o.n.touch(in.Pod.UID)
+	}
 	o.n.setStatus(in.Pod, res.Status)
 	return err
 }
@@ -64,7 +73,7 @@ func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) error {
 const runtimeGrace = 1
 
 func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) error {
-	st, err := o.n.pleg.GetNewerThan(ctx, in.Pod.UID, in.Since)
+	st, err := o.n.statusOf(ctx, in.Pod.UID)
 	if err != nil {
 		return err
 	}
@@ -81,6 +90,26 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) error {
 		return o.n.remove(ctx, e)
 	}
 	return nil
+}
+
+// touch takes note that the runtime may hold something else of the pod now.
+func (n *Node) touch(uid types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e := n.entryOf(uid); e != nil {
+		e.touched = time.Now()
+	}
+}
+
+// statusOf waits for a status of the pod that shows what was done to it last.
+func (n *Node) statusOf(ctx context.Context, uid types.UID) (*pod.Status, error) {
+	n.mu.Lock()
+	var touched time.Time
+	if e := n.entryOf(uid); e != nil {
+		touched = e.touched
+	}
+	n.mu.Unlock()
+	return n.pleg.GetNewerThan(ctx, uid, touched)
 }
 
 // override makes podsync's form of the worker's status override.

@@ -17,9 +17,10 @@ import (
 // reconcile compares what is desired, what the workers know, and what the
 // runtime holds, and starts what has to be done: HandlePodCleanups in
 // pkg/kubelet/kubelet_pods.go, and what its handlers of sources do. It is
-// called by the loop only. While the runtime cannot be listed, nothing is
-// started or taken for gone.
-func (n *Node) reconcile(ctx context.Context) {
+// called by the loop only. The runtime is listed if there is something to start,
+// or full is set; while it cannot be listed, nothing is started or taken for
+// gone.
+func (n *Node) reconcile(ctx context.Context, full bool) {
 	want, ready := n.wanted()
 	if !ready {
 		return
@@ -33,7 +34,13 @@ func (n *Node) reconcile(ctx context.Context) {
 	n.removeLeft(ctx, known)
 
 	starting := n.starting(want, known)
+	if len(starting) == 0 && !full {
+		return
+	}
 	held, err := n.rt.ListPods(ctx)
+	if ctx.Err() != nil {
+		return
+	}
 	if err != nil {
 		n.log.Warn("housekeeping", "err", err)
 		return
@@ -133,8 +140,12 @@ func (n *Node) start(d Desired, adopt bool) {
 		spec = spec.DeepCopy()
 		spec.Status.Phase, spec.Status.Reason, spec.Status.Message = rec.Phase, rec.Reason, rec.Message
 	}
+	e := &entry{want: Desired{Pod: spec, Document: d.Document}, desired: true, adopted: adopt, record: rec}
+	if adopt {
+		e.touched = time.Now() // by whoever made it
+	}
 	n.mu.Lock()
-	n.entries[d.Pod.UID] = &entry{want: Desired{Pod: spec, Document: d.Document}, desired: true, adopted: adopt, record: rec}
+	n.entries[d.Pod.UID] = e
 	n.mu.Unlock()
 	if !adopt {
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
@@ -177,7 +188,7 @@ func (n *Node) endFound(ctx context.Context, pods []*pod.Pod) {
 		}
 		rec := readRecord(n.opts.Facts.Dir(p.UID))
 		n.mu.Lock()
-		n.entries[p.UID] = &entry{want: d, adopted: true, record: rec}
+		n.entries[p.UID] = &entry{want: d, adopted: true, record: rec, touched: time.Now()}
 		n.mu.Unlock()
 		if err != nil {
 			n.workers.KillRuntime(p, true)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,7 +51,7 @@ func (n *Node) remove(ctx context.Context, e *entry) error {
 		return nil
 	}
 	uid := e.uid()
-	st, err := n.pleg.GetNewerThan(ctx, uid, time.Now())
+	st, err := n.statusOf(ctx, uid)
 	if err != nil {
 		return err
 	}

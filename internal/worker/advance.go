@@ -9,7 +9,6 @@ func (m *machine) advance() {
 	if !m.s.Started && m.s.Pending.Runtime == nil {
 		if m.s.Pending.Exclusive && m.s.Phase != Syncing {
 			// It was stopped before it had its name: there is nothing to undo.
-			m.s.Pending = Work{}
 			m.finish()
 			return
 		}

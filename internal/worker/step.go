@@ -91,6 +91,7 @@ func (m *machine) leaveName() {
 // finish ends the pod's way; it is remembered until it is forgotten.
 func (m *machine) finish() {
 	m.enter(Finished)
+	m.s.Pending = Work{}
 	m.release(0)
 	m.leaveName()
 	m.emit(Exit{})

@@ -63,8 +63,15 @@ func (s Script) exec(ctx context.Context, p *process, cmd []string) ExecReply {
 	var jobs sync.WaitGroup
 	sh := newShell(ctx, p, &jobs)
 	sh.exec = true
-	sh.out = func(text string) { stdout.WriteString(text) }
-	sh.err = func(text string) { stderr.WriteString(text) }
+	var mu sync.Mutex // of what the background writes, too
+	into := func(b *bytes.Buffer) func(string) {
+		return func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			b.WriteString(text)
+		}
+	}
+	sh.out, sh.err = into(&stdout), into(&stderr)
 	sh.run(n)
 	cancel() // what it left in the background ends with it
 	jobs.Wait()
