@@ -128,7 +128,11 @@ func (n *notes) done(s State, e Start, began time.Time, took time.Duration, err 
 }
 
 func operation(s State, e Start) Operation {
-	return Operation{UID: s.UID, Namespace: s.Namespace, Name: s.Name, Op: e.Op, Grace: e.Work.Grace, At: s.RunningSince}
+	o := Operation{UID: s.UID, Namespace: s.Namespace, Name: s.Name, Op: e.Op, At: s.RunningSince}
+	if e.Op == OpTerminate {
+		o.Grace = e.Work.Grace
+	}
+	return o
 }
 
 func identity(s State) []slog.Attr {
