@@ -1,0 +1,220 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestParseLogLine(t *testing.T) {
+	for _, c := range []struct {
+		in, stream, text string
+		partial          bool
+	}{
+		{"2026-01-02T15:04:05.123456789Z stdout F hello world", "stdout", "hello world", false},
+		{"2026-01-02T15:04:05+02:00 stderr P half ", "stderr", "half ", true},
+		{"2026-01-02T15:04:05Z stdout F ", "stdout", "", false},
+		{"2026-01-02T15:04:05Z stdout P:more:tags x", "stdout", "x", true},
+	} {
+		l, err := ParseLogLine([]byte(c.in))
+		if err != nil || l.Stream != c.stream || string(l.Text) != c.text || l.Partial != c.partial || l.Time.Year() != 2026 {
+			t.Errorf("%q: %+v, %v", c.in, l, err)
+		}
+	}
+	for _, in := range []string{"", "hello", "2026-01-02T15:04:05Z stdout F", "yesterday stdout F x", "2026-01-02T15:04:05Z stdin F x", "2026-01-02T15:04:05Z stdout Q x"} {
+		if l, err := ParseLogLine([]byte(in)); err == nil {
+			t.Errorf("%q: %+v, want an error", in, l)
+		}
+	}
+}
+
+const stamp = "2026-01-02T15:04:05.1Z "
+
+func logFile(t *testing.T, lines ...string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "0.log")
+	write(t, name, lines...)
+	return name
+}
+
+// write appends lines such as "stdout F text".
+func write(t *testing.T, name string, lines ...string) {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, l := range lines {
+		if _, err := fmt.Fprintf(f, "%s%s\n", stamp, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func texts(lines []LogLine) []string {
+	var s []string
+	for _, l := range lines {
+		s = append(s, string(l.Text))
+	}
+	return s
+}
+
+func TestTailLog(t *testing.T) {
+	name := logFile(t, "stdout F one", "stdout P tw", "stderr F err", "stdout F o", "stdout F three")
+	for n, want := range map[int][]string{
+		0: nil,
+		1: {"three"},
+		2: {"two", "three"},
+		4: {"one", "err", "two", "three"},
+		9: {"one", "err", "two", "three"},
+	} {
+		lines, err := TailLog(name, n)
+		if got := texts(lines); err != nil || !slices.Equal(got, want) {
+			t.Errorf("last %d: %q, %v, want %q", n, got, err, want)
+		}
+	}
+	if _, err := TailLog(name+".none", 1); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+// TestTailLogReadsFromTheEnd across block boundaries, as a reading from the
+// beginning would.
+func TestTailLogReadsFromTheEnd(t *testing.T) {
+	var lines, want []string
+	for i := range 5000 {
+		text := strings.Repeat(fmt.Sprint(i), i%40)
+		lines = append(lines, "stdout F "+text)
+		want = append(want, text)
+	}
+	name := logFile(t, lines...)
+	for _, n := range []int{1, 20, 300, 4999, 5000, 6000} {
+		got, err := TailLog(name, n)
+		if err != nil || !slices.Equal(texts(got), want[max(0, 5000-n):]) {
+			t.Errorf("last %d: %d lines, %v", n, len(got), err)
+		}
+	}
+}
+
+// TestFollowLog: waits for the file, hands out lines as they end, goes over to
+// the next file when it was rotated, starts again when it was truncated, and
+// ends when it is told.
+func TestFollowLog(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "0.log")
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		ended, result := make(chan struct{}), make(chan error)
+		go func() {
+			result <- FollowLog(t.Context(), name, ended, func(l LogLine) error {
+				got = append(got, string(l.Text))
+				return nil
+			})
+		}()
+		step := func(want ...string) {
+			t.Helper()
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			got = nil
+		}
+		step()
+		write(t, name, "stdout F one", "stdout P tw")
+		step("one")
+		write(t, name, "stdout F o")
+		step("two")
+		write(t, name, "stdout F last of the old")
+		if err := os.Rename(name, name+".1"); err != nil {
+			t.Fatal(err)
+		}
+		step("last of the old")
+		write(t, name+".1", "stdout F really last")
+		write(t, name, "stdout F first of the new")
+		step("really last", "first of the new")
+		if err := os.Truncate(name, 0); err != nil {
+			t.Fatal(err)
+		}
+		step()
+		write(t, name, "stdout F x", "stderr P open")
+		step("x")
+		write(t, name, "stdout F late")
+		close(ended)
+		if err := <-result; err != nil || !slices.Equal(got, []string{"late", "open"}) {
+			t.Errorf("at the end: %q, %v", got, err)
+		}
+	})
+}
+
+// TestFollowLogEnds with its context, with a reader that has had enough, and
+// without a file.
+func TestFollowLogEnds(t *testing.T) {
+	name := logFile(t, "stdout F one")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := FollowLog(ctx, name, nil, func(LogLine) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("context: %v", err)
+		}
+		enough := errors.New("enough")
+		if err := FollowLog(t.Context(), name, nil, func(LogLine) error { return enough }); !errors.Is(err, enough) {
+			t.Errorf("reader: %v", err)
+		}
+		ended := make(chan struct{})
+		close(ended)
+		if err := FollowLog(t.Context(), name+".none", ended, nil); err != nil {
+			t.Errorf("no file: %v", err)
+		}
+	})
+}
+
+// FuzzParseLogLine: what it accepts can be written again.
+func FuzzParseLogLine(f *testing.F) {
+	f.Add([]byte(stamp + "stdout F hello"))
+	f.Add([]byte(stamp + "stderr P:x "))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		l, err := ParseLogLine(line)
+		if err != nil {
+			return
+		}
+		tag := map[bool]string{true: "P", false: "F"}[l.Partial]
+		again, err := ParseLogLine(fmt.Appendf(nil, "%s %s %s %s", l.Time.Format(time.RFC3339Nano), l.Stream, tag, l.Text))
+		if err != nil || !again.Time.Equal(l.Time) || again.Stream != l.Stream || again.Partial != l.Partial || string(again.Text) != string(l.Text) {
+			t.Errorf("%q: %+v became %+v, %v", line, l, again, err)
+		}
+	})
+}
+
+// FuzzTailLog: the last lines are the end of all lines, whatever the file
+// holds.
+func FuzzTailLog(f *testing.F) {
+	f.Add([]byte(stamp+"stdout F hello\n"), 1)
+	f.Add([]byte(strings.Repeat(stamp+"stdout F hello\nnot a line\n", 900)), 3)
+	f.Fuzz(func(t *testing.T, data []byte, n int) {
+		n = max(0, min(n, 1000))
+		name := filepath.Join(t.TempDir(), "0.log")
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := TailLog(name, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := joinLines(data)
+		if want := texts(all[max(0, len(all)-n):]); len(data) < tailBlock && !slices.Equal(texts(got), want) {
+			t.Errorf("%q, want %q", texts(got), want)
+		}
+		if len(got) > n || len(got) < min(n, len(all)) {
+			t.Errorf("%d lines, want %d of %d", len(got), n, len(all))
+		}
+	})
+}
