@@ -21,11 +21,11 @@ type test struct{ pkg, name string }
 
 // log keeps what a test wrote until it is known how it ended.
 type log struct {
-	out      io.Writer
-	written  map[test][]string
-	parents  map[test]bool // have subtests: only those count
-	ended    map[string][]test
-	broken   int // packages that failed
+	out     io.Writer
+	written map[test][]string
+	parents map[test]bool // have subtests: only those count
+	ended   map[string][]test
+	broken  int // packages that failed
 }
 
 func newLog(out io.Writer) *log {
