@@ -16,7 +16,8 @@
 // mark trusted.podctl (an extended attribute), so that a later podctl may
 // remove the parents that an earlier one left, and nobody else's. A Manager may
 // be used from several goroutines. Every method does file I/O, and over D-Bus
-// with systemd; Remove may wait half a second for killed processes to go.
+// with systemd; Remove may wait half a second for killed processes to go. A
+// lock keeps podctls from making a pod and removing its parents at one time.
 //
 // The tree may be shared, by a kubelet or by other podctls with the same root:
 // List shows all of its pods, and the caller knows which are its own.

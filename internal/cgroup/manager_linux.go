@@ -43,17 +43,16 @@ func (m *Manager) Ensure(p *v1.Pod) error {
 	}
 	parent := parentOf(m.root, p)
 	n := parent.child(podPrefix + string(p.UID))
-	// The parents are made again after the pod: until it was there, another
-	// podctl that found them empty may have removed them.
-	steps := []func() error{
-		func() error { return m.ensureParents(parent) },
-		func() error { return m.ensure(n, PodLimits(p)) },
-		func() error { return m.ensureParents(parent) },
+	unlock, err := lock()
+	if err == nil {
+		defer unlock()
+		err = m.ensureParents(parent)
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return fmt.Errorf("make pod cgroup %s: %w", n.path(m.driver), err)
-		}
+	if err == nil {
+		err = m.ensure(n, PodLimits(p))
+	}
+	if err != nil {
+		return fmt.Errorf("make pod cgroup %s: %w", n.path(m.driver), err)
 	}
 	return nil
 }
@@ -94,6 +93,13 @@ func (m *Manager) ensure(n name, l Limits) error {
 	if err := c.Apply(-1); err != nil {
 		return err
 	}
+	// The library leaves out the one for devices, and runc would make it,
+	// unmarked.
+	if dir := c.GetPaths()["devices"]; dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
 	m.mark(c, before)
 	if err := c.Set(m.resources(l, c)); err != nil {
 		m.log.Warn("set cgroup limits", "cgroup", n.path(m.driver), "err", err)
@@ -106,21 +112,24 @@ func (m *Manager) ensure(n name, l Limits) error {
 // made, or nobody, is left alone.
 func (m *Manager) UpdateQOS(pods []*v1.Pod) error {
 	n := name{m.root, burstable}
-	l := Limits{CPUShares: burstableShares(pods)}
-	c, err := m.open(n, l)
-	if err != nil {
-		return fmt.Errorf("update cgroup %s: %w", n.path(m.driver), err)
-	}
-	if paths := existing(c); len(paths) == 0 || !slices.ContainsFunc(paths, marked) {
-		return nil
-	}
-	if err := c.Set(&cgroups.Resources{
-		CpuShares: m.v1Only(l.CPUShares), CpuWeight: m.v2Only(weight(l.CPUShares)),
-		SkipDevices: true, SkipFreezeOnSet: true,
-	}); err != nil {
+	if err := m.updateShares(n, burstableShares(pods)); err != nil {
 		return fmt.Errorf("update cgroup %s: %w", n.path(m.driver), err)
 	}
 	return nil
+}
+
+func (m *Manager) updateShares(n name, shares uint64) error {
+	unlock, err := lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	l := Limits{CPUShares: shares}
+	c, err := m.open(n, l)
+	if err != nil || !slices.ContainsFunc(existing(c), marked) {
+		return err
+	}
+	return c.Set(m.resources(l, nil))
 }
 
 // List shows every pod that has a cgroup, whoever made it.

@@ -83,18 +83,14 @@ func killAll(dirs []string) error {
 				return err
 			}
 			for _, pid := range list {
-				if pid <= 0 {
-					// Listed as 0; to kill 0 would be to kill ourselves.
-					return errors.New("a process of another pid namespace runs in it")
-				}
 				pids[pid] = true
 			}
 		}
 		if len(pids) == 0 {
 			return nil
 		}
-		if pids[os.Getpid()] {
-			return errors.New("podctl itself runs in it")
+		if err := killable(pids); err != nil {
+			return err
 		}
 		for pid := range pids {
 			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -105,10 +101,28 @@ func killAll(dirs []string) error {
 	return nil
 }
 
+// killable refuses the processes that podctl must not kill: itself, and what
+// is listed as 0, a process of another pid namespace, since to kill 0 is to
+// kill one's own process group.
+func killable(pids map[int]bool) error {
+	switch {
+	case pids[os.Getpid()]:
+		return errors.New("podctl itself runs in it")
+	case pids[0]:
+		return errors.New("a process of another pid namespace runs in it")
+	}
+	return nil
+}
+
 // RemoveEmptyParents removes the parents that podctl made and that hold no
 // pod. Whoever else uses the same root loses nothing: a directory with
 // something in it cannot be removed, and another podctl makes what it lacks.
 func (m *Manager) RemoveEmptyParents() error {
+	unlock, err := lock()
+	if err != nil {
+		return fmt.Errorf("remove empty cgroups: %w", err)
+	}
+	defer unlock()
 	var errs []error
 	for _, n := range parents(m.root) {
 		if err := m.removeEmpty(n); err != nil {

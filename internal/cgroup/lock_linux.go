@@ -1,0 +1,28 @@
+package cgroup
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lock keeps podctls, and the goroutines of one, from making a pod's parents
+// and removing them at the same time. It is a lock on the directory of all
+// hierarchies, which the kernel lets go of when its holder dies.
+func lock() (unlock func(), err error) {
+	dir, err := os.Open(mountPoint)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(&os.PathError{Op: "flock", Path: mountPoint, Err: err}, dir.Close())
+	}
+	return func() { dir.Close() }, nil
+}

@@ -1,0 +1,320 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/opencontainers/cgroups"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// onThisHost is a Manager of the host's real hierarchy, with a root of its
+// own, which is gone when the test ends.
+func onThisHost(t *testing.T) *Manager {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to make cgroups")
+	}
+	m, err := New(Options{Root: fmt.Sprintf("podctl-test-%d-%s", os.Getpid(), strings.ToLower(t.Name()[4:12]))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Ensure(bestEffortPod("probe")); err != nil {
+		t.Skipf("cannot make cgroups here: %v", err)
+	}
+	t.Cleanup(func() {
+		c, err := m.open(name{m.root}, Limits{})
+		if err == nil {
+			err = c.Destroy()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if err := m.Remove("probe"); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RemoveEmptyParents(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// dirs are the directories of a cgroup, in all hierarchies.
+func dirs(t *testing.T, m *Manager, n name) []string {
+	t.Helper()
+	c, err := m.open(n, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return existing(c)
+}
+
+// control reads a file of the cgroup, of v1's controller or of v2; missing
+// tells that this host has no such file.
+func control(t *testing.T, m *Manager, n name, controller, v1File, v2File string) (value string, missing bool) {
+	t.Helper()
+	c, err := m.open(n, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(c.GetPaths()[controller], v1File)
+	if m.unified {
+		file = filepath.Join(c.GetPaths()[""], v2File)
+	}
+	b, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", true
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b)), false
+}
+
+func TestEnsureSetsThePodsLimitsAndItsParents(t *testing.T) {
+	m := onThisHost(t)
+	for _, p := range []*v1.Pod{guaranteedPod("g"), burstablePod("b"), bestEffortPod("e")} {
+		for range 2 {
+			if err := m.Ensure(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	root := name{m.root}
+	tests := []struct {
+		n                      name
+		controller, v1f, v2f   string
+		onV1, onV2, whatItMean string
+	}{
+		{root.child("podg"), "cpu", "cpu.shares", "cpu.weight", "512", "20", "guaranteed shares"},
+		{root.child("podg"), "cpu", "cpu.cfs_quota_us", "cpu.max", "50000", "50000 100000", "guaranteed quota"},
+		{root.child("podg"), "memory", "memory.limit_in_bytes", "memory.max", "67108864", "67108864", "guaranteed memory"},
+		{root.child(burstable).child("podb"), "cpu", "cpu.shares", "cpu.weight", "256", "10", "burstable shares"},
+		{root.child(burstable).child("podb"), "cpu", "cpu.cfs_quota_us", "cpu.max", "-1", "max 100000", "burstable quota"},
+		{root.child(besteffort).child("pode"), "cpu", "cpu.shares", "cpu.weight", "2", "1", "best-effort shares"},
+		{root.child(besteffort), "cpu", "cpu.shares", "cpu.weight", "2", "1", "shares of the parent"},
+	}
+	for _, tt := range tests {
+		got, missing := control(t, m, tt.n, tt.controller, tt.v1f, tt.v2f)
+		want := tt.onV1
+		if m.unified {
+			want = tt.onV2
+		}
+		if missing {
+			t.Logf("%s: this host has no controller %s", tt.whatItMean, tt.controller)
+			continue
+		}
+		diff(t, tt.whatItMean, want, got)
+	}
+	listed, err := m.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "listed", []types.UID{"b", "e", "g"}, listed)
+}
+
+func TestEnsureLeavesACgroupThatExistsAlone(t *testing.T) {
+	m := onThisHost(t)
+	p, n := burstablePod("x"), name{m.root, burstable, "podx"}
+	if err := m.Ensure(p); err != nil {
+		t.Fatal(err)
+	}
+	c, err := m.open(n, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Set(&cgroups.Resources{CpuShares: m.v1Only(700), CpuWeight: m.v2Only(700), SkipDevices: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Ensure(p); err != nil {
+		t.Fatal(err)
+	}
+	if got, missing := control(t, m, n, "cpu", "cpu.shares", "cpu.weight"); !missing {
+		diff(t, "weight", "700", got)
+	}
+}
+
+func TestUpdateQOSWeighsBurstablePodsTogether(t *testing.T) {
+	m := onThisHost(t)
+	pods := []*v1.Pod{burstablePod("a"), burstablePod("b")}
+	if err := m.UpdateQOS(pods); err != nil {
+		t.Fatalf("before there is a parent: %v", err)
+	}
+	for _, p := range pods {
+		if err := m.Ensure(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.UpdateQOS(pods); err != nil {
+		t.Fatal(err)
+	}
+	got, missing := control(t, m, name{m.root, burstable}, "cpu", "cpu.shares", "cpu.weight")
+	if missing {
+		t.Skip("this host has no cpu controller")
+	}
+	want := "512"
+	if m.unified {
+		want = "20"
+	}
+	diff(t, "weight", want, got)
+}
+
+func TestRemoveKillsWhatIsLeftAndLeavesNothing(t *testing.T) {
+	m := onThisHost(t)
+	p := bestEffortPod("x")
+	if err := m.Ensure(p); err != nil {
+		t.Fatal(err)
+	}
+	n := name{m.root, besteffort, "podx"}
+	// A container that the runtime forgot, with a process in it.
+	if err := m.ensure(n.child("forgotten"), Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	for _, dir := range dirs(t, m, n.child("forgotten")) {
+		if err := cgroups.WriteCgroupProc(dir, cmd.Process.Pid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	died := make(chan error, 1)
+	go func() { died <- cmd.Wait() }()
+
+	for range 2 {
+		if err := m.Remove("x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-died; err == nil || err.Error() != "signal: killed" {
+		t.Errorf("the process ended with %v", err)
+	}
+	if left := dirs(t, m, n); left != nil {
+		t.Errorf("left: %v", left)
+	}
+	if err := m.RemoveEmptyParents(); err != nil {
+		t.Fatal(err)
+	}
+	if left := dirs(t, m, name{m.root}); left != nil {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestRemoveDoesNotKillPodctlItself(t *testing.T) {
+	if killable(map[int]bool{7: true, os.Getpid(): true}) == nil {
+		t.Error("podctl would kill itself")
+	}
+	if killable(map[int]bool{7: true, 0: true}) == nil {
+		t.Error("podctl would kill its own process group")
+	}
+	if err := killable(map[int]bool{7: true}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEmptyParentsAreRemovedOnlyIfPodctlMadeThem(t *testing.T) {
+	m := onThisHost(t)
+	// Somebody else's root, with our pod in it.
+	c, err := m.open(name{m.root}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(-1); err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []string{"x", "y"} {
+		if err := m.Ensure(burstablePod(uid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := func(what string, wantBurstable bool) {
+		t.Helper()
+		if err := m.RemoveEmptyParents(); err != nil {
+			t.Fatal(err)
+		}
+		if got := dirs(t, m, name{m.root, burstable}) != nil; got != wantBurstable {
+			t.Errorf("%s: burstable is there: %v, want %v", what, got, wantBurstable)
+		}
+		if dirs(t, m, name{m.root}) == nil {
+			t.Errorf("%s: somebody else's root was removed", what)
+		}
+	}
+	step("two pods", true)
+	if err := m.Remove("x"); err != nil {
+		t.Fatal(err)
+	}
+	step("one pod", true)
+	if err := m.Remove("y"); err != nil {
+		t.Fatal(err)
+	}
+	step("no pod", false)
+}
+
+func TestAPodIsMadeWhileAnotherPodctlRemovesItsParents(t *testing.T) {
+	m := onThisHost(t)
+	stop := make(chan struct{})
+	var other sync.WaitGroup
+	other.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = m.RemoveEmptyParents()
+			}
+		}
+	})
+	defer other.Wait()
+	defer close(stop)
+	for range 10 {
+		if err := m.Ensure(burstablePod("x")); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []name{{m.root}, {m.root, burstable}, {m.root, burstable, "podx"}} {
+			c, err := m.open(n, Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, dir := range c.GetPaths() {
+				if !marked(dir) {
+					t.Fatalf("%s was not made", dir)
+				}
+			}
+		}
+		if err := m.Remove("x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestLimitsAreOfTheHostsVersion(t *testing.T) {
+	l := Limits{CPUShares: 1024, CPUQuota: 50000, CPUPeriod: 100000, Memory: 64 << 20}
+	for unified, want := range map[bool][2]uint64{false: {1024, 0}, true: {0, 39}} {
+		r := (&Manager{unified: unified}).resources(l, nil)
+		diff(t, "shares and weight", want, [2]uint64{r.CpuShares, r.CpuWeight})
+		diff(t, "the same on both", []int64{50000, 100000, 64 << 20}, []int64{r.CpuQuota, int64(r.CpuPeriod), r.Memory})
+	}
+}
+
+func TestUIDsThatLeaveTheTreeAreRefused(t *testing.T) {
+	m := &Manager{root: "podctl-test", driver: Cgroupfs}
+	if m.Ensure(bestEffortPod("../../x")) == nil || m.Remove("../x") == nil || m.Remove("") == nil {
+		t.Error("accepted")
+	}
+}
+
+func TestPageSize(t *testing.T) {
+	for s, want := range map[string]int64{"2MB": 2 << 20, "1GB": 1 << 30, "64KB": 64 << 10, "5B": 5, "": 0, "MB": 0, "2XB": 0} {
+		diff(t, s, want, pageSize(s))
+	}
+}
