@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,7 +9,6 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/render"
 )
 
 // lastLines is how much of what a failed container wrote is shown.
@@ -67,28 +65,29 @@ func (r *running) failures() []failure {
 		}
 		failures = append(failures, failure{
 			pod:     pod.DisplayName(i.Pod.Namespace, i.Pod.Name),
-			reasons: reasons(i, r.session.logDir(i)),
+			reasons: r.reasons(i),
 		})
 	}
 	return failures
 }
 
 // reasons is why a pod failed, never empty.
-func reasons(i node.Info, logDir string) []reason {
+func (r *running) reasons(i node.Info) []reason {
 	if i.Rejected != nil {
-		r := reason{text: ": " + i.Rejected.Error()}
+		why := reason{text: ": " + i.Rejected.Error()}
 		if hinted, ok := i.Rejected.(interface{ Hint() string }); ok {
-			r.hint = hinted.Hint()
+			why.hint = hinted.Hint()
 		}
-		return []reason{r}
+		return []reason{why}
 	}
 	var all []reason
 	if i.Status.Reason != "" {
 		all = append(all, reason{text: ": " + strings.TrimSuffix(i.Status.Reason+": "+i.Status.Message, ": ")})
 	}
 	for _, c := range containerStatuses(&i.Status) {
-		if r, ok := containerReason(c, logDir); ok {
-			all = append(all, r)
+		if why, ok := containerReason(c); ok {
+			why.said = r.said(i, c)
+			all = append(all, why)
 		}
 	}
 	if len(all) == 0 && i.LastError != "" {
@@ -102,28 +101,33 @@ func reasons(i node.Info, logDir string) []reason {
 
 // containerReason is why a container failed or does not run; ok is false if
 // it did not fail.
-func containerReason(c v1.ContainerStatus, logDir string) (r reason, ok bool) {
-	attempt := uint32(c.RestartCount)
+func containerReason(c v1.ContainerStatus) (why reason, ok bool) {
 	switch w, t := c.State.Waiting, c.State.Terminated; {
 	case t != nil && t.ExitCode != 0:
-		r.text = "/" + exitText(c.Name, t)
-		if t.ExitCode != 0 && t.StartedAt.Unix() <= 0 && t.Message != "" {
-			r.text += ": " + t.Message // it never ran: the runtime says why
+		why.text = "/" + exitText(c.Name, t)
+		if t.StartedAt.Unix() <= 0 && t.Message != "" {
+			why.text += ": " + t.Message // it never ran: the runtime says why
 		}
 	case w != nil && w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing":
-		r.text = "/" + c.Name + ": " + strings.TrimSuffix(w.Reason+": "+w.Message, ": ")
+		why.text = "/" + c.Name + ": " + strings.TrimSuffix(w.Reason+": "+w.Message, ": ")
 		if last := c.LastTerminationState.Terminated; last != nil {
-			r.text += fmt.Sprintf(" (last exit %d)", last.ExitCode)
+			why.text += fmt.Sprintf(" (last exit %d)", last.ExitCode)
 		}
 	default:
 		return reason{}, false
 	}
-	lines, err := cri.TailLog(filepath.Join(logDir, render.LogPath(c.Name, attempt)), lastLines)
+	return why, true
+}
+
+// said is what a container wrote last.
+func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
+	lines, err := cri.TailLog(r.session.logFile(i.Pod, c.Name, c.RestartCount), lastLines)
 	if err != nil {
-		return r, true // it has written nothing
+		return nil // it has written nothing
 	}
+	var said []string
 	for _, line := range lines {
-		r.said = append(r.said, printable(line.Text))
+		said = append(said, printable(line.Text))
 	}
-	return r, true
+	return said
 }

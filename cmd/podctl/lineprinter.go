@@ -16,13 +16,19 @@ import (
 // linePrinter prints one line per event, for what is no terminal.
 type linePrinter struct {
 	env *env
+	// lastWords is the last line that a container wrote, "" if none.
+	lastWords func(node.Event) string
+	// ready: the run waits for ready pods, so readiness is worth a line.
+	ready bool
 	// last is when each pod was last heard of, for how long a step took.
 	last map[types.UID]time.Time
-	mu   sync.Mutex
+	// stopping are the pods that were asked to stop.
+	stopping map[types.UID]bool
+	mu       sync.Mutex
 }
 
-func newLinePrinter(e *env) *linePrinter {
-	return &linePrinter{env: e, last: map[types.UID]time.Time{}}
+func newLinePrinter(e *env, ready bool, lastWords func(node.Event) string) *linePrinter {
+	return &linePrinter{env: e, ready: ready, lastWords: lastWords, last: map[types.UID]time.Time{}, stopping: map[types.UID]bool{}}
 }
 
 func (p *linePrinter) note(text string) { p.print("%s\n", text) }
@@ -34,19 +40,66 @@ func (p *linePrinter) print(format string, args ...any) {
 }
 
 func (p *linePrinter) event(ev node.Event) {
-	text := eventText(ev)
+	before, heard := p.last[ev.UID]
+	p.last[ev.UID] = ev.Time
+	if ev.Reason == node.ReasonTerminating {
+		p.stopping[ev.UID] = true
+	}
+	text := p.text(ev)
 	if text == "" {
 		return
+	}
+	if heard && isStep(ev.Reason) {
+		text += fmt.Sprintf(" (%s)", ev.Time.Sub(before).Round(time.Millisecond))
 	}
 	if ev.UID == "" { // about the runtime
 		p.print("%s  %s\n", clock(ev.Time), text)
 		return
 	}
-	if before, ok := p.last[ev.UID]; ok && isStep(ev.Reason) {
-		text += fmt.Sprintf(" (%s)", ev.Time.Sub(before).Round(time.Millisecond))
-	}
-	p.last[ev.UID] = ev.Time
 	p.print("%s  %-20s  %-9s  %s\n", clock(ev.Time), pod.DisplayName(ev.Namespace, ev.Name), ev.Phase, text)
+}
+
+// text is an event in a line; "" for one that says nothing which another does
+// not say better.
+func (p *linePrinter) text(ev node.Event) string {
+	switch ev.Reason {
+	case node.ReasonStarting, podsync.EventCreated, node.ReasonRunning, node.ReasonRemoved:
+		return ""
+	case node.ReasonReady:
+		if !p.ready {
+			return ""
+		}
+	case node.ReasonStopped:
+		if !p.stopping[ev.UID] {
+			return ""
+		}
+	case podsync.EventStarted:
+		return ev.Container + " started"
+	case podsync.EventPulled:
+		if strings.Contains(ev.Message, "already present") {
+			return ""
+		}
+	case podsync.EventFailed:
+		// The event before says why, in more than a word.
+		if word, ok := strings.CutPrefix(ev.Message, "Error: "); ok && !strings.Contains(word, " ") {
+			return ""
+		}
+	case node.ReasonExited:
+		if words := p.lastWords(ev); ev.Warning && words != "" && !strings.Contains(ev.Message, `: "`) {
+			return fmt.Sprintf("%s: %q", ev.Message, words)
+		}
+	case node.ReasonEnded:
+		// How its containers ended has been said, unless the pod has a reason
+		// of its own.
+		if !strings.Contains(ev.Message, ": ") {
+			return ""
+		}
+	}
+	text := ev.Message
+	if ev.Container != "" && !strings.Contains(text, ev.Container) {
+		text = ev.Container + ": " + text
+	}
+	return lowerFirst(text)
 }
 
 func (p *linePrinter) log(l logLine) {
@@ -66,35 +119,6 @@ func isStep(reason string) bool {
 		return true
 	}
 	return false
-}
-
-// eventText is an event in a line; "" for one that says nothing which another
-// does not say better.
-func eventText(ev node.Event) string {
-	switch ev.Reason {
-	case podsync.EventCreated, node.ReasonRunning, node.ReasonRemoved:
-		return ""
-	case podsync.EventStarted:
-		return ev.Container + " started"
-	case podsync.EventPulled:
-		if strings.Contains(ev.Message, "already present") {
-			return ""
-		}
-	case node.ReasonEnded:
-		// How its containers ended has been said, unless the pod has a reason
-		// of its own.
-		if !strings.Contains(ev.Message, ": ") {
-			return ""
-		}
-	}
-	text := ev.Message
-	if ev.Container != "" && !strings.Contains(text, ev.Container) {
-		text = ev.Container + ": " + text
-	}
-	if text == "" {
-		return ev.Reason
-	}
-	return lowerFirst(text)
 }
 
 func lowerFirst(s string) string {

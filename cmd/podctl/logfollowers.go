@@ -2,21 +2,19 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node"
-	"github.com/podctl/podctl/internal/render"
 )
 
 // logFollowers print what the containers of a run write, every attempt from
 // its beginning.
 type logFollowers struct {
 	ctx     context.Context
-	dir     func(node.Info) string
+	path    func(p *v1.Pod, container string, attempt int32) string
 	printer runPrinter
 	enabled bool
 
@@ -25,8 +23,8 @@ type logFollowers struct {
 	wg    sync.WaitGroup
 }
 
-func newLogFollowers(ctx context.Context, dir func(node.Info) string, p runPrinter, enabled bool) *logFollowers {
-	return &logFollowers{ctx: ctx, dir: dir, printer: p, enabled: enabled, ended: map[string]chan struct{}{}, done: map[string]bool{}}
+func newLogFollowers(ctx context.Context, path func(*v1.Pod, string, int32) string, p runPrinter, enabled bool) *logFollowers {
+	return &logFollowers{ctx: ctx, path: path, printer: p, enabled: enabled, ended: map[string]chan struct{}{}, done: map[string]bool{}}
 }
 
 // follow begins with the logs that are new, and ends with those whose
@@ -42,14 +40,14 @@ func (f *logFollowers) follow(infos []node.Info) {
 			}
 			for attempt := int32(0); attempt <= c.RestartCount; attempt++ {
 				over := attempt < c.RestartCount || c.State.Terminated != nil
-				f.file(i, c, uint32(attempt), over)
+				f.file(i, c, attempt, over)
 			}
 		}
 	}
 }
 
-func (f *logFollowers) file(i node.Info, c v1.ContainerStatus, attempt uint32, over bool) {
-	path := filepath.Join(f.dir(i), render.LogPath(c.Name, attempt))
+func (f *logFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, over bool) {
+	path := f.path(i.Pod, c.Name, attempt)
 	ended, ok := f.ended[path]
 	if !ok {
 		ended = make(chan struct{})

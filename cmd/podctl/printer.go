@@ -21,14 +21,16 @@ type runPrinter interface {
 	finish([]node.Info)
 }
 
-func newRunPrinter(e *env, o runOptions) runPrinter {
+// newRunPrinter is the printer for the output that was asked for. lastWords
+// finds the last line that a container wrote.
+func newRunPrinter(e *env, o runOptions, lastWords func(node.Event) string) runPrinter {
 	switch {
 	case o.output == "json":
 		return &jsonPrinter{env: e}
 	case e.tty:
 		return &livePrinter{env: e, activity: activities{}, color: !o.noColor}
 	default:
-		return newLinePrinter(e)
+		return newLinePrinter(e, o.wait == waitReady, lastWords)
 	}
 }
 

@@ -108,7 +108,7 @@ func runRun(ctx context.Context, e *env, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	r := &running{env: e, opts: o, session: s, events: events, printer: newRunPrinter(e, o)}
+	r := &running{env: e, opts: o, session: s, events: events, printer: newRunPrinter(e, o, s.lastWords)}
 	for _, p := range set.Pods {
 		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document})
 	}

@@ -36,7 +36,7 @@ const redrawPeriod = 250 * time.Millisecond
 func (r *running) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	r.last = map[types.UID]node.Info{}
-	r.logs = newLogFollowers(ctx, r.session.logDir, r.printer, r.opts.logs)
+	r.logs = newLogFollowers(ctx, r.session.logFile, r.printer, r.opts.logs)
 	r.note()
 	r.session.Set(source, r.want)
 	ran := make(chan error, 1)

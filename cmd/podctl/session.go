@@ -10,12 +10,16 @@ import (
 	"path/filepath"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/volume"
 )
 
@@ -87,7 +91,7 @@ type nodeOptions struct {
 type session struct {
 	*node.Node
 	client *cri.Client
-	logDir func(node.Info) string
+	facts  *render.Node
 	closes []func() error
 }
 
@@ -144,7 +148,7 @@ func (s *session) build(ctx context.Context, e *env, p paths, o nodeOptions) err
 	if err != nil {
 		return err
 	}
-	s.logDir = func(i node.Info) string { return facts.LogDirectory(i.Pod) }
+	s.facts = facts
 	version, err := s.client.Version(ctx)
 	if err != nil {
 		return err
@@ -179,6 +183,22 @@ func (s *session) cgroups(ctx context.Context, e *env, o nodeOptions, simulated 
 		}
 	}
 	return cgroup.New(cgroup.Options{Driver: cgroup.Driver(driver), Log: e.log})
+}
+
+// logFile is where a container of the pod writes.
+func (s *session) logFile(p *v1.Pod, container string, attempt int32) string {
+	return filepath.Join(s.facts.LogDirectory(p), render.LogPath(container, uint32(attempt)))
+}
+
+// lastWords is the last line that the container of the event wrote, "" if it
+// wrote none.
+func (s *session) lastWords(ev node.Event) string {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID}}
+	lines, err := cri.TailLog(s.logFile(p, ev.Container, ev.Attempt), 1)
+	if err != nil || len(lines) == 0 {
+		return ""
+	}
+	return printable(lines[0].Text)
 }
 
 func (s *session) onClose(f func() error) { s.closes = append(s.closes, f) }

@@ -11,14 +11,12 @@ import (
 // the runtime did by itself, which no operation can report. Pure.
 func changes(before, after *v1.PodStatus) []Event {
 	var events []Event
-	add := func(container, reason string, warning bool, format string, args ...any) {
-		events = append(events, Event{
-			Container: container, Reason: reason, Warning: warning,
-			Message: fmt.Sprintf(format, args...), Phase: after.Phase,
-		})
+	add := func(e Event, format string, args ...any) {
+		e.Message, e.Phase = fmt.Sprintf(format, args...), after.Phase
+		events = append(events, e)
 	}
 	if ip := after.PodIP; ip != "" && ip != before.PodIP {
-		add("", ReasonSandboxReady, false, "sandbox ready, %s", ip)
+		add(Event{Reason: ReasonSandboxReady}, "sandbox ready, %s", ip)
 	}
 	for _, all := range [...][2][]v1.ContainerStatus{
 		{before.InitContainerStatuses, after.InitContainerStatuses},
@@ -28,18 +26,22 @@ func changes(before, after *v1.PodStatus) []Event {
 			now := &all[1][i]
 			was := statusNamed(all[0], now.Name)
 			if started(was, now) {
-				add(now.Name, ReasonRunning, false, "%s runs", now.Name)
+				add(Event{Container: now.Name, Reason: ReasonRunning, Attempt: now.RestartCount}, "%s runs", now.Name)
 			}
 			if t := ended(was, now); t != nil {
-				add(now.Name, ReasonExited, t.ExitCode != 0, "%s", exitMessage(now.Name, t))
+				attempt := now.RestartCount
+				if t != now.State.Terminated && now.State.Running != nil {
+					attempt--
+				}
+				add(Event{Container: now.Name, Reason: ReasonExited, Warning: t.ExitCode != 0, Attempt: attempt}, "%s", exitMessage(now.Name, t))
 			}
 		}
 	}
 	if isReady(after) && !isReady(before) {
-		add("", ReasonReady, false, "all containers are ready")
+		add(Event{Reason: ReasonReady}, "all containers are ready")
 	}
 	if isFinal(after.Phase) && after.Phase != before.Phase {
-		add("", ReasonEnded, after.Phase == v1.PodFailed, "%s", endMessage(after))
+		add(Event{Reason: ReasonEnded, Warning: after.Phase == v1.PodFailed}, "%s", endMessage(after))
 	}
 	return events
 }

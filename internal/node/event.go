@@ -17,6 +17,8 @@ type Event struct {
 	Name      string
 	// Container is "" where the event is about the pod.
 	Container string
+	// Attempt is the container's, of an event about how it ran.
+	Attempt int32
 	// Warning marks what a user should look at.
 	Warning bool
 	Reason  string
@@ -27,6 +29,8 @@ type Event struct {
 
 // podctl's own reasons: what the kubelet shows in the status only.
 const (
+	// ReasonStarting: the pod was let in.
+	ReasonStarting = "Starting"
 	// ReasonAdopted: the runtime already held the pod, and it goes on.
 	ReasonAdopted = "Adopted"
 	// ReasonSandboxReady: the pod has its sandbox and its address.

@@ -148,6 +148,7 @@ func (n *Node) start(d Desired, adopt bool) {
 	n.entries[d.Pod.UID] = e
 	n.mu.Unlock()
 	if !adopt {
+		n.event(spec, "", ReasonStarting, false, "starting")
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
 		return
 	}
