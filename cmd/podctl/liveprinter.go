@@ -74,7 +74,8 @@ func (p *livePrinter) above(text string) {
 // erase takes the table off the screen; the cursor is where it began.
 func (p *livePrinter) erase() {
 	if p.rows > 0 {
-		fmt.Fprintf(p.env.out, "\x1b[%dA\x1b[J", p.rows)
+		// The terminal may have echoed a ^C, so first back to the left.
+		fmt.Fprintf(p.env.out, "\r\x1b[%dA\x1b[J", p.rows)
 	}
 	p.rows = 0
 }

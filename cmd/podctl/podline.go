@@ -133,7 +133,7 @@ func terminatingText(i node.Info, now time.Time) string {
 			text += fmt.Sprintf(", %s past its grace of %ds", ageText(-left), i.Grace)
 		}
 	}
-	if i.LastError != "" {
+	if i.LastError != "" && i.Op == worker.OpNone { // in between two tries
 		text += " · " + i.LastError + retryText(i, now)
 	}
 	return text
