@@ -64,17 +64,11 @@ func (m *machine) accept(r request) {
 			interrupt = true
 		}
 	}
-	switch m.s.Phase {
-	case Terminated:
+	if m.s.Phase == Terminated {
 		m.release(r.kill.Waiter)
-	case Terminating:
-		m.wait(r.kill.Waiter)
-		if r.kill.Status != (StatusOverride{}) {
-			m.s.Status = r.kill.Status
-		}
-		grace := effectiveGrace(m.s.Grace, r.work.Pod, r.kill.Grace)
-		interrupt = interrupt || (m.s.Grace != 0 && grace < m.s.Grace)
-		m.s.Grace, r.work.Grace = grace, grace
+	}
+	if m.s.Phase == Terminating && m.merge(&r) {
+		interrupt = true
 	}
 
 	m.s.Pending = r.work
@@ -82,6 +76,19 @@ func (m *machine) accept(r request) {
 		m.cancel()
 	}
 	m.advance()
+}
+
+// merge adds a request to those that the terminating pod has had, and gives it
+// the grace that comes of them all. It tells whether that shortens the grace.
+func (m *machine) merge(r *request) (shorter bool) {
+	m.wait(r.kill.Waiter)
+	if r.kill.Status != (StatusOverride{}) {
+		m.s.Status = r.kill.Status
+	}
+	before := m.s.Grace
+	m.s.Grace = effectiveGrace(before, r.work.Pod, r.kill.Grace)
+	r.work.Grace = m.s.Grace
+	return before != 0 && m.s.Grace < before
 }
 
 // begin is the first that the worker hears of a pod.

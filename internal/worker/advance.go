@@ -44,18 +44,11 @@ func (m *machine) await() {
 // start begins the operation that the phase asks for.
 func (m *machine) start() {
 	work := m.s.Pending
-	m.s.Active, m.s.Pending = merge(m.s.Active, work), Work{}
+	m.s.Active, m.s.Pending = remember(m.s.Active, work), Work{}
 
-	op := OpSync
-	switch m.s.Phase {
-	case Terminating:
+	op := m.nextOp(work)
+	if op == OpTerminate || op == OpTerminateRuntime {
 		m.s.TerminatingSeen = true
-		op = OpTerminate
-		if work.Pod == nil {
-			op = OpTerminateRuntime
-		}
-	case Terminated:
-		op = OpCleanup
 	}
 	m.s.Running, m.s.RunningSince = op, m.now
 	start := Start{Op: op, Work: work, Since: m.s.LastDone}
@@ -65,10 +58,24 @@ func (m *machine) start() {
 	m.emit(start)
 }
 
-// merge is what remains of the active work once next has begun: the last
+// nextOp is what the phase asks to be done with the work.
+func (m *machine) nextOp(work Work) Op {
+	switch {
+	case m.s.Phase == Syncing:
+		return OpSync
+	case m.s.Phase == Terminated:
+		return OpCleanup
+	case work.Pod == nil:
+		return OpTerminateRuntime
+	default:
+		return OpTerminate
+	}
+}
+
+// remember is what remains of the active work once next has begun: the last
 // grace stays where next has none (mergeLastUpdate in
 // pkg/kubelet/pod_workers.go).
-func merge(active, next Work) Work {
+func remember(active, next Work) Work {
 	if next.Grace == 0 {
 		next.Grace = active.Grace
 	}

@@ -8,6 +8,8 @@ import (
 // Effect is work that Step leaves to its caller, who carries the effects out
 // in order before the pod's next event: Start, Cancel, Wake, Release, Name or
 // Exit.
+//
+//sumtype:decl
 type Effect interface {
 	fmt.Stringer
 	isEffect()
@@ -49,13 +51,11 @@ func (Name) isEffect()    {}
 func (Exit) isEffect()    {}
 
 func (e Start) String() string {
-	switch e.Op {
-	case OpSync:
+	switch {
+	case e.Op == OpSync:
 		return fmt.Sprintf("start %s %s", e.Op, e.Work.Type)
-	case OpTerminate:
-		if e.Work.Grace != 0 {
-			return fmt.Sprintf("start %s grace=%d", e.Op, e.Work.Grace)
-		}
+	case e.Op == OpTerminate && e.Work.Grace != 0:
+		return fmt.Sprintf("start %s grace=%d", e.Op, e.Work.Grace)
 	}
 	return fmt.Sprintf("start %s", e.Op)
 }

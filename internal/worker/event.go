@@ -10,6 +10,8 @@ import (
 
 // Event is one thing that happened to one pod: Adopt, Update, Kill,
 // KillRuntime, Due, OpDone or Reconcile.
+//
+//sumtype:decl
 type Event interface {
 	fmt.Stringer
 	isEvent()
@@ -27,6 +29,7 @@ type Adopt struct {
 // Update brings a spec. It is a stop request if the spec carries a deletion
 // timestamp or the phase Succeeded or Failed.
 type Update struct {
+	// Pod is the spec. It must be set, and never be changed afterwards.
 	Pod  *v1.Pod
 	Type UpdateType
 	// Exclusive tells that no other exclusive pod of this full name may run.

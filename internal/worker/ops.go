@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -74,6 +75,7 @@ func perform(ctx context.Context, ops Ops, s Start) (terminal bool, err error) {
 		return false, ops.TerminateRuntime(ctx, s.Work.Runtime)
 	case OpCleanup:
 		return false, ops.Cleanup(ctx, CleanupInput{Pod: s.Work.Pod, Status: s.Status, Since: s.Since})
+	default:
+		return false, fmt.Errorf("operation %s cannot be performed", s.Op)
 	}
-	return false, nil
 }

@@ -86,6 +86,7 @@ func fullNameOf(ev Event) string {
 		return pod.FullNameOf(ev.Pod)
 	case KillRuntime:
 		return ev.Pod.FullName()
+	default:
+		return ""
 	}
-	return ""
 }

@@ -74,7 +74,7 @@ func TestRetryIsDecidedByTheTypeOfTheError(t *testing.T) {
 }
 
 // noRetry could know when to try again, and does not.
-type noRetry struct{ error }
+type noRetry struct{}
 
 func (noRetry) Error() string              { return "no idea" }
 func (noRetry) RetryAt() (time.Time, bool) { return time.Time{}, false }

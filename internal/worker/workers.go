@@ -126,7 +126,7 @@ func (w *Workers) event(uid types.UID, ev Event) {
 // Close stops all work and leaves the pods as they are: wake-ups are called
 // off, operations in flight are cancelled, and Close returns once they have
 // ended, or with ctx's error. Events after it are ignored; queries go on
-// answering.
+// answering. It is not to be called from Ops or Observer, which it waits for.
 func (w *Workers) Close(ctx context.Context) error {
 	w.mu.Lock()
 	if !w.closed {
