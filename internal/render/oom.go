@@ -31,7 +31,12 @@ func oomScoreAdj(p *v1.Pod, c *v1.Container, capacity int64) (int64, error) {
 		return guaranteedScore, nil
 	case v1.PodQOSBestEffort:
 		return bestEffortScore, nil
+	default:
+		return burstableScore(p, c, capacity)
 	}
+}
+
+func burstableScore(p *v1.Pod, c *v1.Container, capacity int64) (int64, error) {
 	if capacity <= 0 {
 		return 0, errors.New("the node's memory capacity is not known")
 	}

@@ -29,13 +29,12 @@ func setUpHostPath(r request) (string, error) {
 		wanted = *t
 	}
 	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		switch wanted {
-		case v1.HostPathDirectoryOrCreate:
-			return path, os.MkdirAll(path, 0o755)
-		case v1.HostPathFileOrCreate:
-			return path, makeFile(path)
-		}
+	missing := errors.Is(err, os.ErrNotExist)
+	if missing && wanted == v1.HostPathDirectoryOrCreate {
+		return path, os.MkdirAll(path, 0o755)
+	}
+	if missing && wanted == v1.HostPathFileOrCreate {
+		return path, makeFile(path)
 	}
 	check, known := hostPathTypes[wanted]
 	switch {

@@ -1,11 +1,9 @@
 package oracle
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,11 +11,12 @@ import (
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/volume"
 )
 
 // The addresses that stand for the recording's <podIP> and <hostIP>.
@@ -102,13 +101,13 @@ func readFile(t *testing.T, elem ...string) []byte {
 
 func decodePod(t *testing.T, document []byte) *v1.Pod {
 	t.Helper()
-	p := &v1.Pod{}
-	if err := yaml.UnmarshalStrict(document, p); err != nil {
+	asJSON, err := yaml.YAMLToJSON(document)
+	if err != nil {
 		t.Fatal(err)
 	}
-	corev1.SetObjectDefaults_Pod(p)
-	if p.Namespace == "" {
-		p.Namespace = v1.NamespaceDefault
+	p, err := manifest.Decode(asJSON)
+	if err != nil {
+		t.Fatal(err)
 	}
 	p.UID = "<uid>"
 	return p
@@ -155,9 +154,10 @@ func recordingNode(cases map[string]podCase) *render.Node {
 func renderSandbox(t *testing.T, n *render.Node, p *v1.Pod, call podCall) proto.Message {
 	t.Helper()
 	cfg, err := render.Sandbox(p, render.SandboxInput{
-		Node:         n,
-		Attempt:      attempt(call),
-		CgroupParent: cgroup.Parent("podctl", cgroup.Cgroupfs, p),
+		Node:          n,
+		Attempt:       attempt(call),
+		CgroupParent:  cgroup.Parent("podctl", cgroup.Cgroupfs, p),
+		UserNamespace: userNamespace(t, call),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -186,6 +186,7 @@ func renderContainer(t *testing.T, n *render.Node, p *v1.Pod, call podCall) prot
 		SubPaths:       map[int]string{},
 		ImageVolumes:   map[string]*runtimeapi.ImageSpec{},
 		TerminationLog: filepath.Join(n.ContainerDir(p.UID, c.Name), "<id>"),
+		UserNamespace:  userNamespace(t, call),
 	}
 	if !p.Spec.HostNetwork {
 		in.PodIPs = []string{podIP}
@@ -234,6 +235,27 @@ func volumePath(t *testing.T, n *render.Node, p *v1.Pod, v *v1.Volume) string {
 	return filepath.Join(n.Dir(p.UID), "volumes", "kubernetes.io~"+kind, v.Name)
 }
 
+// userNamespace is the range of ids that the kubelet drew for the pod.
+func userNamespace(t *testing.T, call podCall) *runtimeapi.UserNamespace {
+	t.Helper()
+	var recorded struct {
+		Linux struct {
+			SecurityContext struct {
+				NamespaceOptions struct{ UsernsOptions json.RawMessage }
+			}
+		}
+	}
+	remarshal(call.Args, &recorded)
+	if recorded.Linux.SecurityContext.NamespaceOptions.UsernsOptions == nil {
+		return nil
+	}
+	users := &runtimeapi.UserNamespace{}
+	if err := protojson.Unmarshal(recorded.Linux.SecurityContext.NamespaceOptions.UsernsOptions, users); err != nil {
+		t.Fatal(err)
+	}
+	return users
+}
+
 func attempt(call podCall) uint32 {
 	var recorded struct{ Metadata struct{ Attempt uint32 } }
 	remarshal(call.Args, &recorded)
@@ -246,84 +268,25 @@ func recordedImage(args map[string]any) string {
 	return recorded.Image.Image
 }
 
-// compareConfig compares the recorded arguments with a config, both as JSON.
-func compareConfig(t *testing.T, call podCall, cfg proto.Message) {
-	t.Helper()
-	b, err := protojson.Marshal(cfg)
+// TestPodsLayout holds the package that names the files of a pod against the
+// one that makes them.
+func TestPodsLayout(t *testing.T) {
+	root := t.TempDir()
+	m := volume.New(root)
+	n := &render.Node{PodsDir: filepath.Join(root, "pods")}
+	if err := m.CreatePod("u1"); err != nil {
+		t.Fatal(err)
+	}
+	hosts, err := m.WriteFile("u1", volume.HostsName, nil, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
-	masked := strings.NewReplacer(podIP, "<podIP>", hostIP, "<hostIP>").Replace(string(b))
-	var got map[string]any
-	if err := json.Unmarshal([]byte(masked), &got); err != nil {
+	log, err := m.TerminationLog("u1", "c")
+	if err != nil {
 		t.Fatal(err)
 	}
-	want := exempt(nil, call.Args).(map[string]any)
-	got = exempt(nil, envsAsObject(got)).(map[string]any)
-	if diff := cmp.Diff(want, got, cmp.FilterValues(oneIsAny, cmp.Ignore())); diff != "" {
-		t.Errorf("%s %s (-kubelet +podctl):\n%s", call.Method, call.Container, diff)
-	}
-}
-
-// envsAsObject turns the variables into an object, as the recording has them.
-func envsAsObject(cfg map[string]any) map[string]any {
-	list, ok := cfg["envs"].([]any)
-	if !ok {
-		return cfg
-	}
-	object := map[string]any{}
-	for _, item := range list {
-		kv := item.(map[string]any)
-		value, _ := kv["value"].(string)
-		plain, _ := base64.StdEncoding.DecodeString(value)
-		masked := strings.NewReplacer(podIP, "<podIP>", hostIP, "<hostIP>").Replace(string(plain))
-		object[kv["key"].(string)] = masked
-	}
-	cfg["envs"] = object
-	return cfg
-}
-
-// exempt is v without what oracle/README.md exempts: annotations
-// kubernetes.io/config.*, and the first element of cgroupParent. A map that
-// is left empty goes too.
-func exempt(path []string, v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for key, value := range v {
-			if strings.HasPrefix(key, "kubernetes.io/config.") {
-				continue
-			}
-			if value = exempt(append(path, key), value); key == "annotations" && len(value.(map[string]any)) == 0 {
-				continue
-			}
-			out[key] = value
-		}
-		return out
-	case []any:
-		var out []any
-		for _, value := range v {
-			out = append(out, exempt(path, value))
-		}
-		return out
-	case string:
-		if path[len(path)-1] == "cgroupParent" {
-			_, rest, _ := strings.Cut(strings.TrimPrefix(v, "/"), "/")
-			return rest
-		}
-	}
-	return v
-}
-
-// oneIsAny tells whether the recording has <any> there.
-func oneIsAny(a, b any) bool { return (a == "<any>") != (b == "<any>") }
-
-func remarshal(from, to any) {
-	b, err := json.Marshal(from)
-	if err != nil {
-		panic(err)
-	}
-	if err := json.Unmarshal(b, to); err != nil {
-		panic(err)
+	want := []string{n.Dir("u1"), n.HostsFile("u1"), n.ContainerDir("u1", "c")}
+	if diff := cmp.Diff(want, []string{m.Dir("u1"), hosts, filepath.Dir(log)}); diff != "" {
+		t.Errorf("render names (-) what volume makes (+):\n%s", diff)
 	}
 }
