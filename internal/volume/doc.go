@@ -25,6 +25,5 @@
 //   - The files are replaced atomically, and only if they changed; the kubelet
 //     rewrites etc-hosts in place at every start of a container.
 //   - An emptyDir appears complete, by a rename; the kubelet keeps a ready file.
-//   - A hostPath of type "" is not looked at, as in the kubelet, but a missing
-//     one is the runtime's to create or to refuse.
+//   - Only emptyDir on disk and hostPath are built; any other kind is an error.
 package volume
