@@ -159,6 +159,8 @@ func TestASandboxIsMadeOrRenewed(t *testing.T) {
 	}{
 		"there is none": {v1.RestartPolicyNever, false, &pod.Status{}, nil, "sandbox#0, start c"},
 		"there is none, and the first init container leads": {v1.RestartPolicyNever, true, &pod.Status{}, nil, "sandbox#0, init i"},
+		"all are gone, their containers not, policy Never": {v1.RestartPolicyNever, false, statusOf("c=exited:1"),
+			func(st *pod.Status) { st.Sandboxes = nil }, "sandbox#0, start c"},
 		"it died": {v1.RestartPolicyAlways, false, statusOf("c=exited:137"), dead, "killpod, sandbox#1, start c"},
 		"it died, and init containers begin anew, their old runs removed": {
 			v1.RestartPolicyAlways, true, statusOf("c=exited:137", "i=exited:0", "i=exited:1"), dead,

@@ -97,11 +97,14 @@ const (
 	testImage = "docker.io/library/busybox:latest"
 )
 
-func (f *fakeRuntime) begin(c call) error {
+func (f *fakeRuntime) begin(ctx context.Context, c call) error {
 	time.Sleep(f.latency)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, c)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if f.fail != nil {
 		return f.fail(c.method, c.container)
 	}
@@ -133,7 +136,7 @@ func (f *fakeRuntime) snapshot() *pod.Status {
 	for _, s := range f.status.Sandboxes {
 		c := *s
 		st.Sandboxes = append(st.Sandboxes, &c)
-		if len(st.Sandboxes) == 1 {
+		if len(st.Sandboxes) == 1 && c.State == pod.Running {
 			st.IPs = c.IPs
 		}
 	}
@@ -166,8 +169,8 @@ func (f *fakeRuntime) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, err
 	return st, nil
 }
 
-func (f *fakeRuntime) RunPodSandbox(_ context.Context, cfg *runtimeapi.PodSandboxConfig, _ string) (string, error) {
-	if err := f.begin(call{method: "RunPodSandbox", attempt: cfg.Metadata.Attempt}); err != nil {
+func (f *fakeRuntime) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSandboxConfig, _ string) (string, error) {
+	if err := f.begin(ctx, call{method: "RunPodSandbox", attempt: cfg.Metadata.Attempt}); err != nil {
 		return "", err
 	}
 	f.mu.Lock()
@@ -185,8 +188,8 @@ func (f *fakeRuntime) RunPodSandbox(_ context.Context, cfg *runtimeapi.PodSandbo
 	return s.ID, nil
 }
 
-func (f *fakeRuntime) StopPodSandbox(_ context.Context, id string) error {
-	if err := f.begin(call{method: "StopPodSandbox"}); err != nil {
+func (f *fakeRuntime) StopPodSandbox(ctx context.Context, id string) error {
+	if err := f.begin(ctx, call{method: "StopPodSandbox"}); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -213,9 +216,9 @@ func (f *fakeRuntime) RemovePodSandbox(_ context.Context, id string) error {
 	return nil
 }
 
-func (f *fakeRuntime) CreateContainer(_ context.Context, sandboxID string, cfg *runtimeapi.ContainerConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
+func (f *fakeRuntime) CreateContainer(ctx context.Context, sandboxID string, cfg *runtimeapi.ContainerConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
 	name := cfg.Metadata.Name
-	if err := f.begin(call{method: "CreateContainer", container: name, attempt: cfg.Metadata.Attempt}); err != nil {
+	if err := f.begin(ctx, call{method: "CreateContainer", container: name, attempt: cfg.Metadata.Attempt}); err != nil {
 		return "", err
 	}
 	if f.refuse != nil {
@@ -244,8 +247,8 @@ func (f *fakeRuntime) CreateContainer(_ context.Context, sandboxID string, cfg *
 	return c.ID, nil
 }
 
-func (f *fakeRuntime) StartContainer(_ context.Context, id string) error {
-	if err := f.begin(call{method: "StartContainer", container: f.name(id)}); err != nil {
+func (f *fakeRuntime) StartContainer(ctx context.Context, id string) error {
+	if err := f.begin(ctx, call{method: "StartContainer", container: f.name(id)}); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -338,11 +341,8 @@ func (f *fakeRuntime) RemoveContainer(_ context.Context, id string) error {
 }
 
 func (f *fakeRuntime) PullImage(ctx context.Context, image string, _ *runtimeapi.PodSandboxConfig, _ *runtimeapi.AuthConfig) (string, error) {
-	if err := f.begin(call{method: "PullImage", detail: image}); err != nil {
+	if err := f.begin(ctx, call{method: "PullImage", detail: image}); err != nil {
 		return "", err
-	}
-	if ctx.Err() != nil {
-		return "", ctx.Err()
 	}
 	if f.pullError != nil {
 		return "", f.pullError

@@ -326,9 +326,16 @@ func TestACreateFailureShowsItsReasonAndIsRetried(t *testing.T) {
 		// The other container starts all the same.
 		wantCalls(t, b, "RunPodSandbox", "CreateContainer c#0", "CreateContainer d#0", "StartContainer d")
 		b.rt.fail = nil
-		res = b.mustSync(p)
+		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second, code: 3} }
+		b.mustSync(p)
 		if s := b.rt.snapshot().Container("c"); s.State != pod.Running {
 			t.Errorf("container is %v after the retry", s.State)
+		}
+		// Its reason is history then.
+		time.Sleep(2 * time.Second)
+		res = b.mustSync(p)
+		if end := res.Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 3 {
+			t.Errorf("after its end the container is %+v; want it exited 3", res.Status.ContainerStatuses[0].State)
 		}
 	})
 }
@@ -374,6 +381,46 @@ func TestAFailedInitContainerStartEndsTheSync(t *testing.T) {
 	})
 }
 
+func TestASidecarThatCannotStartDoesNotHoldUpTheOthers(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := initPod(v1.RestartPolicyAlways, sidecar("s1"), sidecar("s2"))
+		started(t, b, p)
+		for _, cs := range b.rt.status.Containers {
+			if cs.Name != "c" {
+				b.rt.exit(cs, 1, "")
+			}
+		}
+		b.rt.fail = func(method, name string) error {
+			if method == "CreateContainer" && name == "s1" {
+				return errors.New("no")
+			}
+			return nil
+		}
+		if _, err := b.sync(p); err == nil {
+			t.Error("the failure is not told")
+		}
+		wantCalls(t, b, "CreateContainer s1#1", "CreateContainer s2#1", "StartContainer s2")
+	})
+}
+
+func TestTheEarliestOfSeveralBackOffsCounts(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.latency = 0
+		b.rt.program = func(cfg *runtimeapi.ContainerConfig) program {
+			return program{lifetime: map[string]time.Duration{"a": 3 * time.Second, "b": time.Second}[cfg.Metadata.Name], code: 1}
+		}
+		p := podOf(v1.RestartPolicyAlways, container("a"), container("b"))
+		b.mustSync(p)
+		time.Sleep(4 * time.Second)
+		b.mustSync(p)
+		time.Sleep(4 * time.Second)
+		_, err := b.sync(p)
+		if at, want := retryAt(t, err), b.rt.snapshot().Container("b").FinishedAt.Add(10*time.Second); !at.Equal(want) {
+			t.Errorf("retry at %v; want %v, when b may", at, want)
+		}
+	})
+}
+
 func TestCrashingContainersAreBackedOffAndTheErrorSaysUntilWhen(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.latency = 0
@@ -409,13 +456,15 @@ func TestAnErrorWithoutATimeDoesNotWaitForABackOff(t *testing.T) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second, code: 1} }
 		p := podOf(v1.RestartPolicyAlways, container("c"), container("d"))
 		p.Spec.Containers[1].Image, p.Spec.Containers[1].ImagePullPolicy = "missing", v1.PullNever
-		for range 4 {
-			_, err := b.sync(p)
-			time.Sleep(time.Second)
-			if at := retryAt(t, err); at.After(time.Now().Add(10 * time.Second)) {
-				t.Errorf("retry in %v; want at most 10s", time.Until(at))
-			}
-			time.Sleep(20 * time.Second)
+		b.sync(p)
+		for _, pause := range []time.Duration{2 * time.Second, 12 * time.Second} { // two restarts
+			time.Sleep(pause)
+			b.sync(p)
+		}
+		time.Sleep(2 * time.Second)
+		_, err := b.sync(p)
+		if at := retryAt(t, err); !at.Equal(time.Now().Add(10 * time.Second)) {
+			t.Errorf("retry in %v; want 10s, before the back-off of 20s is over", time.Until(at))
 		}
 	})
 }

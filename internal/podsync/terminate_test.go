@@ -396,6 +396,19 @@ func TestCleanupUnmountsThenRemovesTheCgroup(t *testing.T) {
 	})
 }
 
+func TestTheFirstInitContainerOfAPodThatNeverRanIsLost(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := initPod(v1.RestartPolicyNever, container("i"), container("j"))
+		res, err := b.syncer.Cleanup(t.Context(), p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := res.Status.InitContainerStatuses; s[0].State.Terminated == nil || s[1].State.Waiting == nil {
+			t.Errorf("init containers %+v, %+v; want the first lost, the second waiting", s[0].State, s[1].State)
+		}
+	})
+}
+
 func TestContainersThatNeverWereToStartAreNotCalledFailed(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second, code: 3} }
