@@ -9,7 +9,7 @@ help: ## explain every target
 
 .PHONY: build
 build: ## build bin/podctl
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/podctl
+	CGO_ENABLED=0 go build -o bin/ ./cmd/podctl
 
 .PHONY: demo
 demo: build ## run a real pod to completion, on a private containerd if need be; simulated without root or off Linux
