@@ -10,6 +10,7 @@ import (
 	core "k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/pkg/capabilities"
 )
 
 // This file is the only one that imports k8s.io/kubernetes. Feature gates
@@ -38,6 +39,9 @@ func validate(p *v1.Pod) (field.ErrorList, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	// Until it is told otherwise the validation forbids privileged containers;
+	// kubelets and clusters allow them. It is told once, and for good.
+	capabilities.Setup(true, 0)
 	opts := podutil.GetValidationOptionsFromPodSpecAndMeta(&internal.Spec, nil, &internal.ObjectMeta, nil)
 	opts.ResourceIsPod = true
 	errs := validation.ValidatePodCreate(internal, opts)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -30,22 +31,25 @@ func (l *loader) pod(file string, doc map[string]any, at *positions) {
 	}
 	if p := b.build(doc); p != nil {
 		l.set.Pods = append(l.set.Pods, p)
+		said := map[string]bool{}
+		for _, problem := range b.problems {
+			said[problem.Field] = true
+		}
 		for _, u := range p.Uses() {
-			l.use(b, u)
+			if u.Support != Refused || !said[u.Path] {
+				l.use(b, u)
+			}
 		}
 	}
 	l.problems = append(l.problems, b.problems...)
 	l.set.Warnings = append(l.set.Warnings, b.warnings...)
 }
 
-// use reports a field that is refused, where nothing else was said about it,
-// and notes one that is ignored.
+// use reports a field that is refused, and notes one that is ignored.
 func (l *loader) use(b *builder, u Use) {
 	switch u.Support {
 	case Refused:
-		if !slices.ContainsFunc(b.problems, func(p Problem) bool { return p.Field == u.Path }) {
-			b.problem(u.Path, u.message(), u.Field.Hint)
-		}
+		b.problem(u.Path, u.message(), u.Field.Hint)
 	case Ignored:
 		if u.Field.Path == "metadata.generateName" && b.name == "" {
 			return // an error, reported by checkRules
@@ -83,7 +87,7 @@ func (b *builder) build(doc map[string]any) *Pod {
 	if pod.UID == "" {
 		pod.UID = hashUID(document)
 	}
-	if _, err := Compress(document); err != nil {
+	if err := fits(document); err != nil {
 		tooLarge := b.at("", 0, err.Error(), (&TooLargeError{}).Hint())
 		tooLarge.err = err
 		b.problems = append(b.problems, tooLarge)
@@ -103,6 +107,9 @@ func (b *builder) validate(pod *v1.Pod) {
 			continue
 		}
 		b.problem(e.Field, e.ErrorBody(), b.hint(e))
+	}
+	if len(errs) == 0 && len(validation.IsDNS1123Label(pod.Name)) > 0 {
+		b.warning("metadata.name", "the name is the hostname too, and no label of the DNS: at most 63 characters, no dots", "")
 	}
 	for _, w := range warnings {
 		if at, message, ok := strings.Cut(w, ": "); ok && !strings.Contains(at, " ") {

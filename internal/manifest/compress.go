@@ -56,6 +56,17 @@ func Compress(document []byte) (string, error) {
 	return b.String(), nil
 }
 
+// fits tells whether Compress takes a document, without the work of it where
+// the size alone says so.
+func fits(document []byte) error {
+	const zipOverhead = 64 // of gzip, on data that does not compress
+	if base64.StdEncoding.EncodedLen(len(document)+zipOverhead) <= maxCompressed {
+		return nil
+	}
+	_, err := Compress(document)
+	return err
+}
+
 // Decompress is the reverse of Compress. It reads no more than Compress would
 // have taken, whatever the annotation says.
 func Decompress(annotation string) ([]byte, error) {

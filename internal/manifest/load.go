@@ -62,6 +62,10 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Set, error) {
 			docs, problems := parse(s)
 			l.problems = append(l.problems, problems...)
 			for _, d := range docs {
+				if ctx.Err() != nil {
+					l.problems = append(l.problems, unreadable(s.name, context.Cause(ctx))...)
+					break
+				}
 				l.document(s.name, d.value, newPositions(d.root))
 			}
 		}

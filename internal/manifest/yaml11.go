@@ -17,7 +17,7 @@ import (
 // number. This file finds them and says what to write instead.
 
 var (
-	plainWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
+	plainWord = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_./-]*|[1-9][0-9]{0,17})$`) // is what it looks like, if not among words
 	words11   = strings.Fields("y Y yes Yes YES on On ON n N no No NO off Off OFF")
 	words     = append(strings.Fields("true True TRUE false False FALSE null Null NULL"), words11...)
 	octal     = regexp.MustCompile(`^[-+]?0[0-7]+$`)
