@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -62,9 +61,6 @@ func (c *checker) check(v any, t reflect.Type, levels []level) (clean any, ok bo
 		}
 		return c.mapping(m, t, levels), true
 	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
-			return c.bytes(at, v)
-		}
 		list, isList := v.([]any)
 		if !isList {
 			return nil, c.wrong(at, v, "a list")
@@ -184,17 +180,6 @@ func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
 		if message, hint, surprise := octalInteger(number, node); surprise {
 			c.warn(at, 0, message, hint)
 		}
-	}
-	return v, true
-}
-
-func (c *checker) bytes(at path, v any) (any, bool) {
-	text, ok := v.(string)
-	if !ok {
-		return nil, c.wrong(at, v, "a string")
-	}
-	if _, err := base64.StdEncoding.DecodeString(text); err != nil {
-		return nil, c.refuse(at, "this is not base64", "")
 	}
 	return v, true
 }
