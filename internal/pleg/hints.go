@@ -34,7 +34,7 @@ func (p *PLEG) listen(ctx context.Context) {
 		p.box.closed()
 		p.health.hints(HintState{Since: p.opts.Now(), Err: err})
 		p.opts.Observer.HintStream(err)
-		p.opts.Log.Info("hint stream ended: "+err.Error(), "lived", lived)
+		p.opts.Log.Info("no hints", "op", "Hints", "lived", lived, "err", err)
 		pause := wait
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):

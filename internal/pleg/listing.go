@@ -11,44 +11,54 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// listing is the newest sighting of every pod, for those outside the loop.
+// listing is the newest sighting of every pod, for those outside the loop:
+// the last full list, and what relists of single pods have said since.
 type listing struct {
-	mu   sync.Mutex
-	pods map[types.UID]*pod.Pod
+	mu    sync.Mutex
+	full  []*pod.Pod
+	seq   uint64 // the full list's
+	since map[types.UID]sighted
 }
 
-// replace takes all records over.
-func (l *listing) replace(records map[types.UID]*record) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.pods == nil {
-		l.pods = make(map[types.UID]*pod.Pod, len(records))
-	}
-	clear(l.pods)
-	for uid, rec := range records {
-		if rec.seen != nil {
-			l.pods[uid] = rec.seen
-		}
-	}
+type sighted struct {
+	pod *pod.Pod // nil: absent
+	seq uint64
 }
 
-// put takes one record over.
-func (l *listing) put(rec *record) {
+// replace takes a full list over that began as number seq.
+func (l *listing) replace(pods []*pod.Pod, seq uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if rec.seen == nil {
-		delete(l.pods, rec.uid)
+	l.full, l.seq = pods, seq
+	maps.DeleteFunc(l.since, func(_ types.UID, s sighted) bool { return s.seq < seq })
+}
+
+// put takes the list of one pod over, unless a full one has overtaken it.
+func (l *listing) put(uid types.UID, p *pod.Pod, seq uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if seq < l.seq {
 		return
 	}
-	if l.pods == nil {
-		l.pods = map[types.UID]*pod.Pod{}
+	if l.since == nil {
+		l.since = map[types.UID]sighted{}
 	}
-	l.pods[rec.uid] = rec.seen
+	l.since[uid] = sighted{p, seq}
 }
 
 func (l *listing) sorted() []*pod.Pod {
 	l.mu.Lock()
-	pods := slices.Collect(maps.Values(l.pods))
+	var pods []*pod.Pod
+	for _, p := range l.full {
+		if _, newer := l.since[p.UID]; !newer {
+			pods = append(pods, p)
+		}
+	}
+	for _, s := range l.since {
+		if s.pod != nil {
+			pods = append(pods, s.pod)
+		}
+	}
 	l.mu.Unlock()
 	slices.SortFunc(pods, func(a, b *pod.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))

@@ -134,7 +134,7 @@ func (l *loop) readFailed(r *reading, err error, now time.Time) {
 // is and the pod is read again at its next relist.
 func (l *loop) unreadable(rec *record, p *pod.Pod, s stamp, err error, now time.Time) {
 	if text := err.Error(); rec.lastErr != text && (rec.lastErr == "" || rec.hungSince.IsZero()) {
-		l.opts.Log.Warn("read status: "+text, "pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID)
+		l.opts.Log.Warn("status not read", "op", "PodStatus", "pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID, "err", err)
 		rec.lastErr = text
 	}
 	rec.unread = rec.seen != p

@@ -48,7 +48,7 @@ func (l *loop) startFull(now time.Time) {
 // for what may be had without it.
 func (l *loop) fullFailed(f *fullRelist, err error, now time.Time) {
 	if !l.failing {
-		l.opts.Log.Warn("relist: "+err.Error(), "op", "ListPods")
+		l.opts.Log.Warn("relist failed", "op", "ListPods", "err", err)
 	}
 	l.failing = true
 	for uid, m := range f.marks {
@@ -61,21 +61,19 @@ func (l *loop) fullFailed(f *fullRelist, err error, now time.Time) {
 
 func (l *loop) fullDone(f *fullRelist, pods []*pod.Pod, now time.Time) {
 	if l.failing {
-		l.opts.Log.Info("relist: the runtime answers again", "op", "ListPods")
+		l.opts.Log.Info("relist works again", "op", "ListPods")
 		l.failing = false
 		select {
 		case l.recovered <- struct{}{}:
 		default:
 		}
 	}
-	listed := make(map[types.UID]struct{}, len(pods))
 	for _, p := range pods {
-		listed[p.UID] = struct{}{}
 		l.observe(p.UID, l.sighting(f, p.UID, p), now)
 	}
 	for uid, rec := range l.records {
-		if _, ok := listed[uid]; ok || rec.stamp.seq > f.stamp.seq {
-			continue
+		if rec.stamp.seq >= f.stamp.seq {
+			continue // listed, or relisted since
 		}
 		if rec.present {
 			l.observe(uid, l.sighting(f, uid, nil), now)
@@ -84,7 +82,7 @@ func (l *loop) fullDone(f *fullRelist, pods []*pod.Pod, now time.Time) {
 	}
 	l.cache.advance(f.stamp)
 	l.proof.relisted(f.stamp.seq)
-	l.list.replace(l.records)
+	l.list.replace(pods, f.stamp.seq)
 }
 
 // sighting is what the full relist says of one pod. A hint had asked for it if
@@ -142,12 +140,12 @@ func (l *loop) startSingle(uid types.UID, m mark, now time.Time) {
 		changed := false
 		if err != nil {
 			if !l.failing { // else it has been said
-				l.opts.Log.Warn("relist pod: "+err.Error(), "uid", uid)
+				l.opts.Log.Warn("relist failed", "op", "ListPod", "uid", uid, "err", err)
 			}
 			l.retryLater(uid, now)
 		} else {
 			changed = l.observe(uid, sighting{pod: p, stamp: s.stamp, source: m.source, live: m.live}, now)
-			l.list.put(l.records[uid])
+			l.list.put(uid, p, s.stamp.seq)
 		}
 		l.opts.Observer.PodRelisted(m.source, now.Sub(s.stamp.at), changed, err)
 	})
