@@ -254,6 +254,43 @@ func TestGraceIsRoundedUp(t *testing.T) {
 	}
 }
 
+// TestStoppingWhatIsGoneIsNoError, though containerd 1.6 makes it one.
+func TestStoppingWhatIsGoneIsNoError(t *testing.T) {
+	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
+		for method, stop := range map[string]func() error{
+			"StopContainer":    func() error { return c.StopContainer(t.Context(), "x", time.Second) },
+			"RemoveContainer":  func() error { return c.RemoveContainer(t.Context(), "x") },
+			"StopPodSandbox":   func() error { return c.StopPodSandbox(t.Context(), "x") },
+			"RemovePodSandbox": func() error { return c.RemovePodSandbox(t.Context(), "x") },
+		} {
+			r.FailNext(method, "", status.Error(codes.NotFound, "not found"))
+			if err := stop(); err != nil {
+				t.Errorf("%s: %v", method, err)
+			}
+			r.FailNext(method, "", status.Error(codes.Unknown, "busy"))
+			if err := stop(); err == nil {
+				t.Errorf("%s: no error", method)
+			}
+		}
+	})
+}
+
+// TestExecThatCRIOTimedOut is an answer, not an error, on the wire.
+func TestExecThatCRIOTimedOut(t *testing.T) {
+	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
+		reply := sim.ExecReply{Stderr: "command timed out", ExitCode: -1}
+		r.Script("c", sim.Script{Exec: func([]string) sim.ExecReply { return reply }})
+		_, id := runPod(t, c, "p", "sleep", "60")
+		if _, err := c.ExecSync(t.Context(), id, []string{"x"}, time.Second); !errors.Is(err, ErrDeadline) {
+			t.Errorf("timed out: %v", err)
+		}
+		reply.ExitCode = 1
+		if res, err := c.ExecSync(t.Context(), id, []string{"x"}, time.Second); err != nil || res.ExitCode != 1 {
+			t.Errorf("a command that says so: %+v, %v", res, err)
+		}
+	})
+}
+
 // TestPullKeepsPodctlsAnnotationsBack.
 func TestPullKeepsPodctlsAnnotationsBack(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {

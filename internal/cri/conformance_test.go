@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -55,7 +56,8 @@ func TestRecord(t *testing.T) {
 	if endpoint == "" {
 		t.Skip("PODCTL_RECORD_ENDPOINT names no runtime to record")
 	}
-	c, err := Connect(t.Context(), Options{Endpoint: Endpoint{Runtime: endpoint}})
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c, err := Connect(t.Context(), Options{Endpoint: Endpoint{Runtime: endpoint}, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,10 +139,14 @@ func (s *story) name(id, name string) {
 
 func (s *story) create(sb string, cfg *runtimeapi.PodSandboxConfig, name, image string, argv ...string) string {
 	ct := containerConfig(cfg.Metadata.Name, name, 0, argv...)
-	ct.Image.Image = image
+	ct.Image.Image, ct.Image.UserSpecifiedImage = image, image // CRI-O asks for both
 	ct.Linux = &runtimeapi.LinuxContainerConfig{SecurityContext: &runtimeapi.LinuxContainerSecurityContext{
 		NamespaceOptions: &runtimeapi.NamespaceOption{Pid: runtimeapi.NamespaceMode_CONTAINER},
 	}}
+	// CRI-O leaves the making of the directory to the kubelet.
+	if err := os.MkdirAll(filepath.Join(cfg.LogDirectory, name), 0o755); err != nil {
+		s.t.Fatal(err)
+	}
 	id, err := s.c.CreateContainer(s.t.Context(), sb, ct, cfg)
 	s.outcome("create "+name+" of "+image, err)
 	s.name(id, name)

@@ -35,14 +35,14 @@ func (c *Client) StartContainer(ctx context.Context, id string) error {
 // no error.
 func (c *Client) StopContainer(ctx context.Context, id string, grace time.Duration) error {
 	_, err := c.runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: seconds(grace)})
-	return err
+	return gone(err)
 }
 
 // RemoveContainer removes a container, killing it first if it runs. One that
 // is gone is no error.
 func (c *Client) RemoveContainer(ctx context.Context, id string) error {
 	_, err := c.runtime.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: id})
-	return err
+	return gone(err)
 }
 
 // ContainerStatus reads one container's status, with the message that it left
@@ -72,6 +72,12 @@ func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout 
 	r, err := c.runtime.ExecSync(ctx, &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: cmd, Timeout: seconds(timeout)})
 	if err != nil {
 		return ExecResult{}, err
+	}
+	// CRI-O answers a command that it killed at its timeout.
+	if r.ExitCode == -1 && string(r.Stderr) == "command timed out" {
+		e := answerError("ExecSync", shortID(id), "%s", r.Stderr)
+		e.kinds = []error{ErrDeadline}
+		return ExecResult{}, e
 	}
 	return ExecResult{Stdout: r.Stdout, Stderr: r.Stderr, ExitCode: r.ExitCode}, nil
 }

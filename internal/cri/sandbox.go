@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -26,13 +27,22 @@ func (c *Client) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSandboxCo
 // may be repeated; a sandbox that is gone is no error.
 func (c *Client) StopPodSandbox(ctx context.Context, id string) error {
 	_, err := c.runtime.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: id})
-	return err
+	return gone(err)
 }
 
 // RemovePodSandbox removes the sandbox and its containers, running or not. It
 // may be repeated; a sandbox that is gone is no error.
 func (c *Client) RemovePodSandbox(ctx context.Context, id string) error {
 	_, err := c.runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: id})
+	return gone(err)
+}
+
+// gone makes success of ErrNotFound, where the CRI asks for it: containerd 1.6
+// and CRI-O do not all follow.
+func gone(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
 	return err
 }
 
