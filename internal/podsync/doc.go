@@ -8,10 +8,9 @@
 //	Backoff ┴─► PodStatus ─► v1.PodStatus       phase, conditions, container states
 //
 // Actions, PodStatus and Backoff are pure: no clock, no calls. A Syncer carries
-// plans out against small interfaces (Runtime, Cgroups, Volumes, Events) and
-// writes the few files of a pod's directory itself. Everything it does may be
-// repeated: after a crash at any point, a fresh status and another Sync lead to
-// the same end.
+// plans out against small interfaces (Runtime, Cgroups, Volumes, Events).
+// Everything it does may be repeated: after a crash at any point, a fresh status
+// and another Sync lead to the same end.
 //
 // The caller owns the order of things: it calls at most one of Sync, Terminate
 // and Cleanup at a time for a pod, each with a status newer than the end of the

@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/volume"
 )
 
 // bench is a Syncer with a fake runtime and host.
@@ -36,12 +37,13 @@ func (b *bench) probesNow() podsync.Probes {
 }
 
 func newBench(t *testing.T) *bench {
-	b := &bench{t: t, rt: newFake(), host: &fakeHost{err: map[string]error{}}, events: &eventLog{}}
+	host := &fakeHost{Manager: volume.New(t.TempDir()), err: map[string]error{}}
+	b := &bench{t: t, rt: newFake(), host: host, events: &eventLog{}}
 	b.opt = podsync.Options{
 		Runtime: b.rt, Cgroups: b.host, Volumes: b.host, Events: b.events, RuntimeName: "containerd",
 		Node: &render.Node{
 			Name: "node", IPs: []string{"192.0.2.1"}, MemoryCapacity: 8 << 30,
-			PodsDir: t.TempDir(), LogDir: t.TempDir(), SeccompDir: t.TempDir(),
+			PodsDir: host.PodsDir(), LogDir: t.TempDir(), SeccompDir: t.TempDir(),
 		},
 	}
 	b.syncer = podsync.New(b.opt)

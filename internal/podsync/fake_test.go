@@ -16,6 +16,7 @@ import (
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/volume"
 )
 
 // program is how a container's process behaves.
@@ -375,8 +376,10 @@ func (f *fakeRuntime) Exec(ctx context.Context, id string, command []string, _ t
 	}
 }
 
-// fakeHost is a node without cgroups, on which every volume is there.
+// fakeHost is a node without cgroups, on which every volume is there. The
+// files of pods are real.
 type fakeHost struct {
+	*volume.Manager
 	mu    sync.Mutex
 	steps []string
 	err   map[string]error
@@ -397,6 +400,9 @@ func (h *fakeHost) Unmount(context.Context, types.UID) error {
 }
 
 func (h *fakeHost) Mount(_ context.Context, p *v1.Pod) (map[string]string, error) {
+	if err := h.CreatePod(p.UID); err != nil {
+		return nil, err
+	}
 	paths := map[string]string{}
 	for i := range p.Spec.Volumes {
 		paths[p.Spec.Volumes[i].Name] = "/volumes/" + p.Spec.Volumes[i].Name

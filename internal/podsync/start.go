@@ -112,17 +112,13 @@ func (r *run) containerConfig(c *v1.Container, image *Image, attempt uint32) (*r
 	if err := r.writeHosts(r.p, r.ips); err != nil {
 		return nil, err
 	}
-	terminationLog, err := r.makeTerminationLog(r.p, c)
-	if err != nil {
-		r.opt.Log.Warn("container runs without a termination message", "container", c.Name, "uid", r.p.UID, "err", err)
-	}
 	return render.Container(r.p, c, render.ContainerInput{
 		Node:           r.opt.Node,
 		Attempt:        attempt,
 		Image:          render.Image{Ref: image.ID, UID: image.UID, Username: image.Username},
 		PodIPs:         r.ips,
 		Volumes:        r.volumes,
-		TerminationLog: terminationLog,
+		TerminationLog: r.terminationLog(r.p, c),
 	})
 }
 

@@ -102,10 +102,6 @@ func (r *run) prepare(ctx context.Context) error {
 		r.warn(r.p, "", EventFailedCgroup, "unable to ensure pod container exists: %v", err)
 		return fmt.Errorf("make pod cgroup: %w", err)
 	}
-	if err := r.makeDirs(r.p); err != nil {
-		r.warn(r.p, "", EventFailed, "error making pod data directories: %v", err)
-		return fmt.Errorf("make pod directories: %w", err)
-	}
 	volumes, err := r.opt.Volumes.Mount(ctx, r.p)
 	if err != nil {
 		if ctx.Err() == nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/volume"
 )
 
 // inBubble runs a test on a fresh bench in virtual time.
@@ -202,9 +203,9 @@ func TestAFullDiskIsAnErrorThatNamesTheStep(t *testing.T) {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b.opt.Node.PodsDir = file // a directory cannot be made below a file
-		if _, err := b.sync(podOf(v1.RestartPolicyAlways, container("c"))); err == nil || !strings.Contains(err.Error(), "make pod directories") {
-			t.Errorf("error %v; want one of the pod's directories", err)
+		b.host.Manager = volume.New(file) // a directory cannot be made below a file
+		if _, err := b.sync(podOf(v1.RestartPolicyAlways, container("c"))); err == nil || !strings.Contains(err.Error(), "mount volumes: make pod directory") {
+			t.Errorf("error %v; want one of the pod's directory", err)
 		}
 		wantCalls(t, b)
 	})

@@ -3,6 +3,7 @@ package podsync
 import (
 	"context"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -58,12 +59,17 @@ type Cgroups interface {
 	Remove(uid types.UID) error
 }
 
-// Volumes makes a pod's volumes appear on the host, and disappear.
+// Volumes keeps the pods' directories: their volumes, and the few files that
+// containers are given beside them.
 type Volumes interface {
-	// Mount makes every volume of the pod and says where each is. It may be
-	// repeated.
+	// Mount makes the pod's directory and every volume of the pod, and says
+	// where each is. It may be repeated.
 	Mount(ctx context.Context, p *v1.Pod) (paths map[string]string, err error)
 	Unmount(ctx context.Context, uid types.UID) error
+	// WriteFile writes a file of the pod's directory, whole or not at all.
+	WriteFile(uid types.UID, name string, content []byte, mode os.FileMode) (path string, err error)
+	// TerminationLog makes an empty file for a container's last words.
+	TerminationLog(uid types.UID, container string) (path string, err error)
 }
 
 // Events takes the pods' events. It must not block.

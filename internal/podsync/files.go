@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,13 +14,6 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
 )
-
-// makeDirs makes the pod's directory and those of its containers; those of
-// its volumes belong to Volumes (makePodDataDirs in
-// pkg/kubelet/kubelet_pods.go).
-func (s *Syncer) makeDirs(p *v1.Pod) error {
-	return os.MkdirAll(s.opt.Node.Dir(p.UID), 0o750)
-}
 
 // writeHosts writes the file that becomes /etc/hosts in the pod's containers.
 // A pod without an address has none.
@@ -41,31 +33,23 @@ func (s *Syncer) writeHosts(p *v1.Pod, ips []string) error {
 	if err != nil {
 		return err
 	}
-	path := s.opt.Node.HostsFile(p.UID)
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		return fmt.Errorf("write hosts file: %w", err)
-	}
-	return os.Chmod(path, 0o644) // whatever the umask
+	_, err = s.opt.Volumes.WriteFile(p.UID, filepath.Base(s.opt.Node.HostsFile(p.UID)), data, 0o644)
+	return err
 }
 
-// makeTerminationLog makes an empty file for the container's last words. Each
-// start has its own. "" where the container wants none.
-func (s *Syncer) makeTerminationLog(p *v1.Pod, c *v1.Container) (path string, err error) {
+// terminationLog makes the file for the container's last words; each start
+// has its own. "" where the container wants none, or none can be made: it
+// runs all the same.
+func (s *Syncer) terminationLog(p *v1.Pod, c *v1.Container) string {
 	if c.TerminationMessagePath == "" {
-		return "", nil
+		return ""
 	}
-	dir := s.opt.Node.ContainerDir(p.UID, c.Name)
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return "", fmt.Errorf("make termination log: %w", err)
+	path, err := s.opt.Volumes.TerminationLog(p.UID, c.Name)
+	if err != nil {
+		s.opt.Log.Warn("container runs without a termination message", "container", c.Name, "uid", p.UID, "err", err)
+		return ""
 	}
-	path = filepath.Join(dir, fmt.Sprintf("%08x", rand.Uint32()))
-	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		return "", fmt.Errorf("make termination log: %w", err)
-	}
-	if err := os.Chmod(path, 0o666); err != nil { // whatever the umask
-		return "", fmt.Errorf("make termination log: %w", err)
-	}
-	return path, nil
+	return path
 }
 
 // attemptByLogs is one more than the highest attempt that left a log, 0
