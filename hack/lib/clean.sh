@@ -3,22 +3,24 @@
 # that was killed with pods running: it is the one that must work, so it is
 # the one that is used, and nobody asks the runtime for anything.
 
+# clean goes on where a step fails: less is left then. It says so at the end.
 clean() {
-	local groups
+	local groups failed=0
 	if [[ ! -d $RUN && ! -d $LIB ]]; then
 		say "$NAME is not up"
 		return
 	fi
 	groups=$(container_cgroups)
-	stop_daemon
-	kill_all shims
-	kill_groups "$groups"
-	remove_shim_sockets
-	unmount_below "$RUN" "$LIB"
-	clean_network
-	remove_groups "$groups"
-	rm -rf --one-file-system "$RUN" "$LIB"
+	stop_daemon || failed=1
+	kill_all shims || failed=1
+	kill_groups "$groups" || failed=1
+	remove_shim_sockets || failed=1
+	unmount_below "$RUN" "$LIB" || failed=1
+	clean_network || failed=1
+	remove_groups "$groups" || failed=1
+	rm -rf --one-file-system "$RUN" "$LIB" || failed=1
 	rmdir --ignore-fail-on-non-empty "$RUN_BASE" "$LIB_BASE" 2>/dev/null || true
+	((failed == 0)) || die "$NAME is down, but not all of it could be removed"
 	say "$NAME is down"
 }
 
@@ -32,7 +34,8 @@ stop_daemon() {
 		((i < 30)) || kill -KILL "$pid" 2>/dev/null || true
 		sleep 0.1
 	done
-	die "cannot stop $NAME, process $pid"
+	say "cannot stop $NAME, process $pid"
+	return 1
 }
 
 # kill_all kills the processes that the function named prints, until it prints
@@ -46,7 +49,8 @@ kill_all() {
 		kill -KILL $pids 2>/dev/null || true
 		sleep 0.1
 	done
-	die "cannot kill processes of $NAME: $pids"
+	say "cannot kill processes of $NAME: $pids"
+	return 1
 }
 
 # shims prints the pids of processes that serve this runtime's containers: by

@@ -78,8 +78,8 @@ network_rules() {
 clean_network() {
 	local bridge link
 	bridge=$(cat "$RUN/bridge" 2>/dev/null) || return 0
-	for link in $(ip -o link show master "$bridge" 2>/dev/null | sed 's/^[0-9]*: \([^@:]*\).*/\1/'); do
-		ip link del "$link" 2>/dev/null || true
+	for link in /sys/class/net/"$bridge"/brif/*; do
+		ip link del "${link##*/}" 2>/dev/null || true
 	done
 	ip link del "$bridge" 2>/dev/null || true
 	if iptables_works; then
@@ -93,28 +93,25 @@ clean_network() {
 }
 
 # clean_host_ports removes the chains that portmap made for our network's
-# pods, and portmap's own chains when no other network uses them.
+# pods, and portmap's own chains when no other network uses them. The rules are
+# full of quotes, which iptables-restore reads as iptables -S writes them.
 clean_host_ports() {
-	local chain rule ours
-	ours=$(iptables -w -t nat -S CNI-HOSTPORT-DNAT 2>/dev/null | grep -F "name: \\\"$NETWORK\\\"") || ours=
-	while read -r rule; do
-		[[ $rule ]] || continue
-		chain=${rule##* }
-		xargs iptables -w -t nat <<<"-D ${rule#-A }"
-		iptables -w -t nat -F "$chain" && iptables -w -t nat -X "$chain"
-	done <<<"$ours"
-	[[ $(iptables -w -t nat -S CNI-HOSTPORT-DNAT 2>/dev/null) == "-N CNI-HOSTPORT-DNAT" ]] || return 0
-	for rule in "PREROUTING CNI-HOSTPORT-DNAT" "OUTPUT CNI-HOSTPORT-DNAT" "POSTROUTING CNI-HOSTPORT-MASQ"; do
-		iptables -w -t nat -S "${rule% *}" | grep -E -- "-j ${rule#* }\$" | sed 's/^-A /-D /' |
-			while read -r rule; do xargs iptables -w -t nat <<<"$rule"; done
-	done
-	for chain in DNAT MASQ SETMARK; do
-		iptables -w -t nat -F "CNI-HOSTPORT-$chain" 2>/dev/null || true
-	done
-	for chain in DNAT MASQ SETMARK; do
-		iptables -w -t nat -X "CNI-HOSTPORT-$chain" 2>/dev/null || true
-	done
+	local dnat ours
+	dnat=$(iptables -w -t nat -S CNI-HOSTPORT-DNAT 2>/dev/null) || return 0
+	ours=$(grep -F "name: \\\"$NETWORK\\\"" <<<"$dnat") || return 0
+	edit_nat <<-EOF
+		${ours//-A CNI-/-D CNI-}
+		$(awk '{print "-F", $NF; print "-X", $NF}' <<<"$ours" | sort -u)
+	EOF
+	[[ $(iptables -w -t nat -S CNI-HOSTPORT-DNAT) == "-N CNI-HOSTPORT-DNAT" ]] || return 0
+	edit_nat <<-EOF
+		$(iptables -w -t nat -S | grep -E '^-A (PREROUTING|OUTPUT|POSTROUTING) .*-j CNI-HOSTPORT-' | sed 's/^-A/-D/')
+		$(printf -- '-F CNI-HOSTPORT-%s\n' DNAT MASQ SETMARK)
+		$(printf -- '-X CNI-HOSTPORT-%s\n' DNAT MASQ SETMARK)
+	EOF
 }
+
+edit_nat() { { echo '*nat' && cat && echo COMMIT; } | iptables-restore -w --noflush; }
 
 # clean_cni_results: libcni remembers each attachment in /var/lib/cni/results,
 # wherever the runtime keeps its own state.

@@ -90,8 +90,14 @@ func (in *Instance) NewSince(before Traces, dirs ...string) Traces {
 	}
 }
 
-func (in *Instance) bridge() string {
-	data, _ := os.ReadFile(filepath.Join(in.run, "bridge"))
+func (in *Instance) bridge() string { return in.fact("bridge") }
+
+// subnet is the first three bytes of the pods' addresses.
+func (in *Instance) subnet() string { return in.fact("subnet") }
+
+// fact reads what hack/runtime notes about the runtime.
+func (in *Instance) fact(name string) string {
+	data, _ := os.ReadFile(filepath.Join(in.run, name))
 	return strings.TrimSpace(string(data))
 }
 

@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -27,8 +28,14 @@ func dial(t *testing.T, in *Instance) *bare.Client {
 
 func start(t *testing.T, c *bare.Client, command ...string) *bare.Pod {
 	t.Helper()
-	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	p, err := c.Start(t.Context(), bare.Spec{Name: name, Image: image.BusyboxName, Command: command, LogDir: t.TempDir()})
+	return startSpec(t, c, bare.Spec{Command: command})
+}
+
+func startSpec(t *testing.T, c *bare.Client, spec bare.Spec) *bare.Pod {
+	t.Helper()
+	spec.Name = strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	spec.Image, spec.LogDir = image.BusyboxName, t.TempDir()
+	p, err := c.Start(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +119,8 @@ func TestDownAfterKillWithPodsLeavesNothing(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			rt := Runtime(t, kind, Private())
 			before := rt.Traces()
-			p := start(t, dial(t, rt), "sleep", "3600")
-			bridge := rt.bridge()
+			p := startSpec(t, dial(t, rt), bare.Spec{Command: []string{"sleep", "3600"}, HostPort: freePort(t)})
+			bridge, subnet := rt.bridge(), rt.subnet()
 			rt.Kill(t)
 			rt.Down(t)
 			for _, left := range rt.NewSince(before) {
@@ -129,8 +136,11 @@ func TestDownAfterKillWithPodsLeavesNothing(t *testing.T) {
 					t.Errorf("left over: processes %v", found)
 				}
 			}
-			if rules, err := exec.Command("iptables-save").Output(); err == nil && bytes.Contains(rules, []byte(rt.Name)) {
-				t.Errorf("left over: iptables rules\n%s", rules)
+			rules, _ := exec.Command("iptables-save").Output() // none where there is no iptables
+			for _, mark := range []string{"podctl-" + rt.Name, subnet + "."} {
+				if bytes.Contains(rules, []byte(mark)) {
+					t.Errorf("left over: iptables rules with %s\n%s", mark, rules)
+				}
 			}
 		})
 	}
@@ -147,6 +157,16 @@ func TestSleepingContainerDiesWithItsRuntime(t *testing.T) {
 			}
 		})
 	}
+}
+
+func freePort(t *testing.T) int32 {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return int32(l.Addr().(*net.TCPAddr).Port)
 }
 
 // processesNaming returns the command lines that hold the word.

@@ -14,6 +14,8 @@ type Spec struct {
 	Image   string
 	Command []string
 	LogDir  string // on the host; the container's log is c.log in it
+	// HostPort is a port of the host that leads to the pod's port 80; 0 is none.
+	HostPort int32
 }
 
 // Pod is a Spec that was started.
@@ -27,7 +29,7 @@ type Pod struct {
 func (s Spec) LogPath() string { return filepath.Join(s.LogDir, "c.log") }
 
 func (s Spec) sandbox() *runtimeapi.PodSandboxConfig {
-	return &runtimeapi.PodSandboxConfig{
+	config := &runtimeapi.PodSandboxConfig{
 		Metadata:     &runtimeapi.PodSandboxMetadata{Name: s.Name, Uid: "uid-" + s.Name, Namespace: "default"},
 		Hostname:     s.Name,
 		LogDirectory: s.LogDir,
@@ -37,6 +39,10 @@ func (s Spec) sandbox() *runtimeapi.PodSandboxConfig {
 		},
 		Linux: &runtimeapi.LinuxPodSandboxConfig{},
 	}
+	if s.HostPort != 0 {
+		config.PortMappings = []*runtimeapi.PortMapping{{HostPort: s.HostPort, ContainerPort: 80}}
+	}
+	return config
 }
 
 func (s Spec) container() *runtimeapi.ContainerConfig {
