@@ -34,7 +34,9 @@ func statusOf(containers ...string) *pod.Status {
 			cs.State, cs.FinishedAt = pod.Exited, t0.Add(time.Second)
 		}
 		if exited {
-			fmt.Sscan(code, &cs.ExitCode)
+			if _, err := fmt.Sscan(code, &cs.ExitCode); err != nil {
+				panic(err)
+			}
 		}
 		st.Containers = append(st.Containers, cs)
 	}

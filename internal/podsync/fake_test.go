@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
-	"github.com/podctl/podctl/internal/volume"
 )
 
 // program is how a container's process behaves.
@@ -339,95 +336,4 @@ func (f *fakeRuntime) RemoveContainer(_ context.Context, id string) error {
 	defer f.mu.Unlock()
 	f.status.Containers = slices.DeleteFunc(f.status.Containers, func(c *pod.ContainerStatus) bool { return c.ID == id })
 	return nil
-}
-
-func (f *fakeRuntime) PullImage(ctx context.Context, image string, _ *runtimeapi.PodSandboxConfig, _ *runtimeapi.AuthConfig) (string, error) {
-	if err := f.begin(ctx, call{method: "PullImage", detail: image}); err != nil {
-		return "", err
-	}
-	if f.pullError != nil {
-		return "", f.pullError
-	}
-	f.images[image] = podsync.Image{ID: "sha256:pulled", Size: 42}
-	return "sha256:pulled", nil
-}
-
-func (f *fakeRuntime) ImageStatus(_ context.Context, image string) (*podsync.Image, error) {
-	f.read("ImageStatus")
-	if i, ok := f.images[image]; ok {
-		return &i, nil
-	}
-	return nil, nil
-}
-
-func (f *fakeRuntime) Exec(ctx context.Context, id string, command []string, _ time.Duration) ([]byte, int32, error) {
-	f.mu.Lock()
-	f.calls = append(f.calls, call{method: "ExecSync", container: f.container(id).Name, detail: strings.Join(command, " ")})
-	f.mu.Unlock()
-	took, code := time.Duration(0), int32(0)
-	if f.execs != nil {
-		took, code = f.execs(command)
-	}
-	select {
-	case <-time.After(took):
-		return []byte("secret output"), code, nil
-	case <-ctx.Done():
-		return nil, 0, ctx.Err()
-	}
-}
-
-// fakeHost is a node without cgroups, on which every volume is there. The
-// files of pods are real.
-type fakeHost struct {
-	*volume.Manager
-	mu    sync.Mutex
-	steps []string
-	err   map[string]error
-}
-
-func (h *fakeHost) step(name string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.steps = append(h.steps, name)
-	return h.err[name]
-}
-
-func (h *fakeHost) Parent(p *v1.Pod) string { return "/kubepods/pod" + string(p.UID) }
-func (h *fakeHost) Ensure(*v1.Pod) error    { return h.step("cgroup") }
-func (h *fakeHost) Remove(types.UID) error  { return h.step("remove cgroup") }
-func (h *fakeHost) Unmount(context.Context, types.UID) error {
-	return h.step("unmount")
-}
-
-func (h *fakeHost) Mount(_ context.Context, p *v1.Pod) (map[string]string, error) {
-	if err := h.CreatePod(p.UID); err != nil {
-		return nil, err
-	}
-	paths := map[string]string{}
-	for i := range p.Spec.Volumes {
-		paths[p.Spec.Volumes[i].Name] = "/volumes/" + p.Spec.Volumes[i].Name
-	}
-	return paths, h.step("mount")
-}
-
-// eventLog keeps events as "reason container: message".
-type eventLog struct {
-	mu   sync.Mutex
-	list []podsync.Event
-}
-
-func (l *eventLog) Event(e podsync.Event) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = append(l.list, e)
-}
-
-func (l *eventLog) reasons() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var out []string
-	for _, e := range l.list {
-		out = append(out, e.Reason)
-	}
-	return out
 }

@@ -109,7 +109,7 @@ func replay(t *testing.T, rec recording, p *v1.Pod) {
 	b.drive(p, time.Duration(rec.RemovedAfterMs)*time.Millisecond)
 	stop()
 	probed := hasProbes(p)
-	got, want := comparable(b.calls(), probed), comparable(recorded(rec), probed)
+	got, want := evened(b.calls(), probed), evened(recorded(rec), probed)
 	if !slices.Equal(got, want) {
 		t.Errorf("calls differ\ngot:\n  %s\nkubelet:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
@@ -134,9 +134,9 @@ func recorded(rec recording) []call {
 	return out
 }
 
-// comparable evens out repeats of StopPodSandbox, the order of containers
+// evened evens out repeats of StopPodSandbox, the order of containers
 // stopped in parallel, and the executions of probes.
-func comparable(calls []call, probed bool) []string {
+func evened(calls []call, probed bool) []string {
 	var out []string
 	for _, c := range calls {
 		if probed && c.method == "ExecSync" {

@@ -30,21 +30,6 @@ func started(t *testing.T, b *bench, p *v1.Pod) {
 	b.events.list = nil
 }
 
-func preStopPod(grace int64, h v1.LifecycleHandler) *v1.Pod {
-	p := podOf(v1.RestartPolicyAlways, container("c"))
-	p.Spec.TerminationGracePeriodSeconds = &grace
-	p.Spec.Containers[0].Lifecycle = &v1.Lifecycle{PreStop: &h}
-	return p
-}
-
-func execHook(command ...string) v1.LifecycleHandler {
-	return v1.LifecycleHandler{Exec: &v1.ExecAction{Command: command}}
-}
-
-func sleepHook(seconds int64) v1.LifecycleHandler {
-	return v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: seconds}}
-}
-
 func TestGraceIsTheGivenOneElseTheDeletionsElseThePodsAndAtLeastTwoSeconds(t *testing.T) {
 	for name, c := range map[string]struct {
 		pod, deletion, given *int64
@@ -112,93 +97,6 @@ func TestOverrideSaysWhyThePodWasEnded(t *testing.T) {
 	})
 }
 
-func TestPreStopEatsWholeSecondsOfTheGrace(t *testing.T) {
-	for name, c := range map[string]struct {
-		took time.Duration
-		want string
-		end  time.Duration
-	}{
-		"a bit more than a second":      {1030 * time.Millisecond, "StopContainer c 5s", 1030 * time.Millisecond},
-		"a bit less than two seconds":   {1990 * time.Millisecond, "StopContainer c 5s", 1990 * time.Millisecond},
-		"nearly all of it":              {5 * time.Second, "StopContainer c 2s", 5 * time.Second},
-		"more than there is is cut off": {time.Hour, "StopContainer c 2s", 6 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, b *bench) {
-				b.rt.latency = 0
-				b.rt.execs = func([]string) (time.Duration, int32) { return c.took, 0 }
-				p := preStopPod(6, execHook("bye"))
-				started(t, b, p)
-				start := time.Now()
-				if _, err := b.terminate(t.Context(), p, nil); err != nil {
-					t.Fatal(err)
-				}
-				wantCalls(t, b, "ExecSync c bye", c.want, "StopPodSandbox")
-				if got := time.Since(start); got != c.end {
-					t.Errorf("took %v; want %v", got, c.end)
-				}
-			})
-		})
-	}
-}
-
-func TestAHookThatOutlivesTheGraceLastsUntilItsContainerIsStopped(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }
-		p := preStopPod(3, sleepHook(3600))
-		started(t, b, p)
-		start := time.Now()
-		if _, err := b.terminate(t.Context(), p, nil); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(start).Truncate(time.Second); took != 5*time.Second {
-			t.Errorf("took %v; want 3s of hook and 2s of stop", took)
-		}
-		if slices.Contains(b.events.reasons(), "FailedPreStopHook") {
-			t.Error("the cut hook is told as failed")
-		}
-	})
-}
-
-func TestAFailedPreStopHookIsAnEventWithoutItsOutput(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		b.rt.execs = func([]string) (time.Duration, int32) { return 0, 1 }
-		p := preStopPod(6, execHook("bye"))
-		started(t, b, p)
-		if _, err := b.terminate(t.Context(), p, nil); err != nil {
-			t.Fatal(err)
-		}
-		wantCalls(t, b, "ExecSync c bye", "StopContainer c 6s", "StopPodSandbox")
-		if got := b.events.reasons(); !slices.Equal(got, []string{"Killing", "FailedPreStopHook"}) {
-			t.Errorf("events %q", got)
-		}
-	})
-}
-
-// TestAShorterGraceCutsATerminationShort: the first is cancelled in its hook,
-// the second gives the container what is left, without the hook again.
-func TestAShorterGraceCutsATerminationShort(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }
-		p := preStopPod(600, sleepHook(300))
-		started(t, b, p)
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(5*time.Second, cancel)
-		start := time.Now()
-		if _, err := b.terminate(ctx, p, nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v; want that it was cancelled", err)
-		}
-		if took := time.Since(start); took != 5*time.Second {
-			t.Errorf("was cancelled after %v; want 5s", took)
-		}
-		wantCalls(t, b)
-		if _, err := b.terminate(t.Context(), p, int64p(3)); err != nil {
-			t.Fatal(err)
-		}
-		wantCalls(t, b, "StopContainer c 3s", "StopPodSandbox")
-	})
-}
-
 func TestACancelledStopLeavesTheSandbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }
@@ -212,44 +110,6 @@ func TestACancelledStopLeavesTheSandbox(t *testing.T) {
 		wantCalls(t, b, "StopContainer c 30s")
 		if len(b.events.reasons()) != 1 {
 			t.Errorf("events %q; a cancel is no failure", b.events.reasons())
-		}
-	})
-}
-
-func TestSidecarsEndLastInReverseWithWhatIsLeft(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		b.rt.latency = 0
-		b.rt.program = func(cfg *runtimeapi.ContainerConfig) program {
-			return map[string]program{"c": {onTerm: 2 * time.Second}, "s2": {onTerm: 3 * time.Second}, "s1": {onTerm: time.Second}}[cfg.Metadata.Name]
-		}
-		p := initPod(v1.RestartPolicyAlways, sidecar("s1"), sidecar("s2"))
-		p.Spec.TerminationGracePeriodSeconds = int64p(20)
-		started(t, b, p)
-		start := time.Now()
-		if _, err := b.terminate(t.Context(), p, nil); err != nil {
-			t.Fatal(err)
-		}
-		wantCalls(t, b, "StopContainer c 20s", "StopContainer s2 18s", "StopContainer s1 15s", "StopPodSandbox")
-		if took := time.Since(start); took != 6*time.Second {
-			t.Errorf("took %v; want 6s", took)
-		}
-	})
-}
-
-func TestSidecarsDoNotWaitBeyondTheGrace(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		b.rt.latency = 0
-		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }
-		p := initPod(v1.RestartPolicyAlways, sidecar("s1"))
-		p.Spec.TerminationGracePeriodSeconds = int64p(4)
-		started(t, b, p)
-		start := time.Now()
-		if _, err := b.terminate(t.Context(), p, nil); err != nil {
-			t.Fatal(err)
-		}
-		wantCalls(t, b, "StopContainer c 4s", "StopContainer s1 2s", "StopPodSandbox")
-		if took := time.Since(start); took != 6*time.Second {
-			t.Errorf("took %v; want 6s", took)
 		}
 	})
 }
@@ -327,7 +187,9 @@ func TestAContainerThatIsGoneCountsAsStopped(t *testing.T) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		started(t, b, p)
 		st := b.rt.snapshot()
-		b.rt.RemoveContainer(t.Context(), st.Containers[0].ID)
+		if err := b.rt.RemoveContainer(t.Context(), st.Containers[0].ID); err != nil {
+			t.Fatal(err)
+		}
 		res, err := b.syncer.Terminate(t.Context(), podsync.TerminateInput{
 			Pod: p, Status: st, Fresh: func(context.Context) (*pod.Status, error) { return nil, nil },
 		})
@@ -369,91 +231,6 @@ func TestRuntimePodEndsWithoutHooks(t *testing.T) {
 		b.rt.fail = func(string, string) error { return errors.New("no") }
 		if err := b.syncer.TerminateRuntime(t.Context(), listed, 1); err == nil || !strings.Contains(err.Error(), "terminate runtime pod") {
 			t.Errorf("error %v", err)
-		}
-	})
-}
-
-func TestCleanupUnmountsThenRemovesTheCgroup(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		p := podOf(v1.RestartPolicyAlways, container("c"))
-		busy := errors.New("device or resource busy")
-		b.host.err["unmount"] = busy
-		if _, err := b.syncer.Cleanup(t.Context(), p, nil); !errors.Is(err, busy) {
-			t.Errorf("error %v; want %v", err, busy)
-		}
-		delete(b.host.err, "unmount")
-		res, err := b.syncer.Cleanup(t.Context(), p, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := []string{"unmount", "unmount", "remove cgroup"}; !slices.Equal(b.host.steps, want) {
-			t.Errorf("steps %q; want %q", b.host.steps, want)
-		}
-		// It never ran, and it is over: that is a failure.
-		if end := res.Status.ContainerStatuses[0].State.Terminated; res.Status.Phase != v1.PodFailed || end == nil || end.ExitCode != 137 {
-			t.Errorf("%s, %+v; want Failed with a lost container", res.Status.Phase, res.Status.ContainerStatuses[0].State)
-		}
-	})
-}
-
-func TestTheFirstInitContainerOfAPodThatNeverRanIsLost(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		p := initPod(v1.RestartPolicyNever, container("i"), container("j"))
-		res, err := b.syncer.Cleanup(t.Context(), p, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s := res.Status.InitContainerStatuses; s[0].State.Terminated == nil || s[1].State.Waiting == nil {
-			t.Errorf("init containers %+v, %+v; want the first lost, the second waiting", s[0].State, s[1].State)
-		}
-	})
-}
-
-func TestContainersThatNeverWereToStartAreNotCalledFailed(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second, code: 3} }
-		p := initPod(v1.RestartPolicyNever, container("i"), container("j"))
-		res := b.drive(p, time.Hour)
-		if res.Status.Phase != v1.PodFailed {
-			t.Errorf("phase %s; want Failed", res.Status.Phase)
-		}
-		if s := res.Status.InitContainerStatuses; s[0].State.Terminated == nil || s[0].State.Terminated.ExitCode != 3 || s[1].State.Waiting == nil {
-			t.Errorf("init containers %+v, %+v; want the first exited 3, the second waiting", s[0].State, s[1].State)
-		}
-		if s := res.Status.ContainerStatuses[0]; s.State.Waiting == nil {
-			t.Errorf("container %+v; want it waiting", s.State)
-		}
-	})
-}
-
-func TestRemoveLeavesNothingInTheRuntime(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		p := podOf(v1.RestartPolicyNever, container("c"))
-		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second} }
-		b.drive(p, time.Hour)
-		b.rt.reads = nil
-		if err := b.syncer.Remove(t.Context(), b.rt.snapshot()); err != nil {
-			t.Fatal(err)
-		}
-		if st := b.rt.snapshot(); len(st.Containers)+len(st.Sandboxes) > 0 {
-			t.Errorf("%d containers and %d sandboxes are left", len(st.Containers), len(st.Sandboxes))
-		}
-		if want := []string{"RemoveContainer", "RemovePodSandbox"}; !slices.Equal(b.rt.reads, want) {
-			t.Errorf("calls %q; want %q", b.rt.reads, want)
-		}
-	})
-}
-
-func TestForgetBeginsAnew(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		p := podOf(v1.RestartPolicyNever, container("c"))
-		b.mustSync(p)
-		if _, ok := b.syncer.Status(p.UID); !ok {
-			t.Error("no status after a sync")
-		}
-		b.syncer.Forget(p.UID)
-		if _, ok := b.syncer.Status(p.UID); ok {
-			t.Error("a status after Forget")
 		}
 	})
 }

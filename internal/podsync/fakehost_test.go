@@ -1,0 +1,71 @@
+package podsync_test
+
+import (
+	"context"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/volume"
+)
+
+// fakeHost is a node without cgroups, on which every volume is there. The
+// files of pods are real.
+type fakeHost struct {
+	*volume.Manager
+	mu    sync.Mutex
+	steps []string
+	err   map[string]error
+}
+
+func (h *fakeHost) step(name string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.steps = append(h.steps, name)
+	return h.err[name]
+}
+
+func (h *fakeHost) Parent(p *v1.Pod) string { return "/kubepods/pod" + string(p.UID) }
+
+func (h *fakeHost) Ensure(*v1.Pod) error { return h.step("cgroup") }
+
+func (h *fakeHost) Remove(types.UID) error { return h.step("remove cgroup") }
+
+func (h *fakeHost) Unmount(context.Context, types.UID) error {
+	return h.step("unmount")
+}
+
+func (h *fakeHost) Mount(_ context.Context, p *v1.Pod) (map[string]string, error) {
+	if err := h.CreatePod(p.UID); err != nil {
+		return nil, err
+	}
+	paths := map[string]string{}
+	for i := range p.Spec.Volumes {
+		paths[p.Spec.Volumes[i].Name] = "/volumes/" + p.Spec.Volumes[i].Name
+	}
+	return paths, h.step("mount")
+}
+
+// eventLog keeps events as "reason container: message".
+type eventLog struct {
+	mu   sync.Mutex
+	list []podsync.Event
+}
+
+func (l *eventLog) Event(e podsync.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, e)
+}
+
+func (l *eventLog) reasons() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	for _, e := range l.list {
+		out = append(out, e.Reason)
+	}
+	return out
+}

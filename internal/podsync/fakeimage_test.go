@@ -1,0 +1,46 @@
+package podsync_test
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/podsync"
+)
+
+func (f *fakeRuntime) PullImage(ctx context.Context, image string, _ *runtimeapi.PodSandboxConfig, _ *runtimeapi.AuthConfig) (string, error) {
+	if err := f.begin(ctx, call{method: "PullImage", detail: image}); err != nil {
+		return "", err
+	}
+	if f.pullError != nil {
+		return "", f.pullError
+	}
+	f.images[image] = podsync.Image{ID: "sha256:pulled", Size: 42}
+	return "sha256:pulled", nil
+}
+
+func (f *fakeRuntime) ImageStatus(_ context.Context, image string) (*podsync.Image, error) {
+	f.read("ImageStatus")
+	if i, ok := f.images[image]; ok {
+		return &i, nil
+	}
+	return nil, nil
+}
+
+func (f *fakeRuntime) Exec(ctx context.Context, id string, command []string, _ time.Duration) ([]byte, int32, error) {
+	f.mu.Lock()
+	f.calls = append(f.calls, call{method: "ExecSync", container: f.container(id).Name, detail: strings.Join(command, " ")})
+	f.mu.Unlock()
+	took, code := time.Duration(0), int32(0)
+	if f.execs != nil {
+		took, code = f.execs(command)
+	}
+	select {
+	case <-time.After(took):
+		return []byte("secret output"), code, nil
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}

@@ -1,0 +1,217 @@
+package podsync_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+func TestAFailedSandboxIsAnEventAndAnError(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.fail = func(string, string) error { return errors.New("no network") }
+		_, err := b.sync(podOf(v1.RestartPolicyAlways, container("c")))
+		if err == nil || !strings.Contains(err.Error(), "no network") {
+			t.Errorf("error %v; want the runtime's", err)
+		}
+		if got := b.events.reasons(); !slices.Equal(got, []string{"FailedCreatePodSandBox"}) {
+			t.Errorf("events %q", got)
+		}
+	})
+}
+
+func TestACreateFailureShowsItsReasonAndIsRetried(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := podOf(v1.RestartPolicyAlways, container("c"), container("d"))
+		b.rt.fail = func(method, name string) error {
+			if method == "CreateContainer" && name == "c" {
+				return errors.New("no such profile")
+			}
+			return nil
+		}
+		res, err := b.sync(p)
+		if err == nil {
+			t.Fatal("no error")
+		}
+		if at := retryAt(t, err); !at.IsZero() {
+			t.Errorf("retry at %v; want it left to the worker", at)
+		}
+		wantWaiting(t, res.Status, "c", "CreateContainerError", "no such profile")
+		// The other container starts all the same.
+		wantCalls(t, b, "RunPodSandbox", "CreateContainer c#0", "CreateContainer d#0", "StartContainer d")
+		b.rt.fail = nil
+		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second, code: 3} }
+		b.mustSync(p)
+		if s := b.rt.snapshot().Container("c"); s.State != pod.Running {
+			t.Errorf("container is %v after the retry", s.State)
+		}
+		// Its reason is history then.
+		time.Sleep(2 * time.Second)
+		res = b.mustSync(p)
+		if end := res.Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 3 {
+			t.Errorf("after its end the container is %+v; want it exited 3", res.Status.ContainerStatuses[0].State)
+		}
+	})
+}
+
+func TestAConfigThatCannotBeMadeShowsItsReason(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		yes := true
+		p.Spec.Containers[0].SecurityContext = &v1.SecurityContext{RunAsNonRoot: &yes}
+		res, err := b.sync(p)
+		if err == nil {
+			t.Fatal("no error")
+		}
+		wantWaiting(t, res.Status, "c", "CreateContainerConfigError", "image will run as root")
+		wantCalls(t, b, "RunPodSandbox")
+	})
+}
+
+func TestAStartFailureShowsItsReason(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{noStart: "exec: not found"} }
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		if _, err := b.sync(p); err == nil {
+			t.Fatal("no error")
+		}
+		status, _ := b.syncer.Status(p.UID)
+		wantWaiting(t, status, "c", "RunContainerError", "exec: not found")
+	})
+}
+
+func TestAFailedInitContainerStartEndsTheSync(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.fail = func(method, _ string) error {
+			if method == "CreateContainer" {
+				return errors.New("no")
+			}
+			return nil
+		}
+		p := initPod(v1.RestartPolicyAlways, sidecar("s"), container("i"))
+		_, _ = b.sync(p)
+		// The sidecar failed; had it started, i would come next: nothing does.
+		wantCalls(t, b, "RunPodSandbox", "CreateContainer s#0")
+	})
+}
+
+func TestASidecarThatCannotStartDoesNotHoldUpTheOthers(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := initPod(v1.RestartPolicyAlways, sidecar("s1"), sidecar("s2"))
+		started(t, b, p)
+		for _, cs := range b.rt.status.Containers {
+			if cs.Name != "c" {
+				b.rt.exit(cs, 1, "")
+			}
+		}
+		b.rt.fail = func(method, name string) error {
+			if method == "CreateContainer" && name == "s1" {
+				return errors.New("no")
+			}
+			return nil
+		}
+		if _, err := b.sync(p); err == nil {
+			t.Error("the failure is not told")
+		}
+		wantCalls(t, b, "CreateContainer s1#1", "CreateContainer s2#1", "StartContainer s2")
+	})
+}
+
+func TestTheEarliestOfSeveralBackOffsCounts(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.latency = 0
+		b.rt.program = func(cfg *runtimeapi.ContainerConfig) program {
+			return program{lifetime: map[string]time.Duration{"a": 3 * time.Second, "b": time.Second}[cfg.Metadata.Name], code: 1}
+		}
+		p := podOf(v1.RestartPolicyAlways, container("a"), container("b"))
+		b.mustSync(p)
+		time.Sleep(4 * time.Second)
+		b.mustSync(p)
+		time.Sleep(4 * time.Second)
+		_, err := b.sync(p)
+		if at, want := retryAt(t, err), b.rt.snapshot().Container("b").FinishedAt.Add(10*time.Second); !at.Equal(want) {
+			t.Errorf("retry at %v; want %v, when b may", at, want)
+		}
+	})
+}
+
+func TestCrashingContainersAreBackedOffAndTheErrorSaysUntilWhen(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.latency = 0
+		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second, code: 1} }
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		b.mustSync(p)
+		time.Sleep(2 * time.Second)
+		b.mustSync(p) // the first restart is at once
+		for _, delay := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second} {
+			time.Sleep(2 * time.Second)
+			finished := b.rt.snapshot().Container("c").FinishedAt
+			res, err := b.sync(p)
+			if err == nil {
+				t.Fatalf("restarts within its back-off of %v", delay)
+			}
+			wantWaiting(t, res.Status, "c", "CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=c pod=p_default(%s)", delay, testUID))
+			at := retryAt(t, err)
+			if !at.Equal(finished.Add(delay)) {
+				t.Errorf("retry %v after its end; want %v", at.Sub(finished), delay)
+			}
+			time.Sleep(time.Until(at))
+			b.mustSync(p)
+		}
+		if got := b.rt.snapshot().Container("c").RestartCount; got != 4 {
+			t.Errorf("restart count %d; want 4", got)
+		}
+	})
+}
+
+func TestAnErrorWithoutATimeDoesNotWaitForABackOff(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.latency = 0
+		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second, code: 1} }
+		p := podOf(v1.RestartPolicyAlways, container("c"), container("d"))
+		p.Spec.Containers[1].Image, p.Spec.Containers[1].ImagePullPolicy = "missing", v1.PullNever
+		_, _ = b.sync(p)
+		for _, pause := range []time.Duration{2 * time.Second, 12 * time.Second} { // two restarts
+			time.Sleep(pause)
+			_, _ = b.sync(p)
+		}
+		time.Sleep(2 * time.Second)
+		_, err := b.sync(p)
+		if at := retryAt(t, err); !at.Equal(time.Now().Add(10 * time.Second)) {
+			t.Errorf("retry in %v; want 10s, before the back-off of 20s is over", time.Until(at))
+		}
+	})
+}
+
+func TestPostStartHookRunsAndItsFailureKillsTheContainer(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.execs = func([]string) (time.Duration, int32) { return time.Second, 1 }
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		p.Spec.Containers[0].Lifecycle = &v1.Lifecycle{PostStart: &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"up"}}}}
+		if _, err := b.sync(p); err == nil {
+			t.Fatal("no error")
+		}
+		wantCalls(t, b, "RunPodSandbox", "CreateContainer c#0", "StartContainer c", "ExecSync c up", "StopContainer c 30s")
+		if got := b.events.reasons(); !slices.Equal(got[3:], []string{"FailedPostStartHook", "Killing"}) {
+			t.Errorf("events %q", got)
+		}
+		status, _ := b.syncer.Status(p.UID)
+		wantWaiting(t, status, "c", "PostStartHookError", "command exited with 1")
+		res, _ := b.sync(p)
+		if res.Status.Phase != v1.PodRunning {
+			t.Errorf("phase %s after the kill; want Running", res.Status.Phase)
+		}
+		for _, e := range b.events.list {
+			if strings.Contains(e.Message, "secret output") {
+				t.Errorf("event %s tells the hook's output", e.Reason)
+			}
+		}
+	})
+}
