@@ -14,7 +14,9 @@ import (
 // policy (EnsureImageExists in pkg/kubelet/images/image_manager.go).
 func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*Image, *StartError) {
 	fail := func(event, reason, message string, err error) (*Image, *StartError) {
-		r.warn(r.p, c.Name, event, "%s", message)
+		if ctx.Err() == nil {
+			r.warn(r.p, c.Name, event, "%s", message)
+		}
 		return nil, &StartError{Container: c.Name, Reason: reason, Message: message, err: err}
 	}
 	name, err := withTag(c.Image)

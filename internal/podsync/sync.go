@@ -25,7 +25,6 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 	p, st := in.Pod, orEmpty(in.Pod, in.Status)
 	before, _ := s.Status(p.UID)
 	res := Result{Status: s.publish(p, st, in.Probes, false, nil)}
-	res.Deadline, _ = Deadline(p, res.Status)
 	if terminal(res.Status.Phase) {
 		if res.Status.Reason == reasonDeadline && !terminal(before.Phase) {
 			s.normal(p, "", EventDeadlineExceeded, messageDeadline)
@@ -33,6 +32,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 		res.Terminal = true
 		return res, nil
 	}
+	res.Deadline, _ = Deadline(p, res.Status)
 	if err := s.networkReady(p); err != nil {
 		return res, err
 	}

@@ -221,6 +221,9 @@ func TestDeadlineIsToldAheadAndFailsThePod(t *testing.T) {
 		time.Sleep(time.Until(res.Deadline))
 		for range 2 {
 			res = b.mustSync(p)
+			if !res.Deadline.IsZero() {
+				t.Error("the deadline is still ahead")
+			}
 			if !res.Terminal || res.Status.Phase != v1.PodFailed || res.Status.Reason != "DeadlineExceeded" {
 				t.Errorf("terminal %v, %s %s; want Failed, DeadlineExceeded", res.Terminal, res.Status.Phase, res.Status.Reason)
 			}

@@ -127,8 +127,8 @@ type Result struct {
 	// Acted: something was changed in the runtime, so that a relist of this
 	// pod is worth asking for.
 	Acted bool
-	// Deadline is when activeDeadlineSeconds are over, zero without them: the
-	// pod must be synced then, without waiting for its resync.
+	// Deadline is when activeDeadlineSeconds will be over, zero without them:
+	// the pod must be synced then, without waiting for its resync.
 	Deadline time.Time
 	Status   v1.PodStatus
 }
