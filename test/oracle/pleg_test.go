@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,8 +98,7 @@ func replayPLEG(t *testing.T, c plegCase) {
 		for _, p := range step.Pods {
 			everSeen[p.UID] = true
 		}
-		// Between two relists no goroutine but this one looks at it.
-		rt.step = step
+		rt.show(step)
 		if i == 0 {
 			go func() { _ = p.Run(ctx) }()
 		} else {
@@ -111,8 +111,8 @@ func replayPLEG(t *testing.T, c plegCase) {
 		if diff := gocmp.Diff(step.Cache, cacheOf(p, everSeen)); diff != "" {
 			t.Errorf("step %d: cache: the kubelet's is -, ours is +\n%s", i, diff)
 		}
-		if rt.lists != i+1 {
-			t.Fatalf("step %d: %d relists", i, rt.lists)
+		if n := rt.relists(); n != i+1 {
+			t.Fatalf("step %d: %d relists", i, n)
 		}
 	}
 }
@@ -151,11 +151,26 @@ func cacheOf(p *pleg.PLEG, uids map[types.UID]bool) []plegCached {
 
 // plegRuntime answers with one step of a history.
 type plegRuntime struct {
+	mu    sync.Mutex
 	step  plegStep
 	lists int
 }
 
+func (r *plegRuntime) show(s plegStep) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step = s
+}
+
+func (r *plegRuntime) relists() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lists
+}
+
 func (r *plegRuntime) ListPods(context.Context) ([]*pod.Pod, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.lists++
 	if r.step.ListErr {
 		return nil, errors.New("list fails")
@@ -179,6 +194,8 @@ func (r *plegRuntime) ListPod(context.Context, types.UID) (*pod.Pod, error) {
 }
 
 func (r *plegRuntime) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.step.Pods, func(s plegPod) bool { return s.UID == p.UID })
 	if i < 0 || r.step.Pods[i].StatusErr {
 		return nil, errors.New("status fails")
