@@ -10,9 +10,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -129,6 +131,33 @@ func TestConnectWithoutPermission(t *testing.T) {
 	if e := err.(*Error); e.Error() != "connect to unix:///run/x.sock: permission denied on /run/x.sock" || !strings.Contains(e.Hint(), "root") {
 		t.Errorf("%v, hint %q", e, e.Hint())
 	}
+}
+
+// TestConnectToAMuteServer says that nobody answers; to a runtime that hangs,
+// that it did not answer in time: it may be a runtime in trouble.
+func TestConnectToAMuteServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := bufconn.Listen(1 << 10)
+		_, err := Connect(t.Context(), Options{
+			Endpoint: Endpoint{Runtime: "/run/x.sock"},
+			Dial: func(ctx context.Context) (net.Conn, error) {
+				go l.Accept() // and never a word
+				return l.DialContext(ctx)
+			},
+		})
+		if !errors.Is(err, ErrNotCRI) || err.Error() != "connect to unix:///run/x.sock: something listens there that does not answer" {
+			t.Errorf("mute server: %v", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := sim.New(sim.Options{})
+		defer r.Close()
+		defer r.Hang("Version", "")()
+		_, err := Connect(t.Context(), Options{Endpoint: Endpoint{Runtime: SimEndpoint}, Dial: r.Dial})
+		if !errors.Is(err, ErrDeadline) || errors.Is(err, ErrNotCRI) || err.Error() != "connect to sim:: no answer within 10s" {
+			t.Errorf("hanging runtime: %v", err)
+		}
+	})
 }
 
 // TestConnectChecksTheImageEndpointToo, where it is another one.
