@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -154,9 +153,10 @@ func (s *story) create(sb string, cfg *runtimeapi.PodSandboxConfig, name, image 
 }
 
 // look notes what list and status say of a pod.
-func (s *story) look(uid string) {
+func (s *story) look() {
+	const uid = "uid-a"
 	ctx := s.t.Context()
-	p, err := s.c.ListPod(ctx, types.UID(uid))
+	p, err := s.c.ListPod(ctx, uid)
 	if err != nil || p == nil {
 		s.note("look at %s: nothing, %v", uid, err)
 		return
@@ -212,7 +212,7 @@ func (s *story) tell() {
 	s.create(sb, cfg, "quick", busybox, "true")
 	s.create(sb, cfg, "absent", "missing", "true")
 	s.create("nosuch", cfg, "nowhere", busybox, "true")
-	s.look("uid-a")
+	s.look()
 
 	s.note("# starting")
 	s.outcome("start quick", c.StartContainer(ctx, quick))
@@ -221,7 +221,7 @@ func (s *story) tell() {
 	nocommand := s.create(sb, cfg, "nocommand", busybox, "/no/such")
 	s.outcome("start nocommand", c.StartContainer(ctx, nocommand))
 	s.outcome("start nothing", c.StartContainer(ctx, "nosuch"))
-	s.look("uid-a")
+	s.look()
 
 	s.note("# exec")
 	long := s.create(sb, cfg, "long", busybox, "sleep", "3600")
@@ -249,7 +249,7 @@ func (s *story) tell() {
 	s.outcome("stop long", c.StopContainer(ctx, long, time.Second))
 	s.note("  after its grace: %t", time.Since(start) >= time.Second && time.Since(start) < 10*time.Second)
 	s.settle()
-	s.look("uid-a")
+	s.look()
 
 	s.note("# removing containers")
 	running := s.create(sb, cfg, "running", busybox, "sleep", "3600")
@@ -269,9 +269,9 @@ func (s *story) tell() {
 	s.outcome("stop no sandbox", c.StopPodSandbox(ctx, "nosuch"))
 	s.create(sb, cfg, "late", busybox, "true")
 	s.outcome("start idle", c.StartContainer(ctx, idle))
-	s.look("uid-a")
+	s.look()
 	next, _ := s.sandbox("a", 1, "")
-	s.look("uid-a")
+	s.look()
 	s.outcome("remove the ready sandbox", c.RemovePodSandbox(ctx, next))
 	for _, id := range []string{idle, trapped, nocommand, long} { // it would remove them in any order
 		s.outcome("remove "+id, c.RemoveContainer(ctx, id))
@@ -280,12 +280,12 @@ func (s *story) tell() {
 	s.outcome("remove sandbox again", c.RemovePodSandbox(ctx, sb))
 	_, _, err = c.Manifest(ctx, sb)
 	s.outcome("status of sandbox", err)
-	s.look("uid-a")
+	s.look()
 
 	s.note("# what was heard")
 	s.settle()
 	cancel()
-	<-ended
+	s.t.Log("hints ended:", <-ended)
 	for _, h := range s.hints {
 		s.note("%s", h)
 	}

@@ -93,7 +93,7 @@ func (s *stream) RecvMsg(m any) error {
 		return nil
 	}
 	if errors.Is(err, io.EOF) {
-		s.conn.done(s.Context(), s.method, "", s.start, 0, nil)
+		_ = s.conn.done(s.Context(), s.method, "", s.start, 0, nil)
 		return io.EOF
 	}
 	return s.conn.done(s.Context(), s.method, "", s.start, 0, err)

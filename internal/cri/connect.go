@@ -92,7 +92,7 @@ func (c *Client) Endpoint() Endpoint { return c.endpoint }
 // Close ends the connections; calls in flight fail.
 func (c *Client) Close() {
 	for _, cc := range c.conns {
-		cc.Close()
+		_ = cc.Close()
 	}
 }
 

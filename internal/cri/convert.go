@@ -130,6 +130,7 @@ func containerState(s runtimeapi.ContainerState) pod.State {
 		return pod.Running
 	case runtimeapi.ContainerState_CONTAINER_EXITED:
 		return pod.Exited
+	case runtimeapi.ContainerState_CONTAINER_UNKNOWN:
 	}
 	return pod.Unknown
 }

@@ -82,6 +82,7 @@ func deadline(method string, req any, timeout time.Duration) time.Duration {
 		return 2 * patient
 	case pull:
 		return backstop
+	case change:
 	case withOwn:
 		switch r := req.(type) {
 		case *runtimeapi.StopContainerRequest:

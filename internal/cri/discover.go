@@ -90,8 +90,7 @@ func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, error) {
 		if err == nil {
 			return endpointOf(path, image, "well-known socket", timeout)
 		}
-		var e *Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*Error](err); ok {
 			attempts = append(attempts, attempt{path, reason{e}})
 			continue
 		}

@@ -127,7 +127,7 @@ func TestDiscoverTriesWellKnownSockets(t *testing.T) {
 	if err.Error() != want {
 		t.Errorf("message\n%s\nwant\n%s", err, want)
 	}
-	if hint := err.(interface{ Hint() string }).Hint(); !strings.Contains(hint, "--runtime-endpoint") {
+	if hint := hintOf(err); !strings.Contains(hint, "--runtime-endpoint") {
 		t.Errorf("hint %q", hint)
 	}
 }

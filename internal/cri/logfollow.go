@@ -137,7 +137,7 @@ func (f *follower) replaced() (replaced, truncated bool) {
 
 func (f *follower) close() {
 	if f.file != nil {
-		f.file.Close()
+		_ = f.file.Close()
 	}
 	f.file, f.begun = nil, nil
 }

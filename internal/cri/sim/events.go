@@ -13,14 +13,14 @@ import (
 type EventMode uint8
 
 const (
-	// EventsBroadcast: containerd 2. Every subscriber hears every event; the
+	// EventsBroadcast is containerd 2: every subscriber hears every event; the
 	// first one what nobody heard in the last five minutes, too.
 	EventsBroadcast EventMode = iota
-	// EventsStolen: containerd 1.7. Subscribers share one queue.
+	// EventsStolen is containerd 1.7: subscribers share one queue.
 	EventsStolen
-	// EventsUnimplemented: containerd 1.6.
+	// EventsUnimplemented is containerd 1.6.
 	EventsUnimplemented
-	// EventsEOF: CRI-O with events switched off. The stream ends at once.
+	// EventsEOF is CRI-O with events switched off: the stream ends at once.
 	EventsEOF
 )
 
@@ -88,6 +88,7 @@ func (r *Runtime) subscribe() (*subscriber, error) {
 		return nil, errorf(codes.Unimplemented, "method GetContainerEvents not implemented")
 	case EventsEOF:
 		return nil, nil
+	case EventsBroadcast, EventsStolen:
 	}
 	s := &subscriber{more: make(chan struct{}, 1), closed: make(chan struct{})}
 	r.events.subscribers = append(r.events.subscribers, s)

@@ -49,7 +49,7 @@ func (s Script) exec(ctx context.Context, p *process, cmd []string) ExecReply {
 	defer context.AfterFunc(p.ctx, cancel)()
 	if s.Exec != nil {
 		reply := s.Exec(cmd)
-		p.sleep(ctx, reply.Takes)
+		pause(ctx, reply.Takes)
 		if p.ctx.Err() != nil {
 			reply.ExitCode = exitKilled
 		}

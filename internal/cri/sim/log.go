@@ -42,7 +42,7 @@ func (l *containerLog) reopen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file != nil {
-		l.file.Close()
+		_ = l.file.Close()
 	}
 	l.file = f
 	return nil
@@ -71,7 +71,7 @@ func (l *containerLog) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file != nil {
-		l.file.Close()
+		_ = l.file.Close()
 		l.file = nil
 	}
 }

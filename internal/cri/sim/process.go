@@ -141,14 +141,12 @@ func (p *process) obey() {
 	p.first, p.traps = false, map[string]trap{}
 }
 
-// sleep waits; false if the process ended meanwhile.
-func (p *process) sleep(ctx context.Context, d time.Duration) bool {
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }

@@ -109,7 +109,7 @@ func (s *Program) run(p *process) int {
 	case <-p.ctx.Done():
 		return 0
 	case <-p.wake:
-		p.sleep(p.ctx, s.TermTakes)
+		pause(p.ctx, s.TermTakes)
 		return s.TermExitCode
 	case <-end:
 		if !s.OOMKilled {

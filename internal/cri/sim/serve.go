@@ -82,7 +82,7 @@ func (g *gate) stop() {
 
 func (g *gate) close() {
 	g.stop()
-	g.mem.Close()
+	_ = g.mem.Close()
 	g.served.Wait()
 }
 
@@ -106,7 +106,7 @@ func (g *gate) serve(l net.Listener) error {
 		in := g.in
 		g.mu.Unlock()
 		if in == nil || !in.put(conn) {
-			conn.Close()
+			_ = conn.Close()
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (s *shell) sleep(args []string) {
 		}
 		total += time.Duration(f * float64(unit))
 	}
-	s.p.sleep(s.ctx, total)
+	pause(s.ctx, total)
 }
 
 // trap sets what happens at signals; EXIT and the like are not kept.

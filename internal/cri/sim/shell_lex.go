@@ -47,11 +47,11 @@ var operators = []string{"&&", "||", ">>", ">&", ";", "&", "(", ")", ">", "<", "
 func lex(s string) ([]token, error) {
 	var toks []token
 	for s != "" {
-		switch {
-		case s[0] == ' ' || s[0] == '\t':
+		switch s[0] {
+		case ' ', '\t':
 			s = s[1:]
 			continue
-		case s[0] == '#':
+		case '#':
 			_, rest, found := strings.Cut(s, "\n")
 			s = rest
 			if found {

@@ -147,7 +147,7 @@ func (s *shell) each(f *each) control {
 func (s *shell) turn(body node) control {
 	c := s.run(body)
 	if c == goOn || c == nextTurn {
-		s.p.sleep(s.ctx, turn)
+		pause(s.ctx, turn)
 		return s.handleSignals()
 	}
 	return c
@@ -222,6 +222,7 @@ func (s *shell) value(p part) string {
 		return s.vars[p.text]
 	case arithmetic:
 		return strconv.Itoa(s.sum(p.text))
+	case literal:
 	case substitution:
 		var b strings.Builder
 		sub := *s
@@ -237,7 +238,7 @@ func (s *shell) value(p part) string {
 // sum adds and subtracts numbers and variables.
 func (s *shell) sum(expr string) int {
 	total, sign := 0, 1
-	for _, f := range strings.Fields(strings.NewReplacer("+", " + ", "-", " - ").Replace(expr)) {
+	for f := range strings.FieldsSeq(strings.NewReplacer("+", " + ", "-", " - ").Replace(expr)) {
 		switch f {
 		case "+":
 			sign = 1

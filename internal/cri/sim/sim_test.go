@@ -62,7 +62,8 @@ func (n *node) runPod(cfg *runtimeapi.PodSandboxConfig) string {
 }
 
 // containerConfig has a pid namespace of its own, as the kubelet's default.
-func containerConfig(name string, argv ...string) *runtimeapi.ContainerConfig {
+func containerConfig(argv ...string) *runtimeapi.ContainerConfig {
+	const name = "c"
 	return &runtimeapi.ContainerConfig{
 		Metadata: &runtimeapi.ContainerMetadata{Name: name},
 		Image:    &runtimeapi.ImageSpec{Image: "busybox"},
@@ -94,7 +95,7 @@ func (n *node) start(id string) {
 func (n *node) run(script string) (id string) {
 	n.t.Helper()
 	pod := sandboxConfig("p")
-	id = n.create(n.runPod(pod), pod, containerConfig("c", "sh", "-c", script))
+	id = n.create(n.runPod(pod), pod, containerConfig("sh", "-c", script))
 	n.start(id)
 	return id
 }
@@ -191,7 +192,7 @@ func TestStopSignals(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, sim.Options{}, func(t *testing.T, n *node) {
 				pod := sandboxConfig("p")
-				cfg := containerConfig("c", "sh", "-c", c.script)
+				cfg := containerConfig("sh", "-c", c.script)
 				cfg.Linux.SecurityContext.NamespaceOptions.Pid = c.pid
 				cfg.StopSignal = c.signal
 				id := n.create(n.runPod(pod), pod, cfg)
@@ -216,7 +217,9 @@ func TestSecondStopDoesNotSignalAgain(t *testing.T) {
 	bubble(t, sim.Options{}, func(t *testing.T, n *node) {
 		id := n.run(`n=0; trap 'n=$((n+1)); [ $n = 2 ] && exit 1' TERM; while true; do sleep 0.1; done`)
 		time.Sleep(time.Second)
-		go n.rt.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 60})
+		go func() {
+			_, _ = n.rt.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 60})
+		}()
 		time.Sleep(time.Second)
 		if took := n.stop(id, 2); took != 2*time.Second {
 			t.Errorf("second stop took %s, want its own 2s", took)
@@ -234,7 +237,7 @@ func TestIdempotence(t *testing.T) {
 		ctx := t.Context()
 		pod := sandboxConfig("p")
 		sb := n.runPod(pod)
-		id := n.create(sb, pod, containerConfig("c", "sleep", "60"))
+		id := n.create(sb, pod, containerConfig("sleep", "60"))
 		n.start(id)
 		for range 2 {
 			for _, f := range []func() error{
@@ -282,8 +285,8 @@ func TestNamesAreReserved(t *testing.T) {
 		if status.Code(err) != codes.Unknown || !strings.Contains(err.Error(), `failed to reserve sandbox name "p_default_uid-p_0"`) {
 			t.Errorf("second sandbox of one name: %v", err)
 		}
-		n.create(sb, pod, containerConfig("c"))
-		_, err = n.rt.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{PodSandboxId: sb, Config: containerConfig("c"), SandboxConfig: pod})
+		n.create(sb, pod, containerConfig())
+		_, err = n.rt.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{PodSandboxId: sb, Config: containerConfig(), SandboxConfig: pod})
 		if !strings.Contains(status.Convert(err).Message(), `failed to reserve container name "c_p_default_uid-p_0"`) {
 			t.Errorf("second container of one name: %v", err)
 		}
@@ -340,8 +343,8 @@ func TestListFilters(t *testing.T) {
 		ctx := t.Context()
 		a, b := sandboxConfig("a"), sandboxConfig("b")
 		sa, sb := n.runPod(a), n.runPod(b)
-		ca := n.create(sa, a, containerConfig("c"))
-		cfg := containerConfig("c")
+		ca := n.create(sa, a, containerConfig())
+		cfg := containerConfig()
 		cfg.Labels = map[string]string{"app": "b", "tier": "x"}
 		n.start(n.create(sb, b, cfg))
 		for name, c := range map[string]struct {
@@ -386,7 +389,7 @@ func TestStartFailureLeavesAnExitedContainer(t *testing.T) {
 	bubble(t, sim.Options{}, func(t *testing.T, n *node) {
 		n.sim.Script("c", sim.Script{StartErr: status.Error(codes.Unknown, `exec: "/no/such": no such file or directory`)})
 		pod := sandboxConfig("p")
-		id := n.create(n.runPod(pod), pod, containerConfig("c", "/no/such"))
+		id := n.create(n.runPod(pod), pod, containerConfig("/no/such"))
 		if _, err := n.rt.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id}); err == nil {
 			t.Fatal("it started")
 		}
@@ -409,7 +412,7 @@ func TestProgramsByAttempt(t *testing.T) {
 			code   int32
 			reason string
 		}{{137, "OOMKilled"}, {4, "Error"}, {4, "Error"}} {
-			cfg := containerConfig("c", "sleep", "60")
+			cfg := containerConfig("sleep", "60")
 			cfg.Metadata.Attempt = uint32(attempt)
 			id := n.create(sb, pod, cfg)
 			n.start(id)
@@ -475,7 +478,7 @@ func TestLogs(t *testing.T) {
 	bubble(t, sim.Options{}, func(t *testing.T, n *node) {
 		pod := sandboxConfig("p")
 		pod.LogDirectory = dir
-		id := n.create(n.runPod(pod), pod, containerConfig("c", "sh", "-c", "echo one; echo two >&2; echo -n half; sleep 5; echo three"))
+		id := n.create(n.runPod(pod), pod, containerConfig("sh", "-c", "echo one; echo two >&2; echo -n half; sleep 5; echo three"))
 		n.start(id)
 		time.Sleep(time.Second)
 		name := filepath.Join(dir, "c", "0.log")
@@ -532,7 +535,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("pull of a private image: %v", err)
 		}
 		pod := sandboxConfig("p")
-		cfg := containerConfig("c")
+		cfg := containerConfig()
 		cfg.Image.Image = "private:1"
 		_, err = n.rt.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{PodSandboxId: n.runPod(pod), Config: cfg, SandboxConfig: pod})
 		if status.Code(err) != codes.NotFound {
