@@ -13,14 +13,15 @@ import (
 // hostPath is a file or directory of the host, which may have to be of a
 // type, and is made if its type says so. It is never removed.
 var hostPath = kind{
-	owns:  func(v *v1.Volume) bool { return v.HostPath != nil },
-	setUp: setUpHostPath,
+	elsewhere: func(v *v1.Volume) string { return v.HostPath.Path },
+	owns:      func(v *v1.Volume) bool { return v.HostPath != nil },
+	setUp:     setUpHostPath,
 }
 
 // setUpHostPath checks the type, as does the kubelet: symlinks count as what
 // they lead to (pkg/volume/hostpath/host_path.go).
 func setUpHostPath(r request) (string, error) {
-	path := r.volume.HostPath.Path
+	path := r.path
 	if slices.Contains(strings.Split(path, "/"), "..") {
 		return "", fmt.Errorf("invalid hostPath %q: it must not contain '..'", path)
 	}

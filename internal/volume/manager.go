@@ -32,8 +32,9 @@ func New(root string) *Manager {
 // kind is one kind of volume.
 type kind struct {
 	// dir is the kind's directory in the pod's volumes, "" for a kind whose
-	// volumes lie elsewhere.
-	dir string
+	// volumes lie elsewhere: then elsewhere tells where.
+	dir       string
+	elsewhere func(*v1.Volume) string
 	// owns tells whether a volume is of the kind.
 	owns func(*v1.Volume) bool
 	// setUp makes the volume and returns its host path. It must bear to be
@@ -41,8 +42,8 @@ type kind struct {
 	setUp func(request) (string, error)
 }
 
-// request is one volume to make. path is its place in the kind's directory, of
-// which the parent exists.
+// request is one volume to make. path is where it has to be; the parent of one
+// in the kind's directory exists.
 type request struct {
 	pod    *v1.Pod
 	volume *v1.Volume
@@ -105,16 +106,14 @@ func (m *Manager) setUp(ctx context.Context, p *v1.Pod, v *v1.Volume) (string, e
 		if !k.owns(v) {
 			continue
 		}
-		r := request{pod: p, volume: v}
+		r := request{pod: p, volume: v, path: k.path(m.pods, p, v)}
 		if k.dir != "" {
 			if err := checkName("volume", v.Name); err != nil {
 				return "", err
 			}
-			dir := filepath.Join(m.volumesDir(p.UID), k.dir)
-			if err := os.MkdirAll(dir, 0o750); err != nil {
+			if err := os.MkdirAll(filepath.Dir(r.path), 0o750); err != nil {
 				return "", err
 			}
-			r.path = filepath.Join(dir, v.Name)
 		}
 		return k.setUp(r)
 	}

@@ -1,0 +1,30 @@
+package volume
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+func TestPathsAreWhatMountReturnsButNothingIsMade(t *testing.T) {
+	root := t.TempDir()
+	p := podWith(empty("a"), v1.Volume{Name: "b"}, host(t.TempDir(), v1.HostPathDirectory))
+	p.Spec.Volumes = append(p.Spec.Volumes, empty("unused"))
+	paths := Paths(filepath.Join(root, "pods"), p)
+	made, err := os.ReadDir(root)
+	if err != nil || len(made) > 0 {
+		t.Errorf("Paths made %v, %v", made, err)
+	}
+	mounted, err := New(root).Mount(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "paths", mounted, paths)
+}
+
+func TestPathsLeaveOutWhatCannotBeMade(t *testing.T) {
+	p := podWith(empty("a"), v1.Volume{Name: "s", VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{SecretName: "s"}}})
+	diff(t, "paths", map[string]string{"a": "/pods/u1/volumes/kubernetes.io~empty-dir/a"}, Paths("/pods", p))
+}
