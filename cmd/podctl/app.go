@@ -26,11 +26,13 @@ func newApp(e *env) *cli.App {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
 	commands := []*cli.Command{runCommand(e), validateCommand(e), renderCommand(e)}
 	for _, c := range commands {
-		c.Flags = append(c.Flags, globalFlags()...)
+		c.CustomHelpTemplate = commandHelp(c)
+		c.Flags = append(c.Flags, commandGlobals()...)
+		c.HideHelpCommand = true
 		c.OnUsageError = onUsageError
 		c.Action = checked(e, c.Name, c.Action)
 	}
-	return &cli.App{
+	app := &cli.App{
 		Name:                      "podctl",
 		Usage:                     "pods on a CRI runtime, without a control plane",
 		Description:               about,
@@ -48,16 +50,46 @@ func newApp(e *env) *cli.App {
 		CommandNotFound: func(*cli.Context, string) {
 		},
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
+			switch {
+			case c.Args().First() == "help" && c.NArg() > 1:
+				return showHelp(c, c.Args().Get(1))
+			case c.NArg() > 0 && c.Args().First() != "help":
 				return unknownCommand(c, c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}
+	app.CustomAppHelpTemplate = appHelp(app)
+	return app
 }
 
-func onUsageError(_ *cli.Context, err error, _ bool) error {
-	return &usageError{message: err.Error(), hint: "podctl --help"}
+// onUsageError names the command, and what a flag that does not exist was
+// meant to be.
+func onUsageError(c *cli.Context, err error, inCommand bool) error {
+	usage := &usageError{message: err.Error(), hint: "podctl --help"}
+	flags := c.App.VisibleFlags()
+	if name, unknown := strings.CutPrefix(usage.message, "flag provided but not defined: -"); unknown {
+		if inCommand {
+			flags = c.Command.VisibleFlags()
+		}
+		usage.message = "unknown flag " + dashed(name)
+		if near := closest(name, flagNames(flags)); near != "" {
+			usage.hint = "did you mean " + dashed(near) + "?"
+		}
+	}
+	if inCommand {
+		usage.message = c.Command.Name + ": " + usage.message
+		usage.hint = strings.Replace(usage.hint, "podctl --help", "podctl "+c.Command.Name+" --help", 1)
+	}
+	return usage
+}
+
+// showHelp is `podctl help COMMAND`.
+func showHelp(c *cli.Context, command string) error {
+	if c.App.Command(command) == nil {
+		return unknownCommand(c, command)
+	}
+	return cli.ShowCommandHelp(c, command)
 }
 
 func unknownCommand(c *cli.Context, name string) error {
@@ -65,10 +97,11 @@ func unknownCommand(c *cli.Context, name string) error {
 	for _, cmd := range c.App.VisibleCommands() {
 		known = append(known, cmd.Name)
 	}
-	return &usageError{
-		message: fmt.Sprintf("unknown command %q", name),
-		hint:    "one of: " + strings.Join(known, ", "),
+	hint := "one of: " + strings.Join(known, ", ")
+	if near := closest(name, known); near != "" {
+		hint = "did you mean podctl " + near + "?"
 	}
+	return &usageError{message: fmt.Sprintf("unknown command %q", name), hint: hint}
 }
 
 // checked wraps an action with what all commands share: flags behind
@@ -88,6 +121,9 @@ func checked(e *env, name string, action cli.ActionFunc) cli.ActionFunc {
 			e.level.Set(slog.LevelDebug)
 		case nearest(c, "verbose", (*cli.Context).Bool):
 			e.level.Set(slog.LevelInfo)
+		}
+		if timeout := nearest(c, "timeout", (*cli.Context).Duration); timeout < 0 {
+			return usagef("--timeout %s is negative", timeout)
 		}
 		if err := action(c); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

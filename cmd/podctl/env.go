@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"os"
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/podctl/podctl/internal/cri/sim"
 )
 
 // env is what a command may see of the world.
@@ -18,7 +21,11 @@ type env struct {
 	tty bool
 	// width is the terminal's width in columns, 0 where it is not known.
 	width func() int
-	now   func() time.Time
+	// noColor: the environment asks for none (https://no-color.org).
+	noColor bool
+	now     func() time.Time
+	// simulate makes the runtime that "sim:" stands for, and what ends it.
+	simulate func() (*sim.Runtime, func())
 	// interrupts delivers SIGINT and SIGTERM, each one separately.
 	interrupts <-chan os.Signal
 	// log goes to errw; its level is set by -v.
@@ -41,9 +48,35 @@ func newEnv(interrupts <-chan os.Signal) *env {
 			}
 			return w
 		},
-		now:        time.Now,
+		noColor: os.Getenv("NO_COLOR") != "",
+		now:     time.Now,
+		simulate: func() (*sim.Runtime, func()) {
+			runtime := sim.New(sim.Options{})
+			return runtime, runtime.Close
+		},
 		interrupts: interrupts,
 		log:        slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 		level:      level,
+	}
+}
+
+// untilInterrupt is for what comes before there is anything to end: its
+// context ends at the first interrupt. What it returns beside has to be
+// called: it gives the interrupts back and tells whether one came.
+func (e *env) untilInterrupt(ctx context.Context) (_ context.Context, interrupted func() bool) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	came := make(chan bool, 1)
+	go func() {
+		select {
+		case <-e.interrupts:
+			cancel(errInterrupted)
+			came <- true
+		case <-ctx.Done():
+			came <- false
+		}
+	}()
+	return ctx, func() bool {
+		cancel(nil)
+		return <-came
 	}
 }

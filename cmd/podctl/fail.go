@@ -49,11 +49,11 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+	case errors.Is(err, errInterrupted), errors.Is(err, errLeft), errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, cri.ErrUnavailable), errors.Is(err, cri.ErrPermission):
+	case errors.Is(err, cri.ErrUnavailable), errors.Is(err, cri.ErrPermission), errors.Is(err, cri.ErrNotCRI):
 		return exitUnreachable
 	}
 	return exitFailed

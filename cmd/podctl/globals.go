@@ -2,9 +2,12 @@ package main
 
 import (
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/internal/cri"
 )
 
 // globals are the settings that every command understands, given before or
@@ -14,25 +17,54 @@ type globals struct {
 	// timeout bounds runtime calls that only read; 0 is crictl's setting, or
 	// ours.
 	timeout time.Duration
-	// root, logDir and runDir are "" where not given: see paths.
+	// root, logDir and runDir are "" where not given: see nodePaths.
 	root, logDir, runDir string
 	output               string
 	noColor              bool
 }
 
+// globalFlags are those of the program, before the command's name. They alone
+// read the environment: else a variable would win over them.
 func globalFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "runtime-endpoint", Aliases: []string{"r"}, EnvVars: []string{"PODCTL_RUNTIME_ENDPOINT"}, Usage: "CRI `SOCKET`; sim: is a runtime in this process"},
-		&cli.StringFlag{Name: "image-endpoint", Aliases: []string{"i"}, EnvVars: []string{"PODCTL_IMAGE_ENDPOINT"}, Usage: "CRI image `SOCKET`, where it is another"},
-		&cli.DurationFlag{Name: "timeout", EnvVars: []string{"PODCTL_TIMEOUT"}, Usage: "bound on runtime calls that only read"},
-		&cli.StringFlag{Name: "root", EnvVars: []string{"PODCTL_ROOT"}, Usage: "`DIR` of pod directories (default /var/lib/podctl)"},
-		&cli.StringFlag{Name: "log-dir", EnvVars: []string{"PODCTL_LOG_DIR"}, Usage: "`DIR` of container logs (default /var/log/podctl/pods)"},
-		&cli.StringFlag{Name: "run-dir", EnvVars: []string{"PODCTL_RUN_DIR"}, Usage: "`DIR` of locks (default /run/podctl)"},
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, EnvVars: []string{"PODCTL_OUTPUT"}, Usage: "output `FORMAT`: json, and what else the command has"},
-		&cli.BoolFlag{Name: "no-color", EnvVars: []string{"NO_COLOR"}, Usage: "no colours"},
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, EnvVars: []string{"PODCTL_VERBOSE"}, Usage: "log what is done"},
-		&cli.BoolFlag{Name: "debug", EnvVars: []string{"PODCTL_DEBUG"}, Usage: "log every runtime call, too"},
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "runtime-endpoint", Aliases: []string{"r"}, DefaultText: "as crictl finds it", Usage: "CRI `SOCKET`; sim: is a runtime in this process"},
+		&cli.StringFlag{Name: "image-endpoint", Aliases: []string{"i"}, DefaultText: "the same", Usage: "CRI `SOCKET` for images"},
+		&cli.DurationFlag{Name: "timeout", DefaultText: "crictl's setting, else " + cri.DefaultTimeout.String(), Usage: "`TIME` that calls of the runtime may take which only read"},
+		&cli.StringFlag{Name: "root", DefaultText: defaultPaths.root, Usage: "`DIR` of pod directories"},
+		&cli.StringFlag{Name: "log-dir", DefaultText: defaultPaths.logs, Usage: "`DIR` of container logs"},
+		&cli.StringFlag{Name: "run-dir", DefaultText: defaultPaths.locks, Usage: "`DIR` of locks"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "for people", Usage: "output `FORMAT`: json, and what else the command has"},
+		&cli.BoolFlag{Name: "no-color", Usage: "no colours; so does a NO_COLOR that is not empty"},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is done"},
+		&cli.BoolFlag{Name: "debug", Usage: "log every runtime call, too"},
 	}
+	return withEnv(flags, func(name string) []string { return []string{globalEnv(name)} })
+}
+
+// globalEnv is the environment variable of a global flag.
+func globalEnv(name string) string {
+	return "PODCTL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// commandGlobals are the global flags as they may be given after the
+// command's name.
+func commandGlobals() []cli.Flag {
+	return withEnv(globalFlags(), func(string) []string { return nil })
+}
+
+// withEnv sets the environment variables of flags.
+func withEnv(flags []cli.Flag, env func(name string) []string) []cli.Flag {
+	for _, f := range flags {
+		switch f := f.(type) {
+		case *cli.StringFlag:
+			f.EnvVars = env(f.Name)
+		case *cli.DurationFlag:
+			f.EnvVars = env(f.Name)
+		case *cli.BoolFlag:
+			f.EnvVars = env(f.Name)
+		}
+	}
+	return flags
 }
 
 // readGlobals reads the flags wherever they were given: one behind the

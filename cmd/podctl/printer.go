@@ -28,7 +28,7 @@ func newRunPrinter(e *env, o runOptions, lastWords func(node.Event) string) runP
 	case o.output == "json":
 		return &jsonPrinter{env: e}
 	case e.tty:
-		return &livePrinter{env: e, activity: activities{}, color: !o.noColor}
+		return &livePrinter{env: e, activity: activities{}, color: !o.noColor && !e.noColor}
 	default:
 		return newLinePrinter(e, o.wait == waitReady, lastWords)
 	}

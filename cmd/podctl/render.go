@@ -12,10 +12,10 @@ import (
 
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/volume"
 )
 
 type renderOptions struct {
@@ -40,7 +40,7 @@ func renderCommand(e *env) *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "sandbox", Usage: "print the sandbox's config only"},
 			&cli.StringFlag{Name: "container", Usage: "print the config of the container `NAME` only"},
-			&cli.StringFlag{Name: "cgroup-driver", Value: string(cgroup.Cgroupfs), Usage: "`DRIVER` of the runtime: cgroupfs or systemd"},
+			&cli.StringFlag{Name: "cgroup-driver", Value: string(cgroup.Cgroupfs), DefaultText: string(cgroup.Cgroupfs), Usage: "`DRIVER` of the runtime: cgroupfs or systemd"},
 		},
 		Action: func(c *cli.Context) error {
 			o := renderOptions{
@@ -77,12 +77,13 @@ type renderedContainer struct {
 }
 
 func runRender(ctx context.Context, e *env, o renderOptions) error {
-	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.in})
+	ctx, interrupted := e.untilInterrupt(ctx)
+	pods, err := loadPods(ctx, e, o.paths)
+	if interrupted() {
+		return errInterrupted
+	}
 	if err != nil {
 		return err
-	}
-	for _, w := range set.Warnings {
-		printWarning(e, w)
 	}
 	p, _, err := nodePaths(o.globals, cri.Endpoint{})
 	if err != nil {
@@ -93,7 +94,7 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 		return err
 	}
 	var configs []any
-	for _, p := range set.Pods {
+	for _, p := range pods {
 		r, err := renderPod(p.Pod, facts, cgroup.Driver(o.cgroupDriver))
 		if err != nil {
 			return fmt.Errorf("pod %s: %w", pod.DisplayName(p.Namespace, p.Name), err)
@@ -114,7 +115,7 @@ func renderPod(p *v1.Pod, facts *render.Node, driver cgroup.Driver) (renderedPod
 		return renderedPod{}, err
 	}
 	r := renderedPod{Namespace: p.Namespace, Name: p.Name, Sandbox: sandbox}
-	volumes := map[string]string{}
+	volumes := volume.Paths(facts.PodsDir, p)
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		terminationLog := ""
 		if c.TerminationMessagePath != "" {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -44,14 +46,14 @@ func runCommand(e *env) *cli.Command {
 		Description: "Ctrl-C terminates the pods gracefully, a second one forces, a third one leaves them.\n" +
 			"Running the same manifest again adopts the pods that already run; a changed one\nreplaces them.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "wait", Value: waitComplete, Usage: "`WHAT` to wait for: complete or ready"},
-			&cli.DurationFlag{Name: "wait-timeout", Usage: "give up after this `TIME` (default: never)"},
-			&cli.Int64Flag{Name: "grace-period", Value: -1, Usage: "`SECONDS` that pods are given to end, if less than their own"},
+			&cli.StringFlag{Name: "wait", Value: waitComplete, DefaultText: waitComplete, Usage: "`WHAT` to wait for: complete or ready"},
+			&cli.DurationFlag{Name: "wait-timeout", DefaultText: "never", Usage: "give up after this `TIME`"},
+			&cli.Int64Flag{Name: "grace-period", DefaultText: "the pods' own", Usage: "`SECONDS` that pods are given to end, where that is less than their own"},
 			&cli.BoolFlag{Name: "keep", Usage: "leave the pods running on exit; a later run adopts them"},
 			&cli.BoolFlag{Name: "keep-logs", Usage: "leave the containers' log files"},
 			&cli.BoolFlag{Name: "logs", Usage: "print what the containers write, prefixed by pod/container"},
 			&cli.BoolFlag{Name: "beside-kubelet", Usage: "start although a kubelet uses this runtime"},
-			&cli.StringFlag{Name: "cgroup-driver", Usage: "`DRIVER` cgroupfs or systemd, where the runtime cannot tell"},
+			&cli.StringFlag{Name: "cgroup-driver", Usage: "`DRIVER` of pod cgroups: cgroupfs or systemd", DefaultText: "what the runtime says"},
 		},
 		Action: func(c *cli.Context) error {
 			o := runOptions{
@@ -60,7 +62,8 @@ func runCommand(e *env) *cli.Command {
 				keep: c.Bool("keep"), keepLogs: c.Bool("keep-logs"), logs: c.Bool("logs"),
 				besideKubelet: c.Bool("beside-kubelet"), cgroupDriver: c.String("cgroup-driver"),
 			}
-			if grace := c.Int64("grace-period"); grace >= 0 {
+			if c.IsSet("grace-period") {
+				grace := c.Int64("grace-period")
 				o.grace = &grace
 			}
 			if err := o.check(); err != nil {
@@ -79,6 +82,8 @@ func (o runOptions) check() error {
 		return usagef("--wait %q is neither complete nor ready", o.wait)
 	case o.waitTimeout < 0:
 		return usagef("--wait-timeout %s is negative", o.waitTimeout)
+	case o.grace != nil && *o.grace < 0:
+		return usagef("--grace-period %d is negative", *o.grace)
 	case o.output != "" && o.output != "json":
 		return usagef("--output %q: run prints text, or json", o.output)
 	case o.cgroupDriver != "" && o.cgroupDriver != "cgroupfs" && o.cgroupDriver != "systemd":
@@ -93,12 +98,32 @@ const source = "manifests"
 // runRun runs the pods of the manifests until they are done with, and leaves
 // nothing behind unless it is asked to.
 func runRun(ctx context.Context, e *env, o runOptions) error {
-	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.in})
+	r, err := prepare(ctx, e, o)
 	if err != nil {
 		return err
 	}
-	for _, w := range set.Warnings {
-		printWarning(e, w)
+	err = r.run(ctx)
+	if closeErr := r.session.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// prepare does all that comes before the first pod. An interrupt ends it.
+func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) {
+	ctx, interrupted := e.untilInterrupt(ctx)
+	defer func() {
+		if !interrupted() {
+			return
+		}
+		err = errInterrupted
+		if r != nil {
+			err = errors.Join(err, r.session.Close())
+		}
+	}()
+	pods, err := loadPods(ctx, e, o.paths)
+	if err != nil {
+		return nil, err
 	}
 	events := newQueue()
 	s, err := openNode(ctx, e, o.globals, nodeOptions{
@@ -106,17 +131,31 @@ func runRun(ctx context.Context, e *env, o runOptions) error {
 		besideKubelet: o.besideKubelet, cgroupDriver: o.cgroupDriver, events: events.put,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r := &running{env: e, opts: o, session: s, events: events, printer: newRunPrinter(e, o, s.lastWords)}
-	for _, p := range set.Pods {
+	if o.keep && s.simulated() {
+		fmt.Fprintln(e.errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
+	}
+	r = &running{env: e, opts: o, session: s, events: events, printer: newRunPrinter(e, o, s.lastWords)}
+	for _, p := range pods {
 		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document})
 	}
-	err = r.run(ctx)
-	if closeErr := s.Close(); err == nil {
-		err = closeErr
+	return r, nil
+}
+
+// loadPods reads pods of which there has to be one, and prints the warnings.
+func loadPods(ctx context.Context, e *env, paths []string) ([]*manifest.Pod, error) {
+	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{Stdin: e.in})
+	if err != nil {
+		return nil, err
 	}
-	return err
+	for _, w := range set.Warnings {
+		printWarning(e, w)
+	}
+	if len(set.Pods) == 0 {
+		return nil, fmt.Errorf("no pods in %s", strings.Join(paths, ", "))
+	}
+	return set.Pods, nil
 }
 
 // instanceName is a new name for each run, so that each owns its own pods.

@@ -34,8 +34,9 @@ func connect(ctx context.Context, e *env, g globals) (*cri.Client, func(), error
 	options := cri.Options{Endpoint: endpoint, Log: e.log}
 	stop := none
 	if endpoint.Runtime == cri.SimEndpoint {
-		runtime := sim.New(sim.Options{})
-		options.Dial, stop = runtime.Dial, runtime.Close
+		var runtime *sim.Runtime
+		runtime, stop = e.simulate()
+		options.Dial = runtime.Dial
 	}
 	client, err := cri.Connect(ctx, options)
 	if err != nil {
@@ -48,11 +49,13 @@ func connect(ctx context.Context, e *env, g globals) (*cri.Client, func(), error
 // paths are where a node keeps its things.
 type paths struct{ root, logs, locks string }
 
+var defaultPaths = paths{root: "/var/lib/podctl", logs: "/var/log/podctl/pods", locks: "/run/podctl"}
+
 // nodePaths are the given directories, or the defaults. A simulated runtime
 // gets a directory of its own that temporary tells to remove, so that it
 // needs no root and meets nobody.
 func nodePaths(g globals, endpoint cri.Endpoint) (p paths, temporary string, err error) {
-	p = paths{root: "/var/lib/podctl", logs: "/var/log/podctl/pods", locks: "/run/podctl"}
+	p = defaultPaths
 	if endpoint.Runtime == cri.SimEndpoint {
 		temporary, err = os.MkdirTemp("", "podctl-sim-")
 		if err != nil {
@@ -122,6 +125,9 @@ func openNode(ctx context.Context, e *env, g globals, o nodeOptions) (_ *session
 	return s, s.build(ctx, e, p, o)
 }
 
+// simulated: the runtime is in this process.
+func (s *session) simulated() bool { return s.client.Endpoint().Runtime == cri.SimEndpoint }
+
 // checkHost refuses what would end badly: a kubelet beside us.
 func (s *session) checkHost(o nodeOptions) error {
 	path, unix := strings.CutPrefix(s.client.Endpoint().Runtime, "unix://")
@@ -132,7 +138,6 @@ func (s *session) checkHost(o nodeOptions) error {
 }
 
 func (s *session) build(ctx context.Context, e *env, p paths, o nodeOptions) error {
-	simulated := s.client.Endpoint().Runtime == cri.SimEndpoint
 	for _, dir := range []string{p.root, p.logs} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make podctl's directories: %w", err)
@@ -153,7 +158,7 @@ func (s *session) build(ctx context.Context, e *env, p paths, o nodeOptions) err
 	if err != nil {
 		return err
 	}
-	cgroups, err := s.cgroups(ctx, e, o, simulated)
+	cgroups, err := s.cgroups(ctx, e, o)
 	if err != nil {
 		return err
 	}
@@ -171,8 +176,8 @@ func (s *session) build(ctx context.Context, e *env, p paths, o nodeOptions) err
 
 // cgroups makes pod cgroups with the driver that the runtime names. One that
 // cannot say is taken to use cgroupfs, as the kubelet takes it.
-func (s *session) cgroups(ctx context.Context, e *env, o nodeOptions, simulated bool) (node.Cgroups, error) {
-	if simulated {
+func (s *session) cgroups(ctx context.Context, e *env, o nodeOptions) (node.Cgroups, error) {
+	if s.simulated() {
 		return noCgroups{}, nil
 	}
 	driver := o.cgroupDriver

@@ -68,7 +68,11 @@ type fieldLine struct {
 }
 
 func runValidate(ctx context.Context, e *env, o validateOptions) error {
+	ctx, interrupted := e.untilInterrupt(ctx)
 	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.in})
+	if interrupted() {
+		return errInterrupted
+	}
 	var problems manifest.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return err
@@ -93,6 +97,9 @@ func printValidated(e *env, set *manifest.Set, problems manifest.Problems) {
 	if len(problems) > 0 {
 		fmt.Fprintln(e.out, problems.Error())
 		return
+	}
+	if len(set.Pods) == 0 {
+		fmt.Fprintln(e.out, "no pods")
 	}
 	for _, p := range set.Pods {
 		honoured, ignored := 0, 0
