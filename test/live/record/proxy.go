@@ -21,6 +21,7 @@ import (
 type Call struct {
 	Method     string // without the service: "RunPodSandbox"
 	Request    []byte // the (first) request message, as on the wire
+	Answer     []byte // the (first) answer likewise; not kept of reads
 	Start, End time.Time
 	Err        error
 }
@@ -94,7 +95,10 @@ func (p *Proxy) handle(_ any, in grpc.ServerStream) error {
 	var request message
 	if call.Err = in.RecvMsg(&request); call.Err == nil {
 		call.Request = request.data
-		call.Err = p.pass(in, method, &request)
+		call.Answer, call.Err = p.pass(in, method, &request)
+	}
+	if call.IsRead() {
+		call.Answer = nil // lists are large
 	}
 	call.End = time.Now()
 	p.mu.Lock()
@@ -104,8 +108,8 @@ func (p *Proxy) handle(_ any, in grpc.ServerStream) error {
 }
 
 // pass sends the request, and then copies messages both ways until the runtime
-// has answered.
-func (p *Proxy) pass(in grpc.ServerStream, method string, request *message) error {
+// has answered. It returns the first answer.
+func (p *Proxy) pass(in grpc.ServerStream, method string, request *message) (answer []byte, err error) {
 	ctx, cancel := context.WithCancel(in.Context())
 	defer cancel()
 	if md, ok := metadata.FromIncomingContext(ctx); ok {
@@ -113,10 +117,10 @@ func (p *Proxy) pass(in grpc.ServerStream, method string, request *message) erro
 	}
 	out, err := p.backend.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := out.SendMsg(request); err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return nil, err
 	}
 	go func() {
 		// A failed send shows in the answer; a failed receive is the client's
@@ -125,12 +129,18 @@ func (p *Proxy) pass(in grpc.ServerStream, method string, request *message) erro
 			_ = out.CloseSend()
 		}
 	}()
-	err = pipe(in.SendMsg, out.RecvMsg)
+	err = pipe(in.SendMsg, func(m any) error {
+		err := out.RecvMsg(m)
+		if answer == nil {
+			answer = m.(*message).data
+		}
+		return err
+	})
 	in.SetTrailer(out.Trailer())
 	if errors.Is(err, io.EOF) {
-		return nil
+		return answer, nil
 	}
-	return err
+	return nil, err
 }
 
 func pipe(send, receive func(any) error) error {

@@ -14,13 +14,17 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// runtime answers three methods; the others are Unimplemented.
+// runtime answers four methods; the others are Unimplemented.
 type runtime struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 }
 
 func (runtime) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
 	return &runtimeapi.VersionResponse{RuntimeName: "fake"}, nil
+}
+
+func (runtime) RunPodSandbox(context.Context, *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
+	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: "made"}, nil
 }
 
 func (runtime) StopPodSandbox(context.Context, *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
@@ -99,6 +103,24 @@ func TestAnswersAndErrorsPassUnchanged(t *testing.T) {
 	}
 	if again := p.Take(); again != nil {
 		t.Errorf("taken twice: %v", again)
+	}
+}
+
+func TestAnswersOfChangesAreNoted(t *testing.T) {
+	p, client := proxied(t)
+	if _, err := client.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	calls := p.Take()
+	if calls[0].Answer != nil {
+		t.Errorf("answer of a read: %q", calls[0].Answer)
+	}
+	var made runtimeapi.RunPodSandboxResponse
+	if err := proto.Unmarshal(calls[1].Answer, &made); err != nil || made.PodSandboxId != "made" {
+		t.Errorf("noted answer %v, %v", &made, err)
 	}
 }
 
