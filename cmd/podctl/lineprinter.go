@@ -115,7 +115,7 @@ func clock(t time.Time) string { return t.Format("15:04:05.000") }
 // isStep tells which events end a step whose duration says something.
 func isStep(reason string) bool {
 	switch reason {
-	case node.ReasonSandboxReady, podsync.EventStarted, podsync.EventPulled:
+	case podsync.EventSandboxReady, podsync.EventStarted, podsync.EventPulled:
 		return true
 	}
 	return false

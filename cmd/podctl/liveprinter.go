@@ -31,7 +31,7 @@ func (a activities) take(ev node.Event) {
 	switch ev.Reason {
 	case podsync.EventPulling:
 		a[ev.UID] = strings.ReplaceAll(lowerFirst(ev.Message), `"`, "")
-	case podsync.EventCreated, podsync.EventStarted, podsync.EventPulled, podsync.EventFailed, node.ReasonSandboxReady:
+	case podsync.EventCreated, podsync.EventStarted, podsync.EventPulled, podsync.EventFailed, podsync.EventSandboxReady:
 		delete(a, ev.UID)
 	}
 }

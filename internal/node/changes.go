@@ -15,9 +15,6 @@ func changes(before, after *v1.PodStatus) []Event {
 		e.Message, e.Phase = fmt.Sprintf(format, args...), after.Phase
 		events = append(events, e)
 	}
-	if ip := after.PodIP; ip != "" && ip != before.PodIP {
-		add(Event{Reason: ReasonSandboxReady}, "sandbox ready, %s", ip)
-	}
 	for _, all := range [...][2][]v1.ContainerStatus{
 		{before.InitContainerStatuses, after.InitContainerStatuses},
 		{before.ContainerStatuses, after.ContainerStatuses},

@@ -31,6 +31,10 @@ type entry struct {
 	// touched is when the last operation that may have changed something in
 	// the runtime ended: a status must be newer to show what it did.
 	touched time.Time
+	// deadline is when the pod's active deadline is over, and alarm wakes it
+	// then; zero and nil without one.
+	deadline time.Time
+	alarm    *time.Timer
 	// removing: a goroutine is removing what the pod left behind; clean: that
 	// has been done.
 	removing, clean bool
@@ -71,6 +75,9 @@ func (n *Node) drop(uid types.UID) {
 		return
 	}
 	delete(n.entries, uid)
+	if e.alarm != nil {
+		e.alarm.Stop()
+	}
 	free := e.rejected == nil && !n.nameInUse(e.fullName(), uid)
 	n.mu.Unlock()
 	n.sync.Forget(uid)

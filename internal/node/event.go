@@ -33,8 +33,6 @@ const (
 	ReasonStarting = "Starting"
 	// ReasonAdopted: the runtime already held the pod, and it goes on.
 	ReasonAdopted = "Adopted"
-	// ReasonSandboxReady: the pod has its sandbox and its address.
-	ReasonSandboxReady = "SandboxReady"
 	// ReasonRunning: the container's process runs.
 	ReasonRunning = "Running"
 	// ReasonExited: the container's process has ended.

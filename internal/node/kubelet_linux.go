@@ -50,17 +50,24 @@ func clientsOf(path string) (map[uint32]bool, error) {
 	path = resolve(path)
 	clients := map[uint32]bool{}
 	for _, s := range sockets {
-		// An accepted socket carries the listener's name; its peer is the client.
 		if s.Name == nil || s.Peer == nil {
 			continue
 		}
-		// The library hands the attribute's padding through behind the name.
-		name, _, _ := strings.Cut(*s.Name, "\x00")
-		if name != "" && resolve(name) == path {
+		// An accepted socket has the listener's name; its peer is the client.
+		if name := socketName(*s.Name); name != "" && resolve(name) == path {
 			clients[*s.Peer] = true
 		}
 	}
 	return clients, nil
+}
+
+// socketName is the name of a socket as netlink v1.3.1 hands it out: it counts
+// the attribute's header as part of its value, so four bytes too many follow.
+// "" for a socket of no name or of an abstract one.
+func socketName(raw string) string {
+	const header = 4
+	name, _, _ := strings.Cut(raw[:max(0, len(raw)-header)], "\x00")
+	return name
 }
 
 func resolve(path string) string {

@@ -66,37 +66,60 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-func listen(t *testing.T, path string) {
+// listen serves a socket, as far as accepting goes. accepted returns once one
+// more client was: before that the kernel shows it to nobody.
+func listen(t *testing.T, path string) (accepted func()) {
 	t.Helper()
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
+	conns := make(chan net.Conn)
 	go func() {
+		defer close(conns)
 		for {
-			if _, err := l.Accept(); err != nil {
+			conn, err := l.Accept()
+			if err != nil {
 				return
 			}
+			conns <- conn
 		}
 	}()
+	t.Cleanup(func() { l.Close() })
+	return func() {
+		conn := <-conns
+		t.Cleanup(func() { conn.Close() })
+	}
 }
 
 func TestKubeletCountsOnItsOwnSocketOnly(t *testing.T) {
-	dir := t.TempDir()
+	// Names of every length modulo the alignment of netlink's attributes.
+	for n := range 4 {
+		dir := filepath.Join(t.TempDir(), "length"[:n+1])
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		testKubelet(t, dir)
+	}
+}
+
+func testKubelet(t *testing.T, dir string) {
+	t.Helper()
 	ours, theirs := filepath.Join(dir, "ours.sock"), filepath.Join(dir, "theirs.sock")
-	listen(t, ours)
-	listen(t, theirs)
+	acceptedOurs, acceptedTheirs := listen(t, ours), listen(t, theirs)
 	link := filepath.Join(dir, "link.sock")
 	if err := os.Symlink(ours, link); err != nil {
 		t.Fatal(err)
 	}
 	connect(t, "crictl", ours)
+	acceptedOurs()
 	connect(t, "kubelet", theirs)
+	acceptedTheirs()
 	if err := CheckNoKubelet(ours); err != nil {
 		t.Errorf("a kubelet on another socket: %v", err)
 	}
 	kubelet := connect(t, "kubelet", ours)
+	acceptedOurs()
 	for _, path := range []string{ours, link} {
 		var beside *BesideKubeletError
 		if err := CheckNoKubelet(path); !errors.As(err, &beside) {

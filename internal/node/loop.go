@@ -73,7 +73,10 @@ func (n *Node) take(ctx context.Context, events []pleg.Event) {
 		if !wanted {
 			continue
 		}
-		if ev.Type == pleg.ContainerDied {
+		switch ev.Type {
+		case pleg.ContainerRemoved:
+			continue // nothing to do about it (isSyncPodWorthy in pkg/kubelet/kubelet.go)
+		case pleg.ContainerDied:
 			n.prune(ctx, ev)
 		}
 		if !synced[ev.PodUID] {

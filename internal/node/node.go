@@ -116,7 +116,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	n.pleg = pleg.New(o.Runtime, o.PLEG)
 	n.sync = podsync.New(podsync.Options{
 		Runtime: syncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes,
-		Events: syncEvents{n}, Node: o.Facts, RuntimeName: version.Name,
+		Events: syncEvents{n}, Published: n.setStatus, Node: o.Facts, RuntimeName: version.Name,
 		Annotations: n.annotations, NetworkReady: n.networkReady, Log: o.Log,
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})

@@ -23,6 +23,7 @@ type ops struct{ n *Node }
 var _ worker.Ops = ops{}
 
 func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err error) {
+	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.n.statusOf(ctx, in.Pod.UID)
 	if err != nil {
 		return false, err
@@ -31,13 +32,10 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 	if res.Acted || err != nil {
 		o.n.touch(in.Pod.UID)
 	}
-	o.n.setStatus(in.Pod, res.Status)
 	if res.Terminal {
 		o.n.recordEnd(in.Pod, res.Status)
 	}
-	if !res.Deadline.IsZero() {
-		o.n.syncAt(in.Pod, res.Deadline)
-	}
+	o.n.syncAt(in.Pod, res.Deadline)
 	if errors.Is(err, podsync.ErrNetworkNotReady) {
 		err = fmt.Errorf("%w: %w", worker.ErrNetworkNotReady, err)
 	}
@@ -46,11 +44,12 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 
 func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) error {
 	o.n.recordStop(in.Pod, in.Grace)
+	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.n.statusOf(ctx, in.Pod.UID)
 	if err != nil {
 		return err
 	}
-	res, err := o.n.sync.Terminate(ctx, podsync.TerminateInput{
+	_, err = o.n.sync.Terminate(ctx, podsync.TerminateInput{
 		Pod: in.Pod, Status: st, Grace: in.Grace, Override: override(in.Status),
 		Fresh: func(ctx context.Context) (*pod.Status, error) {
 			o.n.touch(in.Pod.UID)
@@ -60,7 +59,6 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) error {
 	if err != nil {
 		o.n.touch(in.Pod.UID)
 	}
-	o.n.setStatus(in.Pod, res.Status)
 	return err
 }
 
@@ -73,13 +71,12 @@ func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) error {
 const runtimeGrace = 1
 
 func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) error {
+	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.n.statusOf(ctx, in.Pod.UID)
 	if err != nil {
 		return err
 	}
-	res, err := o.n.sync.Cleanup(ctx, in.Pod, st)
-	o.n.setStatus(in.Pod, res.Status)
-	if err != nil {
+	if _, err := o.n.sync.Cleanup(ctx, in.Pod, st); err != nil {
 		return err
 	}
 	o.n.mu.Lock()
@@ -171,15 +168,23 @@ func (n *Node) updateRecord(uid types.UID, change func(*record) bool) {
 }
 
 // syncAt has the pod looked at when its time is over, without waiting for its
-// resync.
+// resync; a zero time calls it off.
 func (n *Node) syncAt(p *v1.Pod, at time.Time) {
-	time.AfterFunc(time.Until(at), func() {
-		n.mu.Lock()
-		e := n.entryOf(p.UID)
-		wanted := e != nil && e.desired && e.want.Pod == p
-		n.mu.Unlock()
-		if wanted {
-			n.workers.Update(worker.Update{Pod: p, Type: worker.TypeSync, Exclusive: true})
-		}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e := n.entryOf(p.UID)
+	if e == nil || e.deadline.Equal(at) {
+		return
+	}
+	e.deadline = at
+	if e.alarm != nil {
+		e.alarm.Stop()
+		e.alarm = nil
+	}
+	if at.IsZero() {
+		return
+	}
+	e.alarm = time.AfterFunc(time.Until(at), func() {
+		n.workers.Update(worker.Update{Pod: p, Type: worker.TypeSync, Exclusive: true})
 	})
 }

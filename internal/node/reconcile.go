@@ -173,6 +173,7 @@ func (n *Node) reject(d Desired, why error) {
 	n.entries[d.Pod.UID] = &entry{want: d, desired: true, rejected: why}
 	n.mu.Unlock()
 	n.event(d.Pod, "", ReasonRejected, true, "%v", why)
+	n.changed()
 }
 
 // endFound ends podctl's pods that have to go: with their own grace and hooks

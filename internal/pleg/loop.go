@@ -201,6 +201,11 @@ func (l *loop) idle(now time.Time) time.Duration {
 	for c := range l.calls {
 		next = earlier(next, c.deadline)
 	}
+	for _, uid := range l.order {
+		if until := l.box.heldUntil(uid, now); !until.IsZero() {
+			next = earlier(next, until)
+		}
+	}
 	return max(0, next.Sub(now))
 }
 

@@ -60,7 +60,9 @@ type mailbox struct {
 	mu      sync.Mutex
 	mail    mail
 	current stream
-	wake    chan struct{}
+	// held are the pods whose hints wait, and until when: see Hold.
+	held map[types.UID]time.Time
+	wake chan struct{}
 }
 
 type mail struct {
@@ -73,6 +75,7 @@ type mail struct {
 func (b *mailbox) init() {
 	b.wake = make(chan struct{}, 1)
 	b.mail = newMail()
+	b.held = map[types.UID]time.Time{}
 }
 
 func newMail() mail {
@@ -126,6 +129,26 @@ func (b *mailbox) opened(now time.Time, broadcast bool) {
 
 func (b *mailbox) closed() {
 	b.put(func() { b.current.open = false })
+}
+
+func (b *mailbox) hold(uid types.UID, until time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held[uid] = until
+}
+
+func (b *mailbox) release(uid types.UID) {
+	b.put(func() { delete(b.held, uid) })
+}
+
+// heldUntil is when the pod's hints count again; zero if they do.
+func (b *mailbox) heldUntil(uid types.UID, now time.Time) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if until := b.held[uid]; now.Before(until) {
+		return until
+	}
+	return time.Time{}
 }
 
 func (b *mailbox) put(f func()) {

@@ -98,6 +98,15 @@ func (p *PLEG) RequestRelist(uid types.UID) {
 // Period away. A pod that the runtime does not hold then is not flagged.
 func (p *PLEG) RequestReinspect(uid types.UID) { p.box.flag(uid) }
 
+// Hold lets the hints of a pod wait, until release is called or a Period has
+// passed: for who is changing the pod step by step and looks at it once that is
+// done. One relist then shows what would have taken one per step. Full relists
+// and those that are asked for take no notice. One hold of a pod at a time.
+func (p *PLEG) Hold(uid types.UID) (release func()) {
+	p.box.hold(uid, p.opts.Now().Add(p.opts.Period))
+	return func() { p.box.release(uid) }
+}
+
 // Pods returns every pod as it was listed last, sorted by namespace, name and
 // UID.
 func (p *PLEG) Pods() []*pod.Pod { return p.list.sorted() }

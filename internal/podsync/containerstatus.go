@@ -170,10 +170,11 @@ func (v converter) initDone(c *v1.Container, s *v1.ContainerStatus) bool {
 }
 
 // waits shows a container that is to start, and whose last start failed, as
-// waiting with the reason of that.
+// waiting with the reason of that. Of a pod that has ended none is to start:
+// how its containers ended is what is left to say.
 func (v converter) waits(c *v1.Container, s *v1.ContainerStatus) {
 	w, failed := v.in.Waiting[c.Name]
-	if !failed || !mustStart(v.p, c, v.st) {
+	if !failed || v.in.Ended || !mustStart(v.p, c, v.st) {
 		return
 	}
 	if s.State.Terminated != nil {

@@ -36,6 +36,7 @@ const (
 	EventFailedKillPod    = "FailedKillPod"
 	EventFailedMount      = "FailedMount"
 	EventFailedCgroup     = "FailedCreatePodContainer"
+	EventSandboxReady     = "SandboxReady" // podctl's own
 	EventSandboxChanged   = "SandboxChanged"
 	EventFailedSandbox    = "FailedCreatePodSandBox"
 	EventFailedStatus     = "FailedPodSandBoxStatus"

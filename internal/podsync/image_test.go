@@ -23,16 +23,16 @@ func TestPullPolicyDecidesWhetherToPull(t *testing.T) {
 		want   []string
 		events []string
 	}{
-		"IfNotPresent, present": {testImage, v1.PullIfNotPresent, []string{"RunPodSandbox", "CreateContainer c#0", "StartContainer c"}, []string{"Pulled", "Created", "Started"}},
+		"IfNotPresent, present": {testImage, v1.PullIfNotPresent, []string{"RunPodSandbox", "CreateContainer c#0", "StartContainer c"}, []string{"SandboxReady", "Pulled", "Created", "Started"}},
 		"IfNotPresent, absent": {"example.com/a:1", v1.PullIfNotPresent,
-			[]string{"RunPodSandbox", "PullImage example.com/a:1", "CreateContainer c#0", "StartContainer c"}, []string{"Pulling", "Pulled", "Created", "Started"}},
+			[]string{"RunPodSandbox", "PullImage example.com/a:1", "CreateContainer c#0", "StartContainer c"}, []string{"SandboxReady", "Pulling", "Pulled", "Created", "Started"}},
 		"Always, present": {testImage, v1.PullAlways,
-			[]string{"RunPodSandbox", "PullImage " + testImage, "CreateContainer c#0", "StartContainer c"}, []string{"Pulling", "Pulled", "Created", "Started"}},
-		"Never, present": {testImage, v1.PullNever, []string{"RunPodSandbox", "CreateContainer c#0", "StartContainer c"}, []string{"Pulled", "Created", "Started"}},
+			[]string{"RunPodSandbox", "PullImage " + testImage, "CreateContainer c#0", "StartContainer c"}, []string{"SandboxReady", "Pulling", "Pulled", "Created", "Started"}},
+		"Never, present": {testImage, v1.PullNever, []string{"RunPodSandbox", "CreateContainer c#0", "StartContainer c"}, []string{"SandboxReady", "Pulled", "Created", "Started"}},
 		"no tag is latest": {"example.com/a", v1.PullIfNotPresent,
-			[]string{"RunPodSandbox", "PullImage example.com/a:latest", "CreateContainer c#0", "StartContainer c"}, []string{"Pulling", "Pulled", "Created", "Started"}},
+			[]string{"RunPodSandbox", "PullImage example.com/a:latest", "CreateContainer c#0", "StartContainer c"}, []string{"SandboxReady", "Pulling", "Pulled", "Created", "Started"}},
 		"a port is no tag": {"localhost:5000/a", v1.PullIfNotPresent,
-			[]string{"RunPodSandbox", "PullImage localhost:5000/a:latest", "CreateContainer c#0", "StartContainer c"}, []string{"Pulling", "Pulled", "Created", "Started"}},
+			[]string{"RunPodSandbox", "PullImage localhost:5000/a:latest", "CreateContainer c#0", "StartContainer c"}, []string{"SandboxReady", "Pulling", "Pulled", "Created", "Started"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, b *bench) {
@@ -54,7 +54,7 @@ func TestAnImageThatMayNotBePulledIsWaitedFor(t *testing.T) {
 			t.Errorf("retry at %v; want it left to the worker", at)
 		}
 		wantCalls(t, b, "RunPodSandbox")
-		if got, want := b.events.reasons(), []string{"ErrImageNeverPull", "Failed"}; !slices.Equal(got, want) {
+		if got, want := b.events.reasons(), []string{"SandboxReady", "ErrImageNeverPull", "Failed"}; !slices.Equal(got, want) {
 			t.Errorf("events %q; want %q", got, want)
 		}
 	})

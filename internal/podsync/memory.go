@@ -54,8 +54,16 @@ func (m *memory) beginHook(id string) bool {
 	return true
 }
 
-// publish computes the pod's status, lets change alter it, and keeps it.
+// publish computes the pod's status, lets change alter it, keeps it, and tells.
 func (s *Syncer) publish(p *v1.Pod, st *pod.Status, probes Probes, ended bool, change func(*v1.PodStatus)) v1.PodStatus {
+	status := s.compute(p, st, probes, ended, change)
+	if s.opt.Published != nil {
+		s.opt.Published(p, *status.DeepCopy())
+	}
+	return status
+}
+
+func (s *Syncer) compute(p *v1.Pod, st *pod.Status, probes Probes, ended bool, change func(*v1.PodStatus)) v1.PodStatus {
 	m := s.remember(p.UID)
 	s.mu.Lock()
 	defer s.mu.Unlock()

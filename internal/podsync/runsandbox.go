@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -37,6 +38,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		return err
 	}
 	if pod.IsHostNetwork(r.p) {
+		r.normal(r.p, "", EventSandboxReady, "sandbox ready, on the host network")
 		return nil
 	}
 	st, err := r.opt.Runtime.PodStatus(ctx, &pod.Pod{
@@ -48,6 +50,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		return fmt.Errorf("read sandbox: %w", err)
 	}
 	r.ips = st.IPs
+	r.normal(r.p, "", EventSandboxReady, "sandbox ready, %s", strings.Join(st.IPs, ", "))
 	return nil
 }
 

@@ -82,7 +82,7 @@ func TestAPodStartsWithTheFewestCalls(t *testing.T) {
 		if want := []string{"cgroup", "mount"}; !slices.Equal(b.host.steps, want) {
 			t.Errorf("host steps %q; want %q", b.host.steps, want)
 		}
-		if want := []string{"Pulled", "Created", "Started"}; !slices.Equal(b.events.reasons(), want) {
+		if want := []string{"SandboxReady", "Pulled", "Created", "Started"}; !slices.Equal(b.events.reasons(), want) {
 			t.Errorf("events %q; want %q", b.events.reasons(), want)
 		}
 		if !res.Acted || res.Terminal {

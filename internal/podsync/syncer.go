@@ -82,7 +82,10 @@ type Options struct {
 	Cgroups Cgroups
 	Volumes Volumes
 	Events  Events // nil drops them
-	Node    *render.Node
+	// Published is told of each status as soon as it is known: before what is
+	// done about it. It must not block; nil is nobody.
+	Published func(p *v1.Pod, s v1.PodStatus)
+	Node      *render.Node
 	// RuntimeName begins container ids ("containerd").
 	RuntimeName string
 	// Annotations are podctl's own for a pod's sandbox: its owner and its

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"io"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+// server ends two seconds after it was asked to; deaf only when it is killed.
+const (
+	server = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: web, image: busybox, command: [sh, -c, "trap 'sleep 2; exit 0' TERM; sleep 3600 & wait"]}
+`
+	deaf = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: web, image: busybox, command: [sleep, "3600"]}
+`
+)
+
+func TestFirstInterruptTerminatesGracefully(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.run(server)
+		c.interrupt()
+		c.ends(exitInterrupted, 5*time.Second)
+		c.printed("runs until Ctrl-C", "terminating 1 pod, up to 30s · once more to force", "web exited 0 after 12")
+		c.silent()
+		w.holds(0)
+	})
+}
+
+func TestSigtermIsAnInterrupt(t *testing.T) {
+	interrupts := make(chan os.Signal, 1)
+	e := newEnv(interrupts)
+	ctx, interrupted := e.untilInterrupt(t.Context())
+	interrupts <- os.Kill
+	<-ctx.Done()
+	if !interrupted() {
+		t.Error("not interrupted")
+	}
+}
+
+func TestSecondInterruptForces(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.run(deaf)
+		c.interrupt()
+		time.Sleep(5 * time.Second)
+		c.goesOn()
+		c.interrupt()
+		c.ends(exitInterrupted, 5*time.Second)
+		c.printed("forcing · once more to leave the pods behind", "web exited 137")
+		c.silent()
+		w.holds(0)
+	})
+}
+
+func TestThirdInterruptLeavesThePods(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.sim.Script("web", sim.Script{IgnoreKill: true})
+		c := w.run(deaf)
+		for range 2 {
+			c.interrupt()
+			time.Sleep(10 * time.Second)
+			c.goesOn()
+		}
+		c.interrupt()
+		c.ends(exitInterrupted, time.Second)
+		want := "podctl: run: interrupted while terminating: 1 pod left behind\n  hint: podctl run of the same manifest ends it\n"
+		if got := c.errw.String(); got != want {
+			t.Errorf("stderr %q, want %q", got, want)
+		}
+		w.holds(1)
+	})
+}
+
+func TestInterruptWithKeepLeavesThePodsToALaterRun(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.run(server, "--keep")
+		c.interrupt()
+		c.ends(exitInterrupted, time.Second)
+		c.printed("leaving the pods as they are")
+		w.holds(1)
+
+		c = w.run(server)
+		c.printed("adopted")
+		c.interrupt()
+		c.ends(exitInterrupted, 5*time.Second)
+		c.printed("web exited 0 after 2") // twice ten seconds, and two to end
+		c.silent()
+		w.holds(0)
+	})
+}
+
+// A pod that was ready is a success, however it had to be ended.
+func TestInterruptAfterTheWaitForcesTheEnd(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.run(deaf, "--wait=ready")
+		c.printed("all containers are ready", "terminating 1 pod")
+		c.goesOn()
+		c.interrupt()
+		c.ends(exitOK, 5*time.Second)
+		c.printed("forcing")
+		c.silent()
+		w.holds(0)
+	})
+}
+
+func TestGracePeriodFlagShortensThePodsOwn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.run(deaf, "--grace-period=3")
+		c.interrupt()
+		c.ends(exitInterrupted, 6*time.Second)
+		c.printed("terminating 1 pod, up to 3s", "web exited 137 after 13")
+		w.holds(0)
+	})
+}
+
+func TestInterruptWhileTheManifestIsRead(t *testing.T) {
+	for _, args := range [][]string{{"run", "-"}, {"validate", "-"}, {"render", "-"}} {
+		t.Run(args[0], func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				in, never := io.Pipe()
+				c := w.start(in, args...)
+				synctest.Wait()
+				c.goesOn()
+				c.interrupt()
+				c.ends(exitInterrupted, time.Second)
+				c.silent()
+				never.Close() // the read goes on until there is something
+			})
+		})
+	}
+}
+
+func TestInterruptWhileTheRuntimeIsSilent(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.sim.Fault(sim.Fault{Method: "Version", Hang: true, Times: -1})
+		c := w.start(nil, "run", writeFile(t, deaf))
+		time.Sleep(time.Second)
+		c.goesOn()
+		c.interrupt()
+		c.ends(exitInterrupted, time.Second)
+		c.silent()
+	})
+}
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	path := t.TempDir() + "/pod.yaml"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/test/live"
+)
+
+// binary is podctl, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "podctl-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = filepath.Join(dir, "podctl")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/podctl").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build podctl: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	defer os.RemoveAll(dir) // not reached: live.Main exits, see below
+	live.Main(m)
+}
+
+// place is where the podctls of one test keep their things.
+type place struct {
+	t  *testing.T
+	rt *live.Instance
+	// dir holds root, logs and run.
+	dir string
+}
+
+// at makes a place on a runtime, and fails the test if anything is left of it
+// or of pods when the test ends.
+func at(t *testing.T, rt *live.Instance) *place {
+	t.Helper()
+	dir := t.TempDir()
+	p := &place{t: t, rt: rt, dir: dir}
+	for _, d := range []string{"root/pods", "logs", "run"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rt.Leftovers(t, filepath.Join(dir, "root"), filepath.Join(dir, "logs"), filepath.Join(dir, "run"))
+	return p
+}
+
+// process is one podctl.
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	done chan struct{}
+
+	mu        sync.Mutex
+	out, errw bytes.Buffer
+}
+
+// locked serialises writing to a buffer with reading it.
+type locked struct {
+	mu  *sync.Mutex
+	buf *bytes.Buffer
+}
+
+func (l locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+// start starts `podctl run` with the arguments; yaml is its standard input, to
+// be named by "-".
+func (p *place) start(yaml string, args ...string) *process {
+	p.t.Helper()
+	base := []string{
+		"-r", p.rt.Endpoint, "--root", filepath.Join(p.dir, "root"),
+		"--log-dir", filepath.Join(p.dir, "logs"), "--run-dir", filepath.Join(p.dir, "run"), "run",
+	}
+	proc := &process{t: p.t, cmd: exec.Command(binary, append(base, args...)...), done: make(chan struct{})}
+	proc.cmd.Stdin = strings.NewReader(yaml)
+	proc.cmd.Stdout, proc.cmd.Stderr = locked{&proc.mu, &proc.out}, locked{&proc.mu, &proc.errw}
+	if err := proc.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	go func() {
+		proc.cmd.Wait()
+		close(proc.done)
+	}()
+	p.t.Cleanup(func() {
+		proc.cmd.Process.Kill()
+		<-proc.done
+	})
+	return proc
+}
+
+// run runs it to its end and returns its output and exit code.
+func (p *place) run(yaml string, args ...string) (out, errw string, code int) {
+	p.t.Helper()
+	proc := p.start(yaml, args...)
+	code = proc.wait()
+	out, errw = proc.output()
+	return out, errw, code
+}
+
+// patience is how long anything may take before the test gives up.
+const patience = 2 * time.Minute
+
+// wait waits for the end and returns the exit code.
+func (p *process) wait() int {
+	p.t.Helper()
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(patience):
+		out, errw := p.output()
+		p.t.Fatalf("podctl did not end within %s\n%s%s", patience, out, errw)
+		return -1
+	}
+}
+
+func (p *process) output() (out, errw string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String(), p.errw.String()
+}
+
+// prints waits until it has printed the text.
+func (p *process) prints(text string) {
+	p.t.Helper()
+	eventually(p.t, fmt.Sprintf("podctl prints %q", text), func() bool {
+		out, errw := p.output()
+		select {
+		case <-p.done:
+			if !strings.Contains(out, text) {
+				p.t.Fatalf("podctl ended and never printed %q\n%s%s", text, out, errw)
+			}
+		default:
+		}
+		return strings.Contains(out, text)
+	}, func() string { out, errw := p.output(); return out + errw })
+}
+
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, is func() bool, explain func() string) {
+	t.Helper()
+	deadline := time.After(patience)
+	for !is() {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-deadline:
+			t.Fatalf("not within %s: %s\n%s", patience, what, explain())
+		}
+	}
+}
+
+// pod is a manifest with one container c; more goes into the spec.
+func pod(name, command string, more ...string) string {
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  %s
+  - name: c
+    image: docker.io/library/busybox:latest
+    imagePullPolicy: IfNotPresent
+    command: [sh, -c, %q]
+---
+`, name, strings.Join(append(more, "containers:"), "\n  "), command)
+}
+
+const (
+	never  = "restartPolicy: Never"
+	brief  = "terminationGracePeriodSeconds: 2"
+	server = `trap "exit 0" TERM; echo up; while true; do sleep 0.1; done`
+)
