@@ -46,10 +46,11 @@ func (e *saidError) Unwrap() error { return e.err }
 // that does.
 func exitCode(err error) int {
 	var usage *usageError
+	var left *leftError
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errInterrupted), errors.Is(err, errLeft), errors.Is(err, context.Canceled):
+	case errors.Is(err, errInterrupted), errors.As(err, &left), errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &usage):
 		return exitUsage

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/podctl/podctl/internal/cri/sim"
 )
 
 // server ends two seconds after it was asked to; deaf only when it is killed.
@@ -41,17 +39,6 @@ func TestFirstInterruptTerminatesGracefully(t *testing.T) {
 	})
 }
 
-func TestSigtermIsAnInterrupt(t *testing.T) {
-	interrupts := make(chan os.Signal, 1)
-	e := newEnv(interrupts)
-	ctx, interrupted := e.untilInterrupt(t.Context())
-	interrupts <- os.Kill
-	<-ctx.Done()
-	if !interrupted() {
-		t.Error("not interrupted")
-	}
-}
-
 func TestSecondInterruptForces(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(deaf)
@@ -68,7 +55,7 @@ func TestSecondInterruptForces(t *testing.T) {
 
 func TestThirdInterruptLeavesThePods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Script("web", sim.Script{IgnoreKill: true})
+		release := w.sim.Hang("StopContainer", "")
 		c := w.run(deaf)
 		for range 2 {
 			c.interrupt()
@@ -77,11 +64,15 @@ func TestThirdInterruptLeavesThePods(t *testing.T) {
 		}
 		c.interrupt()
 		c.ends(exitInterrupted, time.Second)
-		want := "podctl: run: interrupted while terminating: 1 pod left behind\n  hint: podctl run of the same manifest ends it\n"
+		want := "podctl: run: interrupted while terminating: 1 pod left behind\n  hint: the same command again goes on terminating\n"
 		if got := c.errw.String(); got != want {
 			t.Errorf("stderr %q, want %q", got, want)
 		}
 		w.holds(1)
+
+		release()
+		w.run(deaf).ends(exitFailed, time.Minute)
+		w.holds(0)
 	})
 }
 
@@ -94,7 +85,7 @@ func TestInterruptWithKeepLeavesThePodsToALaterRun(t *testing.T) {
 		w.holds(1)
 
 		c = w.run(server)
-		c.printed("adopted")
+		c.printed("the runtime already holds the pod: it goes on")
 		c.interrupt()
 		c.ends(exitInterrupted, 5*time.Second)
 		c.printed("web exited 0 after 2") // twice ten seconds, and two to end
@@ -146,7 +137,7 @@ func TestInterruptWhileTheManifestIsRead(t *testing.T) {
 
 func TestInterruptWhileTheRuntimeIsSilent(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Fault(sim.Fault{Method: "Version", Hang: true, Times: -1})
+		defer w.sim.Hang("Version", "")()
 		c := w.start(nil, "run", writeFile(t, deaf))
 		time.Sleep(time.Second)
 		c.goesOn()

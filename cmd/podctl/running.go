@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -186,7 +185,7 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 			r.printer.refresh(r.infos())
 		case <-r.env.interrupts:
 			if forced {
-				return fmt.Errorf("%w: %s left behind: podctl run adopts them again", errLeft, plural(r.alive(), "pod"))
+				return &leftError{pods: r.alive()}
 			}
 			forced = true
 			r.printer.note("forcing · once more to leave the pods behind")
@@ -196,8 +195,14 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 	}
 }
 
-// errLeft: the user left while pods were still being terminated.
-var errLeft = errors.New("interrupted while terminating")
+// leftError: the user left while pods were still being terminated.
+type leftError struct{ pods int }
+
+func (e *leftError) Error() string {
+	return fmt.Sprintf("interrupted while terminating: %s left behind", plural(e.pods, "pod"))
+}
+
+func (*leftError) Hint() string { return "the same command again goes on terminating" }
 
 func plural(n int, noun string) string {
 	if n == 1 {
