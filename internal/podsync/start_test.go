@@ -199,7 +199,7 @@ func TestPostStartHookRunsAndItsFailureKillsTheContainer(t *testing.T) {
 			t.Fatal("no error")
 		}
 		wantCalls(t, b, "RunPodSandbox", "CreateContainer c#0", "StartContainer c", "ExecSync c up", "StopContainer c 30s")
-		if got := b.events.reasons(); !slices.Equal(got[3:], []string{"FailedPostStartHook", "Killing"}) {
+		if got := b.events.reasons(); !slices.Equal(got[4:], []string{"FailedPostStartHook", "Killing"}) {
 			t.Errorf("events %q", got)
 		}
 		status, _ := b.syncer.Status(p.UID)
