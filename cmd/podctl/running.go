@@ -202,7 +202,7 @@ func (e *leftError) Error() string {
 	return fmt.Sprintf("interrupted while terminating: %s left behind", plural(e.pods, "pod"))
 }
 
-func (*leftError) Hint() string { return "the same command again goes on terminating" }
+func (*leftError) Hint() string { return "the same command again ends them, and starts anew" }
 
 func plural(n int, noun string) string {
 	if n == 1 {
