@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -11,28 +10,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/podctl/podctl/internal/cgroup"
-	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/volume"
 )
-
-// The addresses that stand for the recording's <podIP> and <hostIP>.
-const podIP, hostIP = "10.88.0.7", "192.0.2.7"
-
-// podCase is one directory of oracle/pods.
-type podCase struct {
-	pod   *v1.Pod
-	calls []podCall
-}
-
-type podCall struct {
-	Method    string         `json:"method"`
-	Container string         `json:"container"`
-	Args      map[string]any `json:"args"`
-}
 
 // TestPodsConfig compares every sandbox and container config that the kubelet
 // sent with the one that render makes of the same manifest, field by field.
@@ -59,96 +41,6 @@ func TestPodsConfig(t *testing.T) {
 			}
 		})
 	}
-}
-
-func readPodCases(t *testing.T) map[string]podCase {
-	t.Helper()
-	dir := oracleDir(t, "pods")
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases := map[string]podCase{}
-	for _, entry := range entries {
-		if !entry.IsDir() {
-			continue
-		}
-		var recorded struct {
-			Calls []podCall `json:"calls"`
-		}
-		if err := json.Unmarshal(readFile(t, dir, entry.Name(), "calls.json"), &recorded); err != nil {
-			t.Fatalf("%s: %v", entry.Name(), err)
-		}
-		cases[entry.Name()] = podCase{
-			pod:   decodePod(t, readFile(t, dir, entry.Name(), "pod.yaml")),
-			calls: recorded.Calls,
-		}
-	}
-	if len(cases) == 0 {
-		t.Fatalf("%s has no cases", dir)
-	}
-	return cases
-}
-
-func readFile(t *testing.T, elem ...string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(elem...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func decodePod(t *testing.T, document []byte) *v1.Pod {
-	t.Helper()
-	asJSON, err := yaml.YAMLToJSON(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := manifest.Decode(asJSON)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.UID = "<uid>"
-	return p
-}
-
-// recordingNode is the machine of the recording: 2 CPUs, 24,684,084 KiB,
-// cgroup v1. Its DNS servers and page sizes, which may differ in another
-// recording, are those of the first pod that has them from the node.
-func recordingNode(cases map[string]podCase) *render.Node {
-	const memory = 24684084 << 10
-	n := &render.Node{
-		Name:           "<node>",
-		IPs:            []string{hostIP},
-		MemoryCapacity: memory,
-		Allocatable:    render.Allocatable(2, memory, 0),
-		SwapController: true,
-		PodsDir:        "<pods>",
-		LogDir:         "<logs>",
-		SeccompDir:     "<root>/seccomp",
-	}
-	for _, c := range cases {
-		for _, call := range c.calls {
-			var recorded struct {
-				DNSConfig struct{ Servers, Searches, Options []string }
-				Linux     struct {
-					Resources struct{ HugepageLimits []struct{ PageSize string } }
-				}
-			}
-			remarshal(call.Args, &recorded)
-			if call.Method == "RunPodSandbox" && c.pod.Spec.DNSPolicy != v1.DNSNone && c.pod.Spec.DNSConfig == nil {
-				n.DNS = render.DNS(recorded.DNSConfig)
-			}
-			if limits := recorded.Linux.Resources.HugepageLimits; limits != nil {
-				n.HugePageSizes = nil
-				for _, l := range limits {
-					n.HugePageSizes = append(n.HugePageSizes, l.PageSize)
-				}
-			}
-		}
-	}
-	return n
 }
 
 func renderSandbox(t *testing.T, n *render.Node, p *v1.Pod, call podCall) proto.Message {

@@ -1,0 +1,116 @@
+package oracle
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/test/live"
+)
+
+// mustReplay are the recorded pods whose fields podctl honours for certain.
+var mustReplay = []string{
+	"active-deadline", "args-only", "besteffort", "burstable-two", "command-not-found", "crash-two",
+	"env-expansion", "guaranteed", "hello", "init-fail-never", "init-ok", "missing-image", "prestop-exec",
+	"pull-fail", "restart-onfailure", "sidecar", "terminate-grace", "terminate-ignores-term",
+}
+
+// TestPodsLive runs every recorded pod on a real containerd as the kubelet
+// did, and compares all calls that change something with the kubelet's. The
+// pod is removed once the last call has been seen that the kubelet made before
+// its removal. That nothing happens too early in a time in which nothing
+// should happen is not for this test: podsync replays the recordings in
+// virtual time. A pod with fields that podctl refuses is skipped.
+func TestPodsLive(t *testing.T) {
+	cases := readPodCases(t)
+	h := newHost(t, live.Runtime(t, live.Containerd), recordingNode(cases))
+	longestFirst := slices.SortedFunc(maps.Keys(cases), func(a, b string) int {
+		return cmp.Or(cmp.Compare(cases[b].removedAfter, cases[a].removedAfter), cmp.Compare(a, b))
+	})
+	for _, name := range longestFirst {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, refused := loadRecorded(t, cases[name].dir)
+			if len(refused) > 0 {
+				t.Skipf("podctl does not honour %s", strings.Join(refused, ", "))
+			}
+			replay(t, h.podctl(t, name), cases[name], want)
+		})
+	}
+}
+
+// TestPodsToReplayAreHonoured keeps the pods that must be replayed from being
+// skipped.
+func TestPodsToReplayAreHonoured(t *testing.T) {
+	for _, name := range mustReplay {
+		if _, refused := loadRecorded(t, filepath.Join("testdata", "pods", name)); len(refused) > 0 {
+			t.Errorf("%s: podctl does not honour %s", name, strings.Join(refused, ", "))
+		}
+	}
+}
+
+// loadRecorded loads the pod as podctl run does. refused are the fields for
+// which it is refused; any other problem fails the test.
+func loadRecorded(t *testing.T, dir string) (want node.Desired, refused []string) {
+	t.Helper()
+	set, err := manifest.Load(t.Context(), []string{filepath.Join(dir, "pod.yaml")}, manifest.LoadOptions{})
+	if len(set.Pods) != 1 {
+		t.Fatalf("%s has %d pods: %v", dir, len(set.Pods), err)
+	}
+	p := set.Pods[0]
+	for _, u := range p.Uses() {
+		if u.Support == manifest.Refused {
+			refused = append(refused, u.Path)
+		}
+	}
+	var problems manifest.Problems
+	if err != nil && !errors.As(err, &problems) {
+		t.Fatal(err)
+	}
+	for _, problem := range problems {
+		if !slices.Contains(refused, problem.Field) {
+			t.Errorf("the kubelet ran it: %v", problem)
+		}
+	}
+	return node.Desired{Pod: p.Pod, Document: p.Document}, refused
+}
+
+// replay runs the pod, removes it when the recording did, and compares.
+func replay(t *testing.T, p *podctl, c podCase, want node.Desired) {
+	before := slices.IndexFunc(c.calls, func(call podCall) bool { return call.T >= c.removedAfter })
+	if before < 0 {
+		before = len(c.calls)
+	}
+	order := orderOf(c.pod)
+	expected := order.even(c.calls[:before])
+	seen := func() bool {
+		sofar := order.even(p.calls())
+		return len(sofar.calls) >= len(expected.calls) && len(sofar.probes) >= len(expected.probes)
+	}
+	// A container that the kubelet did not have to stop had ended by itself,
+	// and that was known.
+	stopped := map[string]bool{}
+	for _, call := range c.calls[before:] {
+		stopped[call.Container] = true
+	}
+	settled := func() bool { return p.knowsEnds(t, want.Pod.UID, stopped) }
+
+	p.node.Set(source, []node.Desired{want})
+	patience := 30*time.Second + 2*time.Duration(c.removedAfter)*time.Millisecond
+	if !p.within(t, patience, func() bool { return seen() && settled() }) {
+		t.Errorf("not all that the kubelet did before the removal was done within %s", patience)
+	}
+	p.node.Set(source, nil)
+	grace := time.Duration(*c.pod.Spec.TerminationGracePeriodSeconds) * time.Second
+	if !p.within(t, 30*time.Second+grace, func() bool { return len(p.node.Pods()) == 0 }) {
+		t.Errorf("the pod did not end: %+v", p.node.Pods())
+	}
+	compareCalls(t, order.even(c.calls), order.even(p.calls()), p.mask(want.Pod.UID), p.facts.HugePageSizes)
+}
