@@ -18,7 +18,6 @@ import (
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/volume"
 )
@@ -154,10 +153,6 @@ func (s *session) build(ctx context.Context, e *env, p paths, o nodeOptions) err
 		return err
 	}
 	s.facts = facts
-	version, err := s.client.Version(ctx)
-	if err != nil {
-		return err
-	}
 	cgroups, err := s.cgroups(ctx, e, o)
 	if err != nil {
 		return err
@@ -168,7 +163,6 @@ func (s *session) build(ctx context.Context, e *env, p paths, o nodeOptions) err
 		Runtime: s.client, Locks: locks, Facts: facts, Cgroups: cgroups,
 		Volumes:  volume.New(p.root),
 		KeepLogs: o.keepLogs,
-		PLEG:     pleg.Options{Broadcasts: func(context.Context) bool { return broadcasts(version) }},
 		Events:   o.events, Log: e.log,
 	})
 	return err
@@ -216,10 +210,4 @@ func (s *session) Close() error {
 	}
 	s.closes = nil
 	return errors.Join(errs...)
-}
-
-// broadcasts tells whether a runtime gives each event to every subscriber:
-// containerd before 2.0 lets subscribers steal them from each other.
-func broadcasts(v cri.Version) bool {
-	return v.Name != "containerd" || !strings.HasPrefix(strings.TrimPrefix(v.Version, "v"), "1.")
 }

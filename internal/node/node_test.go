@@ -18,7 +18,6 @@ import (
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/volume"
 	"github.com/podctl/podctl/internal/worker"
@@ -77,7 +76,6 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 	p.Node, err = New(ctx, Options{
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: noCgroups{}, Volumes: volume.New(w.root),
-		PLEG: pleg.Options{Broadcasts: func(context.Context) bool { return true }},
 		Events: func(ev Event) {
 			p.mu.Lock()
 			defer p.mu.Unlock()

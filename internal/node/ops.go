@@ -99,6 +99,8 @@ func (n *Node) touch(uid types.UID) {
 }
 
 // statusOf waits for a status of the pod that shows what was done to it last.
+// A pod to which nothing was done is new: the listing before its start showed
+// that the runtime holds nothing of it.
 func (n *Node) statusOf(ctx context.Context, uid types.UID) (*pod.Status, error) {
 	n.mu.Lock()
 	var touched time.Time
@@ -106,6 +108,9 @@ func (n *Node) statusOf(ctx context.Context, uid types.UID) (*pod.Status, error)
 		touched = e.touched
 	}
 	n.mu.Unlock()
+	if touched.IsZero() {
+		return &pod.Status{UID: uid, At: time.Now()}, nil
+	}
 	return n.pleg.GetNewerThan(ctx, uid, touched)
 }
 

@@ -55,7 +55,10 @@ func (n *Node) remove(ctx context.Context, e *entry) error {
 	if err != nil {
 		return err
 	}
+	// What the hints of its end would show, the next full relist does, too.
+	release := n.pleg.Hold(uid)
 	if err := n.sync.Remove(ctx, st); err != nil {
+		release()
 		return err
 	}
 	if err := n.opts.Volumes.RemovePod(uid); err != nil {

@@ -14,6 +14,8 @@ type mark struct {
 	source Source
 	// live: a hint asks that is no backlog.
 	live bool
+	// asked: somebody waits for it, so that it is not held.
+	asked bool
 	// after and seq: a listing that began after this time, or later than this
 	// one, serves it. after is zero for a hint, which may be older than it looks.
 	after time.Time
@@ -30,6 +32,7 @@ func (m mark) merge(o mark) mark {
 		m.source = o.source
 	}
 	m.live = m.live || o.live
+	m.asked = m.asked || o.asked
 	if m.after.IsZero() || o.after.IsZero() {
 		m.after = time.Time{}
 	} else if o.after.After(m.after) {

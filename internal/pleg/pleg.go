@@ -69,7 +69,7 @@ func (p *PLEG) GetNewerThan(ctx context.Context, uid types.UID, t time.Time) (*p
 	case <-w.done:
 		return w.status, w.err
 	default:
-		p.box.ask(uid, mark{source: FromRequest, after: t, seq: w.seq})
+		p.box.ask(uid, mark{source: FromRequest, asked: true, after: t, seq: w.seq})
 	}
 	select {
 	case <-w.done:
@@ -90,7 +90,7 @@ func waitError(uid types.UID, err error) error {
 // RequestRelist makes the pod be relisted now, unless a listing that is newer
 // than this call comes before.
 func (p *PLEG) RequestRelist(uid types.UID) {
-	p.box.ask(uid, mark{source: FromRequest, after: p.opts.Now(), seq: p.cache.lastSeq()})
+	p.box.ask(uid, mark{source: FromRequest, asked: true, after: p.opts.Now(), seq: p.cache.lastSeq()})
 }
 
 // RequestReinspect makes the pod's status be read at its next relist even if

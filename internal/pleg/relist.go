@@ -112,7 +112,7 @@ func (l *loop) startSingles(now time.Time) {
 		case l.singles[uid] != nil || rec != nil && rec.reading != nil || len(l.calls) >= l.opts.Parallel:
 			waiting = append(waiting, uid)
 			continue
-		case m.source == FromHint && !l.box.heldUntil(uid, now).IsZero():
+		case m.source == FromHint && !m.asked && !l.box.heldUntil(uid, now).IsZero():
 			waiting = append(waiting, uid)
 			continue
 		case rec == nil || !m.servedBy(rec.stamp):

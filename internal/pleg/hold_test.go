@@ -1,0 +1,81 @@
+package pleg
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// TestHeldPodIsRelistedOnceItIsReleased: one relist for all the steps that
+// were taken meanwhile.
+func TestHeldPodIsRelistedOnceItIsReleased(t *testing.T) {
+	w := newWorld()
+	w.put("u1", "s1", pod.Running)
+	w.put("u2", "s2", pod.Running)
+	bubble(t, Options{Period: time.Hour}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
+		told(sub)
+		w.took()
+		release := p.Hold("u1")
+		for _, state := range []pod.State{pod.Created, pod.Running, pod.Exited} {
+			w.put("u1", "c1", state, "s1", pod.Running)
+			w.hint("c1", "u1")
+			time.Sleep(10 * time.Millisecond)
+		}
+		synctest.Wait()
+		w.expect(t)
+		w.put("u2", "s2", pod.Exited)
+		w.hint("s2", "u2") // another pod is not held
+		synctest.Wait()
+		w.expect(t, "ListPod u2", "PodStatus u2")
+		release()
+		synctest.Wait()
+		w.expect(t, "ListPod u1", "PodStatus u1")
+	})
+}
+
+// TestHoldEndsByItself: who forgets to release delays hints by one period.
+func TestHoldEndsByItself(t *testing.T) {
+	w := newWorld()
+	w.put("u1", "s1", pod.Running)
+	w.put("u2", "s2", pod.Running)
+	bubble(t, broadcasting, w, func(t *testing.T, p *PLEG, sub *Subscription) {
+		told(sub)
+		prove(w)
+		time.Sleep(5 * time.Second) // the next full relist is far away
+		synctest.Wait()
+		w.took()
+		p.Hold("u2")
+		w.put("u2", "s2", pod.Exited)
+		w.hint("s2", "u2")
+		time.Sleep(990 * time.Millisecond)
+		w.expect(t)
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		w.expect(t, "ListPod u2", "PodStatus u2")
+	})
+}
+
+// TestWhoAsksIsNotHeldUp: a hint that came before does not make the question
+// wait.
+func TestWhoAsksIsNotHeldUp(t *testing.T) {
+	w := newWorld()
+	w.put("u1", "s1", pod.Running)
+	bubble(t, Options{Period: time.Hour}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
+		told(sub)
+		w.took()
+		defer p.Hold("u1")()
+		w.put("u1", "s1", pod.Exited)
+		w.hint("s1", "u1")
+		synctest.Wait()
+		began := time.Now()
+		st, err := p.GetNewerThan(t.Context(), "u1", began)
+		if err != nil || st.Sandboxes[0].State != pod.Exited {
+			t.Errorf("%+v, %v", st, err)
+		}
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("took %s", took)
+		}
+	})
+}
