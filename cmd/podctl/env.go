@@ -19,8 +19,8 @@ type env struct {
 	errw io.Writer
 	// tty: out is a terminal, so output may move the cursor.
 	tty bool
-	// width is the terminal's width in columns, 0 where it is not known.
-	width func() int
+	// size is the terminal's, in columns and lines, 0 where it is not known.
+	size func() (width, height int)
 	// noColor: the environment asks for none (https://no-color.org).
 	noColor bool
 	now     func() time.Time
@@ -41,12 +41,12 @@ func newEnv(interrupts <-chan os.Signal) *env {
 		out:  os.Stdout,
 		errw: os.Stderr,
 		tty:  term.IsTerminal(int(os.Stdout.Fd())),
-		width: func() int {
-			w, _, err := term.GetSize(int(os.Stdout.Fd()))
+		size: func() (int, int) {
+			w, h, err := term.GetSize(int(os.Stdout.Fd()))
 			if err != nil {
-				return 0
+				return 0, 0
 			}
-			return w
+			return w, h
 		},
 		noColor: os.Getenv("NO_COLOR") != "",
 		now:     time.Now,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 
 	"github.com/podctl/podctl/internal/cri"
 )
@@ -63,7 +64,7 @@ func exitCode(err error) int {
 // printError writes the error and its hints.
 func printError(w io.Writer, err error) {
 	var said *saidError
-	if err == nil || errors.Is(err, errInterrupted) || errors.As(err, &said) {
+	if err == nil || errors.Is(err, errInterrupted) || errors.Is(err, syscall.EPIPE) || errors.As(err, &said) {
 		return
 	}
 	fmt.Fprintf(w, "podctl: %s\n", strings.TrimRight(err.Error(), "\n"))

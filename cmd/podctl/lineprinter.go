@@ -45,7 +45,7 @@ func (p *linePrinter) event(ev node.Event) {
 	if ev.Reason == node.ReasonTerminating {
 		p.stopping[ev.UID] = true
 	}
-	text := p.text(ev)
+	text := oneLine(p.text(ev))
 	if text == "" {
 		return
 	}
@@ -115,7 +115,7 @@ func clock(t time.Time) string { return t.Format("15:04:05.000") }
 // isStep tells which events end a step whose duration says something.
 func isStep(reason string) bool {
 	switch reason {
-	case podsync.EventSandboxReady, podsync.EventStarted, podsync.EventPulled:
+	case podsync.EventSandboxReady, podsync.EventStarted: // EventPulled says it itself
 		return true
 	}
 	return false

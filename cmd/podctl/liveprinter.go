@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/node"
@@ -41,7 +42,7 @@ func (p *livePrinter) note(text string) { p.above(text) }
 func (p *livePrinter) event(ev node.Event) {
 	p.activity.take(ev)
 	if ev.UID == "" {
-		p.above(clock(ev.Time) + "  " + ev.Message)
+		p.above(clock(ev.Time) + "  " + oneLine(ev.Message))
 	}
 }
 
@@ -50,7 +51,11 @@ func (p *livePrinter) log(l logLine) {
 }
 
 func (p *livePrinter) refresh(infos []node.Info) {
-	table := p.render(infos)
+	_, height := p.env.size()
+	p.redraw(p.render(infos, height-1)) // the cursor stands below
+}
+
+func (p *livePrinter) redraw(table string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if table == p.table {
@@ -60,7 +65,7 @@ func (p *livePrinter) refresh(infos []node.Info) {
 	p.draw(table)
 }
 
-func (p *livePrinter) finish(infos []node.Info) { p.refresh(infos) }
+func (p *livePrinter) finish(infos []node.Info) { p.redraw(p.render(infos, 0)) }
 
 // above prints a line over the table.
 func (p *livePrinter) above(text string) {
@@ -86,9 +91,15 @@ func (p *livePrinter) draw(table string) {
 }
 
 // render makes the table, each line cut to the terminal's width so that it
-// stays one line.
-func (p *livePrinter) render(infos []node.Info) string {
+// stays one line. Of pods that are more than there are lines it counts the
+// last ones; no limit if lines is less than 3.
+func (p *livePrinter) render(infos []node.Info, lines int) string {
 	var b strings.Builder
+	more := 0
+	if lines >= 3 && len(infos)+1 > lines {
+		more = len(infos) + 2 - lines
+		infos = infos[:len(infos)-more]
+	}
 	rows := make([][]string, len(infos))
 	for n, i := range infos {
 		rows[n] = podRow(i, p.activity[i.Pod.UID], p.env.now())
@@ -96,25 +107,29 @@ func (p *livePrinter) render(infos []node.Info) string {
 	if err := printTable(&b, podHeader, rows); err != nil {
 		return err.Error() + "\n"
 	}
-	lines := strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n")
-	width := p.env.width()
-	for n := range lines {
-		lines[n] = cut(strings.TrimSuffix(lines[n], "\n"), width)
-		if n > 0 && n <= len(infos) {
-			lines[n] = p.paint(infos[n-1], lines[n])
+	width, _ := p.env.size()
+	var table strings.Builder
+	n := 0
+	for line := range strings.Lines(b.String()) {
+		line = cut(strings.TrimSuffix(line, "\n"), width)
+		if n > 0 {
+			line = p.paint(infos[n-1], line)
 		}
-		lines[n] += "\n"
+		table.WriteString(line + "\n")
+		n++
 	}
-	return strings.Join(lines, "")
+	if more > 0 {
+		fmt.Fprintf(&table, "and %s more\n", plural(more, "pod"))
+	}
+	return table.String()
 }
 
-// cut shortens a line to a width; 0 is no limit.
+// cut shortens a line to a width in columns; 0 is no limit.
 func cut(line string, width int) string {
-	runes := []rune(line)
-	if width <= 0 || len(runes) <= width {
+	if width <= 0 || twwidth.Width(line) <= width {
 		return line
 	}
-	return string(runes[:max(0, width-1)]) + "…"
+	return twwidth.Truncate(line, width-1) + "…"
 }
 
 const (

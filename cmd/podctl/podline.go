@@ -24,8 +24,14 @@ func podRow(i node.Info, activity string, now time.Time) []string {
 		fmt.Sprintf("%d/%d", ready, total),
 		fmt.Sprint(restarts(&i.Status)),
 		age(i, now),
-		nowText(i, activity, now),
+		oneLine(nowText(i, activity, now)),
 	}
+}
+
+// oneLine is a text, which may hold what a runtime or a container said, as it
+// can stand in a line of a terminal.
+func oneLine(text string) string {
+	return printable([]byte(strings.NewReplacer("\n", "; ", "\t", " ").Replace(strings.TrimSpace(text))))
 }
 
 func phaseText(i node.Info) string {

@@ -65,7 +65,7 @@ func (w *world) start(in io.Reader, args ...string) *command {
 	level := &slog.LevelVar{}
 	level.Set(slog.LevelError)
 	e := &env{
-		in: in, out: &c.out, errw: &c.errw, width: func() int { return 0 }, now: time.Now,
+		in: in, out: &c.out, errw: &c.errw, size: func() (int, int) { return 0, 0 }, now: time.Now,
 		simulate:   func() (*sim.Runtime, func()) { return w.sim, func() {} },
 		interrupts: c.interrupts, log: slog.New(slog.NewTextHandler(&c.errw, &slog.HandlerOptions{Level: level})), level: level,
 	}

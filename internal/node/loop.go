@@ -78,10 +78,24 @@ func (n *Node) take(ctx context.Context, events []pleg.Event) {
 			continue // nothing to do about it (isSyncPodWorthy in pkg/kubelet/kubelet.go)
 		case pleg.ContainerDied:
 			n.prune(ctx, ev)
+			if killedForUnknownReason(ev) {
+				n.pleg.RequestReinspect(ev.PodUID)
+			}
 		}
 		if !synced[ev.PodUID] {
 			synced[ev.PodUID] = true
 			n.workers.Update(u)
 		}
 	}
+}
+
+// killedForUnknownReason tells of a container that was killed for a reason
+// that the runtime may still be about to learn: that it was out of memory. A
+// hint is quicker than the kernel's notice of that.
+func killedForUnknownReason(ev pleg.Event) bool {
+	if ev.Status == nil {
+		return false
+	}
+	c := ev.Status.ContainerByID(ev.ID)
+	return c != nil && c.ExitCode == 137 && c.Reason != "OOMKilled"
 }

@@ -478,3 +478,31 @@ func TestForeignPodOfTheNameIsAnError(t *testing.T) {
 		a.drain()
 	})
 }
+
+// A manifest that fixes its uid is another pod under the same uid once it has
+// changed, whether podctl was there to see it or not.
+func TestChangedManifestOfAFixedUID(t *testing.T) {
+	for _, dead := range []bool{false, true} {
+		inWorld(t, func(t *testing.T, w *world) {
+			fixed := func(command string) string {
+				return strings.Replace(podYAML("web", command, "terminationGracePeriodSeconds: 2"), "{name: web}", "{name: web, uid: fixed-1}", 1)
+			}
+			p := w.podctl("run-a", fixed("sleep 3600"))
+			first := p.until("web", "running", running)
+			if dead {
+				p.kill()
+				p = w.podctl("run-b", fixed("sleep 7200"))
+			} else {
+				p.want(fixed("sleep 7200"))
+			}
+			second := p.until("web", "replaced", func(i Info) bool {
+				return running(i) && i.Status.ContainerStatuses[0].ContainerID != first.Status.ContainerStatuses[0].ContainerID
+			})
+			if second.Status.ContainerStatuses[0].RestartCount != 0 || second.Pod.Spec.Containers[0].Command[2] != "sleep 7200" {
+				t.Errorf("dead=%v: %+v", dead, second)
+			}
+			p.drain()
+			w.empty()
+		})
+	}
+}

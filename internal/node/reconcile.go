@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -48,11 +49,11 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.has(uid) }
 	found := sortOut(held, isKnown, want, n.opts.Instance)
 	n.endFound(ctx, found.end)
-	adopt := map[types.UID]bool{}
-	for _, p := range found.adopt {
-		adopt[p.UID] = true
-	}
+	adopt := n.adoptable(ctx, found.adopt, want)
 	for _, d := range starting {
+		if n.has(d.Pod.UID) {
+			continue // just found to be on its way down
+		}
 		if p, ok := found.foreign[d.Pod.UID]; ok {
 			n.reject(d, &ForeignPodError{Pod: p})
 			continue
@@ -102,9 +103,11 @@ func (n *Node) undesire(want map[types.UID]Desired) {
 
 // starting are the desired pods that no worker knows and that may start: they
 // are not rejected, and nothing of an earlier life of theirs is left. A pod
-// that is on its way down although it is desired is created again after that.
+// that is on its way down although it is desired is created again after that;
+// and so is one of the same UID and another document, which is stopped first.
 func (n *Node) starting(want map[types.UID]Desired, known map[types.UID]worker.Known) []Desired {
 	var starting, again []Desired
+	var changed []*v1.Pod
 	n.mu.Lock()
 	for _, d := range sorted(want) {
 		e := n.entries[d.Pod.UID]
@@ -112,16 +115,43 @@ func (n *Node) starting(want map[types.UID]Desired, known map[types.UID]worker.K
 			starting = append(starting, d)
 			continue
 		}
-		if _, ok := known[d.Pod.UID]; ok && !e.desired {
+		_, isKnown := known[d.Pod.UID]
+		switch {
+		case e.rejected != nil:
+		case !bytes.Equal(e.want.Document, d.Document) && !e.fresh:
+			// A manifest that fixes its uid has changed.
+			e.fresh, e.desired = true, true
+			changed = append(changed, e.want.Pod)
+			again = append(again, d)
+		case isKnown && !e.desired:
 			e.desired, e.fresh = true, true
 			again = append(again, d)
 		}
 	}
 	n.mu.Unlock()
+	for _, p := range changed {
+		n.workers.Kill(p, true, worker.KillOptions{})
+	}
 	for _, d := range again {
 		n.workers.Update(worker.Update{Pod: d.Pod, Type: worker.TypeCreate, Exclusive: true})
 	}
 	return starting
+}
+
+// adoptable are those of the found pods that run by the very document that is
+// desired. One that fixes its uid may have changed while nobody was there: it
+// is ended like any older manifest, and created again after that.
+func (n *Node) adoptable(ctx context.Context, found []*pod.Pod, want map[types.UID]Desired) map[types.UID]bool {
+	adopt := map[types.UID]bool{}
+	for _, p := range found {
+		held, err := n.manifestOf(ctx, p)
+		if err == nil && !bytes.Equal(held.Document, want[p.UID].Document) {
+			n.endFound(ctx, []*pod.Pod{p})
+			continue
+		}
+		adopt[p.UID] = true
+	}
+	return adopt
 }
 
 // start lets a pod in: its name is claimed, and its worker begins, with what
