@@ -15,6 +15,7 @@ import (
 
 // result is one round of one contender.
 type result struct {
+	first   time.Duration // until the first call: the program's own start
 	started time.Duration // until the last container was started
 	stopped time.Duration // until the last sandbox was stopped
 	total   time.Duration // until nothing was left
@@ -53,7 +54,10 @@ func measure(ctx context.Context, proxy *record.Proxy, endpoint string, c conten
 func evaluate(begin time.Time, calls []record.Call) result {
 	r := result{reads: map[string]int{}, changes: map[string]int{}}
 	stopped := map[string]bool{}
-	for _, c := range calls {
+	for i, c := range calls {
+		if at := c.Start.Sub(begin); i == 0 || at < r.first {
+			r.first = at
+		}
 		if c.IsRead() {
 			r.reads[c.Method]++
 			continue

@@ -16,19 +16,20 @@ func TestEvaluateTakesTheLastStartAndTheFirstStopOfEachSandbox(t *testing.T) {
 	begin := time.Now()
 	stop := func(id string, at time.Duration, err error) record.Call {
 		request, _ := proto.Marshal(&runtimeapi.StopPodSandboxRequest{PodSandboxId: id})
-		return record.Call{Method: "StopPodSandbox", Request: request, End: begin.Add(at * time.Second), Err: err}
+		return record.Call{Method: "StopPodSandbox", Request: request, Start: begin.Add((at - 1) * time.Second), End: begin.Add(at * time.Second), Err: err}
 	}
 	got := evaluate(begin, []record.Call{
-		{Method: "StartContainer", End: begin.Add(1 * time.Second)},
-		{Method: "ListPodSandbox", End: begin.Add(2 * time.Second)},
-		{Method: "StartContainer", End: begin.Add(3 * time.Second)},
+		{Method: "StartContainer", Start: begin.Add(1 * time.Second / 2), End: begin.Add(1 * time.Second)},
+		{Method: "ListPodSandbox", Start: begin.Add(2 * time.Second / 2), End: begin.Add(2 * time.Second)},
+		{Method: "StartContainer", Start: begin.Add(3 * time.Second / 2), End: begin.Add(3 * time.Second)},
 		stop("a", 4, errors.New("not yet")),
 		stop("b", 5, nil),
 		stop("a", 6, nil),
 		stop("b", 7, nil),
-		{Method: "RemovePodSandbox", End: begin.Add(8 * time.Second)},
+		{Method: "RemovePodSandbox", Start: begin.Add(8 * time.Second / 2), End: begin.Add(8 * time.Second)},
 	})
 	want := result{
+		first:   time.Second / 2,
 		started: 3 * time.Second,
 		stopped: 6 * time.Second,
 		reads:   map[string]int{"ListPodSandbox": 1},
