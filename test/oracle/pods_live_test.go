@@ -107,6 +107,12 @@ func replay(t *testing.T, p *podctl, c podCase, want node.Desired) {
 	if !p.within(t, patience, func() bool { return seen() && settled() }) {
 		t.Errorf("not all that the kubelet did before the removal was done within %s", patience)
 	}
+	// What was started last has to come to set its traps, as it had when it
+	// was recorded.
+	if before > 0 {
+		idle := time.Duration(c.removedAfter-c.calls[before-1].T) * time.Millisecond
+		<-time.After(min(idle, time.Second))
+	}
 	p.node.Set(source, nil)
 	grace := time.Duration(*c.pod.Spec.TerminationGracePeriodSeconds) * time.Second
 	if !p.within(t, 30*time.Second+grace, func() bool { return len(p.node.Pods()) == 0 }) {
