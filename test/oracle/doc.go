@@ -9,4 +9,14 @@
 // directory that is missing fails the test; it does not skip it.
 //
 //	go test ./test/oracle/... -run Worker
+//
+// The recorded pods are held against podctl twice: their configs against what
+// render makes of the manifests, and, as root on Linux, all their calls against
+// those of a node that runs them on a containerd of its own:
+//
+//	pod.yaml ──► node ──► recording proxy ──► containerd
+//	                            │
+//	calls.json ──► evened ◄─────┴─► evened ──► compared
+//
+// Evened means without what may differ: see order.even, exempt, podctl.mask.
 package oracle
