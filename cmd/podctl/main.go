@@ -6,7 +6,10 @@ import (
 	"syscall"
 )
 
-func main() {
+func main() { os.Exit(run(os.Args, newEnv(signals()))) }
+
+// signals are the interrupts, each one separately.
+func signals() <-chan os.Signal {
 	interrupts := make(chan os.Signal, 4)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
@@ -14,5 +17,5 @@ func main() {
 	}
 	// podctl run … | head must not die with its pods running.
 	signal.Ignore(syscall.SIGPIPE)
-	os.Exit(run(os.Args, newEnv(interrupts)))
+	return interrupts
 }

@@ -96,11 +96,18 @@ func ageText(d time.Duration) string {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()))
 	case d < time.Hour:
-		return strings.TrimSuffix(fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60), "0s")
+		return twoUnits(int(d.Minutes()), "m", int(d.Seconds())%60, "s")
 	case d < 48*time.Hour:
-		return strings.TrimSuffix(fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60), "0m")
+		return twoUnits(int(d.Hours()), "h", int(d.Minutes())%60, "m")
 	}
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+func twoUnits(large int, unit string, small int, smaller string) string {
+	if small == 0 {
+		return fmt.Sprintf("%d%s", large, unit)
+	}
+	return fmt.Sprintf("%d%s%d%s", large, unit, small, smaller)
 }
 
 // nowText is the answer to "what is it doing": what the pod waits for and

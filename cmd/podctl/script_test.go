@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -25,9 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"podctl": func() {
-		interrupts := make(chan os.Signal, 4)
-		signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
-		e := newEnv(interrupts)
+		e := newEnv(signals())
 		e.simulate = scriptedSim
 		os.Exit(run(os.Args, e))
 	}})

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+// parse is what a command reads of a command line.
+func parse(t *testing.T, args ...string) globals {
+	t.Helper()
+	var got globals
+	app := newApp(&env{out: io.Discard, errw: io.Discard})
+	app.Command("validate").Action = func(c *cli.Context) error {
+		got = readGlobals(c)
+		return nil
+	}
+	if err := app.Run(append([]string{"podctl"}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestGlobalFlagsStandOnEitherSideOfTheCommand(t *testing.T) {
+	flags := []string{"-r", "/cri", "-i", "/image", "--timeout", "3s", "--root", "/root", "--log-dir", "/logs", "--run-dir", "/run", "-o", "json", "--no-color"}
+	want := globals{
+		runtime: "/cri", image: "/image", timeout: 3 * time.Second, root: "/root", logDir: "/logs", runDir: "/run",
+		output: "json", noColor: true,
+	}
+	if got := parse(t, append(flags, "validate", "x")...); got != want {
+		t.Errorf("before: %+v", got)
+	}
+	if got := parse(t, append(append([]string{"validate"}, flags...), "x")...); got != want {
+		t.Errorf("after: %+v", got)
+	}
+	if got := parse(t, "-r", "/before", "--root=/kept", "validate", "-r", "/after", "x"); got.runtime != "/after" || got.root != "/kept" {
+		t.Errorf("both: %+v", got)
+	}
+}
+
+func TestAFlagWinsOverItsVariable(t *testing.T) {
+	for name, value := range map[string]string{
+		"RUNTIME_ENDPOINT": "/cri", "IMAGE_ENDPOINT": "/image", "TIMEOUT": "3s", "ROOT": "/root", "LOG_DIR": "/logs",
+		"RUN_DIR": "/run", "OUTPUT": "json", "NO_COLOR": "true",
+	} {
+		t.Setenv("PODCTL_"+name, value)
+	}
+	want := globals{
+		runtime: "/cri", image: "/image", timeout: 3 * time.Second, root: "/root", logDir: "/logs", runDir: "/run",
+		output: "json", noColor: true,
+	}
+	if got := parse(t, "validate", "x"); got != want {
+		t.Errorf("variables: %+v", got)
+	}
+	if got := parse(t, "-r", "/flag", "validate", "x"); got.runtime != "/flag" {
+		t.Errorf("before the command: %+v", got)
+	}
+	if got := parse(t, "validate", "-r", "/flag", "--no-color=false", "x"); got.runtime != "/flag" || got.noColor {
+		t.Errorf("after the command: %+v", got)
+	}
+}
+
+func TestPathsAreTheDefaultsOrWhatIsGiven(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := cri.Endpoint{Runtime: "unix:///run/x.sock"}
+	got, temporary, err := nodePaths(globals{}, real)
+	if err != nil || temporary != "" || got.root != "/var/lib/podctl" || got.logs != "/var/log/podctl/pods" || filepath.Dir(got.locks) != "/run/podctl" {
+		t.Errorf("defaults: %+v, %q, %v", got, temporary, err)
+	}
+	given, _, err := nodePaths(globals{root: "r", logDir: "/l", runDir: "./k/"}, real)
+	if err != nil || given.root != here+"/r" || given.logs != "/l" || filepath.Dir(given.locks) != here+"/k" {
+		t.Errorf("given: %+v, %v", given, err)
+	}
+	other, _, err := nodePaths(globals{}, cri.Endpoint{Runtime: "unix:///run/y.sock"})
+	if err != nil || other.locks == got.locks {
+		t.Errorf("two runtimes share %s", other.locks)
+	}
+}
+
+func TestASimulatedRuntimeHasADirectoryOfItsOwn(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	got, temporary, err := nodePaths(globals{logDir: "/kept"}, cri.Endpoint{Runtime: cri.SimEndpoint})
+	if err != nil || !strings.HasPrefix(got.root, temporary+"/") || !strings.HasPrefix(got.locks, temporary+"/") || got.logs != "/kept" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := os.Stat(temporary); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheClosestWordIsFewSlipsAway(t *testing.T) {
+	for word, want := range map[string]string{
+		"runn": "run", "rnu": "", "ru": "run", "valdate": "validate", "redner": "render", "xyz": "", "": "", "r": "",
+	} {
+		if got := closest(word, []string{"run", "validate", "render", "r"}); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
+// Every flag is described, and what the help says of it is what it is.
+func TestHelpNamesEveryFlag(t *testing.T) {
+	app := newApp(&env{out: io.Discard, errw: io.Discard, simulate: func() (*sim.Runtime, func()) { return nil, nil }})
+	for _, c := range app.Commands {
+		for _, f := range c.Flags {
+			d := describe(f)
+			if d.usage == "" || !strings.Contains(c.CustomHelpTemplate, "--"+d.name) {
+				t.Errorf("podctl %s --help does not describe --%s", c.Name, d.name)
+			}
+			if strings.Contains(d.usage, "`") || strings.HasSuffix(d.usage, ".") {
+				t.Errorf("--%s: %q", d.name, d.usage)
+			}
+		}
+	}
+}

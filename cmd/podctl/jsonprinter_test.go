@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/node"
+)
+
+// jsonLine is what the JSON printer prints in one line.
+func jsonLine(t *testing.T, print func(*jsonPrinter)) map[string]any {
+	t.Helper()
+	var out bytes.Buffer
+	print(&jsonPrinter{env: &env{out: &out, now: func() time.Time { return noon }}})
+	if bytes.Count(out.Bytes(), []byte("\n")) != 1 {
+		t.Errorf("not one line: %q", out.String())
+	}
+	var object map[string]any
+	if err := json.Unmarshal(out.Bytes(), &object); err != nil {
+		t.Fatalf("%q: %v", out.String(), err)
+	}
+	return object
+}
+
+func TestJSONLinesHaveTheirFieldsAndNoOthers(t *testing.T) {
+	two := int32(2)
+	type object = map[string]any
+	for _, c := range []struct {
+		name  string
+		print func(*jsonPrinter)
+		want  object
+	}{
+		{"note", func(p *jsonPrinter) { p.note("two\nlines") },
+			object{"time": "2026-03-01T12:00:00Z", "type": "note", "message": "two\nlines"}},
+		{"event", func(p *jsonPrinter) {
+			p.event(at(time.Second, node.Event{Reason: node.ReasonExited, Container: "c", Message: "c exited 1", Warning: true, Phase: v1.PodFailed}))
+		}, object{"time": "2026-03-01T12:00:01Z", "type": "event", "namespace": "default", "name": "job", "uid": "u1", "container": "c",
+			"phase": "Failed", "reason": "Exited", "message": "c exited 1", "warning": true}},
+		{"log", func(p *jsonPrinter) {
+			p.log(logLine{namespace: "default", pod: "job", container: "c", stream: "stderr", text: []byte("a <b>\xff")})
+		}, object{"time": "2026-03-01T12:00:00Z", "type": "log", "namespace": "default", "name": "job", "container": "c", "stream": "stderr", "text": "a <b>\ufffd"}},
+		{"pod", func(p *jsonPrinter) {
+			p.finish([]node.Info{web(func(i *node.Info) {
+				setContainers(i, waits("web", "ErrImagePull", "not found"), ended("cache", 1, "Error", ""))
+				i.Status.InitContainerStatuses = []v1.ContainerStatus{runs("side")}
+				i.Status.ContainerStatuses[1].RestartCount = two
+			})})
+		}, object{"time": "2026-03-01T12:00:00Z", "type": "pod", "namespace": "default", "name": "web", "uid": "u1", "phase": "Running", "restarts": 2.0,
+			"containers": []any{
+				object{"name": "side", "state": "running", "ready": true, "restarts": 0.0},
+				object{"name": "web", "state": "waiting", "ready": false, "restarts": 0.0, "reason": "ErrImagePull", "message": "not found"},
+				object{"name": "cache", "state": "terminated", "ready": false, "restarts": 2.0, "exitCode": 1.0, "reason": "Error"},
+			}}},
+		{"rejected pod", func(p *jsonPrinter) {
+			p.finish([]node.Info{web(func(i *node.Info) { i.Status, i.Rejected = v1.PodStatus{}, errors.New("taken") })})
+		}, object{"time": "2026-03-01T12:00:00Z", "type": "pod", "namespace": "default", "name": "web", "uid": "u1", "restarts": 0.0, "rejected": "taken"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if d := cmp.Diff(c.want, jsonLine(t, c.print)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
