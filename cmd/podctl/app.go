@@ -26,11 +26,7 @@ func newApp(e *env) *cli.App {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
 	commands := []*cli.Command{runCommand(e), validateCommand(e), renderCommand(e)}
 	for _, c := range commands {
-		c.CustomHelpTemplate = commandHelp(c)
-		c.Flags = append(c.Flags, commandGlobals()...)
-		c.HideHelpCommand = true
-		c.OnUsageError = onUsageError
-		c.Action = checked(e, c.Name, c.Action)
+		dress(e, c, c.Name)
 	}
 	app := &cli.App{
 		Name:                      "podctl",
@@ -61,6 +57,21 @@ func newApp(e *env) *cli.App {
 	}
 	app.CustomAppHelpTemplate = appHelp(app)
 	return app
+}
+
+// dress gives a command what all commands have, and its subcommands too. name
+// is all of its words.
+func dress(e *env, c *cli.Command, name string) {
+	for _, sub := range c.Subcommands {
+		dress(e, sub, name+" "+sub.Name)
+	}
+	c.CustomHelpTemplate = commandHelp(c)
+	c.Flags = append(c.Flags, commandGlobals()...)
+	c.HideHelpCommand = true
+	c.OnUsageError = onUsageError
+	if c.Action != nil {
+		c.Action = checked(e, name, c.Action)
+	}
 }
 
 // onUsageError names the command, and what a flag that does not exist was
