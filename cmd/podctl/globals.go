@@ -19,8 +19,10 @@ type globals struct {
 	timeout time.Duration
 	// root, logDir and runDir are "" where not given: see nodePaths.
 	root, logDir, runDir string
-	output               string
-	noColor              bool
+	// cgroupRoot is "" where not given: see runtimeID.
+	cgroupRoot string
+	output     string
+	noColor    bool
 }
 
 // globalFlags are those of the program, before the command's name. They alone
@@ -33,6 +35,7 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "root", DefaultText: defaultPaths.root, Usage: "`DIR` of pod directories"},
 		&cli.StringFlag{Name: "log-dir", DefaultText: defaultPaths.logs, Usage: "`DIR` of container logs"},
 		&cli.StringFlag{Name: "run-dir", DefaultText: defaultPaths.locks, Usage: "`DIR` of locks"},
+		&cli.StringFlag{Name: "cgroup-root", DefaultText: "podctl-ID, one for each runtime", Usage: "`NAME` of the cgroup above all pods"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "for people", Usage: "output `FORMAT`: json, and what else the command has"},
 		&cli.BoolFlag{Name: "no-color", Usage: "no colours; so does a NO_COLOR that is not empty"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is done"},
@@ -74,7 +77,7 @@ func readGlobals(c *cli.Context) globals {
 		runtime: nearest(c, "runtime-endpoint", (*cli.Context).String), image: nearest(c, "image-endpoint", (*cli.Context).String),
 		timeout: nearest(c, "timeout", (*cli.Context).Duration),
 		root:    nearest(c, "root", (*cli.Context).String), logDir: nearest(c, "log-dir", (*cli.Context).String),
-		runDir: nearest(c, "run-dir", (*cli.Context).String),
+		runDir: nearest(c, "run-dir", (*cli.Context).String), cgroupRoot: nearest(c, "cgroup-root", (*cli.Context).String),
 		output: nearest(c, "output", (*cli.Context).String), noColor: nearest(c, "no-color", (*cli.Context).Bool),
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -95,7 +96,9 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 	}
 	var configs []any
 	for _, p := range pods {
-		r, err := renderPod(p.Pod, facts, cgroup.Driver(o.cgroupDriver))
+		r, err := renderPod(p.Pod, facts, func(p *v1.Pod) string {
+			return cgroup.Parent(cmp.Or(o.cgroupRoot, cgroup.DefaultRoot), cgroup.Driver(o.cgroupDriver), p)
+		})
 		if err != nil {
 			return fmt.Errorf("pod %s: %w", pod.DisplayName(p.Namespace, p.Name), err)
 		}
@@ -109,8 +112,8 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 }
 
 // renderPod renders the first attempt of a pod and of all its containers.
-func renderPod(p *v1.Pod, facts *render.Node, driver cgroup.Driver) (renderedPod, error) {
-	sandbox, err := render.Sandbox(p, render.SandboxInput{Node: facts, CgroupParent: cgroup.Parent(cgroup.DefaultRoot, driver, p)})
+func renderPod(p *v1.Pod, facts *render.Node, cgroupParent func(*v1.Pod) string) (renderedPod, error) {
+	sandbox, err := render.Sandbox(p, render.SandboxInput{Node: facts, CgroupParent: cgroupParent(p)})
 	if err != nil {
 		return renderedPod{}, err
 	}

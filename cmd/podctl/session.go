@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -73,10 +74,22 @@ func nodePaths(g globals, endpoint cri.Endpoint) (p paths, temporary string, err
 			return paths{}, temporary, err
 		}
 	}
-	// Locks are about the pods of one runtime.
-	id := sha256.Sum256([]byte(endpoint.Runtime))
-	p.locks = filepath.Join(p.locks, hex.EncodeToString(id[:6]))
+	p.locks = filepath.Join(p.locks, runtimeID(endpoint))
 	return p, temporary, nil
+}
+
+// runtimeID tells runtimes on one machine apart, by their sockets: locks and
+// cgroups are about the pods of one runtime. However its socket is spelt (/run
+// and /var/run are often the same), a runtime has one id.
+func runtimeID(endpoint cri.Endpoint) string {
+	name := endpoint.Runtime
+	if path, unix := strings.CutPrefix(name, "unix://"); unix {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			name = "unix://" + real
+		}
+	}
+	id := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(id[:6])
 }
 
 // nodeOptions are what a command that drives pods asks for.
@@ -121,7 +134,7 @@ func openNode(ctx context.Context, e *env, g globals, o nodeOptions) (_ *session
 	if err != nil {
 		return nil, err
 	}
-	return s, s.build(ctx, e, p, o)
+	return s, s.build(ctx, e, g, p, o)
 }
 
 // simulated: the runtime is in this process.
@@ -136,7 +149,7 @@ func (s *session) checkHost(o nodeOptions) error {
 	return node.CheckNoKubelet(path)
 }
 
-func (s *session) build(ctx context.Context, e *env, p paths, o nodeOptions) error {
+func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeOptions) error {
 	for _, dir := range []string{p.root, p.logs} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make podctl's directories: %w", err)
@@ -153,7 +166,7 @@ func (s *session) build(ctx context.Context, e *env, p paths, o nodeOptions) err
 		return err
 	}
 	s.facts = facts
-	cgroups, err := s.cgroups(ctx, e, o)
+	cgroups, err := s.cgroups(ctx, e, g, o)
 	if err != nil {
 		return err
 	}
@@ -169,8 +182,9 @@ func (s *session) build(ctx context.Context, e *env, p paths, o nodeOptions) err
 }
 
 // cgroups makes pod cgroups with the driver that the runtime names. One that
-// cannot say is taken to use cgroupfs, as the kubelet takes it.
-func (s *session) cgroups(ctx context.Context, e *env, o nodeOptions) (node.Cgroups, error) {
+// cannot say is taken to use cgroupfs, as the kubelet takes it. Their root is
+// the runtime's own: whoever shares one kills each other's pods.
+func (s *session) cgroups(ctx context.Context, e *env, g globals, o nodeOptions) (node.Cgroups, error) {
 	if s.simulated() {
 		return noCgroups{}, nil
 	}
@@ -181,7 +195,8 @@ func (s *session) cgroups(ctx context.Context, e *env, o nodeOptions) (node.Cgro
 			return nil, err
 		}
 	}
-	return cgroup.New(cgroup.Options{Driver: cgroup.Driver(driver), Log: e.log})
+	root := cmp.Or(g.cgroupRoot, "podctl-"+runtimeID(s.client.Endpoint()))
+	return cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(driver), Log: e.log})
 }
 
 // logFile is where a container of the pod writes.

@@ -123,6 +123,7 @@ remove_groups() {
 removable() {
 	case $1 in
 	pod* | *-pod*.slice) true ;;
+	podctl-* | podctl_*) true ;;
 	burstable | besteffort | kubepods*) ! pidof kubelet k3s rke2 >/dev/null ;;
 	*) false ;;
 	esac

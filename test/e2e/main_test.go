@@ -27,10 +27,10 @@ func TestMain(m *testing.M) {
 	binary = filepath.Join(dir, "podctl")
 	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/podctl").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build podctl: %v\n%s", err, out)
+		os.RemoveAll(dir)
 		os.Exit(1)
 	}
-	defer os.RemoveAll(dir) // not reached: live.Main exits, see below
-	live.Main(m)
+	live.Main(m, func() { os.RemoveAll(dir) })
 }
 
 // place is where the podctls of one test keep their things.
@@ -84,7 +84,7 @@ func (p *place) start(yaml string, args ...string) *process {
 	p.t.Helper()
 	base := []string{
 		"-r", p.rt.Endpoint, "--root", filepath.Join(p.dir, "root"),
-		"--log-dir", filepath.Join(p.dir, "logs"), "--run-dir", filepath.Join(p.dir, "run"), "run",
+		"--log-dir", filepath.Join(p.dir, "logs"), "--run-dir", filepath.Join(p.dir, "run"), "--cgroup-root", p.rt.CgroupRoot(), "run",
 	}
 	proc := &process{t: p.t, cmd: exec.Command(binary, append(base, args...)...), done: make(chan struct{})}
 	proc.cmd.Stdin = strings.NewReader(yaml)

@@ -19,15 +19,20 @@ import (
 // lines such as "mount /run/…", "shim …", "cgroup …", sorted.
 type Traces []string
 
-// cgroupRoots are the top-level cgroups in which pods live: the kubelet's for
-// podctl's pods, the runtimes' own for sandboxes that name no parent.
-var cgroupRoots = []string{"kubepods", "k8s.io", "crio"}
+// machineRoots are the top-level cgroups in which the pods of all runtimes of
+// this machine may live: the runtimes' own for sandboxes that name no parent.
+var machineRoots = []string{"k8s.io", "crio"}
+
+// CgroupRoot is the top-level cgroup in which a test's podctl has to put its
+// pods (--cgroup-root), so that they are told from those of other tests that
+// run on this machine: nothing of it may be left.
+func (in *Instance) CgroupRoot() string { return "podctl-" + in.Name }
 
 // Traces lists what the runtime's pods have on this machine now: what it
 // lists itself if it answers, mounts (network namespaces are among them),
-// shims, links of its bridge, address leases, state directories; the pod
-// cgroups of the whole machine; and everything below the given directories,
-// such as podctl's --root.
+// shims, links of its bridge, address leases, state directories; CgroupRoot
+// and the cgroups of pods that name no parent; and everything below the given
+// directories, such as podctl's --root.
 func (in *Instance) Traces(dirs ...string) Traces {
 	var all Traces
 	add := func(kind string, found []string) {
@@ -42,8 +47,9 @@ func (in *Instance) Traces(dirs ...string) Traces {
 	add("attachment", glob("/var/lib/cni/results/podctl-"+in.Name+"-*"))
 	add("state", glob(in.run+"/state/io.containerd.runtime.v2.task/k8s.io/*", in.run+"/runc/k8s.io/*",
 		in.lib+"/root/io.containerd.grpc.v1.cri/*/*", in.run+"/storage/*-containers/*"))
-	for _, root := range cgroupRoots {
-		add("cgroup", podCgroups(root))
+	add("cgroup", rootCgroups(in.CgroupRoot()))
+	for _, root := range machineRoots {
+		add("cgroup", slices.DeleteFunc(podCgroups(root), in.isOthers))
 	}
 	for _, dir := range dirs {
 		add("file", below(dir))
@@ -143,20 +149,43 @@ func mountsBelow(dirs []string) []string {
 	return found
 }
 
-// podCgroups lists the cgroups below a root, on every hierarchy; the root and
-// its QoS classes themselves are nobody's leftovers.
+// rootCgroups lists a root and all below it, on every hierarchy, in the
+// spelling of either driver.
+func rootCgroups(root string) []string {
+	var found []string
+	slice := strings.ReplaceAll(root, "-", "_") + ".slice"
+	for _, top := range glob("/sys/fs/cgroup/"+root, "/sys/fs/cgroup/*/"+root, "/sys/fs/cgroup/"+slice, "/sys/fs/cgroup/*/"+slice) {
+		for _, path := range append(below(top), top) {
+			if info, err := os.Stat(path); err == nil && info.IsDir() {
+				found = append(found, path)
+			}
+		}
+	}
+	return found
+}
+
+// podCgroups lists the cgroups below a root, on every hierarchy; the root
+// itself is nobody's leftover.
 func podCgroups(root string) []string {
 	found := map[string]bool{}
 	for _, top := range glob("/sys/fs/cgroup/"+root+"*", "/sys/fs/cgroup/*/"+root+"*") {
 		for _, dir := range below(top) {
 			info, err := os.Stat(dir)
-			if name := filepath.Base(dir); err == nil && info.IsDir() && dir != top &&
-				!strings.HasSuffix(name, "burstable") && !strings.HasSuffix(name, "besteffort") {
+			if err == nil && info.IsDir() && dir != top {
 				found[dir] = true
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// isOthers tells whether a cgroup is that of a container which another private
+// runtime has at this moment.
+func (in *Instance) isOthers(cgroup string) bool {
+	id := filepath.Base(cgroup)
+	return slices.ContainsFunc(glob(runBase+"/*/state/*/k8s.io/"+id), func(state string) bool {
+		return !strings.HasPrefix(state, in.run+"/")
+	})
 }
 
 func below(dir string) []string {

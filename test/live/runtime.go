@@ -102,8 +102,9 @@ func Runtime(t testing.TB, kind string, opts ...Option) *Instance {
 	return in
 }
 
-// Main runs the tests, takes down the runtimes that they shared, and exits.
-func Main(m *testing.M) {
+// Main runs the tests, takes down the runtimes that they shared, does what
+// else there is to do after them, and exits.
+func Main(m *testing.M, after ...func()) {
 	shared.main, shared.instances = true, map[string]*Instance{}
 	code := m.Run()
 	for _, in := range shared.instances {
@@ -111,6 +112,9 @@ func Main(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "take down %s: %v\n%s", in.Name, err, out)
 			code = 1
 		}
+	}
+	for _, do := range after {
+		do()
 	}
 	os.Exit(code)
 }
