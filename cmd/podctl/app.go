@@ -65,7 +65,7 @@ func dress(e *env, c *cli.Command, name string) {
 	for _, sub := range c.Subcommands {
 		dress(e, sub, name+" "+sub.Name)
 	}
-	c.CustomHelpTemplate = commandHelp(c)
+	c.CustomHelpTemplate = commandHelp(c, name)
 	c.Flags = append(c.Flags, commandGlobals()...)
 	c.HideHelpCommand = true
 	c.OnUsageError = onUsageError

@@ -11,4 +11,8 @@
 // fail.go: errors go to stderr as `podctl: verb: cause`, no capitals, no
 // full stop, with a `hint:` line that holds what to type next; stdout is
 // data only.
+//
+// docs/cli.md is made from the commands and the types that they print.
 package main
+
+//go:generate go test -run TestReferenceIsCurrent -update .

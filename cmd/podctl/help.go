@@ -28,9 +28,10 @@ func appHelp(a *cli.App) string {
 	return b.String()
 }
 
-// commandHelp is made before the command gets the global flags.
-func commandHelp(c *cli.Command) string {
-	text := "USAGE:\n   podctl " + c.Name + " [options] " + c.ArgsUsage + "\n\n" + indented(c.Usage)
+// commandHelp is made before the command gets the global flags. name is all
+// of its words.
+func commandHelp(c *cli.Command, name string) string {
+	text := "USAGE:\n   podctl " + name + " [options] " + c.ArgsUsage + "\n\n" + indented(c.Usage)
 	if c.Description != "" {
 		text += "\n" + indented(c.Description)
 	}

@@ -11,42 +11,40 @@ import (
 )
 
 // runLine is one line of `podctl run -o json`. Which fields are set depends
-// on Type. The format is stable: fields are added, never changed.
+// on its type.
 type runLine struct {
-	Time time.Time `json:"time"`
-	// Type is "note", "event", "log" or, once for each pod at the end, "pod".
+	Time time.Time `json:"time"` // when it happened
+	// note, event, log or, once for each pod at the end, pod
 	Type      string `json:"type"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name,omitempty"`
-	UID       string `json:"uid,omitempty"`
-	Container string `json:"container,omitempty"`
-	// Phase is the pod's phase: of an event, as of then.
+	Namespace string `json:"namespace,omitempty"` // of the pod that it is about
+	Name      string `json:"name,omitempty"`      // of the pod
+	UID       string `json:"uid,omitempty"`       // of the pod; a log line has none
+	Container string `json:"container,omitempty"` // of an event or log line that is about one
+	// of a pod, of an event as of then: Pending, Running, Succeeded, Failed
 	Phase v1.PodPhase `json:"phase,omitempty"`
 
-	// Of an event: the kubelet's reason, or podctl's own.
+	// of an event the kubelet's reason, or podctl's own; of a pod its status's
 	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
-	Warning bool   `json:"warning,omitempty"`
+	Message string `json:"message,omitempty"` // of a note, an event or a pod, for people
+	Warning bool   `json:"warning,omitempty"` // an event to look at
 
-	// Of a log line.
-	Stream string `json:"stream,omitempty"`
-	Text   string `json:"text,omitempty"`
+	Stream string `json:"stream,omitempty"` // of a log line: stdout, stderr
+	Text   string `json:"text,omitempty"`   // of a log line; a byte that is no UTF-8 becomes U+FFFD
 
-	// Of a pod.
-	Rejected   string          `json:"rejected,omitempty"`
-	Restarts   *int32          `json:"restarts,omitempty"`
-	Containers []containerLine `json:"containers,omitempty"`
+	Rejected   string          `json:"rejected,omitempty"`   // why a pod was not let in
+	Restarts   *int32          `json:"restarts,omitempty"`   // of all of a pod's containers
+	Containers []containerLine `json:"containers,omitempty"` // of a pod, init containers first
 }
 
 // containerLine is how a container ended, or what it is doing.
 type containerLine struct {
-	Name     string `json:"name"`
-	State    string `json:"state"` // waiting, running, terminated
-	Ready    bool   `json:"ready"`
-	Restarts int32  `json:"restarts"`
-	ExitCode *int32 `json:"exitCode,omitempty"`
-	Reason   string `json:"reason,omitempty"`
-	Message  string `json:"message,omitempty"`
+	Name     string `json:"name"`               // as in the manifest
+	State    string `json:"state"`              // waiting, running, terminated
+	Ready    bool   `json:"ready"`              // its probes, where it has any, say so
+	Restarts int32  `json:"restarts"`           // how often it was started again
+	ExitCode *int32 `json:"exitCode,omitempty"` // of one that has terminated
+	Reason   string `json:"reason,omitempty"`   // the kubelet's: ErrImagePull, OOMKilled, …
+	Message  string `json:"message,omitempty"`  // for people
 }
 
 // jsonPrinter prints one object a line.

@@ -34,9 +34,9 @@ func renderCommand(e *env) *cli.Command {
 		Usage:     "print the CRI configs that a manifest becomes",
 		ArgsUsage: "FILE|DIR|URL|- …",
 		Description: "With --sandbox or --container the output is what crictl reads:\n\n" +
-			"   podctl render --sandbox web.yaml > pod.yaml\n" +
-			"   podctl render --container web web.yaml > web.yaml\n" +
-			"   crictl create $(crictl runp pod.yaml) web.yaml pod.yaml\n\n" +
+			"   podctl render --sandbox web.yaml > sandbox.yaml\n" +
+			"   podctl render --container web web.yaml > container.yaml\n" +
+			"   crictl create $(crictl runp sandbox.yaml) container.yaml sandbox.yaml\n\n" +
 			"What only a running pod has is missing: its addresses, and the ids of its images.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "sandbox", Usage: "print the sandbox's config only"},
@@ -63,18 +63,19 @@ func renderCommand(e *env) *cli.Command {
 	}
 }
 
-// renderedPod is a pod as `podctl render` prints it. Its configs are in the
-// form that crictl reads.
+// renderedPod is a pod as `podctl render` prints it, one document or object
+// after the other. Its configs are in the form that crictl reads.
 type renderedPod struct {
-	Namespace  string              `json:"namespace"`
-	Name       string              `json:"name"`
-	Sandbox    any                 `json:"sandbox"`
-	Containers []renderedContainer `json:"containers"`
+	Namespace  string              `json:"namespace"`  // of the pod
+	Name       string              `json:"name"`       // of the pod
+	Sandbox    any                 `json:"sandbox"`    // the CRI's PodSandboxConfig
+	Containers []renderedContainer `json:"containers"` // init containers first
 }
 
+// renderedContainer is one of its containers.
 type renderedContainer struct {
-	Name   string `json:"name"`
-	Config any    `json:"config"`
+	Name   string `json:"name"`   // as in the manifest
+	Config any    `json:"config"` // the CRI's ContainerConfig
 }
 
 func runRender(ctx context.Context, e *env, o renderOptions) error {

@@ -37,33 +37,35 @@ func validateCommand(e *env) *cli.Command {
 
 // validation is what `podctl validate -o json` prints.
 type validation struct {
-	Problems []problemLine `json:"problems"`
-	Warnings []problemLine `json:"warnings"`
-	Pods     []validPod    `json:"pods"`
+	Problems []problemLine `json:"problems"` // none in a valid input
+	Warnings []problemLine `json:"warnings"` // what is worth knowing of a valid input
+	Pods     []validPod    `json:"pods"`     // with problems, those that could be made sense of
 }
 
+// problemLine is one thing that is wrong, or worth knowing.
 type problemLine struct {
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"`
-	Pod     string `json:"pod,omitempty"`
-	Field   string `json:"field,omitempty"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	File    string `json:"file"`            // the file or URL as it was named, or stdin
+	Line    int    `json:"line,omitempty"`  // counts from 1; missing where it is about the whole file
+	Pod     string `json:"pod,omitempty"`   // the pod's name
+	Field   string `json:"field,omitempty"` // its path: spec.containers[0].image
+	Message string `json:"message"`         // what is wrong
+	Hint    string `json:"hint,omitempty"`  // what to do about it
 }
 
+// validPod is one pod of the input.
 type validPod struct {
-	File      string      `json:"file"`
-	Line      int         `json:"line"`
-	Namespace string      `json:"namespace"`
-	Name      string      `json:"name"`
-	UID       string      `json:"uid"`
-	Fields    []fieldLine `json:"fields"`
+	File      string      `json:"file"`      // where its document is
+	Line      int         `json:"line"`      // where its document begins
+	Namespace string      `json:"namespace"` // default, if the manifest names none
+	Name      string      `json:"name"`      // as in the manifest
+	UID       string      `json:"uid"`       // the manifest's, else made from it
+	Fields    []fieldLine `json:"fields"`    // what the manifest sets
 }
 
 // fieldLine is a field that the manifest sets.
 type fieldLine struct {
-	Path    string `json:"path"`
-	Line    int    `json:"line"`
+	Path    string `json:"path"`    // spec.containers[0].image
+	Line    int    `json:"line"`    // where it is
 	Support string `json:"support"` // honoured, ignored, refused
 }
 

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+var update = flag.Bool("update", false, "write docs/cli.md anew")
+
+const referencePath = "../../docs/cli.md"
+
+// TestReferenceIsCurrent compares docs/cli.md with the commands and the types
+// that they print: `make docs` writes it.
+func TestReferenceIsCurrent(t *testing.T) {
+	want := reference(t)
+	if *update {
+		if err := os.WriteFile(referencePath, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(referencePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("docs/cli.md is out of date: run make docs")
+	}
+}
+
+// documented are the types that commands print, by command.
+var documented = []struct {
+	title string
+	types []string
+}{
+	{"podctl run -o json", []string{"runLine", "containerLine"}},
+	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "fieldLine"}},
+	{"podctl render", []string{"renderedPod", "renderedContainer"}},
+}
+
+func reference(t *testing.T) string {
+	app := newApp(&env{out: io.Discard, errw: io.Discard})
+	var b strings.Builder
+	b.WriteString("<!-- Made by make docs from cmd/podctl: change it there. -->\n\n# The command line\n\n" +
+		"    podctl [global options] COMMAND [options] [arguments]\n\n" +
+		"Options stand before the arguments; the global ones before or after the command. Data goes to stdout; errors, warnings and logs to stderr,\n" +
+		"an error as `podctl: COMMAND: what: why`, often with a line `hint: what to do`.\n\n")
+	b.WriteString("| command | |\n|---|---|\n")
+	for _, c := range app.Commands {
+		fmt.Fprintf(&b, "| [`podctl %s`](#podctl-%s) | %s |\n", c.Name, c.Name, c.Usage)
+	}
+	b.WriteString("\n## Global options\n\n| option | environment | default | |\n|---|---|---|---|\n")
+	for _, f := range app.Flags {
+		if d := describe(f); d.env != "" {
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", strings.TrimSpace(d.names()), d.env, d.byDefault, cell(d.usage))
+		}
+	}
+	b.WriteString("\nThe runtime is looked for as by crictl: the option, `PODCTL_RUNTIME_ENDPOINT`, `CONTAINER_RUNTIME_ENDPOINT`, `/etc/crictl.yaml`\n" +
+		"(`CRI_CONFIG_FILE` names another), then the well-known sockets.\n\n## Exit codes\n\n| code | |\n|---|---|\n")
+	for _, c := range exitCodes {
+		fmt.Fprintf(&b, "| %d | %s |\n", c.code, c.meaning)
+	}
+	for _, c := range app.Commands {
+		commandReference(&b, c)
+	}
+	b.WriteString("\n## What `-o json` prints\n\nThe types are podctl's own. They are stable: fields are added, never changed or removed. A list without anything in it is `[]`.\n")
+	source := parseTypes(t)
+	for _, d := range documented {
+		fmt.Fprintf(&b, "\n### %s\n", d.title)
+		for _, name := range d.types {
+			typeReference(t, &b, name, source[name])
+		}
+	}
+	return b.String()
+}
+
+func commandReference(b *strings.Builder, c *cli.Command) {
+	fmt.Fprintf(b, "\n## podctl %s\n\n    podctl %s [options] %s\n\n%s.\n", c.Name, c.Name, c.ArgsUsage, strings.ToUpper(c.Usage[:1])+c.Usage[1:])
+	if c.Description != "" {
+		fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(c.Description, "\n   ", "\n    "))
+	}
+	global := map[string]bool{}
+	for _, f := range globalFlags() {
+		global[f.Names()[0]] = true
+	}
+	rows := ""
+	for _, f := range c.Flags {
+		if d := describe(f); !global[d.name] && d.name != "help" {
+			rows += fmt.Sprintf("| `%s` | %s | %s |\n", strings.TrimSpace(d.names()), d.byDefault, cell(d.usage))
+		}
+	}
+	if rows != "" {
+		b.WriteString("\n| option | default | |\n|---|---|---|\n" + rows)
+	}
+}
+
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+// typeSource is a struct type and its comment.
+type typeSource struct {
+	doc    string
+	fields *ast.StructType
+}
+
+// parseTypes reads the struct types of this package from its source, which
+// alone has the comments.
+func parseTypes(t *testing.T) map[string]typeSource {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]typeSource{}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			decl, ok := d.(*ast.GenDecl)
+			if !ok || len(decl.Specs) != 1 {
+				continue
+			}
+			spec, ok := decl.Specs[0].(*ast.TypeSpec)
+			if !ok {
+				continue
+			}
+			if s, ok := spec.Type.(*ast.StructType); ok {
+				found[spec.Name.Name] = typeSource{oneParagraph(decl.Doc.Text()), s}
+			}
+		}
+	}
+	return found
+}
+
+func typeReference(t *testing.T, b *strings.Builder, name string, s typeSource) {
+	t.Helper()
+	if s.fields == nil || s.doc == "" {
+		t.Errorf("%s: no such type, or without a comment", name)
+		return
+	}
+	fmt.Fprintf(b, "\n**%s**: %s\n\n| field | type | |\n|---|---|---|\n", name, strings.TrimPrefix(s.doc, name+" is "))
+	for _, f := range s.fields.Fields.List {
+		tag, err := strconv.Unquote(f.Tag.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		field, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+		meaning := oneParagraph(f.Doc.Text() + f.Comment.Text())
+		if meaning == "" {
+			t.Errorf("%s.%s has no comment", name, field)
+		}
+		optional := ""
+		if strings.Contains(options, "omitempty") {
+			optional = ", may be missing"
+		}
+		fmt.Fprintf(b, "| `%s` | %s%s | %s |\n", field, jsonType(types.ExprString(f.Type)), optional, cell(meaning))
+	}
+}
+
+// jsonType is a Go type in the words of JSON.
+func jsonType(goType string) string {
+	goType = strings.TrimPrefix(goType, "*")
+	if item, list := strings.CutPrefix(goType, "[]"); list {
+		return "list of " + jsonType(item)
+	}
+	switch goType {
+	case "int", "int32", "int64":
+		return "number"
+	case "bool":
+		return "boolean"
+	case "time.Time":
+		return "string, RFC 3339"
+	case "v1.PodPhase":
+		return "string"
+	case "any":
+		return "object"
+	}
+	return goType
+}
+
+func oneParagraph(text string) string { return strings.Join(strings.Fields(text), " ") }
