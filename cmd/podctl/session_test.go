@@ -23,7 +23,9 @@ func TestRuntimeHasOneIDHoweverItsSocketIsSpelt(t *testing.T) {
 	if err := os.Symlink("run", filepath.Join(dir, "var")); err != nil {
 		t.Fatal(err)
 	}
-	id := func(path string) string { return runtimeID(cri.Endpoint{Runtime: "unix://" + filepath.Join(dir, path)}) }
+	id := func(path string) string {
+		return runtimeID(cri.Endpoint{Runtime: "unix://" + filepath.Join(dir, path)})
+	}
 	if id("run/a.sock") != id("var/a.sock") {
 		t.Error("one socket by two paths has two ids")
 	}
