@@ -92,8 +92,7 @@ func listPackages(t *testing.T) []listed {
 	cmd.Dir = ".."
 	out, err := cmd.Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
 		}
 		t.Fatal(err)

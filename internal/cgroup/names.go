@@ -3,6 +3,7 @@ package cgroup
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -32,7 +33,7 @@ const (
 // name is a cgroup independent of the driver: {"kubepods", "burstable", "podX"}.
 type name []string
 
-func (n name) child(element string) name { return append(n[:len(n):len(n)], element) }
+func (n name) child(element string) name { return append(slices.Clip(n), element) }
 
 // path is the name in the tree, in the driver's spelling. A slice's name
 // holds those of its parents; dashes within an element become underscores

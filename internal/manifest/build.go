@@ -48,6 +48,7 @@ func (l *loader) pod(file string, doc map[string]any, at *positions) {
 // use reports a field that is refused, and notes one that is ignored.
 func (l *loader) use(b *builder, u Use) {
 	switch u.Support {
+	case Honoured:
 	case Refused:
 		b.problem(u.Path, u.message(), u.Field.Hint)
 	case Ignored:

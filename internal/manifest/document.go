@@ -37,8 +37,7 @@ func parse(s source) (docs []document, problems []Problem) {
 		found, err := c.parse()
 		if err != nil {
 			problem := Problem{File: s.name, Line: c.above + 1, Message: err.Error()}
-			var at *syntaxError
-			if errors.As(err, &at) {
+			if at, ok := errors.AsType[*syntaxError](err); ok {
 				problem.Line, problem.Hint = c.above+at.line, at.hint
 			}
 			problems = append(problems, problem)

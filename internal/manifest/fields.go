@@ -122,8 +122,9 @@ func (s step) tableKey() string {
 		return "[]"
 	case stepKey:
 		return "[" + s.name + "]"
+	default:
+		return s.name
 	}
-	return s.name
 }
 
 // next is the branch of a step, nil if there is none. Of a map's entries the

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -75,7 +76,10 @@ func transcript(t *testing.T, archive *txtar.Archive) string {
 func show(set *Set, err error) string {
 	var b strings.Builder
 	if err != nil {
-		problems := err.(Problems)
+		problems, ok := errors.AsType[Problems](err)
+		if !ok {
+			return fmt.Sprintf("not Problems: %v", err)
+		}
 		fmt.Fprintf(&b, "%v\n%s\n", problems, problems.Summary())
 	} else {
 		for _, p := range set.Pods {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"regexp"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,9 +31,7 @@ func canonical(value map[string]any) []byte {
 
 func copyOf(m map[string]any) map[string]any {
 	c := make(map[string]any, len(m)+1)
-	for k, v := range m {
-		c[k] = v
-	}
+	maps.Copy(c, m)
 	return c
 }
 
@@ -74,7 +73,8 @@ func decode(document []byte) (*v1.Pod, error) {
 // forgetServerFields clears what only an API server writes, as the API server
 // does at creation. A deletion timestamp above all: it would end the pod.
 func forgetServerFields(p *v1.Pod) {
-	p.ResourceVersion, p.SelfLink, p.Generation, p.ManagedFields = "", "", 0, nil
+	p.ResourceVersion, p.Generation, p.ManagedFields = "", 0, nil
+	p.SelfLink = "" //nolint:staticcheck // deprecated, and still in manifests that were read from a cluster
 	p.CreationTimestamp, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = metav1.Time{}, nil, nil
 	p.Status = v1.PodStatus{Phase: v1.PodPending}
 }

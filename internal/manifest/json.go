@@ -95,8 +95,7 @@ func (c chunk) parseJSON() ([]document, error) {
 }
 
 func (c chunk) jsonSyntax(err error, offset int64) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = syntax.Offset
 	} else if errors.Is(err, io.ErrUnexpectedEOF) {
 		offset = int64(len(bytes.TrimRight(c.text, " \r\n\t")))

@@ -116,7 +116,7 @@ func (l *loader) findTwins() {
 			continue
 		}
 		names[name] = p
-		if first := uids[string(p.UID)]; first != nil && p.ObjectMeta.UID != "" {
+		if first := uids[string(p.UID)]; first != nil && p.UID != "" {
 			problem.Line, problem.Field = p.LineOf("metadata.uid"), "metadata.uid"
 			problem.Message = fmt.Sprintf("%s is also the UID of pod %q at %s:%d", p.UID, first.Name, first.File, first.LineOf("metadata.uid"))
 			problem.Hint = "leave metadata.uid out, and podctl makes one from the manifest"

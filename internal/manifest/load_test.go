@@ -89,7 +89,7 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"name", "name", 0}, {"nmae", "name", 1}, {"image", "images", 1}, {"comand", "command", 1}, {"abc", "xyz", 3}} {
+	}{{"", "", 0}, {"", "abc", 3}, {"name", "name", 0}, {"iamge", "image", 1}, {"image", "images", 1}, {"comand", "command", 1}, {"abc", "xyz", 3}} {
 		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != c.want {
 			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
 		}
@@ -137,11 +137,10 @@ func TestAPodTooLargeForTheRuntimeIsAProblem(t *testing.T) {
 		text.WriteByte(byte('a' + random.IntN(26)))
 	}
 	_, err := Load(t.Context(), []string{"-"}, from(strings.Replace(podNamed("big"), "image: x", "image: x, args: ["+text.String()+"]", 1)))
-	var tooLarge *TooLargeError
 	if err == nil || !strings.Contains(err.Error(), "of at most 65536\n  hint: ") {
 		t.Errorf("got %.200v", err)
 	}
-	if !errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*TooLargeError](err); !ok {
 		t.Error("the cause is lost")
 	}
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,7 +28,7 @@ const (
 // changed in place: child makes a new one.
 type path []step
 
-func (p path) child(s step) path      { return append(p[:len(p):len(p)], s) }
+func (p path) child(s step) path      { return append(slices.Clip(p), s) }
 func (p path) field(name string) path { return p.child(step{name: name}) }
 func (p path) entry(key string) path  { return p.child(step{name: key, kind: stepKey}) }
 func (p path) item(i int) path        { return p.child(step{index: i, kind: stepIndex}) }

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -83,12 +85,10 @@ func (p *positions) entries(n *yamlv3.Node) map[string]entry {
 func (p *positions) merge(into map[string]entry, from *yamlv3.Node) {
 	switch from = deref(from); from.Kind {
 	case yamlv3.MappingNode:
-		for key, e := range p.entries(from) {
-			into[key] = e
-		}
+		maps.Copy(into, p.entries(from))
 	case yamlv3.SequenceNode:
-		for i := len(from.Content) - 1; i >= 0; i-- {
-			if item := deref(from.Content[i]); item.Kind == yamlv3.MappingNode {
+		for _, v := range slices.Backward(from.Content) {
+			if item := deref(v); item.Kind == yamlv3.MappingNode {
 				p.merge(into, item)
 			}
 		}

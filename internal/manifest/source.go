@@ -157,11 +157,9 @@ func redacted(address string) string {
 // os and http repeat the name, which the problem has already.
 func unreadable(name string, err error) []Problem {
 	cause := err
-	var pathErr *os.PathError
-	var urlErr *url.Error
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		cause = pathErr.Err
-	} else if errors.As(err, &urlErr) {
+	} else if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		cause = urlErr.Err
 	}
 	return []Problem{{File: name, Message: "read: " + cause.Error(), err: err}}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -32,10 +33,10 @@ func suggest(name string, levels []level) (text string, here bool) {
 		return near, true
 	}
 	for slack := range 2 {
-		for i := len(levels) - 1; i >= 0; i-- {
-			if found := deeper(name, levels[i].t, slack*tolerance(name)/2); found != nil {
+		for i, level := range slices.Backward(levels) {
+			if found := deeper(name, level.t, slack*tolerance(name)/2); found != nil {
 				if i < len(levels)-1 {
-					found = append(generic(levels[i].at), found...)
+					found = append(generic(level.at), found...)
 				}
 				return found.String(), false
 			}

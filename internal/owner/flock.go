@@ -23,7 +23,7 @@ func lockFile(path, holder string) (*os.File, error) {
 			return nil, err
 		}
 		if err := flock(f); err != nil {
-			f.Close()
+			_ = f.Close() // nothing was written
 			if _, held, herr := holderOf(path); errors.Is(err, errHeld) && herr == nil && !held {
 				continue // it was only being asked about, see holderOf
 			}
@@ -34,7 +34,7 @@ func lockFile(path, holder string) (*os.File, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 		if !same {
-			f.Close() // unlinked between open and flock: it guards nothing
+			_ = f.Close() // unlinked between open and flock: it guards nothing
 			continue
 		}
 		if err := write(f, holder); err != nil {

@@ -99,7 +99,7 @@ func (l *Locks) Close() error {
 		delete(l.names, name)
 	}
 	errs = append(errs, unlockFile(l.self))
-	os.Remove(l.dir) // fails while another instance has a lock in it
+	_ = os.Remove(l.dir) // fails while another instance has a lock in it
 	return errors.Join(errs...)
 }
 

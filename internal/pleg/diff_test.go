@@ -114,6 +114,8 @@ func TestDiffReplays(t *testing.T) {
 				m[e.ID] = unknown
 			case ContainerRemoved:
 				delete(m, e.ID)
+			case PodSync:
+				t.Fatalf("Diff gives %+v", e)
 			}
 		}
 		want := phases(new)

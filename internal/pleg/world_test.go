@@ -202,7 +202,7 @@ func (w *world) Hints(ctx context.Context, opened func(), each func(pod.Hint)) e
 	w.mu.Lock()
 	if err := w.noEvents; err != nil {
 		w.mu.Unlock()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			opened()
 			return nil
 		}

@@ -59,6 +59,7 @@ type Start struct {
 // KillReason says why a container is killed. Some reasons change the grace.
 type KillReason string
 
+// Why a container is killed.
 const (
 	KillUnknown         KillReason = "Unknown"
 	KillLivenessProbe   KillReason = "LivenessProbe"

@@ -101,6 +101,7 @@ func (e *SyncError) RetryAt() (time.Time, bool) {
 // Layer is the part of a pod that a runtime cannot get rid of.
 type Layer string
 
+// What a runtime may be stuck with.
 const (
 	LayerContainer Layer = "container"
 	LayerSandbox   Layer = "sandbox"

@@ -49,7 +49,7 @@ func TestPullPolicyDecidesWhetherToPull(t *testing.T) {
 func TestAnImageThatMayNotBePulledIsWaitedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		res, err := b.sync(imagePod("example.com/a:1", v1.PullNever))
-		wantWaiting(t, res.Status, "c", "ErrImageNeverPull", `Container image "example.com/a:1" is not present with pull policy of Never`)
+		wantWaiting(t, res.Status, "ErrImageNeverPull", `Container image "example.com/a:1" is not present with pull policy of Never`)
 		if at := retryAt(t, err); !at.IsZero() {
 			t.Errorf("retry at %v; want it left to the worker", at)
 		}
@@ -66,7 +66,7 @@ func TestAnImageNameThatMakesNoSenseIsNamed(t *testing.T) {
 		if err == nil {
 			t.Fatal("no error")
 		}
-		wantWaiting(t, res.Status, "c", "InvalidImageName", `"UPPER:case/x"`)
+		wantWaiting(t, res.Status, "InvalidImageName", `"UPPER:case/x"`)
 		if slices.Contains(b.rt.reads, "ImageStatus") {
 			t.Error("asks the runtime for it")
 		}
@@ -83,13 +83,13 @@ func TestAFailedPullIsBackedOff(t *testing.T) {
 		for i, delay := range []time.Duration{10 * time.Second, 20 * time.Second} {
 			failed := time.Now()
 			res, err := b.sync(p)
-			wantWaiting(t, res.Status, "c", "ErrImagePull", "connection refused")
+			wantWaiting(t, res.Status, "ErrImagePull", "connection refused")
 			if at := retryAt(t, err); !at.IsZero() {
 				t.Errorf("a failed pull is retried at %v; want it left to the worker", at)
 			}
 			time.Sleep(time.Second)
 			res, err = b.sync(p)
-			wantWaiting(t, res.Status, "c", "ImagePullBackOff", `Back-off pulling image "example.com/a:1": ErrImagePull: connection refused`)
+			wantWaiting(t, res.Status, "ImagePullBackOff", `Back-off pulling image "example.com/a:1": ErrImagePull: connection refused`)
 			if at := retryAt(t, err); !at.Equal(failed.Add(delay)) {
 				t.Errorf("back-off %d ends %v after the failure; want %v", i, at.Sub(failed), delay)
 			}

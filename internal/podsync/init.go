@@ -35,7 +35,7 @@ func (p *Plan) initContainers(v *v1.Pod, st *pod.Status, in ActionInput) bool {
 	w := &initWalk{v: v, st: st, in: in, p: p}
 	w.done = regularActive(v, st)
 	w.later = w.done
-	for i := len(v.Spec.InitContainers) - 1; i >= 0; i-- {
+	for i := range slices.Backward(v.Spec.InitContainers) {
 		if !w.visit(i) {
 			p.killPod()
 			return false

@@ -106,7 +106,7 @@ func TestAShorterGraceCutsATerminationShort(t *testing.T) {
 			t.Errorf("was cancelled after %v; want 5s", took)
 		}
 		wantCalls(t, b)
-		if _, err := b.terminate(t.Context(), p, int64p(3)); err != nil {
+		if _, err := b.terminate(t.Context(), p, new(int64(3))); err != nil {
 			t.Fatal(err)
 		}
 		wantCalls(t, b, "StopContainer c 3s", "StopPodSandbox")
@@ -120,7 +120,7 @@ func TestSidecarsEndLastInReverseWithWhatIsLeft(t *testing.T) {
 			return map[string]program{"c": {onTerm: 2 * time.Second}, "s2": {onTerm: 3 * time.Second}, "s1": {onTerm: time.Second}}[cfg.Metadata.Name]
 		}
 		p := initPod(v1.RestartPolicyAlways, sidecar("s1"), sidecar("s2"))
-		p.Spec.TerminationGracePeriodSeconds = int64p(20)
+		p.Spec.TerminationGracePeriodSeconds = new(int64(20))
 		started(t, b, p)
 		start := time.Now()
 		if _, err := b.terminate(t.Context(), p, nil); err != nil {
@@ -138,7 +138,7 @@ func TestSidecarsDoNotWaitBeyondTheGrace(t *testing.T) {
 		b.rt.latency = 0
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }
 		p := initPod(v1.RestartPolicyAlways, sidecar("s1"))
-		p.Spec.TerminationGracePeriodSeconds = int64p(4)
+		p.Spec.TerminationGracePeriodSeconds = new(int64(4))
 		started(t, b, p)
 		start := time.Now()
 		if _, err := b.terminate(t.Context(), p, nil); err != nil {

@@ -31,6 +31,7 @@ func (w *initWalk) runningSidecar(i int, c *v1.Container, last *pod.ContainerSta
 			return
 		case ProbeUnknown:
 			return
+		case ProbeSuccess:
 		}
 	}
 	w.initialized(i)

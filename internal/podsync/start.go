@@ -124,8 +124,7 @@ func (r *run) containerConfig(c *v1.Container, image *Image, attempt uint32) (*r
 
 // cause is the text of why a config could not be rendered, without where.
 func cause(err error) string {
-	var e *render.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*render.Error](err); ok {
 		return e.Unwrap().Error()
 	}
 	return err.Error()

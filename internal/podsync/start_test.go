@@ -43,7 +43,7 @@ func TestACreateFailureShowsItsReasonAndIsRetried(t *testing.T) {
 		if at := retryAt(t, err); !at.IsZero() {
 			t.Errorf("retry at %v; want it left to the worker", at)
 		}
-		wantWaiting(t, res.Status, "c", "CreateContainerError", "no such profile")
+		wantWaiting(t, res.Status, "CreateContainerError", "no such profile")
 		// The other container starts all the same.
 		wantCalls(t, b, "RunPodSandbox", "CreateContainer c#0", "CreateContainer d#0", "StartContainer d")
 		b.rt.fail = nil
@@ -70,7 +70,7 @@ func TestAConfigThatCannotBeMadeShowsItsReason(t *testing.T) {
 		if err == nil {
 			t.Fatal("no error")
 		}
-		wantWaiting(t, res.Status, "c", "CreateContainerConfigError", "image will run as root")
+		wantWaiting(t, res.Status, "CreateContainerConfigError", "image will run as root")
 		wantCalls(t, b, "RunPodSandbox")
 	})
 }
@@ -83,7 +83,7 @@ func TestAStartFailureShowsItsReason(t *testing.T) {
 			t.Fatal("no error")
 		}
 		status, _ := b.syncer.Status(p.UID)
-		wantWaiting(t, status, "c", "RunContainerError", "exec: not found")
+		wantWaiting(t, status, "RunContainerError", "exec: not found")
 	})
 }
 
@@ -157,7 +157,7 @@ func TestCrashingContainersAreBackedOffAndTheErrorSaysUntilWhen(t *testing.T) {
 			if err == nil {
 				t.Fatalf("restarts within its back-off of %v", delay)
 			}
-			wantWaiting(t, res.Status, "c", "CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=c pod=p_default(%s)", delay, testUID))
+			wantWaiting(t, res.Status, "CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=c pod=p_default(%s)", delay, testUID))
 			at := retryAt(t, err)
 			if !at.Equal(finished.Add(delay)) {
 				t.Errorf("retry %v after its end; want %v", at.Sub(finished), delay)
@@ -203,7 +203,7 @@ func TestPostStartHookRunsAndItsFailureKillsTheContainer(t *testing.T) {
 			t.Errorf("events %q", got)
 		}
 		status, _ := b.syncer.Status(p.UID)
-		wantWaiting(t, status, "c", "PostStartHookError", "command exited with 1")
+		wantWaiting(t, status, "PostStartHookError", "command exited with 1")
 		res, _ := b.sync(p)
 		if res.Status.Phase != v1.PodRunning {
 			t.Errorf("phase %s after the kill; want Running", res.Status.Phase)

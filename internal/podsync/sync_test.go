@@ -43,8 +43,10 @@ func wantCalls(t *testing.T, b *bench, want ...string) {
 	}
 }
 
-func wantWaiting(t *testing.T, s v1.PodStatus, container, reason, message string) {
+// wantWaiting: container c waits for that reason.
+func wantWaiting(t *testing.T, s v1.PodStatus, reason, message string) {
 	t.Helper()
+	const container = "c"
 	for _, cs := range append(slices.Clone(s.InitContainerStatuses), s.ContainerStatuses...) {
 		if cs.Name != container {
 			continue

@@ -15,8 +15,6 @@ import (
 	"github.com/podctl/podctl/internal/podsync"
 )
 
-func int64p(v int64) *int64 { return &v }
-
 // started is a bench whose pod's containers all run, with nothing recorded.
 func started(t *testing.T, b *bench, p *v1.Pod) {
 	t.Helper()
@@ -35,12 +33,12 @@ func TestGraceIsTheGivenOneElseTheDeletionsElseThePodsAndAtLeastTwoSeconds(t *te
 		pod, deletion, given *int64
 		want                 string
 	}{
-		"the pod's":         {int64p(30), nil, nil, "StopContainer c 30s"},
-		"the deletion's":    {int64p(30), int64p(7), nil, "StopContainer c 7s"},
-		"the given one":     {int64p(30), int64p(7), int64p(5), "StopContainer c 5s"},
-		"given, but short":  {int64p(30), nil, int64p(1), "StopContainer c 2s"},
-		"given, but none":   {int64p(30), nil, int64p(0), "StopContainer c 2s"},
-		"the pod has none":  {int64p(0), nil, nil, "StopContainer c 2s"},
+		"the pod's":         {new(int64(30)), nil, nil, "StopContainer c 30s"},
+		"the deletion's":    {new(int64(30)), new(int64(7)), nil, "StopContainer c 7s"},
+		"the given one":     {new(int64(30)), new(int64(7)), new(int64(5)), "StopContainer c 5s"},
+		"given, but short":  {new(int64(30)), nil, new(int64(1)), "StopContainer c 2s"},
+		"given, but none":   {new(int64(30)), nil, new(int64(0)), "StopContainer c 2s"},
+		"the pod has none":  {new(int64(0)), nil, nil, "StopContainer c 2s"},
 		"the pod says none": {nil, nil, nil, "StopContainer c 2s"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -122,14 +122,14 @@ func TestMountsThatAreErrors(t *testing.T) {
 		}, withPaths},
 		{`volume "v", mounted at "/v", has not been set up`, withVolume(emptyDir), func(*ContainerInput) {}},
 		{`volume "v", mounted at "/v", has not been set up`, withVolume(emptyDir, func(m *v1.VolumeMount) { m.SubPath = "a" }), withPaths},
-		{`unknown mountPropagation "x"`, withVolume(emptyDir, func(m *v1.VolumeMount) { m.MountPropagation = ptr(v1.MountPropagationMode("x")) }), withPaths},
+		{`unknown mountPropagation "x"`, withVolume(emptyDir, func(m *v1.VolumeMount) { m.MountPropagation = new(v1.MountPropagationMode("x")) }), withPaths},
 		{`not supported by the runtime`, withVolume(emptyDir, func(m *v1.VolumeMount) {
-			m.ReadOnly, m.RecursiveReadOnly = true, ptr(v1.RecursiveReadOnlyEnabled)
+			m.ReadOnly, m.RecursiveReadOnly = true, new(v1.RecursiveReadOnlyEnabled)
 		}), withPaths},
-		{`recursiveReadOnly needs readOnly`, withVolume(emptyDir, func(m *v1.VolumeMount) { m.RecursiveReadOnly = ptr(v1.RecursiveReadOnlyEnabled) }), withPaths},
+		{`recursiveReadOnly needs readOnly`, withVolume(emptyDir, func(m *v1.VolumeMount) { m.RecursiveReadOnly = new(v1.RecursiveReadOnlyEnabled) }), withPaths},
 		{`does not go with mountPropagation`, withVolume(emptyDir, func(m *v1.VolumeMount) {
-			m.ReadOnly, m.RecursiveReadOnly = true, ptr(v1.RecursiveReadOnlyEnabled)
-			m.MountPropagation = ptr(v1.MountPropagationHostToContainer)
+			m.ReadOnly, m.RecursiveReadOnly = true, new(v1.RecursiveReadOnlyEnabled)
+			m.MountPropagation = new(v1.MountPropagationHostToContainer)
 		}), withPaths},
 	}
 	for _, tt := range tests {

@@ -20,12 +20,12 @@ func TestHostname(t *testing.T) {
 		{name: "cut at 63, without what the cut leaves", edit: func(p *v1.Pod) { p.Name = long }, short: strings.Repeat("a", 61) + "-b", kernel: strings.Repeat("a", 61) + "-b"},
 		{name: "cut leaves dashes", edit: func(p *v1.Pod) { p.Name = strings.Repeat("a", 60) + "--.-x" }, short: strings.Repeat("a", 60), kernel: strings.Repeat("a", 60)},
 		{name: "hostname and subdomain", edit: func(p *v1.Pod) { p.Spec.Hostname, p.Spec.Subdomain = "h", "s" }, short: "h", domain: "s.shop.svc.local", kernel: "h"},
-		{name: "whole name", edit: func(p *v1.Pod) { p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = "s", ptr(true) }, short: "web", domain: "s.shop.svc.local", kernel: "web.s.shop.svc.local"},
+		{name: "whole name", edit: func(p *v1.Pod) { p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = "s", new(true) }, short: "web", domain: "s.shop.svc.local", kernel: "web.s.shop.svc.local"},
 		{name: "whole name of 65", edit: func(p *v1.Pod) {
-			p.Name, p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = strings.Repeat("x", 48), "s", ptr(true)
+			p.Name, p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = strings.Repeat("x", 48), "s", new(true)
 		}, short: strings.Repeat("x", 48), domain: "s.shop.svc.local", problems: "has 65 characters and setHostnameAsFQDN allows 64"},
-		{name: "override wins over all", edit: func(p *v1.Pod) { p.Spec.Hostname, p.Spec.Subdomain, p.Spec.HostnameOverride = "h", "s", ptr("o.x") }, short: "o.x", kernel: "o.x"},
-		{name: "bad override", edit: func(p *v1.Pod) { p.Spec.HostnameOverride = ptr("_") }, problems: `hostnameOverride "_" is not a DNS subdomain`},
+		{name: "override wins over all", edit: func(p *v1.Pod) { p.Spec.Hostname, p.Spec.Subdomain, p.Spec.HostnameOverride = "h", "s", new("o.x") }, short: "o.x", kernel: "o.x"},
+		{name: "bad override", edit: func(p *v1.Pod) { p.Spec.HostnameOverride = new("_") }, problems: `hostnameOverride "_" is not a DNS subdomain`},
 		{name: "bad hostname", edit: func(p *v1.Pod) { p.Spec.Hostname = "a.b" }, problems: `hostname "a.b" is not a DNS label`},
 		{name: "bad subdomain", edit: func(p *v1.Pod) { p.Spec.Subdomain = "a.b" }, problems: `subdomain "a.b" is not a DNS label`},
 		{name: "node's network", edit: func(p *v1.Pod) { p.Spec.HostNetwork = true }, short: "web", kernel: ""},
@@ -94,7 +94,7 @@ func TestPodDNS(t *testing.T) {
 	host := DNS{Servers: []string{"10.0.0.1"}, Searches: []string{"h"}, Options: []string{"ndots:1", "rotate"}}
 	config := &v1.PodDNSConfig{
 		Nameservers: []string{"1.1.1.1", "10.0.0.1"}, Searches: []string{"h", "x"},
-		Options: []v1.PodDNSConfigOption{{Name: "ndots", Value: ptr("4")}, {Name: "edns0"}},
+		Options: []v1.PodDNSConfigOption{{Name: "ndots", Value: new("4")}, {Name: "edns0"}},
 	}
 	many := &v1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4"}, Searches: []string{strings.Repeat("l", 254), "ok"}}
 	wide := &v1.PodDNSConfig{}
@@ -140,11 +140,11 @@ func TestNamespaces(t *testing.T) {
 		want string // network ipc pid users
 	}{
 		{"default", func(*v1.Pod) {}, "POD POD CONTAINER NODE"},
-		{"shared processes", func(p *v1.Pod) { p.Spec.ShareProcessNamespace = ptr(true) }, "POD POD POD NODE"},
-		{"node's processes win", func(p *v1.Pod) { p.Spec.HostPID, p.Spec.ShareProcessNamespace = true, ptr(true) }, "POD POD NODE NODE"},
+		{"shared processes", func(p *v1.Pod) { p.Spec.ShareProcessNamespace = new(true) }, "POD POD POD NODE"},
+		{"node's processes win", func(p *v1.Pod) { p.Spec.HostPID, p.Spec.ShareProcessNamespace = true, new(true) }, "POD POD NODE NODE"},
 		{"node's network and ipc", func(p *v1.Pod) { p.Spec.HostNetwork, p.Spec.HostIPC = true, true }, "NODE NODE CONTAINER NODE"},
-		{"own users", func(p *v1.Pod) { p.Spec.HostUsers = ptr(false) }, "POD POD CONTAINER POD"},
-		{"hostUsers true", func(p *v1.Pod) { p.Spec.HostUsers = ptr(true) }, "POD POD CONTAINER NODE"},
+		{"own users", func(p *v1.Pod) { p.Spec.HostUsers = new(false) }, "POD POD CONTAINER POD"},
+		{"hostUsers true", func(p *v1.Pod) { p.Spec.HostUsers = new(true) }, "POD POD CONTAINER NODE"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestNamespaces(t *testing.T) {
 }
 
 func TestUserNamespaceIsMappedInEveryMount(t *testing.T) {
-	p := aPod(func(p *v1.Pod) { p.Spec.HostUsers = ptr(false) })
+	p := aPod(func(p *v1.Pod) { p.Spec.HostUsers = new(false) })
 	users := &runtimeapi.UserNamespace{Mode: runtimeapi.NamespaceMode_POD, Uids: []*runtimeapi.IDMapping{{HostId: 1}}, Gids: []*runtimeapi.IDMapping{{HostId: 2}}}
 	cfg, err := Container(p, &p.Spec.Containers[0], input(func(in *ContainerInput) { in.UserNamespace = users }))
 	if err != nil {

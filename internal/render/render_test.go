@@ -10,8 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // aPod is a defaulted pod with one container, changed by the edits.
 func aPod(edits ...func(*v1.Pod)) *v1.Pod {
 	p := &v1.Pod{
@@ -19,7 +17,7 @@ func aPod(edits ...func(*v1.Pod)) *v1.Pod {
 		Spec: v1.PodSpec{
 			DNSPolicy:                     v1.DNSClusterFirst,
 			SecurityContext:               &v1.PodSecurityContext{},
-			TerminationGracePeriodSeconds: ptr(int64(30)),
+			TerminationGracePeriodSeconds: new(int64(30)),
 			Containers: []v1.Container{{
 				Name: "c", Image: "img:1",
 				TerminationMessagePath:   "/dev/termination-log",
@@ -73,7 +71,7 @@ func TestRenderingChangesNeitherPodNorNode(t *testing.T) {
 		p.Labels = map[string]string{"a": "1"}
 		p.Annotations = map[string]string{"b": "2"}
 		p.Spec.DNSConfig = &v1.PodDNSConfig{Nameservers: []string{"9.9.9.9"}}
-		p.Spec.SecurityContext.RunAsUser = ptr(int64(5))
+		p.Spec.SecurityContext.RunAsUser = new(int64(5))
 	})
 	in := input(func(in *ContainerInput) {
 		in.Node.DNS = DNS{Servers: make([]string, 1, 8), Searches: make([]string, 1, 8)}
@@ -105,7 +103,7 @@ func TestSandboxCarriesPodctlsAnnotationsBesideThePods(t *testing.T) {
 }
 
 func TestErrorsCarryTheKubeletsReason(t *testing.T) {
-	noUsers := aPod(func(p *v1.Pod) { p.Spec.HostUsers = ptr(false) })
+	noUsers := aPod(func(p *v1.Pod) { p.Spec.HostUsers = new(false) })
 	badEnv := aPod(func(p *v1.Pod) {
 		p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "A", ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "status.phase"}}}}
 	})
@@ -138,7 +136,7 @@ func TestHashIsTheKubelets(t *testing.T) {
 
 func TestAnnotationsSayHowToEndTheContainer(t *testing.T) {
 	p := aPod(func(p *v1.Pod) {
-		p.DeletionGracePeriodSeconds = ptr(int64(7))
+		p.DeletionGracePeriodSeconds = new(int64(7))
 		p.Spec.Containers[0].Lifecycle = &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 3}}}
 	})
 	diff(t, "annotations", map[string]string{
@@ -153,7 +151,7 @@ func TestAnnotationsSayHowToEndTheContainer(t *testing.T) {
 }
 
 func TestStopSignalCountsOnlyWithItsFeature(t *testing.T) {
-	c := &v1.Container{Lifecycle: &v1.Lifecycle{StopSignal: ptr(v1.Signal("SIGRTMIN+3"))}}
+	c := &v1.Container{Lifecycle: &v1.Lifecycle{StopSignal: new(v1.Signal("SIGRTMIN+3"))}}
 	diff(t, "off", "RUNTIME_DEFAULT", stopSignal(c, &Node{}).String())
 	diff(t, "on", "SIGRTMINPLUS3", stopSignal(c, &Node{StopSignals: true}).String())
 	diff(t, "none asked for", "RUNTIME_DEFAULT", stopSignal(&v1.Container{}, &Node{StopSignals: true}).String())

@@ -10,7 +10,7 @@ func TestOOMScoreAdj(t *testing.T) {
 	memory := func(amount string) v1.ResourceRequirements {
 		return v1.ResourceRequirements{Requests: quantities("memory", amount)}
 	}
-	always := ptr(v1.ContainerRestartPolicyAlways)
+	always := new(v1.ContainerRestartPolicyAlways)
 	tests := []struct {
 		name string
 		edit func(*v1.Pod)
@@ -25,11 +25,11 @@ func TestOOMScoreAdj(t *testing.T) {
 		{"nearly nothing stays below best effort", func(p *v1.Pod) { p.Spec.Containers[0].Resources = memory("1") }, 999},
 		{"all of the node stays above guaranteed", func(p *v1.Pod) { p.Spec.Containers[0].Resources = memory("2000Mi") }, 3},
 		{"node-critical", func(p *v1.Pod) {
-			p.Spec.PriorityClassName, p.Spec.Priority = "system-node-critical", ptr(int32(2000001000))
+			p.Spec.PriorityClassName, p.Spec.Priority = "system-node-critical", new(int32(2000001000))
 		}, -997},
 		{"the class's name alone is not critical", func(p *v1.Pod) { p.Spec.PriorityClassName = "system-node-critical" }, 1000},
 		{"cluster-critical is as any other", func(p *v1.Pod) {
-			p.Spec.PriorityClassName, p.Spec.Priority = "system-cluster-critical", ptr(int32(2000000000))
+			p.Spec.PriorityClassName, p.Spec.Priority = "system-cluster-critical", new(int32(2000000000))
 		}, 1000},
 		{"a sidecar is as its smallest container", func(p *v1.Pod) {
 			p.Spec.InitContainers = []v1.Container{{Name: "c", RestartPolicy: always, Resources: memory("10Mi")}}

@@ -66,7 +66,7 @@ func containerSecurity(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimea
 		NoNewPrivs:               sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation,
 		Seccomp:                  seccomp,
 		Apparmor:                 apparmor,
-		ApparmorProfile:          apparmorName,
+		ApparmorProfile:          apparmorName, //nolint:staticcheck // as the kubelet: runtimes that do not know Apparmor read it
 	}
 	if out.RunAsUser == nil {
 		uid, name := in.Image.user()

@@ -9,7 +9,7 @@ import (
 )
 
 func TestRunAsNonRoot(t *testing.T) {
-	root, nobody, huge := Image{}, Image{UID: ptr(int64(65534))}, Image{UID: ptr(int64(1) << 40)}
+	root, nobody, huge := Image{}, Image{UID: new(int64(65534))}, Image{UID: new(int64(1) << 40)}
 	named := Image{Username: "app"}
 	user := func(uid int64) *int64 { return &uid }
 	tests := []struct {
@@ -22,16 +22,16 @@ func TestRunAsNonRoot(t *testing.T) {
 		usernameSent string
 	}{
 		{name: "not asked for", image: root, uid: user(0)},
-		{name: "false", nonRoot: ptr(false), image: root, uid: user(0)},
-		{name: "image of root", nonRoot: ptr(true), image: root, refused: "image will run as root"},
-		{name: "image of uid 0", nonRoot: ptr(true), image: Image{UID: user(0)}, refused: "image will run as root"},
-		{name: "image of a number", nonRoot: ptr(true), image: nobody, uid: user(65534)},
-		{name: "image of no possible number", nonRoot: ptr(true), image: huge, refused: "invalid user id"},
-		{name: "image of a name", nonRoot: ptr(true), image: named, refused: "non-numeric user (app)"},
+		{name: "false", nonRoot: new(false), image: root, uid: user(0)},
+		{name: "image of root", nonRoot: new(true), image: root, refused: "image will run as root"},
+		{name: "image of uid 0", nonRoot: new(true), image: Image{UID: user(0)}, refused: "image will run as root"},
+		{name: "image of a number", nonRoot: new(true), image: nobody, uid: user(65534)},
+		{name: "image of no possible number", nonRoot: new(true), image: huge, refused: "invalid user id"},
+		{name: "image of a name", nonRoot: new(true), image: named, refused: "non-numeric user (app)"},
 		{name: "image of a name, any user", image: named, usernameSent: "app"},
-		{name: "the pod's user", nonRoot: ptr(true), ofPod: user(5), image: root, uid: user(5)},
-		{name: "the pod's user is root", nonRoot: ptr(true), ofPod: user(0), image: nobody, refused: "breaks non-root policy"},
-		{name: "the container's user wins", nonRoot: ptr(true), ofPod: user(0), own: user(7), image: root, uid: user(7)},
+		{name: "the pod's user", nonRoot: new(true), ofPod: user(5), image: root, uid: user(5)},
+		{name: "the pod's user is root", nonRoot: new(true), ofPod: user(0), image: nobody, refused: "breaks non-root policy"},
+		{name: "the container's user wins", nonRoot: new(true), ofPod: user(0), own: user(7), image: root, uid: user(7)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,22 +62,22 @@ func TestContainersSecurityWinsOverThePods(t *testing.T) {
 		p.Annotations = map[string]string{"container.apparmor.security.beta.kubernetes.io/noted": "localhost/x"}
 		p.Spec.SecurityContext = &v1.PodSecurityContext{
 			SELinuxOptions:           &v1.SELinuxOptions{Level: "pod"},
-			RunAsGroup:               ptr(int64(1)),
+			RunAsGroup:               new(int64(1)),
 			SeccompProfile:           &v1.SeccompProfile{Type: v1.SeccompProfileTypeRuntimeDefault},
 			AppArmorProfile:          &v1.AppArmorProfile{Type: v1.AppArmorProfileTypeRuntimeDefault},
-			SupplementalGroupsPolicy: ptr(v1.SupplementalGroupsPolicyStrict),
-			FSGroup:                  ptr(int64(9)), SupplementalGroups: []int64{8},
+			SupplementalGroupsPolicy: new(v1.SupplementalGroupsPolicyStrict),
+			FSGroup:                  new(int64(9)), SupplementalGroups: []int64{8},
 		}
 		p.Spec.Containers = []v1.Container{
 			{Name: "plain"},
 			{Name: "noted"},
 			{Name: "own", SecurityContext: &v1.SecurityContext{
 				SELinuxOptions:           &v1.SELinuxOptions{Level: "own"},
-				RunAsGroup:               ptr(int64(2)),
-				SeccompProfile:           &v1.SeccompProfile{Type: v1.SeccompProfileTypeLocalhost, LocalhostProfile: ptr("a/b.json")},
-				AppArmorProfile:          &v1.AppArmorProfile{Type: v1.AppArmorProfileTypeLocalhost, LocalhostProfile: ptr("mine")},
-				AllowPrivilegeEscalation: ptr(true),
-				ProcMount:                ptr(v1.UnmaskedProcMount),
+				RunAsGroup:               new(int64(2)),
+				SeccompProfile:           &v1.SeccompProfile{Type: v1.SeccompProfileTypeLocalhost, LocalhostProfile: new("a/b.json")},
+				AppArmorProfile:          &v1.AppArmorProfile{Type: v1.AppArmorProfileTypeLocalhost, LocalhostProfile: new("mine")},
+				AllowPrivilegeEscalation: new(true),
+				ProcMount:                new(v1.UnmaskedProcMount),
 			}},
 		}
 	})
@@ -102,7 +102,8 @@ func TestContainersSecurityWinsOverThePods(t *testing.T) {
 			t.Fatal(err)
 		}
 		diff(t, p.Spec.Containers[i].Name, want[i], view{
-			sc.SelinuxOptions.Level, sc.ApparmorProfile, sc.Seccomp.ProfileType.String(), sc.Seccomp.LocalhostRef,
+			sc.SelinuxOptions.Level, sc.ApparmorProfile, //nolint:staticcheck // as long as it is sent
+			sc.Seccomp.ProfileType.String(), sc.Seccomp.LocalhostRef,
 			sc.SupplementalGroupsPolicy.String(), sc.RunAsGroup.Value, sc.SupplementalGroups,
 			len(sc.MaskedPaths), len(sc.ReadonlyPaths), sc.NoNewPrivs,
 		})
@@ -121,7 +122,7 @@ func TestSecurityIsRefusedWhereItCannotBeMeant(t *testing.T) {
 			p.Spec.SecurityContext.AppArmorProfile = &v1.AppArmorProfile{Type: "x"}
 		},
 		`supplementalGroupsPolicy "x"`: func(p *v1.Pod) {
-			p.Spec.SecurityContext.SupplementalGroupsPolicy = ptr(v1.SupplementalGroupsPolicy("x"))
+			p.Spec.SecurityContext.SupplementalGroupsPolicy = new(v1.SupplementalGroupsPolicy("x"))
 		},
 	} {
 		p := aPod(edit)
@@ -133,7 +134,7 @@ func TestSecurityIsRefusedWhereItCannotBeMeant(t *testing.T) {
 
 func TestSandboxIsPrivilegedIfAnyContainerIs(t *testing.T) {
 	p := aPod(func(p *v1.Pod) {
-		p.Spec.InitContainers = []v1.Container{{Name: "i", SecurityContext: &v1.SecurityContext{Privileged: ptr(true)}}}
+		p.Spec.InitContainers = []v1.Container{{Name: "i", SecurityContext: &v1.SecurityContext{Privileged: new(true)}}}
 		p.Spec.SecurityContext.SeccompProfile = &v1.SeccompProfile{Type: v1.SeccompProfileTypeUnconfined}
 	})
 	cfg, err := Sandbox(p, SandboxInput{Node: aNode()})

@@ -115,8 +115,7 @@ func openIn(dir *os.File, name string) (*os.File, error) {
 		}
 	}
 	if err != nil {
-		child.Close()
-		return nil, err
+		return nil, errors.Join(err, child.Close())
 	}
 	return child, nil
 }

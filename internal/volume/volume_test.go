@@ -17,8 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // podWith is a pod whose only container mounts all the volumes.
 func podWith(volumes ...v1.Volume) *v1.Pod {
 	p := &v1.Pod{
@@ -79,7 +77,7 @@ func TestEmptyDirBelongsToTheFSGroup(t *testing.T) {
 		t.Skip("needs root, to give a directory to another group")
 	}
 	p := podWith(empty("a"))
-	p.Spec.SecurityContext = &v1.PodSecurityContext{FSGroup: ptr(int64(5000))}
+	p.Spec.SecurityContext = &v1.PodSecurityContext{FSGroup: new(int64(5000))}
 	got, err := New(t.TempDir()).Mount(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func (c *checker) fail(invariant, format string, args ...any) {
 }
 
 // event notes what an event asks for before Step sees it.
-func (c *checker) event(w *world, uid types.UID, before State, ev Event) {
+func (c *checker) event(uid types.UID, before State, ev Event) {
 	l := c.lives[uid]
 	if l == nil {
 		l = &life{}
@@ -87,11 +87,12 @@ func (c *checker) event(w *world, uid types.UID, before State, ev Event) {
 		l.stopped = l.stopped || ev.Op == OpSync && ev.Terminal && ev.Err == nil
 	case Reconcile:
 		l.stopped = l.stopped || !ev.Desired
+	case Due: // asks for nothing
 	}
 }
 
 // effect checks one effect before it is carried out.
-func (c *checker) effect(w *world, uid types.UID, p *worldPod, e Effect) {
+func (c *checker) effect(uid types.UID, p *worldPod, e Effect) {
 	l := c.lives[uid]
 	switch e := e.(type) {
 	case Start:
@@ -117,6 +118,7 @@ func (c *checker) effect(w *world, uid types.UID, p *worldPod, e Effect) {
 		for name := range c.runs {
 			c.runs[name] = slices.DeleteFunc(c.runs[name], func(u types.UID) bool { return u == uid })
 		}
+	case Cancel, Name, Wake: // after looks at what they lead to
 	}
 }
 

@@ -181,7 +181,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				for range 300 {
 					uid := types.UID(fmt.Sprintf("u%d", random.IntN(5)))
-					p := testPod(uid, "web", seconds(int64(random.IntN(5))))
+					p := testPod(uid, "web", new(int64(random.IntN(5))))
 					switch random.IntN(6) {
 					case 0, 1, 2:
 						w.Update(Update{Pod: p, Type: UpdateType(random.IntN(3)), Exclusive: true})
@@ -190,7 +190,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 						mu.Lock()
 						waiters = append(waiters, done)
 						mu.Unlock()
-						w.Kill(p, true, KillOptions{Grace: seconds(int64(random.IntN(9))), Done: done})
+						w.Kill(p, true, KillOptions{Grace: new(int64(random.IntN(9))), Done: done})
 					case 4:
 						w.SyncKnownPods([]*v1.Pod{p})
 					case 5:

@@ -51,7 +51,7 @@ func newHistory(step stepFunc, choose choose) *history {
 	for _, uid := range historyUIDs {
 		s := spec{name: []string{"a", "a", "a", "b"}[choose(4)], exclusive: choose(4) != 0}
 		if choose(3) != 0 {
-			s.grace = seconds(int64(choose(40)))
+			s.grace = new(int64(choose(40)))
 		}
 		h.specs[uid] = s
 	}
@@ -105,7 +105,7 @@ func (h *history) event(uid types.UID) {
 		h.give(uid, update)
 	case 4:
 		update.Pod.DeletionTimestamp = &metav1.Time{Time: h.w.now}
-		update.Pod.DeletionGracePeriodSeconds = seconds(int64(h.choose(30)))
+		update.Pod.DeletionGracePeriodSeconds = new(int64(h.choose(30)))
 		h.give(uid, update)
 	case 5:
 		update.Pod.Status.Phase = []v1.PodPhase{v1.PodSucceeded, v1.PodFailed}[h.choose(2)]
@@ -136,7 +136,7 @@ func (h *history) event(uid types.UID) {
 func (h *history) kill(uid types.UID, u Update) {
 	kill := Kill{Pod: u.Pod, Exclusive: u.Exclusive, RuntimeEmpty: u.RuntimeEmpty, Evict: h.choose(3) == 0}
 	if h.choose(2) == 0 {
-		kill.Grace = seconds(int64(h.choose(30)))
+		kill.Grace = new(int64(h.choose(30)))
 	}
 	if h.choose(3) != 0 {
 		h.lastWaiter++

@@ -56,7 +56,7 @@ func (w *world) give(uid types.UID, ev Event) []Effect {
 		p.wake = -1
 	}
 
-	w.check.event(w, uid, before, ev)
+	w.check.event(uid, before, ev)
 	after, effects := w.step(before, w.names.View(fullName, uid, w.live), w.now, ev)
 	p.state = after
 	if after.Phase == Unknown {
@@ -65,7 +65,7 @@ func (w *world) give(uid types.UID, ev Event) []Effect {
 		w.pods[uid] = p
 	}
 	for _, e := range effects {
-		w.check.effect(w, uid, p, e)
+		w.check.effect(uid, p, e)
 		w.carryOut(p, fullName, uid, e)
 	}
 	w.check.after(w, uid, fullName, p, before, after)
@@ -84,6 +84,7 @@ func (w *world) carryOut(p *worldPod, fullName string, uid types.UID, e Effect) 
 		w.names.Apply(e.Change, fullName, uid, w.live)
 	case Exit:
 		p.wake = -1
+	case Release: // the checker counts them
 	}
 }
 
@@ -112,7 +113,7 @@ func testPod(uid types.UID, name string, grace *int64) *v1.Pod {
 	return p
 }
 
-func seconds(n int64) *int64 { return &n }
+func seconds(n int64) *int64 { return new(n) }
 
 // describe prints effects, one per line.
 func describe(effects []Effect) string {
