@@ -1,10 +1,7 @@
 package cgroup
 
 import (
-	"strings"
-
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -25,16 +22,6 @@ type Limits struct {
 	Hugepages map[int64]int64
 }
 
-const (
-	minShares  = 2
-	maxShares  = 262144
-	cpuPeriod  = 100000 // 100 ms
-	minQuota   = 1000
-	noHugeCap  = int64(1) << 62 // the kubelet's "unbounded"
-	perCPU     = 1024
-	milliInCPU = 1000
-)
-
 // PodLimits are the limits of the pod as a whole, overhead included. CPU time
 // and memory of a burstable pod are limited only if every container, or the
 // pod, sets that limit (ResourceConfigForPod in pkg/kubelet/cm/helpers_linux.go).
@@ -52,14 +39,14 @@ func PodLimits(p *v1.Pod) Limits {
 		memoryLimited = memoryLimited || !p.Spec.Resources.Limits.Memory().IsZero()
 	}
 
-	out := Limits{CPUShares: minShares, Hugepages: hugepages(requests)}
+	out := Limits{CPUShares: pod.MinCPUShares, Hugepages: hugepages(requests)}
 	class := pod.QOS(p)
 	if class == v1.PodQOSBestEffort {
 		return out
 	}
-	out.CPUShares = shares(requests.Cpu().MilliValue())
+	out.CPUShares = uint64(pod.CPUShares(requests.Cpu().MilliValue()))
 	if class == v1.PodQOSGuaranteed || cpuLimited {
-		out.CPUQuota, out.CPUPeriod = quota(limits.Cpu().MilliValue()), cpuPeriod
+		out.CPUQuota, out.CPUPeriod = pod.CPUQuota(limits.Cpu().MilliValue()), pod.CPUPeriod
 	}
 	if class == v1.PodQOSGuaranteed || memoryLimited {
 		out.Memory = limits.Memory().Value()
@@ -78,40 +65,22 @@ func burstableShares(pods []*v1.Pod) uint64 {
 			milli += requests.Cpu().MilliValue()
 		}
 	}
-	return shares(milli)
-}
-
-// shares turns a thousandth of a CPU into a weight. Zero is the smallest one:
-// to the kernel, none would mean 1024.
-func shares(milli int64) uint64 {
-	return uint64(min(max(milli*perCPU/milliInCPU, minShares), maxShares))
-}
-
-// quota turns thousandths of a CPU into microseconds of each period.
-func quota(milli int64) int64 {
-	if milli == 0 {
-		return 0
-	}
-	return max(milli*cpuPeriod/milliInCPU, minQuota)
+	return uint64(pod.CPUShares(milli))
 }
 
 // weight is shares in the range of cgroup v2, 1 to 10000.
 func weight(shares uint64) uint64 {
-	if shares >= maxShares {
+	if shares >= pod.MaxCPUShares {
 		return 10000
 	}
-	return 1 + (max(shares, minShares)-minShares)*9999/(maxShares-minShares)
+	return 1 + (max(shares, pod.MinCPUShares)-pod.MinCPUShares)*9999/(pod.MaxCPUShares-pod.MinCPUShares)
 }
 
 func hugepages(requests v1.ResourceList) map[int64]int64 {
 	out := map[int64]int64{}
 	for name, amount := range requests {
-		size, ok := strings.CutPrefix(string(name), v1.ResourceHugePagesPrefix)
-		if !ok {
-			continue
-		}
-		if bytes, err := resource.ParseQuantity(size); err == nil {
-			out[bytes.Value()] += amount.Value()
+		if size, ok := pod.HugepageSize(name); ok {
+			out[size] += amount.Value()
 		}
 	}
 	return out

@@ -15,6 +15,8 @@ import (
 	"github.com/opencontainers/cgroups/manager"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Manager makes and removes the cgroups of pods. It holds no state but its
@@ -61,7 +63,7 @@ func (m *Manager) Ensure(p *v1.Pod) error {
 func (m *Manager) ensureParents(parent name) error {
 	var limits Limits
 	if parent[len(parent)-1] == besteffort {
-		limits.CPUShares = minShares
+		limits.CPUShares = pod.MinCPUShares
 	}
 	if len(parent) > 1 {
 		if err := m.ensureUnbounded(name{m.root}, Limits{}); err != nil {
@@ -71,11 +73,14 @@ func (m *Manager) ensureParents(parent name) error {
 	return m.ensureUnbounded(parent, limits)
 }
 
+// unboundedHugepages is what the kubelet writes for no limit.
+const unboundedHugepages = int64(1) << 62
+
 // ensureUnbounded makes a parent, which leaves huge pages to its pods.
 func (m *Manager) ensureUnbounded(n name, l Limits) error {
 	l.Hugepages = map[int64]int64{}
 	for _, size := range cgroups.HugePageSizes() {
-		l.Hugepages[pageSize(size)] = noHugeCap
+		l.Hugepages[pageSize(size)] = unboundedHugepages
 	}
 	return m.ensure(n, l)
 }

@@ -2,12 +2,12 @@ package render
 
 import (
 	"strconv"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // hugepageLimits limits every page size of the node: to what the container
@@ -30,12 +30,8 @@ func hugepageLimits(p *v1.Pod, c *v1.Container, n *Node) []*runtimeapi.HugepageL
 
 func addHugepages(wanted map[string]uint64, limits v1.ResourceList) {
 	for name, amount := range limits {
-		size, ok := strings.CutPrefix(string(name), v1.ResourceHugePagesPrefix)
-		if !ok {
-			continue
-		}
-		if bytes, err := resource.ParseQuantity(size); err == nil {
-			wanted[pageSizeName(bytes.Value())] = uint64(amount.Value())
+		if size, ok := pod.HugepageSize(name); ok {
+			wanted[pageSizeName(size)] = uint64(amount.Value())
 		}
 	}
 }

@@ -5,31 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
-
-// The scheduler's units (pkg/kubelet/cm/helpers_linux.go): a CPU is 1024
-// shares, the quota is of a period of 100 ms, in microseconds.
-const (
-	sharesPerCPU = 1024
-	minShares    = 2
-	maxShares    = 262144
-	quotaPeriod  = 100000
-	minQuota     = 1000
-)
-
-// cpuShares is the weight of a request, never zero: that would mean the
-// kernel's default, a whole CPU.
-func cpuShares(milli int64) int64 {
-	return min(max(milli*sharesPerCPU/1000, minShares), maxShares)
-}
-
-// cpuQuota is the time that a limit allows in one period; 0 is no limit.
-func cpuQuota(milli int64) int64 {
-	if milli == 0 {
-		return 0
-	}
-	return max(milli*quotaPeriod/1000, minQuota)
-}
 
 // linuxResources are the limits as the CRI has them. A nil request is taken
 // from the limit (calculateLinuxResources in
@@ -39,9 +17,9 @@ func linuxResources(n *Node, request, limit, memory *resource.Quantity) *runtime
 		request = limit
 	}
 	r := &runtimeapi.LinuxContainerResources{
-		CpuPeriod:          quotaPeriod,
-		CpuQuota:           cpuQuota(limit.MilliValue()),
-		CpuShares:          cpuShares(request.MilliValue()),
+		CpuPeriod:          pod.CPUPeriod,
+		CpuQuota:           pod.CPUQuota(limit.MilliValue()),
+		CpuShares:          pod.CPUShares(request.MilliValue()),
 		MemoryLimitInBytes: memory.Value(),
 	}
 	if n.CgroupV2 {

@@ -64,12 +64,6 @@ func TestOOMScoreAdj(t *testing.T) {
 	}
 }
 
-func TestSharesAndQuotaStayInTheKernelsRange(t *testing.T) {
-	for milli, want := range map[int64][2]int64{0: {2, 0}, 1: {2, 1000}, 10: {10, 1000}, 100: {102, 10000}, 1000: {1024, 100000}, 300000: {262144, 30000000}} {
-		diff(t, "shares and quota", want, [2]int64{cpuShares(milli), cpuQuota(milli)})
-	}
-}
-
 func TestLimitsOnCgroupV2(t *testing.T) {
 	p := aPod(func(p *v1.Pod) {
 		p.Spec.Overhead = quantities("cpu", "100m", "memory", "10Mi")
