@@ -23,8 +23,10 @@ type fakeOps struct {
 	calls []string
 	since []time.Time
 	busy  map[types.UID]bool
-	// takes and fails are by operation; deaf operations do not heed ctx.
+	// takes and fails are by operation; a cancelled one takes lingers to end;
+	// deaf operations do not heed ctx.
 	takes    map[Op]time.Duration
+	lingers  time.Duration
 	fails    map[Op]error
 	terminal bool
 	deaf     bool
@@ -44,7 +46,7 @@ func (o *fakeOps) do(ctx context.Context, uid types.UID, op Op, since time.Time,
 	o.busy[uid] = true
 	o.calls = append(o.calls, fmt.Sprintf("%s %s", uid, call))
 	o.since = append(o.since, since)
-	takes, err, terminal, deaf := o.takes[op], o.fails[op], o.terminal, o.deaf
+	takes, lingers, err, terminal, deaf := o.takes[op], o.lingers, o.fails[op], o.terminal, o.deaf
 	o.mu.Unlock()
 
 	defer func() {
@@ -58,6 +60,7 @@ func (o *fakeOps) do(ctx context.Context, uid types.UID, op Op, since time.Time,
 	}
 	select {
 	case <-done:
+		time.Sleep(lingers)
 		return false, ctx.Err()
 	case <-time.After(takes):
 		return terminal && op == OpSync, err

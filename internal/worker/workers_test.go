@@ -16,6 +16,7 @@ func TestKillCancelsRunningSyncAndReleasesWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
 		ops.takes = map[Op]time.Duration{OpSync: time.Hour, OpTerminate: 3 * time.Second, OpCleanup: time.Second}
+		ops.lingers = time.Millisecond
 		w := closeAtEnd(t, New(Options{Ops: ops, Jitter: noJitter}))
 		p := testPod("u1", "web", seconds(30))
 
@@ -31,6 +32,7 @@ func TestKillCancelsRunningSyncAndReleasesWaiter(t *testing.T) {
 		if w.ShouldPodContainersBeTerminating("u1") {
 			t.Error("the stop counts as picked up while Sync still runs")
 		}
+		time.Sleep(ops.lingers)
 		synctest.Wait()
 		ops.wantCalls("u1 terminate grace=30")
 		if !w.ShouldPodContainersBeTerminating("u1") || isClosed(done) {
