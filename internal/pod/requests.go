@@ -1,0 +1,55 @@
+package pod
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// The kubelet counts what a pod requests in three ways, which differ in
+// overhead, in pods that were resized, and in pods with pod-level resources.
+
+// Requests is what the pod must find free on a node to be admitted: its
+// containers and sidecars together, or an init container that needs more, or
+// what the pod itself asks for; with overhead (pkg/scheduler/framework/plugins/noderesources/fit.go).
+func Requests(p *v1.Pod) v1.ResourceList {
+	return resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
+}
+
+// Held is what an admitted pod occupies on its node: as Requests, but no less
+// than what its status says it has while it is being resized
+// (pkg/scheduler/framework/types.go).
+func Held(p *v1.Pod) v1.ResourceList {
+	return resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+	})
+}
+
+// Freed is what the kubelet reckons to gain by evicting the pod
+// (pkg/api/v1/resource/helpers.go). It is not always what the pod held:
+// overhead counts only on top of a request that is not zero, and of a pod
+// with pod-level resources nothing else counts. One of "pods" is always in it.
+func Freed(p *v1.Pod) v1.ResourceList {
+	freed := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{
+		ExcludeOverhead:             true,
+		SkipContainerLevelResources: resourcehelper.IsPodLevelResourcesSet(p),
+	})
+	for name, overhead := range p.Spec.Overhead {
+		if q, ok := freed[name]; ok && !q.IsZero() {
+			q.Add(overhead)
+			freed[name] = q
+		}
+	}
+	freed[v1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
+	return freed
+}
+
+// Count is the quantity as a node's arithmetic has it: thousandths of cpu,
+// whole units of everything else, both rounded up.
+func Count(name v1.ResourceName, q resource.Quantity) int64 {
+	if name == v1.ResourceCPU {
+		return q.MilliValue()
+	}
+	return q.Value()
+}

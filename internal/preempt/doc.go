@@ -1,0 +1,34 @@
+// Package preempt answers, without touching anything, whether a pod fits on a
+// node, and whom the kubelet would evict for a critical one that does not.
+//
+//	pod, node, pods ─► Admit ─┬─ OS, groups policy ──────────────► rejected
+//	                          ├─ selector, name, ports, taints ──► rejected
+//	                          ├─ resources, not critical ────────► rejected: OutOf…
+//	                          └─ resources, critical ─► Plan ─┬──► rejected: UnexpectedAdmissionError
+//	                                                          └──► admitted, when the victims are gone
+//
+//	Plan:  guaranteed ─► burstable ─► best-effort     computed in this order, each as if all
+//	       ◄──────────────────────────────────────    after it were gone; killed in the reverse
+//
+// Everything is a pure function of its arguments: pods are read and never
+// changed, there is no clock, and nothing blocks. Results belong to the caller.
+// Who holds requests is the caller's to know: pods are the active ones (see
+// Active), in the kubelet's order, which decides ties. docs/preemption.md walks
+// through an example.
+//
+// Beside the kubelet's set of victims stands the smallest one (Smallest), found
+// by branch and bound. It is an opinion: nobody acts on it.
+//
+// # Differs from the kubelet in
+//
+//   - Scalar resources (hugepages, extended) are checked in the order of their
+//     names; the kubelet's order is random.
+//   - Node labels and a node name that the caller does not know (nil, "") are
+//     not checked, and Decision.Unchecked says so. A kubelet always knows them.
+//   - The node's operating system comes from its status, "linux" if that is
+//     empty, not from the machine podctl runs on.
+//   - Device plugins are not asked; a node has what its allocatable says.
+//   - Resources claimed through dynamic resource allocation are not counted.
+//   - A victim that cannot be killed is the caller's affair. The kubelet admits
+//     the critical pod all the same.
+package preempt

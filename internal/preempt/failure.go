@@ -1,0 +1,72 @@
+package preempt
+
+import (
+	"fmt"
+
+)
+
+// Reasons for which the kubelet rejects a pod, beside NodeAffinity, NodeName,
+// NodePorts, TaintToleration and OutOf with another resource's name
+// (pkg/kubelet/lifecycle/predicate.go).
+const (
+	OutOfCPU                             = "OutOfcpu"
+	OutOfMemory                          = "OutOfmemory"
+	OutOfEphemeralStorage                = "OutOfephemeral-storage"
+	OutOfPods                            = "OutOfpods"
+	PodOSSelectorNodeLabelDoesNotMatch   = "PodOSSelectorNodeLabelDoesNotMatch"
+	PodOSNotSupported                    = "PodOSNotSupported"
+	SupplementalGroupsPolicyNotSupported = "SupplementalGroupsPolicyNotSupported"
+	UnexpectedAdmissionError             = "UnexpectedAdmissionError"
+)
+
+// Failure is one thing that stands against admitting a pod.
+type Failure struct {
+	// Shortage is set if it is a resource that is short: then and only then can
+	// evicting pods help.
+	Shortage *Usage
+	// Detail says more than the kubelet does, for people; "" if there is no more
+	// to say.
+	Detail string
+
+	reason, message string
+}
+
+// ShortOf is the failure of a resource that is short.
+func ShortOf(u Usage) Failure { return Failure{Shortage: &u} }
+
+// Predicate is the failure of anything else: a predicate by its name, with its
+// description, as "NodePorts".
+func Predicate(name, description string) Failure { return predicate(name, description, "") }
+
+func predicate(name, description, detail string) Failure {
+	return Failure{reason: name, message: fmt.Sprintf("Predicate %s failed: %s", name, description), Detail: detail}
+}
+
+// Reason is what the kubelet writes into status.reason.
+func (f Failure) Reason() string {
+	if f.Shortage != nil {
+		return "OutOf" + string(f.Shortage.Resource)
+	}
+	return f.reason
+}
+
+// Message is what the kubelet writes into status.message.
+func (f Failure) Message() string {
+	if u := f.Shortage; u != nil {
+		return fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d", u.Resource, u.Requested, u.Used, u.Allocatable)
+	}
+	return f.message
+}
+
+// needs is what the failures ask to be freed, in their order, and whether all
+// of them are about resources.
+func needs(failures []Failure) (need []Amount, all bool) {
+	for _, f := range failures {
+		if f.Shortage == nil {
+			return nil, false
+		}
+		need = append(need, Amount{f.Shortage.Resource, f.Shortage.Requested - (f.Shortage.Allocatable - f.Shortage.Used)})
+	}
+	return need, true
+}
+

@@ -1,0 +1,196 @@
+package preempt
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// greedy chooses victims among the candidates of one class as the kubelet
+// does: in each round the one nearest to what is still short; of equally near
+// ones the one that requests less memory, then less cpu, then the later in the
+// list, where the chosen one's place is taken by the last
+// (getPodsToPreemptByDistance in pkg/kubelet/preemption/preemption.go).
+//
+// Candidates of one shape are equally near in every round, so a round works out
+// distances by shape, and the list is only searched for the last of the nearest.
+type greedy struct {
+	list   []*candidate
+	shapes []shape
+	// live are the shapes of which a candidate is still in the list.
+	live []int
+}
+
+// shape is what candidates that cannot be told apart have in common.
+type shape struct {
+	*candidate // any of them
+	live       int
+	distance   float64 // in the last round
+	nearest    bool    // in this round, only while it searches
+}
+
+func newGreedy(all []*candidate) *greedy {
+	g := &greedy{list: slices.Clone(all)}
+	known := map[string]int{}
+	var key []byte
+	for _, c := range g.list {
+		key = binary.BigEndian.AppendUint64(key[:0], uint64(c.memory))
+		key = binary.BigEndian.AppendUint64(key, uint64(c.cpu))
+		for _, f := range c.frees {
+			key = binary.BigEndian.AppendUint64(key, uint64(f))
+		}
+		i, ok := known[string(key)]
+		if !ok {
+			i = len(g.shapes)
+			known[string(key)] = i
+			g.shapes = append(g.shapes, shape{candidate: c})
+			g.live = append(g.live, i)
+		}
+		c.shape = i
+		g.shapes[i].live++
+	}
+	return g
+}
+
+// choice is the outcome of one round.
+type choice struct {
+	chosen   *candidate
+	distance float64
+	// next is who would have been chosen otherwise, nil if there was nobody else;
+	// its distance is that of its shape. tied counts others at the same distance.
+	next *candidate
+	tied int
+}
+
+// run chooses until nothing is short or nobody is left. It changes short, and
+// calls round, if given, after each choice.
+func (g *greedy) run(short []int64, round func(choice)) []*candidate {
+	var chosen []*candidate
+	for anyShort(short) && len(g.list) > 0 {
+		c := g.choose(short)
+		chosen = append(chosen, c.chosen)
+		subtract(short, c.chosen)
+		if round != nil {
+			round(c)
+		}
+	}
+	return chosen
+}
+
+// subtract takes from what is short what evicting the candidates frees. What
+// is not short any more stays as it is: 0 or less.
+func subtract(short []int64, evicted ...*candidate) {
+	for j := range short {
+		for _, c := range evicted {
+			if short[j] <= 0 {
+				break
+			}
+			short[j] -= c.frees[j]
+		}
+	}
+}
+
+func anyShort(short []int64) bool {
+	return slices.ContainsFunc(short, func(s int64) bool { return s > 0 })
+}
+
+// distance measures how much of what is short would still be after an
+// eviction: for each resource the share that remains, squared, in the kubelet's
+// order and with its rounding. The conversion keeps the compiler from fusing the
+// product into the sum, which would round otherwise.
+func distance(short, frees []int64) float64 {
+	var sum float64
+	for j, s := range short {
+		if s <= 0 {
+			continue
+		}
+		if remaining := float64(s - frees[j]); remaining > 0 {
+			share := remaining / float64(s)
+			sum += float64(share * share)
+		}
+	}
+	return sum
+}
+
+// compare orders shapes as this round would choose them.
+func (s *shape) compare(other *shape) int {
+	switch {
+	case s.distance != other.distance:
+		return ordered(s.distance < other.distance)
+	case s.memory != other.memory:
+		return ordered(s.memory < other.memory)
+	case s.cpu != other.cpu:
+		return ordered(s.cpu < other.cpu)
+	}
+	return 0
+}
+
+func ordered(less bool) int {
+	if less {
+		return -1
+	}
+	return 1
+}
+
+func (g *greedy) choose(short []int64) choice {
+	best, second := -1, -1 // the nearest shape, and the nearest that is not equal to it
+	equal, tied := 0, 0    // candidates like the best, and at its distance
+	for _, i := range g.live {
+		s := &g.shapes[i]
+		s.distance, s.nearest = distance(short, s.frees), false
+		sign := -1
+		if best >= 0 {
+			sign = s.compare(&g.shapes[best])
+		}
+		switch {
+		case sign == 0:
+			equal += s.live
+		case sign < 0:
+			best, second, equal = i, best, s.live
+		case second < 0 || s.compare(&g.shapes[second]) < 0:
+			second = i
+		}
+	}
+	nearest := &g.shapes[best]
+	for _, i := range g.live {
+		s := &g.shapes[i]
+		s.nearest = s.compare(nearest) == 0
+		if s.distance == nearest.distance {
+			tied += s.live
+		}
+	}
+	at := g.last(len(g.list))
+	c := choice{chosen: g.list[at], distance: nearest.distance, tied: tied - 1}
+	switch {
+	case equal > 1:
+		c.next = g.list[g.last(at)]
+	case second >= 0:
+		c.next = g.lastLike(second)
+	}
+	g.remove(at)
+	return c
+}
+
+// last finds the last of the nearest candidates before end.
+func (g *greedy) last(end int) int {
+	for end--; !g.shapes[g.list[end].shape].nearest; end-- {
+	}
+	return end
+}
+
+// lastLike finds the last candidate that compares equal to the shape.
+func (g *greedy) lastLike(i int) *candidate {
+	for at := len(g.list) - 1; ; at-- {
+		if g.shapes[g.list[at].shape].compare(&g.shapes[i]) == 0 {
+			return g.list[at]
+		}
+	}
+}
+
+func (g *greedy) remove(at int) {
+	gone := g.list[at].shape
+	if g.shapes[gone].live--; g.shapes[gone].live == 0 {
+		g.live = slices.DeleteFunc(g.live, func(i int) bool { return i == gone })
+	}
+	g.list[at] = g.list[len(g.list)-1]
+	g.list = g.list[:len(g.list)-1]
+}

@@ -1,0 +1,60 @@
+package preempt
+
+import (
+	"cmp"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// port is a port of the host.
+type port struct {
+	protocol v1.Protocol
+	number   int32
+}
+
+// everyAddress is the address of a host port that names none. IPv6's "::" is
+// an address like any other, as in the kubelet.
+const everyAddress = "0.0.0.0"
+
+// portTaken says which host port of the pod another pod has, and who; "" if
+// there is none (pkg/scheduler/framework/plugins/nodeports). Init containers
+// count if they are sidecars.
+func portTaken(p *v1.Pod, others []*v1.Pod) string {
+	wanted := map[port][]string{}
+	eachHostPort(p, func(at port, address string) { wanted[at] = append(wanted[at], address) })
+	if len(wanted) == 0 {
+		return ""
+	}
+	taken := ""
+	for _, other := range others {
+		eachHostPort(other, func(at port, theirs string) {
+			for _, ours := range wanted[at] {
+				if taken == "" && (ours == theirs || ours == everyAddress || theirs == everyAddress) {
+					taken = fmt.Sprintf("%s has port %d/%s", refTo(other), at.number, at.protocol)
+				}
+			}
+		})
+	}
+	return taken
+}
+
+func eachHostPort(p *v1.Pod, do func(at port, address string)) {
+	each := func(c *v1.Container) {
+		for _, cp := range c.Ports {
+			if cp.HostPort > 0 {
+				do(port{cmp.Or(cp.Protocol, v1.ProtocolTCP), cp.HostPort}, cmp.Or(cp.HostIP, everyAddress))
+			}
+		}
+	}
+	for i := range p.Spec.InitContainers {
+		if c := &p.Spec.InitContainers[i]; pod.IsSidecar(c) {
+			each(c)
+		}
+	}
+	for i := range p.Spec.Containers {
+		each(&p.Spec.Containers[i])
+	}
+}

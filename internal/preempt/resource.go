@@ -1,0 +1,115 @@
+package preempt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Kinds of resource names (pkg/apis/core/v1/helper/helpers.go,
+// pkg/scheduler/util/utils.go).
+
+func hugePages(name v1.ResourceName) bool {
+	return strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
+}
+
+// ofKubernetes tells names with kubernetes.io before the slash.
+func ofKubernetes(name v1.ResourceName) bool {
+	return strings.Contains(string(name), v1.ResourceDefaultNamespacePrefix)
+}
+
+// extended tells names of resources that somebody else than Kubernetes
+// defined: vendor.example/thing.
+func extended(name v1.ResourceName) bool {
+	return strings.Contains(string(name), "/") && !ofKubernetes(name) &&
+		!strings.HasPrefix(string(name), v1.DefaultResourceRequestsPrefix) &&
+		len(validation.IsQualifiedName(v1.DefaultResourceRequestsPrefix+string(name))) == 0
+}
+
+// scalar tells names that are counted beside cpu, memory, ephemeral-storage
+// and pods. Other names are not counted at all.
+func scalar(name v1.ResourceName) bool {
+	return extended(name) || hugePages(name) || ofKubernetes(name) ||
+		strings.HasPrefix(string(name), v1.ResourceAttachableVolumesPrefix)
+}
+
+// withoutMissing is the pod without requests for extended resources of which
+// the node knows nothing, and without those that a claim provides; and the
+// names dropped for the first reason, sorted (removeMissingExtendedResources
+// in pkg/kubelet/lifecycle/predicate.go). Only containers' requests are looked at.
+func withoutMissing(p *v1.Pod, allocatable v1.ResourceList) (*v1.Pod, []v1.ResourceName) {
+	var missing []v1.ResourceName
+	drop := func(container string, name v1.ResourceName) bool {
+		if claimed(p, container, name) {
+			return true
+		}
+		if _, found := allocatable[name]; found || !extended(name) {
+			return false
+		}
+		if !slices.Contains(missing, name) {
+			missing = append(missing, name)
+		}
+		return true
+	}
+	trim := func(containers []v1.Container) []v1.Container {
+		trimmed := slices.Clone(containers)
+		for i := range trimmed {
+			kept := v1.ResourceList{}
+			for name, q := range trimmed[i].Resources.Requests {
+				if !drop(trimmed[i].Name, name) {
+					kept[name] = q
+				}
+			}
+			trimmed[i].Resources.Requests = kept
+		}
+		return trimmed
+	}
+	checked := *p
+	checked.Spec.Containers = trim(p.Spec.Containers)
+	checked.Spec.InitContainers = trim(p.Spec.InitContainers)
+	slices.Sort(missing)
+	return &checked, missing
+}
+
+// claimed tells whether a device claim stands for the container's request.
+func claimed(p *v1.Pod, container string, name v1.ResourceName) bool {
+	status := p.Status.ExtendedResourceClaimStatus
+	if status == nil || !extended(name) && !strings.HasPrefix(string(name), resourceapi.ResourceDeviceClassPrefix) {
+		return false
+	}
+	return slices.ContainsFunc(status.RequestMappings, func(m v1.ContainerExtendedResourceRequest) bool {
+		return m.ContainerName == container && m.ResourceName == string(name)
+	})
+}
+
+// Allocatable is what pods may use of a node: its capacity less what is
+// reserved, never less than nothing (pkg/kubelet/cm/node_container_manager_linux.go).
+// It is an error to reserve a resource that the node does not have.
+func Allocatable(capacity, reserved v1.ResourceList) (v1.ResourceList, error) {
+	left := capacity.DeepCopy()
+	for _, name := range sortedNames(reserved) {
+		q, ok := left[name]
+		if !ok {
+			return nil, fmt.Errorf("reserve %q: the node has none", name)
+		}
+		q.Sub(reserved[name])
+		if q.Sign() < 0 {
+			q.Set(0)
+		}
+		left[name] = q
+	}
+	return left, nil
+}
+
+func sortedNames(l v1.ResourceList) []v1.ResourceName {
+	names := make([]v1.ResourceName, 0, len(l))
+	for name := range l {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
