@@ -24,7 +24,7 @@ func run(args []string, e *env) int {
 
 func newApp(e *env) *cli.App {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
-	commands := []*cli.Command{runCommand(e), validateCommand(e), renderCommand(e)}
+	commands := []*cli.Command{runCommand(e), validateCommand(e), renderCommand(e), plegCommand(e)}
 	for _, c := range commands {
 		dress(e, c, c.Name)
 	}

@@ -26,12 +26,17 @@ import (
 // connect finds the runtime and connects to it. What it returns to close is
 // never nil.
 func connect(ctx context.Context, e *env, g globals) (*cri.Client, func(), error) {
+	return connectWatched(ctx, e, g, nil)
+}
+
+// connectWatched connects, and has the watcher told of every call.
+func connectWatched(ctx context.Context, e *env, g globals, watcher cri.CallWatcher) (*cri.Client, func(), error) {
 	none := func() {}
 	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout})
 	if err != nil {
 		return nil, none, err
 	}
-	options := cri.Options{Endpoint: endpoint, Log: e.log}
+	options := cri.Options{Endpoint: endpoint, Log: e.log, Watcher: watcher}
 	stop := none
 	if endpoint.Runtime == cri.SimEndpoint {
 		var runtime *sim.Runtime

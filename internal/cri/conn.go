@@ -33,7 +33,8 @@ type conn struct {
 	dialer   *dialer
 	timeout  time.Duration
 	log      *slog.Logger
-	observer Observer // may be nil
+	observer Observer    // may be nil
+	watcher  CallWatcher // may be nil
 	now      func() time.Time
 }
 
@@ -47,8 +48,14 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, req, reply any, op
 	if end, ok := ctx.Deadline(); ok {
 		allowed = end.Sub(start)
 	}
+	end := func(error) {}
+	if c.watcher != nil {
+		end = c.watcher.Begin(method, idOf(req))
+	}
 	err := c.ClientConnInterface.Invoke(ctx, fullMethod, req, reply, append(opts, grpc.MaxCallRecvMsgSize(maxMessage))...)
-	return c.done(ctx, method, objectOf(req), start, allowed, err)
+	err = c.done(ctx, method, objectOf(req), start, allowed, err)
+	end(err)
+	return err
 }
 
 // NewStream opens a stream; it lasts until ctx ends.

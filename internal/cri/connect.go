@@ -19,8 +19,10 @@ type Options struct {
 	Endpoint Endpoint
 	// Log gets one debug line a call; nil is silence.
 	Log *slog.Logger
-	// Observer is told of every call; nil is nobody.
+	// Observer is told of every call that ended; nil is nobody.
 	Observer Observer
+	// Watcher is told of every call while it is in flight; nil is nobody.
+	Watcher CallWatcher
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Dial replaces connecting to the endpoints' sockets: how a test, or
@@ -129,6 +131,6 @@ func (c *Client) open(o Options, endpoint string) (*conn, error) {
 	c.conns = append(c.conns, cc)
 	return &conn{
 		ClientConnInterface: cc, endpoint: endpoint, dialer: d,
-		timeout: o.Endpoint.Timeout, log: o.Log, observer: o.Observer, now: o.Now,
+		timeout: o.Endpoint.Timeout, log: o.Log, observer: o.Observer, watcher: o.Watcher, now: o.Now,
 	}, nil
 }

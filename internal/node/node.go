@@ -112,7 +112,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		entries: map[types.UID]*entry{},
 	}
 	o.PLEG.Log = o.Log
-	o.PLEG.Broadcasts = func(context.Context) bool { return broadcasts(version) }
+	o.PLEG.Broadcasts = func(context.Context) bool { return version.BroadcastsEvents() }
 	o.PLEG.Observer = &runtimeWatch{n: n}
 	n.pleg = pleg.New(o.Runtime, o.PLEG)
 	n.sync = podsync.New(podsync.Options{

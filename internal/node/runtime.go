@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,12 +31,6 @@ func (r syncRuntime) ImageStatus(ctx context.Context, image string) (*podsync.Im
 func (r syncRuntime) Exec(ctx context.Context, id string, command []string, timeout time.Duration) (output []byte, exitCode int32, err error) {
 	res, err := r.Client.ExecSync(ctx, id, command, timeout)
 	return append(res.Stdout, res.Stderr...), res.ExitCode, err
-}
-
-// broadcasts tells whether a runtime gives each event to every subscriber:
-// containerd before 2.0 lets subscribers steal them from each other.
-func broadcasts(v cri.Version) bool {
-	return v.Name != "containerd" || !strings.HasPrefix(strings.TrimPrefix(v.Version, "v"), "1.")
 }
 
 // network remembers for a short while whether the runtime's network is ready.

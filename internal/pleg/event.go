@@ -52,6 +52,12 @@ type Event struct {
 	// Source and At tell which relist found it: At is when its list call began.
 	Source Source
 	At     time.Time
+	// Initial: it tells of what there was by the end of the first full relist,
+	// and not of a change since.
+	Initial bool
+	// Pod is the listing that showed it; of a pod that is gone, the last one
+	// that had it. It may be nil where that is not known any more.
+	Pod *pod.Pod
 	// Status is what was read because of it: nil if the pod is gone.
 	Status *pod.Status
 	// Coalesced is the number of events that this PodSync stands for besides

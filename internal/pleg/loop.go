@@ -23,6 +23,7 @@ type loop struct {
 	lastBegin, lastEnd time.Time
 	urgent             time.Time
 	failing            bool
+	listed             bool // a full relist has succeeded
 	// dirty pods wait for a relist of their own, in this order; singles are
 	// those in flight.
 	dirty   map[types.UID]mark
@@ -159,7 +160,11 @@ func (l *loop) fullDue(now time.Time) time.Time {
 }
 
 func (l *loop) period(now time.Time) time.Duration {
-	if l.proof.proved(now) {
+	proved := l.proof.proved(now)
+	switch {
+	case l.opts.HintsOnly && l.proof.upToDate():
+		return l.opts.Threshold / 3
+	case proved:
 		return l.opts.HintedPeriod
 	}
 	return l.opts.Period

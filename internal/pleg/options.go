@@ -35,6 +35,10 @@ type Options struct {
 	// HintedPeriod replaces Period while hints are proved. 0: 10 s. It is cut
 	// to a third of Threshold.
 	HintedPeriod time.Duration
+	// HintsOnly leaves to full relists only the catching up when the hint
+	// stream opens and ends, and a safety net every third of Threshold: what
+	// one sees who believes a runtime's events.
+	HintsOnly bool
 	// Threshold is the age from which the last full relist, or a call in
 	// flight, is unhealthy. 0: 3 min.
 	Threshold time.Duration

@@ -46,6 +46,10 @@ func (p *proof) relisted(seq uint64) {
 	}
 }
 
+// upToDate tells whether the stream is open and nothing from before it is
+// missing.
+func (p *proof) upToDate() bool { return p.open && p.caughtUp != 0 }
+
 // hinted: a live hint of the pod has come.
 func (p *proof) hinted(uid types.UID) { delete(p.doubts, uid) }
 

@@ -90,7 +90,7 @@ func (l *loop) readDone(r *reading, read *pod.Status, now time.Time) {
 	if len(events) == 0 {
 		events = []Event{{PodUID: rec.uid, Type: PodSync, Namespace: r.pod.Namespace, Name: r.pod.Name}}
 	}
-	l.deliver(events, r.source, r.stamp, &st)
+	l.deliver(rec, events, Event{Source: r.source, At: r.stamp.at, Pod: r.pod, Status: &st})
 	if rec.unread {
 		l.evaluate(rec, now)
 	}

@@ -1,6 +1,7 @@
 package pleg
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +20,9 @@ type record struct {
 	seen   *pod.Pod
 	stamp  stamp
 	source Source
+	// first is what the pod was by the end of the first full relist, until that
+	// has been told.
+	first *pod.Pod
 	// present tells that some listing since the last absence had the pod.
 	present bool
 	// reading is the status read in flight or in the queue, nil if none is.
@@ -81,9 +85,13 @@ func (l *loop) observe(uid types.UID, s sighting, now time.Time) (changed bool) 
 	if changed = !same(rec.seen, s.pod); changed {
 		l.proof.changed(uid, s.stamp.seq, s.full, s.live, now.Add(l.opts.Period))
 	}
+	if !l.listed {
+		rec.first = s.pod
+	}
+	last := rec.seen
 	rec.seen, rec.stamp, rec.source = s.pod, s.stamp, s.source
 	if s.pod == nil {
-		l.gone(rec)
+		l.gone(rec, last)
 	} else {
 		rec.present = true
 		l.evaluate(rec, now)
@@ -126,9 +134,10 @@ func (l *loop) outdate(rec *record) {
 	}
 }
 
-// gone closes the record of a pod that the runtime does not hold any more.
-// What a read in flight was to tell is told without its status.
-func (l *loop) gone(rec *record) {
+// gone closes the record of a pod that the runtime does not hold any more;
+// last is the last listing that had it. What a read in flight was to tell is
+// told without its status.
+func (l *loop) gone(rec *record, last *pod.Pod) {
 	var events []Event
 	if r := rec.reading; r != nil {
 		events, rec.old, rec.reading = r.events, r.pod, nil
@@ -137,23 +146,29 @@ func (l *loop) gone(rec *record) {
 	events = append(events, Diff(rec.old, nil)...)
 	if len(events) == 0 && rec.present {
 		events = []Event{{PodUID: rec.uid, Type: PodSync}}
+		if last != nil {
+			events[0].Namespace, events[0].Name = last.Namespace, last.Name
+		}
 	}
 	l.cache.absent(rec.uid, rec.stamp)
 	l.healthy(rec)
 	rec.old, rec.present, rec.unread, rec.reinspect, rec.lastErr = nil, false, false, false, ""
 	delete(l.retry, rec.uid)
-	l.deliver(events, rec.source, rec.stamp, nil)
+	l.deliver(rec, events, Event{Source: rec.source, At: rec.stamp.at, Pod: last})
 }
 
 // deliver hands events to the subscribers, all but those that the kubelet
-// keeps to itself as well.
-func (l *loop) deliver(events []Event, source Source, s stamp, st *pod.Status) {
+// keeps to itself as well. how has what they share.
+func (l *loop) deliver(rec *record, events []Event, how Event) {
+	first := phases(rec.first)
 	kept := events[:0]
 	for _, e := range events {
 		if e.Type != ContainerChanged {
-			e.Source, e.At, e.Status = source, s.at, st
+			e.Source, e.At, e.Pod, e.Status = how.Source, how.At, how.Pod, how.Status
+			e.Initial = e.Type != PodSync && slices.Contains(transition(absent, first[e.ID]), e.Type)
 			kept = append(kept, e)
 		}
 	}
+	rec.first = nil
 	l.subs.send(kept)
 }

@@ -80,6 +80,7 @@ func (l *loop) fullDone(f *fullRelist, pods []*pod.Pod, now time.Time) {
 		}
 		delete(l.records, uid)
 	}
+	l.listed = true
 	l.cache.advance(f.stamp)
 	l.proof.relisted(f.stamp.seq)
 	l.list.replace(pods, f.stamp.seq)
