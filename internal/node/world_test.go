@@ -1,0 +1,238 @@
+package node
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/volume"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// world is a simulated runtime and a root directory that podctls come to and
+// leave. It lives in a synctest bubble.
+type world struct {
+	t       *testing.T
+	sim     *sim.Runtime
+	root    string
+	cgroups *fakeCgroups
+	// watch, if set, is told of every call that a podctl makes.
+	watch cri.CallWatcher
+}
+
+// inWorld runs a test in virtual time.
+func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, sim: sim.New(sim.Options{Record: true}), root: root, cgroups: &fakeCgroups{made: map[types.UID]bool{}}}
+		test(t, w)
+		w.sim.Close()
+	})
+}
+
+// podctl is one process: a node with its locks.
+type podctl struct {
+	*Node
+	t      *testing.T
+	world  *world
+	client *cri.Client
+	locks  *owner.Locks
+	end    context.CancelFunc
+	ran    chan error
+
+	mu     sync.Mutex
+	events []Event
+}
+
+const testSource = "test"
+
+// podctl starts one under the name, desiring the manifests.
+func (w *world) podctl(instance string, manifests ...string) *podctl {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	p := &podctl{t: w.t, world: w, end: cancel, ran: make(chan error, 1)}
+	var err error
+	if p.client, err = cri.Connect(ctx, cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: w.sim.Dial, Watcher: w.watch}); err != nil {
+		w.t.Fatal(err)
+	}
+	if p.locks, err = owner.Open(filepath.Join(w.root, "locks"), instance); err != nil {
+		w.t.Fatal(err)
+	}
+	facts := &render.Node{
+		Name: "node", IPs: []string{"192.0.2.1"}, MemoryCapacity: 8 << 30, CgroupV2: true,
+		PodsDir: filepath.Join(w.root, "pods"), LogDir: filepath.Join(w.root, "logs"),
+	}
+	p.Node, err = New(ctx, Options{
+		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
+		Cgroups: w.cgroups, Volumes: volume.New(w.root),
+		Events: func(ev Event) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.events = append(p.events, ev)
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p.want(manifests...)
+	go func() { p.ran <- p.Run(ctx) }()
+	return p
+}
+
+// want sets what is desired.
+func (p *podctl) want(manifests ...string) {
+	p.t.Helper()
+	p.Set(testSource, desire(p.t, manifests...))
+}
+
+func desire(t *testing.T, manifests ...string) []Desired {
+	t.Helper()
+	var pods []Desired
+	for _, text := range manifests {
+		set, err := manifest.Load(t.Context(), []string{"-"}, manifest.LoadOptions{Stdin: strings.NewReader(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range set.Pods {
+			pods = append(pods, Desired{Pod: m.Pod, Document: m.Document})
+		}
+	}
+	return pods
+}
+
+// kill ends the process as SIGKILL does: nothing is said to anybody, and its
+// locks are let go by the kernel.
+func (p *podctl) kill() {
+	p.t.Helper()
+	p.end()
+	if err := <-p.ran; err != nil {
+		p.t.Error(err)
+	}
+	p.client.Close()
+	if err := p.locks.Close(); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// drain ends all pods, and the process.
+func (p *podctl) drain() {
+	p.t.Helper()
+	if err := p.Drain(p.t.Context(), nil); err != nil {
+		p.t.Error(err)
+	}
+	p.kill()
+}
+
+// until waits until a pod of the name satisfies the condition; a minute of
+// virtual time without it fails the test.
+func (p *podctl) until(name string, what string, is func(Info) bool) Info {
+	p.t.Helper()
+	for range 600 {
+		for _, i := range p.Pods() {
+			if i.Pod.Name == name && is(i) {
+				return i
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	p.t.Fatalf("pod %s never was %s; it is %+v\nevents: %v", name, what, p.Pods(), p.reasons())
+	return Info{}
+}
+
+func running(i Info) bool  { return i.Status.Phase == v1.PodRunning && i.Ready() }
+func finished(i Info) bool { return i.Stage == worker.Finished }
+
+func (p *podctl) reasons() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []string
+	for _, ev := range p.events {
+		all = append(all, ev.Reason)
+	}
+	return all
+}
+
+// empty fails the test if anything is left of any pod.
+func (w *world) empty() {
+	w.t.Helper()
+	client, err := cri.Connect(w.t.Context(), cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: w.sim.Dial})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer client.Close()
+	pods, err := client.ListPods(w.t.Context())
+	if err != nil || len(pods) > 0 {
+		w.t.Errorf("left in the runtime: %v %v", pods, err)
+	}
+	for _, dir := range []string{"pods", "logs", "locks"} {
+		if left, _ := os.ReadDir(filepath.Join(w.root, dir)); len(left) > 0 {
+			w.t.Errorf("left in %s: %v", dir, left)
+		}
+	}
+	if len(w.cgroups.made) > 0 {
+		w.t.Errorf("cgroups left: %v", w.cgroups.made)
+	}
+}
+
+// calls are the runtime calls that changed something, as "Method what".
+func (w *world) calls(methods ...string) []string {
+	if len(methods) == 0 {
+		methods = []string{"RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "StopPodSandbox", "RemoveContainer", "RemovePodSandbox"}
+	}
+	var all []string
+	for _, c := range w.sim.Calls(methods...) {
+		all = append(all, c.String())
+	}
+	return all
+}
+
+// fakeCgroups are the machine's: what one podctl made is there for the next.
+type fakeCgroups struct {
+	mu   sync.Mutex
+	made map[types.UID]bool
+}
+
+func (c *fakeCgroups) Parent(*v1.Pod) string { return "" }
+
+func (c *fakeCgroups) Ensure(p *v1.Pod) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.made[p.UID] = true
+	return nil
+}
+
+func (c *fakeCgroups) Remove(uid types.UID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.made, uid)
+	return nil
+}
+
+func (c *fakeCgroups) RemoveEmptyParents() error { return nil }
+
+// podYAML is a pod with one container c.
+func podYAML(name, command string, more ...string) string {
+	return `
+apiVersion: v1
+kind: Pod
+metadata: {name: ` + name + `}
+spec:
+  ` + strings.Join(append(more, "containers:"), "\n  ") + `
+  - {name: c, image: "busybox:1", command: [sh, -c, '` + command + `']}
+`
+}
+
+const job = "restartPolicy: Never"
