@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -40,7 +41,7 @@ func newApp(e *env) *cli.App {
 		ErrWriter:                 e.errw,
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
-		OnUsageError:              onUsageError,
+		OnUsageError:              onUsageError(""),
 		// main exits, and printError prints.
 		ExitErrHandler: func(*cli.Context, error) {},
 		CommandNotFound: func(*cli.Context, string) {
@@ -48,9 +49,9 @@ func newApp(e *env) *cli.App {
 		Action: func(c *cli.Context) error {
 			switch {
 			case c.Args().First() == "help" && c.NArg() > 1:
-				return showHelp(c, c.Args().Get(1))
+				return showHelp(c, "podctl", c.App.Commands, c.Args().Slice()[1:])
 			case c.NArg() > 0 && c.Args().First() != "help":
-				return unknownCommand(c, c.Args().First())
+				return notACommand("podctl", c.App.Commands, c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
@@ -68,49 +69,59 @@ func dress(e *env, c *cli.Command, name string) {
 	c.CustomHelpTemplate = commandHelp(c, name)
 	c.Flags = append(c.Flags, commandGlobals()...)
 	c.HideHelpCommand = true
-	c.OnUsageError = onUsageError
+	c.OnUsageError = onUsageError(name)
+	c.HelpName = "podctl " + name
 	if c.Action != nil {
 		c.Action = checked(e, name, c.Action)
 	}
 }
 
-// onUsageError names the command, and what a flag that does not exist was
-// meant to be.
-func onUsageError(c *cli.Context, err error, inCommand bool) error {
-	usage := &usageError{message: err.Error(), hint: "podctl --help"}
-	flags := c.App.VisibleFlags()
-	if name, unknown := strings.CutPrefix(usage.message, "flag provided but not defined: -"); unknown {
+// onUsageError makes what names the command, and what a flag that does not
+// exist was meant to be. command is "" for podctl itself.
+func onUsageError(command string) cli.OnUsageErrorFunc {
+	program := strings.TrimSpace("podctl " + command)
+	return func(c *cli.Context, err error, inCommand bool) error {
+		usage := &usageError{message: err.Error(), hint: program + " --help"}
+		flags := c.App.VisibleFlags()
 		if inCommand {
 			flags = c.Command.VisibleFlags()
 		}
-		usage.message = "unknown flag " + dashed(name)
-		if near := closest(name, flagNames(flags)); near != "" {
-			usage.hint = "did you mean " + dashed(near) + "?"
+		if name, unknown := strings.CutPrefix(usage.message, "flag provided but not defined: -"); unknown {
+			usage.message = "unknown flag " + dashed(name)
+			if near := closest(name, flagNames(flags)); near != "" {
+				usage.hint = "did you mean " + dashed(near) + "?"
+			}
 		}
+		if command != "" {
+			usage.message = command + ": " + usage.message
+		}
+		return usage
 	}
-	if inCommand {
-		usage.message = c.Command.Name + ": " + usage.message
-		usage.hint = strings.Replace(usage.hint, "podctl --help", "podctl "+c.Command.Name+" --help", 1)
-	}
-	return usage
 }
 
-// showHelp is `podctl help COMMAND`.
-func showHelp(c *cli.Context, command string) error {
-	if c.App.Command(command) == nil {
-		return unknownCommand(c, command)
+// showHelp is `podctl help COMMAND`: words are all of the command's name.
+func showHelp(c *cli.Context, parent string, commands []*cli.Command, words []string) error {
+	i := slices.IndexFunc(commands, func(sub *cli.Command) bool { return sub.Name == words[0] })
+	switch {
+	case i < 0:
+		return notACommand(parent, commands, words[0])
+	case len(words) > 1 && len(commands[i].Subcommands) > 0:
+		return showHelp(c, parent+" "+words[0], commands[i].Subcommands, words[1:])
 	}
-	return cli.ShowCommandHelp(c, command)
+	cli.HelpPrinter(c.App.Writer, commands[i].CustomHelpTemplate, commands[i])
+	return nil
 }
 
-func unknownCommand(c *cli.Context, name string) error {
+// notACommand says which commands of the parent there are, and which one was
+// meant if one is near.
+func notACommand(parent string, commands []*cli.Command, name string) error {
 	var known []string
-	for _, cmd := range c.App.VisibleCommands() {
+	for _, cmd := range commands {
 		known = append(known, cmd.Name)
 	}
 	hint := "one of: " + strings.Join(known, ", ")
 	if near := closest(name, known); near != "" {
-		hint = "did you mean podctl " + near + "?"
+		hint = "did you mean " + parent + " " + near + "?"
 	}
 	return &usageError{message: fmt.Sprintf("unknown command %q", name), hint: hint}
 }

@@ -23,6 +23,8 @@ type globals struct {
 	cgroupRoot string
 	output     string
 	noColor    bool
+	// noTrunc: nothing is cut, and ids are shown.
+	noTrunc bool
 }
 
 // globalFlags are those of the program, before the command's name. They alone
@@ -38,6 +40,7 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "cgroup-root", DefaultText: "podctl-ID, one for each runtime", Usage: "`NAME` of the cgroup above all pods"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "for people", Usage: "output `FORMAT`: json, and what else the command has"},
 		&cli.BoolFlag{Name: "no-color", Usage: "no colours; so does a NO_COLOR that is not empty"},
+		&cli.BoolFlag{Name: "no-trunc", Usage: "cut nothing, and show ids in full"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is done"},
 		&cli.BoolFlag{Name: "debug", Usage: "log every runtime call, too"},
 	}
@@ -79,6 +82,7 @@ func readGlobals(c *cli.Context) globals {
 		root:    nearest(c, "root", (*cli.Context).String), logDir: nearest(c, "log-dir", (*cli.Context).String),
 		runDir: nearest(c, "run-dir", (*cli.Context).String), cgroupRoot: nearest(c, "cgroup-root", (*cli.Context).String),
 		output: nearest(c, "output", (*cli.Context).String), noColor: nearest(c, "no-color", (*cli.Context).Bool),
+		noTrunc: nearest(c, "no-trunc", (*cli.Context).Bool),
 	}
 }
 

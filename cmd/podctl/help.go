@@ -35,6 +35,12 @@ func commandHelp(c *cli.Command, name string) string {
 	if c.Description != "" {
 		text += "\n" + indented(c.Description)
 	}
+	if len(c.Subcommands) > 0 {
+		text += "\nCOMMANDS:\n"
+	}
+	for _, sub := range c.Subcommands {
+		text += fmt.Sprintf("   %s\t%s\n", sub.Name, sub.Usage)
+	}
 	return text + "\nOPTIONS:\n" + flagLines(c.Flags) + flagLines([]cli.Flag{cli.HelpFlag}) +
 		"\n" + globalCategory + ":\n" + flagLines(globalFlags())
 }

@@ -10,7 +10,7 @@ import (
 func plegCommand(e *env) *cli.Command {
 	return groupCommand(&cli.Command{
 		Name:  "pleg",
-		Usage: "what happens to the pods of a runtime, and what that waits for",
+		Usage: "show what happens to the pods of a runtime, how late that is known, and what it waits for",
 		Subcommands: []*cli.Command{
 			plegWatchCommand(e),
 		},
@@ -19,21 +19,17 @@ func plegCommand(e *env) *cli.Command {
 
 // groupCommand is a command that does nothing without a subcommand.
 func groupCommand(c *cli.Command) *cli.Command {
-	var names []string
-	for _, sub := range c.Subcommands {
-		names = append(names, sub.Name)
-	}
 	c.ArgsUsage = "COMMAND"
 	c.Action = func(ctx *cli.Context) error {
-		given := ctx.Args().First()
-		if given == "" || given == "help" {
-			return &usageError{message: "no command given", hint: "one of: " + strings.Join(names, ", ")}
+		name := "podctl " + c.Name
+		if given := ctx.Args().First(); given != "" {
+			return notACommand(name, c.Subcommands, given)
 		}
-		hint := "one of: " + strings.Join(names, ", ")
-		if near := closest(given, names); near != "" {
-			hint = "did you mean podctl " + c.Name + " " + near + "?"
+		var lines []string
+		for _, sub := range c.Subcommands {
+			lines = append(lines, name+" "+sub.Name+": "+sub.Usage)
 		}
-		return &usageError{message: "unknown command " + given, hint: hint}
+		return &usageError{message: "no command given", hint: strings.Join(lines, "\n")}
 	}
 	return c
 }

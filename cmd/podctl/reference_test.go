@@ -60,7 +60,9 @@ func reference(t *testing.T) string {
 		"an error as `podctl: COMMAND: what: why`, often with a line `hint: what to do`.\n\n")
 	b.WriteString("| command | |\n|---|---|\n")
 	for _, c := range app.Commands {
-		fmt.Fprintf(&b, "| [`podctl %s`](#podctl-%s) | %s |\n", c.Name, c.Name, c.Usage)
+		for _, sub := range append([]*cli.Command{c}, c.Subcommands...) {
+			fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", sub.HelpName, strings.ReplaceAll(sub.HelpName, " ", "-"), sub.Usage)
+		}
 	}
 	b.WriteString("\n## Global options\n\n| option | environment | default | |\n|---|---|---|---|\n")
 	for _, f := range app.Flags {
@@ -75,6 +77,9 @@ func reference(t *testing.T) string {
 	}
 	for _, c := range app.Commands {
 		commandReference(&b, c)
+		for _, sub := range c.Subcommands {
+			commandReference(&b, sub)
+		}
 	}
 	b.WriteString("\n## What `-o json` prints\n\nThe types are podctl's own. They are stable: fields are added, never changed or removed. A list without anything in it is `[]`.\n")
 	source := parseTypes(t)
@@ -88,7 +93,8 @@ func reference(t *testing.T) string {
 }
 
 func commandReference(b *strings.Builder, c *cli.Command) {
-	fmt.Fprintf(b, "\n## podctl %s\n\n    podctl %s [options] %s\n\n%s.\n", c.Name, c.Name, c.ArgsUsage, strings.ToUpper(c.Usage[:1])+c.Usage[1:])
+	usage := strings.TrimSpace(c.HelpName + " [options] " + c.ArgsUsage)
+	fmt.Fprintf(b, "\n## %s\n\n    %s\n\n%s.\n", c.HelpName, usage, strings.ToUpper(c.Usage[:1])+c.Usage[1:])
 	if c.Description != "" {
 		fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(c.Description, "\n   ", "\n    "))
 	}
