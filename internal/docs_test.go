@@ -1,0 +1,114 @@
+package internal_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// pages are the Markdown pages of the repository by their path from its root.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join("..", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range found {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[strings.TrimPrefix(path, "../")] = string(text)
+		}
+	}
+	return all
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	notSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	// inTree is a quoted path, perhaps a command with arguments.
+	inTree = regexp.MustCompile("`((?:internal|cmd|docs|hack|test|examples|\\.ci)/[^`\\s]*)[^`]*`")
+)
+
+// anchors are the fragments that a page's headings can be linked by.
+func anchors(page string) []string {
+	var all []string
+	for _, h := range heading.FindAllStringSubmatch(page, -1) {
+		slug := strings.ToLower(notSlug.ReplaceAllString(h[1], ""))
+		all = append(all, strings.ReplaceAll(slug, " ", "-"))
+	}
+	return all
+}
+
+func TestLinksOfPagesLeadSomewhere(t *testing.T) {
+	all := pages(t)
+	for name, text := range all {
+		for _, l := range link.FindAllStringSubmatch(text, -1) {
+			target, fragment, _ := strings.Cut(l[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path := name
+			if target != "" {
+				path = filepath.Join(filepath.Dir(name), target)
+			}
+			if _, err := os.Stat(filepath.Join("..", path)); err != nil {
+				t.Errorf("%s links to %s, which does not exist", name, l[1])
+			} else if fragment != "" && !slices.Contains(anchors(all[path]), fragment) {
+				t.Errorf("%s links to %s, which has no such heading", name, l[1])
+			}
+		}
+	}
+}
+
+func TestPathsInPagesExist(t *testing.T) {
+	for name, text := range pages(t) {
+		for _, p := range inTree.FindAllStringSubmatch(text, -1) {
+			path := strings.TrimSuffix(p[1], "/...")
+			if strings.Contains(path, "NAME") || strings.ContainsAny(path, "*<{…") {
+				continue // a pattern
+			}
+			if _, err := os.Stat(filepath.Join("..", path)); err != nil {
+				t.Errorf("%s names %s, which does not exist", name, path)
+			}
+		}
+	}
+}
+
+// TestArchitectureListsThePackages holds the table for people against the one
+// that is enforced.
+func TestArchitectureListsThePackages(t *testing.T) {
+	text, err := os.ReadFile("../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]string{}
+	for _, r := range regexp.MustCompile("(?m)^\\| `((?:internal|cmd)/[^`]+)` \\|.*\\| ([^|]+) \\|$").FindAllStringSubmatch(string(text), -1) {
+		shown[r[1]] = r[2]
+	}
+	for _, r := range table {
+		want := "–"
+		switch {
+		case slices.Equal(r.module, []string{"internal/"}) && strings.HasPrefix(r.pkg, "cmd/"):
+			want = "all"
+		case slices.Equal(r.module, []string{"internal/"}):
+			want = "all internal"
+		case len(r.module) > 0:
+			want = strings.ReplaceAll(strings.Join(r.module, ", "), "internal/", "")
+		}
+		if got := shown[r.pkg]; got != want {
+			t.Errorf("docs/architecture.md says that %s may import %q; the table here says %q", r.pkg, got, want)
+		}
+		delete(shown, r.pkg)
+	}
+	for pkg := range shown {
+		t.Errorf("docs/architecture.md lists %s, the table here does not", pkg)
+	}
+}
