@@ -31,7 +31,7 @@ parse() {
 	[[ $# -eq 0 ]] || shift
 	while (($#)); do
 		case $1 in
-		containerd | containerd-distro | crio) KIND=$1 CHOSEN=yes ;;
+		containerd | containerd-1.7 | containerd-distro | crio | crio-events) KIND=$1 CHOSEN=yes ;;
 		--name) NAME=${2:?--name needs a value} CHOSEN=yes && shift ;;
 		--name=*) NAME=${1#--name=} CHOSEN=yes ;;
 		--all) ALL=yes ;;
@@ -43,11 +43,14 @@ parse() {
 		esac
 		shift
 	done
-	NAME=${NAME:-$KIND}
+	NAME=${NAME:-${KIND//./-}}
 	# A unix socket's path has 108 bytes, and a shim's socket 64 hex digits.
 	[[ $NAME =~ ^[a-z0-9][a-z0-9-]{0,19}$ ]] || die "name \"$NAME\": want at most 20 of a-z, 0-9 and -"
 	set_paths
 }
+
+# kind prints the kind as the names of functions have it.
+kind() { echo "${KIND//[-.]/_}"; }
 
 # set_paths derives every path of the runtime from its name.
 set_paths() {

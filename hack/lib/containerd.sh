@@ -1,8 +1,12 @@
 # shellcheck shell=bash
-# containerd 2.4.2 from the Go module proxy, and the distribution's.
+# containerd 2.4.2 and 1.7.35 from the Go module proxy, and the distribution's.
 
 CONTAINERD_VERSION=v2.4.2
 CONTAINERD_DIR=$CACHE/containerd-$CONTAINERD_VERSION
+CONTAINERD_1_7_VERSION=v1.7.35
+CONTAINERD_1_7_DIR=$CACHE/containerd-$CONTAINERD_1_7_VERSION
+# The snapshotters that need C or a device are left out.
+CONTAINERD_TAGS=no_aufs,no_btrfs,no_devmapper,no_zfs
 
 install_containerd() {
 	install_common
@@ -10,14 +14,27 @@ install_containerd() {
 	once "$CONTAINERD_DIR" go_install_containerd || unsupported "cannot build containerd $CONTAINERD_VERSION"
 }
 
-# go_install_containerd leaves out the snapshotters that need C or a device.
 go_install_containerd() {
 	local module=github.com/containerd/containerd/v2
-	cd / && env CGO_ENABLED=0 GOFLAGS='' GOBIN="$1" go install -trimpath -tags no_btrfs,no_devmapper,no_zfs \
+	cd / && env CGO_ENABLED=0 GOFLAGS='' GOBIN="$1" go install -trimpath -tags "$CONTAINERD_TAGS" \
 		-ldflags "-X $module/version.Version=$CONTAINERD_VERSION" \
 		"$module/cmd/containerd@$CONTAINERD_VERSION" \
 		"$module/cmd/containerd-shim-runc-v2@$CONTAINERD_VERSION" \
 		"$module/cmd/ctr@$CONTAINERD_VERSION"
+}
+
+install_containerd_1_7() {
+	install_common
+	[[ -d $CONTAINERD_1_7_DIR ]] || say "building containerd $CONTAINERD_1_7_VERSION, once: this takes a minute or two"
+	once "$CONTAINERD_1_7_DIR" go_build_containerd_1_7 || unsupported "cannot build containerd $CONTAINERD_1_7_VERSION"
+}
+
+go_build_containerd_1_7() {
+	local module=github.com/containerd/containerd work=$1/work
+	CGO_ENABLED=0 build_in_throw_away_module "$module" "$CONTAINERD_1_7_VERSION" "$work" \
+		-tags "$CONTAINERD_TAGS" -ldflags "-X $module/version.Version=$CONTAINERD_1_7_VERSION" \
+		-o "$1/" "$module/cmd/containerd" "$module/cmd/containerd-shim-runc-v2" "$module/cmd/ctr" &&
+		cd / && rm -rf "$work"
 }
 
 install_containerd_distro() {
@@ -26,6 +43,7 @@ install_containerd_distro() {
 }
 
 command_containerd() { printf '%s\n' "$CONTAINERD_DIR/containerd" --config "$RUN/config.toml"; }
+command_containerd_1_7() { printf '%s\n' "$CONTAINERD_1_7_DIR/containerd" --config "$RUN/config.toml"; }
 command_containerd_distro() { printf '%s\n' "$(command -v containerd)" --config "$RUN/config.toml"; }
 
 # toml_bool prints whether the command succeeds.
@@ -75,7 +93,11 @@ configure_containerd() {
 	EOF
 }
 
-configure_containerd_distro() {
+configure_containerd_distro() { write_containerd_1_toml; }
+configure_containerd_1_7() { write_containerd_1_toml; }
+
+# write_containerd_1_toml writes what 1.6 and 1.7 read.
+write_containerd_1_toml() {
 	cat >"$RUN/config.toml" <<-EOF
 		version = 2
 		root = "$LIB/root"
@@ -131,6 +153,7 @@ snapshotter() {
 }
 
 load_images_containerd() { import_images "$CONTAINERD_DIR/ctr"; }
+load_images_containerd_1_7() { import_images "$CONTAINERD_1_7_DIR/ctr"; }
 load_images_containerd_distro() { import_images ctr; }
 
 import_images() {

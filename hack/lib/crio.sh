@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# CRI-O 1.34: cannot be had with go install, so it is built as the only
-# requirement of a throw-away module.
+# CRI-O 1.34, as it is by default (crio) and with its events switched on
+# (crio-events). Those are one build; they differ by a line of crio.conf.
 
 CRIO_VERSION=v1.34.0
 CRIO_DIR=$CACHE/crio-$CRIO_VERSION
@@ -14,14 +14,11 @@ install_crio() {
 }
 
 go_build_crio() {
-	local module=github.com/cri-o/cri-o work=$1/work source
+	local module=github.com/cri-o/cri-o work=$1/work
 	local -a tags=(containers_image_openpgp exclude_graphdriver_btrfs containers_image_ostree_stub seccomp)
-	mkdir "$work" && cd "$work" || return
-	printf 'module throwaway\n\ngo 1.24\n\nrequire %s %s\n' "$module" "$CRIO_VERSION" >go.mod
-	source=$(go mod download -json "$module@$CRIO_VERSION" | jq -r .Dir) || return
-	cp "$source/go.sum" . && chmod +w go.sum
-	env CGO_ENABLED=1 GOFLAGS='' go build -trimpath -mod=mod -tags "${tags[*]}" -o "$1/crio" "$module/cmd/crio" &&
-		gcc -std=c99 -Os -static -o "$1/pinns" "$source"/pinns/src/*.c && cd / && rm -rf "$work"
+	CGO_ENABLED=1 build_in_throw_away_module "$module" "$CRIO_VERSION" "$work" \
+		-tags "${tags[*]}" -o "$1/crio" "$module/cmd/crio" &&
+		gcc -std=c99 -Os -static -o "$1/pinns" "$work"/source/pinns/src/*.c && cd / && rm -rf "$work"
 }
 
 command_crio() {
@@ -29,8 +26,15 @@ command_crio() {
 		"CONTAINERS_STORAGE_CONF=$RUN/storage.conf" "$CRIO_DIR/crio" --config "$RUN/crio.conf" --config-dir ""
 }
 
-configure_crio() {
-	local driver=overlay manager=cgroupfs
+install_crio_events() { install_crio; }
+command_crio_events() { command_crio; }
+load_images_crio_events() { load_images_crio; }
+configure_crio() { write_crio_conf false; }
+configure_crio_events() { write_crio_conf true; }
+
+# write_crio_conf takes whether CRI-O has events: true or false.
+write_crio_conf() {
+	local events=$1 driver=overlay manager=cgroupfs
 	[[ $(snapshotter) == overlayfs ]] || driver=vfs
 	! systemd_is_init || manager=systemd
 	echo "$driver" >"$RUN/driver"
@@ -58,7 +62,7 @@ configure_crio() {
 		namespaces_dir = "$RUN/ns"
 		container_exits_dir = "$RUN/exits"
 		container_attach_socket_dir = "$RUN/attach"
-		enable_pod_events = true
+		enable_pod_events = $events
 		hooks_dir = []
 		irqbalance_config_file = ""
 		irqbalance_config_restore_file = "disable"

@@ -1,0 +1,18 @@
+# shellcheck shell=bash
+# Programs that go install refuses to build, built in a throw-away module.
+
+# build_in_throw_away_module builds packages of a module with the versions that
+# the module itself is built with: its requirements, what it excludes (which
+# go install does not allow), and its checksums.
+#   build_in_throw_away_module MODULE VERSION WORKDIR GO_BUILD_ARGUMENT …
+# It leaves the module's source in WORKDIR/source, a symbolic link.
+build_in_throw_away_module() {
+	local module=$1 version=$2 work=$3 source
+	shift 3
+	mkdir "$work" && cd "$work" || return
+	source=$(go mod download -json "$module@$version" | jq -r .Dir) || return
+	ln -s "$source" source
+	sed 's/^module .*/module throwaway/' source/go.mod >go.mod
+	cat source/go.sum >go.sum
+	go mod edit -require "$module@$version" && env GOFLAGS='' go build -trimpath -mod=mod "$@"
+}
