@@ -122,8 +122,7 @@ remove_groups() {
 
 removable() {
 	case $1 in
-	pod* | *-pod*.slice) true ;;
-	podctl-* | podctl_*) true ;;
+	pod* | *-pod*.slice) true ;; # podctl-NAME is live.CgroupRoot
 	burstable | besteffort | kubepods*) ! pidof kubelet k3s rke2 >/dev/null ;;
 	*) false ;;
 	esac

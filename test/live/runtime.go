@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,9 +20,11 @@ import (
 
 // Kinds of runtimes, as hack/runtime names them.
 const (
-	Containerd = "containerd"        // 2.4.2
-	Distro     = "containerd-distro" // the distribution's: 1.6 in Debian 12
-	CRIO       = "crio"              // 1.34
+	Containerd   = "containerd"        // 2.4.2
+	Containerd17 = "containerd-1.7"    // 1.7.35
+	Distro       = "containerd-distro" // the distribution's: 1.6 in Debian 12
+	CRIO         = "crio"              // 1.34, which has its events switched off
+	CRIOEvents   = "crio-events"       // the same with events
 )
 
 // Where hack/runtime keeps state and data, a directory per name.
@@ -67,6 +70,20 @@ func Kinds() []string {
 func Each(t *testing.T, test func(t *testing.T, rt *Instance)) {
 	for _, kind := range Kinds() {
 		t.Run(kind, func(t *testing.T) { test(t, Runtime(t, kind)) })
+	}
+}
+
+// EachOf runs the test once on each of these kinds, for a test of what runtimes
+// do differently; where PODCTL_LIVE_RUNTIMES is set, on those it names too.
+func EachOf(t *testing.T, kinds []string, test func(t *testing.T, rt *Instance)) {
+	chosen := os.Getenv("PODCTL_LIVE_RUNTIMES")
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			if chosen != "" && !slices.Contains(strings.Fields(chosen), kind) {
+				t.Skipf("live test: PODCTL_LIVE_RUNTIMES is %q", chosen)
+			}
+			test(t, Runtime(t, kind))
+		})
 	}
 }
 

@@ -62,23 +62,44 @@ func (s Spec) container() *runtimeapi.ContainerConfig {
 // Start makes the sandbox and starts the container. What was made is in the
 // returned pod, also with an error.
 func (c *Client) Start(ctx context.Context, spec Spec) (*Pod, error) {
+	p, err := c.RunSandbox(ctx, spec)
+	if err == nil {
+		err = c.StartContainer(ctx, p)
+	}
+	return p, err
+}
+
+// RunSandbox makes the sandbox alone: the first half of Start.
+func (c *Client) RunSandbox(ctx context.Context, spec Spec) (*Pod, error) {
 	p := &Pod{Spec: spec}
 	sandbox, err := c.Runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: spec.sandbox()})
 	if err != nil {
 		return p, fmt.Errorf("run sandbox: %w", err)
 	}
 	p.SandboxID = sandbox.PodSandboxId
+	return p, nil
+}
+
+// StartContainer makes the container in its sandbox, and starts it.
+func (c *Client) StartContainer(ctx context.Context, p *Pod) error {
 	container, err := c.Runtime.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{
-		PodSandboxId: p.SandboxID, Config: spec.container(), SandboxConfig: spec.sandbox(),
+		PodSandboxId: p.SandboxID, Config: p.container(), SandboxConfig: p.sandbox(),
 	})
 	if err != nil {
-		return p, fmt.Errorf("create container: %w", err)
+		return fmt.Errorf("create container: %w", err)
 	}
 	p.ContainerID = container.ContainerId
 	if _, err := c.Runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: p.ContainerID}); err != nil {
-		return p, fmt.Errorf("start container: %w", err)
+		return fmt.Errorf("start container: %w", err)
 	}
-	return p, nil
+	return nil
+}
+
+// StopContainer asks the container to end; killed is what it is after timeout
+// seconds.
+func (c *Client) StopContainer(ctx context.Context, p *Pod, timeout int64) error {
+	_, err := c.Runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: p.ContainerID, Timeout: timeout})
+	return err
 }
 
 // Status returns the container's status.

@@ -44,8 +44,18 @@ type Proxy struct {
 	backend *grpc.ClientConn
 	served  sync.WaitGroup
 
-	mu    sync.Mutex
-	calls []Call
+	mu         sync.Mutex
+	calls      []Call
+	begin, end func(Call)
+}
+
+// Watch has begin called before each call goes to the runtime, and end before
+// its answer goes to the client, which waits that long: whoever kills the
+// client in it knows what it had done and learned. Either may be nil.
+func (p *Proxy) Watch(begin, end func(Call)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begin, p.end = begin, end
 }
 
 // Start listens on the socket, which must not exist, in front of the endpoint.
@@ -95,6 +105,7 @@ func (p *Proxy) handle(_ any, in grpc.ServerStream) error {
 	var request message
 	if call.Err = in.RecvMsg(&request); call.Err == nil {
 		call.Request = request.data
+		p.tell(call, func() func(Call) { return p.begin })
 		call.Answer, call.Err = p.pass(in, method, &request)
 	}
 	if call.IsRead() {
@@ -102,9 +113,20 @@ func (p *Proxy) handle(_ any, in grpc.ServerStream) error {
 	}
 	call.End = time.Now()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.calls = append(p.calls, call)
+	p.mu.Unlock()
+	p.tell(call, func() func(Call) { return p.end })
 	return call.Err
+}
+
+// tell calls the watcher that choose gives, if there is one.
+func (p *Proxy) tell(call Call, choose func() func(Call)) {
+	p.mu.Lock()
+	watch := choose()
+	p.mu.Unlock()
+	if watch != nil {
+		watch(call)
+	}
 }
 
 // pass sends the request, and then copies messages both ways until the runtime

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -143,5 +144,25 @@ func TestStreamPassesUntilTheClientLeaves(t *testing.T) {
 	cancel()
 	if _, err := events.Recv(); status.Code(err) != codes.Canceled {
 		t.Errorf("after cancel: %v", err)
+	}
+}
+
+func TestWatchersHoldACallUp(t *testing.T) {
+	p, client := proxied(t)
+	seen := make(chan string, 2)
+	p.Watch(
+		func(c Call) { seen <- "begin " + c.Method },
+		func(c Call) { seen <- "end " + c.Method + ", noted: " + p.Calls()[0].Method },
+	)
+	if _, err := client.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	close(seen) // a watcher that came after the answer would panic
+	var got []string
+	for s := range seen {
+		got = append(got, s)
+	}
+	if want := []string{"begin Version", "end Version, noted: Version"}; !slices.Equal(got, want) {
+		t.Errorf("watchers saw %q, want %q", got, want)
 	}
 }
