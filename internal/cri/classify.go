@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -84,12 +85,22 @@ func describeDial(e *Error, endpoint string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		e.text = fmt.Sprintf("no socket at %s", path)
 		e.hint = "start the runtime, or say where it is: --runtime-endpoint, CONTAINER_RUNTIME_ENDPOINT or /etc/crictl.yaml"
+	case errors.Is(err, syscall.ECONNREFUSED) && !isSocket(path):
+		e.text = fmt.Sprintf("%s is not a socket", path)
+		e.hint = "name the runtime's socket, as in unix:///run/containerd/containerd.sock"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.text = fmt.Sprintf("nobody listens at %s", path)
 		e.hint = "the socket is a leftover of a runtime that ended: start it again, for instance with systemctl start " + serviceOf(path)
 	default:
 		e.text = fmt.Sprintf("connect to %s: %v", path, err)
 	}
+}
+
+// isSocket tells of a file whether one could listen there. What cannot be
+// looked at might be one.
+func isSocket(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || info.Mode()&fs.ModeSocket != 0
 }
 
 // serviceOf guesses the unit that serves a socket.

@@ -67,7 +67,7 @@ func TestConnectSaysWhatIsWrong(t *testing.T) {
 				t.Fatal(err)
 			}
 			return path
-		}, []error{ErrUnavailable}, "nobody listens at PATH", "start it again"},
+		}, []error{ErrUnavailable}, "PATH is not a socket", "name the runtime's socket"},
 		{"HTTP server", func(t *testing.T) string {
 			l, path := listen(t)
 			go func() { _ = http.Serve(l, http.NotFoundHandler()) }()

@@ -123,7 +123,7 @@ func TestDiscoverTriesWellKnownSockets(t *testing.T) {
 		"  CONTAINER_RUNTIME_ENDPOINT: not set\n" +
 		"  " + none + ": no such file\n" +
 		"  " + none + ": no socket at " + none + "\n" +
-		"  " + stale + ": nobody listens at " + stale
+		"  " + stale + ": " + stale + " is not a socket"
 	if err.Error() != want {
 		t.Errorf("message\n%s\nwant\n%s", err, want)
 	}

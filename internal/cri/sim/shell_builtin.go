@@ -77,7 +77,11 @@ func (s *shell) builtin(name string, args []string) control {
 	case "cat", "touch", "rm", "test", "[":
 		s.file(name, args)
 	default:
-		if !s.exec {
+		switch {
+		case s.inBackground: // it obeys nobody, and ends with its container
+			<-s.ctx.Done()
+			return leaveShell
+		case !s.exec:
 			s.p.obey()
 			<-s.ctx.Done()
 			return leaveShell

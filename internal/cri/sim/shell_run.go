@@ -25,15 +25,17 @@ const (
 
 // shell runs parsed scripts.
 type shell struct {
-	ctx    context.Context
-	p      *process
-	exec   bool // by ExecSync: signals are not its business
-	vars   map[string]string
-	status int
-	out    func(string)
-	err    func(string)
-	jobs   []chan struct{} // closed when what is in the background ended
-	all    *sync.WaitGroup // everything in the background, of subshells too
+	ctx  context.Context
+	p    *process
+	exec bool // by ExecSync: signals are not its business
+	// inBackground: what it does not know, it does not pass over: it runs on.
+	inBackground bool
+	vars         map[string]string
+	status       int
+	out          func(string)
+	err          func(string)
+	jobs         []chan struct{} // closed when what is in the background ended
+	all          *sync.WaitGroup // everything in the background, of subshells too
 }
 
 func newShell(ctx context.Context, p *process, all *sync.WaitGroup) *shell {
@@ -99,7 +101,7 @@ func (s *shell) list(l list) control {
 // background runs a piece in a subshell that shares the output.
 func (s *shell) background(n node) {
 	sub := *s
-	sub.exec = true // signals go to the first process only
+	sub.exec, sub.inBackground = true, true // signals go to the first process only
 	sub.vars = maps.Clone(s.vars)
 	sub.jobs = nil
 	s.status = 0

@@ -619,3 +619,14 @@ func TestCrash(t *testing.T) {
 		}
 	})
 }
+
+// What the interpreter does not know runs on in the background, too.
+func TestUnknownCommandInTheBackgroundIsWaitedFor(t *testing.T) {
+	bubble(t, sim.Options{}, func(t *testing.T, n *node) {
+		id := n.run("trap 'exit 0' TERM; tail -f /log & wait")
+		time.Sleep(time.Hour)
+		if st := n.status(id); st.State != runtimeapi.ContainerState_CONTAINER_RUNNING {
+			t.Errorf("%s, exit code %d", st.State, st.ExitCode)
+		}
+	})
+}
