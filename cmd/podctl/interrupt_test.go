@@ -55,7 +55,7 @@ func TestSecondInterruptForces(t *testing.T) {
 
 func TestThirdInterruptLeavesThePods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		defer w.sim.Hang("StopContainer", "")()
+		release := w.sim.Hang("StopContainer", "")
 		c := w.run(deaf)
 		for range 2 {
 			c.interrupt()
@@ -69,6 +69,13 @@ func TestThirdInterruptLeavesThePods(t *testing.T) {
 			t.Errorf("stderr %q, want %q", got, want)
 		}
 		w.holds(1)
+
+		release()
+		c = w.run(deaf, "--wait=ready")
+		c.printed("the runtime already holds the pod", "nothing of the pod runs any more", " started", "all containers are ready")
+		c.interrupt()
+		c.ends(exitOK, 5*time.Second)
+		w.holds(0)
 	})
 }
 

@@ -21,6 +21,8 @@ type Info struct {
 	Desired bool
 	// Adopted: the runtime held the pod when podctl started.
 	Adopted bool
+	// Again: this life of the pod is being ended, and another one follows.
+	Again bool
 	// Rejected is why the pod may not start, nil if it may.
 	Rejected error
 	// Op is the operation in flight, since OpSince; OpNone if there is none.
@@ -38,8 +40,8 @@ type Info struct {
 }
 
 // Ended tells whether the pod will do nothing more: it is down and cleaned
-// up, or was never let in.
-func (i Info) Ended() bool { return i.Rejected != nil || i.Stage == worker.Finished }
+// up and does not come back, or it was never let in.
+func (i Info) Ended() bool { return i.Rejected != nil || i.Stage == worker.Finished && !i.Again }
 
 // Succeeded tells whether the pod ran to a good end.
 func (i Info) Succeeded() bool { return i.Rejected == nil && i.Status.Phase == v1.PodSucceeded }

@@ -27,7 +27,7 @@ func (n *Node) Pods() []Info {
 	for uid, e := range n.entries {
 		w := states[uid]
 		info := Info{
-			Pod: e.want.Pod, Status: e.status, Stage: e.stage, Desired: e.desired, Adopted: e.adopted,
+			Pod: e.want.Pod, Status: e.status, Stage: e.stage, Desired: e.desired, Adopted: e.adopted, Again: e.desired && e.fresh,
 			Rejected: e.rejected, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
 			LastError: w.LastError, Grace: w.Grace,
 		}
