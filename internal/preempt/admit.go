@@ -9,24 +9,25 @@ import (
 // Decision is the answer to whether a pod may run on a node.
 type Decision struct {
 	// Admitted: the pod fits, or will when Plan's victims are gone.
-	Admitted bool
+	Admitted bool `json:"admitted"`
 	// Reason and Message are the kubelet's, for the status of a pod that is not
 	// admitted (phase Failed); else "".
-	Reason, Message string
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 	// Failures is all that stands against the pod as the node is now, in the
 	// kubelet's order. Reason is the first that counts: a critical pod is not
 	// rejected for resources.
-	Failures []Failure
+	Failures []Failure `json:"failures,omitempty"`
 	// Usage is the node's arithmetic; empty if the kubelet does not come to it.
-	Usage []Usage
+	Usage []Usage `json:"usage,omitempty"`
 	// Ignored are extended resources that the pod asks for and the node does not
 	// have: the kubelet does not mind.
-	Ignored []v1.ResourceName
+	Ignored []v1.ResourceName `json:"ignored,omitempty"`
 	// Unchecked is what could not be looked at, for want of facts.
-	Unchecked []string
+	Unchecked []string `json:"unchecked,omitempty"`
 	// Plan has a verdict on every other pod. It is nil if the pod is rejected for
 	// something that no eviction changes.
-	Plan *Result
+	Plan *Result `json:"plan,omitempty"`
 }
 
 // Admit answers whether the pod may run on the node beside the pods that are

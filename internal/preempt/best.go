@@ -58,11 +58,11 @@ func (s *search) floor(priorities []int32, i int, c class) []int32 {
 // cost is the least memory and cpu that such a set may free.
 func (s *search) cost(i int, c class) (memory, cpu int64) {
 	for _, at := range s.chosen {
-		memory, cpu = saturate(memory, s.items[at].candidate.memory), saturate(cpu, s.items[at].candidate.cpu)
+		memory, cpu = saturate(memory, s.items[at].memory), saturate(cpu, s.items[at].cpu)
 	}
 	s.rest(i, c, func(it *item, left int) {
-		memory = saturate(memory, at(it.bounds.memory, left))
-		cpu = saturate(cpu, at(it.bounds.cpu, left))
+		memory = saturate(memory, at(it.leastMemory, left))
+		cpu = saturate(cpu, at(it.leastCPU, left))
 	})
 	return memory, cpu
 }

@@ -8,12 +8,12 @@ import (
 // class could do, for k from 0: each resource for itself, so that no k items
 // do better.
 type bounds struct {
-	// most[j][k] is the most that they free of resource j; strength[k] the most
+	// most[j][k] is the most that they free of resource j; mostShares[k] the most
 	// in shares of what is short, all resources together.
-	most     [][]int64
-	strength []float64
-	// memory[k] and cpu[k] are the least that they cost.
-	memory, cpu []int64
+	most       [][]int64
+	mostShares []float64
+	// leastMemory[k] and leastCPU[k] are the least that they cost.
+	leastMemory, leastCPU []int64
 }
 
 // slack allows for the rounding of sums of shares.
@@ -31,13 +31,13 @@ func (s *search) bound(items []item, limit int) {
 			most[j].add(-f, limit)
 			it.most = append(it.most, most[j].sums(-1))
 		}
-		shares.add(-strength(it.candidate, s.short), limit)
-		it.strength = shares.sums(-1)
-		memory.add(it.candidate.memory, limit)
-		it.bounds.memory = memory.sums(1)
-		cpu.add(it.candidate.cpu, limit)
-		it.bounds.cpu = cpu.sums(1)
-		*s.work -= (len(s.short) + 3) * len(it.strength)
+		shares.add(-it.strength, limit)
+		it.mostShares = shares.sums(-1)
+		memory.add(it.memory, limit)
+		it.leastMemory = memory.sums(1)
+		cpu.add(it.cpu, limit)
+		it.leastCPU = cpu.sums(1)
+		*s.work -= (len(s.short) + 3) * len(it.mostShares)
 	}
 }
 
@@ -98,6 +98,6 @@ func (s *search) possible(i int, c class) bool {
 			shares += float64(open) / float64(s.short[j])
 		}
 	}
-	s.rest(i, c, func(it *item, left int) { shares -= at(it.strength, left) })
+	s.rest(i, c, func(it *item, left int) { shares -= at(it.mostShares, left) })
 	return shares <= slack
 }

@@ -2,6 +2,7 @@ package preempt
 
 import (
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -23,6 +24,9 @@ type candidate struct {
 	memory, cpu int64
 	// shape numbers the distinct (frees, memory, cpu) of a class.
 	shape int
+	// strength is the sum of the shares that it frees of what is short, in one
+	// search.
+	strength float64
 	// spared is why it cannot be a victim; Victim if it can.
 	spared Reason
 }
@@ -42,16 +46,16 @@ func candidates(preemptor *v1.Pod, pods []*v1.Pod, need []Amount) []*candidate {
 	frees := make([]int64, len(pods)*len(need))
 	out := make([]*candidate, len(pods))
 	for i, p := range pods {
-		freed := pod.Freed(p)
+		freed := freedBy(p)
 		c := &all[i]
 		*c = candidate{
 			pod: p, index: i, qos: pod.QOS(p), priority: priority(p),
 			frees:  frees[i*len(need) : (i+1)*len(need) : (i+1)*len(need)],
-			memory: count(freed, v1.ResourceMemory),
-			cpu:    count(freed, v1.ResourceCPU),
+			memory: freed(v1.ResourceMemory),
+			cpu:    freed(v1.ResourceCPU),
 		}
 		for j, n := range need {
-			c.frees[j] = count(freed, n.Resource)
+			c.frees[j] = freed(n.Resource)
 		}
 		c.class = classOf(c.qos)
 		c.spared = spared(preemptor, c)
@@ -60,8 +64,26 @@ func candidates(preemptor *v1.Pod, pods []*v1.Pod, need []Amount) []*candidate {
 	return out
 }
 
-func count(l v1.ResourceList, name v1.ResourceName) int64 {
-	return pod.Count(name, l[name])
+// freedBy counts what evicting the pod frees, as pod.Freed has it. Most pods
+// have containers and nothing else, and are added up here, in less than half
+// the time.
+func freedBy(p *v1.Pod) func(v1.ResourceName) int64 {
+	if len(p.Spec.InitContainers) > 0 || p.Spec.Resources != nil || len(p.Spec.Overhead) > 0 {
+		all := pod.Freed(p)
+		return func(name v1.ResourceName) int64 { return pod.Count(name, all[name]) }
+	}
+	return func(name v1.ResourceName) int64 {
+		if name == v1.ResourcePods {
+			return 1
+		}
+		var sum resource.Quantity
+		for i := range p.Spec.Containers {
+			if q, ok := p.Spec.Containers[i].Resources.Requests[name]; ok {
+				sum.Add(q)
+			}
+		}
+		return pod.Count(name, sum)
+	}
 }
 
 // priority is the pod's, 0 if it has none.

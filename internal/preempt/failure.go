@@ -1,8 +1,8 @@
 package preempt
 
 import (
+	"encoding/json"
 	"fmt"
-
 )
 
 // Reasons for which the kubelet rejects a pod, beside NodeAffinity, NodeName,
@@ -58,6 +58,15 @@ func (f Failure) Message() string {
 	return f.message
 }
 
+// MarshalJSON writes {"reason":…,"message":…,"detail":…}.
+func (f Failure) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Reason  string `json:"reason"`
+		Message string `json:"message"`
+		Detail  string `json:"detail,omitempty"`
+	}{f.Reason(), f.Message(), f.Detail})
+}
+
 // needs is what the failures ask to be freed, in their order, and whether all
 // of them are about resources.
 func needs(failures []Failure) (need []Amount, all bool) {
@@ -69,4 +78,3 @@ func needs(failures []Failure) (need []Amount, all bool) {
 	}
 	return need, true
 }
-

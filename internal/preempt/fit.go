@@ -1,9 +1,11 @@
 package preempt
 
 import (
+	"encoding/json"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -11,12 +13,24 @@ import (
 // Usage is a node's account of one resource when a pod asks for some of it.
 // All counts are as pod.Count has them.
 type Usage struct {
-	Resource    v1.ResourceName `json:"resource"`
-	Allocatable int64           `json:"allocatable"`
+	Resource    v1.ResourceName
+	Allocatable int64
 	// Used is held by the other pods.
-	Used int64 `json:"used"`
+	Used int64
 	// Requested is asked for by the pod.
-	Requested int64 `json:"requested"`
+	Requested int64
+}
+
+// MarshalJSON writes {"resource":"cpu","allocatable":"4","used":…,"requested":…,"short":…}.
+func (u Usage) MarshalJSON() ([]byte, error) {
+	quantity := func(count int64) *resource.Quantity { return Amount{u.Resource, count}.Quantity() }
+	return json.Marshal(struct {
+		Resource    v1.ResourceName    `json:"resource"`
+		Allocatable *resource.Quantity `json:"allocatable"`
+		Used        *resource.Quantity `json:"used"`
+		Requested   *resource.Quantity `json:"requested"`
+		Short       *resource.Quantity `json:"short"`
+	}{u.Resource, quantity(u.Allocatable), quantity(u.Used), quantity(u.Requested), quantity(u.Short())})
 }
 
 // Short is how much is missing, 0 if the pod fits. A pod that asks for

@@ -22,10 +22,10 @@ type greedy struct {
 
 // shape is what candidates that cannot be told apart have in common.
 type shape struct {
-	*candidate // any of them
-	live       int
-	distance   float64 // in the last round
-	nearest    bool    // in this round, only while it searches
+	frees       []int64
+	memory, cpu int64
+	live        int
+	distance    float64 // in the last round
 }
 
 func newGreedy(all []*candidate) *greedy {
@@ -42,7 +42,7 @@ func newGreedy(all []*candidate) *greedy {
 		if !ok {
 			i = len(g.shapes)
 			known[string(key)] = i
-			g.shapes = append(g.shapes, shape{candidate: c})
+			g.shapes = append(g.shapes, shape{frees: c.frees, memory: c.memory, cpu: c.cpu})
 			g.live = append(g.live, i)
 		}
 		c.shape = i
@@ -136,10 +136,16 @@ func (g *greedy) choose(short []int64) choice {
 	equal, tied := 0, 0    // candidates like the best, and at its distance
 	for _, i := range g.live {
 		s := &g.shapes[i]
-		s.distance, s.nearest = distance(short, s.frees), false
+		s.distance = distance(short, s.frees)
 		sign := -1
 		if best >= 0 {
 			sign = s.compare(&g.shapes[best])
+		}
+		switch {
+		case best < 0 || s.distance < g.shapes[best].distance:
+			tied = s.live
+		case s.distance == g.shapes[best].distance:
+			tied += s.live
 		}
 		switch {
 		case sign == 0:
@@ -150,40 +156,24 @@ func (g *greedy) choose(short []int64) choice {
 			second = i
 		}
 	}
-	nearest := &g.shapes[best]
-	for _, i := range g.live {
-		s := &g.shapes[i]
-		s.nearest = s.compare(nearest) == 0
-		if s.distance == nearest.distance {
-			tied += s.live
-		}
-	}
-	at := g.last(len(g.list))
-	c := choice{chosen: g.list[at], distance: nearest.distance, tied: tied - 1}
+	at := g.last(best, len(g.list))
+	c := choice{chosen: g.list[at], distance: g.shapes[best].distance, tied: tied - 1}
 	switch {
 	case equal > 1:
-		c.next = g.list[g.last(at)]
+		c.next = g.list[g.last(best, at)]
 	case second >= 0:
-		c.next = g.lastLike(second)
+		c.next = g.list[g.last(second, len(g.list))]
 	}
 	g.remove(at)
 	return c
 }
 
-// last finds the last of the nearest candidates before end.
-func (g *greedy) last(end int) int {
-	for end--; !g.shapes[g.list[end].shape].nearest; end-- {
+// last finds the last candidate before end that compares equal to a shape.
+// There must be one.
+func (g *greedy) last(like, end int) int {
+	for end--; g.shapes[g.list[end].shape].compare(&g.shapes[like]) != 0; end-- {
 	}
 	return end
-}
-
-// lastLike finds the last candidate that compares equal to the shape.
-func (g *greedy) lastLike(i int) *candidate {
-	for at := len(g.list) - 1; ; at-- {
-		if g.shapes[g.list[at].shape].compare(&g.shapes[i]) == 0 {
-			return g.list[at]
-		}
-	}
 }
 
 func (g *greedy) remove(at int) {

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// effort bounds the search for the smallest set: so many comparisons, some
-// tens of milliseconds.
-const effort = 4_000_000
+// effort bounds the search for the smallest set: so many comparisons, about
+// ten milliseconds.
+const effort = 1_000_000
 
-// smallest finds the best set of victims, and tells whether that is proved.
+// smallest finds the best set of victims, and tells whether it is proved that
+// none has fewer pods (by class), and that none is better at all.
 // Stage by stage it settles the least number of guaranteed, then burstable,
 // then best-effort pods, and last which ones:
 //
@@ -17,8 +18,8 @@ const effort = 4_000_000
 //	for each class: are fewer of it enough, with the classes before as settled
 //	                and everything after it gone?   yes: best := that, completed
 //	of the sets with these numbers: which is the best one?
-func (p *planner) smallest() (*set, bool) {
-	best := newSet(p.trim(p.victims))
+func (p *planner) smallest() (best *set, fewest, proved bool) {
+	best = newSet(p.trim(p.victims))
 	work := effort
 	for c := guaranteed; c < classes; c++ {
 		limits := best.counts
@@ -26,7 +27,7 @@ func (p *planner) smallest() (*set, bool) {
 			continue // none is the least
 		}
 		short := p.short(slices.Concat(p.byClass[c+1:]...))
-		s := newSearch(p.useful(c+1), short, limits, byStrength(short), &work)
+		s := newSearch(p.useful(c+1), short, limits, byStrength, &work)
 		for limits[c] = 0; limits[c] < best.counts[c] && work > 0; limits[c]++ {
 			if found := s.first(limits); found != nil {
 				best = newSet(p.complete(found, c+1))
@@ -34,11 +35,10 @@ func (p *planner) smallest() (*set, bool) {
 			}
 		}
 	}
-	if work > 0 {
-		s := newSearch(p.useful(classes), p.short(), best.counts, byWorth, &work)
-		best = s.best(best)
+	if fewest = work > 0; fewest {
+		best = newSearch(p.useful(classes), p.short(), best.counts, byWorth, &work).best(best)
 	}
-	return best, work > 0
+	return best, fewest, work > 0
 }
 
 // useful are the possible victims of the classes before end that free
@@ -58,15 +58,19 @@ func (p *planner) useful(end class) [classes][]*candidate {
 // byWorth orders candidates of a class by what a set is judged by, the best
 // to take first.
 func byWorth(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.memory, b.memory), cmp.Compare(a.cpu, b.cpu), byName(a, b))
+	if by := cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.memory, b.memory), cmp.Compare(a.cpu, b.cpu)); by != 0 {
+		return by
+	}
+	return byName(a, b)
 }
 
 // byStrength orders candidates by how much of what is short they free, the
 // most first.
-func byStrength(short []int64) func(a, b *candidate) int {
-	return func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(strength(b, short), strength(a, short)), cmp.Compare(a.index, b.index))
+func byStrength(a, b *candidate) int {
+	if by := cmp.Compare(b.strength, a.strength); by != 0 {
+		return by
 	}
+	return cmp.Compare(a.index, b.index)
 }
 
 // strength is the sum of the shares of what is short that a candidate frees.

@@ -1,8 +1,13 @@
 package preempt
 
 import (
+	"math"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 )
 
 // TestPlanEqualsPlainKubelet compares victims and what is missing with the
@@ -16,5 +21,237 @@ func TestPlanEqualsPlainKubelet(t *testing.T) {
 		if !slices.Equal(r.Victims, victims) || !slices.Equal(r.Missing, missing) {
 			t.Fatalf("seed %d, need %v: victims %v, missing %v; plainly %v, %v", seed, need, names(r.Victims), r.Missing, names(victims), missing)
 		}
+	}
+}
+
+// TestPlanKeepsItsPromises checks what must hold of every plan.
+func TestPlanKeepsItsPromises(t *testing.T) {
+	for seed := range uint64(3_000) {
+		d := newDice(seed)
+		pods, need := d.pods(d.IntN(25)), d.need()
+		preemptor := critical()
+		r := Plan(preemptor, pods, need)
+		fail := func(format string, args ...any) {
+			t.Helper()
+			t.Errorf("seed %d: "+format, append([]any{seed}, args...)...)
+		}
+		if len(r.Verdicts) != len(pods) {
+			fail("%d verdicts on %d pods", len(r.Verdicts), len(pods))
+		}
+		if (r.Err() != nil) != (len(r.Victims) == 0) {
+			fail("error %v with victims %v", r.Err(), names(r.Victims))
+		}
+		for i, v := range r.Verdicts {
+			if victim := i < len(r.Victims); victim != (v.Reason == Victim) || victim && (v.Kill != i+1 || v.Pod != refTo(r.Victims[i])) {
+				fail("verdict %d is %+v", i, v)
+			}
+			if r.Why(v) == "" {
+				fail("no word on %+v", v)
+			}
+		}
+		if len(r.Victims) == 0 {
+			continue
+		}
+		if left := lessThese(need, r.Victims); len(left) > 0 {
+			fail("%v is left", left)
+		}
+		for _, p := range r.Victims {
+			if !mayPreempt(preemptor, p) {
+				fail("%s must not be a victim", p.Name)
+			}
+		}
+		if left := lessThese(need, r.Smallest.Pods); len(left) > 0 {
+			fail("the smallest set leaves %v", left)
+		}
+		for _, s := range r.Stages {
+			checkStage(s, fail)
+		}
+	}
+}
+
+// checkStage checks that every victim was needed when it was chosen, and that
+// it was the nearest.
+func checkStage(s Stage, fail func(string, ...any)) {
+	short := s.Short
+	for i, round := range s.Rounds {
+		if len(short) == 0 || round.Before != float64(len(short)) {
+			fail("round %d with %v short, distance before %v", round.Number, short, round.Before)
+		}
+		if round.Distance > round.Before || round.Candidates != s.Candidates-i {
+			fail("round %+v", round)
+		}
+		if round.Next != nil && (round.Next.Distance < round.Distance || (round.Next.By == Nearer) != (round.Tied == 0)) {
+			fail("next %+v of %+v", *round.Next, round)
+		}
+		short = round.Left
+	}
+	if len(short) > 0 {
+		fail("%s ends with %v short", s.Class, short)
+	}
+}
+
+// TestGreedyIsNotMinimal is the example of docs/preemption.md.
+func TestGreedyIsNotMinimal(t *testing.T) {
+	pods := []*v1.Pod{app("both", "cpu=6 memory=6"), app("cpu", "cpu=10"), app("memory", "memory=10")}
+	r := Plan(critical(), pods, []Amount{{v1.ResourceCPU, 10_000}, {v1.ResourceMemory, 10}})
+	if got, want := names(r.Victims), []string{"default/both", "default/cpu", "default/memory"}; !slices.Equal(got, want) {
+		t.Errorf("victims %v, want %v", got, want)
+	}
+	var walk []string
+	for _, v := range r.Verdicts {
+		walk = append(walk, r.Why(v))
+	}
+	if diff := cmp.Diff([]string{
+		"distance 0.32, the nearest of 3 · leaves 4 cpu, 4 memory short",
+		"distance 1.00, smaller request than default/memory · leaves 4 memory short",
+		"distance 0.00, the only Burstable pod left",
+	}, walk); diff != "" {
+		t.Error(diff)
+	}
+	want := &Smallest{
+		Pods: pods[1:], Victims: []PodRef{refTo(pods[1]), refTo(pods[2])}, Fewest: true, Proved: true,
+		Better: FewerBurstable, Spared: []PodRef{refTo(pods[0])}, Instead: []PodRef{},
+	}
+	if diff := cmp.Diff(want, r.Smallest); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestClassesAreLookedAtDearestFirstAndKilledCheapestFirst(t *testing.T) {
+	cheap, middle, dear := app("cheap", ""), app("middle", "cpu=1"), limited(app("dear", "cpu=2 memory=1"))
+	spare := limited(app("spare", "cpu=3 memory=1"))
+	pods := []*v1.Pod{dear, spare, middle, cheap}
+	r := Plan(critical(), pods, []Amount{{v1.ResourceCPU, 3_000}, {v1.ResourcePods, 3}})
+	if got, want := names(r.Victims), []string{"default/cheap", "default/middle", "default/dear"}; !slices.Equal(got, want) {
+		t.Errorf("victims %v, want %v", got, want)
+	}
+	for i, want := range []struct {
+		class v1.PodQOSClass
+		short []Amount
+	}{
+		{v1.PodQOSGuaranteed, []Amount{{v1.ResourceCPU, 2_000}, {v1.ResourcePods, 1}}},
+		{v1.PodQOSBurstable, []Amount{{v1.ResourceCPU, 1_000}, {v1.ResourcePods, 1}}},
+		{v1.PodQOSBestEffort, []Amount{{v1.ResourcePods, 1}}},
+	} {
+		if s := r.Stages[i]; s.Class != want.class || !slices.Equal(s.Short, want.short) {
+			t.Errorf("stage %d: %s short of %v, want %s of %v", i, s.Class, s.Short, want.class, want.short)
+		}
+	}
+}
+
+func TestOfEqualPodsTheLaterIsTakenAndTheLastMovesUp(t *testing.T) {
+	pods := []*v1.Pod{app("a", "cpu=1"), app("b", "cpu=1"), app("big", "cpu=2"), app("c", "cpu=1"), app("d", "cpu=1")}
+	r := Plan(critical(), pods, []Amount{{v1.ResourceCPU, 5_000}})
+	// big goes first and d takes its place, before c.
+	if got, want := names(r.Victims), []string{"default/big", "default/c", "default/d", "default/b"}; !slices.Equal(got, want) {
+		t.Errorf("victims %v, want %v", got, want)
+	}
+	if next := r.Stages[1].Rounds[1].Next; next == nil || next.By != Later || next.Pod.Name != "d" {
+		t.Errorf("next %+v", next)
+	}
+}
+
+func TestEveryPodHasAReason(t *testing.T) {
+	static := with(app("static", "cpu=1"), func(p *v1.Pod) { p.Annotations = map[string]string{"kubernetes.io/config.source": "file"} })
+	static.Spec.Priority = nil
+	pods := []*v1.Pod{
+		static,
+		ranked(2_000_001_000, app("higher", "cpu=1")),
+		ranked(2_000_000_000, app("lower", "")),
+		with(app("odd", "cpu=1"), func(p *v1.Pod) { p.Status.QOSClass = "Odd" }),
+		app("idle", ""),
+		app("near", "cpu=1"), app("far", "cpu=100m"),
+		limited(app("dear", "cpu=4 memory=1")),
+	}
+	reasons := func(r *Result) map[string]string {
+		all := map[string]string{}
+		for _, v := range r.Verdicts {
+			all[v.Pod.Name] = v.Reason.String() + ": " + r.Why(v)
+		}
+		return all
+	}
+	constant := map[string]string{
+		"static": "Critical: critical",
+		"higher": "HigherPriority: critical, of higher priority than kube/dns",
+		"odd":    `UnknownClass: QoS class "Odd" is unknown`,
+	}
+	for _, c := range []struct {
+		name      string
+		preemptor *v1.Pod
+		need      []Amount
+		constant  bool
+		want      map[string]string
+	}{
+		{"a plan", critical(), []Amount{{v1.ResourceCPU, 500}}, true, map[string]string{
+			"near": "Victim: distance 0.00, the nearest of 2",
+			"far":  "NotNeeded: not needed: distance 0.64 in round 1, which took default/near and was enough",
+			"dear": "ClassNotReached: no Guaranteed pod is needed",
+			"idle": "FreesNothing: frees nothing that is short", "lower": "FreesNothing: frees nothing that is short",
+		}},
+		{"nothing short", critical(), nil, true, map[string]string{
+			"near": "NothingShort: nothing is short", "far": "NothingShort: nothing is short", "dear": "NothingShort: nothing is short",
+			"idle": "NothingShort: nothing is short", "lower": "NothingShort: nothing is short",
+		}},
+		{"too much", critical(), []Amount{{v1.ResourceCPU, 9_000}}, true, map[string]string{
+			"near": "NotEnough: no set of pods would be enough", "far": "NotEnough: no set of pods would be enough",
+			"dear": "NotEnough: no set of pods would be enough", "idle": "NotEnough: no set of pods would be enough", "lower": "NotEnough: no set of pods would be enough",
+		}},
+		{"not critical", app("plain", ""), []Amount{{v1.ResourceCPU, 500}}, false, func() map[string]string {
+			all := map[string]string{}
+			for _, p := range pods {
+				all[p.Name] = "NotPreempting: default/plain is not critical"
+			}
+			return all
+		}()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.constant {
+				for name, why := range constant {
+					c.want[name] = why
+				}
+			}
+			if diff := cmp.Diff(c.want, reasons(Plan(c.preemptor, pods, c.need))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTheMostEndangeredComesFirst(t *testing.T) {
+	pods := []*v1.Pod{
+		ranked(2_000_001_000, app("critical", "cpu=1")), limited(app("dear", "cpu=4 memory=1")), app("idle", ""),
+		app("far", "cpu=100m"), app("nearer", "cpu=300m"), app("near", "cpu=1"),
+	}
+	var order []string
+	for _, v := range Plan(critical(), pods, []Amount{{v1.ResourceCPU, 500}}).Verdicts {
+		order = append(order, v.Pod.Name)
+	}
+	if want := []string{"near", "nearer", "far", "dear", "idle", "critical"}; !slices.Equal(order, want) {
+		t.Errorf("%v, want %v", order, want)
+	}
+}
+
+func TestALowerCriticalPodIsPreempted(t *testing.T) {
+	r := Plan(ranked(2_000_001_000, critical()), []*v1.Pod{ranked(2_000_000_000, app("lower", "cpu=1"))}, []Amount{{v1.ResourceCPU, 1_000}})
+	if got := names(r.Victims); !slices.Equal(got, []string{"default/lower"}) {
+		t.Errorf("victims %v", got)
+	}
+}
+
+func TestSignalIsTheFirstFailureEvenIfItNeedsNothing(t *testing.T) {
+	r := Plan(critical(), []*v1.Pod{app("a", "memory=1Gi")}, []Amount{{v1.ResourcePods, 0}, {v1.ResourceMemory, 1}})
+	if r.Signal != v1.ResourcePods || len(r.Need) != 1 || len(r.Victims) != 1 {
+		t.Errorf("signal %s, need %v, victims %v", r.Signal, r.Need, names(r.Victims))
+	}
+}
+
+func TestHugeRequestsDoNotOverflow(t *testing.T) {
+	var pods []*v1.Pod
+	for _, name := range strings.Split("abcdef", "") {
+		pods = append(pods, app(name, "memory=8Ei"))
+	}
+	r := Plan(critical(), pods, []Amount{{v1.ResourceMemory, math.MaxInt64}, {v1.ResourcePods, 4}})
+	if len(r.Victims) != 4 || !r.Smallest.Proved || len(r.Smallest.Pods) != 4 {
+		t.Errorf("victims %v, smallest %+v", names(r.Victims), r.Smallest)
 	}
 }

@@ -51,8 +51,8 @@ type Verdict struct {
 	Distance float64 `json:"distance"`
 	// Terminating: somebody has asked for its end already.
 	Terminating bool `json:"terminating,omitempty"`
-	// Grace is how long it may take to end.
-	Grace time.Duration `json:"-"`
+	// GraceSeconds is how long it may take to end.
+	GraceSeconds int64 `json:"graceSeconds"`
 }
 
 // Stage is the search for victims in one class.
@@ -107,7 +107,7 @@ func (r *Result) Err() error {
 func (r *Result) Wait() time.Duration {
 	var sum time.Duration
 	for _, v := range r.Verdicts[:len(r.Victims)] {
-		sum += v.Grace
+		sum += time.Duration(v.GraceSeconds) * time.Second
 	}
 	return sum
 }

@@ -21,11 +21,11 @@ type search struct {
 	work  *int
 
 	// The walk's own.
-	left    [classes]int // that may still be taken
-	open    []int64      // what is still short
-	chosen  []int        // items
-	blocked []int        // by item: how many that dominate it are passed over
-	found   func() bool  // called with chosen sufficient: go on?
+	left    [classes]int              // that may still be taken
+	open    []int64                   // what is still short
+	chosen  []int                     // items
+	blocked []int                     // by item: how many that dominate it are passed over
+	found   func() bool               // called with chosen sufficient: go on?
 	promise func(i int, c class) bool // may it get better from here?
 }
 
@@ -41,6 +41,9 @@ type item struct {
 func newSearch(by [classes][]*candidate, short []int64, limits [classes]int, order func(a, b *candidate) int, work *int) *search {
 	s := &search{short: short, work: work, open: slices.Clone(short)}
 	for c := range classes {
+		for _, each := range by[c] {
+			each.strength = strength(each, short)
+		}
 		s.start[c] = len(s.items)
 		slices.SortFunc(by[c], order)
 		s.admit(by[c], limits[c])
@@ -112,6 +115,9 @@ func (s *search) first(limits [classes]int) []*candidate {
 // walk decides on the items from i on, which is of the class or at its end.
 // It returns false to end the search.
 func (s *search) walk(i int, c class) bool {
+	if *s.work <= 0 {
+		return false // and bounds may not be worked out
+	}
 	if !anyShort(s.open) {
 		return s.found()
 	}

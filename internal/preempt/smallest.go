@@ -18,8 +18,10 @@ type Smallest struct {
 	// Pods and Victims are the set, by name.
 	Pods    []*v1.Pod `json:"-"`
 	Victims []PodRef  `json:"victims"`
-	// Proved: no other set is better. Otherwise the search was given up, and
-	// this is the best that it met.
+	// Fewest: it is proved that no set has fewer pods, counted class by class.
+	// Proved: nor is any other set better. Where they are false the search was
+	// given up, and this is the best set that it met.
+	Fewest bool `json:"fewest"`
 	Proved bool `json:"proved"`
 	// Better is the first criterion in which it beats the kubelet's set;
 	// NoBetter if it is the same set.
@@ -85,10 +87,6 @@ func newSet(members []*candidate) *set {
 	return s
 }
 
-func byName(a, b *candidate) int {
-	return cmp.Or(comparePods(a.pod, b.pod), cmp.Compare(a.index, b.index))
-}
-
 // saturate adds two amounts that are not negative, and stops at the largest.
 func saturate(a, b int64) int64 {
 	if a > math.MaxInt64-b {
@@ -121,11 +119,12 @@ func (s *set) compare(t *set) (int, Criterion) {
 // secondOpinion looks for the smallest set and compares it with the kubelet's.
 func (p *planner) secondOpinion() *Smallest {
 	kubelet := newSet(p.victims)
-	best, proved := p.smallest()
+	best, fewest, proved := p.smallest()
 	_, better := best.compare(kubelet)
 	return &Smallest{
 		Pods:    podsOf(best.members),
 		Victims: refsOf(best.members),
+		Fewest:  fewest,
 		Proved:  proved,
 		Better:  better,
 		Spared:  refsOf(missingFrom(best.members, kubelet.members)),

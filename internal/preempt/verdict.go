@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -16,14 +15,17 @@ func (p *planner) verdicts() {
 	for i, c := range p.all {
 		reasons[i] = p.reason(c)
 	}
-	slices.SortStableFunc(order, func(a, b *candidate) int {
-		return cmp.Or(
+	slices.SortFunc(order, func(a, b *candidate) int {
+		x, y := p.judged[a.index], p.judged[b.index]
+		if by := cmp.Or(
 			cmp.Compare(reasons[a.index], reasons[b.index]),
-			cmp.Compare(p.judged[a.index].kill, p.judged[b.index].kill),
+			cmp.Compare(x.kill, y.kill),
 			cmp.Compare(b.class, a.class), // cheapest first
-			cmp.Compare(p.judged[a.index].distance, p.judged[b.index].distance),
-			cmp.Compare(a.memory, b.memory), cmp.Compare(a.cpu, b.cpu),
-			comparePods(a.pod, b.pod))
+			cmp.Compare(x.distance, y.distance),
+			cmp.Compare(a.memory, b.memory), cmp.Compare(a.cpu, b.cpu)); by != 0 {
+			return by
+		}
+		return byName(a, b)
 	})
 	p.result.Verdicts = make([]Verdict, len(order))
 	for i, c := range order {
@@ -31,7 +33,7 @@ func (p *planner) verdicts() {
 		v := Verdict{
 			Pod: refTo(c.pod), QOS: c.qos, Priority: c.priority, Frees: p.frees(c),
 			Kill: j.kill, Reason: reasons[c.index],
-			Terminating: c.pod.DeletionTimestamp != nil, Grace: grace(c.pod),
+			Terminating: c.pod.DeletionTimestamp != nil, GraceSeconds: grace(c.pod),
 		}
 		if v.Reason == Victim || v.Reason == NotNeeded {
 			v.Round, v.Distance = j.round, j.distance
@@ -71,20 +73,26 @@ func (p *planner) frees(c *candidate) []Amount {
 	return out
 }
 
-// grace is how long the pod may take to end: of one that is terminating what
+// grace is how many seconds the pod may take to end: of one that is terminating what
 // was granted then, else its own; 30 s is the API's default.
-func grace(p *v1.Pod) time.Duration {
-	seconds := int64(v1.DefaultTerminationGracePeriodSeconds)
+func grace(p *v1.Pod) int64 {
 	switch {
 	case p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil:
-		seconds = *p.DeletionGracePeriodSeconds
+		return *p.DeletionGracePeriodSeconds
 	case p.Spec.TerminationGracePeriodSeconds != nil:
-		seconds = *p.Spec.TerminationGracePeriodSeconds
+		return *p.Spec.TerminationGracePeriodSeconds
 	}
-	return time.Duration(seconds) * time.Second
+	return v1.DefaultTerminationGracePeriodSeconds
 }
 
-// comparePods orders pods by namespace and name.
-func comparePods(a, b *v1.Pod) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
+// byName orders candidates by namespace and name; should both be the same, as
+// they were given.
+func byName(a, b *candidate) int {
+	if by := strings.Compare(a.pod.Namespace, b.pod.Namespace); by != 0 {
+		return by
+	}
+	if by := strings.Compare(a.pod.Name, b.pod.Name); by != 0 {
+		return by
+	}
+	return cmp.Compare(a.index, b.index)
 }

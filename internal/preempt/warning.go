@@ -71,10 +71,10 @@ func (p *planner) outranked() []Warning {
 func (p *planner) longGrace() []Warning {
 	var all []Warning
 	for _, c := range p.victims {
-		if g := grace(c.pod); g > v1.DefaultTerminationGracePeriodSeconds*time.Second {
+		if g := grace(c.pod); g > v1.DefaultTerminationGracePeriodSeconds {
 			all = append(all, about(LongGrace, c, fmt.Sprintf(
 				"%s has a grace period of %s: victims end one after the other, %s may start as late as %s from now",
-				refTo(c.pod), g, p.result.Preemptor, p.result.Wait())))
+				refTo(c.pod), time.Duration(g)*time.Second, p.result.Preemptor, p.result.Wait())))
 		}
 	}
 	return all
