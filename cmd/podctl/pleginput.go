@@ -94,7 +94,7 @@ func openPLEG(ctx context.Context, e *env, g globals, o plegOptions) (*plegSessi
 	}
 	if o.source == sourceEvents && !s.version.BroadcastsEvents() {
 		s.Close()
-		return nil, &unsharedError{s.version}
+		return nil, fmt.Errorf("--source events: %w", &unsharedError{s.version})
 	}
 	var runtime pleg.Runtime = politeRuntime{client, o.source}
 	if o.wrap != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -61,16 +60,4 @@ func plegWatchCommand(e *env) *cli.Command {
 			return runWatch(c.Context, e, o)
 		},
 	}
-}
-
-func runWatch(ctx context.Context, e *env, o watchOptions) error {
-	s, err := openPLEG(ctx, e, o.globals, plegOptions{source: o.source, period: o.period})
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	events := s.Subscribe()
-	s.start(ctx)
-	<-events.Ready()
-	return nil
 }

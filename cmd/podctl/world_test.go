@@ -27,7 +27,7 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, sim: sim.New(sim.Options{}), dir: dir}
+		w := &world{t: t, sim: sim.New(sim.Options{Record: true}), dir: dir}
 		test(t, w)
 		w.sim.Close()
 	})
@@ -39,6 +39,7 @@ type command struct {
 	interrupts chan os.Signal
 	out, errw  screen
 	code       chan int
+	read       int // how much of out lines has looked at
 }
 
 // screen is a buffer for several goroutines.

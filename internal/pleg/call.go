@@ -26,10 +26,10 @@ func (l *loop) start(about Call, run func(context.Context) error, after func(err
 	ctx, cancel := context.WithCancel(l.ctx)
 	c := &call{deadline: about.Since.Add(l.opts.CallDeadline), cancel: cancel, end: l.health.begin(about), after: after}
 	l.calls[c] = struct{}{}
-	go func() {
+	l.spawn(about, func() func() {
 		err := run(ctx)
-		l.post(func() { l.returned(c, err) })
-	}()
+		return func() { l.returned(c, err) }
+	})
 	return c
 }
 

@@ -31,9 +31,7 @@ func (p *PLEG) listen(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		p.box.closed()
-		p.health.hints(HintState{Since: p.opts.Now(), Err: err})
-		p.opts.Observer.HintStream(err)
+		p.hintsEnded(err)
 		p.opts.Log.Info("no hints", "op", "Hints", "lived", lived, "err", err)
 		pause := wait
 		switch {
@@ -60,12 +58,10 @@ func (p *PLEG) listenOnce(ctx context.Context) (lived time.Duration, err error) 
 	empty := true
 	err = p.rt.Hints(ctx, func() {
 		began = p.opts.Now()
-		p.box.opened(began, broadcast)
-		p.health.hints(HintState{Open: true, Since: began})
-		p.opts.Observer.HintStream(nil)
+		p.hintsOpened(began, broadcast)
 	}, func(h pod.Hint) {
 		empty = false
-		p.opts.Observer.Hinted(p.opts.Now().Sub(h.Created), p.box.hint(h))
+		p.hinted(h)
 	})
 	lived = p.opts.Now().Sub(began)
 	switch {
@@ -75,4 +71,20 @@ func (p *PLEG) listenOnce(ctx context.Context) (lived time.Duration, err error) 
 		err = io.EOF
 	}
 	return lived, err
+}
+
+func (p *PLEG) hintsOpened(now time.Time, broadcast bool) {
+	p.box.opened(now, broadcast)
+	p.health.hints(HintState{Open: true, Since: now})
+	p.opts.Observer.HintStream(nil)
+}
+
+func (p *PLEG) hinted(h pod.Hint) {
+	p.opts.Observer.Hinted(p.opts.Now().Sub(h.Created), p.box.hint(h))
+}
+
+func (p *PLEG) hintsEnded(err error) {
+	p.box.closed()
+	p.health.hints(HintState{Since: p.opts.Now(), Err: err})
+	p.opts.Observer.HintStream(err)
 }

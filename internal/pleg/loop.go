@@ -11,8 +11,11 @@ import (
 // its methods blocks: calls run elsewhere and post what follows to done.
 type loop struct {
 	*PLEG
-	ctx     context.Context
-	done    chan func()
+	ctx  context.Context
+	done chan func()
+	// spawn makes a call of the runtime elsewhere; what that returns is run in
+	// the loop. See Stepper for the other way than a goroutine.
+	spawn   func(about Call, work func() (after func()))
 	records map[types.UID]*record
 	proof   proof
 
@@ -42,11 +45,15 @@ type loop struct {
 }
 
 func newLoop(ctx context.Context, p *PLEG) *loop {
-	return &loop{
+	l := &loop{
 		PLEG: p, ctx: ctx, done: make(chan func()),
 		records: map[types.UID]*record{}, dirty: map[types.UID]mark{},
 		singles: map[types.UID]*single{}, calls: map[*call]struct{}{}, retry: map[types.UID]struct{}{},
 	}
+	l.spawn = func(_ Call, work func() func()) {
+		go func() { l.post(work()) }()
+	}
+	return l
 }
 
 func (l *loop) run() {
@@ -161,6 +168,7 @@ func (l *loop) fullDue(now time.Time) time.Time {
 
 func (l *loop) period(now time.Time) time.Duration {
 	proved := l.proof.proved(now)
+	l.missed.Store(int64(l.proof.missed))
 	switch {
 	case l.opts.HintsOnly && l.proof.upToDate():
 		return l.opts.Threshold / 3

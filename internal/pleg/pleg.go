@@ -27,6 +27,8 @@ type PLEG struct {
 	health  health
 	started atomic.Bool
 	stopped chan struct{}
+	// missed is how many changes were not hinted: see Unhinted.
+	missed atomic.Int64
 	// recovered is signalled when the runtime answers again after it did not.
 	recovered chan struct{}
 }
@@ -110,6 +112,10 @@ func (p *PLEG) Hold(uid types.UID) (release func()) {
 // Pods returns every pod as it was listed last, sorted by namespace, name and
 // UID.
 func (p *PLEG) Pods() []*pod.Pod { return p.list.sorted() }
+
+// Unhinted is how many changes full relists have found whose hint did not
+// come within a Period, though the hint stream was open.
+func (p *PLEG) Unhinted() int { return int(p.missed.Load()) }
 
 // Run relists until ctx ends. It may be called once.
 func (p *PLEG) Run(ctx context.Context) error {

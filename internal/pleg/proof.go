@@ -26,6 +26,8 @@ type proof struct {
 	// doubts are changes that a full relist found before their hint came, each
 	// with the time until which it may still come. One that does not ends the streak.
 	doubts map[types.UID]time.Time
+	// missed counts the doubts that came true, of all sessions.
+	missed int
 }
 
 // sync takes in the state of the stream; seq is the last list call that has
@@ -35,7 +37,7 @@ func (p *proof) sync(s stream, seq uint64) (gap bool) {
 	if s.session == p.session && s.open == p.open {
 		return false
 	}
-	*p = proof{session: s.session, open: s.open, broadcast: s.broadcast, openSeq: seq}
+	*p = proof{session: s.session, open: s.open, broadcast: s.broadcast, openSeq: seq, missed: p.missed}
 	return true
 }
 
@@ -76,6 +78,7 @@ func (p *proof) proved(now time.Time) bool {
 	for uid, until := range p.doubts {
 		if now.After(until) {
 			p.streak = 0
+			p.missed++
 			delete(p.doubts, uid)
 		}
 	}

@@ -1,7 +1,9 @@
 package pleg
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -26,11 +28,12 @@ func (l *loop) startFull(now time.Time) {
 		interval = now.Sub(l.lastBegin)
 	}
 	l.lastBegin = now
-	end := l.health.begin(Call{Op: "ListPods", Since: now})
-	go func() {
+	about := Call{Op: "ListPods", Since: now}
+	end := l.health.begin(about)
+	l.spawn(about, func() func() {
 		pods, err := l.rt.ListPods(l.ctx)
 		end()
-		l.post(func() {
+		return func() {
 			now := l.opts.Now()
 			l.opts.Observer.Relisted(now.Sub(f.stamp.at), interval, err)
 			l.full, l.lastEnd = nil, now
@@ -40,8 +43,8 @@ func (l *loop) startFull(now time.Time) {
 				l.fullDone(f, pods, now)
 			}
 			l.health.relisted(f.stamp.at, err, l.proof.proved(now))
-		})
-	}()
+		}
+	})
 }
 
 // fullFailed changes nothing. What it was to serve waits for the next one, but
@@ -71,19 +74,29 @@ func (l *loop) fullDone(f *fullRelist, pods []*pod.Pod, now time.Time) {
 	for _, p := range pods {
 		l.observe(p.UID, l.sighting(f, p.UID, p), now)
 	}
-	for uid, rec := range l.records {
-		if rec.stamp.seq >= f.stamp.seq {
-			continue // listed, or relisted since
-		}
+	for _, rec := range l.unlisted(f.stamp) {
 		if rec.present {
-			l.observe(uid, l.sighting(f, uid, nil), now)
+			l.observe(rec.uid, l.sighting(f, rec.uid, nil), now)
 		}
-		delete(l.records, uid)
+		delete(l.records, rec.uid)
 	}
 	l.listed = true
 	l.cache.advance(f.stamp)
 	l.proof.relisted(f.stamp.seq)
 	l.list.replace(pods, f.stamp.seq)
+}
+
+// unlisted are the records of the pods that no listing has shown since a full
+// relist began, by UID: the same history has the same events.
+func (l *loop) unlisted(since stamp) []*record {
+	var gone []*record
+	for _, rec := range l.records {
+		if rec.stamp.seq < since.seq {
+			gone = append(gone, rec)
+		}
+	}
+	slices.SortFunc(gone, func(a, b *record) int { return cmp.Compare(a.uid, b.uid) })
+	return gone
 }
 
 // sighting is what the full relist says of one pod. A hint had asked for it if

@@ -42,6 +42,8 @@ type Runtime struct {
 	images     map[string]*image // by normalized reference
 	scripts    map[string][]Script
 	ips        map[int]bool
+	name       string // what it calls itself
+	version    string
 	network    string // why the network is not ready, "" if it is
 	lastID     int
 	lastStamp  time.Time
@@ -57,6 +59,8 @@ func New(o Options) *Runtime {
 	}
 	r := &Runtime{
 		opts:       o,
+		name:       "podctl-sim",
+		version:    "2.4.2",
 		sandboxes:  map[string]*sandbox{},
 		containers: map[string]*container{},
 		names:      map[string]string{},

@@ -9,9 +9,18 @@ import (
 
 // Version names the runtime: a containerd of its own kind.
 func (r *Runtime) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return &runtimeapi.VersionResponse{
-		Version: "0.1.0", RuntimeName: "podctl-sim", RuntimeVersion: "2.4.2", RuntimeApiVersion: "v1",
+		Version: "0.1.0", RuntimeName: r.name, RuntimeVersion: r.version, RuntimeApiVersion: "v1",
 	}, nil
+}
+
+// SetVersion makes the runtime call itself something else.
+func (r *Runtime) SetVersion(name, version string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.name, r.version = name, version
 }
 
 // Status answers the conditions and the handlers.

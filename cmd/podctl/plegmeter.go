@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/podctl/podctl/internal/pleg"
+)
+
+// plegMeter is told what a PLEG does, and keeps what is worth a line or a
+// number.
+type plegMeter struct {
+	now func() time.Time
+	// ready has a value when take may have notes.
+	ready chan struct{}
+
+	mu    sync.Mutex
+	notes []plegNote
+	// relists are the list calls of the full relists that were answered.
+	relists durations
+	// down is since when the runtime has not answered, zero if it does.
+	down time.Time
+	// hinted: the hint stream is open; everHinted: it was. noHints is why the
+	// runtime has none.
+	hinted, everHinted bool
+	noHints            error
+	// gaps are how often the stream broke.
+	gaps int
+}
+
+var _ pleg.Observer = (*plegMeter)(nil)
+
+// plegNote is a line about the runtime. err is set if it has no events.
+type plegNote struct {
+	at   time.Time
+	text string
+	err  error
+}
+
+func newPLEGMeter(now func() time.Time) *plegMeter {
+	return &plegMeter{now: now, ready: make(chan struct{}, 1)}
+}
+
+// take returns the notes that wait.
+func (m *plegMeter) take() []plegNote {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	notes := m.notes
+	m.notes = nil
+	return notes
+}
+
+// note is called with the lock held.
+func (m *plegMeter) note(err error, format string, args ...any) {
+	m.notes = append(m.notes, plegNote{at: m.now(), text: fmt.Sprintf(format, args...), err: err})
+	select {
+	case m.ready <- struct{}{}:
+	default:
+	}
+}
+
+// Relisted notes that the runtime has gone, or is back.
+func (m *plegMeter) Relisted(took, _ time.Duration, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case err != nil && m.down.IsZero():
+		m.down = m.now()
+		m.note(nil, "the runtime is down: %v", err)
+	case err == nil:
+		m.relists.add(took)
+		if !m.down.IsZero() {
+			m.note(nil, "the runtime is up again after %s", ageText(m.now().Sub(m.down)))
+			m.down = time.Time{}
+		}
+	}
+}
+
+// HintStream notes that a runtime has no events. One whose stream broke is
+// asked again soon, and relists catch up: that takes no line.
+func (m *plegMeter) HintStream(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case err == nil:
+		m.hinted, m.everHinted, m.noHints = true, true, nil
+	case errors.Is(err, errors.ErrUnsupported):
+		if m.noHints == nil && !errors.Is(err, errNotAsked) {
+			m.note(err, "relists only: %v", err)
+		}
+		m.hinted, m.noHints = false, err
+	default:
+		if m.hinted {
+			m.gaps++
+		}
+		m.hinted = false
+	}
+}
+
+// PodRelisted, StatusRead and Hinted are of no interest here.
+func (*plegMeter) PodRelisted(pleg.Source, time.Duration, bool, error) {}
+
+// StatusRead does nothing.
+func (*plegMeter) StatusRead(time.Duration, error) {}
+
+// Hinted does nothing.
+func (*plegMeter) Hinted(time.Duration, bool) {}

@@ -1,0 +1,44 @@
+// Package tape records what a runtime told a PLEG, and lets another PLEG live
+// through it again.
+//
+// Its one idea: what the PLEG does follows from what it is told and when, so
+// the answers and the events of the runtime, with their times, are all that a
+// recording needs. A replay runs them through the loop that a live PLEG runs.
+//
+//	runtime ◄── Recorder ◄── pleg.PLEG          a live run
+//	               │
+//	               ▼
+//	      header, call, answer, hint, … end     JSON, one object a line
+//	               │
+//	               ▼
+//	            Reader ──► Play ──► pleg.Stepper ──► events
+//
+// # What is on a tape
+//
+// Only what format.go names: ids, names, states, times, exit codes, addresses
+// of sandboxes, and the runtime's error texts. What it does not name cannot
+// leave the node, because it is not copied: labels, annotations, images, log
+// paths, mounts, users, termination messages. Commands, arguments and
+// environments are not even asked for.
+//
+// # How a replay keeps step
+//
+// The clock of a replay goes from entry to entry. An entry that says that a
+// call began makes the loop do what is due, and that is this call, as it was
+// in the live run; one with an answer lets the call return. A live loop acts a
+// little later than it might, so a replay waits that little (slack) for the
+// tape before it acts on its own.
+//
+// Where the code has changed since, the two differ. A list that the tape has
+// and the loop does not ask for is made nevertheless, so that no change is
+// missed. A call that the tape does not have is answered with what the tape
+// said last, which shows no change. Report counts both.
+//
+// # Who owns what, and what may block
+//
+// A Recorder is called from the goroutines of its PLEG; one mutex keeps its
+// lines whole and in order, and is held while a line is written. Play is one
+// goroutine, and blocks in its reader and in PlayOptions.Wait only.
+//
+// Differs from the kubelet in that it has nothing like it.
+package tape

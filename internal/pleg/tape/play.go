@@ -1,0 +1,179 @@
+package tape
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/podctl/podctl/internal/pleg"
+)
+
+// slack is how much later than it might a live loop may have acted.
+const slack = 100 * time.Millisecond
+
+// PlayOptions of a replay. The zero value replays as fast as it can, and
+// tells nobody.
+type PlayOptions struct {
+	// Events gets the events as they come, and the time that it is then.
+	Events func(now time.Time, events []pleg.Event)
+	// Wait is called before the clock goes on to that time; an error ends the
+	// replay. nil: nothing waits.
+	Wait     func(ctx context.Context, until time.Time) error
+	Observer pleg.Observer
+	Log      *slog.Logger
+}
+
+// Report is what a replay came to.
+type Report struct {
+	// Span is the time that the tape spans, as far as it was replayed.
+	Span time.Duration
+	// Missing counts the calls that this podctl made and the recorded one did
+	// not, Unasked the answers on the tape that it had no use for.
+	Missing, Unasked int
+}
+
+// player is a replay in progress.
+type player struct {
+	opts   PlayOptions
+	rt     *memory
+	s      *pleg.Stepper
+	events *pleg.Subscription
+	now    time.Time
+	// due is when the loop wants a step.
+	due time.Time
+	// recorded are the calls of the tape that were not answered yet, waiting
+	// those of the loop.
+	recorded map[int]*recorded
+	waiting  []*waiting
+	slack    time.Duration
+	report   Report
+}
+
+// recorded is a call on the tape.
+type recorded struct {
+	entry
+	by *waiting // the loop's call that it is; nil if that did not ask
+}
+
+// waiting is a call of the loop.
+type waiting struct {
+	*pleg.Pending
+	since time.Time
+	as    *recorded // the tape's call that it is; nil if there is none yet
+}
+
+// Play replays a tape to its end. What it returned until an error of the
+// reader (a *LineError) has been replayed.
+func Play(ctx context.Context, t *Reader, o PlayOptions) (Report, error) {
+	p := &player{opts: o, rt: newMemory(), recorded: map[int]*recorded{}, slack: slack}
+	if period := time.Duration(t.Header.Period); period > 0 {
+		p.slack = min(slack, period/4)
+	}
+	p.s = pleg.NewStepper(ctx, p.rt, pleg.Options{
+		Period: time.Duration(t.Header.Period), HintsOnly: t.Header.HintsOnly, Observer: o.Observer, Log: o.Log,
+	})
+	p.events = p.s.Subscribe()
+	p.now, p.due = t.Header.Start, t.Header.Start
+	for {
+		e, err := t.next()
+		if errors.Is(err, io.EOF) {
+			return p.report, nil
+		}
+		if err != nil {
+			return p.report, err
+		}
+		at := t.Header.Start.Add(time.Duration(e.T))
+		if err := p.until(ctx, at); err != nil {
+			return p.report, err
+		}
+		p.report.Span = time.Duration(e.T)
+		p.take(e)
+	}
+}
+
+// until lets the clock go on to a time. What the loop would do by itself well
+// before, for which the tape has nothing, happens on the way.
+func (p *player) until(ctx context.Context, at time.Time) error {
+	for {
+		act, when := p.step, p.due
+		if !p.due.Add(p.slack).Before(at) {
+			act = nil
+		}
+		if w := p.unknown(); w != nil {
+			if t := w.since.Add(p.slack); t.Before(at) && (act == nil || t.Before(when)) {
+				act, when = func() { p.improvise(w) }, t
+			}
+		}
+		if act == nil {
+			return p.advance(ctx, at)
+		}
+		if err := p.advance(ctx, when); err != nil {
+			return err
+		}
+		act()
+	}
+}
+
+func (p *player) advance(ctx context.Context, to time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !to.After(p.now) {
+		return nil
+	}
+	if p.opts.Wait != nil {
+		if err := p.opts.Wait(ctx, to); err != nil {
+			return err
+		}
+	}
+	p.now = to
+	return nil
+}
+
+// take does what an entry says, now.
+func (p *player) take(e entry) {
+	switch e.Do {
+	case kindCall:
+		p.called(&recorded{entry: e})
+	case kindAnswer:
+		p.answered(e)
+	case kindOpened:
+		p.s.HintsOpened(p.now, true) // podctl listens to no other runtimes
+		p.stepBy(p.now)
+	case kindHint:
+		p.s.Hint(p.now, e.Hint.hint())
+		p.stepBy(p.now)
+	case kindClosed:
+		err := io.EOF
+		if e.Unsupported {
+			err = errors.ErrUnsupported
+		} else if e.Error != "" {
+			err = errors.New(e.Error)
+		}
+		p.s.HintsEnded(p.now, err)
+		p.stepBy(p.now)
+	}
+}
+
+// stepBy: something has come in that the loop acts on.
+func (p *player) stepBy(t time.Time) {
+	if t.Before(p.due) {
+		p.due = t
+	}
+}
+
+func (p *player) step() {
+	p.due = p.s.Step(p.now)
+	for _, c := range p.s.Started() {
+		p.waiting = append(p.waiting, &waiting{Pending: c, since: p.now})
+	}
+	p.deliver()
+}
+
+func (p *player) deliver() {
+	if events := p.events.Take(); len(events) > 0 && p.opts.Events != nil {
+		p.opts.Events(p.now, events)
+	}
+}
