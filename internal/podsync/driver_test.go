@@ -126,7 +126,7 @@ func (b *bench) finish(p *v1.Pod, grace *int64) podsync.Result {
 	return res
 }
 
-// wait is how long the worker waits after a sync (WORKER.md, Requeueing).
+// wait is how long the worker waits after a sync (docs/worker.md, Requeueing).
 func wait(err error) time.Duration {
 	if err == nil {
 		return resync

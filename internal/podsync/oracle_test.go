@@ -52,7 +52,7 @@ type recording struct {
 // TestPodsMakeTheKubeletsCalls runs every recorded pod against a runtime whose
 // processes behave as the recorded ones did, and compares the calls that
 // change something: their set, their order, attempts and stop timeouts. What
-// oracle/README.md exempts is evened out.
+// may differ (doc.go of test/oracle) is evened out.
 func TestPodsMakeTheKubeletsCalls(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(oraclePods, "*", "calls.json"))
 	if err != nil || len(dirs) == 0 {

@@ -18,5 +18,15 @@
 //	                            │
 //	calls.json ──► evened ◄─────┴─► evened ──► compared
 //
-// Evened means without what may differ: see order.even, exempt, podctl.mask.
+// Evened means without what may differ (order.even, exempt, podctl.mask).
+//
+// # What may differ
+//
+// Of the calls: repetitions of StopPodSandbox, the order of containers that
+// are stopped in parallel, the number of executions of a probe. Of the configs: annotations
+// kubernetes.io/config.* and podctl's own; the first element of cgroupParent;
+// what depends on the machine (oomScoreAdj of a burstable pod, DNS servers,
+// sizes of huge pages) and is computed by the same formula; the id of the
+// image. Of the workers: a waiter that podctl releases and the kubelet leaks.
+// Everything else is equal.
 package oracle

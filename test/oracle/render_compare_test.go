@@ -95,7 +95,7 @@ func resizeHugePages(args map[string]any, sizes []string) map[string]any {
 	return args
 }
 
-// exempt is v without what oracle/README.md exempts: annotations
+// exempt is v without what may differ (doc.go): annotations
 // kubernetes.io/config.* and podctl's own, and the first element of
 // cgroupParent. Annotations that are left empty go too.
 func exempt(path []string, v any) any {

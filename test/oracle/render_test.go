@@ -18,7 +18,7 @@ import (
 
 // TestPodsConfig compares every sandbox and container config that the kubelet
 // sent with the one that render makes of the same manifest, field by field.
-// Left out are the fields that oracle/README.md exempts.
+// Left out are the fields that may differ (doc.go).
 func TestPodsConfig(t *testing.T) {
 	cases := readPodCases(t)
 	node := recordingNode(cases)
