@@ -29,6 +29,7 @@ var table = []row{
 	{"internal/cri/sim", nil, "a CRI runtime in memory"},
 	{"internal/render", []string{"internal/pod"}, "pure: pod and node facts to CRI configs"},
 	{"internal/pleg", []string{"internal/pod"}, "pure Diff, and the relisting loop"},
+	{"internal/pleg/tape", []string{"internal/pod", "internal/pleg"}, "what a PLEG was told, recorded and replayed"},
 	{"internal/worker", []string{"internal/pod"}, "pure Step, and a goroutine per pod"},
 	{"internal/podsync", []string{"internal/pod", "internal/render", "internal/handler"}, "what SyncPod means"},
 	{"internal/cgroup", []string{"internal/pod"}, "pod cgroups"},
