@@ -22,9 +22,10 @@ type plegMeter struct {
 	relists durations
 	// down is since when the runtime has not answered, zero if it does.
 	down time.Time
-	// hinted: the hint stream is open; everHinted: it was. noHints is why the
-	// runtime has none.
+	// hinted: the hint stream is open; everHinted: it was, and a hint came or
+	// could have. noHints is why the runtime has none.
 	hinted, everHinted bool
+	hints              int
 	noHints            error
 	// gaps are how often the stream broke.
 	gaps int
@@ -90,7 +91,7 @@ func (m *plegMeter) HintStream(err error) {
 		if m.noHints == nil && !errors.Is(err, errNotAsked) {
 			m.note(err, "relists only: %v", err)
 		}
-		m.hinted, m.noHints = false, err
+		m.hinted, m.everHinted, m.noHints = false, m.hints > 0, err // it opens for a moment
 	default:
 		if m.hinted {
 			m.gaps++
@@ -99,11 +100,15 @@ func (m *plegMeter) HintStream(err error) {
 	}
 }
 
-// PodRelisted, StatusRead and Hinted are of no interest here.
+// Hinted counts the hints.
+func (m *plegMeter) Hinted(time.Duration, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hints++
+}
+
+// PodRelisted is of no interest here.
 func (*plegMeter) PodRelisted(pleg.Source, time.Duration, bool, error) {}
 
-// StatusRead does nothing.
+// StatusRead is of no interest here.
 func (*plegMeter) StatusRead(time.Duration, error) {}
-
-// Hinted does nothing.
-func (*plegMeter) Hinted(time.Duration, bool) {}
