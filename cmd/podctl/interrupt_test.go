@@ -72,7 +72,7 @@ func TestThirdInterruptLeavesThePods(t *testing.T) {
 
 		release()
 		c = w.run(deaf, "--wait=ready")
-		c.printed("the runtime already holds the pod", "nothing of the pod runs any more", " started", "all containers are ready")
+		c.printed("it ends, and starts anew", "nothing of the pod runs any more", " started", "all containers are ready")
 		c.interrupt()
 		c.ends(exitOK, 5*time.Second)
 		w.holds(0)

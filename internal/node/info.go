@@ -46,5 +46,6 @@ func (i Info) Ended() bool { return i.Rejected != nil || i.Stage == worker.Finis
 // Succeeded tells whether the pod ran to a good end.
 func (i Info) Succeeded() bool { return i.Rejected == nil && i.Status.Phase == v1.PodSucceeded }
 
-// Ready tells whether all of the pod's containers are ready.
-func (i Info) Ready() bool { return isReady(&i.Status) }
+// Ready tells whether all of the pod's containers are ready, and the pod is
+// not being ended.
+func (i Info) Ready() bool { return i.Stage == worker.Syncing && !i.Again && isReady(&i.Status) }
