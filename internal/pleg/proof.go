@@ -7,7 +7,7 @@ import (
 )
 
 // proofNeeded is how many changes in a row must have been hinted before hints
-// replace the period.
+// replace the period for the first time.
 const proofNeeded = 3
 
 // proof decides whether hints may replace the period. The zero value is
@@ -21,8 +21,11 @@ type proof struct {
 	// happened before the stream opened; only later ones count. 0: none has.
 	caughtUp uint64
 	openSeq  uint64
-	// streak is the number of changes in a row that had been hinted.
-	streak int
+	// streak is the number of changes in a row that had been hinted. Twice as
+	// many are needed as the last time after each time that proved hints failed: a
+	// runtime that never tells of some changes (CRI-O: of a pod's removal) is not
+	// trusted anew with each pod that starts.
+	streak, failures int
 	// doubts are changes that a full relist found before their hint came, each
 	// with the time until which it may still come. One that does not ends the streak.
 	doubts map[types.UID]time.Time
@@ -77,10 +80,16 @@ func (p *proof) changed(uid types.UID, seq uint64, full, live bool, until time.T
 func (p *proof) proved(now time.Time) bool {
 	for uid, until := range p.doubts {
 		if now.After(until) {
+			if p.streak >= p.needed() {
+				p.failures++
+			}
 			p.streak = 0
 			p.missed++
 			delete(p.doubts, uid)
 		}
 	}
-	return p.open && p.broadcast && p.caughtUp != 0 && p.streak >= proofNeeded && len(p.doubts) == 0
+	return p.open && p.broadcast && p.caughtUp != 0 && p.streak >= p.needed() && len(p.doubts) == 0
 }
+
+// needed is the streak that is a proof.
+func (p *proof) needed() int { return proofNeeded << p.failures }

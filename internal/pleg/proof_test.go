@@ -24,9 +24,12 @@ func fullRelists(w *world, d time.Duration) int {
 	return n
 }
 
-// prove makes as many hinted changes of u1 as proof needs.
-func prove(w *world) {
-	for i := range proofNeeded {
+// prove makes as many hinted changes of u1 as the first proof needs.
+func prove(w *world) { change(w, proofNeeded) }
+
+// change makes n hinted changes of u1.
+func change(w *world, n int) {
+	for i := range n {
 		w.put("u1", "s1", []pod.State{pod.Exited, pod.Running}[i%2])
 		w.hint("s1", "u1")
 		synctest.Wait()
@@ -73,13 +76,77 @@ func TestUnhintedChangeBringsThePeriodBack(t *testing.T) {
 				if n := fullRelists(w, 30*time.Second); n < want-1 || n > want+1 {
 					t.Errorf("%d full relists in 30 s, expected about %d", n, want)
 				}
-				prove(w)
+				change(w, 2*proofNeeded)
 				fullRelists(w, 10*time.Second)
 				if n := fullRelists(w, 30*time.Second); n != 3 {
 					t.Errorf("proved again: %d full relists in 30 s", n)
 				}
 			})
 		})
+	}
+}
+
+// TestRuntimeThatNeverHintsAtRemovalsLosesItsCredit: CRI-O 1.34 sends no event
+// when a sandbox is removed. Each new pod's hints must not buy the long period
+// back, in which the next removal would be late.
+func TestRuntimeThatNeverHintsAtRemovalsLosesItsCredit(t *testing.T) {
+	w := newWorld()
+	bubble(t, broadcasting, w, func(t *testing.T, p *PLEG, sub *Subscription) {
+		var late []time.Duration
+		for range 10 {
+			change(w, 4) // a pod's life, as far as it is hinted
+			fullRelists(w, 23*time.Second)
+			told(sub)
+			w.put("u1")
+			removed := time.Now()
+			for len(told(sub)) == 0 {
+				<-sub.Ready()
+			}
+			late = append(late, time.Since(removed))
+			fullRelists(w, 23*time.Second)
+		}
+		if late[0] <= time.Second {
+			t.Errorf("the first removal was found after %s: nothing was proved", late[0])
+		}
+		for i, l := range late[1:] {
+			if l > time.Second {
+				t.Errorf("removal %d was found after %s", i+2, l)
+			}
+		}
+	})
+}
+
+// TestEachFailureOfHintsDoublesWhatProofNeeds, and a new stream begins anew.
+func TestEachFailureOfHintsDoublesWhatProofNeeds(t *testing.T) {
+	now := time.Now()
+	var p proof
+	open := func(session int) {
+		p.sync(stream{session: session, open: true, broadcast: true}, 1)
+		p.relisted(2)
+	}
+	needed := func() (n int) {
+		for ; !p.proved(now); n++ {
+			p.changed("u1", 3, false, true, now)
+		}
+		return n
+	}
+	open(1)
+	for i := range 4 {
+		if got, want := needed(), proofNeeded<<i; got != want {
+			t.Errorf("after %d failures %d hinted changes prove, want %d", i, got, want)
+		}
+		p.changed("u1", 3, true, false, now)
+		now = now.Add(time.Second)
+		p.proved(now)
+	}
+	p.changed("u1", 3, true, false, now) // fails where nothing was proved
+	now = now.Add(time.Second)
+	if got, want := needed(), proofNeeded<<4; got != want {
+		t.Errorf("after a failure without proof %d hinted changes prove, want %d", got, want)
+	}
+	open(2)
+	if got := needed(); got != proofNeeded {
+		t.Errorf("on a new stream %d hinted changes prove", got)
 	}
 }
 
