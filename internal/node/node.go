@@ -109,6 +109,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		opts: o, log: o.Log, rt: o.Runtime, locks: o.Locks,
 		desired: newDesired(o.Sources),
 		wake:    make(chan struct{}, 1),
+		network: network{asking: make(chan struct{}, 1)},
 		entries: map[types.UID]*entry{},
 	}
 	o.PLEG.Log = o.Log

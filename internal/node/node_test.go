@@ -126,3 +126,18 @@ func TestDrainWithLessGraceHurries(t *testing.T) {
 		w.empty()
 	})
 }
+
+// A runtime that hangs does not keep a pod from being ended before it began.
+func TestDrainDoesNotWaitForARuntimeThatIsAskedAboutItsNetwork(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		defer w.sim.Hang("Status", "")()
+		p := w.podctl("run-a", podYAML("a", "sleep 1"), podYAML("b", "sleep 1"))
+		time.Sleep(time.Second)
+		began := time.Now()
+		p.drain()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("took %s", took)
+		}
+		w.empty()
+	})
+}

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -35,33 +34,38 @@ func (r syncRuntime) Exec(ctx context.Context, id string, command []string, time
 
 // network remembers for a short while whether the runtime's network is ready.
 type network struct {
-	mu  sync.Mutex
-	at  time.Time
-	err error
+	// asking has room for one: whoever asks the runtime, and may look at what
+	// is below.
+	asking chan struct{}
+	// readyAt is when the runtime last said so.
+	readyAt time.Time
 }
 
-// networkPeriod is how long an answer of the runtime about its network
-// counts; a bad one only until the next sync asks.
+// networkPeriod is how long it counts that the network was ready; that it was
+// not is asked again by the next sync.
 const networkPeriod = 5 * time.Second
 
-// networkReady is nil while pods can be given a network.
-func (n *Node) networkReady() error {
-	n.network.mu.Lock()
-	defer n.network.mu.Unlock()
-	if n.network.err == nil && time.Since(n.network.at) < networkPeriod {
+// networkReady is nil while pods can be given a network. Those who ask at the
+// same time wait for one answer; each gives up with its context.
+func (n *Node) networkReady(ctx context.Context) error {
+	select {
+	case n.network.asking <- struct{}{}:
+		defer func() { <-n.network.asking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if time.Since(n.network.readyAt) < networkPeriod {
 		return nil
 	}
-	status, err := n.rt.Status(context.Background())
-	n.network.at = time.Now()
+	status, err := n.rt.Status(ctx)
 	switch {
 	case err != nil:
-		n.network.err = err
+		return err
 	case !status.Network.OK:
-		n.network.err = errors.New(status.Network.Message)
-	default:
-		n.network.err = nil
+		return errors.New(status.Network.Message)
 	}
-	return n.network.err
+	n.network.readyAt = time.Now()
+	return nil
 }
 
 // has tells whether the node has to do with the pod.

@@ -33,7 +33,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 		return res, nil
 	}
 	res.Deadline, _ = Deadline(p, res.Status)
-	if err := s.networkReady(p); err != nil {
+	if err := s.networkReady(ctx, p); err != nil {
 		return res, err
 	}
 	r := &run{Syncer: s, p: p, st: st, m: s.remember(p.UID), ips: st.IPs, images: map[string]*Image{}}
@@ -50,11 +50,14 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 	return res, err
 }
 
-func (s *Syncer) networkReady(p *v1.Pod) error {
+func (s *Syncer) networkReady(ctx context.Context, p *v1.Pod) error {
 	if s.opt.NetworkReady == nil || pod.IsHostNetwork(p) {
 		return nil
 	}
-	if err := s.opt.NetworkReady(); err != nil {
+	if err := s.opt.NetworkReady(ctx); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("sync pod: %w", err)
+		}
 		s.warn(p, "", EventNetworkNotReady, "network is not ready: %v", err)
 		return fmt.Errorf("sync pod: %w: %w", ErrNetworkNotReady, err)
 	}

@@ -159,7 +159,7 @@ func TestAttemptGoesOnFromLogsThatTheRuntimeForgot(t *testing.T) {
 
 func TestNetworkNotReadyHoldsBackPodsWithANetworkOfTheirOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		b.opt.NetworkReady = func() error { return errors.New("cni plugin not initialized") }
+		b.opt.NetworkReady = func(context.Context) error { return errors.New("cni plugin not initialized") }
 		b.syncer = podsync.New(b.opt)
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		_, err := b.sync(p)

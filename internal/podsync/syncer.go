@@ -93,9 +93,9 @@ type Options struct {
 	Annotations func(p *v1.Pod) (map[string]string, error)
 	// Handler is the runtime handler for the pod; nil for the default one.
 	Handler func(p *v1.Pod) (string, error)
-	// NetworkReady is nil while the node's network works, else says why not;
-	// a nil function stands for always.
-	NetworkReady func() error
+	// NetworkReady is nil while the node's network works, else says why not,
+	// and ends with ctx; a nil function stands for always.
+	NetworkReady func(ctx context.Context) error
 	Now          func() time.Time // nil is time.Now
 	Log          *slog.Logger     // nil drops all
 }
