@@ -12,7 +12,7 @@ import (
 // quantities reads "cpu=1 memory=1Gi".
 func quantities(s string) v1.ResourceList {
 	l := v1.ResourceList{}
-	for _, field := range strings.Fields(s) {
+	for field := range strings.FieldsSeq(s) {
 		name, q, _ := strings.Cut(field, "=")
 		l[v1.ResourceName(name)] = resource.MustParse(q)
 	}

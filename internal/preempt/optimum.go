@@ -21,7 +21,7 @@ const effort = 1_000_000
 func (p *planner) smallest() (best *set, fewest, proved bool) {
 	best = newSet(p.trim(p.victims))
 	work := effort
-	for c := guaranteed; c < classes; c++ {
+	for c := range classes {
 		limits := best.counts
 		if limits[c]--; limits[c] < 0 {
 			continue // none is the least

@@ -59,7 +59,7 @@ func (p *planner) plan() {
 		return
 	}
 	var chosen [classes][]*candidate
-	for c := guaranteed; c < classes; c++ {
+	for c := range classes {
 		gone := slices.Concat(chosen[:c]...)
 		for cheaper := c + 1; cheaper < classes; cheaper++ {
 			gone = append(gone, p.byClass[cheaper]...)

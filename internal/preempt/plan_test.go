@@ -1,6 +1,7 @@
 package preempt
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -206,9 +207,7 @@ func TestEveryPodHasAReason(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.constant {
-				for name, why := range constant {
-					c.want[name] = why
-				}
+				maps.Copy(c.want, constant)
 			}
 			if diff := cmp.Diff(c.want, reasons(Plan(c.preemptor, pods, c.need))); diff != "" {
 				t.Error(diff)
@@ -247,7 +246,7 @@ func TestSignalIsTheFirstFailureEvenIfItNeedsNothing(t *testing.T) {
 
 func TestHugeRequestsDoNotOverflow(t *testing.T) {
 	var pods []*v1.Pod
-	for _, name := range strings.Split("abcdef", "") {
+	for name := range strings.SplitSeq("abcdef", "") {
 		pods = append(pods, app(name, "memory=8Ei"))
 	}
 	r := Plan(critical(), pods, []Amount{{v1.ResourceMemory, math.MaxInt64}, {v1.ResourcePods, 4}})

@@ -39,14 +39,17 @@ type Criterion uint8
 const (
 	// NoBetter: the sets are the same.
 	NoBetter Criterion = iota
-	// FewerGuaranteed, FewerBurstable, FewerBestEffort: by number of pods.
+	// FewerGuaranteed: by the number of guaranteed pods.
 	FewerGuaranteed
+	// FewerBurstable: by the number of burstable pods.
 	FewerBurstable
+	// FewerBestEffort: by the number of best-effort pods.
 	FewerBestEffort
 	// LowerPriorities: sorted, highest first, the first that differs is lower.
 	LowerPriorities
-	// LessMemoryFreed and LessCPUFreed: by the sum over the set.
+	// LessMemoryFreed: by the sum over the set.
 	LessMemoryFreed
+	// LessCPUFreed: likewise.
 	LessCPUFreed
 	// EarlierNames: sorted, the first that differs is earlier.
 	EarlierNames
