@@ -3,6 +3,7 @@ package owner
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -43,17 +44,31 @@ type Locks struct {
 }
 
 // Open makes dir if need be, and takes the lock of the instance of that
-// name. The error is a *HeldError where such an instance lives.
+// name. The error is a *HeldError where such an instance lives. What podctls
+// that were killed left in dir is removed.
 func Open(dir, instance string) (*Locks, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open locks: %w", err)
-	}
 	path := instancePath(dir, instance)
-	f, err := lockFile(path, instance)
+	f, err := openLock(path, instance)
 	if err != nil {
 		return nil, heldOr(err, path, fmt.Sprintf("instance %q", instance))
 	}
+	sweep(dir)
 	return &Locks{dir: dir, instance: instance, self: f, names: map[string]*os.File{}}, nil
+}
+
+// openLock takes a lock in a directory that it makes. The directory may go in
+// between, with the last one who had a lock in it, and so it tries again.
+func openLock(path, holder string) (f *os.File, err error) {
+	for range 100 {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			f, err = lockFile(path, holder)
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return f, err
 }
 
 // Instance is the name that Open was given.

@@ -92,6 +92,33 @@ func TestDeadHolderLetsGo(t *testing.T) {
 	if err := l.Claim("web_default"); err != nil {
 		t.Errorf("taking over from the dead: %v", err)
 	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left over from the dead: %v", left)
+	}
+}
+
+// The directory comes and goes with its users, while others come.
+func TestOpenWhileTheLastOneLeaves(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "locks")
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for range 50 {
+				l, err := Open(dir, string(rune('a'+i)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // Claims and releases race with each other and with the unlinking of lock
@@ -117,6 +144,11 @@ func TestNeverTwoHoldersUnderRaces(t *testing.T) {
 			if _, _, err := Holder(dir, "free_one"); err != nil {
 				t.Error(err)
 			}
+		}
+	})
+	wg.Go(func() { // nor does sweeping
+		for range 500 {
+			sweep(dir)
 		}
 	})
 	for i := range 8 {

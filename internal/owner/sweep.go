@@ -1,0 +1,43 @@
+package owner
+
+import (
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// sweep removes the lock files that nobody holds: those of podctls that were
+// killed. What it cannot remove is in nobody's way.
+//
+// It asks with shared locks, so that whoever wants to take one meanwhile sees
+// that it is not held and tries again. While it has one, no holder can replace
+// the file, and no other sweeper, for there is one at a time.
+func sweep(dir string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	if flock(d) != nil {
+		return // somebody is at it
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.lock")) // the pattern is good
+	for _, path := range files {
+		sweepFile(path)
+	}
+}
+
+func sweepFile(path string) {
+	f, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil {
+		return
+	}
+	if same, err := isAt(f, path); err == nil && same {
+		os.Remove(path)
+	}
+}
