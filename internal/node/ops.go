@@ -165,6 +165,7 @@ func (n *Node) updateRecord(uid types.UID, change func(*record) bool) {
 		n.mu.Unlock()
 		return
 	}
+	e.record.Manifest = fingerprint(e.want.Document)
 	rec := e.record
 	n.mu.Unlock()
 	if err := writeRecord(n.opts.Facts.Dir(uid), rec); err != nil {

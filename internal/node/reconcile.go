@@ -155,16 +155,18 @@ func (n *Node) adoptable(ctx context.Context, found []*pod.Pod, want map[types.U
 }
 
 // start lets a pod in: its name is claimed, and its worker begins, with what
-// the runtime already holds where adopt says so.
+// the runtime already holds where adopt says so. A pod that had ended, or was
+// being ended, when its podctl died, may have only its record left.
 func (n *Node) start(d Desired, adopt bool) {
 	if err := n.locks.Claim(pod.FullNameOf(d.Pod)); err != nil {
 		n.reject(d, err)
 		return
 	}
-	rec := record{}
-	if adopt {
-		rec = readRecord(n.opts.Facts.Dir(d.Pod.UID))
+	rec := readRecord(n.opts.Facts.Dir(d.Pod.UID))
+	if !adopt {
+		rec = rec.alone(d.Document, time.Now())
 	}
+	adopt = adopt || rec.stopped()
 	spec := d.Pod
 	if rec.Phase != "" {
 		spec = spec.DeepCopy()
@@ -182,7 +184,7 @@ func (n *Node) start(d Desired, adopt bool) {
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
 		return
 	}
-	n.event(spec, "", ReasonAdopted, false, "the runtime already holds the pod: it goes on")
+	n.event(spec, "", ReasonAdopted, false, "%s", rec.adoption())
 	n.workers.Adopt(spec, true)
 	if rec.StopRequested.IsZero() {
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeSync, Exclusive: true})

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +20,8 @@ const recordFile = "podctl.json"
 // immutable: that it was asked to stop, and how it ended. It can only make a
 // pod more stopped; one that cannot be read counts as absent.
 type record struct {
+	// Manifest is the fingerprint of the document that the pod ran by.
+	Manifest string `json:"manifest,omitempty"`
 	// StopRequested is the time at which a stop was first asked for; zero if
 	// it never was.
 	StopRequested time.Time `json:"stopRequested,omitzero"`
@@ -27,6 +31,32 @@ type record struct {
 	Phase   v1.PodPhase `json:"phase,omitempty"`
 	Reason  string      `json:"reason,omitempty"`
 	Message string      `json:"message,omitempty"`
+}
+
+// alone is what the record says where it is all that is left of a pod: it must
+// be of this very document, else the pod merely has to go.
+func (r record) alone(document []byte, now time.Time) record {
+	if r.stopped() && r.Manifest != fingerprint(document) {
+		return record{StopRequested: now}
+	}
+	return r
+}
+
+// adoption says what becomes of a pod that has the record.
+func (r record) adoption() string {
+	switch {
+	case !r.StopRequested.IsZero():
+		return "the pod was being stopped: it ends, and starts anew"
+	case r.Phase != "":
+		return "the pod has ended before: it does not run again"
+	}
+	return "the runtime already holds the pod: it goes on"
+}
+
+// fingerprint tells documents apart.
+func fingerprint(document []byte) string {
+	sum := sha256.Sum256(document)
+	return hex.EncodeToString(sum[:8])
 }
 
 // graceLeft is what remains at now of the grace that the record gives, at

@@ -1,0 +1,88 @@
+package node
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+)
+
+// lose takes the pods away behind everybody's back, as a podctl does that is
+// killed before it comes to their directories.
+func (w *world) lose() {
+	w.t.Helper()
+	client, err := cri.Connect(w.t.Context(), cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: w.sim.Dial})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer client.Close()
+	pods, err := client.ListPods(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, p := range pods {
+		for _, s := range p.Sandboxes {
+			if err := client.RemovePodSandbox(w.t.Context(), s.ID); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestJobOfWhichOnlyItsRecordIsLeftIsNotDoneTwice(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		text := podYAML("job", "sleep 1", job)
+		a := w.podctl("run-a", text)
+		a.until("job", "finished", finished)
+		a.kill()
+		w.lose()
+		b := w.podctl("run-b", text)
+		if i := b.until("job", "finished", finished); !i.Succeeded() {
+			t.Errorf("status: %+v", i.Status)
+		}
+		if got := w.calls("StartContainer"); len(got) != 1 {
+			t.Errorf("starts: %v", got)
+		}
+		b.drain()
+		w.empty()
+	})
+}
+
+func TestStoppedPodOfWhichOnlyItsRecordIsLeftStartsAnew(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		web := podYAML("web", "echo up; sleep 3600", "terminationGracePeriodSeconds: 20")
+		a := w.podctl("run-a", web)
+		a.until("web", "running", running)
+		a.want()
+		time.Sleep(5 * time.Second)
+		a.kill()
+		w.lose()
+		b := w.podctl("run-b", web)
+		i := b.until("web", "running anew", running)
+		if n := i.Status.ContainerStatuses[0].RestartCount; n != 0 {
+			t.Errorf("restart count %d: its former life's logs were counted", n)
+		}
+		b.drain()
+		w.empty()
+	})
+}
+
+func TestRecordOfAnEarlierManifestEndsNoPod(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		fixed := func(command string) string {
+			return strings.Replace(podYAML("job", command, job), "{name: job}", "{name: job, uid: fixed-1}", 1)
+		}
+		a := w.podctl("run-a", fixed("sleep 1"))
+		a.until("job", "finished", finished)
+		a.kill()
+		w.lose()
+		b := w.podctl("run-b", fixed("sleep 2"))
+		b.until("job", "finished", finished)
+		if got := w.calls("StartContainer"); len(got) != 2 {
+			t.Errorf("starts: %v", got)
+		}
+		b.drain()
+		w.empty()
+	})
+}
