@@ -88,12 +88,13 @@ func (s *Stepper) Hint(now time.Time, h pod.Hint) {
 	s.p.hinted(h)
 }
 
-// Relist asks for a relist of one pod, or of all if uid is "".
-func (s *Stepper) Relist(now time.Time, uid types.UID) {
+// Relist asks for a relist of one pod, as its source would, or of all if uid
+// is "".
+func (s *Stepper) Relist(now time.Time, uid types.UID, source Source) {
 	s.now = now
 	if uid == "" {
 		s.l.fullBy(now)
 		return
 	}
-	s.l.mark(uid, mark{source: FromRequest, asked: true, seq: s.p.cache.lastSeq()})
+	s.l.mark(uid, mark{source: source, asked: true, seq: s.p.cache.lastSeq()})
 }

@@ -1,7 +1,10 @@
 package tape
 
 import (
+	"maps"
 	"slices"
+
+	"github.com/podctl/podctl/internal/pleg"
 )
 
 // called: in the live run a call began now. The loop has made it already, or
@@ -12,18 +15,22 @@ func (p *player) called(r *recorded) {
 		return
 	}
 	p.step()
-	if p.match(r) || r.Op == opStatus {
+	if r.by != nil || r.Op == opStatus {
 		return
 	}
-	p.s.Relist(p.now, r.UID)
+	p.report.Unasked++
+	source := pleg.FromRelist
+	if p.open {
+		source = pleg.FromHint
+	}
+	p.s.Relist(p.now, r.UID, source)
 	p.step()
-	p.match(r)
 }
 
 // match finds the loop's call that the tape's is.
 func (p *player) match(r *recorded) bool {
 	for _, w := range p.waiting {
-		if w.as == nil && w.Op == r.Op && w.PodUID == r.UID {
+		if w.as == nil && r.is(w) {
 			w.as, r.by = r, w
 			return true
 		}
@@ -31,28 +38,52 @@ func (p *player) match(r *recorded) bool {
 	return false
 }
 
+func (r *recorded) is(w *waiting) bool { return w.Op == r.Op && w.PodUID == r.UID }
+
+// began: the loop has made a call. The tape's may have come shortly before.
+func (p *player) began(w *waiting) {
+	p.waiting = append(p.waiting, w)
+	for _, n := range slices.Sorted(maps.Keys(p.recorded)) {
+		if r := p.recorded[n]; r.by == nil && r.is(w) {
+			w.as, r.by = r, w
+			return
+		}
+	}
+	for i, u := range p.unasked {
+		if u.is(w) && p.now.Sub(u.answeredAt) <= p.slack {
+			p.unasked = slices.Delete(p.unasked, i, i+1)
+			p.report.Unasked--
+			p.finish(w, u.answer)
+			return
+		}
+	}
+}
+
 // answered: in the live run a call returned now.
 func (p *player) answered(e entry) {
 	r := p.recorded[e.N]
 	delete(p.recorded, e.N)
-	if !p.due.After(p.now) {
+	if !p.timer.After(p.now) {
 		p.step() // a deadline that has passed comes first
 	}
-	a := p.rt.learn(r.Op, r.UID, e)
-	if r.by == nil {
-		p.report.Unasked++
+	r.answer, r.answeredAt = p.rt.learn(r.Op, r.UID, e), p.now
+	if r.by != nil {
+		p.finish(r.by, r.answer)
 		return
 	}
-	p.rt.next = a
-	p.finish(r.by)
-	p.rt.next = nil
-	p.step()
+	p.report.Unasked++
+	p.unasked = slices.DeleteFunc(p.unasked, func(u *recorded) bool { return p.now.Sub(u.answeredAt) > p.slack })
+	p.unasked = append(p.unasked, r)
 }
 
-// finish lets the loop's call return.
-func (p *player) finish(w *waiting) {
+// finish lets the loop's call return; nil is what the tape said last.
+func (p *player) finish(w *waiting, a *answer) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(o *waiting) bool { return o == w })
+	p.rt.next = a
 	p.s.Return(p.now, w.Pending)
+	p.rt.next = nil
+	p.deliver()
+	p.something()
 }
 
 // unknown is the oldest call of the loop that the tape does not have, nil if
@@ -70,6 +101,5 @@ func (p *player) unknown() *waiting {
 // improvise answers a call that the tape does not have.
 func (p *player) improvise(w *waiting) {
 	p.report.Missing++
-	p.finish(w)
-	p.step()
+	p.finish(w, nil)
 }

@@ -18,9 +18,11 @@ import (
 type memory struct {
 	next *answer
 
-	full     []*pod.Pod // of the last ListPods
+	// What is handed out is made anew each time, as a runtime does: the PLEG
+	// may tell two listings apart that are equal.
+	full     []podLine // of the last ListPods
 	listed   bool
-	since    map[types.UID]*pod.Pod // of ListPod since then; nil: absent
+	since    map[types.UID]*podLine // of ListPod since then; nil: absent
 	statuses map[types.UID]*pod.Status
 }
 
@@ -32,7 +34,7 @@ type answer struct {
 }
 
 func newMemory() *memory {
-	return &memory{since: map[types.UID]*pod.Pod{}, statuses: map[types.UID]*pod.Status{}}
+	return &memory{since: map[types.UID]*podLine{}, statuses: map[types.UID]*pod.Status{}}
 }
 
 // learn takes an answer of the tape in.
@@ -43,15 +45,19 @@ func (m *memory) learn(op string, uid types.UID, e entry) *answer {
 	a := &answer{}
 	switch op {
 	case opList:
-		if a.pods = m.full; !e.Same {
-			a.pods = toPods(e.Pods)
-		}
-		m.full, m.listed = a.pods, true
+		m.listed = true
 		clear(m.since)
-		maps.DeleteFunc(m.statuses, func(uid types.UID, _ *pod.Status) bool { return m.pod(uid) == nil })
+		if !e.Same {
+			m.full = e.Pods
+			maps.DeleteFunc(m.statuses, func(uid types.UID, _ *pod.Status) bool { return m.line(uid) == nil })
+		}
+		a.pods = toPods(m.full)
 	case opPod:
 		a.pods = toPods(e.Pods)
-		m.since[uid] = one(a.pods)
+		m.since[uid] = nil
+		if len(e.Pods) > 0 {
+			m.since[uid] = &e.Pods[0]
+		}
 	case opStatus:
 		a.status = e.Status.status()
 		m.statuses[uid] = a.status
@@ -66,12 +72,13 @@ func one(pods []*pod.Pod) *pod.Pod {
 	return pods[0]
 }
 
-func (m *memory) pod(uid types.UID) *pod.Pod {
-	if p, ok := m.since[uid]; ok {
-		return p
+// line is what the tape said last of a pod, nil if that is absent.
+func (m *memory) line(uid types.UID) *podLine {
+	if l, ok := m.since[uid]; ok {
+		return l
 	}
-	if i := slices.IndexFunc(m.full, func(p *pod.Pod) bool { return p.UID == uid }); i >= 0 {
-		return m.full[i]
+	if i := slices.IndexFunc(m.full, func(l podLine) bool { return l.UID == uid }); i >= 0 {
+		return &m.full[i]
 	}
 	return nil
 }
@@ -89,14 +96,14 @@ func (m *memory) ListPods(context.Context) ([]*pod.Pod, error) {
 		return nil, errNotRecorded
 	}
 	var pods []*pod.Pod
-	for _, p := range m.full {
-		if _, newer := m.since[p.UID]; !newer {
-			pods = append(pods, p)
+	for _, l := range m.full {
+		if _, newer := m.since[l.UID]; !newer {
+			pods = append(pods, l.pod())
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(m.since)) {
-		if p := m.since[uid]; p != nil {
-			pods = append(pods, p)
+		if l := m.since[uid]; l != nil {
+			pods = append(pods, l.pod())
 		}
 	}
 	return pods, nil
@@ -110,7 +117,10 @@ func (m *memory) ListPod(_ context.Context, uid types.UID) (*pod.Pod, error) {
 	case !m.listed:
 		return nil, errNotRecorded
 	}
-	return m.pod(uid), nil
+	if l := m.line(uid); l != nil {
+		return l.pod(), nil
+	}
+	return nil, nil
 }
 
 // PodStatus answers with the pod's status.

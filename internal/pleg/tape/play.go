@@ -30,7 +30,7 @@ type Report struct {
 	// Span is the time that the tape spans, as far as it was replayed.
 	Span time.Duration
 	// Missing counts the calls that this podctl made and the recorded one did
-	// not, Unasked the answers on the tape that it had no use for.
+	// not, Unasked those that it would not have made, or had no use for.
 	Missing, Unasked int
 }
 
@@ -41,12 +41,16 @@ type player struct {
 	s      *pleg.Stepper
 	events *pleg.Subscription
 	now    time.Time
-	// due is when the loop wants a step.
-	due time.Time
+	// timer is when the loop wants a step though nothing comes in, and came
+	// since when something has that it has not looked at; zero if nothing.
+	timer, came time.Time
 	// recorded are the calls of the tape that were not answered yet, waiting
-	// those of the loop.
+	// those of the loop. unasked are answers of the tape that came a moment ago
+	// and that the loop has not asked for.
 	recorded map[int]*recorded
 	waiting  []*waiting
+	unasked  []*recorded
+	open     bool // the hint stream
 	slack    time.Duration
 	report   Report
 }
@@ -55,6 +59,9 @@ type player struct {
 type recorded struct {
 	entry
 	by *waiting // the loop's call that it is; nil if that did not ask
+	// What it returned, once it has.
+	answer     *answer
+	answeredAt time.Time
 }
 
 // waiting is a call of the loop.
@@ -75,7 +82,7 @@ func Play(ctx context.Context, t *Reader, o PlayOptions) (Report, error) {
 		Period: time.Duration(t.Header.Period), HintsOnly: t.Header.HintsOnly, Observer: o.Observer, Log: o.Log,
 	})
 	p.events = p.s.Subscribe()
-	p.now, p.due = t.Header.Start, t.Header.Start
+	p.now, p.timer = t.Header.Start, t.Header.Start
 	for {
 		e, err := t.next()
 		if errors.Is(err, io.EOF) {
@@ -97,8 +104,11 @@ func Play(ctx context.Context, t *Reader, o PlayOptions) (Report, error) {
 // before, for which the tape has nothing, happens on the way.
 func (p *player) until(ctx context.Context, at time.Time) error {
 	for {
-		act, when := p.step, p.due
-		if !p.due.Add(p.slack).Before(at) {
+		act, when := p.step, p.timer
+		if !p.came.IsZero() && p.came.Before(when) {
+			when = p.came
+		}
+		if !when.Add(p.slack).Before(at) {
 			act = nil
 		}
 		if w := p.unknown(); w != nil {
@@ -141,11 +151,13 @@ func (p *player) take(e entry) {
 		p.answered(e)
 	case kindOpened:
 		p.s.HintsOpened(p.now, true) // podctl listens to no other runtimes
-		p.stepBy(p.now)
+		p.open = true
+		p.something()
 	case kindHint:
 		p.s.Hint(p.now, e.Hint.hint())
-		p.stepBy(p.now)
+		p.something()
 	case kindClosed:
+		p.open = false
 		err := io.EOF
 		if e.Unsupported {
 			err = errors.ErrUnsupported
@@ -153,21 +165,22 @@ func (p *player) take(e entry) {
 			err = errors.New(e.Error)
 		}
 		p.s.HintsEnded(p.now, err)
-		p.stepBy(p.now)
+		p.something()
 	}
 }
 
-// stepBy: something has come in that the loop acts on.
-func (p *player) stepBy(t time.Time) {
-	if t.Before(p.due) {
-		p.due = t
+// something has come in. The loop looks at it with the next call of the tape:
+// what a live loop looked at together is looked at together.
+func (p *player) something() {
+	if p.came.IsZero() {
+		p.came = p.now
 	}
 }
 
 func (p *player) step() {
-	p.due = p.s.Step(p.now)
+	p.timer, p.came = p.s.Step(p.now), time.Time{}
 	for _, c := range p.s.Started() {
-		p.waiting = append(p.waiting, &waiting{Pending: c, since: p.now})
+		p.began(&waiting{Pending: c, since: p.now})
 	}
 	p.deliver()
 }
