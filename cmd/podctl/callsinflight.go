@@ -48,10 +48,18 @@ func (f *callsInFlight) Begin(method, id string) (end func(error)) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.calls, c)
-		if took := f.now().Sub(c.since); err == nil && id != "" && took > f.slowest[id].took {
+		took, slowest := f.now().Sub(c.since), f.slowest[id]
+		if err == nil && id != "" && (slowest.method == "" || took > slowest.took) {
 			f.slowest[id] = criTook{method, took}
 		}
 	}
+}
+
+// slowestOf is the slowest call about a container or sandbox.
+func (f *callsInFlight) slowestOf(id string) criTook {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.slowest[id]
 }
 
 // oldest is the call in flight that began first, of those that match; nil if
@@ -99,7 +107,7 @@ func (f *callsInFlight) waitsFor(c pleg.Call, pods []*pod.Pod) wait {
 	names := map[string]string{}
 	for _, p := range pods {
 		if p.UID == c.PodUID {
-			each(p, func(id, name string) { names[id] = name })
+			names = idsOf(p)
 		}
 	}
 	about := f.oldest(func(in criCall) bool { _, ours := names[in.id]; return ours })
@@ -109,15 +117,17 @@ func (f *callsInFlight) waitsFor(c pleg.Call, pods []*pod.Pod) wait {
 	return w
 }
 
-// each calls f for the containers and sandboxes of a pod; a sandbox has no
-// name.
-func each(p *pod.Pod, f func(id, container string)) {
+// idsOf maps the ids of a pod's containers and sandboxes to the containers'
+// names; a sandbox has none.
+func idsOf(p *pod.Pod) map[string]string {
+	names := make(map[string]string, len(p.Sandboxes)+len(p.Containers))
 	for _, s := range p.Sandboxes {
-		f(s.ID, "")
+		names[s.ID] = ""
 	}
 	for _, c := range p.Containers {
-		f(c.ID, c.Name)
+		names[c.ID] = c.Name
 	}
+	return names
 }
 
 // sameAs tells whether two are one wait, looked at twice.

@@ -13,6 +13,7 @@ func plegCommand(e *env) *cli.Command {
 		Usage: "show what happens to the pods of a runtime, how late that is known, and what it waits for",
 		Subcommands: []*cli.Command{
 			plegWatchCommand(e),
+			plegCheckCommand(e),
 		},
 	})
 }

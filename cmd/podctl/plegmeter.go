@@ -20,6 +20,8 @@ type plegMeter struct {
 	notes []plegNote
 	// relists are the list calls of the full relists that were answered.
 	relists durations
+	// lastErr is why the last relist failed, nil if it did not.
+	lastErr error
 	// down is since when the runtime has not answered, zero if it does.
 	down time.Time
 	// hinted: the hint stream is open; everHinted: it was, and a hint came or
@@ -66,6 +68,7 @@ func (m *plegMeter) note(err error, format string, args ...any) {
 func (m *plegMeter) Relisted(took, _ time.Duration, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.lastErr = err
 	switch {
 	case err != nil && m.down.IsZero():
 		m.down = m.now()
@@ -97,6 +100,37 @@ func (m *plegMeter) HintStream(err error) {
 			m.gaps++
 		}
 		m.hinted = false
+	}
+}
+
+// failure is why the last relist failed, nil if it did not.
+func (m *plegMeter) failure() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lastErr
+}
+
+// state is how many relists were answered, and whether it is known if there
+// are hints.
+func (m *plegMeter) state() (relists int, hintsKnown bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.relists.n, m.hinted || m.noHints != nil
+}
+
+// fill takes the numbers over into a report.
+func (m *plegMeter) fill(r *checkReport) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r.Samples = m.relists.n
+	r.RelistP50, r.RelistP95, r.RelistMax = m.relists.percentile(50).Seconds(), m.relists.percentile(95).Seconds(), m.relists.longest.Seconds()
+	switch {
+	case m.noHints != nil:
+		r.Hints, r.NoHints = hintsNone, m.noHints.Error()
+	case m.hinted:
+		r.Hints = hintsBroadcast
+	default:
+		r.Hints = hintsUnknown
 	}
 }
 

@@ -49,6 +49,8 @@ var documented = []struct {
 	{"podctl run -o json", []string{"runLine", "containerLine"}},
 	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "fieldLine"}},
 	{"podctl render", []string{"renderedPod", "renderedContainer"}},
+	{"podctl pleg watch -o json", []string{"watchLine", "watchSummary"}},
+	{"podctl pleg check -o json", []string{"checkReport", "checkSlow", "checkWait", "checkError"}},
 }
 
 func reference(t *testing.T) string {
@@ -184,7 +186,7 @@ func jsonType(goType string) string {
 		return "list of " + jsonType(item)
 	}
 	switch goType {
-	case "int", "int32", "int64":
+	case "int", "int32", "int64", "float64":
 		return "number"
 	case "bool":
 		return "boolean"
@@ -192,7 +194,7 @@ func jsonType(goType string) string {
 		return "string, RFC 3339"
 	case "v1.PodPhase":
 		return "string"
-	case "any":
+	case "any", "map[string]int":
 		return "object"
 	}
 	return goType

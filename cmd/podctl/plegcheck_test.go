@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+// check runs `podctl pleg check` to its end.
+func (w *world) check(code int, within time.Duration, flags ...string) *command {
+	w.t.Helper()
+	c := w.start(nil, append([]string{"pleg", "check"}, flags...)...)
+	c.ends(code, within)
+	return c
+}
+
+func TestCheckHealthy(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.pod("default", "web").start("web", "sleep", "3600")
+		db := w.pod("default", "db")
+		db.start("db", "sleep", "3600")
+		db.start("backup", "sleep", "3600")
+		w.sim.Delay("ListContainers", "", 3*time.Millisecond)
+		w.sim.Delay("ContainerStatus", "backup", 200*time.Millisecond)
+		w.sim.Delay("PodSandboxStatus", "web", 20*time.Millisecond)
+		c := w.check(exitOK, 2*time.Second)
+		c.lines(
+			"healthy",
+			"relist p50 3ms, p95 3ms, max 3ms over 10 samples",
+			"2 pods, 3 containers · podctl-sim 2.4.2 at sim:",
+			"slowest: default/db 200ms (ContainerStatus of backup 200ms), default/web 20ms (PodSandboxStatus of the sandbox 20ms)",
+			"hints: yes, to every subscriber",
+		)
+		c.silent()
+
+		c = w.check(exitOK, 2*time.Second, "--brief", "--samples=3")
+		c.linesMatch("healthy: relist p50 3ms, p95 3ms, max 3ms over [34] samples · 2 pods, 3 containers")
+		c.silent()
+	})
+}
+
+// TestCheckNamesTheCallThatHangs, with its pod, and ends when its time is up.
+func TestCheckNamesTheCallThatHangs(t *testing.T) {
+	for method, want := range map[string]string{
+		"PodSandboxStatus": "PodSandboxStatus of default/db (sandbox SANDBOX)",
+		"ContainerStatus":  "ContainerStatus of default/db/db (container CONTAINER)",
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			w.pod("default", "web").start("web", "sleep", "3600")
+			db := w.pod("default", "db")
+			id := db.start("db", "sleep", "3600")
+			want := strings.NewReplacer("SANDBOX", db.sandbox[:13], "CONTAINER", id[:13]).Replace(want)
+			defer w.sim.Hang(method, "db")()
+			c := w.check(exitFailed, 11*time.Second)
+			c.linesMatch(
+				"unhealthy: no answer for 10s",
+				"it waits for "+regexp.QuoteMeta(want)+`, since 10s \(00:00:00.000\)`,
+				"answered: 10 of 10 relists, statuses of 1 of 2 pods",
+				"relist p50 0ms, p95 0ms, max 0ms over 10. samples",
+				"2 pods, 2 containers · podctl-sim 2.4.2 at sim:",
+				`slowest: default/web 0ms \(.*\)`,
+				"hints: yes, to every subscriber",
+			)
+			c.silent()
+			c = w.check(exitFailed, 3*time.Second, "--timeout=2s", "--brief")
+			c.lines("unhealthy: no answer for 2s: " + want)
+			c.silent()
+		})
+	}
+}
+
+func TestCheckNamesAListThatHangs(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		defer w.sim.Inject(sim.Fault{Method: "ListContainers", Hang: true, Skip: 3, Times: -1})()
+		c := w.check(exitFailed, 6*time.Second, "--timeout=5s")
+		c.lines(
+			"unhealthy: no answer for 5s",
+			"it waits for ListContainers, since 5s (00:00:00.200)",
+			"answered: 3 of 10 relists, statuses of 0 of 0 pods",
+			"relist p50 0ms, p95 0ms, max 0ms over 3 samples",
+			"0 pods, 0 containers · podctl-sim 2.4.2 at sim:",
+			"hints: yes, to every subscriber",
+		)
+		c.silent()
+		c = w.check(exitFailed, 6*time.Second, "--timeout=5m", "--threshold=5s", "--brief")
+		c.lines("unhealthy: no answer for 5s: ListContainers")
+	})
+}
+
+// TestCheckOfASilentRuntime: there is somebody, who does not even say who.
+func TestCheckOfASilentRuntime(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		defer w.sim.Hang("", "")()
+		c := w.check(exitFailed, 6*time.Second, "--timeout=5s")
+		c.lines("unhealthy: connect to sim:: no answer within 5s")
+		c.silent()
+	})
+}
+
+func TestCheckOfARuntimeThatGoesAway(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.start(nil, "pleg", "check", "--samples=100")
+		time.Sleep(time.Second)
+		w.sim.Crash()
+		c.ends(exitUnreachable, 2*time.Second)
+		if got, want := c.errw.String(), "podctl: pleg check: list sandboxes: nobody listens at sim:\n"; !strings.HasPrefix(got, want) {
+			t.Errorf("stderr %q, want %q", got, want)
+		}
+		c = w.check(exitUnreachable, 2*time.Second, "--brief")
+		c.lines("unreachable: connect to sim:: nobody listens at sim:")
+		c.silent()
+		c = w.check(exitUnreachable, 2*time.Second, "-o", "json")
+		c.lines(`{"status":"unreachable","reason":"connect to sim:: nobody listens at sim:","samples":0,"relistP50":0,"relistP95":0,"relistMax":0,"pods":0,"containers":0,"slowest":[],"waits":[],"errors":[]}`)
+		c.silent()
+	})
+}
+
+func TestCheckSaysWhyThereAreNoHints(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.sim.SetVersion("containerd", "1.7.35")
+		c := w.check(exitOK, 2*time.Second)
+		c.printed("  hints: no: containerd 1.7.35 gives each event to one subscriber only: podctl would take them from the kubelet\n")
+		w.neverSubscribed()
+		w.sim.SetVersion("cri-o", "1.34.0")
+		w.sim.SetEvents(sim.EventsEOF)
+		c = w.check(exitOK, 2*time.Second)
+		c.printed("  hints: no: watch container events: the runtime ended the stream at once: its events are switched off\n")
+	})
+}
+
+func TestCheckUnhealthyStatusAndThreshold(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.pod("default", "web").start("web", "sleep", "3600")
+		end := w.sim.Inject(sim.Fault{Method: "ContainerStatus", Err: status.Error(codes.Unknown, "bad task"), Times: -1})
+		c := w.check(exitFailed, 2*time.Second)
+		c.printed("unhealthy: status of default/web: read status of container ", ": bad task\n  status of default/web: ")
+		end()
+
+		defer w.sim.Delay("ContainerStatus", "", 300*time.Millisecond)()
+		w.check(exitOK, 2*time.Second)
+		c = w.check(exitFailed, 2*time.Second, "--threshold=200ms")
+		c.printed("unhealthy: ")
+	})
+}
+
+func TestCheckInterrupted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		defer w.sim.Hang("ListPodSandbox", "")()
+		c := w.start(nil, "pleg", "check")
+		time.Sleep(time.Second)
+		c.interrupt()
+		c.ends(exitInterrupted, time.Second)
+		c.lines()
+		c.silent()
+	})
+}
+
+func TestCheckJSON(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		db := w.pod("default", "db")
+		id := db.start("db", "sleep", "3600")
+		defer w.sim.Hang("ContainerStatus", "db")()
+		began := time.Now()
+		c := w.check(exitFailed, 2*time.Second, "-o", "json", "--timeout=1s")
+		var r checkReport
+		if err := json.Unmarshal([]byte(c.out.String()), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != statusUnhealthy || len(r.Waits) != 1 || r.Pods != 1 || r.Containers != 1 {
+			t.Fatalf("%+v", r)
+		}
+		want := checkWait{Call: "ContainerStatus", Namespace: "default", Name: "db", UID: "uid-db", Container: "db", ID: id, Since: began.UTC(), Seconds: 1}
+		if got := r.Waits[0]; got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+}
