@@ -58,13 +58,14 @@ func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
 }
 
 // take wakes the workers of the pods that something happened to. A pod that
-// is not desired is on its way down already: its worker retries by itself.
+// is leaving is on its way down already: its worker retries by itself, or has
+// forgotten it, and must not take the news for the beginning of another life.
 func (n *Node) take(ctx context.Context, events []pleg.Event) {
 	synced := map[types.UID]bool{}
 	for _, ev := range events {
 		n.mu.Lock()
 		e := n.entryOf(ev.PodUID)
-		wanted := e != nil && e.desired && e.rejected == nil
+		wanted := e != nil && !e.leaving() && e.rejected == nil
 		var u worker.Update
 		if wanted {
 			u = worker.Update{Pod: e.want.Pod, Type: worker.TypeSync, Exclusive: true}

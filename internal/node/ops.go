@@ -191,6 +191,11 @@ func (n *Node) syncAt(p *v1.Pod, at time.Time) {
 		return
 	}
 	e.alarm = time.AfterFunc(time.Until(at), func() {
-		n.workers.Update(worker.Update{Pod: p, Type: worker.TypeSync, Exclusive: true})
+		n.mu.Lock()
+		leaving := e.leaving()
+		n.mu.Unlock()
+		if !leaving {
+			n.workers.Update(worker.Update{Pod: p, Type: worker.TypeSync, Exclusive: true})
+		}
 	})
 }

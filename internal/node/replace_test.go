@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/worker"
 )
 
 func TestSameManifestAdoptsThePodOfADeadPodctl(t *testing.T) {
@@ -157,13 +158,39 @@ func TestForeignPodOfTheNameIsAnError(t *testing.T) {
 	})
 }
 
+// What is heard of a pod while its remains are removed does not begin another
+// life of it.
+func TestNewsOfAPodThatIsBeingRemovedStartsNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", fixUID("job", podYAML("job", "sleep 1; exit 1", job)))
+		p.until("job", "finished", finished)
+		w.sim.ClearCalls()
+		release := w.sim.Hang("RemoveContainer", "")
+		p.want(fixUID("job", podYAML("job", "sleep 3600", job)))
+		time.Sleep(5 * time.Second)
+		p.pleg.RequestReinspect("fixed-1")
+		time.Sleep(5 * time.Second)
+		if i := p.Pods()[0]; i.Stage != worker.Unknown {
+			t.Errorf("its worker is %s", i.Stage)
+		}
+		release()
+		p.until("job", "running", running)
+		want := []string{"RemoveContainer", "RemovePodSandbox", "RunPodSandbox", "StartContainer"}
+		if got := w.calls(want...); len(got) != len(want) {
+			t.Errorf("calls: %v", got)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
 // A manifest that fixes its uid is another pod under the same uid once it has
 // changed, whether podctl was there to see it or not.
 func TestChangedManifestOfAFixedUID(t *testing.T) {
 	for _, dead := range []bool{false, true} {
 		inWorld(t, func(t *testing.T, w *world) {
 			fixed := func(command string) string {
-				return strings.Replace(podYAML("web", command, "terminationGracePeriodSeconds: 2"), "{name: web}", "{name: web, uid: fixed-1}", 1)
+				return fixUID("web", podYAML("web", command, "terminationGracePeriodSeconds: 2"))
 			}
 			p := w.podctl("run-a", fixed("sleep 3600"))
 			first := p.until("web", "running", running)

@@ -236,3 +236,8 @@ spec:
 }
 
 const job = "restartPolicy: Never"
+
+// fixUID fixes the uid of the manifest of a pod.
+func fixUID(name, manifest string) string {
+	return strings.Replace(manifest, "{name: "+name+"}", "{name: "+name+", uid: fixed-1}", 1)
+}
