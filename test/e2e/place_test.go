@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/test/live/record"
+)
+
+// place is where the podctls of one test keep their things.
+type place struct {
+	t  *testing.T
+	rt *live.Instance
+	// endpoint is the runtime's, or that of the proxy in front of it.
+	endpoint string
+	// dir holds root, logs, run, and mark, where containers leave marks.
+	dir   string
+	proxy *record.Proxy
+}
+
+// at makes a place on a runtime, and fails the test if anything is left of it
+// or of pods when the test ends. The test must be alone on its runtime.
+func at(t *testing.T, rt *live.Instance) *place {
+	t.Helper()
+	p := makePlace(t, rt)
+	rt.Leftovers(t, p.path("root"), p.path("logs"), p.path("run"))
+	return p
+}
+
+// beside makes a place for one of several tests that share a runtime at one
+// time, and fails the test if anything is left of the place when it ends. What
+// is left in the runtime is for the test around them to see.
+func beside(t *testing.T, rt *live.Instance) *place {
+	t.Helper()
+	p := makePlace(t, rt)
+	t.Cleanup(func() {
+		for _, dir := range []string{"root/pods", "logs", "run"} {
+			left, err := filepath.Glob(p.path(dir) + "/*")
+			if err != nil || len(left) > 0 {
+				t.Errorf("left over: %v %v", left, err)
+			}
+		}
+	})
+	return p
+}
+
+func makePlace(t *testing.T, rt *live.Instance) *place {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "e2e-") // short: sockets live in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	p := &place{t: t, rt: rt, endpoint: rt.Endpoint, dir: dir}
+	for _, d := range []string{"root/pods", "logs", "run", "mark"} {
+		if err := os.MkdirAll(p.path(d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
+
+// flags are podctl's global ones.
+func (p *place) flags() []string {
+	return []string{
+		"-r", p.endpoint, "--root", p.path("root"), "--log-dir", p.path("logs"),
+		"--run-dir", p.path("run"), "--cgroup-root", p.rt.CgroupRoot(),
+	}
+}
+
+// proxied puts a recording proxy before the runtime.
+func (p *place) proxied() *place {
+	p.t.Helper()
+	proxy, err := record.Start(p.path("cri.sock"), p.rt.Endpoint)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { proxy.Close() })
+	p.proxy, p.endpoint = proxy, proxy.Endpoint
+	return p
+}
+
+// marked is a pod whose container has the place's directory mark at /mark.
+func (p *place) marked(name, command string, more ...string) string {
+	volume := "volumes: [{name: mark, hostPath: {path: " + p.path("mark") + ", type: Directory}}]"
+	text := pod(name, command, append(more, volume)...)
+	return strings.Replace(text, "command:", "volumeMounts: [{name: mark, mountPath: /mark}]\n    command:", 1)
+}
+
+// marks are the lines that containers wrote to /mark/NAME.
+func (p *place) marks(name string) []string {
+	p.t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.path("mark"), name))
+	if err != nil && !os.IsNotExist(err) {
+		p.t.Fatal(err)
+	}
+	return strings.Fields(string(data))
+}
+
+// has asserts that containers wrote these lines to /mark/NAME, and no others.
+func (p *place) has(name string, lines ...string) {
+	p.t.Helper()
+	if got := p.marks(name); !slices.Equal(got, lines) {
+		p.t.Errorf("containers wrote %q, want %q", got, lines)
+	}
+}
+
+// gets waits until containers have written as many lines.
+func (p *place) gets(name string, lines int) {
+	p.t.Helper()
+	eventually(p.t, fmt.Sprintf("containers write %d lines", lines),
+		func() bool { return len(p.marks(name)) >= lines },
+		func() string { return fmt.Sprintf("they wrote %q", p.marks(name)) })
+}
