@@ -51,30 +51,39 @@ metadata:
   name: bench-%d
 spec:
   restartPolicy: Never
+  terminationGracePeriodSeconds: 1
   containers:
   - name: c
     image: %s
     imagePullPolicy: IfNotPresent
-    command: ["true"]
+    command: [%s]
 ---
 `
 
 // runPodctl runs the same pods from one manifest.
 func runPodctl(ctx context.Context, program, endpoint, dir string, pods int) error {
-	var manifests strings.Builder
-	for i := range pods {
-		fmt.Fprintf(&manifests, manifest, i, image.BusyboxName)
-	}
-	file := filepath.Join(dir, "pods.yaml")
-	if err := os.WriteFile(file, []byte(manifests.String()), 0o600); err != nil {
+	cmd, err := podctlRun(ctx, program, endpoint, dir, pods, `"true"`)
+	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, program, "--runtime-endpoint", endpoint, "--root", filepath.Join(dir, "root"),
-		"--log-dir", filepath.Join(dir, "podlogs"), "run", "-o", "json", file)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", program, err, out.String())
 	}
 	return nil
+}
+
+// podctlRun writes the manifest and returns the command that runs it.
+func podctlRun(ctx context.Context, program, endpoint, dir string, pods int, command string) (*exec.Cmd, error) {
+	var manifests strings.Builder
+	for i := range pods {
+		fmt.Fprintf(&manifests, manifest, i, image.BusyboxName, command)
+	}
+	file := filepath.Join(dir, "pods.yaml")
+	if err := os.WriteFile(file, []byte(manifests.String()), 0o600); err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, program, "--runtime-endpoint", endpoint, "--root", filepath.Join(dir, "root"),
+		"--log-dir", filepath.Join(dir, "podlogs"), "run", "-o", "json", file), nil
 }

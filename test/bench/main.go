@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/podctl/podctl/test/live/bare"
-	"github.com/podctl/podctl/test/live/record"
+	"time"
 )
 
 type options struct {
@@ -19,15 +18,32 @@ type options struct {
 	podctl   string
 	pods     []int
 	rounds   int
+	idle     int
+	idleFor  time.Duration
 }
+
+// part is one of the measurements.
+type part struct {
+	name string
+	run  func(context.Context, options) error
+}
+
+var parts = []part{{"pods", benchPods}, {"idle", benchIdle}}
 
 func main() {
 	var o options
-	pods := "1,20"
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	pods, only := "1,20", strings.Join(names, ",")
 	flag.StringVar(&o.endpoint, "r", "", "CRI `endpoint`")
 	flag.StringVar(&o.podctl, "podctl", "bin/podctl", "the `program` to measure; empty for the bare calls alone")
+	flag.StringVar(&only, "only", only, "what to measure, separated by commas")
 	flag.StringVar(&pods, "pods", pods, "numbers of pods, separated by commas")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds, of which the median counts")
+	flag.IntVar(&o.idle, "idle", 60, "number of idle pods")
+	flag.DurationVar(&o.idleFor, "idle-for", 20*time.Second, "how long they are watched")
 	flag.Parse()
 	for n := range strings.SplitSeq(pods, ",") {
 		count, err := strconv.Atoi(n)
@@ -37,8 +53,15 @@ func main() {
 		}
 		o.pods = append(o.pods, count)
 	}
+	wanted := strings.Split(only, ",")
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			fmt.Fprintf(os.Stderr, "bench: -only %q: want some of %s\n", only, strings.Join(names, ","))
+			os.Exit(2)
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, o)
+	err := run(ctx, o, wanted)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -46,55 +69,19 @@ func main() {
 	}
 }
 
-// contender is one way to run pods to their end and remove them.
-type contender struct {
-	name string
-	run  func(ctx context.Context, pods int) error
-}
-
-func run(ctx context.Context, o options) error {
-	dir, err := os.MkdirTemp("", "podctl-bench")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	proxy, err := record.Start(filepath.Join(dir, "cri.sock"), o.endpoint)
-	if err != nil {
-		return err
-	}
-	defer proxy.Close()
-	client, err := bare.Dial(proxy.Endpoint)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-
-	exits := client.Watch(ctx)
-	contenders := []contender{{"bare", func(ctx context.Context, n int) error {
-		return runBare(ctx, client, exits, dir, n)
-	}}}
-	if o.podctl != "" {
-		contenders = append(contenders, contender{"podctl", func(ctx context.Context, n int) error {
-			return runPodctl(ctx, o.podctl, proxy.Endpoint, dir, n)
-		}})
-	}
-	for _, c := range contenders { // warm caches
-		if _, err := measure(ctx, proxy, o.endpoint, c, 1); err != nil {
-			return err
+func run(ctx context.Context, o options, wanted []string) error {
+	fmt.Printf("%d CPUs\n\n", runtime.NumCPU())
+	for _, p := range parts {
+		if !slices.Contains(wanted, p.name) {
+			continue
 		}
-	}
-	for _, n := range o.pods {
-		results := map[string][]result{}
-		for range o.rounds {
-			for _, c := range contenders {
-				r, err := measure(ctx, proxy, o.endpoint, c, n)
-				if err != nil {
-					return err
-				}
-				results[c.name] = append(results[c.name], r)
-			}
+		load, err := os.ReadFile("/proc/loadavg")
+		if err == nil {
+			fmt.Printf("== %s (load before: %s)\n", p.name, strings.TrimSpace(string(load)))
 		}
-		report(os.Stdout, n, results)
+		if err := p.run(ctx, o); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
 	}
 	return nil
 }
