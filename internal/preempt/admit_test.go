@@ -74,10 +74,12 @@ func TestAdmitReportsTheFirstReasonInTheKubeletsWords(t *testing.T) {
 			reason: "NodeName", message: "Predicate NodeName failed: node(s) didn't match the requested node name"},
 		{name: "host port", pod: hostPort(app("a", ""), "", 80, ""), others: []*v1.Pod{hostPort(app("b", ""), "10.0.0.1", 80, v1.ProtocolTCP)},
 			reason: "NodePorts", message: "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
+		{name: "host port of every address", pod: hostPort(app("a", ""), "10.0.0.1", 80, ""), others: []*v1.Pod{hostPort(app("b", ""), "0.0.0.0", 80, "")}, reason: "NodePorts"},
 		{name: "host port of another protocol", pod: hostPort(app("a", ""), "", 80, v1.ProtocolUDP), others: []*v1.Pod{hostPort(app("b", ""), "", 80, "")}, plan: true},
 		{name: "host port on another address", pod: hostPort(app("a", ""), "10.0.0.2", 80, ""), others: []*v1.Pod{hostPort(app("b", ""), "10.0.0.1", 80, "")}, plan: true},
 		{name: "taint", pod: app("a", ""), change: noExecute,
 			reason: "TaintToleration", message: "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"},
+		{name: "a taint for others", pod: app("a", ""), change: func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "x", Effect: v1.TaintEffectNoSchedule}} }, plan: true},
 		{name: "tolerated taint", pod: with(app("a", ""), func(p *v1.Pod) { p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}} }), change: noExecute, plan: true},
 		{name: "a static pod minds no taint", pod: with(app("a", ""), func(p *v1.Pod) {
 			p.Annotations = map[string]string{"kubernetes.io/config.source": "file"}

@@ -157,7 +157,7 @@ func TestEveryPodHasAReason(t *testing.T) {
 	static.Spec.Priority = nil
 	pods := []*v1.Pod{
 		static,
-		ranked(2_000_001_000, app("higher", "cpu=1")),
+		ranked(2_000_001_000, app("higher", "cpu=1")), ranked(2_000_000_500, app("equal", "cpu=1")),
 		ranked(2_000_000_000, app("lower", "")),
 		with(app("odd", "cpu=1"), func(p *v1.Pod) { p.Status.QOSClass = "Odd" }),
 		app("idle", ""),
@@ -172,7 +172,7 @@ func TestEveryPodHasAReason(t *testing.T) {
 		return all
 	}
 	constant := map[string]string{
-		"static": "Critical: critical",
+		"static": "Critical: critical", "equal": "Critical: critical",
 		"higher": "HigherPriority: critical, of higher priority than kube/dns",
 		"odd":    `UnknownClass: QoS class "Odd" is unknown`,
 	}
@@ -218,14 +218,14 @@ func TestEveryPodHasAReason(t *testing.T) {
 
 func TestTheMostEndangeredComesFirst(t *testing.T) {
 	pods := []*v1.Pod{
-		ranked(2_000_001_000, app("critical", "cpu=1")), limited(app("dear", "cpu=4 memory=1")), app("idle", ""),
+		ranked(2_000_001_000, app("critical", "cpu=1")), limited(app("dear", "cpu=4 memory=1")), app("stateful", "memory=1"), app("idle", ""),
 		app("far", "cpu=100m"), app("nearer", "cpu=300m"), app("near", "cpu=1"),
 	}
 	var order []string
 	for _, v := range Plan(critical(), pods, []Amount{{v1.ResourceCPU, 500}}).Verdicts {
 		order = append(order, v.Pod.Name)
 	}
-	if want := []string{"near", "nearer", "far", "dear", "idle", "critical"}; !slices.Equal(order, want) {
+	if want := []string{"near", "nearer", "far", "dear", "idle", "stateful", "critical"}; !slices.Equal(order, want) {
 		t.Errorf("%v, want %v", order, want)
 	}
 }
@@ -252,5 +252,23 @@ func TestHugeRequestsDoNotOverflow(t *testing.T) {
 	r := Plan(critical(), pods, []Amount{{v1.ResourceMemory, math.MaxInt64}, {v1.ResourcePods, 4}})
 	if len(r.Victims) != 4 || !r.Smallest.Proved || len(r.Smallest.Pods) != 4 {
 		t.Errorf("victims %v, smallest %+v", names(r.Victims), r.Smallest)
+	}
+}
+
+func TestSurvivorsAreOnTheNodeForTheNextPod(t *testing.T) {
+	pods := []*v1.Pod{app("a", "cpu=1"), app("b", "cpu=2"), app("c", "cpu=1")}
+	r := Plan(critical(), pods, []Amount{{v1.ResourceCPU, 2_000}})
+	if got := names(r.Survivors(pods)); !slices.Equal(got, []string{"default/a", "default/c"}) {
+		t.Errorf("survivors %v", got)
+	}
+}
+
+func TestActivePodsAreThoseNotOver(t *testing.T) {
+	phase := func(p v1.PodPhase) *v1.Pod {
+		return with(app(string(p), ""), func(pod *v1.Pod) { pod.Status.Phase = p })
+	}
+	pods := []*v1.Pod{phase(v1.PodSucceeded), phase(v1.PodRunning), phase(v1.PodFailed), phase(v1.PodPending), phase("")}
+	if got := names(Active(pods)); !slices.Equal(got, []string{"default/Running", "default/Pending", "default/"}) {
+		t.Errorf("active %v", got)
 	}
 }

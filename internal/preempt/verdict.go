@@ -77,7 +77,7 @@ func (p *planner) frees(c *candidate) []Amount {
 // was granted then, else its own; 30 s is the API's default.
 func grace(p *v1.Pod) int64 {
 	switch {
-	case p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil:
+	case p.DeletionGracePeriodSeconds != nil:
 		return *p.DeletionGracePeriodSeconds
 	case p.Spec.TerminationGracePeriodSeconds != nil:
 		return *p.Spec.TerminationGracePeriodSeconds
