@@ -75,14 +75,14 @@ func Each(t *testing.T, test func(t *testing.T, rt *Instance)) {
 
 // EachOf runs the test once on each of these kinds, for a test of what runtimes
 // do differently; where PODCTL_LIVE_RUNTIMES is set, on those it names too.
-func EachOf(t *testing.T, kinds []string, test func(t *testing.T, rt *Instance)) {
+func EachOf(t *testing.T, kinds []string, test func(t *testing.T, rt *Instance), opts ...Option) {
 	chosen := os.Getenv("PODCTL_LIVE_RUNTIMES")
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			if chosen != "" && !slices.Contains(strings.Fields(chosen), kind) {
 				t.Skipf("live test: PODCTL_LIVE_RUNTIMES is %q", chosen)
 			}
-			test(t, Runtime(t, kind))
+			test(t, Runtime(t, kind, opts...))
 		})
 	}
 }
