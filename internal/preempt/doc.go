@@ -28,7 +28,6 @@
 //   - The node's operating system comes from its status, "linux" if that is
 //     empty, not from the machine podctl runs on.
 //   - Device plugins are not asked; a node has what its allocatable says.
-//   - Resources claimed through dynamic resource allocation are not counted.
 //   - A victim that cannot be killed is the caller's affair. The kubelet admits
 //     the critical pod all the same.
 package preempt

@@ -49,7 +49,6 @@ type one struct {
 	counts      [3]int
 	memory, cpu int64
 	frees       [3]int64
-	of          []int // a subset's members, sorted by name
 }
 
 // bruteForce returns the names of the best of all sufficient subsets.
@@ -79,7 +78,6 @@ func bruteForce(pods []*v1.Pod, need []Amount) []string {
 		}
 		last := bits.Len(uint(subset)) - 1
 		s := sums[subset&^(1<<last)]
-		s.of = append(slices.Clip(s.of), last)
 		for c, n := range each[last].counts {
 			s.counts[c] += n
 		}
@@ -90,34 +88,45 @@ func bruteForce(pods []*v1.Pod, need []Amount) []string {
 			enough = enough && s.frees[j] >= n.Count
 		}
 		sums[subset] = s
-		if enough && (best < 0 || isBetter(s, sums[best], possible)) {
+		if enough && (best < 0 || isBetter(s, sums[best], chosen(possible, subset), chosen(possible, best))) {
 			best = subset
 		}
 	}
 	out := []string{}
-	for _, i := range sums[best].of {
-		out = append(out, refTo(possible[i]).String())
+	for _, p := range chosen(possible, best)() {
+		out = append(out, refTo(p).String())
 	}
 	return out
 }
 
-func isBetter(a, b one, possible []*v1.Pod) bool {
+// chosen lists a subset, by name.
+func chosen(possible []*v1.Pod, subset int) func() []*v1.Pod {
+	return func() []*v1.Pod {
+		var out []*v1.Pod
+		for i, p := range possible {
+			if subset&(1<<i) != 0 {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+}
+
+func isBetter(a, b one, ofA, ofB func() []*v1.Pod) bool {
 	if by := slices.Compare(a.counts[:], b.counts[:]); by != 0 {
 		return by < 0
 	}
-	priorities := func(of []int) []int32 {
-		var out []int32
-		for _, i := range of {
-			if p := possible[i].Spec.Priority; p != nil {
-				out = append(out, -*p)
-			} else {
-				out = append(out, 0)
+	priorities := func(pods []*v1.Pod) []int32 {
+		out := make([]int32, len(pods))
+		for i, p := range pods {
+			if p.Spec.Priority != nil {
+				out[i] = -*p.Spec.Priority
 			}
 		}
 		slices.Sort(out)
 		return out
 	}
 	// The negated priorities are sorted lowest first, so the larger list is better.
-	return cmp.Or(slices.Compare(priorities(b.of), priorities(a.of)),
-		cmp.Compare(a.memory, b.memory), cmp.Compare(a.cpu, b.cpu), slices.Compare(a.of, b.of)) < 0
+	return cmp.Or(slices.Compare(priorities(ofB()), priorities(ofA())),
+		cmp.Compare(a.memory, b.memory), cmp.Compare(a.cpu, b.cpu), slices.Compare(names(ofA()), names(ofB()))) < 0
 }
