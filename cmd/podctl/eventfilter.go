@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podctl/podctl/internal/pleg"
@@ -21,6 +22,15 @@ type eventFilter struct {
 	pods      []string // names, or namespace/name
 	types     []string
 	selector  labels.Selector // of the sandbox's labels; nil is any
+}
+
+// filterFlags are those of an eventFilter, but for the selector.
+func filterFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "namespace", Usage: "only pods of this `NAMESPACE`"},
+		&cli.StringSliceFlag{Name: "pod", Usage: "only the pod `NAME`, or NAMESPACE/NAME; may be repeated"},
+		&cli.StringSliceFlag{Name: "type", Usage: "only events of this `TYPE`: " + strings.Join(eventTypes, ", ") + "; may be repeated"},
+	}
 }
 
 func newEventFilter(namespace string, pods, types []string, selector string) (eventFilter, error) {

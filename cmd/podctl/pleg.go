@@ -14,6 +14,8 @@ func plegCommand(e *env) *cli.Command {
 		Subcommands: []*cli.Command{
 			plegWatchCommand(e),
 			plegCheckCommand(e),
+			plegRecordCommand(e),
+			plegReplayCommand(e),
 		},
 	})
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -27,15 +27,12 @@ func plegWatchCommand(e *env) *cli.Command {
 			"it happened that was, where the runtime says when it did.\n" +
 			"It may run beside a kubelet: where a second subscriber would take events from the\n" +
 			"first (containerd before 2.0), it does not subscribe and says so.",
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "namespace", Usage: "only pods of this `NAMESPACE`"},
-			&cli.StringSliceFlag{Name: "pod", Usage: "only the pod `NAME`, or NAMESPACE/NAME; may be repeated"},
-			&cli.StringSliceFlag{Name: "type", Usage: "only events of this `TYPE`: " + strings.Join(eventTypes, ", ") + "; may be repeated"},
+		Flags: slices.Concat(filterFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "only pods whose sandbox has these `LABELS`: app=web,tier!=cache"},
 			&cli.IntFlag{Name: "count", DefaultText: "no limit", Usage: "end after `N` events"},
 			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "end after this `TIME`; with --count, which is not reached then, the exit code is 1"},
 			&cli.BoolFlag{Name: "initial", Usage: "first print what is there, as events"},
-		}, sourceFlags()...),
+		}, sourceFlags()),
 		Action: func(c *cli.Context) error {
 			o := watchOptions{
 				globals: readGlobals(c), count: c.Int("count"), last: c.Duration("for"), initial: c.Bool("initial"),

@@ -48,6 +48,9 @@ func (s *Stepper) Subscribe() *Subscription { return s.p.Subscribe() }
 // Health is PLEG.Health.
 func (s *Stepper) Health() Health { return s.p.Health() }
 
+// Unhinted is PLEG.Unhinted.
+func (s *Stepper) Unhinted() int { return s.p.Unhinted() }
+
 // Step lets the PLEG do what is due, and returns when something else will be
 // if nothing comes in before.
 func (s *Stepper) Step(now time.Time) (due time.Time) {

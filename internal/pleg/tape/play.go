@@ -32,6 +32,8 @@ type Report struct {
 	// Missing counts the calls that this podctl made and the recorded one did
 	// not, Unasked those that it would not have made, or had no use for.
 	Missing, Unasked int
+	// Unhinted is pleg.PLEG.Unhinted.
+	Unhinted int
 }
 
 // player is a replay in progress.
@@ -83,17 +85,23 @@ func Play(ctx context.Context, t *Reader, o PlayOptions) (Report, error) {
 	})
 	p.events = p.s.Subscribe()
 	p.now, p.timer = t.Header.Start, t.Header.Start
+	err := p.play(ctx, t)
+	p.report.Unhinted = p.s.Unhinted()
+	return p.report, err
+}
+
+func (p *player) play(ctx context.Context, t *Reader) error {
 	for {
 		e, err := t.next()
 		if errors.Is(err, io.EOF) {
-			return p.report, nil
+			return nil
 		}
 		if err != nil {
-			return p.report, err
+			return err
 		}
 		at := t.Header.Start.Add(time.Duration(e.T))
 		if err := p.until(ctx, at); err != nil {
-			return p.report, err
+			return err
 		}
 		p.report.Span = time.Duration(e.T)
 		p.take(e)
@@ -158,16 +166,27 @@ func (p *player) take(e entry) {
 		p.something()
 	case kindClosed:
 		p.open = false
-		err := io.EOF
-		if e.Unsupported {
-			err = errors.ErrUnsupported
-		} else if e.Error != "" {
-			err = errors.New(e.Error)
-		}
-		p.s.HintsEnded(p.now, err)
+		p.s.HintsEnded(p.now, closing(e))
 		p.something()
 	}
 }
+
+// closing is why a hint stream ended.
+func closing(e entry) error {
+	switch {
+	case e.Unsupported:
+		return unsupported(e.Error)
+	case e.Error == "":
+		return io.EOF
+	}
+	return errors.New(e.Error)
+}
+
+// unsupported is the text of an error that is errors.ErrUnsupported.
+type unsupported string
+
+func (u unsupported) Error() string { return string(u) }
+func (unsupported) Unwrap() error   { return errors.ErrUnsupported }
 
 // something has come in. The loop looks at it with the next call of the tape:
 // what a live loop looked at together is looked at together.

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+// story is a bad minute on a node: faults, and hints that are lost. Two
+// connections would not be back together after a crash.
+func (w *world) story() {
+	breaks := func(method string) {
+		release := w.sim.Inject(sim.Fault{Method: method, Err: status.Error(codes.Internal, "broken"), Times: -1})
+		time.Sleep(1200 * time.Millisecond)
+		release()
+	}
+	w.pod("default", "web").start("web", "sleep", "3600")
+	time.Sleep(1100 * time.Millisecond)
+	job := w.pod("default", "job")
+	job.start("job", "sh", "-c", "sleep 2; exit 3")
+	time.Sleep(900 * time.Millisecond)
+	breaks("ListContainers")
+	time.Sleep(800 * time.Millisecond)
+	job.start("again", "sleep", "0.3")
+	breaks("ContainerStatus")
+	time.Sleep(1700 * time.Millisecond)
+	w.sim.TamperEvents(func(*runtimeapi.ContainerEventResponse) int { return 0 })
+	db := w.pod("default", "db")
+	time.Sleep(3300 * time.Millisecond)
+	w.sim.TamperEvents(nil)
+	release := w.sim.Hang("PodSandboxStatus", "db")
+	db.start("db", "sh", "-c", "sleep 5; exit 1")
+	time.Sleep(13 * time.Second)
+	release()
+	time.Sleep(2300 * time.Millisecond)
+	job.remove()
+	time.Sleep(5300 * time.Millisecond)
+	db.remove()
+	time.Sleep(30 * time.Second)
+}
+
+// TestReplayPrintsWhatAWatchPrinted there and then, to the line.
+func TestReplayPrintsWhatAWatchPrinted(t *testing.T) {
+	for _, flags := range [][]string{{}, {"-o", "json"}, {"--source=relist"}, {"--source=events"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				time.Sleep(123456789)
+				file := filepath.Join(t.TempDir(), "tape")
+				watch := w.start(nil, append([]string{"pleg", "watch", "--initial"}, flags...)...)
+				record := w.start(nil, append(append([]string{"pleg", "record"}, sourceOf(flags)...), file)...)
+				time.Sleep(500 * time.Millisecond)
+				w.story()
+				watch.interrupt()
+				watch.ends(exitOK, time.Second)
+				record.interrupt()
+				record.ends(exitOK, time.Second)
+				record.silent()
+
+				began := time.Now()
+				replay := w.start(nil, append(append([]string{"pleg", "replay", "--initial"}, outputOf(flags)...), file)...)
+				replay.ends(exitOK, time.Second)
+				replay.silent()
+				if took := time.Since(began); took != 0 {
+					t.Errorf("the replay waited for %s", took)
+				}
+				if got, want := rows(replay.out.String()), rows(watch.out.String()); got != want || strings.Count(got, "\n") < 15 {
+					t.Errorf("replay printed\n%s\nwatch\n%s", got, want)
+				}
+			})
+		})
+	}
+}
+
+func sourceOf(flags []string) []string {
+	if len(flags) == 1 {
+		return flags
+	}
+	return nil
+}
+
+func outputOf(flags []string) []string {
+	if len(flags) == 2 {
+		return flags
+	}
+	return nil
+}
+
+// rows are the lines of a watch or replay without what differs: those about
+// the recording and about calls in flight, the time that it spans, and the
+// widths of columns.
+func rows(text string) string {
+	text = regexp.MustCompile(`(?m)^.*(recorded 2000-|no answer for|answered after|relists only).*\n`).ReplaceAllString(text, "")
+	text = regexp.MustCompile(`"seconds":[0-9.]+`).ReplaceAllString(text, "")
+	return regexp.MustCompile(` +`).ReplaceAllString(text, " ")
+}
+
+func TestRecordSaysWhatItRecorded(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.pod("default", "web").start("web", "sleep", "3600")
+		file := filepath.Join(t.TempDir(), "tape")
+		c := w.start(nil, "pleg", "record", "--for=10s", "-o=json", file)
+		time.Sleep(5 * time.Second)
+		w.pod("default", "job").start("job", "sleep", "1")
+		c.ends(exitOK, 6*time.Second)
+		c.silent()
+		var got recordSummary
+		if err := json.Unmarshal([]byte(c.out.String()), &got); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(file)
+		if err != nil || info.Mode() != 0o600 {
+			t.Fatal(info, err)
+		}
+		if got.PodRelists < 2 || got.Hints < 3 || got.StatusReads < 3 || got.Bytes != info.Size() || got.Relists < 10 {
+			t.Errorf("%+v", got)
+		}
+		if got.File != file || got.Runtime != "podctl-sim 2.4.2" || got.Seconds != 10 || got.Errors != 0 {
+			t.Errorf("%+v", got)
+		}
+
+		before := time.Now()
+		c = w.start(nil, "pleg", "replay", "--realtime", file)
+		synctest.Wait()
+		if strings.Contains(c.out.String(), "default/job") {
+			t.Errorf("too early:\n%s", c.out.String())
+		}
+		time.Sleep(7 * time.Second)
+		c.printed("default/job", "ContainerStarted", "ContainerDied")
+		c.goesOn()
+		c.ends(exitOK, 4*time.Second)
+		if took := time.Since(before); took != 10*time.Second {
+			t.Errorf("took %s", took)
+		}
+	})
+}
+
+func TestInterruptedReplayExits130(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		file := filepath.Join(t.TempDir(), "tape")
+		w.start(nil, "pleg", "record", "--for=1h", file).ends(exitOK, 2*time.Hour)
+		c := w.start(nil, "pleg", "replay", "--realtime", file)
+		time.Sleep(time.Minute)
+		c.goesOn()
+		c.interrupt()
+		c.ends(exitInterrupted, time.Second)
+		c.silent()
+	})
+}
+
+// TestRecordingMayBePiped: - is stdout, and what there is to say goes to stderr.
+func TestRecordingMayBePiped(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.start(nil, "pleg", "record", "-")
+		time.Sleep(1500 * time.Millisecond)
+		w.pod("default", "web")
+		time.Sleep(time.Second)
+		c.interrupt()
+		c.ends(exitOK, time.Second)
+		if want := "recorded 2s of podctl-sim 2.4.2: "; !strings.HasPrefix(c.errw.String(), want) || strings.Contains(c.errw.String(), "replay") {
+			t.Errorf("stderr %q", c.errw.String())
+		}
+		c = w.start(strings.NewReader(c.out.String()), "pleg", "replay", "--type=ContainerStarted", "-")
+		c.ends(exitOK, time.Second)
+		c.silent()
+		c.printed("default/web", "1 event in 2s: 1 ContainerStarted")
+	})
+}
