@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
@@ -181,4 +183,17 @@ func TestCheckJSON(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	})
+}
+
+func TestUnsharedErrorIsTrueOfEachVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"v1.7.35":     "containerd v1.7.35 gives each event to one subscriber only: podctl would take them from the kubelet",
+		"1.6.20~ds1":  "containerd 1.6.20~ds1 has no events",
+		"1a2b3c4-dev": "containerd 1a2b3c4-dev: whether it gives its events to every subscriber is not known",
+	} {
+		err := &unsharedError{cri.Version{Name: "containerd", Version: version}}
+		if err.Error() != want || !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
 }

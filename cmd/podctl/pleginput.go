@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -159,7 +160,13 @@ func (r politeRuntime) Hints(ctx context.Context, opened func(), each func(pod.H
 type unsharedError struct{ version cri.Version }
 
 func (e *unsharedError) Error() string {
-	return fmt.Sprintf("%s gives each event to one subscriber only: podctl would take them from the kubelet", e.version)
+	switch number := strings.TrimPrefix(e.version.Version, "v"); {
+	case strings.HasPrefix(number, "1.7"):
+		return fmt.Sprintf("%s gives each event to one subscriber only: podctl would take them from the kubelet", e.version)
+	case strings.HasPrefix(number, "1."):
+		return fmt.Sprintf("%s has no events", e.version)
+	}
+	return fmt.Sprintf("%s: whether it gives its events to every subscriber is not known", e.version)
 }
 
 func (*unsharedError) Hint() string { return "relists work everywhere: --source relist" }

@@ -1,28 +1,32 @@
 package main
 
 import (
+	"context"
+	"net"
 	"regexp"
 	"strings"
 	"testing/synctest"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pod"
 )
 
 // simPod is a pod that somebody else runs: by the bare calls of the runtime.
 type simPod struct {
-	w       *world
+	sim     *sim.Runtime
+	check   func(error)
 	sandbox string
 	config  *runtimeapi.PodSandboxConfig
 }
 
-// pod runs a sandbox. labels are of the form key=value.
-func (w *world) pod(namespace, name string, labels ...string) *simPod {
-	w.t.Helper()
+// newSimPod runs a sandbox. labels are of the form key=value.
+func newSimPod(runtime *sim.Runtime, check func(error), namespace, name string, labels ...string) *simPod {
 	uid := "uid-" + name
-	p := &simPod{w: w, config: &runtimeapi.PodSandboxConfig{
+	p := &simPod{sim: runtime, check: check, config: &runtimeapi.PodSandboxConfig{
 		Metadata: &runtimeapi.PodSandboxMetadata{Namespace: namespace, Name: name, Uid: uid},
 		Labels:   map[string]string{pod.NamespaceLabel: namespace, pod.NameLabel: name, pod.UIDLabel: uid},
 	}}
@@ -30,18 +34,16 @@ func (w *world) pod(namespace, name string, labels ...string) *simPod {
 		key, value, _ := strings.Cut(l, "=")
 		p.config.Labels[key] = value
 	}
-	r, err := w.sim.RunPodSandbox(w.t.Context(), &runtimeapi.RunPodSandboxRequest{Config: p.config})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	p.sandbox = r.PodSandboxId
+	r, err := runtime.RunPodSandbox(context.Background(), &runtimeapi.RunPodSandboxRequest{Config: p.config})
+	check(err)
+	p.sandbox = r.GetPodSandboxId()
 	return p
 }
 
 // start creates and starts a container, and returns its id.
 func (p *simPod) start(name string, command ...string) string {
-	p.w.t.Helper()
-	r, err := p.w.sim.CreateContainer(p.w.t.Context(), &runtimeapi.CreateContainerRequest{
+	ctx := context.Background()
+	r, err := p.sim.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{
 		PodSandboxId: p.sandbox, SandboxConfig: p.config,
 		Config: &runtimeapi.ContainerConfig{
 			Metadata: &runtimeapi.ContainerMetadata{Name: name}, Image: &runtimeapi.ImageSpec{Image: "busybox"}, Command: command,
@@ -51,21 +53,43 @@ func (p *simPod) start(name string, command ...string) string {
 			},
 		},
 	})
-	if err == nil {
-		_, err = p.w.sim.StartContainer(p.w.t.Context(), &runtimeapi.StartContainerRequest{ContainerId: r.ContainerId})
-	}
-	if err != nil {
-		p.w.t.Fatal(err)
-	}
-	return r.ContainerId
+	p.check(err)
+	_, err = p.sim.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: r.GetContainerId()})
+	p.check(err)
+	return r.GetContainerId()
 }
 
 // remove takes the pod away, as crictl rmp --force does.
 func (p *simPod) remove() {
-	p.w.t.Helper()
-	if _, err := p.w.sim.RemovePodSandbox(p.w.t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: p.sandbox}); err != nil {
-		p.w.t.Fatal(err)
+	_, err := p.sim.RemovePodSandbox(context.Background(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: p.sandbox})
+	p.check(err)
+}
+
+// pod runs a pod in the world's runtime.
+func (w *world) pod(namespace, name string, labels ...string) *simPod {
+	w.t.Helper()
+	return newSimPod(w.sim, func(err error) {
+		w.t.Helper()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}, namespace, name, labels...)
+}
+
+// simulateCommand is testscript's `simulate SOCKET`: a runtime with the pods
+// default/web, which runs, and kube/job, whose container has exited 3.
+func simulateCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: simulate SOCKET")
 	}
+	l, err := net.Listen("unix", ts.MkAbs(args[0]))
+	ts.Check(err)
+	runtime := sim.New(sim.Options{})
+	newSimPod(runtime, ts.Check, "default", "web", "app=web").start("web", "sleep", "3600")
+	newSimPod(runtime, ts.Check, "kube", "job").start("job", "sh", "-c", "exit 3")
+	ended := make(chan error, 1)
+	go func() { ended <- runtime.Serve(l) }()
+	ts.Defer(func() { l.Close(); <-ended; runtime.Close() })
 }
 
 // watch starts `podctl pleg watch`, and lets it see what there is.

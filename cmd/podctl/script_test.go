@@ -48,6 +48,7 @@ func scriptedSim() (*sim.Runtime, func()) {
 //	exit N podctl …     podctl exits with exactly N
 //	jsonlines FILE      each line of the file is one object of `run -o json`
 //	clean               podctl left no temporary file
+//	simulate SOCKET     a simulated runtime with two pods serves the socket
 //	listen KIND SOCKET  something serves the socket that is not CRI: http, silent, grpc, closing
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -67,6 +68,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exit": exitCommand, "jsonlines": jsonLinesCommand, "clean": cleanCommand, "listen": listenCommand,
+			"simulate": simulateCommand,
 		},
 	})
 }

@@ -28,6 +28,7 @@ func newWatchPrinter(e *env, o watchOptions) watchPrinter {
 	}
 	p := &watchTable{env: e, full: o.noTrunc, color: e.tty && !o.noColor && !e.noColor, table: newStreamTable(header, 1, 3, 4)}
 	p.table.expect(0, "15:04:05.000")
+	p.table.expect(1, "default/a-pod-0123456789")
 	p.table.expect(2, "ContainerStarted")
 	p.table.expect(3, "(sandbox)")
 	p.table.expect(4, "exit 137 OOMKilled")
