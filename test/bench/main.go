@@ -18,6 +18,7 @@ type options struct {
 	podctl   string
 	pods     []int
 	rounds   int
+	exits    int
 	idle     int
 	idleFor  time.Duration
 }
@@ -28,7 +29,7 @@ type part struct {
 	run  func(context.Context, options) error
 }
 
-var parts = []part{{"pods", benchPods}, {"idle", benchIdle}}
+var parts = []part{{"pods", benchPods}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}}
 
 func main() {
 	var o options
@@ -42,6 +43,7 @@ func main() {
 	flag.StringVar(&only, "only", only, "what to measure, separated by commas")
 	flag.StringVar(&pods, "pods", pods, "numbers of pods, separated by commas")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds, of which the median counts")
+	flag.IntVar(&o.exits, "exits", 40, "number of containers whose exits are timed")
 	flag.IntVar(&o.idle, "idle", 60, "number of idle pods")
 	flag.DurationVar(&o.idleFor, "idle-for", 20*time.Second, "how long they are watched")
 	flag.Parse()

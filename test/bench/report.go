@@ -63,9 +63,9 @@ func breakdown(counts map[string]int) string {
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.0f ms", d.Seconds()*1000) }
 
 // median is the middle value, the lower one of two.
-func median[T cmp.Ordered](results []result, of func(result) T) T {
+func median[R any, T cmp.Ordered](rounds []R, of func(R) T) T {
 	var values []T
-	for _, r := range results {
+	for _, r := range rounds {
 		values = append(values, of(r))
 	}
 	slices.Sort(values)
