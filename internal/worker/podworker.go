@@ -65,8 +65,9 @@ func (w *Workers) carryOut(p *podWorker, s State, e Effect) {
 	case Start:
 		p.stopTimer()
 		if p.tasks == nil {
-			p.tasks = make(chan task, 1)
-			w.running.Go(func() { w.perform(p, s.UID, p.tasks) })
+			tasks := make(chan task, 1) // p.tasks may be gone before the goroutine looks
+			p.tasks = tasks
+			w.running.Go(func() { w.perform(p, s.UID, tasks) })
 		}
 		var t task
 		t.start = e
