@@ -48,7 +48,7 @@ func shortTime(d time.Duration) string {
 		return "<1ms"
 	case d < 10*time.Millisecond:
 		return fmt.Sprintf("%.3gms", float64(d)/float64(time.Millisecond))
-	case d < time.Second:
+	case d.Round(time.Millisecond) < time.Second:
 		return fmt.Sprintf("%dms", d.Round(time.Millisecond).Milliseconds())
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.3gs", d.Seconds())

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+var seenAt = time.Date(2026, 1, 2, 15, 4, 5, 118e6, time.UTC)
+
+// someEvent is one of default/web's container web, or of its sandbox if
+// status is one of a sandbox.
+func someEvent(typ pleg.EventType, status any) seenEvent {
+	ev := pleg.Event{PodUID: "u", Type: typ, ID: "id", Namespace: "default", Name: "web", Container: "web", Source: pleg.FromHint}
+	switch s := status.(type) {
+	case *pod.ContainerStatus:
+		s.ID = "id"
+		ev.Status = &pod.Status{Containers: []*pod.ContainerStatus{s}}
+	case *pod.SandboxStatus:
+		s.ID = "id"
+		ev.Status, ev.Container = &pod.Status{Sandboxes: []*pod.SandboxStatus{s}}, ""
+	}
+	return seenEvent{ev, seenAt}
+}
+
+// TestLagIsFromWhatTheStatusSays, where it says something.
+func TestLagIsFromWhatTheStatusSays(t *testing.T) {
+	before := func(d time.Duration) time.Time { return seenAt.Add(-d) }
+	exited := &pod.ContainerStatus{State: pod.Exited, CreatedAt: before(9 * time.Second), StartedAt: before(7 * time.Second), FinishedAt: before(time.Second)}
+	initial := someEvent(pleg.ContainerStarted, exited)
+	initial.Initial = true
+	for name, c := range map[string]struct {
+		ev   seenEvent
+		want time.Duration // -1 is none
+	}{
+		"started":                    {someEvent(pleg.ContainerStarted, exited), 7 * time.Second},
+		"died":                       {someEvent(pleg.ContainerDied, exited), time.Second},
+		"removed":                    {someEvent(pleg.ContainerRemoved, exited), -1},
+		"died, but it runs":          {someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Running, FinishedAt: before(time.Hour)}), -1},
+		"died without a time":        {someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited}), -1},
+		"the clock was set":          {someEvent(pleg.ContainerStarted, &pod.ContainerStatus{StartedAt: before(-time.Second)}), 0},
+		"what was there":             {initial, -1},
+		"gone":                       {someEvent(pleg.ContainerDied, nil), -1},
+		"sandbox started":            {someEvent(pleg.ContainerStarted, &pod.SandboxStatus{CreatedAt: before(time.Minute)}), time.Minute},
+		"sandbox died":               {someEvent(pleg.ContainerDied, &pod.SandboxStatus{CreatedAt: before(time.Minute)}), -1},
+		"another's status was read":  {seenEvent{pleg.Event{Type: pleg.ContainerStarted, ID: "other", Container: "web", Status: initial.Status}, seenAt}, -1},
+		"another's sandbox was read": {seenEvent{pleg.Event{Type: pleg.ContainerStarted, ID: "other", Status: initial.Status}, seenAt}, -1},
+	} {
+		lag, ok := c.ev.lag()
+		if c.want < 0 && ok || c.want >= 0 && (!ok || lag != c.want) {
+			t.Errorf("%s: %v, %v", name, lag, ok)
+		}
+	}
+}
+
+func TestDetail(t *testing.T) {
+	merged := someEvent(pleg.PodSync, nil)
+	merged.Coalesced = 64
+	for want, ev := range map[string]seenEvent{
+		"exit 3":                someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3, Reason: "Error"}),
+		"exit 0":                someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, Reason: "Completed"}),
+		"exit 137 OOMKilled":    someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 137, Reason: "OOMKilled"}),
+		"vanished":              someEvent(pleg.ContainerDied, nil),
+		"restart 2":             someEvent(pleg.ContainerStarted, &pod.ContainerStatus{State: pod.Running, RestartCount: 2}),
+		"10.88.0.7,2001:db8::7": someEvent(pleg.ContainerStarted, &pod.SandboxStatus{IPs: []string{"10.88.0.7", "2001:db8::7"}}),
+		"host network":          someEvent(pleg.ContainerStarted, &pod.SandboxStatus{HostNetwork: true}),
+		"reinspected":           someEvent(pleg.PodSync, nil),
+		"65 events in one":      merged,
+		"":                      someEvent(pleg.ContainerRemoved, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3}),
+	} {
+		if got := ev.detail(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// tableOf is what the table's printer makes of events on a terminal.
+func tableOf(o watchOptions, e *env, events ...seenEvent) string {
+	var out strings.Builder
+	e.out, e.tty = &out, true
+	p := newWatchPrinter(e, o)
+	if err := p.events(events); err != nil {
+		return err.Error()
+	}
+	return out.String()
+}
+
+func TestWatchTablePaintsWhatFailed(t *testing.T) {
+	size := func() (int, int) { return 0, 0 }
+	good := someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited})
+	bad := someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3})
+	row := "15:04:05.118  default/web               ContainerDied     web        exit 3              hint"
+	if got := tableOf(watchOptions{}, &env{size: size}, bad); got != red+row+plain+"\n" {
+		t.Errorf("%q", got)
+	}
+	for name, got := range map[string]string{
+		"good":       tableOf(watchOptions{}, &env{size: size}, good),
+		"--no-color": tableOf(watchOptions{globals: globals{noColor: true}}, &env{size: size}, bad),
+		"NO_COLOR":   tableOf(watchOptions{}, &env{size: size, noColor: true}, bad),
+	} {
+		if strings.Contains(got, "\x1b") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestWatchTableIsSafe: what a runtime calls things cannot move the cursor,
+// nor make two lines of one.
+func TestWatchTableIsSafe(t *testing.T) {
+	ev := someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, Reason: "a\nb\x1b[2J"})
+	ev.Name, ev.Container = "w\x1b[31m", "c\r\n"
+	ev.Status.Containers[0].Name = ev.Container
+	got := tableOf(watchOptions{globals: globals{noColor: true}}, &env{size: func() (int, int) { return 0, 0 }}, ev)
+	if strings.ContainsAny(got, "\x1b\r") || strings.Count(got, "\n") != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWatchTableFitsTheTerminalUnlessNothingIsToBeCut(t *testing.T) {
+	ev := someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited})
+	ev.Name = strings.Repeat("long", 20)
+	ev.ID = strings.Repeat("0123456789abcdef", 4)
+	size := func() (int, int) { return 80, 24 }
+	if got := tableOf(watchOptions{}, &env{size: size}, ev); len([]rune(got)) > 81 || strings.Contains(got, ev.ID) {
+		t.Errorf("%q", got)
+	}
+	if got := tableOf(watchOptions{globals: globals{noTrunc: true}}, &env{size: size}, ev); !strings.Contains(got, ev.Name) || !strings.HasSuffix(got, ev.ID+"\n") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestWatchPrintersReturnTheOutputsError, so that watch ends when its reader
+// has gone.
+func TestWatchPrintersReturnTheOutputsError(t *testing.T) {
+	r, w := io.Pipe()
+	r.Close()
+	for _, output := range []string{"", "json"} {
+		p := newWatchPrinter(&env{out: w, size: func() (int, int) { return 0, 0 }}, watchOptions{globals: globals{output: output}})
+		for name, err := range map[string]error{
+			"events":  p.events([]seenEvent{someEvent(pleg.PodSync, nil)}),
+			"note":    p.note(seenAt, "note"),
+			"summary": p.summary(seenAt, watchSummary{}),
+		} {
+			if err == nil {
+				t.Errorf("%q: %s: no error", output, name)
+			}
+		}
+	}
+}
