@@ -15,9 +15,20 @@ type found struct {
 	// end holds podctl's pods that have to go: an older manifest of a
 	// desired pod's name, or a pod of this very instance that nobody desires.
 	end []*pod.Pod
-	// foreign holds, by UID of the desired pod whose name it has, a running
-	// pod that podctl did not create and therefore leaves alone.
+	// foreign holds, by UID of the desired pod whose UID or name it has, a
+	// running pod that podctl did not create and therefore leaves alone.
 	foreign map[types.UID]*pod.Pod
+	// others are the pods that have to go and that another podctl manages.
+	others map[types.UID]error
+	// unread and unreadNames are the pods, by UID and full name, of which it
+	// could not be learnt now what they are.
+	unread      map[types.UID]bool
+	unreadNames map[string]bool
+}
+
+// postpone takes note that it could not be learnt now what the pod is.
+func (f *found) postpone(p *pod.Pod) {
+	f.unread[p.UID], f.unreadNames[p.FullName()] = true, true
 }
 
 // sortOut looks at what the runtime holds before anything is created. Only
@@ -28,7 +39,10 @@ func sortOut(held []*pod.Pod, known func(types.UID) bool, want map[types.UID]Des
 	for uid, d := range want {
 		byName[pod.FullNameOf(d.Pod)] = uid
 	}
-	f := found{foreign: map[types.UID]*pod.Pod{}}
+	f := found{
+		foreign: map[types.UID]*pod.Pod{}, others: map[types.UID]error{},
+		unread: map[types.UID]bool{}, unreadNames: map[string]bool{},
+	}
 	for _, p := range held {
 		if known(p.UID) {
 			continue
@@ -37,8 +51,11 @@ func sortOut(held []*pod.Pod, known func(types.UID) bool, want map[types.UID]Des
 		_, same := want[p.UID]
 		rival, nameWanted := byName[p.FullName()]
 		switch {
-		case owner == "" && (same || nameWanted):
-			if p.Running() {
+		case owner == "" && p.Running():
+			if same {
+				f.foreign[p.UID] = p
+			}
+			if nameWanted {
 				f.foreign[rival] = p
 			}
 		case owner == "":

@@ -34,6 +34,7 @@ func TestSortOut(t *testing.T) {
 		{name: "one's own that nobody wants is ended", held: runtimePod("u9", "old", me, pod.Running), end: []string{"u9"}},
 		{name: "another's that nobody wants is left alone", held: runtimePod("u9", "old", "run-dead", pod.Running)},
 		{name: "a foreign running pod of a wanted name stands in the way", held: runtimePod("k1", "web", "", pod.Running), fore: []string{"u1"}},
+		{name: "and so does one of a wanted uid", held: runtimePod("u1", "other", "", pod.Running), fore: []string{"u1"}},
 		{name: "a foreign dead one does not", held: runtimePod("k1", "web", "", pod.Exited)},
 		{name: "a foreign pod of another name is none of our business", held: runtimePod("k1", "other", "", pod.Running)},
 		{name: "what a worker knows is not looked at", held: runtimePod("u1", "web", me, pod.Running), known: true},

@@ -46,45 +46,50 @@ func (e *entry) leaving() bool { return !e.desired || e.fresh }
 func (e *entry) uid() types.UID   { return e.want.Pod.UID }
 func (e *entry) fullName() string { return pod.FullNameOf(e.want.Pod) }
 
-// alive tells whether a worker has the pod and is not done with it.
-func (e *entry) alive() bool {
-	return e.stage != worker.Unknown && e.stage != worker.Finished
-}
-
 // entryOf returns the entry, nil if there is none. n.mu is held.
 func (n *Node) entryOf(uid types.UID) *entry { return n.entries[uid] }
 
-// nameInUse tells whether any entry but this one still has the full name.
-// n.mu is held.
-func (n *Node) nameInUse(fullName string, but types.UID) bool {
-	for uid, e := range n.entries {
-		if uid != but && e.rejected == nil && e.fullName() == fullName {
+// nameInUse tells whether any entry has the full name. n.mu is held.
+func (n *Node) nameInUse(fullName string) bool {
+	for _, e := range n.entries {
+		if e.rejected == nil && e.fullName() == fullName {
 			return true
 		}
 	}
 	return false
 }
 
+// admit makes an entry of a pod that has none. It refuses once all pods are
+// to go, so that Drain waits for everything that was let in.
+func (n *Node) admit(e *entry) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.draining {
+		n.entries[e.uid()] = e
+	}
+	return !n.draining
+}
+
 // drop forgets an entry whose pod has left nothing behind, and lets its name
-// go unless another entry has it too.
+// go unless it is wanted for another one.
 func (n *Node) drop(uid types.UID) {
+	n.naming.Lock()
+	defer n.naming.Unlock()
 	n.mu.Lock()
 	e := n.entries[uid]
+	n.mu.Unlock()
 	if e == nil {
-		n.mu.Unlock()
 		return
 	}
+	n.sync.Forget(uid) // before the uid may come again
+	n.mu.Lock()
 	delete(n.entries, uid)
 	if e.alarm != nil {
 		e.alarm.Stop()
 	}
-	free := e.rejected == nil && !n.nameInUse(e.fullName(), uid)
 	n.mu.Unlock()
-	n.sync.Forget(uid)
-	if free {
-		if err := n.locks.Release(e.fullName()); err != nil {
-			n.log.Warn("release pod name", "pod", e.fullName(), "err", err)
-		}
+	if e.rejected == nil && !n.claimed[e.fullName()] {
+		n.letGo(e.fullName())
 	}
 	n.changed()
 }

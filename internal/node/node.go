@@ -83,6 +83,11 @@ type Node struct {
 	// removals are the goroutines that remove what pods left behind.
 	removals sync.WaitGroup
 
+	// naming is taken before mu and guards the names that are held, and claimed:
+	// those for which the loop is about to let pods in.
+	naming  sync.Mutex
+	claimed map[string]bool
+
 	mu sync.Mutex
 	// entries are all pods that the node has to do with.
 	entries map[types.UID]*entry
@@ -110,6 +115,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		desired: newDesired(o.Sources),
 		wake:    make(chan struct{}, 1),
 		network: network{asking: make(chan struct{}, 1)},
+		claimed: map[string]bool{},
 		entries: map[types.UID]*entry{},
 	}
 	o.PLEG.Log = o.Log

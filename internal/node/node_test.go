@@ -108,36 +108,3 @@ func TestRemovedManifestEndsItsPodWithItsGrace(t *testing.T) {
 		w.empty()
 	})
 }
-
-func TestDrainWithLessGraceHurries(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		p := w.podctl("run-a", podYAML("web", `trap "" TERM; while true; do sleep 1; done`, "terminationGracePeriodSeconds: 600"))
-		p.until("web", "running", running)
-		began := time.Now()
-		go func() {
-			time.Sleep(10 * time.Second)
-			zero := int64(0)
-			p.Drain(t.Context(), &zero)
-		}()
-		p.drain()
-		if took := time.Since(began); took > 15*time.Second {
-			t.Errorf("took %s although it was hurried after 10s", took)
-		}
-		w.empty()
-	})
-}
-
-// A runtime that hangs does not keep a pod from being ended before it began.
-func TestDrainDoesNotWaitForARuntimeThatIsAskedAboutItsNetwork(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		defer w.sim.Hang("Status", "")()
-		p := w.podctl("run-a", podYAML("a", "sleep 1"), podYAML("b", "sleep 1"))
-		time.Sleep(time.Second)
-		began := time.Now()
-		p.drain()
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("took %s", took)
-		}
-		w.empty()
-	})
-}

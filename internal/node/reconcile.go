@@ -3,15 +3,10 @@ package node
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/manifest"
-	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -38,6 +33,10 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	if len(starting) == 0 && !full {
 		return
 	}
+	// Names are claimed before the runtime is listed: what another podctl does
+	// under a name until then is in the listing.
+	starting = n.claimAll(starting)
+	defer n.settleNames()
 	held, err := n.rt.ListPods(ctx)
 	if ctx.Err() != nil {
 		return
@@ -48,17 +47,12 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	}
 	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.has(uid) }
 	found := sortOut(held, isKnown, want, n.opts.Instance)
-	n.endFound(ctx, found.end)
-	adopt := n.adoptable(ctx, found.adopt, want)
+	adopt, older := n.adoptable(ctx, found, want)
+	n.endFound(ctx, append(found.end, older...), &found)
 	for _, d := range starting {
-		if n.has(d.Pod.UID) {
-			continue // just found to be on its way down
+		if !n.has(d.Pod.UID) { // else it was just found to be on its way down
+			n.letIn(d, adopt[d.Pod.UID], found)
 		}
-		if p, ok := found.foreign[d.Pod.UID]; ok {
-			n.reject(d, &ForeignPodError{Pod: p})
-			continue
-		}
-		n.start(d, adopt[d.Pod.UID])
 	}
 }
 
@@ -85,19 +79,26 @@ func (n *Node) undesire(want map[types.UID]Desired) {
 			continue
 		}
 		e.desired = false
-		switch {
-		case e.rejected != nil:
+		if e.rejected != nil {
 			drop = append(drop, uid)
-		case e.alive():
-			stop = append(stop, e.want.Pod)
+			continue
 		}
+		stop = append(stop, e.want.Pod)
 	}
 	n.mu.Unlock()
 	for _, uid := range drop {
 		n.drop(uid)
 	}
-	for _, p := range stop {
-		n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
+	n.stop(stop, grace)
+}
+
+// stop stops those of the pods that have a worker. What the node has noted of
+// a worker's phase may lag behind, so the workers are asked.
+func (n *Node) stop(pods []*v1.Pod, grace *int64) {
+	for _, p := range pods {
+		if n.workers.IsPodKnown(p.UID) {
+			n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
+		}
 	}
 }
 
@@ -136,130 +137,4 @@ func (n *Node) starting(want map[types.UID]Desired, known map[types.UID]worker.K
 		n.workers.Update(worker.Update{Pod: d.Pod, Type: worker.TypeCreate, Exclusive: true})
 	}
 	return starting
-}
-
-// adoptable are those of the found pods that run by the very document that is
-// desired. One that fixes its uid may have changed while nobody was there: it
-// is ended like any older manifest, and created again after that.
-func (n *Node) adoptable(ctx context.Context, found []*pod.Pod, want map[types.UID]Desired) map[types.UID]bool {
-	adopt := map[types.UID]bool{}
-	for _, p := range found {
-		held, err := n.manifestOf(ctx, p)
-		if err == nil && !bytes.Equal(held.Document, want[p.UID].Document) {
-			n.endFound(ctx, []*pod.Pod{p})
-			continue
-		}
-		adopt[p.UID] = true
-	}
-	return adopt
-}
-
-// start lets a pod in: its name is claimed, and its worker begins, with what
-// the runtime already holds where adopt says so. A pod that had ended, or was
-// being ended, when its podctl died, may have only its record left.
-func (n *Node) start(d Desired, adopt bool) {
-	if err := n.locks.Claim(pod.FullNameOf(d.Pod)); err != nil {
-		n.reject(d, err)
-		return
-	}
-	rec := readRecord(n.opts.Facts.Dir(d.Pod.UID))
-	if !adopt {
-		rec = rec.alone(d.Document, time.Now())
-	}
-	adopt = adopt || rec.stopped()
-	spec := d.Pod
-	if rec.Phase != "" {
-		spec = spec.DeepCopy()
-		spec.Status.Phase, spec.Status.Reason, spec.Status.Message = rec.Phase, rec.Reason, rec.Message
-	}
-	e := &entry{want: Desired{Pod: spec, Document: d.Document}, desired: true, adopted: adopt, record: rec}
-	if adopt {
-		e.touched = time.Now() // by whoever made it
-	}
-	n.mu.Lock()
-	n.entries[d.Pod.UID] = e
-	n.mu.Unlock()
-	if !adopt {
-		n.event(spec, "", ReasonStarting, false, "starting")
-		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
-		return
-	}
-	n.event(spec, "", ReasonAdopted, false, "%s", rec.adoption())
-	n.workers.Adopt(spec, true)
-	if rec.StopRequested.IsZero() {
-		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeSync, Exclusive: true})
-		return
-	}
-	// It was being stopped when its podctl died: that is brought to its end,
-	// and then the pod starts anew, because it is asked for.
-	n.mu.Lock()
-	n.entries[d.Pod.UID].fresh = true
-	n.mu.Unlock()
-	n.workers.Kill(spec, true, worker.KillOptions{Grace: rec.graceLeft(time.Now())})
-	n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
-}
-
-// reject takes note that a desired pod may not start.
-func (n *Node) reject(d Desired, why error) {
-	n.mu.Lock()
-	n.entries[d.Pod.UID] = &entry{want: d, desired: true, rejected: why}
-	n.mu.Unlock()
-	n.event(d.Pod, "", ReasonRejected, true, "%v", why)
-	n.changed()
-}
-
-// endFound ends podctl's pods that have to go: with their own grace and hooks
-// where the manifest on the sandbox can be read, as a runtime-only pod else.
-func (n *Node) endFound(ctx context.Context, pods []*pod.Pod) {
-	for _, p := range pods {
-		if err := n.locks.Claim(p.FullName()); err != nil {
-			continue // another podctl manages it by now
-		}
-		d, err := n.manifestOf(ctx, p)
-		if err != nil {
-			n.log.Warn("end a pod without its manifest", "pod", p.FullName(), "uid", p.UID, "err", err)
-			d = Desired{Pod: nameOnly(p)}
-		}
-		rec := readRecord(n.opts.Facts.Dir(p.UID))
-		n.mu.Lock()
-		n.entries[p.UID] = &entry{want: d, adopted: true, record: rec, touched: time.Now()}
-		n.mu.Unlock()
-		if err != nil {
-			n.workers.KillRuntime(p, true)
-			continue
-		}
-		n.workers.Adopt(d.Pod, true)
-		n.workers.Kill(d.Pod, true, worker.KillOptions{Grace: rec.graceLeft(time.Now())})
-	}
-}
-
-// nameOnly stands for a pod whose manifest cannot be read.
-func nameOnly(p *pod.Pod) *v1.Pod {
-	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: p.UID, Name: p.Name, Namespace: p.Namespace}}
-}
-
-// manifestOf reads the pod that a sandbox carries.
-func (n *Node) manifestOf(ctx context.Context, p *pod.Pod) (Desired, error) {
-	for _, s := range p.Sandboxes {
-		if !s.HasManifest {
-			continue
-		}
-		raw, _, err := n.rt.Manifest(ctx, s.ID)
-		if err != nil {
-			return Desired{}, err
-		}
-		document, err := manifest.Decompress(raw)
-		if err != nil {
-			return Desired{}, err
-		}
-		spec, err := manifest.Decode(document)
-		if err != nil {
-			return Desired{}, err
-		}
-		if spec.UID != p.UID {
-			return Desired{}, fmt.Errorf("read manifest of sandbox %s: it is of pod %s", s.ID, spec.UID)
-		}
-		return Desired{Pod: spec, Document: document}, nil
-	}
-	return Desired{}, fmt.Errorf("pod %s: no sandbox carries its manifest", p.UID)
 }

@@ -115,17 +115,18 @@ func deadBeyond(st *pod.Status, name string, keep int) []*pod.ContainerStatus {
 func (n *Node) Drain(ctx context.Context, grace *int64) error {
 	n.mu.Lock()
 	again := n.draining
-	n.draining, n.grace = true, grace
+	n.draining = true
+	if grace != nil && (n.grace == nil || *grace < *n.grace) {
+		n.grace = grace
+	}
 	var hurry []*v1.Pod
 	for _, e := range n.entries {
-		if again && e.alive() {
+		if again && e.rejected == nil {
 			hurry = append(hurry, e.want.Pod)
 		}
 	}
 	n.mu.Unlock()
-	for _, p := range hurry {
-		n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
-	}
+	n.stop(hurry, grace)
 	n.poke()
 	changes, stop := n.Watch()
 	defer stop()

@@ -1,0 +1,94 @@
+package node
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// deaf ends at a SIGKILL only, for which it is given ten minutes.
+var deaf = podYAML("web", `trap "" TERM; while true; do sleep 1; done`, "terminationGracePeriodSeconds: 600")
+
+func TestDrainWithLessGraceHurries(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", deaf)
+		p.until("web", "running", running)
+		began := time.Now()
+		go func() {
+			time.Sleep(10 * time.Second)
+			zero := int64(0)
+			if err := p.Drain(t.Context(), &zero); err != nil {
+				t.Error(err)
+			}
+		}()
+		p.drain()
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("took %s although it was hurried after 10s", took)
+		}
+		w.empty()
+	})
+}
+
+// Phases are told to the node after the fact, and may be told late.
+func TestGraceOfADrainReachesAPodWhoseBeginningWasNotToldYet(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", deaf)
+		i := p.until("web", "running", running)
+		p.mu.Lock()
+		p.Node.mu.Lock()
+		p.entryOf(i.Pod.UID).stage = worker.Unknown
+		p.Node.mu.Unlock()
+		p.mu.Unlock()
+		began, grace := time.Now(), int64(3)
+		if err := p.Drain(t.Context(), &grace); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("took %s", took)
+		}
+		p.kill()
+		w.empty()
+	})
+}
+
+// A runtime that hangs does not keep a pod from being ended before it began.
+func TestDrainDoesNotWaitForARuntimeThatIsAskedAboutItsNetwork(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		defer w.sim.Hang("Status", "")()
+		p := w.podctl("run-a", podYAML("a", "sleep 1"), podYAML("b", "sleep 1"))
+		time.Sleep(time.Second)
+		began := time.Now()
+		p.drain()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("took %s", took)
+		}
+		w.empty()
+	})
+}
+
+// What was under way to be let in when Drain returned is not let in.
+func TestNothingIsLetInAfterDrain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
+		a := w.podctl("run-a", web)
+		a.until("web", "running", running)
+		a.kill()
+		release := w.sim.Hang("PodSandboxStatus", "") // reading its manifest
+		b := w.podctl("run-b", web)
+		time.Sleep(time.Second)
+		if err := b.Drain(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		release()
+		time.Sleep(time.Second)
+		if pods := b.Pods(); len(pods) > 0 {
+			t.Errorf("let in: %+v", pods)
+		}
+		b.kill()
+		c := w.podctl("run-c", web)
+		c.until("web", "running", running)
+		c.drain()
+		w.empty()
+	})
+}

@@ -1,0 +1,87 @@
+package node
+
+import (
+	"time"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// claimAll claims the pods' names, and rejects those whose name another podctl
+// has.
+func (n *Node) claimAll(pods []Desired) (claimed []Desired) {
+	for _, d := range pods {
+		if err := n.claim(pod.FullNameOf(d.Pod)); err != nil {
+			n.reject(d, err)
+			continue
+		}
+		claimed = append(claimed, d)
+	}
+	return claimed
+}
+
+// letIn starts a pod unless something that was found stands in its way.
+func (n *Node) letIn(d Desired, adopt bool, found found) {
+	if p, ok := found.foreign[d.Pod.UID]; ok {
+		n.reject(d, &ForeignPodError{Pod: p})
+		return
+	}
+	if err, ok := found.others[d.Pod.UID]; ok {
+		n.reject(d, err)
+		return
+	}
+	if found.unread[d.Pod.UID] || found.unreadNames[pod.FullNameOf(d.Pod)] {
+		return // the next housekeeping tries again
+	}
+	n.start(d, adopt)
+}
+
+// start lets a pod in whose name is claimed: its worker begins, with what the
+// runtime already holds where adopt says so. A pod that had ended, or was
+// being ended, when its podctl died, may have only its record left.
+func (n *Node) start(d Desired, adopt bool) {
+	rec := readRecord(n.opts.Facts.Dir(d.Pod.UID))
+	if !adopt {
+		rec = rec.alone(d.Document, time.Now())
+	}
+	adopt = adopt || rec.stopped()
+	spec := d.Pod
+	if rec.Phase != "" {
+		spec = spec.DeepCopy()
+		spec.Status.Phase, spec.Status.Reason, spec.Status.Message = rec.Phase, rec.Reason, rec.Message
+	}
+	e := &entry{want: Desired{Pod: spec, Document: d.Document}, desired: true, adopted: adopt, record: rec}
+	if adopt {
+		e.touched = time.Now() // by whoever made it
+	}
+	if !n.admit(e) {
+		return
+	}
+	if !adopt {
+		n.event(spec, "", ReasonStarting, false, "starting")
+		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
+		return
+	}
+	n.event(spec, "", ReasonAdopted, false, "%s", rec.adoption())
+	n.workers.Adopt(spec, true)
+	if rec.StopRequested.IsZero() {
+		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeSync, Exclusive: true})
+		return
+	}
+	// It was being stopped when its podctl died: that is brought to its end,
+	// and then the pod starts anew, because it is asked for.
+	n.mu.Lock()
+	n.entries[d.Pod.UID].fresh = true
+	n.mu.Unlock()
+	n.workers.Kill(spec, true, worker.KillOptions{Grace: rec.graceLeft(time.Now())})
+	n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
+}
+
+// reject takes note that a desired pod may not start.
+func (n *Node) reject(d Desired, why error) {
+	if !n.admit(&entry{want: d, desired: true, rejected: why}) {
+		return
+	}
+	n.event(d.Pod, "", ReasonRejected, true, "%v", why)
+	n.changed()
+}

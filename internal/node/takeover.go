@@ -1,0 +1,106 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// adoptable are those of the found pods that run by the very document that is
+// desired. One that fixes its uid may have changed while nobody was there: it
+// is older, to be ended like any older manifest, and created again after that.
+func (n *Node) adoptable(ctx context.Context, found found, want map[types.UID]Desired) (adopt map[types.UID]bool, older []*pod.Pod) {
+	adopt = map[types.UID]bool{}
+	for _, p := range found.adopt {
+		held, err := n.manifestOf(ctx, p)
+		switch {
+		case unanswered(err):
+			found.postpone(p)
+		case err == nil && !bytes.Equal(held.Document, want[p.UID].Document):
+			older = append(older, p)
+		default:
+			adopt[p.UID] = true
+		}
+	}
+	return adopt, older
+}
+
+// endFound ends podctl's pods that have to go: with their own grace and hooks
+// where the manifest on the sandbox can be read, as a runtime-only pod else.
+// Those that it cannot end now it adds to what was found.
+func (n *Node) endFound(ctx context.Context, pods []*pod.Pod, found *found) {
+	for _, p := range pods {
+		if err := n.claim(p.FullName()); err != nil {
+			found.others[p.UID] = err // another podctl manages it by now
+			continue
+		}
+		d, err := n.manifestOf(ctx, p)
+		if unanswered(err) {
+			n.log.Warn("end a pod later", "pod", p.FullName(), "uid", p.UID, "err", err)
+			found.postpone(p)
+			continue
+		}
+		if err != nil {
+			n.log.Warn("end a pod without its manifest", "pod", p.FullName(), "uid", p.UID, "err", err)
+			d = Desired{Pod: nameOnly(p)}
+		}
+		rec := readRecord(n.opts.Facts.Dir(p.UID))
+		if !n.admit(&entry{want: d, adopted: true, record: rec, touched: time.Now()}) {
+			continue
+		}
+		if err != nil {
+			n.workers.KillRuntime(p, true)
+			continue
+		}
+		n.workers.Adopt(d.Pod, true)
+		n.workers.Kill(d.Pod, true, worker.KillOptions{Grace: rec.graceLeft(time.Now())})
+	}
+}
+
+// nameOnly stands for a pod whose manifest cannot be read.
+func nameOnly(p *pod.Pod) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: p.UID, Name: p.Name, Namespace: p.Namespace}}
+}
+
+// unanswered tells whether a runtime that does not answer is why something
+// could not be read: that says nothing about what was to be read.
+func unanswered(err error) bool {
+	return errors.Is(err, cri.ErrUnavailable) || errors.Is(err, cri.ErrDeadline) || errors.Is(err, context.Canceled)
+}
+
+// manifestOf reads the pod that a sandbox carries.
+func (n *Node) manifestOf(ctx context.Context, p *pod.Pod) (Desired, error) {
+	for _, s := range p.Sandboxes {
+		if !s.HasManifest {
+			continue
+		}
+		raw, _, err := n.rt.Manifest(ctx, s.ID)
+		if err != nil {
+			return Desired{}, err
+		}
+		document, err := manifest.Decompress(raw)
+		if err != nil {
+			return Desired{}, err
+		}
+		spec, err := manifest.Decode(document)
+		if err != nil {
+			return Desired{}, err
+		}
+		if spec.UID != p.UID {
+			return Desired{}, fmt.Errorf("read manifest of sandbox %s: it is of pod %s", s.ID, spec.UID)
+		}
+		return Desired{Pod: spec, Document: document}, nil
+	}
+	return Desired{}, fmt.Errorf("pod %s: no sandbox carries its manifest", p.UID)
+}
