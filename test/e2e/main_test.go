@@ -19,6 +19,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if socket := os.Getenv(kubeletEnv); socket != "" {
+		beKubelet(socket)
+	}
 	dir, err := os.MkdirTemp("", "podctl-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

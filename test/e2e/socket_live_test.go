@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/podctl/podctl/test/live"
+)
+
+func TestNoSocketExitsWithThree(t *testing.T) {
+	live.Each(t, func(t *testing.T, rt *live.Instance) {
+		p := at(t, rt)
+		p.endpoint = "unix://" + p.path("nobody.sock")
+		out, errw, code := p.run(pod("job", "true", never), "-")
+		if code != 3 || out != "" || !strings.Contains(errw, "nobody.sock") {
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+	})
+}
+
+func TestSocketThatIsNotCRIExitsWithThree(t *testing.T) {
+	live.Each(t, func(t *testing.T, rt *live.Instance) {
+		p := at(t, rt)
+		l, err := net.Listen("unix", p.path("other.sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				c.Write([]byte("220 mail.example.org ESMTP\r\n"))
+				c.Close()
+			}
+		}()
+		p.endpoint = "unix://" + p.path("other.sock")
+		out, errw, code := p.run(pod("job", "true", never), "-")
+		if code != 3 || out != "" || !strings.Contains(errw, "other.sock") {
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+	})
+}
+
+func TestSocketThatMayNotBeOpened(t *testing.T) {
+	live.Each(t, func(t *testing.T, rt *live.Instance) {
+		p := at(t, rt).proxied()
+		// Anybody may go there and run podctl, but not open the socket.
+		own := p.path("podctl")
+		if out, err := exec.Command("cp", binary, own).CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+		if err := os.Chmod(p.dir, 0o711); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(p.path("cri.sock"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(own, append(p.flags(), "run", "-")...)
+		const nobody = 65534
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		proc := p.command(pod("job", "true", never), cmd)
+		code := proc.wait()
+		if out, errw := proc.output(); code != 3 || out != "" || !strings.Contains(errw, "permission denied") || !strings.Contains(errw, "hint: ") {
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+	})
+}
+
+// kubeletEnv makes this very test binary a kubelet: a process of that name
+// that is connected to a socket, and says so.
+const kubeletEnv = "PODCTL_E2E_KUBELET"
+
+// beKubelet is what the child does.
+func beKubelet(socket string) {
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		os.Exit(1)
+	}
+	os.Stdout.WriteString("connected\n")
+	os.Stdin.Read(make([]byte, 1)) // until the parent closes it
+	c.Close()
+	os.Exit(0)
+}
+
+// kubelet starts one on the runtime's socket.
+func (p *place) kubelet() {
+	p.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	path := filepath.Join(p.dir, "kubelet")
+	if err := os.Symlink(self, path); err != nil {
+		p.t.Fatal(err)
+	}
+	cmd := exec.Command(path)
+	cmd.Env = append(os.Environ(), kubeletEnv+"="+strings.TrimPrefix(p.endpoint, "unix://"))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { in.Close(); cmd.Wait() })
+	if _, err := out.Read(make([]byte, 16)); err != nil {
+		p.t.Fatalf("the kubelet did not connect: %v", err)
+	}
+}
+
+func TestKubeletBesideUs(t *testing.T) {
+	live.Each(t, func(t *testing.T, rt *live.Instance) {
+		p := at(t, rt)
+		p.kubelet()
+		out, errw, code := p.run(pod("job", "true", never), "-")
+		if code != 1 || out != "" || !strings.Contains(errw, "a kubelet (") || !strings.Contains(errw, "--beside-kubelet") {
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+		if out, errw, code = p.run(pod("job", "true", never), "--beside-kubelet", "-"); code != 0 || errw != "" {
+			t.Errorf("--beside-kubelet: exit %d\n%s%s", code, out, errw)
+		}
+	})
+}
+
+// A kubelet on another socket is none of our business.
+func TestKubeletOnAnotherSocket(t *testing.T) {
+	live.Each(t, func(t *testing.T, rt *live.Instance) {
+		p := at(t, rt)
+		p.proxied()
+		p.kubelet() // on the proxy's
+		p.endpoint = rt.Endpoint
+		if out, errw, code := p.run(pod("job", "true", never), "-"); code != 0 || errw != "" {
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+	})
+}
