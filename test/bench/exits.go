@@ -11,6 +11,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
@@ -46,6 +48,7 @@ func benchExits(ctx context.Context, o options) (err error) {
 	var watchers sync.WaitGroup
 	defer watchers.Wait()
 	defer stop()
+	own := watchEvents(watching, &watchers, starter, o.exits)
 	hinted := watchExits(watching, &watchers, client, pleg.Options{Broadcasts: func(context.Context) bool { return version.BroadcastsEvents() }}, o.exits)
 	relisted := watchExits(watching, &watchers, unhinted{client}, pleg.Options{}, o.exits)
 
@@ -81,9 +84,13 @@ func benchExits(ctx context.Context, o options) (err error) {
 	for _, w := range []struct {
 		name string
 		got  <-chan []time.Duration
-	}{{"with hints", hinted}, {"relist only, every second as the kubelet", relisted}} {
+	}{{"the runtime's own event, which hints wait for", own}, {"the PLEG with hints", hinted}, {"the PLEG by relist only, every second as the kubelet", relisted}} {
 		select {
-		case latencies := <-w.got:
+		case latencies, ok := <-w.got:
+			if !ok {
+				fmt.Fprintf(t, "%s\tnone\n", w.name)
+				continue
+			}
 			slices.Sort(latencies)
 			at := func(percent int) string { return milliseconds(latencies[(len(latencies)-1)*percent/100]) }
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.name, at(50), at(95), at(100))
@@ -117,6 +124,34 @@ func watchExits(ctx context.Context, running *sync.WaitGroup, rt pleg.Runtime, o
 			for _, ev := range sub.Take() {
 				if ev.Type == pleg.ContainerDied && ev.Container != "" && ev.Status != nil {
 					latencies = append(latencies, now.Sub(ev.Status.ContainerByID(ev.ID).FinishedAt))
+				}
+			}
+		}
+		got <- latencies
+	})
+	return got
+}
+
+// watchEvents does the same with the runtime's own events, and yields nothing if
+// it has none.
+func watchEvents(ctx context.Context, running *sync.WaitGroup, client *bare.Client, exits int) <-chan []time.Duration {
+	got := make(chan []time.Duration, 1)
+	running.Go(func() {
+		defer close(got)
+		stream, err := client.Runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{})
+		if err != nil {
+			return
+		}
+		var latencies []time.Duration
+		for len(latencies) < exits {
+			ev, err := stream.Recv()
+			if err != nil {
+				return
+			}
+			now := time.Now()
+			for _, c := range ev.ContainersStatuses {
+				if c.Id == ev.ContainerId && ev.ContainerEventType == runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT {
+					latencies = append(latencies, now.Sub(time.Unix(0, c.FinishedAt)))
 				}
 			}
 		}
