@@ -1,16 +1,23 @@
 // Command bench measures podctl against the bare CRI calls, the physical limit,
-// in one run on one runtime.
+// and its PLEG against the kubelet's loop, in one run on one runtime.
 //
-//	for each number of pods, several rounds, in turn:
-//	  bare    ─┐
-//	           ├─► record.Proxy ─► runtime       pods running `true`
-//	  podctl  ─┘   (times, calls)
+//	pods    for each number of pods, several rounds, in turn:
+//	          bare    ─┐
+//	                   ├─► record.Proxy ─► runtime       pods running `true`
+//	          podctl  ─┘   (times, calls)
+//	exits   bare ─► runtime ─┬─► its events
+//	                         ├─► PLEG with hints         exit to event
+//	                         └─► PLEG by relist only
+//	relist  changes ─► sim ─┬─► the two lists alone
+//	                        ├─► the kubelet's loop       one full relist
+//	                        └─► PLEG
+//	idle    podctl ─► record.Proxy ─► runtime            /proc/PID, calls
 //
-// Both go through the same recording proxy, and every time is read there: from
-// the moment at which the pods are asked for (podctl: its process is started)
-// to the end of the last StartContainer, and to the end of the last sandbox's
-// first successful StopPodSandbox. Medians over the rounds; the ratios are of
-// medians.
+// In pods both go through the same recording proxy, and every time is read
+// there: from the moment at which the pods are asked for (podctl: its process
+// is started) to the end of the last StartContainer, and to the end of the last
+// sandbox's first successful StopPodSandbox. Medians over the rounds; the ratios
+// are of medians.
 //
-//	bench -podctl bin/podctl -r unix:///run/x.sock [-pods 1,20] [-rounds 5]
+//	bench -podctl bin/podctl -r unix:///run/x.sock [-only exits,relist] [-pods 1,20] [-rounds 5]
 package main
