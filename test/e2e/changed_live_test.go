@@ -13,7 +13,7 @@ import (
 // The old pod ends wholly before the new one starts, although nobody was there
 // when the manifest changed.
 func TestManifestChangedWhilePodctlWasDead(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt).proxied()
 		first := p.start(p.service("web"), "-")
 		p.gets("service", 1)
@@ -46,7 +46,7 @@ func (p *place) called(want ...string) {
 }
 
 func TestManifestRewrittenBetweenRuns(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		service := func(n int) string {
 			return p.marked("web", fmt.Sprintf(`trap "echo down%d >> /mark/service; exit 0" TERM; echo up%d >> /mark/service; while true; do sleep 0.1; done`, n, n))

@@ -66,7 +66,7 @@ func (p *place) full(how string) (free func()) {
 func TestFullDiskIsSaidAndLeavesNothing(t *testing.T) {
 	for how := range fills {
 		t.Run(how, func(t *testing.T) {
-			live.Each(t, func(t *testing.T, rt *live.Instance) {
+			each(t, func(t *testing.T, rt *live.Instance) {
 				p := at(t, rt)
 				p.full(how)
 				out, errw, code := p.run(pod("job", "true", never), "--wait-timeout", "2s", "-")
@@ -79,7 +79,7 @@ func TestFullDiskIsSaidAndLeavesNothing(t *testing.T) {
 }
 
 func TestFullDiskThatIsFreedLetsThePodRun(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		free := p.full("inodes")
 		proc := p.start(pod("job", "true", never), "-")
@@ -94,7 +94,7 @@ func TestFullDiskThatIsFreedLetsThePodRun(t *testing.T) {
 
 // A disk that fills up while pods run does not keep them from being ended.
 func TestDiskThatFillsUpWhileAPodRuns(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		free := p.full("inodes")
 		free()

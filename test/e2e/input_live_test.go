@@ -17,7 +17,7 @@ func TestInvalidInputStartsNothing(t *testing.T) {
 		"a pod with bad numbers": {good + strings.Replace(pod("bad", "true", never), "name: c", "name: c\n    resources: {limits: {cpu: -1}}", 1), "limits"},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
-			live.Each(t, func(t *testing.T, rt *live.Instance) {
+			each(t, func(t *testing.T, rt *live.Instance) {
 				p := at(t, rt).proxied()
 				out, errw, code := p.run(c.yaml, "-")
 				if code != 1 || out != "" || !strings.Contains(errw, c.says) {

@@ -40,7 +40,7 @@ func (p *place) killAt(when, method string) chan<- *process {
 // eachStep runs a test for each step, side by side on each runtime; a step is
 // "during METHOD" or "after METHOD".
 func eachStep(t *testing.T, steps []string, test func(t *testing.T, p *place, when, method string)) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		rt.Leftovers(t)
 		for _, step := range steps {
 			t.Run(strings.ReplaceAll(step, " ", "-"), func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestServiceGoesOnOrEndsWhereverPodctlIsKilled(t *testing.T) {
 }
 
 func TestGraceGoesOnAfterPodctlIsKilled(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		yaml := p.service("web")
 		first := p.start(yaml, "-")

@@ -160,12 +160,17 @@ kind: Pod
 metadata: {name: %s}
 spec:
   %s
-  - name: c
+%s---
+`, name, strings.Join(append(more, "containers:"), "\n  "), container("c", command))
+}
+
+// container is one in a manifest's list.
+func container(name, command string) string {
+	return fmt.Sprintf(`  - name: %s
     image: docker.io/library/busybox:latest
     imagePullPolicy: IfNotPresent
     command: [sh, -c, %q]
----
-`, name, strings.Join(append(more, "containers:"), "\n  "), command)
+`, name, command)
 }
 
 const (

@@ -23,6 +23,17 @@ type place struct {
 	proxy *record.Proxy
 }
 
+// each runs the test on every kind of runtime, side by side: on each there is
+// one test at a time.
+func each(t *testing.T, test func(t *testing.T, rt *live.Instance)) {
+	for _, kind := range live.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, live.Runtime(t, kind))
+		})
+	}
+}
+
 // at makes a place on a runtime, and fails the test if anything is left of it
 // or of pods when the test ends. The test must be alone on its runtime.
 func at(t *testing.T, rt *live.Instance) *place {

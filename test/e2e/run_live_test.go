@@ -11,7 +11,7 @@ import (
 )
 
 func TestJobSucceedsAndLeavesNothing(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		out, errw, code := at(t, rt).run(pod("job", "echo hello from inside", never), "--logs", "-")
 		if code != 0 || errw != "" || !strings.Contains(out, "default/job/c | hello from inside") {
 			t.Errorf("exit %d\n%s%s", code, out, errw)
@@ -20,7 +20,7 @@ func TestJobSucceedsAndLeavesNothing(t *testing.T) {
 }
 
 func TestFailedJobTellsItsExitCodeAndLastLines(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		_, errw, code := at(t, rt).run(pod("job", "echo one; echo two; exit 3", never), "-")
 		if code != 1 || !strings.Contains(errw, "default/job/c exited 3; its last lines:\n  > one\n  > two\n") {
 			t.Errorf("exit %d\n%s", code, errw)
@@ -29,7 +29,7 @@ func TestFailedJobTellsItsExitCodeAndLastLines(t *testing.T) {
 }
 
 func TestCommandThatDoesNotExist(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		yaml := strings.Replace(pod("job", "", never), "[sh, -c,", "[/no/such/file,", 1)
 		_, errw, code := at(t, rt).run(yaml, "-")
 		if code != 1 || !strings.Contains(errw, "/no/such/file") || !strings.Contains(errw, "StartError") {
@@ -39,7 +39,7 @@ func TestCommandThatDoesNotExist(t *testing.T) {
 }
 
 func TestImageThatNobodyHas(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		registry := live.Registry(t)
 		yaml := strings.Replace(pod("job", "true", never), "docker.io/library/busybox:latest", registry.Image("nope:1"), 1)
 		_, errw, code := at(t, rt).run(yaml, "--wait-timeout", "4s", "-")
@@ -50,7 +50,7 @@ func TestImageThatNobodyHas(t *testing.T) {
 }
 
 func TestImageIsPulled(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		registry := live.Registry(t, "app:1")
 		yaml := strings.Replace(pod("job", "true", never), "docker.io/library/busybox:latest", registry.Image("app:1"), 1)
 		yaml = strings.Replace(yaml, "IfNotPresent", "Always", 1)
@@ -62,7 +62,7 @@ func TestImageIsPulled(t *testing.T) {
 }
 
 func TestInterruptTerminatesGracefully(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt).start(pod("web", `trap "echo bye; exit 0" TERM; echo up; while true; do sleep 0.1; done`), "--logs", "-")
 		p.prints("| up")
 		p.signal(syscall.SIGINT)
@@ -77,7 +77,7 @@ func TestInterruptTerminatesGracefully(t *testing.T) {
 }
 
 func TestSecondInterruptForces(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt).start(pod("web", `trap "" TERM; echo up; while true; do sleep 0.1; done`, "terminationGracePeriodSeconds: 3600"), "--logs", "-")
 		p.prints("| up")
 		p.signal(syscall.SIGINT)
@@ -90,7 +90,7 @@ func TestSecondInterruptForces(t *testing.T) {
 }
 
 func TestKeptPodIsAdoptedByALaterRun(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		web := pod("web", server, brief)
 		out, errw, code := p.run(web, "--wait=ready", "--keep", "-")
@@ -113,7 +113,7 @@ func TestKeptPodIsAdoptedByALaterRun(t *testing.T) {
 }
 
 func TestTwoPodctlsNeverManageOnePod(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		first := p.start(pod("web", server, brief), "--logs", "-")
 		first.prints("| up")
@@ -127,7 +127,7 @@ func TestTwoPodctlsNeverManageOnePod(t *testing.T) {
 }
 
 func TestContainerSeesWhatItsManifestSays(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "file"), []byte("of the host"), 0o644); err != nil {

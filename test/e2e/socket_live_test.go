@@ -13,7 +13,7 @@ import (
 )
 
 func TestNoSocketExitsWithThree(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		p.endpoint = "unix://" + p.path("nobody.sock")
 		out, errw, code := p.run(pod("job", "true", never), "-")
@@ -24,7 +24,7 @@ func TestNoSocketExitsWithThree(t *testing.T) {
 }
 
 func TestSocketThatIsNotCRIExitsWithThree(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		l, err := net.Listen("unix", p.path("other.sock"))
 		if err != nil {
@@ -50,7 +50,7 @@ func TestSocketThatIsNotCRIExitsWithThree(t *testing.T) {
 }
 
 func TestSocketThatMayNotBeOpened(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt).proxied()
 		// Anybody may go there and run podctl, but not open the socket.
 		own := p.path("podctl")
@@ -121,7 +121,7 @@ func (p *place) kubelet() {
 }
 
 func TestKubeletBesideUs(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		p.kubelet()
 		out, errw, code := p.run(pod("job", "true", never), "-")
@@ -136,7 +136,7 @@ func TestKubeletBesideUs(t *testing.T) {
 
 // A kubelet on another socket is none of our business.
 func TestKubeletOnAnotherSocket(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		p.proxied()
 		p.kubelet() // on the proxy's

@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/test/live"
+)
+
+func TestPodOfTheHostsNamespaces(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		script := `echo "net=$(readlink /proc/self/ns/net)"; echo "pid=$(readlink /proc/self/ns/pid)"; echo "ipc=$(readlink /proc/self/ns/ipc)"; echo "name=$(hostname)"`
+		out, errw, code := at(t, rt).run(pod("host", script, never, "hostNetwork: true", "hostPID: true", "hostIPC: true"), "--logs", "-")
+		if code != 0 || errw != "" {
+			t.Fatalf("exit %d\n%s%s", code, out, errw)
+		}
+		name, err := os.Hostname()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ns := range []string{"net", "pid", "ipc"} {
+			own, err := os.Readlink("/proc/self/ns/" + ns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(out, "| "+ns+"="+own+"\n") {
+				t.Errorf("not in the host's %s namespace:\n%s", ns, out)
+			}
+		}
+		if !strings.Contains(out, "| name="+name+"\n") {
+			t.Errorf("not of the host's name:\n%s", out)
+		}
+	})
+}
+
+func TestHostPortIsReachedFromTheHost(t *testing.T) {
+	if exec.Command("iptables", "-w", "-t", "nat", "-S").Run() != nil {
+		t.Skip("the host has no iptables that work, which portmap needs")
+	}
+	each(t, func(t *testing.T, rt *live.Instance) {
+		port := freePort(t)
+		yaml := strings.Replace(pod("web", "while true; do echo hello from inside | nc -l -p 8080; done", brief),
+			"command:", fmt.Sprintf("ports: [{containerPort: 8080, hostPort: %d}]\n    command:", port), 1)
+		p := at(t, rt).start(yaml, "-")
+		p.prints("c started")
+		eventually(t, "the host port answers", func() bool {
+			return ask(fmt.Sprintf("127.0.0.1:%d", port)) == "hello from inside\n"
+		}, func() string { out, errw := p.output(); return out + errw })
+		p.signal(syscall.SIGINT)
+		if code := p.wait(); code != 130 {
+			t.Errorf("exit %d", code)
+		}
+	})
+}
+
+// ask returns what a server says first, "" if it says nothing.
+func ask(address string) string {
+	c, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Second))
+	said, _ := io.ReadAll(c)
+	return string(said)
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func TestContainersShareAnEmptyDir(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		mount := "volumeMounts: [{name: shared, mountPath: /shared}]\n    command:"
+		yaml := strings.Replace(pod("pair", `while ! cat /shared/letter 2>/dev/null; do sleep 0.1; done`, never, "volumes: [{name: shared, emptyDir: {}}]"), "command:", mount, 1)
+		writer := strings.Replace(container("writer", "echo a letter > /shared/.new; mv /shared/.new /shared/letter"), "command:", mount, 1)
+		out, errw, code := at(t, rt).run(strings.Replace(yaml, "---\n", writer+"---\n", 1), "--logs", "-")
+		if code != 0 || errw != "" || !strings.Contains(out, "pair/c | a letter\n") {
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+	})
+}
+
+// The runtime may know that a container died before it knows why.
+func TestContainerOutOfMemoryIsSaidToBe(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		yaml := strings.Replace(pod("glutton", "tail /dev/zero", never), "command:", "resources: {limits: {memory: 16Mi}}\n    command:", 1)
+		out, errw, code := at(t, rt).run(yaml, "-")
+		if code != 1 || !strings.Contains(errw, "OOMKilled") {
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+	})
+}
+
+func TestFiftyPodsAtOnce(t *testing.T) {
+	live.Each(t, func(t *testing.T, rt *live.Instance) {
+		var yaml strings.Builder
+		const pods = 50
+		for n := range pods {
+			yaml.WriteString(pod(fmt.Sprintf("job-%d", n), "true", never))
+		}
+		out, errw, code := at(t, rt).run(yaml.String(), "-o", "json", "-")
+		succeeded := 0
+		for _, l := range lines(t, out) {
+			if l.Type == "pod" && l.Phase == "Succeeded" && l.Restarts == 0 {
+				succeeded++
+			}
+		}
+		if code != 0 || errw != "" || succeeded != pods {
+			t.Errorf("exit %d, %d succeeded\n%s", code, succeeded, errw)
+		}
+	})
+}
