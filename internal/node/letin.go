@@ -21,19 +21,20 @@ func (n *Node) claimAll(pods []Desired) (claimed []Desired) {
 }
 
 // letIn starts a pod unless something that was found stands in its way.
-func (n *Node) letIn(d Desired, adopt bool, found found) {
+func (n *Node) letIn(d Desired, adopt bool, found found) bool {
 	if p, ok := found.foreign[d.Pod.UID]; ok {
 		n.reject(d, &ForeignPodError{Pod: p})
-		return
+		return false
 	}
 	if err, ok := found.others[d.Pod.UID]; ok {
 		n.reject(d, err)
-		return
+		return false
 	}
 	if found.unread[d.Pod.UID] || found.unreadNames[pod.FullNameOf(d.Pod)] {
-		return // the next housekeeping tries again
+		return false // the next housekeeping tries again
 	}
 	n.start(d, adopt)
+	return true
 }
 
 // start lets a pod in whose name is claimed: its worker begins, with what the

@@ -84,7 +84,7 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) error {
 	leaving := e != nil && e.leaving()
 	o.n.mu.Unlock()
 	if leaving {
-		return o.n.remove(ctx, e)
+		return o.n.removeDown(ctx, e)
 	}
 	return nil
 }
@@ -127,23 +127,7 @@ func override(o worker.StatusOverride) func(*v1.PodStatus) {
 // recordStop writes down that the pod is being stopped, before anything is:
 // a podctl that is killed meanwhile must not start it again by mistake.
 func (n *Node) recordStop(p *v1.Pod, grace *int64) {
-	n.updateRecord(p.UID, func(r *record) bool {
-		if r.Phase != "" || !r.StopRequested.IsZero() && sameGrace(r.GraceSeconds, grace) {
-			return false
-		}
-		if r.StopRequested.IsZero() {
-			r.StopRequested = time.Now()
-		}
-		r.GraceSeconds = grace
-		return true
-	})
-}
-
-func sameGrace(a, b *int64) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
+	n.updateRecord(p.UID, func(r *record) bool { return r.stop(time.Now(), grace) })
 }
 
 // recordEnd writes down how the pod ended, in case the runtime loses its

@@ -50,8 +50,11 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	adopt, older := n.adoptable(ctx, found, want)
 	n.endFound(ctx, append(found.end, older...), &found)
 	for _, d := range starting {
-		if !n.has(d.Pod.UID) { // else it was just found to be on its way down
-			n.letIn(d, adopt[d.Pod.UID], found)
+		if n.has(d.Pod.UID) {
+			continue // just found to be on its way down
+		}
+		if n.letIn(d, adopt[d.Pod.UID], found) {
+			n.takeLeftovers(d, held)
 		}
 	}
 }

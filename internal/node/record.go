@@ -25,7 +25,8 @@ type record struct {
 	// StopRequested is the time at which a stop was first asked for; zero if
 	// it never was.
 	StopRequested time.Time `json:"stopRequested,omitzero"`
-	// GraceSeconds is the grace that was given then, nil if none was.
+	// GraceSeconds is the grace that was given, counted from StopRequested, nil
+	// if none was.
 	GraceSeconds *int64 `json:"graceSeconds,omitempty"`
 	// Phase is Succeeded or Failed once the pod has ended, else "".
 	Phase   v1.PodPhase `json:"phase,omitempty"`
@@ -57,6 +58,26 @@ func (r record) adoption() string {
 func fingerprint(document []byte) string {
 	sum := sha256.Sum256(document)
 	return hex.EncodeToString(sum[:8])
+}
+
+// stop takes note that the pod is being stopped, with a grace that counts from
+// now, nil for its own. It tells whether that is news.
+func (r *record) stop(now time.Time, grace *int64) (changed bool) {
+	if r.Phase != "" {
+		return false
+	}
+	if r.StopRequested.IsZero() {
+		r.StopRequested, changed = now, true
+	}
+	if grace == nil {
+		return changed
+	}
+	total := *grace + int64(now.Sub(r.StopRequested)/time.Second)
+	if r.GraceSeconds != nil && *r.GraceSeconds <= total {
+		return changed
+	}
+	r.GraceSeconds = &total
+	return true
 }
 
 // graceLeft is what remains at now of the grace that the record gives, at

@@ -34,6 +34,28 @@ func TestRecordSurvivesAndUnreadableMeansAbsent(t *testing.T) {
 	}
 }
 
+// A stop goes on after a crash with what it had left; asking again does not
+// prolong it, and asking for less shortens it.
+func TestGraceOfARecordCountsFromTheFirstRequest(t *testing.T) {
+	start := time.Unix(1000, 0)
+	grace := func(n int64) *int64 { return &n }
+	var r record
+	if !r.stop(start, grace(30)) || r.stop(start.Add(5*time.Second), grace(30)) || r.stop(start.Add(5*time.Second), nil) {
+		t.Errorf("only the first is news: %+v", r)
+	}
+	next := r.graceLeft(start.Add(10 * time.Second))
+	if r.stop(start.Add(10*time.Second), next); *r.graceLeft(start.Add(15 * time.Second)) != 15 {
+		t.Errorf("after a crash at 10s and another at 15s: %d left, want 15", *r.graceLeft(start.Add(15 * time.Second)))
+	}
+	if !r.stop(start.Add(15*time.Second), grace(2)) || *r.graceLeft(start.Add(16 * time.Second)) != 1 {
+		t.Errorf("2s at 15s: %+v", r)
+	}
+	ended := record{Phase: v1.PodFailed}
+	if ended.stop(start, grace(1)) || !ended.StopRequested.IsZero() {
+		t.Errorf("a pod that has ended is not stopped: %+v", ended)
+	}
+}
+
 func TestGraceLeftShrinksWithTimeAndNeverBelowASecond(t *testing.T) {
 	start, grace := time.Unix(1000, 0), int64(30)
 	r := record{StopRequested: start, GraceSeconds: &grace}

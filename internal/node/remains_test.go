@@ -5,7 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/sim"
 )
 
 // lose takes the pods away behind everybody's back, as a podctl does that is
@@ -82,6 +86,45 @@ func TestRecordOfAnEarlierManifestEndsNoPod(t *testing.T) {
 		if got := w.calls("StartContainer"); len(got) != 2 {
 			t.Errorf("starts: %v", got)
 		}
+		b.drain()
+		w.empty()
+	})
+}
+
+// A podctl that is killed before its pod came to be leaves what the host has of
+// it: whoever comes for the name takes it away, also with another manifest.
+func TestRemainsOfAPodThatNeverCameToBe(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		release := w.sim.Hang("RunPodSandbox", "")
+		a := w.podctl("run-a", podYAML("web", "sleep 1", job), podYAML("web-2", "sleep 1", job))
+		time.Sleep(time.Second)
+		a.client.Close()
+		a.kill()
+		release()
+		b := w.podctl("run-b", podYAML("web", "sleep 2", job))
+		b.until("web", "finished", finished)
+		if left := w.cgroups.made; len(left) != 1 {
+			t.Errorf("one is left of web-2, which is none of its business: %v", left)
+		}
+		b.drain()
+		c := w.podctl("run-c", podYAML("web-2", "sleep 2", job))
+		c.until("web-2", "finished", finished)
+		c.drain()
+		w.empty()
+	})
+}
+
+// Nothing is left of a pod that had to be ended without its manifest.
+func TestRemainsOfAPodWithoutAManifest(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		a := w.podctl("run-a", podYAML("web", "sleep 3600"))
+		a.until("web", "running", running)
+		a.kill()
+		release := w.sim.Inject(sim.Fault{Method: "PodSandboxStatus", Times: -1, Err: status.Error(codes.Unknown, "broken")})
+		b := w.podctl("run-b", podYAML("web", "sleep 2", job))
+		time.Sleep(time.Second)
+		release()
+		b.until("web", "finished", finished)
 		b.drain()
 		w.empty()
 	})

@@ -44,12 +44,24 @@ func (n *Node) removeLeft(ctx context.Context, known map[types.UID]worker.Known)
 	}
 }
 
-// remove takes away what a pod that is down has left: dead containers and
-// sandboxes, its directory, its logs. It may be repeated.
+// remove takes away all that is left of a pod that no worker knows any more:
+// not every pod comes to be cleaned up. It may be repeated.
 func (n *Node) remove(ctx context.Context, e *entry) error {
 	if e.clean {
 		return nil
 	}
+	if err := n.opts.Volumes.Unmount(ctx, e.uid()); err != nil {
+		return err
+	}
+	if err := n.opts.Cgroups.Remove(e.uid()); err != nil {
+		return err
+	}
+	return n.removeDown(ctx, e)
+}
+
+// removeDown takes away what a pod that is down and cleaned up has left: dead
+// containers and sandboxes, its directory, its logs. It may be repeated.
+func (n *Node) removeDown(ctx context.Context, e *entry) error {
 	uid := e.uid()
 	st, err := n.statusOf(ctx, uid)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -70,9 +69,6 @@ func (r *run) runSandbox(ctx context.Context) error {
 		cfg, err := r.sandboxConfig(attempt)
 		if err != nil {
 			return err
-		}
-		if err := os.MkdirAll(cfg.LogDirectory, 0o755); err != nil {
-			return fmt.Errorf("make log directory: %w", err)
 		}
 		id, err := r.opt.Runtime.RunPodSandbox(context.WithoutCancel(ctx), cfg, runtimeHandler)
 		if err == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -96,10 +97,15 @@ func (r *run) carryOut(ctx context.Context) error {
 	return r.start(ctx)
 }
 
-// prepare makes what containers need on the host, if any is to be started.
+// prepare makes what containers need on the host, if any is to be started. The
+// log directory comes first: it has the pod's name, by which all else is found
+// after a crash.
 func (r *run) prepare(ctx context.Context) error {
 	if !r.plan.Starts() {
 		return nil
+	}
+	if err := os.MkdirAll(r.opt.Node.LogDirectory(r.p), 0o755); err != nil {
+		return fmt.Errorf("make log directory: %w", err)
 	}
 	if err := r.opt.Cgroups.Ensure(r.p); err != nil {
 		r.warn(r.p, "", EventFailedCgroup, "unable to ensure pod container exists: %v", err)

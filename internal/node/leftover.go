@@ -1,0 +1,63 @@
+package node
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// takeLeftovers makes entries, to be removed, of what a podctl that was killed
+// has left on the host of pods that never came to be in the runtime, or are
+// not any more: under the name of a pod that was let in, which keeps every other
+// podctl from it. held are the pods that the runtime holds.
+func (n *Node) takeLeftovers(d Desired, held []*pod.Pod) {
+	for _, uid := range n.leftovers(d) {
+		if heldUID(held, uid) || n.has(uid) {
+			continue
+		}
+		v := nameOnly(&pod.Pod{UID: uid, Name: d.Pod.Name, Namespace: d.Pod.Namespace})
+		if n.admit(&entry{want: Desired{Pod: v}, touched: time.Now()}) {
+			n.poke()
+		}
+	}
+}
+
+// leftovers are the UIDs of all pods of the name that have a directory, and
+// logs under no other name. Logs alone may be there on purpose.
+func (n *Node) leftovers(d Desired) []types.UID {
+	ours := strings.TrimSuffix(filepath.Base(n.opts.Facts.LogDirectory(d.Pod)), string(d.Pod.UID))
+	logs, err := os.ReadDir(n.opts.Facts.LogDir)
+	if err != nil {
+		return nil // nothing has logs yet
+	}
+	names := map[types.UID]int{}
+	var uids []types.UID
+	for _, dir := range logs {
+		uid := types.UID(dir.Name()[strings.LastIndex(dir.Name(), "_")+1:])
+		names[uid]++
+		if strings.HasPrefix(dir.Name(), ours) && uid != "" {
+			uids = append(uids, uid)
+		}
+	}
+	var left []types.UID
+	for _, uid := range uids {
+		if info, err := os.Lstat(n.opts.Facts.Dir(uid)); err == nil && info.IsDir() && names[uid] == 1 {
+			left = append(left, uid)
+		}
+	}
+	return left
+}
+
+func heldUID(held []*pod.Pod, uid types.UID) bool {
+	for _, p := range held {
+		if p.UID == uid {
+			return true
+		}
+	}
+	return false
+}
