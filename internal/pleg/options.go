@@ -46,7 +46,7 @@ type Options struct {
 	// status, may take. 0: 10 s.
 	CallDeadline time.Duration
 	// Parallel bounds the relists of single pods and the status reads that
-	// are in flight together. 0: 8.
+	// are in flight together. 0: 16.
 	Parallel int
 	// Broadcasts tells whether the runtime is known to give each of its
 	// events to every subscriber. It is asked before each subscription and may
@@ -65,7 +65,7 @@ func (o Options) withDefaults() Options {
 	o.Threshold = cmp.Or(o.Threshold, 3*time.Minute)
 	o.HintedPeriod = max(o.Period, min(cmp.Or(o.HintedPeriod, 10*time.Second), o.Threshold/3))
 	o.CallDeadline = cmp.Or(o.CallDeadline, 10*time.Second)
-	o.Parallel = cmp.Or(o.Parallel, 8)
+	o.Parallel = cmp.Or(o.Parallel, 16)
 	if o.Broadcasts == nil {
 		o.Broadcasts = func(context.Context) bool { return false }
 	}
