@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -152,7 +153,7 @@ func (n *Node) updateRecord(uid types.UID, change func(*record) bool) {
 	e.record.Manifest = fingerprint(e.want.Document)
 	rec := e.record
 	n.mu.Unlock()
-	if err := writeRecord(n.opts.Facts.Dir(uid), rec); err != nil {
+	if err := writeRecord(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		n.log.Warn("the pod may start again if podctl is killed", "uid", uid, "err", err)
 	}
 }

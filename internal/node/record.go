@@ -105,13 +105,12 @@ func readRecord(podDir string) record {
 }
 
 // writeRecord replaces the record in a pod's directory in one step: whoever
-// reads it, after a crash too, sees the old one or the new one.
+// reads it, after a crash too, sees the old one or the new one. A pod without
+// a directory, which is made before all else, has nothing to remember: the error
+// is then fs.ErrNotExist.
 func writeRecord(podDir string, r record) error {
 	b, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("write pod record: %w", err)
-	}
-	if err := os.MkdirAll(podDir, 0o750); err != nil {
 		return fmt.Errorf("write pod record: %w", err)
 	}
 	f, err := os.CreateTemp(podDir, recordFile+".*")

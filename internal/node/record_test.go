@@ -1,6 +1,8 @@
 package node
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,7 +13,7 @@ import (
 )
 
 func TestRecordSurvivesAndUnreadableMeansAbsent(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "uid")
+	dir := t.TempDir()
 	if r := readRecord(dir); r.stopped() {
 		t.Errorf("absent record says stopped: %+v", r)
 	}
@@ -22,6 +24,9 @@ func TestRecordSurvivesAndUnreadableMeansAbsent(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, readRecord(dir)); diff != "" {
 		t.Error(diff)
+	}
+	if err := writeRecord(filepath.Join(dir, "none"), want); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of a pod without a directory: %v", err)
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("temporary files left: %v", files)

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/worker"
 )
 
 // lose takes the pods away behind everybody's back, as a podctl does that is
@@ -127,5 +129,22 @@ func TestRemainsOfAPodWithoutAManifest(t *testing.T) {
 		b.until("web", "finished", finished)
 		b.drain()
 		w.empty()
+	})
+}
+
+// A pod to which nothing was done yet is stopped without a trace.
+func TestRemainsOfAPodThatWasStoppedBeforeItBegan(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		defer w.sim.Hang("Status", "")() // so that it waits for its network
+		a := w.podctl("run-a", podYAML("web", "sleep 1", job))
+		time.Sleep(time.Second)
+		w.sim.Crash() // so that its end takes a while
+		a.want()
+		a.until("web", "being stopped", func(i Info) bool { return i.Stage == worker.Terminating })
+		a.kill()
+		w.sim.Restart()
+		if left, err := os.ReadDir(w.root + "/pods"); err == nil && len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
 	})
 }
