@@ -32,7 +32,7 @@ live: ## run the live tests on PODCTL_LIVE_RUNTIMES="containerd containerd-distr
 	@PODCTL_LIVE=required PODCTL_LIVE_RUNTIMES="$${PODCTL_LIVE_RUNTIMES:-containerd containerd-distro crio}" hack/test live -count=1
 
 .PHONY: bench
-bench: build ## measure podctl beside the bare CRI calls, for 1 and 20 pods
+bench: build ## measure podctl beside the bare CRI calls, its PLEG beside the kubelet's loop, and idle pods
 	@hack/with-runtime containerd bash -c 'go run ./test/bench -podctl bin/podctl -r "$$CONTAINER_RUNTIME_ENDPOINT" $(BENCHFLAGS)'
 
 .PHONY: fuzz
