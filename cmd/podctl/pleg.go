@@ -14,6 +14,7 @@ func plegCommand(e *env) *cli.Command {
 		Subcommands: []*cli.Command{
 			plegWatchCommand(e),
 			plegCheckCommand(e),
+			plegCompareCommand(e),
 			plegRecordCommand(e),
 			plegReplayCommand(e),
 		},

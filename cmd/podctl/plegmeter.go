@@ -118,6 +118,13 @@ func (m *plegMeter) state() (relists int, hintsKnown bool) {
 	return m.relists.n, m.hinted || m.noHints != nil
 }
 
+// breaks is how often the hint stream broke.
+func (m *plegMeter) breaks() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.gaps
+}
+
 // fill takes the numbers over into a report.
 func (m *plegMeter) fill(r *checkReport) {
 	m.mu.Lock()

@@ -30,10 +30,11 @@ func plegRecordCommand(e *env) *cli.Command {
 		Name:      "record",
 		Usage:     "write down what the runtime tells the PLEG, for podctl pleg replay",
 		ArgsUsage: "FILE|-",
-		Description: "Ctrl-C ends it, says what was recorded, and exits with 0. The file has each list, status\n" +
-			"and event of the runtime, with times, as JSON, one object a line. It holds names, ids, states, addresses of\n" +
-			"pods, exit codes and the texts of the runtime's errors. It does not hold labels, annotations,\n" +
-			"environments, commands, arguments, images, mounts or termination messages.",
+		Description: "Ctrl-C ends it, says what was recorded, and exits with 0. The file has each list,\n" +
+			"status and event of the runtime, with times, as JSON, one object a line. It holds names,\n" +
+			"ids, states, addresses of pods, exit codes and the texts of the runtime's errors. It does\n" +
+			"not hold labels, annotations, environments, commands, arguments, images, mounts or\n" +
+			"termination messages.",
 		Flags: append([]cli.Flag{
 			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "end after this `TIME`"},
 			&cli.BoolFlag{Name: "force", Usage: "overwrite FILE if it is there"},

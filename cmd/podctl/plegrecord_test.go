@@ -58,6 +58,7 @@ func TestReplayPrintsWhatAWatchPrinted(t *testing.T) {
 				time.Sleep(123456789)
 				file := filepath.Join(t.TempDir(), "tape")
 				watch := w.start(nil, append([]string{"pleg", "watch", "--initial"}, flags...)...)
+				synctest.Wait() // the program's globals are for one
 				record := w.start(nil, append(append([]string{"pleg", "record"}, sourceOf(flags)...), file)...)
 				time.Sleep(500 * time.Millisecond)
 				w.story()

@@ -51,6 +51,8 @@ var documented = []struct {
 	{"podctl render", []string{"renderedPod", "renderedContainer"}},
 	{"podctl pleg watch -o json", []string{"watchLine", "watchSummary"}},
 	{"podctl pleg check -o json", []string{"checkReport", "checkSlow", "checkWait", "checkError"}},
+	{"podctl pleg compare -o json", []string{"compareLine", "compareSummary"}},
+	{"podctl pleg record -o json", []string{"recordSummary"}},
 }
 
 func reference(t *testing.T) string {

@@ -143,17 +143,17 @@ func (l *live) equalsItsReplay() {
 }
 
 // pod runs the containers of a new pod, each with a command.
-func (l *live) pod(commands ...string) (sandbox string, config *runtimeapi.PodSandboxConfig, containers []string) {
+func (l *live) pod(commands ...string) {
 	l.pods++
 	name := fmt.Sprintf("p%d", l.pods)
 	labels := map[string]string{pod.UIDLabel: "uid-" + name, pod.NameLabel: name, pod.NamespaceLabel: "default"}
-	config = &runtimeapi.PodSandboxConfig{
+	config := &runtimeapi.PodSandboxConfig{
 		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: "uid-" + name},
 		Labels:   labels, Annotations: map[string]string{pod.ManifestAnnotation: "secret"},
 	}
 	sandbox, err := l.client.RunPodSandbox(context.Background(), config, "")
 	if err != nil {
-		return "", nil, nil
+		return
 	}
 	for i, command := range commands {
 		id, err := l.client.CreateContainer(context.Background(), sandbox, &runtimeapi.ContainerConfig{
@@ -168,9 +168,7 @@ func (l *live) pod(commands ...string) (sandbox string, config *runtimeapi.PodSa
 			continue
 		}
 		_ = l.client.StartContainer(context.Background(), id)
-		containers = append(containers, id)
 	}
-	return sandbox, config, containers
 }
 
 // TestReplayTellsWhatTheLiveRunTold: faults, hints that are lost, late or
