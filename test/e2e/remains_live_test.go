@@ -1,0 +1,24 @@
+package e2e
+
+import "testing"
+
+// What a killed podctl left of a pod goes although nobody asks for that pod
+// any more: the next one of its name takes it away.
+func TestRemainsOfAnEarlierManifestGo(t *testing.T) {
+	eachStep(t, []string{"during RunPodSandbox", "after RunPodSandbox", "after RemoveContainer", "after RemovePodSandbox"},
+		func(t *testing.T, p *place, when, method string) {
+			name := podName(when, method)
+			kill := p.killAt(when, method)
+			first := p.start(p.marked(name, "echo old >> /mark/job", never), "-")
+			kill <- first
+			if code := first.wait(); code != -1 {
+				t.Fatalf("podctl was not killed: exit %d", code)
+			}
+			old := p.marks("job")
+			out, errw, code := p.run(p.marked(name, "echo new >> /mark/job", never), "-")
+			if code != 0 || errw != "" {
+				t.Errorf("exit %d\n%s%s", code, out, errw)
+			}
+			p.has("job", append(old, "new")...)
+		})
+}
