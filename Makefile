@@ -28,8 +28,8 @@ race: ## run the tests that need no runtime with the race detector
 	@hack/test race
 
 .PHONY: live
-live: ## run the live tests on PODCTL_LIVE_RUNTIMES="containerd containerd-distro crio"; fails rather than skips
-	@PODCTL_LIVE=required PODCTL_LIVE_RUNTIMES="$${PODCTL_LIVE_RUNTIMES:-containerd containerd-distro crio}" hack/test live -count=1
+live: ## run every live test on every kind of runtime, or PODCTL_LIVE_RUNTIMES="containerd crio"; fails rather than skips
+	@PODCTL_LIVE=required PODCTL_LIVE_RUNTIMES="$${PODCTL_LIVE_RUNTIMES:-containerd containerd-1.7 containerd-distro crio crio-events}" hack/test live -count=1
 
 .PHONY: bench
 bench: build ## measure podctl beside the bare CRI calls, its PLEG beside the kubelet's loop, and idle pods
@@ -52,7 +52,7 @@ docs: ## generate the generated pages of docs/
 	go generate ./...
 
 .PHONY: runtime-up
-runtime-up: ## start a private containerd to play with; prints its endpoint (KIND=containerd-distro or crio for another)
+runtime-up: ## start a private containerd to play with; prints its endpoint (KIND=crio for another: hack/runtime lists them)
 	@hack/runtime up $(KIND)
 
 .PHONY: runtime-down
