@@ -2,14 +2,10 @@ package node
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-
-	"github.com/vishvananda/netlink"
 )
 
 // CheckNoKubelet returns a *BesideKubeletError if another process that is a
@@ -42,32 +38,19 @@ func CheckNoKubelet(path string) error {
 
 // clientsOf returns the inodes of the sockets connected to the listener at path.
 func clientsOf(path string) (map[uint32]bool, error) {
-	sockets, err := netlink.UnixSocketDiagInfo()
-	// An interrupted dump may lack a socket that came or went meanwhile.
-	if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
+	sockets, err := unixSockets()
+	if err != nil {
 		return nil, err
 	}
 	path = resolve(path)
 	clients := map[uint32]bool{}
 	for _, s := range sockets {
-		if s.Name == nil || s.Peer == nil {
-			continue
-		}
 		// An accepted socket has the listener's name; its peer is the client.
-		if name := socketName(*s.Name); name != "" && resolve(name) == path {
-			clients[*s.Peer] = true
+		if s.name != "" && s.peer != 0 && resolve(s.name) == path {
+			clients[s.peer] = true
 		}
 	}
 	return clients, nil
-}
-
-// socketName is the name of a socket as netlink v1.3.1 hands it out: it counts
-// the attribute's header as part of its value, so four bytes too many follow.
-// "" for a socket of no name or of an abstract one.
-func socketName(raw string) string {
-	const header = 4
-	name, _, _ := strings.Cut(raw[:max(0, len(raw)-header)], "\x00")
-	return name
 }
 
 func resolve(path string) string {

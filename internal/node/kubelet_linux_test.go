@@ -3,6 +3,7 @@ package node
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -20,8 +21,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		defer conn.Close()
-		os.Stdout.WriteString("connected\n")
-		io.Copy(io.Discard, os.Stdin)
+		if _, err := os.Stdout.WriteString("connected\n"); err != nil {
+			os.Exit(1)
+		}
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test closes it
 		return
 	}
 	os.Exit(m.Run())
@@ -47,7 +50,9 @@ func connect(t *testing.T, name, socket string) *exec.Cmd {
 	}
 	t.Cleanup(func() {
 		in.Close()
-		cmd.Wait()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "connected\n" {
 		t.Fatalf("%s did not connect: %q %v", name, line, err)
@@ -93,6 +98,7 @@ func listen(t *testing.T, path string) (accepted func()) {
 }
 
 func TestKubeletCountsOnItsOwnSocketOnly(t *testing.T) {
+	openOtherKinds(t)
 	// Names of every length modulo the alignment of netlink's attributes.
 	for n := range 4 {
 		dir := filepath.Join(t.TempDir(), "length"[:n+1])
@@ -100,6 +106,25 @@ func TestKubeletCountsOnItsOwnSocketOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		testKubelet(t, dir)
+	}
+}
+
+// openOtherKinds opens unix sockets that are no streams, as every host has
+// them, in so many places of the kernel's table that some come before ours.
+func openOtherKinds(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	for n := range 64 {
+		datagrams, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: filepath.Join(dir, fmt.Sprint("d", n))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { datagrams.Close() })
+		packets, err := net.Listen("unixpacket", filepath.Join(dir, fmt.Sprint("p", n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { packets.Close() })
 	}
 }
 
