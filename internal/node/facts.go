@@ -49,7 +49,7 @@ func nodeIPs() ([]string, error) {
 		if addr, ok := conn.LocalAddr().(*net.UDPAddr); ok && addr.IP.IsGlobalUnicast() {
 			ips = append(ips, addr.IP.String())
 		}
-		conn.Close()
+		_ = conn.Close() // nothing was sent
 	}
 	if len(ips) > 0 {
 		return ips, nil

@@ -82,6 +82,7 @@ func (n *Node) take(ctx context.Context, events []pleg.Event) {
 			if killedForUnknownReason(ev) {
 				n.pleg.RequestReinspect(ev.PodUID)
 			}
+		case pleg.ContainerStarted, pleg.ContainerChanged, pleg.PodSync:
 		}
 		if !synced[ev.PodUID] {
 			synced[ev.PodUID] = true

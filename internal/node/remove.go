@@ -104,7 +104,7 @@ func (n *Node) prune(ctx context.Context, ev pleg.Event) {
 				return
 			}
 			if !n.opts.KeepLogs && c.LogPath != "" {
-				os.Remove(c.LogPath)
+				_ = os.Remove(c.LogPath) // goes with the pod at the latest
 			}
 		})
 	}

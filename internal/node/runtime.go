@@ -28,7 +28,7 @@ func (r syncRuntime) ImageStatus(ctx context.Context, image string) (*podsync.Im
 }
 
 func (r syncRuntime) Exec(ctx context.Context, id string, command []string, timeout time.Duration) (output []byte, exitCode int32, err error) {
-	res, err := r.Client.ExecSync(ctx, id, command, timeout)
+	res, err := r.ExecSync(ctx, id, command, timeout)
 	return append(res.Stdout, res.Stderr...), res.ExitCode, err
 }
 

@@ -140,6 +140,7 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 			w.n.event(p, "", ReasonStopped, false, "nothing of the pod runs any more")
 		case worker.Finished, worker.Unknown:
 			w.n.poke()
+		case worker.Syncing: // starting, or adopted, which was told
 		}
 	}
 	w.n.changed()
