@@ -35,14 +35,21 @@ func commandHelp(c *cli.Command, name string) string {
 	if c.Description != "" {
 		text += "\n" + indented(c.Description)
 	}
-	if len(c.Subcommands) > 0 {
-		text += "\nCOMMANDS:\n"
-	}
-	for _, sub := range c.Subcommands {
-		text += fmt.Sprintf("   %s\t%s\n", sub.Name, sub.Usage)
-	}
-	return text + "\nOPTIONS:\n" + flagLines(c.Flags) + flagLines([]cli.Flag{cli.HelpFlag}) +
+	return text + subcommandLines(c.Subcommands) + "\nOPTIONS:\n" + flagLines(c.Flags) + flagLines([]cli.Flag{cli.HelpFlag}) +
 		"\n" + globalCategory + ":\n" + flagLines(globalFlags())
+}
+
+// subcommandLines is "" where there are none.
+func subcommandLines(list []*cli.Command) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nCOMMANDS:\n")
+	for _, sub := range list {
+		fmt.Fprintf(&b, "   %s\t%s\n", sub.Name, sub.Usage)
+	}
+	return b.String()
 }
 
 func indented(text string) string {

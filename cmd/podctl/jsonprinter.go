@@ -59,7 +59,7 @@ func (p *jsonPrinter) print(l runLine) {
 	if l.Time.IsZero() {
 		l.Time = p.env.now()
 	}
-	json.NewEncoder(p.env.out).Encode(l)
+	_ = json.NewEncoder(p.env.out).Encode(l) // as with fmt.Fprint: the reader may be gone
 }
 
 func (p *jsonPrinter) note(text string) { p.print(runLine{Type: "note", Message: text}) }

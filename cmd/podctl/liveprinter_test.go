@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +36,10 @@ func (s *terminal) Write(b []byte) (int, error) {
 		case strings.HasPrefix(text, "\x1b["):
 			end := strings.IndexAny(text, "Am")
 			if n = end + 1; text[end] == 'A' {
-				var up int
-				fmt.Sscanf(text[2:end], "%d", &up)
+				up, err := strconv.Atoi(text[2:end])
+				if err != nil {
+					panic(err)
+				}
 				// The cursor stops at the top of the screen.
 				s.row = max(s.row-up, len(s.lines)-s.height, 0)
 			}

@@ -105,7 +105,7 @@ func (r *running) settled() bool {
 		if !ok {
 			return false
 		}
-		if !i.Ended() && !(r.opts.wait == waitReady && i.Ready()) {
+		if !i.Ended() && (r.opts.wait != waitReady || !i.Ready()) {
 			return false
 		}
 	}
@@ -190,7 +190,7 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 			forced = true
 			r.printer.note("forcing · once more to leave the pods behind")
 			now := int64(0)
-			go r.session.Drain(ctx, &now)
+			go func() { _ = r.session.Drain(ctx, &now) }() // the first Drain says how it ends
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -225,8 +226,8 @@ func (s *session) onClose(f func() error) { s.closes = append(s.closes, f) }
 // Close closes all in the reverse order.
 func (s *session) Close() error {
 	var errs []error
-	for i := len(s.closes) - 1; i >= 0; i-- {
-		errs = append(errs, s.closes[i]())
+	for _, c := range slices.Backward(s.closes) {
+		errs = append(errs, c())
 	}
 	s.closes = nil
 	return errors.Join(errs...)

@@ -111,6 +111,7 @@ func printValidated(e *env, set *manifest.Set, problems manifest.Problems) {
 				honoured++
 			case manifest.Ignored:
 				ignored++
+			case manifest.Refused: // a problem: the pod is not here
 			}
 		}
 		text := fmt.Sprintf("%s:%d: pod %s is valid, %s honoured", p.File, p.Line, pod.DisplayName(p.Namespace, p.Name), plural(honoured, "field"))
