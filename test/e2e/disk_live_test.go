@@ -64,9 +64,9 @@ func (p *place) full(how string) (free func()) {
 }
 
 func TestFullDiskIsSaidAndLeavesNothing(t *testing.T) {
-	for how := range fills {
-		t.Run(how, func(t *testing.T) {
-			each(t, func(t *testing.T, rt *live.Instance) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		for how := range fills {
+			t.Run(how, func(t *testing.T) {
 				p := at(t, rt)
 				p.full(how)
 				out, errw, code := p.run(pod("job", "true", never), "--wait-timeout", "2s", "-")
@@ -74,8 +74,8 @@ func TestFullDiskIsSaidAndLeavesNothing(t *testing.T) {
 					t.Errorf("exit %d\n%s%s", code, out, errw)
 				}
 			})
-		})
-	}
+		}
+	})
 }
 
 func TestFullDiskThatIsFreedLetsThePodRun(t *testing.T) {

@@ -39,6 +39,7 @@ func TestRuntimeKilledWhileAPodRuns(t *testing.T) {
 	eachPrivate(t, func(t *testing.T, p *place) {
 		proc := p.start(p.service("web"), "-")
 		p.gets("service", 1)
+		proc.prints("c started")
 		p.restart(proc)
 		proc.signal(syscall.SIGTERM)
 		if code := proc.wait(); code != 130 {

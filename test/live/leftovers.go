@@ -19,9 +19,14 @@ import (
 // lines such as "mount /run/…", "shim …", "cgroup …", sorted.
 type Traces []string
 
-// machineRoots are the top-level cgroups in which the pods of all runtimes of
-// this machine may live: the runtimes' own for sandboxes that name no parent.
-var machineRoots = []string{"k8s.io", "crio"}
+// ownRoot is the top-level cgroup in which all runtimes of the kind on this
+// machine put the sandboxes that name no parent.
+func (in *Instance) ownRoot() string {
+	if in.Kind == CRIO {
+		return "crio"
+	}
+	return "k8s.io"
+}
 
 // CgroupRoot is the top-level cgroup in which a test's podctl has to put its
 // pods (--cgroup-root), so that they are told from those of other tests that
@@ -48,9 +53,7 @@ func (in *Instance) Traces(dirs ...string) Traces {
 	add("state", glob(in.run+"/state/io.containerd.runtime.v2.task/k8s.io/*", in.run+"/runc/k8s.io/*",
 		in.lib+"/root/io.containerd.grpc.v1.cri/*/*", in.run+"/storage/*-containers/*"))
 	add("cgroup", rootCgroups(in.CgroupRoot()))
-	for _, root := range machineRoots {
-		add("cgroup", slices.DeleteFunc(podCgroups(root), in.isOthers))
-	}
+	add("cgroup", slices.DeleteFunc(podCgroups(in.ownRoot()), in.isOthers))
 	for _, dir := range dirs {
 		add("file", below(dir))
 	}
@@ -183,7 +186,8 @@ func podCgroups(root string) []string {
 // runtime has at this moment.
 func (in *Instance) isOthers(cgroup string) bool {
 	id := filepath.Base(cgroup)
-	return slices.ContainsFunc(glob(runBase+"/*/state/*/k8s.io/"+id), func(state string) bool {
+	id = id[strings.LastIndex(id, "-")+1:] // crio-ID, crio-conmon-ID
+	return slices.ContainsFunc(glob(runBase+"/*/state/*/k8s.io/"+id, runBase+"/*/storage/*-containers/"+id), func(state string) bool {
 		return !strings.HasPrefix(state, in.run+"/")
 	})
 }

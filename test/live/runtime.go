@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/podctl/podctl/test/live/bare"
 )
 
 // Kinds of runtimes, as hack/runtime names them.
@@ -115,8 +117,19 @@ func Runtime(t testing.TB, kind string, opts ...Option) *Instance {
 		shared.instances[kind] = newInstance(kind)
 	}
 	in := shared.instances[kind]
-	in.Start(t)
+	if !in.answers() {
+		in.Start(t)
+	}
 	return in
+}
+
+// answers tells whether the runtime was started and is alive.
+func (in *Instance) answers() bool {
+	if in.Endpoint == "" {
+		return false
+	}
+	_, err := bare.List(in.Endpoint)
+	return err == nil
 }
 
 // Main runs the tests, takes down the runtimes that they shared, does what
