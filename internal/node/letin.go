@@ -59,11 +59,11 @@ func (n *Node) start(d Desired, adopt bool) {
 		return
 	}
 	if !adopt {
-		n.event(spec, "", ReasonStarting, false, "starting")
+		n.event(spec, ReasonStarting, false, "starting")
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
 		return
 	}
-	n.event(spec, "", ReasonAdopted, false, "%s", rec.adoption())
+	n.event(spec, ReasonAdopted, false, "%s", rec.adoption())
 	n.workers.Adopt(spec, true)
 	if rec.StopRequested.IsZero() {
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeSync, Exclusive: true})
@@ -83,6 +83,6 @@ func (n *Node) reject(d Desired, why error) {
 	if !n.admit(&entry{want: d, desired: true, rejected: why}) {
 		return
 	}
-	n.event(d.Pod, "", ReasonRejected, true, "%v", why)
+	n.event(d.Pod, ReasonRejected, true, "%v", why)
 	n.changed()
 }

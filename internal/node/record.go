@@ -123,7 +123,7 @@ func writeRecord(podDir string, r record) error {
 		err = os.Rename(f.Name(), filepath.Join(podDir, recordFile))
 	}
 	if err != nil {
-		os.Remove(f.Name())
+		_ = os.Remove(f.Name()) // err says enough
 		return fmt.Errorf("write pod record: %w", err)
 	}
 	return nil

@@ -37,7 +37,7 @@ func (n *Node) removeLeft(ctx context.Context, known map[types.UID]worker.Known)
 				n.log.Warn("remove pod", "pod", e.fullName(), "uid", e.uid(), "err", err)
 				return
 			}
-			n.event(e.want.Pod, "", ReasonRemoved, false, "nothing is left of the pod")
+			n.event(e.want.Pod, ReasonRemoved, false, "nothing is left of the pod")
 			n.drop(e.uid())
 			n.poke()
 		})

@@ -66,9 +66,9 @@ func (n *Node) changed() {
 	}
 }
 
-// event hands an event to whoever wants them.
-func (n *Node) event(p *v1.Pod, container, reason string, warning bool, format string, args ...any) {
-	n.send(p, Event{Container: container, Reason: reason, Warning: warning, Message: fmt.Sprintf(format, args...)})
+// event hands an event of the whole pod to whoever wants them.
+func (n *Node) event(p *v1.Pod, reason string, warning bool, format string, args ...any) {
+	n.send(p, Event{Reason: reason, Warning: warning, Message: fmt.Sprintf(format, args...)})
 }
 
 func (n *Node) send(p *v1.Pod, ev Event) {
@@ -134,10 +134,10 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 		switch c.To {
 		case worker.Terminating:
 			if c.State.Cause != worker.CauseCompleted {
-				w.n.event(p, "", ReasonTerminating, false, "%s", stopText(c.State))
+				w.n.event(p, ReasonTerminating, false, "%s", stopText(c.State))
 			}
 		case worker.Terminated:
-			w.n.event(p, "", ReasonStopped, false, "nothing of the pod runs any more")
+			w.n.event(p, ReasonStopped, false, "nothing of the pod runs any more")
 		case worker.Finished, worker.Unknown:
 			w.n.poke()
 		case worker.Syncing: // starting, or adopted, which was told

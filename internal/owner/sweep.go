@@ -38,6 +38,6 @@ func sweepFile(path string) {
 		return
 	}
 	if same, err := isAt(f, path); err == nil && same {
-		os.Remove(path)
+		_ = os.Remove(path) // the next sweep tries again
 	}
 }
