@@ -54,7 +54,7 @@ func benchIdle(ctx context.Context, o options) (err error) {
 	defer func() { // interrupted, it removes its pods
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
 		if failed := <-ended; err != nil {
-			err = fmt.Errorf("%w (podctl: %v)\n%s", err, failed, out.String())
+			err = fmt.Errorf("%w (podctl: %w)\n%s", err, failed, out.String())
 		}
 	}()
 	if err := allStarted(ctx, proxy, o.idle); err != nil {

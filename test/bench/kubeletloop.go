@@ -148,9 +148,10 @@ func (k *kubeletLoop) pods(ctx context.Context) ([]*kubeletPod, error) {
 			id: c.Id, name: c.Labels["io.kubernetes.container.name"], sandbox: c.PodSandboxId,
 			image: c.GetImage().GetImage(), imageID: c.ImageId, created: c.CreatedAt, state: kubeletUnknown,
 		}
-		if c.State == runtimeapi.ContainerState_CONTAINER_RUNNING {
+		switch c.State {
+		case runtimeapi.ContainerState_CONTAINER_RUNNING:
 			part.state = kubeletRunning
-		} else if c.State == runtimeapi.ContainerState_CONTAINER_EXITED {
+		case runtimeapi.ContainerState_CONTAINER_EXITED:
 			part.state = kubeletExited
 		}
 		p.containers = append(p.containers, part)

@@ -16,7 +16,7 @@ func TestManifestChangedWhilePodctlWasDead(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt).proxied()
 		first := p.start(p.service("web"), "-")
-		p.gets("service", 1)
+		p.gets(1)
 		first.signal(syscall.SIGKILL)
 		first.wait()
 		p.proxy.Take()
@@ -55,7 +55,7 @@ func TestManifestRewrittenBetweenRuns(t *testing.T) {
 		var want []string
 		for n := range versions {
 			keep := p.start(service(n), "--keep", "-")
-			p.gets("service", 2*n+1)
+			p.gets(2*n + 1)
 			keep.signal(syscall.SIGINT)
 			if code := keep.wait(); code != 130 {
 				out, errw := keep.output()

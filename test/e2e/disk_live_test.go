@@ -99,7 +99,7 @@ func TestDiskThatFillsUpWhileAPodRuns(t *testing.T) {
 		free := p.full("inodes")
 		free()
 		proc := p.start(p.service("web"), "-")
-		p.gets("service", 1)
+		p.gets(1)
 		if err := os.Mkdir(p.path("root/fill"), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,9 @@ func (p *place) killAt(when, method string) chan<- *process {
 		}
 		once.Do(func() {
 			proc := <-victim
-			proc.cmd.Process.Signal(syscall.SIGKILL)
+			if err := proc.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+				p.t.Error(err)
+			}
 			if wait {
 				<-proc.done
 			}
@@ -99,7 +101,7 @@ func TestServiceGoesOnOrEndsWhereverPodctlIsKilled(t *testing.T) {
 		kill := p.killAt(when, method)
 		first := p.start(yaml, "-")
 		kill <- first
-		p.gets("service", 1)
+		p.gets(1)
 		life := []string{"up", "down", "end"}
 		lives := slices.Concat(life, life)
 		if method == "StartContainer" {
@@ -119,9 +121,9 @@ func TestGraceGoesOnAfterPodctlIsKilled(t *testing.T) {
 		p := at(t, rt)
 		yaml := p.service("web")
 		first := p.start(yaml, "-")
-		p.gets("service", 1)
+		p.gets(1)
 		first.signal(syscall.SIGTERM)
-		p.gets("service", 2) // it has its grace
+		p.gets(2) // it has its grace
 		first.signal(syscall.SIGKILL)
 		first.wait()
 		p.endService(yaml, "web", []string{"up", "down", "end", "up", "down", "end"})
@@ -140,7 +142,7 @@ func (p *place) endService(yaml, name string, marks []string) {
 	p.t.Helper()
 	again := p.start(yaml, "-o", "json", "-")
 	again.prints(`"reason":"Ready"`)
-	p.gets("service", len(marks)-2)
+	p.gets(len(marks) - 2)
 	again.signal(syscall.SIGTERM)
 	code := again.wait()
 	out, errw := again.output()

@@ -127,9 +127,10 @@ func (p *place) has(name string, lines ...string) {
 	}
 }
 
-// gets waits until containers have written as many lines.
-func (p *place) gets(name string, lines int) {
+// gets waits until containers have written as many lines to /mark/service.
+func (p *place) gets(lines int) {
 	p.t.Helper()
+	const name = "service"
 	eventually(p.t, fmt.Sprintf("containers write %d lines", lines),
 		func() bool { return len(p.marks(name)) >= lines },
 		func() string { return fmt.Sprintf("they wrote %q", p.marks(name)) })

@@ -67,7 +67,9 @@ func ask(address string) string {
 		return ""
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(time.Second))
+	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return ""
+	}
 	said, _ := io.ReadAll(c)
 	return string(said)
 }

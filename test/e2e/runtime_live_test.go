@@ -38,7 +38,7 @@ func TestRuntimeKilledWhileAPodRuns(t *testing.T) {
 	t.Parallel()
 	eachPrivate(t, func(t *testing.T, p *place) {
 		proc := p.start(p.service("web"), "-")
-		p.gets("service", 1)
+		p.gets(1)
 		proc.prints("c started")
 		p.restart(proc)
 		proc.signal(syscall.SIGTERM)
@@ -94,9 +94,9 @@ func TestRuntimeKilledWhileAPodTerminates(t *testing.T) {
 		yaml := p.marked("web", `cd /mark; trap "trap : TERM; echo down >> service; while ! test -e go; do sleep 0.1; done; echo end >> service; exit 0" TERM
 			echo up >> service; while true; do sleep 0.1; done`)
 		proc := p.start(yaml, "-")
-		p.gets("service", 1)
+		p.gets(1)
 		proc.signal(syscall.SIGTERM)
-		p.gets("service", 2)
+		p.gets(2)
 		p.restart(proc)
 		if err := os.WriteFile(filepath.Join(p.path("mark"), "go"), nil, 0o644); err != nil {
 			t.Fatal(err)

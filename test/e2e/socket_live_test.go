@@ -37,7 +37,7 @@ func TestSocketThatIsNotCRIExitsWithThree(t *testing.T) {
 				if err != nil {
 					return
 				}
-				c.Write([]byte("220 mail.example.org ESMTP\r\n"))
+				_, _ = c.Write([]byte("220 mail.example.org ESMTP\r\n")) // podctl may have left
 				c.Close()
 			}
 		}()
@@ -84,8 +84,10 @@ func beKubelet(socket string) {
 	if err != nil {
 		os.Exit(1)
 	}
-	os.Stdout.WriteString("connected\n")
-	os.Stdin.Read(make([]byte, 1)) // until the parent closes it
+	if _, err := os.Stdout.WriteString("connected\n"); err != nil {
+		os.Exit(1)
+	}
+	_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent closes it
 	c.Close()
 	os.Exit(0)
 }
