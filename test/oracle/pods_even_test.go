@@ -26,7 +26,7 @@ func sequence(text string) []podCall {
 	return calls
 }
 
-// TestPodsOrderThatCounts: what oracle/README.md lets differ is equal, and
+// TestPodsOrderThatCounts: what may differ (doc.go) is equal, and
 // nothing else. "side" is a sidecar.
 func TestPodsOrderThatCounts(t *testing.T) {
 	always := v1.ContainerRestartPolicyAlways
