@@ -68,6 +68,15 @@ func TestLinksOfPagesLeadSomewhere(t *testing.T) {
 	}
 }
 
+func TestReadmeLinksToEveryPage(t *testing.T) {
+	all := pages(t)
+	for name := range all {
+		if filepath.Dir(name) == "docs" && !strings.Contains(all["README.md"], "]("+name+")") {
+			t.Errorf("README.md does not link to %s", name)
+		}
+	}
+}
+
 func TestPathsInPagesExist(t *testing.T) {
 	for name, text := range pages(t) {
 		for _, p := range inTree.FindAllStringSubmatch(text, -1) {
