@@ -25,9 +25,12 @@ func (w *world) story() {
 		time.Sleep(1200 * time.Millisecond)
 		release()
 	}
-	w.pod("default", "web").start("web", "sleep", "3600")
+	web := w.pod("default", "web")
+	time.Sleep(7 * time.Millisecond) // else it is left to chance which of the two is seen alone
+	web.start("web", "sleep", "3600")
 	time.Sleep(1100 * time.Millisecond)
 	job := w.pod("default", "job")
+	time.Sleep(7 * time.Millisecond)
 	job.start("job", "sh", "-c", "sleep 2; exit 3")
 	time.Sleep(900 * time.Millisecond)
 	breaks("ListContainers")
