@@ -100,12 +100,14 @@ func outputOf(flags []string) []string {
 	return nil
 }
 
-// rows are the lines of a watch or replay without what differs: those about
-// the recording and about calls in flight, the time that it spans, and the
-// widths of columns.
+// rows are the lines of a watch or replay without what differs between them
+// (about the recording, about calls in flight, widths of columns) and between
+// any two PLEGs: which of a hint and a relist came first when both came in the
+// same instant of virtual time. TestReplayTellsWhatTheLiveRunTold compares
+// one PLEG with itself, and those too.
 func rows(text string) string {
 	text = regexp.MustCompile(`(?m)^.*(recorded 2000-|no answer for|answered after|relists only).*\n`).ReplaceAllString(text, "")
-	text = regexp.MustCompile(`"seconds":[0-9.]+`).ReplaceAllString(text, "")
+	text = regexp.MustCompile(`"seconds":[0-9.]+|"source":"[a-z]+"|"(relists|unhinted)":[0-9]+|hint|relist|[0-9]+ full|(every|[0-9]+) changes? w.*`).ReplaceAllString(text, "")
 	return regexp.MustCompile(` +`).ReplaceAllString(text, " ")
 }
 
