@@ -2,6 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,23 +18,23 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/pleg/tape"
 )
 
-// story is a bad minute on a node: faults, and hints that are lost. Two
-// connections would not be back together after a crash.
+// story is a bad minute on a node: faults, hints that are lost, a crash.
 func (w *world) story() {
 	breaks := func(method string) {
 		release := w.sim.Inject(sim.Fault{Method: method, Err: status.Error(codes.Internal, "broken"), Times: -1})
 		time.Sleep(1200 * time.Millisecond)
 		release()
 	}
-	web := w.pod("default", "web")
-	time.Sleep(7 * time.Millisecond) // else it is left to chance which of the two is seen alone
-	web.start("web", "sleep", "3600")
+	time.Sleep(500 * time.Millisecond)
+	w.pod("default", "web").start("web", "sleep", "3600")
 	time.Sleep(1100 * time.Millisecond)
 	job := w.pod("default", "job")
-	time.Sleep(7 * time.Millisecond)
 	job.start("job", "sh", "-c", "sleep 2; exit 3")
 	time.Sleep(900 * time.Millisecond)
 	breaks("ListContainers")
@@ -46,7 +50,10 @@ func (w *world) story() {
 	db.start("db", "sh", "-c", "sleep 5; exit 1")
 	time.Sleep(13 * time.Second)
 	release()
-	time.Sleep(2300 * time.Millisecond)
+	w.sim.Crash()
+	time.Sleep(2700 * time.Millisecond)
+	w.sim.Restart()
+	time.Sleep(5100 * time.Millisecond)
 	job.remove()
 	time.Sleep(5300 * time.Millisecond)
 	db.remove()
@@ -55,59 +62,80 @@ func (w *world) story() {
 
 // TestReplayPrintsWhatAWatchPrinted there and then, to the line.
 func TestReplayPrintsWhatAWatchPrinted(t *testing.T) {
-	for _, flags := range [][]string{{}, {"-o", "json"}, {"--source=relist"}, {"--source=events"}} {
-		t.Run(strings.Join(flags, " "), func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				time.Sleep(123456789)
-				file := filepath.Join(t.TempDir(), "tape")
-				watch := w.start(nil, append([]string{"pleg", "watch", "--initial"}, flags...)...)
-				synctest.Wait() // the program's globals are for one
-				record := w.start(nil, append(append([]string{"pleg", "record"}, sourceOf(flags)...), file)...)
-				time.Sleep(500 * time.Millisecond)
-				w.story()
-				watch.interrupt()
-				watch.ends(exitOK, time.Second)
-				record.interrupt()
-				record.ends(exitOK, time.Second)
-				record.silent()
-
-				began := time.Now()
-				replay := w.start(nil, append(append([]string{"pleg", "replay", "--initial"}, outputOf(flags)...), file)...)
-				replay.ends(exitOK, time.Second)
-				replay.silent()
-				if took := time.Since(began); took != 0 {
-					t.Errorf("the replay waited for %s", took)
-				}
-				if got, want := rows(replay.out.String()), rows(watch.out.String()); got != want || strings.Count(got, "\n") < 15 {
-					t.Errorf("replay printed\n%s\nwatch\n%s", got, want)
-				}
+	for _, output := range []string{"", "json"} {
+		for _, source := range []plegSource{sourceAuto, sourceRelist, sourceEvents} {
+			t.Run(fmt.Sprint(source, " ", output), func(t *testing.T) {
+				inWorld(t, func(t *testing.T, w *world) {
+					time.Sleep(123456789)
+					file := filepath.Join(t.TempDir(), "tape")
+					var printed screen
+					w.watchRecorded(&printed, source, output, file)
+					flags := []string{"pleg", "replay", "--initial"}
+					if output != "" {
+						flags = append(flags, "-o", output)
+					}
+					began := time.Now()
+					replay := w.start(nil, append(flags, file)...)
+					replay.ends(exitOK, time.Second)
+					replay.silent()
+					if took := time.Since(began); took != 0 {
+						t.Errorf("the replay waited for %s", took)
+					}
+					if got, want := rows(replay.out.String()), rows(printed.String()); got != want || strings.Count(got, "\n") < 15 {
+						t.Errorf("replay printed\n%s\nwatch\n%s", got, want)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
-func sourceOf(flags []string) []string {
-	if len(flags) == 1 {
-		return flags
+// watchRecorded is a watch of the story, and a recording of what its PLEG is
+// told. (Two PLEGs do not do the same: which of a hint and a relist that come
+// at the same time is first, is left to chance.)
+func (w *world) watchRecorded(out io.Writer, source plegSource, output, file string) {
+	w.t.Helper()
+	interrupts := make(chan os.Signal, 1)
+	e := &env{
+		out: out, errw: out, size: func() (int, int) { return 0, 0 }, now: time.Now, interrupts: interrupts, log: slog.New(slog.DiscardHandler),
+		simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} },
 	}
-	return nil
+	g := globals{runtime: cri.SimEndpoint, output: output}
+	o := watchOptions{globals: g, source: source, initial: true}
+	c := &watching{env: e, opts: o, meter: newPLEGMeter(e.now), calls: newCallsInFlight(e.now), printer: newWatchPrinter(e, o)}
+	var recorder *tape.Recorder
+	session, err := openPLEG(w.t.Context(), e, g, plegOptions{source: source, observer: c.meter, calls: c.calls, wrap: func(rt pleg.Runtime) pleg.Runtime {
+		recorder = tape.NewRecorder(rt, e.now)
+		return recorder
+	}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	f, err := os.Create(file)
+	if err == nil {
+		err = recorder.Begin(f, tape.Header{Podctl: "v1", Runtime: "sim", HintsOnly: source == sourceEvents})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c.session, c.subject, c.began = session, session.Subscribe(), e.now()
+	session.start(w.t.Context())
+	done := make(chan error)
+	go func() { done <- c.run() }()
+	w.story()
+	interrupts <- os.Interrupt
+	err = <-done
+	_, ended := recorder.End()
+	session.Close()
+	if err := errors.Join(err, ended, f.Close()); err != nil {
+		w.t.Error(err)
+	}
 }
 
-func outputOf(flags []string) []string {
-	if len(flags) == 2 {
-		return flags
-	}
-	return nil
-}
-
-// rows are the lines of a watch or replay without what differs between them
-// (about the recording, about calls in flight, widths of columns) and between
-// any two PLEGs: which of a hint and a relist came first when both came in the
-// same instant of virtual time. TestReplayTellsWhatTheLiveRunTold compares
-// one PLEG with itself, and those too.
+// rows are the lines of a watch or replay without those about the recording
+// and about calls in flight, and without the widths of columns.
 func rows(text string) string {
 	text = regexp.MustCompile(`(?m)^.*(recorded 2000-|no answer for|answered after|relists only).*\n`).ReplaceAllString(text, "")
-	text = regexp.MustCompile(`"seconds":[0-9.]+|"source":"[a-z]+"|"(relists|unhinted)":[0-9]+|hint|relist|[0-9]+ full|(every|[0-9]+) changes? w.*`).ReplaceAllString(text, "")
 	return regexp.MustCompile(` +`).ReplaceAllString(text, " ")
 }
 
@@ -128,7 +156,7 @@ func TestRecordSaysWhatItRecorded(t *testing.T) {
 		if err != nil || info.Mode() != 0o600 {
 			t.Fatal(info, err)
 		}
-		if got.PodRelists < 2 || got.Hints < 3 || got.StatusReads < 3 || got.Bytes != info.Size() || got.Relists < 10 {
+		if got.PodRelists < 2 || got.Hints < 3 || got.StatusReads < 3 || got.Bytes != info.Size() || got.Relists < 3 {
 			t.Errorf("%+v", got)
 		}
 		if got.File != file || got.Runtime != "podctl-sim 2.4.2" || got.Seconds != 10 || got.Errors != 0 {
