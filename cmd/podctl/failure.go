@@ -60,7 +60,14 @@ func (r *running) failures() []failure {
 	var failures []failure
 	for _, d := range r.want {
 		i, ok := r.last[d.Pod.UID]
-		if !ok || i.Succeeded() || r.opts.wait == waitReady && i.Ready() && i.Rejected == nil {
+		if !ok {
+			failures = append(failures, failure{
+				pod:     pod.DisplayName(d.Pod.Namespace, d.Pod.Name),
+				reasons: []reason{{text: " was not started: the runtime did not say what it holds"}},
+			})
+			continue
+		}
+		if i.Succeeded() || r.opts.wait == waitReady && i.Ready() && i.Rejected == nil {
 			continue
 		}
 		failures = append(failures, failure{

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,6 +148,18 @@ func TestInterruptWhileTheRuntimeIsSilent(t *testing.T) {
 		c.interrupt()
 		c.ends(exitInterrupted, time.Second)
 		c.silent()
+	})
+}
+
+// A pod that nobody has seen has not succeeded.
+func TestTimeIsUpBeforeThePodWasLetIn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		defer w.sim.Hang("ListPodSandbox", "")()
+		c := w.start(nil, "run", "--wait-timeout=5s", writeFile(t, deaf))
+		c.ends(exitFailed, 6*time.Second)
+		if said := c.errw.String(); !strings.Contains(said, "default/web was not started") {
+			t.Errorf("stderr: %q", said)
+		}
 	})
 }
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"os"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -14,6 +16,7 @@ import (
 // its beginning.
 type logFollowers struct {
 	ctx     context.Context
+	cancel  context.CancelFunc
 	path    func(p *v1.Pod, container string, attempt int32) string
 	printer runPrinter
 	enabled bool
@@ -24,7 +27,8 @@ type logFollowers struct {
 }
 
 func newLogFollowers(ctx context.Context, path func(*v1.Pod, string, int32) string, p runPrinter, enabled bool) *logFollowers {
-	return &logFollowers{ctx: ctx, path: path, printer: p, enabled: enabled, ended: map[string]chan struct{}{}, done: map[string]bool{}}
+	ctx, cancel := context.WithCancel(ctx)
+	return &logFollowers{ctx: ctx, cancel: cancel, path: path, printer: p, enabled: enabled, ended: map[string]chan struct{}{}, done: map[string]bool{}}
 }
 
 // follow begins with the logs that are new, and ends with those whose
@@ -56,7 +60,7 @@ func (f *logFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, ov
 			// A log that cannot be read is nothing to end a run for.
 			_ = cri.FollowLog(f.ctx, path, ended, func(l cri.LogLine) error {
 				f.printer.log(logLine{namespace: i.Pod.Namespace, pod: i.Pod.Name, container: c.Name, stream: l.Stream, text: l.Text})
-				return nil
+				return f.ctx.Err() // there may be more than can ever be printed
 			})
 		})
 	}
@@ -66,13 +70,35 @@ func (f *logFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, ov
 	}
 }
 
-// wait returns when all has been printed that was written.
-func (f *logFollowers) wait() {
+// wait returns when all has been printed that was written, or is cut short:
+// by the user, or, if containers go on writing, after a while.
+func (f *logFollowers) wait(interrupts <-chan os.Signal, goesOn bool) {
 	for path, ended := range f.ended {
 		if !f.done[path] {
 			f.done[path] = true
 			close(ended)
 		}
 	}
-	f.wg.Wait()
+	printed := make(chan struct{})
+	go func() {
+		f.wg.Wait()
+		close(printed)
+	}()
+	var enough <-chan time.Time
+	if goesOn {
+		timer := time.NewTimer(logsOfKeptPods)
+		defer timer.Stop()
+		enough = timer.C
+	}
+	select {
+	case <-printed:
+	case <-enough:
+	case <-interrupts:
+	}
+	f.cancel()
+	<-printed
 }
+
+// logsOfKeptPods is how long, at the end, what pods that are kept have written
+// is still printed.
+const logsOfKeptPods = time.Second

@@ -123,7 +123,7 @@ func (r *running) end(ctx context.Context, why error) error {
 			return err
 		}
 	}
-	r.logs.wait()
+	r.logs.wait(r.env.interrupts, r.opts.keep)
 	r.printer.finish(results)
 	return r.verdict(failures, why)
 }
@@ -150,7 +150,7 @@ func (r *running) interrupted(ctx context.Context) error {
 	if err := r.remove(ctx, r.opts.grace); err != nil {
 		return err
 	}
-	r.logs.wait()
+	r.logs.wait(r.env.interrupts, false)
 	r.printer.finish(r.infos())
 	return errInterrupted
 }
