@@ -80,7 +80,7 @@ type renderedContainer struct {
 
 func runRender(ctx context.Context, e *env, o renderOptions) error {
 	ctx, interrupted := e.untilInterrupt(ctx)
-	pods, err := loadPods(ctx, e, o.paths)
+	set, err := loadPods(ctx, e, o.paths)
 	if interrupted() {
 		return errInterrupted
 	}
@@ -96,8 +96,8 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 		return err
 	}
 	var configs []any
-	for _, p := range pods {
-		r, err := renderPod(p.Pod, facts, func(p *v1.Pod) string {
+	for _, p := range set.Pods {
+		r, err := renderPod(p.Pod, set.Objects, facts, func(p *v1.Pod) string {
 			return cgroup.Parent(cmp.Or(o.cgroupRoot, cgroup.DefaultRoot), cgroup.Driver(o.cgroupDriver), p)
 		})
 		if err != nil {
@@ -113,7 +113,7 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 }
 
 // renderPod renders the first attempt of a pod and of all its containers.
-func renderPod(p *v1.Pod, facts *render.Node, cgroupParent func(*v1.Pod) string) (renderedPod, error) {
+func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent func(*v1.Pod) string) (renderedPod, error) {
 	sandbox, err := render.Sandbox(p, render.SandboxInput{Node: facts, CgroupParent: cgroupParent(p)})
 	if err != nil {
 		return renderedPod{}, err
@@ -126,7 +126,7 @@ func renderPod(p *v1.Pod, facts *render.Node, cgroupParent func(*v1.Pod) string)
 			terminationLog = filepath.Join(facts.ContainerDir(p.UID, c.Name), "00000000")
 		}
 		config, err := render.Container(p, &c, render.ContainerInput{
-			Node: facts, Image: render.Image{Ref: c.Image}, Volumes: volumes, TerminationLog: terminationLog,
+			Node: facts, Image: render.Image{Ref: c.Image}, Volumes: volumes, Objects: objects, TerminationLog: terminationLog,
 		})
 		if err != nil {
 			return renderedPod{}, err

@@ -121,7 +121,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 			err = errors.Join(err, r.session.Close())
 		}
 	}()
-	pods, err := loadPods(ctx, e, o.paths)
+	set, err := loadPods(ctx, e, o.paths)
 	if err != nil {
 		return nil, err
 	}
@@ -136,15 +136,15 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	if o.keep && s.simulated() {
 		fmt.Fprintln(e.errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
-	r = &running{env: e, opts: o, session: s, events: events, printer: newRunPrinter(e, o, s.lastWords)}
-	for _, p := range pods {
+	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: newRunPrinter(e, o, s.lastWords)}
+	for _, p := range set.Pods {
 		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document})
 	}
 	return r, nil
 }
 
 // loadPods reads pods of which there has to be one, and prints the warnings.
-func loadPods(ctx context.Context, e *env, paths []string) ([]*manifest.Pod, error) {
+func loadPods(ctx context.Context, e *env, paths []string) (*manifest.Set, error) {
 	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{Stdin: e.in})
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func loadPods(ctx context.Context, e *env, paths []string) ([]*manifest.Pod, err
 	if len(set.Pods) == 0 {
 		return nil, fmt.Errorf("no pods in %s", strings.Join(paths, ", "))
 	}
-	return set.Pods, nil
+	return set, nil
 }
 
 // instanceName is a new name for each run, so that each owns its own pods.

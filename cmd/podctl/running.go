@@ -21,6 +21,7 @@ type running struct {
 	events  *queue
 	printer runPrinter
 	want    []node.Desired
+	objects *pod.Objects
 	logs    *logFollowers
 
 	// last is each pod as it was seen last, in the order of first sight; a
@@ -37,7 +38,7 @@ func (r *running) run(ctx context.Context) error {
 	r.last = map[types.UID]node.Info{}
 	r.logs = newLogFollowers(ctx, r.session.logFile, r.printer, r.opts.logs)
 	r.note()
-	r.session.Set(source, r.want)
+	r.session.Set(source, r.want, r.objects)
 	ran := make(chan error, 1)
 	go func() { ran <- r.session.Run(ctx) }()
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // LoadOptions are what Load reads besides files. The zero value reads files
@@ -24,6 +26,8 @@ type LoadOptions struct {
 type Set struct {
 	// Pods are in the order of the input; of a directory, by file name.
 	Pods []*Pod
+	// Objects are the ConfigMaps, Secrets and claims of the input.
+	Objects *pod.Objects
 	// Warnings are sorted as problems are.
 	Warnings []Problem
 }

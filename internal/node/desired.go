@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Desired is one pod that a source wants to run.
@@ -25,10 +27,11 @@ type Desired struct {
 type desired struct {
 	mu      sync.Mutex
 	sources map[string][]Desired // nil until the source's first complete read
+	objects map[string]*pod.Objects
 }
 
 func newDesired(sources []string) *desired {
-	d := &desired{sources: map[string][]Desired{}}
+	d := &desired{sources: map[string][]Desired{}, objects: map[string]*pod.Objects{}}
 	for _, s := range sources {
 		d.sources[s] = nil
 	}
@@ -36,9 +39,10 @@ func newDesired(sources []string) *desired {
 }
 
 // set replaces all that one source wants.
-func (d *desired) set(source string, pods []Desired) {
+func (d *desired) set(source string, pods []Desired, objects *pod.Objects) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.objects[source] = objects
 	d.sources[source] = append([]Desired{}, pods...)
 }
 
@@ -64,6 +68,18 @@ func (d *desired) union() (pods map[types.UID]Desired, ready bool) {
 		}
 	}
 	return pods, true
+}
+
+// all is every source's objects; of two of one name those of the first source
+// by name count.
+func (d *desired) all() *pod.Objects {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var each []*pod.Objects
+	for _, source := range slices.Sorted(maps.Keys(d.objects)) {
+		each = append(each, d.objects[source])
+	}
+	return pod.Merge(each...)
 }
 
 // sorted returns the union in the order of names, so that all that follows

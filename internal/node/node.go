@@ -131,9 +131,10 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-// Set tells what a source wants: all of it. It may be called at any time.
-func (n *Node) Set(source string, pods []Desired) {
-	n.desired.set(source, pods)
+// Set tells what a source wants: all of it, and the objects beside it. It may
+// be called at any time.
+func (n *Node) Set(source string, pods []Desired, objects *pod.Objects) {
+	n.desired.set(source, pods, objects)
 	n.poke()
 }
 

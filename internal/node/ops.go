@@ -29,7 +29,7 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 	if err != nil {
 		return false, err
 	}
-	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st})
+	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st, Objects: o.n.desired.all()})
 	if res.Acted || err != nil {
 		o.n.touch(in.Pod.UID)
 	}

@@ -95,7 +95,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 // want sets what is desired.
 func (p *podctl) want(manifests ...string) {
 	p.t.Helper()
-	p.Set(testSource, desire(p.t, manifests...))
+	p.Set(testSource, desire(p.t, manifests...), nil)
 }
 
 func desire(t *testing.T, manifests ...string) []Desired {

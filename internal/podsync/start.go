@@ -118,6 +118,7 @@ func (r *run) containerConfig(c *v1.Container, image *Image, attempt uint32) (*r
 		Image:          render.Image{Ref: image.ID, UID: image.UID, Username: image.Username},
 		PodIPs:         r.ips,
 		Volumes:        r.volumes,
+		Objects:        r.objects,
 		TerminationLog: r.terminationLog(r.p, c),
 	})
 }

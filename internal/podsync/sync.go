@@ -37,7 +37,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 	if err := s.networkReady(ctx, p); err != nil {
 		return res, err
 	}
-	r := &run{Syncer: s, p: p, st: st, m: s.remember(p.UID), ips: st.IPs, images: map[string]*Image{}}
+	r := &run{Syncer: s, p: p, st: st, m: s.remember(p.UID), ips: st.IPs, objects: in.Objects, images: map[string]*Image{}}
 	r.plan = Actions(p, st, ActionInput{Probes: in.Probes, Backoff: &r.m.crash, Now: s.opt.Now()})
 	if r.plan.Empty() {
 		return res, nil
@@ -77,6 +77,7 @@ type run struct {
 	sandbox   *runtimeapi.PodSandboxConfig
 	ips       []string
 	volumes   map[string]string
+	objects   *pod.Objects
 	// images are those known to be present, by name: containers of one pod
 	// often share one.
 	images map[string]*Image

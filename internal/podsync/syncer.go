@@ -143,6 +143,8 @@ type SyncInput struct {
 	// this pod ended; nil if that was nothing.
 	Status *pod.Status
 	Probes Probes
+	// Objects are what the pod may refer to.
+	Objects *pod.Objects
 }
 
 // TerminateInput is one termination.

@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // ContainerInput is what Container needs besides the pod and the container.
@@ -20,6 +22,8 @@ type ContainerInput struct {
 	// Volumes maps each volume of the pod that is a directory or file on the
 	// host to its path.
 	Volumes map[string]string
+	// Objects are the ConfigMaps and Secrets that variables may come from.
+	Objects *pod.Objects
 	// SubPaths maps the index of a volumeMount to the host path made for its
 	// subPath: see SubPaths.
 	SubPaths map[int]string

@@ -102,7 +102,7 @@ func replay(t *testing.T, p *podctl, c podCase, want node.Desired) {
 	}
 	settled := func() bool { return p.knowsEnds(t, want.Pod.UID, stopped) }
 
-	p.node.Set(source, []node.Desired{want})
+	p.node.Set(source, []node.Desired{want}, nil)
 	patience := 30*time.Second + 2*time.Duration(c.removedAfter)*time.Millisecond
 	if !p.within(t, patience, func() bool { return seen() && settled() }) {
 		t.Errorf("not all that the kubelet did before the removal was done within %s", patience)
@@ -113,7 +113,7 @@ func replay(t *testing.T, p *podctl, c podCase, want node.Desired) {
 		idle := time.Duration(c.removedAfter-c.calls[before-1].T) * time.Millisecond
 		<-time.After(min(idle, time.Second))
 	}
-	p.node.Set(source, nil)
+	p.node.Set(source, nil, nil)
 	grace := time.Duration(*c.pod.Spec.TerminationGracePeriodSeconds) * time.Second
 	if !p.within(t, 30*time.Second+grace, func() bool { return len(p.node.Pods()) == 0 }) {
 		t.Errorf("the pod did not end: %+v", p.node.Pods())

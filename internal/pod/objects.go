@@ -1,0 +1,59 @@
+package pod
+
+import (
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Objects are what pods may refer to: the ConfigMaps, Secrets and claims that
+// lie beside them. They are handed out as they are and never changed again;
+// who wants others makes others. nil has none, and so has the zero value.
+type Objects struct {
+	ConfigMaps map[types.NamespacedName]*v1.ConfigMap
+	Secrets    map[types.NamespacedName]*v1.Secret
+	Claims     map[types.NamespacedName]*v1.PersistentVolumeClaim
+}
+
+// ConfigMap is the ConfigMap of the name, nil if there is none.
+func (o *Objects) ConfigMap(namespace, name string) *v1.ConfigMap {
+	if o == nil {
+		return nil
+	}
+	return o.ConfigMaps[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// Secret is the Secret of the name, its stringData merged into its data; nil
+// if there is none. Its values belong into no log, error or output.
+func (o *Objects) Secret(namespace, name string) *v1.Secret {
+	if o == nil {
+		return nil
+	}
+	return o.Secrets[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// Claim is the persistent volume claim of the name, nil if there is none.
+func (o *Objects) Claim(namespace, name string) *v1.PersistentVolumeClaim {
+	if o == nil {
+		return nil
+	}
+	return o.Claims[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// Merge is all objects of all; of two of one kind and name, the first counts.
+func Merge(all ...*Objects) *Objects {
+	merged := &Objects{
+		ConfigMaps: map[types.NamespacedName]*v1.ConfigMap{},
+		Secrets:    map[types.NamespacedName]*v1.Secret{},
+		Claims:     map[types.NamespacedName]*v1.PersistentVolumeClaim{},
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		if o := all[i]; o != nil {
+			maps.Copy(merged.ConfigMaps, o.ConfigMaps)
+			maps.Copy(merged.Secrets, o.Secrets)
+			maps.Copy(merged.Claims, o.Claims)
+		}
+	}
+	return merged
+}
