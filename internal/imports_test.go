@@ -24,6 +24,7 @@ type row struct {
 var table = []row{
 	{"internal/pod", nil, "vocabulary: imports nothing of this module"},
 	{"internal/owner", nil, "locks that say who manages a pod"},
+	{"internal/desired", []string{"internal/pod", "internal/manifest"}, "who says which pods belong on this node"},
 	{"internal/manifest", []string{"internal/pod"}, "bytes to defaulted, validated pods"},
 	{"internal/cri", []string{"internal/pod"}, "a CRI socket as a typed client"},
 	{"internal/cri/sim", nil, "a CRI runtime in memory"},

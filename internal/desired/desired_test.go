@@ -1,0 +1,193 @@
+package desired_test
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/desired"
+)
+
+func write(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func names(a desired.Answer) []string {
+	var all []string
+	for _, p := range a.Pods {
+		all = append(all, p.Namespace+"/"+p.Name+" "+string(p.UID))
+	}
+	return all
+}
+
+const web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n"
+
+func TestStaticPodsHaveTheNodesName(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "web.yaml", web)
+	write(t, dir, "db.json", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"db","namespace":"data","uid":"u"}}`)
+	write(t, dir, ".hidden", "not: [yaml")
+	if err := os.Mkdir(filepath.Join(dir, "below"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a := desired.Static(dir, "Node-1")
+	if a.Err != nil || !a.ByName {
+		t.Fatalf("got %+v", a)
+	}
+	if got, want := names(a), []string{"data/db-node-1 ", "default/web-node-1 "}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAStaticFileThatCannotBeReadLeavesNoAnswer(t *testing.T) {
+	for name, content := range map[string]string{"broken": "a: [", "no pod": "kind: Service\nmetadata: {name: a}\n", "no name": "kind: Pod\n"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "a.yaml", web)
+			write(t, dir, "b.yaml", content)
+			if a := desired.Static(dir, "n"); a.Err == nil || len(a.Pods) > 0 {
+				t.Errorf("got %d pods, error %v; want an error only", len(a.Pods), a.Err)
+			}
+		})
+	}
+}
+
+func TestFilesAreReadAsPodctlReadsThem(t *testing.T) {
+	dir := t.TempDir()
+	good := write(t, dir, "good.yaml", web)
+	if a := desired.Files(t.Context(), nil, good); a.Err != nil || len(a.Pods) != 1 || a.Pods[0].UID == "" {
+		t.Errorf("got %+v", a)
+	}
+	bad := write(t, dir, "bad.yaml", strings.Replace(web, "image", "imgae", 1))
+	if a := desired.Files(t.Context(), nil, good, bad); a.Err == nil || len(a.Pods) > 0 {
+		t.Errorf("got %d pods, error %v; want an error only", len(a.Pods), a.Err)
+	}
+}
+
+// podsServer answers with two pods to whoever has the token, and remembers
+// what was asked.
+func podsServer(t *testing.T, start func(http.Handler) *httptest.Server, token string) (*httptest.Server, *[]string) {
+	t.Helper()
+	var asked []string
+	list := v1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []v1.Pod{
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "kube", Name: "mirror", UID: "u2", Annotations: map[string]string{v1.MirrorPodAnnotationKey: "hash"}}},
+	}}
+	s := start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.RequestURI())
+		switch {
+		case token != "" && r.Header.Get("Authorization") != "Bearer "+token:
+			w.WriteHeader(http.StatusUnauthorized)
+		case strings.Contains(r.URL.Path, "/nodes/"):
+			_ = json.NewEncoder(w).Encode(v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
+		default:
+			_ = json.NewEncoder(w).Encode(list)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s, &asked
+}
+
+func TestTheKubeletIsAskedForItsPods(t *testing.T) {
+	s, asked := podsServer(t, httptest.NewServer, "")
+	a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL + "/"})
+	if a.Err != nil || a.ByName {
+		t.Fatalf("got %+v", a)
+	}
+	if got, want := names(a), []string{"default/web u1", "kube/mirror u2"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if want := []string{"/pods"}; !slices.Equal(*asked, want) {
+		t.Errorf("asked %q, want %q", *asked, want)
+	}
+}
+
+func TestTheKubeletIsGivenTheToken(t *testing.T) {
+	s, _ := podsServer(t, httptest.NewTLSServer, "secret")
+	token := write(t, t.TempDir(), "token", "secret\n")
+	if a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL, TokenFile: token}); a.Err != nil || len(a.Pods) != 2 {
+		t.Errorf("with the token: %+v", a)
+	}
+	a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL})
+	if a.Err == nil || len(a.Pods) > 0 || strings.Contains(a.Err.Error(), "secret") {
+		t.Errorf("without the token: %+v", a)
+	}
+}
+
+func TestATokenGoesNowhereUnprotected(t *testing.T) {
+	plain, asked := podsServer(t, httptest.NewServer, "")
+	token := write(t, t.TempDir(), "token", "secret")
+	if a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: plain.URL, TokenFile: token}); a.Err == nil || len(*asked) > 0 {
+		t.Errorf("by http: %v, asked %q", a.Err, *asked)
+	}
+	// A certificate that nobody vouches for is good enough on the loopback
+	// only; with a CA it is checked there too.
+	s, asked := podsServer(t, httptest.NewTLSServer, "secret")
+	other := httptest.NewTLSServer(nil)
+	defer other.Close()
+	ca := write(t, t.TempDir(), "ca", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
+	if a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL, TokenFile: token, CAFile: ca}); a.Err != nil {
+		t.Errorf("with its own CA: %v", a.Err)
+	}
+	asked2 := len(*asked)
+	wrong := write(t, t.TempDir(), "ca", "nothing")
+	if a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL, TokenFile: token, CAFile: wrong}); a.Err == nil || len(*asked) != asked2 {
+		t.Errorf("with a CA file of no use: %v", a.Err)
+	}
+}
+
+func TestWhatIsNoPodListIsNoAnswer(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"other JSON": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"kind":"Status"}`) },
+		"no JSON":    func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `<html>`) },
+		"not there":  http.NotFound,
+		"elsewhere":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/pods2", http.StatusFound) },
+		"cut short":  func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"kind":"PodList","items":[{`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(handler)
+			defer s.Close()
+			if a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL}); a.Err == nil || len(a.Pods) > 0 {
+				t.Errorf("got %d pods, error %v; want an error only", len(a.Pods), a.Err)
+			}
+		})
+	}
+}
+
+func TestTheClusterIsAskedForTheNodesPods(t *testing.T) {
+	s, asked := podsServer(t, httptest.NewServer, "")
+	kubeconfig := write(t, t.TempDir(), "config", fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a",
+		"clusters":[{"name":"a","cluster":{"server":%q}}],"users":[{"name":"a","user":{}}],
+		"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}]}`, s.URL))
+	c, err := desired.OpenCluster(kubeconfig, "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.Pods(t.Context())
+	if a.Err != nil || len(a.Pods) != 2 || a.Pods[1].UID != types.UID("hash") {
+		t.Errorf("a mirror pod keeps its own UID: %q, %v", names(a), a.Err)
+	}
+	n, err := c.Node(t.Context())
+	if err != nil || n.Name != "n1" {
+		t.Errorf("node: %v, %v", n, err)
+	}
+	if want := []string{"/api/v1/pods?fieldSelector=spec.nodeName%3Dn1", "/api/v1/nodes/n1"}; !slices.Equal(*asked, want) {
+		t.Errorf("asked %q, want %q", *asked, want)
+	}
+}
