@@ -23,6 +23,8 @@ type Info struct {
 	Adopted bool
 	// Again: this life of the pod is being ended, and another one follows.
 	Again bool
+	// Stopped: it was stopped to stay so (Node.Stop).
+	Stopped bool
 	// Rejected is why the pod may not start, nil if it may.
 	Rejected error
 	// Op is the operation in flight, since OpSince; OpNone if there is none.

@@ -45,6 +45,12 @@ func (n *Node) start(d Desired, adopt bool) {
 	if !adopt {
 		rec = rec.alone(d.Document, time.Now())
 	}
+	if n.takeHold(d.Pod.UID) {
+		rec = record{Held: true, StopRequested: time.Now(), Manifest: fingerprint(d.Document)}
+		if err := keepRecord(n.opts.Facts.Dir(d.Pod.UID), rec); err != nil {
+			n.log.Warn("the pod may start again if podctl is killed", "uid", d.Pod.UID, "err", err)
+		}
+	}
 	adopt = adopt || rec.stopped()
 	spec := d.Pod
 	if rec.Phase != "" {
@@ -61,12 +67,19 @@ func (n *Node) start(d Desired, adopt bool) {
 	if !adopt {
 		n.event(spec, ReasonStarting, false, "starting")
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
+		if grace, held := n.isHeld(spec.UID); held { // by now
+			n.workers.Kill(spec, true, worker.KillOptions{Grace: grace})
+		}
 		return
 	}
 	n.event(spec, ReasonAdopted, false, "%s", rec.adoption())
 	n.workers.Adopt(spec, true)
 	if rec.StopRequested.IsZero() {
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeSync, Exclusive: true})
+		return
+	}
+	if rec.Held {
+		n.workers.Kill(spec, true, worker.KillOptions{Grace: rec.graceLeft(time.Now())})
 		return
 	}
 	// It was being stopped when its podctl died: that is brought to its end,

@@ -94,6 +94,8 @@ type Node struct {
 	// draining: nothing is desired any more; grace, if not nil, shortens.
 	draining bool
 	grace    *int64
+	// held are the pods whose next life was stopped before it began.
+	held map[types.UID]bool
 	// watchers are told when anything that Pods shows has changed.
 	watchers []chan struct{}
 
@@ -117,6 +119,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		network: network{asking: make(chan struct{}, 1)},
 		claimed: map[string]bool{},
 		entries: map[types.UID]*entry{},
+		held:    map[types.UID]bool{},
 	}
 	o.PLEG.Log = o.Log
 	o.PLEG.Broadcasts = func(context.Context) bool { return version.BroadcastsEvents() }

@@ -28,6 +28,9 @@ type record struct {
 	// GraceSeconds is the grace that was given, counted from StopRequested, nil
 	// if none was.
 	GraceSeconds *int64 `json:"graceSeconds,omitempty"`
+	// Held: it was stopped to stay so, until its manifest changes or it is
+	// started.
+	Held bool `json:"held,omitempty"`
 	// Phase is Succeeded or Failed once the pod has ended, else "".
 	Phase   v1.PodPhase `json:"phase,omitempty"`
 	Reason  string      `json:"reason,omitempty"`
@@ -46,6 +49,8 @@ func (r record) alone(document []byte, now time.Time) record {
 // adoption says what becomes of a pod that has the record.
 func (r record) adoption() string {
 	switch {
+	case r.Held:
+		return "the pod was stopped: it stays so until its manifest changes, or podctl start"
 	case !r.StopRequested.IsZero():
 		return "the pod was being stopped: it ends, and starts anew"
 	case r.Phase != "":

@@ -1,0 +1,172 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// ErrNoPod: the node has to do with no pod of that name.
+var ErrNoPod = errors.New("no such pod")
+
+// Stop ends a pod although a source goes on desiring it, and keeps it so: also
+// across restarts of podctl, until its manifest changes or Start. grace, in
+// seconds, shortens its own; nil leaves it. Stop returns when nothing of the
+// pod runs any more; that ctx ends before does not call the stop off. A pod that
+// is stopped already stays so. The error is ErrNoPod, or says why the stop
+// would not outlive podctl.
+func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) error {
+	p, err := n.hold(namespace, name, grace)
+	if err != nil {
+		return err
+	}
+	if n.workers.IsPodKnown(p.UID) { // else start, which is about to, sees the hold
+		n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
+	}
+	n.changed()
+	return n.untilDown(ctx, p.UID)
+}
+
+// hold takes note that the pod is not to run, in its directory first.
+func (n *Node) hold(namespace, name string, grace *int64) (*v1.Pod, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e, err := n.named(namespace, name)
+	if err != nil {
+		return nil, fmt.Errorf("stop: %w", err)
+	}
+	if e.rejected != nil {
+		return nil, fmt.Errorf("stop: pod %s does not run: %w", pod.DisplayName(namespace, name), e.rejected)
+	}
+	if e.leaving() {
+		n.held[e.uid()] = true // of its next life, if there is one
+		return e.want.Pod, nil
+	}
+	rec := e.record
+	rec.Held, rec.Manifest = true, fingerprint(e.want.Document)
+	rec.stop(time.Now(), grace)
+	if err := keepRecord(n.opts.Facts.Dir(e.uid()), rec); err != nil {
+		return nil, fmt.Errorf("stop: %w", err)
+	}
+	e.record = rec
+	return e.want.Pod, nil
+}
+
+// keepRecord writes a record that has to be there later, for a pod that never
+// began, too.
+func keepRecord(podDir string, r record) error {
+	if err := os.MkdirAll(podDir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return writeRecord(podDir, r)
+}
+
+// takeHold tells whether the pod that is about to start was stopped while an
+// earlier life of it was ending.
+func (n *Node) takeHold(uid types.UID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	defer delete(n.held, uid)
+	return n.held[uid]
+}
+
+// isHeld tells whether the pod was stopped.
+func (n *Node) isHeld(uid types.UID) (grace *int64, held bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e := n.entryOf(uid); e != nil && e.record.Held {
+		return e.record.graceLeft(time.Now()), true
+	}
+	return nil, false
+}
+
+// Start lets a pod run again that was stopped, or that has ended. It returns
+// at once. The error is ErrNoPod, or a *RunningError where there is nothing to
+// start.
+func (n *Node) Start(_ context.Context, namespace, name string) error {
+	n.mu.Lock()
+	e, err := n.named(namespace, name)
+	if err != nil {
+		n.mu.Unlock()
+		return fmt.Errorf("start: %w", err)
+	}
+	uid := e.uid()
+	switch {
+	case e.rejected != nil:
+		n.mu.Unlock()
+		return fmt.Errorf("start: %w", e.rejected)
+	case e.leaving():
+		delete(n.held, uid)
+		n.mu.Unlock()
+		return nil // it starts when its earlier life is over
+	case !e.record.Held && !isFinal(e.record.Phase) && e.stage != worker.Finished:
+		n.mu.Unlock()
+		return &RunningError{Pod: pod.DisplayName(namespace, name)}
+	}
+	// A podctl that is killed from here on starts the pod, because what was
+	// stopped and is not held starts anew.
+	rec := record{Manifest: e.record.Manifest, StopRequested: time.Now(), GraceSeconds: e.record.GraceSeconds}
+	if !e.record.StopRequested.IsZero() {
+		rec.StopRequested = e.record.StopRequested
+	}
+	if err := writeRecord(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		n.mu.Unlock()
+		return fmt.Errorf("start: %w", err)
+	}
+	e.record, e.fresh = rec, true
+	spec := e.want.Pod
+	n.mu.Unlock()
+	n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
+	n.poke()
+	n.changed()
+	return nil
+}
+
+// RunningError says that a pod that was to be started runs already.
+type RunningError struct{ Pod string }
+
+func (e *RunningError) Error() string { return fmt.Sprintf("start: pod %s is not stopped", e.Pod) }
+
+// named is the entry of the name: of several the desired one, which the others
+// make room for. n.mu is held.
+func (n *Node) named(namespace, name string) (*entry, error) {
+	var found *entry
+	for _, e := range n.entries {
+		if e.want.Pod.Namespace == namespace && e.want.Pod.Name == name && (found == nil || e.desired && !found.desired) {
+			found = e
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("%w: %s", ErrNoPod, pod.DisplayName(namespace, name))
+	}
+	return found, nil
+}
+
+// untilDown waits until nothing of the pod runs.
+func (n *Node) untilDown(ctx context.Context, uid types.UID) error {
+	changes, stop := n.Watch()
+	defer stop()
+	for {
+		n.mu.Lock()
+		e := n.entryOf(uid)
+		down := e == nil || e.stage == worker.Terminated || e.stage == worker.Finished
+		n.mu.Unlock()
+		if down {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changes:
+		}
+	}
+}
