@@ -53,3 +53,16 @@ func Count(name v1.ResourceName, q resource.Quantity) int64 {
 	}
 	return q.Value()
 }
+
+// Resources is what the pod as a whole has: its own requests and limits, and
+// for what it does not name the sum over its containers
+// (getEffectiveAllocatedResources in pkg/kubelet/kubelet_pods.go).
+func Resources(p *v1.Pod) *v1.ResourceRequirements {
+	r := p.Spec.Resources.DeepCopy()
+	if r == nil {
+		r = &v1.ResourceRequirements{}
+	}
+	r.Requests = Requests(p)
+	r.Limits = resourcehelper.PodLimits(p, resourcehelper.PodResourcesOptions{})
+	return r
+}

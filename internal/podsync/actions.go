@@ -66,6 +66,7 @@ const (
 	KillStartupProbe    KillReason = "StartupProbe"
 	KillPostStartFailed KillReason = "FailedPostStartHook"
 	KillChanged         KillReason = "Changed"
+	KillRestartAll      KillReason = "RestartAllContainers"
 )
 
 // Kill is a container to stop.

@@ -2,6 +2,7 @@ package podsync
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,26 +46,36 @@ const (
 	reasonReadinessGatesNo = "ReadinessGatesNotReady"
 )
 
-// setConditions computes the five conditions that belong to the node, in the
+// setConditions computes the conditions that belong to the node, in the
 // kubelet's order (pkg/kubelet/status/generate.go). Conditions of others, from
-// the pod itself, stay.
-func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus, now time.Time) {
+// the pod itself, stay, and so does the one that an eviction left.
+func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus, restarting bool, now time.Time) {
 	var others []v1.PodCondition
 	for _, c := range p.Status.Conditions {
 		if !owned(c.Type) {
 			others = append(others, c)
 		}
 	}
+	for _, c := range old.Conditions {
+		if c.Type == v1.DisruptionTarget {
+			others = append(slices.DeleteFunc(others, isDisruption), c)
+		}
+	}
 	ready := containersReady(s, p)
 	conditions := []v1.PodCondition{
 		condition(v1.PodReadyToStartContainers, !judgeSandbox(p, st).changed, "", ""),
-		initialized(s, p),
+		initialized(s, p, old),
 		podReady(ready, p, others),
 		ready,
 		condition(v1.PodScheduled, true, "", ""),
 	}
 	for i := range conditions {
 		conditions[i].ObservedGeneration = p.Generation
+	}
+	if mayRestartAll(p) {
+		conditions = append(conditions, allRestarting(s, p, st, restarting))
+	}
+	for i := range conditions {
 		conditions[i].LastTransitionTime = since(&conditions[i], old, now)
 	}
 	s.Conditions = append(others, conditions...)
@@ -72,11 +83,13 @@ func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus
 
 func owned(t v1.PodConditionType) bool {
 	switch t {
-	case v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled:
+	case v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled, v1.AllContainersRestarting:
 		return true
 	}
 	return false
 }
+
+func isDisruption(c v1.PodCondition) bool { return c.Type == v1.DisruptionTarget }
 
 func condition(t v1.PodConditionType, is bool, reason, message string) v1.PodCondition {
 	c := v1.PodCondition{Type: t, Status: v1.ConditionFalse, Reason: reason, Message: message}
@@ -156,7 +169,9 @@ func gateMissing(t v1.PodConditionType, conditions []v1.PodCondition) string {
 	return fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", t)
 }
 
-func initialized(s *v1.PodStatus, p *v1.Pod) v1.PodCondition {
+// initialized is true once the init containers have done their work, and from
+// then on: also while all containers start anew.
+func initialized(s *v1.PodStatus, p *v1.Pod, old *v1.PodStatus) v1.PodCondition {
 	var unknown, incomplete []string
 	for i := range p.Spec.InitContainers {
 		c := &p.Spec.InitContainers[i]
@@ -170,10 +185,16 @@ func initialized(s *v1.PodStatus, p *v1.Pod) v1.PodCondition {
 	switch {
 	case s.Phase == v1.PodSucceeded && len(unknown) == 0:
 		return condition(v1.PodInitialized, true, reasonPodCompleted, "")
-	case anyRegularStarted(s), len(unknown)+len(incomplete) == 0:
+	case anyRegularStarted(s), len(unknown)+len(incomplete) == 0, wasInitialized(old):
 		return condition(v1.PodInitialized, true, "", "")
 	}
 	return condition(v1.PodInitialized, false, reasonNotInitialized, listing(unknown, incomplete, "incomplete"))
+}
+
+func wasInitialized(old *v1.PodStatus) bool {
+	return slices.ContainsFunc(old.Conditions, func(c v1.PodCondition) bool {
+		return c.Type == v1.PodInitialized && c.Status == v1.ConditionTrue
+	})
 }
 
 func anyRegularStarted(s *v1.PodStatus) bool {

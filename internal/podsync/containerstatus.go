@@ -25,6 +25,8 @@ type converter struct {
 	p  *v1.Pod
 	st *pod.Status
 	in StatusInput
+	// restarting: all containers start anew.
+	restarting bool
 }
 
 // all is one status per container of the spec, in the spec's order.
@@ -84,6 +86,10 @@ func (v converter) absent(c *v1.Container, old *v1.ContainerStatus) v1.Container
 	if old == nil {
 		return s
 	}
+	if v.restarting && old.State.Waiting == nil {
+		restartAll(&s, old)
+		return s
+	}
 	if old.State.Terminated != nil {
 		return *old.DeepCopy()
 	}
@@ -125,6 +131,9 @@ func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.Con
 	switch {
 	case cs.State == pod.Running:
 		s.State.Running = &v1.ContainerStateRunning{StartedAt: metav1.NewTime(cs.StartedAt)}
+		if old != nil && old.State.Terminated != nil && old.RestartCount >= cs.RestartCount {
+			s.RestartCount = old.RestartCount + 1
+		}
 	case cs.State == pod.Exited:
 		s.State.Terminated = &v1.ContainerStateTerminated{
 			ExitCode:    cs.ExitCode,
@@ -136,6 +145,9 @@ func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.Con
 		}
 	case cs.State == pod.Unknown && old != nil && old.State.Running != nil:
 		s.State.Terminated = lost()
+		if v.restarting {
+			s.State.Terminated.Reason = reasonRestartAll
+		}
 		s.RestartCount = old.RestartCount + 1
 	default:
 		s.State.Waiting = &v1.ContainerStateWaiting{}

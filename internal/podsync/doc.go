@@ -39,5 +39,6 @@
 //   - The status of a pod whose start has failed shows why at once, not from the
 //     next sync on; its start time survives a restart as the age of its first
 //     sandbox; a phase that is terminal is final.
-//   - The restart rule action RestartAllContainers is not known here.
+//   - The resources in the status are the manifest's, not read back from the
+//     runtime and the pod's cgroup: podctl changes none of a running pod.
 package podsync

@@ -74,7 +74,7 @@ func (t *tally) initContainer(c *v1.Container, spec *v1.PodSpec, cs *v1.Containe
 	switch {
 	case end == nil:
 		t.initPending++
-	case end.ExitCode != 0 && !restartsAfter(c, spec, end.ExitCode):
+	case end.ExitCode != 0 && !startsAgain(c, spec, end):
 		t.initLost++
 	}
 }
@@ -107,7 +107,7 @@ func (t *tally) regular(c *v1.Container, spec *v1.PodSpec, cs *v1.ContainerStatu
 		t.running++
 	case end != nil:
 		t.stopped++
-		if !restartsAfter(c, spec, end.ExitCode) {
+		if !startsAgain(c, spec, end) {
 			t.final++
 		}
 		if cs.State.Terminated != nil && end.ExitCode == 0 {
@@ -118,6 +118,11 @@ func (t *tally) regular(c *v1.Container, spec *v1.PodSpec, cs *v1.ContainerStatu
 	default:
 		t.unknown++
 	}
+}
+
+// startsAgain tells whether another run follows that end.
+func startsAgain(c *v1.Container, spec *v1.PodSpec, end *v1.ContainerStateTerminated) bool {
+	return end.Reason == reasonRestartAll || restartsAfter(c, spec, end.ExitCode)
 }
 
 // ended is how the container's present or, where it waits to start again,

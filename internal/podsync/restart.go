@@ -15,8 +15,11 @@ func restartsAfter(c *v1.Container, spec *v1.PodSpec, exitCode int32) bool {
 	if c.RestartPolicy == nil {
 		return policyRestarts(spec.RestartPolicy, exitCode)
 	}
-	if rule := matchingRule(c, exitCode); rule != nil && rule.Action == v1.ContainerRestartRuleActionRestart {
-		return true
+	if rule := matchingRule(c, exitCode); rule != nil {
+		switch rule.Action {
+		case v1.ContainerRestartRuleActionRestart, v1.ContainerRestartRuleActionRestartAllContainers:
+			return true
+		}
 	}
 	return policyRestarts(v1.RestartPolicy(*c.RestartPolicy), exitCode)
 }

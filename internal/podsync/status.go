@@ -1,6 +1,7 @@
 package podsync
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -53,17 +54,22 @@ func PodStatus(p *v1.Pod, st *pod.Status, in StatusInput) v1.PodStatus {
 		ObservedGeneration: p.Generation,
 		QOSClass:           pod.QOS(p),
 		StartTime:          startTime(st, old, in.Now),
+		Resources:          pod.Resources(p),
+		AllocatedResources: pod.Requests(p),
 	}
 	setIPs(&s, p, st, in.HostIPs)
 
-	conv := converter{p: p, st: st, in: in}
+	restarting := restartingAll(p, st, old)
+	conv := converter{p: p, st: st, in: in, restarting: restarting}
 	s.InitContainerStatuses = conv.all(p.Spec.InitContainers, old.InitContainerStatuses, true)
 	s.ContainerStatuses = conv.all(p.Spec.Containers, old.ContainerStatuses, false)
 	slices.SortFunc(s.ContainerStatuses, byName)
 
+	boundMessages(&s, p)
+
 	setPhase(&s, p, st, old, in)
 	setReadiness(&s, p, in.Probes)
-	setConditions(&s, p, st, old, in.Now)
+	setConditions(&s, p, st, old, restarting, in.Now)
 	return s
 }
 
@@ -91,7 +97,7 @@ func setIPs(s *v1.PodStatus, p *v1.Pod, st *pod.Status, hostIPs []string) {
 	if len(hostIPs) > 0 {
 		s.HostIP = hostIPs[0]
 	}
-	ips := st.IPs
+	ips := pod.OrderIPs(st.IPs, hostIPs)
 	if pod.IsHostNetwork(p) {
 		ips = hostIPs
 	}
@@ -110,7 +116,8 @@ func setPhase(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus, in 
 		s.Phase = old.Phase
 	}
 	if s.Phase == old.Phase {
-		s.Reason, s.Message = old.Reason, old.Message
+		s.Reason = cmp.Or(old.Reason, p.Status.Reason)
+		s.Message = cmp.Or(old.Message, p.Status.Message)
 	}
 	if at, ok := Deadline(p, *s); ok && !terminal(old.Phase) && !in.Now.Before(at) {
 		s.Phase, s.Reason, s.Message = v1.PodFailed, reasonDeadline, messageDeadline

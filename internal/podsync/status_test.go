@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +100,58 @@ func statusCases() []statusCase {
 		{"ended-always", "A pod that is ended is terminal, even with the policy Always.", podOf(always, container("c")), reasons(statusOf("c=exited:137")), podsync.StatusInput{Ended: true}},
 		{"terminal-stays", "A terminal phase is final, and so are its reason and times.", podOf(never, container("c")), running(statusOf("c=running")),
 			podsync.StatusInput{Old: evicted()}},
+		{"disrupted", "The condition that an eviction left stays.", podOf(always, container("c")), reasons(statusOf("c=exited:137")),
+			podsync.StatusInput{Ended: true, Old: &v1.PodStatus{Conditions: []v1.PodCondition{
+				{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: "TerminationByKubelet", Message: "making room"},
+			}}}},
+		{"restart-all-asked", "An exit that a rule answers with RestartAllContainers has begun it.", restartsAll(never), reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{}},
+		{"restart-all-removed", "Removed containers wait, their runs counted and lost; the pod goes on Running.", restartsAll(never), statusOf(),
+			podsync.StatusInput{Old: statusPtr(podsync.PodStatus(restartsAll(never), reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0}))}},
+		{"restart-all-again", "Started anew they run with that as their last state, and it is over.", restartsAll(never), running(statusOf("a=running", "b=running")),
+			podsync.StatusInput{Old: restartAllRemoved(never)}},
+	}
+}
+
+// restartsAll is a pod whose container a has all containers start anew when
+// it exits with 42.
+func restartsAll(policy v1.RestartPolicy) *v1.Pod {
+	p := podOf(policy, container("a"), container("b"))
+	own := v1.ContainerRestartPolicyNever
+	p.Spec.Containers[0].RestartPolicy = &own
+	p.Spec.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{{
+		Action:    v1.ContainerRestartRuleActionRestartAllContainers,
+		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
+	}}
+	return p
+}
+
+func restartAllRemoved(policy v1.RestartPolicy) *v1.PodStatus {
+	p := restartsAll(policy)
+	asked := podsync.PodStatus(p, reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0})
+	return statusPtr(podsync.PodStatus(p, statusOf(), podsync.StatusInput{Old: &asked, Now: t0}))
+}
+
+func statusPtr(s v1.PodStatus) *v1.PodStatus { return &s }
+
+func TestTerminationMessagesShareTheirPodsRoom(t *testing.T) {
+	p := podOf(v1.RestartPolicyNever, container("a"), container("b"), container("c"), container("d"))
+	st := reasons(statusOf("a=exited:1", "b=exited:1", "c=exited:1", "d=exited:1"))
+	for _, cs := range st.Containers {
+		cs.Message = strings.Repeat("x", 4096)
+	}
+	for _, cs := range podsync.PodStatus(p, st, podsync.StatusInput{Now: t0}).ContainerStatuses {
+		if n := len(cs.State.Terminated.Message); n != 3072 {
+			t.Errorf("%s says %d bytes; want a quarter of 12 KiB", cs.Name, n)
+		}
+	}
+}
+
+func TestPodHasOneAddressPerFamilyTheNodesFirst(t *testing.T) {
+	st := running(statusOf("c=running"))
+	st.IPs = []string{"10.88.0.7", "fd00::7", "10.88.0.8"}
+	s := podsync.PodStatus(podOf(v1.RestartPolicyAlways, container("c")), st, podsync.StatusInput{Now: t0, HostIPs: []string{"2001:db8::1"}})
+	if s.PodIP != "fd00::7" || !slices.Equal(s.PodIPs, []v1.PodIP{{IP: "fd00::7"}, {IP: "10.88.0.7"}}) {
+		t.Errorf("addresses %s, %v", s.PodIP, s.PodIPs)
 	}
 }
 

@@ -38,8 +38,19 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 		return res, err
 	}
 	r := &run{Syncer: s, p: p, st: st, m: s.remember(p.UID), ips: st.IPs, objects: in.Objects, images: map[string]*Image{}}
+	if isRestartingAll(&res.Status) {
+		if err := r.reset(ctx); err != nil {
+			res.Acted = r.acted
+			return res, fmt.Errorf("sync pod: restart all containers: %w", err)
+		}
+		emptied := *st
+		emptied.Containers = nil
+		st, r.st = &emptied, &emptied
+		res.Status = s.publish(p, st, in.Probes, false, nil)
+	}
 	r.plan = Actions(p, st, ActionInput{Probes: in.Probes, Backoff: &r.m.crash, Now: s.opt.Now()})
 	if r.plan.Empty() {
+		res.Acted = r.acted
 		return res, nil
 	}
 	err := r.carryOut(ctx)

@@ -3,13 +3,14 @@ package render
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // field is the value of a field of the pod (podFieldSelectorRuntimeValue in
@@ -42,9 +43,9 @@ func field(p *v1.Pod, ref *v1.ObjectFieldSelector, n *Node, podIPs []string) (st
 	case "status.hostIPs":
 		return strings.Join(n.IPs, ","), nil
 	case "status.podIP":
-		return first(onePerFamily(podIPs)), nil
+		return first(pod.OrderIPs(podIPs, n.IPs)), nil
 	case "status.podIPs":
-		return strings.Join(onePerFamily(podIPs), ","), nil
+		return strings.Join(pod.OrderIPs(podIPs, n.IPs), ","), nil
 	default:
 		return "", fmt.Errorf("unsupported fieldPath %q", ref.FieldPath)
 	}
@@ -83,22 +84,6 @@ func formatMap(m map[string]string) string {
 		lines = append(lines, key+"="+strconv.Quote(m[key]))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// onePerFamily keeps the first IPv4 and the first IPv6 address, in that order.
-func onePerFamily(ips []string) []string {
-	var four, six []string
-	for _, s := range ips {
-		ip, err := netip.ParseAddr(s)
-		switch {
-		case err != nil:
-		case ip.Unmap().Is4() && four == nil:
-			four = []string{ip.Unmap().String()}
-		case ip.Is6() && !ip.Is4In6() && six == nil:
-			six = []string{ip.String()}
-		}
-	}
-	return slices.Concat(four, six)
 }
 
 func first(list []string) string {
