@@ -28,7 +28,7 @@ func (n *Node) Pods() []Info {
 		w := states[uid]
 		info := Info{
 			Pod: e.want.Pod, Status: e.status, Stage: e.stage, Desired: e.desired, Adopted: e.adopted, Again: e.desired && e.fresh,
-			Stopped: e.record.Held && !e.fresh,
+			Stopped:  e.record.Held && !e.fresh,
 			Rejected: e.rejected, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
 			LastError: w.LastError, Grace: w.Grace,
 		}
