@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -172,5 +173,13 @@ func printWarning(e *env, p manifest.Problem) {
 	}
 }
 
-// endless tells whether a pod never completes by itself.
-func endless(p *v1.Pod) bool { return p.Spec.RestartPolicy == v1.RestartPolicyAlways }
+// endless tells whether a pod never completes by itself: a container of it
+// always starts again.
+func endless(p *v1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Containers, func(c v1.Container) bool {
+		if c.RestartPolicy != nil {
+			return *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+		}
+		return p.Spec.RestartPolicy == v1.RestartPolicyAlways
+	})
+}

@@ -9,6 +9,7 @@ var containerFields = slices.Concat(
 		volumeMounts[].name volumeMounts[].mountPath volumeMounts[].readOnly
 		lifecycle.preStop.exec
 		terminationMessagePath terminationMessagePolicy
+		restartPolicyRules
 		stdin stdinOnce tty
 		securityContext.runAsUser securityContext.runAsGroup securityContext.runAsNonRoot
 		securityContext.readOnlyRootFilesystem securityContext.privileged securityContext.allowPrivilegeEscalation
@@ -19,15 +20,15 @@ var containerFields = slices.Concat(
 		volumeMounts[].subPath volumeMounts[].subPathExpr volumeMounts[].mountPropagation volumeMounts[].recursiveReadOnly
 		lifecycle.postStart lifecycle.stopSignal lifecycle.preStop.httpGet lifecycle.preStop.tcpSocket lifecycle.preStop.sleep
 		livenessProbe readinessProbe startupProbe
-		resizePolicy restartPolicyRules`),
+		resizePolicy`),
 	refused(noCluster, `volumeDevices resources.claims`),
 	refused("podctl runs Linux pods", `securityContext.windowsOptions`),
 )
 
 // mainContainerFields and initContainerFields are where the two differ.
 var (
-	mainContainerFields = refused(notYet, `restartPolicy`)
-	initContainerFields = []Field{{Path: "restartPolicy", Support: Honoured, Values: []string{"Always"}, Reason: notYet}}
+	mainContainerFields = honoured(`restartPolicy`)
+	initContainerFields = honoured(`restartPolicy`)
 )
 
 // resources are the resources of a list of them; others would need device

@@ -24,7 +24,7 @@ var metadataFields = slices.Concat(
 )
 
 var podFields = slices.Concat(
-	honoured(`spec.restartPolicy spec.terminationGracePeriodSeconds spec.activeDeadlineSeconds
+	honoured(`spec.restartPolicy spec.readinessGates spec.terminationGracePeriodSeconds spec.activeDeadlineSeconds
 		spec.dnsPolicy spec.dnsConfig spec.hostname
 		spec.hostNetwork spec.hostPID spec.hostIPC spec.shareProcessNamespace
 		spec.priority spec.priorityClassName
@@ -41,7 +41,7 @@ var podFields = slices.Concat(
 	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
 	refused(notYet, `spec.subdomain spec.hostnameOverride spec.hostAliases
-		spec.runtimeClassName spec.overhead spec.imagePullSecrets spec.readinessGates spec.resources
+		spec.runtimeClassName spec.overhead spec.imagePullSecrets spec.resources
 		spec.securityContext.fsGroup spec.securityContext.fsGroupChangePolicy
 		spec.securityContext.sysctls spec.securityContext.seLinuxChangePolicy`),
 	refused(noCluster, `spec.resourceClaims spec.schedulingGroup`),
