@@ -46,7 +46,9 @@ type validation struct {
 type problemLine struct {
 	File    string `json:"file"`            // the file or URL as it was named, or stdin
 	Line    int    `json:"line,omitempty"`  // counts from 1; missing where it is about the whole file
-	Pod     string `json:"pod,omitempty"`   // the pod's name
+	Kind    string `json:"kind,omitempty"`  // of the object that it is about: Pod, ConfigMap, Deployment …
+	Name    string `json:"name,omitempty"`  // the object's
+	Pod     string `json:"pod,omitempty"`   // the same, if it is a pod
 	Field   string `json:"field,omitempty"` // its path: spec.containers[0].image
 	Message string `json:"message"`         // what is wrong
 	Hint    string `json:"hint,omitempty"`  // what to do about it
@@ -140,7 +142,7 @@ func printValidation(e *env, set *manifest.Set, problems manifest.Problems) erro
 func problemLines(problems []manifest.Problem) []problemLine {
 	lines := []problemLine{}
 	for _, p := range problems {
-		lines = append(lines, problemLine{File: p.File, Line: p.Line, Pod: p.Pod, Field: p.Field, Message: p.Message, Hint: p.Hint})
+		lines = append(lines, problemLine{File: p.File, Line: p.Line, Kind: p.Kind, Name: p.Name, Field: p.Field, Message: p.Message, Hint: p.Hint})
 	}
 	return lines
 }

@@ -15,6 +15,7 @@ import (
 // builder makes one pod of one document and gathers what is wrong with it.
 type builder struct {
 	file      string
+	kind      string
 	name      string
 	positions *positions
 	problems  []Problem
@@ -23,12 +24,17 @@ type builder struct {
 	excused []string
 }
 
-// pod takes one pod document.
-func (l *loader) pod(file string, doc map[string]any, at *positions) {
-	b := &builder{file: file, positions: at}
+func newBuilder(file, kind string, at *positions) *builder {
+	b := &builder{file: file, kind: kind, positions: at}
 	if name := at.find(parsePath("metadata.name")).value; name != nil && deref(name).Tag != "!!null" {
 		b.name = deref(name).Value // as written, also where it is no string
 	}
+	return b
+}
+
+// pod takes one pod document.
+func (l *loader) pod(file string, doc map[string]any, at *positions) {
+	b := newBuilder(file, podKind.name, at)
 	if p := b.build(doc); p != nil {
 		l.set.Pods = append(l.set.Pods, p)
 		said := map[string]bool{}
@@ -41,8 +47,7 @@ func (l *loader) pod(file string, doc map[string]any, at *positions) {
 			}
 		}
 	}
-	l.problems = append(l.problems, b.problems...)
-	l.set.Warnings = append(l.set.Warnings, b.warnings...)
+	l.say(b)
 }
 
 // use reports a field that is refused, and notes one that is ignored.
@@ -66,19 +71,9 @@ func (l *loader) use(b *builder, u Use) {
 // build goes on as far as it can after each problem; nil if there is nothing
 // to show for it.
 func (b *builder) build(doc map[string]any) *Pod {
-	checker := newChecker(b.positions,
-		func(at path, line int, message, hint string) {
-			b.problems = append(b.problems, b.at(at.String(), line, message, hint))
-		},
-		func(at path, line int, message, hint string) {
-			b.warnings = append(b.warnings, b.at(at.String(), line, message, hint))
-		})
-	podType := reflect.TypeFor[v1.Pod]()
-	clean, _ := checker.check(doc, podType, []level{{t: podType}})
-	b.excused = checker.excused
-
+	clean := b.check(doc, podKind.t)
 	document := canonical(doc)
-	pod, err := decode(canonical(clean.(map[string]any)))
+	pod, err := decode(canonical(clean))
 	if err != nil {
 		b.problem("", err.Error(), "")
 		return nil
@@ -96,6 +91,31 @@ func (b *builder) build(doc map[string]any) *Pod {
 	return &Pod{Pod: pod, File: b.file, Line: b.positions.root.Line, Document: document, value: doc, positions: b.positions}
 }
 
+// check holds a document against its type, and returns what fits.
+func (b *builder) check(doc map[string]any, t reflect.Type) map[string]any {
+	checker := newChecker(b.positions,
+		func(at path, line int, message, hint string) {
+			b.problems = append(b.problems, b.at(at.String(), line, message, hint))
+		},
+		func(at path, line int, message, hint string) {
+			b.warnings = append(b.warnings, b.at(at.String(), line, message, hint))
+		})
+	checker.secret = b.kind == "Secret"
+	clean, _ := checker.check(doc, t, []level{{t: t}})
+	b.excused = checker.excused
+	return clean.(map[string]any)
+}
+
+// invalid adds the errors of the API server's validation.
+func (b *builder) invalid(errs field.ErrorList) {
+	for _, e := range errs {
+		if slices.ContainsFunc(b.excused, func(top string) bool { return under(e.Field, top) }) {
+			continue
+		}
+		b.problem(e.Field, e.ErrorBody(), b.hint(e))
+	}
+}
+
 // validate adds what the API server has to say.
 func (b *builder) validate(pod *v1.Pod) {
 	errs, warnings, err := validate(pod)
@@ -103,15 +123,15 @@ func (b *builder) validate(pod *v1.Pod) {
 		b.problem("", err.Error(), "")
 		return
 	}
-	for _, e := range errs {
-		if slices.ContainsFunc(b.excused, func(top string) bool { return under(e.Field, top) }) {
-			continue
-		}
-		b.problem(e.Field, e.ErrorBody(), b.hint(e))
-	}
+	b.invalid(errs)
 	if len(errs) == 0 && len(validation.IsDNS1123Label(pod.Name)) > 0 {
 		b.warning("metadata.name", "the name is the hostname too, and no label of the DNS: at most 63 characters, no dots", "")
 	}
+	b.warned(warnings)
+}
+
+// warned adds the warnings of the API server, which are text.
+func (b *builder) warned(warnings []string) {
 	for _, w := range warnings {
 		if at, message, ok := strings.Cut(w, ": "); ok && !strings.Contains(at, " ") {
 			b.warning(at, message, "")
@@ -145,5 +165,5 @@ func (b *builder) warning(field, message, hint string) {
 // at places a message about a field; a line of 0 is that of the field.
 func (b *builder) at(field string, line int, message, hint string) Problem {
 	line = cmp.Or(line, b.positions.find(parsePath(field)).line)
-	return Problem{File: b.file, Line: line, Pod: b.name, Field: field, Message: message, Hint: hint}
+	return Problem{File: b.file, Line: line, Kind: b.kind, Name: b.name, Field: field, Message: message, Hint: hint}
 }

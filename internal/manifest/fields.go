@@ -94,8 +94,6 @@ type branch struct {
 	below map[string]*branch
 }
 
-var tree = grow(table)
-
 func grow(rows []Field) *branch {
 	root := &branch{}
 	for i := range rows {

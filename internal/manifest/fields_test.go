@@ -30,7 +30,7 @@ func leaves(t reflect.Type, at path, visit func(path)) {
 
 // rowOf is the row that a path falls under, nil if there is none.
 func rowOf(at path) *Field {
-	b, row := tree, (*Field)(nil)
+	b, row := podKind.tree, (*Field)(nil)
 	for _, s := range at {
 		if b = b.next(s); b == nil {
 			return row

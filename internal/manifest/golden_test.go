@@ -85,6 +85,9 @@ func show(set *Set, err error) string {
 		for _, p := range set.Pods {
 			fmt.Fprintf(&b, "%s:%d: pod %s/%s %s\n", p.File, p.Line, p.Namespace, p.Name, p.UID)
 		}
+		for _, d := range set.Documents {
+			fmt.Fprintf(&b, "%s:%d: %s %s/%s\n", d.File, d.Line, d.Kind, d.Namespace, d.Name)
+		}
 	}
 	for _, w := range set.Warnings {
 		fmt.Fprintf(&b, "warning: %v\n", w)

@@ -14,19 +14,22 @@ import (
 
 // canonical is a pod's document: what was read, with the kind and the
 // namespace filled in. It does not change its argument.
-func canonical(value map[string]any) []byte {
+func canonical(value map[string]any) []byte { return marshal(resolved(value, podKind)) }
+
+// resolved is a document with its kind and the namespace filled in.
+func resolved(value map[string]any, k *kind) map[string]any {
 	doc := copyOf(value)
-	doc["apiVersion"], doc["kind"] = "v1", "Pod"
+	doc["apiVersion"], doc["kind"] = k.version, k.name
 	metadata, ok := doc["metadata"].(map[string]any)
 	if !ok && doc["metadata"] != nil {
-		return marshal(doc) // of a wrong type, which is a problem already
+		return doc // of a wrong type, which is a problem already
 	}
 	metadata = copyOf(metadata)
 	if metadata["namespace"] == nil || metadata["namespace"] == "" {
 		metadata["namespace"] = metav1.NamespaceDefault
 	}
 	doc["metadata"] = metadata
-	return marshal(doc)
+	return doc
 }
 
 func copyOf(m map[string]any) map[string]any {
@@ -73,10 +76,14 @@ func decode(document []byte) (*v1.Pod, error) {
 // forgetServerFields clears what only an API server writes, as the API server
 // does at creation. A deletion timestamp above all: it would end the pod.
 func forgetServerFields(p *v1.Pod) {
-	p.ResourceVersion, p.Generation, p.ManagedFields = "", 0, nil
-	p.SelfLink = "" //nolint:staticcheck // deprecated, and still in manifests that were read from a cluster
-	p.CreationTimestamp, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = metav1.Time{}, nil, nil
+	forgetServerMeta(&p.ObjectMeta)
 	p.Status = v1.PodStatus{Phase: v1.PodPending}
+}
+
+func forgetServerMeta(m *metav1.ObjectMeta) {
+	m.ResourceVersion, m.Generation, m.ManagedFields = "", 0, nil
+	m.SelfLink = "" //nolint:staticcheck // deprecated, and still in manifests that were read from a cluster
+	m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = metav1.Time{}, nil, nil
 }
 
 // hashUID is the UID of a document that names none, in the form of a UUID of

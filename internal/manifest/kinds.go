@@ -5,9 +5,70 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// kind is a kind of document that podctl reads.
+type kind struct {
+	version, name string
+	// t is its type, fields its field table, and tree that table as a tree.
+	t      reflect.Type
+	fields []Field
+	tree   *branch
+	// take reads one document of it.
+	take func(l *loader, file string, doc map[string]any, at *positions)
+}
+
+var podKind = &kind{version: "v1", name: "Pod", t: reflect.TypeFor[v1.Pod](), fields: table, tree: grow(table)}
+
+var kinds []*kind
+
+// The kinds refer to what refers to them.
+func init() {
+	podKind.take = (*loader).pod
+	kinds = []*kind{
+		podKind,
+		objectKind("ConfigMap", reflect.TypeFor[v1.ConfigMap](), configMapFields),
+		objectKind("Secret", reflect.TypeFor[v1.Secret](), secretFields),
+		objectKind("PersistentVolumeClaim", reflect.TypeFor[v1.PersistentVolumeClaim](), claimFields),
+	}
+}
+
+func objectKind(name string, t reflect.Type, fields []Field) *kind {
+	k := &kind{version: "v1", name: name, t: t, fields: fields, tree: grow(fields)}
+	k.take = func(l *loader, file string, doc map[string]any, at *positions) {
+		b := newBuilder(file, name, at)
+		l.object(b, k, doc)
+		l.say(b)
+	}
+	return k
+}
+
+// kindOf is the kind of that name, nil if podctl reads none.
+func kindOf(name string) *kind {
+	if i := slices.IndexFunc(kinds, func(k *kind) bool { return k.name == name }); i >= 0 {
+		return kinds[i]
+	}
+	return nil
+}
+
+func kindNames() string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// say takes over what a builder found.
+func (l *loader) say(b *builder) {
+	l.problems = append(l.problems, b.problems...)
+	l.set.Warnings = append(l.set.Warnings, b.warnings...)
+}
 
 // listDocument is what List and PodList look like from outside.
 type listDocument struct {
@@ -30,35 +91,44 @@ func (l *loader) document(file string, value any, at *positions) {
 	}
 	version, _ := doc["apiVersion"].(string)
 	kind, _ := doc["kind"].(string)
-	switch {
-	case version == "" || kind == "":
+	if version == "" || kind == "" {
 		if version == "" {
 			fail("apiVersion", "Required value", "write apiVersion: v1")
 		}
 		if kind == "" {
 			fail("kind", "Required value", "write kind: Pod")
 		}
-	case version == "v1" && kind == "Pod":
-		l.pod(file, doc, at)
-	case version == "v1" && (kind == "List" || kind == "PodList"):
-		l.list(file, doc, at, kind)
-	case version == "v1" && kind == "ConfigMap", version == "v1" && kind == "Secret", version == "v1" && kind == "PersistentVolumeClaim",
-		version == "apps/v1", version == "batch/v1":
-		fail("kind", fmt.Sprintf("%s (%s) is not supported yet", kind, version), "podctl reads Pod, PodList and List; leave the "+kind+" out")
-	case kind == "Pod" || kind == "PodList" || kind == "List":
+		return
+	}
+	if of, isList := strings.CutSuffix(kind, "List"); isList && (of == "" && version == "v1" || kindOf(of) != nil && kindOf(of).version == version) {
+		l.list(file, doc, at, kindOf(of))
+		return
+	}
+	switch k := kindOf(kind); {
+	case k != nil && k.version != version:
+		fail("apiVersion", fmt.Sprintf("Invalid value: %q: a %s is of %s", version, kind, k.version), "write apiVersion: "+k.version)
+	case k != nil:
+		k.take(l, file, doc, at)
+	case kind == "PodList" || kind == "List":
 		fail("apiVersion", fmt.Sprintf("Invalid value: %q: a %s is of v1", version, kind), "write apiVersion: v1")
 	default:
-		hint := "podctl reads Pod, PodList and List; other kinds need a control plane"
-		if distance(kind, "Pod") == 1 || distance(kind, "PodList") <= 2 {
-			hint = "podctl reads Pod, PodList and List"
-		}
-		fail("kind", fmt.Sprintf("%s (%s) is not a kind that podctl runs", kind, version), hint)
+		l.unknown(kind, version, fail)
 	}
 }
 
-// list takes the items of a list; each has its own positions. Those of a
-// PodList need not say that they are pods.
-func (l *loader) list(file string, doc map[string]any, at *positions, kind string) {
+func (l *loader) unknown(kind, version string, fail func(field, message, hint string)) {
+	hint := "podctl reads " + kindNames() + " and lists of them; other kinds need a control plane"
+	for _, k := range kinds {
+		if distance(kind, k.name) <= 1 {
+			hint = "did you mean " + k.name + "?"
+		}
+	}
+	fail("kind", fmt.Sprintf("%s (%s) is not a kind that podctl runs", kind, version), hint)
+}
+
+// list takes the items of a list; each has its own positions. Those of a list
+// of one kind (a PodList) need not say of which; of is nil for a List.
+func (l *loader) list(file string, doc map[string]any, at *positions, of *kind) {
 	problem := func(p path, line int, message, hint string) {
 		line = cmp.Or(line, at.find(p).line)
 		l.problems = append(l.problems, Problem{File: file, Line: line, Field: p.String(), Message: message, Hint: hint})
@@ -75,12 +145,12 @@ func (l *loader) list(file string, doc map[string]any, at *positions, kind strin
 		if here := at.find(path{}.field("items").item(i)); here.value != nil {
 			inner.root = deref(here.value)
 		}
-		if m, ok := item.(map[string]any); ok && kind == "PodList" {
+		if m, ok := item.(map[string]any); ok && of != nil {
 			if m["kind"] == nil {
-				m["kind"] = "Pod"
+				m["kind"] = of.name
 			}
 			if m["apiVersion"] == nil {
-				m["apiVersion"] = "v1"
+				m["apiVersion"] = of.version
 			}
 		}
 		l.document(file, item, inner)

@@ -26,8 +26,12 @@ type LoadOptions struct {
 type Set struct {
 	// Pods are in the order of the input; of a directory, by file name.
 	Pods []*Pod
-	// Objects are the ConfigMaps, Secrets and claims of the input.
+	// Objects are the ConfigMaps, Secrets and claims of the input. nil if
+	// nothing was read.
 	Objects *pod.Objects
+	// Documents are the documents of objects and workloads, in the order of
+	// the input.
+	Documents []*Document
 	// Warnings are sorted as problems are.
 	Warnings []Problem
 }
@@ -53,12 +57,12 @@ func (p *Pod) LineOf(field string) int { return p.positions.find(parsePath(field
 
 // Uses lists the fields that the manifest sets, by line, with what podctl
 // does with each.
-func (p *Pod) Uses() []Use { return usesOf(p.value, p.positions) }
+func (p *Pod) Uses() []Use { return usesOf(p.value, podKind.tree, p.positions) }
 
 // Load reads pods from files, directories, URLs and standard input ("-"). All
 // problems of all of them come back as one Problems; the Set is never nil.
 func Load(ctx context.Context, paths []string, opts LoadOptions) (*Set, error) {
-	l := &loader{set: &Set{}, ignored: map[string]*ignoredField{}}
+	l := &loader{set: &Set{Objects: newObjects()}, ignored: map[string]*ignoredField{}, documents: map[string]*Document{}}
 	for _, arg := range paths {
 		sources, problems := readSources(ctx, arg, opts)
 		l.problems = append(l.problems, problems...)
@@ -87,6 +91,8 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Set, error) {
 type loader struct {
 	set      *Set
 	problems []Problem
+	// documents are those of objects and workloads, by kind and name.
+	documents map[string]*Document
 	// ignored is what was said to be ignored, by table path: it is said once.
 	ignored map[string]*ignoredField
 }
@@ -111,7 +117,7 @@ func (l *loader) findTwins() {
 	names, uids := map[string]*Pod{}, map[string]*Pod{}
 	for _, p := range l.set.Pods {
 		name := p.Namespace + "/" + p.Name
-		problem := Problem{File: p.File, Pod: p.Name}
+		problem := Problem{File: p.File, Kind: podKind.name, Name: p.Name}
 		if first := names[name]; first != nil && p.Name != "" {
 			problem.Line, problem.Field = p.LineOf("metadata.name"), "metadata.name"
 			problem.Message = fmt.Sprintf("%s is also the pod at %s:%d", name, first.File, first.LineOf("metadata.name"))

@@ -14,8 +14,9 @@ type Problem struct {
 	File string
 	// Line counts from 1; 0 where the problem is about the whole file.
 	Line int
-	// Pod is the pod's name, "" where there is none.
-	Pod string
+	// Kind and Name are those of the document's object ("Pod", "ConfigMap"
+	// …); Name is "" where it has none, or the problem is about none.
+	Kind, Name string
 	// Field is the path of the field in the form of the API server
 	// (spec.containers[0].image), "" where it is about none.
 	Field string
@@ -33,8 +34,8 @@ func (p Problem) String() string {
 	if p.Line > 0 {
 		fmt.Fprintf(&b, ":%d", p.Line)
 	}
-	if p.Pod != "" {
-		fmt.Fprintf(&b, ": pod %q", p.Pod)
+	if p.Name != "" {
+		fmt.Fprintf(&b, ": %s %q", strings.ToLower(p.Kind), p.Name)
 	}
 	if p.Field != "" {
 		b.WriteString(": " + p.Field)
@@ -102,12 +103,12 @@ func sorted(ps []Problem) []Problem {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 	type said struct {
-		line                      int
-		file, pod, field, message string
+		line                             int
+		file, kind, name, field, message string
 	}
 	seen := map[said]bool{}
 	return slices.DeleteFunc(ps, func(p Problem) bool {
-		key := said{p.Line, p.File, p.Pod, p.Field, p.Message}
+		key := said{p.Line, p.File, p.Kind, p.Name, p.Field, p.Message}
 		if seen[key] {
 			return true
 		}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -31,6 +32,8 @@ type checker struct {
 	suggestions int
 	// scanned are the mappings whose keys were looked at.
 	scanned map[*yamlv3.Node]bool
+	// secret: no message may tell a value.
+	secret bool
 }
 
 func newChecker(positions *positions, report, warn func(at path, line int, message, hint string)) *checker {
@@ -61,6 +64,9 @@ func (c *checker) check(v any, t reflect.Type, levels []level) (clean any, ok bo
 		}
 		return c.mapping(m, t, levels), true
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return c.base64(v, at)
+		}
 		list, isList := v.([]any)
 		if !isList {
 			return nil, c.wrong(at, v, "a list")
@@ -155,12 +161,27 @@ func (c *checker) unknown(name string, at path, levels []level) {
 	c.report(at, 0, "unknown field", hint)
 }
 
+// base64 takes bytes, which JSON writes in base64. No message tells them.
+func (c *checker) base64(v any, at path) (any, bool) {
+	text, ok := v.(string)
+	if !ok {
+		return nil, c.refuse(at, "a string of base64 is wanted, and this is "+describe(v), "")
+	}
+	if _, err := base64.StdEncoding.DecodeString(text); err != nil {
+		return nil, c.refuse(at, "the value is not base64", "plain text belongs in stringData of a Secret, in data of a ConfigMap")
+	}
+	return v, true
+}
+
 func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
 	node := c.positions.find(at).value
 	switch kind := t.Kind(); kind {
 	case reflect.String:
 		if _, ok := v.(string); ok {
 			return v, true
+		}
+		if c.secret {
+			return nil, c.refuse(at, "a string is wanted, and this is "+describe(v), "put it in quotes")
 		}
 		message, hint := notText(v, node)
 		return nil, c.refuse(at, message, hint)

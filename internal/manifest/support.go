@@ -33,9 +33,9 @@ func (u Use) message() string {
 
 // usesOf holds what a document sets against the field table. A field is
 // named at the highest place that has a row of its own; null is not set.
-func usesOf(value any, positions *positions) []Use {
+func usesOf(value any, table *branch, positions *positions) []Use {
 	w := &useWalk{positions: positions}
-	w.walk(value, nil, tree, nil)
+	w.walk(value, nil, table, nil)
 	slices.SortStableFunc(w.uses, func(a, b Use) int { return a.Line - b.Line })
 	return w.uses
 }

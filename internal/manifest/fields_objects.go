@@ -1,0 +1,36 @@
+package manifest
+
+import "slices"
+
+const oneMachine = "a claim is a directory on this machine"
+
+// objectMeta are the metadata of everything but pods.
+var objectMeta = slices.Concat(
+	honoured(`apiVersion kind metadata.name metadata.namespace metadata.labels metadata.annotations`),
+	ignored("metadata.name is set, and names the object", `metadata.generateName`),
+	ignored("only pods have UIDs here", `metadata.uid`),
+	ignored(byServer, `metadata.selfLink metadata.resourceVersion metadata.generation metadata.creationTimestamp
+		metadata.deletionTimestamp metadata.deletionGracePeriodSeconds metadata.managedFields`),
+	ignored("there are no controllers and no garbage collector", `metadata.ownerReferences metadata.finalizers`),
+)
+
+var configMapFields = slices.Concat(objectMeta,
+	honoured(`data binaryData`),
+	ignored("the file may change, and pods then see it", `immutable`),
+)
+
+var secretFields = slices.Concat(objectMeta,
+	honoured(`data stringData type`),
+	ignored("the file may change, and pods then see it", `immutable`),
+)
+
+// A claim is a directory of its name: all that chooses among volumes of a
+// cluster has nothing to choose from.
+var claimFields = slices.Concat(objectMeta,
+	honoured(`spec.accessModes`),
+	[]Field{{Path: "spec.volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: oneMachine}},
+	ignored(oneMachine+", and has what room the disk has", `spec.resources`),
+	ignored(oneMachine, `spec.selector spec.storageClassName spec.volumeName spec.volumeAttributesClassName`),
+	refused(oneMachine+", and begins empty", `spec.dataSource spec.dataSourceRef`),
+	ignored("only an API server writes it", `status`),
+)

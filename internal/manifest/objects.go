@@ -1,0 +1,129 @@
+package manifest
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Document is a document of the input that is no pod: an object that pods
+// refer to, or a workload whose template runs as pods.
+type Document struct {
+	Kind, Namespace, Name string
+	// File and Line are where it begins.
+	File string
+	Line int
+	// Pods are those that a workload became; nil for an object.
+	Pods []*Pod
+
+	uses      []Use
+	positions *positions
+}
+
+// Uses lists the fields that the document sets, by line, with what podctl
+// does with each.
+func (d *Document) Uses() []Use { return d.uses }
+
+// where is the document in a message about another one.
+func (d *Document) where() string {
+	return fmt.Sprintf("%s:%d", d.File, d.positions.find(parsePath("metadata.name")).line)
+}
+
+func newObjects() *pod.Objects {
+	return &pod.Objects{
+		ConfigMaps: map[types.NamespacedName]*v1.ConfigMap{},
+		Secrets:    map[types.NamespacedName]*v1.Secret{},
+		Claims:     map[types.NamespacedName]*v1.PersistentVolumeClaim{},
+	}
+}
+
+// object takes a ConfigMap, a Secret or a claim: what fits of it goes into
+// the Set, as the API server would have stored it.
+func (l *loader) object(b *builder, k *kind, doc map[string]any) {
+	clean := b.check(doc, k.t)
+	meta, errs, err := store(k, marshal(resolved(clean, k)), l.set.Objects)
+	if err != nil {
+		b.problem("", err.Error(), "")
+		return
+	}
+	b.invalid(errs)
+	l.named(b, l.useAll(b, k, doc, meta))
+}
+
+// store decodes an object, and keeps it under its name.
+func store(k *kind, data []byte, into *pod.Objects) (metav1.ObjectMeta, field.ErrorList, error) {
+	switch k.name {
+	case "ConfigMap":
+		return keep(data, storedConfigMap, into.ConfigMaps)
+	case "Secret":
+		return keep(data, storedSecret, into.Secrets)
+	default:
+		return keep(data, storedClaim, into.Claims)
+	}
+}
+
+// keep does it for one type. Of two of one name the first stays; the second
+// one is a problem anyway.
+func keep[T any, P interface {
+	*T
+	metav1.ObjectMetaAccessor
+}](data []byte, stored func(P) (P, field.ErrorList, error), into map[types.NamespacedName]P,
+) (metav1.ObjectMeta, field.ErrorList, error) {
+	read := P(new(T))
+	if err := json.Unmarshal(data, read); err != nil {
+		return metav1.ObjectMeta{}, nil, err
+	}
+	forgetServerMeta(read.GetObjectMeta().(*metav1.ObjectMeta))
+	o, errs, err := stored(read)
+	if err != nil {
+		return metav1.ObjectMeta{}, nil, err
+	}
+	meta := *o.GetObjectMeta().(*metav1.ObjectMeta)
+	key := types.NamespacedName{Namespace: meta.Namespace, Name: meta.Name}
+	if _, taken := into[key]; !taken {
+		into[key] = o
+	}
+	return meta, errs, nil
+}
+
+// useAll notes what a document sets, and lists the document.
+func (l *loader) useAll(b *builder, k *kind, doc map[string]any, meta metav1.ObjectMeta) *Document {
+	d := &Document{
+		Kind: k.name, Namespace: meta.Namespace, Name: meta.Name, File: b.file, Line: b.positions.root.Line,
+		uses: usesOf(doc, k.tree, b.positions), positions: b.positions,
+	}
+	said := map[string]bool{}
+	for _, problem := range b.problems {
+		said[problem.Field] = true
+	}
+	for _, u := range d.uses {
+		if u.Support != Refused || !said[u.Path] {
+			l.use(b, u)
+		}
+	}
+	l.set.Documents = append(l.set.Documents, d)
+	return d
+}
+
+// named reports a document that has the kind and name of an earlier one, and
+// tells whether it is the first.
+func (l *loader) named(b *builder, d *Document) bool {
+	if d.Name == "" {
+		return true // a problem already
+	}
+	key := d.Kind + " " + d.Namespace + "/" + d.Name
+	first := l.documents[key]
+	if first == nil {
+		l.documents[key] = d
+		return true
+	}
+	b.problem("metadata.name", fmt.Sprintf("%s/%s is also the %s at %s", d.Namespace, d.Name, d.Kind, first.where()),
+		"give one of them another name or namespace")
+	return false
+}
