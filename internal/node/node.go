@@ -38,6 +38,8 @@ type Options struct {
 	Locks *owner.Locks
 	// Facts are the machine's.
 	Facts *render.Node
+	// Admission is what pods are let in by.
+	Admission Admission
 	// Cgroups makes pod cgroups, Volumes what is in pod directories.
 	Cgroups Cgroups
 	Volumes Volumes
@@ -94,6 +96,9 @@ type Node struct {
 	// draining: nothing is desired any more; grace, if not nil, shortens.
 	draining bool
 	grace    *int64
+	// spare, while draining, tells which pods are left as they are for now;
+	// nil is none.
+	spare func(*entry) bool
 	// held are the pods whose next life was stopped before it began.
 	held map[types.UID]bool
 	// watchers are told when anything that Pods shows has changed.

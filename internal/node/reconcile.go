@@ -53,22 +53,30 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 		if n.has(d.Pod.UID) {
 			continue // just found to be on its way down
 		}
-		if n.letIn(d, adopt[d.Pod.UID], found) {
+		if n.letIn(ctx, d, adopt[d.Pod.UID], found) {
 			n.takeLeftovers(d, held)
 		}
 	}
 }
 
-// wanted is the union of all sources, nothing while draining.
+// wanted is the union of all sources; while draining, what is spared.
 func (n *Node) wanted() (map[types.UID]Desired, bool) {
 	n.mu.Lock()
-	draining := n.draining
-	n.mu.Unlock()
-	if draining {
-		return map[types.UID]Desired{}, true
+	defer n.mu.Unlock()
+	if !n.draining {
+		return n.desired.union()
 	}
-	return n.desired.union()
+	spared := map[types.UID]Desired{}
+	for uid, e := range n.entries {
+		if n.spared(e) {
+			spared[uid] = e.want
+		}
+	}
+	return spared, true
 }
+
+// spared tells whether a drain leaves the pod as it is. n.mu is held.
+func (n *Node) spared(e *entry) bool { return n.spare != nil && e.desired && n.spare(e) }
 
 // undesire stops what was desired and is not any more, with its own grace
 // or, while draining, a shorter one.

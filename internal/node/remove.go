@@ -127,7 +127,7 @@ func deadBeyond(st *pod.Status, name string, keep int) []*pod.ContainerStatus {
 func (n *Node) Drain(ctx context.Context, grace *int64) error {
 	n.mu.Lock()
 	again := n.draining
-	n.draining = true
+	n.draining, n.spare = true, nil
 	if grace != nil && (n.grace == nil || *grace < *n.grace) {
 		n.grace = grace
 	}

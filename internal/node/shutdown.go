@@ -1,0 +1,99 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// ErrPodsLeft: the time for terminating pods was over before all had ended.
+var ErrPodsLeft = errors.New("pods were left behind")
+
+const (
+	// criticalShare is the part of a shutdown's time that is kept for critical
+	// pods, and criticalMost what it is at most.
+	criticalShare = 3
+	criticalMost  = 10 * time.Second
+	// removalTime is how much longer than its grace a pod may take to go.
+	removalTime = 2 * time.Second
+)
+
+// Shutdown ends all pods that run, critical ones last, within the given time
+// (pkg/kubelet/nodeshutdown: two groups, each with its share of the time). Pods
+// that have ended, or that were stopped, stay as they are, so that a later podctl
+// does not start them. The error is ErrPodsLeft where the time is over before
+// the pods are: those that are left go on ending.
+func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
+	end := time.Now().Add(within)
+	ended := func(e *entry) bool {
+		return e.rejected != nil || !e.fresh && (e.stage == worker.Finished || e.record.Held)
+	}
+	notNow := func(e *entry) bool { return ended(e) || pod.IsCritical(e.want.Pod) }
+	critical := min(within/criticalShare, criticalMost)
+	for _, group := range []struct {
+		spare func(*entry) bool
+		until time.Time
+	}{{notNow, end.Add(-critical)}, {ended, end}} {
+		if err := n.shutdown(ctx, group.spare, group.until); err != nil && !errors.Is(err, ErrPodsLeft) {
+			return err
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.unspared() > 0 {
+		return ErrPodsLeft
+	}
+	return nil
+}
+
+// shutdown ends all pods but the spared ones, with a grace that fits in the
+// time, and waits for that.
+func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time.Time) error {
+	grace := max(1, int64((time.Until(until)-removalTime)/time.Second))
+	changes, stop := n.Watch()
+	defer stop()
+	n.mu.Lock()
+	n.draining, n.spare, n.grace = true, spare, &grace
+	var hurry []*v1.Pod
+	for _, e := range n.entries {
+		if !n.spared(e) && !e.desired && e.rejected == nil {
+			hurry = append(hurry, e.want.Pod) // what ends already may take no longer
+		}
+	}
+	n.mu.Unlock()
+	n.stop(hurry, &grace)
+	n.poke()
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	for {
+		n.mu.Lock()
+		left := n.unspared()
+		n.mu.Unlock()
+		if left == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			return ErrPodsLeft
+		case <-changes:
+		}
+	}
+}
+
+// unspared counts the pods that a drain has not ended yet. n.mu is held.
+func (n *Node) unspared() int {
+	left := 0
+	for _, e := range n.entries {
+		if !n.spared(e) {
+			left++
+		}
+	}
+	return left
+}
