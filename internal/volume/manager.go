@@ -73,6 +73,9 @@ func (m *Manager) Mount(ctx context.Context, p *v1.Pod) (map[string]string, erro
 	if err := m.CreatePod(p.UID); err != nil {
 		return nil, err
 	}
+	if err := m.share(p); err != nil {
+		return nil, fmt.Errorf("make the pod's directory a shared mount: %w", err)
+	}
 	m.mu.Lock()
 	paths := maps.Clone(m.mounted[p.UID])
 	m.mu.Unlock()
@@ -157,8 +160,17 @@ func (m *Manager) Unmount(_ context.Context, uid types.UID) error {
 	if err := checkName("uid", string(uid)); err != nil {
 		return fmt.Errorf("remove volumes: %w", err)
 	}
-	if err := remove(m.pods, string(uid), volumesName); err != nil {
+	// What is mounted comes first, the pod's directory itself last.
+	if err := m.unmountSubPaths(uid); err != nil {
 		return fmt.Errorf("remove volumes: %w", err)
+	}
+	if err := m.unshare(uid); err != nil {
+		return fmt.Errorf("remove volumes: %w", err)
+	}
+	for _, dir := range []string{subPathsName, volumesName} {
+		if err := remove(m.pods, string(uid), dir); err != nil {
+			return fmt.Errorf("remove volumes: %w", err)
+		}
 	}
 	m.forget(uid)
 	return nil

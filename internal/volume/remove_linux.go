@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
@@ -30,7 +29,7 @@ func remove(base string, elements ...string) error {
 		return err
 	}
 	if len(mounts) > 0 {
-		return fmt.Errorf("%s: still mounted in it: %s", path, strings.Join(mounts, ", "))
+		return &MountedError{Path: path, Mounts: mounts}
 	}
 	dir, err := os.Open(base)
 	if err != nil {
