@@ -62,22 +62,44 @@ func (p *Pod) Uses() []Use { return usesOf(p.value, podKind.tree, p.positions) }
 // Load reads pods from files, directories, URLs and standard input ("-"). All
 // problems of all of them come back as one Problems; the Set is never nil.
 func Load(ctx context.Context, paths []string, opts LoadOptions) (*Set, error) {
-	l := &loader{set: &Set{Objects: newObjects()}, ignored: map[string]*ignoredField{}, documents: map[string]*Document{}}
+	l := newLoader()
 	for _, arg := range paths {
 		sources, problems := readSources(ctx, arg, opts)
 		l.problems = append(l.problems, problems...)
 		for _, s := range sources {
-			docs, problems := parse(s)
-			l.problems = append(l.problems, problems...)
-			for _, d := range docs {
-				if ctx.Err() != nil {
-					l.problems = append(l.problems, unreadable(s.name, context.Cause(ctx))...)
-					break
-				}
-				l.document(s.name, d.value, newPositions(d.root))
-			}
+			l.source(ctx, s)
 		}
 	}
+	return l.finish()
+}
+
+// Parse is Load of one source that was read already; name is its own in
+// messages.
+func Parse(ctx context.Context, name string, data []byte) (*Set, error) {
+	l := newLoader()
+	l.source(ctx, source{name: name, data: data})
+	return l.finish()
+}
+
+func newLoader() *loader {
+	return &loader{set: &Set{Objects: newObjects()}, ignored: map[string]*ignoredField{}, documents: map[string]*Document{}}
+}
+
+// source takes the documents of one source.
+func (l *loader) source(ctx context.Context, s source) {
+	docs, problems := parse(s)
+	l.problems = append(l.problems, problems...)
+	for _, d := range docs {
+		if ctx.Err() != nil {
+			l.problems = append(l.problems, unreadable(s.name, context.Cause(ctx))...)
+			break
+		}
+		l.document(s.name, d.value, newPositions(d.root))
+	}
+}
+
+// finish is what Load returns.
+func (l *loader) finish() (*Set, error) {
 	l.findTwins()
 	l.warnIgnored()
 	l.set.Warnings = sorted(l.set.Warnings)
