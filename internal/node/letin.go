@@ -1,6 +1,8 @@
 package node
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -21,7 +23,7 @@ func (n *Node) claimAll(pods []Desired) (claimed []Desired) {
 }
 
 // letIn starts a pod unless something that was found stands in its way.
-func (n *Node) letIn(d Desired, adopt bool, found found) bool {
+func (n *Node) letIn(ctx context.Context, d Desired, adopt bool, found found) bool {
 	if p, ok := found.foreign[d.Pod.UID]; ok {
 		n.reject(d, &ForeignPodError{Pod: p})
 		return false
@@ -33,14 +35,14 @@ func (n *Node) letIn(d Desired, adopt bool, found found) bool {
 	if found.unread[d.Pod.UID] || found.unreadNames[pod.FullNameOf(d.Pod)] {
 		return false // the next housekeeping tries again
 	}
-	n.start(d, adopt)
-	return true
+	return n.start(ctx, d, adopt)
 }
 
 // start lets a pod in whose name is claimed: its worker begins, with what the
 // runtime already holds where adopt says so. A pod that had ended, or was
-// being ended, when its podctl died, may have only its record left.
-func (n *Node) start(d Desired, adopt bool) {
+// being ended, when its podctl died, may have only its record left. Any other
+// has to be admitted; false is a pod that was not let in, or not now.
+func (n *Node) start(ctx context.Context, d Desired, adopt bool) bool {
 	rec := readRecord(n.opts.Facts.Dir(d.Pod.UID))
 	if !adopt {
 		rec = rec.alone(d.Document, time.Now())
@@ -52,6 +54,9 @@ func (n *Node) start(d Desired, adopt bool) {
 		}
 	}
 	adopt = adopt || rec.stopped()
+	if !adopt && !n.admitted(ctx, d) {
+		return false
+	}
 	spec := d.Pod
 	if rec.Phase != "" {
 		spec = spec.DeepCopy()
@@ -62,7 +67,7 @@ func (n *Node) start(d Desired, adopt bool) {
 		e.touched = time.Now() // by whoever made it
 	}
 	if !n.admit(e) {
-		return
+		return true
 	}
 	if !adopt {
 		n.event(spec, ReasonStarting, false, "starting")
@@ -70,17 +75,17 @@ func (n *Node) start(d Desired, adopt bool) {
 		if grace, held := n.isHeld(spec.UID); held { // by now
 			n.workers.Kill(spec, true, worker.KillOptions{Grace: grace})
 		}
-		return
+		return true
 	}
 	n.event(spec, ReasonAdopted, false, "%s", rec.adoption())
 	n.workers.Adopt(spec, true)
 	if rec.StopRequested.IsZero() {
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeSync, Exclusive: true})
-		return
+		return true
 	}
 	if rec.Held {
 		n.workers.Kill(spec, true, worker.KillOptions{Grace: rec.graceLeft(time.Now())})
-		return
+		return true
 	}
 	// It was being stopped when its podctl died: that is brought to its end,
 	// and then the pod starts anew, because it is asked for.
@@ -89,13 +94,35 @@ func (n *Node) start(d Desired, adopt bool) {
 	n.mu.Unlock()
 	n.workers.Kill(spec, true, worker.KillOptions{Grace: rec.graceLeft(time.Now())})
 	n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
+	return true
 }
 
-// reject takes note that a desired pod may not start.
+// admitted asks whether this node takes a pod that is new to it, and rejects
+// one that it does not. While that cannot be told, the pod waits for the next
+// housekeeping.
+func (n *Node) admitted(ctx context.Context, d Desired) bool {
+	err := n.admission(ctx, d.Pod)
+	if _, ok := errors.AsType[*AdmissionError](err); ok {
+		n.reject(d, err)
+	} else if err != nil {
+		n.log.Warn("admit pod", "pod", pod.FullNameOf(d.Pod), "uid", d.Pod.UID, "err", err)
+	}
+	return err == nil
+}
+
+// reject takes note that a desired pod may not start. One that is not admitted
+// has failed, with the kubelet's reason.
 func (n *Node) reject(d Desired, why error) {
-	if !n.admit(&entry{want: d, desired: true, rejected: why}) {
+	e := &entry{want: d, desired: true, rejected: why}
+	reason, message := ReasonRejected, why.Error()
+	if refused, ok := errors.AsType[*AdmissionError](why); ok {
+		reason, message = refused.Reason, refused.Message
+		e.status = refused.status()
+		e.status.QOSClass = pod.QOS(d.Pod)
+	}
+	if !n.admit(e) {
 		return
 	}
-	n.event(d.Pod, ReasonRejected, true, "%v", why)
+	n.event(d.Pod, reason, true, "%s", message)
 	n.changed()
 }

@@ -75,8 +75,13 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Name: "node", IPs: []string{"192.0.2.1"}, MemoryCapacity: 8 << 30, CgroupV2: true,
 		PodsDir: filepath.Join(w.root, "pods"), LogDir: filepath.Join(w.root, "logs"),
 	}
+	sysctls, err := NewSysctls("6.1", nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	p.Node, err = New(ctx, Options{
-		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
+		Admission: Admission{Sysctls: sysctls},
+		Instance:  instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Volumes: volume.New(w.root),
 		Events: func(ev Event) {
 			p.mu.Lock()

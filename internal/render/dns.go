@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -18,8 +17,8 @@ const (
 )
 
 // PodDNS is the pod's resolv.conf: the node's (or nothing, with policy None)
-// and the pod's dnsConfig, cut to what resolvers take. Each cut is a warning,
-// for which the kubelet's event has the reason DNSConfigForming (GetPodDNS in
+// and the pod's dnsConfig, cut to what resolvers take. Each cut is a warning:
+// the message of the kubelet's event DNSConfigForming (GetPodDNS in
 // pkg/kubelet/network/dns/dns.go).
 func PodDNS(p *v1.Pod, n *Node) (cfg *runtimeapi.DNSConfig, warnings []string) {
 	var dns DNS
@@ -36,10 +35,10 @@ func PodDNS(p *v1.Pod, n *Node) (cfg *runtimeapi.DNSConfig, warnings []string) {
 	cfg = &runtimeapi.DNSConfig{Servers: dns.Servers, Options: dns.Options}
 	if len(cfg.Servers) > maxNameservers {
 		cfg.Servers = cfg.Servers[:maxNameservers]
-		warnings = append(warnings, fmt.Sprintf("more than %d nameservers, used are: %s", maxNameservers, strings.Join(cfg.Servers, " ")))
+		warnings = append(warnings, "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: "+strings.Join(cfg.Servers, " "))
 	}
 	if cfg.Searches = fitSearches(dns.Searches); len(cfg.Searches) < len(dns.Searches) {
-		warnings = append(warnings, fmt.Sprintf("search line over its limits, used is: %s", strings.Join(cfg.Searches, " ")))
+		warnings = append(warnings, "Search Line limits were exceeded, some search paths have been omitted, the applied search line is: "+strings.Join(cfg.Searches, " "))
 	}
 	return cfg, warnings
 }

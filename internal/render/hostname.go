@@ -59,7 +59,8 @@ func shorten(name string) (string, error) {
 }
 
 // sandboxHostname is what the sandbox is told: nothing on the node's network,
-// the whole name where setHostnameAsFQDN asks for it.
+// the whole name where setHostnameAsFQDN asks for it (GetNodenameForKernel in
+// pkg/kubelet/util/util.go, whose words the error has).
 func sandboxHostname(p *v1.Pod, n *Node) (string, error) {
 	if p.Spec.HostNetwork {
 		return "", nil
@@ -70,7 +71,8 @@ func sandboxHostname(p *v1.Pod, n *Node) (string, error) {
 	}
 	fqdn := name + "." + domain
 	if len(fqdn) > maxKernelName {
-		return "", fmt.Errorf("hostname %q has %d characters and setHostnameAsFQDN allows %d", fqdn, len(fqdn), maxKernelName)
+		return "", fmt.Errorf("failed to construct FQDN from pod hostname and cluster domain, FQDN %s is too long (%d characters is the max, %d characters requested)",
+			fqdn, maxKernelName, len(fqdn))
 	}
 	return fqdn, nil
 }

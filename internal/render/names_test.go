@@ -23,7 +23,7 @@ func TestHostname(t *testing.T) {
 		{name: "whole name", edit: func(p *v1.Pod) { p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = "s", new(true) }, short: "web", domain: "s.shop.svc.local", kernel: "web.s.shop.svc.local"},
 		{name: "whole name of 65", edit: func(p *v1.Pod) {
 			p.Name, p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = strings.Repeat("x", 48), "s", new(true)
-		}, short: strings.Repeat("x", 48), domain: "s.shop.svc.local", problems: "has 65 characters and setHostnameAsFQDN allows 64"},
+		}, short: strings.Repeat("x", 48), domain: "s.shop.svc.local", problems: "is too long (64 characters is the max, 65 characters requested)"},
 		{name: "override wins over all", edit: func(p *v1.Pod) { p.Spec.Hostname, p.Spec.Subdomain, p.Spec.HostnameOverride = "h", "s", new("o.x") }, short: "o.x", kernel: "o.x"},
 		{name: "bad override", edit: func(p *v1.Pod) { p.Spec.HostnameOverride = new("_") }, problems: `hostnameOverride "_" is not a DNS subdomain`},
 		{name: "bad hostname", edit: func(p *v1.Pod) { p.Spec.Hostname = "a.b" }, problems: `hostname "a.b" is not a DNS label`},
@@ -106,17 +106,20 @@ func TestPodDNS(t *testing.T) {
 		policy   v1.DNSPolicy
 		config   *v1.PodDNSConfig
 		want     *runtimeapi.DNSConfig
-		warnings int
+		warnings []string
 	}{
-		{"the node's", v1.DNSClusterFirst, nil, &runtimeapi.DNSConfig{Servers: host.Servers, Searches: host.Searches, Options: host.Options}, 0},
+		{"the node's", v1.DNSClusterFirst, nil, &runtimeapi.DNSConfig{Servers: host.Servers, Searches: host.Searches, Options: host.Options}, nil},
 		{"the node's and the pod's", v1.DNSDefault, config, &runtimeapi.DNSConfig{
-			Servers: []string{"10.0.0.1", "1.1.1.1"}, Searches: []string{"h", "x"}, Options: []string{"edns0", "ndots:4", "rotate"}}, 0},
+			Servers: []string{"10.0.0.1", "1.1.1.1"}, Searches: []string{"h", "x"}, Options: []string{"edns0", "ndots:4", "rotate"}}, nil},
 		{"only the pod's", v1.DNSNone, config, &runtimeapi.DNSConfig{
-			Servers: []string{"1.1.1.1", "10.0.0.1"}, Searches: []string{"h", "x"}, Options: []string{"edns0", "ndots:4"}}, 0},
+			Servers: []string{"1.1.1.1", "10.0.0.1"}, Searches: []string{"h", "x"}, Options: []string{"edns0", "ndots:4"}}, nil},
 		{"too many servers, too long a domain", v1.DNSNone, many, &runtimeapi.DNSConfig{
-			Servers: []string{"1.1.1.1", "2.2.2.2", "3.3.3.3"}, Searches: []string{"ok"}}, 2},
+			Servers: []string{"1.1.1.1", "2.2.2.2", "3.3.3.3"}, Searches: []string{"ok"}}, []string{
+			"Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 1.1.1.1 2.2.2.2 3.3.3.3",
+			"Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ok"}},
 		// 60+61+…+86 and 26 blanks are 1997 characters; the next does not fit.
-		{"too long a line", v1.DNSNone, wide, &runtimeapi.DNSConfig{Searches: wide.Searches[:27]}, 1},
+		{"too long a line", v1.DNSNone, wide, &runtimeapi.DNSConfig{Searches: wide.Searches[:27]}, []string{
+			"Search Line limits were exceeded, some search paths have been omitted, the applied search line is: " + strings.Join(wide.Searches[:27], " ")}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,7 +130,7 @@ func TestPodDNS(t *testing.T) {
 			diff(t, "servers", tt.want.Servers, got.Servers)
 			diff(t, "searches", tt.want.Searches, got.Searches)
 			diff(t, "options", tt.want.Options, got.Options)
-			diff(t, "warnings", tt.warnings, len(warnings))
+			diff(t, "warnings", tt.warnings, warnings)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/node/util/sysctl"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -91,10 +92,12 @@ func sandboxSecurity(p *v1.Pod, in SandboxInput) (*runtimeapi.LinuxSandboxSecuri
 	}, nil
 }
 
+// sysctls are the pod's, whose names may have slashes, with dots
+// (ConvertPodSysctlsVariableToDotsSeparator in pkg/kubelet/sysctl/util.go).
 func sysctls(p *v1.Pod) map[string]string {
 	set := map[string]string{}
 	for _, s := range podSecurityContext(p).Sysctls {
-		set[s.Name] = s.Value
+		set[sysctl.NormalizeName(s.Name)] = s.Value
 	}
 	return set
 }

@@ -146,3 +146,10 @@ func TestSandboxIsPrivilegedIfAnyContainerIs(t *testing.T) {
 		t.Errorf("privileged %v, seccomp %v; want true and RuntimeDefault whatever the pod asks for", sc.Privileged, sc.Seccomp.ProfileType)
 	}
 }
+
+func TestSysctlsAreNamedWithDots(t *testing.T) {
+	p := aPod(func(p *v1.Pod) {
+		p.Spec.SecurityContext.Sysctls = []v1.Sysctl{{Name: "net/ipv4/tcp_syncookies", Value: "0"}, {Name: "net.ipv4.conf.eth0/1.log", Value: "1"}}
+	})
+	diff(t, "sysctls", map[string]string{"net.ipv4.tcp_syncookies": "0", "net.ipv4.conf.eth0/1.log": "1"}, sysctls(p))
+}

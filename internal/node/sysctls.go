@@ -1,0 +1,120 @@
+package node
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/component-helpers/node/util/sysctl"
+)
+
+// Sysctls are the kernel parameters that pods may set. The zero value allows
+// none (patternAllowlist in pkg/kubelet/sysctl/allowlist.go).
+type Sysctls struct {
+	names, prefixes map[string]sysctl.Namespace
+}
+
+// safeSysctls are those that pods cannot harm each other by, with the first
+// kernel that has them per namespace, "" for every kernel
+// (pkg/kubelet/sysctl/safe_sysctls.go, pkg/util/kernel/constants.go).
+var safeSysctls = []struct{ name, kernel string }{
+	{"kernel.shm_rmid_forced", ""},
+	{"net.ipv4.ip_local_port_range", ""},
+	{"net.ipv4.tcp_syncookies", ""},
+	{"net.ipv4.ping_group_range", ""},
+	{"net.ipv4.ip_unprivileged_port_start", ""},
+	{"net.ipv4.ip_local_reserved_ports", "3.16"},
+	{"net.ipv4.tcp_keepalive_time", "4.5"},
+	{"net.ipv4.tcp_fin_timeout", "4.6"},
+	{"net.ipv4.tcp_keepalive_intvl", "4.5"},
+	{"net.ipv4.tcp_keepalive_probes", "4.5"},
+	{"net.ipv4.tcp_rmem", "4.15"},
+	{"net.ipv4.tcp_wmem", "4.15"},
+}
+
+// sysctlPattern is a sysctl's name with dots or slashes, or the beginning of
+// one and a star (pkg/apis/policy/validation/validation.go).
+var sysctlPattern = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]$`)
+
+// maxSysctl is the longest name (pkg/apis/core/validation/validation.go).
+const maxSysctl = 253
+
+// NewSysctls allows what is safe on a kernel of the given release ("6.1.0-13",
+// "" if it is not known), and the unsafe ones, which may end in a star.
+func NewSysctls(kernel string, unsafe []string) (Sysctls, error) {
+	s := Sysctls{names: map[string]sysctl.Namespace{}, prefixes: map[string]sysctl.Namespace{}}
+	running, _ := version.ParseGeneric(kernel) // nil if it is not known
+	for _, safe := range safeSysctls {
+		if safe.kernel != "" && (running == nil || !running.AtLeast(version.MustParseGeneric(safe.kernel))) {
+			continue
+		}
+		if err := s.allow(safe.name); err != nil {
+			return Sysctls{}, err
+		}
+	}
+	for _, pattern := range unsafe {
+		if err := s.allow(pattern); err != nil {
+			return Sysctls{}, err
+		}
+	}
+	return s, nil
+}
+
+func (s Sysctls) allow(pattern string) error {
+	if len(pattern) > maxSysctl || !sysctlPattern.MatchString(pattern) {
+		return fmt.Errorf("allow sysctl %q: it is neither a sysctl's name nor the beginning of one and a star", pattern)
+	}
+	namespace, name, prefix := sysctl.GetNamespace(pattern)
+	if namespace == sysctl.UnknownNamespace {
+		return fmt.Errorf("allow sysctl %q: the kernel is not known to have it per pod", pattern)
+	}
+	if prefix {
+		s.prefixes[name] = namespace
+	} else {
+		s.names[name] = namespace
+	}
+	return nil
+}
+
+// check says why a pod may not set a sysctl, nil if it may.
+func (s Sysctls) check(name string, p *v1.Pod) error {
+	name = sysctl.NormalizeName(name)
+	namespace, ok := s.names[name]
+	for prefix, of := range s.prefixes {
+		if !ok && strings.HasPrefix(name, prefix) {
+			namespace, ok = of, true
+		}
+	}
+	switch {
+	case !ok:
+		return fmt.Errorf("%q not allowlisted", name)
+	case namespace == sysctl.IPCNamespace && p.Spec.HostIPC, namespace == sysctl.NetNamespace && p.Spec.HostNetwork:
+		return fmt.Errorf("%q not allowed with host %s enabled", name, namespace)
+	}
+	return nil
+}
+
+// admit refuses a pod that sets what it may not.
+func (s Sysctls) admit(p *v1.Pod) *AdmissionError {
+	if p.Spec.SecurityContext == nil {
+		return nil
+	}
+	for _, set := range p.Spec.SecurityContext.Sysctls {
+		if err := s.check(set.Name, p); err != nil {
+			return &AdmissionError{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %v", err), hint: s.hint(set.Name)}
+		}
+	}
+	return nil
+}
+
+// hint is the way to have a sysctl that is namespaced and only not allowed.
+func (s Sysctls) hint(name string) string {
+	name = sysctl.NormalizeName(name)
+	err := s.check(name, &v1.Pod{})
+	if namespace, _, _ := sysctl.GetNamespace(name); err == nil || namespace == sysctl.UnknownNamespace {
+		return ""
+	}
+	return "allow it if you trust the pod: --allowed-unsafe-sysctls " + name
+}
