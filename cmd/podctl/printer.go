@@ -21,16 +21,17 @@ type runPrinter interface {
 	finish([]node.Info)
 }
 
-// newRunPrinter is the printer for the output that was asked for. lastWords
-// finds the last line that a container wrote.
-func newRunPrinter(e *env, o runOptions, lastWords func(node.Event) string) runPrinter {
+// newRunPrinter is the printer for the output that was asked for.
+func newRunPrinter(e *env, o runOptions, s *session) runPrinter {
 	switch {
 	case o.output == "json":
 		return &jsonPrinter{env: e}
+	case o.output == "yaml":
+		return newYAMLPrinter(e, o, s.facts.Name, s.lastWords)
 	case e.tty:
 		return &livePrinter{env: e, activity: activities{}, color: !o.noColor && !e.noColor}
 	default:
-		return newLinePrinter(e, o.wait == waitReady, lastWords)
+		return newLinePrinter(e, o.wait == waitReady, s.lastWords)
 	}
 }
 

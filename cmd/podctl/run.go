@@ -32,6 +32,7 @@ type runOptions struct {
 	logs          bool
 	besideKubelet bool
 	cgroupDriver  string
+	unsafeSysctls []string
 }
 
 const (
@@ -45,7 +46,8 @@ func runCommand(e *env) *cli.Command {
 		Usage:     "run pods in the foreground until they end",
 		ArgsUsage: "FILE|DIR|URL|- …",
 		Description: "Ctrl-C terminates the pods gracefully, a second one forces, a third one leaves them.\n" +
-			"Running the same manifest again adopts the pods that already run; a changed one\nreplaces them.",
+			"Running the same manifest again adopts the pods that already run; a changed one\nreplaces them.\n" +
+			"-o json prints what happens, an object a line; -o yaml each pod as it ended, or as it\nbecame ready with --wait ready.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "wait", Value: waitComplete, DefaultText: waitComplete, Usage: "`WHAT` to wait for: complete or ready"},
 			&cli.DurationFlag{Name: "wait-timeout", DefaultText: "never", Usage: "give up after this `TIME`"},
@@ -55,6 +57,7 @@ func runCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "logs", Usage: "print what the containers write, prefixed by pod/container"},
 			&cli.BoolFlag{Name: "beside-kubelet", Usage: "start although a kubelet uses this runtime"},
 			&cli.StringFlag{Name: "cgroup-driver", Usage: "`DRIVER` of pod cgroups: cgroupfs or systemd", DefaultText: "what the runtime says"},
+			&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", Usage: "`SYSCTL` that pods may set beside the safe ones, or the beginning of some and a star; may be repeated"},
 		},
 		Action: func(c *cli.Context) error {
 			o := runOptions{
@@ -62,6 +65,7 @@ func runCommand(e *env) *cli.Command {
 				wait: c.String("wait"), waitTimeout: c.Duration("wait-timeout"),
 				keep: c.Bool("keep"), keepLogs: c.Bool("keep-logs"), logs: c.Bool("logs"),
 				besideKubelet: c.Bool("beside-kubelet"), cgroupDriver: c.String("cgroup-driver"),
+				unsafeSysctls: c.StringSlice("allowed-unsafe-sysctls"),
 			}
 			if c.IsSet("grace-period") {
 				grace := c.Int64("grace-period")
@@ -85,8 +89,8 @@ func (o runOptions) check() error {
 		return usagef("--wait-timeout %s is negative", o.waitTimeout)
 	case o.grace != nil && *o.grace < 0:
 		return usagef("--grace-period %d is negative", *o.grace)
-	case o.output != "" && o.output != "json":
-		return usagef("--output %q: run prints text, or json", o.output)
+	case o.output != "" && o.output != "json" && o.output != "yaml":
+		return usagef("--output %q: run prints text, json or yaml", o.output)
 	case o.cgroupDriver != "" && o.cgroupDriver != "cgroupfs" && o.cgroupDriver != "systemd":
 		return usagef("--cgroup-driver %q is neither cgroupfs nor systemd", o.cgroupDriver)
 	}
@@ -129,7 +133,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	events := newQueue()
 	s, err := openNode(ctx, e, o.globals, nodeOptions{
 		instance: instanceName(), source: source, keepLogs: o.keepLogs,
-		besideKubelet: o.besideKubelet, cgroupDriver: o.cgroupDriver, events: events.put,
+		besideKubelet: o.besideKubelet, cgroupDriver: o.cgroupDriver, unsafeSysctls: o.unsafeSysctls, events: events.put,
 	})
 	if err != nil {
 		return nil, err
@@ -137,7 +141,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	if o.keep && s.simulated() {
 		fmt.Fprintln(e.errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
-	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: newRunPrinter(e, o, s.lastWords)}
+	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: newRunPrinter(e, o, s)}
 	for _, p := range set.Pods {
 		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document})
 	}

@@ -51,9 +51,11 @@ func (r *running) run(ctx context.Context) error {
 	return err
 }
 
-// note says beforehand which pods will not complete by themselves.
+// note says beforehand which pods will not be what is waited for by
+// themselves.
 func (r *running) note() {
 	if r.opts.wait != waitComplete {
+		r.noteGates()
 		return
 	}
 	var names []string
@@ -64,6 +66,16 @@ func (r *running) note() {
 	}
 	if len(names) > 0 {
 		r.printer.note(fmt.Sprintf("%s: restartPolicy Always, runs until Ctrl-C", strings.Join(names, ", ")))
+	}
+}
+
+// noteGates says which pods wait for a condition that nobody sets here.
+func (r *running) noteGates() {
+	for _, d := range r.want {
+		for _, gate := range d.Pod.Spec.ReadinessGates {
+			r.printer.note(fmt.Sprintf("%s: its readiness gate %q takes a control plane: the pod does not become ready",
+				pod.DisplayName(d.Pod.Namespace, d.Pod.Name), gate.ConditionType))
+		}
 	}
 }
 

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/podctl/podctl/internal/node"
+)
+
+// yamlPrinter prints each pod once, as a document of a YAML stream: when it
+// is what the run waits for, or has ended. What happens meanwhile goes to
+// stderr in lines, so that stdout can be piped.
+type yamlPrinter struct {
+	*linePrinter
+	env  *env
+	node string
+	// ready: the run waits for ready pods.
+	ready   bool
+	printed map[types.UID]bool
+}
+
+func newYAMLPrinter(e *env, o runOptions, nodeName string, lastWords func(node.Event) string) *yamlPrinter {
+	progress := *e
+	progress.out = e.errw
+	ready := o.wait == waitReady
+	return &yamlPrinter{
+		linePrinter: newLinePrinter(&progress, ready, lastWords),
+		env:         e, node: nodeName, ready: ready, printed: map[types.UID]bool{},
+	}
+}
+
+func (p *yamlPrinter) refresh(infos []node.Info) {
+	for _, i := range infos {
+		if i.Ended() || p.ready && i.Ready() {
+			p.document(i)
+		}
+	}
+}
+
+func (p *yamlPrinter) finish(infos []node.Info) {
+	for _, i := range infos {
+		p.document(i)
+	}
+}
+
+func (p *yamlPrinter) document(i node.Info) {
+	if p.printed[i.Pod.UID] {
+		return
+	}
+	text, err := yaml.Marshal(podObject(i, p.node))
+	if err != nil {
+		panic(err) // the types of the API can be marshalled
+	}
+	if len(p.printed) > 0 {
+		fmt.Fprintln(p.env.out, "---")
+	}
+	p.printed[i.Pod.UID] = true
+	fmt.Fprintf(p.env.out, "%s", text)
+}
+
+// podObject is the pod as an API server would show it: what it runs by, with
+// all defaults, and its status.
+func podObject(i node.Info, nodeName string) *v1.Pod {
+	p := i.Pod.DeepCopy()
+	p.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	if p.Spec.NodeName == "" {
+		p.Spec.NodeName = nodeName
+	}
+	p.Status = *i.Status.DeepCopy()
+	if i.Rejected != nil {
+		p.Status.Phase, p.Status.Reason = v1.PodFailed, node.ReasonRejected
+		p.Status.Message = "Pod was rejected: " + i.Rejected.Error()
+	}
+	return p
+}
