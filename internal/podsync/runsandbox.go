@@ -25,7 +25,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 	}
 	if !r.plan.CreateSandbox {
 		r.sandboxID = r.plan.SandboxID
-		cfg, err := r.sandboxConfig(r.plan.Attempt)
+		cfg, err := r.sandboxConfig(ctx, r.plan.Attempt)
 		r.sandbox = cfg
 		return err
 	}
@@ -56,21 +56,17 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 // runSandbox creates the sandbox. A name that is taken belongs to a leftover
 // of a crash; the next attempt has another.
 func (r *run) runSandbox(ctx context.Context) error {
-	runtimeHandler := ""
-	if r.opt.Handler != nil {
-		h, err := r.opt.Handler(r.p)
-		if err != nil {
-			return err
-		}
-		runtimeHandler = h
+	handler, err := r.runtimeHandler()
+	if err != nil {
+		return err
 	}
 	attempt := max(r.plan.Attempt, r.m.sandboxAttempt)
 	for try := 0; ; try++ {
-		cfg, err := r.sandboxConfig(attempt)
+		cfg, err := r.sandboxConfig(ctx, attempt)
 		if err != nil {
 			return err
 		}
-		id, err := r.opt.Runtime.RunPodSandbox(context.WithoutCancel(ctx), cfg, runtimeHandler)
+		id, err := r.opt.Runtime.RunPodSandbox(context.WithoutCancel(ctx), cfg, handler)
 		if err == nil {
 			r.sandboxID, r.sandbox = id, cfg
 			return nil
@@ -85,7 +81,7 @@ func (r *run) runSandbox(ctx context.Context) error {
 	}
 }
 
-func (r *run) sandboxConfig(attempt uint32) (*runtimeapi.PodSandboxConfig, error) {
+func (r *run) sandboxConfig(ctx context.Context, attempt uint32) (*runtimeapi.PodSandboxConfig, error) {
 	in := render.SandboxInput{Node: r.opt.Node, Attempt: attempt, CgroupParent: r.opt.Cgroups.Parent(r.p)}
 	if r.opt.Annotations != nil {
 		annotations, err := r.opt.Annotations(r.p)
@@ -94,5 +90,10 @@ func (r *run) sandboxConfig(attempt uint32) (*runtimeapi.PodSandboxConfig, error
 		}
 		in.Annotations = annotations
 	}
+	users, err := r.userNamespace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in.UserNamespace = users
 	return render.Sandbox(r.p, in)
 }

@@ -37,6 +37,9 @@ func (r *run) tryStart(ctx context.Context, start Start) *StartError {
 	if failed := r.backOff(start); failed != nil {
 		return failed
 	}
+	if failed := r.imagesMounted(ctx, c); failed != nil {
+		return failed
+	}
 	image, failed := r.ensureImage(ctx, c)
 	if failed != nil {
 		if ctx.Err() == nil {
@@ -82,7 +85,7 @@ func (r *run) backOff(start Start) *StartError {
 func (r *run) create(ctx context.Context, c *v1.Container, image *Image) (id string, failed *StartError) {
 	attempt := r.attempt(c)
 	for try := 0; ; try++ {
-		cfg, err := r.containerConfig(c, image, attempt)
+		cfg, err := r.containerConfig(ctx, c, image, attempt)
 		if err != nil {
 			return "", &StartError{Container: c.Name, Reason: reasonConfig, Message: cause(err), err: err}
 		}
@@ -108,11 +111,11 @@ func (r *run) attempt(c *v1.Container) uint32 {
 	return attemptByLogs(r.opt.Node.LogDirectory(r.p), c.Name)
 }
 
-func (r *run) containerConfig(c *v1.Container, image *Image, attempt uint32) (*runtimeapi.ContainerConfig, error) {
+func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *Image, attempt uint32) (*runtimeapi.ContainerConfig, error) {
 	if err := r.writeHosts(r.p, r.ips); err != nil {
 		return nil, err
 	}
-	return render.Container(r.p, c, render.ContainerInput{
+	in := render.ContainerInput{
 		Node:           r.opt.Node,
 		Attempt:        attempt,
 		Image:          render.Image{Ref: image.ID, UID: image.UID, Username: image.Username},
@@ -120,7 +123,11 @@ func (r *run) containerConfig(c *v1.Container, image *Image, attempt uint32) (*r
 		Volumes:        r.volumes,
 		Objects:        r.objects,
 		TerminationLog: r.terminationLog(r.p, c),
-	})
+	}
+	if err := r.mountInput(ctx, c, &in); err != nil {
+		return nil, err
+	}
+	return render.Container(r.p, c, in)
 }
 
 // cause is the text of why a config could not be rendered, without where.

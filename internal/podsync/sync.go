@@ -89,6 +89,11 @@ type run struct {
 	ips       []string
 	volumes   map[string]string
 	objects   *pod.Objects
+	// users is the pod's user namespace, once it is known that it has one.
+	users *runtimeapi.UserNamespace
+	// imageVolumes are the pod's volumes that are images, by name; nil before
+	// the first start.
+	imageVolumes map[string]imageVolume
 	// images are those known to be present, by name: containers of one pod
 	// often share one.
 	images map[string]*Image

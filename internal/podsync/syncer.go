@@ -66,6 +66,10 @@ type Volumes interface {
 	// where each is. It may be repeated.
 	Mount(ctx context.Context, p *v1.Pod) (paths map[string]string, err error)
 	Unmount(ctx context.Context, uid types.UID) error
+	// BindSubPath mounts the part of a volume at path, relative to the
+	// volume's host path, at target in the pod's directory. The text of an
+	// error is for the pod's owner, what it wraps for the node's.
+	BindSubPath(uid types.UID, volume, path, target string) error
 	// WriteFile writes a file of the pod's directory, whole or not at all.
 	WriteFile(uid types.UID, name string, content []byte, mode os.FileMode) (path string, err error)
 	// TerminationLog makes an empty file for a container's last words.
@@ -93,6 +97,15 @@ type Options struct {
 	Annotations func(p *v1.Pod) (map[string]string, error)
 	// Handler is the runtime handler for the pod; nil for the default one.
 	Handler func(p *v1.Pod) (string, error)
+	// Features tells what a runtime handler can do: nothing at all where the
+	// runtime does not say, ErrUnknownHandler for one that it does not list.
+	// Nil stands for nothing.
+	Features func(ctx context.Context, handler string) (Features, error)
+	// UserIDs gives a pod with hostUsers false its range of ids on the host:
+	// the same one each time, until the pod's directory is removed.
+	UserIDs func(uid types.UID) (first, length uint32, err error)
+	// NoImageVolumes says why the runtime has no image volumes, "" if it has.
+	NoImageVolumes string
 	// NetworkReady is nil while the node's network works, else says why not,
 	// and ends with ctx; a nil function stands for always.
 	NetworkReady func(ctx context.Context) error

@@ -1,0 +1,85 @@
+package podsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Features is what a runtime handler can do.
+type Features struct {
+	// RecursiveReadOnly: of a read-only mount, what is mounted below it too.
+	RecursiveReadOnly bool
+	// UserNamespaces: pods with hostUsers false.
+	UserNamespaces bool
+}
+
+// ErrUnknownHandler is a runtime handler that the runtime does not list, while
+// it lists others.
+var ErrUnknownHandler = errors.New("runtime handler is not known")
+
+// runtimeHandler is that of the pod, "" for the default one.
+func (r *run) runtimeHandler() (string, error) {
+	if r.opt.Handler == nil {
+		return "", nil
+	}
+	return r.opt.Handler(r.p)
+}
+
+// features asks what the pod's runtime handler can do.
+func (r *run) features(ctx context.Context) (handler string, f Features, err error) {
+	handler, err = r.runtimeHandler()
+	if err != nil || r.opt.Features == nil {
+		return handler, Features{}, err
+	}
+	f, err = r.opt.Features(ctx, handler)
+	return handler, f, err
+}
+
+// recursiveReadOnly tells whether the pod's runtime handler can do that. It is
+// asked only for a container that wants it; what cannot be told is no
+// (runtimeClassSupportsRecursiveReadOnlyMounts in pkg/kubelet/kubelet_pods.go).
+func (r *run) recursiveReadOnly(ctx context.Context) bool {
+	_, f, err := r.features(ctx)
+	if err != nil {
+		r.opt.Log.Warn("recursive read-only mounts are taken to be unsupported", "uid", r.p.UID, "err", err)
+	}
+	return f.RecursiveReadOnly
+}
+
+// userNamespace is the pod's range of ids, nil for a pod that shares those of
+// the host. The range stays the pod's as long as the pod has its directory
+// (GetOrCreateUserNamespaceMappings in pkg/kubelet/userns/userns_manager.go).
+func (r *run) userNamespace(ctx context.Context) (*runtimeapi.UserNamespace, error) {
+	if r.users != nil || r.p.Spec.HostUsers == nil || *r.p.Spec.HostUsers {
+		return r.users, nil
+	}
+	handler, f, err := r.features(ctx)
+	if err != nil || !f.UserNamespaces {
+		return nil, noUserNamespaces(handler, err)
+	}
+	if r.opt.UserIDs == nil {
+		return nil, errors.New("there are no user ids for pods")
+	}
+	first, length, err := r.opt.UserIDs(r.p.UID)
+	if err != nil {
+		return nil, fmt.Errorf("create user namespace: %w", err)
+	}
+	ids := []*runtimeapi.IDMapping{{HostId: first, ContainerId: 0, Length: length}}
+	r.users = &runtimeapi.UserNamespace{Mode: runtimeapi.NamespaceMode_POD, Uids: ids, Gids: ids}
+	return r.users, nil
+}
+
+// noUserNamespaces is the kubelet's error for a runtime handler without them.
+func noUserNamespaces(handler string, cause error) error {
+	text := "can't set `spec.hostUsers: false`, runtime does not support user namespaces"
+	if handler != "" {
+		text = fmt.Sprintf("can't set `spec.hostUsers: false`, RuntimeClass handler %q does not support user namespaces", handler)
+	}
+	if cause != nil {
+		return fmt.Errorf("%s: %w", text, cause)
+	}
+	return errors.New(text)
+}

@@ -1,0 +1,72 @@
+package podsync
+
+import (
+	"context"
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// imageVolume is an image that is a volume, or why it is none.
+type imageVolume struct {
+	spec   *runtimeapi.ImageSpec
+	failed *StartError
+}
+
+// ensureImageVolumes sees to it that the images of all the pod's image volumes
+// are there, once per sync and before the first container that may start. What
+// failed is the matter of the containers that mount it (getImageVolumes in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+func (r *run) ensureImageVolumes(ctx context.Context) {
+	if r.imageVolumes != nil {
+		return
+	}
+	r.imageVolumes = map[string]imageVolume{}
+	for i := range r.p.Spec.Volumes {
+		v := &r.p.Spec.Volumes[i]
+		if v.Image == nil {
+			continue
+		}
+		spec, failed := r.ensureImageVolume(ctx, v.Image)
+		r.imageVolumes[v.Name] = imageVolume{spec: spec, failed: failed}
+	}
+}
+
+func (r *run) ensureImageVolume(ctx context.Context, v *v1.ImageVolumeSource) (*runtimeapi.ImageSpec, *StartError) {
+	if r.opt.NoImageVolumes != "" {
+		return nil, &StartError{Reason: reasonConfig, Message: r.opt.NoImageVolumes}
+	}
+	handler, err := r.runtimeHandler()
+	if err != nil {
+		return nil, &StartError{Reason: reasonConfig, Message: err.Error(), err: err}
+	}
+	// Its events are the pod's: there is no container that it belongs to.
+	image, failed := r.ensureImage(ctx, &v1.Container{Image: v.Reference, ImagePullPolicy: v.PullPolicy})
+	if failed != nil {
+		return nil, failed
+	}
+	return &runtimeapi.ImageSpec{
+		Image: image.ID, UserSpecifiedImage: v.Reference, RuntimeHandler: handler, Annotations: maps.Clone(r.p.Annotations),
+	}, nil
+}
+
+// imagesMounted is why an image that the container mounts is not there; of
+// several the last, as in the kubelet.
+func (r *run) imagesMounted(ctx context.Context, c *v1.Container) *StartError {
+	r.ensureImageVolumes(ctx)
+	var last *StartError
+	for _, m := range c.VolumeMounts {
+		failed := r.imageVolumes[m.Name].failed
+		if failed == nil {
+			continue
+		}
+		of := *failed
+		of.Container = c.Name
+		last = &of
+		if ctx.Err() == nil {
+			r.warn(r.p, c.Name, EventFailed, "Error: %s", of.Reason)
+		}
+	}
+	return last
+}
