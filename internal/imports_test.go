@@ -48,7 +48,7 @@ var only = []struct {
 }{
 	{"github.com/urfave/cli", []string{"cmd/podctl"}},
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl"}},
-	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim"}},
+	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim", "internal/handler"}},
 	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/render", "internal/podsync"}},
 	{"github.com/prometheus/", []string{"internal/node"}},
 	{"k8s.io/kubernetes", []string{"internal/manifest"}},

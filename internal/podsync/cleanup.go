@@ -17,14 +17,14 @@ import (
 // container has ended and the phase is terminal
 // (SyncTerminatedPod in pkg/kubelet/kubelet.go).
 func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (Result, error) {
-	res := Result{Status: s.publish(p, orEmpty(p, st), Probes{}, true, nil)}
+	res := Result{Status: s.publish(p, orEmpty(p, st), true, nil)}
 	if err := s.opt.Volumes.Unmount(ctx, p.UID); err != nil {
 		return res, fmt.Errorf("clean up pod: unmount volumes: %w", err)
 	}
 	if err := s.opt.Cgroups.Remove(p.UID); err != nil {
 		return res, fmt.Errorf("clean up pod: remove cgroup: %w", err)
 	}
-	res.Status = s.publish(p, orEmpty(p, st), Probes{}, true, func(status *v1.PodStatus) {
+	res.Status = s.publish(p, orEmpty(p, st), true, func(status *v1.PodStatus) {
 		finish(p, status)
 	})
 	res.Terminal = terminal(res.Status.Phase)

@@ -38,6 +38,23 @@ func setStartedReady(cs *v1.ContainerStatus, c *v1.Container, probes Probes) {
 	cs.Ready = started && (c.ReadinessProbe == nil || probes.Readiness[id] == ProbeSuccess)
 }
 
+// probed is the status with what follows from probes brought up to date, and
+// everything else as it was. Pure.
+func probed(p *v1.Pod, old *v1.PodStatus, probes Probes, now time.Time) v1.PodStatus {
+	s := *old.DeepCopy()
+	setReadiness(&s, p, probes)
+	ready := containersReady(&s, p)
+	for _, c := range []v1.PodCondition{initialized(&s, p, old), podReady(ready, p, s.Conditions), ready} {
+		c.ObservedGeneration, c.LastTransitionTime = p.Generation, since(&c, old, now)
+		for i := range s.Conditions {
+			if s.Conditions[i].Type == c.Type {
+				s.Conditions[i] = c
+			}
+		}
+	}
+	return s
+}
+
 const (
 	reasonPodCompleted     = "PodCompleted"
 	reasonPodFailed        = "PodFailed"

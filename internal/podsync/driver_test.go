@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
@@ -30,7 +31,7 @@ type bench struct {
 	probes   podsync.Probes
 }
 
-func (b *bench) probesNow() podsync.Probes {
+func (b *bench) probesNow(types.UID) podsync.Probes {
 	b.probesMu.Lock()
 	defer b.probesMu.Unlock()
 	return podsync.Probes{Startup: maps.Clone(b.probes.Startup), Liveness: maps.Clone(b.probes.Liveness)}
@@ -40,6 +41,7 @@ func newBench(t *testing.T) *bench {
 	host := &fakeHost{Manager: volume.New(t.TempDir()), err: map[string]error{}}
 	b := &bench{t: t, rt: newFake(), host: host, events: &eventLog{}}
 	b.opt = podsync.Options{
+		Probes:  b.probesNow,
 		Runtime: b.rt, Cgroups: b.host, Volumes: b.host, Events: b.events, RuntimeName: "containerd",
 		Node: &render.Node{
 			Name: "node", IPs: []string{"192.0.2.1"}, MemoryCapacity: 8 << 30,
@@ -51,7 +53,7 @@ func newBench(t *testing.T) *bench {
 }
 
 func (b *bench) sync(p *v1.Pod) (podsync.Result, error) {
-	return b.syncer.Sync(b.t.Context(), podsync.SyncInput{Pod: p, Status: b.rt.snapshot(), Probes: b.probesNow()})
+	return b.syncer.Sync(b.t.Context(), podsync.SyncInput{Pod: p, Status: b.rt.snapshot()})
 }
 
 func (b *bench) mustSync(p *v1.Pod) podsync.Result {
@@ -65,7 +67,7 @@ func (b *bench) mustSync(p *v1.Pod) podsync.Result {
 
 func (b *bench) terminate(ctx context.Context, p *v1.Pod, grace *int64) (podsync.Result, error) {
 	return b.syncer.Terminate(ctx, podsync.TerminateInput{
-		Pod: p, Status: b.rt.snapshot(), Probes: b.probesNow(), Grace: grace,
+		Pod: p, Status: b.rt.snapshot(), Grace: grace,
 		Fresh: func(context.Context) (*pod.Status, error) { return b.rt.snapshot(), nil },
 	})
 }

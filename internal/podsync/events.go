@@ -44,6 +44,7 @@ const (
 	EventFailedPostStart  = "FailedPostStartHook"
 	EventFailedPreStop    = "FailedPreStopHook"
 	EventDeadlineExceeded = reasonDeadline
+	EventHTTPFallback     = "LifecycleHTTPFallback"
 )
 
 func (s *Syncer) normal(p *v1.Pod, container, reason, format string, args ...any) {

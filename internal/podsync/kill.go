@@ -23,8 +23,10 @@ type kill struct {
 	p        *v1.Pod
 	m        *memory
 	id, name string
-	reason   KillReason
-	message  string
+	// ip is where the pod's hooks reach it.
+	ip      string
+	reason  KillReason
+	message string
 	// grace overrides that of the pod and its probes; nil for none.
 	grace *int64
 	order *order
@@ -48,7 +50,7 @@ func (s *Syncer) killPod(ctx context.Context, p *v1.Pod, m *memory, st *pod.Stat
 	for i, cs := range running {
 		wg.Go(func() {
 			errs[i] = s.killContainer(ctx, kill{
-				p: p, m: m, id: cs.ID, name: cs.Name, reason: KillUnknown, grace: grace, order: order,
+				p: p, m: m, id: cs.ID, name: cs.Name, ip: s.podIP(p, st.IPs), reason: KillUnknown, grace: grace, order: order,
 			})
 		})
 	}
@@ -135,7 +137,9 @@ func (s *Syncer) preStop(ctx context.Context, k kill, hook *v1.LifecycleHandler,
 	go func() {
 		defer close(done)
 		// What the hook wrote may hold secrets and is not told.
-		_, err := handler.Run(ctx, s.opt.Runtime, handler.Target{ContainerID: k.id}, hook)
+		target := handler.Target{ContainerID: k.id, Container: containerOf(k.p, k.name), PodIP: k.ip}
+		ran, err := handler.Run(ctx, s.opt.Runtime, target, hook)
+		s.fellBack(k.p, ran)
 		if err != nil && ctx.Err() == nil {
 			s.warn(k.p, k.name, EventFailedPreStop, "PreStopHook failed")
 			s.opt.Log.Warn("preStop hook failed", "container", k.name, "uid", k.p.UID, "err", err)

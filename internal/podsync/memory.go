@@ -22,7 +22,9 @@ type memory struct {
 	// sandboxAttempt is the lowest attempt whose name is not known to be taken.
 	sandboxAttempt uint32
 
-	// status is guarded by the Syncer's mutex.
+	// telling is held while a status is computed and told.
+	telling sync.Mutex
+	// status is guarded by the Syncer's mutex; what it points to never changes.
 	status *v1.PodStatus
 
 	mu sync.Mutex
@@ -55,32 +57,61 @@ func (m *memory) beginHook(id string) bool {
 }
 
 // publish computes the pod's status, lets change alter it, keeps it, and tells.
-func (s *Syncer) publish(p *v1.Pod, st *pod.Status, probes Probes, ended bool, change func(*v1.PodStatus)) v1.PodStatus {
-	status := s.compute(p, st, probes, ended, change)
+func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.PodStatus)) v1.PodStatus {
+	m := s.remember(p.UID)
+	return s.tell(p, m, func(old *v1.PodStatus) v1.PodStatus {
+		status := PodStatus(p, st, StatusInput{
+			Old:         old,
+			Waiting:     m.waiting,
+			Probes:      s.probes(p.UID),
+			HostIPs:     s.opt.Node.IPs,
+			RuntimeName: s.opt.RuntimeName,
+			Ended:       ended,
+			Now:         s.opt.Now(),
+		})
+		if change != nil {
+			change(&status)
+		}
+		return status
+	})
+}
+
+// Probed brings the pod's status in line with what its probes say now, whatever
+// operation is running meanwhile. A pod without a status is left alone
+// (SetContainerReadiness in pkg/kubelet/status/status_manager.go).
+func (s *Syncer) Probed(p *v1.Pod) {
+	s.mu.Lock()
+	m := s.pods[p.UID]
+	known := m != nil && m.status != nil
+	s.mu.Unlock()
+	if known {
+		s.tell(p, m, func(old *v1.PodStatus) v1.PodStatus { return probed(p, old, s.probes(p.UID), s.opt.Now()) })
+	}
+}
+
+// tell makes the pod's next status of the last one. What is told of one pod is
+// told in the order in which it was computed.
+func (s *Syncer) tell(p *v1.Pod, m *memory, next func(old *v1.PodStatus) v1.PodStatus) v1.PodStatus {
+	m.telling.Lock()
+	defer m.telling.Unlock()
+	s.mu.Lock()
+	old := m.status
+	s.mu.Unlock()
+	status := next(old)
+	s.mu.Lock()
+	m.status = status.DeepCopy()
+	s.mu.Unlock()
 	if s.opt.Published != nil {
 		s.opt.Published(p, *status.DeepCopy())
 	}
 	return status
 }
 
-func (s *Syncer) compute(p *v1.Pod, st *pod.Status, probes Probes, ended bool, change func(*v1.PodStatus)) v1.PodStatus {
-	m := s.remember(p.UID)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	status := PodStatus(p, st, StatusInput{
-		Old:         m.status,
-		Waiting:     m.waiting,
-		Probes:      probes,
-		HostIPs:     s.opt.Node.IPs,
-		RuntimeName: s.opt.RuntimeName,
-		Ended:       ended,
-		Now:         s.opt.Now(),
-	})
-	if change != nil {
-		change(&status)
+func (s *Syncer) probes(uid types.UID) Probes {
+	if s.opt.Probes == nil {
+		return Probes{}
 	}
-	m.status = status.DeepCopy()
-	return status
+	return s.opt.Probes(uid)
 }
 
 // orEmpty is the status of a pod of which the runtime holds nothing, if st is

@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/handler"
 	"github.com/podctl/podctl/internal/render"
 )
 
@@ -136,37 +135,4 @@ func cause(err error) string {
 		return e.Unwrap().Error()
 	}
 	return err.Error()
-}
-
-// postStart runs the container's postStart hook; a container whose hook fails
-// is killed.
-func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartError {
-	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
-		return nil
-	}
-	output, err := handler.Run(ctx, r.opt.Runtime, handler.Target{ContainerID: id}, c.Lifecycle.PostStart)
-	if err == nil {
-		return nil
-	}
-	failed := &StartError{Container: c.Name, Reason: reasonPostStart, Message: hookMessage(r.p, c, c.Lifecycle.PostStart, output, err), err: err}
-	if ctx.Err() != nil {
-		return failed
-	}
-	r.warn(r.p, c.Name, EventFailedPostStart, "PostStartHook failed")
-	if err := r.killContainer(ctx, kill{
-		p: r.p, m: r.m, id: id, name: c.Name, reason: KillPostStartFailed, message: string(KillPostStartFailed),
-	}); err != nil {
-		r.opt.Log.Warn("container of a failed hook stays", "container", c.Name, "uid", r.p.UID, "err", err)
-	}
-	return failed
-}
-
-// hookMessage is what the container's status says of a failed hook: there the
-// hook's output may be read by whoever may read the pod.
-func hookMessage(p *v1.Pod, c *v1.Container, h *v1.LifecycleHandler, output []byte, err error) string {
-	if h.Exec == nil {
-		return fmt.Sprintf("lifecycle hook for Container %q in Pod %q failed - error: %v", c.Name, podRef(p), err)
-	}
-	return fmt.Sprintf("Exec lifecycle hook (%v) for Container %q in Pod %q failed - error: %v, message: %q",
-		h.Exec.Command, c.Name, podRef(p), err, output)
 }

@@ -25,7 +25,7 @@ import (
 func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 	p, st := in.Pod, orEmpty(in.Pod, in.Status)
 	before, _ := s.Status(p.UID)
-	res := Result{Status: s.publish(p, st, in.Probes, false, nil)}
+	res := Result{Status: s.publish(p, st, false, nil)}
 	if terminal(res.Status.Phase) {
 		if res.Status.Reason == reasonDeadline && !terminal(before.Phase) {
 			s.normal(p, "", EventDeadlineExceeded, messageDeadline)
@@ -46,16 +46,16 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 		emptied := *st
 		emptied.Containers = nil
 		st, r.st = &emptied, &emptied
-		res.Status = s.publish(p, st, in.Probes, false, nil)
+		res.Status = s.publish(p, st, false, nil)
 	}
-	r.plan = Actions(p, st, ActionInput{Probes: in.Probes, Backoff: &r.m.crash, Now: s.opt.Now()})
+	r.plan = Actions(p, st, ActionInput{Probes: s.probes(p.UID), Backoff: &r.m.crash, Now: s.opt.Now()})
 	if r.plan.Empty() {
 		res.Acted = r.acted
 		return res, nil
 	}
 	err := r.carryOut(ctx)
 	res.Acted = r.acted
-	res.Status = s.publish(p, st, in.Probes, false, nil)
+	res.Status = s.publish(p, st, false, nil)
 	if err != nil {
 		err = fmt.Errorf("sync pod: %w", err)
 	}
@@ -151,7 +151,7 @@ func (r *run) kill(ctx context.Context) error {
 	for _, k := range r.plan.Kill {
 		r.acted = true
 		if err := r.killContainer(ctx, kill{
-			p: r.p, m: r.m, id: k.ID, name: k.Name, reason: k.Reason, message: k.Message,
+			p: r.p, m: r.m, id: k.ID, name: k.Name, ip: r.podIP(r.p, r.st.IPs), reason: k.Reason, message: k.Message,
 		}); err != nil {
 			return err
 		}

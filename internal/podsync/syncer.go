@@ -109,8 +109,11 @@ type Options struct {
 	// NetworkReady is nil while the node's network works, else says why not,
 	// and ends with ctx; a nil function stands for always.
 	NetworkReady func(ctx context.Context) error
-	Now          func() time.Time // nil is time.Now
-	Log          *slog.Logger     // nil drops all
+	// Probes are asked for whenever the results of a pod's probes count, so that
+	// none is overtaken by an older one; nil for none. It must not block.
+	Probes func(uid types.UID) Probes
+	Now    func() time.Time // nil is time.Now
+	Log    *slog.Logger     // nil drops all
 }
 
 // Syncer brings what the runtime holds of a pod in line with the pod, and
@@ -155,7 +158,6 @@ type SyncInput struct {
 	// Status is what the runtime held at some time after the last operation on
 	// this pod ended; nil if that was nothing.
 	Status *pod.Status
-	Probes Probes
 	// Objects are what the pod may refer to.
 	Objects *pod.Objects
 }
@@ -164,7 +166,6 @@ type SyncInput struct {
 type TerminateInput struct {
 	Pod    *v1.Pod
 	Status *pod.Status
-	Probes Probes
 	// Grace is the grace period in seconds, nil for the pod's own.
 	Grace *int64
 	// Override changes the status, to say why the pod is ended; may be nil.

@@ -17,7 +17,7 @@ import (
 // (SyncTerminatingPod in pkg/kubelet/kubelet.go).
 func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (Result, error) {
 	p, st := in.Pod, orEmpty(in.Pod, in.Status)
-	res := Result{Status: s.publish(p, st, in.Probes, false, in.Override)}
+	res := Result{Status: s.publish(p, st, false, in.Override)}
 	res.Acted = len(st.Sandboxes) > 0 || st.AnyRunning()
 	if errs := s.killPod(ctx, p, s.remember(p.UID), st, in.Grace); len(errs) > 0 {
 		if ctx.Err() != nil {
@@ -36,7 +36,7 @@ func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (Result, erro
 	if running := runningNames(&final); len(running) > 0 {
 		return res, fmt.Errorf("terminate pod: %w", &RunningError{Containers: running})
 	}
-	res.Status = s.publish(p, &final, in.Probes, true, in.Override)
+	res.Status = s.publish(p, &final, true, in.Override)
 	res.Terminal = terminal(res.Status.Phase)
 	return res, nil
 }

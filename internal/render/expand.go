@@ -1,33 +1,6 @@
 package render
 
-import "strings"
+import "github.com/podctl/podctl/internal/pod"
 
-// expand replaces $(NAME) by the value of that variable. What lookup does not
-// know stays as it is written; $$ is a dollar, and keeps what follows it from
-// being a reference (third_party/forked/golang/expansion).
-func expand(s string, lookup func(name string) (string, bool)) string {
-	var out strings.Builder
-	for {
-		before, after, found := strings.Cut(s, "$")
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		switch {
-		case strings.HasPrefix(after, "$"):
-			out.WriteByte('$')
-			s = after[1:]
-		case strings.HasPrefix(after, "(") && strings.Contains(after, ")"):
-			name, rest, _ := strings.Cut(after[1:], ")")
-			if value, ok := lookup(name); ok {
-				out.WriteString(value)
-			} else {
-				out.WriteString("$(" + name + ")")
-			}
-			s = rest
-		default:
-			out.WriteByte('$')
-			s = after
-		}
-	}
-}
+// expand replaces $(NAME) by the value of that variable, if lookup knows it.
+func expand(s string, lookup func(name string) (string, bool)) string { return pod.Expand(s, lookup) }

@@ -1,0 +1,64 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// ErrInvalid is the error of a hook that no kubelet runs: tcpSocket.
+var ErrInvalid = errors.New("invalid handler")
+
+// Ran is what is to be said of a hook beside its error.
+type Ran struct {
+	// Output is that of an exec, also where it failed. It may hold secrets
+	// and belongs into no log and no event.
+	Output []byte
+	// Fallback is the address of a server that was to speak HTTPS and spoke
+	// HTTP, to which the hook succeeded in turn; else "".
+	Fallback string
+}
+
+// Run carries out one hook and returns once it has ended or ctx has
+// (pkg/kubelet/lifecycle/handlers.go).
+func Run(ctx context.Context, x Execer, t Target, h *v1.LifecycleHandler) (Ran, error) {
+	switch {
+	case h.Exec != nil:
+		output, err := execHook(ctx, x, t, h.Exec.Command)
+		return Ran{Output: output}, err
+	case h.HTTPGet != nil:
+		fallback, err := httpHook(ctx, t, h.HTTPGet)
+		return Ran{Fallback: fallback}, err
+	case h.Sleep != nil:
+		return Ran{}, sleep(ctx, time.Duration(h.Sleep.Seconds)*time.Second)
+	case h.TCPSocket != nil:
+		return Ran{}, fmt.Errorf("%w: tcpSocket is for probes only", ErrInvalid)
+	default:
+		return Ran{}, fmt.Errorf("%w: it says nothing", ErrInvalid)
+	}
+}
+
+func execHook(ctx context.Context, x Execer, t Target, command []string) ([]byte, error) {
+	output, code, err := x.Exec(ctx, t.ContainerID, command, 0)
+	switch {
+	case err != nil:
+		return output, fmt.Errorf("exec in container: %w", err)
+	case code != 0:
+		return output, &ExitError{Code: code}
+	}
+	return output, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("container terminated before sleep hook finished: %w", context.Cause(ctx))
+	}
+}

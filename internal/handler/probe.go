@@ -1,0 +1,85 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Result is what a probe found.
+type Result uint8
+
+const (
+	// Failure: the container answered badly, or not in time.
+	Failure Result = iota
+	// Success: the container answered well.
+	Success
+	// Warning is a success about which something is to be said.
+	Warning
+)
+
+func (r Result) String() string {
+	return [...]string{Failure: "failure", Success: "success", Warning: "warning"}[r]
+}
+
+// Probe asks the container once and says what it answered, in at most 10 KiB.
+// An error is no answer: the question could not be put, or ctx has ended
+// (runProbe in pkg/kubelet/prober/prober.go).
+func Probe(ctx context.Context, x Execer, t Target, p *v1.Probe) (result Result, output string, err error) {
+	timeout := time.Duration(p.TimeoutSeconds) * time.Second
+	switch {
+	case p.Exec != nil:
+		result, output, err = execProbe(ctx, x, t, p.Exec.Command, timeout)
+	case p.HTTPGet != nil:
+		result, output, err = httpProbe(ctx, t, p.HTTPGet, timeout)
+	case p.TCPSocket != nil:
+		result, output, err = tcpProbe(ctx, t, p.TCPSocket, timeout)
+	case p.GRPC != nil:
+		result, output = grpcProbe(ctx, t, p.GRPC, timeout)
+	default:
+		return Failure, "", errors.New("missing probe handler")
+	}
+	if ctx.Err() != nil {
+		return Failure, "", context.Cause(ctx)
+	}
+	return result, output, err
+}
+
+func execProbe(ctx context.Context, x Execer, t Target, command []string, timeout time.Duration) (Result, string, error) {
+	output, code, err := x.Exec(ctx, t.ContainerID, expand(command, t.Container), timeout)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return Failure, fmt.Sprintf("command timed out: %q timed out after %s", strings.Join(command, " "), timeout), nil
+	case err != nil:
+		return Failure, "", err
+	case code != 0:
+		return Failure, limited(output), nil
+	}
+	return Success, limited(output), nil
+}
+
+// expand puts the container's literal variables into a command; those that
+// come from elsewhere count as empty, and unknown ones stay references
+// (ExpandContainerCommandOnlyStatic in pkg/kubelet/container/helpers.go).
+func expand(command []string, c *v1.Container) []string {
+	values := map[string]string{}
+	if c != nil {
+		for i := range c.Env {
+			values[c.Env[i].Name] = c.Env[i].Value
+		}
+	}
+	out := make([]string, 0, len(command))
+	for _, arg := range command {
+		out = append(out, pod.Expand(arg, func(name string) (string, bool) {
+			value, ok := values[name]
+			return value, ok
+		}))
+	}
+	return out
+}
