@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/volume"
 )
@@ -37,7 +38,7 @@ func (h *fakeHost) Unmount(context.Context, types.UID) error {
 	return h.step("unmount")
 }
 
-func (h *fakeHost) Mount(_ context.Context, p *v1.Pod) (map[string]string, error) {
+func (h *fakeHost) Mount(_ context.Context, p *v1.Pod, _ pod.VolumeInput) (map[string]string, error) {
 	if err := h.CreatePod(p.UID); err != nil {
 		return nil, err
 	}

@@ -51,6 +51,9 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 	r.plan = Actions(p, st, ActionInput{Probes: s.probes(p.UID), Backoff: &r.m.crash, Now: s.opt.Now()})
 	if r.plan.Empty() {
 		res.Acted = r.acted
+		if err := r.mount(ctx); err != nil {
+			return res, fmt.Errorf("sync pod: %w", err)
+		}
 		return res, nil
 	}
 	err := r.carryOut(ctx)
@@ -103,7 +106,7 @@ type run struct {
 // carryOut does what the plan says, in its order, and stops at the first
 // failure until containers are started: those fail each on its own.
 func (r *run) carryOut(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{r.prepare, r.kill, r.remove, r.ensureSandbox} {
+	for _, step := range []func(context.Context) error{r.prepare, r.mount, r.kill, r.remove, r.ensureSandbox} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -128,14 +131,6 @@ func (r *run) prepare(ctx context.Context) error {
 		r.warn(r.p, "", EventFailedCgroup, "unable to ensure pod container exists: %v", err)
 		return fmt.Errorf("make pod cgroup: %w", err)
 	}
-	volumes, err := r.opt.Volumes.Mount(ctx, r.p)
-	if err != nil {
-		if ctx.Err() == nil {
-			r.warn(r.p, "", EventFailedMount, "Unable to attach or mount volumes: %v", err)
-		}
-		return fmt.Errorf("mount volumes: %w", err)
-	}
-	r.volumes = volumes
 	return nil
 }
 

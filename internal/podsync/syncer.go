@@ -62,9 +62,12 @@ type Cgroups interface {
 // Volumes keeps the pods' directories: their volumes, and the few files that
 // containers are given beside them.
 type Volumes interface {
-	// Mount makes the pod's directory and every volume of the pod, and says
-	// where each is. It may be repeated.
-	Mount(ctx context.Context, p *v1.Pod) (paths map[string]string, err error)
+	// Mount makes the pod's directory and every volume of the pod, brings those
+	// that were made before up to date, and says where each is. It may be
+	// repeated. The error joins one for each volume that failed; one with
+	// EventMessage() string has the words of its event, one whose Harmless() bool
+	// is true keeps no container from starting.
+	Mount(ctx context.Context, p *v1.Pod, in pod.VolumeInput) (paths map[string]string, err error)
 	Unmount(ctx context.Context, uid types.UID) error
 	// BindSubPath mounts the part of a volume at path, relative to the
 	// volume's host path, at target in the pod's directory. The text of an

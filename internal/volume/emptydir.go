@@ -9,46 +9,69 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// emptyDirMode is open to whoever the containers run as
-// (pkg/volume/emptydir/empty_dir.go).
-const emptyDirMode = os.FileMode(0o777)
+const (
+	// emptyDirMode is open to whoever the containers run as
+	// (pkg/volume/emptydir/empty_dir.go).
+	emptyDirMode = os.FileMode(0o777)
+	emptyDirName = "kubernetes.io~empty-dir"
+)
 
 // emptyDir is a directory that lives as long as its pod. A volume that names
 // no source is one too.
 var emptyDir = kind{
-	dir:   "kubernetes.io~empty-dir",
+	dir:   emptyDirName,
 	owns:  func(v *v1.Volume) bool { return v.EmptyDir != nil || v.VolumeSource == (v1.VolumeSource{}) },
 	setUp: setUpEmptyDir,
 }
 
-// setUpEmptyDir makes the directory aside and renames it into place: what is
-// there is complete, and the containers' to change.
-func setUpEmptyDir(r request) (string, error) {
-	if e := r.volume.EmptyDir; e != nil && e.Medium != v1.StorageMediumDefault {
-		return "", fmt.Errorf("emptyDir of medium %q is not supported", e.Medium)
+func setUpEmptyDir(r request) error {
+	medium := v1.StorageMediumDefault
+	if e := r.volume.EmptyDir; e != nil {
+		medium = e.Medium
 	}
+	switch {
+	case medium == v1.StorageMediumDefault:
+		return setUpDirectory(r)
+	case medium == v1.StorageMediumMemory:
+		return setUpMemory(r)
+	case isHugePages(medium):
+		return setUpHugePages(r)
+	}
+	return fmt.Errorf("unknown storage medium %q", medium)
+}
+
+// setUpDirectory makes the directory aside and renames it into place: what is
+// there is complete, and the containers' to change.
+func setUpDirectory(r request) error {
 	info, err := os.Lstat(r.path)
 	switch {
 	case err == nil && info.IsDir():
-		return r.path, nil
+		return nil
 	case err == nil:
-		return "", fmt.Errorf("%s is not a directory", r.path)
+		return fmt.Errorf("%s is not a directory", r.path)
 	case !errors.Is(err, os.ErrNotExist):
-		return "", err
+		return err
 	}
 	aside := filepath.Join(filepath.Dir(r.path), "."+filepath.Base(r.path))
-	if err := os.Mkdir(aside, emptyDirMode); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", err
+	if err := makeOpen(aside); err != nil {
+		return err
 	}
-	mode := emptyDirMode // again, for the umask
-	if sc := r.pod.Spec.SecurityContext; sc != nil && sc.FSGroup != nil {
-		if err := os.Lchown(aside, -1, int(*sc.FSGroup)); err != nil {
-			return "", err
+	if err := giveTo(aside, fsGroup(r.pod), readWrite); err != nil {
+		return err
+	}
+	return os.Rename(aside, r.path)
+}
+
+// makeOpen makes a directory that anyone may use, if it is not there.
+func makeOpen(path string) error {
+	err := os.Mkdir(path, emptyDirMode)
+	if errors.Is(err, os.ErrExist) {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode().Perm() == emptyDirMode {
+			return err
 		}
-		mode |= os.ModeSetgid
+	} else if err != nil {
+		return err
 	}
-	if err := os.Chmod(aside, mode); err != nil {
-		return "", err
-	}
-	return r.path, os.Rename(aside, r.path)
+	return os.Chmod(path, emptyDirMode) // again, for the umask
 }

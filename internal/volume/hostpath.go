@@ -13,17 +13,17 @@ import (
 // hostPath is a file or directory of the host, which may have to be of a
 // type, and is made if its type says so. It is never removed.
 var hostPath = kind{
-	elsewhere: func(v *v1.Volume) string { return v.HostPath.Path },
+	elsewhere: func(_ string, _ *v1.Pod, v *v1.Volume) string { return v.HostPath.Path },
 	owns:      func(v *v1.Volume) bool { return v.HostPath != nil },
 	setUp:     setUpHostPath,
 }
 
 // setUpHostPath checks the type, as does the kubelet: symlinks count as what
 // they lead to (pkg/volume/hostpath/host_path.go).
-func setUpHostPath(r request) (string, error) {
+func setUpHostPath(r request) error {
 	path := r.path
 	if slices.Contains(strings.Split(path, "/"), "..") {
-		return "", fmt.Errorf("invalid hostPath %q: it must not contain '..'", path)
+		return fmt.Errorf("invalid hostPath %q: it must not contain '..'", path)
 	}
 	wanted := v1.HostPathUnset
 	if t := r.volume.HostPath.Type; t != nil {
@@ -32,21 +32,21 @@ func setUpHostPath(r request) (string, error) {
 	info, err := os.Stat(path)
 	missing := errors.Is(err, os.ErrNotExist)
 	if missing && wanted == v1.HostPathDirectoryOrCreate {
-		return path, os.MkdirAll(path, 0o755)
+		return os.MkdirAll(path, 0o755)
 	}
 	if missing && wanted == v1.HostPathFileOrCreate {
-		return path, makeFile(path)
+		return makeFile(path)
 	}
 	check, known := hostPathTypes[wanted]
 	switch {
 	case !known:
-		return "", fmt.Errorf("%s is an invalid volume type", wanted)
+		return fmt.Errorf("%s is an invalid volume type", wanted)
 	case wanted == v1.HostPathUnset:
-		return path, nil
+		return nil
 	case err != nil || !check.is(info.Mode()):
-		return "", fmt.Errorf("hostPath type check failed: %s is not %s", path, check.name)
+		return fmt.Errorf("hostPath type check failed: %s is not %s", path, check.name)
 	}
-	return path, nil
+	return nil
 }
 
 // hostPathType tells whether a file is of a type, and what to call it if not.

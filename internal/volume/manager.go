@@ -12,6 +12,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Manager keeps the directories of all pods below one root.
@@ -31,32 +33,51 @@ func New(root string) *Manager {
 
 // kind is one kind of volume.
 type kind struct {
-	// dir is the kind's directory in the pod's volumes, "" for a kind whose
-	// volumes lie elsewhere: then elsewhere tells where.
-	dir       string
-	elsewhere func(*v1.Volume) string
+	// dir is the kind's directory in the pod's volumes, "" for a kind that has
+	// nothing there.
+	dir string
+	// elsewhere tells where the kind's volumes lie, with pod directories in
+	// pods; nil for one whose volumes lie in its directory.
+	elsewhere func(pods string, p *v1.Pod, v *v1.Volume) string
 	// owns tells whether a volume is of the kind.
 	owns func(*v1.Volume) bool
-	// setUp makes the volume and returns its host path. It must bear to be
-	// repeated: after a crash, and after a failure.
-	setUp func(request) (string, error)
+	// setUp makes the volume. It must bear to be repeated: after a crash, and
+	// after a failure.
+	setUp func(request) error
+	// live: what is in the volume follows the pod and its objects, so that
+	// it is set up again by every Mount.
+	live bool
 }
 
-// request is one volume to make. path is where it has to be; the parent of one
-// in the kind's directory exists.
+// request is one volume to make.
 type request struct {
 	pod    *v1.Pod
 	volume *v1.Volume
-	path   string
+	in     pod.VolumeInput
+	// path is where it has to be; inPod its place in the kind's directory, the
+	// parent of which exists; pods has the directories of all pods.
+	path, inPod, pods string
 }
 
 // kinds are all that podctl can make.
-var kinds = []kind{emptyDir, hostPath}
+var kinds = []kind{emptyDir, hostPath, configMap, secret, downward, projected, claim}
 
-// Error is a volume that could not be made.
+// kindOf is the kind of a volume, nil if podctl cannot make it.
+func kindOf(v *v1.Volume) *kind {
+	for i := range kinds {
+		if kinds[i].owns(v) {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
+
+// Error is a volume that could not be made, or brought up to date.
 type Error struct {
 	Volume string
 	Err    error
+	// Old: the volume was made before, and still has what it had then.
+	Old bool
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("set up volume %q: %v", e.Volume, e.Err) }
@@ -66,10 +87,21 @@ func (e *Error) Unwrap() error { return e.Err }
 // Reason is the reason of the kubelet's event.
 func (e *Error) Reason() string { return "FailedMount" }
 
+// EventMessage is the message of the kubelet's event.
+func (e *Error) EventMessage() string {
+	return fmt.Sprintf("MountVolume.SetUp failed for volume %q : %v", e.Volume, e.Err)
+}
+
+// Harmless tells that containers can start all the same: only the newest
+// contents are missing.
+func (e *Error) Harmless() bool { return e.Old }
+
 // Mount makes the volumes that the pod's containers mount, and returns the
 // host path of each. It tries all of them; the error joins an *Error for each
-// that failed. What one call made the next returns unchecked, until Unmount.
-func (m *Manager) Mount(ctx context.Context, p *v1.Pod) (map[string]string, error) {
+// that failed. What one call made the next returns unchecked, until Unmount,
+// but for the volumes whose contents follow the pod and its objects: their
+// files are brought up to date, in one instant for those of each volume.
+func (m *Manager) Mount(ctx context.Context, p *v1.Pod, in pod.VolumeInput) (map[string]string, error) {
 	if err := m.CreatePod(p.UID); err != nil {
 		return nil, err
 	}
@@ -85,12 +117,17 @@ func (m *Manager) Mount(ctx context.Context, p *v1.Pod) (map[string]string, erro
 	var errs []error
 	for i := range p.Spec.Volumes {
 		v := &p.Spec.Volumes[i]
-		if _, done := paths[v.Name]; done || !isMounted(p, v.Name) {
+		if !isMounted(p, v.Name) {
 			continue
 		}
-		path, err := m.setUp(ctx, p, v)
+		k := kindOf(v)
+		_, done := paths[v.Name]
+		if done && (k == nil || !k.live) {
+			continue
+		}
+		path, err := m.setUp(ctx, k, request{pod: p, volume: v, in: in, pods: m.pods})
 		if err != nil {
-			errs = append(errs, &Error{Volume: v.Name, Err: err})
+			errs = append(errs, &Error{Volume: v.Name, Err: err, Old: done})
 			continue
 		}
 		paths[v.Name] = path
@@ -101,26 +138,24 @@ func (m *Manager) Mount(ctx context.Context, p *v1.Pod) (map[string]string, erro
 	return paths, errors.Join(errs...)
 }
 
-func (m *Manager) setUp(ctx context.Context, p *v1.Pod, v *v1.Volume) (string, error) {
+func (m *Manager) setUp(ctx context.Context, k *kind, r request) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	for _, k := range kinds {
-		if !k.owns(v) {
-			continue
-		}
-		r := request{pod: p, volume: v, path: k.path(m.pods, p, v)}
-		if k.dir != "" {
-			if err := checkName("volume", v.Name); err != nil {
-				return "", err
-			}
-			if err := os.MkdirAll(filepath.Dir(r.path), 0o750); err != nil {
-				return "", err
-			}
-		}
-		return k.setUp(r)
+	if k == nil {
+		return "", fmt.Errorf("volumes of kind %s are not supported", kindName(r.volume))
 	}
-	return "", fmt.Errorf("volumes of kind %s are not supported", kindName(v))
+	r.path = k.path(m.pods, r.pod, r.volume)
+	if k.dir != "" {
+		if err := checkName("volume", r.volume.Name); err != nil {
+			return "", err
+		}
+		r.inPod = k.inPod(m.pods, r.pod, r.volume)
+		if err := os.MkdirAll(filepath.Dir(r.inPod), 0o750); err != nil {
+			return "", err
+		}
+	}
+	return r.path, k.setUp(r)
 }
 
 // isMounted tells whether any container mounts the volume: the kubelet makes
@@ -155,13 +190,17 @@ func kindName(v *v1.Volume) string {
 }
 
 // Unmount removes the pod's volumes with all that is in them, but for those
-// that lie elsewhere. It is no error if there are none.
+// that lie elsewhere. It unmounts what Mount has mounted, in this process or
+// another, and is no error if there is nothing.
 func (m *Manager) Unmount(_ context.Context, uid types.UID) error {
 	if err := checkName("uid", string(uid)); err != nil {
 		return fmt.Errorf("remove volumes: %w", err)
 	}
 	// What is mounted comes first, the pod's directory itself last.
 	if err := m.unmountSubPaths(uid); err != nil {
+		return fmt.Errorf("remove volumes: %w", err)
+	}
+	if err := unmountVolumes(m.pods, string(uid)); err != nil {
 		return fmt.Errorf("remove volumes: %w", err)
 	}
 	if err := m.unshare(uid); err != nil {

@@ -2,7 +2,7 @@ package volume
 
 import (
 	"path/filepath"
-	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -14,17 +14,27 @@ func Paths(podsDir string, p *v1.Pod) map[string]string {
 	paths := map[string]string{}
 	for i := range p.Spec.Volumes {
 		v := &p.Spec.Volumes[i]
-		if k := slices.IndexFunc(kinds, func(k kind) bool { return k.owns(v) }); k >= 0 && isMounted(p, v.Name) {
-			paths[v.Name] = kinds[k].path(podsDir, p, v)
+		if k := kindOf(v); k != nil && isMounted(p, v.Name) {
+			paths[v.Name] = k.path(podsDir, p, v)
 		}
 	}
 	return paths
 }
 
-// path is where a volume of the kind lies.
-func (k kind) path(podsDir string, p *v1.Pod, v *v1.Volume) string {
-	if k.dir == "" {
-		return k.elsewhere(v)
+// path is where a volume of the kind lies, with pod directories in pods.
+func (k *kind) path(pods string, p *v1.Pod, v *v1.Volume) string {
+	if k.elsewhere != nil {
+		return k.elsewhere(pods, p, v)
 	}
-	return filepath.Join(podsDir, string(p.UID), volumesName, k.dir, v.Name)
+	return k.inPod(pods, p, v)
+}
+
+// inPod is the volume's place in the pod's directory.
+func (k *kind) inPod(pods string, p *v1.Pod, v *v1.Volume) string {
+	return filepath.Join(pods, string(p.UID), volumesName, k.dir, v.Name)
+}
+
+// escapeGlob makes a pattern that matches the path alone.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 func TestPathsAreWhatMountReturnsButNothingIsMade(t *testing.T) {
@@ -17,7 +19,7 @@ func TestPathsAreWhatMountReturnsButNothingIsMade(t *testing.T) {
 	if err != nil || len(made) > 0 {
 		t.Errorf("Paths made %v, %v", made, err)
 	}
-	mounted, err := New(root).Mount(t.Context(), p)
+	mounted, err := New(root).Mount(t.Context(), p, pod.VolumeInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,6 +27,6 @@ func TestPathsAreWhatMountReturnsButNothingIsMade(t *testing.T) {
 }
 
 func TestPathsLeaveOutWhatCannotBeMade(t *testing.T) {
-	p := podWith(empty("a"), v1.Volume{Name: "s", VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{SecretName: "s"}}})
+	p := podWith(empty("a"), v1.Volume{Name: "s", VolumeSource: v1.VolumeSource{NFS: &v1.NFSVolumeSource{}}})
 	diff(t, "paths", map[string]string{"a": "/pods/u1/volumes/kubernetes.io~empty-dir/a"}, Paths("/pods", p))
 }

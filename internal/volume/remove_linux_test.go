@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // aPodOnDisk has a pod with an emptyDir, and a file outside that must live.
 func aPodOnDisk(t *testing.T) (m *Manager, volume, outside string) {
 	t.Helper()
 	m = New(t.TempDir())
-	paths, err := m.Mount(t.Context(), podWith(empty("a")))
+	paths, err := m.Mount(t.Context(), podWith(empty("a")), pod.VolumeInput{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // inPrivateMounts runs the test in a mount namespace of its own in which
@@ -52,7 +54,7 @@ func TestAPodWhoseMountsPropagateGetsASharedDirectory(t *testing.T) {
 				p := propagating(how)
 				for range 2 { // again by another podctl
 					m := New(root)
-					paths, err := m.Mount(t.Context(), p)
+					paths, err := m.Mount(t.Context(), p, pod.VolumeInput{})
 					if err != nil {
 						t.Error(err)
 						return
@@ -90,7 +92,7 @@ func TestADirectoryOnASharedMountIsNotMountedAgain(t *testing.T) {
 		}
 		m := New(root)
 		p := propagating(v1.MountPropagationBidirectional)
-		if _, err := m.Mount(t.Context(), p); err != nil {
+		if _, err := m.Mount(t.Context(), p, pod.VolumeInput{}); err != nil {
 			t.Error(err)
 		}
 		if points, err := mountsIn(m.Dir(p.UID)); err != nil || len(points) > 0 {
@@ -104,7 +106,7 @@ func TestWhatAContainerLeftInASharedDirectoryIsNamed(t *testing.T) {
 	inPrivateMounts(t, func(t *testing.T) {
 		m := New(root)
 		p := propagating(v1.MountPropagationBidirectional)
-		paths, err := m.Mount(t.Context(), p)
+		paths, err := m.Mount(t.Context(), p, pod.VolumeInput{})
 		if err != nil {
 			t.Error(err)
 			return

@@ -15,6 +15,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // podWith is a pod whose only container mounts all the volumes.
@@ -62,7 +64,7 @@ func write(t *testing.T, path, content string) {
 
 func TestEmptyDirIsOpenToAllAndLivesInThePodsDirectory(t *testing.T) {
 	root := t.TempDir()
-	got, err := New(root).Mount(t.Context(), podWith(empty("a"), v1.Volume{Name: "b"}))
+	got, err := New(root).Mount(t.Context(), podWith(empty("a"), v1.Volume{Name: "b"}), pod.VolumeInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func TestEmptyDirBelongsToTheFSGroup(t *testing.T) {
 	}
 	p := podWith(empty("a"))
 	p.Spec.SecurityContext = &v1.PodSecurityContext{FSGroup: new(int64(5000))}
-	got, err := New(t.TempDir()).Mount(t.Context(), p)
+	got, err := New(t.TempDir()).Mount(t.Context(), p, pod.VolumeInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func TestEmptyDirBelongsToTheFSGroup(t *testing.T) {
 func TestMountingAgainKeepsWhatTheContainersDid(t *testing.T) {
 	root := t.TempDir()
 	p := podWith(empty("a"))
-	first, err := New(root).Mount(t.Context(), p)
+	first, err := New(root).Mount(t.Context(), p, pod.VolumeInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,7 @@ func TestMountingAgainKeepsWhatTheContainersDid(t *testing.T) {
 	if err := os.Chmod(first["a"], 0o700); err != nil {
 		t.Fatal(err)
 	}
-	again, err := New(root).Mount(t.Context(), p) // another podctl
+	again, err := New(root).Mount(t.Context(), p, pod.VolumeInput{}) // another podctl
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +120,7 @@ func TestMountFinishesWhatACrashLeft(t *testing.T) {
 	if err := os.MkdirAll(aside, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	got, err := New(root).Mount(t.Context(), podWith(empty("a")))
+	got, err := New(root).Mount(t.Context(), podWith(empty("a")), pod.VolumeInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func TestVolumesThatNoContainerMountsAreNotMade(t *testing.T) {
 	p := podWith(empty("a"))
 	p.Spec.Volumes = append(p.Spec.Volumes, host("/no/such", v1.HostPathDirectory), empty("i"))
 	p.Spec.InitContainers = []v1.Container{{Name: "i", VolumeMounts: []v1.VolumeMount{{Name: "i"}}}}
-	got, err := New(t.TempDir()).Mount(t.Context(), p)
+	got, err := New(t.TempDir()).Mount(t.Context(), p, pod.VolumeInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,15 +144,15 @@ func TestVolumesThatNoContainerMountsAreNotMade(t *testing.T) {
 }
 
 func TestEveryVolumeIsTriedAndEachFailureNamesItsOwn(t *testing.T) {
-	unsupported := v1.Volume{Name: "s", VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{}}}
-	memory := v1.Volume{Name: "m", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: "Memory"}}}
-	got, err := New(t.TempDir()).Mount(t.Context(), podWith(unsupported, memory, host("a/../b", ""), empty("a")))
+	unsupported := v1.Volume{Name: "s", VolumeSource: v1.VolumeSource{NFS: &v1.NFSVolumeSource{}}}
+	memory := v1.Volume{Name: "m", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: "Tape"}}}
+	got, err := New(t.TempDir()).Mount(t.Context(), podWith(unsupported, memory, host("a/../b", ""), empty("a")), pod.VolumeInput{})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	diff(t, "error", strings.Join([]string{
-		`set up volume "s": volumes of kind secret are not supported`,
-		`set up volume "m": emptyDir of medium "Memory" is not supported`,
+		`set up volume "s": volumes of kind nfs are not supported`,
+		`set up volume "m": unknown storage medium "Tape"`,
 		`set up volume "h": invalid hostPath "a/../b": it must not contain '..'`,
 	}, "\n"), err.Error())
 	var reasoned interface{ Reason() string }
@@ -205,7 +207,7 @@ func TestHostPathTypes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.t)+" "+filepath.Base(tt.path), func(t *testing.T) {
-			got, err := New(t.TempDir()).Mount(t.Context(), podWith(host(tt.path, tt.t)))
+			got, err := New(t.TempDir()).Mount(t.Context(), podWith(host(tt.path, tt.t)), pod.VolumeInput{})
 			if tt.err != "" {
 				if err == nil {
 					t.Fatal("no error")
@@ -228,7 +230,7 @@ func TestAMountedHostPathIsNotCheckedAgainWhileThePodLives(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	m := New(t.TempDir())
 	p := podWith(host(dir, v1.HostPathDirectoryOrCreate))
-	if _, err := m.Mount(t.Context(), p); err != nil {
+	if _, err := m.Mount(t.Context(), p, pod.VolumeInput{}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(filepath.Dir(dir), "x"), "")
@@ -238,13 +240,13 @@ func TestAMountedHostPathIsNotCheckedAgainWhileThePodLives(t *testing.T) {
 	if err := errors.Join(os.Remove(dir), os.Rename(dir+"2", dir)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Mount(t.Context(), p); err != nil {
+	if _, err := m.Mount(t.Context(), p, pod.VolumeInput{}); err != nil {
 		t.Errorf("second mount: %v", err)
 	}
 	if err := m.Unmount(t.Context(), p.UID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Mount(t.Context(), p); err == nil {
+	if _, err := m.Mount(t.Context(), p, pod.VolumeInput{}); err == nil {
 		t.Error("after Unmount the file in the directory's place is not noticed")
 	}
 	if _, err := os.Stat(dir); err != nil {
@@ -331,7 +333,7 @@ func TestNamesThatLeaveTheDirectoryAreRefused(t *testing.T) {
 		p.UID = "u1"
 		_, logErr := m.TerminationLog("u1", bad)
 		_, fileErr := m.WriteFile("u1", bad, nil, 0o600)
-		_, volumeErr := m.Mount(t.Context(), p)
+		_, volumeErr := m.Mount(t.Context(), p, pod.VolumeInput{})
 		errs := []error{
 			m.CreatePod(types.UID(bad)), m.RemovePod(types.UID(bad)), m.Unmount(t.Context(), types.UID(bad)), logErr, fileErr, volumeErr,
 		}

@@ -1,0 +1,20 @@
+//go:build !linux
+
+package volume
+
+import (
+	"errors"
+	"runtime"
+)
+
+// Pods only run on linux: elsewhere nothing is mounted.
+
+func mountOn(path, fsType string, options []string) error {
+	return &MountError{Type: fsType, Path: path, Options: options, Err: errors.New("not on " + runtime.GOOS)}
+}
+
+func mountedAt(string) (string, error) { return "", nil }
+
+func pageSizeAt(string) (int64, error) { return 0, errors.New("not on " + runtime.GOOS) }
+
+func unmountVolumes(string, string) error { return nil }
