@@ -6,6 +6,7 @@ import "slices"
 var containerFields = slices.Concat(
 	honoured(`name image imagePullPolicy command args workingDir ports
 		env[].name env[].value env[].valueFrom.fieldRef env[].valueFrom.resourceFieldRef
+		env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef envFrom
 		volumeMounts[].name volumeMounts[].mountPath volumeMounts[].readOnly
 		lifecycle.preStop.exec
 		terminationMessagePath terminationMessagePolicy
@@ -16,7 +17,7 @@ var containerFields = slices.Concat(
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
 	resources("resources.limits"), resources("resources.requests"),
-	refused(notYet, `envFrom env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef env[].valueFrom.fileKeyRef
+	refused(notYet, `env[].valueFrom.fileKeyRef
 		volumeMounts[].subPath volumeMounts[].subPathExpr volumeMounts[].mountPropagation volumeMounts[].recursiveReadOnly
 		lifecycle.postStart lifecycle.stopSignal lifecycle.preStop.httpGet lifecycle.preStop.tcpSocket lifecycle.preStop.sleep
 		livenessProbe readinessProbe startupProbe

@@ -2,7 +2,6 @@ package render
 
 import (
 	"errors"
-	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -49,41 +48,50 @@ func (e *environment) keyValues() []*runtimeapi.KeyValue {
 	return out
 }
 
-// makeEnvironment resolves the container's variables: a value may refer to
-// those before it, the last of a name wins (makeEnvironmentVariables in
-// pkg/kubelet/kubelet_pods.go).
+// makeEnvironment resolves the container's variables: first those of envFrom,
+// then those of env, where a value may refer to those before it. The last of
+// a name wins (makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go). What
+// is optional and missing sets nothing.
 func makeEnvironment(p *v1.Pod, c *v1.Container, in ContainerInput) (*environment, error) {
 	env := &environment{}
-	if len(c.EnvFrom) > 0 {
-		return nil, errors.New("envFrom: ConfigMaps and Secrets are not read")
+	for i := range c.EnvFrom {
+		if err := env.setFrom(&c.EnvFrom[i], p.Namespace, in.Objects); err != nil {
+			return nil, err
+		}
 	}
 	for i := range c.Env {
 		v := &c.Env[i]
-		value := env.expand(v.Value)
-		if value == "" && v.ValueFrom != nil {
+		value, found := env.expand(v.Value), true
+		if v.Value == "" && v.ValueFrom != nil {
 			var err error
-			if value, err = valueFrom(p, c, v.ValueFrom, in); err != nil {
-				return nil, fmt.Errorf("env %q: %w", v.Name, err)
+			if value, found, err = valueFrom(p, c, v.ValueFrom, in); err != nil {
+				return nil, err
 			}
 		}
-		env.set(v.Name, value)
+		if found {
+			env.set(v.Name, value)
+		}
 	}
 	return env, nil
 }
 
-func valueFrom(p *v1.Pod, c *v1.Container, from *v1.EnvVarSource, in ContainerInput) (string, error) {
+// valueFrom is the value of a source; found is false for one that is optional
+// and missing.
+func valueFrom(p *v1.Pod, c *v1.Container, from *v1.EnvVarSource, in ContainerInput) (value string, found bool, err error) {
 	switch {
 	case from.FieldRef != nil:
-		return field(p, from.FieldRef, in.Node, in.podIPs(p))
+		value, err = field(p, from.FieldRef, in.Node, in.podIPs(p))
+		return value, true, err
 	case from.ResourceFieldRef != nil:
-		return resourceField(p, c, from.ResourceFieldRef, in.Node)
+		value, err = resourceField(p, c, from.ResourceFieldRef, in.Node)
+		return value, true, err
 	case from.ConfigMapKeyRef != nil:
-		return "", errors.New("configMapKeyRef: ConfigMaps are not read")
+		return configMapKey(from.ConfigMapKeyRef, p.Namespace, in.Objects)
 	case from.SecretKeyRef != nil:
-		return "", errors.New("secretKeyRef: Secrets are not read")
+		return secretKey(from.SecretKeyRef, p.Namespace, in.Objects)
 	case from.FileKeyRef != nil:
-		return "", errors.New("fileKeyRef: variables are not read from files")
+		return "", false, errors.New("fileKeyRef: variables are not read from files")
 	default:
-		return "", nil
+		return "", true, nil
 	}
 }

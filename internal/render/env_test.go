@@ -1,7 +1,6 @@
 package render
 
 import (
-	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -57,23 +56,6 @@ func TestVariablesKeepTheirOrderAndTheLastOfANameWins(t *testing.T) {
 	diff(t, "env", []string{"B=$(A)-$(B)", "A=21", "C=1$(A)-$(B)"}, got)
 	diff(t, "command", []string{"21", "1$(A)-$(B)"}, cfg.Command)
 	diff(t, "args", []string{"$(A)", "$(NO)"}, cfg.Args)
-}
-
-func TestVariablesFromWhatIsNotReadAreErrors(t *testing.T) {
-	for name, edit := range map[string]func(*v1.Container){
-		"envFrom":         func(c *v1.Container) { c.EnvFrom = []v1.EnvFromSource{{}} },
-		"configMapKeyRef": func(c *v1.Container) { c.Env[0].ValueFrom.ConfigMapKeyRef = &v1.ConfigMapKeySelector{} },
-		"secretKeyRef":    func(c *v1.Container) { c.Env[0].ValueFrom.SecretKeyRef = &v1.SecretKeySelector{} },
-		"fileKeyRef":      func(c *v1.Container) { c.Env[0].ValueFrom.FileKeyRef = &v1.FileKeySelector{} },
-	} {
-		p := aPod()
-		c := &p.Spec.Containers[0]
-		c.Env = []v1.EnvVar{{Name: "A", ValueFrom: &v1.EnvVarSource{}}}
-		edit(c)
-		if _, err := Container(p, c, input()); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: error %v does not name it", name, err)
-		}
-	}
 }
 
 func TestFieldRef(t *testing.T) {

@@ -115,8 +115,8 @@ func TestErrorsCarryTheKubeletsReason(t *testing.T) {
 		reason, words string
 	}{
 		{sandboxErr, "CreatePodSandboxError", "render sandbox: hostUsers is false and the pod has no user namespace"},
-		{containerErr, "CreateContainerConfigError", `render container "c": env "A": unsupported fieldPath "status.phase"`},
-		{subPathErr, "CreateContainerConfigError", `render container "c": env "A": unsupported fieldPath "status.phase"`},
+		{containerErr, "CreateContainerConfigError", `render container "c": unsupported fieldPath "status.phase"`},
+		{subPathErr, "CreateContainerConfigError", `render container "c": unsupported fieldPath "status.phase"`},
 	}
 	for _, tt := range tests {
 		var reasoned interface{ Reason() string }
