@@ -105,6 +105,8 @@ type nodeOptions struct {
 	keepLogs      bool
 	besideKubelet bool
 	cgroupDriver  string
+	// unsafeSysctls are those that pods may set beside the safe ones.
+	unsafeSysctls []string
 	events        func(node.Event)
 }
 
@@ -172,6 +174,10 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 		return err
 	}
 	s.facts = facts
+	admission, err := node.ReadAdmission(o.unsafeSysctls)
+	if err != nil {
+		return err
+	}
 	cgroups, err := s.cgroups(ctx, e, g, o)
 	if err != nil {
 		return err
@@ -179,7 +185,7 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 	s.onClose(cgroups.RemoveEmptyParents)
 	s.Node, err = node.New(ctx, node.Options{
 		Instance: o.instance, Sources: []string{o.source},
-		Runtime: s.client, Locks: locks, Facts: facts, Cgroups: cgroups,
+		Runtime: s.client, Locks: locks, Facts: facts, Admission: admission, Cgroups: cgroups,
 		Volumes:  volume.New(p.root),
 		KeepLogs: o.keepLogs,
 		Events:   o.events, Log: e.log,
