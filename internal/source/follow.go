@@ -1,0 +1,160 @@
+package source
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Options of Follow. Deliver is required.
+type Options struct {
+	// FileCheck is how often files are read though nothing notified of a
+	// change, and HTTPCheck how often URLs are asked; 20 s if zero
+	// (pkg/kubelet/apis/config/v1beta1/defaults.go).
+	FileCheck, HTTPCheck time.Duration
+	// HTTP fetches URLs; http.DefaultClient if nil.
+	HTTP *http.Client
+	// Deliver is called after each read that changed anything, and after the
+	// first one in any case, from one goroutine.
+	Deliver func(Update)
+}
+
+// Update is all that a source wants now.
+type Update struct {
+	// Pods are all pods, no two of one name or UID.
+	Pods []*manifest.Pod
+	// Objects are all ConfigMaps, Secrets and claims.
+	Objects *pod.Objects
+	// Partial: the source may want more; see State.Partial.
+	Partial bool
+	// Notices are what is new to say.
+	Notices []Notice
+}
+
+const (
+	defaultCheck = 20 * time.Second
+	// settle is how long nothing may happen to a directory before it is read:
+	// whoever writes a file in place is given the time to finish.
+	settle = 100 * time.Millisecond
+)
+
+// Follow delivers what a directory, file or URL holds, and each change, until
+// ctx ends.
+func Follow(ctx context.Context, name string, o Options) {
+	f := &follower{name: name, deliver: o.Deliver}
+	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
+		u := &page{address: name, client: o.HTTP}
+		f.name = u.shown()
+		f.follow(ctx, or(o.HTTPCheck, defaultCheck), u.read, nil)
+		return
+	}
+	w := watch(name)
+	defer w.close()
+	f.follow(ctx, or(o.FileCheck, defaultCheck), func(ctx context.Context) (Read, bool) {
+		w.renew() // a directory that came back, or a link that was turned
+		return readPath(ctx, name), true
+	}, w.changes)
+}
+
+func or(d, otherwise time.Duration) time.Duration {
+	if d <= 0 {
+		return otherwise
+	}
+	return d
+}
+
+// follower has the state of one source.
+type follower struct {
+	name    string
+	deliver func(Update)
+	state   State
+	// had is the file of each pod of the last delivery, by name and UID; twins
+	// are what was said of the pods that were left out.
+	had   map[string]string
+	twins []manifest.Problem
+}
+
+// follow reads now, at each tick and when changes settle. read's second value
+// is false where it is known that nothing has changed.
+func (f *follower) follow(ctx context.Context, every time.Duration, read func(context.Context) (Read, bool), changes <-chan struct{}) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for first := true; ; first = false {
+		if r, changed := read(ctx); ctx.Err() != nil {
+			return
+		} else if changed {
+			f.take(ctx, r, first)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-changes:
+			if !calm(ctx, changes) {
+				return
+			}
+		}
+	}
+}
+
+// calm waits until nothing has changed for a moment, but not for ever.
+func calm(ctx context.Context, changes <-chan struct{}) bool {
+	end := time.NewTimer(10 * settle)
+	defer end.Stop()
+	for {
+		quiet := time.NewTimer(settle)
+		select {
+		case <-ctx.Done():
+			quiet.Stop()
+			return false
+		case <-end.C:
+			quiet.Stop()
+			return true
+		case <-quiet.C:
+			return true
+		case <-changes:
+			quiet.Stop()
+		}
+	}
+}
+
+// take makes of a read what is delivered.
+func (f *follower) take(ctx context.Context, r Read, first bool) {
+	next, notices := f.state.Next(f.name, r, func(name string, data []byte) (*manifest.Set, error) {
+		return manifest.Parse(ctx, name, data)
+	})
+	if ctx.Err() != nil {
+		return // what was parsed meanwhile may be cut short
+	}
+	same := !first && next.same(f.state)
+	f.state = next
+	if same && len(notices) == 0 {
+		return
+	}
+	pods, objects, twins := next.union(f.had)
+	notices = append(notices, news(Failed, f.twins, twins)...)
+	f.had, f.twins = map[string]string{}, twins
+	for _, p := range pods {
+		for _, key := range keysOf(p) {
+			f.had[key] = p.File
+		}
+	}
+	f.deliver(Update{Pods: pods, Objects: objects, Partial: next.Partial(), Notices: notices})
+}
+
+// same tells whether two states want the same.
+func (s State) same(other State) bool {
+	if s.Ready != other.Ready || len(s.files) != len(other.files) {
+		return false
+	}
+	for name, f := range s.files {
+		if before, ok := other.files[name]; !ok || before.good != f.good {
+			return false
+		}
+	}
+	return true
+}

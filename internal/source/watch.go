@@ -1,0 +1,93 @@
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// watcher tells that something in or about a path may have changed. Where
+// nothing can be watched it says nothing, and the ticker has to do.
+type watcher struct {
+	path    string
+	parent  string
+	changes chan struct{} // has room for one
+	fs      *fsnotify.Watcher
+	done    chan struct{}
+	// watched is the directory that the path led to, and its identity.
+	watched  string
+	identity Identity
+}
+
+// watch starts to watch a directory or file, whether or not it exists yet.
+func watch(path string) *watcher {
+	w := &watcher{path: path, changes: make(chan struct{}, 1), done: make(chan struct{})}
+	fs, err := fsnotify.NewWatcher()
+	if err != nil { // no inotify instances are left
+		close(w.done)
+		return w
+	}
+	w.fs = fs
+	// The parent tells when the path itself is renamed, made or turned.
+	w.parent = filepath.Dir(filepath.Clean(path))
+	_ = fs.Add(w.parent) // it may not exist
+	go w.run()
+	return w
+}
+
+func (w *watcher) run() {
+	defer close(w.done)
+	for {
+		select {
+		case ev, ok := <-w.fs.Events:
+			if !ok {
+				return
+			}
+			if filepath.Dir(ev.Name) == w.parent && filepath.Clean(ev.Name) != filepath.Clean(w.path) {
+				continue // something else in the parent
+			}
+		case _, ok := <-w.fs.Errors: // an overflow: anything may have happened
+			if !ok {
+				return
+			}
+		}
+		select {
+		case w.changes <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// renew watches what the path leads to now.
+func (w *watcher) renew() {
+	if w.fs == nil {
+		return
+	}
+	info, err := os.Stat(w.path)
+	if err != nil || !info.IsDir() {
+		return // the parent tells of a file, and of what comes back
+	}
+	id := identityOf(info)
+	if id == w.identity && slices.Contains(w.fs.WatchList(), w.watched) {
+		return // a directory that was removed is watched no more
+	}
+	real, err := filepath.EvalSymlinks(w.path)
+	if err != nil {
+		return
+	}
+	if w.watched != "" {
+		_ = w.fs.Remove(w.watched) // it may be gone already
+	}
+	if w.fs.Add(real) == nil {
+		w.watched, w.identity = real, id
+	}
+}
+
+func (w *watcher) close() {
+	if w.fs != nil {
+		_ = w.fs.Close() // nobody reads it any more
+	}
+	<-w.done
+}
