@@ -71,7 +71,7 @@ func podObject(i node.Info, nodeName string) *v1.Pod {
 		p.Spec.NodeName = nodeName
 	}
 	p.Status = *i.Status.DeepCopy()
-	if i.Rejected != nil {
+	if i.Rejected != nil && p.Status.Phase == "" {
 		p.Status.Phase, p.Status.Reason = v1.PodFailed, node.ReasonRejected
 		p.Status.Message = "Pod was rejected: " + i.Rejected.Error()
 	}

@@ -32,8 +32,7 @@
 //   - Cgroup, directories and volumes are seen to only when something is to be
 //     started; a running pod whose cgroup vanished is not killed for it.
 //   - An image is asked for once per sync and its user taken from the same
-//     answer. Pulls are not made one after the other, the runtime's
-//     RegistryUnavailable and SignatureValidationFailed are ErrImagePull.
+//     answer. Pulls are not made one after the other.
 //   - When some containers wait for a back-off and others failed otherwise, the
 //     next try is after 10 s, not after the back-off.
 //   - The status of a pod whose start has failed shows why at once, not from the

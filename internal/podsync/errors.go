@@ -13,16 +13,18 @@ var ErrNetworkNotReady = errors.New("network is not ready")
 // The reasons for which a container waits (pkg/kubelet/images/types.go,
 // pkg/kubelet/container/sync_result.go, pkg/kubelet/kuberuntime).
 const (
-	reasonCrashLoop        = "CrashLoopBackOff"
-	reasonImagePullBackOff = "ImagePullBackOff"
-	reasonErrImagePull     = "ErrImagePull"
-	reasonErrNeverPull     = "ErrImageNeverPull"
-	reasonImageInspect     = "ImageInspectError"
-	reasonInvalidImage     = "InvalidImageName"
-	reasonConfig           = "CreateContainerConfigError"
-	reasonCreate           = "CreateContainerError"
-	reasonRun              = "RunContainerError"
-	reasonPostStart        = "PostStartHookError"
+	reasonCrashLoop           = "CrashLoopBackOff"
+	reasonImagePullBackOff    = "ImagePullBackOff"
+	reasonErrImagePull        = "ErrImagePull"
+	reasonErrNeverPull        = "ErrImageNeverPull"
+	reasonRegistryUnavailable = "RegistryUnavailable"
+	reasonSignatureInvalid    = "SignatureValidationFailed"
+	reasonImageInspect        = "ImageInspectError"
+	reasonInvalidImage        = "InvalidImageName"
+	reasonConfig              = "CreateContainerConfigError"
+	reasonCreate              = "CreateContainerError"
+	reasonRun                 = "RunContainerError"
+	reasonPostStart           = "PostStartHookError"
 )
 
 // StartError is a container that could not be started.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/distribution/reference"
@@ -55,13 +56,13 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*Image, *
 	start := r.opt.Now()
 	ref, err := r.opt.Runtime.PullImage(ctx, name, r.sandbox, nil)
 	if err != nil {
-		text := message(err)
+		reason, text := pullFailure(c.Image, message(err))
 		if ctx.Err() == nil {
-			r.warn(r.p, c.Name, EventFailed, "Failed to pull image %q: %s", c.Image, text)
+			r.warn(r.p, c.Name, EventFailed, "Failed to pull image %q: %s", c.Image, message(err))
 			r.m.pull.Next(name, r.opt.Now(), r.opt.Now())
-			r.m.pullError[name] = reasonErrImagePull + ": " + text
+			r.m.pullError[name] = reason + ": " + text
 		}
-		return nil, &StartError{Container: c.Name, Reason: reasonErrImagePull, Message: text, err: err}
+		return nil, &StartError{Container: c.Name, Reason: reason, Message: text, err: err}
 	}
 	took := r.opt.Now().Sub(start).Truncate(time.Millisecond)
 	image, err := r.imageStatus(ctx, name)
@@ -75,6 +76,20 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*Image, *
 	pulled.ID = ref
 	r.normal(r.p, c.Name, EventPulled, "Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.", c.Image, took, took, image.Size)
 	return &pulled, nil
+}
+
+// pullFailure is the reason and words for what a runtime says of a pull that
+// failed; two reasons some runtimes know by themselves (evalCRIPullErr).
+func pullFailure(image, text string) (reason, message string) {
+	for reason, what := range map[string]string{
+		reasonRegistryUnavailable: "registry is unavailable",
+		reasonSignatureInvalid:    "signature validation failed",
+	} {
+		if rest, ok := strings.CutPrefix(text, reason); ok {
+			return reason, fmt.Sprintf("image pull failed for %s because the %s%s", image, what, rest)
+		}
+	}
+	return reasonErrImagePull, text
 }
 
 // imageStatus asks for an image once per sync, as long as it is there.

@@ -114,6 +114,23 @@ type runtimeError struct{ text string }
 func (e runtimeError) Error() string          { return "pull image x: " + e.text }
 func (e runtimeError) RuntimeMessage() string { return e.text }
 
+func TestReasonsThatTheRuntimeKnowsOfAFailedPullAreShown(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"RegistryUnavailable: pulling: connection refused": {"RegistryUnavailable", "image pull failed for example.com/a because the registry is unavailable: pulling: connection refused"},
+		"SignatureValidationFailed: no policy":             {"SignatureValidationFailed", "image pull failed for example.com/a because the signature validation failed: no policy"},
+		"not found":                                        {"ErrImagePull", "not found"},
+	} {
+		inBubble(t, func(t *testing.T, b *bench) {
+			b.rt.pullError = errors.New(text)
+			res, err := b.sync(imagePod("example.com/a", v1.PullAlways))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			wantWaiting(t, res.Status, want[0], want[1])
+		})
+	}
+}
+
 func TestContainersOfOneImageAskForItOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.mustSync(podOf(v1.RestartPolicyAlways, container("a"), container("b")))
