@@ -20,8 +20,8 @@ var containerFields = slices.Concat(
 	refused(notYet, `env[].valueFrom.fileKeyRef
 		volumeMounts[].subPath volumeMounts[].subPathExpr volumeMounts[].mountPropagation volumeMounts[].recursiveReadOnly
 		lifecycle.postStart lifecycle.stopSignal lifecycle.preStop.httpGet lifecycle.preStop.tcpSocket lifecycle.preStop.sleep
-		livenessProbe readinessProbe startupProbe
-		resizePolicy`),
+		livenessProbe readinessProbe startupProbe`),
+	ignored("nobody resizes a pod without an API server", `resizePolicy`),
 	refused(noCluster, `volumeDevices resources.claims`),
 	refused("podctl runs Linux pods", `securityContext.windowsOptions`),
 )

@@ -19,32 +19,29 @@ var metadataFields = slices.Concat(
 	ignored("there are no controllers and no garbage collector", `metadata.ownerReferences metadata.finalizers`),
 	refused("podctl writes it", `metadata.annotations[podctl.io/*]`),
 	refused("mirror pods belong to API servers", `metadata.annotations[kubernetes.io/config.mirror]`),
-	[]Field{{Path: "metadata.annotations[container.apparmor.security.beta.kubernetes.io/*]", Support: Refused,
-		Reason: "deprecated since Kubernetes 1.30", Hint: "set securityContext.appArmorProfile"}},
 )
 
 var podFields = slices.Concat(
 	honoured(`spec.restartPolicy spec.readinessGates spec.terminationGracePeriodSeconds spec.activeDeadlineSeconds
-		spec.dnsPolicy spec.dnsConfig spec.hostname
+		spec.dnsPolicy spec.dnsConfig spec.hostname spec.subdomain spec.setHostnameAsFQDN spec.hostnameOverride spec.hostAliases
 		spec.hostNetwork spec.hostPID spec.hostIPC spec.shareProcessNamespace
-		spec.priority spec.priorityClassName
+		spec.priority spec.priorityClassName spec.overhead
 		spec.securityContext.runAsUser spec.securityContext.runAsGroup spec.securityContext.runAsNonRoot
 		spec.securityContext.supplementalGroups spec.securityContext.supplementalGroupsPolicy
-		spec.securityContext.seccompProfile spec.securityContext.seLinuxOptions spec.securityContext.appArmorProfile`),
+		spec.securityContext.seccompProfile spec.securityContext.seLinuxOptions spec.securityContext.seLinuxChangePolicy
+		spec.securityContext.appArmorProfile spec.securityContext.sysctls`),
+	resources("spec.resources.limits"), resources("spec.resources.requests"),
 	[]Field{
 		{Path: "spec.os.name", Support: Honoured, Values: []string{"linux"}, Reason: "podctl runs Linux pods"},
 		{Path: "spec.hostUsers", Support: Honoured, Values: []string{"true"}, Reason: notYet},
-		{Path: "spec.setHostnameAsFQDN", Support: Honoured, Values: []string{"false"}, Reason: notYet},
 	},
 	ignored(noScheduler, `spec.nodeName spec.nodeSelector spec.affinity spec.tolerations
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.preemptionPolicy`),
 	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
-	refused(notYet, `spec.subdomain spec.hostnameOverride spec.hostAliases
-		spec.runtimeClassName spec.overhead spec.imagePullSecrets spec.resources
-		spec.securityContext.fsGroup spec.securityContext.fsGroupChangePolicy
-		spec.securityContext.sysctls spec.securityContext.seLinuxChangePolicy`),
-	refused(noCluster, `spec.resourceClaims spec.schedulingGroup`),
+	refused(notYet, `spec.runtimeClassName spec.imagePullSecrets
+		spec.securityContext.fsGroup spec.securityContext.fsGroupChangePolicy`),
+	refused(noCluster, `spec.resources.claims spec.resourceClaims spec.schedulingGroup`),
 	refused("the API server takes them only through a request of their own", `spec.ephemeralContainers`),
 	refused("podctl runs Linux pods", `spec.securityContext.windowsOptions`),
 )
