@@ -28,6 +28,7 @@ var podFields = slices.Concat(
 		spec.priority spec.priorityClassName spec.overhead
 		spec.securityContext.runAsUser spec.securityContext.runAsGroup spec.securityContext.runAsNonRoot
 		spec.securityContext.supplementalGroups spec.securityContext.supplementalGroupsPolicy
+		spec.securityContext.fsGroup spec.securityContext.fsGroupChangePolicy
 		spec.securityContext.seccompProfile spec.securityContext.seLinuxOptions spec.securityContext.seLinuxChangePolicy
 		spec.securityContext.appArmorProfile spec.securityContext.sysctls`),
 	resources("spec.resources.limits"), resources("spec.resources.requests"),
@@ -39,8 +40,7 @@ var podFields = slices.Concat(
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.preemptionPolicy`),
 	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
-	refused(notYet, `spec.runtimeClassName spec.imagePullSecrets
-		spec.securityContext.fsGroup spec.securityContext.fsGroupChangePolicy`),
+	refused(notYet, `spec.runtimeClassName spec.imagePullSecrets`),
 	refused(noCluster, `spec.resources.claims spec.resourceClaims spec.schedulingGroup`),
 	refused("the API server takes them only through a request of their own", `spec.ephemeralContainers`),
 	refused("podctl runs Linux pods", `spec.securityContext.windowsOptions`),
@@ -50,9 +50,10 @@ var statusFields = ignored("podctl finds the status itself", `status`)
 
 // volumeFields are the sources of a volume, and its name.
 var volumeFields = slices.Concat(
-	honoured(`name hostPath emptyDir`),
-	[]Field{{Path: "emptyDir.medium", Support: Honoured, Values: []string{""}, Reason: notYet}},
-	refused(notYet, `emptyDir.sizeLimit configMap secret downwardAPI projected image persistentVolumeClaim nfs`),
+	honoured(`name hostPath emptyDir configMap secret downwardAPI projected persistentVolumeClaim`),
+	refused(noAccounts, `projected.sources[].serviceAccountToken`),
+	refused(noCluster, `projected.sources[].clusterTrustBundle projected.sources[].podCertificate`),
+	refused(notYet, `image nfs`),
 	refused(noCluster, `csi ephemeral`),
 	refused("no plugin of podctl's mounts it", `iscsi fc cinder cephfs rbd glusterfs flocker azureFile azureDisk vsphereVolume quobyte
 		photonPersistentDisk portworxVolume scaleIO storageos gcePersistentDisk awsElasticBlockStore flexVolume gitRepo`),

@@ -38,12 +38,15 @@ func newDesired(sources []string) *desired {
 	return d
 }
 
-// set replaces all that one source wants.
-func (d *desired) set(source string, pods []Desired, objects *pod.Objects) {
+// set replaces all that one source wants, and tells which objects are others
+// than before.
+func (d *desired) set(source string, pods []Desired, objects *pod.Objects) *objectNames {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.objects[source] = objects
+	before := d.merged()
+	d.objects[source] = keepImmutable(d.objects[source], objects)
 	d.sources[source] = append([]Desired{}, pods...)
+	return changedObjects(before, d.merged())
 }
 
 // union returns every desired pod by UID. ready is false until each source
@@ -75,6 +78,10 @@ func (d *desired) union() (pods map[types.UID]Desired, ready bool) {
 func (d *desired) all() *pod.Objects {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.merged()
+}
+
+func (d *desired) merged() *pod.Objects {
 	var each []*pod.Objects
 	for _, source := range slices.Sorted(maps.Keys(d.objects)) {
 		each = append(each, d.objects[source])

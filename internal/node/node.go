@@ -142,8 +142,9 @@ func New(ctx context.Context, o Options) (*Node, error) {
 // Set tells what a source wants: all of it, and the objects beside it. It may
 // be called at any time.
 func (n *Node) Set(source string, pods []Desired, objects *pod.Objects) {
-	n.desired.set(source, pods, objects)
+	changed := n.desired.set(source, pods, objects)
 	n.poke()
+	n.wakeUsers(changed)
 }
 
 // poke makes the loop reconcile soon.
