@@ -77,11 +77,15 @@ func (n *Node) drop(uid types.UID) {
 	defer n.naming.Unlock()
 	n.mu.Lock()
 	e := n.entries[uid]
+	again := e != nil && e.desired && e.fresh
 	n.mu.Unlock()
 	if e == nil {
 		return
 	}
 	n.sync.Forget(uid) // before the uid may come again
+	if again {
+		n.opts.Observer.Restarted(e.want.Pod)
+	}
 	n.mu.Lock()
 	delete(n.entries, uid)
 	if e.alarm != nil {

@@ -42,8 +42,10 @@ const closeTimeout = 10 * time.Second
 func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
 	housekeeping := time.NewTicker(housekeepingPeriod)
 	defer housekeeping.Stop()
+	n.turn()
 	n.reconcile(ctx, true)
 	for {
+		n.turn()
 		select {
 		case <-ctx.Done():
 			return

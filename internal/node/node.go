@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -49,6 +50,8 @@ type Options struct {
 	PLEG pleg.Options
 	// Events is called for each event, in order, and must not block.
 	Events func(Event)
+	// Observer is told what the node does, for metrics; nil is nobody.
+	Observer Observer
 	// Log gets what is no event; nil is silence.
 	Log *slog.Logger
 }
@@ -106,12 +109,19 @@ type Node struct {
 
 	// emit serialises calls of opts.Events.
 	emit sync.Mutex
+
+	// looped is when the loop last began or ended a turn, in Unix nanoseconds; 0
+	// before the first.
+	looped atomic.Int64
 }
 
 // New puts a node together. It calls the runtime to learn its name only.
 func New(ctx context.Context, o Options) (*Node, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Observer == nil {
+		o.Observer = nobody{}
 	}
 	version, err := o.Runtime.Version(ctx)
 	if err != nil {
@@ -128,7 +138,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	}
 	o.PLEG.Log = o.Log
 	o.PLEG.Broadcasts = func(context.Context) bool { return version.BroadcastsEvents() }
-	o.PLEG.Observer = &runtimeWatch{n: n}
+	o.PLEG.Observer = &runtimeWatch{n: n, next: o.PLEG.Observer}
 	n.pleg = pleg.New(o.Runtime, o.PLEG)
 	n.sync = podsync.New(podsync.Options{
 		Runtime: syncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes,

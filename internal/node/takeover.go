@@ -59,6 +59,7 @@ func (n *Node) endFound(ctx context.Context, pods []*pod.Pod, found *found) {
 		if !n.admit(&entry{want: d, adopted: true, record: rec, touched: time.Now()}) {
 			continue
 		}
+		n.opts.Observer.OrphanFound()
 		if err != nil {
 			n.workers.KillRuntime(p, true)
 			continue

@@ -3,13 +3,11 @@ package node
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -102,8 +100,12 @@ func (n *Node) setStatus(p *v1.Pod, s v1.PodStatus) {
 		return
 	}
 	events := changes(&e.status, &s)
+	before := e.status.Phase
 	e.status = s
 	n.mu.Unlock()
+	if before != s.Phase {
+		n.opts.Observer.StatusChanged(p, before, s.Phase)
+	}
 	for _, ev := range events {
 		n.send(p, ev)
 	}
@@ -121,6 +123,7 @@ func (s syncEvents) Event(e podsync.Event) {
 type workerWatch struct{ n *Node }
 
 func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
+	w.n.opts.Observer.PhaseChanged(c)
 	w.n.mu.Lock()
 	e := w.n.entryOf(c.State.UID)
 	var p *v1.Pod
@@ -154,35 +157,16 @@ func stopText(s worker.State) string {
 	return fmt.Sprintf("stopping, up to %ds", s.Grace)
 }
 
-func (w workerWatch) OperationStarted(worker.Operation) {}
+func (w workerWatch) OperationStarted(o worker.Operation) {
+	w.n.opts.Observer.OperationStarted(o)
+}
 
 func (w workerWatch) OperationDone(o worker.Operation) {
+	w.n.opts.Observer.OperationDone(o)
 	if o.Err != nil {
 		w.n.changed()
 	}
 }
-
-// runtimeWatch tells when the runtime stops answering and when it is back.
-type runtimeWatch struct {
-	n    *Node
-	down atomic.Bool
-}
-
-var _ pleg.Observer = (*runtimeWatch)(nil)
-
-func (r *runtimeWatch) Relisted(_, _ time.Duration, err error) {
-	switch down := err != nil; {
-	case down && !r.down.Swap(true):
-		r.n.runtimeEvent(ReasonRuntimeDown, true, fmt.Sprintf("the runtime does not answer: %v", err))
-	case !down && r.down.Swap(false):
-		r.n.runtimeEvent(ReasonRuntimeUp, false, "the runtime answers again")
-	}
-}
-
-func (*runtimeWatch) PodRelisted(pleg.Source, time.Duration, bool, error) {}
-func (*runtimeWatch) StatusRead(time.Duration, error)                     {}
-func (*runtimeWatch) Hinted(time.Duration, bool)                          {}
-func (*runtimeWatch) HintStream(error)                                    {}
 
 // runtimeEvent is an event about no pod in particular.
 func (n *Node) runtimeEvent(reason string, warning bool, message string) {

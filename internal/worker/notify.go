@@ -37,6 +37,8 @@ type Operation struct {
 	UID             types.UID
 	Namespace, Name string
 	Op              Op
+	// Type is why the update came that it carries out.
+	Type UpdateType
 	// Grace is the grace period in seconds given to Terminate, 0 if absent.
 	Grace int64
 	// At is when it was started.
@@ -128,7 +130,7 @@ func (n *notes) done(s State, e Start, began time.Time, took time.Duration, err 
 }
 
 func operation(s State, e Start) Operation {
-	o := Operation{UID: s.UID, Namespace: s.Namespace, Name: s.Name, Op: e.Op, At: s.RunningSince}
+	o := Operation{UID: s.UID, Namespace: s.Namespace, Name: s.Name, Op: e.Op, Type: e.Work.Type, At: s.RunningSince}
 	if e.Op == OpTerminate {
 		o.Grace = e.Work.Grace
 	}

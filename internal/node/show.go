@@ -1,0 +1,70 @@
+package node
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// Observer is told what the node does, for metrics. Its methods must not block
+// and may be called from several goroutines. What the PLEG does its own
+// observer is told (Options.PLEG.Observer).
+type Observer interface {
+	worker.Observer
+	// StatusChanged: the phase in a pod's status is another than before, which
+	// was "" before the first status.
+	StatusChanged(p *v1.Pod, before, after v1.PodPhase)
+	// Restarted: a pod that has ended is to begin again under its UID.
+	Restarted(p *v1.Pod)
+	// OrphanFound: the runtime held a pod of podctl's that no worker knew and
+	// that has to go.
+	OrphanFound()
+}
+
+// nobody observes nothing.
+type nobody struct{}
+
+func (nobody) PhaseChanged(worker.PhaseChange)           {}
+func (nobody) OperationStarted(worker.Operation)         {}
+func (nobody) OperationDone(worker.Operation)            {}
+func (nobody) StatusChanged(_ *v1.Pod, _, _ v1.PodPhase) {}
+func (nobody) Restarted(*v1.Pod)                         {}
+func (nobody) OrphanFound()                              {}
+
+// Workers returns every pod that a worker knows, as that sees it, by namespace,
+// name and UID.
+func (n *Node) Workers() []worker.Info { return n.workers.Snapshot() }
+
+// RuntimePods returns every pod of the runtime as it was listed last.
+func (n *Node) RuntimePods() []*pod.Pod { return n.pleg.Pods() }
+
+// PLEG returns what the PLEG is doing, and nil or why it is not healthy.
+func (n *Node) PLEG() (pleg.Health, error) { return n.pleg.Health(), n.pleg.Healthy() }
+
+// Unhinted is how many changes came without a hint of the runtime.
+func (n *Node) Unhinted() int { return n.pleg.Unhinted() }
+
+// loopThreshold is how long a turn of the loop may take (SyncLoopHealthCheck
+// in pkg/kubelet/kubelet.go).
+const loopThreshold = 5 * time.Minute
+
+// LoopHealthy returns nil, or that the loop has been busy with one thing for
+// too long. A loop that has not begun yet is healthy, as in the kubelet.
+func (n *Node) LoopHealthy() error {
+	at := n.looped.Load()
+	if at == 0 {
+		return nil
+	}
+	if busy := time.Since(time.Unix(0, at)); busy > loopThreshold {
+		return fmt.Errorf("the loop has not come round for %v", busy.Round(time.Second))
+	}
+	return nil
+}
+
+// turn takes note that the loop goes round.
+func (n *Node) turn() { n.looped.Store(time.Now().UnixNano()) }
