@@ -39,12 +39,13 @@ const (
 	EventSandboxReady     = "SandboxReady" // podctl's own
 	EventSandboxChanged   = "SandboxChanged"
 	EventFailedSandbox    = "FailedCreatePodSandBox"
+	EventDNSForming       = "DNSConfigForming"
 	EventFailedStatus     = "FailedPodSandBoxStatus"
 	EventNetworkNotReady  = "NetworkNotReady"
 	EventFailedPostStart  = "FailedPostStartHook"
 	EventFailedPreStop    = "FailedPreStopHook"
-	EventDeadlineExceeded = reasonDeadline
 	EventHTTPFallback     = "LifecycleHTTPFallback"
+	EventDeadlineExceeded = reasonDeadline
 )
 
 func (s *Syncer) normal(p *v1.Pod, container, reason, format string, args ...any) {

@@ -30,9 +30,13 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		return err
 	}
 	r.acted = true
+	_, cut := render.PodDNS(r.p, r.opt.Node)
+	for _, warning := range cut {
+		r.warn(r.p, "", EventDNSForming, "%s", warning)
+	}
 	if err := r.runSandbox(ctx); err != nil {
 		if ctx.Err() == nil {
-			r.warn(r.p, "", EventFailedSandbox, "Failed to create pod sandbox: %v", err)
+			r.warn(r.p, "", EventFailedSandbox, "Failed to create pod sandbox: %s", cause(err))
 		}
 		return err
 	}

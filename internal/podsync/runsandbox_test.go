@@ -1,0 +1,54 @@
+package podsync_test
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// said are the messages of the events of a reason.
+func (l *eventLog) said(reason string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []string
+	for _, e := range l.list {
+		if e.Reason == reason && e.Warning && e.Container == "" {
+			all = append(all, e.Message)
+		}
+	}
+	return all
+}
+
+func TestWhatIsCutFromResolvConfIsAnEventPerSandbox(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		p.Spec.DNSPolicy = v1.DNSNone
+		p.Spec.DNSConfig = &v1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4"}}
+		b.mustSync(p)
+		b.mustSync(p)
+		got := b.events.said("DNSConfigForming")
+		if len(got) != 1 || !strings.HasSuffix(got[0], "the applied nameserver line is: 1.1.1.1 2.2.2.2 3.3.3.3") {
+			t.Errorf("events %q", got)
+		}
+	})
+}
+
+func TestAnFQDNThatIsTooLongIsTheSandboxsFailure(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		p.Spec.Hostname, p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = strings.Repeat("h", 60), "sub", new(true)
+		_, err := b.sync(p)
+		if err == nil || len(b.calls()) > 0 {
+			t.Fatalf("error %v, calls %v", err, b.calls())
+		}
+		got := b.events.said("FailedCreatePodSandBox")
+		if len(got) != 1 || !strings.HasPrefix(got[0], "Failed to create pod sandbox: failed to construct FQDN from pod hostname and cluster domain, FQDN hhh") ||
+			!strings.HasSuffix(got[0], "is too long (64 characters is the max, 77 characters requested)") {
+			t.Errorf("events %q", got)
+		}
+		p.Spec.SetHostnameAsFQDN = nil
+		b.mustSync(p)
+		wantCalls(t, b, "RunPodSandbox", "CreateContainer c#0", "StartContainer c")
+	})
+}
