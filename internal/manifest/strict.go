@@ -198,11 +198,18 @@ func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
 		if _, err := strconv.ParseInt(number.String(), 10, t.Bits()); err != nil {
 			return nil, c.refuse(at, number.String()+" is not a whole number of "+strconv.Itoa(t.Bits())+" bits", "")
 		}
-		if message, hint, surprise := octalInteger(number, node); surprise {
+		if message, hint, surprise := octalInteger(number, node); surprise && !isMode(at) {
 			c.warn(at, 0, message, hint)
 		}
 	}
 	return v, true
+}
+
+// isMode tells whether the field has permissions of files, which everybody
+// writes in octal.
+func isMode(at path) bool {
+	name := at[len(at)-1].name
+	return name == "mode" || name == "defaultMode"
 }
 
 // wrong reports a value of the wrong type. It returns false, for its callers.
