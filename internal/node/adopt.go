@@ -15,6 +15,8 @@ type found struct {
 	// end holds podctl's pods that have to go: an older manifest of a
 	// desired pod's name, or a pod of this very instance that nobody desires.
 	end []*pod.Pod
+	// unwanted are, of those, the ones whose name nobody wants either.
+	unwanted map[types.UID]bool
 	// foreign holds, by UID of the desired pod whose UID or name it has, a
 	// running pod that podctl did not create and therefore leaves alone.
 	foreign map[types.UID]*pod.Pod
@@ -40,7 +42,8 @@ func sortOut(held []*pod.Pod, known func(types.UID) bool, want map[types.UID]Des
 		byName[pod.FullNameOf(d.Pod)] = uid
 	}
 	f := found{
-		foreign: map[types.UID]*pod.Pod{}, others: map[types.UID]error{},
+		unwanted: map[types.UID]bool{},
+		foreign:  map[types.UID]*pod.Pod{}, others: map[types.UID]error{},
 		unread: map[types.UID]bool{}, unreadNames: map[string]bool{},
 	}
 	for _, p := range held {
@@ -63,6 +66,7 @@ func sortOut(held []*pod.Pod, known func(types.UID) bool, want map[types.UID]Des
 			f.adopt = append(f.adopt, p)
 		case nameWanted || owner == instance:
 			f.end = append(f.end, p)
+			f.unwanted[p.UID] = !nameWanted
 		}
 	}
 	return f

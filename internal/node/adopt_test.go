@@ -60,16 +60,16 @@ func uids(pods []*pod.Pod) []string {
 
 func TestUnionIsUnreadyUntilEverySourceWasRead(t *testing.T) {
 	d := newDesired([]string{"a", "b"})
-	d.set("a", []Desired{wanted("u1", "web")}, nil)
+	d.set("a", []Desired{wanted("u1", "web")}, nil, false)
 	if _, ready := d.union(); ready {
 		t.Error("ready although b was never read")
 	}
-	d.set("b", nil, nil)
+	d.set("b", nil, nil, false)
 	pods, ready := d.union()
 	if !ready || len(pods) != 1 {
 		t.Errorf("after an empty read of b: %v %v", pods, ready)
 	}
-	d.set("b", []Desired{wanted("u2", "web"), wanted("u3", "db")}, nil)
+	d.set("b", []Desired{wanted("u2", "web"), wanted("u3", "db")}, nil, false)
 	pods, _ = d.union()
 	if _, taken := pods["u2"]; taken || len(pods) != 2 {
 		t.Errorf("two pods of one full name: %v", pods)

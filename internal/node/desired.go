@@ -28,10 +28,14 @@ type desired struct {
 	mu      sync.Mutex
 	sources map[string][]Desired // nil until the source's first complete read
 	objects map[string]*pod.Objects
+	// partial are the sources that may want more than is known, and kept what
+	// runs already and may be that.
+	partial map[string]bool
+	kept    []Desired
 }
 
 func newDesired(sources []string) *desired {
-	d := &desired{sources: map[string][]Desired{}, objects: map[string]*pod.Objects{}}
+	d := &desired{sources: map[string][]Desired{}, objects: map[string]*pod.Objects{}, partial: map[string]bool{}}
 	for _, s := range sources {
 		d.sources[s] = nil
 	}
@@ -40,12 +44,19 @@ func newDesired(sources []string) *desired {
 
 // set replaces all that one source wants, and tells which objects are others
 // than before.
-func (d *desired) set(source string, pods []Desired, objects *pod.Objects) *objectNames {
+func (d *desired) set(source string, pods []Desired, objects *pod.Objects, partial bool) *objectNames {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before := d.merged()
 	d.objects[source] = keepImmutable(d.objects[source], objects)
 	d.sources[source] = append([]Desired{}, pods...)
+	delete(d.partial, source)
+	if partial {
+		d.partial[source] = true
+	}
+	if len(d.partial) == 0 {
+		d.kept = nil
+	}
 	return changedObjects(before, d.merged())
 }
 
@@ -57,11 +68,8 @@ func (d *desired) union() (pods map[types.UID]Desired, ready bool) {
 	defer d.mu.Unlock()
 	pods = map[types.UID]Desired{}
 	names := map[string]bool{}
-	for _, source := range slices.Sorted(maps.Keys(d.sources)) {
-		if d.sources[source] == nil {
-			return nil, false
-		}
-		for _, want := range d.sources[source] {
+	add := func(wanted []Desired) {
+		for _, want := range wanted {
 			name := want.Pod.Namespace + "/" + want.Pod.Name
 			if _, taken := pods[want.Pod.UID]; taken || names[name] {
 				continue
@@ -70,6 +78,13 @@ func (d *desired) union() (pods map[types.UID]Desired, ready bool) {
 			pods[want.Pod.UID] = want
 		}
 	}
+	for _, source := range slices.Sorted(maps.Keys(d.sources)) {
+		if d.sources[source] == nil {
+			return nil, false
+		}
+		add(d.sources[source])
+	}
+	add(d.kept)
 	return pods, true
 }
 

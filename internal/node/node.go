@@ -152,7 +152,11 @@ func New(ctx context.Context, o Options) (*Node, error) {
 // Set tells what a source wants: all of it, and the objects beside it. It may
 // be called at any time.
 func (n *Node) Set(source string, pods []Desired, objects *pod.Objects) {
-	changed := n.desired.set(source, pods, objects)
+	n.set(source, pods, objects, false)
+}
+
+func (n *Node) set(source string, pods []Desired, objects *pod.Objects, partial bool) {
+	changed := n.desired.set(source, pods, objects, partial)
 	n.poke()
 	n.wakeUsers(changed)
 }

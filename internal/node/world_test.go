@@ -31,6 +31,8 @@ type world struct {
 	cgroups *fakeCgroups
 	// watch, if set, is told of every call that a podctl makes.
 	watch cri.CallWatcher
+	// partly: podctls that start do not know in full what is wanted.
+	partly bool
 }
 
 // inWorld runs a test in virtual time.
@@ -92,7 +94,11 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p.want(manifests...)
+	if w.partly {
+		p.SetPartly(testSource, desire(w.t, manifests...), nil)
+	} else {
+		p.want(manifests...)
+	}
 	go func() { p.ran <- p.Run(ctx) }()
 	return p
 }

@@ -1,0 +1,53 @@
+package node
+
+import (
+	"context"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// SetPartly is Set of a source that is not known in full: it could not be read
+// yet, or a part of it is invalid. What it wants beside may be what this
+// instance runs already, from when it could be read: such pods are adopted and
+// go on, instead of being ended because nobody desires them.
+func (n *Node) SetPartly(source string, pods []Desired, objects *pod.Objects) {
+	n.set(source, pods, objects, true)
+}
+
+// isPartial tells whether any source is not known in full.
+func (d *desired) isPartial() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.partial) > 0
+}
+
+// keep makes a pod desired for as long as some source is not known in full.
+func (d *desired) keep(want Desired) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kept = append(d.kept, want)
+}
+
+// keepUnread makes this instance's pods that nobody desires desired, if they
+// may be of a source that is not known in full, and takes them out of what is
+// to be ended.
+func (n *Node) keepUnread(ctx context.Context, found *found) {
+	if !n.desired.isPartial() {
+		return
+	}
+	end := found.end
+	found.end = nil
+	for _, p := range end {
+		if !found.unwanted[p.UID] {
+			found.end = append(found.end, p) // another pod of its name is desired
+			continue
+		}
+		d, err := n.manifestOf(ctx, p)
+		if err != nil {
+			n.log.Warn("leave a pod alone that may still be wanted", "pod", p.FullName(), "uid", p.UID, "err", err)
+			continue
+		}
+		n.desired.keep(d)
+		n.poke()
+	}
+}
