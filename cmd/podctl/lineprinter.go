@@ -63,7 +63,8 @@ func (p *linePrinter) event(ev node.Event) {
 // not say better.
 func (p *linePrinter) text(ev node.Event) string {
 	switch ev.Reason {
-	case node.ReasonStarting, podsync.EventCreated, node.ReasonRunning, node.ReasonRemoved:
+	case node.ReasonStarting, podsync.EventCreated, node.ReasonRunning, node.ReasonRemoved,
+		podsync.EventDeadlineExceeded: // the pod's end says it
 		return ""
 	case node.ReasonReady:
 		if !p.ready {

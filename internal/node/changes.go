@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -34,6 +35,9 @@ func changes(before, after *v1.PodStatus) []Event {
 			}
 		}
 	}
+	if restartsAll := v1.AllContainersRestarting; isTrue(after, restartsAll) && !isTrue(before, restartsAll) {
+		add(Event{Reason: ReasonRestartingAll}, "a restart rule asks for it: all containers start anew")
+	}
 	if isReady(after) && !isReady(before) {
 		add(Event{Reason: ReasonReady}, "all containers are ready")
 	}
@@ -58,10 +62,11 @@ func started(was, now *v1.ContainerStatus) bool {
 }
 
 // ended returns how a container ended that had not ended that way before; a
-// container that was restarted meanwhile shows it as its last state.
+// container that was restarted meanwhile shows it as its last state. How one
+// ended that was removed to start all anew is not known.
 func ended(was, now *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	for _, t := range [...]*v1.ContainerStateTerminated{now.LastTerminationState.Terminated, now.State.Terminated} {
-		if t == nil || sameEnd(t, was.State.Terminated) || sameEnd(t, was.LastTerminationState.Terminated) {
+		if t == nil || t.Reason == ReasonRestartingAll || sameEnd(t, was.State.Terminated) || sameEnd(t, was.LastTerminationState.Terminated) {
 			continue
 		}
 		return t
@@ -84,7 +89,7 @@ func exitMessage(name string, t *v1.ContainerStateTerminated) string {
 		text += ", " + t.Reason
 	}
 	if t.Message != "" {
-		text += fmt.Sprintf(": %q", t.Message)
+		text += fmt.Sprintf(": %q", strings.TrimSpace(t.Message))
 	}
 	return text
 }
@@ -114,9 +119,11 @@ func endMessage(s *v1.PodStatus) string {
 	return text
 }
 
-func isReady(s *v1.PodStatus) bool {
+func isReady(s *v1.PodStatus) bool { return isTrue(s, v1.PodReady) }
+
+func isTrue(s *v1.PodStatus, t v1.PodConditionType) bool {
 	for _, c := range s.Conditions {
-		if c.Type == v1.PodReady {
+		if c.Type == t {
 			return c.Status == v1.ConditionTrue
 		}
 	}

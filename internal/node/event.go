@@ -37,6 +37,9 @@ const (
 	ReasonRunning = "Running"
 	// ReasonExited: the container's process has ended.
 	ReasonExited = "Exited"
+	// ReasonRestartingAll: all containers are removed and start anew, as a
+	// restart rule of one of them asks for.
+	ReasonRestartingAll = "RestartingAllContainers"
 	// ReasonReady: all containers are ready.
 	ReasonReady = "Ready"
 	// ReasonEnded: the pod's phase is final.

@@ -67,6 +67,9 @@ func (v converter) one(c *v1.Container, old *v1.ContainerStatus) v1.ContainerSta
 	case old != nil && old.LastTerminationState.Terminated != nil:
 		s.LastTerminationState.Terminated = old.LastTerminationState.Terminated.DeepCopy()
 	}
+	if last := s.LastTerminationState.Terminated; last != nil && s.State.Terminated != nil && last.ContainerID == s.ContainerID {
+		s.LastTerminationState = v1.ContainerState{} // while it waited to start again, it was
+	}
 	return s
 }
 

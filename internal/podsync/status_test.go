@@ -98,6 +98,8 @@ func statusCases() []statusCase {
 			}}}}},
 		{"deadline", "activeDeadlineSeconds are counted from the start time and fail the pod while it runs.", deadline(podOf(always, container("c"))), running(statusOf("c=running")), podsync.StatusInput{}},
 		{"ended-always", "A pod that is ended is terminal, even with the policy Always.", podOf(always, container("c")), reasons(statusOf("c=exited:137")), podsync.StatusInput{Ended: true}},
+		{"ended-crash-loop", "How the last run of a pod that has ended did so is told once.", podOf(always, container("c")), reasons(statusOf("c=exited:1")),
+			podsync.StatusInput{Ended: true, Old: crashLooping(always)}},
 		{"terminal-stays", "A terminal phase is final, and so are its reason and times.", podOf(never, container("c")), running(statusOf("c=running")),
 			podsync.StatusInput{Old: evicted()}},
 		{"disrupted", "The condition that an eviction left stays.", podOf(always, container("c")), reasons(statusOf("c=exited:137")),
@@ -129,6 +131,13 @@ func restartAllRemoved(policy v1.RestartPolicy) *v1.PodStatus {
 	p := restartsAll(policy)
 	asked := podsync.PodStatus(p, reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0})
 	return statusPtr(podsync.PodStatus(p, statusOf(), podsync.StatusInput{Old: &asked, Now: t0}))
+}
+
+// crashLooping is the status of a pod whose container waits to start again.
+func crashLooping(policy v1.RestartPolicy) *v1.PodStatus {
+	return statusPtr(podsync.PodStatus(podOf(policy, container("c")), reasons(statusOf("c=exited:1")), podsync.StatusInput{
+		Now: t0, RuntimeName: "containerd", Waiting: map[string]podsync.Waiting{"c": {Reason: "CrashLoopBackOff"}},
+	}))
 }
 
 func statusPtr(s v1.PodStatus) *v1.PodStatus { return &s }
