@@ -20,19 +20,16 @@ import (
 // runOptions are what `podctl run` was asked for.
 type runOptions struct {
 	globals
+	driving
 	paths []string
 	// wait is what to wait for: waitComplete or waitReady.
 	wait        string
 	waitTimeout time.Duration // 0 is for ever
 	// grace, in seconds, shortens the pods' own when they are terminated; nil
 	// leaves it.
-	grace         *int64
-	keep          bool
-	keepLogs      bool
-	logs          bool
-	besideKubelet bool
-	cgroupDriver  string
-	unsafeSysctls []string
+	grace *int64
+	keep  bool
+	logs  bool
 }
 
 const (
@@ -48,24 +45,22 @@ func runCommand(e *env) *cli.Command {
 		Description: "Ctrl-C terminates the pods gracefully, a second one forces, a third one leaves them.\n" +
 			"Running the same manifest again adopts the pods that already run; a changed one\nreplaces them.\n" +
 			"-o json prints what happens, an object a line; -o yaml each pod as it ended, or as it\nbecame ready with --wait ready.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "wait", Value: waitComplete, DefaultText: waitComplete, Usage: "`WHAT` to wait for: complete or ready"},
 			&cli.DurationFlag{Name: "wait-timeout", DefaultText: "never", Usage: "give up after this `TIME`"},
 			&cli.Int64Flag{Name: "grace-period", DefaultText: "the pods' own", Usage: "`SECONDS` that pods are given to end, where that is less than their own"},
 			&cli.BoolFlag{Name: "keep", Usage: "leave the pods running on exit; a later run adopts them"},
-			&cli.BoolFlag{Name: "keep-logs", Usage: "leave the containers' log files"},
 			&cli.BoolFlag{Name: "logs", Usage: "print what the containers write, prefixed by pod/container"},
-			&cli.BoolFlag{Name: "beside-kubelet", Usage: "start although a kubelet uses this runtime"},
-			&cli.StringFlag{Name: "cgroup-driver", Usage: "`DRIVER` of pod cgroups: cgroupfs or systemd", DefaultText: "what the runtime says"},
-			&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", Usage: "`SYSCTL` that pods may set beside the safe ones, or the beginning of some and a star; may be repeated"},
-		},
+		}, drivingFlags()...),
 		Action: func(c *cli.Context) error {
 			o := runOptions{
 				globals: readGlobals(c), paths: c.Args().Slice(),
 				wait: c.String("wait"), waitTimeout: c.Duration("wait-timeout"),
-				keep: c.Bool("keep"), keepLogs: c.Bool("keep-logs"), logs: c.Bool("logs"),
-				besideKubelet: c.Bool("beside-kubelet"), cgroupDriver: c.String("cgroup-driver"),
-				unsafeSysctls: c.StringSlice("allowed-unsafe-sysctls"),
+				keep: c.Bool("keep"), logs: c.Bool("logs"),
+			}
+			var err error
+			if o.driving, err = readDriving(c); err != nil {
+				return err
 			}
 			if c.IsSet("grace-period") {
 				grace := c.Int64("grace-period")
@@ -91,8 +86,6 @@ func (o runOptions) check() error {
 		return usagef("--grace-period %d is negative", *o.grace)
 	case o.output != "" && o.output != "json" && o.output != "yaml":
 		return usagef("--output %q: run prints text, json or yaml", o.output)
-	case o.cgroupDriver != "" && o.cgroupDriver != "cgroupfs" && o.cgroupDriver != "systemd":
-		return usagef("--cgroup-driver %q is neither cgroupfs nor systemd", o.cgroupDriver)
 	}
 	return nil
 }
@@ -132,8 +125,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	}
 	events := newQueue()
 	s, err := openNode(ctx, e, o.globals, nodeOptions{
-		instance: instanceName(), source: source, keepLogs: o.keepLogs,
-		besideKubelet: o.besideKubelet, cgroupDriver: o.cgroupDriver, unsafeSysctls: o.unsafeSysctls, events: events.put,
+		driving: o.driving, instance: instanceName(), sources: []string{source}, events: events.put,
 	})
 	if err != nil {
 		return nil, err

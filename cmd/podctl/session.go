@@ -100,14 +100,10 @@ func runtimeID(endpoint cri.Endpoint) string {
 
 // nodeOptions are what a command that drives pods asks for.
 type nodeOptions struct {
-	instance      string
-	source        string
-	keepLogs      bool
-	besideKubelet bool
-	cgroupDriver  string
-	// unsafeSysctls are those that pods may set beside the safe ones.
-	unsafeSysctls []string
-	events        func(node.Event)
+	driving
+	instance string
+	sources  []string
+	events   func(node.Event)
 }
 
 // session is a node on a runtime, with all that has to be closed after it.
@@ -184,7 +180,7 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 	}
 	s.onClose(cgroups.RemoveEmptyParents)
 	s.Node, err = node.New(ctx, node.Options{
-		Instance: o.instance, Sources: []string{o.source},
+		Instance: o.instance, Sources: o.sources,
 		Runtime: s.client, Locks: locks, Facts: facts, Admission: admission, Cgroups: cgroups,
 		Volumes:  volume.New(p.root),
 		KeepLogs: o.keepLogs,
