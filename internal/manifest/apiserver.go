@@ -4,9 +4,19 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	podutil "k8s.io/kubernetes/pkg/api/pod"
+	apps "k8s.io/kubernetes/pkg/apis/apps"
+	appsdefaults "k8s.io/kubernetes/pkg/apis/apps/v1"
+	appsvalidation "k8s.io/kubernetes/pkg/apis/apps/validation"
+	batch "k8s.io/kubernetes/pkg/apis/batch"
+	batchdefaults "k8s.io/kubernetes/pkg/apis/batch/v1"
+	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
 	core "k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
@@ -89,4 +99,100 @@ func storedClaim(c *v1.PersistentVolumeClaim) (*v1.PersistentVolumeClaim, field.
 	}
 	errs := validation.ValidatePersistentVolumeClaim(internal, validation.ValidationOptionsForPersistentVolumeClaimCreate())
 	return stored, errs, corev1.Convert_core_PersistentVolumeClaim_To_v1_PersistentVolumeClaim(internal, stored, nil)
+}
+
+// templateOptions are the options for a workload's template; privileged
+// containers are allowed as in validate.
+func templateOptions(t *core.PodTemplateSpec) validation.PodValidationOptions {
+	capabilities.Setup(true, 0)
+	return podutil.GetValidationOptionsFromPodTemplate(t, nil)
+}
+
+func templateWarnings(t *core.PodTemplateSpec) []string {
+	return podutil.GetWarningsForPodTemplate(context.Background(), field.NewPath("spec", "template"), t, nil)
+}
+
+// readDeployment and those below hold a workload against the API server's
+// validation of a creation (pkg/registry/apps, pkg/registry/batch).
+func readDeployment(d *appsv1.Deployment, _ types.UID) (*workload, error) {
+	appsdefaults.SetObjectDefaults_Deployment(d)
+	internal := &apps.Deployment{}
+	if err := appsdefaults.Convert_v1_Deployment_To_apps_Deployment(d.DeepCopy(), internal, nil); err != nil {
+		return nil, err
+	}
+	return &workload{
+		meta: d.ObjectMeta, replicas: d.Spec.Replicas,
+		errs:     appsvalidation.ValidateDeployment(internal, templateOptions(&internal.Spec.Template)),
+		warnings: templateWarnings(&internal.Spec.Template),
+	}, nil
+}
+
+func readReplicaSet(r *appsv1.ReplicaSet, _ types.UID) (*workload, error) {
+	appsdefaults.SetObjectDefaults_ReplicaSet(r)
+	internal := &apps.ReplicaSet{}
+	if err := appsdefaults.Convert_v1_ReplicaSet_To_apps_ReplicaSet(r.DeepCopy(), internal, nil); err != nil {
+		return nil, err
+	}
+	return &workload{
+		meta: r.ObjectMeta, replicas: r.Spec.Replicas,
+		errs:     appsvalidation.ValidateReplicaSet(internal, templateOptions(&internal.Spec.Template)),
+		warnings: templateWarnings(&internal.Spec.Template),
+	}, nil
+}
+
+func readDaemonSet(d *appsv1.DaemonSet, _ types.UID) (*workload, error) {
+	appsdefaults.SetObjectDefaults_DaemonSet(d)
+	internal := &apps.DaemonSet{}
+	if err := appsdefaults.Convert_v1_DaemonSet_To_apps_DaemonSet(d.DeepCopy(), internal, nil); err != nil {
+		return nil, err
+	}
+	return &workload{
+		meta: d.ObjectMeta, errs: appsvalidation.ValidateDaemonSet(internal, templateOptions(&internal.Spec.Template)),
+		warnings: templateWarnings(&internal.Spec.Template),
+	}, nil
+}
+
+func readStatefulSet(s *appsv1.StatefulSet, _ types.UID) (*workload, error) {
+	appsdefaults.SetObjectDefaults_StatefulSet(s)
+	internal := &apps.StatefulSet{}
+	if err := appsdefaults.Convert_v1_StatefulSet_To_apps_StatefulSet(s.DeepCopy(), internal, nil); err != nil {
+		return nil, err
+	}
+	w := &workload{
+		meta: s.ObjectMeta, replicas: s.Spec.Replicas, service: s.Spec.ServiceName, claims: s.Spec.VolumeClaimTemplates,
+		errs:     appsvalidation.ValidateStatefulSet(internal, templateOptions(&internal.Spec.Template)),
+		warnings: templateWarnings(&internal.Spec.Template),
+	}
+	if s.Spec.Ordinals != nil {
+		w.start = int(s.Spec.Ordinals.Start)
+	}
+	if s.Spec.Selector != nil {
+		w.selector = s.Spec.Selector.MatchLabels
+	}
+	return w, nil
+}
+
+// A Job has its selector and some labels of its template from the API server.
+func readJob(j *batchv1.Job, uid types.UID) (*workload, error) {
+	batchdefaults.SetObjectDefaults_Job(j)
+	w := &workload{meta: j.ObjectMeta, uid: uid, suspended: j.Spec.Suspend != nil && *j.Spec.Suspend}
+	internal := &batch.Job{}
+	if err := batchdefaults.Convert_v1_Job_To_batch_Job(j.DeepCopy(), internal, nil); err != nil {
+		return nil, err
+	}
+	internal.UID = uid
+	if internal.Spec.ManualSelector == nil || !*internal.Spec.ManualSelector {
+		template := &internal.Spec.Template
+		template.Labels = mergedStrings(jobLabels(j.Name, uid), template.Labels)
+		if internal.Spec.Selector == nil {
+			internal.Spec.Selector = &metav1.LabelSelector{}
+		}
+		internal.Spec.Selector.MatchLabels = mergedStrings(
+			map[string]string{batch.ControllerUidLabel: string(uid)}, internal.Spec.Selector.MatchLabels)
+	}
+	w.errs = batchvalidation.ValidateJob(internal, batchvalidation.JobValidationOptions{
+		PodValidationOptions: templateOptions(&internal.Spec.Template), RequirePrefixedLabels: true,
+	})
+	w.warnings = templateWarnings(&internal.Spec.Template)
+	return w, nil
 }

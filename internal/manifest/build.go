@@ -33,8 +33,7 @@ func newBuilder(file, kind string, at *positions) *builder {
 }
 
 // pod takes one pod document.
-func (l *loader) pod(file string, doc map[string]any, at *positions) {
-	b := newBuilder(file, podKind.name, at)
+func (l *loader) pod(b *builder, _ *kind, doc map[string]any) {
 	if p := b.build(doc); p != nil {
 		l.set.Pods = append(l.set.Pods, p)
 		said := map[string]bool{}
@@ -47,7 +46,6 @@ func (l *loader) pod(file string, doc map[string]any, at *positions) {
 			}
 		}
 	}
-	l.say(b)
 }
 
 // use reports a field that is refused, and notes one that is ignored.
@@ -84,9 +82,7 @@ func (b *builder) build(doc map[string]any) *Pod {
 		pod.UID = hashUID(document)
 	}
 	if err := fits(document); err != nil {
-		tooLarge := b.at("", 0, err.Error(), (&TooLargeError{}).Hint())
-		tooLarge.err = err
-		b.problems = append(b.problems, tooLarge)
+		b.tooLarge("", err)
 	}
 	return &Pod{Pod: pod, File: b.file, Line: b.positions.root.Line, Document: document, value: doc, positions: b.positions}
 }
@@ -152,6 +148,12 @@ func (b *builder) hint(e *field.Error) string {
 		}
 	}
 	return ""
+}
+
+func (b *builder) tooLarge(field string, err error) {
+	tooLarge := b.at(field, 0, err.Error(), (&TooLargeError{}).Hint())
+	tooLarge.err = err
+	b.problems = append(b.problems, tooLarge)
 }
 
 func (b *builder) problem(field, message, hint string) {

@@ -28,9 +28,11 @@ func leaves(t reflect.Type, at path, visit func(path)) {
 	}
 }
 
-// rowOf is the row that a path falls under, nil if there is none.
-func rowOf(at path) *Field {
-	b, row := podKind.tree, (*Field)(nil)
+// rowOf is the row of the pod table that a path falls under, nil if there is none.
+func rowOf(at path) *Field { return rowIn(podKind.tree, at) }
+
+func rowIn(b *branch, at path) *Field {
+	row := (*Field)(nil)
 	for _, s := range at {
 		if b = b.next(s); b == nil {
 			return row
@@ -67,6 +69,23 @@ func TestEveryRowNamesAField(t *testing.T) {
 		}
 		if at := missing(podType, parsePath(row.Path)); at != "" {
 			t.Errorf("%s: the Pod type has no %s", row.Path, at)
+		}
+	}
+}
+
+// The tables of the other kinds are as complete, a workload's template as a
+// pod's.
+func TestEveryFieldOfTheOtherKindsHasARow(t *testing.T) {
+	for _, k := range kinds {
+		leaves(k.t, nil, func(at path) {
+			if rowIn(k.tree, at) == nil {
+				t.Errorf("%s: %s: no row of the field table speaks for it", k.name, at)
+			}
+		})
+		for _, row := range k.fields {
+			if at := missing(k.t, parsePath(row.Path)); at != "" {
+				t.Errorf("%s: %s: the type has no %s", k.name, row.Path, at)
+			}
 		}
 	}
 }

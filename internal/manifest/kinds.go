@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // kind is a kind of document that podctl reads.
@@ -20,7 +21,9 @@ type kind struct {
 	fields []Field
 	tree   *branch
 	// take reads one document of it.
-	take func(l *loader, file string, doc map[string]any, at *positions)
+	take func(l *loader, b *builder, k *kind, doc map[string]any)
+	// read is for workloads: what the API server makes of one. uid is its own.
+	read func(data []byte, uid types.UID) (*workload, error)
 }
 
 var podKind = &kind{version: "v1", name: "Pod", t: reflect.TypeFor[v1.Pod](), fields: table, tree: grow(table)}
@@ -35,17 +38,30 @@ func init() {
 		objectKind("ConfigMap", reflect.TypeFor[v1.ConfigMap](), configMapFields),
 		objectKind("Secret", reflect.TypeFor[v1.Secret](), secretFields),
 		objectKind("PersistentVolumeClaim", reflect.TypeFor[v1.PersistentVolumeClaim](), claimFields),
+		workloadKind("apps/v1", "Deployment", deploymentFields, readDeployment),
+		workloadKind("apps/v1", "ReplicaSet", replicaSetFields, readReplicaSet),
+		workloadKind("apps/v1", "StatefulSet", statefulSetFields, readStatefulSet),
+		workloadKind("apps/v1", "DaemonSet", daemonSetFields, readDaemonSet),
+		workloadKind("batch/v1", "Job", jobFields, readJob),
 	}
 }
 
 func objectKind(name string, t reflect.Type, fields []Field) *kind {
-	k := &kind{version: "v1", name: name, t: t, fields: fields, tree: grow(fields)}
-	k.take = func(l *loader, file string, doc map[string]any, at *positions) {
-		b := newBuilder(file, name, at)
-		l.object(b, k, doc)
-		l.say(b)
+	return &kind{version: "v1", name: name, t: t, fields: fields, tree: grow(fields), take: (*loader).object}
+}
+
+func workloadKind[T any](version, name string, fields []Field, read func(*T, types.UID) (*workload, error)) *kind {
+	return &kind{
+		version: version, name: name, t: reflect.TypeFor[T](), fields: fields,
+		tree: grow(slices.Concat(fields, below("spec.template", templateFields))), take: (*loader).workload,
+		read: func(data []byte, uid types.UID) (*workload, error) {
+			o := new(T)
+			if err := json.Unmarshal(data, o); err != nil {
+				return nil, err
+			}
+			return read(o, uid)
+		},
 	}
-	return k
 }
 
 // kindOf is the kind of that name, nil if podctl reads none.
@@ -104,11 +120,19 @@ func (l *loader) document(file string, value any, at *positions) {
 		l.list(file, doc, at, kindOf(of))
 		return
 	}
-	switch k := kindOf(kind); {
+	k := kindOf(kind)
+	if l.objectsOnly && (k == nil || k == podKind || k.read != nil) {
+		return
+	}
+	switch {
 	case k != nil && k.version != version:
 		fail("apiVersion", fmt.Sprintf("Invalid value: %q: a %s is of %s", version, kind, k.version), "write apiVersion: "+k.version)
 	case k != nil:
-		k.take(l, file, doc, at)
+		b := newBuilder(file, kind, at)
+		k.take(l, b, k, doc)
+		l.say(b)
+	case isPowerless(version, kind):
+		l.powerless(file, kind, at)
 	case kind == "PodList" || kind == "List":
 		fail("apiVersion", fmt.Sprintf("Invalid value: %q: a %s is of v1", version, kind), "write apiVersion: v1")
 	default:
@@ -117,9 +141,15 @@ func (l *loader) document(file string, value any, at *positions) {
 }
 
 func (l *loader) unknown(kind, version string, fail func(field, message, hint string)) {
-	hint := "podctl reads " + kindNames() + " and lists of them; other kinds need a control plane"
+	hint := "podctl reads " + kindNames() + " and lists of them"
+	switch kind {
+	case "CronJob":
+		hint = "run its jobTemplate as a Job, from a timer of the system"
+	case "ReplicationController":
+		hint = "write a ReplicaSet"
+	}
 	for _, k := range kinds {
-		if distance(kind, k.name) <= 1 {
+		if d := distance(kind, k.name); d > 0 && d <= 1+len(kind)/6 {
 			hint = "did you mean " + k.name + "?"
 		}
 	}

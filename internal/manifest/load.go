@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -19,6 +20,12 @@ type LoadOptions struct {
 	// HTTP fetches URLs; http.DefaultClient if nil. A download may take
 	// 30 s, and any source may have 10 MiB.
 	HTTP *http.Client
+	// Replicas is how many pods a Deployment, ReplicaSet or StatefulSet runs
+	// as, whatever it asks for unless that is none; 0 is 1.
+	Replicas int
+	// ConfigFrom are files, directories and URLs of which only the
+	// ConfigMaps, Secrets and claims are read.
+	ConfigFrom []string
 }
 
 // Set is what the input holds. Where Load returned problems it has the pods
@@ -62,12 +69,24 @@ func (p *Pod) Uses() []Use { return usesOf(p.value, podKind.tree, p.positions) }
 // Load reads pods from files, directories, URLs and standard input ("-"). All
 // problems of all of them come back as one Problems; the Set is never nil.
 func Load(ctx context.Context, paths []string, opts LoadOptions) (*Set, error) {
-	l := newLoader()
+	l := newLoader(opts)
+	read := map[string]bool{}
 	for _, arg := range paths {
 		sources, problems := readSources(ctx, arg, opts)
 		l.problems = append(l.problems, problems...)
 		for _, s := range sources {
 			l.source(ctx, s)
+			read[filepath.Clean(s.name)] = true
+		}
+	}
+	l.objectsOnly = true
+	for _, arg := range opts.ConfigFrom {
+		sources, problems := readSources(ctx, arg, opts)
+		l.problems = append(l.problems, problems...)
+		for _, s := range sources {
+			if !read[filepath.Clean(s.name)] {
+				l.source(ctx, s)
+			}
 		}
 	}
 	return l.finish()
@@ -75,14 +94,14 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Set, error) {
 
 // Parse is Load of one source that was read already; name is its own in
 // messages.
-func Parse(ctx context.Context, name string, data []byte) (*Set, error) {
-	l := newLoader()
+func Parse(ctx context.Context, name string, data []byte, opts LoadOptions) (*Set, error) {
+	l := newLoader(opts)
 	l.source(ctx, source{name: name, data: data})
 	return l.finish()
 }
 
-func newLoader() *loader {
-	return &loader{set: &Set{Objects: newObjects()}, ignored: map[string]*ignoredField{}, documents: map[string]*Document{}}
+func newLoader(opts LoadOptions) *loader {
+	return &loader{opts: opts, set: &Set{Objects: newObjects()}, ignored: map[string]*ignoredField{}, documents: map[string]*Document{}}
 }
 
 // source takes the documents of one source.
@@ -102,6 +121,7 @@ func (l *loader) source(ctx context.Context, s source) {
 func (l *loader) finish() (*Set, error) {
 	l.findTwins()
 	l.warnIgnored()
+	l.warnPowerless()
 	l.set.Warnings = sorted(l.set.Warnings)
 	if len(l.problems) > 0 {
 		return l.set, Problems(sorted(l.problems))
@@ -111,12 +131,18 @@ func (l *loader) finish() (*Set, error) {
 
 // loader gathers what Load returns.
 type loader struct {
+	opts     LoadOptions
 	set      *Set
 	problems []Problem
+	// objectsOnly: pods, workloads and what is unknown are passed over.
+	objectsOnly bool
 	// documents are those of objects and workloads, by kind and name.
 	documents map[string]*Document
 	// ignored is what was said to be ignored, by table path: it is said once.
 	ignored map[string]*ignoredField
+	// others are the documents that only a control plane could do something
+	// with.
+	others []other
 }
 
 type ignoredField struct {

@@ -149,7 +149,7 @@ func TestAPodTooLargeForTheRuntimeIsAProblem(t *testing.T) {
 // accepts and understands alike.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{podNamed("a"), "", "---\n", "{", "{}", "[[[", "a: &a [*a]", "<<: {a: b}", "? x\n: y", "%YAML 1.1\n---\n", "\ufeff{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[1,null,{}]}",
-		"apiVersion: v1\nkind: Pod\nmetadata: &m\n  name: a\n  <<: *m\nspec:\n  containers: [{<<: [{a: b}]}]\n"} {
+		aStatefulSet, aDeployment("a", "x"), aJob("b", "x"), "apiVersion: v1\nkind: Pod\nmetadata: &m\n  name: a\n  <<: *m\nspec:\n  containers: [{<<: [{a: b}]}]\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -102,11 +102,16 @@ func (l *loader) useAll(b *builder, k *kind, doc map[string]any, meta metav1.Obj
 	for _, problem := range b.problems {
 		said[problem.Field] = true
 	}
+	var vain []Use
 	for _, u := range d.uses {
-		if u.Support != Refused || !said[u.Path] {
+		switch {
+		case u.Support == Ignored && u.Field.Reason == noControllers:
+			vain = append(vain, u)
+		case u.Support != Refused || !said[u.Path]:
 			l.use(b, u)
 		}
 	}
+	b.powerless(vain)
 	l.set.Documents = append(l.set.Documents, d)
 	return d
 }

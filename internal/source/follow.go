@@ -125,7 +125,7 @@ func calm(ctx context.Context, changes <-chan struct{}) bool {
 // take makes of a read what is delivered.
 func (f *follower) take(ctx context.Context, r Read, first bool) {
 	next, notices := f.state.Next(f.name, r, func(name string, data []byte) (*manifest.Set, error) {
-		return manifest.Parse(ctx, name, data)
+		return manifest.Parse(ctx, name, data, manifest.LoadOptions{})
 	})
 	if ctx.Err() != nil {
 		return // what was parsed meanwhile may be cut short
