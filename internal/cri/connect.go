@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -38,6 +39,14 @@ type Client struct {
 	conns    []*grpc.ClientConn
 	log      *slog.Logger
 	now      func() time.Time
+
+	// conn is the runtime's, for lists of everything: see entries.
+	conn       *conn
+	sandboxes  *entries[runtimeapi.PodSandbox, sandboxEntry]
+	containers *entries[runtimeapi.Container, containerEntry]
+	grouped    grouped
+	// tells: the last sandbox status told of its containers.
+	tells atomic.Bool
 }
 
 // Connect connects and makes sure that a CRI v1 runtime answers. Its errors
@@ -56,7 +65,10 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Client{endpoint: o.Endpoint, log: o.Log, now: o.Now}
+	c := &Client{
+		endpoint: o.Endpoint, log: o.Log, now: o.Now,
+		sandboxes: newEntries(toSandboxEntry), containers: newEntries(toContainerEntry),
+	}
 	runtime, err := c.open(o, o.Endpoint.Runtime)
 	if err != nil {
 		return nil, err
@@ -68,6 +80,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 			return nil, err
 		}
 	}
+	c.conn = runtime
 	c.runtime = runtimeapi.NewRuntimeServiceClient(runtime)
 	c.image = runtimeapi.NewImageServiceClient(image)
 

@@ -17,6 +17,7 @@
 // leaves this package is an *Error, which errors.Is compares with ErrNotFound,
 // ErrUnavailable and their siblings, and which keeps the runtime's own words.
 // What turns CRI messages into pod's types (convert.go, group.go) is pure.
+// Lists of everything are decoded only where they say something new (entries.go).
 //
 // Every method may be called by many goroutines at once and blocks for as long
 // as deadlines.go says at most; Hints and FollowLog until they are told to

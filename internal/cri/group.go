@@ -28,11 +28,16 @@ func sandboxIdentity(id string, labels map[string]string, m *runtimeapi.PodSandb
 	}
 }
 
+// identityOf reads a container's pod from its labels.
+func identityOf(labels map[string]string) identity {
+	return identity{types.UID(labels[pod.UIDLabel]), labels[pod.NameLabel], labels[pod.NamespaceLabel]}
+}
+
 // groupPods makes pods of the two lists. A container belongs to the pod of
 // its UID label; without one, to the pod of its sandbox, if that has no UID
 // label either, and else to none: ListPod could not find it there.
 // Pods, and what is in them, are newest first.
-func groupPods(sandboxes []*runtimeapi.PodSandbox, containers []*runtimeapi.Container) []*pod.Pod {
+func groupPods(sandboxes []sandboxEntry, containers []containerEntry) []*pod.Pod {
 	pods := map[types.UID]*pod.Pod{}
 	get := func(id identity) *pod.Pod {
 		p := pods[id.uid]
@@ -44,23 +49,22 @@ func groupPods(sandboxes []*runtimeapi.PodSandbox, containers []*runtimeapi.Cont
 	}
 	unlabelled := map[string]identity{} // by sandbox id
 	for _, s := range sandboxes {
-		id := sandboxIdentity(s.Id, s.Labels, s.Metadata)
-		if s.Labels[pod.UIDLabel] == "" {
-			unlabelled[s.Id] = id
+		if !s.labelled {
+			unlabelled[s.ID] = s.identity
 		}
-		p := get(id)
-		p.Sandboxes = append(p.Sandboxes, toSandbox(s))
+		p := get(s.identity)
+		p.Sandboxes = append(p.Sandboxes, s.Sandbox)
 	}
 	for _, c := range containers {
-		id := identity{types.UID(c.Labels[pod.UIDLabel]), c.Labels[pod.NameLabel], c.Labels[pod.NamespaceLabel]}
+		id := c.identity
 		if id.uid == "" {
 			var ok bool
-			if id, ok = unlabelled[c.PodSandboxId]; !ok {
+			if id, ok = unlabelled[c.SandboxID]; !ok {
 				continue
 			}
 		}
 		p := get(id)
-		p.Containers = append(p.Containers, toContainer(c))
+		p.Containers = append(p.Containers, c.Container)
 	}
 	result := make([]*pod.Pod, 0, len(pods))
 	for _, p := range pods {

@@ -2,6 +2,8 @@ package cri
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,7 +16,33 @@ import (
 // of sandboxes and one of containers, in this order, so that no container is
 // seen without the sandbox that it was made in.
 func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
-	return c.list(ctx, nil, nil)
+	sandboxes, sv, err := list(ctx, c.conn, runtimeapi.RuntimeService_ListPodSandbox_FullMethodName, &runtimeapi.ListPodSandboxRequest{}, c.sandboxes)
+	if err != nil {
+		return nil, err
+	}
+	containers, cv, err := list(ctx, c.conn, runtimeapi.RuntimeService_ListContainers_FullMethodName, &runtimeapi.ListContainersRequest{}, c.containers)
+	if err != nil {
+		return nil, err
+	}
+	return c.grouped.pods([2]uint64{sv, cv}, func() []*pod.Pod { return groupPods(sandboxes, containers) }), nil
+}
+
+// grouped keeps the pods of the last lists while the lists stay the same. The
+// zero value has none.
+type grouped struct {
+	mu       sync.Mutex
+	versions [2]uint64
+	last     []*pod.Pod
+}
+
+// pods are those of the lists of these versions. The caller owns the slice.
+func (g *grouped) pods(versions [2]uint64, group func() []*pod.Pod) []*pod.Pod {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.last == nil || g.versions != versions {
+		g.versions, g.last = versions, group()
+	}
+	return slices.Clone(g.last)
 }
 
 // ListPod lists one pod; nil, nil if the runtime holds nothing of it. It asks
@@ -23,7 +51,7 @@ func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
 // by hand did not label it.
 func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	selector := map[string]string{pod.UIDLabel: string(uid)}
-	pods, err := c.list(ctx,
+	pods, err := c.filtered(ctx,
 		&runtimeapi.PodSandboxFilter{LabelSelector: selector},
 		&runtimeapi.ContainerFilter{LabelSelector: selector})
 	if err != nil {
@@ -35,7 +63,7 @@ func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	return c.listUnlabelled(ctx, uid)
 }
 
-func (c *Client) list(ctx context.Context, sf *runtimeapi.PodSandboxFilter, cf *runtimeapi.ContainerFilter) ([]*pod.Pod, error) {
+func (c *Client) filtered(ctx context.Context, sf *runtimeapi.PodSandboxFilter, cf *runtimeapi.ContainerFilter) ([]*pod.Pod, error) {
 	sandboxes, err := c.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: sf})
 	if err != nil {
 		return nil, err
@@ -44,7 +72,7 @@ func (c *Client) list(ctx context.Context, sf *runtimeapi.PodSandboxFilter, cf *
 	if err != nil {
 		return nil, err
 	}
-	return groupPods(sandboxes.Items, containers.Containers), nil
+	return groupPods(convertAll(sandboxes.Items, toSandboxEntry), convertAll(containers.Containers, toContainerEntry)), nil
 }
 
 // listUnlabelled finds a pod whose sandboxes have no UID label.
@@ -81,7 +109,15 @@ func (c *Client) listUnlabelled(ctx context.Context, uid types.UID) (*pod.Pod, e
 	for _, p := range parts {
 		containers = append(containers, p...)
 	}
-	return find(groupPods(sandboxes, containers), uid), nil
+	return find(groupPods(convertAll(sandboxes, toSandboxEntry), convertAll(containers, toContainerEntry)), uid), nil
+}
+
+func convertAll[M, T any](list []M, convert func(M) T) []T {
+	all := make([]T, len(list))
+	for i, m := range list {
+		all[i] = convert(m)
+	}
+	return all
 }
 
 func find(pods []*pod.Pod, uid types.UID) *pod.Pod {

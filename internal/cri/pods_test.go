@@ -371,7 +371,7 @@ func FuzzGroupPods(f *testing.F) {
 		}
 		seen := map[types.UID]bool{}
 		nsandboxes, ncontainers := 0, 0
-		for _, p := range groupPods(sandboxes, cs) {
+		for _, p := range groupPods(convertAll(sandboxes, toSandboxEntry), convertAll(cs, toContainerEntry)) {
 			if seen[p.UID] || p.UID == "" {
 				t.Errorf("UID %q twice, or empty", p.UID)
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -26,8 +25,23 @@ const parallel = 8
 // must use the time before its listing.
 func (c *Client) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error) {
 	st := &pod.Status{UID: p.UID, Name: p.Name, Namespace: p.Namespace, At: c.now()}
-	sandboxes, err := c.sandboxStatuses(ctx, p)
-	if err != nil {
+	// A runtime whose sandboxes told of their containers is asked for those
+	// first, any other for all at once.
+	var sandboxes []*runtimeapi.PodSandboxStatusResponse
+	var asked []*pod.ContainerStatus
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		sandboxes, err = c.sandboxStatuses(gctx, p)
+		return err
+	})
+	atOnce := !c.tells.Load()
+	if atOnce {
+		g.Go(func() (err error) {
+			asked, err = c.containerStatuses(gctx, p.Containers)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	containers := map[string]*pod.ContainerStatus{}
@@ -50,8 +64,17 @@ func (c *Client) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
 			containers[cs.Id] = withTerminationMessage(toContainerStatus(cs, s.ID))
 		}
 	}
-	if err := c.containerStatuses(ctx, p, told, containers); err != nil {
-		return nil, err
+	c.tells.Store(len(told) > 0)
+	if !atOnce {
+		var err error
+		if asked, err = c.containerStatuses(ctx, untold(p.Containers, told)); err != nil {
+			return nil, err
+		}
+	}
+	for _, cs := range asked {
+		if cs != nil && !told[cs.SandboxID] {
+			containers[cs.ID] = cs
+		}
 	}
 	for _, cs := range containers {
 		st.Containers = append(st.Containers, cs)
@@ -80,15 +103,18 @@ func (c *Client) sandboxStatuses(ctx context.Context, p *pod.Pod) ([]*runtimeapi
 	return answers, g.Wait()
 }
 
-// containerStatuses adds the containers that no sandbox told of.
-func (c *Client) containerStatuses(ctx context.Context, p *pod.Pod, told map[string]bool, into map[string]*pod.ContainerStatus) error {
-	var mu sync.Mutex
+// untold are the containers of which no sandbox told.
+func untold(containers []*pod.Container, told map[string]bool) []*pod.Container {
+	return slices.DeleteFunc(slices.Clone(containers), func(c *pod.Container) bool { return told[c.SandboxID] })
+}
+
+// containerStatuses answers in the order of the containers, nil for what
+// vanished.
+func (c *Client) containerStatuses(ctx context.Context, containers []*pod.Container) ([]*pod.ContainerStatus, error) {
+	answers := make([]*pod.ContainerStatus, len(containers))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
-	for _, ct := range p.Containers {
-		if told[ct.SandboxID] {
-			continue
-		}
+	for i, ct := range containers {
 		g.Go(func() error {
 			cs, err := c.ContainerStatus(ctx, ct.ID)
 			if errors.Is(err, ErrNotFound) {
@@ -98,11 +124,9 @@ func (c *Client) containerStatuses(ctx context.Context, p *pod.Pod, told map[str
 				return err
 			}
 			cs.SandboxID = ct.SandboxID
-			mu.Lock()
-			defer mu.Unlock()
-			into[ct.ID] = cs
+			answers[i] = cs
 			return nil
 		})
 	}
-	return g.Wait()
+	return answers, g.Wait()
 }

@@ -78,7 +78,7 @@ func transition(old, new phase) []EventType {
 // same is the common case, decided without allocating: the same containers
 // and sandboxes, in the same order, in the same phases.
 func same(a, b *pod.Pod) bool {
-	if a == nil || b == nil {
+	if a == b || a == nil || b == nil {
 		return a == b
 	}
 	return slices.EqualFunc(a.Containers, b.Containers, func(x, y *pod.Container) bool {
