@@ -17,13 +17,19 @@ type HeldError struct {
 	// Owner is the name of the instance that holds it, "" in the moment
 	// before it has written its name.
 	Owner string
+	// PID is its process, 0 where that is not known.
+	PID int
 }
 
 func (e *HeldError) Error() string {
 	if e.Owner == "" {
 		return e.What + " is managed by another podctl"
 	}
-	return fmt.Sprintf("%s is managed by the living podctl %q", e.What, e.Owner)
+	process := ""
+	if e.PID != 0 {
+		process = fmt.Sprintf(" (pid %d)", e.PID)
+	}
+	return fmt.Sprintf("%s is managed by the living podctl %q%s", e.What, e.Owner, process)
 }
 
 // Hint tells what to do about it.
@@ -147,5 +153,5 @@ func heldOr(err error, path, what string) error {
 	if err != nil {
 		holder = ""
 	}
-	return &HeldError{What: what, Owner: holder}
+	return &HeldError{What: what, Owner: holder, PID: holderPID(path)}
 }
