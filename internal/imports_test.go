@@ -38,6 +38,8 @@ var table = []row{
 	{"internal/handler", []string{"internal/pod"}, "what probes and hooks both do"},
 	{"internal/probe", []string{"internal/pod", "internal/handler"}, "startup, liveness, readiness"},
 	{"internal/volume", []string{"internal/pod"}, "volumes to directories on disk"},
+	{"internal/control", []string{"internal/pod", "internal/owner"}, "HTTP over a socket: what one podctl shows to another"},
+	{"internal/metrics", []string{"internal/pod", "internal/pleg", "internal/worker"}, "the kubelet's metrics"},
 	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
 	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
 	{"cmd/podctl", []string{"internal/"}, "one file per command"},
@@ -52,7 +54,7 @@ var only = []struct {
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl"}},
 	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim", "internal/handler"}},
 	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/render", "internal/podsync"}},
-	{"github.com/prometheus/", []string{"internal/node"}},
+	{"github.com/prometheus/", []string{"internal/metrics"}},
 	{"k8s.io/kubernetes", []string{"internal/manifest"}},
 }
 

@@ -25,7 +25,7 @@ type callsInFlight struct {
 
 	mu      sync.Mutex
 	calls   map[*criCall]struct{}
-	slowest map[string]criTook // by id
+	slowest map[string]criTook // by id; nil where nobody asks for them
 }
 
 // criTook is a call that was answered.
@@ -49,7 +49,7 @@ func (f *callsInFlight) Begin(method, id string) (end func(error)) {
 		defer f.mu.Unlock()
 		delete(f.calls, c)
 		took, slowest := f.now().Sub(c.since), f.slowest[id]
-		if err == nil && id != "" && (slowest.method == "" || took > slowest.took) {
+		if f.slowest != nil && err == nil && id != "" && (slowest.method == "" || took > slowest.took) {
 			f.slowest[id] = criTook{method, took}
 		}
 	}
@@ -62,24 +62,28 @@ func (f *callsInFlight) slowestOf(id string) criTook {
 	return f.slowest[id]
 }
 
+// inFlight are the calls in flight, oldest first.
+func (f *callsInFlight) inFlight() []criCall {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	calls := make([]criCall, 0, len(f.calls))
+	for c := range f.calls {
+		calls = append(calls, *c)
+	}
+	slices.SortFunc(calls, func(a, b criCall) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.method, b.method), cmp.Compare(a.id, b.id))
+	})
+	return calls
+}
+
 // oldest is the call in flight that began first, of those that match; nil if
 // none does.
 func (f *callsInFlight) oldest(match func(criCall) bool) *criCall {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var found []criCall
-	for c := range f.calls {
-		if match(*c) {
-			found = append(found, *c)
-		}
+	calls := f.inFlight()
+	if i := slices.IndexFunc(calls, match); i >= 0 {
+		return &calls[i]
 	}
-	if len(found) == 0 {
-		return nil
-	}
-	oldest := slices.MinFunc(found, func(a, b criCall) int {
-		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.method, b.method), cmp.Compare(a.id, b.id))
-	})
-	return &oldest
+	return nil
 }
 
 // wait is what the PLEG waits for, in the runtime's terms.

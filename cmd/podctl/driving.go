@@ -10,6 +10,9 @@ type driving struct {
 	// unsafeSysctls are those that pods may set beside the safe ones.
 	unsafeSysctls []string
 	keepLogs      bool
+	// listen is where metrics and health are served beside the control socket:
+	// HOST:PORT, "" for nowhere.
+	listen string
 }
 
 // drivingFlags are the flags of readDriving.
@@ -18,6 +21,7 @@ func drivingFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "keep-logs", Usage: "leave the containers' log files"},
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start although a kubelet uses this runtime"},
 		&cli.StringFlag{Name: "cgroup-driver", Usage: "`DRIVER` of pod cgroups: cgroupfs or systemd", DefaultText: "what the runtime says"},
+		&cli.StringFlag{Name: "listen", DefaultText: "nowhere", Usage: "serve /metrics and /healthz at `HOST:PORT`, too"},
 		&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", Usage: "`SYSCTL` that pods may set beside the safe ones, or the beginning of some and a star; may be repeated"},
 	}
 }
@@ -26,6 +30,10 @@ func readDriving(c *cli.Context) (driving, error) {
 	d := driving{
 		besideKubelet: c.Bool("beside-kubelet"), cgroupDriver: c.String("cgroup-driver"),
 		unsafeSysctls: c.StringSlice("allowed-unsafe-sysctls"), keepLogs: c.Bool("keep-logs"),
+		listen: c.String("listen"),
+	}
+	if d.listen != "" && !isHostPort(d.listen) {
+		return driving{}, usagef("--listen %q is no HOST:PORT", d.listen)
 	}
 	if d.cgroupDriver != "" && d.cgroupDriver != "cgroupfs" && d.cgroupDriver != "systemd" {
 		return driving{}, usagef("--cgroup-driver %q is neither cgroupfs nor systemd", d.cgroupDriver)

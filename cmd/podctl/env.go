@@ -4,11 +4,13 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"time"
 
 	"golang.org/x/term"
 
+	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
@@ -26,6 +28,9 @@ type env struct {
 	now     func() time.Time
 	// simulate makes the runtime that "sim:" stands for, and what ends it.
 	simulate func() (*sim.Runtime, func())
+	// listen makes the control socket of an instance, dial connects to one.
+	listen func(dir, instance string) (net.Listener, error)
+	dial   control.Dialer
 	// interrupts delivers SIGINT and SIGTERM, each one separately.
 	interrupts <-chan os.Signal
 	// log goes to errw; its level is set by -v.
@@ -54,6 +59,7 @@ func newEnv(interrupts <-chan os.Signal) *env {
 			runtime := sim.New(sim.Options{})
 			return runtime, runtime.Close
 		},
+		listen:     control.Listen,
 		interrupts: interrupts,
 		log:        slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 		level:      level,

@@ -84,7 +84,7 @@ func openPLEG(ctx context.Context, e *env, g globals, o plegOptions) (*plegSessi
 	if o.timeout > 0 {
 		g.timeout = o.timeout
 	}
-	client, stop, err := connectWatched(ctx, e, g, o.calls)
+	client, stop, err := connectWatched(ctx, e, g, o.calls, nil)
 	if err != nil {
 		return nil, err
 	}

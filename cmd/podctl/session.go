@@ -20,6 +20,7 @@ import (
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/volume"
 )
@@ -27,17 +28,18 @@ import (
 // connect finds the runtime and connects to it. What it returns to close is
 // never nil.
 func connect(ctx context.Context, e *env, g globals) (*cri.Client, func(), error) {
-	return connectWatched(ctx, e, g, nil)
+	return connectWatched(ctx, e, g, nil, nil)
 }
 
-// connectWatched connects, and has the watcher told of every call.
-func connectWatched(ctx context.Context, e *env, g globals, watcher cri.CallWatcher) (*cri.Client, func(), error) {
+// connectWatched connects, and has the watcher told of every call while it is
+// in flight, the observer once it has ended.
+func connectWatched(ctx context.Context, e *env, g globals, watcher cri.CallWatcher, observer cri.Observer) (*cri.Client, func(), error) {
 	none := func() {}
 	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout})
 	if err != nil {
 		return nil, none, err
 	}
-	options := cri.Options{Endpoint: endpoint, Log: e.log, Watcher: watcher}
+	options := cri.Options{Endpoint: endpoint, Log: e.log, Watcher: watcher, Observer: observer}
 	stop := none
 	if endpoint.Runtime == cri.SimEndpoint {
 		var runtime *sim.Runtime
@@ -111,17 +113,19 @@ type session struct {
 	*node.Node
 	client *cri.Client
 	facts  *render.Node
+	shown  *shown
 	closes []func() error
 }
 
 // openNode connects to the runtime and puts a node together. The caller
 // closes the session.
 func openNode(ctx context.Context, e *env, g globals, o nodeOptions) (_ *session, err error) {
-	client, stop, err := connect(ctx, e, g)
+	shown := newShown(e.now)
+	client, stop, err := connectWatched(ctx, e, g, shown.calls, shown.metrics)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{client: client}
+	s := &session{client: client, shown: shown}
 	s.onClose(func() error { stop(); return nil })
 	defer func() {
 		if err != nil {
@@ -138,7 +142,10 @@ func openNode(ctx context.Context, e *env, g globals, o nodeOptions) (_ *session
 	if err != nil {
 		return nil, err
 	}
-	return s, s.build(ctx, e, g, p, o)
+	if err := s.build(ctx, e, g, p, o); err != nil {
+		return nil, err
+	}
+	return s, s.serve(e, p, o)
 }
 
 // simulated: the runtime is in this process.
@@ -184,7 +191,9 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 		Runtime: s.client, Locks: locks, Facts: facts, Admission: admission, Cgroups: cgroups,
 		Volumes:  volume.New(p.root),
 		KeepLogs: o.keepLogs,
-		Events:   o.events, Log: e.log,
+		PLEG:     pleg.Options{Observer: s.shown.metrics},
+		Observer: s.shown.metrics,
+		Events:   s.shown.tell(o.events), Log: e.log,
 	})
 	return err
 }

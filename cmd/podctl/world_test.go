@@ -21,6 +21,7 @@ type world struct {
 	t   *testing.T
 	sim *sim.Runtime
 	dir string
+	net pipeNet
 }
 
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
@@ -67,7 +68,8 @@ func (w *world) start(in io.Reader, args ...string) *command {
 	level.Set(slog.LevelError)
 	e := &env{
 		in: in, out: &c.out, errw: &c.errw, size: func() (int, int) { return 0, 0 }, now: time.Now,
-		simulate:   func() (*sim.Runtime, func()) { return w.sim, func() {} },
+		simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} },
+		listen:   w.net.listen, dial: w.net.dial,
 		interrupts: c.interrupts, log: slog.New(slog.NewTextHandler(&c.errw, &slog.HandlerOptions{Level: level})), level: level,
 	}
 	all := []string{

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// nodeHost is a node as the control socket shows it.
+type nodeHost struct {
+	*node.Node
+	shown *shown
+}
+
+var _ control.Host = nodeHost{}
+
+// Pods implements control.Host.
+func (h nodeHost) Pods() *v1.PodList {
+	list := &v1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []v1.Pod{}}
+	for _, i := range h.Node.Pods() {
+		list.Items = append(list.Items, shownPod(i))
+	}
+	return list
+}
+
+// shownPod is a pod with its status, as the kubelet's /pods has it.
+func shownPod(i node.Info) v1.Pod {
+	p := *i.Pod // what it points to is not changed
+	p.Status = i.Status
+	switch {
+	case i.Rejected != nil && p.Status.Phase == "":
+		p.Status.Phase, p.Status.Reason, p.Status.Message = v1.PodFailed, node.ReasonRejected, i.Rejected.Error()
+	case p.Status.Phase == "":
+		p.Status.Phase = v1.PodPending
+	}
+	if i.Stage == worker.Terminating && !i.StopRequested.IsZero() {
+		end := metav1.NewTime(i.StopRequested.Add(time.Duration(i.Grace) * time.Second))
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &end, &i.Grace
+	}
+	return p
+}
+
+// Workers implements control.Host.
+func (h nodeHost) Workers() []control.Worker {
+	states := map[types.UID]worker.Info{}
+	for _, w := range h.Node.Workers() {
+		states[w.UID] = w
+	}
+	calls, now := h.callsByPod(), h.shown.now()
+	all := []control.Worker{}
+	for _, i := range h.Node.Pods() {
+		w := shownWorker(i, states[i.Pod.UID], now)
+		w.Calls = calls[i.Pod.UID]
+		all = append(all, w)
+	}
+	return all
+}
+
+// shownWorker puts together what the node and the worker know of a pod.
+func shownWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
+	w := control.Worker{
+		Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: i.Pod.UID,
+		Phase: s.Phase.String(), Since: s.Since, Status: shownPod(i).Status.Phase,
+		Desired: i.Desired, Orphan: s.Orphan, HasConfig: s.Pod() != nil, Static: s.Pod() != nil && pod.IsStatic(s.Pod()),
+		Adopted: i.Adopted, Stopped: i.Stopped, Again: i.Again, WaitsForName: s.NameHolder,
+		LastDone: s.LastDone, LastError: s.LastError, NextWake: s.NextWake,
+	}
+	if i.Rejected != nil {
+		w.Rejected = i.Rejected.Error()
+	}
+	if s.Cause != worker.CauseNone {
+		w.Cause = s.Cause.String()
+	}
+	if s.Running != worker.OpNone {
+		w.Operation, w.OperationSince = s.Running.String(), s.RunningSince
+	}
+	if !s.Pending.IsZero() {
+		w.Pending = s.Pending.String()
+	}
+	if s.Phase == worker.Terminating {
+		w.StopRequested, w.GraceSeconds = s.Since, s.Grace
+		if s.Grace > 0 {
+			left := s.Grace - int64(now.Sub(s.Since)/time.Second)
+			w.GraceLeftSeconds = &left
+		}
+	}
+	return w
+}
+
+// callsByPod are the calls in flight that are about something of a pod that
+// was listed.
+func (h nodeHost) callsByPod() map[types.UID][]control.Call {
+	calls := h.shown.calls.inFlight()
+	if len(calls) == 0 {
+		return nil
+	}
+	byPod := map[types.UID][]control.Call{}
+	for _, p := range h.RuntimePods() {
+		names := idsOf(p)
+		for _, c := range calls {
+			if name, ours := names[c.id]; ours && c.id != "" {
+				byPod[p.UID] = append(byPod[p.UID], control.Call{Method: c.method, ID: c.id, Container: name, Since: c.since})
+			}
+		}
+	}
+	return byPod
+}
+
+// Stop implements control.Host.
+func (h nodeHost) Stop(ctx context.Context, namespace, name string, grace *int64) error {
+	return absent(h.Node.Stop(ctx, namespace, name, grace))
+}
+
+// Start implements control.Host.
+func (h nodeHost) Start(ctx context.Context, namespace, name string) error {
+	return absent(h.Node.Start(ctx, namespace, name))
+}
+
+// Checks implements control.Host.
+func (h nodeHost) Checks() []control.Check {
+	return []control.Check{
+		{Name: "syncloop", Run: h.LoopHealthy},
+		{Name: "pleg", Run: func() error { _, err := h.PLEG(); return err }},
+	}
+}
+
+// absent makes the node's error for a pod that it does not have control's.
+func absent(err error) error {
+	if errors.Is(err, node.ErrNoPod) {
+		return absentError{err}
+	}
+	return err
+}
+
+type absentError struct{ error }
+
+func (absentError) Is(target error) bool { return target == control.ErrNotFound }
+
+func (e absentError) Unwrap() error { return e.error }

@@ -1,0 +1,211 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/owner"
+)
+
+// readTimeout bounds what a Client only reads: a podctl answers from memory.
+const readTimeout = 5 * time.Second
+
+// ErrNotFound: the instance has no such pod.
+var ErrNotFound = errors.New("not found")
+
+// Dialer connects to a socket. nil means the machine's own unix sockets.
+type Dialer func(ctx context.Context, path string) (net.Conn, error)
+
+// Find returns a client for every living podctl that has a socket in dir, by
+// name: none if dir is not there.
+func Find(dir string, dial Dialer) ([]*Client, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
+	if err != nil {
+		return nil, fmt.Errorf("find podctls: %w", err)
+	}
+	slices.Sort(paths)
+	var clients []*Client
+	for _, path := range paths {
+		instance := instanceOf(path)
+		alive, err := owner.Alive(dir, instance)
+		if err != nil {
+			return nil, fmt.Errorf("find podctls: %w", err)
+		}
+		if alive {
+			clients = append(clients, newClient(path, instance, dial))
+		}
+	}
+	return clients, nil
+}
+
+// Client speaks to one podctl. Its methods may be used by many goroutines.
+type Client struct {
+	instance, path string
+	http           *http.Client
+}
+
+func newClient(path, instance string, dial Dialer) *Client {
+	if dial == nil {
+		dial = dialUnix
+	}
+	return &Client{instance: instance, path: path, http: &http.Client{Transport: &http.Transport{
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, path) },
+		DisableKeepAlives:  true, // a client asks once or twice
+		DisableCompression: true,
+	}}}
+}
+
+func dialUnix(ctx context.Context, path string) (net.Conn, error) {
+	near, done, err := nearby(path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return new(net.Dialer).DialContext(ctx, "unix", near)
+}
+
+// Instance is the name under which the podctl owns pods.
+func (c *Client) Instance() string { return c.instance }
+
+// Pods are the pods that it has to do with, with their status.
+func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
+	list := &v1.PodList{}
+	return list, c.read(ctx, "/pods", list)
+}
+
+// Workers are the same as their workers see them.
+func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
+	var workers []Worker
+	return workers, c.read(ctx, "/workers", &workers)
+}
+
+// Stop ends a pod to stay so, and returns when nothing of it runs. grace is in
+// seconds; nil is the pod's own. If ctx ends before, the pod goes on ending.
+// The error is ErrNotFound where the podctl has no such pod.
+func (c *Client) Stop(ctx context.Context, namespace, name string, grace *int64) error {
+	return c.order(ctx, "/stop", podRequest{Namespace: namespace, Name: name, GraceSeconds: grace})
+}
+
+// Start lets a stopped pod run again. The error is ErrNotFound where the podctl
+// has no such pod.
+func (c *Client) Start(ctx context.Context, namespace, name string) error {
+	return c.order(ctx, "/start", podRequest{Namespace: namespace, Name: name})
+}
+
+// Get reads a path as it is: /metrics, /healthz. An answer that is no success
+// is an error with its text.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	body, err := c.do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	b, err := io.ReadAll(body)
+	return b, c.wrap(path, err)
+}
+
+// Events calls each for every event from now on, after it has called opened,
+// until ctx ends or the podctl does; the latter is no error.
+func (c *Client) Events(ctx context.Context, opened func(), each func(Event)) error {
+	body, err := c.do(ctx, http.MethodGet, "/events", nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	opened()
+	for d := json.NewDecoder(body); ; {
+		var ev Event
+		switch err := d.Decode(&ev); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return c.wrap("/events", err)
+		}
+		each(ev)
+	}
+}
+
+func (c *Client) read(ctx context.Context, path string, into any) error {
+	b, err := c.Get(ctx, path)
+	if err != nil {
+		return err
+	}
+	return c.wrap(path, json.Unmarshal(b, into))
+}
+
+func (c *Client) order(ctx context.Context, path string, req podRequest) error {
+	b, err := json.Marshal(req)
+	if err != nil {
+		return err
+	}
+	body, err := c.do(ctx, http.MethodPost, path, b)
+	if err != nil {
+		return err
+	}
+	return body.Close()
+}
+
+// do sends a request; the caller closes the answer's body.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://podctl"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, c.wrap(path, err)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.wrap(path, err)
+	}
+	if res.StatusCode == http.StatusOK {
+		return res.Body, nil
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, maxBody)) // the status says enough
+	return nil, answerError(c.instance, res.StatusCode, text)
+}
+
+func (c *Client) wrap(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("ask podctl %q for %s: %w", c.instance, path, err)
+}
+
+// AnswerError is an order that a podctl did not carry out, in its own words.
+type AnswerError struct {
+	// Instance is the podctl, Code the HTTP status of its answer.
+	Instance string
+	Code     int
+	message  string
+	hint     string
+}
+
+func answerError(instance string, code int, text []byte) *AnswerError {
+	var body errorBody
+	if json.Unmarshal(text, &body) != nil || body.Error == "" {
+		body.Error = string(bytes.TrimSpace(text))
+	}
+	return &AnswerError{Instance: instance, Code: code, message: body.Error, hint: body.Hint}
+}
+
+func (e *AnswerError) Error() string { return e.message }
+
+// Hint is the podctl's.
+func (e *AnswerError) Hint() string { return e.hint }
+
+// Is makes it ErrNotFound where it means that.
+func (e *AnswerError) Is(target error) bool {
+	return target == ErrNotFound && e.Code == http.StatusNotFound
+}

@@ -1,0 +1,120 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// maxBody bounds a request: a name and a number.
+const maxBody = 64 << 10
+
+// Handler is what a socket serves: everything. metrics may be nil; without
+// events the stream is empty.
+func Handler(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
+	mux := public(h, metrics, false)
+	mux.HandleFunc("GET /pods", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.Pods()) })
+	mux.HandleFunc("GET /workers", func(w http.ResponseWriter, _ *http.Request) {
+		workers := h.Workers()
+		if workers == nil {
+			workers = []Worker{}
+		}
+		answer(w, workers)
+	})
+	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) { stream(w, r, events) })
+	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, r *http.Request) {
+		if req, ok := readPod(w, r); ok {
+			done(w, h.Stop(r.Context(), req.Namespace, req.Name, req.GraceSeconds))
+		}
+	})
+	mux.HandleFunc("POST /start", func(w http.ResponseWriter, r *http.Request) {
+		if req, ok := readPod(w, r); ok {
+			done(w, h.Start(r.Context(), req.Namespace, req.Name))
+		}
+	})
+	return mux
+}
+
+// Public is what a port serves: /metrics and /healthz.
+func Public(h Host, metrics http.Handler) http.Handler { return public(h, metrics, true) }
+
+func public(h Host, metrics http.Handler, withhold bool) *http.ServeMux {
+	mux := http.NewServeMux()
+	healthz(mux, h.Checks(), withhold)
+	if metrics != nil {
+		mux.Handle("GET /metrics", metrics)
+	}
+	return mux
+}
+
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
+}
+
+// readPod reads which pod a request is about, and refuses one that names none.
+func readPod(w http.ResponseWriter, r *http.Request) (podRequest, bool) {
+	var req podRequest
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	d.DisallowUnknownFields()
+	err := d.Decode(&req)
+	if err == nil && (req.Name == "" || req.Namespace == "") {
+		err = errors.New("namespace and name are needed")
+	}
+	if err == nil && req.GraceSeconds != nil && *req.GraceSeconds < 0 {
+		err = errors.New("graceSeconds is negative")
+	}
+	if err != nil {
+		fail(w, http.StatusBadRequest, fmt.Errorf("read request: %w", err))
+		return req, false
+	}
+	return req, true
+}
+
+// done answers how an order ended.
+func done(w http.ResponseWriter, err error) {
+	switch {
+	case err == nil:
+		answer(w, struct{}{})
+	case errors.Is(err, ErrNotFound):
+		fail(w, http.StatusNotFound, err)
+	default:
+		fail(w, http.StatusConflict, err)
+	}
+}
+
+func fail(w http.ResponseWriter, code int, err error) {
+	body := errorBody{Error: err.Error()}
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		body.Hint = hinted.Hint()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// stream sends events as they come, one JSON object a line, until the reader
+// has gone or the podctl ends.
+func stream(w http.ResponseWriter, r *http.Request, b *Broadcaster) {
+	w.Header().Set("Content-Type", "application/jsonl")
+	flush := http.NewResponseController(w)
+	if b == nil {
+		return
+	}
+	events, stop := b.subscribe()
+	defer stop()
+	_ = flush.Flush() // the reader knows that from here on it misses nothing
+	enc := json.NewEncoder(w)
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case ev, ok := <-events:
+			if !ok || enc.Encode(ev) != nil || flush.Flush() != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package control
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Host is what the server shows and drives: a node. All but Stop answer at
+// once. Errors of Stop and Start are ErrNotFound where there is no such pod.
+type Host interface {
+	// Pods are all pods that the node has to do with, with their status.
+	Pods() *v1.PodList
+	// Workers are the same as their workers see them.
+	Workers() []Worker
+	// Stop ends a pod to stay so, and returns when nothing of it runs. grace is
+	// in seconds; nil is the pod's own.
+	Stop(ctx context.Context, namespace, name string, grace *int64) error
+	// Start lets a stopped pod run again.
+	Start(ctx context.Context, namespace, name string) error
+	// Checks are those of /healthz, beside ping, in order.
+	Checks() []Check
+}
+
+// Check is one of /healthz.
+type Check struct {
+	Name string
+	// Run returns nil if all is well. It does not block.
+	Run func() error
+}

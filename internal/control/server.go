@@ -1,0 +1,50 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Server serves one listener. Make one with Serve.
+type Server struct {
+	http *http.Server
+	done sync.WaitGroup
+}
+
+// Serve serves the handler until Close. It returns at once; that it cannot go
+// on is logged.
+func Serve(l net.Listener, h http.Handler, log *slog.Logger) *Server {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{http: &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}}
+	s.done.Go(func() {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			log.Warn("control server", "address", l.Addr(), "err", err)
+		}
+	})
+	return s
+}
+
+// closeTimeout is how long requests in flight may take to end.
+const closeTimeout = time.Second
+
+// Close ends the server; requests that do not end soon are cut off.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.http.Close()
+	}
+	s.done.Wait()
+	return err
+}

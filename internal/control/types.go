@@ -1,0 +1,107 @@
+package control
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Worker is one pod as the podctl that manages it sees it. Fields may be
+// added; what is "" or zero is left out of the JSON.
+type Worker struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	UID       types.UID `json:"uid"`
+
+	// Phase of the worker: syncing, terminating, terminated, finished; unknown
+	// where no worker has the pod (yet, or any more). Since is when it was entered.
+	Phase string    `json:"phase"`
+	Since time.Time `json:"since,omitzero"`
+	// Cause is the first stop request: completed, killed, evicted, deleted,
+	// phase, runtime-only, orphaned.
+	Cause string `json:"cause,omitempty"`
+	// Status is the pod's phase in its status: Pending, Running, Succeeded, Failed.
+	Status v1.PodPhase `json:"status,omitempty"`
+
+	// Desired: a source wants the pod. Orphan: the worker's last comparison did not.
+	Desired bool `json:"desired"`
+	Orphan  bool `json:"orphan,omitempty"`
+	// HasConfig: its spec is known. Static: that is not from an API server.
+	HasConfig bool `json:"hasConfig"`
+	Static    bool `json:"static,omitempty"`
+	// Adopted: the runtime held it before this podctl began. Stopped: podctl
+	// stop ended it, to stay so. Again: it is being ended to begin anew.
+	Adopted bool `json:"adopted,omitempty"`
+	Stopped bool `json:"stopped,omitempty"`
+	Again   bool `json:"again,omitempty"`
+	// Rejected is why it may not run.
+	Rejected string `json:"rejected,omitempty"`
+	// WaitsForName is the UID of the pod that has this one's full name.
+	WaitsForName types.UID `json:"waitsForName,omitempty"`
+
+	// Operation in flight: sync, terminate, terminate-runtime, cleanup; and
+	// since when. Pending is the update that waits behind it.
+	Operation      string    `json:"operation,omitempty"`
+	OperationSince time.Time `json:"operationSince,omitzero"`
+	Pending        string    `json:"pending,omitempty"`
+	// Calls of the runtime in flight about its containers and sandboxes,
+	// oldest first.
+	Calls []Call `json:"calls,omitempty"`
+	// LastDone is when the last operation ended, LastError how, "" if well.
+	LastDone  time.Time `json:"lastDone,omitzero"`
+	LastError string    `json:"lastError,omitempty"`
+	// NextWake is when the worker looks at it again at the latest.
+	NextWake time.Time `json:"nextWake,omitzero"`
+
+	// StopRequested is when it began to end, GraceSeconds what it was given,
+	// GraceLeftSeconds what is left of that now: negative once it is overrun.
+	StopRequested    time.Time `json:"stopRequested,omitzero"`
+	GraceSeconds     int64     `json:"graceSeconds,omitempty"`
+	GraceLeftSeconds *int64    `json:"graceLeftSeconds,omitempty"`
+}
+
+// Terminating tells whether the pod is on its way down: asked to stop, and
+// not yet cleaned up.
+func (w Worker) Terminating() bool { return w.Phase == "terminating" || w.Phase == "terminated" }
+
+// Call is one call of the runtime that has not been answered.
+type Call struct {
+	// Method is the CRI's: StopContainer.
+	Method string `json:"method"`
+	// ID is the container's or sandbox's; Container the container's name, "" of
+	// a sandbox.
+	ID        string    `json:"id,omitempty"`
+	Container string    `json:"container,omitempty"`
+	Since     time.Time `json:"since"`
+}
+
+// Event is one line of /events.
+type Event struct {
+	Time time.Time `json:"time"`
+	// Namespace, Name and UID are the pod's; empty where it is about the runtime.
+	Namespace string      `json:"namespace,omitempty"`
+	Name      string      `json:"name,omitempty"`
+	UID       types.UID   `json:"uid,omitempty"`
+	Container string      `json:"container,omitempty"`
+	Phase     v1.PodPhase `json:"phase,omitempty"`
+	Reason    string      `json:"reason"`
+	Message   string      `json:"message,omitempty"`
+	Warning   bool        `json:"warning,omitempty"`
+	// Lost is how many events before this one were not sent, because the
+	// reader did not read.
+	Lost int `json:"lost,omitempty"`
+}
+
+// podRequest is the body of /stop and /start.
+type podRequest struct {
+	Namespace    string `json:"namespace"`
+	Name         string `json:"name"`
+	GraceSeconds *int64 `json:"graceSeconds,omitempty"` // of /stop: nil is the pod's own
+}
+
+// errorBody is the body of an answer that is an error.
+type errorBody struct {
+	Error string `json:"error"`
+	Hint  string `json:"hint,omitempty"`
+}

@@ -1,0 +1,24 @@
+// Package metrics keeps what Prometheus scrapes, under the kubelet's names,
+// labels and buckets (pkg/kubelet/metrics/metrics.go), so that existing
+// dashboards and alerts work; what the kubelet has no name for begins with
+// podctl_.
+//
+//	worker, node ──┐ observers                       ┌─► counters, histograms ─┐
+//	pleg ──────────┼──────────► Metrics ─────────────┤                         ├─► Handler
+//	cri ───────────┘                                 └─► State, at each scrape ┘
+//
+// Counters and histograms are counted as things happen: Metrics is the observer
+// of each inner package, and none of its methods blocks. Gauges are counted
+// when somebody asks, from the State that the owner of the node hands over, so
+// that they are never older than the scrape. Each Metrics has a registry of its
+// own: two nodes in one process do not meet. It is the only importer of
+// Prometheus.
+//
+// Differs from the kubelet in: gauges of pods are of the moment, not of the last
+// housekeeping; pod_worker_duration_seconds does not count the time that an
+// update waits for the operation before it; pleg_relist_duration_seconds is the
+// time of the list, without the statuses of changed pods, which podctl reads in
+// parallel; evented_pleg_connection_latency_seconds leaves out events older than
+// the subscription; pleg_discard_events is 0, for podctl's PLEG discards none,
+// and mirror_pods is 0, for there are none.
+package metrics

@@ -1,0 +1,111 @@
+package metrics
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// kubelet is the subsystem of the kubelet's names, own that of podctl's.
+const (
+	kubelet = "kubelet"
+	own     = "podctl"
+)
+
+// startBuckets are those of pod_start_duration_seconds.
+var startBuckets = []float64{0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600}
+
+// Metrics are the metrics of one node. Make them with New.
+type Metrics struct {
+	registry *prometheus.Registry
+	now      func() time.Time
+
+	workerDuration *prometheus.HistogramVec
+	workerStart    prometheus.Histogram
+	podStart       prometheus.Histogram
+	restarted      *prometheus.CounterVec
+	orphaned       prometheus.Counter
+	preemptions    *prometheus.CounterVec
+	rejections     *prometheus.CounterVec
+
+	operations         *prometheus.CounterVec
+	operationsDuration *prometheus.HistogramVec
+	operationsErrors   *prometheus.CounterVec
+	startedPods        prometheus.Counter
+	startedPodsErrors  prometheus.Counter
+
+	relistDuration    prometheus.Histogram
+	relistInterval    prometheus.Histogram
+	lastSeen          prometheus.Gauge
+	podRelistDuration prometheus.Histogram
+	connections       prometheus.Counter
+	connectionErrors  prometheus.Counter
+	hintLatency       prometheus.Histogram
+	hints             prometheus.Counter
+	neededHints       prometheus.Counter
+
+	mu sync.Mutex
+	// seen are the pods that were let in and whose first sync, and then first
+	// running container, is awaited.
+	seen  map[types.UID]*firstSeen
+	state func() State
+}
+
+// New returns metrics of nothing yet. now is the clock; nil is time.Now.
+func New(now func() time.Time) *Metrics {
+	if now == nil {
+		now = time.Now
+	}
+	m := &Metrics{registry: prometheus.NewRegistry(), now: now, seen: map[types.UID]*firstSeen{}}
+	m.registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		&stateCollector{m},
+	)
+	m.initPods()
+	m.initRuntime()
+	m.initPLEG()
+	return m
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}
+
+// Show makes state what gauges are counted from. It is called at each scrape
+// and must not block.
+func (m *Metrics) Show(state func() State) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state = state
+}
+
+func (m *Metrics) counter(subsystem, name, help string) prometheus.Counter {
+	c := prometheus.NewCounter(prometheus.CounterOpts{Subsystem: subsystem, Name: name, Help: help})
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: kubelet, Name: name, Help: help}, labels)
+	m.registry.MustRegister(c)
+	return c
+}
+
+// histogram has the default buckets where none are given.
+func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: kubelet, Name: name, Help: help, Buckets: buckets})
+	m.registry.MustRegister(h)
+	return h
+}
+
+func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: kubelet, Name: name, Help: help, Buckets: buckets}, labels)
+	m.registry.MustRegister(h)
+	return h
+}

@@ -1,0 +1,104 @@
+package metrics
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+var _ worker.Observer = (*Metrics)(nil)
+
+// firstSeen is a pod that is starting.
+type firstSeen struct {
+	at time.Time
+	// synced: its first sync has begun.
+	synced bool
+}
+
+func (m *Metrics) initPods() {
+	m.workerDuration = m.histograms("pod_worker_duration_seconds",
+		"How long one operation of a pod worker took, in seconds, by operation: create, update, sync, kill or terminated.", nil, "operation_type")
+	m.workerStart = m.histogram("pod_worker_start_duration_seconds",
+		"How long it took, in seconds, from when a pod was let in until its worker began.", nil)
+	m.podStart = m.histogram("pod_start_duration_seconds",
+		"How long it took, in seconds, from when a pod was let in until it ran.", startBuckets)
+	m.restarted = m.counters("restarted_pods_total",
+		"How many pods were created again under their UID after they had ended; static is true for static pods.", "static")
+	m.orphaned = m.counter(kubelet, "orphaned_runtime_pods_total",
+		"How many pods the runtime held that no worker knew and nobody desired, and that were therefore ended.")
+	m.preemptions = m.counters("preemptions",
+		"How many pods were ended to make room for a critical one, by the resource that was short.", "preemption_signal")
+	m.rejections = m.counters("admission_rejections_total",
+		"How many pods were not let in, by reason.", "reason")
+}
+
+// PhaseChanged implements worker.Observer.
+func (m *Metrics) PhaseChanged(c worker.PhaseChange) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case c.From == worker.Unknown && c.To == worker.Syncing && !c.State.Started:
+		m.seen[c.State.UID] = &firstSeen{at: c.At}
+	case c.From == worker.Unknown && c.To == worker.Syncing && c.State.Running != worker.OpNone:
+		m.seen[c.State.UID] = &firstSeen{at: c.At} // it began at once
+	case c.To != worker.Syncing:
+		delete(m.seen, c.State.UID)
+	}
+}
+
+// OperationStarted implements worker.Observer.
+func (m *Metrics) OperationStarted(o worker.Operation) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.seen[o.UID]; s != nil && !s.synced && o.Op == worker.OpSync {
+		s.synced = true
+		m.workerStart.Observe(o.At.Sub(s.at).Seconds())
+	}
+}
+
+// OperationDone implements worker.Observer.
+func (m *Metrics) OperationDone(o worker.Operation) {
+	m.workerDuration.WithLabelValues(operationType(o)).Observe(o.Took.Seconds())
+}
+
+// operationType is the kubelet's word (podWorkerLoop in pkg/kubelet/pod_workers.go).
+func operationType(o worker.Operation) string {
+	switch o.Op {
+	case worker.OpTerminate, worker.OpTerminateRuntime:
+		return "kill"
+	case worker.OpCleanup:
+		return "terminated"
+	default:
+		return o.Type.String()
+	}
+}
+
+// StatusChanged implements node.Observer.
+func (m *Metrics) StatusChanged(p *v1.Pod, _, after v1.PodPhase) {
+	if after == v1.PodPending {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.seen[p.UID]; s != nil {
+		delete(m.seen, p.UID)
+		m.podStart.Observe(m.now().Sub(s.at).Seconds())
+	}
+}
+
+// Restarted implements node.Observer.
+func (m *Metrics) Restarted(p *v1.Pod) { m.restarted.WithLabelValues(static(p)).Inc() }
+
+// OrphanFound implements node.Observer.
+func (m *Metrics) OrphanFound() { m.orphaned.Inc() }
+
+// static is the kubelet's label: "true", or nothing.
+func static(p *v1.Pod) string {
+	if pod.IsStatic(p) {
+		return "true"
+	}
+	return ""
+}

@@ -1,0 +1,32 @@
+package metrics
+
+import "strings"
+
+// rejectionReasons are the labels of admission_rejections_total: any reason
+// that comes would be one for ever (admissionRejectionReasons in
+// pkg/kubelet/kubelet.go).
+var rejectionReasons = map[string]bool{
+	"AppArmor": true, "PodOSSelectorNodeLabelDoesNotMatch": true, "PodOSNotSupported": true, "InvalidNodeInfo": true,
+	"InitContainerRestartPolicyForbidden": true, "SupplementalGroupsPolicyNotSupported": true,
+	"UnexpectedAdmissionError": true, "UnknownReason": true, "UnexpectedPredicateFailureType": true,
+	"OutOfcpu": true, "OutOfmemory": true, "OutOfephemeral-storage": true, "OutOfpods": true,
+	"PodLevelResourcesNotSupported": true, "PodFeatureUnsupported": true, "Evicted": true, "SysctlForbidden": true,
+	"TopologyAffinityError": true, "NodeShutdown": true, "VolumeAttachmentLimitExceeded": true,
+	"node(s) had untolerated taint(s)": true,
+}
+
+// Rejected counts a pod that was not let in.
+func (m *Metrics) Rejected(reason string) {
+	switch {
+	case rejectionReasons[reason]:
+	case strings.HasPrefix(reason, "OutOf"):
+		reason = "OutOfExtendedResources"
+	default:
+		reason = "Other"
+	}
+	m.rejections.WithLabelValues(reason).Inc()
+}
+
+// Preempted counts a pod that was ended to make room; signal is the resource
+// that was short, "" if none was.
+func (m *Metrics) Preempted(signal string) { m.preemptions.WithLabelValues(signal).Inc() }

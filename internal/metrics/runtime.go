@@ -1,0 +1,60 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// operationNames are the kubelet's names of the runtime's calls
+// (pkg/kubelet/kuberuntime/instrumented_services.go).
+var operationNames = map[string]string{
+	"Version": "version", "Status": "status", "RuntimeConfig": "runtime_config", "UpdateRuntimeConfig": "update_runtime_config",
+	"RunPodSandbox": "run_podsandbox", "StopPodSandbox": "stop_podsandbox", "RemovePodSandbox": "remove_podsandbox",
+	"PodSandboxStatus": "podsandbox_status", "ListPodSandbox": "list_podsandbox", "PortForward": "port_forward",
+	"PodSandboxStats": "podsandbox_stats", "ListPodSandboxStats": "list_podsandbox_stats",
+	"UpdatePodSandboxResources": "update_podsandbox_resources",
+	"CreateContainer":           "create_container", "StartContainer": "start_container", "StopContainer": "stop_container",
+	"RemoveContainer": "remove_container", "ListContainers": "list_containers", "ContainerStatus": "container_status",
+	"UpdateContainerResources": "update_container", "ReopenContainerLog": "reopen_container_log",
+	"ExecSync": "exec_sync", "Exec": "exec", "Attach": "attach",
+	"ContainerStats": "container_stats", "ListContainerStats": "list_container_stats",
+	"CheckpointContainer": "checkpoint_container", "GetContainerEvents": "get_container_events",
+	"ListMetricDescriptors": "list_metric_descriptors", "ListPodSandboxMetrics": "list_podsandbox_metrics",
+	"ListImages": "list_images", "ImageStatus": "image_status", "PullImage": "pull_image", "RemoveImage": "remove_image",
+	"ImageFsInfo": "image_fs_info",
+}
+
+// operationName is the kubelet's name of a call, or the CRI's where it has none.
+func operationName(method string) string {
+	if name, ok := operationNames[method]; ok {
+		return name
+	}
+	return method
+}
+
+func (m *Metrics) initRuntime() {
+	m.operations = m.counters("runtime_operations_total", "How many calls of the runtime were made, by operation.", "operation_type")
+	m.operationsDuration = m.histograms("runtime_operations_duration_seconds",
+		"How long calls of the runtime took, in seconds, by operation.", prometheus.ExponentialBuckets(.005, 2.5, 14), "operation_type")
+	m.operationsErrors = m.counters("runtime_operations_errors_total", "How many calls of the runtime failed, by operation.", "operation_type")
+	m.startedPods = m.counter(kubelet, "started_pods_total", "How many sandboxes the runtime was asked to run.")
+	m.startedPodsErrors = m.counter(kubelet, "started_pods_errors_total", "How many of them it did not.")
+}
+
+// RuntimeOperation implements cri.Observer.
+func (m *Metrics) RuntimeOperation(method string, took time.Duration, err error) {
+	name := operationName(method)
+	m.operations.WithLabelValues(name).Inc()
+	m.operationsDuration.WithLabelValues(name).Observe(took.Seconds())
+	if err != nil {
+		m.operationsErrors.WithLabelValues(name).Inc()
+	}
+	if method != "RunPodSandbox" {
+		return
+	}
+	m.startedPods.Inc()
+	if err != nil {
+		m.startedPodsErrors.Inc()
+	}
+}
