@@ -27,6 +27,8 @@ type runLine struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"` // of a note, an event or a pod, for people
 	Warning bool   `json:"warning,omitempty"` // an event to look at
+	// of an event about a start that failed, why the container waits: CreateContainerConfigError, ErrImagePull, …
+	State string `json:"state,omitempty"`
 
 	Stream string `json:"stream,omitempty"` // of a log line: stdout, stderr
 	Text   string `json:"text,omitempty"`   // of a log line; a byte that is no UTF-8 becomes U+FFFD
@@ -67,7 +69,7 @@ func (p *jsonPrinter) note(text string) { p.print(runLine{Type: "note", Message:
 func (p *jsonPrinter) event(ev node.Event) {
 	p.print(runLine{
 		Time: ev.Time, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.UID), Container: ev.Container,
-		Phase: ev.Phase, Reason: ev.Reason, Message: ev.Message, Warning: ev.Warning,
+		Phase: ev.Phase, Reason: ev.Reason, Message: ev.Message, Warning: ev.Warning, State: ev.State,
 	})
 }
 

@@ -22,13 +22,15 @@ type linePrinter struct {
 	ready bool
 	// last is when each pod was last heard of, for how long a step took.
 	last map[types.UID]time.Time
+	// said is what each pod's last line said: nothing is said twice in a row.
+	said map[types.UID]string
 	// stopping are the pods that were asked to stop.
 	stopping map[types.UID]bool
 	mu       sync.Mutex
 }
 
 func newLinePrinter(e *env, ready bool, lastWords func(node.Event) string) *linePrinter {
-	return &linePrinter{env: e, ready: ready, lastWords: lastWords, last: map[types.UID]time.Time{}, stopping: map[types.UID]bool{}}
+	return &linePrinter{env: e, ready: ready, lastWords: lastWords, last: map[types.UID]time.Time{}, said: map[types.UID]string{}, stopping: map[types.UID]bool{}}
 }
 
 func (p *linePrinter) note(text string) { p.print("%s\n", text) }
@@ -46,9 +48,10 @@ func (p *linePrinter) event(ev node.Event) {
 		p.stopping[ev.UID] = true
 	}
 	text := oneLine(p.text(ev))
-	if text == "" {
+	if text == "" || text == p.said[ev.UID] && ev.Warning {
 		return
 	}
+	p.said[ev.UID] = text
 	if heard && isStep(ev.Reason) {
 		text += fmt.Sprintf(" (%s)", ev.Time.Sub(before).Round(time.Millisecond))
 	}
@@ -97,10 +100,30 @@ func (p *linePrinter) text(ev node.Event) string {
 		}
 	}
 	text := ev.Message
+	if reason := waitingReason(ev); reason != "" {
+		text = reason + ": " + lowerFirst(strings.TrimPrefix(text, "Error: "))
+		if ev.Container != "" {
+			text = ev.Container + ": " + text
+		}
+		return text
+	}
 	if ev.Container != "" && !strings.Contains(text, ev.Container) {
 		text = ev.Container + ": " + text
 	}
 	return lowerFirst(text)
+}
+
+// waitingReason is the kubelet's word for what keeps the pod or the container
+// from going on, "" for an event about something else.
+func waitingReason(ev node.Event) string {
+	switch {
+	case ev.State != "" || !ev.Warning:
+		return ev.State
+	case ev.Reason == podsync.EventFailed, ev.Reason == node.ReasonExited, ev.Reason == node.ReasonEnded, ev.Reason == node.ReasonRejected,
+		ev.Reason == node.ReasonRuntimeDown:
+		return ""
+	}
+	return ev.Reason
 }
 
 func (p *linePrinter) log(l logLine) {

@@ -69,6 +69,9 @@ func TestLineOfAnEvent(t *testing.T) {
 		{name: "readiness, where that is waited for", ready: true, ev: node.Event{Reason: node.ReasonReady, Message: "all containers are ready"}, want: "all containers are ready"},
 		{name: "an image that is there", ev: node.Event{Reason: podsync.EventPulled, Container: "c", Message: `Container image "x" already present on machine`}},
 		{name: "why a container failed", ev: node.Event{Reason: podsync.EventFailed, Container: "c", Message: "Failed to pull image: not found"}, want: "c: Failed to pull image: not found"},
+		{name: "why a container waits", ev: node.Event{Reason: podsync.EventFailed, State: "CreateContainerConfigError", Container: "c", Warning: true, Message: `Error: configmap "a" not found`}, want: `c: CreateContainerConfigError: configmap "a" not found`},
+		{name: "why a pull waits", ev: node.Event{Reason: podsync.EventBackOff, State: "ImagePullBackOff", Container: "c", Message: `Back-off pulling image "x"`}, want: `c: ImagePullBackOff: back-off pulling image "x"`},
+		{name: "what keeps a pod from its start", ev: node.Event{Reason: podsync.EventFailedMount, Warning: true, Message: `MountVolume.SetUp failed`}, want: `FailedMount: mountVolume.SetUp failed`},
 		{name: "not again in a word", ev: node.Event{Reason: podsync.EventFailed, Container: "c", Message: "Error: ErrImagePull"}},
 		{name: "a good end has no last words", words: "bye", ev: node.Event{Reason: node.ReasonExited, Container: "c", Message: "c exited 0 after 1s"}, want: "c exited 0 after 1s"},
 		{name: "its own message is better than its log", words: "log", ev: node.Event{Reason: node.ReasonExited, Container: "c", Warning: true, Message: `c exited 1 after 1s: "message"`}, want: `c exited 1 after 1s: "message"`},
@@ -85,6 +88,19 @@ func TestLineOfAnEvent(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, want)
 			}
 		})
+	}
+}
+
+func TestAFailureThatGoesOnIsSaidOnce(t *testing.T) {
+	failure := func(after time.Duration, message string) node.Event {
+		return at(after, node.Event{Reason: podsync.EventFailed, State: "CreateContainerError", Container: "c", Warning: true, Message: "Error: " + message})
+	}
+	got := printLines(false, "", failure(0, "no shim"), failure(10*time.Second, "no shim"), failure(20*time.Second, "still none"), failure(30*time.Second, "no shim"))
+	want := "12:00:00.000  default/job           Pending    c: CreateContainerError: no shim\n" +
+		"12:00:20.000  default/job           Pending    c: CreateContainerError: still none\n" +
+		"12:00:30.000  default/job           Pending    c: CreateContainerError: no shim\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -65,6 +65,9 @@ func started(was, now *v1.ContainerStatus) bool {
 // container that was restarted meanwhile shows it as its last state. How one
 // ended that was removed to start all anew is not known.
 func ended(was, now *v1.ContainerStatus) *v1.ContainerStateTerminated {
+	if was.ContainerID == "" && now.ContainerID == "" {
+		return nil // it never was
+	}
 	for _, t := range [...]*v1.ContainerStateTerminated{now.LastTerminationState.Terminated, now.State.Terminated} {
 		if t == nil || t.Reason == ReasonRestartingAll || sameEnd(t, was.State.Terminated) || sameEnd(t, was.LastTerminationState.Terminated) {
 			continue

@@ -15,7 +15,7 @@ func TestARestartOfAllContainersIsOneEvent(t *testing.T) {
 		return &v1.PodStatus{
 			Conditions: []v1.PodCondition{{Type: v1.AllContainersRestarting, Status: is}},
 			ContainerStatuses: []v1.ContainerStatus{
-				{Name: "a", State: a, LastTerminationState: last}, {Name: "b", State: b, LastTerminationState: last},
+				{Name: "a", ContainerID: "a-1", State: a, LastTerminationState: last}, {Name: "b", ContainerID: "b-1", State: b, LastTerminationState: last},
 			},
 		}
 	}

@@ -23,6 +23,9 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
+	// State is why the container waits because of it, as its status shows it
+	// ("CreateContainerConfigError"); "" where it is not about a start that failed.
+	State string
 	// Phase is the pod's phase as of the event.
 	Phase v1.PodPhase
 }

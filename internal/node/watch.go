@@ -116,7 +116,7 @@ func (n *Node) setStatus(p *v1.Pod, s v1.PodStatus) {
 type syncEvents struct{ n *Node }
 
 func (s syncEvents) Event(e podsync.Event) {
-	s.n.send(e.Pod, Event{Container: e.Container, Reason: e.Reason, Warning: e.Warning, Message: e.Message})
+	s.n.send(e.Pod, Event{Container: e.Container, Reason: e.Reason, Warning: e.Warning, Message: e.Message, State: e.State})
 }
 
 // workerWatch follows the workers' phases.

@@ -20,6 +20,10 @@ type Event struct {
 	// Reason is the kubelet's word for it: "Pulling", "BackOff", …
 	Reason  string
 	Message string
+	// State is why the container waits because of it, as the pod's status shows
+	// it ("CreateContainerConfigError"); "" where it is not about a start that
+	// failed.
+	State string
 }
 
 // The reasons of podsync's events.
@@ -54,6 +58,15 @@ func (s *Syncer) normal(p *v1.Pod, container, reason, format string, args ...any
 
 func (s *Syncer) warn(p *v1.Pod, container, reason, format string, args ...any) {
 	s.event(Event{Pod: p, Container: container, Warning: true, Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
+// unstarted is an event about a start that failed, for which the container
+// waits in that state.
+func (s *Syncer) unstarted(p *v1.Pod, container, state, reason, format string, args ...any) {
+	s.event(Event{
+		Pod: p, Container: container, Reason: reason, Message: fmt.Sprintf(format, args...), State: state,
+		Warning: state != reasonImagePullBackOff, // as the kubelet has it
+	})
 }
 
 func (s *Syncer) event(e Event) {

@@ -16,7 +16,7 @@ import (
 func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*Image, *StartError) {
 	fail := func(event, reason, message string, err error) (*Image, *StartError) {
 		if ctx.Err() == nil {
-			r.warn(r.p, c.Name, event, "%s", message)
+			r.unstarted(r.p, c.Name, reason, event, "%s", message)
 		}
 		return nil, &StartError{Container: c.Name, Reason: reason, Message: message, err: err}
 	}
@@ -44,7 +44,7 @@ func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*Image, *StartE
 func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*Image, *StartError) {
 	if until, waiting := r.m.pull.Until(name, r.opt.Now()); waiting {
 		text := fmt.Sprintf("Back-off pulling image %q", c.Image)
-		r.normal(r.p, c.Name, EventBackOff, "%s", text)
+		r.unstarted(r.p, c.Name, reasonImagePullBackOff, EventBackOff, "%s", text)
 		if last, ok := r.m.pullError[name]; ok {
 			text += ": " + last
 		}
@@ -58,7 +58,7 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*Image, *
 	if err != nil {
 		reason, text := pullFailure(c.Image, message(err))
 		if ctx.Err() == nil {
-			r.warn(r.p, c.Name, EventFailed, "Failed to pull image %q: %s", c.Image, message(err))
+			r.unstarted(r.p, c.Name, reason, EventFailed, "Failed to pull image %q: %s", c.Image, message(err))
 			r.m.pull.Next(name, r.opt.Now(), r.opt.Now())
 			r.m.pullError[name] = reason + ": " + text
 		}

@@ -48,12 +48,12 @@ func (r *run) tryStart(ctx context.Context, start Start) *StartError {
 	}
 	id, failed := r.create(ctx, c, image)
 	if failed != nil {
-		r.warn(r.p, c.Name, EventFailed, "Error: %s", failed.Message)
+		r.unstarted(r.p, c.Name, failed.Reason, EventFailed, "Error: %s", failed.Message)
 		return failed
 	}
 	r.normal(r.p, c.Name, EventCreated, "Container created")
 	if err := r.opt.Runtime.StartContainer(context.WithoutCancel(ctx), id); err != nil {
-		r.warn(r.p, c.Name, EventFailed, "Error: %s", stable(message(err), id, c.Name))
+		r.unstarted(r.p, c.Name, reasonRun, EventFailed, "Error: %s", stable(message(err), id, c.Name))
 		return &StartError{Container: c.Name, Reason: reasonRun, Message: message(err), err: err}
 	}
 	r.normal(r.p, c.Name, EventStarted, "Container started")
@@ -69,7 +69,7 @@ func (r *run) backOff(start Start) *StartError {
 	}
 	c, now := start.Container, r.opt.Now()
 	if now.Before(start.NotBefore) {
-		r.warn(r.p, c.Name, EventBackOff, "Back-off restarting failed container %s in pod %s", c.Name, podRef(r.p))
+		r.unstarted(r.p, c.Name, reasonCrashLoop, EventBackOff, "Back-off restarting failed container %s in pod %s", c.Name, podRef(r.p))
 		return &StartError{
 			Container: c.Name, Reason: reasonCrashLoop, NotBefore: start.NotBefore,
 			Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", start.Backoff, c.Name, podRef(r.p)),
