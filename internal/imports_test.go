@@ -40,6 +40,7 @@ var table = []row{
 	{"internal/volume", []string{"internal/pod"}, "volumes to directories on disk"},
 	{"internal/control", []string{"internal/pod", "internal/owner"}, "HTTP over a socket: what one podctl shows to another"},
 	{"internal/metrics", []string{"internal/pod", "internal/pleg", "internal/worker"}, "the kubelet's metrics"},
+	{"internal/userns", nil, "user ids of pods with a user namespace"},
 	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
 	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
 	{"cmd/podctl", []string{"internal/"}, "one file per command"},

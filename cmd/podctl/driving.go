@@ -10,6 +10,8 @@ type driving struct {
 	// unsafeSysctls are those that pods may set beside the safe ones.
 	unsafeSysctls []string
 	keepLogs      bool
+	// runtimeClasses maps names of runtime classes to handlers of the runtime.
+	runtimeClasses map[string]string
 	// listen is where metrics and health are served beside the control socket:
 	// HOST:PORT, "" for nowhere.
 	listen string
@@ -22,6 +24,7 @@ func drivingFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start although a kubelet uses this runtime"},
 		&cli.StringFlag{Name: "cgroup-driver", Usage: "`DRIVER` of pod cgroups: cgroupfs or systemd", DefaultText: "what the runtime says"},
 		&cli.StringFlag{Name: "listen", DefaultText: "nowhere", Usage: "serve /metrics and /healthz at `HOST:PORT`, too"},
+		runtimeClassFlag(),
 		&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", Usage: "`SYSCTL` that pods may set beside the safe ones, or the beginning of some and a star; may be repeated"},
 	}
 }
@@ -38,5 +41,7 @@ func readDriving(c *cli.Context) (driving, error) {
 	if d.cgroupDriver != "" && d.cgroupDriver != "cgroupfs" && d.cgroupDriver != "systemd" {
 		return driving{}, usagef("--cgroup-driver %q is neither cgroupfs nor systemd", d.cgroupDriver)
 	}
-	return d, nil
+	var err error
+	d.runtimeClasses, err = readRuntimeClasses(c)
+	return d, err
 }

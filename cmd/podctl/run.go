@@ -134,8 +134,13 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 		fmt.Fprintln(e.errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
 	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: newRunPrinter(e, o, s)}
+	var pods []*v1.Pod
 	for _, p := range set.Pods {
+		pods = append(pods, p.Pod)
 		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document})
+	}
+	if err := s.CheckRuntimeClasses(ctx, pods); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return r, nil
 }

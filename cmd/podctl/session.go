@@ -22,6 +22,7 @@ import (
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/userns"
 	"github.com/podctl/podctl/internal/volume"
 )
 
@@ -190,6 +191,7 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 		Instance: o.instance, Sources: o.sources,
 		Runtime: s.client, Locks: locks, Facts: facts, Admission: admission, Cgroups: cgroups,
 		Volumes:  volume.New(p.root),
+		UserIDs:  userns.New(p.root).Of, RuntimeClasses: o.runtimeClasses,
 		KeepLogs: o.keepLogs,
 		PLEG:     pleg.Options{Observer: s.shown.metrics},
 		Observer: s.shown.metrics,

@@ -25,7 +25,7 @@ var podFields = slices.Concat(
 	honoured(`spec.restartPolicy spec.readinessGates spec.terminationGracePeriodSeconds spec.activeDeadlineSeconds
 		spec.dnsPolicy spec.dnsConfig spec.hostname spec.subdomain spec.setHostnameAsFQDN spec.hostnameOverride spec.hostAliases
 		spec.hostNetwork spec.hostPID spec.hostIPC spec.shareProcessNamespace
-		spec.priority spec.priorityClassName spec.overhead
+		spec.priority spec.priorityClassName spec.runtimeClassName spec.overhead
 		spec.securityContext.runAsUser spec.securityContext.runAsGroup spec.securityContext.runAsNonRoot
 		spec.securityContext.supplementalGroups spec.securityContext.supplementalGroupsPolicy
 		spec.securityContext.fsGroup spec.securityContext.fsGroupChangePolicy
@@ -40,7 +40,7 @@ var podFields = slices.Concat(
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.preemptionPolicy`),
 	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
-	refused(notYet, `spec.runtimeClassName spec.imagePullSecrets`),
+	refused(notYet, `spec.imagePullSecrets`),
 	refused(noCluster, `spec.resources.claims spec.resourceClaims spec.schedulingGroup`),
 	refused("the API server takes them only through a request of their own", `spec.ephemeralContainers`),
 	refused("podctl runs Linux pods", `spec.securityContext.windowsOptions`),

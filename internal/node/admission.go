@@ -122,5 +122,12 @@ func (n *Node) admission(ctx context.Context, p *v1.Pod) error {
 	if err := n.opts.Admission.admit(p, strictGroups); err != nil {
 		return err
 	}
-	return nil
+	if err := n.refuseImageVolumes(p); err != nil {
+		return err
+	}
+	refused, err := n.refuseClass(ctx, p)
+	if refused != nil {
+		return refused
+	}
+	return err
 }

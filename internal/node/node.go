@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
@@ -44,6 +45,11 @@ type Options struct {
 	// Cgroups makes pod cgroups, Volumes what is in pod directories.
 	Cgroups Cgroups
 	Volumes Volumes
+	// RuntimeClasses maps names of runtime classes to handlers of the runtime;
+	// the handler of any other is its name.
+	RuntimeClasses map[string]string
+	// UserIDs gives pods with a user namespace their ids: see podsync.Options.
+	UserIDs func(uid types.UID) (first, length uint32, err error)
 	// KeepLogs leaves the log files of removed pods where they are.
 	KeepLogs bool
 	// PLEG configures relisting.
@@ -76,6 +82,7 @@ type Node struct {
 	opts    Options
 	log     *slog.Logger
 	rt      Runtime
+	version cri.Version
 	locks   *owner.Locks
 	desired *desired
 	workers *worker.Workers
@@ -128,7 +135,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		return nil, fmt.Errorf("start node: %w", err)
 	}
 	n := &Node{
-		opts: o, log: o.Log, rt: o.Runtime, locks: o.Locks,
+		opts: o, log: o.Log, rt: o.Runtime, version: version, locks: o.Locks,
 		desired: newDesired(o.Sources),
 		wake:    make(chan struct{}, 1),
 		network: network{asking: make(chan struct{}, 1)},
@@ -144,6 +151,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		Runtime: syncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes,
 		Events: syncEvents{n}, Published: n.setStatus, Node: o.Facts, RuntimeName: version.Name,
 		Annotations: n.annotations, NetworkReady: n.networkReady, Log: o.Log,
+		Handler: n.handlerOf, Features: n.features, UserIDs: o.UserIDs,
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})
 	return n, nil

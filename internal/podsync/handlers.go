@@ -16,33 +16,27 @@ type Features struct {
 	UserNamespaces bool
 }
 
-// ErrUnknownHandler is a runtime handler that the runtime does not list, while
-// it lists others.
-var ErrUnknownHandler = errors.New("runtime handler is not known")
-
 // runtimeHandler is that of the pod, "" for the default one.
-func (r *run) runtimeHandler() (string, error) {
+func (r *run) runtimeHandler() string {
 	if r.opt.Handler == nil {
-		return "", nil
+		return ""
 	}
 	return r.opt.Handler(r.p)
 }
 
 // features asks what the pod's runtime handler can do.
-func (r *run) features(ctx context.Context) (handler string, f Features, err error) {
-	handler, err = r.runtimeHandler()
-	if err != nil || r.opt.Features == nil {
-		return handler, Features{}, err
+func (r *run) features(ctx context.Context) (Features, error) {
+	if r.opt.Features == nil {
+		return Features{}, nil
 	}
-	f, err = r.opt.Features(ctx, handler)
-	return handler, f, err
+	return r.opt.Features(ctx, r.runtimeHandler())
 }
 
 // recursiveReadOnly tells whether the pod's runtime handler can do that. It is
 // asked only for a container that wants it; what cannot be told is no
 // (runtimeClassSupportsRecursiveReadOnlyMounts in pkg/kubelet/kubelet_pods.go).
 func (r *run) recursiveReadOnly(ctx context.Context) bool {
-	_, f, err := r.features(ctx)
+	f, err := r.features(ctx)
 	if err != nil {
 		r.opt.Log.Warn("recursive read-only mounts are taken to be unsupported", "uid", r.p.UID, "err", err)
 	}
@@ -56,9 +50,9 @@ func (r *run) userNamespace(ctx context.Context) (*runtimeapi.UserNamespace, err
 	if r.users != nil || r.p.Spec.HostUsers == nil || *r.p.Spec.HostUsers {
 		return r.users, nil
 	}
-	handler, f, err := r.features(ctx)
+	f, err := r.features(ctx)
 	if err != nil || !f.UserNamespaces {
-		return nil, noUserNamespaces(handler, err)
+		return nil, noUserNamespaces(r.runtimeHandler(), err)
 	}
 	if r.opt.UserIDs == nil {
 		return nil, errors.New("there are no user ids for pods")

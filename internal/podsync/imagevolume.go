@@ -34,20 +34,14 @@ func (r *run) ensureImageVolumes(ctx context.Context) {
 }
 
 func (r *run) ensureImageVolume(ctx context.Context, v *v1.ImageVolumeSource) (*runtimeapi.ImageSpec, *StartError) {
-	if r.opt.NoImageVolumes != "" {
-		return nil, &StartError{Reason: reasonConfig, Message: r.opt.NoImageVolumes}
-	}
-	handler, err := r.runtimeHandler()
-	if err != nil {
-		return nil, &StartError{Reason: reasonConfig, Message: err.Error(), err: err}
-	}
 	// Its events are the pod's: there is no container that it belongs to.
 	image, failed := r.ensureImage(ctx, &v1.Container{Image: v.Reference, ImagePullPolicy: v.PullPolicy})
 	if failed != nil {
 		return nil, failed
 	}
 	return &runtimeapi.ImageSpec{
-		Image: image.ID, UserSpecifiedImage: v.Reference, RuntimeHandler: handler, Annotations: maps.Clone(r.p.Annotations),
+		Image: image.ID, UserSpecifiedImage: v.Reference,
+		RuntimeHandler: r.runtimeHandler(), Annotations: maps.Clone(r.p.Annotations),
 	}, nil
 }
 

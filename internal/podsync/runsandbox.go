@@ -60,10 +60,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 // runSandbox creates the sandbox. A name that is taken belongs to a leftover
 // of a crash; the next attempt has another.
 func (r *run) runSandbox(ctx context.Context) error {
-	handler, err := r.runtimeHandler()
-	if err != nil {
-		return err
-	}
+	handler := r.runtimeHandler()
 	attempt := max(r.plan.Attempt, r.m.sandboxAttempt)
 	for try := 0; ; try++ {
 		cfg, err := r.sandboxConfig(ctx, attempt)

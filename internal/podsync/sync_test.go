@@ -239,7 +239,7 @@ func TestDeadlineIsToldAheadAndFailsThePod(t *testing.T) {
 func TestContainersAreRenderedWithThePodsFacts(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.opt.Annotations = func(*v1.Pod) (map[string]string, error) { return map[string]string{"podctl.io/owner": "run-1"}, nil }
-		b.opt.Handler = func(*v1.Pod) (string, error) { return "kata", nil }
+		b.opt.Handler = func(*v1.Pod) string { return "kata" }
 		rec := &recorder{fakeRuntime: b.rt}
 		b.opt.Runtime = rec
 		b.syncer = podsync.New(b.opt)

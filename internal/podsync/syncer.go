@@ -99,16 +99,14 @@ type Options struct {
 	// manifest; nil for none.
 	Annotations func(p *v1.Pod) (map[string]string, error)
 	// Handler is the runtime handler for the pod; nil for the default one.
-	Handler func(p *v1.Pod) (string, error)
+	Handler func(p *v1.Pod) string
 	// Features tells what a runtime handler can do: nothing at all where the
-	// runtime does not say, ErrUnknownHandler for one that it does not list.
-	// Nil stands for nothing.
+	// runtime does not say, an error for one that it does not list. Nil stands
+	// for nothing.
 	Features func(ctx context.Context, handler string) (Features, error)
 	// UserIDs gives a pod with hostUsers false its range of ids on the host:
 	// the same one each time, until the pod's directory is removed.
 	UserIDs func(uid types.UID) (first, length uint32, err error)
-	// NoImageVolumes says why the runtime has no image volumes, "" if it has.
-	NoImageVolumes string
 	// NetworkReady is nil while the node's network works, else says why not,
 	// and ends with ctx; a nil function stands for always.
 	NetworkReady func(ctx context.Context) error

@@ -1,0 +1,109 @@
+package userns
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// fileName is the file in a pod's directory that says its range.
+const fileName = "userns"
+
+// mapping and mappings are the file's content.
+type mapping struct {
+	HostID      uint32 `json:"hostId"`
+	ContainerID uint32 `json:"containerId"`
+	Length      uint32 `json:"length"`
+}
+
+type mappings struct {
+	UIDs []mapping `json:"uidMappings"`
+	GIDs []mapping `json:"gidMappings"`
+}
+
+// errNoDirectory: what lies among the pods' directories is none.
+var errNoDirectory = error(unix.ENOTDIR)
+
+// read gives the start of the range in the pod's directory.
+func read(podDir string) (first uint32, err error) {
+	path := filepath.Join(podDir, fileName)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	var m mappings
+	if err := json.Unmarshal(b, &m); err != nil {
+		return 0, fmt.Errorf("read %s: %w", path, err)
+	}
+	if err := m.check(); err != nil {
+		return 0, fmt.Errorf("read %s: %w", path, err)
+	}
+	return m.UIDs[0].HostID, nil
+}
+
+// check refuses what podctl would not have written.
+func (m mappings) check() error {
+	if len(m.UIDs) != 1 || len(m.GIDs) != 1 || m.UIDs[0] != m.GIDs[0] {
+		return errors.New("not one range for both users and groups")
+	}
+	switch of := m.UIDs[0]; {
+	case of.ContainerID != 0:
+		return errors.New("it does not begin with id 0")
+	case of.Length != Length:
+		return fmt.Errorf("%d ids are not %d", of.Length, Length)
+	case of.HostID < Length || of.HostID%Length != 0:
+		return fmt.Errorf("%d is not where a range begins", of.HostID)
+	}
+	return nil
+}
+
+// write puts the range into the pod's directory: whoever reads it, after a
+// crash too, finds all of it or nothing.
+func write(podDir string, first uint32) error {
+	m := []mapping{{HostID: first, ContainerID: 0, Length: Length}}
+	b, err := json.Marshal(mappings{UIDs: m, GIDs: m})
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(podDir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := os.CreateTemp(podDir, fileName+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(podDir, fileName))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return dir.Sync()
+}
+
+// lock holds the directory until unlock is called; nothing is left behind.
+func lock(dir string) (unlock func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	return func() { _ = f.Close() }, nil
+}

@@ -1,0 +1,94 @@
+package userns
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Length is how many ids a pod has, and the unit in which they are given out
+// (userNsUnitLength in pkg/kubelet/userns/userns_manager.go).
+const Length = 65536
+
+// last is the end of the highest range.
+const last = 1 << 32
+
+// Ranges are the ids of the pods whose directories lie in one directory.
+type Ranges struct{ pods string }
+
+// New is about the pods in the directory pods below root.
+func New(root string) *Ranges { return &Ranges{pods: filepath.Join(root, "pods")} }
+
+// Of is the pod's range: length ids of the host from first on, which are users
+// and groups 0 and on in the pod. A pod that has none gets one; it has to have
+// a directory.
+func (r *Ranges) Of(uid types.UID) (first, length uint32, err error) {
+	fail := func(err error) (uint32, uint32, error) {
+		return 0, 0, fmt.Errorf("give user ids to pod %s: %w", uid, err)
+	}
+	unlock, err := lock(r.pods)
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	taken, err := r.taken()
+	if err != nil {
+		return fail(err)
+	}
+	if own, has := taken[uid]; has {
+		for other, first := range taken {
+			if first == own && other != uid {
+				return fail(fmt.Errorf("range %d is pod %s's too", own, other))
+			}
+		}
+		return own, Length, nil
+	}
+	first, err = lowestFree(taken)
+	if err != nil {
+		return fail(err)
+	}
+	if err := write(filepath.Join(r.pods, string(uid)), first); err != nil {
+		return fail(err)
+	}
+	return first, Length, nil
+}
+
+// taken is the start of the range of each pod that has one. A file that
+// cannot be understood may stand for any range, so it is an error.
+func (r *Ranges) taken() (map[types.UID]uint32, error) {
+	dirs, err := os.ReadDir(r.pods)
+	if err != nil {
+		return nil, err
+	}
+	taken := map[types.UID]uint32{}
+	for _, dir := range dirs {
+		first, err := read(filepath.Join(r.pods, dir.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoDirectory):
+		case err != nil:
+			return nil, err
+		default:
+			taken[types.UID(dir.Name())] = first
+		}
+	}
+	return taken, nil
+}
+
+// lowestFree is the start of a range that nobody has. The first is never
+// given: it holds the users of the host.
+func lowestFree(taken map[types.UID]uint32) (uint32, error) {
+	used := map[uint32]bool{}
+	for _, first := range taken {
+		used[first] = true
+	}
+	for first := uint64(Length); first < last; first += Length {
+		if !used[uint32(first)] {
+			return uint32(first), nil
+		}
+	}
+	return 0, errors.New("could not find an empty slot to allocate a user namespace")
+}
