@@ -1,0 +1,185 @@
+package volume
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// claimer is a pod that uses the claim o.
+func claimer(uid types.UID) *v1.Pod {
+	p := podWith(volumeOf(v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "o"}}))
+	p.UID, p.Namespace = uid, "ns"
+	return p
+}
+
+func claimed(modes ...v1.PersistentVolumeAccessMode) pod.VolumeInput {
+	return pod.VolumeInput{Objects: &pod.Objects{Claims: map[types.NamespacedName]*v1.PersistentVolumeClaim{
+		{Namespace: "ns", Name: "o"}: {Spec: v1.PersistentVolumeClaimSpec{AccessModes: modes}},
+	}}}
+}
+
+func TestAClaimIsADirectoryThatOutlivesItsPods(t *testing.T) {
+	root := t.TempDir()
+	m := New(root)
+	for _, uid := range []types.UID{"u1", "u2"} {
+		p := claimer(uid)
+		paths, err := m.Mount(t.Context(), p, claimed())
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(root, "claims/ns/o")
+		diff(t, "path", dir, paths["v"])
+		diff(t, "planned path", dir, Paths(m.PodsDir(), p)["v"])
+		diff(t, "mode", fs.ModeDir|0o777, modeOf(t, dir))
+		diff(t, "mode of its parent", fs.ModeDir|0o750, modeOf(t, filepath.Dir(dir)))
+		if uid == "u2" {
+			mustLive(t, filepath.Join(dir, "deep/f"))
+		}
+		write(t, filepath.Join(dir, "deep/f"), "keep me")
+		if err := errors.Join(m.Unmount(t.Context(), uid), m.RemovePod(uid)); err != nil {
+			t.Fatal(err)
+		}
+		mustBeGone(t, m.Dir(uid))
+		mustLive(t, filepath.Join(dir, "deep/f"))
+	}
+}
+
+func TestAClaimMustBeDeclaredAndAFileSystem(t *testing.T) {
+	block := claimed()
+	block.Objects.Claim("ns", "o").Spec.VolumeMode = new(v1.PersistentVolumeBlock)
+	for want, in := range map[string]pod.VolumeInput{
+		`persistentvolumeclaim "o" not found`:                             {},
+		"volume v has volumeMode Block, but is specified in volumeMounts": block,
+	} {
+		var failed *Error
+		if _, err := New(t.TempDir()).Mount(t.Context(), claimer("u1"), in); !errors.As(err, &failed) || failed.Err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	bad := claimer("u1")
+	bad.Spec.Volumes[0].PersistentVolumeClaim.ClaimName = ".."
+	if _, err := New(t.TempDir()).Mount(t.Context(), bad, claimed()); err == nil {
+		t.Error("a claim named .. is accepted")
+	}
+}
+
+func TestAReadWriteOncePodClaimIsOnePodsAtATime(t *testing.T) {
+	root := t.TempDir()
+	first, second := New(root), New(root) // two podctls
+	if _, err := first.Mount(t.Context(), claimer("u1"), claimed(v1.ReadWriteOncePod)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Mount(t.Context(), claimer("u1"), claimed(v1.ReadWriteOncePod)); err != nil {
+		t.Errorf("the pod itself: %v", err)
+	}
+	if _, err := second.Mount(t.Context(), claimer("u2"), claimed(v1.ReadWriteOncePod)); err == nil {
+		t.Error("a second pod has it")
+	}
+	if err := first.Unmount(t.Context(), "u1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Mount(t.Context(), claimer("u2"), claimed(v1.ReadWriteOncePod)); err != nil {
+		t.Errorf("after the first has gone: %v", err)
+	}
+	if _, err := second.Mount(t.Context(), claimer("u3"), claimed(v1.ReadWriteOnce)); err != nil {
+		t.Errorf("ReadWriteOnce is about nodes: %v", err)
+	}
+}
+
+// aDataDir is the claim's directory with a file in it, and a symlink to one
+// outside that must not change.
+func aDataDir(t *testing.T, root string) (dir, outside string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to give files to another group")
+	}
+	dir, outside = filepath.Join(root, "claims/ns/o"), filepath.Join(t.TempDir(), "precious")
+	write(t, filepath.Join(dir, "d/f"), "")
+	write(t, outside, "keep me")
+	if err := errors.Join(os.Chmod(filepath.Join(dir, "d/f"), 0o600), os.Chmod(outside, 0o600), os.Symlink(outside, filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	return dir, outside
+}
+
+func groupAt(t *testing.T, path string) uint32 {
+	t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Sys().(*syscall.Stat_t).Gid
+}
+
+func TestFSGroupOfAClaim(t *testing.T) {
+	grouped := func(uid types.UID, gid int64, policy v1.PodFSGroupChangePolicy) *v1.Pod {
+		p := claimer(uid)
+		p.Spec.SecurityContext = &v1.PodSecurityContext{FSGroup: &gid, FSGroupChangePolicy: &policy}
+		return p
+	}
+	root := t.TempDir()
+	dir, outside := aDataDir(t, root)
+	m := New(root)
+	use := func(p *v1.Pod) {
+		t.Helper()
+		if _, err := m.Mount(t.Context(), p, claimed()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave := func(p *v1.Pod) {
+		t.Helper()
+		if err := m.Unmount(t.Context(), p.UID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := filepath.Join(dir, "d/f")
+
+	reader := grouped("r", 2000, v1.FSGroupChangeAlways)
+	reader.Spec.Volumes[0].PersistentVolumeClaim.ReadOnly = true
+	use(reader)
+	diff(t, "group, for a pod that only reads", uint32(0), groupAt(t, f))
+	leave(reader)
+
+	one := grouped("u1", 2000, v1.FSGroupChangeOnRootMismatch)
+	use(one)
+	diff(t, "group", uint32(2000), groupAt(t, f))
+	diff(t, "mode of a file", fs.FileMode(0o660), modeOf(t, f))
+	diff(t, "mode of a directory", fs.ModeDir|fs.ModeSetgid|0o775, modeOf(t, filepath.Join(dir, "d")))
+	diff(t, "group of a symlink", uint32(2000), groupAt(t, filepath.Join(dir, "link")))
+	diff(t, "mode of what it leads to", fs.FileMode(0o600), modeOf(t, outside))
+	diff(t, "group of what it leads to", uint32(0), groupAt(t, outside))
+
+	use(grouped("u2", 3000, v1.FSGroupChangeAlways))
+	diff(t, "group, while another pod uses it", uint32(2000), groupAt(t, f))
+	leave(one)
+	leave(grouped("u2", 3000, ""))
+
+	if err := os.Chown(f, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	use(one)
+	diff(t, "group, as the top is right", uint32(0), groupAt(t, f))
+	leave(one)
+	always := grouped("u1", 2000, v1.FSGroupChangeAlways)
+	use(always)
+	diff(t, "group, with Always", uint32(2000), groupAt(t, f))
+	leave(always)
+
+	if err := os.Chmod(dir, fs.ModeSetgid|0o755); err != nil { // the group may not write
+		t.Fatal(err)
+	}
+	if err := os.Chown(f, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	use(one)
+	diff(t, "group, as the top's mode is not right", uint32(2000), groupAt(t, f))
+}
