@@ -47,7 +47,7 @@ var documented = []struct {
 	types []string
 }{
 	{"podctl run -o json", []string{"runLine", "containerLine"}},
-	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "fieldLine"}},
+	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "validDocument", "fieldLine"}},
 	{"podctl render", []string{"renderedPod", "renderedContainer"}},
 	{"podctl pleg watch -o json", []string{"watchLine", "watchSummary"}},
 	{"podctl pleg check -o json", []string{"checkReport", "checkSlow", "checkWait", "checkError"}},

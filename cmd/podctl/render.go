@@ -21,11 +21,12 @@ import (
 
 type renderOptions struct {
 	globals
-	paths []string
+	reading
 	// sandbox and container narrow the output to one config.
 	sandbox      bool
 	container    string
 	cgroupDriver string
+	showSecrets  bool
 }
 
 func renderCommand(e *env) *cli.Command {
@@ -37,20 +38,24 @@ func renderCommand(e *env) *cli.Command {
 			"   podctl render --sandbox web.yaml > sandbox.yaml\n" +
 			"   podctl render --container web web.yaml > container.yaml\n" +
 			"   crictl create $(crictl runp sandbox.yaml) container.yaml sandbox.yaml\n\n" +
-			"What only a running pod has is missing: its addresses, and the ids of its images.",
-		Flags: []cli.Flag{
+			"What only a running pod has is missing: its addresses, and the ids of its images.\n" +
+			"Values of Secrets are replaced by a word about each, unless they are asked for.",
+		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "sandbox", Usage: "print the sandbox's config only"},
 			&cli.StringFlag{Name: "container", Usage: "print the config of the container `NAME` only"},
 			&cli.StringFlag{Name: "cgroup-driver", Value: string(cgroup.Cgroupfs), DefaultText: string(cgroup.Cgroupfs), Usage: "`DRIVER` of the runtime: cgroupfs or systemd"},
-		},
+			&cli.BoolFlag{Name: "show-secrets", Usage: "print the values of Secrets, too"},
+		}, readingFlags()...),
 		Action: func(c *cli.Context) error {
 			o := renderOptions{
-				globals: readGlobals(c), paths: c.Args().Slice(),
+				globals: readGlobals(c), showSecrets: c.Bool("show-secrets"),
 				sandbox: c.Bool("sandbox"), container: c.String("container"), cgroupDriver: c.String("cgroup-driver"),
 			}
+			var err error
+			if o.reading, err = readReading(c); err != nil {
+				return err
+			}
 			switch {
-			case len(o.paths) == 0:
-				return &usageError{message: "no manifest given", hint: "podctl render FILE|DIR|URL|- …"}
 			case o.output != "" && o.output != "json" && o.output != "yaml":
 				return usagef("--output %q: render prints yaml, or json", o.output)
 			case o.sandbox && o.container != "":
@@ -80,7 +85,7 @@ type renderedContainer struct {
 
 func runRender(ctx context.Context, e *env, o renderOptions) error {
 	ctx, interrupted := e.untilInterrupt(ctx)
-	set, err := loadPods(ctx, e, o.paths)
+	set, err := loadPods(ctx, e, o.reading)
 	if interrupted() {
 		return errInterrupted
 	}
@@ -96,8 +101,12 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 		return err
 	}
 	var configs []any
+	objects := set.Objects
+	if !o.showSecrets {
+		objects = masked(objects)
+	}
 	for _, p := range set.Pods {
-		r, err := renderPod(p.Pod, set.Objects, facts, func(p *v1.Pod) string {
+		r, err := renderPod(p.Pod, objects, facts, func(p *v1.Pod) string {
 			return cgroup.Parent(cmp.Or(o.cgroupRoot, cgroup.DefaultRoot), cgroup.Driver(o.cgroupDriver), p)
 		})
 		if err != nil {

@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/node"
 )
 
@@ -21,7 +19,7 @@ import (
 type runOptions struct {
 	globals
 	driving
-	paths []string
+	reading
 	// wait is what to wait for: waitComplete or waitReady.
 	wait        string
 	waitTimeout time.Duration // 0 is for ever
@@ -51,14 +49,17 @@ func runCommand(e *env) *cli.Command {
 			&cli.Int64Flag{Name: "grace-period", DefaultText: "the pods' own", Usage: "`SECONDS` that pods are given to end, where that is less than their own"},
 			&cli.BoolFlag{Name: "keep", Usage: "leave the pods running on exit; a later run adopts them"},
 			&cli.BoolFlag{Name: "logs", Usage: "print what the containers write, prefixed by pod/container"},
-		}, drivingFlags()...),
+		}, slices.Concat(readingFlags(), drivingFlags())...),
 		Action: func(c *cli.Context) error {
 			o := runOptions{
-				globals: readGlobals(c), paths: c.Args().Slice(),
-				wait: c.String("wait"), waitTimeout: c.Duration("wait-timeout"),
+				globals: readGlobals(c),
+				wait:    c.String("wait"), waitTimeout: c.Duration("wait-timeout"),
 				keep: c.Bool("keep"), logs: c.Bool("logs"),
 			}
 			var err error
+			if o.reading, err = readReading(c); err != nil {
+				return err
+			}
 			if o.driving, err = readDriving(c); err != nil {
 				return err
 			}
@@ -76,8 +77,6 @@ func runCommand(e *env) *cli.Command {
 
 func (o runOptions) check() error {
 	switch {
-	case len(o.paths) == 0:
-		return &usageError{message: "no manifest given", hint: "podctl run FILE|DIR|URL|- …"}
 	case o.wait != waitComplete && o.wait != waitReady:
 		return usagef("--wait %q is neither complete nor ready", o.wait)
 	case o.waitTimeout < 0:
@@ -119,7 +118,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 			err = errors.Join(err, r.session.Close())
 		}
 	}()
-	set, err := loadPods(ctx, e, o.paths)
+	set, err := loadPods(ctx, e, o.reading)
 	if err != nil {
 		return nil, err
 	}
@@ -145,33 +144,11 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	return r, nil
 }
 
-// loadPods reads pods of which there has to be one, and prints the warnings.
-func loadPods(ctx context.Context, e *env, paths []string) (*manifest.Set, error) {
-	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{Stdin: e.in})
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range set.Warnings {
-		printWarning(e, w)
-	}
-	if len(set.Pods) == 0 {
-		return nil, fmt.Errorf("no pods in %s", strings.Join(paths, ", "))
-	}
-	return set, nil
-}
-
 // instanceName is a new name for each run, so that each owns its own pods.
 func instanceName() string {
 	var b [4]byte
 	rand.Read(b[:]) // never fails
 	return "run-" + hex.EncodeToString(b[:])
-}
-
-func printWarning(e *env, p manifest.Problem) {
-	fmt.Fprintf(e.errw, "warning: %s\n", p)
-	if p.Hint != "" {
-		fmt.Fprintf(e.errw, "  hint: %s\n", p.Hint)
-	}
 }
 
 // endless tells whether a pod never completes by itself: a container of it

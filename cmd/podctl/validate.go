@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,7 +15,7 @@ import (
 
 type validateOptions struct {
 	globals
-	paths []string
+	reading
 }
 
 func validateCommand(e *env) *cli.Command {
@@ -22,10 +23,12 @@ func validateCommand(e *env) *cli.Command {
 		Name:      "validate",
 		Usage:     "say what the API server would say, with file and line, and what podctl does with each field",
 		ArgsUsage: "FILE|DIR|URL|- …",
+		Flags:     readingFlags(),
 		Action: func(c *cli.Context) error {
-			o := validateOptions{globals: readGlobals(c), paths: c.Args().Slice()}
-			if len(o.paths) == 0 {
-				return &usageError{message: "no manifest given", hint: "podctl validate FILE|DIR|URL|- …"}
+			o := validateOptions{globals: readGlobals(c)}
+			var err error
+			if o.reading, err = readReading(c); err != nil {
+				return err
 			}
 			if o.output != "" && o.output != "json" {
 				return usagef("--output %q: validate prints text, or json", o.output)
@@ -35,45 +38,9 @@ func validateCommand(e *env) *cli.Command {
 	}
 }
 
-// validation is what `podctl validate -o json` prints.
-type validation struct {
-	Problems []problemLine `json:"problems"` // none in a valid input
-	Warnings []problemLine `json:"warnings"` // what is worth knowing of a valid input
-	Pods     []validPod    `json:"pods"`     // with problems, those that could be made sense of
-}
-
-// problemLine is one thing that is wrong, or worth knowing.
-type problemLine struct {
-	File    string `json:"file"`            // the file or URL as it was named, or stdin
-	Line    int    `json:"line,omitempty"`  // counts from 1; missing where it is about the whole file
-	Kind    string `json:"kind,omitempty"`  // of the object that it is about: Pod, ConfigMap, Deployment …
-	Name    string `json:"name,omitempty"`  // the object's
-	Pod     string `json:"pod,omitempty"`   // the same, if it is a pod
-	Field   string `json:"field,omitempty"` // its path: spec.containers[0].image
-	Message string `json:"message"`         // what is wrong
-	Hint    string `json:"hint,omitempty"`  // what to do about it
-}
-
-// validPod is one pod of the input.
-type validPod struct {
-	File      string      `json:"file"`      // where its document is
-	Line      int         `json:"line"`      // where its document begins
-	Namespace string      `json:"namespace"` // default, if the manifest names none
-	Name      string      `json:"name"`      // as in the manifest
-	UID       string      `json:"uid"`       // the manifest's, else made from it
-	Fields    []fieldLine `json:"fields"`    // what the manifest sets
-}
-
-// fieldLine is a field that the manifest sets.
-type fieldLine struct {
-	Path    string `json:"path"`    // spec.containers[0].image
-	Line    int    `json:"line"`    // where it is
-	Support string `json:"support"` // honoured, ignored, refused
-}
-
 func runValidate(ctx context.Context, e *env, o validateOptions) error {
 	ctx, interrupted := e.untilInterrupt(ctx)
-	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.in})
+	set, err := o.load(ctx, e)
 	if interrupted() {
 		return errInterrupted
 	}
@@ -102,49 +69,46 @@ func printValidated(e *env, set *manifest.Set, problems manifest.Problems) {
 		fmt.Fprintln(e.out, problems.Error())
 		return
 	}
-	if len(set.Pods) == 0 {
+	if len(set.Pods) == 0 && len(set.Documents) == 0 {
 		fmt.Fprintln(e.out, "no pods")
 	}
-	for _, p := range set.Pods {
-		honoured, ignored := 0, 0
-		for _, u := range p.Uses() {
-			switch u.Support {
-			case manifest.Honoured:
-				honoured++
-			case manifest.Ignored:
-				ignored++
-			case manifest.Refused: // a problem: the pod is not here
-			}
+	made := map[*manifest.Pod]bool{}
+	for _, d := range set.Documents {
+		var pods []string
+		for _, p := range d.Pods {
+			made[p] = true
+			pods = append(pods, p.Name)
 		}
-		text := fmt.Sprintf("%s:%d: pod %s is valid, %s honoured", p.File, p.Line, pod.DisplayName(p.Namespace, p.Name), plural(honoured, "field"))
-		if ignored > 0 {
-			text += fmt.Sprintf(", %d ignored", ignored)
+		text := fmt.Sprintf("%s:%d: %s %s %s", d.File, d.Line, strings.ToLower(d.Kind), pod.DisplayName(d.Namespace, d.Name), validFields(d.Uses()))
+		if len(pods) > 0 {
+			text += ", runs as " + strings.Join(pods, ", ")
 		}
 		fmt.Fprintln(e.out, text)
 	}
-}
-
-func printValidation(e *env, set *manifest.Set, problems manifest.Problems) error {
-	v := validation{Problems: problemLines(problems), Warnings: problemLines(set.Warnings), Pods: []validPod{}}
 	for _, p := range set.Pods {
-		valid := validPod{
-			File: p.File, Line: p.Line, Namespace: p.Namespace, Name: p.Name, UID: string(p.UID),
-			Fields: []fieldLine{},
+		if !made[p] {
+			fmt.Fprintf(e.out, "%s:%d: pod %s %s\n", p.File, p.Line, pod.DisplayName(p.Namespace, p.Name), validFields(p.Uses()))
 		}
-		for _, u := range p.Uses() {
-			valid.Fields = append(valid.Fields, fieldLine{Path: u.Path, Line: u.Line, Support: u.Support.String()})
-		}
-		v.Pods = append(v.Pods, valid)
 	}
-	return printJSON(e, v)
 }
 
-func problemLines(problems []manifest.Problem) []problemLine {
-	lines := []problemLine{}
-	for _, p := range problems {
-		lines = append(lines, problemLine{File: p.File, Line: p.Line, Kind: p.Kind, Name: p.Name, Field: p.Field, Message: p.Message, Hint: p.Hint})
+// validFields counts what a valid document sets.
+func validFields(uses []manifest.Use) string {
+	honoured, ignored := 0, 0
+	for _, u := range uses {
+		switch u.Support {
+		case manifest.Honoured:
+			honoured++
+		case manifest.Ignored:
+			ignored++
+		case manifest.Refused: // a problem: the document is not here
+		}
 	}
-	return lines
+	text := fmt.Sprintf("is valid, %s honoured", plural(honoured, "field"))
+	if ignored > 0 {
+		text += fmt.Sprintf(", %d ignored", ignored)
+	}
+	return text
 }
 
 // printJSON prints one value, indented, as a person may read it too.

@@ -80,6 +80,9 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
+// And is these problems and more of them, sorted as Load sorts them.
+func (ps Problems) And(more []Problem) Problems { return sorted(slices.Concat(ps, more)) }
+
 // Summary counts: "3 problems in 1 file".
 func (ps Problems) Summary() string {
 	files := map[string]bool{}

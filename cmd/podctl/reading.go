@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/internal/manifest"
+)
+
+// reading is how commands that take manifests were told to read them.
+type reading struct {
+	paths      []string
+	configFrom []string
+	replicas   int
+	// strict: what is worth a warning is an error.
+	strict bool
+}
+
+// readingFlags are the flags of readReading.
+func readingFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "config-from", Usage: "read the ConfigMaps, Secrets and claims of `FILE|DIR|URL`, and nothing else of it; may be repeated"},
+		replicasFlag(),
+		&cli.BoolFlag{Name: "strict", Usage: "take warnings about the manifests for errors"},
+	}
+}
+
+func replicasFlag() cli.Flag {
+	return &cli.IntFlag{Name: "replicas", Value: 1, DefaultText: "1", Usage: "`NUMBER` of pods that a Deployment, ReplicaSet or StatefulSet runs as"}
+}
+
+func readReading(c *cli.Context) (reading, error) {
+	r := reading{paths: c.Args().Slice(), configFrom: c.StringSlice("config-from"), replicas: c.Int("replicas"), strict: c.Bool("strict")}
+	switch {
+	case len(r.paths) == 0:
+		return reading{}, &usageError{message: "no manifest given", hint: "podctl " + c.Command.Name + " " + c.Command.ArgsUsage}
+	case r.replicas < 1:
+		return reading{}, usagef("--replicas %d is less than one", r.replicas)
+	}
+	return r, nil
+}
+
+// load reads the manifests.
+func (r reading) load(ctx context.Context, e *env) (*manifest.Set, error) {
+	set, err := manifest.Load(ctx, r.paths, manifest.LoadOptions{Stdin: e.in, Replicas: r.replicas, ConfigFrom: r.configFrom})
+	if r.strict {
+		err = strictly(set, err)
+	}
+	return set, err
+}
+
+// strictly makes problems of the warnings.
+func strictly(set *manifest.Set, err error) error {
+	var problems manifest.Problems
+	if err != nil && !errors.As(err, &problems) || len(set.Warnings) == 0 {
+		return err
+	}
+	problems, set.Warnings = problems.And(set.Warnings), nil
+	return problems
+}
+
+// loadPods reads pods of which there has to be one, and prints the warnings.
+func loadPods(ctx context.Context, e *env, r reading) (*manifest.Set, error) {
+	set, err := r.load(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range set.Warnings {
+		printWarning(e, w)
+	}
+	if len(set.Pods) == 0 {
+		return nil, fmt.Errorf("no pods in %s", strings.Join(r.paths, ", "))
+	}
+	return set, nil
+}
+
+func printWarning(e *env, p manifest.Problem) {
+	fmt.Fprintf(e.errw, "warning: %s\n", p)
+	if p.Hint != "" {
+		fmt.Fprintf(e.errw, "  hint: %s\n", p.Hint)
+	}
+}
