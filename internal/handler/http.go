@@ -42,7 +42,7 @@ var probeTransport = &http.Transport{
 func httpProbe(ctx context.Context, t Target, get *v1.HTTPGetAction, timeout time.Duration) (Result, string, error) {
 	req, err := request(ctx, t, get, probeAgent)
 	if err != nil {
-		return Failure, "", err
+		return Unknown, "", err
 	}
 	client := &http.Client{Timeout: timeout, Transport: probeTransport, CheckRedirect: stayOnHost}
 	resp, err := client.Do(req)

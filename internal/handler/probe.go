@@ -16,16 +16,18 @@ import (
 type Result uint8
 
 const (
-	// Failure: the container answered badly, or not in time.
-	Failure Result = iota
+	// Unknown: the question could not be put.
+	Unknown Result = iota
 	// Success: the container answered well.
 	Success
+	// Failure: the container answered badly, or not in time.
+	Failure
 	// Warning is a success about which something is to be said.
 	Warning
 )
 
 func (r Result) String() string {
-	return [...]string{Failure: "failure", Success: "success", Warning: "warning"}[r]
+	return [...]string{Unknown: "unknown", Success: "success", Failure: "failure", Warning: "warning"}[r]
 }
 
 // Probe asks the container once and says what it answered, in at most 10 KiB.
@@ -43,10 +45,10 @@ func Probe(ctx context.Context, x Execer, t Target, p *v1.Probe) (result Result,
 	case p.GRPC != nil:
 		result, output = grpcProbe(ctx, t, p.GRPC, timeout)
 	default:
-		return Failure, "", errors.New("missing probe handler")
+		return Unknown, "", errors.New("missing probe handler")
 	}
 	if ctx.Err() != nil {
-		return Failure, "", context.Cause(ctx)
+		return Unknown, "", context.Cause(ctx)
 	}
 	return result, output, err
 }
@@ -57,7 +59,7 @@ func execProbe(ctx context.Context, x Execer, t Target, command []string, timeou
 	case errors.Is(err, context.DeadlineExceeded):
 		return Failure, fmt.Sprintf("command timed out: %q timed out after %s", strings.Join(command, " "), timeout), nil
 	case err != nil:
-		return Failure, "", err
+		return Unknown, "", err
 	case code != 0:
 		return Failure, limited(output), nil
 	}

@@ -192,7 +192,7 @@ func TestExecProbe(t *testing.T) {
 		"success":        {"fine", 0, nil, "success: fine, <nil>"},
 		"exit code":      {"bad\n", 1, nil, "failure: bad\n, <nil>"},
 		"timeout":        {"", 0, fmt.Errorf("exec: %w", context.DeadlineExceeded), `failure: command timed out: "cat $(F) $(S)" timed out after 5s, <nil>`},
-		"no answer":      {"", 0, broken, "failure: , container is gone"},
+		"no answer":      {"", 0, broken, "unknown: , container is gone"},
 		"limited output": {strings.Repeat("x", 20<<10), 1, nil, "failure: " + strings.Repeat("x", 10<<10) + ", <nil>"},
 	} {
 		var command []string

@@ -12,7 +12,7 @@ import (
 func tcpProbe(ctx context.Context, t Target, socket *v1.TCPSocketAction, timeout time.Duration) (Result, string, error) {
 	number, err := port(socket.Port, t.Container)
 	if err != nil {
-		return Failure, "", err
+		return Unknown, "", err
 	}
 	d := dialer()
 	d.Timeout = timeout

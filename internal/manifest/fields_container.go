@@ -8,7 +8,7 @@ var containerFields = slices.Concat(
 		env[].name env[].value env[].valueFrom.fieldRef env[].valueFrom.resourceFieldRef
 		env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef envFrom
 		volumeMounts[].name volumeMounts[].mountPath volumeMounts[].readOnly
-		lifecycle.preStop.exec
+		lifecycle.preStop lifecycle.postStart livenessProbe readinessProbe startupProbe
 		terminationMessagePath terminationMessagePolicy
 		restartPolicyRules
 		stdin stdinOnce tty
@@ -19,8 +19,7 @@ var containerFields = slices.Concat(
 	resources("resources.limits"), resources("resources.requests"),
 	refused(notYet, `env[].valueFrom.fileKeyRef
 		volumeMounts[].subPath volumeMounts[].subPathExpr volumeMounts[].mountPropagation volumeMounts[].recursiveReadOnly
-		lifecycle.postStart lifecycle.stopSignal lifecycle.preStop.httpGet lifecycle.preStop.tcpSocket lifecycle.preStop.sleep
-		livenessProbe readinessProbe startupProbe`),
+		lifecycle.stopSignal`),
 	ignored("nobody resizes a pod without an API server", `resizePolicy`),
 	refused(noCluster, `volumeDevices resources.claims`),
 	refused("podctl runs Linux pods", `securityContext.windowsOptions`),

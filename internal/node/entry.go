@@ -82,6 +82,7 @@ func (n *Node) drop(uid types.UID) {
 	if e == nil {
 		return
 	}
+	n.probes.Remove(uid)
 	n.sync.Forget(uid) // before the uid may come again
 	if again {
 		n.opts.Observer.Restarted(e.want.Pod)

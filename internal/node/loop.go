@@ -28,6 +28,7 @@ func (n *Node) Run(ctx context.Context) error {
 	closing, done := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer done()
 	err := n.workers.Close(closing)
+	n.probes.Close()
 	cancel()
 	relisting.Wait()
 	n.removals.Wait()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/probe"
 )
 
 // The last pod of a name goes while the next one comes: the name stays locked.
@@ -20,7 +21,7 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 	}
 	defer locks.Close()
 	n := &Node{
-		locks: locks, log: slog.New(slog.DiscardHandler), sync: podsync.New(podsync.Options{}),
+		locks: locks, log: slog.New(slog.DiscardHandler), sync: podsync.New(podsync.Options{}), probes: probe.New(probe.Options{}),
 		claimed: map[string]bool{}, entries: map[types.UID]*entry{},
 	}
 	const name = "web_default"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/probe"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -54,6 +56,8 @@ type Options struct {
 	KeepLogs bool
 	// PLEG configures relisting.
 	PLEG pleg.Options
+	// Probes is told of every answer to a probe; nil is nobody.
+	Probes probe.Observer
 	// Events is called for each event, in order, and must not block.
 	Events func(Event)
 	// Observer is told what the node does, for metrics; nil is nobody.
@@ -88,6 +92,7 @@ type Node struct {
 	workers *worker.Workers
 	pleg    *pleg.PLEG
 	sync    *podsync.Syncer
+	probes  *probe.Manager
 	// wake makes the loop reconcile now; it has room for one.
 	wake chan struct{}
 	// network caches whether the runtime's network is ready.
@@ -147,7 +152,12 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	o.PLEG.Broadcasts = func(context.Context) bool { return version.BroadcastsEvents() }
 	o.PLEG.Observer = &runtimeWatch{n: n, next: o.PLEG.Observer}
 	n.pleg = pleg.New(o.Runtime, o.PLEG)
+	n.probes = probe.New(probe.Options{
+		Exec: syncRuntime{o.Runtime}, Status: n.known, Changed: n.probeChanged, Events: n.probeEvent,
+		Observer: o.Probes, Jitter: rand.Float64,
+	})
 	n.sync = podsync.New(podsync.Options{
+		Probes:  n.probeResults,
 		Runtime: syncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes,
 		Events: syncEvents{n}, Published: n.setStatus, Node: o.Facts, RuntimeName: version.Name,
 		Annotations: n.annotations, NetworkReady: n.networkReady, Log: o.Log,

@@ -29,10 +29,12 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 	if err != nil {
 		return false, err
 	}
+	o.n.probes.Add(in.Pod, o.n.adoptedPod(in.Pod.UID))
 	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st, Objects: o.n.desired.all()})
 	if res.Acted || err != nil {
 		o.n.touch(in.Pod.UID)
 	}
+	o.n.probes.Hurry(in.Pod.UID, &res.Status)
 	if res.Terminal {
 		o.n.recordEnd(in.Pod, res.Status)
 	}
@@ -50,6 +52,7 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) error {
 	if err != nil {
 		return err
 	}
+	o.n.probes.Terminate(in.Pod.UID)
 	_, err = o.n.sync.Terminate(ctx, podsync.TerminateInput{
 		Pod: in.Pod, Status: st, Grace: in.Grace, Override: override(in.Status),
 		Fresh: func(ctx context.Context) (*pod.Status, error) {
@@ -59,8 +62,10 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) error {
 	})
 	if err != nil {
 		o.n.touch(in.Pod.UID)
+		return err
 	}
-	return err
+	o.n.probes.Remove(in.Pod.UID)
+	return nil
 }
 
 func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) error {

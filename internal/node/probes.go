@@ -1,0 +1,67 @@
+package node
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/probe"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// probeResults are what podsync is told of a pod's probes.
+func (n *Node) probeResults(uid types.UID) podsync.Probes {
+	r := n.probes.Results(uid)
+	return podsync.Probes{Startup: translate(r.Startup), Liveness: translate(r.Liveness), Readiness: translate(r.Readiness)}
+}
+
+func translate(results map[string]probe.Result) map[string]podsync.ProbeResult {
+	out := make(map[string]podsync.ProbeResult, len(results))
+	for id, r := range results {
+		out[id] = [...]podsync.ProbeResult{
+			probe.Unknown: podsync.ProbeUnknown, probe.Success: podsync.ProbeSuccess, probe.Failure: podsync.ProbeFailure,
+		}[r]
+	}
+	return out
+}
+
+// probeChanged shows at once whether the pod is ready, and has its worker look
+// at it: a container may have to be restarted, or the next one may start
+// (syncLoopIteration in pkg/kubelet/kubelet.go). Of a pod that is leaving
+// only the readiness is of interest.
+func (n *Node) probeChanged(p *v1.Pod, t probe.Type) {
+	if t != probe.Liveness {
+		n.sync.Probed(p)
+	}
+	n.mu.Lock()
+	e := n.entryOf(p.UID)
+	wanted := e != nil && !e.leaving() && e.rejected == nil
+	n.mu.Unlock()
+	if wanted {
+		n.workers.Update(worker.Update{Pod: p, Type: worker.TypeSync, Exclusive: true})
+	}
+}
+
+// probeEvent is a probe's warning.
+func (n *Node) probeEvent(e probe.Event) {
+	n.send(e.Pod, Event{Container: e.Container, Reason: e.Reason, Warning: true, Message: e.Message})
+}
+
+// known is the pod's last status, if it has one.
+func (n *Node) known(uid types.UID) (v1.PodStatus, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e := n.entryOf(uid)
+	if e == nil || e.status.Phase == "" {
+		return v1.PodStatus{}, false
+	}
+	return e.status, true
+}
+
+// adoptedPod tells whether the runtime held the pod before podctl knew it.
+func (n *Node) adoptedPod(uid types.UID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e := n.entryOf(uid)
+	return e != nil && e.adopted
+}

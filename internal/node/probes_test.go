@@ -1,0 +1,258 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// probedYAML is a pod whose container c sleeps and has fields of its own.
+func probedYAML(name, spec string, fields ...string) string {
+	return strings.Replace(podYAML(name, "echo up > /up; sleep 3600", spec, "terminationGracePeriodSeconds: 20"),
+		"- {name: c, ", "- {name: c, "+strings.Join(append(fields, ""), ", "), 1)
+}
+
+const always = "restartPolicy: Always"
+
+// messages are the messages of the events of a reason.
+func (p *podctl) messages(reason string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []string
+	for _, ev := range p.events {
+		if ev.Reason == reason {
+			all = append(all, ev.Message)
+		}
+	}
+	return all
+}
+
+// when is the time of the first event of a reason.
+func (p *podctl) when(reason string) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, ev := range p.events {
+		if ev.Reason == reason {
+			return ev.Time
+		}
+	}
+	p.t.Errorf("no event %s in %v", reason, p.events)
+	return time.Time{}
+}
+
+// exec runs a command in the pod's container c, as a user would.
+func (p *podctl) exec(name, command string) {
+	p.t.Helper()
+	for _, i := range p.Pods() {
+		if i.Pod.Name == name {
+			_, id, _ := strings.Cut(i.Status.ContainerStatuses[0].ContainerID, "://")
+			if _, err := p.client.ExecSync(p.t.Context(), id, []string{"sh", "-c", command}, 0); err != nil {
+				p.t.Error(err)
+			}
+			return
+		}
+	}
+	p.t.Errorf("no pod %s", name)
+}
+
+func ready(i Info) bool   { return i.Ready() }
+func unready(i Info) bool { return i.Status.Phase == v1.PodRunning && !i.Ready() }
+
+func restarts(n int32) func(Info) bool {
+	return func(i Info) bool {
+		s := i.Status.ContainerStatuses
+		return len(s) > 0 && s[0].RestartCount == n && s[0].State.Running != nil
+	}
+}
+
+func TestReadinessTogglesTheConditionAndRestartsNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", probedYAML("web", always,
+			`readinessProbe: {exec: {command: [test, -e, /ready]}, periodSeconds: 1, failureThreshold: 2}`))
+		p.until("web", "running", unready)
+		time.Sleep(10 * time.Second)
+		if i := p.until("web", "not ready", unready); *i.Status.ContainerStatuses[0].Started != true {
+			t.Error("a container without startup probe has not started")
+		}
+		p.exec("web", "touch /ready")
+		p.until("web", "ready", ready)
+		p.exec("web", "rm /ready")
+		p.until("web", "not ready again", unready)
+		if n := len(w.calls("StartContainer")); n != 1 {
+			t.Errorf("%d starts; want 1", n)
+		}
+		if got := p.messages("Unhealthy"); len(got) < 5 || got[0] != "Readiness probe failed: " {
+			t.Errorf("unhealthy: %q", got)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
+func TestFailedLivenessRestartsWithTheProbesGrace(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", probedYAML("web", always,
+			`livenessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 3, terminationGracePeriodSeconds: 5}`,
+			`lifecycle: {preStop: {exec: {command: [sleep, "1"]}}}`))
+		p.until("web", "running", running)
+		time.Sleep(5 * time.Second)
+		if n := len(p.messages("Unhealthy")); n > 0 {
+			t.Fatalf("%d unhealthy", n)
+		}
+		p.exec("web", "rm /up")
+		p.until("web", "restarted", restarts(1))
+		if got := p.messages("Killing"); !slices.Equal(got, []string{"Container c failed liveness probe, will be restarted"}) {
+			t.Errorf("killing: %q", got)
+		}
+		stops := w.sim.Calls("StopContainer")
+		if len(stops) == 0 || !strings.Contains(fmt.Sprint(stops[0].Request), "timeout:4") {
+			t.Errorf("stopped with %v; want the probe's five seconds less the hook's one", stops)
+		}
+		if n := len(p.messages("Unhealthy")); n != 3 {
+			t.Errorf("%d failures before the restart; want 3, and none while it is stopped", n)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
+func TestFailedStartupRestartsAndHoldsLiveness(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", probedYAML("web", always,
+			`startupProbe: {exec: {command: [test, -e, /started]}, periodSeconds: 2, failureThreshold: 5}`,
+			`livenessProbe: {exec: {command: ["false"]}, periodSeconds: 1, failureThreshold: 1}`))
+		i := p.until("web", "running", unready)
+		if *i.Status.ContainerStatuses[0].Started {
+			t.Error("started before its startup probe succeeded")
+		}
+		p.until("web", "restarted", restarts(1))
+		if got := p.messages("Killing"); !slices.Equal(got, []string{"Container c failed startup probe, will be restarted"}) {
+			t.Errorf("killing: %q", got)
+		}
+		if got := p.messages("Unhealthy"); len(got) != 5 || got[4] != "Startup probe failed: " {
+			t.Errorf("unhealthy: %q; want the startup probe's only", got)
+		}
+		p.exec("web", "touch /started")
+		p.until("web", "restarted by its liveness", restarts(2))
+		if got := p.messages("Killing"); got[1] != "Container c failed liveness probe, will be restarted" {
+			t.Errorf("killing: %q", got)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
+func TestStartupOfASidecarHoldsWhatComesAfter(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", podYAML("web", "sleep 3600", "initContainers:",
+			`- {name: s, image: "busybox:1", restartPolicy: Always, command: [sh, -c, "sleep 7; touch /up; sleep 3600"],`,
+			`   startupProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 20}}`,
+			"terminationGracePeriodSeconds: 2"))
+		i := p.until("web", "running", running)
+		var sidecar, c time.Time
+		sidecar = i.Status.InitContainerStatuses[0].State.Running.StartedAt.Time
+		c = i.Status.ContainerStatuses[0].State.Running.StartedAt.Time
+		if held := c.Sub(sidecar); held < 6900*time.Millisecond || held > 9*time.Second {
+			t.Errorf("the container started %s after its sidecar; want it to wait for the seven seconds of startup", held)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
+func TestReadinessIsAskedAtOnceAndNotAPeriodLater(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", probedYAML("web", always, `readinessProbe: {exec: {command: ["true"]}, periodSeconds: 600}`))
+		p.until("web", "ready", ready)
+		if took := p.when(ReasonReady).Sub(p.when("Started")); took > 2*time.Second {
+			t.Errorf("ready %s after its start", took)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
+func TestReadinessIsAskedWhileThePodEndsAndLivenessIsNot(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", probedYAML("web", always,
+			`readinessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 1}`,
+			`livenessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 1}`,
+			`lifecycle: {preStop: {exec: {command: [sh, -c, "rm /up; sleep 10"]}}}`))
+		p.until("web", "ready", ready)
+		p.want()
+		p.until("web", "not ready", func(i Info) bool { return i.Stage == worker.Terminating && !isReady(&i.Status) })
+		p.drain()
+		for _, m := range p.messages("Unhealthy") {
+			if !strings.HasPrefix(m, "Readiness") {
+				t.Errorf("while it ended: %s", m)
+			}
+		}
+		if n := len(p.messages("Unhealthy")); n < 5 {
+			t.Errorf("readiness was asked %d times in ten seconds", n)
+		}
+		w.empty()
+	})
+}
+
+func TestProbesOfAnAdoptedPodStartAnew(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		text := probedYAML("web", always,
+			`readinessProbe: {exec: {command: ["true"]}, periodSeconds: 10}`,
+			`startupProbe: {exec: {command: ["true"]}, periodSeconds: 10}`)
+		a := w.podctl("run-a", text)
+		a.until("web", "ready", ready)
+		a.kill()
+		b := w.podctl("run-b", text)
+		if i := b.until("web", "adopted", func(i Info) bool { return i.Adopted && i.Status.Phase != "" }); i.Ready() {
+			t.Error("ready before it was asked")
+		}
+		b.until("web", "ready", ready)
+		if n := len(w.calls("StartContainer")); n != 1 {
+			t.Errorf("%d starts; want 1", n)
+		}
+		b.drain()
+		w.empty()
+	})
+}
+
+func TestAProbePortThatNoContainerHasIsToldAndDoesNotCount(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", probedYAML("web", always,
+			`livenessProbe: {tcpSocket: {port: nope}, periodSeconds: 1, failureThreshold: 1}`))
+		p.until("web", "running", running)
+		time.Sleep(5 * time.Second)
+		const want = `Liveness probe errored and resulted in unknown state: strconv.Atoi: parsing "nope": invalid syntax`
+		if got := p.messages("Unhealthy"); len(got) < 4 || got[0] != want {
+			t.Errorf("unhealthy: %q; want %s", got, want)
+		}
+		if n := len(w.calls("StartContainer")); n != 1 {
+			t.Errorf("%d starts; want 1", n)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
+func TestPodsWithProbesCostNoCallsWhileNothingHappens(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		text := probedYAML("web", always,
+			`startupProbe: {exec: {command: ["true"]}, periodSeconds: 1}`,
+			`readinessProbe: {exec: {command: ["true"]}, periodSeconds: 5}`)
+		p := w.podctl("run-a", text)
+		p.until("web", "ready", ready)
+		time.Sleep(5 * time.Second)
+		before := len(w.sim.Calls("ContainerStatus", "PodSandboxStatus", "ExecSync"))
+		time.Sleep(50 * time.Second)
+		if n := len(w.sim.Calls("ContainerStatus", "PodSandboxStatus", "ExecSync")) - before; n > 11 {
+			t.Errorf("%d calls in 50 seconds; want the ten of the probe", n)
+		}
+		p.drain()
+		w.empty()
+	})
+}

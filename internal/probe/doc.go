@@ -1,0 +1,29 @@
+// Package probe asks containers how they are: startup, liveness, readiness.
+//
+//	            every period                               by container id
+//	pod status ─────────────► State.Look ─► ask ─► State.Judge ─► Results ─► podsync
+//	            (or hurried)      │     (handler)      │
+//	                              ▼                    ▼
+//	                     wait, on hold, done      thresholds ─► Changed, events
+//
+// State is the pure core: what one probe of one container remembers, whether it
+// asks now (Look), and what an answer means (Judge). Around it is a goroutine
+// per container and probe, which owns its State and blocks in a probe only, at
+// most for its timeout, three times. A Manager holds the results under one
+// mutex, which is held for no call out of the package: Changed and Events are
+// called by those goroutines, and must not block.
+//
+// What is known of a container comes from the pod's status as the node holds
+// it: a probe that is not due costs no call of the runtime.
+//
+// It answers to pkg/kubelet/prober.
+//
+// # Differs from the kubelet in
+//
+//   - A kubelet that has just started lets every probe wait for a random part
+//     of its period. Here only those of pods that are taken over do: `podctl
+//     run` has always just started.
+//   - Probes that are stopped are cancelled, in the runtime too.
+//   - A container that is created and not started has no failed result.
+//   - A goroutine ends with its pod, not with its container's last run.
+package probe

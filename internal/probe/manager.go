@@ -1,0 +1,247 @@
+package probe
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/handler"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Event is a warning about a container, in the kubelet's words: Unhealthy or
+// ProbeWarning. Its message may hold what an exec probe wrote.
+type Event struct {
+	Pod             *v1.Pod
+	Container       string
+	Reason, Message string
+}
+
+// Observer counts. Its methods must not block (prober_probe_total and
+// prober_probe_duration_seconds in pkg/kubelet/prober/prober_manager.go).
+type Observer interface {
+	// Probed tells of an answer, Success or Failure, and how long it took.
+	Probed(p *v1.Pod, container string, t Type, answer Result, took time.Duration)
+	// Stopped tells that the probe is not asked any more.
+	Stopped(p *v1.Pod, container string, t Type)
+}
+
+// Options of a Manager. Exec, Status and Changed are required. All may be called
+// by many goroutines at once, and only Exec may block.
+type Options struct {
+	Exec handler.Execer
+	// Status is the pod's status as it is known now, false without one.
+	Status func(uid types.UID) (v1.PodStatus, bool)
+	// Changed is called when a result says something else than before: a
+	// container that is not alive, has started or will not, is ready or is not
+	// any more.
+	Changed func(p *v1.Pod, t Type)
+	// Events takes warnings; nil drops them.
+	Events   func(Event)
+	Observer Observer // may be nil
+	// Jitter is at least 0 and below 1: the part of its period that a probe of
+	// a pod that was taken over waits at first.
+	Jitter func() float64
+}
+
+// Results are what the probes of one pod say, by container id. A container
+// that is absent has no result yet.
+type Results struct {
+	Startup, Liveness, Readiness map[string]Result
+}
+
+// Manager probes the containers of many pods.
+type Manager struct {
+	opt   Options
+	start time.Time
+	ctx   context.Context // ends with Close
+	end   context.CancelFunc
+	wg    sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	pods   map[types.UID]*entry
+}
+
+// entry is the probes of one pod; pod never changes, the rest is guarded by the
+// manager's mutex.
+type entry struct {
+	pod     *v1.Pod
+	workers map[key]*worker
+	results map[key]reading
+}
+
+// reading is the result of one probe, and of which container.
+type reading struct {
+	id     string
+	result Result
+}
+
+// New makes a Manager. It does nothing until Add.
+func New(opt Options) *Manager {
+	m := &Manager{opt: opt, start: time.Now(), pods: map[types.UID]*entry{}}
+	m.ctx, m.end = context.WithCancel(context.Background())
+	return m
+}
+
+// Close ends all probes, and returns when they have ended. Nothing begins after
+// it.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.end()
+	m.wg.Wait()
+}
+
+// Add begins to probe the pod's containers, unless it has begun before. A pod
+// that was adopted ran before: lest all its like are probed at once, its probes
+// begin one by one, if podctl has just begun itself.
+func (m *Manager) Add(p *v1.Pod, adopted bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || m.pods[p.UID] != nil {
+		return
+	}
+	e := &entry{pod: p, workers: map[key]*worker{}, results: map[key]reading{}}
+	for _, c := range probed(p) {
+		for _, t := range [...]Type{Startup, Readiness, Liveness} {
+			if t.of(c) != nil {
+				e.workers[key{c.Name, t}] = m.begin(e, c, t, adopted)
+			}
+		}
+	}
+	if len(e.workers) > 0 {
+		m.pods[p.UID] = e
+	}
+}
+
+// probed are the containers that may have probes: regular ones and sidecars.
+func probed(p *v1.Pod) []*v1.Container {
+	var all []*v1.Container
+	for i := range p.Spec.Containers {
+		all = append(all, &p.Spec.Containers[i])
+	}
+	for i := range p.Spec.InitContainers {
+		if c := &p.Spec.InitContainers[i]; pod.IsSidecar(c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// begin starts one probe. m.mu is held.
+func (m *Manager) begin(e *entry, c *v1.Container, t Type, adopted bool) *worker {
+	w := &worker{key: key{c.Name, t}, m: m, entry: e, c: c, spec: t.of(c), hurry: make(chan struct{}, 1)}
+	var ctx context.Context
+	ctx, w.stop = context.WithCancel(m.ctx)
+	period := time.Duration(w.spec.PeriodSeconds) * time.Second
+	var delay time.Duration
+	if adopted && time.Since(m.start) < period {
+		delay = time.Duration(m.opt.Jitter() * float64(period))
+	}
+	m.wg.Go(func() {
+		w.run(ctx, delay)
+		if m.opt.Observer != nil {
+			m.opt.Observer.Stopped(e.pod, w.container, w.probe)
+		}
+	})
+	return w
+}
+
+// Hurry has those containers asked at once whether they are ready that run,
+// have started, and are not ready by this status
+// (UpdatePodStatus in pkg/kubelet/prober/prober_manager.go).
+func (m *Manager) Hurry(uid types.UID, s *v1.PodStatus) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.pods[uid]
+	if e == nil {
+		return
+	}
+	for k, w := range e.workers {
+		cs := statusOf(s, k.container)
+		if k.probe != Readiness || cs == nil || cs.Ready || !viewOf(s, k.container).Started {
+			continue
+		}
+		select {
+		case w.hurry <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Terminate ends the startup and liveness probes of the regular containers of
+// a pod that is being ended: nothing will be restarted. What they said last
+// counts as success, so that readiness is still asked and heard
+// (StopLivenessAndStartup).
+func (m *Manager) Terminate(uid types.UID) {
+	status, known := m.opt.Status(uid)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.pods[uid]
+	if e == nil {
+		return
+	}
+	for i := range e.pod.Spec.Containers {
+		for _, t := range [...]Type{Startup, Liveness} {
+			k := key{e.pod.Spec.Containers[i].Name, t}
+			w := e.workers[k]
+			if w == nil {
+				continue
+			}
+			w.stop()
+			delete(e.workers, k)
+			if known {
+				e.results[k] = reading{viewOf(&status, k.container).ID, Success}
+			}
+		}
+	}
+}
+
+// Remove ends all probes of the pod and forgets their results. It does not
+// wait for them; they say nothing any more.
+func (m *Manager) Remove(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.pods[uid]; e != nil {
+		for _, w := range e.workers {
+			w.stop()
+		}
+		delete(m.pods, uid)
+	}
+}
+
+// Results are what the pod's probes say now.
+func (m *Manager) Results(uid types.UID) Results {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := Results{Startup: map[string]Result{}, Liveness: map[string]Result{}, Readiness: map[string]Result{}}
+	if e := m.pods[uid]; e != nil {
+		for k, reading := range e.results {
+			[...]map[string]Result{Startup: r.Startup, Liveness: r.Liveness, Readiness: r.Readiness}[k.probe][reading.id] = reading.result
+		}
+	}
+	return r
+}
+
+// set makes a result known, of a probe that was not stopped meanwhile.
+func (m *Manager) set(w *worker, id string, result Result) {
+	m.mu.Lock()
+	if w.entry.workers[w.key] != w || m.pods[w.entry.pod.UID] != w.entry {
+		m.mu.Unlock()
+		return
+	}
+	before := w.entry.results[w.key]
+	if before.id != id {
+		before.result = w.probe.initial()
+	}
+	w.entry.results[w.key] = reading{id, result}
+	m.mu.Unlock()
+	if before.result != result && (w.probe != Liveness || result == Failure) {
+		m.opt.Changed(w.entry.pod, w.probe)
+	}
+}

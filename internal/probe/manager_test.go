@@ -1,0 +1,333 @@
+package probe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ktypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/probe"
+)
+
+// world is a pod as its status shows it, and what its probes do and say. It
+// lives in a synctest bubble, where a second is a step.
+type world struct {
+	t     *testing.T
+	m     *probe.Manager
+	begun time.Time
+
+	mu     sync.Mutex
+	status v1.PodStatus
+	// answer is that of an exec probe whose command is the word.
+	answer func(ctx context.Context, word string) (string, int32, error)
+	log    []string
+}
+
+const uid = ktypes.UID("u")
+
+func inWorld(t *testing.T, test func(w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, begun: time.Now()}
+		w.m = probe.New(probe.Options{
+			Exec: w, Status: w.known, Changed: func(_ *v1.Pod, t probe.Type) { w.note("changed %s", t) },
+			Events:   func(e probe.Event) { w.note("%s %s: %s", e.Reason, e.Container, e.Message) },
+			Observer: w, Jitter: func() float64 { return 0.5 },
+		})
+		test(w)
+		w.m.Close()
+	})
+}
+
+func (w *world) Exec(ctx context.Context, id string, command []string, _ time.Duration) ([]byte, int32, error) {
+	w.note("%s in %s", command[0], id)
+	if w.answer == nil {
+		return nil, 0, nil
+	}
+	out, code, err := w.answer(ctx, command[0])
+	return []byte(out), code, err
+}
+
+func (w *world) known(ktypes.UID) (v1.PodStatus, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return *w.status.DeepCopy(), w.status.Phase != ""
+}
+
+func (w *world) Probed(_ *v1.Pod, c string, t probe.Type, a probe.Result, took time.Duration) {
+	w.note("observed %s %s %s in %s", c, t, a, took)
+}
+
+func (w *world) Stopped(_ *v1.Pod, c string, t probe.Type) { w.note("stopped %s %s", c, t) }
+
+func (w *world) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, fmt.Sprintf("%d ", time.Since(w.begun)/time.Second)+fmt.Sprintf(format, args...))
+}
+
+// saw asserts what was noted since the last time, but for what is observed, and
+// in any order within a second.
+func (w *world) saw(want ...string) {
+	w.t.Helper()
+	synctest.Wait()
+	w.mu.Lock()
+	got := slices.DeleteFunc(w.log, func(s string) bool { return strings.Contains(s, "observed") || strings.Contains(s, "stopped") })
+	w.log = nil
+	w.mu.Unlock()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		w.t.Errorf("saw\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// runs shows that the container runs, since now, as this one.
+func (w *world) runs(id string, started bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status = v1.PodStatus{Phase: v1.PodRunning, PodIP: "192.0.2.7", ContainerStatuses: []v1.ContainerStatus{{
+		Name: "c", ContainerID: "sim://" + id, Started: &started,
+		State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: metav1.Now()}},
+	}}}
+}
+
+// podOf is a pod with a container c whose probes run the commands startup,
+// liveness and readiness, every so many seconds; 0 is no probe.
+func podOf(startup, liveness, readiness int32) *v1.Pod {
+	of := func(word string, period int32) *v1.Probe {
+		if period == 0 {
+			return nil
+		}
+		return &v1.Probe{
+			ProbeHandler:  v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{word}}},
+			PeriodSeconds: period, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 2,
+		}
+	}
+	c := v1.Container{Name: "c", StartupProbe: of("startup", startup), LivenessProbe: of("liveness", liveness), ReadinessProbe: of("readiness", readiness)}
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}
+}
+
+func (w *world) result(t probe.Type, id string) probe.Result {
+	r := w.m.Results(uid)
+	return map[probe.Type]map[string]probe.Result{probe.Startup: r.Startup, probe.Liveness: r.Liveness, probe.Readiness: r.Readiness}[t][id]
+}
+
+func sleep(seconds float64) { time.Sleep(time.Duration(seconds * float64(time.Second))) }
+
+func TestStartupHoldsTheOthers(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.answer = func(_ context.Context, word string) (string, int32, error) {
+			if word == "startup" && time.Since(w.begun) < 5*time.Second {
+				return "not yet", 1, nil
+			}
+			return "", 0, nil
+		}
+		p := podOf(2, 2, 2)
+		p.Spec.Containers[0].StartupProbe.FailureThreshold = 10
+		w.m.Add(p, false)
+		sleep(0.5) // there is no status yet
+		w.saw()
+		w.runs("1", false)
+		sleep(5)
+		w.saw("2 startup in 1", "2 Unhealthy c: Startup probe failed: not yet", "4 startup in 1", "4 Unhealthy c: Startup probe failed: not yet")
+		if r := w.result(probe.Startup, "1"); r != probe.Unknown {
+			t.Errorf("startup is %v before its threshold", r)
+		}
+		sleep(1)
+		w.saw("6 startup in 1", "6 changed Startup")
+		w.runs("1", true)
+		sleep(3)
+		w.saw("8 liveness in 1", "8 readiness in 1", "8 changed Readiness")
+		if w.result(probe.Startup, "1") != probe.Success || w.result(probe.Readiness, "1") != probe.Success {
+			t.Errorf("results %+v", w.m.Results(uid))
+		}
+	})
+}
+
+func TestFailedLivenessWaitsForAnotherContainer(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.answer = func(context.Context, string) (string, int32, error) { return "sick", 1, nil }
+		w.runs("1", true)
+		w.m.Add(podOf(0, 1, 0), false)
+		sleep(5.5)
+		w.saw("0 liveness in 1", "0 Unhealthy c: Liveness probe failed: sick",
+			"1 liveness in 1", "1 Unhealthy c: Liveness probe failed: sick", "1 changed Liveness")
+		if w.result(probe.Liveness, "1") != probe.Failure {
+			t.Error("liveness has not failed")
+		}
+		w.answer = nil
+		w.runs("2", true)
+		sleep(1)
+		w.saw("6 liveness in 2")
+		if w.result(probe.Liveness, "1") != probe.Unknown || w.result(probe.Liveness, "2") != probe.Success {
+			t.Errorf("results %+v; want those of the new container alone", w.m.Results(uid))
+		}
+	})
+}
+
+func TestReadinessIsAskedAtOnceWhenHurried(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.m.Add(podOf(0, 10, 10), false)
+		sleep(3)
+		w.runs("1", true)
+		status, _ := w.known(uid)
+		w.m.Hurry(uid, &status)
+		w.saw("3 readiness in 1", "3 changed Readiness")
+		sleep(8) // liveness was not hurried; readiness is due ten seconds after it was
+		w.saw("10 liveness in 1")
+		sleep(3)
+		w.saw("13 readiness in 1")
+		status.ContainerStatuses[0].Ready = true
+		w.m.Hurry(uid, &status)
+		w.saw()
+	})
+}
+
+func TestWhatCannotBeAskedIsTriedThriceAndDoesNotCount(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.answer = func(context.Context, string) (string, int32, error) { return "", 0, errors.New("no such task") }
+		w.runs("1", true)
+		w.m.Add(podOf(0, 1, 0), false)
+		sleep(4.5)
+		var want []string
+		for i := range 5 {
+			for range 3 {
+				want = append(want, fmt.Sprint(i, " liveness in 1"))
+			}
+			want = append(want, fmt.Sprint(i, " Unhealthy c: Liveness probe errored and resulted in unknown state: no such task"))
+		}
+		w.saw(want...)
+		if w.result(probe.Liveness, "1") != probe.Success {
+			t.Error("what was no answer has counted as one")
+		}
+	})
+}
+
+func TestTerminationEndsStartupAndLivenessButNotReadiness(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.runs("1", false)
+		w.answer = func(_ context.Context, word string) (string, int32, error) {
+			return "", map[string]int32{"startup": 1}[word], nil
+		}
+		w.m.Add(podOf(5, 1, 1), false)
+		w.saw("0 startup in 1", "0 Unhealthy c: Startup probe failed: ")
+		w.m.Terminate(uid)
+		if w.result(probe.Startup, "1") != probe.Success || w.result(probe.Liveness, "1") != probe.Success {
+			t.Errorf("results %+v; want those that let readiness count", w.m.Results(uid))
+		}
+		w.runs("1", true)
+		sleep(2.5)
+		w.saw("1 readiness in 1", "1 changed Readiness", "2 readiness in 1")
+		w.m.Remove(uid)
+		sleep(5)
+		w.saw()
+		if r := w.m.Results(uid); len(r.Startup)+len(r.Liveness)+len(r.Readiness) > 0 {
+			t.Errorf("results %+v of a pod that was removed", r)
+		}
+	})
+}
+
+func TestARemovedPodsProbeIsCancelledAndSaysNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.answer = func(ctx context.Context, _ string) (string, int32, error) {
+			<-ctx.Done()
+			return "", 0, ctx.Err()
+		}
+		w.runs("1", true)
+		w.m.Add(podOf(0, 1, 1), false)
+		w.saw("0 liveness in 1", "0 readiness in 1")
+		w.m.Remove(uid)
+		w.saw()
+		// The same pod may come again at once.
+		w.answer = nil
+		w.m.Add(podOf(0, 0, 1), false)
+		w.saw("0 readiness in 1", "0 changed Readiness")
+	})
+}
+
+func TestProbesOfAnAdoptedPodBeginOneByOne(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.runs("1", true)
+		w.m.Add(podOf(0, 0, 10), true)
+		sleep(4)
+		w.saw()
+		sleep(2)
+		w.saw("5 readiness in 1", "5 changed Readiness")
+		w.m.Remove(uid)
+		sleep(10) // podctl runs for longer than a period now
+		w.m.Add(podOf(0, 0, 10), true)
+		w.saw("16 readiness in 1", "16 changed Readiness")
+	})
+}
+
+func TestOnlyContainersThatStayAreProbed(t *testing.T) {
+	inWorld(t, func(w *world) {
+		p := podOf(0, 0, 1)
+		p.Spec.InitContainers = []v1.Container{*p.Spec.Containers[0].DeepCopy(), *p.Spec.Containers[0].DeepCopy()}
+		p.Spec.InitContainers[0].Name, p.Spec.InitContainers[1].Name = "init", "sidecar"
+		p.Spec.InitContainers[1].RestartPolicy = new(v1.ContainerRestartPolicyAlways)
+		w.runs("1", true)
+		w.mu.Lock()
+		for i, name := range []string{"init", "sidecar"} {
+			cs := *w.status.ContainerStatuses[0].DeepCopy()
+			cs.Name, cs.ContainerID = name, fmt.Sprint("sim://i", i)
+			w.status.InitContainerStatuses = append(w.status.InitContainerStatuses, cs)
+		}
+		w.mu.Unlock()
+		w.m.Add(p, false)
+		w.m.Add(p, false) // once is enough
+		w.saw("0 readiness in 1", "0 changed Readiness", "0 readiness in i1", "0 changed Readiness")
+	})
+}
+
+func TestProbesEndWithThePod(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.runs("1", true)
+		w.m.Add(podOf(0, 1, 0), false)
+		w.saw("0 liveness in 1")
+		w.mu.Lock()
+		w.status.Phase, w.log = v1.PodFailed, nil
+		w.mu.Unlock()
+		sleep(5)
+		w.mu.Lock()
+		log := w.log
+		w.mu.Unlock()
+		if !slices.Equal(log, []string{"1 stopped c Liveness"}) {
+			t.Errorf("%q; want the probe to have ended", log)
+		}
+		w.m.Close()
+		w.m.Add(podOf(1, 1, 1), false)
+		sleep(5)
+		w.saw()
+	})
+}
+
+func TestAnswersAreObserved(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.answer = func(_ context.Context, word string) (string, int32, error) {
+			sleep(0.25)
+			return "", 1, nil
+		}
+		w.runs("1", true)
+		w.m.Add(podOf(0, 0, 1), false)
+		sleep(0.5)
+		w.m.Remove(uid)
+		synctest.Wait()
+		want := []string{"0 readiness in 1", "0 observed c Readiness Failure in 250ms", "0 Unhealthy c: Readiness probe failed: ", "0 stopped c Readiness"}
+		slices.Sort(want)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if slices.Sort(w.log); !slices.Equal(w.log, want) {
+			t.Errorf("%q; want %q", w.log, want)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package probe
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Type is what a probe is for.
+type Type uint8
+
+const (
+	// Startup holds the other two until the container has started; its failure
+	// restarts the container.
+	Startup Type = iota
+	// Liveness restarts the container when it fails.
+	Liveness
+	// Readiness says whether the container can serve.
+	Readiness
+)
+
+// String is the kubelet's word, in events and metrics.
+func (t Type) String() string {
+	return [...]string{Startup: "Startup", Liveness: "Liveness", Readiness: "Readiness"}[t]
+}
+
+// of is the container's probe of this type, nil if it has none.
+func (t Type) of(c *v1.Container) *v1.Probe {
+	return [...]*v1.Probe{Startup: c.StartupProbe, Liveness: c.LivenessProbe, Readiness: c.ReadinessProbe}[t]
+}
+
+// initial is what counts before the probe has come to a result: alive, not
+// ready, not known whether started.
+func (t Type) initial() Result {
+	return [...]Result{Startup: Unknown, Liveness: Success, Readiness: Failure}[t]
+}
+
+// Result is what a probe says of a container.
+type Result uint8
+
+const (
+	// Unknown: it has come to no result.
+	Unknown Result = iota
+	// Success: the success threshold was reached last.
+	Success
+	// Failure: the failure threshold was reached last.
+	Failure
+)
+
+func (r Result) String() string {
+	return [...]string{Unknown: "Unknown", Success: "Success", Failure: "Failure"}[r]
+}
+
+// State is what one probe of one container remembers between its periods. The
+// zero value has seen no container. Nothing in it points anywhere.
+type State struct {
+	// ID is the container that it probes, "" before there is one.
+	ID string
+	// Result is what counts of that container now.
+	Result Result
+	// Last is the last answer and Run how often in a row it was given. They
+	// outlive a container: one that replaces it goes on counting, unless the
+	// probe was on hold.
+	Last Result
+	Run  int32
+	// OnHold: the container is to be restarted, or has started: nothing is
+	// asked before there is another one.
+	OnHold bool
+}
+
+// View is what is known of the container when its probe is due.
+type View struct {
+	// PodEnded: the pod's phase is final.
+	PodEnded bool
+	// ID is its newest container, "" if there is none.
+	ID string
+	// Running since StartedAt; Exited if it ran and does not any more. Neither is
+	// a container that was created only, or of which the runtime knows nothing.
+	Running, Exited bool
+	StartedAt       time.Time
+	// Started: its startup probe has succeeded, or it has none.
+	Started bool
+}
+
+// Verdict is what a look at the container leads to.
+type Verdict uint8
+
+const (
+	// Wait for the next period.
+	Wait Verdict = iota
+	// Ask the container now.
+	Ask
+	// Done: there will be nothing to probe any more.
+	Done
+)
+
+func (v Verdict) String() string { return [...]string{Wait: "Wait", Ask: "Ask", Done: "Done"}[v] }
+
+// Look takes note of what has become of the container and says what is to be
+// done: the part of doProbe before the probe in
+// pkg/kubelet/prober/worker.go. Pure.
+func (s State) Look(t Type, spec *v1.Probe, v View, now time.Time) (State, Verdict) {
+	if v.PodEnded {
+		return s, Done
+	}
+	if v.ID == "" {
+		return s, Wait
+	}
+	if s.ID != v.ID {
+		s.ID, s.Result, s.OnHold = v.ID, t.initial(), false
+	}
+	switch {
+	case s.OnHold:
+		return s, Wait
+	case !v.Running:
+		if v.Exited {
+			s.Result = Failure
+		}
+		return s, Wait
+	case now.Sub(v.StartedAt)/time.Second < time.Duration(spec.InitialDelaySeconds):
+		return s, Wait
+	case v.Started == (t == Startup):
+		// Startup ends with the start, the others begin with it.
+		return s, Wait
+	}
+	return s, Ask
+}
+
+// Judge takes an answer into account, Success or Failure: the part of doProbe
+// after the probe. Pure.
+func (s State) Judge(t Type, spec *v1.Probe, answer Result) State {
+	if s.Last != answer {
+		s.Last, s.Run = answer, 0
+	}
+	s.Run++
+	threshold := spec.SuccessThreshold
+	if answer == Failure {
+		threshold = spec.FailureThreshold
+	}
+	if s.Run < threshold {
+		return s
+	}
+	s.Result = answer
+	if t == Startup || t == Liveness && answer == Failure {
+		s.OnHold, s.Run = true, 0
+	}
+	return s
+}

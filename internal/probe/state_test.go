@@ -1,0 +1,204 @@
+package probe_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/podctl/podctl/internal/probe"
+)
+
+var types = []probe.Type{probe.Startup, probe.Liveness, probe.Readiness}
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func spec(change ...func(*v1.Probe)) *v1.Probe {
+	p := &v1.Probe{PeriodSeconds: 10, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3}
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+// up is a container that has been running for a minute.
+func up(started bool) probe.View {
+	return probe.View{ID: "c1", Running: true, StartedAt: now.Add(-time.Minute), Started: started}
+}
+
+func TestLook(t *testing.T) {
+	delayed := spec(func(p *v1.Probe) { p.InitialDelaySeconds = 61 })
+	over := spec(func(p *v1.Probe) { p.InitialDelaySeconds = 60 })
+	known := func(r probe.Result) probe.State { return probe.State{ID: "c1", Result: r} }
+	held := probe.State{ID: "c1", Result: probe.Failure, Last: probe.Failure, OnHold: true}
+	for _, c := range []struct {
+		name string
+		s    probe.State
+		spec *v1.Probe
+		v    probe.View
+		// want are the verdicts and results of startup, liveness, readiness.
+		want string
+	}{
+		{"no container", probe.State{}, spec(), probe.View{}, "Wait Unknown, Wait Unknown, Wait Unknown"},
+		{"a pod that has ended", known(probe.Success), spec(), probe.View{PodEnded: true, ID: "c1"}, "Done Success, Done Success, Done Success"},
+		{"a container that has not started up", probe.State{}, spec(), up(false), "Ask Unknown, Wait Success, Wait Failure"},
+		{"a container that has started up", probe.State{}, spec(), up(true), "Wait Unknown, Ask Success, Ask Failure"},
+		{"results are kept until there are others", known(probe.Success), spec(), up(true), "Wait Success, Ask Success, Ask Success"},
+		{"the initial delay is not over", probe.State{}, delayed, up(false), "Wait Unknown, Wait Success, Wait Failure"},
+		{"the initial delay is not over, started", probe.State{}, delayed, up(true), "Wait Unknown, Wait Success, Wait Failure"},
+		{"the initial delay is over", probe.State{}, over, up(true), "Wait Unknown, Ask Success, Ask Failure"},
+		{"created only", probe.State{}, spec(), probe.View{ID: "c1"}, "Wait Unknown, Wait Success, Wait Failure"},
+		{"exited", known(probe.Success), spec(), probe.View{ID: "c1", Exited: true}, "Wait Failure, Wait Failure, Wait Failure"},
+		{"on hold", held, spec(), up(true), "Wait Failure, Wait Failure, Wait Failure"},
+		{"on hold, exited", held, spec(), probe.View{ID: "c1", Exited: true}, "Wait Failure, Wait Failure, Wait Failure"},
+		{"on hold, but of another container", probe.State{ID: "c0", Result: probe.Failure, OnHold: true}, spec(), up(false), "Ask Unknown, Wait Success, Wait Failure"},
+	} {
+		got := ""
+		for i, typ := range types {
+			next, verdict := c.s.Look(typ, c.spec, c.v, now)
+			if i > 0 {
+				got += ", "
+			}
+			got += fmt.Sprint(verdict, " ", next.Result)
+			if next.Last != c.s.Last || next.Run != c.s.Run {
+				t.Errorf("%s, %s: a look changed what was answered: %+v", c.name, typ, next)
+			}
+			if c.v.ID != "" && !c.v.PodEnded && next.ID != c.v.ID {
+				t.Errorf("%s, %s: it is about container %q", c.name, typ, next.ID)
+			}
+			if next.OnHold != (c.s.OnHold && c.s.ID == c.v.ID) {
+				t.Errorf("%s, %s: on hold: %v", c.name, typ, next.OnHold)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	p := spec(func(p *v1.Probe) { p.SuccessThreshold, p.FailureThreshold = 2, 3 })
+	for _, c := range []struct {
+		probe   probe.Type
+		answers string // s or f
+		want    string // of the result, a letter after each answer; h is held
+	}{
+		{probe.Readiness, "sssffffs", "FSSSSFFF"},
+		{probe.Readiness, "fsfsfss", "FFFFFFS"},
+		{probe.Readiness, "ssfsffsff", "FSSSSSSSS"},
+		{probe.Liveness, "ffsfff", "SSSSSh"},
+		{probe.Liveness, "ssss", "SSSS"},
+		{probe.Startup, "ffsff", "UUUUU"},
+		{probe.Startup, "fff", "UUh"},
+		{probe.Startup, "ss", "Uh"},
+	} {
+		s, _ := probe.State{}.Look(c.probe, p, up(c.probe != probe.Startup), now)
+		got := ""
+		for _, a := range c.answers {
+			s = s.Judge(c.probe, p, map[rune]probe.Result{'s': probe.Success, 'f': probe.Failure}[a])
+			if s.OnHold {
+				got += "h"
+				continue
+			}
+			got += s.Result.String()[:1]
+		}
+		if got != c.want {
+			t.Errorf("%s of %s: %s, want %s", c.probe, c.answers, got, c.want)
+		}
+	}
+}
+
+func TestAContainerThatReplacesAnotherGoesOnCounting(t *testing.T) {
+	s := probe.State{ID: "c0", Result: probe.Success, Last: probe.Failure, Run: 2}
+	s, _ = s.Look(probe.Liveness, spec(), up(true), now)
+	if s = s.Judge(probe.Liveness, spec(), probe.Failure); s.Result != probe.Failure || !s.OnHold {
+		t.Errorf("%+v; want the third failure in a row to count", s)
+	}
+	s.ID = "c0"
+	s, _ = s.Look(probe.Liveness, spec(), up(true), now)
+	if s = s.Judge(probe.Liveness, spec(), probe.Failure); s.Result != probe.Success {
+		t.Errorf("%+v; want a probe that was on hold to begin anew", s)
+	}
+}
+
+// TestStateInAnyHistory: what is asked and what counts, in any history, by the
+// whole list of answers.
+func TestStateInAnyHistory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		typ := rapid.SampledFrom(types).Draw(t, "type")
+		p := spec(func(p *v1.Probe) {
+			p.InitialDelaySeconds = rapid.Int32Range(0, 20).Draw(t, "delay")
+			p.FailureThreshold = rapid.Int32Range(1, 4).Draw(t, "failure")
+			p.SuccessThreshold = 1
+			if typ == probe.Readiness {
+				p.SuccessThreshold = rapid.Int32Range(1, 4).Draw(t, "success")
+			}
+		})
+		var s probe.State
+		var answers []probe.Result // since the last hold
+		held := ""
+		clock := now
+		v := probe.View{}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			clock = clock.Add(time.Duration(rapid.IntRange(0, 12).Draw(t, "passes")) * time.Second)
+			switch rapid.SampledFrom([]string{"stay", "stay", "stay", "new", "exit", "start up"}).Draw(t, "event") {
+			case "new":
+				v = probe.View{ID: fmt.Sprint("c", clock.Unix(), rapid.Int().Draw(t, "id")), Running: true, StartedAt: clock, Started: rapid.Bool().Draw(t, "started")}
+			case "exit":
+				v.Running, v.Exited, v.Started = false, v.ID != "", false
+			case "start up":
+				v.Started = v.Running
+			}
+			before := s
+			next, verdict := s.Look(typ, p, v, clock)
+			s = next
+			if verdict == probe.Ask {
+				switch {
+				case !v.Running, clock.Sub(v.StartedAt) < time.Duration(p.InitialDelaySeconds)*time.Second:
+					t.Fatalf("asked a container that does not run, or too early: %+v", v)
+				case v.Started == (typ == probe.Startup):
+					t.Fatalf("%s asked a container that has started: %v", typ, v.Started)
+				case held == v.ID:
+					t.Fatalf("asked on hold")
+				}
+			}
+			if before.ID == s.ID && before.Result != s.Result && (!v.Exited || s.Result != probe.Failure) {
+				t.Fatalf("a look changed %v to %v", before.Result, s.Result)
+			}
+			if verdict != probe.Ask {
+				continue
+			}
+			answer := rapid.SampledFrom([]probe.Result{probe.Success, probe.Failure}).Draw(t, "answer")
+			answers = append(answers, answer)
+			s = s.Judge(typ, p, answer)
+			want := next.Result
+			threshold := map[probe.Result]int32{probe.Success: p.SuccessThreshold, probe.Failure: p.FailureThreshold}[answer]
+			if inARow(answers) >= int(threshold) {
+				want = answer
+				if typ == probe.Startup || typ == probe.Liveness && answer == probe.Failure {
+					held, answers = v.ID, nil
+				}
+			}
+			if s.Result != want || s.OnHold != (held == v.ID) {
+				t.Fatalf("after %v: %+v; want %v, on hold %v", answers, s, want, held == v.ID)
+			}
+		}
+	})
+}
+
+// inARow counts the last answers that are equal.
+func inARow(answers []probe.Result) int {
+	n := 0
+	for i := len(answers) - 1; i >= 0 && answers[i] == answers[len(answers)-1]; i-- {
+		n++
+	}
+	return n
+}
+
+func TestWords(t *testing.T) {
+	if got := fmt.Sprint(types, probe.Unknown, probe.Success, probe.Failure, probe.Wait, probe.Ask, probe.Done); got != "[Startup Liveness Readiness] Unknown Success Failure Wait Ask Done" {
+		t.Error(got)
+	}
+}

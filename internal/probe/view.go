@@ -1,0 +1,35 @@
+package probe
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// viewOf is what the pod's status says of one of its containers.
+func viewOf(s *v1.PodStatus, container string) View {
+	v := View{PodEnded: s.Phase == v1.PodSucceeded || s.Phase == v1.PodFailed}
+	cs := statusOf(s, container)
+	if cs == nil {
+		return v
+	}
+	_, v.ID, _ = strings.Cut(cs.ContainerID, "://")
+	v.Started = cs.Started != nil && *cs.Started
+	v.Exited = cs.State.Terminated != nil
+	if cs.State.Running != nil {
+		v.Running, v.StartedAt = true, cs.State.Running.StartedAt.Time
+	}
+	return v
+}
+
+// statusOf is the status of a container that was made, nil without one.
+func statusOf(s *v1.PodStatus, container string) *v1.ContainerStatus {
+	for _, list := range [...][]v1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses} {
+		for i := range list {
+			if list[i].Name == container && list[i].ContainerID != "" {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/handler"
+)
+
+// key names one probe of a pod.
+type key struct {
+	container string
+	probe     Type
+}
+
+// worker is one probe of one container: a goroutine that owns state.
+type worker struct {
+	key
+	m     *Manager
+	entry *entry
+	c     *v1.Container
+	spec  *v1.Probe
+	// stop ends the goroutine and what it is asking.
+	stop context.CancelFunc
+	// hurry makes it ask now; it has room for one.
+	hurry chan struct{}
+
+	state State
+}
+
+// run looks at the container every period, first after a delay, until there is
+// nothing more to probe or ctx ends.
+func (w *worker) run(ctx context.Context, delay time.Duration) {
+	defer w.stop()
+	first := time.NewTimer(delay)
+	defer first.Stop()
+	select {
+	case <-first.C:
+	case <-ctx.Done():
+		return
+	}
+	period := time.Duration(w.spec.PeriodSeconds) * time.Second
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	for w.look(ctx) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-w.hurry:
+			ticker.Reset(period)
+		}
+	}
+}
+
+// look does what is due, and tells whether it will be due again.
+func (w *worker) look(ctx context.Context) (again bool) {
+	status, known := w.m.opt.Status(w.entry.pod.UID)
+	if !known {
+		return true
+	}
+	next, verdict := w.state.Look(w.probe, w.spec, viewOf(&status, w.container), time.Now())
+	w.become(ctx, next)
+	if verdict != Ask {
+		return verdict == Wait
+	}
+	start := time.Now()
+	answer, ok := w.ask(ctx, status.PodIP)
+	if !ok {
+		return true
+	}
+	if w.m.opt.Observer != nil {
+		w.m.opt.Observer.Probed(w.entry.pod, w.container, w.probe, answer, time.Since(start))
+	}
+	w.become(ctx, w.state.Judge(w.probe, w.spec, answer))
+	return true
+}
+
+// become takes the next state and makes its result known.
+func (w *worker) become(ctx context.Context, next State) {
+	w.state = next
+	if next.ID != "" && ctx.Err() == nil {
+		w.m.set(w, next.ID, next.Result)
+	}
+}
+
+// attempts is how often a question is put that could not be put
+// (maxProbeRetries in pkg/kubelet/prober/prober.go).
+const attempts = 3
+
+// ask puts the question. It is not ok if there was no answer: that counts
+// neither as success nor as failure.
+func (w *worker) ask(ctx context.Context, podIP string) (answer Result, ok bool) {
+	target := handler.Target{ContainerID: w.state.ID, Container: w.c, PodIP: podIP}
+	var result handler.Result
+	var output string
+	var err error
+	for range attempts {
+		result, output, err = handler.Probe(ctx, w.m.opt.Exec, target, w.spec)
+		if ctx.Err() != nil {
+			return Unknown, false
+		}
+		if err == nil {
+			break
+		}
+	}
+	switch {
+	case err != nil:
+		w.event(reasonUnhealthy, "%s probe errored and resulted in %s state: %v", w.probe, result, err)
+		return Unknown, false
+	case result == handler.Failure:
+		w.event(reasonUnhealthy, "%s probe failed: %s", w.probe, output)
+		return Failure, true
+	case result == handler.Warning:
+		w.event(reasonWarning, "%s probe warning: %s", w.probe, output)
+	}
+	return Success, true
+}
+
+// The reasons of a probe's events (pkg/kubelet/events/event.go).
+const (
+	reasonUnhealthy = "Unhealthy"
+	reasonWarning   = "ProbeWarning"
+)
+
+func (w *worker) event(reason, format string, args ...any) {
+	if w.m.opt.Events != nil {
+		w.m.opt.Events(Event{Pod: w.entry.pod, Container: w.container, Reason: reason, Message: fmt.Sprintf(format, args...)})
+	}
+}
