@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/podctl/podctl/test/live"
+)
+
+// with gives the container of a pod a further field.
+func with(field, pod string) string {
+	return strings.Replace(pod, "    image:", "    "+field+"\n    image:", 1)
+}
+
+// TestBadInputShowsItsReasonAndRetriesSucceed: what only the runtime or the
+// node can find fault with is waited for, with the kubelet's reason in a line;
+// and where the cause goes away the pod runs.
+func TestBadInputShowsItsReasonAndRetriesSucceed(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		p := at(t, rt)
+		directory := p.path("mark") + "/directory"
+		if err := os.WriteFile(directory, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		profile := with("securityContext: {seccompProfile: {type: Localhost, localhostProfile: some.json}}", pod("profile", server, brief))
+		mount := with("volumeMounts: [{name: v, mountPath: /v}]",
+			pod("mount", server, brief, "volumes: [{name: v, hostPath: {path: "+directory+", type: Directory}}]"))
+
+		c := p.start(profile+mount, "--wait=ready", "--wait-timeout=50s", "-")
+		c.prints("c: CreateContainerError: ")
+		c.prints("some.json")
+		c.prints("FailedMount: ")
+		c.prints("hostPath type check failed: " + directory + " is not a directory")
+
+		if err := os.Remove(directory); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(p.path("root")+"/seccomp", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p.path("root")+"/seccomp/some.json", []byte(`{"defaultAction": "SCMP_ACT_ALLOW"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(directory, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if code := c.wait(); code != 0 {
+			out, errw := c.output()
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+		if err := os.RemoveAll(p.path("root") + "/seccomp"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestBadInputThatStaysIsNamedAtTheEnd: the same for causes that nothing but
+// another manifest takes away.
+func TestBadInputThatStaysIsNamedAtTheEnd(t *testing.T) {
+	pods := with("securityContext: {runAsNonRoot: true}", pod("root", server, brief)) +
+		with("env: [{name: A, valueFrom: {configMapKeyRef: {name: nowhere, key: k}}}]", pod("variable", server, brief)) +
+		strings.ReplaceAll(strings.ReplaceAll(pod("absent", server, brief), "busybox:latest", "nowhere:1"), "IfNotPresent", "Never") +
+		strings.ReplaceAll(pod("name", server, brief), "docker.io/library/busybox:latest", "Bad/Name") +
+		pod("sysctl", server, brief, `securityContext: {sysctls: [{name: kernel.nothing, value: "1"}]}`)
+	want := []string{
+		"default/root/c: CreateContainerConfigError: container has runAsNonRoot and image will run as root",
+		`default/variable/c: CreateContainerConfigError: configmap "nowhere" not found`,
+		"default/absent/c: ErrImageNeverPull: ",
+		"default/name/c: InvalidImageName: ",
+		`default/sysctl: SysctlForbidden: forbidden sysctl: "kernel.nothing" not allowlisted`,
+	}
+	each(t, func(t *testing.T, rt *live.Instance) {
+		out, errw, code := at(t, rt).run(pods, "--wait=ready", "--wait-timeout=3s", "-")
+		if code != 1 {
+			t.Errorf("exit %d", code)
+		}
+		for _, text := range want {
+			if !strings.Contains(errw, text) {
+				t.Errorf("stderr has no %q\n%s", text, errw)
+			}
+			_, line, _ := strings.Cut(text, ": ")
+			if !strings.Contains(out, line) {
+				t.Errorf("stdout has no %q\n%s", line, out)
+			}
+		}
+	})
+}
