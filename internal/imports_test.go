@@ -41,6 +41,8 @@ var table = []row{
 	{"internal/control", []string{"internal/pod", "internal/owner"}, "HTTP over a socket: what one podctl shows to another"},
 	{"internal/metrics", []string{"internal/pod", "internal/pleg", "internal/worker"}, "the kubelet's metrics"},
 	{"internal/userns", nil, "user ids of pods with a user namespace"},
+	{"internal/gc", []string{"internal/pod"}, "which dead containers, sandboxes and images go"},
+	{"internal/logrotate", nil, "log files that are kept small"},
 	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
 	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
 	{"cmd/podctl", []string{"internal/"}, "one file per command"},

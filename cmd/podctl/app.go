@@ -13,6 +13,7 @@ const about = `podctl runs Kubernetes pods on a CRI runtime (containerd, CRI-O) 
 control plane, exactly as the kubelet would.
 
    podctl run pod.yaml          run pods in the foreground until they end
+   podctl agent --manifests DIR the same as a service that follows a directory
    podctl validate pod.yaml     what the API server would say, with file:line
    podctl render pod.yaml       the CRI configs that a manifest becomes`
 
@@ -25,7 +26,7 @@ func run(args []string, e *env) int {
 
 func newApp(e *env) *cli.App {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
-	commands := []*cli.Command{runCommand(e), validateCommand(e), renderCommand(e), plegCommand(e)}
+	commands := []*cli.Command{runCommand(e), agentCommand(e), validateCommand(e), renderCommand(e), plegCommand(e)}
 	for _, c := range commands {
 		dress(e, c, c.Name)
 	}

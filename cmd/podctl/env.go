@@ -31,6 +31,8 @@ type env struct {
 	// listen makes the control socket of an instance, dial connects to one.
 	listen func(dir, instance string) (net.Listener, error)
 	dial   control.Dialer
+	// notify tells the service manager a state; see sdNotify. nil: there is none.
+	notify func(state string) time.Duration
 	// interrupts delivers SIGINT and SIGTERM, each one separately.
 	interrupts <-chan os.Signal
 	// log goes to errw; its level is set by -v.
@@ -60,6 +62,7 @@ func newEnv(interrupts <-chan os.Signal) *env {
 			return runtime, runtime.Close
 		},
 		listen:     control.Listen,
+		notify:     sdNotify,
 		interrupts: interrupts,
 		log:        slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 		level:      level,

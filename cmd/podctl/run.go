@@ -89,8 +89,8 @@ func (o runOptions) check() error {
 	return nil
 }
 
-// source is the only source of a run.
-const source = "manifests"
+// runSource is the only source of a run.
+const runSource = "manifests"
 
 // runRun runs the pods of the manifests until they are done with, and leaves
 // nothing behind unless it is asked to.
@@ -124,7 +124,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	}
 	events := newQueue()
 	s, err := openNode(ctx, e, o.globals, nodeOptions{
-		driving: o.driving, instance: instanceName(), sources: []string{source}, events: events.put,
+		driving: o.driving, instance: instanceName(), sources: []string{runSource}, events: events.put,
 	})
 	if err != nil {
 		return nil, err

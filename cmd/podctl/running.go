@@ -38,7 +38,7 @@ func (r *running) run(ctx context.Context) error {
 	r.last = map[types.UID]node.Info{}
 	r.logs = newLogFollowers(ctx, r.session.logFile, r.printer, r.opts.logs)
 	r.note()
-	r.session.Set(source, r.want, r.objects)
+	r.session.Set(runSource, r.want, r.objects)
 	ran := make(chan error, 1)
 	go func() { ran <- r.session.Run(ctx) }()
 

@@ -55,6 +55,7 @@ var calls = map[string]call{
 	"ListContainers":   {"list containers", read},
 	"ContainerStatus":  {"read status of container", read},
 	"ImageStatus":      {"read status of image", read},
+	"ListImages":       {"list images", read},
 	"ImageFsInfo":      {"read image filesystem", read},
 
 	"RunPodSandbox":    {"run sandbox", slowChange},
@@ -66,6 +67,9 @@ var calls = map[string]call{
 	"RemoveContainer":  {"remove container", change},
 	"ExecSync":         {"exec in container", withOwn},
 	"PullImage":        {"pull image", pull},
+	"RemoveImage":      {"remove image", change},
+
+	"ReopenContainerLog": {"reopen log of container", change},
 
 	// A stream has no deadline: it lasts until the caller's context ends.
 	"GetContainerEvents": {"watch container events", read},

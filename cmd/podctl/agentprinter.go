@@ -1,0 +1,46 @@
+package main
+
+import (
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/source"
+)
+
+// agentPrinter shows what an agent does: a line for each thing, also on a
+// terminal, because it is a service.
+type agentPrinter interface {
+	note(text string)
+	event(node.Event)
+	notice(source.Notice)
+}
+
+func newAgentPrinter(e *env, o agentOptions, lastWords func(node.Event) string) agentPrinter {
+	if o.output == "json" {
+		return agentJSON{&jsonPrinter{env: e}}
+	}
+	return agentLines{newLinePrinter(e, true, lastWords)}
+}
+
+// agentLines prints text.
+type agentLines struct{ *linePrinter }
+
+func (p agentLines) note(text string) { p.print("%s  %s\n", clock(p.env.now()), text) }
+
+func (p agentLines) notice(n source.Notice) {
+	text := oneLine(n.Problem.String())
+	if n.Problem.Hint != "" {
+		text += " · " + oneLine(n.Problem.Hint)
+	}
+	if n.Level == source.Warning {
+		text = "warning: " + text
+	}
+	p.note(text)
+}
+
+// agentJSON prints objects.
+type agentJSON struct{ *jsonPrinter }
+
+func (p agentJSON) notice(n source.Notice) {
+	p.print(runLine{
+		Type: "source", Reason: n.Level.String(), Warning: n.Level != source.Info, Message: n.Problem.String(),
+	})
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podctl/podctl/internal/gc"
+	"github.com/podctl/podctl/internal/logrotate"
+)
+
+// housekeeping is what an agent does beside running pods.
+type housekeeping struct {
+	containers gc.Policy
+	images     gc.ImagePolicy
+	logs       logrotate.Policy
+	// killUnknown: pods of the runtime that nobody knows are ended.
+	killUnknown bool
+}
+
+// The kubelet's defaults (pkg/kubelet/apis/config/v1beta1/defaults.go,
+// cmd/kubelet/app/options).
+const (
+	defaultHigh, defaultLow = 85, 80
+	defaultImageAge         = 2 * time.Minute
+	defaultLogSize          = "10Mi"
+	defaultLogFiles         = 5
+)
+
+// housekeepingFlags are the flags of readHousekeeping.
+func housekeepingFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "adopt-runtime", Value: "no", Usage: "`WHAT` becomes of the runtime's pods that nobody knows: no, or kill, as the kubelet does; a living podctl's are never touched"},
+		&cli.IntFlag{Name: "image-gc-high-threshold", Value: defaultHigh, Usage: "disk usage in `PERCENT` from which unused images are removed; 100 is never"},
+		&cli.IntFlag{Name: "image-gc-low-threshold", Value: defaultLow, Usage: "disk usage in `PERCENT` down to which they are removed"},
+		&cli.DurationFlag{Name: "minimum-image-ttl-duration", Value: defaultImageAge, Usage: "keep images for this `TIME` at least"},
+		&cli.DurationFlag{Name: "minimum-container-ttl-duration", Usage: "keep dead containers for this `TIME` at least"},
+		&cli.IntFlag{Name: "maximum-dead-containers-per-container", Value: 1, Usage: "keep this `NUMBER` of dead containers of one name"},
+		&cli.IntFlag{Name: "maximum-dead-containers", Value: -1, Usage: "keep this `NUMBER` of dead containers in all", DefaultText: "no limit"},
+		&cli.StringFlag{Name: "container-log-max-size", Value: defaultLogSize, Usage: "rotate logs of this `SIZE`; negative is never"},
+		&cli.IntFlag{Name: "container-log-max-files", Value: defaultLogFiles, Usage: "keep this `NUMBER` of log files of a container"},
+	}
+}
+
+func readHousekeeping(c *cli.Context) (housekeeping, error) {
+	h := housekeeping{
+		containers: gc.Policy{
+			MinAge: c.Duration("minimum-container-ttl-duration"), MaxPerContainer: c.Int("maximum-dead-containers-per-container"),
+			MaxContainers: c.Int("maximum-dead-containers"),
+		},
+		images: gc.ImagePolicy{
+			High: c.Int("image-gc-high-threshold"), Low: c.Int("image-gc-low-threshold"), MinAge: c.Duration("minimum-image-ttl-duration"),
+		},
+		logs:        logrotate.Policy{MaxFiles: c.Int("container-log-max-files")},
+		killUnknown: c.String("adopt-runtime") == "kill",
+	}
+	size, err := resource.ParseQuantity(c.String("container-log-max-size"))
+	switch adopt := c.String("adopt-runtime"); {
+	case adopt != "no" && adopt != "kill":
+		return h, usagef("--adopt-runtime %q is neither no nor kill", adopt)
+	case h.images.High < 0 || h.images.High > 100:
+		return h, usagef("--image-gc-high-threshold %d is not between 0 and 100", h.images.High)
+	case h.images.Low < 0 || h.images.Low > 100:
+		return h, usagef("--image-gc-low-threshold %d is not between 0 and 100", h.images.Low)
+	case h.images.Low > h.images.High:
+		return h, usagef("--image-gc-low-threshold %d is above --image-gc-high-threshold %d", h.images.Low, h.images.High)
+	case err != nil:
+		return h, usagef("--container-log-max-size %q is no size, such as 10Mi", c.String("container-log-max-size"))
+	case h.logs.MaxFiles < 2:
+		return h, usagef("--container-log-max-files %d is less than 2", h.logs.MaxFiles)
+	}
+	h.logs.MaxSize = size.Value()
+	return h, nil
+}

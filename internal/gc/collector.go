@@ -1,0 +1,137 @@
+package gc
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+const (
+	// containerPeriod and imagePeriod are the kubelet's
+	// (ContainerGCPeriod, ImageGCPeriod in pkg/kubelet/kubelet.go).
+	containerPeriod = time.Minute
+	imagePeriod     = 5 * time.Minute
+)
+
+// Runtime is what a Collector asks of the runtime.
+type Runtime interface {
+	RemoveContainer(ctx context.Context, id string) error
+	StopPodSandbox(ctx context.Context, id string) error
+	RemovePodSandbox(ctx context.Context, id string) error
+	// Images are all images, with what all containers are made of marked as
+	// used.
+	Images(ctx context.Context) ([]Image, error)
+	RemoveImage(ctx context.Context, id string) error
+	// ImageSpace is the size of the file system of images, and what is left of
+	// it, in bytes.
+	ImageSpace(ctx context.Context) (capacity, available uint64, err error)
+}
+
+// Options of a Collector; all but Log are required.
+type Options struct {
+	Runtime Runtime
+	// Pods are the runtime's as they were listed last, and Mine the UIDs of
+	// those whose garbage is to be collected.
+	Pods func() []*pod.Pod
+	Mine func() map[types.UID]bool
+	// Containers and Images say what is garbage.
+	Containers Policy
+	Images     ImagePolicy
+	Log        *slog.Logger
+}
+
+// Collector removes what is garbage, now and then. Make one with New.
+type Collector struct {
+	o    Options
+	seen map[string]Seen
+}
+
+// New makes a collector; nothing happens until Run.
+func New(o Options) *Collector {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Collector{o: o, seen: map[string]Seen{}}
+}
+
+// Run collects until ctx ends.
+func (c *Collector) Run(ctx context.Context) {
+	containers, images := time.NewTicker(containerPeriod), time.NewTicker(imagePeriod)
+	defer containers.Stop()
+	defer images.Stop()
+	c.images(ctx) // so that it is known from the start how old each is
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-containers.C:
+			c.containers(ctx)
+		case <-images.C:
+			c.images(ctx)
+		}
+	}
+}
+
+// containers removes dead containers and sandboxes.
+func (c *Collector) containers(ctx context.Context) {
+	mine := c.o.Mine()
+	var pods []*pod.Pod
+	for _, p := range c.o.Pods() {
+		if mine[p.UID] {
+			pods = append(pods, p)
+		}
+	}
+	for _, dead := range Containers(pods, c.o.Containers, time.Now()) {
+		c.did("remove dead container", dead.ID, c.o.Runtime.RemoveContainer(ctx, dead.ID))
+	}
+	for _, s := range Sandboxes(pods) {
+		err := c.o.Runtime.StopPodSandbox(ctx, s.ID) // its network may be left
+		if err == nil {
+			err = c.o.Runtime.RemovePodSandbox(ctx, s.ID)
+		}
+		c.did("remove dead sandbox", s.ID, err)
+	}
+}
+
+// images removes unused images where the disk is full.
+func (c *Collector) images(ctx context.Context) {
+	now := time.Now()
+	images, err := c.o.Runtime.Images(ctx)
+	if err != nil {
+		c.o.Log.Warn("collect images", "err", err)
+		return
+	}
+	c.seen = Look(c.seen, images, now)
+	capacity, available, err := c.o.Runtime.ImageSpace(ctx)
+	if err != nil {
+		c.o.Log.Warn("collect images", "err", err)
+		return
+	}
+	need := c.o.Images.Need(capacity, available)
+	if need == 0 {
+		return
+	}
+	var freed uint64
+	for _, i := range Images(images, c.seen, need, c.o.Images, now) {
+		err := c.o.Runtime.RemoveImage(ctx, i.ID)
+		if c.did("remove unused image", i.ID, err); err == nil {
+			freed += i.Size
+		}
+	}
+	if freed < need {
+		c.o.Log.Warn("the disk of images is full", "free", available, "freed", freed, "wanted", need)
+	}
+}
+
+// did logs what was done, or why not.
+func (c *Collector) did(what, id string, err error) {
+	if err != nil {
+		c.o.Log.Warn(what, "id", id, "err", err)
+		return
+	}
+	c.o.Log.Info(what, "id", id)
+}

@@ -1,0 +1,74 @@
+package gc
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// fake is a runtime that notes what is removed.
+type fake struct {
+	removed   []string
+	available uint64
+}
+
+func (f *fake) did(what, id string) error {
+	f.removed = append(f.removed, what+" "+id)
+	if id == "stuck" {
+		return errors.New("no luck")
+	}
+	return nil
+}
+
+func (f *fake) RemoveContainer(_ context.Context, id string) error  { return f.did("container", id) }
+func (f *fake) StopPodSandbox(_ context.Context, id string) error   { return f.did("stop", id) }
+func (f *fake) RemovePodSandbox(_ context.Context, id string) error { return f.did("sandbox", id) }
+func (f *fake) RemoveImage(_ context.Context, id string) error      { return f.did("image", id) }
+func (f *fake) Images(context.Context) ([]Image, error) {
+	return []Image{{ID: "old", Size: 100}, {ID: "used", Size: 100, Used: true}}, nil
+}
+func (f *fake) ImageSpace(context.Context) (capacity, available uint64, err error) {
+	return 1000, f.available, nil
+}
+
+// The pods of others are left alone, and what cannot be removed does not keep
+// the rest.
+func TestCollectorCollectsItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine, other := make1("mine", "c-1:dead@2 c-0:dead@3"), make1("other", "c-1:dead@2 c-0:dead@3")
+		for _, p := range []*pod.Pod{mine, other} {
+			for _, c := range p.Containers {
+				c.CreatedAt = time.Now() // it is another year in here
+			}
+			p.Sandboxes = []*pod.Sandbox{{ID: string(p.UID)}, {ID: "empty-" + string(p.UID)}, {ID: "stuck"}}
+		}
+		f := &fake{available: 500}
+		c := New(Options{
+			Runtime: f, Pods: func() []*pod.Pod { return []*pod.Pod{mine, other} },
+			Mine:       func() map[types.UID]bool { return map[types.UID]bool{"mine": true} },
+			Containers: Policy{MaxPerContainer: 1, MaxContainers: -1},
+			Images:     ImagePolicy{High: 85, Low: 80, MinAge: 2 * time.Minute},
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		go c.Run(ctx)
+		time.Sleep(90 * time.Second)
+		want := []string{"container mine/c-0", "stop stuck", "stop empty-mine", "sandbox empty-mine"}
+		if !slices.Equal(f.removed, want) {
+			t.Errorf("removed %q, want %q", f.removed, want)
+		}
+		f.removed, f.available = nil, 100
+		time.Sleep(5 * time.Minute)
+		cancel()
+		synctest.Wait()
+		if !slices.Contains(f.removed, "image old") || slices.Contains(f.removed, "image used") {
+			t.Errorf("removed %q", f.removed)
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package logrotate
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPlan(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		beside           string
+		maxFiles         int
+		remove, compress string
+	}{
+		{"nothing yet", "", 5, "", ""},
+		{"the one before is compressed", "l.1", 5, "", "l.1"},
+		{"what is compressed stays", "l.1.gz l.2", 5, "", "l.2"},
+		{"no more than there may be, with the log and what it becomes", "l.1.gz l.2.gz l.3.gz l.4", 5, "l.1.gz", "l.4"},
+		{"two files: only the log and what it becomes", "l.1", 2, "l.1", ""},
+		{"left over from compressing", "l.1 l.1.gz l.2.tmp", 5, "l.1 l.2.tmp", ""},
+	} {
+		s := plan(strings.Fields(c.beside), Policy{MaxFiles: c.maxFiles})
+		if strings.Join(s.remove, " ") != c.remove || strings.Join(s.compress, " ") != c.compress {
+			t.Errorf("%s: remove %v, compress %v; want %s, %s", c.name, s.remove, s.compress, c.remove, c.compress)
+		}
+	}
+}
+
+// Nothing that was logged is lost before its time.
+func TestRotate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "0.log")
+	policy := Policy{MaxSize: 10, MaxFiles: 3}
+	at := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	log := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reopened := 0
+	rotate := func(err error) error {
+		at = at.Add(time.Minute)
+		return Rotate(t.Context(), path, policy, at, func(context.Context) error { reopened++; return err })
+	}
+	files := func(want ...string) {
+		t.Helper()
+		entries, err := os.ReadDir(filepath.Dir(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range entries {
+			got = append(got, e.Name())
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("files %v, want %v", got, want)
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(rotate(nil))
+	log("small")
+	must(rotate(nil))
+	files("0.log")
+	if reopened != 0 {
+		t.Error("a small log was rotated")
+	}
+	log("first and large")
+	if err := rotate(errors.New("no luck")); err == nil {
+		t.Error("no error though the log was not opened anew")
+	}
+	files("0.log")
+	must(rotate(nil))
+	files("0.log.20260102-150805")
+	log("second and large")
+	must(rotate(nil))
+	files("0.log.20260102-150805.gz", "0.log.20260102-150905")
+	f, err := os.Open(filepath.Join(filepath.Dir(path), "0.log.20260102-150805.gz"))
+	must(err)
+	defer f.Close()
+	unzipped, err := gzip.NewReader(f)
+	must(err)
+	if text, err := io.ReadAll(unzipped); err != nil || string(text) != "first and large" {
+		t.Errorf("compressed %q %v", text, err)
+	}
+	if info, err := f.Stat(); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("its mode is %v %v", info.Mode(), err)
+	}
+	log("third and large")
+	must(rotate(nil))
+	files("0.log.20260102-150905.gz", "0.log.20260102-151005")
+}
