@@ -30,7 +30,7 @@ func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) e
 		return err
 	}
 	if n.workers.IsPodKnown(p.UID) { // else start, which is about to, sees the hold
-		n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
+		n.workers.Kill(p, true, worker.KillOptions{Grace: shorter(p, grace)})
 	}
 	n.changed()
 	return n.untilDown(ctx, p.UID)
@@ -53,7 +53,7 @@ func (n *Node) hold(namespace, name string, grace *int64) (*v1.Pod, error) {
 	}
 	rec := e.record
 	rec.Held, rec.Manifest = true, fingerprint(e.want.Document)
-	rec.stop(time.Now(), grace)
+	rec.stop(time.Now(), shorter(e.want.Pod, grace))
 	if err := keepRecord(n.opts.Facts.Dir(e.uid()), rec); err != nil {
 		return nil, fmt.Errorf("stop: %w", err)
 	}

@@ -109,9 +109,18 @@ func (n *Node) undesire(want map[types.UID]Desired) {
 func (n *Node) stop(pods []*v1.Pod, grace *int64) {
 	for _, p := range pods {
 		if n.workers.IsPodKnown(p.UID) {
-			n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
+			n.workers.Kill(p, true, worker.KillOptions{Grace: shorter(p, grace)})
 		}
 	}
+}
+
+// shorter is the grace where it is less than the pod's own, else nil: a worker
+// would take a longer one, too.
+func shorter(p *v1.Pod, grace *int64) *int64 {
+	if own := p.Spec.TerminationGracePeriodSeconds; grace != nil && own != nil && *own <= *grace {
+		return nil
+	}
+	return grace
 }
 
 // starting are the desired pods that no worker knows and that may start: they

@@ -33,8 +33,12 @@ func TestShutdownEndsCriticalPodsLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.sim.ClearCalls()
+		begin := time.Now()
 		if err := p.Shutdown(t.Context(), time.Minute); err != nil {
 			t.Fatal(err)
+		}
+		if took := time.Since(begin); took < 6*time.Second || took > 12*time.Second {
+			t.Errorf("it took %s: the pods have 5s and 1s", took)
 		}
 		want := []string{"StopContainer default/web/c", "StopContainer default/dns/c"}
 		if got := w.calls("StopContainer"); !slices.Equal(got, want) {
