@@ -22,7 +22,7 @@ var metadataFields = slices.Concat(
 )
 
 var podFields = slices.Concat(
-	honoured(`spec.restartPolicy spec.readinessGates spec.terminationGracePeriodSeconds spec.activeDeadlineSeconds
+	honoured(`spec.restartPolicy spec.imagePullSecrets spec.readinessGates spec.terminationGracePeriodSeconds spec.activeDeadlineSeconds
 		spec.dnsPolicy spec.dnsConfig spec.hostname spec.subdomain spec.setHostnameAsFQDN spec.hostnameOverride spec.hostAliases
 		spec.hostNetwork spec.hostPID spec.hostIPC spec.shareProcessNamespace
 		spec.priority spec.priorityClassName spec.runtimeClassName spec.overhead
@@ -40,7 +40,6 @@ var podFields = slices.Concat(
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.preemptionPolicy`),
 	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
-	refused(notYet, `spec.imagePullSecrets`),
 	refused(noCluster, `spec.resources.claims spec.resourceClaims spec.schedulingGroup`),
 	refused("the API server takes them only through a request of their own", `spec.ephemeralContainers`),
 	refused("podctl runs Linux pods", `spec.securityContext.windowsOptions`),

@@ -36,6 +36,7 @@ const (
 	EventBackOff          = "BackOff"
 	EventFailed           = "Failed"
 	EventInspectFailed    = "InspectFailed"
+	EventNoPullSecret     = "FailedToRetrieveImagePullSecret"
 	EventErrNeverPull     = "ErrImageNeverPull"
 	EventFailedKillPod    = "FailedKillPod"
 	EventFailedMount      = "FailedMount"

@@ -66,6 +66,9 @@ type fakeRuntime struct {
 	// images that are present; pulling any other fails with pullError.
 	images    map[string]podsync.Image
 	pullError error
+	// password is what pulls need, if any; users are whom they came from.
+	password string
+	users    []string
 	// latency of every call but the stops.
 	latency time.Duration
 

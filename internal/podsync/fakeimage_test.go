@@ -2,6 +2,7 @@ package podsync_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -10,9 +11,16 @@ import (
 	"github.com/podctl/podctl/internal/podsync"
 )
 
-func (f *fakeRuntime) PullImage(ctx context.Context, image string, _ *runtimeapi.PodSandboxConfig, _ *runtimeapi.AuthConfig) (string, error) {
+func (f *fakeRuntime) PullImage(ctx context.Context, image string, _ *runtimeapi.PodSandboxConfig, auth *runtimeapi.AuthConfig) (string, error) {
+	f.mu.Lock()
+	f.users = append(f.users, auth.GetUsername())
+	refused := f.password != "" && auth.GetPassword() != f.password
+	f.mu.Unlock()
 	if err := f.begin(ctx, call{method: "PullImage", detail: image}); err != nil {
 		return "", err
+	}
+	if refused {
+		return "", errors.New("401 Unauthorized")
 	}
 	if f.pullError != nil {
 		return "", f.pullError

@@ -54,7 +54,7 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*Image, *
 	r.normal(r.p, c.Name, EventPulling, "Pulling image %q", c.Image)
 	r.acted = true
 	start := r.opt.Now()
-	ref, err := r.opt.Runtime.PullImage(ctx, name, r.sandbox, nil)
+	ref, err := r.pullImage(ctx, name)
 	if err != nil {
 		reason, text := pullFailure(c.Image, message(err))
 		if ctx.Err() == nil {

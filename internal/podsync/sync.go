@@ -100,7 +100,9 @@ type run struct {
 	// images are those known to be present, by name: containers of one pod
 	// often share one.
 	images map[string]*Image
-	acted  bool
+	// toldMissing: the event about missing pull secrets was sent.
+	toldMissing bool
+	acted       bool
 }
 
 // carryOut does what the plan says, in its order, and stops at the first

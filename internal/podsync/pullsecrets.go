@@ -1,0 +1,79 @@
+package podsync
+
+import (
+	"context"
+	"strings"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// credentials are what an image may be pulled with, from the pod's
+// imagePullSecrets (getPullSecretsForPod in pkg/kubelet/kubelet_pods.go).
+// Secrets that are missing are told in an event; the pull goes ahead.
+func (r *run) credentials(image string) ([]*runtimeapi.AuthConfig, error) {
+	keys := keyring{}
+	var missing []string
+	for _, ref := range r.p.Spec.ImagePullSecrets {
+		if ref.Name == "" {
+			continue
+		}
+		s := r.objects.Secret(r.p.Namespace, ref.Name)
+		if s == nil {
+			missing = append(missing, ref.Name)
+			continue
+		}
+		if err := keys.add(s); err != nil {
+			return nil, err
+		}
+	}
+	if len(missing) > 0 && !r.toldMissing {
+		r.toldMissing = true
+		r.warn(r.p, "", EventNoPullSecret, "Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(missing, ", "))
+	}
+	return keys.lookup(image), nil
+}
+
+// pullImage pulls with each credential in turn until one does, without any if
+// there is none (PullImage in pkg/kubelet/kuberuntime/kuberuntime_image.go).
+func (r *run) pullImage(ctx context.Context, image string) (ref string, err error) {
+	credentials, err := r.credentials(image)
+	if err != nil {
+		return "", err
+	}
+	if len(credentials) == 0 {
+		return r.opt.Runtime.PullImage(ctx, image, r.sandbox, nil)
+	}
+	var failed pullErrors
+	for _, auth := range credentials {
+		ref, err := r.opt.Runtime.PullImage(ctx, image, r.sandbox, auth)
+		if err == nil {
+			return ref, nil
+		}
+		failed = append(failed, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return "", failed
+}
+
+// pullErrors is one error for each credential that was tried.
+type pullErrors []error
+
+func (p pullErrors) Error() string { return p.RuntimeMessage() }
+
+func (p pullErrors) Unwrap() []error { return p }
+
+// RuntimeMessage is what the runtime said, each thing once.
+func (p pullErrors) RuntimeMessage() string {
+	var said []string
+	for _, err := range p {
+		if text := message(err); len(said) == 0 || said[len(said)-1] != text {
+			said = append(said, text)
+		}
+	}
+	if len(said) == 1 {
+		return said[0]
+	}
+	return "[" + strings.Join(said, ", ") + "]"
+}
