@@ -90,8 +90,8 @@ func TestBadSecuritySettingsAreSaidAndRetried(t *testing.T) {
 			"late.json",
 			"c: CreateContainerConfigError: container has runAsNonRoot and image will run as root (pod: \"rooted_default(",
 			"c: CreateContainerConfigError: container has runAsNonRoot and image has non-numeric user (www-data), cannot verify user is non-root (pod: \"named_default(",
-			"Failed to create pod sandbox: failed to construct FQDN from pod hostname and cluster domain, FQDN hhh",
-			"is too long (64 characters is the max, 83 characters requested)",
+			"FailedCreatePodSandBox: failed to create pod sandbox: failed to construct FQDN from pod hostname and cluster domain, FQDN hhh",
+			"is too long (64 characters is the max, 84 characters requested)",
 			`SysctlForbidden: forbidden sysctl: "kernel.msgmax" not allowlisted`,
 		} {
 			run.prints(want)
