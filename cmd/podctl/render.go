@@ -123,7 +123,7 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 
 // renderPod renders the first attempt of a pod and of all its containers.
 func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent func(*v1.Pod) string) (renderedPod, error) {
-	sandbox, err := render.Sandbox(p, render.SandboxInput{Node: facts, CgroupParent: cgroupParent(p)})
+	sandbox, err := render.Sandbox(p, render.SandboxInput{Node: facts, CgroupParent: cgroupParent(p), UserNamespace: firstUsers(p)})
 	if err != nil {
 		return renderedPod{}, err
 	}
@@ -134,9 +134,13 @@ func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent
 		if c.TerminationMessagePath != "" {
 			terminationLog = filepath.Join(facts.ContainerDir(p.UID, c.Name), "00000000")
 		}
-		config, err := render.Container(p, &c, render.ContainerInput{
+		in := render.ContainerInput{
 			Node: facts, Image: render.Image{Ref: c.Image}, Volumes: volumes, Objects: objects, TerminationLog: terminationLog,
-		})
+		}
+		if err := foreseeMounts(p, &c, &in); err != nil {
+			return renderedPod{}, err
+		}
+		config, err := render.Container(p, &c, in)
 		if err != nil {
 			return renderedPod{}, err
 		}

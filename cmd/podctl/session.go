@@ -190,8 +190,8 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 	s.Node, err = node.New(ctx, node.Options{
 		Instance: o.instance, Sources: o.sources,
 		Runtime: s.client, Locks: locks, Facts: facts, Admission: admission, Cgroups: cgroups,
-		Volumes:  volume.New(p.root),
-		UserIDs:  userns.New(p.root).Of, RuntimeClasses: o.runtimeClasses,
+		Volumes: volume.New(p.root),
+		UserIDs: userns.New(p.root).Of, RuntimeClasses: o.runtimeClasses,
 		KeepLogs: o.keepLogs,
 		PLEG:     pleg.Options{Observer: s.shown.metrics},
 		Observer: s.shown.metrics,

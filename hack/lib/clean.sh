@@ -73,7 +73,7 @@ shims() {
 # in them will be killed, so each must have the container's id in its name.
 container_cgroups() {
 	local file path dir
-	for file in "$RUN"/runc/*/state.json "$RUN"/runc/*/*/state.json; do
+	for file in "$RUN"/runc*/*/state.json "$RUN"/runc*/*/*/state.json; do
 		[[ -f $file ]] || continue
 		jq -r '.cgroup_paths[]' "$file" | existing_groups "$(basename "${file%/state.json}")"
 	done

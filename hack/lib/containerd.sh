@@ -5,6 +5,10 @@ CONTAINERD_VERSION=v2.4.2
 CONTAINERD_DIR=$CACHE/containerd-$CONTAINERD_VERSION
 CONTAINERD_1_7_VERSION=v1.7.35
 CONTAINERD_1_7_DIR=$CACHE/containerd-$CONTAINERD_1_7_VERSION
+# The first runc that can give a pod user ids of its own is 1.2; Debian 12 has
+# 1.1.
+RUNC_VERSION=v1.2.6
+RUNC_DIR=$CACHE/runc-$RUNC_VERSION
 # The snapshotters that need C or a device are left out.
 CONTAINERD_TAGS=no_aufs,no_btrfs,no_devmapper,no_zfs
 
@@ -12,6 +16,13 @@ install_containerd() {
 	install_common
 	[[ -d $CONTAINERD_DIR ]] || say "building containerd $CONTAINERD_VERSION, once: this takes a minute or two"
 	once "$CONTAINERD_DIR" go_install_containerd || unsupported "cannot build containerd $CONTAINERD_VERSION"
+	install_packages gcc gcc pkg-config pkg-config /usr/include/seccomp.h libseccomp-dev /usr/include/stdio.h libc6-dev
+	once "$RUNC_DIR" go_install_runc || unsupported "cannot build runc $RUNC_VERSION"
+}
+
+go_install_runc() {
+	cd / && env CGO_ENABLED=1 GOFLAGS='' GOBIN="$1" go install -trimpath -tags seccomp \
+		"github.com/opencontainers/runc@$RUNC_VERSION"
 }
 
 go_install_containerd() {
@@ -85,12 +96,10 @@ configure_containerd() {
 		[plugins."io.containerd.cri.v1.runtime".cni]
 		bin_dirs = ["$(cni_plugins)"]
 		conf_dir = "$RUN/cni"
-		[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
-		runtime_type = "io.containerd.runc.v2"
-		[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
-		Root = "$RUN/runc"
-		SystemdCgroup = $(toml_bool systemd_is_init)
 	EOF
+	handler io.containerd.cri.v1.runtime runc runc
+	handler io.containerd.cri.v1.runtime runc-second runc
+	handler io.containerd.cri.v1.runtime runc-userns "$RUNC_DIR/runc"
 }
 
 configure_containerd_distro() { write_containerd_1_toml; }
@@ -128,10 +137,21 @@ write_containerd_1_toml() {
 		conf_dir = "$RUN/cni"
 		[plugins."io.containerd.grpc.v1.cri".containerd]
 		snapshotter = "$(snapshotter)"
-		[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+	EOF
+	handler io.containerd.grpc.v1.cri runc runc
+	handler io.containerd.grpc.v1.cri runc-second runc
+}
+
+# handler adds a runtime handler to the configuration. Each has its containers
+# in a directory of its name, by which tests tell them apart.
+#   handler PLUGIN NAME BINARY
+handler() {
+	cat >>"$RUN/config.toml" <<-EOF
+		[plugins."$1".containerd.runtimes.$2]
 		runtime_type = "io.containerd.runc.v2"
-		[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-		Root = "$RUN/runc"
+		[plugins."$1".containerd.runtimes.$2.options]
+		BinaryName = "$3"
+		Root = "$RUN/$2"
 		SystemdCgroup = $(toml_bool systemd_is_init)
 	EOF
 }

@@ -7,7 +7,7 @@ var containerFields = slices.Concat(
 	honoured(`name image imagePullPolicy command args workingDir ports
 		env[].name env[].value env[].valueFrom.fieldRef env[].valueFrom.resourceFieldRef
 		env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef envFrom
-		volumeMounts[].name volumeMounts[].mountPath volumeMounts[].readOnly
+		volumeMounts
 		lifecycle.preStop lifecycle.postStart livenessProbe readinessProbe startupProbe
 		terminationMessagePath terminationMessagePolicy
 		restartPolicyRules
@@ -18,7 +18,6 @@ var containerFields = slices.Concat(
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
 	resources("resources.limits"), resources("resources.requests"),
 	refused(notYet, `env[].valueFrom.fileKeyRef
-		volumeMounts[].subPath volumeMounts[].subPathExpr volumeMounts[].mountPropagation volumeMounts[].recursiveReadOnly
 		lifecycle.stopSignal`),
 	ignored("nobody resizes a pod without an API server", `resizePolicy`),
 	refused(noCluster, `volumeDevices resources.claims`),

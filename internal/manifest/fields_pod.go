@@ -24,7 +24,7 @@ var metadataFields = slices.Concat(
 var podFields = slices.Concat(
 	honoured(`spec.restartPolicy spec.imagePullSecrets spec.readinessGates spec.terminationGracePeriodSeconds spec.activeDeadlineSeconds
 		spec.dnsPolicy spec.dnsConfig spec.hostname spec.subdomain spec.setHostnameAsFQDN spec.hostnameOverride spec.hostAliases
-		spec.hostNetwork spec.hostPID spec.hostIPC spec.shareProcessNamespace
+		spec.hostNetwork spec.hostPID spec.hostIPC spec.hostUsers spec.shareProcessNamespace
 		spec.priority spec.priorityClassName spec.runtimeClassName spec.overhead
 		spec.securityContext.runAsUser spec.securityContext.runAsGroup spec.securityContext.runAsNonRoot
 		spec.securityContext.supplementalGroups spec.securityContext.supplementalGroupsPolicy
@@ -34,7 +34,6 @@ var podFields = slices.Concat(
 	resources("spec.resources.limits"), resources("spec.resources.requests"),
 	[]Field{
 		{Path: "spec.os.name", Support: Honoured, Values: []string{"linux"}, Reason: "podctl runs Linux pods"},
-		{Path: "spec.hostUsers", Support: Honoured, Values: []string{"true"}, Reason: notYet},
 	},
 	ignored(noScheduler, `spec.nodeName spec.nodeSelector spec.affinity spec.tolerations
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.preemptionPolicy`),
@@ -49,10 +48,10 @@ var statusFields = ignored("podctl finds the status itself", `status`)
 
 // volumeFields are the sources of a volume, and its name.
 var volumeFields = slices.Concat(
-	honoured(`name hostPath emptyDir configMap secret downwardAPI projected persistentVolumeClaim`),
+	honoured(`name hostPath emptyDir configMap secret downwardAPI projected persistentVolumeClaim image`),
 	refused(noAccounts, `projected.sources[].serviceAccountToken`),
 	refused(noCluster, `projected.sources[].clusterTrustBundle projected.sources[].podCertificate`),
-	refused(notYet, `image nfs`),
+	refused(notYet, `nfs`),
 	refused(noCluster, `csi ephemeral`),
 	refused("no plugin of podctl's mounts it", `iscsi fc cinder cephfs rbd glusterfs flocker azureFile azureDisk vsphereVolume quobyte
 		photonPersistentDisk portworxVolume scaleIO storageos gcePersistentDisk awsElasticBlockStore flexVolume gitRepo`),

@@ -50,7 +50,7 @@ func (in *Instance) Traces(dirs ...string) Traces {
 	add("link", glob("/sys/class/net/"+in.bridge()+"/brif/*"))
 	add("lease", glob(in.lib+"/cni/*/10.*"))
 	add("attachment", glob("/var/lib/cni/results/podctl-"+in.Name+"-*"))
-	add("state", glob(in.run+"/state/io.containerd.runtime.v2.task/k8s.io/*", in.run+"/runc/k8s.io/*",
+	add("state", glob(in.run+"/state/io.containerd.runtime.v2.task/k8s.io/*", in.run+"/runc*/k8s.io/*",
 		in.lib+"/root/io.containerd.grpc.v1.cri/*/*", in.run+"/storage/*-containers/*"))
 	add("cgroup", rootCgroups(in.CgroupRoot()))
 	add("cgroup", slices.DeleteFunc(podCgroups(in.ownRoot()), in.isOthers))
