@@ -21,6 +21,8 @@ type memory struct {
 	waiting map[string]Waiting
 	// sandboxAttempt is the lowest attempt whose name is not known to be taken.
 	sandboxAttempt uint32
+	// mountFailures is how often in a row the volumes could not be mounted.
+	mountFailures int
 
 	// telling is held while a status is computed and told.
 	telling sync.Mutex

@@ -3,7 +3,7 @@ package podsync
 import (
 	"context"
 	"errors"
-	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -26,6 +26,7 @@ func (r *run) mount(ctx context.Context) error {
 	})
 	r.volumes = paths
 	if err == nil {
+		r.m.mountFailures = 0
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -44,11 +45,31 @@ func (r *run) mount(ctx context.Context) error {
 			serious = append(serious, e)
 		}
 	}
-	if len(serious) > 0 {
-		return fmt.Errorf("mount volumes: %w", errors.Join(serious...))
+	if len(serious) == 0 {
+		r.m.mountFailures = 0
+		return nil
 	}
-	return nil
+	wait := min(mountRetry<<min(r.m.mountFailures, 10), retryUntimed)
+	r.m.mountFailures++
+	return &mountError{err: errors.Join(serious...), retry: r.opt.Now().Add(wait)}
 }
+
+// mountRetry is how soon a mount that failed is tried again; it doubles with
+// each failure (pkg/util/goroutinemap/exponentialbackoff/exponential_backoff.go).
+const mountRetry = 500 * time.Millisecond
+
+// mountError is volumes without which no container can start.
+type mountError struct {
+	err   error
+	retry time.Time
+}
+
+func (e *mountError) Error() string { return "mount volumes: " + e.err.Error() }
+
+func (e *mountError) Unwrap() error { return e.err }
+
+// RetryAt is when to try again.
+func (e *mountError) RetryAt() (time.Time, bool) { return e.retry, true }
 
 // separate takes joined errors apart.
 func separate(err error) []error {
