@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,12 +16,8 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-// mustReplay are the recorded pods whose fields podctl honours for certain.
-var mustReplay = []string{
-	"active-deadline", "args-only", "besteffort", "burstable-two", "command-not-found", "crash-two",
-	"env-expansion", "guaranteed", "hello", "init-fail-never", "init-ok", "missing-image", "prestop-exec",
-	"pull-fail", "restart-onfailure", "sidecar", "terminate-grace", "terminate-ignores-term",
-}
+// notYet are the recorded pods with fields that podctl is still to honour.
+var notYet = []string{"hostpath", "image-volume", "stop-signal", "subpath"}
 
 // TestPodsLive runs every recorded pod on a real containerd as the kubelet
 // did, and compares all calls that change something with the kubelet's. The
@@ -49,9 +46,14 @@ func TestPodsLive(t *testing.T) {
 // TestPodsToReplayAreHonoured keeps the pods that must be replayed from being
 // skipped.
 func TestPodsToReplayAreHonoured(t *testing.T) {
-	for _, name := range mustReplay {
-		if _, refused := loadRecorded(t, filepath.Join("testdata", "pods", name)); len(refused) > 0 {
-			t.Errorf("%s: podctl does not honour %s", name, strings.Join(refused, ", "))
+	entries, err := os.ReadDir(filepath.Join("testdata", "pods"))
+	if err != nil || len(entries) == 0 {
+		t.Fatal(err, len(entries))
+	}
+	for _, e := range entries {
+		_, refused := loadRecorded(t, filepath.Join("testdata", "pods", e.Name()))
+		if len(refused) > 0 && !slices.Contains(notYet, e.Name()) {
+			t.Errorf("%s: podctl does not honour %s", e.Name(), strings.Join(refused, ", "))
 		}
 	}
 }

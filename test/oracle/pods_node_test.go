@@ -22,6 +22,7 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/userns"
 	"github.com/podctl/podctl/internal/volume"
 	"github.com/podctl/podctl/test/live"
 	"github.com/podctl/podctl/test/live/record"
@@ -146,9 +147,14 @@ func (h *host) podctl(t *testing.T, name string) *podctl {
 			t.Error(err)
 		}
 	})
+	admission, err := node.ReadAdmission(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.node, err = node.New(t.Context(), node.Options{
 		Instance: "oracle-" + name, Sources: []string{source},
 		Runtime: p.client, Locks: locks, Facts: &facts, Cgroups: h.cgroups, Volumes: volume.New(p.root),
+		Admission: admission, UserIDs: userns.New(p.root).Of,
 		PLEG: pleg.Options{Broadcasts: func(context.Context) bool { return true }},
 		Log:  slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
