@@ -121,7 +121,8 @@ func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err er
 	}()
 	events := newQueue()
 	s, err := openNode(ctx, e, o.globals, nodeOptions{
-		driving: o.driving, instance: agentName, sources: o.manifests, events: events.put,
+		driving: o.driving, instance: agentName, sources: o.manifests,
+		killUnknown: o.house.killUnknown, events: events.put,
 	})
 	if held, ok := errors.AsType[*owner.HeldError](err); ok {
 		return nil, &secondAgentError{held: held}

@@ -72,6 +72,13 @@ func nodePaths(g globals, endpoint cri.Endpoint) (p paths, temporary string, err
 		}
 		p = paths{root: filepath.Join(temporary, "root"), logs: filepath.Join(temporary, "logs"), locks: filepath.Join(temporary, "run")}
 	}
+	p, err = givenPaths(g, endpoint, p)
+	return p, temporary, err
+}
+
+// givenPaths are the given directories, or those of p, with the locks of this
+// runtime.
+func givenPaths(g globals, endpoint cri.Endpoint, p paths) (paths, error) {
 	for _, given := range []struct {
 		value string
 		to    *string
@@ -79,12 +86,13 @@ func nodePaths(g globals, endpoint cri.Endpoint) (p paths, temporary string, err
 		if given.value == "" {
 			continue
 		}
+		var err error
 		if *given.to, err = filepath.Abs(given.value); err != nil {
-			return paths{}, temporary, err
+			return paths{}, err
 		}
 	}
 	p.locks = filepath.Join(p.locks, runtimeID(endpoint))
-	return p, temporary, nil
+	return p, nil
 }
 
 // runtimeID tells runtimes on one machine apart, by their sockets: locks and
@@ -106,7 +114,9 @@ type nodeOptions struct {
 	driving
 	instance string
 	sources  []string
-	events   func(node.Event)
+	// killUnknown: see node.Options.
+	killUnknown bool
+	events      func(node.Event)
 }
 
 // session is a node on a runtime, with all that has to be closed after it.
@@ -192,7 +202,7 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 		Runtime: s.client, Locks: locks, Facts: facts, Admission: admission, Cgroups: cgroups,
 		Volumes: volume.New(p.root),
 		UserIDs: userns.New(p.root).Of, RuntimeClasses: o.runtimeClasses,
-		KeepLogs: o.keepLogs,
+		KeepLogs: o.keepLogs, KillUnknown: o.killUnknown,
 		PLEG:     pleg.Options{Observer: s.shown.metrics},
 		Observer: s.shown.metrics,
 		Events:   s.shown.tell(o.events), Log: e.log,

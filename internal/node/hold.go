@@ -51,8 +51,8 @@ func (n *Node) hold(namespace, name string, grace *int64) (*v1.Pod, error) {
 		n.held[e.uid()] = true // of its next life, if there is one
 		return e.want.Pod, nil
 	}
-	rec := e.record
-	rec.Held, rec.Manifest = true, fingerprint(e.want.Document)
+	rec := n.signed(e, e.record)
+	rec.Held = true
 	rec.stop(time.Now(), shorter(e.want.Pod, grace))
 	if err := keepRecord(n.opts.Facts.Dir(e.uid()), rec); err != nil {
 		return nil, fmt.Errorf("stop: %w", err)
@@ -68,6 +68,13 @@ func keepRecord(podDir string, r record) error {
 		return err
 	}
 	return writeRecord(podDir, r)
+}
+
+// signed is a record that says of which pod and whose it is.
+func (n *Node) signed(e *entry, r record) record {
+	r.Owner, r.Namespace, r.Name = n.ownerTag(), e.want.Pod.Namespace, e.want.Pod.Name
+	r.Manifest = fingerprint(e.want.Document)
+	return r
 }
 
 // takeHold tells whether the pod that is about to start was stopped while an
@@ -114,7 +121,7 @@ func (n *Node) Start(_ context.Context, namespace, name string) error {
 	}
 	// A podctl that is killed from here on starts the pod, because what was
 	// stopped and is not held starts anew.
-	rec := record{Manifest: e.record.Manifest, StopRequested: time.Now(), GraceSeconds: e.record.GraceSeconds}
+	rec := n.signed(e, record{StopRequested: time.Now(), GraceSeconds: e.record.GraceSeconds})
 	if !e.record.StopRequested.IsZero() {
 		rec.StopRequested = e.record.StopRequested
 	}

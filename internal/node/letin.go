@@ -48,7 +48,7 @@ func (n *Node) start(ctx context.Context, d Desired, adopt bool) bool {
 		rec = rec.alone(d.Document, time.Now())
 	}
 	if n.takeHold(d.Pod.UID) {
-		rec = record{Held: true, StopRequested: time.Now(), Manifest: fingerprint(d.Document)}
+		rec = n.signed(&entry{want: d}, record{Held: true, StopRequested: time.Now()})
 		if err := keepRecord(n.opts.Facts.Dir(d.Pod.UID), rec); err != nil {
 			n.log.Warn("the pod may start again if podctl is killed", "uid", d.Pod.UID, "err", err)
 		}

@@ -58,6 +58,9 @@ type Options struct {
 	PLEG pleg.Options
 	// Probes is told of every answer to a probe; nil is nobody.
 	Probes probe.Observer
+	// KillUnknown: the runtime's running pods that nobody knows are ended, as a
+	// kubelet ends them.
+	KillUnknown bool
 	// Events is called for each event, in order, and must not block.
 	Events func(Event)
 	// Observer is told what the node does, for metrics; nil is nobody.

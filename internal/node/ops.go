@@ -155,8 +155,8 @@ func (n *Node) updateRecord(uid types.UID, change func(*record) bool) {
 		n.mu.Unlock()
 		return
 	}
-	e.record.Manifest = fingerprint(e.want.Document)
-	rec := e.record
+	rec := n.signed(e, e.record)
+	e.record = rec
 	n.mu.Unlock()
 	if err := writeRecord(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		n.log.Warn("the pod may start again if podctl is killed", "uid", uid, "err", err)

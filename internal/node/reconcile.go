@@ -48,6 +48,12 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.has(uid) }
 	found := sortOut(held, isKnown, want, n.opts.Instance)
 	n.keepUnread(ctx, &found)
+	if partial := n.desired.isPartial(); !partial && full {
+		if n.opts.KillUnknown {
+			found.addUnknown(unknowns(held, isKnown, want, n.opts.Instance))
+		}
+		n.takeOrphans(held, want)
+	}
 	adopt, older := n.adoptable(ctx, found, want)
 	n.endFound(ctx, append(found.end, older...), &found)
 	for _, d := range starting {

@@ -20,6 +20,11 @@ const recordFile = "podctl.json"
 // immutable: that it was asked to stop, and how it ended. It can only make a
 // pod more stopped; one that cannot be read counts as absent.
 type record struct {
+	// Owner is the instance that wrote it, and on which runtime.
+	Owner string `json:"owner,omitempty"`
+	// Namespace and Name are the pod's.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
 	// Manifest is the fingerprint of the document that the pod ran by.
 	Manifest string `json:"manifest,omitempty"`
 	// StopRequested is the time at which a stop was first asked for; zero if

@@ -33,6 +33,8 @@ type world struct {
 	watch cri.CallWatcher
 	// partly: podctls that start do not know in full what is wanted.
 	partly bool
+	// killUnknown: podctls end pods that nobody knows.
+	killUnknown bool
 }
 
 // inWorld runs a test in virtual time.
@@ -85,6 +87,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Admission: Admission{Sysctls: sysctls},
 		Instance:  instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Volumes: volume.New(w.root),
+		KillUnknown: w.killUnknown,
 		Events: func(ev Event) {
 			p.mu.Lock()
 			defer p.mu.Unlock()

@@ -80,6 +80,9 @@ func openLock(path, holder string) (f *os.File, err error) {
 // Instance is the name that Open was given.
 func (l *Locks) Instance() string { return l.instance }
 
+// Runtime is the name of the directory, which there is one of for each runtime.
+func (l *Locks) Runtime() string { return filepath.Base(l.dir) }
+
 // Claim takes the lock of a pod's full name, and does nothing where this
 // instance has it already. The error is a *HeldError where another has it.
 func (l *Locks) Claim(fullName string) error {
