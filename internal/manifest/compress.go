@@ -33,7 +33,7 @@ func (e *TooLargeError) Error() string {
 
 // Hint says what makes a pod smaller.
 func (e *TooLargeError) Hint() string {
-	return "the runtime keeps each pod's manifest in an annotation: move data out of it, into files that a hostPath volume mounts"
+	return "the runtime keeps each pod's manifest in an annotation: move data out of it, into a ConfigMap"
 }
 
 var _ interface{ Hint() string } = (*TooLargeError)(nil)

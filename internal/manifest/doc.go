@@ -1,15 +1,22 @@
 // Package manifest turns bytes into pods: what a person wrote, as the API
 // server would have stored it, and every reason why that cannot be.
 //
-//	FILE DIR URL -  ──► source ──► documents ──► pods ──► *Set
-//	                    bytes      values and    checked against the Pod type   (strict, yaml11, suggest)
-//	                               YAML nodes    defaulted, validated           (apiserver)
-//	                                             held against the field table   (fields, support)
+//	FILE DIR URL -  ──► source ──► documents ──► pods, objects ──► *Set
+//	                    bytes      values and    checked against the type      (strict, yaml11, suggest)
+//	                               YAML nodes    defaulted, validated          (apiserver)
+//	                                  │          held against the field table  (fields, support)
+//	                                  └► workloads: the template becomes pods  (workload)
 //
 // A document has two halves that are read side by side: its values, by
 // sigs.k8s.io/yaml as every Kubernetes program reads them, and its YAML
 // nodes, which alone know lines. A problem is found on the values and placed
 // by the nodes.
+//
+// kinds.go lists the kinds, each with its type and its field table. Objects
+// (ConfigMaps, Secrets, claims) go into the Set beside the pods that refer to
+// them, and are no part of a pod's identity. No message tells a value of a
+// Secret. The pods of workloads are pods like any other, with a document of
+// their own.
 //
 // Nothing is dropped in silence. A field that is unknown, of the wrong type
 // or not supported is an error with its line; one that needs a control plane
@@ -33,3 +40,5 @@
 // class of the system gets its number, which is otherwise an admission
 // plugin's work; a runtime class is never ignored.
 package manifest
+
+//go:generate go test -run TestFieldsPageIsCurrent -update .
