@@ -54,20 +54,6 @@ func PodLimits(p *v1.Pod) Limits {
 	return out
 }
 
-// burstableShares is the weight of the parent of burstable pods: what they
-// request together (setCPUCgroupConfig in
-// pkg/kubelet/cm/qos_container_manager_linux.go).
-func burstableShares(pods []*v1.Pod) uint64 {
-	var milli int64
-	for _, p := range pods {
-		if pod.QOS(p) == v1.PodQOSBurstable {
-			requests := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
-			milli += requests.Cpu().MilliValue()
-		}
-	}
-	return uint64(pod.CPUShares(milli))
-}
-
 // weight is shares in the range of cgroup v2, 1 to 10000.
 func weight(shares uint64) uint64 {
 	if shares >= pod.MaxCPUShares {

@@ -54,11 +54,6 @@ func TestPodLimits(t *testing.T) {
 	}
 }
 
-func TestBurstableSharesAreWhatBurstablePodsRequest(t *testing.T) {
-	diff(t, "none", uint64(2), burstableShares(nil))
-	diff(t, "two of four", uint64(512), burstableShares([]*v1.Pod{burstablePod("a"), guaranteedPod("b"), bestEffortPod("c"), burstablePod("d")}))
-}
-
 func TestSharesBecomeWeights(t *testing.T) {
 	for s, want := range map[uint64]uint64{0: 1, 2: 1, 1024: 39, 262144: 10000, 300000: 10000} {
 		diff(t, "weight", want, weight(s))

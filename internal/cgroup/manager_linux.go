@@ -51,11 +51,12 @@ func (m *Manager) Ensure(p *v1.Pod) error {
 		err = m.ensureParents(parent)
 	}
 	if err == nil {
-		err = m.ensure(n, PodLimits(p))
+		err = m.ensure(n, PodLimits(p), requested(p))
 	}
 	if err != nil {
 		return fmt.Errorf("make pod cgroup %s: %w", n.path(m.driver), err)
 	}
+	m.reweigh()
 	return nil
 }
 
@@ -82,10 +83,11 @@ func (m *Manager) ensureUnbounded(n name, l Limits) error {
 	for _, size := range cgroups.HugePageSizes() {
 		l.Hugepages[pageSize(size)] = unboundedHugepages
 	}
-	return m.ensure(n, l)
+	return m.ensure(n, l, isParent)
 }
 
-func (m *Manager) ensure(n name, l Limits) error {
+// ensure makes a cgroup and marks it with a text.
+func (m *Manager) ensure(n name, l Limits, mark string) error {
 	c, err := m.open(n, l)
 	if err != nil {
 		return err
@@ -105,36 +107,11 @@ func (m *Manager) ensure(n name, l Limits) error {
 			return err
 		}
 	}
-	m.mark(c, before)
+	m.mark(c, before, mark)
 	if err := c.Set(m.resources(l, c)); err != nil {
 		m.log.Warn("set cgroup limits", "cgroup", n.path(m.driver), "err", err)
 	}
 	return nil
-}
-
-// UpdateQOS gives the parent of burstable pods the weight that its pods
-// request together; pods are all that are active. A parent that somebody else
-// made, or nobody, is left alone.
-func (m *Manager) UpdateQOS(pods []*v1.Pod) error {
-	n := name{m.root, burstable}
-	if err := m.updateShares(n, burstableShares(pods)); err != nil {
-		return fmt.Errorf("update cgroup %s: %w", n.path(m.driver), err)
-	}
-	return nil
-}
-
-func (m *Manager) updateShares(n name, shares uint64) error {
-	unlock, err := lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	l := Limits{CPUShares: shares}
-	c, err := m.open(n, l)
-	if err != nil || !slices.ContainsFunc(existing(c), marked) {
-		return err
-	}
-	return c.Set(m.resources(l, nil))
 }
 
 // List shows every pod that has a cgroup, whoever made it.

@@ -142,29 +142,46 @@ func TestEnsureLeavesACgroupThatExistsAlone(t *testing.T) {
 	}
 }
 
-func TestUpdateQOSWeighsBurstablePodsTogether(t *testing.T) {
+func TestBurstablePodsWeighTogetherWhatTheyRequest(t *testing.T) {
 	m := onThisHost(t)
-	pods := []*v1.Pod{burstablePod("a"), burstablePod("b")}
-	if err := m.UpdateQOS(pods); err != nil {
-		t.Fatalf("before there is a parent: %v", err)
+	weighs := func(when, onV1, onV2 string) {
+		t.Helper()
+		got, missing := control(t, m, name{m.root, burstable}, "cpu", "cpu.shares", "cpu.weight")
+		if missing {
+			t.Skip("this host has no cpu controller")
+		}
+		want := onV1
+		if m.unified {
+			want = onV2
+		}
+		diff(t, when, want, got)
 	}
-	for _, p := range pods {
+	for _, p := range []*v1.Pod{burstablePod("a"), guaranteedPod("g"), bestEffortPod("e"), burstablePod("b")} {
 		if err := m.Ensure(p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := m.UpdateQOS(pods); err != nil {
+	weighs("two pods", "512", "20")
+
+	// Another podctl knows nothing of these pods, and adds one of its own.
+	other, err := New(Options{Root: m.root})
+	if err != nil {
 		t.Fatal(err)
 	}
-	got, missing := control(t, m, name{m.root, burstable}, "cpu", "cpu.shares", "cpu.weight")
-	if missing {
-		t.Skip("this host has no cpu controller")
+	if err := other.Ensure(burstablePod("c")); err != nil {
+		t.Fatal(err)
 	}
-	want := "512"
-	if m.unified {
-		want = "20"
+	weighs("three pods of two podctls", "768", "30")
+	if err := m.Remove("a"); err != nil {
+		t.Fatal(err)
 	}
-	diff(t, "weight", want, got)
+	weighs("one is gone", "512", "20")
+	for _, uid := range []types.UID{"b", "c"} {
+		if err := other.Remove(uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	weighs("none is left", "2", "1")
 }
 
 func TestRemoveKillsWhatIsLeftAndLeavesNothing(t *testing.T) {
@@ -175,7 +192,7 @@ func TestRemoveKillsWhatIsLeftAndLeavesNothing(t *testing.T) {
 	}
 	n := name{m.root, besteffort, "podx"}
 	// A container that the runtime forgot, with a process in it.
-	if err := m.ensure(n.child("forgotten"), Limits{}); err != nil {
+	if err := m.ensure(n.child("forgotten"), Limits{}, isParent); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sleep", "600")

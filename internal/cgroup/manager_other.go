@@ -24,9 +24,6 @@ func New(Options) (*Manager, error) { return nil, errNeedsLinux }
 // Ensure always fails.
 func (*Manager) Ensure(*v1.Pod) error { return errNeedsLinux }
 
-// UpdateQOS always fails.
-func (*Manager) UpdateQOS([]*v1.Pod) error { return errNeedsLinux }
-
 // Remove always fails.
 func (*Manager) Remove(types.UID) error { return errNeedsLinux }
 

@@ -13,10 +13,14 @@ import (
 // markName is the extended attribute of directories that podctl made.
 const markName = "trusted.podctl"
 
+// isParent is the mark of a cgroup that is no pod's; that of a pod is what it
+// requests: see requested.
+const isParent = "parent"
+
 // mark marks the directories of c that were not there before. Where that is
 // not allowed (inside a user namespace) they are merely never removed as
 // parents.
-func (m *Manager) mark(c cgroups.Manager, before []string) {
+func (m *Manager) mark(c cgroups.Manager, before []string, text string) {
 	old := map[string]bool{}
 	for _, dir := range before {
 		old[dir] = true
@@ -25,7 +29,7 @@ func (m *Manager) mark(c cgroups.Manager, before []string) {
 		if old[dir] {
 			continue
 		}
-		if err := unix.Setxattr(dir, markName, []byte("1"), 0); err != nil {
+		if err := unix.Setxattr(dir, markName, []byte(text), 0); err != nil {
 			m.log.Debug("mark cgroup", "path", dir, "err", err)
 		}
 	}
@@ -50,6 +54,10 @@ func (m *Manager) Remove(uid types.UID) error {
 		if err := m.remove(n); err != nil {
 			errs = append(errs, fmt.Errorf("remove pod cgroup %s: %w", n.path(m.driver), err))
 		}
+	}
+	if unlock, err := lock(); err == nil {
+		m.reweigh()
+		unlock()
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,66 @@
+package cgroup
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+	v1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// requested is the CPU time that a pod requests, in thousandths of a CPU: the
+// mark of its cgroup, from which any podctl can add up what all pods request.
+func requested(p *v1.Pod) string {
+	requests := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
+	return strconv.FormatInt(requests.Cpu().MilliValue(), 10)
+}
+
+// reweigh gives the parent of burstable pods the weight that its pods request
+// together, whichever podctl made them (setCPUCgroupConfig in
+// pkg/kubelet/cm/qos_container_manager_linux.go). A parent that somebody else
+// made is left alone. The lock is held. What fails is logged: the pods run all
+// the same, and the next pod's coming or going tries again.
+func (m *Manager) reweigh() {
+	n := name{m.root, burstable}
+	c, err := m.open(n, Limits{})
+	if err != nil {
+		m.log.Warn("weigh burstable pods", "cgroup", n.path(m.driver), "err", err)
+		return
+	}
+	for _, dir := range existing(c) {
+		if !marked(dir) {
+			continue
+		}
+		l := Limits{CPUShares: uint64(pod.CPUShares(m.requestedBelow(dir)))}
+		if err := c.Set(m.resources(l, nil)); err != nil {
+			m.log.Warn("weigh burstable pods", "cgroup", n.path(m.driver), "err", err)
+		}
+		return
+	}
+}
+
+// requestedBelow adds up what the pods in a directory request. One without a
+// mark that says it counts as nothing.
+func (m *Manager) requestedBelow(dir string) int64 {
+	entries, _ := os.ReadDir(dir) // it has gone, and its weight with it
+	var sum int64
+	for _, e := range entries {
+		if _, ok := podUID(e.Name(), m.driver); !ok || !e.IsDir() {
+			continue
+		}
+		mark := make([]byte, 32)
+		size, err := unix.Getxattr(filepath.Join(dir, e.Name()), markName, mark)
+		if err != nil {
+			continue
+		}
+		milli, err := strconv.ParseInt(string(mark[:size]), 10, 64)
+		if err == nil {
+			sum += milli
+		}
+	}
+	return sum
+}
