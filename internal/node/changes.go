@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,9 @@ func changes(before, after *v1.PodStatus) []Event {
 	}
 	if isReady(after) && !isReady(before) {
 		add(Event{Reason: ReasonReady}, "all containers are ready")
+	}
+	if isReady(before) && !isReady(after) && allRun(after) {
+		add(Event{Reason: ReasonNotReady, Warning: true}, "%s", conditionOf(after, v1.PodReady).Message)
 	}
 	if isFinal(after.Phase) && after.Phase != before.Phase {
 		add(Event{Reason: ReasonEnded, Warning: after.Phase == v1.PodFailed}, "%s", endMessage(after))
@@ -125,12 +129,23 @@ func endMessage(s *v1.PodStatus) string {
 func isReady(s *v1.PodStatus) bool { return isTrue(s, v1.PodReady) }
 
 func isTrue(s *v1.PodStatus, t v1.PodConditionType) bool {
+	return conditionOf(s, t).Status == v1.ConditionTrue
+}
+
+// conditionOf returns the condition, an empty one if the status has none.
+func conditionOf(s *v1.PodStatus, t v1.PodConditionType) v1.PodCondition {
 	for _, c := range s.Conditions {
 		if c.Type == t {
-			return c.Status == v1.ConditionTrue
+			return c
 		}
 	}
-	return false
+	return v1.PodCondition{}
+}
+
+// allRun tells whether every regular container runs: whatever the pod lacks
+// then, none of them has exited.
+func allRun(s *v1.PodStatus) bool {
+	return !slices.ContainsFunc(s.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.State.Running == nil })
 }
 
 func isFinal(p v1.PodPhase) bool { return p == v1.PodSucceeded || p == v1.PodFailed }

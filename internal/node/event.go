@@ -45,6 +45,8 @@ const (
 	ReasonRestartingAll = "RestartingAllContainers"
 	// ReasonReady: all containers are ready.
 	ReasonReady = "Ready"
+	// ReasonNotReady: some container is not ready any more, by its probe.
+	ReasonNotReady = "NotReady"
 	// ReasonEnded: the pod's phase is final.
 	ReasonEnded = "Ended"
 	// ReasonRejected: the pod may not start; Message says why.

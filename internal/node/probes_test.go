@@ -84,6 +84,9 @@ func TestReadinessTogglesTheConditionAndRestartsNothing(t *testing.T) {
 		p.until("web", "ready", ready)
 		p.exec("web", "rm /ready")
 		p.until("web", "not ready again", unready)
+		if got := p.messages(ReasonNotReady); !slices.Equal(got, []string{"containers with unready status: [c]"}) {
+			t.Errorf("not ready: %q", got)
+		}
 		if n := len(w.calls("StartContainer")); n != 1 {
 			t.Errorf("%d starts; want 1", n)
 		}

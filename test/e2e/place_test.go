@@ -135,3 +135,18 @@ func (p *place) gets(lines int) {
 		func() bool { return len(p.marks(name)) >= lines },
 		func() string { return fmt.Sprintf("they wrote %q", p.marks(name)) })
 }
+
+// mark leaves a mark for containers to find at /mark, unmark takes it away.
+func (p *place) mark(name string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.path("mark"), name), nil, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) unmark(name string) {
+	p.t.Helper()
+	if err := os.Remove(filepath.Join(p.path("mark"), name)); err != nil {
+		p.t.Fatal(err)
+	}
+}
