@@ -1,6 +1,10 @@
 package main
 
-import "github.com/urfave/cli/v2"
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/internal/node"
+)
 
 // driving is what commands that drive pods are asked for alike.
 type driving struct {
@@ -40,6 +44,9 @@ func readDriving(c *cli.Context) (driving, error) {
 	}
 	if d.cgroupDriver != "" && d.cgroupDriver != "cgroupfs" && d.cgroupDriver != "systemd" {
 		return driving{}, usagef("--cgroup-driver %q is neither cgroupfs nor systemd", d.cgroupDriver)
+	}
+	if _, err := node.NewSysctls("", d.unsafeSysctls); err != nil {
+		return driving{}, usagef("--allowed-unsafe-sysctls: %v", err)
 	}
 	var err error
 	d.runtimeClasses, err = readRuntimeClasses(c)
