@@ -110,7 +110,9 @@ func toContainerStatus(s *runtimeapi.ContainerStatus, sandboxID string) *pod.Con
 		c.StopSignal = s.StopSignal.String()
 	}
 	for _, m := range s.Mounts {
-		c.Mounts = append(c.Mounts, pod.Mount{HostPath: m.HostPath, ContainerPath: m.ContainerPath, ReadOnly: m.Readonly})
+		c.Mounts = append(c.Mounts, pod.Mount{
+			HostPath: m.HostPath, ContainerPath: m.ContainerPath, ReadOnly: m.Readonly, RecursiveReadOnly: m.RecursiveReadOnly,
+		})
 	}
 	return c
 }

@@ -82,6 +82,8 @@ type User struct {
 type Mount struct {
 	HostPath, ContainerPath string
 	ReadOnly                bool
+	// RecursiveReadOnly: what is mounted below it is read-only, too.
+	RecursiveReadOnly bool
 }
 
 // Container returns the newest status of the container of that name, nil if

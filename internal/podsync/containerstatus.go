@@ -2,6 +2,7 @@ package podsync
 
 import (
 	"cmp"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,7 +85,7 @@ func (v converter) absent(c *v1.Container, old *v1.ContainerStatus) v1.Container
 		Name:         c.Name,
 		Image:        c.Image,
 		State:        v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason}},
-		VolumeMounts: volumeMounts(c),
+		VolumeMounts: volumeMounts(c, nil),
 	}
 	if old == nil {
 		return s
@@ -119,7 +120,7 @@ func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.Con
 		Image:              cs.Image,
 		ImageID:            cs.ImageRef,
 		ContainerID:        v.in.RuntimeName + "://" + cs.ID,
-		VolumeMounts:       volumeMounts(c),
+		VolumeMounts:       volumeMounts(c, cs.Mounts),
 		AllocatedResources: c.Resources.Requests.DeepCopy(),
 		Resources:          c.Resources.DeepCopy(),
 		User:               user(cs.User),
@@ -198,12 +199,18 @@ func (v converter) waits(c *v1.Container, s *v1.ContainerStatus) {
 	s.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: w.Reason, Message: w.Message}}
 }
 
-func volumeMounts(c *v1.Container) []v1.VolumeMountStatus {
+// volumeMounts are the container's mounts. Whether one is read-only all the
+// way down is what the runtime says, where it has the container: the kubelet
+// infers it from what the runtime can do.
+func volumeMounts(c *v1.Container, made []pod.Mount) []v1.VolumeMountStatus {
 	var list []v1.VolumeMountStatus
 	for _, m := range c.VolumeMounts {
 		s := v1.VolumeMountStatus{Name: m.Name, MountPath: m.MountPath, ReadOnly: m.ReadOnly}
 		if m.ReadOnly {
 			mode := v1.RecursiveReadOnlyDisabled
+			if slices.ContainsFunc(made, func(r pod.Mount) bool { return r.ContainerPath == m.MountPath && r.RecursiveReadOnly }) {
+				mode = v1.RecursiveReadOnlyEnabled
+			}
 			s.RecursiveReadOnly = &mode
 		}
 		list = append(list, s)

@@ -49,6 +49,8 @@ func (h *fakeHost) Mount(_ context.Context, p *v1.Pod, _ pod.VolumeInput) (map[s
 	return paths, h.step("mount")
 }
 
+func (h *fakeHost) BindSubPath(types.UID, string, string, string) error { return h.step("subPath") }
+
 // eventLog keeps events as "reason container: message".
 type eventLog struct {
 	mu   sync.Mutex

@@ -23,13 +23,6 @@ import (
 
 const oraclePods = "../../test/oracle/testdata/pods"
 
-// notYet are the recorded pods that need what podctl does not have yet.
-var notYet = map[string]string{
-	"image-volume": "image volumes",
-	"prestop-http": "httpGet hooks: only the sequence without the hook could be compared",
-	"subpath":      "subPath",
-}
-
 type recording struct {
 	RemovedAfterMs int64 `json:"removedAfterMs"`
 	Calls          []struct {
@@ -62,9 +55,6 @@ func TestPodsMakeTheKubeletsCalls(t *testing.T) {
 		dir := filepath.Dir(path)
 		name := filepath.Base(dir)
 		t.Run(name, func(t *testing.T) {
-			if why, skip := notYet[name]; skip {
-				t.Skipf("not built yet: %s", why)
-			}
 			rec, p := load(t, dir)
 			synctest.Test(t, func(t *testing.T) { replay(t, rec, p) })
 		})

@@ -41,6 +41,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		return err
 	}
 	if pod.IsHostNetwork(r.p) {
+		r.sandboxReady(&pod.SandboxStatus{ID: r.sandboxID, Attempt: r.sandbox.Metadata.Attempt, State: pod.Running, HostNetwork: true, CreatedAt: r.opt.Now()})
 		r.normal(r.p, "", EventSandboxReady, "sandbox ready, on the host network")
 		return nil
 	}
@@ -53,8 +54,20 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		return fmt.Errorf("read sandbox: %w", err)
 	}
 	r.ips = st.IPs
+	for _, sandbox := range st.Sandboxes {
+		r.sandboxReady(sandbox)
+	}
 	r.normal(r.p, "", EventSandboxReady, "sandbox ready, %s", strings.Join(st.IPs, ", "))
 	return nil
+}
+
+// sandboxReady shows the pod in its new sandbox before images are pulled, which
+// may take long (OnPodSandboxReady in pkg/kubelet/kubelet.go, which sets the
+// condition only).
+func (r *run) sandboxReady(sandbox *pod.SandboxStatus) {
+	st := *r.st
+	st.IPs, st.Sandboxes = sandbox.IPs, []*pod.SandboxStatus{sandbox}
+	r.publish(r.p, &st, false, nil)
 }
 
 // runSandbox creates the sandbox. A name that is taken belongs to a leftover

@@ -12,6 +12,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podsync"
 )
 
 func TestAFailedSandboxIsAnEventAndAnError(t *testing.T) {
@@ -24,6 +25,27 @@ func TestAFailedSandboxIsAnEventAndAnError(t *testing.T) {
 		if got := b.events.reasons(); !slices.Equal(got, []string{"FailedCreatePodSandBox"}) {
 			t.Errorf("events %q", got)
 		}
+	})
+}
+
+func TestTheSandboxIsShownBeforeImagesArePulled(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		var seen []v1.PodStatus
+		opt := b.opt
+		opt.Published = func(_ *v1.Pod, s v1.PodStatus) { seen = append(seen, s) }
+		b.rt.fail = func(method, _ string) error {
+			if method != "PullImage" {
+				return nil
+			}
+			last := seen[len(seen)-1]
+			if last.PodIP != "10.88.0.7" || last.Conditions[0].Type != v1.PodReadyToStartContainers || last.Conditions[0].Status != v1.ConditionTrue {
+				t.Errorf("while an image is pulled the pod's address is %q, its conditions %v", last.PodIP, last.Conditions)
+			}
+			return nil
+		}
+		b.syncer = podsync.New(opt)
+		b.mustSync(imagePod("example.com/a:1", v1.PullAlways))
+		wantCalls(t, b, "RunPodSandbox", "PullImage example.com/a:1", "CreateContainer c#0", "StartContainer c")
 	})
 }
 

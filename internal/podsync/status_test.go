@@ -66,6 +66,7 @@ func statusCases() []statusCase {
 		{"nothing-yet", "Before anything exists every container waits: ContainerCreating.", podOf(never, container("c")), &pod.Status{}, podsync.StatusInput{}},
 		{"initializing", "With init containers the others wait: PodInitializing.", initPod(never, container("i")), running(statusOf("i=running")), podsync.StatusInput{}},
 		{"running", "A container without probes is started and ready while it runs.", withResources(podOf(always, container("c"))), running(statusOf("c=running")), podsync.StatusInput{}},
+		{"recursive-read-only", "Whether a mount is read-only all the way down is what the runtime made of it.", withResources(podOf(always, container("c"))), recursive(running(statusOf("c=running"))), podsync.StatusInput{}},
 		{"sidecar-running", "A sidecar counts for readiness; an init container that ended well is ready.",
 			initPod(always, sidecar("s"), container("i")), running(statusOf("c=running", "i=exited:0", "s=running")), podsync.StatusInput{}},
 		{"probes-pending", "With probes that have not answered a running container is neither started nor ready.",
@@ -198,6 +199,11 @@ func withResources(p *v1.Pod) *v1.Pod {
 	c.Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("100m")}
 	c.VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/v", ReadOnly: true}}
 	return p
+}
+
+func recursive(st *pod.Status) *pod.Status {
+	st.Containers[0].Mounts = []pod.Mount{{ContainerPath: "/v", ReadOnly: true, RecursiveReadOnly: true}}
+	return st
 }
 
 func hostNetwork(p *v1.Pod) *v1.Pod {
