@@ -12,13 +12,17 @@ var imageVolumesSince = map[string][2]int{"containerd": {2, 1}, "cri-o": {1, 31}
 // ImageVolumes tells whether the runtime is known to mount images as volumes.
 // It has to be asked by version: the CRI does not tell, and an older runtime
 // reads such a mount as one of an empty host path.
-func (v Version) ImageVolumes() bool {
-	since, ok := imageVolumesSince[v.Name]
+func (v Version) ImageVolumes() bool { return v.since(imageVolumesSince) }
+
+// since tells whether the runtime is of the release that is given for it or a
+// later one, or none is given.
+func (v Version) since(releases map[string][2]int) bool {
+	first, ok := releases[v.Name]
 	if !ok {
 		return true
 	}
 	major, minor, ok := v.release()
-	return ok && (major > since[0] || major == since[0] && minor >= since[1])
+	return ok && (major > first[0] || major == first[0] && minor >= first[1])
 }
 
 // release is the first two numbers of the version.

@@ -8,7 +8,7 @@ var containerFields = slices.Concat(
 		env[].name env[].value env[].valueFrom.fieldRef env[].valueFrom.resourceFieldRef
 		env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef envFrom
 		volumeMounts
-		lifecycle.preStop lifecycle.postStart livenessProbe readinessProbe startupProbe
+		lifecycle livenessProbe readinessProbe startupProbe
 		terminationMessagePath terminationMessagePolicy
 		restartPolicyRules
 		stdin stdinOnce tty
@@ -17,8 +17,7 @@ var containerFields = slices.Concat(
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
 	resources("resources.limits"), resources("resources.requests"),
-	refused(notYet, `env[].valueFrom.fileKeyRef
-		lifecycle.stopSignal`),
+	refused(notYet, `env[].valueFrom.fileKeyRef`),
 	ignored("nobody resizes a pod without an API server", `resizePolicy`),
 	refused(noCluster, `volumeDevices resources.claims`),
 	refused("podctl runs Linux pods", `securityContext.windowsOptions`),

@@ -146,6 +146,9 @@ func TestFieldsOfClosedGatesAreNotHonoured(t *testing.T) {
 			continue
 		}
 		n++
+		if strings.HasSuffix(at, ".lifecycle.stopSignal") {
+			continue // podctl has this gate open: see kubelet-differences.md
+		}
 		if row := rowOf(parsePath(at)); row == nil || row.Support == Honoured && row.Values == nil {
 			t.Errorf("%s is dropped by the API server, and honoured here", at)
 		}

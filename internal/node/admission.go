@@ -125,6 +125,9 @@ func (n *Node) admission(ctx context.Context, p *v1.Pod) error {
 	if err := n.refuseImageVolumes(p); err != nil {
 		return err
 	}
+	if err := n.refuseStopSignals(p); err != nil {
+		return err
+	}
 	refused, err := n.refuseClass(ctx, p)
 	if refused != nil {
 		return refused

@@ -15,7 +15,7 @@ const resolvConf = "/etc/resolv.conf"
 // ReadFacts reads what rendering needs to know of this machine. podsDir and
 // logDir are podctl's own settings and are copied into the result.
 func ReadFacts(podsDir, logDir, seccompDir string) (*render.Node, error) {
-	n := &render.Node{PodsDir: podsDir, LogDir: logDir, SeccompDir: seccompDir}
+	n := &render.Node{PodsDir: podsDir, LogDir: logDir, SeccompDir: seccompDir, StopSignals: true}
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("read node facts: %w", err)

@@ -21,8 +21,8 @@
 //     the kubelet sends both in the random order of a Go map.
 //   - spec.nodeName of a fieldRef is always the node's name, as it is for a
 //     static pod.
-//   - lifecycle.stopSignal is sent only if Node.StopSignals is set: it stands
-//     for the kubelet's feature gate ContainerStopSignals, off in v1.36.
+//   - lifecycle.stopSignal is sent if Node.StopSignals is set: it stands for the
+//     kubelet's feature gate ContainerStopSignals, off in v1.36; podctl sets it.
 //   - There is no cluster DNS: ClusterFirst is Default, without the event.
 //   - Swap is always off, memory QoS too: the kubelet's defaults.
 //   - env from ConfigMaps, Secrets and files is an error, not yet built.

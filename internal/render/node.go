@@ -38,7 +38,7 @@ type Node struct {
 	// kubelet's is empty.
 	ClusterDomain string
 	// StopSignals makes lifecycle.stopSignal count, as the kubelet's feature
-	// gate ContainerStopSignals does (alpha in v1.36).
+	// gate ContainerStopSignals does: off by default in v1.36, on in podctl.
 	StopSignals bool
 	// PodsDir holds a directory per pod, LogDir the log directories, and
 	// SeccompDir the profiles that localhostProfile names.

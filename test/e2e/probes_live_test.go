@@ -174,6 +174,28 @@ func TestHooks(t *testing.T) {
 	})
 }
 
+// TestStopSignal: the process gets the signal that the manifest names, where
+// the runtime heeds it; elsewhere the pod does not start.
+func TestStopSignal(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		p := at(t, rt)
+		yaml := fields(p.marked("web", `trap "echo term >> /mark/sig; exit 0" TERM; trap "echo usr1 >> /mark/sig; exit 0" USR1; while true; do sleep 0.1; done`, brief, "os: {name: linux}"),
+			`lifecycle: {stopSignal: SIGUSR1}`)
+		run := p.start(yaml, "-o", "json", "-")
+		if rt.Kind == live.Distro {
+			run.reported(1, "web", "StopSignalNotSupported", "SIGUSR1")
+			if code := run.wait(); code != 1 {
+				t.Errorf("exit code %d", code)
+			}
+			return
+		}
+		run.reported(1, "web", "Ready", "")
+		run.signal(syscall.SIGINT)
+		run.wait()
+		p.has("sig", "usr1")
+	})
+}
+
 func atoi(t *testing.T, s string) int {
 	t.Helper()
 	n, err := strconv.Atoi(s)
