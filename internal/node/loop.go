@@ -21,6 +21,7 @@ func (n *Node) Run(ctx context.Context) error {
 	var relisting sync.WaitGroup
 	var plegErr error
 	relisting.Go(func() { plegErr = n.pleg.Run(ctx) })
+	relisting.Go(func() { n.watchLimits(ctx) })
 
 	n.loop(ctx, events)
 

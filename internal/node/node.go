@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
@@ -79,6 +80,8 @@ type Cgroups interface {
 // Volumes is what the node needs of the pods' directories.
 type Volumes interface {
 	podsync.Volumes
+	// OverLimit looks for an emptyDir that holds more than its sizeLimit.
+	OverLimit(p *v1.Pod) (volume string, limit resource.Quantity, over bool)
 	// RemovePod removes the directory of a pod whose volumes are unmounted.
 	RemovePod(uid types.UID) error
 }
