@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,8 +19,12 @@ const agentName = "agent"
 type agentOptions struct {
 	globals
 	driving
-	// manifests are the sources that are followed.
-	manifests []string
+	// manifests are the sources that are followed, configFrom those of which
+	// only ConfigMaps, Secrets and claims are taken.
+	manifests, configFrom []string
+	// replicas and strict are as in reading.
+	replicas int
+	strict   bool
 	// fileCheck and httpCheck are how often sources are read unasked.
 	fileCheck, httpCheck time.Duration
 	// drain: pods are ended within drainTimeout when the agent ends.
@@ -31,6 +36,9 @@ type agentOptions struct {
 func agentCommand(e *env) *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringSliceFlag{Name: "manifests", Usage: "follow the pods of this `DIR|FILE|URL`; may be repeated"},
+		&cli.StringSliceFlag{Name: "config-from", Usage: "follow the ConfigMaps, Secrets and claims of this `DIR|FILE|URL`, and nothing else of it; may be repeated"},
+		replicasFlag(),
+		&cli.BoolFlag{Name: "strict", Usage: "take warnings about a manifest for errors: it is not followed"},
 		&cli.DurationFlag{Name: "file-check-frequency", Value: 20 * time.Second, Usage: "read directories that often, `TIME`, though nothing told of a change"},
 		&cli.DurationFlag{Name: "http-check-frequency", Value: 20 * time.Second, Usage: "ask URLs that often, `TIME`"},
 		&cli.BoolFlag{Name: "drain", Usage: "end the pods on exit, critical ones last"},
@@ -46,7 +54,8 @@ func agentCommand(e *env) *cli.Command {
 		Flags: append(append(flags, housekeepingFlags()...), drivingFlags()...),
 		Action: func(c *cli.Context) error {
 			o := agentOptions{
-				globals: readGlobals(c), manifests: c.StringSlice("manifests"),
+				globals: readGlobals(c), manifests: c.StringSlice("manifests"), configFrom: c.StringSlice("config-from"),
+				replicas: c.Int("replicas"), strict: c.Bool("strict"),
 				fileCheck: c.Duration("file-check-frequency"), httpCheck: c.Duration("http-check-frequency"),
 				drain: c.Bool("drain"), drainTimeout: c.Duration("drain-timeout"),
 			}
@@ -65,12 +74,17 @@ func agentCommand(e *env) *cli.Command {
 	}
 }
 
+// sources are all that is followed.
+func (o agentOptions) sources() []string { return slices.Concat(o.manifests, o.configFrom) }
+
 func (o agentOptions) check(args []string) error {
 	switch {
 	case len(args) > 0:
 		return &usageError{message: "agent takes no arguments", hint: "podctl agent --manifests " + args[0]}
 	case len(o.manifests) == 0:
 		return &usageError{message: "no manifests given", hint: "podctl agent --manifests DIR"}
+	case o.replicas < 1:
+		return usagef("--replicas %d is less than one", o.replicas)
 	case o.fileCheck <= 0:
 		return usagef("--file-check-frequency %s is not positive", o.fileCheck)
 	case o.httpCheck <= 0:
@@ -81,12 +95,12 @@ func (o agentOptions) check(args []string) error {
 		return usagef("--output %q: agent prints text, or json", o.output)
 	}
 	seen := map[string]bool{}
-	for _, m := range o.manifests {
+	for _, m := range o.sources() {
 		if seen[m] {
-			return usagef("--manifests %q is given twice", m)
+			return usagef("%q is given twice", m)
 		}
 		if m == "-" {
-			return &usageError{message: "--manifests -: an agent cannot follow its standard input", hint: "podctl run -"}
+			return &usageError{message: "-: an agent cannot follow its standard input", hint: "podctl run -"}
 		}
 		seen[m] = true
 	}
@@ -121,7 +135,7 @@ func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err er
 	}()
 	events := newQueue()
 	s, err := openNode(ctx, e, o.globals, nodeOptions{
-		driving: o.driving, instance: agentName, sources: o.manifests,
+		driving: o.driving, instance: agentName, sources: o.sources(),
 		killUnknown: o.house.killUnknown, events: events.put,
 	})
 	if held, ok := errors.AsType[*owner.HeldError](err); ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,9 +36,11 @@ func (a *agent) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	a.read = map[string]bool{}
 	var following sync.WaitGroup
-	for _, name := range a.opts.manifests {
+	for _, name := range a.opts.sources() {
 		following.Go(func() {
 			source.Follow(ctx, name, source.Options{
+				ObjectsOnly: slices.Contains(a.opts.configFrom, name),
+				Replicas:    a.opts.replicas, Strict: a.opts.strict,
 				FileCheck: a.opts.fileCheck, HTTPCheck: a.opts.httpCheck,
 				Deliver: func(u source.Update) {
 					select {
@@ -70,7 +73,7 @@ func (a *agent) follow(ctx context.Context) error {
 		select {
 		case u := <-a.updates:
 			a.take(u)
-			if len(a.read) == len(a.opts.manifests) {
+			if len(a.read) == len(a.opts.sources()) {
 				manager.ready()
 			}
 		case <-a.events.ready:
@@ -92,9 +95,9 @@ func (a *agent) take(u sourceUpdate) {
 	for _, n := range u.Notices {
 		a.printer.notice(n)
 	}
-	pods := make([]node.Desired, len(u.Pods))
-	for i, p := range u.Pods {
-		pods[i] = node.Desired{Pod: p.Pod, Document: p.Document}
+	var pods []node.Desired
+	for _, p := range u.Pods {
+		pods = append(pods, node.Desired{Pod: p.Pod, Document: p.Document})
 	}
 	if u.Partial {
 		a.session.SetPartly(u.source, pods, u.Objects)

@@ -100,6 +100,15 @@ func Parse(ctx context.Context, name string, data []byte, opts LoadOptions) (*Se
 	return l.finish()
 }
 
+// ParseObjects is Parse of which only the ConfigMaps, Secrets and claims are
+// read.
+func ParseObjects(ctx context.Context, name string, data []byte) (*Set, error) {
+	l := newLoader(LoadOptions{})
+	l.objectsOnly = true
+	l.source(ctx, source{name: name, data: data})
+	return l.finish()
+}
+
 func newLoader(opts LoadOptions) *loader {
 	return &loader{opts: opts, set: &Set{Objects: newObjects()}, ignored: map[string]*ignoredField{}, documents: map[string]*Document{}}
 }

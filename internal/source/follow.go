@@ -18,6 +18,12 @@ type Options struct {
 	FileCheck, HTTPCheck time.Duration
 	// HTTP fetches URLs; http.DefaultClient if nil.
 	HTTP *http.Client
+	// Replicas is how many pods a workload runs as; see manifest.LoadOptions.
+	Replicas int
+	// ObjectsOnly: nothing but ConfigMaps, Secrets and claims is read.
+	ObjectsOnly bool
+	// Strict: what is worth a warning makes a file invalid.
+	Strict bool
 	// Deliver is called after each read that changed anything, and after the
 	// first one in any case, from one goroutine.
 	Deliver func(Update)
@@ -45,7 +51,7 @@ const (
 // Follow delivers what a directory, file or URL holds, and each change, until
 // ctx ends.
 func Follow(ctx context.Context, name string, o Options) {
-	f := &follower{name: name, deliver: o.Deliver}
+	f := &follower{name: name, opts: o}
 	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
 		u := &page{address: name, client: o.HTTP}
 		f.name = u.shown()
@@ -69,9 +75,9 @@ func or(d, otherwise time.Duration) time.Duration {
 
 // follower has the state of one source.
 type follower struct {
-	name    string
-	deliver func(Update)
-	state   State
+	name  string
+	opts  Options
+	state State
 	// had is the file of each pod of the last delivery, by name and UID; twins
 	// are what was said of the pods that were left out.
 	had   map[string]string
@@ -125,7 +131,7 @@ func calm(ctx context.Context, changes <-chan struct{}) bool {
 // take makes of a read what is delivered.
 func (f *follower) take(ctx context.Context, r Read, first bool) {
 	next, notices := f.state.Next(f.name, r, func(name string, data []byte) (*manifest.Set, error) {
-		return manifest.Parse(ctx, name, data, manifest.LoadOptions{})
+		return f.opts.parse(ctx, name, data)
 	})
 	if ctx.Err() != nil {
 		return // what was parsed meanwhile may be cut short
@@ -143,7 +149,22 @@ func (f *follower) take(ctx context.Context, r Read, first bool) {
 			f.had[key] = p.File
 		}
 	}
-	f.deliver(Update{Pods: pods, Objects: objects, Partial: next.Partial(), Notices: notices})
+	f.opts.Deliver(Update{Pods: pods, Objects: objects, Partial: next.Partial(), Notices: notices})
+}
+
+// parse makes a set of a file's bytes.
+func (o Options) parse(ctx context.Context, name string, data []byte) (*manifest.Set, error) {
+	if o.ObjectsOnly {
+		return manifest.ParseObjects(ctx, name, data)
+	}
+	set, err := manifest.Parse(ctx, name, data, manifest.LoadOptions{Replicas: o.Replicas})
+	if err == nil && o.Strict && len(set.Warnings) > 0 {
+		err = manifest.Problems(set.Warnings)
+	}
+	if err == nil {
+		err = notEmpty(name, set)
+	}
+	return set, err
 }
 
 // same tells whether two states want the same.

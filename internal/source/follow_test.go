@@ -233,3 +233,39 @@ func TestURLIsFollowed(t *testing.T) {
 		}
 	}
 }
+
+// Of a source of configuration only objects are taken, as they change.
+func TestObjectsAreFollowed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "all.yaml")
+	config := func(value string) string {
+		return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {k: " + value + "}\n"
+	}
+	write(t, path, podYAML("a", "i:1")+config("one"))
+	write(t, filepath.Join(dir, "pod.yaml"), podYAML("b", "i:1"))
+	f := follow(t, dir, Options{FileCheck: time.Hour, ObjectsOnly: true})
+	value := func() string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.last == nil || len(f.last.Pods) > 0 {
+			return ""
+		}
+		if m := f.last.Objects.ConfigMap("default", "m"); m != nil {
+			return m.Data["k"]
+		}
+		return ""
+	}
+	for _, want := range []string{"one", "two"} {
+		write(t, path, podYAML("a", "i:1")+config(want))
+		for n := 0; value() != want; n++ {
+			if n > 500 {
+				t.Fatalf("the ConfigMap has %q, want %q; said %q", value(), want, f.said)
+			}
+			<-time.After(20 * time.Millisecond)
+		}
+	}
+	if len(f.said) > 0 {
+		t.Errorf("said %q", f.said)
+	}
+}

@@ -168,10 +168,6 @@ func (f file) next(now File, parse Parse) file {
 	}
 	f.data = append([]byte{}, now.Data...)
 	set, err := parse(now.Name, f.data)
-	if err == nil && isEmpty(set) {
-		// An editor that writes in place, or a shell, empties a file first.
-		err = manifest.Problems{{File: now.Name, Message: "the file holds no manifest", Hint: "remove the file to end its pods"}}
-	}
 	if err != nil {
 		f.problems = problemsOf(now.Name, err)
 		return f
@@ -186,8 +182,14 @@ func problemsOf(name string, err error) []manifest.Problem {
 	return []manifest.Problem{{File: name, Message: err.Error()}}
 }
 
-// isEmpty: there is no document of any kind.
-func isEmpty(s *manifest.Set) bool { return len(s.Pods) == 0 && len(s.Documents) == 0 }
+// notEmpty refuses a file without any document: an editor that writes in place,
+// or a shell, empties it first.
+func notEmpty(name string, s *manifest.Set) error {
+	if len(s.Pods) > 0 || len(s.Documents) > 0 {
+		return nil
+	}
+	return manifest.Problems{{File: name, Message: "the file holds no manifest", Hint: "remove the file to end its pods"}}
+}
 
 // pods is how many pods the file desires.
 func (f file) pods() int {

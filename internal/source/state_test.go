@@ -25,7 +25,7 @@ func words(name string, data []byte) (*manifest.Set, error) {
 		short, _, _ := strings.Cut(word, "-")
 		set.Pods = append(set.Pods, &manifest.Pod{File: name, Line: 1, Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: short, UID: types.UID(word)}}})
 	}
-	return set, nil
+	return set, notEmpty(name, set)
 }
 
 func names(s State, had map[string]string) []string {
