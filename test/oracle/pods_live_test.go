@@ -2,12 +2,9 @@ package oracle
 
 import (
 	"cmp"
-	"errors"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,15 +13,12 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-// notYet are the recorded pods with fields that podctl is still to honour.
-var notYet = []string{"hostpath", "image-volume", "stop-signal", "subpath"}
-
 // TestPodsLive runs every recorded pod on a real containerd as the kubelet
 // did, and compares all calls that change something with the kubelet's. The
 // pod is removed once the last call has been seen that the kubelet made before
 // its removal. That nothing happens too early in a time in which nothing
 // should happen is not for this test: podsync replays the recordings in
-// virtual time. A pod with fields that podctl refuses is skipped.
+// virtual time.
 func TestPodsLive(t *testing.T) {
 	cases := readPodCases(t)
 	h := newHost(t, live.Runtime(t, live.Containerd), recordingNode(cases))
@@ -34,54 +28,27 @@ func TestPodsLive(t *testing.T) {
 	for _, name := range longestFirst {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want, refused := loadRecorded(t, cases[name].dir)
-			if len(refused) > 0 {
-				t.Skipf("podctl does not honour %s", strings.Join(refused, ", "))
-			}
+			want := loadRecorded(t, cases[name].dir)
 			replay(t, h.podctl(t, name), cases[name], want)
 		})
 	}
 }
 
-// TestPodsToReplayAreHonoured keeps the pods that must be replayed from being
-// skipped.
-func TestPodsToReplayAreHonoured(t *testing.T) {
-	entries, err := os.ReadDir(filepath.Join("testdata", "pods"))
-	if err != nil || len(entries) == 0 {
-		t.Fatal(err, len(entries))
-	}
-	for _, e := range entries {
-		_, refused := loadRecorded(t, filepath.Join("testdata", "pods", e.Name()))
-		if len(refused) > 0 && !slices.Contains(notYet, e.Name()) {
-			t.Errorf("%s: podctl does not honour %s", e.Name(), strings.Join(refused, ", "))
-		}
+// TestPodsAreHonoured needs no runtime.
+func TestPodsAreHonoured(t *testing.T) {
+	for name, c := range readPodCases(t) {
+		t.Run(name, func(t *testing.T) { loadRecorded(t, c.dir) })
 	}
 }
 
-// loadRecorded loads the pod as podctl run does. refused are the fields for
-// which it is refused; any other problem fails the test.
-func loadRecorded(t *testing.T, dir string) (want node.Desired, refused []string) {
+// loadRecorded loads the pod as podctl run does.
+func loadRecorded(t *testing.T, dir string) node.Desired {
 	t.Helper()
 	set, err := manifest.Load(t.Context(), []string{filepath.Join(dir, "pod.yaml")}, manifest.LoadOptions{})
-	if len(set.Pods) != 1 {
-		t.Fatalf("%s has %d pods: %v", dir, len(set.Pods), err)
+	if err != nil || len(set.Pods) != 1 {
+		t.Fatalf("the kubelet ran it: %d pods, %v", len(set.Pods), err)
 	}
-	p := set.Pods[0]
-	for _, u := range p.Uses() {
-		if u.Support == manifest.Refused {
-			refused = append(refused, u.Path)
-		}
-	}
-	var problems manifest.Problems
-	if err != nil && !errors.As(err, &problems) {
-		t.Fatal(err)
-	}
-	for _, problem := range problems {
-		if !slices.Contains(refused, problem.Field) {
-			t.Errorf("the kubelet ran it: %v", problem)
-		}
-	}
-	return node.Desired{Pod: p.Pod, Document: p.Document}, refused
+	return node.Desired{Pod: set.Pods[0].Pod, Document: set.Pods[0].Document}
 }
 
 // replay runs the pod, removes it when the recording did, and compares.
