@@ -74,6 +74,14 @@ func shownWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 		Adopted: i.Adopted, Stopped: i.Stopped, Again: i.Again, WaitsForName: s.NameHolder,
 		LastDone: s.LastDone, LastError: s.LastError, NextWake: s.NextWake,
 	}
+	w.Ready, w.Containers = readyContainers(&i.Status, i.Pod)
+	w.Restarts = restarts(&i.Status)
+	for _, ip := range i.Status.PodIPs {
+		w.IPs = append(w.IPs, ip.IP)
+	}
+	if i.Status.StartTime != nil {
+		w.StartTime = i.Status.StartTime.Time
+	}
 	if i.Rejected != nil {
 		w.Rejected = i.Rejected.Error()
 	}

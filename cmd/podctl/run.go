@@ -124,7 +124,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	}
 	events := newQueue()
 	s, err := openNode(ctx, e, o.globals, nodeOptions{
-		driving: o.driving, instance: instanceName(), sources: []string{runSource}, events: events.put,
+		driving: o.driving, instance: instanceName("run"), sources: []string{runSource}, events: events.put,
 	})
 	if err != nil {
 		return nil, err
@@ -144,11 +144,12 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	return r, nil
 }
 
-// instanceName is a new name for each run, so that each owns its own pods.
-func instanceName() string {
+// instanceName is a new name for each run, so that each owns its own pods: kind
+// is what it begins with.
+func instanceName(kind string) string {
 	var b [4]byte
 	rand.Read(b[:]) // never fails
-	return "run-" + hex.EncodeToString(b[:])
+	return kind + "-" + hex.EncodeToString(b[:])
 }
 
 // endless tells whether a pod never completes by itself: a container of it

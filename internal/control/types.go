@@ -23,6 +23,13 @@ type Worker struct {
 	Cause string `json:"cause,omitempty"`
 	// Status is the pod's phase in its status: Pending, Running, Succeeded, Failed.
 	Status v1.PodPhase `json:"status,omitempty"`
+	// StartTime, IPs and, as kubectl counts them, ready containers, all
+	// containers and restarts are of that status, too.
+	StartTime  time.Time `json:"startTime,omitzero"`
+	IPs        []string  `json:"ips,omitempty"`
+	Ready      int       `json:"ready"`
+	Containers int       `json:"containers"`
+	Restarts   int32     `json:"restarts"`
 
 	// Desired: a source wants the pod. Orphan: the worker's last comparison did not.
 	Desired bool `json:"desired"`

@@ -12,7 +12,7 @@ var rejectionReasons = map[string]bool{
 	"OutOfcpu": true, "OutOfmemory": true, "OutOfephemeral-storage": true, "OutOfpods": true,
 	"PodLevelResourcesNotSupported": true, "PodFeatureUnsupported": true, "Evicted": true, "SysctlForbidden": true,
 	"TopologyAffinityError": true, "NodeShutdown": true, "VolumeAttachmentLimitExceeded": true,
-	"node(s) had untolerated taint(s)": true,
+	"node(s) had taints that the pod didn't tolerate": true,
 }
 
 // Rejected counts a pod that was not let in.

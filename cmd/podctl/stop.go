@@ -1,0 +1,372 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// stopOptions are what `podctl stop` and `podctl rm` were asked for.
+type stopOptions struct {
+	globals
+	names     []string
+	namespace string
+	// grace in seconds, nil for the pods' own.
+	grace         *int64
+	besideKubelet bool
+	// remove what is left; force: with no patience.
+	remove, force bool
+}
+
+func stopCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "stop",
+		Usage:     "end pods, and keep them so",
+		ArgsUsage: "[NAMESPACE/]NAME …",
+		Description: "A pod that a podctl manages is ended by that one, with its hooks and grace, and stays so\n" +
+			"until its manifest changes, or podctl start. One that nobody manages is ended by calls of\n" +
+			"the runtime. Ctrl-C stops waiting; the pods go on ending.",
+		Flags: stopFlags(),
+		Action: func(c *cli.Context) error {
+			o, err := readStop(c)
+			if err != nil {
+				return err
+			}
+			return runStop(c.Context, e, o)
+		},
+	}
+}
+
+func rmCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "rm",
+		Usage:     "end pods, and remove what is left of them in the runtime",
+		ArgsUsage: "[NAMESPACE/]NAME …",
+		Description: "As podctl stop, and then the pod's containers and sandboxes are removed. --force gives the\n" +
+			"pod no grace, and goes on by calls of the runtime where its podctl gets nowhere.",
+		Flags: append(stopFlags(), &cli.BoolFlag{Name: "force", Usage: "with no patience"}),
+		Action: func(c *cli.Context) error {
+			o, err := readStop(c)
+			if err != nil {
+				return err
+			}
+			o.remove, o.force = true, c.Bool("force")
+			if o.force && o.grace == nil {
+				o.grace = new(int64)
+			}
+			return runStop(c.Context, e, o)
+		},
+	}
+}
+
+func stopFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Value: "default", DefaultText: "default", Usage: "`NAMESPACE` of names without one"},
+		&cli.Int64Flag{Name: "grace-period", DefaultText: "the pods' own", Usage: "`SECONDS` that pods are given to end, where that is less than their own"},
+		&cli.BoolFlag{Name: "beside-kubelet", Usage: "end even a kubelet's pods, which it then starts again"},
+	}
+}
+
+func readStop(c *cli.Context) (stopOptions, error) {
+	o := stopOptions{
+		globals: readGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace"), besideKubelet: c.Bool("beside-kubelet"),
+	}
+	if c.IsSet("grace-period") {
+		grace := c.Int64("grace-period")
+		o.grace = &grace
+	}
+	switch {
+	case len(o.names) == 0:
+		return o, &usageError{message: "no pod given", hint: "podctl " + c.Command.Name + " NAMESPACE/NAME; podctl pods lists them"}
+	case o.grace != nil && *o.grace < 0:
+		return o, usagef("--grace-period %d is negative", *o.grace)
+	}
+	return o, nil
+}
+
+// runStop ends the pods side by side.
+func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
+	ctx, interrupted := e.untilInterrupt(ctx)
+	defer func() {
+		if interrupted() {
+			err = errInterrupted
+		}
+	}()
+	client, stop, err := connect(ctx, e, o.globals)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	dir, err := socketDir(o.globals, client.Endpoint())
+	if err != nil {
+		return err
+	}
+	all, err := heldPods(ctx, e, client, dir)
+	if err != nil {
+		return err
+	}
+	s := &stopping{env: e, opts: o, client: client, dir: dir}
+	errs := make([]error, len(o.names))
+	var ending sync.WaitGroup
+	for i, name := range o.names {
+		ending.Go(func() {
+			h, err := podNamed(all, name, o.namespace)
+			if err == nil {
+				err = s.end(ctx, h)
+			}
+			errs[i] = err
+		})
+	}
+	ending.Wait()
+	return errors.Join(errs...)
+}
+
+// podNamed is the pod of the name: of several the one that a podctl manages, or
+// that runs.
+func podNamed(all []*heldPod, name, namespace string) (*heldPod, error) {
+	if before, after, ok := strings.Cut(name, "/"); ok {
+		namespace, name = before, after
+	}
+	var found *heldPod
+	elsewhere := ""
+	for _, h := range all {
+		if h.name != name {
+			continue
+		}
+		if h.namespace != namespace {
+			elsewhere = h.displayName()
+			continue
+		}
+		if found == nil || h.managed() || !found.managed() && h.pod != nil && h.pod.Running() {
+			found = h
+		}
+	}
+	if found == nil {
+		return nil, &noPodError{name: pod.DisplayName(namespace, name), elsewhere: elsewhere}
+	}
+	return found, nil
+}
+
+// noPodError: nobody has a pod of that name.
+type noPodError struct{ name, elsewhere string }
+
+func (e *noPodError) Error() string { return fmt.Sprintf("no pod %s", e.name) }
+
+func (e *noPodError) Hint() string {
+	if e.elsewhere != "" {
+		return "there is " + e.elsewhere
+	}
+	return "podctl pods lists them"
+}
+
+// stopping is one `podctl stop` or `podctl rm` under way.
+type stopping struct {
+	env    *env
+	opts   stopOptions
+	client *cri.Client
+	dir    string
+
+	mu sync.Mutex
+}
+
+// say prints a line of data.
+func (s *stopping) say(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.env.out, format+"\n", args...)
+}
+
+// forceWait is how long rm --force leaves a pod to its podctl.
+const forceWait = 10 * time.Second
+
+func (s *stopping) end(ctx context.Context, h *heldPod) error {
+	if !h.managed() {
+		return s.endUnmanaged(ctx, h)
+	}
+	waiting := ctx
+	if s.opts.force {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, forceWait)
+		defer cancel()
+	}
+	err := h.manager.Stop(waiting, h.namespace, h.name, s.opts.grace)
+	switch {
+	case err != nil && (!s.opts.force || ctx.Err() != nil):
+		return err
+	case err == nil && !s.opts.remove:
+		s.say("%s stopped by %s", h.displayName(), h.manager.Instance())
+		return nil
+	}
+	return s.finish(ctx, h, endOptions{escalate: s.opts.force, remove: true})
+}
+
+// endUnmanaged ends a pod that no living podctl manages. Its name is claimed
+// meanwhile, so that none begins to.
+func (s *stopping) endUnmanaged(ctx context.Context, h *heldPod) error {
+	if h.pod == nil { // one that was not let in
+		return fmt.Errorf("end pod %s: it does not run: %s", h.displayName(), h.worker.Rejected)
+	}
+	if err := s.checkKubelet(h); err != nil {
+		return err
+	}
+	locks, err := owner.Open(s.dir, instanceName("stop"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = locks.Close() }() // the process ends soon
+	if err := locks.Claim(h.pod.FullName()); err != nil {
+		return err
+	}
+	grace := s.graceOf(ctx, h)
+	return s.finish(ctx, h, endOptions{grace: grace, escalate: s.opts.force, remove: s.opts.remove})
+}
+
+// checkKubelet refuses to end what a kubelet would start again.
+func (s *stopping) checkKubelet(h *heldPod) error {
+	path, unix := strings.CutPrefix(s.client.Endpoint().Runtime, "unix://")
+	if h.kind() == "podctl" || s.opts.besideKubelet || !unix {
+		return nil
+	}
+	if node.CheckNoKubelet(path) != nil {
+		return &kubeletsPodError{h.displayName()}
+	}
+	return nil
+}
+
+// kubeletsPodError: a pod may be a living kubelet's.
+type kubeletsPodError struct{ name string }
+
+func (e *kubeletsPodError) Error() string {
+	return fmt.Sprintf("end pod %s: a kubelet uses this runtime, and would start its pod again", e.name)
+}
+
+func (e *kubeletsPodError) Hint() string {
+	return "delete it where the kubelet has it from: kubectl delete pod, or its static manifest; --beside-kubelet ends it all the same"
+}
+
+// graceAnnotation is where the kubelet, and podctl, write a pod's grace on its
+// containers (pkg/kubelet/kuberuntime/labels.go).
+const graceAnnotation = "io.kubernetes.pod.terminationGracePeriod"
+
+// defaultGrace, in seconds, is that of a pod that says nothing.
+const defaultGrace = 30
+
+// graceOf is the pod's own grace, or less if that was asked for.
+func (s *stopping) graceOf(ctx context.Context, h *heldPod) time.Duration {
+	grace := int64(0)
+	for _, c := range h.pod.Containers {
+		if c.State != pod.Running {
+			continue
+		}
+		own := int64(defaultGrace)
+		if st, err := s.client.ContainerStatus(ctx, c.ID); err == nil {
+			if n, err := strconv.ParseInt(st.Annotations[graceAnnotation], 10, 64); err == nil {
+				own = n
+			}
+		}
+		grace = max(grace, own)
+	}
+	if s.opts.grace != nil {
+		grace = min(grace, *s.opts.grace)
+	}
+	return time.Duration(grace) * time.Second
+}
+
+// finish goes on by calls of the runtime, and says what has become of the pod.
+func (s *stopping) finish(ctx context.Context, h *heldPod, o endOptions) error {
+	p, err := s.client.ListPod(ctx, h.uid) // as it is now
+	if err != nil {
+		return err
+	}
+	o.step = func(call string) { s.env.log.Info("end pod", "pod", h.displayName(), "call", call) }
+	if p != nil {
+		if err := endPod(ctx, s.client, p, o); err != nil {
+			return fmt.Errorf("end pod %s: %w", h.displayName(), err)
+		}
+	}
+	switch {
+	case o.remove && h.managed():
+		s.say("%s removed; %s keeps it stopped", h.displayName(), h.manager.Instance())
+	case o.remove:
+		s.say("%s removed", h.displayName())
+	default:
+		s.say("%s stopped; no podctl manages it: podctl rm %s removes what is left", h.displayName(), h.displayName())
+	}
+	return nil
+}
+
+func startCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "start",
+		Usage:     "let pods run again that were stopped, or have ended",
+		ArgsUsage: "[NAMESPACE/]NAME …",
+		Flags:     stopFlags()[:1],
+		Action: func(c *cli.Context) error {
+			o := stopOptions{globals: readGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace")}
+			if len(o.names) == 0 {
+				return &usageError{message: "no pod given", hint: "podctl start NAMESPACE/NAME; podctl pods lists them"}
+			}
+			return runStart(c.Context, e, o)
+		},
+	}
+}
+
+// runStart asks every podctl for each pod: it may hold nothing in the runtime.
+func runStart(ctx context.Context, e *env, o stopOptions) error {
+	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: o.runtime, Image: o.image, Timeout: o.timeout})
+	if err != nil {
+		return err
+	}
+	dir, err := socketDir(o.globals, endpoint)
+	if err != nil {
+		return err
+	}
+	clients, err := control.Find(dir, e.dial)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range o.names {
+		namespace := o.namespace
+		if before, after, ok := strings.Cut(name, "/"); ok {
+			namespace, name = before, after
+		}
+		errs = append(errs, start(ctx, e, clients, namespace, name))
+	}
+	return errors.Join(errs...)
+}
+
+func start(ctx context.Context, e *env, clients []*control.Client, namespace, name string) error {
+	display := pod.DisplayName(namespace, name)
+	var refused error
+	for _, c := range clients {
+		switch err := c.Start(ctx, namespace, name); {
+		case err == nil:
+			fmt.Fprintf(e.out, "%s started by %s\n", display, c.Instance())
+			return nil
+		case !errors.Is(err, control.ErrNotFound):
+			refused = err
+		}
+	}
+	return cmp.Or(refused, error(&unmanagedError{display}))
+}
+
+// unmanagedError: no living podctl has a pod of that name.
+type unmanagedError struct{ name string }
+
+func (e *unmanagedError) Error() string { return fmt.Sprintf("no podctl manages a pod %s", e.name) }
+
+func (*unmanagedError) Hint() string { return "podctl run starts a pod from its manifest" }

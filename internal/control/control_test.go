@@ -1,0 +1,308 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/owner"
+)
+
+// fakeHost knows one pod, default/web.
+type fakeHost struct {
+	stopped, started string
+	grace            *int64
+	unhealthy        error
+}
+
+func (h *fakeHost) Pods() *v1.PodList {
+	list := &v1.PodList{Items: make([]v1.Pod, 1)}
+	list.Items[0].Name, list.Items[0].Namespace = "web", "default"
+	return list
+}
+
+func (h *fakeHost) Workers() []Worker {
+	return []Worker{{Namespace: "default", Name: "web", Phase: "terminating"}}
+}
+
+func (h *fakeHost) Stop(_ context.Context, namespace, name string, grace *int64) error {
+	h.grace = grace
+	return h.order(&h.stopped, namespace, name)
+}
+
+func (h *fakeHost) Start(_ context.Context, namespace, name string) error {
+	return h.order(&h.started, namespace, name)
+}
+
+func (h *fakeHost) order(to *string, namespace, name string) error {
+	switch name {
+	case "web":
+		*to = namespace + "/" + name
+		return nil
+	case "busy":
+		return busyError{}
+	}
+	return ErrNotFound
+}
+
+type busyError struct{}
+
+func (busyError) Error() string { return "pod is busy" }
+func (busyError) Hint() string  { return "wait for it" }
+
+func (h *fakeHost) Checks() []Check {
+	return []Check{{Name: "pleg", Run: func() error { return h.unhealthy }}}
+}
+
+// served is a host behind a socket in a directory of its own, and its client.
+func served(t *testing.T, h Host, events *Broadcaster) (dir string, c *Client) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "run")
+	locks, err := owner.Open(dir, "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = locks.Close() })
+	l, err := Listen(dir, "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Serve(l, Handler(h, events, http.NotFoundHandler()), nil)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(Path(dir, "agent")); !os.IsNotExist(err) {
+			t.Errorf("the socket is left behind: %v", err)
+		}
+	})
+	found, err := Find(dir, nil)
+	if err != nil || len(found) != 1 || found[0].Instance() != "agent" {
+		t.Fatalf("Find: %v %v", found, err)
+	}
+	return dir, found[0]
+}
+
+func TestClientReadsAndOrders(t *testing.T) {
+	h := &fakeHost{}
+	dir, c := served(t, h, nil)
+	if info, err := os.Stat(Path(dir, "agent")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the socket's mode is %v, %v", info.Mode(), err)
+	}
+	pods, err := c.Pods(t.Context())
+	if err != nil || len(pods.Items) != 1 || pods.Items[0].Name != "web" {
+		t.Errorf("Pods: %v %v", pods, err)
+	}
+	workers, err := c.Workers(t.Context())
+	if err != nil || len(workers) != 1 || !workers[0].Terminating() {
+		t.Errorf("Workers: %v %v", workers, err)
+	}
+	grace := int64(7)
+	if err := c.Stop(t.Context(), "default", "web", &grace); err != nil || h.stopped != "default/web" || h.grace == nil || *h.grace != 7 {
+		t.Errorf("Stop: %v, the host got %q %v", err, h.stopped, h.grace)
+	}
+	if err := c.Stop(t.Context(), "default", "web", nil); err != nil || h.grace != nil {
+		t.Errorf("Stop without a grace: %v, the host got %v", err, h.grace)
+	}
+	if err := c.Start(t.Context(), "default", "web"); err != nil || h.started != "default/web" {
+		t.Errorf("Start: %v, the host got %q", err, h.started)
+	}
+	if err := c.Start(t.Context(), "default", "other"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Start of an unknown pod: %v", err)
+	}
+	var refused *AnswerError
+	err = c.Stop(t.Context(), "default", "busy", nil)
+	if !errors.As(err, &refused) || refused.Error() != "pod is busy" || refused.Hint() != "wait for it" || errors.Is(err, ErrNotFound) {
+		t.Errorf("Stop that is refused: %v", err)
+	}
+}
+
+func TestHandlerRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	h := &fakeHost{}
+	handler := Handler(h, nil, nil)
+	for _, c := range []struct {
+		method, path, body string
+		code               int
+	}{
+		{"GET", "/stop", "", 405},
+		{"POST", "/pods", "", 405},
+		{"POST", "/stop", "", 400},
+		{"POST", "/stop", `{"name":"web"}`, 400},
+		{"POST", "/stop", `{"namespace":"default","name":"web","grace":1}`, 400},
+		{"POST", "/stop", `{"namespace":"default","name":"web","graceSeconds":-1}`, 400},
+		{"POST", "/start", `{"namespace":"default","name":"` + strings.Repeat("x", maxBody) + `"}`, 400},
+		{"GET", "/", "", 404},
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(c.method, c.path, strings.NewReader(c.body)))
+		if w.Code != c.code {
+			t.Errorf("%s %s %.40s: %d, want %d", c.method, c.path, c.body, w.Code, c.code)
+		}
+	}
+	if h.stopped+h.started != "" {
+		t.Errorf("the host was asked to stop %q, start %q", h.stopped, h.started)
+	}
+}
+
+func TestHealthzIsTheKubelets(t *testing.T) {
+	sick := &fakeHost{unhealthy: errors.New("last relist 4m ago")}
+	for _, c := range []struct {
+		name    string
+		handler http.Handler
+		path    string
+		code    int
+		body    string
+	}{
+		{"healthy", Handler(&fakeHost{}, nil, nil), "/healthz", 200, "ok"},
+		{"verbose", Handler(&fakeHost{}, nil, nil), "/healthz?verbose", 200, "[+]ping ok\n[+]pleg ok\nhealthz check passed\n"},
+		{"one", Handler(&fakeHost{}, nil, nil), "/healthz/pleg", 200, "ok"},
+		{"unknown", Handler(&fakeHost{}, nil, nil), "/healthz/etcd", 404, "404 page not found\n"},
+		{"sick", Handler(sick, nil, nil), "/healthz", 500, "[+]ping ok\n[-]pleg failed: last relist 4m ago\nhealthz check failed\n"},
+		{"sick, one", Handler(sick, nil, nil), "/healthz/pleg", 500, "pleg: last relist 4m ago\n"},
+		{"excluded", Handler(sick, nil, nil), "/healthz?exclude=pleg&verbose", 200, "[+]ping ok\n[+]pleg excluded: ok\nhealthz check passed\n"},
+		{"anybody reads", Public(sick, nil), "/healthz", 500, "[+]ping ok\n[-]pleg failed: reason withheld\nhealthz check failed\n"},
+	} {
+		w := httptest.NewRecorder()
+		c.handler.ServeHTTP(w, httptest.NewRequest("GET", c.path, nil))
+		if w.Code != c.code || w.Body.String() != c.body {
+			t.Errorf("%s: %d %q, want %d %q", c.name, w.Code, w.Body, c.code, c.body)
+		}
+	}
+}
+
+func TestPortServesMetricsAndHealthOnly(t *testing.T) {
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "numbers") })
+	handler := Public(&fakeHost{}, metrics)
+	for path, code := range map[string]int{"/metrics": 200, "/healthz": 200, "/pods": 404, "/workers": 404, "/events": 404, "/stop": 404} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != code {
+			t.Errorf("%s: %d, want %d", path, w.Code, code)
+		}
+	}
+}
+
+func TestEventsStreamUntilThePodctlEnds(t *testing.T) {
+	var events Broadcaster
+	events.Send(Event{Reason: "Before"}) // nobody reads yet
+	_, c := served(t, &fakeHost{}, &events)
+	opened, got := make(chan struct{}), []string{}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- c.Events(t.Context(), func() { close(opened) }, func(ev Event) { got = append(got, ev.Reason) })
+	}()
+	<-opened
+	events.Send(Event{Reason: "Started", Time: time.Unix(1, 0)})
+	events.Send(Event{Reason: "Killing"})
+	events.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if text := strings.Join(got, " "); text != "Started Killing" {
+		t.Errorf("read %q", text)
+	}
+}
+
+func TestReaderThatDoesNotReadIsToldWhatItLost(t *testing.T) {
+	var b Broadcaster
+	events, stop := b.subscribe()
+	defer stop()
+	for range backlog + 3 {
+		b.Send(Event{Reason: "R"})
+	}
+	for range backlog {
+		if ev := <-events; ev.Lost != 0 {
+			t.Fatalf("lost %d too early", ev.Lost)
+		}
+	}
+	b.Send(Event{Reason: "Next"})
+	if ev := <-events; ev.Lost != 3 || ev.Reason != "Next" {
+		t.Errorf("got %+v, want Next after 3 lost", ev)
+	}
+}
+
+func TestSocketsOfTheDeadArePassedOverAndRemoved(t *testing.T) {
+	dir := t.TempDir()
+	dead := Path(dir, "run-dead")
+	if err := os.WriteFile(dead, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := Find(dir, nil); err != nil || len(found) != 0 {
+		t.Errorf("Find: %v %v", found, err)
+	}
+	locks, err := owner.Open(dir, "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locks.Close()
+	if err := os.WriteFile(Path(dir, "agent"), nil, 0o600); err != nil { // of an agent that was killed
+		t.Fatal(err)
+	}
+	l, err := Listen(dir, "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(dir + "/*run-dead*"); len(left) > 0 {
+		t.Errorf("left of the dead: %v", left)
+	}
+	if found, err := Find(dir, nil); err != nil || len(found) != 1 {
+		t.Errorf("Find beside a living one: %v %v", found, err)
+	}
+	sweep(dir) // by another that starts: the living keep theirs
+	if _, err := os.Stat(Path(dir, "agent")); err != nil {
+		t.Error(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSocketAtALongPath(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120))
+	locks, err := owner.Open(dir, "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locks.Close()
+	l, err := Listen(dir, "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Serve(l, Handler(&fakeHost{}, nil, nil), nil)
+	defer s.Close()
+	found, err := Find(dir, nil)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("Find: %v %v", found, err)
+	}
+	if _, err := found[0].Workers(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The fields of the API are for others' scripts: what is renamed here breaks
+// them.
+func TestWorkerInJSON(t *testing.T) {
+	at, left := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), int64(-4)
+	b, err := json.Marshal(Worker{
+		Namespace: "default", Name: "db", UID: "u", Phase: "terminating", Since: at, Cause: "killed", HasConfig: true,
+		Operation: "terminate", OperationSince: at, Calls: []Call{{Method: "StopContainer", ID: "c1", Container: "db", Since: at}},
+		StopRequested: at, GraceSeconds: 30, GraceLeftSeconds: &left, LastError: "deadline",
+	})
+	const want = `{"namespace":"default","name":"db","uid":"u","phase":"terminating","since":"2026-01-02T03:04:05Z","cause":"killed",` +
+		`"ready":0,"containers":0,"restarts":0,"desired":false,"hasConfig":true,"operation":"terminate","operationSince":"2026-01-02T03:04:05Z",` +
+		`"calls":[{"method":"StopContainer","id":"c1","container":"db","since":"2026-01-02T03:04:05Z"}],"lastError":"deadline",` +
+		`"stopRequested":"2026-01-02T03:04:05Z","graceSeconds":30,"graceLeftSeconds":-4}`
+	if err != nil || string(b) != want {
+		t.Errorf("%v\n got %s\nwant %s", err, b, want)
+	}
+}
