@@ -24,14 +24,23 @@ func ReadFacts(podsDir, logDir, seccompDir string) (*render.Node, error) {
 	if n.IPs, err = nodeIPs(); err != nil {
 		return nil, fmt.Errorf("read node facts: %w", err)
 	}
-	content, err := os.ReadFile(resolvConf)
-	if err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("read node facts: %w", err)
-	}
-	if n.DNS, err = render.ParseResolvConf(content); err != nil {
-		return nil, fmt.Errorf("read node facts: %s: %w", resolvConf, err)
+	if n.DNS, err = ReadResolvConf(); err != nil {
+		return nil, err
 	}
 	return n, readMachine(n)
+}
+
+// ReadResolvConf reads the machine's resolv.conf; without one it is empty.
+func ReadResolvConf() (render.DNS, error) {
+	content, err := os.ReadFile(resolvConf)
+	if err != nil && !os.IsNotExist(err) {
+		return render.DNS{}, fmt.Errorf("read resolver configuration: %w", err)
+	}
+	dns, err := render.ParseResolvConf(content)
+	if err != nil {
+		return render.DNS{}, fmt.Errorf("read resolver configuration: %s: %w", resolvConf, err)
+	}
+	return dns, nil
 }
 
 // nodeIPs is the address that faces the default route, and one of the other

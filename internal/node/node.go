@@ -43,6 +43,9 @@ type Options struct {
 	Locks *owner.Locks
 	// Facts are the machine's.
 	Facts *render.Node
+	// Resolver reads the machine's resolv.conf whenever a pod needs it; nil is
+	// what Facts has.
+	Resolver func() (render.DNS, error)
 	// Admission is what pods are let in by.
 	Admission Admission
 	// Cgroups makes pod cgroups, Volumes what is in pod directories.
@@ -166,7 +169,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		Probes:  n.probeResults,
 		Runtime: syncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes,
 		Events: syncEvents{n}, Published: n.setStatus, Node: o.Facts, RuntimeName: version.Name,
-		Annotations: n.annotations, NetworkReady: n.networkReady, Log: o.Log,
+		Annotations: n.annotations, NetworkReady: n.networkReady, Log: o.Log, Resolver: o.Resolver,
 		Handler: n.handlerOf, Features: n.features, UserIDs: o.UserIDs,
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})

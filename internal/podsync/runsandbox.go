@@ -30,7 +30,11 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		return err
 	}
 	r.acted = true
-	_, cut := render.PodDNS(r.p, r.opt.Node)
+	node, err := r.node()
+	if err != nil {
+		return err
+	}
+	_, cut := render.PodDNS(r.p, node)
 	for _, warning := range cut {
 		r.warn(r.p, "", EventDNSForming, "%s", warning)
 	}
@@ -95,8 +99,26 @@ func (r *run) runSandbox(ctx context.Context) error {
 	}
 }
 
+// node is the machine with its resolv.conf as it is now.
+func (r *run) node() (*render.Node, error) {
+	if r.opt.Resolver == nil {
+		return r.opt.Node, nil
+	}
+	dns, err := r.opt.Resolver()
+	if err != nil {
+		return nil, err
+	}
+	node := *r.opt.Node
+	node.DNS = dns
+	return &node, nil
+}
+
 func (r *run) sandboxConfig(ctx context.Context, attempt uint32) (*runtimeapi.PodSandboxConfig, error) {
-	in := render.SandboxInput{Node: r.opt.Node, Attempt: attempt, CgroupParent: r.opt.Cgroups.Parent(r.p)}
+	node, err := r.node()
+	if err != nil {
+		return nil, err
+	}
+	in := render.SandboxInput{Node: node, Attempt: attempt, CgroupParent: r.opt.Cgroups.Parent(r.p)}
 	if r.opt.Annotations != nil {
 		annotations, err := r.opt.Annotations(r.p)
 		if err != nil {

@@ -1,10 +1,17 @@
 package podsync_test
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/render"
 )
 
 // said are the messages of the events of a reason.
@@ -50,5 +57,40 @@ func TestAnFQDNThatIsTooLongIsTheSandboxsFailure(t *testing.T) {
 		p.Spec.SetHostnameAsFQDN = nil
 		b.mustSync(p)
 		wantCalls(t, b, "RunPodSandbox", "CreateContainer c#0", "StartContainer c")
+	})
+}
+
+// dnsKeeper keeps what sandboxes are told of name servers.
+type dnsKeeper struct {
+	*fakeRuntime
+	servers []string
+}
+
+func (k *dnsKeeper) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSandboxConfig, handler string) (string, error) {
+	k.servers = append(k.servers, cfg.DnsConfig.Servers...)
+	return k.fakeRuntime.RunPodSandbox(ctx, cfg, handler)
+}
+
+func TestResolvConfIsReadWhenItIsNeeded(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		dns, broken := render.DNS{Servers: []string{"10.0.0.1"}}, errors.New("resolv.conf is broken")
+		b.opt.Resolver = func() (render.DNS, error) { return dns, broken }
+		told := &dnsKeeper{fakeRuntime: b.rt}
+		b.opt.Runtime = told
+		b.syncer = podsync.New(b.opt)
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		if _, err := b.sync(p); !errors.Is(err, broken) || len(b.calls()) > 0 {
+			t.Fatalf("error %v, calls %v", err, b.calls())
+		}
+		broken = nil
+		b.rt.fail = func(string, string) error { return errors.New("no network") }
+		if _, err := b.sync(p); err == nil {
+			t.Fatal("no error")
+		}
+		dns, b.rt.fail = render.DNS{Servers: []string{"10.0.0.2"}}, nil
+		b.mustSync(p)
+		if got := told.servers; !slices.Equal(got, []string{"10.0.0.1", "10.0.0.2"}) {
+			t.Errorf("sandboxes got the servers %q", got)
+		}
 	})
 }

@@ -107,6 +107,9 @@ type Options struct {
 	// UserIDs gives a pod with hostUsers false its range of ids on the host:
 	// the same one each time, until the pod's directory is removed.
 	UserIDs func(uid types.UID) (first, length uint32, err error)
+	// Resolver reads the node's resolv.conf, anew for each sync that needs it:
+	// it changes under long-lived pods. Nil is Node.DNS.
+	Resolver func() (render.DNS, error)
 	// NetworkReady is nil while the node's network works, else says why not,
 	// and ends with ctx; a nil function stands for always.
 	NetworkReady func(ctx context.Context) error

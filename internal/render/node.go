@@ -32,7 +32,8 @@ type Node struct {
 	// ThermalThrottle are the /sys/devices/system/cpu/cpuN/thermal_throttle
 	// directories that exist: masked in containers.
 	ThermalThrottle []string
-	// DNS is the node's resolv.conf: see ParseResolvConf.
+	// DNS is the node's resolv.conf: see ParseResolvConf. Who makes pods over a
+	// long time reads it anew.
 	DNS DNS
 	// ClusterDomain ends the domain of a pod with a subdomain. The standalone
 	// kubelet's is empty.
