@@ -31,6 +31,8 @@ type agentOptions struct {
 	drain        bool
 	drainTimeout time.Duration
 	house        housekeeping
+	// observe: nothing is run; what others run is watched.
+	observe bool
 }
 
 func agentCommand(e *env) *cli.Command {
@@ -41,6 +43,7 @@ func agentCommand(e *env) *cli.Command {
 		&cli.BoolFlag{Name: "strict", Usage: "take warnings about a manifest for errors: it is not followed"},
 		&cli.DurationFlag{Name: "file-check-frequency", Value: 20 * time.Second, Usage: "read directories that often, `TIME`, though nothing told of a change"},
 		&cli.DurationFlag{Name: "http-check-frequency", Value: 20 * time.Second, Usage: "ask URLs that often, `TIME`"},
+		&cli.BoolFlag{Name: "observe", Usage: "run nothing; print the events of the runtime's pods, and serve metrics and health at --listen"},
 		&cli.BoolFlag{Name: "drain", Usage: "end the pods on exit, critical ones last"},
 		&cli.DurationFlag{Name: "drain-timeout", Value: time.Minute, Usage: "leave pods behind that have not ended after this `TIME`"},
 	}
@@ -57,7 +60,7 @@ func agentCommand(e *env) *cli.Command {
 				globals: readGlobals(c), manifests: c.StringSlice("manifests"), configFrom: c.StringSlice("config-from"),
 				replicas: c.Int("replicas"), strict: c.Bool("strict"),
 				fileCheck: c.Duration("file-check-frequency"), httpCheck: c.Duration("http-check-frequency"),
-				drain: c.Bool("drain"), drainTimeout: c.Duration("drain-timeout"),
+				observe: c.Bool("observe"), drain: c.Bool("drain"), drainTimeout: c.Duration("drain-timeout"),
 			}
 			var err error
 			if o.driving, err = readDriving(c); err != nil {
@@ -68,6 +71,9 @@ func agentCommand(e *env) *cli.Command {
 			}
 			if err := o.check(c.Args().Slice()); err != nil {
 				return err
+			}
+			if o.observe {
+				return runObserve(c.Context, e, o)
 			}
 			return runAgent(c.Context, e, o)
 		},
@@ -81,7 +87,9 @@ func (o agentOptions) check(args []string) error {
 	switch {
 	case len(args) > 0:
 		return &usageError{message: "agent takes no arguments", hint: "podctl agent --manifests " + args[0]}
-	case len(o.manifests) == 0:
+	case o.observe && len(o.sources()) > 0:
+		return &usageError{message: "--observe runs nothing, and so follows nothing", hint: "leave out --manifests and --config-from, or --observe"}
+	case len(o.manifests) == 0 && !o.observe:
 		return &usageError{message: "no manifests given", hint: "podctl agent --manifests DIR"}
 	case o.replicas < 1:
 		return usagef("--replicas %d is less than one", o.replicas)

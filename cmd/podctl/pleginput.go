@@ -60,7 +60,9 @@ type plegOptions struct {
 	// observer is told what the PLEG does, calls of each CRI call in flight;
 	// nil for nobody.
 	observer pleg.Observer
-	calls    cri.CallWatcher
+	// operations is told of each CRI call that has ended; nil for nobody.
+	operations cri.Observer
+	calls      cri.CallWatcher
 	// wrap puts something between the PLEG and the runtime; nil for nothing.
 	wrap func(pleg.Runtime) pleg.Runtime
 }
@@ -84,7 +86,7 @@ func openPLEG(ctx context.Context, e *env, g globals, o plegOptions) (*plegSessi
 	if o.timeout > 0 {
 		g.timeout = o.timeout
 	}
-	client, stop, err := connectWatched(ctx, e, g, o.calls, nil)
+	client, stop, err := connectWatched(ctx, e, g, o.calls, o.operations)
 	if err != nil {
 		return nil, err
 	}

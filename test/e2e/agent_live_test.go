@@ -2,6 +2,9 @@ package e2e
 
 import (
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/test/live"
 )
@@ -257,4 +261,96 @@ func TestAgentDrains(t *testing.T) {
 			t.Errorf("stopped %q, want web before dns\n%s", stopped, out)
 		}
 	})
+}
+
+// control is the client of the agent's socket.
+func (a *agentPlace) control() *control.Client {
+	a.t.Helper()
+	var found []*control.Client
+	eventually(a.t, "an agent listens", func() bool {
+		dirs, err := filepath.Glob(a.path("run") + "/*")
+		if err != nil || len(dirs) != 1 {
+			return false
+		}
+		found, err = control.Find(dirs[0], nil)
+		return err == nil && len(found) == 1
+	}, func() string { return fmt.Sprint(found) })
+	return found[0]
+}
+
+// A pod that was stopped stays so while its manifest does, whoever is killed,
+// until it is started.
+func TestAgentKeepsPodsStopped(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		a := withAgent(t, rt)
+		a.put("web.yaml", a.marking("web", "1"))
+		first := a.agent()
+		a.wrote("web", "up1")
+		if err := a.control().Stop(t.Context(), "default", "web", nil); err != nil {
+			t.Fatal(err)
+		}
+		a.has("web", "up1", "down1")
+		first.ends(syscall.SIGKILL, -1)
+		second := a.agent("--drain")
+		second.prints("the pod was stopped: it stays so")
+		second.ends(syscall.SIGTERM, 0) // which does not forget it
+		third := a.agent("--drain")
+		third.prints("the pod was stopped: it stays so")
+		a.has("web", "up1", "down1")
+		if err := a.control().Start(t.Context(), "default", "web"); err != nil {
+			t.Fatal(err)
+		}
+		a.wrote("web", "up1", "down1", "up1")
+		if err := a.control().Stop(t.Context(), "default", "web", nil); err != nil {
+			t.Fatal(err)
+		}
+		a.put("web.yaml", a.marking("web", "2"))
+		a.wrote("web", "up1", "down1", "up1", "down1", "up2")
+		third.ends(syscall.SIGTERM, 0)
+	})
+}
+
+// An observer sees what others run, in events and metrics, and has no part in
+// it.
+func TestAgentObserves(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		a := withAgent(t, rt)
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := l.Addr().String()
+		if err := l.Close(); err != nil { // free for the observer
+			t.Fatal(err)
+		}
+		flags := append(a.flags(), "agent", "--observe", "--listen", address)
+		observer := a.command("", exec.Command(binary, flags...))
+		observer.prints("EVENT")
+		run := a.start(a.marking("web", "1"), "-")
+		a.wrote("web", "up1")
+		observer.prints("ContainerStarted")
+		eventually(t, "metrics count the pod", func() bool {
+			return strings.Contains(get(t, "http://"+address+"/metrics"), "\nkubelet_running_pods 1\n")
+		}, func() string { return get(t, "http://"+address+"/metrics") })
+		if body := get(t, "http://"+address+"/healthz"); body != "ok" {
+			t.Errorf("health: %q", body)
+		}
+		run.ends(syscall.SIGTERM, 130)
+		observer.prints("ContainerDied")
+		observer.ends(syscall.SIGTERM, 0)
+	})
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/metrics"
+	"github.com/podctl/podctl/internal/pleg"
+)
+
+// runObserve watches the runtime, prints its events and serves metrics and
+// health, for what others run there. It runs nothing, owns nothing and takes no
+// lock.
+func runObserve(ctx context.Context, e *env, o agentOptions) error {
+	ctx, interrupted := e.untilInterrupt(ctx)
+	w := &watching{
+		env: e, opts: watchOptions{globals: o.globals, source: sourceAuto}, meter: newPLEGMeter(e.now),
+		// Nobody asks how long calls took: that is in the metrics.
+		calls: &callsInFlight{now: e.now, calls: map[*criCall]struct{}{}},
+	}
+	w.printer = newWatchPrinter(e, w.opts)
+	shown := metrics.New(e.now)
+	session, err := openPLEG(ctx, e, o.globals, plegOptions{
+		source: sourceAuto, observer: bothObservers{w.meter, shown}, operations: shown, calls: w.calls,
+	})
+	if interrupted() {
+		err = errInterrupted
+		if session != nil {
+			session.Close()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	shown.Show(func() metrics.State {
+		s := metrics.State{Runtime: session.Pods(), PLEG: session.Health(), Unhinted: session.Unhinted(), Calls: map[string]time.Time{}}
+		for _, c := range w.calls.inFlight() {
+			if _, older := s.Calls[c.method]; !older && c.method != "GetContainerEvents" {
+				s.Calls[c.method] = c.since
+			}
+		}
+		return s
+	})
+	if o.listen != "" {
+		l, err := net.Listen("tcp", o.listen)
+		if err != nil {
+			return fmt.Errorf("serve metrics: %w", err)
+		}
+		server := control.Serve(l, control.Public(observed{session.PLEG}, shown.Handler()), e.log)
+		defer func() { _ = server.Close() }() // it ends with us in any case
+	}
+	w.session, w.subject, w.began = session, session.Subscribe(), e.now()
+	session.start(context.WithoutCancel(ctx))
+	manager := newManager(e.notify, func() bool { return session.Healthy() == nil })
+	watched := make(chan struct{})
+	defer close(watched)
+	go manager.keepAlive(watched)
+	return w.run()
+}
+
+// keepAlive tells the service manager all that an observer has to tell, until
+// done.
+func (m *manager) keepAlive(done <-chan struct{}) {
+	m.ready()
+	watchdog, stop := m.watchdog()
+	defer stop()
+	for {
+		select {
+		case <-watchdog:
+			m.alive()
+		case <-done:
+			m.stopping()
+			return
+		}
+	}
+}
+
+// observed is a PLEG as control.Public shows it: it has health and no pods.
+type observed struct{ pleg *pleg.PLEG }
+
+var _ control.Host = observed{}
+
+func (observed) Pods() *v1.PodList         { return &v1.PodList{} }
+func (observed) Workers() []control.Worker { return nil }
+func (observed) Stop(context.Context, string, string, *int64) error {
+	return control.ErrNotFound
+}
+func (observed) Start(context.Context, string, string) error { return control.ErrNotFound }
+func (o observed) Checks() []control.Check {
+	return []control.Check{{Name: "pleg", Run: o.pleg.Healthy}}
+}
+
+// bothObservers are told what a PLEG does.
+type bothObservers struct{ first, second pleg.Observer }
+
+func (b bothObservers) Relisted(took, interval time.Duration, err error) {
+	b.first.Relisted(took, interval, err)
+	b.second.Relisted(took, interval, err)
+}
+
+func (b bothObservers) PodRelisted(source pleg.Source, took time.Duration, changed bool, err error) {
+	b.first.PodRelisted(source, took, changed, err)
+	b.second.PodRelisted(source, took, changed, err)
+}
+
+func (b bothObservers) StatusRead(took time.Duration, err error) {
+	b.first.StatusRead(took, err)
+	b.second.StatusRead(took, err)
+}
+
+func (b bothObservers) Hinted(latency time.Duration, backlog bool) {
+	b.first.Hinted(latency, backlog)
+	b.second.Hinted(latency, backlog)
+}
+
+func (b bothObservers) HintStream(err error) {
+	b.first.HintStream(err)
+	b.second.HintStream(err)
+}
