@@ -2,8 +2,10 @@ package main
 
 import (
 	"github.com/urfave/cli/v2"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/render"
 )
 
 // driving is what commands that drive pods are asked for alike.
@@ -19,6 +21,17 @@ type driving struct {
 	// listen is where metrics and health are served beside the control socket:
 	// HOST:PORT, "" for nowhere.
 	listen string
+	// capacity and reserved bound what pods may request; nil and nil do not.
+	capacity, reserved v1.ResourceList
+}
+
+// allocatable is what pods may request on this machine; nil if they are not
+// bounded.
+func (d driving) allocatable(facts *render.Node) v1.ResourceList {
+	if d.capacity == nil && d.reserved == nil {
+		return nil
+	}
+	return node.Allocatable(facts, d.capacity, d.reserved)
 }
 
 // drivingFlags are the flags of readDriving.
@@ -28,6 +41,8 @@ func drivingFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start although a kubelet uses this runtime"},
 		&cli.StringFlag{Name: "cgroup-driver", Usage: "`DRIVER` of pod cgroups: cgroupfs or systemd", DefaultText: "what the runtime says"},
 		&cli.StringFlag{Name: "listen", DefaultText: "nowhere", Usage: "serve /metrics and /healthz at `HOST:PORT`, too"},
+		&cli.GenericFlag{Name: "capacity", Value: &resourceList{}, DefaultText: "not bounded", Usage: "reject pods that request more than there is: this machine has what a kubelet would say, or what the `LIST` says: cpu=4,memory=8Gi,pods=110"},
+		&cli.GenericFlag{Name: "reserved", Value: &resourceList{}, DefaultText: "not bounded", Usage: "`LIST` of what goes off that: cpu=500m,memory=1Gi"},
 		runtimeClassFlag(),
 		&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", Usage: "`SYSCTL` that pods may set beside the safe ones, or the beginning of some and a star; may be repeated"},
 	}
@@ -37,7 +52,7 @@ func readDriving(c *cli.Context) (driving, error) {
 	d := driving{
 		besideKubelet: c.Bool("beside-kubelet"), cgroupDriver: c.String("cgroup-driver"),
 		unsafeSysctls: c.StringSlice("allowed-unsafe-sysctls"), keepLogs: c.Bool("keep-logs"),
-		listen: c.String("listen"),
+		listen: c.String("listen"), capacity: readResources(c, "capacity"), reserved: readResources(c, "reserved"),
 	}
 	if d.listen != "" && !isHostPort(d.listen) {
 		return driving{}, usagef("--listen %q is no HOST:PORT", d.listen)

@@ -200,8 +200,9 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 	s.Node, err = node.New(ctx, node.Options{
 		Instance: o.instance, Sources: o.sources,
 		Runtime: s.client, Locks: locks, Facts: facts, Resolver: node.ReadResolvConf, Admission: admission, Cgroups: cgroups,
-		Volumes: volume.New(p.root),
-		UserIDs: userns.New(p.root).Of, RuntimeClasses: o.runtimeClasses,
+		Allocatable: o.allocatable(facts),
+		Volumes:     volume.New(p.root),
+		UserIDs:     userns.New(p.root).Of, RuntimeClasses: o.runtimeClasses,
 		KeepLogs: o.keepLogs, KillUnknown: o.killUnknown,
 		PLEG:     pleg.Options{Observer: s.shown.metrics},
 		Observer: s.shown.metrics,

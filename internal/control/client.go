@@ -84,6 +84,13 @@ func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
 	return list, c.read(ctx, "/pods", list)
 }
 
+// Node is the node that it is: its name, and what is allocatable where it is
+// bounded.
+func (c *Client) Node(ctx context.Context) (*v1.Node, error) {
+	n := &v1.Node{}
+	return n, c.read(ctx, "/node", n)
+}
+
 // Workers are the same as their workers see them.
 func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
 	var workers []Worker
@@ -101,6 +108,13 @@ func (c *Client) Stop(ctx context.Context, namespace, name string, grace *int64)
 // has no such pod.
 func (c *Client) Start(ctx context.Context, namespace, name string) error {
 	return c.order(ctx, "/start", podRequest{Namespace: namespace, Name: name})
+}
+
+// Preempt ends a pod to make room for a critical one, with the pod's own grace,
+// and returns when nothing of it runs. The error is ErrNotFound where the podctl
+// has no such pod.
+func (c *Client) Preempt(ctx context.Context, namespace, name string) error {
+	return c.order(ctx, "/preempt", podRequest{Namespace: namespace, Name: name})
 }
 
 // Get reads a path as it is: /metrics, /healthz. An answer that is no success

@@ -15,6 +15,7 @@ const maxBody = 64 << 10
 func Handler(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 	mux := public(h, metrics, false)
 	mux.HandleFunc("GET /pods", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.Pods()) })
+	mux.HandleFunc("GET /node", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.NodeObject()) })
 	mux.HandleFunc("GET /workers", func(w http.ResponseWriter, _ *http.Request) {
 		workers := h.Workers()
 		if workers == nil {
@@ -31,6 +32,11 @@ func Handler(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 	mux.HandleFunc("POST /start", func(w http.ResponseWriter, r *http.Request) {
 		if req, ok := readPod(w, r); ok {
 			done(w, h.Start(r.Context(), req.Namespace, req.Name))
+		}
+	})
+	mux.HandleFunc("POST /preempt", func(w http.ResponseWriter, r *http.Request) {
+		if req, ok := readPod(w, r); ok {
+			done(w, h.Preempt(r.Context(), req.Namespace, req.Name))
 		}
 	})
 	return mux

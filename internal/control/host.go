@@ -6,11 +6,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Host is what the server shows and drives: a node. All but Stop answer at
-// once. Errors of Stop and Start are ErrNotFound where there is no such pod.
+// Host is what the server shows and drives: a node. All but Stop and Preempt answer at
+// once. Errors of Stop, Start and Preempt are ErrNotFound where there is no such pod.
 type Host interface {
 	// Pods are all pods that the node has to do with, with their status.
 	Pods() *v1.PodList
+	// NodeObject is the node itself: its name, and what is allocatable where it is
+	// bounded.
+	NodeObject() *v1.Node
 	// Workers are the same as their workers see them.
 	Workers() []Worker
 	// Stop ends a pod to stay so, and returns when nothing of it runs. grace is
@@ -18,6 +21,9 @@ type Host interface {
 	Stop(ctx context.Context, namespace, name string, grace *int64) error
 	// Start lets a stopped pod run again.
 	Start(ctx context.Context, namespace, name string) error
+	// Preempt ends a pod to make room for another, and returns when nothing of it
+	// runs.
+	Preempt(ctx context.Context, namespace, name string) error
 	// Checks are those of /healthz, beside ping, in order.
 	Checks() []Check
 }

@@ -68,9 +68,10 @@ func TestAStaticFileThatCannotBeReadLeavesNoAnswer(t *testing.T) {
 	}
 }
 
+// What podctl refuses to run is desired all the same.
 func TestFilesAreReadAsPodctlReadsThem(t *testing.T) {
 	dir := t.TempDir()
-	good := write(t, dir, "good.yaml", web)
+	good := write(t, dir, "good.yaml", strings.Replace(web, "spec: {", "spec: {volumes: [{name: v, nfs: {server: s, path: /p}}], ", 1))
 	if a := desired.Files(t.Context(), nil, good); a.Err != nil || len(a.Pods) != 1 || a.Pods[0].UID == "" {
 		t.Errorf("got %+v", a)
 	}

@@ -18,7 +18,7 @@ import (
 // Files are the pods of manifests, directories or URLs that podctl reads.
 func Files(ctx context.Context, client *http.Client, paths ...string) Answer {
 	a := Answer{Source: strings.Join(paths, ", ")}
-	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{HTTP: client})
+	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{HTTP: client, Elsewhere: true})
 	if err != nil {
 		a.Err = fmt.Errorf("read desired pods: %w", err)
 		return a

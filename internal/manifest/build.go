@@ -36,6 +36,9 @@ func newBuilder(file, kind string, at *positions) *builder {
 func (l *loader) pod(b *builder, _ *kind, doc map[string]any) {
 	if p := b.build(doc); p != nil {
 		l.set.Pods = append(l.set.Pods, p)
+		if l.opts.Elsewhere {
+			return
+		}
 		said := map[string]bool{}
 		for _, problem := range b.problems {
 			said[problem.Field] = true

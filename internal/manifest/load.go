@@ -26,6 +26,9 @@ type LoadOptions struct {
 	// ConfigFrom are files, directories and URLs of which only the
 	// ConfigMaps, Secrets and claims are read.
 	ConfigFrom []string
+	// Elsewhere: the pods are not podctl's to run, so that what it would refuse
+	// or ignore of them is neither a problem nor worth a warning.
+	Elsewhere bool
 }
 
 // Set is what the input holds. Where Load returned problems it has the pods

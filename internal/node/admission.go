@@ -129,8 +129,15 @@ func (n *Node) admission(ctx context.Context, p *v1.Pod) error {
 		return err
 	}
 	refused, err := n.refuseClass(ctx, p)
-	if refused != nil {
+	switch {
+	case refused != nil:
 		return refused
+	case err != nil:
+		return err
+	}
+	now, err := n.fit(ctx, p)
+	if err == nil && !now {
+		err = errNotNow
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/preempt"
 )
 
 // Event is one thing that happened to a pod. Reasons are the kubelet's
@@ -51,6 +53,9 @@ const (
 	ReasonEnded = "Ended"
 	// ReasonRejected: the pod may not start; Message says why.
 	ReasonRejected = "Rejected"
+	// ReasonPreempting: the pod waits for others to end, which make room for it;
+	// of one of these, the kubelet's own.
+	ReasonPreempting = preempt.Preempting
 	// ReasonTerminating: the pod was asked to stop.
 	ReasonTerminating = "Terminating"
 	// ReasonStopped: nothing of the pod runs any more.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/opencontainers/cgroups"
 	"golang.org/x/sys/unix"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podctl/podctl/internal/render"
 )
@@ -20,6 +22,7 @@ func readMachine(n *render.Node) error {
 	}
 	n.MemoryCapacity = memory
 	n.Allocatable = render.Allocatable(runtime.NumCPU(), memory, storage(n.PodsDir))
+	n.HugePages = hugePages("/sys/kernel/mm/hugepages")
 	n.CgroupV2 = cgroups.IsCgroup2UnifiedMode()
 	n.SwapController = swapController(n.CgroupV2)
 	n.SELinux = exists("/sys/fs/selinux/enforce")
@@ -55,6 +58,25 @@ func storage(dir string) int64 {
 		return 0
 	}
 	return int64(fs.Blocks) * fs.Bsize
+}
+
+// hugePages are the pages that a directory of the kernel's tells of, those of
+// sizes that are none left out.
+func hugePages(dir string) v1.ResourceList {
+	entries, _ := os.ReadDir(dir) // a kernel without them has none
+	list := v1.ResourceList{}
+	for _, e := range entries {
+		var kib, count int64
+		content, err := os.ReadFile(filepath.Join(dir, e.Name(), "nr_hugepages"))
+		if n, _ := fmt.Sscanf(e.Name(), "hugepages-%dkB", &kib); n != 1 || err != nil {
+			continue
+		}
+		if n, _ := fmt.Sscan(string(content), &count); n == 1 && count > 0 {
+			size := resource.NewQuantity(kib<<10, resource.BinarySI)
+			list[v1.ResourceName(v1.ResourceHugePagesPrefix+size.String())] = *resource.NewQuantity(count*kib<<10, resource.BinarySI)
+		}
+	}
+	return list
 }
 
 // swapController tells whether the kernel can limit swap by cgroup

@@ -104,7 +104,7 @@ func (n *Node) admitted(ctx context.Context, d Desired) bool {
 	err := n.admission(ctx, d.Pod)
 	if _, ok := errors.AsType[*AdmissionError](err); ok {
 		n.reject(d, err)
-	} else if err != nil {
+	} else if err != nil && !errors.Is(err, errNotNow) {
 		n.log.Warn("admit pod", "pod", pod.FullNameOf(d.Pod), "uid", d.Pod.UID, "err", err)
 	}
 	return err == nil
@@ -117,6 +117,7 @@ func (n *Node) reject(d Desired, why error) {
 	reason, message := ReasonRejected, why.Error()
 	if refused, ok := errors.AsType[*AdmissionError](why); ok {
 		reason, message = refused.Reason, refused.Message
+		n.opts.Observer.Rejected(reason)
 		e.status = refused.status()
 		e.status.QOSClass = pod.QOS(d.Pod)
 	}

@@ -40,7 +40,7 @@ func (n *Node) watchLimits(ctx context.Context) {
 				return
 			}
 			if volume, limit, over := n.opts.Volumes.OverLimit(p); over {
-				n.evict(p, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", volume, limit.String()))
+				n.fail(p, ReasonEvicted, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", volume, limit.String()), new(int64(evictionGrace)), nil)
 			}
 		}
 	}
@@ -62,15 +62,3 @@ func (n *Node) limited() []*v1.Pod {
 }
 
 func hasSizeLimit(v v1.Volume) bool { return v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil }
-
-// evict stops a pod for good: it stays Failed until its manifest changes, also
-// if podctl is killed now (evictPod in pkg/kubelet/eviction/eviction_manager.go).
-func (n *Node) evict(p *v1.Pod, message string) {
-	n.event(p, ReasonEvicted, true, "%s", message)
-	status := v1.PodStatus{Phase: v1.PodFailed, Reason: ReasonEvicted, Message: message}
-	n.recordEnd(p, status)
-	n.workers.Kill(p, true, worker.KillOptions{
-		Grace: new(int64(evictionGrace)), Evict: true,
-		Status: worker.StatusOverride{Phase: status.Phase, Reason: status.Reason, Message: status.Message},
-	})
-}

@@ -48,6 +48,9 @@ type Options struct {
 	Resolver func() (render.DNS, error)
 	// Admission is what pods are let in by.
 	Admission Admission
+	// Allocatable is what all pods together may request (see Allocatable); nil
+	// does not bound them.
+	Allocatable v1.ResourceList
 	// Cgroups makes pod cgroups, Volumes what is in pod directories.
 	Cgroups Cgroups
 	Volumes Volumes
@@ -125,6 +128,8 @@ type Node struct {
 	spare func(*entry) bool
 	// held are the pods whose next life was stopped before it began.
 	held map[types.UID]bool
+	// clearing is room that is being made, nil if none is.
+	clearing *clearing
 	// watchers are told when anything that Pods shows has changed.
 	watchers []chan struct{}
 

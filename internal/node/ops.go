@@ -54,7 +54,7 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) error {
 	}
 	o.n.probes.Terminate(in.Pod.UID)
 	_, err = o.n.sync.Terminate(ctx, podsync.TerminateInput{
-		Pod: in.Pod, Status: st, Grace: in.Grace, Override: override(in.Status),
+		Pod: in.Pod, Status: st, Grace: in.Grace, Override: override(in.Pod, in.Status),
 		Fresh: func(ctx context.Context) (*pod.Status, error) {
 			o.n.touch(in.Pod.UID)
 			return o.n.statusOf(ctx, in.Pod.UID)
@@ -118,16 +118,6 @@ func (n *Node) statusOf(ctx context.Context, uid types.UID) (*pod.Status, error)
 		return &pod.Status{UID: uid, At: time.Now()}, nil
 	}
 	return n.pleg.GetNewerThan(ctx, uid, touched)
-}
-
-// override makes podsync's form of the worker's status override.
-func override(o worker.StatusOverride) func(*v1.PodStatus) {
-	if o == (worker.StatusOverride{}) {
-		return nil
-	}
-	return func(s *v1.PodStatus) {
-		s.Phase, s.Reason, s.Message = o.Phase, o.Reason, o.Message
-	}
 }
 
 // recordStop writes down that the pod is being stopped, before anything is:

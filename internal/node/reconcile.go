@@ -22,6 +22,7 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 		return
 	}
 	n.undesire(want)
+	n.dropClearing(want)
 	var pods []*v1.Pod
 	for _, d := range sorted(want) {
 		pods = append(pods, d.Pod)

@@ -24,6 +24,10 @@ type Observer interface {
 	// OrphanFound: the runtime held a pod of podctl's that no worker knew and
 	// that has to go.
 	OrphanFound()
+	// Rejected: a pod was not let in, for this reason.
+	Rejected(reason string)
+	// Preempted: a pod was evicted to make room, because of this resource.
+	Preempted(signal string)
 }
 
 // nobody observes nothing.
@@ -35,6 +39,8 @@ func (nobody) OperationDone(worker.Operation)            {}
 func (nobody) StatusChanged(_ *v1.Pod, _, _ v1.PodPhase) {}
 func (nobody) Restarted(*v1.Pod)                         {}
 func (nobody) OrphanFound()                              {}
+func (nobody) Rejected(string)                           {}
+func (nobody) Preempted(string)                          {}
 
 // Workers returns every pod that a worker knows, as that sees it, by namespace,
 // name and UID.

@@ -35,6 +35,8 @@ type world struct {
 	partly bool
 	// killUnknown: podctls end pods that nobody knows.
 	killUnknown bool
+	// allocatable bounds the nodes that start, nil does not.
+	allocatable v1.ResourceList
 }
 
 // inWorld runs a test in virtual time.
@@ -84,8 +86,8 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		w.t.Fatal(err)
 	}
 	p.Node, err = New(ctx, Options{
-		Admission: Admission{Sysctls: sysctls},
-		Instance:  instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
+		Admission: Admission{Sysctls: sysctls}, Allocatable: w.allocatable,
+		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Volumes: volume.New(w.root),
 		KillUnknown: w.killUnknown,
 		Events: func(ev Event) {

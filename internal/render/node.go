@@ -19,6 +19,9 @@ type Node struct {
 	// Allocatable stands in for limits that a container does not set, where a
 	// resourceFieldRef asks for them: see Allocatable.
 	Allocatable v1.ResourceList
+	// HugePages are the pages that the machine has set aside, in bytes, by
+	// hugepages-SIZE.
+	HugePages v1.ResourceList
 	// CgroupV2 tells that the unified hierarchy is the only one.
 	CgroupV2 bool
 	// SwapController tells that swap can be limited: memory.memsw.limit_in_bytes

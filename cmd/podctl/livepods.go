@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/desired"
+)
+
+// livePodctls are clients of the podctls that live on the runtime.
+func livePodctls(ctx context.Context, e *env, g globals) ([]*control.Client, error) {
+	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout})
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := nodePaths(g, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return control.Find(p.locks, e.dial)
+}
+
+// livePods asks each of the podctls for its pods.
+func livePods(ctx context.Context, podctls []*control.Client) []desired.Answer {
+	var answers []desired.Answer
+	for _, c := range podctls {
+		a := desired.Answer{Source: c.Instance()}
+		var list *v1.PodList
+		if list, a.Err = c.Pods(ctx); a.Err == nil {
+			for i := range list.Items {
+				a.Pods = append(a.Pods, &list.Items[i])
+			}
+		}
+		answers = append(answers, a)
+	}
+	return answers
+}
+
+// bound is what the pods of the podctls may request, where one of them is
+// bounded; nil where none is. Of several the first by name counts.
+func bound(ctx context.Context, podctls []*control.Client) (instance string, allocatable v1.ResourceList, err error) {
+	for _, c := range podctls {
+		n, err := c.Node(ctx)
+		if err != nil {
+			return "", nil, fmt.Errorf("ask what is allocatable: %w", err)
+		}
+		if n.Status.Allocatable != nil {
+			return c.Instance(), n.Status.Allocatable, nil
+		}
+	}
+	return "", nil, nil
+}

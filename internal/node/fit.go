@@ -1,0 +1,147 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/preempt"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// clearing is room that is being made for a critical pod. There is one at a
+// time, and no other pod is admitted meanwhile: the kubelet stands still, too.
+type clearing struct {
+	uid  types.UID
+	done bool
+	// err is why a victim could not be killed, so that the pod is rejected.
+	err error
+}
+
+// fit says whether a pod that is new to the node fits on it beside the others;
+// the error is an *AdmissionError if it does not. If it does once victims are
+// gone, they are being evicted, and it does not fit yet: it is asked for again.
+func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if c := n.clearing; c != nil {
+		if c.uid != p.UID || !c.done {
+			return false, nil
+		}
+		n.clearing = nil
+		return c.err == nil, c.err
+	}
+	d := preempt.Admit(p, n.place(p), n.active())
+	if !d.Admitted {
+		return false, &AdmissionError{Reason: d.Reason, Message: d.Message, hint: fitHint(d)}
+	}
+	if len(d.Plan.Victims) == 0 {
+		return true, nil
+	}
+	n.clearing = &clearing{uid: p.UID}
+	n.removals.Go(func() { n.clear(ctx, p, d.Plan) })
+	return false, nil
+}
+
+// place is this node as preempt knows nodes. What is not bounded has as much
+// as the pod asks for, and all else.
+func (n *Node) place(p *v1.Pod) *v1.Node {
+	able := true // else the pod was rejected before
+	place := &v1.Node{Status: v1.NodeStatus{
+		Allocatable: n.opts.Allocatable,
+		Features:    &v1.NodeFeatures{SupplementalGroupsPolicy: &able},
+	}}
+	if place.Status.Allocatable == nil {
+		all := *resource.NewQuantity(math.MaxInt64/2000, resource.DecimalSI)
+		place.Status.Allocatable = v1.ResourceList{
+			v1.ResourcePods: all, v1.ResourceCPU: all, v1.ResourceMemory: all, v1.ResourceEphemeralStorage: all,
+		}
+		for name := range pod.Requests(p) {
+			place.Status.Allocatable[name] = all
+		}
+	}
+	return place
+}
+
+// active are the pods that hold what they request: all but those that are down
+// or have ended by themselves (filterOutInactivePods in pkg/kubelet/kubelet_pods.go).
+// n.mu is held.
+func (n *Node) active() []*v1.Pod {
+	var pods []*v1.Pod
+	for _, e := range n.entries {
+		down := e.stage == worker.Terminated || e.stage == worker.Finished
+		if e.rejected != nil || down || isFinal(e.status.Phase) && e.stage == worker.Syncing {
+			continue
+		}
+		pods = append(pods, e.want.Pod)
+	}
+	return pods
+}
+
+// clear evicts the victims one after the other, as the kubelet does. One that
+// cannot be evicted leaves the pod out: the kubelet would let it in.
+func (n *Node) clear(ctx context.Context, p *v1.Pod, plan *preempt.Result) {
+	names := make([]string, len(plan.Victims))
+	for i, v := range plan.Victims {
+		names[i] = pod.DisplayName(v.Namespace, v.Name)
+	}
+	n.event(p, ReasonPreempting, false, "waits until %s %s ended to make room", strings.Join(names, ", "), have(len(names)))
+	var err error
+	for i, v := range plan.Victims {
+		if err = n.evict(ctx, v, preempt.Preempting, preempt.Message); err != nil {
+			err = &AdmissionError{
+				Reason: preempt.UnexpectedAdmissionError,
+				Message: fmt.Sprintf("Unexpected error while attempting to recover from admission failure: preemption: pod %s could not be evicted: %v",
+					names[i], err),
+			}
+			break
+		}
+		n.opts.Observer.Preempted(string(plan.Signal))
+	}
+	n.mu.Lock()
+	n.clearing.done, n.clearing.err = true, err
+	n.mu.Unlock()
+	n.poke()
+}
+
+func have(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
+}
+
+// dropClearing forgets the room that was made for a pod that is not wanted any
+// more.
+func (n *Node) dropClearing(want map[types.UID]Desired) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if c := n.clearing; c != nil && c.done {
+		if _, wanted := want[c.uid]; !wanted {
+			n.clearing = nil
+		}
+	}
+}
+
+// fitHint says what to do about a pod that does not fit.
+func fitHint(d *preempt.Decision) string {
+	for _, f := range d.Failures {
+		if f.Reason() == d.Reason && f.Detail != "" {
+			return f.Detail
+		}
+	}
+	if d.Plan != nil {
+		return "podctl preempt --dry-run -f FILE shows who uses the node"
+	}
+	return ""
+}
+
+// errNotNow: whether the pod may start cannot be told yet.
+var errNotNow = errors.New("room is being made for a critical pod")
