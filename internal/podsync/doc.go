@@ -29,7 +29,7 @@
 //   - StopContainer that runs out of time is repeated with no grace at once.
 //   - A container that the pod does not name (any more) is stopped all the
 //     same; the kubelet's termination fails on it for ever.
-//   - Cgroup, directories and volumes are seen to only when something is to be
+//   - Cgroup and directories are seen to only when something is to be
 //     started; a running pod whose cgroup vanished is not killed for it.
 //   - An image is asked for once per sync and its user taken from the same
 //     answer. Pulls are not made one after the other.

@@ -257,3 +257,85 @@ func TestMountsOfAKilledPodctlAreTakenAwayByTheNext(t *testing.T) {
 		}
 	})
 }
+
+func TestAPodWhoseVolumeIsOverItsLimitIsEvicted(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		out, errw, code := at(t, rt).run(mounting("job", "emptyDir: {sizeLimit: 1Mi}",
+			"dd if=/dev/zero of=/v/f bs=1024 count=3000 2>/dev/null; sleep 300", brief), "-")
+		if code != 1 || !strings.Contains(out, `sage of EmptyDir volume "v" exceeds the limit "1Mi"`) || !strings.Contains(out+errw, "Evicted") {
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+	})
+}
+
+// TestARunningContainerSeesItsConfigurationChange: in its volumes, but not in
+// a part of one that was mounted by subPath, and without being restarted.
+func TestARunningContainerSeesItsConfigurationChange(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		a := withAgent(t, rt)
+		config := func(value string) string {
+			return fmt.Sprintf(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: app}
+data: {k: "%[1]s"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: creds}
+stringData: {k: "s%[1]s"}
+`, value)
+		}
+		a.put("config.yaml", config("1"))
+		a.put("pod.yaml", `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  terminationGracePeriodSeconds: 2
+  securityContext: {runAsUser: 1000, fsGroup: 2000}
+  volumes:
+  - {name: mark, hostPath: {path: `+a.path("mark")+`, type: Directory}}
+  - {name: cfg, configMap: {name: app}}
+  - {name: sec, secret: {secretName: creds, defaultMode: 0400}}
+  - {name: proj, projected: {sources: [{configMap: {name: app}}, {secret: {name: creds, items: [{key: k, path: d/s}]}}]}}
+  containers:
+  - name: c
+    image: docker.io/library/busybox:latest
+    imagePullPolicy: IfNotPresent
+    volumeMounts:
+    - {name: mark, mountPath: /mark}
+    - {name: cfg, mountPath: /cfg}
+    - {name: cfg, mountPath: /one, subPath: k}
+    - {name: sec, mountPath: /sec}
+    - {name: proj, mountPath: /proj}
+    command:
+    - sh
+    - -c
+    - |
+      trap "exit 0" TERM
+      see() {
+        now=$(cat $2)
+        if [ "$now" != "$(tail -n 1 /mark/$1 2>/dev/null)" ]; then echo "$now" >> /mark/$1; fi
+      }
+      echo started >> /mark/starts
+      while sleep 0.05; do see cfg /cfg/k; see sec /sec/k; see proj /proj/k; see deep /proj/d/s; see one /one; done
+`)
+		if err := os.Chmod(a.path("mark"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		proc := a.agent()
+		a.wrote("one", "1")
+		a.wrote("deep", "s1")
+		a.put("config.yaml", config("2"))
+		for name, lines := range map[string][]string{"cfg": {"1", "2"}, "sec": {"s1", "s2"}, "proj": {"1", "2"}, "deep": {"s1", "s2"}} {
+			a.wrote(name, lines...)
+		}
+		a.has("one", "1")
+		a.has("starts", "started")
+		a.remove("pod.yaml")
+		a.holds()
+		proc.signal(syscall.SIGTERM)
+		proc.wait()
+	})
+}
