@@ -100,10 +100,23 @@ func (r *running) reasons(i node.Info) []reason {
 	if len(all) == 0 && i.LastError != "" {
 		all = append(all, reason{text: ": " + i.LastError})
 	}
+	if text := notReady(&i.Status); len(all) == 0 && r.opts.wait == waitReady && text != "" {
+		all = append(all, reason{text: " is not ready: " + text})
+	}
 	if len(all) == 0 {
 		all = append(all, reason{text: " is " + strings.ToLower(phaseText(i))})
 	}
 	return all
+}
+
+// notReady is what keeps a pod that runs from being ready, "" if nothing does.
+func notReady(s *v1.PodStatus) string {
+	for _, c := range s.Conditions {
+		if c.Type == v1.PodReady && c.Status != v1.ConditionTrue {
+			return c.Message
+		}
+	}
+	return ""
 }
 
 // containerReason is why a container failed or does not run; ok is false if

@@ -112,6 +112,9 @@ func TestAReadinessGateIsSaidToKeepAPodFromReady(t *testing.T) {
 			"--wait", "ready", "--wait-timeout", "30s")
 		c.printed(`its readiness gate "example.com/on" takes a control plane`)
 		c.ends(1, 2*time.Minute)
+		if want := `default/web is not ready: corresponding condition of pod readiness gate "example.com/on" does not exist.`; !strings.Contains(c.errw.String(), want) {
+			t.Errorf("stderr has no %q:\n%s", want, c.errw.String())
+		}
 	})
 }
 
