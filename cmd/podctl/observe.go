@@ -6,8 +6,6 @@ import (
 	"net"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/metrics"
 	"github.com/podctl/podctl/internal/pleg"
@@ -52,7 +50,7 @@ func runObserve(ctx context.Context, e *env, o agentOptions) error {
 		if err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
-		server := control.Serve(l, control.Public(observed{session.PLEG}, shown.Handler()), e.log)
+		server := control.Serve(l, control.Public([]control.Check{{Name: "pleg", Run: session.Healthy}}, shown.Handler()), e.log)
 		defer func() { _ = server.Close() }() // it ends with us in any case
 	}
 	w.session, w.subject, w.began = session, session.Subscribe(), e.now()
@@ -79,21 +77,6 @@ func (m *manager) keepAlive(done <-chan struct{}) {
 			return
 		}
 	}
-}
-
-// observed is a PLEG as control.Public shows it: it has health and no pods.
-type observed struct{ pleg *pleg.PLEG }
-
-var _ control.Host = observed{}
-
-func (observed) Pods() *v1.PodList         { return &v1.PodList{} }
-func (observed) Workers() []control.Worker { return nil }
-func (observed) Stop(context.Context, string, string, *int64) error {
-	return control.ErrNotFound
-}
-func (observed) Start(context.Context, string, string) error { return control.ErrNotFound }
-func (o observed) Checks() []control.Check {
-	return []control.Check{{Name: "pleg", Run: o.pleg.Healthy}}
 }
 
 // bothObservers are told what a PLEG does.

@@ -55,7 +55,7 @@ func (s *session) serve(e *env, p paths, o nodeOptions) error {
 		if err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
-		s.onClose(control.Serve(l, control.Public(host, handler), e.log).Close)
+		s.onClose(control.Serve(l, control.Public(host.Checks(), handler), e.log).Close)
 		e.log.Info("serves metrics", "address", l.Addr().String())
 	}
 	l, err := e.listen(p.locks, o.instance)

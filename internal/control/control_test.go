@@ -14,15 +14,16 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/internal/owner"
 )
 
 // fakeHost knows one pod, default/web.
 type fakeHost struct {
-	stopped, started string
-	grace            *int64
-	unhealthy        error
+	stopped, started, preempted string
+	grace                       *int64
+	unhealthy                   error
 }
 
 func (h *fakeHost) Pods() *v1.PodList {
@@ -42,6 +43,14 @@ func (h *fakeHost) Stop(_ context.Context, namespace, name string, grace *int64)
 
 func (h *fakeHost) Start(_ context.Context, namespace, name string) error {
 	return h.order(&h.started, namespace, name)
+}
+
+func (h *fakeHost) Preempt(_ context.Context, namespace, name string) error {
+	return h.order(&h.preempted, namespace, name)
+}
+
+func (h *fakeHost) NodeObject() *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 }
 
 func (h *fakeHost) order(to *string, namespace, name string) error {
@@ -120,6 +129,12 @@ func TestClientReadsAndOrders(t *testing.T) {
 	if err := c.Start(t.Context(), "default", "other"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Start of an unknown pod: %v", err)
 	}
+	if err := c.Preempt(t.Context(), "default", "web"); err != nil || h.preempted != "default/web" {
+		t.Errorf("Preempt: %v, the host got %q", err, h.preempted)
+	}
+	if n, err := c.Node(t.Context()); err != nil || n.Name != "n1" {
+		t.Errorf("Node: %v, %v", n, err)
+	}
 	var refused *AnswerError
 	err = c.Stop(t.Context(), "default", "busy", nil)
 	if !errors.As(err, &refused) || refused.Error() != "pod is busy" || refused.Hint() != "wait for it" || errors.Is(err, ErrNotFound) {
@@ -170,7 +185,7 @@ func TestHealthzIsTheKubelets(t *testing.T) {
 		{"sick", Handler(sick, nil, nil), "/healthz", 500, "[+]ping ok\n[-]pleg failed: last relist 4m ago\nhealthz check failed\n"},
 		{"sick, one", Handler(sick, nil, nil), "/healthz/pleg", 500, "pleg: last relist 4m ago\n"},
 		{"excluded", Handler(sick, nil, nil), "/healthz?exclude=pleg&verbose", 200, "[+]ping ok\n[+]pleg excluded: ok\nhealthz check passed\n"},
-		{"anybody reads", Public(sick, nil), "/healthz", 500, "[+]ping ok\n[-]pleg failed: reason withheld\nhealthz check failed\n"},
+		{"anybody reads", Public(sick.Checks(), nil), "/healthz", 500, "[+]ping ok\n[-]pleg failed: reason withheld\nhealthz check failed\n"},
 	} {
 		w := httptest.NewRecorder()
 		c.handler.ServeHTTP(w, httptest.NewRequest("GET", c.path, nil))
@@ -182,7 +197,7 @@ func TestHealthzIsTheKubelets(t *testing.T) {
 
 func TestPortServesMetricsAndHealthOnly(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "numbers") })
-	handler := Public(&fakeHost{}, metrics)
+	handler := Public((&fakeHost{}).Checks(), metrics)
 	for path, code := range map[string]int{"/metrics": 200, "/healthz": 200, "/pods": 404, "/workers": 404, "/events": 404, "/stop": 404} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))

@@ -13,7 +13,7 @@ const maxBody = 64 << 10
 // Handler is what a socket serves: everything. metrics may be nil; without
 // events the stream is empty.
 func Handler(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
-	mux := public(h, metrics, false)
+	mux := public(h.Checks(), metrics, false)
 	mux.HandleFunc("GET /pods", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.Pods()) })
 	mux.HandleFunc("GET /node", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.NodeObject()) })
 	mux.HandleFunc("GET /workers", func(w http.ResponseWriter, _ *http.Request) {
@@ -43,11 +43,13 @@ func Handler(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 }
 
 // Public is what a port serves: /metrics and /healthz.
-func Public(h Host, metrics http.Handler) http.Handler { return public(h, metrics, true) }
+func Public(checks []Check, metrics http.Handler) http.Handler {
+	return public(checks, metrics, true)
+}
 
-func public(h Host, metrics http.Handler, withhold bool) *http.ServeMux {
+func public(checks []Check, metrics http.Handler, withhold bool) *http.ServeMux {
 	mux := http.NewServeMux()
-	healthz(mux, h.Checks(), withhold)
+	healthz(mux, checks, withhold)
 	if metrics != nil {
 		mux.Handle("GET /metrics", metrics)
 	}
