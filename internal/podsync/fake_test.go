@@ -69,6 +69,8 @@ type fakeRuntime struct {
 	// password is what pulls need, if any; users are whom they came from.
 	password string
 	users    []string
+	// ip is the address of every sandbox that is not on the host's network.
+	ip string
 	// latency of every call but the stops.
 	latency time.Duration
 
@@ -87,6 +89,7 @@ func newFake() *fakeRuntime {
 	return &fakeRuntime{
 		program:  func(*runtimeapi.ContainerConfig) program { return program{} },
 		images:   map[string]podsync.Image{testImage: {ID: "sha256:busybox", Size: 1 << 20}},
+		ip:       "10.88.0.7",
 		latency:  20 * time.Millisecond,
 		programs: map[string]program{}, done: map[string]chan struct{}{}, changed: make(chan struct{}, 1),
 		status: pod.Status{UID: testUID, Name: "p", Namespace: "default"},
@@ -178,7 +181,7 @@ func (f *fakeRuntime) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSand
 	defer f.mu.Unlock()
 	f.next++
 	s := &pod.SandboxStatus{
-		ID: fmt.Sprintf("s%d", f.next), Attempt: cfg.Metadata.Attempt, State: pod.Running, CreatedAt: time.Now(), IPs: []string{"10.88.0.7"},
+		ID: fmt.Sprintf("s%d", f.next), Attempt: cfg.Metadata.Attempt, State: pod.Running, CreatedAt: time.Now(), IPs: []string{f.ip},
 		HostNetwork: cfg.Linux.SecurityContext.NamespaceOptions.Network == runtimeapi.NamespaceMode_NODE,
 	}
 	if s.HostNetwork {

@@ -89,6 +89,7 @@ func replay(t *testing.T, rec recording, p *v1.Pod) {
 	b.rt.program = recordedProgram(t)
 	b.rt.execs = recordedExec
 	b.rt.pullError = errors.New("connection refused")
+	b.rt.ip = "127.0.0.1" // where hooks are answered at once, if only with a refusal
 	b.rt.refuse = func(cfg *runtimeapi.ContainerConfig) error {
 		if profile := cfg.Linux.SecurityContext.Seccomp; profile.GetProfileType() == runtimeapi.SecurityProfile_Localhost {
 			return fmt.Errorf("cannot load seccomp profile %q", profile.LocalhostRef)
