@@ -99,7 +99,8 @@ func attributesOf(v *v1.Volume) attributes {
 	case v.EmptyDir != nil:
 		return attributes{managed: true}
 	case v.PersistentVolumeClaim != nil:
-		return attributes{readOnly: v.PersistentVolumeClaim.ReadOnly}
+		readOnly := v.PersistentVolumeClaim.ReadOnly
+		return attributes{readOnly: readOnly, managed: !readOnly} // as pkg/volume/local
 	default:
 		return attributes{}
 	}

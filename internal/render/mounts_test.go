@@ -77,6 +77,7 @@ func TestVolumeMounts(t *testing.T) {
 		{"secrets are never written", withVolume(v1.VolumeSource{Secret: &v1.SecretVolumeSource{}}), none, "/v</host/v ro"},
 		{"configMaps neither", withVolume(v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}), none, "/v</host/v ro"},
 		{"a claim that is read-only", withVolume(v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ReadOnly: true}}), none, "/v</host/v ro"},
+		{"SELinux relabels a claim", withVolume(v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{}}), selinux, "/v</host/v relabel"},
 		{"relative path", withVolume(emptyDir, func(m *v1.VolumeMount) { m.MountPath = "v/w" }), none, "/v/w</host/v"},
 		{"SELinux relabels what is ours", withVolume(emptyDir), selinux, "/v</host/v relabel"},
 		{"SELinux leaves the host's alone", withVolume(v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}}), selinux, "/v</host/v"},
