@@ -31,14 +31,14 @@ const (
 // housekeepingFlags are the flags of readHousekeeping.
 func housekeepingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "adopt-runtime", Value: "no", Usage: "`WHAT` becomes of the runtime's pods that nobody knows: no, or kill, as the kubelet does; a living podctl's are never touched"},
+		&cli.StringFlag{Name: "adopt-runtime", Value: "no", DefaultText: "no", Usage: "`WHAT` becomes of the runtime's pods that nobody knows: no, or kill, as the kubelet does; a living podctl's are never touched"},
 		&cli.IntFlag{Name: "image-gc-high-threshold", Value: defaultHigh, Usage: "disk usage in `PERCENT` from which unused images are removed; 100 is never"},
 		&cli.IntFlag{Name: "image-gc-low-threshold", Value: defaultLow, Usage: "disk usage in `PERCENT` down to which they are removed"},
 		&cli.DurationFlag{Name: "minimum-image-ttl-duration", Value: defaultImageAge, Usage: "keep images for this `TIME` at least"},
 		&cli.DurationFlag{Name: "minimum-container-ttl-duration", Usage: "keep dead containers for this `TIME` at least"},
 		&cli.IntFlag{Name: "maximum-dead-containers-per-container", Value: 1, Usage: "keep this `NUMBER` of dead containers of one name"},
 		&cli.IntFlag{Name: "maximum-dead-containers", Value: -1, Usage: "keep this `NUMBER` of dead containers in all", DefaultText: "no limit"},
-		&cli.StringFlag{Name: "container-log-max-size", Value: defaultLogSize, Usage: "rotate logs of this `SIZE`; negative is never"},
+		&cli.StringFlag{Name: "container-log-max-size", Value: defaultLogSize, DefaultText: defaultLogSize, Usage: "rotate logs of this `SIZE`; negative is never"},
 		&cli.IntFlag{Name: "container-log-max-files", Value: defaultLogFiles, Usage: "keep this `NUMBER` of log files of a container"},
 	}
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/podctl/podctl/internal/node"
 )
 
-// runLine is one line of `podctl run -o json`. Which fields are set depends
+// runLine is one line of `podctl run -o json` and of `podctl agent -o json`. Which fields are set depends
 // on its type.
 type runLine struct {
 	Time time.Time `json:"time"` // when it happened
-	// note, event, log or, once for each pod at the end, pod
+	// note, event, log or, once for each pod at the end, pod; of an agent also
+	// source: what is to be said of a manifest, or of where they are from
 	Type      string `json:"type"`
 	Namespace string `json:"namespace,omitempty"` // of the pod that it is about
 	Name      string `json:"name,omitempty"`      // of the pod
@@ -23,7 +24,8 @@ type runLine struct {
 	// of a pod, of an event as of then: Pending, Running, Succeeded, Failed
 	Phase v1.PodPhase `json:"phase,omitempty"`
 
-	// of an event the kubelet's reason, or podctl's own; of a pod its status's
+	// of an event the kubelet's reason, or podctl's own; of a pod its status's;
+	// of a source info, warning or failed
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"` // of a note, an event or a pod, for people
 	Warning bool   `json:"warning,omitempty"` // an event to look at

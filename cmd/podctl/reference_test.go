@@ -46,7 +46,7 @@ var documented = []struct {
 	title string
 	types []string
 }{
-	{"podctl run -o json", []string{"runLine", "containerLine"}},
+	{"podctl run -o json, podctl agent -o json", []string{"runLine", "containerLine"}},
 	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "validDocument", "fieldLine"}},
 	{"podctl render", []string{"renderedPod", "renderedContainer"}},
 	{"podctl pleg watch -o json", []string{"watchLine", "watchSummary"}},
