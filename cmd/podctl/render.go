@@ -136,6 +136,9 @@ func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent
 		}
 		in := render.ContainerInput{
 			Node: facts, Image: render.Image{Ref: c.Image}, Volumes: volumes, Objects: objects, TerminationLog: terminationLog,
+			EnvFile: func(ref *v1.FileKeySelector) (string, error) {
+				return fmt.Sprintf("(%s of %s in volume %s)", ref.Key, ref.Path, ref.VolumeName), nil
+			},
 		}
 		if err := foreseeMounts(p, &c, &in); err != nil {
 			return renderedPod{}, err

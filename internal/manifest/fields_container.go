@@ -6,7 +6,7 @@ import "slices"
 var containerFields = slices.Concat(
 	honoured(`name image imagePullPolicy command args workingDir ports
 		env[].name env[].value env[].valueFrom.fieldRef env[].valueFrom.resourceFieldRef
-		env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef envFrom
+		env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef env[].valueFrom.fileKeyRef envFrom
 		volumeMounts
 		lifecycle livenessProbe readinessProbe startupProbe
 		terminationMessagePath terminationMessagePolicy
@@ -17,7 +17,6 @@ var containerFields = slices.Concat(
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
 	resources("resources.limits"), resources("resources.requests"),
-	refused(notYet, `env[].valueFrom.fileKeyRef`),
 	ignored("nobody resizes a pod without an API server", `resizePolicy`),
 	refused(noCluster, `volumeDevices resources.claims`),
 	refused("podctl runs Linux pods", `securityContext.windowsOptions`),

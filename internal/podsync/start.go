@@ -121,6 +121,7 @@ func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *Image
 		PodIPs:         r.ips,
 		Volumes:        r.volumes,
 		Objects:        r.objects,
+		EnvFile:        r.envFile,
 		TerminationLog: r.terminationLog(r.p, c),
 	}
 	if err := r.mountInput(ctx, c, &in); err != nil {

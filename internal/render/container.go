@@ -24,6 +24,9 @@ type ContainerInput struct {
 	Volumes map[string]string
 	// Objects are the ConfigMaps and Secrets that variables may come from.
 	Objects *pod.Objects
+	// EnvFile reads a variable from a file of a volume, "" where the file does
+	// not set it; nil if there are none.
+	EnvFile func(ref *v1.FileKeySelector) (string, error)
 	// SubPaths maps the index of a volumeMount to the host path made for its
 	// subPath: see SubPaths.
 	SubPaths map[int]string

@@ -1,8 +1,6 @@
 package render
 
 import (
-	"errors"
-
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -90,7 +88,7 @@ func valueFrom(p *v1.Pod, c *v1.Container, from *v1.EnvVarSource, in ContainerIn
 	case from.SecretKeyRef != nil:
 		return secretKey(from.SecretKeyRef, p.Namespace, in.Objects)
 	case from.FileKeyRef != nil:
-		return "", false, errors.New("fileKeyRef: variables are not read from files")
+		return fileKey(from.FileKeyRef, in)
 	default:
 		return "", true, nil
 	}

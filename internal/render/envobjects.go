@@ -60,6 +60,17 @@ func secretKey(ref *v1.SecretKeySelector, namespace string, objects *pod.Objects
 	return string(data), found, err
 }
 
+// fileKey is a variable from a file; one that is empty is not there.
+func fileKey(ref *v1.FileKeySelector, in ContainerInput) (value string, found bool, err error) {
+	if in.EnvFile == nil {
+		return "", false, fmt.Errorf("cannot find the volume %q referenced by FileKeyRef", ref.VolumeName)
+	}
+	if value, err = in.EnvFile(ref); err == nil && value == "" {
+		err = unlessOptional(ref.Optional, fmt.Errorf("environment variable key %q not found in file %q", ref.Key, ref.Path))
+	}
+	return value, value != "", err
+}
+
 func noConfigMap(name string) error { return fmt.Errorf("configmap %q not found", name) }
 
 func noSecret(name string) error { return fmt.Errorf("secret %q not found", name) }

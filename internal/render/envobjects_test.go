@@ -118,3 +118,39 @@ func TestWhatIsMissingIsAnErrorInTheKubeletsWords(t *testing.T) {
 		}
 	}
 }
+
+// A key that a file does not set, or sets to nothing, is missing.
+func TestVariablesFromFiles(t *testing.T) {
+	p := aPod()
+	c := &p.Spec.Containers[0]
+	yes := true
+	fileVar := func(name, key string, optional *bool) v1.EnvVar {
+		return v1.EnvVar{Name: name, ValueFrom: &v1.EnvVarSource{FileKeyRef: &v1.FileKeySelector{VolumeName: "v", Path: "p", Key: key, Optional: optional}}}
+	}
+	in := input(func(in *ContainerInput) {
+		in.EnvFile = func(ref *v1.FileKeySelector) (string, error) {
+			if ref.Key == "broken" {
+				return "", errors.New("couldn't parse env file")
+			}
+			return map[string]string{"K": "$(A)"}[ref.Key], nil
+		}
+	})
+	c.Env = []v1.EnvVar{{Name: "A", Value: "a"}, fileVar("B", "K", nil), fileVar("C", "none", &yes)}
+	cfg, err := Container(p, c, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cfg.Envs) != 2 || string(cfg.Envs[1].Value) != "$(A)" {
+		t.Errorf("got %v", cfg.Envs)
+	}
+	for key, want := range map[string]string{"none": `environment variable key "none" not found in file "p"`, "broken": "couldn't parse env file"} {
+		c.Env = []v1.EnvVar{fileVar("B", key, nil)}
+		var e *Error
+		if _, err := Container(p, c, in); !errors.As(err, &e) || e.Unwrap().Error() != want {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if _, err := Container(p, c, input()); err == nil {
+		t.Error("no error without files")
+	}
+}

@@ -142,6 +142,21 @@ func TestAMissingKeyIsSaid(t *testing.T) {
 	})
 }
 
+// An init container leaves a file of variables for those after it.
+func TestVariablesFromAFileOfAnInitContainer(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		init := "initContainers:\n" + container("i", `printf "# made\nTOKEN='a  b'\n" > /shared/env`)
+		yaml := pod("job", `echo "token=$TOKEN"`, never, "volumes: [{name: shared, emptyDir: {}}]", init)
+		yaml = strings.Replace(yaml, "command:", "volumeMounts: [{name: shared, mountPath: /shared}]\n    command:", 1)
+		i := strings.LastIndex(yaml, "command:")
+		yaml = yaml[:i] + "env: [{name: TOKEN, valueFrom: {fileKeyRef: {volumeName: shared, path: env, key: TOKEN}}}]\n    " + yaml[i:]
+		out, errw, code := at(t, rt).run(yaml, "--logs", "-")
+		if code != 0 || !strings.Contains(out, "default/job/c | token=a  b\n") {
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+	})
+}
+
 // A registry that wants a password gets that of the pod's pull secret, which
 // may stand elsewhere; without it the pull fails.
 func TestImagePullSecrets(t *testing.T) {
