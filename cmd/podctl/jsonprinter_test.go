@@ -39,9 +39,9 @@ func TestJSONLinesHaveTheirFieldsAndNoOthers(t *testing.T) {
 		{"note", func(p *jsonPrinter) { p.note("two\nlines") },
 			object{"time": "2026-03-01T12:00:00Z", "type": "note", "message": "two\nlines"}},
 		{"event", func(p *jsonPrinter) {
-			p.event(at(time.Second, node.Event{Reason: node.ReasonExited, Container: "c", Message: "c exited 1", Warning: true, Phase: v1.PodFailed}))
+			p.event(at(time.Second, node.Event{Reason: node.ReasonExited, Container: "c", Message: "c exited 1", Warning: true, State: "CrashLoopBackOff", Phase: v1.PodFailed}))
 		}, object{"time": "2026-03-01T12:00:01Z", "type": "event", "namespace": "default", "name": "job", "uid": "u1", "container": "c",
-			"phase": "Failed", "reason": "Exited", "message": "c exited 1", "warning": true}},
+			"phase": "Failed", "reason": "Exited", "message": "c exited 1", "warning": true, "state": "CrashLoopBackOff"}},
 		{"log", func(p *jsonPrinter) {
 			p.log(logLine{namespace: "default", pod: "job", container: "c", stream: "stderr", text: []byte("a <b>\xff")})
 		}, object{"time": "2026-03-01T12:00:00Z", "type": "log", "namespace": "default", "name": "job", "container": "c", "stream": "stderr", "text": "a <b>\ufffd"}},

@@ -35,7 +35,7 @@ func (s *shown) tell(next func(node.Event)) func(node.Event) {
 	return func(ev node.Event) {
 		s.events.Send(control.Event{
 			Time: ev.Time, Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID, Container: ev.Container,
-			Phase: ev.Phase, Reason: ev.Reason, Message: ev.Message, Warning: ev.Warning,
+			Phase: ev.Phase, Reason: ev.Reason, Message: ev.Message, Warning: ev.Warning, State: ev.State,
 		})
 		if next != nil {
 			next(ev)

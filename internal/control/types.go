@@ -95,6 +95,9 @@ type Event struct {
 	Reason    string      `json:"reason"`
 	Message   string      `json:"message,omitempty"`
 	Warning   bool        `json:"warning,omitempty"`
+	// State is why the container waits because of it, as its status shows it:
+	// CreateContainerConfigError, ErrImagePull, …
+	State string `json:"state,omitempty"`
 	// Lost is how many events before this one were not sent, because the
 	// reader did not read.
 	Lost int `json:"lost,omitempty"`

@@ -49,6 +49,9 @@ const (
 	ReasonReady = "Ready"
 	// ReasonNotReady: some container is not ready any more, by its probe.
 	ReasonNotReady = "NotReady"
+	// ReasonFailedSync: what the runtime holds of the pod cannot be read; the
+	// kubelet's word.
+	ReasonFailedSync = "FailedSync"
 	// ReasonEnded: the pod's phase is final.
 	ReasonEnded = "Ended"
 	// ReasonRejected: the pod may not start; Message says why.

@@ -25,7 +25,7 @@ var _ worker.Ops = ops{}
 
 func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err error) {
 	defer o.n.pleg.Hold(in.Pod.UID)()
-	st, err := o.n.statusOf(ctx, in.Pod.UID)
+	st, err := o.status(ctx, in.Pod)
 	if err != nil {
 		return false, err
 	}
@@ -48,7 +48,7 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) error {
 	o.n.recordStop(in.Pod, in.Grace)
 	defer o.n.pleg.Hold(in.Pod.UID)()
-	st, err := o.n.statusOf(ctx, in.Pod.UID)
+	st, err := o.status(ctx, in.Pod)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ const runtimeGrace = 1
 
 func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) error {
 	defer o.n.pleg.Hold(in.Pod.UID)()
-	st, err := o.n.statusOf(ctx, in.Pod.UID)
+	st, err := o.status(ctx, in.Pod)
 	if err != nil {
 		return err
 	}
@@ -93,6 +93,16 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) error {
 		return o.n.removeDown(ctx, e)
 	}
 	return nil
+}
+
+// status is what an operation on the pod goes by (podWorkerLoop in
+// pkg/kubelet/pod_workers.go).
+func (o ops) status(ctx context.Context, p *v1.Pod) (*pod.Status, error) {
+	st, err := o.n.statusOf(ctx, p.UID)
+	if err != nil && ctx.Err() == nil {
+		o.n.event(p, ReasonFailedSync, true, "error determining status: %v", err)
+	}
+	return st, err
 }
 
 // touch takes note that the runtime may hold something else of the pod now.
