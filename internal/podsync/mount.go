@@ -73,7 +73,7 @@ func (e *mountError) RetryAt() (time.Time, bool) { return e.retry, true }
 
 // separate takes joined errors apart.
 func separate(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // of this very error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}
 	return []error{err}

@@ -2,6 +2,7 @@ package volume
 
 import (
 	"fmt"
+	"maps"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -24,9 +25,7 @@ func configMapFiles(r request, name string, items []v1.KeyToPath, mode *int32, o
 		object = &v1.ConfigMap{}
 	}
 	values := map[string][]byte{}
-	for key, value := range object.BinaryData {
-		values[key] = value
-	}
+	maps.Copy(values, object.BinaryData)
 	for key, value := range object.Data {
 		values[key] = []byte(value)
 	}
