@@ -132,7 +132,7 @@ func (h *heldPod) abandoned() bool { return h.pod != nil && h.creator != "" && !
 // the kubelet's labels and is not podctl's is taken for the kubelet's.
 func (h *heldPod) kind() string {
 	switch {
-	case h.creator != "" || h.managed():
+	case h.creator != "" || h.managed() || h.pod == nil:
 		return "podctl"
 	case h.pod != nil && sandboxLabels(h.pod)[pod.UIDLabel] != "":
 		return "kubelet"
@@ -143,7 +143,7 @@ func (h *heldPod) kind() string {
 // owner is the same for people, with the name of the podctl.
 func (h *heldPod) owner() string {
 	switch {
-	case h.managed():
+	case h.managed() || h.pod == nil:
 		return h.manager.Instance()
 	case h.abandoned():
 		return h.creator + " (gone)"

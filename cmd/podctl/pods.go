@@ -222,7 +222,10 @@ func (h *heldPod) data() heldPodData {
 		Phase: h.phase(), Worker: h.worker.Phase, Kind: h.kind(), Owner: h.creator, Abandoned: h.abandoned(),
 		Restarts: h.restarts(), IPs: h.ips(), Reason: cmp.Or(h.worker.Rejected, h.worker.LastError),
 	}
-	if h.managed() {
+	if d.Worker == "unknown" {
+		d.Worker = "" // no worker has it
+	}
+	if h.managed() || h.pod == nil {
 		d.Owner = h.manager.Instance()
 	}
 	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = h.namespace, h.name, string(h.uid)

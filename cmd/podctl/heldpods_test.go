@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+var lunch = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// listed is a pod as a runtime lists it, labelled as a kubelet does. owner is
+// the podctl that made it, "" for none.
+func listed(name, owner string, sandbox pod.State, containers ...pod.State) *pod.Pod {
+	uid := types.UID("uid-" + name)
+	p := &pod.Pod{UID: uid, Namespace: "default", Name: name, Sandboxes: []*pod.Sandbox{{
+		ID: "sandbox-of-" + name, State: sandbox, Owner: owner, CreatedAt: lunch.Add(-90 * time.Second),
+		Labels: map[string]string{pod.UIDLabel: string(uid), "app": name},
+	}}}
+	for i, state := range containers {
+		p.Containers = append(p.Containers, &pod.Container{Name: string(rune('a' + i)), State: state, Attempt: uint32(i)})
+	}
+	return p
+}
+
+func heldExamples() []*heldPod {
+	bare := listed("bare", "", pod.Running, pod.Running)
+	bare.Sandboxes[0].Labels = nil
+	agent := &control.Client{}
+	return mergePods([]*pod.Pod{
+		listed("web", "agent", pod.Running, pod.Running),
+		listed("taken", "run-dead", pod.Running, pod.Running), // and taken over
+		listed("old", "run-dead", pod.Running, pod.Running, pod.Exited),
+		listed("beside", "run-alive", pod.Running),
+		listed("static", "", pod.Exited, pod.Exited),
+		listed("half", "", pod.Exited, pod.Running, pod.Running),
+		bare,
+	}, []liveWorkers{{client: agent, workers: []control.Worker{
+		{Namespace: "default", Name: "web", UID: "uid-web", Phase: "terminating", Status: "Running", Ready: 1, Containers: 1, IPs: []string{"10.0.0.7"}},
+		{Namespace: "default", Name: "taken", UID: "uid-taken", Phase: "syncing", Status: "Running", Ready: 1, Containers: 2, Restarts: 3},
+		{Namespace: "default", Name: "done", UID: "uid-done", Phase: "terminated", Status: "Succeeded", Containers: 1},
+		{Namespace: "default", Name: "no", UID: "uid-no", Phase: "unknown", Status: "Failed", Rejected: "its name is taken"},
+	}}}, func(h *heldPod) bool { return h.creator == "run-alive" })
+}
+
+func TestPodsAreWhatTheRuntimeListsAndWhatPodctlsSay(t *testing.T) {
+	var out bytes.Buffer
+	l := podListing(heldExamples(), lunch, false)
+	if err := (listPrinter{form: "wide"}).print(&out, l); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+POD             PHASE        WORKER       OWNER            READY  RESTARTS  IP        AGE    UID         SANDBOX
+default/bare    Running      -            other            1/1    0         -         1m30s  uid-bare    sandbox-of-ba
+default/beside  Pending      -            run-alive        0/0    0         -         1m30s  uid-beside  sandbox-of-be
+default/done    Succeeded    terminated                    0/1    0         -         -      uid-done    -
+default/half    Terminating  -            kubelet          2/2    1         -         1m30s  uid-half    sandbox-of-ha
+default/no      Rejected     -                             0/0    0         -         -      uid-no      -
+default/old     Running      -            run-dead (gone)  1/2    1         -         1m30s  uid-old     sandbox-of-ol
+default/static  Exited       -            kubelet          0/1    0         -         1m30s  uid-static  sandbox-of-st
+default/taken   Running      syncing                       1/2    3         -         1m30s  uid-taken   sandbox-of-ta
+default/web     Terminating  terminating                   1/1    0         10.0.0.7  1m30s  uid-web     sandbox-of-we
+`
+	if got := "\n" + out.String(); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+func TestPodFilter(t *testing.T) {
+	parse := func(selector string) podFilter {
+		f, err := newEventFilter("", nil, nil, selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return podFilter{selector: f.selector}
+	}
+	for _, c := range []struct {
+		name   string
+		filter podFilter
+		want   string
+	}{
+		{"all", podFilter{}, "bare beside done half no old static taken web"},
+		{"another namespace", podFilter{namespace: "kube"}, ""},
+		{"a name", podFilter{names: []string{"web"}}, "web"},
+		{"names with a star", podFilter{names: []string{"default/b*", "old"}}, "bare beside old"},
+		{"labels", parse("app in (web,old)"), "old web"},
+		{"of a podctl", podFilter{owner: "run-dead"}, "old taken"},
+		{"of any podctl", podFilter{owner: "podctl"}, "beside done no old taken web"},
+		{"of a kubelet", podFilter{owner: "kubelet"}, "half static"},
+		{"on their way down", podFilter{terminating: true}, "done half web"},
+		{"whose podctl is gone", podFilter{orphans: true}, "old"},
+	} {
+		var got []string
+		for _, h := range heldExamples() {
+			if c.filter.shows(h) {
+				got = append(got, h.name)
+			}
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%s: %s, want %s", c.name, text, c.want)
+		}
+	}
+}
+
+func TestListsAreEmptyInEveryFormat(t *testing.T) {
+	for output, want := range map[string]string{
+		"": "", "table": "", "wide": "", "name": "", "json": "[]\n", "yaml": "[]\n",
+		"jsonpath={.items[*].metadata.name}": "", "go-template={{len .items}}": "0",
+	} {
+		p, err := newListPrinter(output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := p.print(&out, listing{header: []string{"POD"}}); err != nil || out.String() != want {
+			t.Errorf("-o %q: %q %v, want %q", output, out.String(), err, want)
+		}
+	}
+}
+
+func TestOutputFormatsThatAreNone(t *testing.T) {
+	for _, output := range []string{"xml", "json=x", "jsonpath", "jsonpath={", "go-template={{", "custom-columns=A:.b"} {
+		if _, err := newListPrinter(output); err == nil {
+			t.Errorf("-o %s is accepted", output)
+		}
+	}
+}
