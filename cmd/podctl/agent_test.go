@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+// agentUnderTest is an agent on a simulated runtime, in real time: what
+// notifies of changes to files does not know any other.
+type agentUnderTest struct {
+	*command
+	mu     sync.Mutex
+	states []string
+}
+
+func startAgent(t *testing.T, dir string, args ...string) *agentUnderTest {
+	t.Helper()
+	runtime := sim.New(sim.Options{})
+	a := &agentUnderTest{command: &command{t: t, interrupts: make(chan os.Signal, 4), code: make(chan int, 1)}}
+	level := &slog.LevelVar{}
+	level.Set(slog.LevelError)
+	network := &pipeNet{}
+	e := &env{
+		in: strings.NewReader(""), out: &a.out, errw: &a.errw, size: func() (int, int) { return 0, 0 }, now: time.Now,
+		simulate: func() (*sim.Runtime, func()) { return runtime, runtime.Close },
+		listen:   network.listen, dial: network.dial,
+		notify: func(state string) time.Duration {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.states = append(a.states, state)
+			return 20 * time.Millisecond
+		},
+		interrupts: a.interrupts, log: slog.New(slog.NewTextHandler(&a.errw, &slog.HandlerOptions{Level: level})), level: level,
+	}
+	all := []string{"podctl", "-r", "sim:", "--root", filepath.Join(dir, "root"), "--log-dir", filepath.Join(dir, "logs"), "--run-dir", filepath.Join(dir, "run"), "agent"}
+	go func() { a.code <- run(append(all, args...), e) }()
+	return a
+}
+
+func (a *agentUnderTest) prints(text string) {
+	a.t.Helper()
+	for range 500 {
+		if strings.Contains(a.out.String(), text) {
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	a.t.Fatalf("never printed %q:\n%s%s", text, a.out.String(), a.errw.String())
+}
+
+const agentPod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {terminationGracePeriodSeconds: 1, containers: [{name: c, image: i, command: [sleep, '3600']}]}\n"
+
+// It is ready once every source was read, tells of its health as often as is
+// asked for, and says when it stops; the pods go on.
+func TestAgentTellsTheServiceManager(t *testing.T) {
+	dir := t.TempDir()
+	manifest := filepath.Join(dir, "web.yaml")
+	if err := os.WriteFile(manifest, []byte(agentPod), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := startAgent(t, dir, "--manifests", manifest, "--manifests", filepath.Join(dir, "missing"))
+	a.prints("all containers are ready")
+	a.prints("missing: no such file or directory · nothing is started from it until it can be read")
+	for range 500 {
+		a.mu.Lock()
+		alive := slices.Contains(a.states, "WATCHDOG=1")
+		a.mu.Unlock()
+		if alive {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	a.interrupts <- syscall.SIGTERM
+	a.ends(0, 10*time.Second)
+	a.prints("leaving 1 pod as they are")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	states := slices.Compact(slices.DeleteFunc(a.states, func(s string) bool { return s == "" }))
+	if i := slices.Index(states, "READY=1"); i < 0 || slices.Index(states, "WATCHDOG=1") < 0 || states[len(states)-1] != "STOPPING=1" {
+		t.Errorf("told %q", states)
+	}
+	if a.errw.String() != "" {
+		t.Errorf("stderr: %s", a.errw.String())
+	}
+}
+
+func TestAgentPrintsObjects(t *testing.T) {
+	dir := t.TempDir()
+	manifests := filepath.Join(dir, "manifests")
+	if err := os.Mkdir(manifests, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"web.yaml": agentPod, "bad.yaml": "kind: Pod\n"} {
+		if err := os.WriteFile(filepath.Join(manifests, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := startAgent(t, dir, "--manifests", manifests, "--drain", "-o", "json")
+	a.prints(`"reason":"Ready"`)
+	a.interrupts <- syscall.SIGTERM
+	a.ends(0, 10*time.Second)
+	reasons := map[string]bool{}
+	for line := range strings.Lines(a.out.String()) {
+		var l runLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		reasons[l.Type+" "+l.Reason] = true
+		if l.Type == "source" && !strings.Contains(l.Message, "bad.yaml:1: ") {
+			t.Errorf("of a source: %+v", l)
+		}
+	}
+	for _, want := range []string{"source failed", "event Ready", "event Removed", "note "} {
+		if !reasons[want] {
+			t.Errorf("no %q in\n%s", want, a.out.String())
+		}
+	}
+}
