@@ -19,6 +19,9 @@ import (
 func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (Result, error) {
 	res := Result{Status: s.publish(p, orEmpty(p, st), true, nil)}
 	if err := s.opt.Volumes.Unmount(ctx, p.UID); err != nil {
+		if ctx.Err() == nil {
+			s.warn(p, "", EventFailedUnmount, "Unable to remove volumes: %v", err)
+		}
 		return res, fmt.Errorf("clean up pod: unmount volumes: %w", err)
 	}
 	if err := s.opt.Cgroups.Remove(p.UID); err != nil {

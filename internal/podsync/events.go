@@ -40,6 +40,7 @@ const (
 	EventErrNeverPull     = "ErrImageNeverPull"
 	EventFailedKillPod    = "FailedKillPod"
 	EventFailedMount      = "FailedMount"
+	EventFailedUnmount    = "FailedUnmount" // podctl's own
 	EventFailedCgroup     = "FailedCreatePodContainer"
 	EventSandboxReady     = "SandboxReady" // podctl's own
 	EventSandboxChanged   = "SandboxChanged"

@@ -55,7 +55,7 @@ func volumeMount(p *v1.Pod, c *v1.Container, i int, in ContainerInput, env *envi
 	}
 	recursive, err := recursiveReadOnly(m, in.RecursiveReadOnly)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("failed to resolve recursive read-only mode: %w", err)
 	}
 	propagation, err := propagationOf(m)
 	if err != nil {
@@ -137,21 +137,21 @@ func recursiveReadOnly(m *v1.VolumeMount, supported bool) (bool, error) {
 		return false, nil
 	}
 	if !m.ReadOnly {
-		return false, fmt.Errorf("volumeMount %q: recursiveReadOnly needs readOnly", m.Name)
+		return false, fmt.Errorf("volume %q requested recursive read-only mode, but it is not read-only", m.Name)
 	}
 	if m.MountPropagation != nil && *m.MountPropagation != v1.MountPropagationNone {
-		return false, fmt.Errorf("volumeMount %q: recursiveReadOnly does not go with mountPropagation %q", m.Name, *m.MountPropagation)
+		return false, fmt.Errorf("volume %q requested recursive read-only mode, but it is not compatible with propagation %q", m.Name, *m.MountPropagation)
 	}
 	switch *m.RecursiveReadOnly {
 	case v1.RecursiveReadOnlyIfPossible:
 		return supported, nil
 	case v1.RecursiveReadOnlyEnabled:
 		if !supported {
-			return false, fmt.Errorf("volumeMount %q: recursiveReadOnly is not supported by the runtime", m.Name)
+			return false, fmt.Errorf("volume %q requested recursive read-only mode, but it is not supported by the runtime", m.Name)
 		}
 		return true, nil
 	default:
-		return false, fmt.Errorf("volumeMount %q: unknown recursiveReadOnly %q", m.Name, *m.RecursiveReadOnly)
+		return false, fmt.Errorf("unknown recursive read-only mode %q", *m.RecursiveReadOnly)
 	}
 }
 

@@ -1,7 +1,7 @@
 package render
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 	"testing"
 
@@ -127,8 +127,8 @@ func TestMountsThatAreErrors(t *testing.T) {
 		{`not supported by the runtime`, withVolume(emptyDir, func(m *v1.VolumeMount) {
 			m.ReadOnly, m.RecursiveReadOnly = true, new(v1.RecursiveReadOnlyEnabled)
 		}), withPaths},
-		{`recursiveReadOnly needs readOnly`, withVolume(emptyDir, func(m *v1.VolumeMount) { m.RecursiveReadOnly = new(v1.RecursiveReadOnlyEnabled) }), withPaths},
-		{`does not go with mountPropagation`, withVolume(emptyDir, func(m *v1.VolumeMount) {
+		{`volume "v" requested recursive read-only mode, but it is not read-only`, withVolume(emptyDir, func(m *v1.VolumeMount) { m.RecursiveReadOnly = new(v1.RecursiveReadOnlyEnabled) }), withPaths},
+		{`not compatible with propagation "HostToContainer"`, withVolume(emptyDir, func(m *v1.VolumeMount) {
 			m.ReadOnly, m.RecursiveReadOnly = true, new(v1.RecursiveReadOnlyEnabled)
 			m.MountPropagation = new(v1.MountPropagationHostToContainer)
 		}), withPaths},
@@ -201,10 +201,10 @@ func TestSubPaths(t *testing.T) {
 
 	for expr, want := range map[string]string{
 		"$(E)": "missing value for E", "$(NO)$(E)$(E)": "missing value for E, NO",
-		"/abs": "must not be an absolute path", "a/../b": "must not contain '..'",
+		"/abs": "error SubPath `/abs` must not be an absolute path", "a/../b": "unable to provision SubPath `a/../b`: must not contain '..'",
 	} {
 		p.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/x", SubPathExpr: expr}}
-		if _, err := SubPaths(p, &p.Spec.Containers[0], in); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("volumeMount %q: ", "v")) || !strings.Contains(err.Error(), want) {
+		if _, err := SubPaths(p, &p.Spec.Containers[0], in); err == nil || errors.Unwrap(err).Error() != want {
 			t.Errorf("%s: error %v, want %q", expr, err, want)
 		}
 	}

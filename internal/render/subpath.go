@@ -59,14 +59,14 @@ func subPathOf(m *v1.VolumeMount, env *environment) (string, error) {
 		})
 		if len(missing) > 0 {
 			slices.Sort(missing)
-			return "", fmt.Errorf("volumeMount %q: missing value for %s", m.Name, strings.Join(slices.Compact(missing), ", "))
+			return "", fmt.Errorf("missing value for %s", strings.Join(slices.Compact(missing), ", "))
 		}
 	}
 	if filepath.IsAbs(path) {
-		return "", fmt.Errorf("volumeMount %q: subPath %q must not be an absolute path", m.Name, path)
+		return "", fmt.Errorf("error SubPath `%s` must not be an absolute path", path)
 	}
 	if slices.Contains(strings.Split(path, "/"), "..") {
-		return "", fmt.Errorf("volumeMount %q: subPath %q must not contain '..'", m.Name, path)
+		return "", fmt.Errorf("unable to provision SubPath `%s`: must not contain '..'", path)
 	}
 	return path, nil
 }

@@ -28,6 +28,9 @@
 // Containers can make both (a mount with mountPropagation Bidirectional, a
 // symlink in an emptyDir).
 //
+// Parts of volumes, for subPath, are mounted by their open descriptors, so that
+// no container can exchange them for something outside: see subpath_linux.go.
+//
 // # Differs from the kubelet in
 //
 //   - The files are replaced atomically, and only if they changed; the kubelet
