@@ -15,13 +15,11 @@ var objectMeta = slices.Concat(
 )
 
 var configMapFields = slices.Concat(objectMeta,
-	honoured(`data binaryData`),
-	ignored("the file may change, and pods then see it", `immutable`),
+	honoured(`data binaryData immutable`),
 )
 
 var secretFields = slices.Concat(objectMeta,
-	honoured(`data stringData type`),
-	ignored("the file may change, and pods then see it", `immutable`),
+	honoured(`data stringData type immutable`),
 )
 
 // A claim is a directory of its name: all that chooses among volumes of a

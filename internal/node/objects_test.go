@@ -3,6 +3,7 @@ package node
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,4 +108,35 @@ func TestOnlyPodsThatUseWhatChangedAreWoken(t *testing.T) {
 			t.Errorf("%s/%s does not use it", q.Namespace, q.Name)
 		}
 	}
+}
+
+// TestAContainerStartsWhenWhatItsVariablesNeedAppears: until then it waits for
+// it with the kubelet's reason and words.
+func TestAContainerStartsWhenWhatItsVariablesNeedAppears(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		web := strings.Replace(podYAML("web", "sleep 1000", "terminationGracePeriodSeconds: 1"),
+			"command:", "env: [{name: KEY, valueFrom: {configMapKeyRef: {name: app, key: key}}}], command:", 1)
+		p := w.podctl("one", web)
+		waiting := func(message string) func(Info) bool {
+			return func(i Info) bool {
+				if len(i.Status.ContainerStatuses) == 0 {
+					return false
+				}
+				now := i.Status.ContainerStatuses[0].State.Waiting
+				return now != nil && now.Reason == "CreateContainerConfigError" && now.Message == message
+			}
+		}
+		p.until("web", "waiting for the ConfigMap", waiting(`configmap "app" not found`))
+		other := &pod.Objects{ConfigMaps: map[types.NamespacedName]*v1.ConfigMap{{Namespace: "default", Name: "app"}: {}}}
+		p.Set(testSource, desire(t, web), other)
+		p.until("web", "waiting for the key", waiting("couldn't find key key in ConfigMap default/app"))
+		asked := time.Now()
+		p.Set(testSource, desire(t, web), config("one", false))
+		p.until("web", "running", running)
+		if took := time.Since(asked); took > time.Second {
+			t.Errorf("it started after %s", took)
+		}
+		p.drain()
+		w.empty()
+	})
 }
