@@ -32,7 +32,8 @@ live: ## run every live test on every kind of runtime, or PODCTL_LIVE_RUNTIMES="
 	@PODCTL_LIVE=required PODCTL_LIVE_RUNTIMES="$${PODCTL_LIVE_RUNTIMES:-containerd containerd-1.7 containerd-distro crio crio-events}" hack/test live -count=1
 
 .PHONY: bench
-bench: build ## measure podctl beside the bare CRI calls, its PLEG beside the kubelet's loop, and idle pods
+bench: build ## measure podctl beside the bare CRI calls, its PLEG and its preemption beside the kubelet's, and idle pods
+	go test -run '^$$' -bench Plan ./internal/preempt
 	@hack/with-runtime containerd bash -c 'go run ./test/bench -podctl bin/podctl -r "$$CONTAINER_RUNTIME_ENDPOINT" $(BENCHFLAGS)'
 
 .PHONY: fuzz
