@@ -48,9 +48,7 @@ func Fields() []Field { return slices.Clone(table) }
 
 var table = slices.Concat(metadataFields, podFields,
 	below("spec.containers[]", containerFields),
-	below("spec.containers[]", mainContainerFields),
 	below("spec.initContainers[]", containerFields),
-	below("spec.initContainers[]", initContainerFields),
 	below("spec.volumes[]", volumeFields),
 	statusFields)
 

@@ -10,7 +10,7 @@ var containerFields = slices.Concat(
 		volumeMounts
 		lifecycle livenessProbe readinessProbe startupProbe
 		terminationMessagePath terminationMessagePolicy
-		restartPolicyRules
+		restartPolicy restartPolicyRules
 		stdin stdinOnce tty
 		securityContext.runAsUser securityContext.runAsGroup securityContext.runAsNonRoot
 		securityContext.readOnlyRootFilesystem securityContext.privileged securityContext.allowPrivilegeEscalation
@@ -20,12 +20,6 @@ var containerFields = slices.Concat(
 	ignored("nobody resizes a pod without an API server", `resizePolicy`),
 	refused(noCluster, `volumeDevices resources.claims`),
 	refused("podctl runs Linux pods", `securityContext.windowsOptions`),
-)
-
-// mainContainerFields and initContainerFields are where the two differ.
-var (
-	mainContainerFields = honoured(`restartPolicy`)
-	initContainerFields = honoured(`restartPolicy`)
 )
 
 // resources are the resources of a list of them; others would need device
