@@ -33,7 +33,7 @@ func serve(t *testing.T, register func(*grpc.Server)) int32 {
 	}
 	server := grpc.NewServer()
 	register(server)
-	go server.Serve(l)
+	go func() { _ = server.Serve(l) }() // until Stop
 	t.Cleanup(server.Stop)
 	return int32(l.Addr().(*net.TCPAddr).Port)
 }

@@ -13,12 +13,10 @@ import (
 )
 
 // probedYAML is a pod whose container c sleeps and has fields of its own.
-func probedYAML(name, spec string, fields ...string) string {
-	return strings.Replace(podYAML(name, "echo up > /up; sleep 3600", spec, "terminationGracePeriodSeconds: 20"),
+func probedYAML(name string, fields ...string) string {
+	return strings.Replace(podYAML(name, "echo up > /up; sleep 3600", "terminationGracePeriodSeconds: 20"),
 		"- {name: c, ", "- {name: c, "+strings.Join(append(fields, ""), ", "), 1)
 }
-
-const always = "restartPolicy: Always"
 
 // messages are the messages of the events of a reason.
 func (p *podctl) messages(reason string) []string {
@@ -46,19 +44,13 @@ func (p *podctl) when(reason string) time.Time {
 	return time.Time{}
 }
 
-// exec runs a command in the pod's container c, as a user would.
-func (p *podctl) exec(name, command string) {
+// exec runs a command in the only pod's container, as a user would.
+func (p *podctl) exec(command string) {
 	p.t.Helper()
-	for _, i := range p.Pods() {
-		if i.Pod.Name == name {
-			_, id, _ := strings.Cut(i.Status.ContainerStatuses[0].ContainerID, "://")
-			if _, err := p.client.ExecSync(p.t.Context(), id, []string{"sh", "-c", command}, 0); err != nil {
-				p.t.Error(err)
-			}
-			return
-		}
+	_, id, _ := strings.Cut(p.Pods()[0].Status.ContainerStatuses[0].ContainerID, "://")
+	if _, err := p.client.ExecSync(p.t.Context(), id, []string{"sh", "-c", command}, 0); err != nil {
+		p.t.Error(err)
 	}
-	p.t.Errorf("no pod %s", name)
 }
 
 func ready(i Info) bool   { return i.Ready() }
@@ -73,16 +65,16 @@ func restarts(n int32) func(Info) bool {
 
 func TestReadinessTogglesTheConditionAndRestartsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.podctl("run-a", probedYAML("web", always,
+		p := w.podctl("run-a", probedYAML("web",
 			`readinessProbe: {exec: {command: [test, -e, /ready]}, periodSeconds: 1, failureThreshold: 2}`))
 		p.until("web", "running", unready)
 		time.Sleep(10 * time.Second)
 		if i := p.until("web", "not ready", unready); *i.Status.ContainerStatuses[0].Started != true {
 			t.Error("a container without startup probe has not started")
 		}
-		p.exec("web", "touch /ready")
+		p.exec("touch /ready")
 		p.until("web", "ready", ready)
-		p.exec("web", "rm /ready")
+		p.exec("rm /ready")
 		p.until("web", "not ready again", unready)
 		if got := p.messages(ReasonNotReady); !slices.Equal(got, []string{"containers with unready status: [c]"}) {
 			t.Errorf("not ready: %q", got)
@@ -100,7 +92,7 @@ func TestReadinessTogglesTheConditionAndRestartsNothing(t *testing.T) {
 
 func TestFailedLivenessRestartsWithTheProbesGrace(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.podctl("run-a", probedYAML("web", always,
+		p := w.podctl("run-a", probedYAML("web",
 			`livenessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 3, terminationGracePeriodSeconds: 5}`,
 			`lifecycle: {preStop: {exec: {command: [sleep, "1"]}}}`))
 		p.until("web", "running", running)
@@ -108,7 +100,7 @@ func TestFailedLivenessRestartsWithTheProbesGrace(t *testing.T) {
 		if n := len(p.messages("Unhealthy")); n > 0 {
 			t.Fatalf("%d unhealthy", n)
 		}
-		p.exec("web", "rm /up")
+		p.exec("rm /up")
 		p.until("web", "restarted", restarts(1))
 		if got := p.messages("Killing"); !slices.Equal(got, []string{"Container c failed liveness probe, will be restarted"}) {
 			t.Errorf("killing: %q", got)
@@ -127,7 +119,7 @@ func TestFailedLivenessRestartsWithTheProbesGrace(t *testing.T) {
 
 func TestFailedStartupRestartsAndHoldsLiveness(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.podctl("run-a", probedYAML("web", always,
+		p := w.podctl("run-a", probedYAML("web",
 			`startupProbe: {exec: {command: [test, -e, /started]}, periodSeconds: 2, failureThreshold: 5}`,
 			`livenessProbe: {exec: {command: ["false"]}, periodSeconds: 1, failureThreshold: 1}`))
 		i := p.until("web", "running", unready)
@@ -141,7 +133,7 @@ func TestFailedStartupRestartsAndHoldsLiveness(t *testing.T) {
 		if got := p.messages("Unhealthy"); len(got) != 5 || got[4] != "Startup probe failed: " {
 			t.Errorf("unhealthy: %q; want the startup probe's only", got)
 		}
-		p.exec("web", "touch /started")
+		p.exec("touch /started")
 		p.until("web", "restarted by its liveness", restarts(2))
 		if got := p.messages("Killing"); got[1] != "Container c failed liveness probe, will be restarted" {
 			t.Errorf("killing: %q", got)
@@ -171,7 +163,7 @@ func TestStartupOfASidecarHoldsWhatComesAfter(t *testing.T) {
 
 func TestReadinessIsAskedAtOnceAndNotAPeriodLater(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.podctl("run-a", probedYAML("web", always, `readinessProbe: {exec: {command: ["true"]}, periodSeconds: 600}`))
+		p := w.podctl("run-a", probedYAML("web", `readinessProbe: {exec: {command: ["true"]}, periodSeconds: 600}`))
 		p.until("web", "ready", ready)
 		if took := p.when(ReasonReady).Sub(p.when("Started")); took > 2*time.Second {
 			t.Errorf("ready %s after its start", took)
@@ -183,7 +175,7 @@ func TestReadinessIsAskedAtOnceAndNotAPeriodLater(t *testing.T) {
 
 func TestReadinessIsAskedWhileThePodEndsAndLivenessIsNot(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.podctl("run-a", probedYAML("web", always,
+		p := w.podctl("run-a", probedYAML("web",
 			`readinessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 1}`,
 			`livenessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 1}`,
 			`lifecycle: {preStop: {exec: {command: [sh, -c, "rm /up; sleep 10"]}}}`))
@@ -205,7 +197,7 @@ func TestReadinessIsAskedWhileThePodEndsAndLivenessIsNot(t *testing.T) {
 
 func TestProbesOfAnAdoptedPodStartAnew(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		text := probedYAML("web", always,
+		text := probedYAML("web",
 			`readinessProbe: {exec: {command: ["true"]}, periodSeconds: 10}`,
 			`startupProbe: {exec: {command: ["true"]}, periodSeconds: 10}`)
 		a := w.podctl("run-a", text)
@@ -226,7 +218,7 @@ func TestProbesOfAnAdoptedPodStartAnew(t *testing.T) {
 
 func TestAProbePortThatNoContainerHasIsToldAndDoesNotCount(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.podctl("run-a", probedYAML("web", always,
+		p := w.podctl("run-a", probedYAML("web",
 			`livenessProbe: {tcpSocket: {port: nope}, periodSeconds: 1, failureThreshold: 1}`))
 		p.until("web", "running", running)
 		time.Sleep(5 * time.Second)
@@ -242,18 +234,25 @@ func TestAProbePortThatNoContainerHasIsToldAndDoesNotCount(t *testing.T) {
 	})
 }
 
-func TestPodsWithProbesCostNoCallsWhileNothingHappens(t *testing.T) {
+func TestSixtyPodsWithProbesCostTheirProbesAndNothingElse(t *testing.T) {
+	const pods = 60
 	inWorld(t, func(t *testing.T, w *world) {
-		text := probedYAML("web", always,
-			`startupProbe: {exec: {command: ["true"]}, periodSeconds: 1}`,
-			`readinessProbe: {exec: {command: ["true"]}, periodSeconds: 5}`)
-		p := w.podctl("run-a", text)
-		p.until("web", "ready", ready)
+		var texts []string
+		for i := range pods {
+			texts = append(texts, probedYAML(fmt.Sprint("web", i),
+				`startupProbe: {exec: {command: ["true"]}, periodSeconds: 1}`,
+				`readinessProbe: {exec: {command: ["true"]}, periodSeconds: 5}`))
+		}
+		p := w.podctl("run-a", texts...)
+		for i := range pods {
+			p.until(fmt.Sprint("web", i), "ready", ready)
+		}
 		time.Sleep(5 * time.Second)
-		before := len(w.sim.Calls("ContainerStatus", "PodSandboxStatus", "ExecSync"))
+		calls := func() int { return len(w.sim.Calls("ContainerStatus", "PodSandboxStatus", "ExecSync")) }
+		before := calls()
 		time.Sleep(50 * time.Second)
-		if n := len(w.sim.Calls("ContainerStatus", "PodSandboxStatus", "ExecSync")) - before; n > 11 {
-			t.Errorf("%d calls in 50 seconds; want the ten of the probe", n)
+		if n := calls() - before; n < 10*pods || n > 11*pods {
+			t.Errorf("%d calls in 50 seconds; want the ten of each readiness probe", n)
 		}
 		p.drain()
 		w.empty()

@@ -198,7 +198,7 @@ func inARow(answers []probe.Result) int {
 }
 
 func TestWords(t *testing.T) {
-	if got := fmt.Sprint(types, probe.Unknown, probe.Success, probe.Failure, probe.Wait, probe.Ask, probe.Done); got != "[Startup Liveness Readiness] Unknown Success Failure Wait Ask Done" {
+	if got := fmt.Sprint(probe.Startup, probe.Liveness, probe.Readiness, probe.Unknown, probe.Success, probe.Failure, probe.Wait, probe.Ask, probe.Done); got != "Startup Liveness Readiness Unknown Success Failure Wait Ask Done" {
 		t.Error(got)
 	}
 }

@@ -5,7 +5,7 @@
 package main
 
 import (
-	"fmt"
+	"log"
 	"net"
 	"os"
 	"time"
@@ -17,8 +17,7 @@ import (
 
 func main() {
 	if err := serve(os.Args[1], os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, "health:", err)
-		os.Exit(1)
+		log.Fatal("health: ", err)
 	}
 }
 
