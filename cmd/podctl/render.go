@@ -16,6 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/userns"
 	"github.com/podctl/podctl/internal/volume"
 )
 
@@ -123,7 +124,9 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 
 // renderPod renders the first attempt of a pod and of all its containers.
 func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent func(*v1.Pod) string) (renderedPod, error) {
-	sandbox, err := render.Sandbox(p, render.SandboxInput{Node: facts, CgroupParent: cgroupParent(p), UserNamespace: firstUsers(p)})
+	// The ids of the first pod of a host: which a pod gets is known when it starts.
+	users := render.UserNamespace(userns.Length, userns.Length)
+	sandbox, err := render.Sandbox(p, render.SandboxInput{Node: facts, CgroupParent: cgroupParent(p), UserNamespace: users})
 	if err != nil {
 		return renderedPod{}, err
 	}
@@ -140,7 +143,8 @@ func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent
 				return fmt.Sprintf("(%s of %s in volume %s)", ref.Key, ref.Path, ref.VolumeName), nil
 			},
 		}
-		if err := foreseeMounts(p, &c, &in); err != nil {
+		in.UserNamespace = users
+		if err := render.Foresee(p, &c, &in); err != nil {
 			return renderedPod{}, err
 		}
 		config, err := render.Container(p, &c, in)

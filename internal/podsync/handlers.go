@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/render"
 )
 
 // Features is what a runtime handler can do.
@@ -61,8 +63,7 @@ func (r *run) userNamespace(ctx context.Context) (*runtimeapi.UserNamespace, err
 	if err != nil {
 		return nil, fmt.Errorf("create user namespace: %w", err)
 	}
-	ids := []*runtimeapi.IDMapping{{HostId: first, ContainerId: 0, Length: length}}
-	r.users = &runtimeapi.UserNamespace{Mode: runtimeapi.NamespaceMode_POD, Uids: ids, Gids: ids}
+	r.users = render.UserNamespace(first, length)
 	return r.users, nil
 }
 
