@@ -77,7 +77,7 @@ func newUpdate(dir string, want files, own func() error) (*update, error) {
 }
 
 func (u *update) steps() []func() error {
-	return []func() error{u.compare, u.write, u.give, u.link, u.swap, u.show, u.hide, u.clean}
+	return []func() error{u.compare, u.clean, u.write, u.give, u.link, u.swap, u.show, u.hide, u.clean}
 }
 
 // compare finds out what there is, and whether it is what is wanted. Modes are
@@ -250,8 +250,8 @@ func (u *update) hide() error {
 	return nil
 }
 
-// clean removes the directories of files that are out of use, also those that
-// were never in use.
+// clean removes the directories of files that are out of use. It comes first,
+// too, for those that were never in use: a volume in memory may be full of them.
 func (u *update) clean() error {
 	entries, err := os.ReadDir(u.dir)
 	if err != nil {

@@ -87,7 +87,7 @@ func TestAnUpdateIsSeenWholeOrNotAtAll(t *testing.T) {
 				}
 				now := look(t, filepath.Join(dir, dataName), atomicPaths)
 				if !sameFiles(now, shown) {
-					if i != 4 || given != 1 {
+					if i != 5 || given != 1 {
 						rt.Fatalf("after step %d, owner given %d times, ..data has %v, want %v", i, given, now, shown)
 					}
 					if shown = now; !sameContent(now, want) {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func memoryVolume(limit string) v1.Volume {
@@ -187,5 +188,38 @@ func TestAMountOnAVolumeThatIsNotOfItsKindIsForeign(t *testing.T) {
 		if err := unix.Unmount(at, 0); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestAVolumeThatWasTooSmallIsFilledOnceItsFilesFit: what the attempts before
+// have left in it does not stand in the way.
+func TestAVolumeThatWasTooSmallIsFilledOnceItsFilesFit(t *testing.T) {
+	c := mounting(t, secretVolume(0o400))
+	c.in.Memory = 256 << 10
+	key := types.NamespacedName{Namespace: "ns", Name: "o"}
+	dir := c.mustMount()
+	for range 3 {
+		c.in.Objects.Secrets[key] = &v1.Secret{Data: map[string][]byte{"big": make([]byte, 300<<10)}}
+		if _, err := c.mount(); !errors.Is(err, unix.ENOSPC) {
+			t.Fatalf("error %v", err)
+		}
+		if got := look(t, dir, []string{"word"}); string(got["word"].data) != "hunter2" {
+			t.Errorf("meanwhile it has %v", got)
+		}
+	}
+	c.in.Objects.Secrets[key] = &v1.Secret{Data: map[string][]byte{"big": make([]byte, 200<<10)}}
+	c.mustMount()
+	diff(t, "left behind", []string(nil), remains(t, dir, files{"big": {}}))
+}
+
+func TestAnOptionThatTheKernelDoesNotKnowIsToldFromOtherErrors(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounting needs root")
+	}
+	if err := mountOn(t.TempDir(), tmpfsType, []string{"nosuchoption"}); !errors.Is(err, errMountOption) {
+		t.Errorf("error %v", err)
+	}
+	if err := mountOn(filepath.Join(t.TempDir(), "none"), tmpfsType, nil); err == nil || errors.Is(err, errMountOption) {
+		t.Errorf("error %v", err)
 	}
 }

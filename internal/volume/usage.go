@@ -16,7 +16,7 @@ import (
 func (m *Manager) OverLimit(p *v1.Pod) (volume string, limit resource.Quantity, over bool) {
 	for i := range p.Spec.Volumes {
 		v := &p.Spec.Volumes[i]
-		if !HasLimit(v) || !isMounted(p, v.Name) {
+		if !hasLimit(v) || !isMounted(p, v.Name) {
 			continue
 		}
 		used, err := usage(emptyDir.path(m.pods, p, v))
@@ -27,8 +27,8 @@ func (m *Manager) OverLimit(p *v1.Pod) (volume string, limit resource.Quantity, 
 	return "", resource.Quantity{}, false
 }
 
-// HasLimit tells whether the volume is one for OverLimit to look at.
-func HasLimit(v *v1.Volume) bool {
+// hasLimit tells whether the volume is one for OverLimit to look at.
+func hasLimit(v *v1.Volume) bool {
 	return v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil && v.EmptyDir.SizeLimit.Sign() > 0
 }
 
