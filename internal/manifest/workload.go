@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -189,80 +187,11 @@ func (w *workload) podOf(i int, hash string, template map[string]any) map[string
 	return map[string]any{"metadata": metadata, "spec": spec}
 }
 
-// setIdentity gives a pod of a StatefulSet its host name and its claims
-// (pkg/controller/statefulset/stateful_set_utils.go).
-func (w *workload) setIdentity(spec map[string]any, name string, i int) {
-	spec["hostname"] = name
-	if w.service != "" {
-		spec["subdomain"] = w.service
-	}
-	if len(w.claims) == 0 {
-		return
-	}
-	var volumes []any
-	claimed := map[any]bool{}
-	for _, c := range w.claims {
-		claimed[c.Name] = true
-		volumes = append(volumes, map[string]any{
-			"name": c.Name, "persistentVolumeClaim": map[string]any{"claimName": w.claimName(c.Name, w.start+i)},
-		})
-	}
-	written, _ := spec["volumes"].([]any)
-	for _, v := range written {
-		if m, ok := v.(map[string]any); !ok || !claimed[m["name"]] {
-			volumes = append(volumes, v)
-		}
-	}
-	spec["volumes"] = volumes
-}
-
-// identity is the name of the i-th pod and the labels that its controller
-// gives it.
-func (w *workload) identity(i int, hash string) (name string, labels map[string]string) {
-	switch w.kind.name {
-	case "Deployment":
-		set := w.meta.Name + "-" + hash
-		return w.generated(set, i), map[string]string{"pod-template-hash": hash}
-	case "StatefulSet":
-		name = fmt.Sprintf("%s-%d", w.meta.Name, w.start+i)
-		return name, map[string]string{
-			"statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": strconv.Itoa(w.start + i),
-			"controller-revision-hash": w.meta.Name + "-" + hash,
-		}
-	case "DaemonSet":
-		return w.generated(w.meta.Name, i), map[string]string{"controller-revision-hash": hash, "pod-template-generation": "1"}
-	case "Job":
-		return w.generated(w.meta.Name, i), jobLabels(w.meta.Name, w.uid)
-	default:
-		return w.generated(w.meta.Name, i), nil
-	}
-}
-
-// jobLabels are those that the API server puts into a Job's template
-// (pkg/registry/batch/job/strategy.go).
-func jobLabels(name string, uid types.UID) map[string]string {
-	return map[string]string{
-		batchv1.ControllerUidLabel: string(uid), "controller-uid": string(uid), batchv1.JobNameLabel: name, "job-name": name,
-	}
-}
-
-// maxGenerated bounds what stands before the five characters of a generated
-// name (k8s.io/apiserver/pkg/storage/names).
-const maxGenerated = 63 - 5
-
-// generated is a name as the API server generates it for a pod of a set, but
-// always the same five characters for the same pod.
-func (w *workload) generated(set string, i int) string {
-	base := set + "-"
-	return base[:min(len(base), maxGenerated)] + fiveOf(w.kind.name, w.meta.Namespace, set, strconv.Itoa(i))
-}
-
-func mergedStrings(maps ...map[string]string) map[string]string {
+// mergedStrings is all entries of all maps; the later ones win.
+func mergedStrings(each ...map[string]string) map[string]string {
 	all := map[string]string{}
-	for _, m := range maps {
-		for key, value := range m {
-			all[key] = value
-		}
+	for _, m := range each {
+		maps.Copy(all, m)
 	}
 	return all
 }

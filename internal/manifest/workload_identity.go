@@ -1,0 +1,109 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+)
+
+// setIdentity gives a pod of a StatefulSet its host name and its claims
+// (pkg/controller/statefulset/stateful_set_utils.go).
+func (w *workload) setIdentity(spec map[string]any, name string, i int) {
+	spec["hostname"] = name
+	if w.service != "" {
+		spec["subdomain"] = w.service
+	}
+	if len(w.claims) == 0 {
+		return
+	}
+	var volumes []any
+	claimed := map[any]bool{}
+	for _, c := range w.claims {
+		claimed[c.Name] = true
+		volumes = append(volumes, map[string]any{
+			"name": c.Name, "persistentVolumeClaim": map[string]any{"claimName": w.claimName(c.Name, w.start+i)},
+		})
+	}
+	written, _ := spec["volumes"].([]any)
+	for _, v := range written {
+		if m, ok := v.(map[string]any); !ok || !claimed[m["name"]] {
+			volumes = append(volumes, v)
+		}
+	}
+	spec["volumes"] = volumes
+}
+
+// identity is the name of the i-th pod and the labels that its controller
+// gives it.
+func (w *workload) identity(i int, hash string) (name string, labels map[string]string) {
+	switch w.kind.name {
+	case "Deployment":
+		set := w.meta.Name + "-" + hash
+		return w.generated(set, i), map[string]string{"pod-template-hash": hash}
+	case "StatefulSet":
+		name = fmt.Sprintf("%s-%d", w.meta.Name, w.start+i)
+		return name, map[string]string{
+			"statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": strconv.Itoa(w.start + i),
+			"controller-revision-hash": w.meta.Name + "-" + hash,
+		}
+	case "DaemonSet":
+		return w.generated(w.meta.Name, i), map[string]string{"controller-revision-hash": hash, "pod-template-generation": "1"}
+	case "Job":
+		return w.generated(w.meta.Name, i), jobLabels(w.meta.Name, w.uid)
+	default:
+		return w.generated(w.meta.Name, i), nil
+	}
+}
+
+// jobLabels are those that the API server puts into a Job's template
+// (pkg/registry/batch/job/strategy.go).
+func jobLabels(name string, uid types.UID) map[string]string {
+	return map[string]string{
+		batchv1.ControllerUidLabel: string(uid), "controller-uid": string(uid), batchv1.JobNameLabel: name, "job-name": name,
+	}
+}
+
+// maxGenerated bounds what stands before the five characters of a generated
+// name (k8s.io/apiserver/pkg/storage/names).
+const maxGenerated = 63 - 5
+
+// generated is a name as the API server generates it for a pod of a set, but
+// always the same five characters for the same pod.
+func (w *workload) generated(set string, i int) string {
+	base := set + "-"
+	return base[:min(len(base), maxGenerated)] + fiveOf(w.kind.name, w.meta.Namespace, set, strconv.Itoa(i))
+}
+
+// templateHash is the hash in the names of a Deployment's pods and in their
+// label pod-template-hash. It is made as Kubernetes makes it (ComputeHash in
+// pkg/controller/controller_utils.go), but of the template as written:
+// Kubernetes hashes its own Go struct, whose hash changes with its releases,
+// and a pod that has another name is another pod.
+func templateHash(template map[string]any) string {
+	metadata, _ := template["metadata"].(map[string]any)
+	written := map[string]any{"labels": metadata["labels"], "annotations": metadata["annotations"], "spec": template["spec"]}
+	hasher := fnv.New32a()
+	_, _ = hasher.Write(marshal(written)) // never fails
+	return rand.SafeEncodeString(fmt.Sprint(hasher.Sum32()))
+}
+
+// nameLetters are those of generated names: no vowels, and nothing that looks
+// like something else.
+const nameLetters = "bcdfghjklmnpqrstvwxz2456789"
+
+// fiveOf are five characters as the API server appends them to generated
+// names, made of what the name is for.
+func fiveOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	var five [5]byte
+	for i := range five {
+		five[i] = nameLetters[int(sum[i])%len(nameLetters)]
+	}
+	return string(five[:])
+}
