@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -113,6 +115,10 @@ func (r *run) attempt(c *v1.Container) uint32 {
 func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *Image, attempt uint32) (*runtimeapi.ContainerConfig, error) {
 	if err := r.writeHosts(r.p, r.ips); err != nil {
 		return nil, err
+	}
+	// containerd makes the directory of a log itself, CRI-O does not.
+	if err := os.MkdirAll(filepath.Join(r.opt.Node.LogDirectory(r.p), filepath.Dir(render.LogPath(c.Name, attempt))), 0o755); err != nil {
+		return nil, fmt.Errorf("create container log directory for container %s failed: %w", c.Name, err)
 	}
 	in := render.ContainerInput{
 		Node:           r.opt.Node,

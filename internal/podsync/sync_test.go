@@ -134,8 +134,8 @@ func TestFilesOfAPod(t *testing.T) {
 		if info, err := os.Stat(log); err != nil || info.Mode().Perm() != 0o666 {
 			t.Errorf("termination log: %v, %v; want mode 0666", info, err)
 		}
-		if info, err := os.Stat(b.opt.Node.LogDirectory(p)); err != nil || !info.IsDir() {
-			t.Errorf("no log directory: %v", err)
+		if info, err := os.Stat(filepath.Join(b.opt.Node.LogDirectory(p), "c")); err != nil || !info.IsDir() {
+			t.Errorf("no log directory of the container: %v", err)
 		}
 	})
 }
