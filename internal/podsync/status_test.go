@@ -109,7 +109,7 @@ func statusCases() []statusCase {
 			}}}},
 		{"restart-all-asked", "An exit that a rule answers with RestartAllContainers has begun it.", restartsAll(never), reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{}},
 		{"restart-all-removed", "Removed containers wait, their runs counted and lost; the pod goes on Running.", restartsAll(never), statusOf(),
-			podsync.StatusInput{Old: statusPtr(podsync.PodStatus(restartsAll(never), reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0}))}},
+			podsync.StatusInput{Old: new(podsync.PodStatus(restartsAll(never), reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0}))}},
 		{"restart-all-again", "Started anew they run with that as their last state, and it is over.", restartsAll(never), running(statusOf("a=running", "b=running")),
 			podsync.StatusInput{Old: restartAllRemoved(never)}},
 	}
@@ -131,17 +131,15 @@ func restartsAll(policy v1.RestartPolicy) *v1.Pod {
 func restartAllRemoved(policy v1.RestartPolicy) *v1.PodStatus {
 	p := restartsAll(policy)
 	asked := podsync.PodStatus(p, reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0})
-	return statusPtr(podsync.PodStatus(p, statusOf(), podsync.StatusInput{Old: &asked, Now: t0}))
+	return new(podsync.PodStatus(p, statusOf(), podsync.StatusInput{Old: &asked, Now: t0}))
 }
 
 // crashLooping is the status of a pod whose container waits to start again.
 func crashLooping(policy v1.RestartPolicy) *v1.PodStatus {
-	return statusPtr(podsync.PodStatus(podOf(policy, container("c")), reasons(statusOf("c=exited:1")), podsync.StatusInput{
+	return new(podsync.PodStatus(podOf(policy, container("c")), reasons(statusOf("c=exited:1")), podsync.StatusInput{
 		Now: t0, RuntimeName: "containerd", Waiting: map[string]podsync.Waiting{"c": {Reason: "CrashLoopBackOff"}},
 	}))
 }
-
-func statusPtr(s v1.PodStatus) *v1.PodStatus { return &s }
 
 func TestTerminationMessagesShareTheirPodsRoom(t *testing.T) {
 	p := podOf(v1.RestartPolicyNever, container("a"), container("b"), container("c"), container("d"))
