@@ -84,12 +84,20 @@ write_crio_conf() {
 	EOF
 }
 
+# limits_huge_pages tells whether the kernel can limit huge pages by cgroup.
+limits_huge_pages() {
+	[[ -d /sys/fs/cgroup/hugetlb ]] || grep -qsw hugetlb /sys/fs/cgroup/cgroup.controllers
+}
+
 # runc_path prints runc, or a wrapper that raises a negative oomScoreAdj to 0
-# where nobody may lower it: CRI-O has no switch for that.
+# where nobody may lower it, and drops limits of huge pages where the kernel has
+# none: CRI-O has no switch for either.
 runc_path() {
-	local runc
+	local runc fix=.
 	runc=$(command -v runc)
-	if may_raise_priority; then
+	may_raise_priority || fix+=' | if (.process.oomScoreAdj // 0) < 0 then .process.oomScoreAdj = 0 else . end'
+	limits_huge_pages || fix+=' | del(.linux.resources.hugepageLimits)'
+	if [[ $fix == . ]]; then
 		echo "$runc"
 		return
 	fi
@@ -100,7 +108,7 @@ runc_path() {
 			case \$previous in
 			--bundle | -b)
 				config=\$argument/config.json
-				jq -c 'if (.process.oomScoreAdj // 0) < 0 then .process.oomScoreAdj = 0 else . end' "\$config" >"\$config.new" &&
+				jq -c '$fix' "\$config" >"\$config.new" &&
 					mv "\$config.new" "\$config"
 				;;
 			esac
