@@ -51,7 +51,7 @@ func makeBeneath(base, path string) error {
 		if err != nil {
 			return err
 		}
-		dir.Close()
+		_ = dir.Close() // nothing was written
 		dir = child
 	}
 	return nil
@@ -99,7 +99,7 @@ func openBeneath(base, path string) (*os.File, error) {
 	for _, element := range elements {
 		fd, err := unix.Openat(int(f.Fd()), element, flags, 0)
 		path := filepath.Join(f.Name(), element)
-		f.Close()
+		_ = f.Close() // nothing was written
 		if err != nil {
 			return nil, &os.PathError{Op: "open", Path: path, Err: err}
 		}
