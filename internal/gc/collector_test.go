@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,11 +16,14 @@ import (
 
 // fake is a runtime that notes what is removed.
 type fake struct {
+	mu        sync.Mutex
 	removed   []string
 	available uint64
 }
 
 func (f *fake) did(what, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.removed = append(f.removed, what+" "+id)
 	if id == "stuck" {
 		return errors.New("no luck")
@@ -35,6 +39,8 @@ func (f *fake) Images(context.Context) ([]Image, error) {
 	return []Image{{ID: "old", Size: 100}, {ID: "used", Size: 100, Used: true}}, nil
 }
 func (f *fake) ImageSpace(context.Context) (capacity, available uint64, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return 1000, f.available, nil
 }
 
@@ -59,12 +65,16 @@ func TestCollectorCollectsItsOwn(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go c.Run(ctx)
 		time.Sleep(90 * time.Second)
+		synctest.Wait()
 		want := []string{"container mine/c-0", "stop stuck", "stop empty-mine", "sandbox empty-mine"}
 		if !slices.Equal(f.removed, want) {
 			t.Errorf("removed %q, want %q", f.removed, want)
 		}
+		f.mu.Lock()
 		f.removed, f.available = nil, 100
+		f.mu.Unlock()
 		time.Sleep(5 * time.Minute)
+		synctest.Wait()
 		cancel()
 		synctest.Wait()
 		if !slices.Contains(f.removed, "image old") || slices.Contains(f.removed, "image used") {
