@@ -126,3 +126,17 @@ func TestAgentPrintsObjects(t *testing.T) {
 		}
 	}
 }
+
+func TestAgentSaysWhichOfTwoSourcesCounts(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.yaml", "b.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(agentPod), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := startAgent(t, dir, "--manifests", filepath.Join(dir, "b.yaml"), "--manifests", filepath.Join(dir, "a.yaml"))
+	a.prints("b.yaml:1: pod default/web is also the one at " + filepath.Join(dir, "a.yaml") + ":1, which counts")
+	a.prints("all containers are ready")
+	a.interrupts <- syscall.SIGTERM
+	a.ends(0, 10*time.Second)
+}

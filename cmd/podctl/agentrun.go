@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
-	"time"
 
+	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/source"
 )
 
@@ -20,8 +22,11 @@ type agent struct {
 	events  *queue
 	updates chan sourceUpdate
 	printer agentPrinter
-	// read are the sources that were read, or could not be, at least once.
-	read map[string]bool
+	// read is what the sources want that were read, or could not be, at least
+	// once.
+	read map[string][]*manifest.Pod
+	// twins are the pods of two sources that it was said of.
+	twins map[string]bool
 }
 
 // sourceUpdate is what a source delivered.
@@ -34,7 +39,7 @@ type sourceUpdate struct {
 // when it returns.
 func (a *agent) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	a.read = map[string]bool{}
+	a.read, a.twins = map[string][]*manifest.Pod{}, map[string]bool{}
 	var following sync.WaitGroup
 	for _, name := range a.opts.sources() {
 		following.Go(func() {
@@ -104,7 +109,29 @@ func (a *agent) take(u sourceUpdate) {
 	} else {
 		a.session.Set(u.source, pods, u.Objects)
 	}
-	a.read[u.source] = true
+	a.read[u.source] = u.Pods
+	a.sayTwins()
+}
+
+// sayTwins says once of each pod that two sources name, which one the node
+// takes: that of the first source by name.
+func (a *agent) sayTwins() {
+	first, twins := map[string]*manifest.Pod{}, map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(a.read)) {
+		for _, p := range a.read[name] {
+			full := pod.DisplayName(p.Namespace, p.Name)
+			if first[full] == nil {
+				first[full] = p
+				continue
+			}
+			text := fmt.Sprintf("pod %s is also the one at %s:%d, which counts", full, first[full].File, first[full].Line)
+			problem := manifest.Problem{File: p.File, Line: p.Line, Message: text, Hint: "give one of them another name, or remove one file"}
+			if twins[problem.String()] = true; !a.twins[problem.String()] {
+				a.printer.notice(source.Notice{Level: source.Failed, Problem: problem})
+			}
+		}
+	}
+	a.twins = twins
 }
 
 // end leaves the pods as they are or, if that is asked for, ends them.
@@ -149,46 +176,4 @@ func (a *agent) drainEvents() {
 	for _, ev := range a.events.take() {
 		a.printer.event(ev)
 	}
-}
-
-// manager is the service manager that started us, if one did (sd_notify).
-type manager struct {
-	notify  func(state string) (interval time.Duration)
-	healthy func() bool
-	told    bool
-}
-
-func newManager(notify func(string) time.Duration, healthy func() bool) *manager {
-	if notify == nil {
-		notify = func(string) time.Duration { return 0 }
-	}
-	return &manager{notify: notify, healthy: healthy}
-}
-
-// ready tells it once that the service has begun.
-func (m *manager) ready() {
-	if !m.told {
-		m.told = true
-		m.notify("READY=1")
-	}
-}
-
-func (m *manager) stopping() { m.notify("STOPPING=1") }
-
-// alive tells it that all is well, if it is: else the manager restarts us.
-func (m *manager) alive() {
-	if m.healthy() {
-		m.notify("WATCHDOG=1")
-	}
-}
-
-// watchdog ticks as often as the manager wants to hear that all is well; it is
-// nil where it does not.
-func (m *manager) watchdog() (ticks <-chan time.Time, stop func()) {
-	interval := m.notify("")
-	if interval <= 0 {
-		return nil, func() {}
-	}
-	t := time.NewTicker(interval / 2)
-	return t.C, t.Stop
 }

@@ -17,11 +17,11 @@ var now = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 // make1 makes a pod of words "NAME-ATTEMPT:STATE@MINUTES", newest first.
 func make1(uid string, words string) *pod.Pod {
 	p := &pod.Pod{UID: types.UID(uid)}
-	for _, word := range strings.Fields(words) {
+	for word := range strings.FieldsSeq(words) {
 		var minutes int
 		id, rest, _ := strings.Cut(word, ":")
 		state, age, _ := strings.Cut(rest, "@")
-		fmt.Sscan(age, &minutes)
+		_, _ = fmt.Sscan(age, &minutes) // the words are this file's
 		name, _, _ := strings.Cut(id, "-")
 		states := map[string]pod.State{"up": pod.Running, "dead": pod.Exited, "made": pod.Created, "lost": pod.Unknown}
 		p.Containers = append(p.Containers, &pod.Container{ID: uid + "/" + id, SandboxID: uid, Name: name, State: states[state], CreatedAt: now.Add(-time.Duration(minutes) * time.Minute)})

@@ -18,7 +18,7 @@ import (
 // words parses a file in which each word is a pod; "bad" makes it invalid.
 func words(name string, data []byte) (*manifest.Set, error) {
 	set := &manifest.Set{}
-	for _, word := range strings.Fields(string(data)) {
+	for word := range strings.FieldsSeq(string(data)) {
 		if word == "bad" {
 			return set, manifest.Problems{{File: name, Line: 1, Message: "bad"}}
 		}
