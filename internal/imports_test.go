@@ -39,7 +39,7 @@ var table = []row{
 	{"internal/probe", []string{"internal/pod", "internal/handler"}, "startup, liveness, readiness"},
 	{"internal/volume", []string{"internal/pod"}, "volumes to directories on disk"},
 	{"internal/control", []string{"internal/pod", "internal/owner"}, "HTTP over a socket: what one podctl shows to another"},
-	{"internal/metrics", []string{"internal/pod", "internal/pleg", "internal/worker"}, "the kubelet's metrics"},
+	{"internal/metrics", []string{"internal/pod", "internal/pleg", "internal/probe", "internal/worker"}, "the kubelet's metrics"},
 	{"internal/userns", nil, "user ids of pods with a user namespace"},
 	{"internal/gc", []string{"internal/pod"}, "which dead containers, sandboxes and images go"},
 	{"internal/logrotate", nil, "log files that are kept small"},

@@ -152,6 +152,7 @@ func TestTerminatingWatchesUntilInterrupted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(pair)
 		watch := w.start(nil, "terminating", "--watch")
+		time.Sleep(time.Second)
 		w.ran(0, 30*time.Second, "stop", "kube/deaf")
 		time.Sleep(2 * time.Second)
 		watch.interrupt()

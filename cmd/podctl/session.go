@@ -205,8 +205,8 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 		UserIDs:     userns.New(p.root).Of, RuntimeClasses: o.runtimeClasses,
 		KeepLogs: o.keepLogs, KillUnknown: o.killUnknown,
 		PLEG:     pleg.Options{Observer: s.shown.metrics},
-		Observer: s.shown.metrics,
-		Events:   s.shown.tell(o.events), Log: e.log,
+		Observer: s.shown.metrics, Probes: s.shown.metrics,
+		Events: s.shown.tell(o.events), Log: e.log,
 	})
 	return err
 }

@@ -49,6 +49,9 @@ type Metrics struct {
 	hints             prometheus.Counter
 	neededHints       prometheus.Counter
 
+	probes        *prometheus.CounterVec
+	probeDuration *prometheus.HistogramVec
+
 	mu sync.Mutex
 	// seen are the pods that were let in and whose first sync, and then first
 	// running container, is awaited.
@@ -69,6 +72,7 @@ func New(now func() time.Time) *Metrics {
 	m.initPods()
 	m.initRuntime()
 	m.initPLEG()
+	m.initProbes()
 	return m
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/probe"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -52,6 +53,8 @@ var kubelets = map[string]struct {
 	"kubelet_evented_pleg_connection_latency_seconds": {"histogram", ""},
 	"kubelet_preemptions":                             {"counter", "preemption_signal"},
 	"kubelet_admission_rejections_total":              {"counter", "reason"},
+	"prober_probe_total":                              {"counter", "container namespace pod pod_uid probe_type result"},
+	"prober_probe_duration_seconds":                   {"histogram", "container namespace pod probe_type"},
 	"podctl_pleg_hints_total":                         {"counter", ""},
 	"podctl_pleg_needed_hints_total":                  {"counter", ""},
 	"podctl_pleg_unhinted_changes_total":              {"counter", ""},
@@ -110,6 +113,10 @@ func busy() *Metrics {
 	m.PodRelisted(pleg.FromRequest, time.Millisecond, true, nil)
 	m.Hinted(time.Millisecond, false)
 	m.Hinted(time.Minute, true)
+	m.Probed(p, "c", probe.Liveness, probe.Success, time.Millisecond)
+	m.Probed(p, "c", probe.Liveness, probe.Failure, time.Millisecond)
+	m.Probed(p, "gone", probe.Readiness, probe.Success, time.Millisecond)
+	m.Stopped(p, "gone", probe.Readiness)
 	m.HintStream(nil)
 	m.HintStream(errors.New("eof"))
 	m.Show(func() State {
@@ -181,49 +188,51 @@ func TestNamesTypesAndLabelsAreTheKubelets(t *testing.T) {
 func TestValuesAreTheKubelets(t *testing.T) {
 	values, _ := scrape(t, busy())
 	for series, want := range map[string]string{
-		`kubelet_desired_pods{static=""}`:                                                      "1",
-		`kubelet_desired_pods{static="true"}`:                                                  "1",
-		`kubelet_active_pods{static=""}`:                                                       "1",
-		`kubelet_active_pods{static="true"}`:                                                   "0",
-		`kubelet_working_pods{config="desired",lifecycle="sync",static=""}`:                    "1",
-		`kubelet_working_pods{config="desired",lifecycle="terminated",static="true"}`:          "1",
-		`kubelet_working_pods{config="orphan",lifecycle="terminating",static=""}`:              "1",
-		`kubelet_working_pods{config="runtime_only",lifecycle="terminating",static="unknown"}`: "1",
-		`kubelet_working_pods{config="runtime_only",lifecycle="sync",static="unknown"}`:        "0",
-		`kubelet_restarted_pods_total{static=""}`:                                              "1",
-		`kubelet_orphaned_runtime_pods_total`:                                                  "1",
-		`kubelet_running_pods`:                                                                 "1",
-		`kubelet_running_containers{container_state="running"}`:                                "1",
-		`kubelet_running_containers{container_state="exited"}`:                                 "1",
-		`kubelet_pod_worker_duration_seconds_count{operation_type="create"}`:                   "1",
-		`kubelet_pod_worker_duration_seconds_count{operation_type="kill"}`:                     "1",
-		`kubelet_pod_worker_duration_seconds_count{operation_type="terminated"}`:               "1",
-		`kubelet_pod_worker_start_duration_seconds_sum`:                                        "1",
-		`kubelet_pod_start_duration_seconds_sum`:                                               "3",
-		`kubelet_pod_start_duration_seconds_count`:                                             "1",
-		`kubelet_runtime_operations_total{operation_type="run_podsandbox"}`:                    "2",
-		`kubelet_runtime_operations_errors_total{operation_type="run_podsandbox"}`:             "1",
-		`kubelet_runtime_operations_total{operation_type="NewInSomeCRI"}`:                      "1",
-		`kubelet_started_pods_total`:                                                           "2",
-		`kubelet_started_pods_errors_total`:                                                    "1",
-		`kubelet_pleg_relist_duration_seconds_count`:                                           "2",
-		`kubelet_pleg_relist_interval_seconds_count`:                                           "1",
-		`kubelet_pleg_pod_relist_duration_seconds_count`:                                       "3",
-		`kubelet_evented_pleg_connection_success_count`:                                        "1",
-		`kubelet_evented_pleg_connection_error_count`:                                          "1",
-		`kubelet_evented_pleg_connection_latency_seconds_count`:                                "1",
-		`kubelet_preemptions{preemption_signal="memory"}`:                                      "1",
-		`kubelet_admission_rejections_total{reason="OutOfcpu"}`:                                "1",
-		`kubelet_admission_rejections_total{reason="OutOfExtendedResources"}`:                  "1",
-		`kubelet_admission_rejections_total{reason="Other"}`:                                   "1",
-		`podctl_pleg_hints_total`:                                                              "2",
-		`podctl_pleg_needed_hints_total`:                                                       "1",
-		`podctl_pleg_unhinted_changes_total`:                                                   "2",
-		`podctl_pleg_hints_proved`:                                                             "1",
-		`podctl_pleg_call_in_flight_seconds`:                                                   "7",
-		`podctl_runtime_operation_in_flight_seconds{operation_type="stop_container"}`:          "8",
-		`podctl_worker_operation_in_flight_seconds{operation_type="terminate"}`:                "39",
-		`podctl_pod_grace_overrun_seconds`:                                                     "10",
+		`kubelet_desired_pods{static=""}`:                                                                                      "1",
+		`kubelet_desired_pods{static="true"}`:                                                                                  "1",
+		`kubelet_active_pods{static=""}`:                                                                                       "1",
+		`kubelet_active_pods{static="true"}`:                                                                                   "0",
+		`kubelet_working_pods{config="desired",lifecycle="sync",static=""}`:                                                    "1",
+		`kubelet_working_pods{config="desired",lifecycle="terminated",static="true"}`:                                          "1",
+		`kubelet_working_pods{config="orphan",lifecycle="terminating",static=""}`:                                              "1",
+		`kubelet_working_pods{config="runtime_only",lifecycle="terminating",static="unknown"}`:                                 "1",
+		`kubelet_working_pods{config="runtime_only",lifecycle="sync",static="unknown"}`:                                        "0",
+		`kubelet_restarted_pods_total{static=""}`:                                                                              "1",
+		`kubelet_orphaned_runtime_pods_total`:                                                                                  "1",
+		`kubelet_running_pods`:                                                                                                 "1",
+		`kubelet_running_containers{container_state="running"}`:                                                                "1",
+		`kubelet_running_containers{container_state="exited"}`:                                                                 "1",
+		`kubelet_pod_worker_duration_seconds_count{operation_type="create"}`:                                                   "1",
+		`kubelet_pod_worker_duration_seconds_count{operation_type="kill"}`:                                                     "1",
+		`kubelet_pod_worker_duration_seconds_count{operation_type="terminated"}`:                                               "1",
+		`kubelet_pod_worker_start_duration_seconds_sum`:                                                                        "1",
+		`kubelet_pod_start_duration_seconds_sum`:                                                                               "3",
+		`kubelet_pod_start_duration_seconds_count`:                                                                             "1",
+		`kubelet_runtime_operations_total{operation_type="run_podsandbox"}`:                                                    "2",
+		`kubelet_runtime_operations_errors_total{operation_type="run_podsandbox"}`:                                             "1",
+		`kubelet_runtime_operations_total{operation_type="NewInSomeCRI"}`:                                                      "1",
+		`kubelet_started_pods_total`:                                                                                           "2",
+		`kubelet_started_pods_errors_total`:                                                                                    "1",
+		`kubelet_pleg_relist_duration_seconds_count`:                                                                           "2",
+		`kubelet_pleg_relist_interval_seconds_count`:                                                                           "1",
+		`kubelet_pleg_pod_relist_duration_seconds_count`:                                                                       "3",
+		`kubelet_evented_pleg_connection_success_count`:                                                                        "1",
+		`kubelet_evented_pleg_connection_error_count`:                                                                          "1",
+		`kubelet_evented_pleg_connection_latency_seconds_count`:                                                                "1",
+		`kubelet_preemptions{preemption_signal="memory"}`:                                                                      "1",
+		`kubelet_admission_rejections_total{reason="OutOfcpu"}`:                                                                "1",
+		`kubelet_admission_rejections_total{reason="OutOfExtendedResources"}`:                                                  "1",
+		`kubelet_admission_rejections_total{reason="Other"}`:                                                                   "1",
+		`prober_probe_total{container="c",namespace="",pod="web",pod_uid="web",probe_type="Liveness",result="failed"}`:         "1",
+		`prober_probe_total{container="gone",namespace="",pod="web",pod_uid="web",probe_type="Readiness",result="successful"}`: "",
+		`podctl_pleg_hints_total`:                                                                                              "2",
+		`podctl_pleg_needed_hints_total`:                                                                                       "1",
+		`podctl_pleg_unhinted_changes_total`:                                                                                   "2",
+		`podctl_pleg_hints_proved`:                                                                                             "1",
+		`podctl_pleg_call_in_flight_seconds`:                                                                                   "7",
+		`podctl_runtime_operation_in_flight_seconds{operation_type="stop_container"}`:                                          "8",
+		`podctl_worker_operation_in_flight_seconds{operation_type="terminate"}`:                                                "39",
+		`podctl_pod_grace_overrun_seconds`:                                                                                     "10",
 	} {
 		if values[series] != want {
 			t.Errorf("%s = %q, want %s", series, values[series], want)
