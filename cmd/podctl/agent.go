@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -163,7 +163,11 @@ type secondAgentError struct {
 }
 
 func (e *secondAgentError) Error() string {
-	return "another agent has this runtime: " + strings.TrimPrefix(e.held.Error(), "instance ")
+	process := ""
+	if e.held.PID != 0 {
+		process = fmt.Sprintf(" (pid %d)", e.held.PID)
+	}
+	return "an agent" + process + " has this runtime already"
 }
 
 func (e *secondAgentError) Unwrap() error { return e.held }
