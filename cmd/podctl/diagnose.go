@@ -35,8 +35,10 @@ type downContainer struct {
 	// process is its first one, or one that is worse off; its pid is 0 where
 	// the runtime does not tell it.
 	process process
-	// shim is the parent of the first one, 0 if it has none that is a shim.
-	shim int
+	// shim is the parent of the first one, 0 if it has none that is a shim, and
+	// shimState the kernel's letter for it.
+	shim      int
+	shimState byte
 	// err is why the runtime did not tell of it.
 	err error
 }
@@ -90,6 +92,9 @@ func diagnoseProcesses(f downFacts, _ time.Time) (diagnosis, bool) {
 		case c.err != nil:
 			return diagnosis{layerRuntime, fmt.Sprintf("it does not tell of %s: %v", c.name, c.err), f.askRuntime()}, true
 		case p.pid == 0:
+		case c.shimState == 'T' || c.shimState == 'Z' || c.shimState == 'D' && f.overdue():
+			return diagnosis{layerShim, fmt.Sprintf("the shim of %s (pid %d, %c) does not work", c.name, c.shim, c.shimState),
+				[]string{fmt.Sprintf("kill -CONT %d", c.shim), f.force()}}, true
 		case p.state == 0 && c.shim == 0:
 			return diagnosis{layerShim, fmt.Sprintf("%s (pid %d) has ended, and its shim is gone; the runtime has not noticed", c.name, p.pid), []string{f.force()}}, true
 		case p.state == 0 || p.state == 'X':

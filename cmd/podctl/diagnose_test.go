@@ -59,6 +59,8 @@ func TestDiagnosisNamesTheInnermostLayerOfWhichThereIsEvidence(t *testing.T) {
 			layerShim, "its shim is gone; the runtime has not noticed", "podctl rm --force default/db"},
 		{"gone, without the runtime's notice", downFacts{worker: ends(nil), containers: db(process{}, 7)},
 			layerShim, "has ended, and the runtime has not noticed", "podctl rm --force default/db"},
+		{"its shim is stopped", downFacts{worker: ends(nil), containers: []downContainer{{name: "db", process: process{pid: 8812, state: 'S'}, shim: 7, shimState: 'T'}}},
+			layerShim, "the shim of db (pid 7, T) does not work", "kill -CONT 7"},
 		{"lives on without its shim", downFacts{containers: db(process{state: 'S', parent: 1}, 0)},
 			layerShim, "the shim of db is gone, and pid 8812 lives on", "kill 8812"},
 		{"the runtime does not tell of a container", downFacts{worker: ends(nil), runtimePID: 99, containers: []downContainer{{name: "db", err: errors.New("no answer within 2s")}}},

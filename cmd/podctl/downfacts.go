@@ -128,7 +128,7 @@ func (c collector) container(ctx context.Context, ct *pod.Container) downContain
 	}
 	first := readProcess(c.proc, pid)
 	if first.parent != 0 && isShim(commName(c.proc, first.parent)) {
-		d.shim = first.parent
+		d.shim, d.shimState = first.parent, readProcess(c.proc, first.parent).state
 	}
 	d.process = worst(c.proc, first)
 	return d

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -130,9 +131,9 @@ func (p listPrinter) table(w io.Writer, l listing) error {
 		rows[n] = i.cells
 	}
 	if p.form == "wide" {
-		header = append(header[:len(header):len(header)], l.more...)
+		header = append(slices.Clip(header), l.more...)
 		for n, i := range l.items {
-			rows[n] = append(i.cells[:len(i.cells):len(i.cells)], i.more...)
+			rows[n] = append(slices.Clip(i.cells), i.more...)
 		}
 	}
 	var text strings.Builder

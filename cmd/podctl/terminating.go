@@ -117,8 +117,8 @@ func watchListing(ctx context.Context, e *env, printer listPrinter, look func() 
 		if err != nil {
 			return err
 		}
-		switch {
-		case printer.form == "json":
+		switch printer.form {
+		case "json":
 			now := map[string]string{}
 			for _, i := range l.items {
 				b, err := json.Marshal(i.data)

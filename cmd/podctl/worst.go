@@ -37,7 +37,7 @@ func siblings(proc string, pid int) []int {
 		if err != nil {
 			continue
 		}
-		for _, id := range strings.Fields(string(procs)) {
+		for id := range strings.FieldsSeq(string(procs)) {
 			if n, err := strconv.Atoi(id); err == nil {
 				pids = append(pids, n)
 			}
