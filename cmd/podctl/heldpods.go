@@ -46,10 +46,9 @@ type liveWorkers struct {
 // answers from memory.
 const askTimeout = 2 * time.Second
 
-// heldPods puts together what the runtime lists and what the living podctls
-// say, which are asked at the same time. A podctl that does not answer is a
-// warning: its pods are in the listing.
-func heldPods(ctx context.Context, e *env, client *cri.Client, dir string) ([]*heldPod, error) {
+// askPodctls asks the living podctls what their pods are doing, and returns at
+// once; answers waits for them.
+func askPodctls(ctx context.Context, e *env, dir string) (answers func() []liveWorkers, err error) {
 	clients, err := control.Find(dir, e.dial)
 	if err != nil {
 		return nil, err
@@ -64,8 +63,24 @@ func heldPods(ctx context.Context, e *env, client *cri.Client, dir string) ([]*h
 			live[i].workers, live[i].err = c.Workers(ctx)
 		})
 	}
+	return func() []liveWorkers { asking.Wait(); return live }, nil
+}
+
+// heldPods puts together what the runtime lists and what the living podctls
+// say, which are asked at the same time. A podctl that does not answer is a
+// warning: its pods are in the listing.
+func heldPods(ctx context.Context, e *env, client *cri.Client, dir string) ([]*heldPod, error) {
+	answers, err := askPodctls(ctx, e, dir)
+	if err != nil {
+		return nil, err
+	}
+	return heldBeside(ctx, e, client, dir, answers)
+}
+
+// heldBeside is heldPods with podctls that were asked before.
+func heldBeside(ctx context.Context, e *env, client *cri.Client, dir string, answers func() []liveWorkers) ([]*heldPod, error) {
 	listed, err := client.ListPods(ctx)
-	asking.Wait()
+	live := answers()
 	if err != nil {
 		return nil, err
 	}

@@ -118,16 +118,27 @@ func named(h *heldPod, pattern string) bool {
 
 // runPods lists the pods once.
 func runPods(ctx context.Context, e *env, o podsOptions) error {
+	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: o.runtime, Image: o.image, Timeout: o.timeout})
+	if err != nil {
+		return err
+	}
+	dir, err := socketDir(o.globals, endpoint)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers, err := askPodctls(ctx, e, dir) // while podctl connects
+	if err != nil {
+		return err
+	}
+	o.runtime, o.image = endpoint.Runtime, endpoint.Image
 	client, stop, err := connect(ctx, e, o.globals)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	dir, err := socketDir(o.globals, client.Endpoint())
-	if err != nil {
-		return err
-	}
-	all, err := heldPods(ctx, e, client, dir)
+	all, err := heldBeside(ctx, e, client, dir, answers)
 	if err != nil {
 		return err
 	}
