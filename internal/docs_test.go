@@ -13,7 +13,7 @@ import (
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples/*.md", "examples/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join("..", pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -73,6 +73,21 @@ func TestReadmeLinksToEveryPage(t *testing.T) {
 	for name := range all {
 		if filepath.Dir(name) == "docs" && !strings.Contains(all["README.md"], "]("+name+")") {
 			t.Errorf("README.md does not link to %s", name)
+		}
+	}
+}
+
+func TestExamplesAreInTheirIndex(t *testing.T) {
+	text := pages(t)["examples/README.md"]
+	for _, pattern := range []string{"*.yaml", "*/*"} {
+		found, err := filepath.Glob(filepath.Join("../examples", pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no examples: %v", err)
+		}
+		for _, path := range found {
+			if name := strings.TrimPrefix(path, "../examples/"); !strings.Contains(text, "]("+name+")") {
+				t.Errorf("examples/README.md does not link to %s", name)
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ type Field struct {
 	Path    string
 	Support Support
 	// Reason says why a field is ignored or refused; with Values, it is
-	// about the other values.
+	// about the other values; else it says what the effect is.
 	Reason string
 	// Values are those to which Support applies, where it does not apply to
 	// all; any other value is refused. They are written as in the manifest.

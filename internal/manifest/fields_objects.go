@@ -26,8 +26,11 @@ var secretFields = slices.Concat(objectMeta,
 // cluster has nothing to choose from.
 var claimFields = slices.Concat(objectMeta,
 	honoured(`spec.accessModes`),
-	[]Field{{Path: "spec.volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: oneMachine}},
-	ignored(oneMachine+", and has what room the disk has", `spec.resources`),
+	[]Field{
+		{Path: "spec.volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: oneMachine},
+		// Every claim must have it, so a warning would tell nobody anything.
+		{Path: "spec.resources", Support: Honoured, Reason: oneMachine + ", and has what room the disk has"},
+	},
 	ignored(oneMachine, `spec.selector spec.storageClassName spec.volumeName spec.volumeAttributesClassName`),
 	refused(oneMachine+", and begins empty", `spec.dataSource spec.dataSourceRef`),
 	ignored("only an API server writes it", `status`),
