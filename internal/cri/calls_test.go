@@ -46,10 +46,13 @@ func everyCall(t *testing.T, c *Client) {
 	check(nil, err)
 	_, err = c.ExecSync(ctx, id, []string{"true"}, 0)
 	check(nil, err)
+	check(nil, c.ReopenContainerLog(ctx, id))
 	check(nil, c.StopContainer(ctx, id, 30*time.Second))
 	check(nil, c.RemoveContainer(ctx, id))
 	check(nil, c.StopPodSandbox(ctx, sb))
 	check(nil, c.RemovePodSandbox(ctx, sb))
+	check(c.ListImages(ctx))
+	check(nil, c.RemoveImage(ctx, "busybox"))
 }
 
 // TestEveryCallHasItsDeadline, the longer ones those of the table in
@@ -62,6 +65,7 @@ func TestEveryCallHasItsDeadline(t *testing.T) {
 			"RunPodSandbox":   {4 * time.Minute},
 			"CreateContainer": {2 * time.Minute}, "StartContainer": {2 * time.Minute}, "RemoveContainer": {2 * time.Minute},
 			"StopPodSandbox": {2 * time.Minute}, "RemovePodSandbox": {2 * time.Minute},
+			"ReopenContainerLog": {2 * time.Minute}, "RemoveImage": {2 * time.Minute},
 			"StopContainer": {2*time.Minute + 30*time.Second},
 			"ExecSync":      {2*time.Minute + 5*time.Second, 6 * time.Hour},
 			"PullImage":     {6 * time.Hour},
