@@ -78,12 +78,8 @@ func groupPods(sandboxes []sandboxEntry, containers []containerEntry) []*pod.Pod
 }
 
 func sortPod(p *pod.Pod) {
-	slices.SortFunc(p.Sandboxes, func(a, b *pod.Sandbox) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.Attempt, a.Attempt), strings.Compare(a.ID, b.ID))
-	})
-	slices.SortFunc(p.Containers, func(a, b *pod.Container) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
-	})
+	newestFirst(p.Sandboxes, func(s *pod.Sandbox) made { return made{"", s.Attempt, s.CreatedAt, s.ID} })
+	newestFirst(p.Containers, func(c *pod.Container) made { return made{c.Name, c.Attempt, c.CreatedAt, c.ID} })
 }
 
 // created is when the newest part of the pod was created.

@@ -1,11 +1,9 @@
 package cri
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -79,9 +77,7 @@ func (c *Client) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
 	for _, cs := range containers {
 		st.Containers = append(st.Containers, cs)
 	}
-	slices.SortFunc(st.Containers, func(a, b *pod.ContainerStatus) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
-	})
+	newestFirst(st.Containers, func(c *pod.ContainerStatus) made { return made{c.Name, c.Attempt, c.CreatedAt, c.ID} })
 	return st, nil
 }
 

@@ -82,7 +82,7 @@ func (r *record) stop(now time.Time, grace *int64) (changed bool) {
 	if grace == nil {
 		return changed
 	}
-	total := *grace + int64(now.Sub(r.StopRequested)/time.Second)
+	total := *grace + r.elapsed(now)
 	if r.GraceSeconds != nil && *r.GraceSeconds <= total {
 		return changed
 	}
@@ -96,8 +96,15 @@ func (r record) graceLeft(now time.Time) *int64 {
 	if r.GraceSeconds == nil {
 		return nil
 	}
-	left := max(1, *r.GraceSeconds-int64(now.Sub(r.StopRequested)/time.Second))
+	left := max(1, *r.GraceSeconds-r.elapsed(now))
 	return &left
+}
+
+// elapsed are the seconds since the stop was asked for: none, where that is in
+// the future because the clock was set back. What is left of a grace does not
+// grow by that.
+func (r record) elapsed(now time.Time) int64 {
+	return max(0, int64(now.Sub(r.StopRequested)/time.Second))
 }
 
 // stopped tells whether the pod may not run any more.

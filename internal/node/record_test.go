@@ -73,3 +73,18 @@ func TestGraceLeftShrinksWithTimeAndNeverBelowASecond(t *testing.T) {
 		t.Errorf("no grace was given: got %d", *got)
 	}
 }
+
+// A clock that was set back while nobody was there gives a pod no more time
+// than it had.
+func TestGraceLeftDoesNotGrowWhenTheClockIsSetBack(t *testing.T) {
+	start, grace := time.Unix(10000, 0), int64(30)
+	r := record{StopRequested: start, GraceSeconds: &grace}
+	back := start.Add(-time.Hour)
+	if got := r.graceLeft(back); *got != 30 {
+		t.Errorf("%d seconds left of 30", *got)
+	}
+	shorter := int64(10)
+	if r.stop(back, &shorter); *r.graceLeft(back) != 10 || *r.GraceSeconds != 10 {
+		t.Errorf("asked for 10: %d left of %d", *r.graceLeft(back), *r.GraceSeconds)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,13 +38,16 @@ type world struct {
 	killUnknown bool
 	// allocatable bounds the nodes that start, nil does not.
 	allocatable v1.ResourceList
+	// setBy is by how much the clock was set, for what the runtime dates.
+	setBy atomic.Int64
 }
 
 // inWorld runs a test in virtual time.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, sim: sim.New(sim.Options{Record: true}), root: root, cgroups: &fakeCgroups{made: map[types.UID]bool{}}}
+		w := &world{t: t, root: root, cgroups: &fakeCgroups{made: map[types.UID]bool{}}}
+		w.sim = sim.New(sim.Options{Record: true, Clock: func() time.Time { return time.Now().Add(time.Duration(w.setBy.Load())) }})
 		test(t, w)
 		w.sim.Close()
 	})

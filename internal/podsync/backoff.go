@@ -33,8 +33,13 @@ func (b *Backoff) Delay(key string) time.Duration {
 }
 
 // UntilAfter is the end of the wait that began at finished, the time a
-// container exited, and whether now is before it.
+// container exited, and whether now is before it. An exit in the future is of a
+// clock that was set back since: the wait then counts from the last Next, whose
+// time no clock changes, and not from when the clock has caught up.
 func (b *Backoff) UntilAfter(key string, finished, now time.Time) (until time.Time, waiting bool) {
+	if finished.After(now) {
+		return b.Until(key, now)
+	}
 	e, ok := b.live(key, finished)
 	if !ok {
 		return time.Time{}, false

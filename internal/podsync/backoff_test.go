@@ -85,3 +85,18 @@ func TestBackoffKeyChangesWithWhatCouldCureTheCrash(t *testing.T) {
 		t.Error("image and resources are not part of the key")
 	}
 }
+
+// The runtime dates an exit, and the clock is set back after it.
+func TestCrashBackoffDoesNotWaitForAClockThatWasSetBack(t *testing.T) {
+	var b podsync.Backoff
+	b.Next("k", t0, t0)
+	finished := t0.Add(time.Hour)
+	now := t0.Add(3 * time.Second)
+	until, waiting := b.UntilAfter("k", finished, now)
+	if !waiting || !until.Equal(t0.Add(10*time.Second)) {
+		t.Errorf("waits until %v (%v); want 10s after the start", until, waiting)
+	}
+	if _, waiting := b.UntilAfter("k", finished, until); waiting {
+		t.Error("still waits when the back-off is over")
+	}
+}

@@ -100,10 +100,11 @@ func (r *Runtime) newID() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// stamp is the time of something that happens now: later than any before.
+// stamp is the time of something that happens now: later than any before,
+// unless the clock was set back.
 func (r *Runtime) stamp() int64 {
 	now := r.opts.Clock()
-	if !now.After(r.lastStamp) {
+	if ahead := r.lastStamp.Sub(now); 0 <= ahead && ahead < time.Second {
 		now = r.lastStamp.Add(1)
 	}
 	r.lastStamp = now
