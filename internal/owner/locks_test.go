@@ -71,14 +71,14 @@ func TestInstanceNameIsUniqueAmongTheLiving(t *testing.T) {
 
 // A holder that dies without letting go, as after SIGKILL, holds nothing.
 func TestDeadHolderLetsGo(t *testing.T) {
-	dir := t.TempDir()
-	if os.Getenv("OWNER_TEST_DIR") != "" {
-		l := open(t, os.Getenv("OWNER_TEST_DIR"), "run-dead")
+	if dir := os.Getenv("OWNER_TEST_DIR"); dir != "" {
+		l := open(t, dir, "run-dead")
 		if err := l.Claim("web_default"); err != nil {
 			t.Fatal(err)
 		}
 		os.Exit(7)
 	}
+	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestDeadHolderLetsGo$")
 	cmd.Env = append(os.Environ(), "OWNER_TEST_DIR="+dir)
 	var exit *exec.ExitError
