@@ -191,7 +191,33 @@ func (c chunk) syntax(err error, fallback int) error {
 			return &syntaxError{i + 1, "a tab in the indentation, which YAML does not allow", "indent with spaces"}
 		}
 	}
-	return &syntaxError{line, "yaml: " + message, ""}
+	message, hint := withoutValues(message)
+	return &syntaxError{line, "yaml: " + message, hint}
+}
+
+// valued are the messages of the parsers that quote what they could not read,
+// which may be a secret: a word that begins with * or & is one to them, but no
+// name to its author.
+var valued = []struct {
+	message       *regexp.Regexp
+	instead, hint string
+}{
+	{regexp.MustCompile("(?s)^(cannot decode \\S+) `.*` (as a \\S+)$"), "$1 $2", ""},
+	{
+		regexp.MustCompile(`(?s)^unknown anchor '.*' referenced$`), "unknown anchor referenced",
+		"a value that begins with * belongs in quotes",
+	},
+	{regexp.MustCompile(`(?s)^anchor '.*' value contains itself$`), "the value of an anchor contains itself", ""},
+	{regexp.MustCompile(`(?s)^unsupported map key of type: .*$`), "a key must be a word", ""},
+}
+
+func withoutValues(message string) (text, hint string) {
+	for _, v := range valued {
+		if v.message.MatchString(message) {
+			return v.message.ReplaceAllString(message, v.instead), v.hint
+		}
+	}
+	return message, ""
 }
 
 // firstBadByte is the offset of the first byte that no YAML text has: a control
