@@ -17,6 +17,7 @@ func TestManifestChangedWhilePodctlWasDead(t *testing.T) {
 		p := at(t, rt).proxied()
 		first := p.start(p.service("web"), "-")
 		p.gets(1)
+		first.prints("c started") // else the runtime may call the start off
 		first.signal(syscall.SIGKILL)
 		first.wait()
 		p.proxy.Take()

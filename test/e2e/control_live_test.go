@@ -146,6 +146,7 @@ func TestPodsOfAKilledRunAreEndedByTheRuntime(t *testing.T) {
 		p := at(t, rt)
 		run := p.start(p.marked("web", `cd /mark; trap "echo down >> service; exit 0" TERM; echo up >> service; while true; do sleep 0.1; done`, brief), "-")
 		p.gets(1)
+		run.prints("c started") // else the runtime may call the start off
 		run.signal(syscall.SIGKILL)
 		run.wait()
 		matches(t, lineOf(p.does("pods", "--orphans"), "default/web"), `^default/web Running - run-\S+ \(gone\) 1/1 0 - `)

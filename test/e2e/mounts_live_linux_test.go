@@ -291,6 +291,7 @@ func TestAPodsSubPathsGoAfterItsPodctlWasKilled(t *testing.T) {
 		})
 		first := p.start(yaml, "-")
 		p.gets(1)
+		first.prints("c started") // else the runtime may call the start off
 		first.signal(unix.SIGKILL)
 		first.wait()
 		if found, _ := filepath.Glob(p.path("root") + "/pods/*/volume-subpaths/v/c/1"); len(found) != 1 {
