@@ -71,7 +71,6 @@ func dress(e *env, c *cli.Command, name string) {
 	for _, sub := range c.Subcommands {
 		dress(e, sub, name+" "+sub.Name)
 	}
-	c.CustomHelpTemplate = commandHelp(c, name)
 	c.Flags = append(c.Flags, commandGlobals()...)
 	c.HideHelpCommand = true
 	c.OnUsageError = onUsageError(name)
@@ -113,7 +112,7 @@ func showHelp(c *cli.Context, parent string, commands []*cli.Command, words []st
 	case len(words) > 1 && len(commands[i].Subcommands) > 0:
 		return showHelp(c, parent+" "+words[0], commands[i].Subcommands, words[1:])
 	}
-	cli.HelpPrinter(c.App.Writer, commands[i].CustomHelpTemplate, commands[i])
+	cli.HelpPrinter(c.App.Writer, "", commands[i])
 	return nil
 }
 

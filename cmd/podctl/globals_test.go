@@ -116,7 +116,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	for _, c := range app.Commands {
 		for _, f := range c.Flags {
 			d := describe(f)
-			if d.usage == "" || !strings.Contains(c.CustomHelpTemplate, "--"+d.name) {
+			if d.usage == "" || !strings.Contains(commandHelp(c), "--"+d.name) {
 				t.Errorf("podctl %s --help does not describe --%s", c.Name, d.name)
 			}
 			if strings.Contains(d.usage, "`") || strings.HasSuffix(d.usage, ".") {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -28,15 +30,34 @@ func appHelp(a *cli.App) string {
 	return b.String()
 }
 
-// commandHelp is made before the command gets the global flags. name is all
-// of its words.
-func commandHelp(c *cli.Command, name string) string {
-	text := "USAGE:\n   podctl " + name + " [options] " + c.ArgsUsage + "\n\n" + indented(c.Usage)
+// printTemplate is the library's printer of help.
+var printTemplate = cli.HelpPrinter
+
+// The help of a command is made when it is asked for: all of them together take
+// longer than anything else before a command begins.
+func init() {
+	cli.HelpPrinter = func(w io.Writer, template string, data any) {
+		if c, ok := data.(*cli.Command); ok {
+			template = commandHelp(c)
+		}
+		printTemplate(w, template, data)
+	}
+}
+
+// commandHelp is the help of a command that dress has dressed.
+func commandHelp(c *cli.Command) string {
+	text := "USAGE:\n   " + c.HelpName + " [options] " + c.ArgsUsage + "\n\n" + indented(c.Usage)
 	if c.Description != "" {
 		text += "\n" + indented(c.Description)
 	}
-	return text + subcommandLines(c.Subcommands) + "\nOPTIONS:\n" + flagLines(c.Flags) + flagLines([]cli.Flag{cli.HelpFlag}) +
+	return text + subcommandLines(c.Subcommands) + "\nOPTIONS:\n" + flagLines(ownFlags(c)) + flagLines([]cli.Flag{cli.HelpFlag}) +
 		"\n" + globalCategory + ":\n" + flagLines(globalFlags())
+}
+
+// ownFlags are those of a command that it does not share with all others.
+func ownFlags(c *cli.Command) []cli.Flag {
+	shared := append(flagNames(globalFlags()), cli.HelpFlag.Names()...)
+	return slices.DeleteFunc(slices.Clone(c.Flags), func(f cli.Flag) bool { return slices.Contains(shared, f.Names()[0]) })
 }
 
 // subcommandLines is "" where there are none.

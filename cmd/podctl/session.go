@@ -197,7 +197,7 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 		return err
 	}
 	s.onClose(cgroups.RemoveEmptyParents)
-	s.Node, err = node.New(ctx, node.Options{
+	s.Node = node.New(node.Options{
 		Instance: o.instance, Sources: o.sources,
 		Runtime: s.client, Locks: locks, Facts: facts, Resolver: node.ReadResolvConf, Admission: admission, Cgroups: cgroups,
 		Allocatable: o.allocatable(facts),
@@ -208,7 +208,7 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 		Observer: s.shown.metrics, Probes: s.shown.metrics,
 		Events: s.shown.tell(o.events), Log: e.log,
 	})
-	return err
+	return nil
 }
 
 // cgroups makes pod cgroups with the driver that the runtime names. One that

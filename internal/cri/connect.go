@@ -47,6 +47,8 @@ type Client struct {
 	grouped    grouped
 	// tells: the last sandbox status told of its containers.
 	tells atomic.Bool
+	// version is what answered Connect.
+	version Version
 }
 
 // Connect connects and makes sure that a CRI v1 runtime answers. Its errors
@@ -86,7 +88,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, min(ConnectTimeout, o.Endpoint.Timeout))
 	defer cancel()
-	if _, err := c.Version(ctx); err != nil {
+	if c.version, err = c.Version(ctx); err != nil {
 		err = explain(ctx, runtime, err)
 		c.Close()
 		return nil, err
@@ -103,6 +105,10 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 
 // Endpoint is where the client is connected to.
 func (c *Client) Endpoint() Endpoint { return c.endpoint }
+
+// Connected is what the runtime said that it is when the client connected. One
+// that was replaced since is known to Version.
+func (c *Client) Connected() Version { return c.version }
 
 // Close ends the connections; calls in flight fail.
 func (c *Client) Close() {

@@ -29,7 +29,7 @@ func leaves(t reflect.Type, at path, visit func(path)) {
 }
 
 // rowOf is the row of the pod table that a path falls under, nil if there is none.
-func rowOf(at path) *Field { return rowIn(podKind.tree, at) }
+func rowOf(at path) *Field { return rowIn(podKind.tree(), at) }
 
 func rowIn(b *branch, at path) *Field {
 	row := (*Field)(nil)
@@ -78,7 +78,7 @@ func TestEveryRowNamesAField(t *testing.T) {
 func TestEveryFieldOfTheOtherKindsHasARow(t *testing.T) {
 	for _, k := range kinds {
 		leaves(k.t, nil, func(at path) {
-			if rowIn(k.tree, at) == nil {
+			if rowIn(k.tree(), at) == nil {
 				t.Errorf("%s: %s: no row of the field table speaks for it", k.name, at)
 			}
 		})

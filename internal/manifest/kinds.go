@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,17 +17,19 @@ import (
 // kind is a kind of document that podctl reads.
 type kind struct {
 	version, name string
-	// t is its type, fields its field table, and tree that table as a tree.
+	// t is its type, fields its field table, and tree that table as a tree,
+	// grown when it is asked for first: most commands read no manifest, and most
+	// manifests are of one kind.
 	t      reflect.Type
 	fields []Field
-	tree   *branch
+	tree   func() *branch
 	// take reads one document of it.
 	take func(l *loader, b *builder, k *kind, doc map[string]any)
 	// read is for workloads: what the API server makes of one. uid is its own.
 	read func(data []byte, uid types.UID) (*workload, error)
 }
 
-var podKind = &kind{version: "v1", name: "Pod", t: reflect.TypeFor[v1.Pod](), fields: table, tree: grow(table)}
+var podKind = &kind{version: "v1", name: "Pod", t: reflect.TypeFor[v1.Pod](), fields: table, tree: grown(table)}
 
 var kinds []*kind
 
@@ -46,14 +49,19 @@ func init() {
 	}
 }
 
+func grown(fields []Field) func() *branch {
+	return sync.OnceValue(func() *branch { return grow(fields) })
+}
+
 func objectKind(name string, t reflect.Type, fields []Field) *kind {
-	return &kind{version: "v1", name: name, t: t, fields: fields, tree: grow(fields), take: (*loader).object}
+	return &kind{version: "v1", name: name, t: t, fields: fields, tree: grown(fields), take: (*loader).object}
 }
 
 func workloadKind[T any](version, name string, fields []Field, read func(*T, types.UID) (*workload, error)) *kind {
 	return &kind{
 		version: version, name: name, t: reflect.TypeFor[T](), fields: fields,
-		tree: grow(slices.Concat(fields, below("spec.template", templateFields))), take: (*loader).workload,
+		tree: sync.OnceValue(func() *branch { return grow(slices.Concat(fields, below("spec.template", templateFields))) }),
+		take: (*loader).workload,
 		read: func(data []byte, uid types.UID) (*workload, error) {
 			o := new(T)
 			if err := json.Unmarshal(data, o); err != nil {

@@ -67,7 +67,7 @@ func (p *Pod) LineOf(field string) int { return p.positions.find(parsePath(field
 
 // Uses lists the fields that the manifest sets, by line, with what podctl
 // does with each.
-func (p *Pod) Uses() []Use { return usesOf(p.value, podKind.tree, p.positions) }
+func (p *Pod) Uses() []Use { return usesOf(p.value, podKind.tree(), p.positions) }
 
 // Load reads pods from files, directories, URLs and standard input ("-"). All
 // problems of all of them come back as one Problems; the Set is never nil.

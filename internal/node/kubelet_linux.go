@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -16,7 +17,10 @@ func CheckNoKubelet(path string) error {
 	if err != nil {
 		return fmt.Errorf("look for a kubelet on %s: %w", path, err)
 	}
-	if len(clients) == 0 {
+	for _, ours := range socketsOf(os.Getpid()) {
+		delete(clients, ours)
+	}
+	if len(clients) == 0 { // as mostly: all processes need not be looked at
 		return nil
 	}
 	entries, err := os.ReadDir("/proc")
@@ -43,10 +47,11 @@ func clientsOf(path string) (map[uint32]bool, error) {
 		return nil, err
 	}
 	path = resolve(path)
+	name := filepath.Base(path) // which is no symlink: a socket cannot be bound to one
 	clients := map[uint32]bool{}
 	for _, s := range sockets {
 		// An accepted socket has the listener's name; its peer is the client.
-		if s.name != "" && s.peer != 0 && resolve(s.name) == path {
+		if filepath.Base(s.name) == name && s.peer != 0 && resolve(s.name) == path {
 			clients[s.peer] = true
 		}
 	}
@@ -74,19 +79,23 @@ func readProcess(pid int) process {
 }
 
 func holdsAny(pid int, inodes map[uint32]bool) bool {
-	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	if err != nil {
-		return false
-	}
+	return slices.ContainsFunc(socketsOf(pid), func(inode uint32) bool { return inodes[inode] })
+}
+
+// socketsOf are the inodes of the sockets that a process has, none if it may
+// not be looked at.
+func socketsOf(pid int) (inodes []uint32) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
+	fds, _ := os.ReadDir(dir)
 	for _, fd := range fds {
-		target, err := os.Readlink(fd)
+		target, err := os.Readlink(filepath.Join(dir, fd.Name()))
 		if err != nil {
 			continue
 		}
 		var inode uint32
-		if n, _ := fmt.Sscanf(target, "socket:[%d]", &inode); n == 1 && inodes[inode] {
-			return true
+		if n, _ := fmt.Sscanf(target, "socket:[%d]", &inode); n == 1 {
+			inodes = append(inodes, inode)
 		}
 	}
-	return false
+	return inodes
 }

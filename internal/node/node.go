@@ -141,18 +141,15 @@ type Node struct {
 	looped atomic.Int64
 }
 
-// New puts a node together. It calls the runtime to learn its name only.
-func New(ctx context.Context, o Options) (*Node, error) {
+// New puts a node together. It calls nobody.
+func New(o Options) *Node {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Observer == nil {
 		o.Observer = nobody{}
 	}
-	version, err := o.Runtime.Version(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("start node: %w", err)
-	}
+	version := o.Runtime.Connected()
 	n := &Node{
 		opts: o, log: o.Log, rt: o.Runtime, version: version, locks: o.Locks,
 		desired: newDesired(o.Sources),
@@ -178,7 +175,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		Handler: n.handlerOf, Features: n.features, UserIDs: o.UserIDs,
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})
-	return n, nil
+	return n
 }
 
 // Set tells what a source wants: all of it, and the objects beside it. It may

@@ -89,7 +89,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p.Node, err = New(ctx, Options{
+	p.Node = New(Options{
 		Admission: Admission{Sysctls: sysctls}, Allocatable: w.allocatable,
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Volumes: volume.New(w.root),
@@ -100,9 +100,6 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 			p.events = append(p.events, ev)
 		},
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	if w.partly {
 		p.SetPartly(testSource, desire(w.t, manifests...), nil)
 	} else {

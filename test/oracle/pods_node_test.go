@@ -151,16 +151,13 @@ func (h *host) podctl(t *testing.T, name string) *podctl {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.node, err = node.New(t.Context(), node.Options{
+	p.node = node.New(node.Options{
 		Instance: "oracle-" + name, Sources: []string{source},
 		Runtime: p.client, Locks: locks, Facts: &facts, Cgroups: h.cgroups, Volumes: volume.New(p.root),
 		Admission: admission, UserIDs: userns.New(p.root).Of,
 		PLEG: pleg.Options{Broadcasts: func(context.Context) bool { return true }},
 		Log:  slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	p.run(t)
 	return p
 }
