@@ -1,6 +1,7 @@
 package node
 
 import (
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,8 +27,10 @@ type entry struct {
 	rejected error
 	stage    worker.Phase
 	status   v1.PodStatus
-	// record is what of it outlives the process beside the runtime.
-	record record
+	// record is what of it outlives the process beside the runtime. It changes
+	// together with its file, under recording, which is taken before Node.mu.
+	record    record
+	recording sync.Mutex
 	// touched is when the last operation that may have changed something in
 	// the runtime ended: a status must be newer to show what it did.
 	touched time.Time
@@ -96,5 +99,6 @@ func (n *Node) drop(uid types.UID) {
 	if e.rejected == nil && !n.claimed[e.fullName()] {
 		n.letGo(e.fullName())
 	}
+	n.dropHold(uid)
 	n.changed()
 }

@@ -36,10 +36,11 @@ func (n *Node) Evict(ctx context.Context, namespace, name, reason, message strin
 	return nil
 }
 
+// evict is Evict of the life of a pod that has this very spec.
 func (n *Node) evict(ctx context.Context, p *v1.Pod, reason, message string) error {
 	n.mu.Lock()
 	e := n.entryOf(p.UID)
-	gone := e == nil || e.rejected != nil || e.stage == worker.Terminated || e.stage == worker.Finished
+	gone := e == nil || e.want.Pod != p || e.rejected != nil || e.stage == worker.Terminated || e.stage == worker.Finished
 	n.mu.Unlock()
 	if gone {
 		return nil
@@ -63,11 +64,33 @@ func (n *Node) evict(ctx context.Context, p *v1.Pod, reason, message string) err
 // is closed when nothing of it runs (evictPod in pkg/kubelet/eviction/eviction_manager.go).
 func (n *Node) fail(p *v1.Pod, reason, message string, grace *int64, down chan<- struct{}) {
 	n.event(p, reason, true, "%s", message)
-	n.recordEnd(p, v1.PodStatus{Phase: v1.PodFailed, Reason: reason, Message: message})
+	status := v1.PodStatus{Phase: v1.PodFailed, Reason: reason, Message: message}
+	n.recordEnd(p, status)
 	n.workers.Kill(p, true, worker.KillOptions{
 		Grace: grace, Evict: true, Done: down,
 		Status: worker.StatusOverride{Phase: v1.PodFailed, Reason: reason, Message: message},
 	})
+	n.endUnborn(p, status)
+}
+
+// endUnborn keeps the status of a pod that was stopped for good while it
+// waited for its name: no operation will, and its directory is not there yet.
+func (n *Node) endUnborn(p *v1.Pod, status v1.PodStatus) {
+	n.mu.Lock()
+	e := n.entryOf(p.UID)
+	unborn := e != nil && e.want.Pod == p && e.status.Phase == "" && n.workers.IsPodKnownTerminated(p.UID)
+	n.mu.Unlock()
+	if !unborn {
+		return
+	}
+	e.recording.Lock()
+	err := keepRecord(n.opts.Facts.Dir(p.UID), n.recordOf(e))
+	e.recording.Unlock()
+	if err != nil {
+		n.log.Warn("the pod may start again if podctl is killed", "uid", p.UID, "err", err)
+	}
+	status.QOSClass = pod.QOS(p)
+	n.setStatus(p, status)
 }
 
 // killTime is how long a kill with the pod's own grace may take.

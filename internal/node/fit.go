@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -19,7 +20,10 @@ import (
 // clearing is room that is being made for a critical pod. There is one at a
 // time, and no other pod is admitted meanwhile: the kubelet stands still, too.
 type clearing struct {
-	uid  types.UID
+	uid types.UID
+	// spec is what the room was made for: a manifest that fixes its uid may
+	// ask for more by now.
+	spec *v1.PodSpec
 	done bool
 	// err is why a victim could not be killed, so that the pod is rejected.
 	err error
@@ -36,7 +40,9 @@ func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 			return false, nil
 		}
 		n.clearing = nil
-		return c.err == nil, c.err
+		if c.err != nil || equality.Semantic.DeepEqual(c.spec, &p.Spec) {
+			return c.err == nil, c.err
+		}
 	}
 	d := preempt.Admit(p, n.place(p), n.active())
 	if !d.Admitted {
@@ -45,7 +51,7 @@ func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 	if len(d.Plan.Victims) == 0 {
 		return true, nil
 	}
-	n.clearing = &clearing{uid: p.UID}
+	n.clearing = &clearing{uid: p.UID, spec: &p.Spec}
 	n.removals.Go(func() { n.clear(ctx, p, d.Plan) })
 	return false, nil
 }
@@ -70,14 +76,16 @@ func (n *Node) place(p *v1.Pod) *v1.Node {
 	return place
 }
 
-// active are the pods that hold what they request: all but those that are down
-// or have ended by themselves (filterOutInactivePods in pkg/kubelet/kubelet_pods.go).
-// n.mu is held.
+// active are the pods that hold what they request: the desired ones but those
+// that are down or have ended by themselves (GetActivePods in
+// pkg/kubelet/kubelet_pods.go). What is not desired any more is leaving: else
+// no pod could take the place of an older one on a full node. n.mu is held.
 func (n *Node) active() []*v1.Pod {
 	var pods []*v1.Pod
 	for _, e := range n.entries {
-		down := e.stage == worker.Terminated || e.stage == worker.Finished
-		if e.rejected != nil || down || isFinal(e.status.Phase) && e.stage == worker.Syncing {
+		// What the entry says of the phase may lag behind.
+		down := e.stage == worker.Finished || n.workers.IsPodKnownTerminated(e.uid())
+		if !e.desired || e.rejected != nil || down || isFinal(e.status.Phase) && e.stage == worker.Syncing {
 			continue
 		}
 		pods = append(pods, e.want.Pod)
@@ -119,12 +127,12 @@ func have(n int) string {
 }
 
 // dropClearing forgets the room that was made for a pod that is not wanted any
-// more.
+// more, or was rejected for something else meanwhile.
 func (n *Node) dropClearing(want map[types.UID]Desired) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if c := n.clearing; c != nil && c.done {
-		if _, wanted := want[c.uid]; !wanted {
+		if _, wanted := want[c.uid]; !wanted || n.entryOf(c.uid) != nil {
 			n.clearing = nil
 		}
 	}

@@ -39,25 +39,32 @@ func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) e
 // hold takes note that the pod is not to run, in its directory first.
 func (n *Node) hold(namespace, name string, grace *int64) (*v1.Pod, error) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	e, err := n.named(namespace, name)
+	n.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("stop: %w", err)
 	}
 	if e.rejected != nil {
 		return nil, fmt.Errorf("stop: pod %s does not run: %w", pod.DisplayName(namespace, name), e.rejected)
 	}
-	if e.leaving() {
+	e.recording.Lock() // keeps the directory, too: see removeDown
+	defer e.recording.Unlock()
+	n.mu.Lock()
+	leaving := e.leaving() || n.entryOf(e.uid()) != e
+	if leaving {
 		n.held[e.uid()] = true // of its next life, if there is one
+	}
+	n.mu.Unlock()
+	if leaving {
 		return e.want.Pod, nil
 	}
-	rec := n.signed(e, e.record)
+	rec := n.recordOf(e)
 	rec.Held = true
 	rec.stop(time.Now(), shorter(e.want.Pod, grace))
 	if err := keepRecord(n.opts.Facts.Dir(e.uid()), rec); err != nil {
 		return nil, fmt.Errorf("stop: %w", err)
 	}
-	e.record = rec
+	n.setRecord(e, rec)
 	return e.want.Pod, nil
 }
 
@@ -86,14 +93,31 @@ func (n *Node) takeHold(uid types.UID) bool {
 	return n.held[uid]
 }
 
-// isHeld tells whether the pod was stopped.
-func (n *Node) isHeld(uid types.UID) (grace *int64, held bool) {
+// dropHold forgets that the next life of a pod was stopped, if there is none:
+// whoever has its uid later was not stopped.
+func (n *Node) dropHold(uid types.UID) {
+	want, _ := n.wanted()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if e := n.entryOf(uid); e != nil && e.record.Held {
-		return e.record.graceLeft(time.Now()), true
+	if _, wanted := want[uid]; !wanted {
+		delete(n.held, uid)
 	}
-	return nil, false
+}
+
+// stopHeld stops a pod that was let in and that Stop took hold of before it had
+// a worker.
+func (n *Node) stopHeld(p *v1.Pod) {
+	n.mu.Lock()
+	e := n.entryOf(p.UID)
+	held := e != nil && e.record.Held
+	var grace *int64
+	if held {
+		grace = e.record.graceLeft(time.Now())
+	}
+	n.mu.Unlock()
+	if held {
+		n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
+	}
 }
 
 // Start lets a pod run again that was stopped, or that has ended. It returns
@@ -102,36 +126,44 @@ func (n *Node) isHeld(uid types.UID) (grace *int64, held bool) {
 func (n *Node) Start(_ context.Context, namespace, name string) error {
 	n.mu.Lock()
 	e, err := n.named(namespace, name)
+	n.mu.Unlock()
 	if err != nil {
-		n.mu.Unlock()
 		return fmt.Errorf("start: %w", err)
 	}
-	uid := e.uid()
-	switch {
-	case e.rejected != nil:
-		n.mu.Unlock()
+	if e.rejected != nil {
 		return fmt.Errorf("start: %w", e.rejected)
-	case e.leaving():
-		delete(n.held, uid)
-		n.mu.Unlock()
-		return nil // it starts when its earlier life is over
-	case !e.record.Held && !isFinal(e.record.Phase) && e.stage != worker.Finished:
-		n.mu.Unlock()
+	}
+	e.recording.Lock()
+	defer e.recording.Unlock()
+	n.mu.Lock()
+	old, ended, leaving := e.record, e.stage == worker.Finished, e.leaving()
+	if leaving {
+		delete(n.held, e.uid()) // it starts when its earlier life is over
+	}
+	n.mu.Unlock()
+	switch {
+	case leaving:
+		return nil
+	case !old.Held && !isFinal(old.Phase) && !ended:
 		return &RunningError{Pod: pod.DisplayName(namespace, name)}
 	}
 	// A podctl that is killed from here on starts the pod, because what was
 	// stopped and is not held starts anew.
-	rec := n.signed(e, record{StopRequested: time.Now(), GraceSeconds: e.record.GraceSeconds})
-	if !e.record.StopRequested.IsZero() {
-		rec.StopRequested = e.record.StopRequested
+	rec := n.signed(e, record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
+	if !old.StopRequested.IsZero() {
+		rec.StopRequested = old.StopRequested
 	}
-	if err := writeRecord(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		n.mu.Unlock()
+	if err := writeRecord(n.opts.Facts.Dir(e.uid()), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("start: %w", err)
 	}
-	e.record, e.fresh = rec, true
+	n.mu.Lock()
+	wanted := e.desired
+	e.record, e.fresh = rec, wanted
 	spec := e.want.Pod
 	n.mu.Unlock()
+	if !wanted {
+		return nil // by now; its next life is not held
+	}
 	n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
 	n.poke()
 	n.changed()

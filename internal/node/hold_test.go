@@ -152,3 +152,23 @@ func TestStartOfAPodThatHasEnded(t *testing.T) {
 		w.empty()
 	})
 }
+
+// A stop is of the pod that there is: another one that has its uid much later
+// was not stopped.
+func TestAHoldEndsWithWhatItWasOf(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 10")
+		p := w.podctl("agent", web)
+		p.until("web", "running", running)
+		p.want()
+		time.Sleep(3 * time.Second)
+		if err := p.Stop(t.Context(), "default", "web", nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		p.want(web)
+		p.until("web", "running anew", running)
+		p.drain()
+		w.empty()
+	})
+}

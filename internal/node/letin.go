@@ -72,15 +72,14 @@ func (n *Node) start(ctx context.Context, d Desired, adopt bool) bool {
 	if !adopt {
 		n.event(spec, ReasonStarting, false, "starting")
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
-		if grace, held := n.isHeld(spec.UID); held { // by now
-			n.workers.Kill(spec, true, worker.KillOptions{Grace: grace})
-		}
+		n.stopHeld(spec)
 		return true
 	}
 	n.event(spec, ReasonAdopted, false, "%s", rec.adoption())
 	n.workers.Adopt(spec, true)
 	if rec.StopRequested.IsZero() {
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeSync, Exclusive: true})
+		n.stopHeld(spec)
 		return true
 	}
 	if rec.Held {

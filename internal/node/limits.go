@@ -39,11 +39,19 @@ func (n *Node) watchLimits(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			if volume, limit, over := n.opts.Volumes.OverLimit(p); over {
+			if volume, limit, over := n.opts.Volumes.OverLimit(p); over && n.isCurrent(p) {
 				n.fail(p, ReasonEvicted, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", volume, limit.String()), new(int64(evictionGrace)), nil)
 			}
 		}
 	}
+}
+
+// isCurrent tells whether the pod still runs by this very spec.
+func (n *Node) isCurrent(p *v1.Pod) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e := n.entryOf(p.UID)
+	return e != nil && e.want.Pod == p && !e.leaving()
 }
 
 // limited are the pods with a limit that may run and may be evicted.

@@ -21,7 +21,8 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 	}
 	defer locks.Close()
 	n := &Node{
-		locks: locks, log: slog.New(slog.DiscardHandler), sync: podsync.New(podsync.Options{}), probes: probe.New(probe.Options{}),
+		desired: newDesired(nil),
+		locks:   locks, log: slog.New(slog.DiscardHandler), sync: podsync.New(podsync.Options{}), probes: probe.New(probe.Options{}),
 		claimed: map[string]bool{}, entries: map[types.UID]*entry{},
 	}
 	const name = "web_default"

@@ -151,16 +151,34 @@ func (n *Node) recordEnd(p *v1.Pod, s v1.PodStatus) {
 func (n *Node) updateRecord(uid types.UID, change func(*record) bool) {
 	n.mu.Lock()
 	e := n.entryOf(uid)
-	if e == nil || !change(&e.record) {
-		n.mu.Unlock()
+	n.mu.Unlock()
+	if e == nil {
 		return
 	}
-	rec := n.signed(e, e.record)
-	e.record = rec
-	n.mu.Unlock()
+	e.recording.Lock()
+	defer e.recording.Unlock()
+	rec := n.recordOf(e)
+	if !change(&rec) {
+		return
+	}
+	n.setRecord(e, rec)
 	if err := writeRecord(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		n.log.Warn("the pod may start again if podctl is killed", "uid", uid, "err", err)
 	}
+}
+
+// recordOf is the entry's record, signed. e.recording is held.
+func (n *Node) recordOf(e *entry) record {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.signed(e, e.record)
+}
+
+// setRecord makes it the entry's. e.recording is held.
+func (n *Node) setRecord(e *entry, r record) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e.record = r
 }
 
 // syncAt has the pod looked at when its time is over, without waiting for its

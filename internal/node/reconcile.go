@@ -2,7 +2,9 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -57,6 +59,10 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	}
 	adopt, older := n.adoptable(ctx, found, want)
 	n.endFound(ctx, append(found.end, older...), &found)
+	// What runs already has its place before anything new is let in.
+	slices.SortStableFunc(starting, func(a, b Desired) int {
+		return cmp.Compare(rank(adopt[a.Pod.UID]), rank(adopt[b.Pod.UID]))
+	})
 	for _, d := range starting {
 		if n.has(d.Pod.UID) {
 			continue // just found to be on its way down
@@ -65,6 +71,13 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 			n.takeLeftovers(d, held)
 		}
 	}
+}
+
+func rank(adopted bool) int {
+	if adopted {
+		return 0
+	}
+	return 1
 }
 
 // wanted is the union of all sources; while draining, what is spared.

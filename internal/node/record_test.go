@@ -2,9 +2,11 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,4 +89,31 @@ func TestGraceLeftDoesNotGrowWhenTheClockIsSetBack(t *testing.T) {
 	if r.stop(back, &shorter); *r.graceLeft(back) != 10 || *r.GraceSeconds != 10 {
 		t.Errorf("asked for 10: %d left of %d", *r.graceLeft(back), *r.GraceSeconds)
 	}
+}
+
+// Whatever changes a record at the same time, its file says the same.
+func TestRecordFileIsWhatIsRemembered(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("agent", podYAML("web", "sleep 3600"))
+		web := p.until("web", "running", running).Pod
+		dir := p.opts.Facts.Dir(web.UID)
+		for round := range 50 {
+			var changing sync.WaitGroup
+			for i := range 8 {
+				changing.Go(func() {
+					p.updateRecord(web.UID, func(r *record) bool { r.Message = fmt.Sprint(round, i); return true })
+				})
+			}
+			changing.Wait()
+			p.mu.Lock()
+			want := p.entryOf(web.UID).record
+			p.mu.Unlock()
+			if diff := cmp.Diff(want, readRecord(dir)); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+		p.drain()
+		w.empty()
+	})
+
 }

@@ -73,7 +73,10 @@ func (n *Node) removeDown(ctx context.Context, e *entry) error {
 		release()
 		return err
 	}
-	if err := n.opts.Volumes.RemovePod(uid); err != nil {
+	e.recording.Lock() // lest a record is put into a directory that goes
+	err = n.opts.Volumes.RemovePod(uid)
+	e.recording.Unlock()
+	if err != nil {
 		return err
 	}
 	if !n.opts.KeepLogs {

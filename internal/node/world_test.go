@@ -182,13 +182,20 @@ func (p *podctl) reasons() []string {
 	return all
 }
 
-// empty fails the test if anything is left of any pod.
-func (w *world) empty() {
+// client is one of the runtime that is no podctl's.
+func (w *world) client() *cri.Client {
 	w.t.Helper()
 	client, err := cri.Connect(w.t.Context(), cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: w.sim.Dial})
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	return client
+}
+
+// empty fails the test if anything is left of any pod.
+func (w *world) empty() {
+	w.t.Helper()
+	client := w.client()
 	defer client.Close()
 	pods, err := client.ListPods(w.t.Context())
 	if err != nil || len(pods) > 0 {
