@@ -57,6 +57,17 @@ func TestProbes(t *testing.T) {
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("build health: %v\n%s", err, out)
 		}
+		// Nobody vouches for its certificate, and it sends on to another page.
+		host := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/moved" {
+				http.Redirect(w, r, "/here", http.StatusFound)
+			}
+		}))
+		defer host.Close()
+		_, secure, err := net.SplitHostPort(host.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
 		const page = `echo "$HTTP_USER_AGENT|$HTTP_HOST|$HTTP_X_KEY|$HTTP_ACCEPT" >> /mark/http; [ -e /ready ] && echo "Status: 200 OK" || echo "Status: 503 No"; echo`
 		yaml := strings.Join([]string{
 			fields(p.marked("ready-http", cgi(page)+`while true; do [ -e /mark/on ] && touch /ready || rm -f /ready; sleep 0.1; done`, brief),
@@ -70,6 +81,8 @@ func TestProbes(t *testing.T) {
 				`livenessProbe: {exec: {command: [sh, -c, "echo alive >> /mark/order"]}, `+quick+`}`),
 			fields(p.marked("ready-grpc", "exec /mark/health 9090 2s", brief),
 				`readinessProbe: {grpc: {port: 9090, service: app}, `+quick+`}`),
+			fields(p.marked("ready-https", server, brief),
+				`readinessProbe: {httpGet: {scheme: HTTPS, host: 127.0.0.1, port: `+secure+`, path: /moved}, `+quick+`}`),
 			fields(p.marked("bad-port", server, brief), `readinessProbe: {httpGet: {port: nope}, periodSeconds: 1}`),
 		}, "")
 		run := p.start(yaml, "-o", "json", "-")
@@ -105,6 +118,7 @@ func TestProbes(t *testing.T) {
 
 		run.reported(1, "ready-grpc", "Unhealthy", `Readiness probe failed: service unhealthy (responded with "NOT_SERVING")`)
 		run.reported(1, "ready-grpc", "Ready", "")
+		run.reported(1, "ready-https", "Ready", "all containers are ready")
 		run.reported(2, "bad-port", "Unhealthy", `Readiness probe errored and resulted in unknown state: strconv.Atoi: parsing "nope": invalid syntax`)
 		if n := run.count("bad-port", "Ready", ""); n > 0 {
 			t.Error("bad-port is ready")
@@ -141,6 +155,7 @@ func TestHooks(t *testing.T) {
 				`lifecycle: {postStart: {exec: {command: [sh, -c, "sleep 0.5; echo post >> /mark/exec"]}}, preStop: {exec: {command: [sh, -c, "echo pre >> /mark/exec"]}}}`),
 			fields(p.marked("http", cgi(page)+stopped("http"), grace),
 				`lifecycle: {postStart: {httpGet: {host: 127.0.0.1, port: `+port+`, path: /begun}}, preStop: {httpGet: {port: 8080, path: /cgi-bin/page}}}`),
+			fields(p.marked("fallback", server, brief), `lifecycle: {postStart: {httpGet: {scheme: HTTPS, host: 127.0.0.1, port: `+port+`}}}`),
 			fields(p.marked("sleep", `trap "date +%s >> /mark/sleep; exit 0" TERM; while true; do sleep 0.1; done`, grace),
 				`lifecycle: {postStart: {sleep: {seconds: 1}}, preStop: {sleep: {seconds: 2}}}`),
 			fields(p.marked("long", stopped("long"), "terminationGracePeriodSeconds: 2"),
@@ -149,14 +164,17 @@ func TestHooks(t *testing.T) {
 			fields(p.marked("refused", stopped("refused"), brief), `lifecycle: {preStop: {httpGet: {port: 1}}}`),
 		}, "")
 		run := p.start(yaml, "-o", "json", "-")
-		for _, name := range []string{"exec", "http", "sleep", "long", "refused"} {
+		for _, name := range []string{"exec", "http", "sleep", "long", "refused", "fallback"} {
 			run.reported(1, name, "Ready", "")
 		}
+		run.reported(1, "fallback", "LifecycleHTTPFallback", "request to HTTPS lifecycle hook 127.0.0.1:"+port+" got HTTP response, retry with HTTP succeeded")
 		run.reported(1, "tcp", "FailedPostStartHook", "PostStartHook failed")
 		run.reported(1, "tcp", "Killing", "FailedPostStartHook")
 		run.reported(1, "tcp", "Exited", "")
-		if got := <-asked; got != "kube-lifecycle/1.36|/begun" {
-			t.Errorf("the host was asked as %q", got)
+		for range 2 {
+			if got := <-asked; got != "kube-lifecycle/1.36|/begun" && got != "kube-lifecycle/1.36|/" {
+				t.Errorf("the host was asked as %q", got)
+			}
 		}
 		p.has("exec", "up", "post")
 		began := int(time.Now().Unix())
