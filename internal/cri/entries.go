@@ -170,6 +170,11 @@ type decoder func(raw []byte) error
 // listCodec hands answers to a decoder.
 type listCodec struct{}
 
+// listBuffers are what answers are put together in. gRPC's own pool has nothing
+// between 32 KiB and 1 MiB, of which every list of some dozens of pods would
+// take the latter.
+var listBuffers = mem.NewTieredBufferPool(16<<10, 32<<10, 64<<10, 128<<10, 256<<10, 512<<10, 1<<20, 2<<20, 4<<20)
+
 func (listCodec) Marshal(v any) (mem.BufferSlice, error) {
 	m, ok := v.(proto.Message)
 	if !ok {
@@ -184,7 +189,7 @@ func (listCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return fmt.Errorf("%T is no decoder", v)
 	}
-	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	buffer := data.MaterializeToBuffer(listBuffers)
 	defer buffer.Free()
 	return decode(buffer.ReadOnlyData())
 }
