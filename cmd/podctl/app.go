@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,10 +13,11 @@ import (
 const about = `podctl runs Kubernetes pods on a CRI runtime (containerd, CRI-O) without a
 control plane, exactly as the kubelet would.
 
-   podctl run pod.yaml          run pods in the foreground until they end
-   podctl agent --manifests DIR the same as a service that follows a directory
-   podctl validate pod.yaml     what the API server would say, with file:line
-   podctl render pod.yaml       the CRI configs that a manifest becomes`
+   podctl run pod.yaml           run pods in the foreground until they end
+   podctl agent --manifests DIR  the same as a service that follows a directory
+   podctl validate pod.yaml      what the API server would say, with file:line
+   podctl render pod.yaml        the CRI configs that a manifest becomes
+   podctl pods                   what the runtime holds, and whose it is`
 
 // run is the whole program but for the process around it.
 func run(args []string, e *env) int {
@@ -92,9 +94,20 @@ func onUsageError(command string) cli.OnUsageErrorFunc {
 		}
 		if name, unknown := strings.CutPrefix(usage.message, "flag provided but not defined: -"); unknown {
 			usage.message = "unknown flag " + dashed(name)
-			if near := closest(name, flagNames(flags)); near != "" {
+			near, known := closest(name, flagNames(flags)), ""
+			if inCommand {
+				known = foreignFlag(name, program, c.Command)
+			}
+			switch {
+			case known != "":
+				usage.hint = known
+			case near != "":
 				usage.hint = "did you mean " + dashed(near) + "?"
 			}
+		}
+		if name, unreadable := unreadableFlag(usage.message); unreadable {
+			usage.message = strings.Replace(strings.TrimSuffix(usage.message, ": parse error"), " -"+name, " "+dashed(name), 1)
+			usage.hint = cmp.Or(valueHint(name, flags), usage.hint)
 		}
 		if command != "" {
 			usage.message = command + ": " + usage.message
@@ -124,7 +137,11 @@ func notACommand(parent string, commands []*cli.Command, name string) error {
 		known = append(known, cmd.Name)
 	}
 	hint := "one of: " + strings.Join(known, ", ")
-	if near := closest(name, known); near != "" {
+	near := closest(name, known)
+	switch {
+	case parent == "podctl" && foreignCommands[name] != "":
+		hint = foreignCommands[name]
+	case near != "":
 		hint = "did you mean " + parent + " " + near + "?"
 	}
 	return &usageError{message: fmt.Sprintf("unknown command %q", name), hint: hint}

@@ -27,7 +27,7 @@ type eventFilter struct {
 // filterFlags are those of an eventFilter, but for the selector.
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "namespace", Usage: "only pods of this `NAMESPACE`"},
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "only pods of this `NAMESPACE`"},
 		&cli.StringSliceFlag{Name: "pod", Usage: "only the pod `NAME`, or NAMESPACE/NAME; may be repeated"},
 		&cli.StringSliceFlag{Name: "type", Usage: "only events of this `TYPE`: " + strings.Join(eventTypes, ", ") + "; may be repeated"},
 	}

@@ -46,7 +46,7 @@ func init() {
 
 // commandHelp is the help of a command that dress has dressed.
 func commandHelp(c *cli.Command) string {
-	text := "USAGE:\n   " + c.HelpName + " [options] " + c.ArgsUsage + "\n\n" + indented(c.Usage)
+	text := "USAGE:\n   " + strings.TrimSpace(c.HelpName+" [options] "+c.ArgsUsage) + "\n\n" + indented(c.Usage)
 	if c.Description != "" {
 		text += "\n" + indented(c.Description)
 	}

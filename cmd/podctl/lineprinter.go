@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -146,8 +147,12 @@ func isStep(reason string) bool {
 }
 
 func lowerFirst(s string) string {
-	// An acronym keeps its case.
-	if len(s) > 1 && s[0] >= 'A' && s[0] <= 'Z' && s[1] >= 'a' && s[1] <= 'z' {
+	// Acronyms and names of functions keep their case.
+	word, _, _ := strings.Cut(s, " ")
+	if len(word) > 0 && strings.ContainsFunc(word[1:], unicode.IsUpper) {
+		return s
+	}
+	if len(word) > 1 && word[0] >= 'A' && word[0] <= 'Z' {
 		return strings.ToLower(s[:1]) + s[1:]
 	}
 	return s

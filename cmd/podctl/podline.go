@@ -29,9 +29,10 @@ func podRow(i node.Info, activity string, now time.Time) []string {
 }
 
 // oneLine is a text, which may hold what a runtime or a container said, as it
-// can stand in a line of a terminal.
+// can stand in a line of a terminal. A probe that failed without a word
+// leaves nothing behind its colon.
 func oneLine(text string) string {
-	return printable([]byte(strings.NewReplacer("\n", "; ", "\t", " ").Replace(strings.TrimSpace(text))))
+	return printable([]byte(strings.NewReplacer("\n", "; ", "\t", " ").Replace(strings.TrimSpace(strings.TrimSuffix(text, ": ")))))
 }
 
 func phaseText(i node.Info) string {

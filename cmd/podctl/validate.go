@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -72,6 +74,12 @@ func printValidated(e *env, set *manifest.Set, problems manifest.Problems) {
 	if len(set.Pods) == 0 && len(set.Documents) == 0 {
 		fmt.Fprintln(e.out, "no pods")
 	}
+	type line struct {
+		file string
+		line int
+		text string
+	}
+	var lines []line
 	made := map[*manifest.Pod]bool{}
 	for _, d := range set.Documents {
 		var pods []string
@@ -79,16 +87,22 @@ func printValidated(e *env, set *manifest.Set, problems manifest.Problems) {
 			made[p] = true
 			pods = append(pods, p.Name)
 		}
-		text := fmt.Sprintf("%s:%d: %s %s %s", d.File, d.Line, strings.ToLower(d.Kind), pod.DisplayName(d.Namespace, d.Name), validFields(d.Uses()))
+		text := fmt.Sprintf("%s %s %s", strings.ToLower(d.Kind), pod.DisplayName(d.Namespace, d.Name), validFields(d.Uses()))
 		if len(pods) > 0 {
 			text += ", runs as " + strings.Join(pods, ", ")
 		}
-		fmt.Fprintln(e.out, text)
+		lines = append(lines, line{d.File, d.Line, text})
 	}
 	for _, p := range set.Pods {
 		if !made[p] {
-			fmt.Fprintf(e.out, "%s:%d: pod %s %s\n", p.File, p.Line, pod.DisplayName(p.Namespace, p.Name), validFields(p.Uses()))
+			lines = append(lines, line{p.File, p.Line, fmt.Sprintf("pod %s %s", pod.DisplayName(p.Namespace, p.Name), validFields(p.Uses()))})
 		}
+	}
+	slices.SortStableFunc(lines, func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
+	})
+	for _, l := range lines {
+		fmt.Fprintf(e.out, "%s:%d: %s\n", l.file, l.line, l.text)
 	}
 }
 

@@ -86,6 +86,10 @@ func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, error) {
 		attempts = append(attempts, attempt{s.where, err})
 	}
 	for _, path := range o.Sockets {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			attempts = append(attempts, attempt{path, errors.New("no such file")})
+			continue
+		}
 		err := tryEndpoint(ctx, "unix://"+path)
 		if err == nil {
 			return endpointOf(path, image, "well-known socket", timeout)

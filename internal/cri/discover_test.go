@@ -122,7 +122,7 @@ func TestDiscoverTriesWellKnownSockets(t *testing.T) {
 		"  PODCTL_RUNTIME_ENDPOINT: not set\n" +
 		"  CONTAINER_RUNTIME_ENDPOINT: not set\n" +
 		"  " + none + ": no such file\n" +
-		"  " + none + ": no socket at " + none + "\n" +
+		"  " + none + ": no such file\n" +
 		"  " + stale + ": " + stale + " is not a socket"
 	if err.Error() != want {
 		t.Errorf("message\n%s\nwant\n%s", err, want)

@@ -24,15 +24,15 @@ func changes(before, after *v1.PodStatus) []Event {
 		for i := range all[1] {
 			now := &all[1][i]
 			was := statusNamed(all[0], now.Name)
-			if started(was, now) {
-				add(Event{Container: now.Name, Reason: ReasonRunning, Attempt: now.RestartCount}, "%s runs", now.Name)
-			}
-			if t := ended(was, now); t != nil {
+			if t := ended(was, now); t != nil { // what runs now was started after that
 				attempt := now.RestartCount
 				if t != now.State.Terminated && now.State.Running != nil {
 					attempt--
 				}
 				add(Event{Container: now.Name, Reason: ReasonExited, Warning: t.ExitCode != 0, Attempt: attempt}, "%s", exitMessage(now.Name, t))
+			}
+			if started(was, now) {
+				add(Event{Container: now.Name, Reason: ReasonRunning, Attempt: now.RestartCount}, "%s runs", now.Name)
 			}
 		}
 	}

@@ -36,3 +36,18 @@ func TestARestartOfAllContainersIsOneEvent(t *testing.T) {
 		t.Errorf("events %q; want %q", said, want)
 	}
 }
+
+func TestARestartTellsTheEndBeforeTheStart(t *testing.T) {
+	running := v1.ContainerState{Running: &v1.ContainerStateRunning{}}
+	status := func(id string, last v1.ContainerState) *v1.PodStatus {
+		return &v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{{Name: "a", ContainerID: id, State: running, LastTerminationState: last}}}
+	}
+	ended := v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ContainerID: "a-1", ExitCode: 137}}
+	var said []string
+	for _, ev := range changes(status("a-1", v1.ContainerState{}), status("a-2", ended)) {
+		said = append(said, ev.Message)
+	}
+	if want := []string{"a exited 137", "a runs"}; !slices.Equal(said, want) {
+		t.Errorf("events %q; want %q", said, want)
+	}
+}

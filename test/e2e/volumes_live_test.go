@@ -209,7 +209,7 @@ func TestWhatCannotBeMountedIsSaidInTheKubeletsWords(t *testing.T) {
 			t.Errorf("exit %d", code)
 		}
 		for name, want := range words {
-			want = `FailedMount: mountVolume.SetUp failed for volume "v" : ` + want
+			want = `FailedMount: MountVolume.SetUp failed for volume "v" : ` + want
 			if !strings.Contains(out, want) || strings.Contains(out, name+"  Running") {
 				t.Errorf("%s does not say %q", name, want)
 			}
