@@ -27,16 +27,14 @@ type Limits struct {
 // pod, sets that limit (ResourceConfigForPod in pkg/kubelet/cm/helpers_linux.go).
 func PodLimits(p *v1.Pod) Limits {
 	requests := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
-	cpuLimited, memoryLimited := true, true
+	cpuLimited := true
 	limits := resourcehelper.PodLimits(p, resourcehelper.PodResourcesOptions{
 		ContainerFn: func(l v1.ResourceList, _ resourcehelper.ContainerType) {
 			cpuLimited = cpuLimited && !l.Cpu().IsZero()
-			memoryLimited = memoryLimited && !l.Memory().IsZero()
 		},
 	})
 	if resourcehelper.IsPodLevelResourcesSet(p) {
 		cpuLimited = cpuLimited || !p.Spec.Resources.Limits.Cpu().IsZero()
-		memoryLimited = memoryLimited || !p.Spec.Resources.Limits.Memory().IsZero()
 	}
 
 	out := Limits{CPUShares: pod.MinCPUShares, Hugepages: hugepages(requests)}
@@ -48,9 +46,7 @@ func PodLimits(p *v1.Pod) Limits {
 	if class == v1.PodQOSGuaranteed || cpuLimited {
 		out.CPUQuota, out.CPUPeriod = pod.CPUQuota(limits.Cpu().MilliValue()), pod.CPUPeriod
 	}
-	if class == v1.PodQOSGuaranteed || memoryLimited {
-		out.Memory = limits.Memory().Value()
-	}
+	out.Memory = pod.MemoryLimit(p)
 	return out
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Admission is what decides, beside the pod itself, whether a pod may start
@@ -92,11 +94,9 @@ func wantsAppArmor(p *v1.Pod) bool {
 	if sc := p.Spec.SecurityContext; sc != nil && confines(sc.AppArmorProfile) {
 		return true
 	}
-	for _, list := range [...][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-		for i := range list {
-			if sc := list[i].SecurityContext; sc != nil && confines(sc.AppArmorProfile) {
-				return true
-			}
+	for c := range pod.Containers(p) {
+		if sc := c.SecurityContext; sc != nil && confines(sc.AppArmorProfile) {
+			return true
 		}
 	}
 	for key, value := range p.Annotations {

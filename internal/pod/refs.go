@@ -19,10 +19,8 @@ func RefsOf(p *v1.Pod) Refs {
 	for i := range p.Spec.Volumes {
 		r.volume(&p.Spec.Volumes[i].VolumeSource)
 	}
-	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-		for i := range list {
-			r.variables(&list[i])
-		}
+	for c := range Containers(p) {
+		r.variables(c)
 	}
 	return r
 }

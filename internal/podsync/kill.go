@@ -189,11 +189,9 @@ func preStop(c *v1.Container) *v1.LifecycleHandler {
 // containerOf is the spec of the pod's container, one with nothing but a name
 // where the pod has none: it is stopped all the same.
 func containerOf(p *v1.Pod, name string) *v1.Container {
-	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-		for i := range list {
-			if list[i].Name == name {
-				return &list[i]
-			}
+	for c := range pod.Containers(p) {
+		if c.Name == name {
+			return c
 		}
 	}
 	return &v1.Container{Name: name}

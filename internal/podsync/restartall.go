@@ -28,7 +28,7 @@ const (
 
 // mayRestartAll tells whether any container of the pod has such a rule.
 func mayRestartAll(p *v1.Pod) bool {
-	for c := range eachContainer(p) {
+	for c := range pod.Containers(p) {
 		for i := range c.RestartPolicyRules {
 			if c.RestartPolicyRules[i].Action == v1.ContainerRestartRuleActionRestartAllContainers {
 				return true
@@ -55,7 +55,7 @@ func restartingAll(p *v1.Pod, st *pod.Status, old *v1.PodStatus) bool {
 	if isRestartingAll(old) {
 		return true
 	}
-	for c := range eachContainer(p) {
+	for c := range pod.Containers(p) {
 		if last := st.Container(c.Name); last != nil && last.State == pod.Exited && asksForAll(c, last.ExitCode) {
 			return true
 		}
@@ -87,7 +87,7 @@ func allRestarting(s *v1.PodStatus, p *v1.Pod, st *pod.Status, restarting bool) 
 }
 
 func allGone(p *v1.Pod, st *pod.Status) bool {
-	for c := range eachContainer(p) {
+	for c := range pod.Containers(p) {
 		if st.Container(c.Name) != nil {
 			return false
 		}
@@ -148,17 +148,4 @@ func (r *run) reset(ctx context.Context) error {
 		delete(r.m.waiting, cs.Name)
 	}
 	return nil
-}
-
-// eachContainer goes through the pod's init containers and containers.
-func eachContainer(p *v1.Pod) func(yield func(*v1.Container) bool) {
-	return func(yield func(*v1.Container) bool) {
-		for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-			for i := range list {
-				if !yield(&list[i]) {
-					return
-				}
-			}
-		}
-	}
 }

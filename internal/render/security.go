@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // effective is a container's security context with the pod's where the
@@ -110,11 +112,9 @@ func supplementalGroups(sc *v1.PodSecurityContext) ([]int64, runtimeapi.Suppleme
 
 // anyPrivileged tells whether any container of the pod is privileged.
 func anyPrivileged(p *v1.Pod) bool {
-	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-		for i := range list {
-			if sc := list[i].SecurityContext; sc != nil && isTrue(sc.Privileged) {
-				return true
-			}
+	for c := range pod.Containers(p) {
+		if sc := c.SecurityContext; sc != nil && isTrue(sc.Privileged) {
+			return true
 		}
 	}
 	return false

@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // setUpHugePages mounts a hugetlbfs on a directory, unless there is one
@@ -102,10 +104,8 @@ func requests(p *v1.Pod) []v1.ResourceList {
 	if resourcehelper.IsPodLevelResourcesSet(p) {
 		all = append(all, p.Spec.Resources.Requests)
 	}
-	for _, list := range [][]v1.Container{p.Spec.Containers, p.Spec.InitContainers} {
-		for i := range list {
-			all = append(all, list[i].Resources.Requests)
-		}
+	for c := range pod.Containers(p) {
+		all = append(all, c.Resources.Requests)
 	}
 	return all
 }

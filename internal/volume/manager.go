@@ -161,12 +161,10 @@ func (m *Manager) setUp(ctx context.Context, k *kind, r request) (string, error)
 // isMounted tells whether any container mounts the volume: the kubelet makes
 // no other (pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go).
 func isMounted(p *v1.Pod, volume string) bool {
-	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-		for i := range list {
-			for _, mount := range list[i].VolumeMounts {
-				if mount.Name == volume {
-					return true
-				}
+	for c := range pod.Containers(p) {
+		for _, mount := range c.VolumeMounts {
+			if mount.Name == volume {
+				return true
 			}
 		}
 	}

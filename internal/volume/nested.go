@@ -8,21 +8,21 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // makeMountPoints makes the directories in a volume on which containers mount
 // other volumes: in one that is read-only to them the runtime cannot
 // (pkg/volume/util/nested_volumes.go).
 func makeMountPoints(dir string, p *v1.Pod, volume string) error {
-	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-		for i := range list {
-			for _, point := range mountPoints(&list[i], volume) {
-				if !filepath.IsLocal(point) {
-					return fmt.Errorf("invalid container mount point %v", point)
-				}
-				if err := os.MkdirAll(filepath.Join(dir, point), 0o755); err != nil {
-					return fmt.Errorf("unable to create nested volume mountpoints: %w", err)
-				}
+	for c := range pod.Containers(p) {
+		for _, point := range mountPoints(c, volume) {
+			if !filepath.IsLocal(point) {
+				return fmt.Errorf("invalid container mount point %v", point)
+			}
+			if err := os.MkdirAll(filepath.Join(dir, point), 0o755); err != nil {
+				return fmt.Errorf("unable to create nested volume mountpoints: %w", err)
 			}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // share makes the pod's directory a shared mount of its own, if a container
@@ -59,12 +61,10 @@ func (m *Manager) unshare(uid types.UID) error {
 // propagates tells whether a container of the pod wants mounts of the host, or
 // its own on the host.
 func propagates(p *v1.Pod) bool {
-	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-		for i := range list {
-			for _, m := range list[i].VolumeMounts {
-				if m.MountPropagation != nil && *m.MountPropagation != v1.MountPropagationNone {
-					return true
-				}
+	for c := range pod.Containers(p) {
+		for _, m := range c.VolumeMounts {
+			if m.MountPropagation != nil && *m.MountPropagation != v1.MountPropagationNone {
+				return true
 			}
 		}
 	}
