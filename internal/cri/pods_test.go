@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,8 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -304,88 +300,4 @@ func TestIPsThatAreNone(t *testing.T) {
 			t.Errorf("%v: %s", c.in, d)
 		}
 	}
-}
-
-// TestTerminationMessage: the file, else the log where the policy says so.
-func TestTerminationMessage(t *testing.T) {
-	dir := t.TempDir()
-	file, log := filepath.Join(dir, "message"), filepath.Join(dir, "log")
-	if err := os.WriteFile(log, []byte("2026-01-02T15:04:05Z stdout F first\n2026-01-02T15:04:05Z stderr F last\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name, text, policy, message string
-		state                       pod.State
-		code                        int32
-		want                        string
-	}{
-		{name: "file", text: "no config", state: pod.Exited, want: "no config"},
-		{name: "the runtime's own before it", text: "no config", message: "OOM", state: pod.Exited, want: "OOM: no config"},
-		{name: "running", text: "no config", state: pod.Running},
-		{name: "empty", state: pod.Exited, code: 1},
-		{name: "fallback", policy: string(v1.TerminationMessageFallbackToLogsOnError), state: pod.Exited, code: 1, want: "first\nlast\n"},
-		{name: "no fallback after success", policy: string(v1.TerminationMessageFallbackToLogsOnError), state: pod.Exited},
-		{name: "file before the log", text: "no config", policy: string(v1.TerminationMessageFallbackToLogsOnError), state: pod.Exited, code: 1, want: "no config"},
-		{name: "the end of a long one", text: string(make([]byte, 5000)) + "end", state: pod.Exited, want: string(make([]byte, 4093)) + "end"},
-	} {
-		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got := withTerminationMessage(&pod.ContainerStatus{
-			State: c.state, ExitCode: c.code, Message: c.message, LogPath: log,
-			Annotations: map[string]string{pod.TerminationMessagePathAnnotation: "/dev/termination-log", pod.TerminationMessagePolicyAnnotation: c.policy},
-			Mounts:      []pod.Mount{{HostPath: "/nosuch", ContainerPath: "/x"}, {HostPath: file, ContainerPath: "/dev/termination-log"}},
-		})
-		if got.Message != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got.Message, c.want)
-		}
-	}
-}
-
-// FuzzGroupPods: whatever a runtime lists, each sandbox is in one pod, each
-// container in one at most, and no two pods have one UID.
-func FuzzGroupPods(f *testing.F) {
-	f.Add("ab", "uv", "ab", int64(1))
-	f.Fuzz(func(t *testing.T, labels, metadata, containers string, at int64) {
-		var sandboxes []*runtimeapi.PodSandbox
-		for i, l := range labels {
-			s := &runtimeapi.PodSandbox{Id: "s" + string(rune('a'+i%26)) + string(l), CreatedAt: at * int64(i)}
-			if l%2 == 0 {
-				s.Labels = map[string]string{pod.UIDLabel: string(l)}
-			}
-			if i < len(metadata) {
-				s.Metadata = &runtimeapi.PodSandboxMetadata{Uid: metadata[i : i+1]}
-			}
-			sandboxes = append(sandboxes, s)
-		}
-		var cs []*runtimeapi.Container
-		for i, l := range containers {
-			c := &runtimeapi.Container{Id: string(rune(i)), CreatedAt: at}
-			if l%3 == 0 {
-				c.Labels = map[string]string{pod.UIDLabel: string(l)}
-			}
-			if len(sandboxes) > 0 {
-				c.PodSandboxId = sandboxes[i%len(sandboxes)].Id
-			}
-			cs = append(cs, c)
-		}
-		seen := map[types.UID]bool{}
-		nsandboxes, ncontainers := 0, 0
-		for _, p := range groupPods(convertAll(sandboxes, toSandboxEntry), convertAll(cs, toContainerEntry)) {
-			if seen[p.UID] || p.UID == "" {
-				t.Errorf("UID %q twice, or empty", p.UID)
-			}
-			seen[p.UID] = true
-			nsandboxes += len(p.Sandboxes)
-			ncontainers += len(p.Containers)
-			for i := 1; i < len(p.Sandboxes); i++ {
-				if p.Sandboxes[i].CreatedAt.After(p.Sandboxes[i-1].CreatedAt) {
-					t.Error("sandboxes are not newest first")
-				}
-			}
-		}
-		if nsandboxes != len(sandboxes) || ncontainers > len(cs) {
-			t.Errorf("%d of %d sandboxes, %d of %d containers", nsandboxes, len(sandboxes), ncontainers, len(cs))
-		}
-	})
 }

@@ -2,124 +2,17 @@ package e2e
 
 import (
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/test/live"
 )
-
-// agentPlace is a place with a directory of manifests.
-type agentPlace struct {
-	*place
-	client *cri.Client
-}
-
-func withAgent(t *testing.T, rt *live.Instance) *agentPlace {
-	t.Helper()
-	a := &agentPlace{place: at(t, rt)}
-	if err := os.Mkdir(a.path("manifests"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if a.client, err = cri.Connect(t.Context(), cri.Options{Endpoint: cri.Endpoint{Runtime: rt.Endpoint}}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(a.client.Close)
-	return a
-}
-
-// agent starts one.
-func (a *agentPlace) agent(args ...string) *process {
-	a.t.Helper()
-	return a.command("", exec.Command(binary, append(a.flags(), append([]string{"agent", "--manifests", a.path("manifests")}, args...)...)...))
-}
-
-// put writes a manifest as an editor does, in one step.
-func (a *agentPlace) put(name, yaml string) {
-	a.t.Helper()
-	tmp := filepath.Join(a.path("manifests"), "."+name+".tmp")
-	if err := os.WriteFile(tmp, []byte(yaml), 0o600); err != nil {
-		a.t.Fatal(err)
-	}
-	if err := os.Rename(tmp, filepath.Join(a.path("manifests"), name)); err != nil {
-		a.t.Fatal(err)
-	}
-}
-
-func (a *agentPlace) remove(name string) {
-	a.t.Helper()
-	if err := os.Remove(filepath.Join(a.path("manifests"), name)); err != nil {
-		a.t.Fatal(err)
-	}
-}
-
-// sandboxes are the ready sandboxes' ids by the name of their pods.
-func (a *agentPlace) sandboxes() map[string]string {
-	a.t.Helper()
-	pods, err := a.client.ListPods(a.t.Context())
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	ids := map[string]string{}
-	for _, p := range pods {
-		if p.Running() {
-			ids[p.Name] = p.Sandboxes[0].ID
-		}
-	}
-	return ids
-}
-
-// has waits until containers have written these lines to /mark/NAME.
-func (a *agentPlace) wrote(name string, lines ...string) {
-	a.t.Helper()
-	eventually(a.t, fmt.Sprintf("containers write %q to %s", lines, name),
-		func() bool { return slices.Equal(a.marks(name), lines) },
-		func() string { return fmt.Sprintf("they wrote %q", a.marks(name)) })
-}
-
-// holds waits until the runtime holds just the pods of these names.
-func (a *agentPlace) holds(names ...string) {
-	a.t.Helper()
-	var got []string
-	eventually(a.t, fmt.Sprintf("the runtime holds %q", names), func() bool {
-		pods, err := a.client.ListPods(a.t.Context())
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		got = nil
-		for _, p := range pods {
-			got = append(got, p.Name)
-		}
-		slices.Sort(got)
-		return slices.Equal(got, names)
-	}, func() string { return fmt.Sprintf("it holds %q", got) })
-}
-
-// ends ends an agent and asserts its exit code.
-func (p *process) ends(s syscall.Signal, code int) {
-	p.t.Helper()
-	p.signal(s)
-	if got := p.wait(); got != code {
-		out, errw := p.output()
-		p.t.Errorf("exit %d, want %d\n%s%s", got, code, out, errw)
-	}
-}
-
-// marking is a pod that writes to /mark/NAME when it starts and when it ends.
-func (a *agentPlace) marking(name, version string, more ...string) string {
-	return a.marked(name, fmt.Sprintf(`trap "echo down%s >> /mark/%s; exit 0" TERM; echo up%s >> /mark/%s; while true; do sleep 0.1; done`, version, name, version, name), more...)
-}
 
 // Pods come, change and go with their manifests; an invalid one, and a
 // directory that is gone, leave them alone.
@@ -263,21 +156,6 @@ func TestAgentDrains(t *testing.T) {
 	})
 }
 
-// control is the client of the agent's socket.
-func (a *agentPlace) control() *control.Client {
-	a.t.Helper()
-	var found []*control.Client
-	eventually(a.t, "an agent listens", func() bool {
-		dirs, err := filepath.Glob(a.path("run") + "/*")
-		if err != nil || len(dirs) != 1 {
-			return false
-		}
-		found, err = control.Find(dirs[0], nil)
-		return err == nil && len(found) == 1
-	}, func() string { return fmt.Sprint(found) })
-	return found[0]
-}
-
 // A pod that was stopped stays so while its manifest does, whoever is killed,
 // until it is started.
 func TestAgentKeepsPodsStopped(t *testing.T) {
@@ -339,18 +217,4 @@ func TestAgentObserves(t *testing.T) {
 		observer.prints("ContainerDied")
 		observer.ends(syscall.SIGTERM, 0)
 	})
-}
-
-func get(t *testing.T, url string) string {
-	t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
 }

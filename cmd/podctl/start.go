@@ -1,0 +1,78 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+func startCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "start",
+		Usage:     "let pods run again that were stopped, or have ended",
+		ArgsUsage: "[NAMESPACE/]NAME …",
+		Flags:     stopFlags()[:1],
+		Action: func(c *cli.Context) error {
+			o := stopOptions{globals: readGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace")}
+			if len(o.names) == 0 {
+				return &usageError{message: "no pod given", hint: "podctl start NAMESPACE/NAME; podctl pods lists them"}
+			}
+			return runStart(c.Context, e, o)
+		},
+	}
+}
+
+// runStart asks every podctl for each pod: it may hold nothing in the runtime.
+func runStart(ctx context.Context, e *env, o stopOptions) error {
+	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: o.runtime, Image: o.image, Timeout: o.timeout})
+	if err != nil {
+		return err
+	}
+	dir, err := socketDir(o.globals, endpoint)
+	if err != nil {
+		return err
+	}
+	clients, err := control.Find(dir, e.dial)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range o.names {
+		namespace := o.namespace
+		if before, after, ok := strings.Cut(name, "/"); ok {
+			namespace, name = before, after
+		}
+		errs = append(errs, start(ctx, e, clients, namespace, name))
+	}
+	return errors.Join(errs...)
+}
+
+func start(ctx context.Context, e *env, clients []*control.Client, namespace, name string) error {
+	display := pod.DisplayName(namespace, name)
+	var refused error
+	for _, c := range clients {
+		switch err := c.Start(ctx, namespace, name); {
+		case err == nil:
+			fmt.Fprintf(e.out, "%s started by %s\n", display, c.Instance())
+			return nil
+		case !errors.Is(err, control.ErrNotFound):
+			refused = err
+		}
+	}
+	return cmp.Or(refused, error(&unmanagedError{display}))
+}
+
+// unmanagedError: no living podctl has a pod of that name.
+type unmanagedError struct{ name string }
+
+func (e *unmanagedError) Error() string { return fmt.Sprintf("no podctl manages a pod %s", e.name) }
+
+func (*unmanagedError) Hint() string { return "podctl run starts a pod from its manifest" }
