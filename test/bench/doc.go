@@ -11,7 +11,8 @@
 //	relist  changes ─► sim ─┬─► the two lists alone
 //	                        ├─► the kubelet's loop       one full relist
 //	                        └─► PLEG
-//	idle    podctl ─► record.Proxy ─► runtime            /proc/PID, calls
+//	idle    podctl run, agent ─► record.Proxy ─► runtime /proc/PID, calls
+//	          podctl pods, bare lists ─┘                 time of a listing
 //
 // In pods both go through the same recording proxy, and every time is read
 // there: from the moment at which the pods are asked for (podctl: its process

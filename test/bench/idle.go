@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,11 +23,21 @@ const (
 )
 
 // benchIdle measures what podctl costs while its pods do nothing, by the
-// kernel's account of its process and the calls that it makes.
-func benchIdle(ctx context.Context, o options) (err error) {
+// kernel's account of its process and the calls that it makes; then how long a
+// listing of all those pods takes.
+func benchIdle(ctx context.Context, o options) error {
 	if o.podctl == "" {
 		return nil
 	}
+	for _, command := range []string{"run", "agent"} {
+		if err := benchIdleOf(ctx, o, command); err != nil {
+			return fmt.Errorf("podctl %s: %w", command, err)
+		}
+	}
+	return nil
+}
+
+func benchIdleOf(ctx context.Context, o options, command string) (err error) {
 	dir, err := os.MkdirTemp("", "podctl-bench")
 	if err != nil {
 		return err
@@ -38,34 +48,30 @@ func benchIdle(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer proxy.Close()
-	cmd, err := podctlRun(ctx, o.podctl, proxy.Endpoint, dir, o.idle, `sleep, "1000000"`)
+	s, err := startSleepers(ctx, o, proxy.Endpoint, dir, command)
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = time.Minute
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	defer func() { // interrupted, it removes its pods
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
-		if failed := <-ended; err != nil {
-			err = fmt.Errorf("%w (podctl: %w)\n%s", err, failed, out.String())
-		}
-	}()
+	defer func() { err = errors.Join(err, s.end()) }()
 	if err := allStarted(ctx, proxy, o.idle); err != nil {
 		return err
 	}
 	if err := pause(ctx, settleFor); err != nil {
 		return err
 	}
+	if err := watchIdle(ctx, o, proxy, command, s.cmd.Process.Pid); err != nil {
+		return err
+	}
+	if command != "agent" {
+		return nil
+	}
+	return benchList(ctx, o, proxy.Endpoint)
+}
 
+// watchIdle reports what a process and the calls through its proxy cost.
+func watchIdle(ctx context.Context, o options, proxy *record.Proxy, command string, pid int) error {
 	proxy.Take()
-	before, err := accountOf(cmd.Process.Pid)
+	before, err := accountOf(pid)
 	if err != nil {
 		return err
 	}
@@ -73,7 +79,7 @@ func benchIdle(ctx context.Context, o options) (err error) {
 	if err := pause(ctx, o.idleFor); err != nil {
 		return err
 	}
-	after, err := accountOf(cmd.Process.Pid)
+	after, err := accountOf(pid)
 	if err != nil {
 		return err
 	}
@@ -81,7 +87,7 @@ func benchIdle(ctx context.Context, o options) (err error) {
 	for _, c := range proxy.Take() {
 		calls[c.Method]++
 	}
-	fmt.Printf("%d idle pods, %v\n", o.idle, o.idleFor)
+	fmt.Printf("%d idle pods of podctl %s, %v\n", o.idle, command, o.idleFor)
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\tpodctl\tgoal")
 	fmt.Fprintf(t, "CPU of one core\t%.2f %%\t1 %%\n", 100*(after.cpu-before.cpu).Seconds()/took)

@@ -37,7 +37,7 @@ func main() {
 	for _, p := range parts {
 		names = append(names, p.name)
 	}
-	pods, only := "1,20", strings.Join(names, ",")
+	pods, only, list := "1,20", strings.Join(names, ","), false
 	flag.StringVar(&o.endpoint, "r", "", "CRI `endpoint`")
 	flag.StringVar(&o.podctl, "podctl", "bin/podctl", "the `program` to measure; empty for the bare calls alone")
 	flag.StringVar(&only, "only", only, "what to measure, separated by commas")
@@ -46,6 +46,7 @@ func main() {
 	flag.IntVar(&o.exits, "exits", 40, "number of containers whose exits are timed")
 	flag.IntVar(&o.idle, "idle", 60, "number of idle pods")
 	flag.DurationVar(&o.idleFor, "idle-for", 20*time.Second, "how long they are watched")
+	flag.BoolVar(&list, "list", false, "make the two lists of the runtime once, and nothing else")
 	flag.Parse()
 	for n := range strings.SplitSeq(pods, ",") {
 		count, err := strconv.Atoi(n)
@@ -63,7 +64,12 @@ func main() {
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, o, wanted)
+	var err error
+	if list {
+		err = listOnce(ctx, o.endpoint)
+	} else {
+		err = run(ctx, o, wanted)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
