@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,6 +68,9 @@ func makePlace(t *testing.T, rt *live.Instance) *place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if t.Failed() { // what its pods had mounted may be left
+			_ = exec.Command("sh", "-c", `for m in $(grep -o " $0/[^ ]*" /proc/self/mountinfo); do umount -l "$m"; done`, dir).Run()
+		}
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}

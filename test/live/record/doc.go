@@ -1,5 +1,5 @@
 // Package record is a proxy in front of a CRI socket that notes every call and
-// changes none.
+// changes none, unless a test asks it to fail or hold up some.
 //
 //	client ──► unix socket of ours ──► method, start, end, error ──► runtime
 //

@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podctl/podctl/test/live/record"
+)
+
+// about tells the calls that are about a pod: those that name it, its UID, or
+// a sandbox or container of it.
+type about struct {
+	mu  sync.Mutex
+	ids [][]byte
+}
+
+func (a *agentPlace) about(name string) *about {
+	a.t.Helper()
+	b := &about{}
+	pods, err := a.client.ListPods(a.t.Context())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, p := range pods {
+		if p.Name != name {
+			continue
+		}
+		b.ids = append(b.ids, []byte(p.UID))
+		for _, s := range p.Sandboxes {
+			b.ids = append(b.ids, []byte(s.ID))
+		}
+		for _, c := range p.Containers {
+			b.ids = append(b.ids, []byte(c.ID))
+		}
+	}
+	return b
+}
+
+func (b *about) is(c record.Call) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.ids, func(id []byte) bool { return bytes.Contains(c.Request, id) })
+}
+
+// A pod whose StopContainer and StopPodSandbox never return holds up no other;
+// podctl terminating names the layer and the next command; when the runtime
+// answers again it ends.
+func TestStopThatNeverReturns(t *testing.T) {
+	eachFault(t, func(t *testing.T, a *agentPlace) {
+		a.proxied()
+		a.put("stuck.yaml", a.lone("stuck", "", brief))
+		a.put("web.yaml", a.lone("web", "1"))
+		agent := a.agent("--drain")
+		a.lived("stuck", "up")
+		a.lived("web", "up1")
+		stuck := a.about("stuck")
+		a.proxy.Disturb(func(ctx context.Context, c record.Call) error {
+			if strings.HasPrefix(c.Method, "Stop") && stuck.is(c) {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		})
+		a.remove("stuck.yaml")
+		a.put("web.yaml", a.lone("web", "2"))
+		a.lived("web", "up1", "down1", "up2")
+		var out string
+		eventually(t, "terminating names the layer", func() bool {
+			out = a.does("terminating")
+			return strings.Contains(lineOf(out, "default/stuck"), " runtime ")
+		}, func() string { return out })
+		if !strings.Contains(out, "StopContainer") || !strings.Contains(out, "hint: ") {
+			t.Errorf("neither the call nor what to type next:\n%s", out)
+		}
+		a.lived("stuck", "up")
+		// Who is killed and started again has to ask anew.
+		agent.ends(syscall.SIGKILL, -1)
+		a.proxy.Disturb(nil)
+		agent = a.agent("--drain")
+		a.lived("stuck", "up", "down")
+		a.holds("web")
+		agent.ends(syscall.SIGTERM, 0)
+		a.lived("web", "up1", "down1", "up2", "down2")
+	})
+}
+
+// A pod whose status cannot be read is neither restarted nor forgotten, and
+// holds up no other.
+func TestStatusThatFailsForEver(t *testing.T) {
+	eachFault(t, func(t *testing.T, a *agentPlace) {
+		a.proxied()
+		a.put("odd.yaml", a.lone("odd", "", brief))
+		a.put("web.yaml", a.lone("web", "1"))
+		agent := a.agent("--drain")
+		a.lived("odd", "up")
+		a.lived("web", "up1")
+		odd := a.about("odd")
+		a.proxy.Disturb(func(_ context.Context, c record.Call) error {
+			if strings.HasSuffix(c.Method, "Status") && odd.is(c) {
+				return status.Error(codes.Internal, "the shim is out to lunch")
+			}
+			return nil
+		})
+		a.remove("odd.yaml")
+		a.put("web.yaml", a.lone("web", "2"))
+		a.lived("web", "up1", "down1", "up2")
+		var out string
+		eventually(t, "terminating names the layer", func() bool {
+			out = a.does("terminating")
+			return strings.Contains(lineOf(out, "default/odd"), "out to lunch")
+		}, func() string { return out })
+		if line := lineOf(out, "default/odd"); !strings.Contains(line, " runtime ") || !strings.Contains(out, "hint: ") {
+			t.Errorf("neither the layer nor what to type next:\n%s", out)
+		}
+		a.proxy.Disturb(nil)
+		a.lived("odd", "up", "down")
+		a.holds("web")
+		agent.ends(syscall.SIGTERM, 0)
+		a.lived("web", "up1", "down1", "up2", "down2")
+	})
+}

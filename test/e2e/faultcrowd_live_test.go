@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// crowdPatience is how long a crowd of pods may take, on a machine that is busy.
+const crowdPatience = 4 * time.Minute
+
+// quiet is a pod that marks that it has started and costs nothing while it
+// runs.
+func (a *agentPlace) quiet(name string) string {
+	return a.marked(name, fmt.Sprintf(`cd /mark; trap "rmdir %[1]s.on; exit 0" TERM; mkdir %[1]s.on || echo %[1]s >> twice; echo %[1]s >> started; sleep 3600 & wait`, name))
+}
+
+// A hundred pods start, and are removed, by an agent that is killed in
+// between: all of them ran, once.
+func TestAHundredPodsComeAndGo(t *testing.T) {
+	eachFault(t, func(t *testing.T, a *agentPlace) {
+		const pods = 100
+		for n := range pods {
+			name := fmt.Sprintf("p%03d", n)
+			a.put(name+".yaml", a.quiet(name))
+		}
+		begin := time.Now()
+		first := a.agent()
+		a.within(crowdPatience, "all pods run", func() bool { return len(a.marks("started")) >= pods })
+		up := time.Since(begin)
+		first.ends(syscall.SIGKILL, -1)
+		second := a.agent()
+		a.removeAll()
+		begin = time.Now()
+		a.within(crowdPatience, "all pods are gone", func() bool { return a.count() == 0 })
+		t.Logf("up in %s, gone in %s", up.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
+		second.ends(syscall.SIGTERM, 0)
+		a.oneLifeEach(pods)
+		if left := glob(t, a.path("mark")+"/*.on"); len(left) > 0 {
+			t.Errorf("killed rather than told to end: %q", left)
+		}
+	})
+}
+
+// Two hundred manifests are dropped in and taken away at once: what has
+// started ends, and the rest never does.
+func TestTwoHundredManifestsComeAndGoAtOnce(t *testing.T) {
+	eachFault(t, func(t *testing.T, a *agentPlace) {
+		const pods = 200
+		agent := a.agent()
+		a.control() // it runs
+		for n := range pods {
+			name := fmt.Sprintf("p%03d", n)
+			a.put(name+".yaml", strings.Replace(a.quiet(name), "spec:\n", "spec:\n  hostNetwork: true\n  terminationGracePeriodSeconds: 5\n", 1)) // it may be told to end before its shell listens
+		}
+		a.within(crowdPatience, "the first starts", func() bool { return len(a.marks("started")) > 0 })
+		a.removeAll()
+		begin := time.Now()
+		a.within(crowdPatience, "all pods are gone", func() bool {
+			workers, err := a.control().Workers(t.Context())
+			return err == nil && len(workers) == 0 && a.count() == 0
+		})
+		t.Logf("%d of %d had started, gone in %s", len(a.marks("started")), pods, time.Since(begin).Round(time.Millisecond))
+		agent.ends(syscall.SIGTERM, 0)
+		a.oneLifeEach(len(a.marks("started")))
+	})
+}
+
+// oneLifeEach asserts that so many pods have started, each once.
+func (a *agentPlace) oneLifeEach(pods int) {
+	a.t.Helper()
+	a.has("twice")
+	seen := map[string]bool{}
+	for _, name := range a.marks("started") {
+		if seen[name] {
+			a.t.Errorf("%s started twice", name)
+		}
+		seen[name] = true
+	}
+	if len(seen) != pods {
+		a.t.Errorf("%d pods started, want %d", len(seen), pods)
+	}
+}
+
+// removeAll takes all manifests away.
+func (a *agentPlace) removeAll() {
+	a.t.Helper()
+	for _, path := range glob(a.t, a.path("manifests")+"/*.yaml") {
+		if err := os.Remove(path); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+}
+
+// count is how many pods the runtime holds.
+func (a *agentPlace) count() int {
+	a.t.Helper()
+	pods, err := a.client.ListPods(a.t.Context())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return len(pods)
+}
+
+// within waits for something that takes its time.
+func (a *agentPlace) within(limit time.Duration, what string, is func() bool) {
+	a.t.Helper()
+	deadline := time.After(limit)
+	for !is() {
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-deadline:
+			a.t.Fatalf("not within %s: %s; the runtime holds %d pods, %d have started", limit, what, a.count(), len(a.marks("started")))
+		}
+	}
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/test/live"
+)
+
+// The faults that an agent has to live through, one test each. After each of
+// them no pod is lost, none is there twice, no two of one name ever ran at
+// once (lone sees to that), and at the end nothing is left (withAgent).
+
+// eachFault runs a test of the agent on a runtime of its own.
+func eachFault(t *testing.T, test func(t *testing.T, a *agentPlace)) {
+	t.Parallel()
+	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {
+		test(t, withAgent(t, rt))
+	}, live.Private())
+}
+
+// eachSmallDisk does so on a runtime whose data are on a file system of that
+// size.
+func eachSmallDisk(t *testing.T, size string, test func(t *testing.T, a *agentPlace, disk string)) {
+	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {
+		disk := rt.SmallDisk(t, size)
+		test(t, withAgent(t, rt), disk)
+	}, live.Private())
+}
+
+// lone is a pod that writes up and down and its version to /mark/NAME. Its
+// container holds /mark/NAME.on while it runs, and writes to /mark/twice if
+// another one does.
+func (a *agentPlace) lone(name, version string, more ...string) string {
+	return a.marked(name, fmt.Sprintf(`cd /mark; trap "echo down%[2]s >> %[1]s; rmdir %[1]s.on; exit 0" TERM
+		mkdir %[1]s.on || echo %[1]s%[2]s >> twice; echo up%[2]s >> %[1]s; while true; do sleep 0.1; done`, name, version), more...)
+}
+
+// lived waits until the pod's containers have written these, and asserts that
+// none ever ran beside another one of its name.
+func (a *agentPlace) lived(name string, lines ...string) {
+	a.t.Helper()
+	a.wrote(name, lines...)
+	a.has("twice")
+}
+
+// A manifest is rewritten a hundred times while its pod ends: of all that only
+// the last runs.
+func TestManifestRewrittenWhileItsPodEnds(t *testing.T) {
+	eachFault(t, func(t *testing.T, a *agentPlace) {
+		agent := a.agent("--drain")
+		a.put("web.yaml", a.marked("web", `cd /mark; trap "echo down1 >> web; while ! test -e go; do sleep 0.1; done; rmdir web.on; exit 0" TERM
+			mkdir web.on; echo up1 >> web; while true; do sleep 0.1; done`))
+		a.lived("web", "up1")
+		a.put("web.yaml", a.lone("web", "2"))
+		a.lived("web", "up1", "down1")
+		for n := range 100 {
+			a.put("web.yaml", a.lone("web", fmt.Sprint(3+n)))
+			<-time.After(20 * time.Millisecond) // several within the time that podctl waits for the last
+		}
+		<-time.After(500 * time.Millisecond) // it has read the last
+		a.mark("go")
+		a.lived("web", "up1", "down1", "up102")
+		a.holds("web")
+		agent.ends(syscall.SIGTERM, 0)
+		a.lived("web", "up1", "down1", "up102", "down102")
+	})
+}

@@ -1,0 +1,90 @@
+package live
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// SmallDisk kills the runtime, puts its data (images, snapshots, database) on
+// a file system of its own of that size ("64m"), and starts it again. It
+// returns a directory on that file system. Only for private ones.
+func (in *Instance) SmallDisk(t testing.TB, size string) string {
+	t.Helper()
+	in.Kill(t)
+	root := filepath.Join(in.lib, "root")
+	if err := os.RemoveAll(root); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(root, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", root).CombinedOutput(); err != nil {
+		t.Fatalf("mount %s: %v\n%s", root, err, out)
+	}
+	in.Start(t)
+	return root
+}
+
+// Reboot does to a containerd and its pods what a reboot of the machine does:
+// the daemon, the shims and all processes of pods die, mounts, cgroups and
+// what is in /run are gone; what is on disk stays. Then the runtime is started
+// again. Pods have to be below CgroupRoot. Only for private ones.
+func (in *Instance) Reboot(t testing.TB) {
+	t.Helper()
+	in.Kill(t)
+	eventually(t, "the shims and the processes of pods die", func() bool {
+		all := in.processes()
+		for _, pid := range all {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+				t.Fatalf("kill %d: %v", pid, err)
+			}
+		}
+		return len(all) == 0
+	})
+	mounts := mountsBelow([]string{in.run})
+	slices.Reverse(mounts)
+	for _, target := range mounts {
+		if out, err := exec.Command("umount", "--lazy", target).CombinedOutput(); err != nil {
+			t.Fatalf("unmount %s: %v\n%s", target, err, out)
+		}
+	}
+	groups := rootCgroups(in.CgroupRoot())
+	slices.SortFunc(groups, func(a, b string) int { return strings.Count(b, "/") - strings.Count(a, "/") })
+	for _, dir := range groups {
+		if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range glob(in.run+"/state", in.run+"/runc*", in.run+"/s") {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in.Start(t)
+}
+
+// processes are the shims of this runtime and all that runs in its pods.
+func (in *Instance) processes() []int {
+	var all []int
+	for _, shim := range in.shims() {
+		word, _, _ := strings.Cut(shim, " ")
+		pid, _ := strconv.Atoi(word)
+		all = append(all, pid)
+	}
+	for _, dir := range rootCgroups(in.CgroupRoot()) {
+		data, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		for _, word := range strings.Fields(string(data)) {
+			if pid, err := strconv.Atoi(word); err == nil && pid > 0 {
+				all = append(all, pid)
+			}
+		}
+	}
+	return all
+}
