@@ -16,6 +16,20 @@ const tailBlock = 16 << 10
 // in the format of a log line is left out. A file that does not exist is an
 // fs.ErrNotExist.
 func TailLog(path string, n int) ([]LogLine, error) {
+	var lines []LogLine
+	_, err := readBack(path, func(tail []byte) bool {
+		lines = joinLines(tail)
+		return len(lines) > n // more than n, as the first of them may lack its first parts
+	})
+	if err != nil {
+		return nil, err
+	}
+	return lines[max(0, len(lines)-n):], nil
+}
+
+// readBack reads the end of a file, more and more of it until that is enough:
+// whole lines, but for the last one.
+func readBack(path string, enough func(tail []byte) bool) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
@@ -39,9 +53,8 @@ func TailLog(path string, n int) ([]LogLine, error) {
 			// The first line may lack its beginning.
 			_, whole, _ = bytes.Cut(tail, []byte("\n"))
 		}
-		if lines := joinLines(whole); len(lines) > n || start == 0 {
-			// More than n, as the first of them may lack its first parts.
-			return lines[max(0, len(lines)-n):], nil
+		if enough(whole) || start == 0 {
+			return whole, nil
 		}
 	}
 }

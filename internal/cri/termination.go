@@ -1,10 +1,11 @@
 package cri
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path"
-	"strings"
+	"slices"
 	"syscall"
 
 	v1 "k8s.io/api/core/v1"
@@ -84,17 +85,25 @@ func readEnd(name string, n int64) (string, error) {
 	return string(data), err
 }
 
-// messageFromLog is the end of a log, each line ended.
+// messageFromLog is the end of a log. What the runtime could not write in one
+// line, or what its process did not end, has no end here either
+// (readLastStringFromContainerLogs, which counts the lines of the file as well).
 func messageFromLog(name string) string {
-	lines, err := TailLog(name, maxMessageLogLines)
+	newline := []byte("\n")
+	tail, err := readBack(name, func(tail []byte) bool { return bytes.Count(tail, newline) >= maxMessageLogLines })
 	if err != nil {
 		return "read termination message: " + err.Error()
 	}
-	var b strings.Builder
-	for _, l := range lines {
-		b.Write(l.Text)
-		b.WriteByte('\n')
+	lines := slices.Collect(bytes.Lines(tail))
+	var text []byte
+	for _, line := range lines[max(0, len(lines)-maxMessageLogLines):] {
+		l, err := ParseLogLine(bytes.TrimSuffix(line, newline))
+		if err != nil {
+			continue
+		}
+		if text = append(text, l.Text...); !l.Partial {
+			text = append(text, '\n')
+		}
 	}
-	text := b.String()
-	return text[max(0, len(text)-maxMessageLogBytes):]
+	return string(text[max(0, len(text)-maxMessageLogBytes):])
 }

@@ -3,6 +3,7 @@ package cri
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -42,6 +43,30 @@ func TestTerminationMessage(t *testing.T) {
 		})
 		if got.Message != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got.Message, c.want)
+		}
+	}
+}
+
+// TestTerminationMessageOfALog is made of the last lines of the file, of which
+// a long line takes several, and has no end where the process wrote none.
+func TestTerminationMessageOfALog(t *testing.T) {
+	const stamp, long = "2026-01-02T15:04:05Z stderr ", 3000
+	many := strings.Repeat(stamp+"F x\n", 100)
+	for _, c := range []struct{ name, log, want string }{
+		{"no end", stamp + "F first\n" + stamp + "P last words\n", "first\nlast words"},
+		{"a line in parts", stamp + "P half \n" + stamp + "F whole\n", "half whole\n"},
+		{"80 lines", many, strings.Repeat("x\n", 80)},
+		{"parts are lines", many + strings.Repeat(stamp+"P y\n", 79) + stamp + "F z\n", strings.Repeat("y", 79) + "z\n"},
+		{"2048 bytes", stamp + "F " + strings.Repeat("a", long) + "\n", strings.Repeat("a", 2047) + "\n"},
+		{"not a line", "rubbish\n" + stamp + "F x\n", "x\n"},
+		{"nothing", "", ""},
+	} {
+		log := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(log, []byte(c.log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := messageFromLog(log); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }
