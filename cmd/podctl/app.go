@@ -30,7 +30,7 @@ func newApp(e *env) *cli.App {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
 	commands := []*cli.Command{
 		runCommand(e), agentCommand(e), validateCommand(e), renderCommand(e),
-		podsCommand(e), terminatingCommand(e), stopCommand(e), startCommand(e), rmCommand(e),
+		podsCommand(e), orphansCommand(e), terminatingCommand(e), stopCommand(e), startCommand(e), rmCommand(e),
 		plegCommand(e), preemptCommand(e),
 	}
 	for _, c := range commands {

@@ -45,7 +45,7 @@ func readDesired(c *cli.Context) (desiredOptions, error) {
 		return o, usagef("--kubelet-cert and --kubelet-key go together")
 	case o.askKubelet && o.kubelet.URL == "":
 		return o, usagef("--kubelet says which kubelet the credentials are for")
-	case o.node != "" && o.kubeconfig == "":
+	case o.node != "" && o.kubeconfig == "" && c.String("static-pods") == "":
 		return o, usagef("--node is a node of the cluster that --kubeconfig names")
 	}
 	return o, nil

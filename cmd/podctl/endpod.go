@@ -21,6 +21,8 @@ type endOptions struct {
 	// step is told of each call before it is made; dryRun makes none.
 	step   func(call string)
 	dryRun bool
+	// failed, unless nil, is told of those that failed.
+	failed func(call string, err error)
 }
 
 // stepTimeout is how long a call that ends something may take beyond the grace
@@ -102,6 +104,9 @@ func (o endOptions) callFor(ctx context.Context, limit time.Duration, name strin
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := call(ctx); err != nil && !errors.Is(err, cri.ErrNotFound) {
+		if o.failed != nil {
+			o.failed(name, err)
+		}
 		return err
 	}
 	return nil

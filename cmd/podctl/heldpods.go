@@ -13,7 +13,6 @@ import (
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -53,16 +52,9 @@ func askPodctls(ctx context.Context, e *env, dir string) (answers func() []liveW
 	if err != nil {
 		return nil, err
 	}
-	live := make([]liveWorkers, len(clients))
+	var live []liveWorkers
 	var asking sync.WaitGroup
-	for i, c := range clients {
-		asking.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, askTimeout)
-			defer cancel()
-			live[i].client = c
-			live[i].workers, live[i].err = c.Workers(ctx)
-		})
-	}
+	asking.Go(func() { live = askWorkers(ctx, clients) })
 	return func() []liveWorkers { asking.Wait(); return live }, nil
 }
 
@@ -89,13 +81,7 @@ func heldBeside(ctx context.Context, e *env, client *cri.Client, dir string, ans
 			fmt.Fprintf(e.errw, "warning: %v\n", l.err)
 		}
 	}
-	return mergePods(listed, live, func(p *heldPod) bool {
-		if alive, err := owner.Alive(dir, p.creator); alive || err != nil {
-			return true
-		}
-		_, held, err := owner.Holder(dir, pod.FullName(p.name, p.namespace))
-		return held || err != nil // what cannot be told is no orphan
-	}), nil
+	return mergePods(listed, live, aliveBut(dir, "")), nil
 }
 
 // mergePods makes one list of both, sorted by name. alive tells whether a

@@ -49,6 +49,7 @@ var documented = []struct {
 	{"podctl run -o json, podctl agent -o json", []string{"runLine", "containerLine"}},
 	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "validDocument", "fieldLine"}},
 	{"podctl render", []string{"renderedPod", "renderedContainer"}},
+	{"podctl orphans -o json", []string{"orphanData", "orphanMetadata"}},
 	{"podctl pleg watch -o json", []string{"watchLine", "watchSummary"}},
 	{"podctl pleg check -o json", []string{"checkReport", "checkSlow", "checkWait", "checkError"}},
 	{"podctl pleg compare -o json", []string{"compareLine", "compareSummary"}},

@@ -192,7 +192,7 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 	if err != nil {
 		return err
 	}
-	cgroups, err := s.cgroups(ctx, e, g, o)
+	cgroups, err := openCgroups(ctx, e, s.client, g, o.cgroupDriver)
 	if err != nil {
 		return err
 	}
@@ -211,21 +211,20 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 	return nil
 }
 
-// cgroups makes pod cgroups with the driver that the runtime names. One that
+// openCgroups makes pod cgroups with the driver that the runtime names. One that
 // cannot say is taken to use cgroupfs, as the kubelet takes it. Their root is
 // the runtime's own: whoever shares one kills each other's pods.
-func (s *session) cgroups(ctx context.Context, e *env, g globals, o nodeOptions) (node.Cgroups, error) {
-	if s.simulated() {
+func openCgroups(ctx context.Context, e *env, client *cri.Client, g globals, driver string) (node.Cgroups, error) {
+	if client.Endpoint().Runtime == cri.SimEndpoint {
 		return noCgroups{}, nil
 	}
-	driver := o.cgroupDriver
 	if driver == "" {
 		var err error
-		if driver, err = s.client.CgroupDriver(ctx); err != nil && !errors.Is(err, cri.ErrUnsupported) {
+		if driver, err = client.CgroupDriver(ctx); err != nil && !errors.Is(err, cri.ErrUnsupported) {
 			return nil, err
 		}
 	}
-	root := cmp.Or(g.cgroupRoot, "podctl-"+runtimeID(s.client.Endpoint()))
+	root := cmp.Or(g.cgroupRoot, "podctl-"+runtimeID(client.Endpoint()))
 	return cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(driver), Log: e.log})
 }
 

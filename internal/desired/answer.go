@@ -1,6 +1,9 @@
 package desired
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Answer is what one source says belongs on this node.
 type Answer struct {
@@ -11,6 +14,9 @@ type Answer struct {
 	// ByName: the pods' UIDs are not those that the runtime would show, so
 	// that only full names can be compared.
 	ByName bool
+	// MadeUp are UIDs that podctl gave to pods whose manifest has none: only a
+	// pod that podctl created carries one.
+	MadeUp map[types.UID]bool
 	// Err is why the source could not be read; Pods is then empty.
 	Err error
 }

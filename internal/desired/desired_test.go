@@ -72,7 +72,7 @@ func TestAStaticFileThatCannotBeReadLeavesNoAnswer(t *testing.T) {
 func TestFilesAreReadAsPodctlReadsThem(t *testing.T) {
 	dir := t.TempDir()
 	good := write(t, dir, "good.yaml", strings.Replace(web, "spec: {", "spec: {volumes: [{name: v, nfs: {server: s, path: /p}}], ", 1))
-	if a := desired.Files(t.Context(), nil, good); a.Err != nil || len(a.Pods) != 1 || a.Pods[0].UID == "" {
+	if a := desired.Files(t.Context(), nil, good); a.Err != nil || len(a.Pods) != 1 || a.Pods[0].UID == "" || !a.MadeUp[a.Pods[0].UID] {
 		t.Errorf("got %+v", a)
 	}
 	bad := write(t, dir, "bad.yaml", strings.Replace(web, "image", "imgae", 1))

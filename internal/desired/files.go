@@ -2,6 +2,7 @@ package desired
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -17,7 +19,7 @@ import (
 
 // Files are the pods of manifests, directories or URLs that podctl reads.
 func Files(ctx context.Context, client *http.Client, paths ...string) Answer {
-	a := Answer{Source: strings.Join(paths, ", ")}
+	a := Answer{Source: strings.Join(paths, ", "), MadeUp: map[types.UID]bool{}}
 	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{HTTP: client, Elsewhere: true})
 	if err != nil {
 		a.Err = fmt.Errorf("read desired pods: %w", err)
@@ -25,6 +27,10 @@ func Files(ctx context.Context, client *http.Client, paths ...string) Answer {
 	}
 	for _, p := range set.Pods {
 		a.Pods = append(a.Pods, p.Pod)
+		var written metav1.PartialObjectMetadata
+		if err := json.Unmarshal(p.Document, &written); err != nil || written.UID == "" {
+			a.MadeUp[p.UID] = true
+		}
 	}
 	return a
 }

@@ -1,5 +1,7 @@
 package node
 
+import "time"
+
 // A full name is held from before its first pod is let in until its last one
 // has left nothing behind. The loop claims and settles; what is dropped lets
 // go, in other goroutines: n.naming makes each of these one step.
@@ -36,5 +38,13 @@ func (n *Node) letGo(fullName string) {
 	}
 	if err := n.locks.Release(fullName); err != nil {
 		n.log.Warn("release pod name", "pod", fullName, "err", err)
+	}
+}
+
+// beat leaves a sign of life for whoever finds the node's pods after it was
+// killed (podctl orphans).
+func (n *Node) beat() {
+	if err := n.locks.Beat(time.Now()); err != nil {
+		n.log.Debug("date the instance's lock", "err", err)
 	}
 }

@@ -23,6 +23,9 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	if !ready {
 		return
 	}
+	if full {
+		n.beat()
+	}
 	n.undesire(want)
 	n.dropClearing(want)
 	var pods []*v1.Pod

@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func open(t *testing.T, dir, instance string) *Locks {
@@ -172,5 +174,32 @@ func TestNeverTwoHoldersUnderRaces(t *testing.T) {
 	wg.Wait()
 	if claims.Load() == 0 {
 		t.Error("nobody ever held the name")
+	}
+}
+
+func TestLastBeatTellsWhenAKilledInstanceDied(t *testing.T) {
+	dir := t.TempDir()
+	died := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	l := open(t, dir, "run-a")
+	if err := l.Beat(died); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := LastBeat(dir, "run-a"); err != nil || !at.IsZero() {
+		t.Errorf("of a living one: %v %v", at, err)
+	}
+	if living, err := Living(dir); err != nil || !slices.Equal(living, []string{"run-a"}) {
+		t.Errorf("Living = %v %v", living, err)
+	}
+	if err := l.self.Close(); err != nil { // as when it is killed
+		t.Fatal(err)
+	}
+	if at, err := LastBeat(dir, "run-a"); err != nil || !at.Equal(died) {
+		t.Errorf("of a dead one: %v %v, want %v", at, err, died)
+	}
+	if at, err := LastBeat(dir, "run-b"); err != nil || !at.IsZero() {
+		t.Errorf("of one that never was: %v %v", at, err)
+	}
+	if living, err := Living(dir); err != nil || len(living) > 0 {
+		t.Errorf("Living = %v %v", living, err)
 	}
 }

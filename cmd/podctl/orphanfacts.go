@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// sourceKind is what kind of source was asked what it desires.
+type sourceKind uint8
+
+const (
+	fromPodctl sourceKind = iota
+	fromFile
+	fromKubelet
+	fromStatic
+	fromCluster
+)
+
+// askedSource is a source and its answer.
+type askedSource struct {
+	desired.Answer
+	kind sourceKind
+	// named: the user named it, rather than that it was found.
+	named bool
+}
+
+// orphanView is what one look at the node has shown.
+type orphanView struct {
+	orphanFacts
+	sources []askedSource
+	// kubelet uses the runtime, nil if none does; kubeletErr is why that cannot be
+	// told.
+	kubelet    *kubeletNear
+	kubeletErr error
+}
+
+// orphanFinder looks for orphans, as often as it is asked.
+type orphanFinder struct {
+	env     *env
+	opts    orphansOptions
+	client  *cri.Client
+	paths   paths
+	cluster *desired.Cluster
+	// self is the instance that claims the names of pods to be ended, which makes
+	// them nobody's; "" if there is none.
+	self string
+}
+
+// look asks all sources. The order keeps a pod that is made meanwhile from being
+// taken for an orphan: directories and the runtime are listed before anybody is
+// asked what is desired.
+func (f *orphanFinder) look(ctx context.Context) (*orphanView, error) {
+	dirs, err := f.listDirs()
+	if err != nil {
+		return nil, err
+	}
+	listed, err := f.client.ListPods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := &orphanView{}
+	v.kubelet, v.kubeletErr = findKubelet(f.client.Endpoint())
+	live, err := f.askAll(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	v.held = mergePods(listed, live, aliveBut(f.paths.locks, f.self))
+	for _, s := range v.sources {
+		v.answers = append(v.answers, s.Answer)
+	}
+	f.judgeDirs(ctx, v, dirs)
+	v.ended, err = f.endings(v)
+	return v, err
+}
+
+// aliveBut tells whether a living podctl other than self answers for a pod that
+// a podctl created and none shows. What cannot be told is alive.
+func aliveBut(dir, self string) func(*heldPod) bool {
+	return func(p *heldPod) bool {
+		if alive, err := owner.Alive(dir, p.creator); alive || err != nil {
+			return true
+		}
+		who, held, err := owner.Holder(dir, pod.FullName(p.name, p.namespace))
+		return held && (self == "" || who != self) || err != nil
+	}
+}
+
+// askAll asks all sources at the same time, and returns what the podctls of this
+// runtime say of their pods.
+func (f *orphanFinder) askAll(ctx context.Context, v *orphanView) ([]liveWorkers, error) {
+	clients, err := control.Find(f.paths.locks, f.env.dial)
+	if err != nil {
+		return nil, err
+	}
+	asks := f.questions(ctx, v.kubelet)
+	answers := make([]askedSource, len(asks))
+	var asking sync.WaitGroup
+	for i, ask := range asks {
+		asking.Go(func() { answers[i] = ask() })
+	}
+	live := askWorkers(ctx, clients)
+	asking.Wait()
+	for _, l := range live {
+		v.sources = append(v.sources, askedSource{Answer: workersAnswer(l), kind: fromPodctl})
+	}
+	v.sources = append(v.sources, answers...)
+	if dir := f.staticPods(v); dir != "" {
+		v.sources = append(v.sources, askedSource{
+			Answer: desired.Static(dir, f.nodeName(v.kubelet)), kind: fromStatic, named: f.opts.staticPods != "",
+		})
+	}
+	return live, ctx.Err()
+}
+
+// questions are what to ask beside podctls and the static pod directory. A
+// kubelet that is here is asked where it may answer anybody, unless the user
+// knows better.
+func (f *orphanFinder) questions(ctx context.Context, near *kubeletNear) []func() askedSource {
+	var asks []func() askedSource
+	for _, path := range f.opts.desired {
+		asks = append(asks, func() askedSource {
+			return askedSource{Answer: desired.Files(ctx, nil, path), kind: fromFile, named: true}
+		})
+	}
+	kubelet := f.opts.kubelet
+	if near != nil && !f.opts.askKubelet {
+		kubelet = desired.KubeletOptions{URL: near.readOnly}
+	}
+	if near != nil || f.opts.askKubelet {
+		asks = append(asks, func() askedSource {
+			return askedSource{Answer: desired.Kubelet(ctx, kubelet), kind: fromKubelet, named: f.opts.askKubelet}
+		})
+	}
+	if f.cluster != nil {
+		asks = append(asks, func() askedSource {
+			return askedSource{Answer: f.cluster.Pods(ctx), kind: fromCluster, named: true}
+		})
+	}
+	return asks
+}
+
+// staticPods is the directory to read, "" for none. A kubelet that answered has
+// named its static pods, and with their UIDs.
+func (f *orphanFinder) staticPods(v *orphanView) string {
+	switch {
+	case f.opts.staticPods != "":
+		return f.opts.staticPods
+	case v.kubelet == nil || v.read(fromKubelet):
+		return ""
+	}
+	return v.kubelet.staticPods
+}
+
+// read tells whether a source of the kind answered.
+func (v *orphanView) read(kind sourceKind) bool {
+	return slices.ContainsFunc(v.sources, func(s askedSource) bool { return s.kind == kind && s.Err == nil })
+}
+
+// askWorkers asks podctls for their pods, all at the same time.
+func askWorkers(ctx context.Context, clients []*control.Client) []liveWorkers {
+	live := make([]liveWorkers, len(clients))
+	var asking sync.WaitGroup
+	for i, c := range clients {
+		asking.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, askTimeout)
+			defer cancel()
+			live[i].client = c
+			live[i].workers, live[i].err = c.Workers(ctx)
+		})
+	}
+	asking.Wait()
+	return live
+}
+
+// endings says when the podctls died that made what is there.
+func (f *orphanFinder) endings(v *orphanView) (map[string]time.Time, error) {
+	names := map[string]bool{}
+	for _, h := range v.held {
+		names[h.creator] = true
+	}
+	for _, d := range v.dirs {
+		names[d.instance] = true
+	}
+	ended := map[string]time.Time{}
+	for name := range names {
+		if name == "" {
+			continue
+		}
+		at, err := owner.LastBeat(f.paths.locks, name)
+		if err != nil {
+			return nil, err
+		}
+		if !at.IsZero() {
+			ended[name] = at
+		}
+	}
+	return ended, nil
+}
+
+// refusal is why nothing may be ended after this look: an answer that is missing
+// would make orphans of somebody's pods.
+func (v *orphanView) refusal() error {
+	if v.kubeletErr != nil {
+		return v.kubeletErr
+	}
+	var errs []error
+	for _, s := range v.sources {
+		if s.Err != nil && s.named {
+			errs = append(errs, s.Err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("what belongs here cannot be told: %w", err)
+	}
+	if v.kubelet != nil && !v.read(fromKubelet) && !(v.read(fromCluster) && v.read(fromStatic)) {
+		return &unreadKubeletError{pid: v.kubelet.pid, why: v.why(fromKubelet)}
+	}
+	return nil
+}
+
+// why is why the source of the kind did not answer.
+func (v *orphanView) why(kind sourceKind) error {
+	for _, s := range v.sources {
+		if s.kind == kind && s.Err != nil {
+			return s.Err
+		}
+	}
+	return nil
+}
+
+// unreadKubeletError: a kubelet lives here, and its pods would be taken for
+// orphans.
+type unreadKubeletError struct {
+	pid int
+	why error
+}
+
+func (e *unreadKubeletError) Error() string {
+	return fmt.Sprintf("a kubelet (pid %d) uses this runtime, and which pods it wants cannot be told: %v", e.pid, e.why)
+}
+
+func (e *unreadKubeletError) Unwrap() error { return e.why }
+
+// Hint is how to let it be told.
+func (*unreadKubeletError) Hint() string {
+	return "let it answer: --kubelet https://127.0.0.1:10250 with --kubelet-token-file, or --kubelet-cert and --kubelet-key\n" +
+		"or give what it follows: --kubeconfig with --node, and --static-pods"
+}
+
+// asked is the line that says who spoke, for people.
+func (v *orphanView) asked() string {
+	var spoke []string
+	for _, s := range v.sources {
+		if s.Err == nil {
+			spoke = append(spoke, fmt.Sprintf("%s (%s)", s.Source, plural(len(s.Pods), "pod")))
+		}
+	}
+	line := "asked: " + strings.Join(spoke, ", ")
+	if len(spoke) == 0 {
+		line = "asked: nobody, for no podctl lives here"
+	}
+	switch {
+	case v.kubeletErr != nil:
+		line += " · " + v.kubeletErr.Error()
+	case v.kubelet == nil:
+		line += " · no kubelet on this socket"
+	default:
+		line += fmt.Sprintf(" · a kubelet (pid %d) uses this socket", v.kubelet.pid)
+	}
+	return line
+}
+
+// unread are the lines about those who did not answer.
+func (v *orphanView) unread() []string {
+	var lines []string
+	for _, s := range v.sources {
+		if s.Err != nil {
+			lines = append(lines, fmt.Sprintf("not read: %s: %s", s.Source, oneLine(s.Err.Error())))
+		}
+	}
+	if v.dirsUnknown != "" {
+		lines = append(lines, "directories are not judged: "+v.dirsUnknown)
+	}
+	return lines
+}

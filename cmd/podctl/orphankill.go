@@ -1,0 +1,285 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/volume"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// orphanKiller ends orphans, one after the other.
+type orphanKiller struct {
+	*orphanFinder
+	locks   *owner.Locks
+	volumes *volume.Manager
+	// cgroups does nothing where nothing is removed.
+	cgroups node.Cgroups
+	// done is what became of each, for -o json.
+	done []orphanData
+}
+
+// killOrphans ends the orphans that were found, after one more look before each.
+// That some cannot be ended does not keep the others from it.
+func killOrphans(ctx context.Context, f *orphanFinder, v *orphanView, found []orphan) (err error) {
+	if err := v.refusal(); err != nil {
+		return err
+	}
+	o := f.opts
+	if none := o.unmatched(found); len(none) > 0 {
+		return &noOrphanError{name: none[0]}
+	}
+	if o.printer.people() {
+		if err := printOrphans(f.env, o, v, found); err != nil {
+			return err
+		}
+	}
+	k := &orphanKiller{orphanFinder: f, volumes: volume.New(f.paths.root), cgroups: noCgroups{}}
+	if o.remove && !o.dryRun {
+		if k.cgroups, err = openCgroups(ctx, f.env, f.client, o.globals, ""); err != nil {
+			return err
+		}
+	}
+	f.self = instanceName(orphansInstance)
+	if k.locks, err = owner.Open(f.paths.locks, f.self); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, k.locks.Close()) }()
+	var errs []error
+	for _, orphan := range found {
+		if ctx.Err() != nil {
+			break
+		}
+		errs = append(errs, k.kill(ctx, orphan))
+	}
+	errs = append(errs, k.cgroups.RemoveEmptyParents())
+	if !o.printer.people() {
+		l := listing{}
+		for i, d := range k.done {
+			l.items = append(l.items, listItem{name: found[i].displayName(), data: d})
+		}
+		errs = append(errs, o.printer.print(f.env.out, l))
+	} else if o.dryRun && len(found) > 0 {
+		fmt.Fprintln(f.env.out, "nothing was done: this was a dry run")
+	}
+	return errors.Join(errs...)
+}
+
+// noOrphanError: a name that was given is of no orphan.
+type noOrphanError struct{ name string }
+
+func (e *noOrphanError) Error() string { return fmt.Sprintf("no orphan %q", e.name) }
+
+// Hint says where to look.
+func (*noOrphanError) Hint() string {
+	return "podctl orphans lists them; podctl stop ends a pod that somebody wants"
+}
+
+// kill ends one orphan, if it still is one.
+func (k *orphanKiller) kill(ctx context.Context, o orphan) error {
+	d := o.data()
+	name := o.displayName()
+	say := func(text string) {
+		if k.opts.printer.people() {
+			fmt.Fprintf(k.env.out, "%s%s\n", name, text)
+		}
+	}
+	step := func(call string) { d.Steps = append(d.Steps, call); say(": " + call) }
+	var err error
+	d.Result, d.Reason, err = k.endOne(ctx, o, step)
+	if err != nil {
+		d.Result, d.Reason = "failed", err.Error()
+		err = fmt.Errorf("end orphan %s: %w", name, err)
+	}
+	switch {
+	case d.Result == "failed", d.Result == "dry-run":
+	case d.Reason != "":
+		say(" " + d.Result + ": " + d.Reason)
+	default:
+		say(" " + d.Result)
+	}
+	k.done = append(k.done, d)
+	return err
+}
+
+// endOne says what it has done with an orphan, and why if it has left it.
+func (k *orphanKiller) endOne(ctx context.Context, o orphan, step func(string)) (result, reason string, err error) {
+	if o.dir != nil && !k.opts.remove {
+		return "kept", "--rm removes directories", nil
+	}
+	if o.name != "" {
+		claimed, held := k.claim(o)
+		if held != nil {
+			return "spared", held.Error(), nil
+		}
+		if claimed {
+			defer func() { err = errors.Join(err, k.locks.Release(pod.FullName(o.name, o.namespace))) }()
+		}
+	}
+	still, reason, err := k.again(ctx, o)
+	switch {
+	case err != nil:
+		return "", "", err
+	case still == nil && reason == "":
+		return "gone", "", nil
+	case still == nil:
+		return "spared", reason, nil
+	}
+	// What is begun is done: an interrupt counts before the next one.
+	ctx = context.WithoutCancel(ctx)
+	if still.pod != nil {
+		if err := k.endRuntimePod(ctx, still.pod, step); err != nil {
+			return "", "", err
+		}
+	}
+	if k.opts.remove {
+		if err := k.removeFromHost(ctx, still, step); err != nil {
+			return "", "", err
+		}
+	}
+	switch {
+	case k.opts.dryRun:
+		return "dry-run", "", nil
+	case k.opts.remove:
+		return "removed", "", nil
+	}
+	return "ended", "", nil
+}
+
+// claim keeps every podctl from beginning to manage a pod of the orphan's name.
+// One that has the name already is not in the way of a pod that no podctl made:
+// it waits for its end.
+func (k *orphanKiller) claim(o orphan) (claimed bool, err error) {
+	err = k.locks.Claim(pod.FullName(o.name, o.namespace))
+	var held *owner.HeldError
+	if o.creator == "" && o.dir == nil && errors.As(err, &held) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// again looks once more: at the orphan as it is now, or why it is to be spared; at
+// neither if it has gone.
+func (k *orphanKiller) again(ctx context.Context, o orphan) (still *orphan, spared string, err error) {
+	v, err := k.look(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := v.refusal(); err != nil {
+		return nil, "", err
+	}
+	for _, now := range orphans(v.orphanFacts) {
+		if now.uid == o.uid && (now.dir == nil) == (o.dir == nil) {
+			return &now, "", nil
+		}
+	}
+	w := wanted(v.answers)
+	for _, h := range v.held {
+		if h.uid != o.uid {
+			continue
+		}
+		switch who := w.by(h.uid, pod.FullName(h.name, h.namespace), h.creator != ""); {
+		case who != "":
+			return nil, who + " wants it now", nil
+		case h.manager != nil:
+			return nil, h.manager.Instance() + " has it now", nil
+		}
+		return nil, "a podctl has it now", nil
+	}
+	for _, d := range v.dirs {
+		if d.uid == o.uid && d.keep != "" {
+			return nil, d.keep, nil
+		}
+	}
+	if v.dirsUnknown != "" && o.dir != nil {
+		return nil, v.dirsUnknown, nil
+	}
+	return nil, "", nil
+}
+
+// endRuntimePod has a pod worker end a pod that only the runtime knows. One try:
+// the worker would go on for ever.
+func (k *orphanKiller) endRuntimePod(ctx context.Context, p *pod.Pod, step func(string)) error {
+	ended := make(chan error, 1)
+	workers := worker.New(worker.Options{Log: k.env.log, Ops: runtimeOnlyOps(func(ctx context.Context) error {
+		err := endPod(ctx, k.client, p, endOptions{
+			grace: k.opts.grace, escalate: true, remove: k.opts.remove, step: step, dryRun: k.opts.dryRun,
+			failed: func(call string, err error) { step(call + " failed: " + oneLine(err.Error())) },
+		})
+		select {
+		case ended <- err:
+		default: // nobody waits for a second try
+		}
+		return err
+	})})
+	workers.KillRuntime(p, true)
+	err := <-ended
+	return errors.Join(err, workers.Close(ctx))
+}
+
+// runtimeOnlyOps end a pod of which only the runtime knows; there is no other.
+type runtimeOnlyOps func(ctx context.Context) error
+
+var _ worker.Ops = runtimeOnlyOps(nil)
+
+var errRuntimeOnly = errors.New("only the runtime knows the pod")
+
+func (runtimeOnlyOps) Sync(context.Context, worker.SyncInput) (bool, error) {
+	return false, errRuntimeOnly
+}
+func (runtimeOnlyOps) Terminate(context.Context, worker.TerminateInput) error { return errRuntimeOnly }
+func (runtimeOnlyOps) Cleanup(context.Context, worker.CleanupInput) error     { return errRuntimeOnly }
+func (end runtimeOnlyOps) TerminateRuntime(ctx context.Context, _ *pod.Pod) error {
+	return end(ctx)
+}
+
+// removeFromHost removes what a pod of podctl's has beside the runtime: its
+// cgroup, its directory and its logs. Of another pod there is nothing of these.
+func (k *orphanKiller) removeFromHost(ctx context.Context, o *orphan, step func(string)) error {
+	if o.creator == "" && o.dir == nil {
+		return nil
+	}
+	dir := k.volumes.Dir(o.uid)
+	if _, err := os.Lstat(dir); err == nil {
+		step("remove " + dir)
+		if !k.opts.dryRun {
+			if err := k.volumes.Unmount(ctx, o.uid); err != nil {
+				return err
+			}
+			if err := k.volumes.RemovePod(o.uid); err != nil {
+				return err
+			}
+		}
+	}
+	if err := k.cgroups.Remove(o.uid); err != nil {
+		return err
+	}
+	return k.removeLogs(o, step)
+}
+
+func (k *orphanKiller) removeLogs(o *orphan, step func(string)) error {
+	n := render.Node{LogDir: k.paths.logs}
+	logs := n.LogDirectory(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace, Name: o.name, UID: o.uid}})
+	if o.name == "" || filepath.Dir(logs) != filepath.Clean(k.paths.logs) {
+		return nil
+	}
+	if _, err := os.Lstat(logs); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	step("remove " + logs)
+	if k.opts.dryRun {
+		return nil
+	}
+	return os.RemoveAll(logs)
+}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+// plant makes a pod of one container with nothing but CRI calls, labelled as a
+// kubelet's.
+func (w *world) plant(name string, command ...string) (sandbox string) {
+	w.t.Helper()
+	// Each container has processes of its own, of which the first is deaf to signals
+	// that it does not handle.
+	pids := &runtimeapi.NamespaceOption{Pid: runtimeapi.NamespaceMode_CONTAINER}
+	labels := map[string]string{"io.kubernetes.pod.name": name, "io.kubernetes.pod.namespace": "default", "io.kubernetes.pod.uid": "uid-" + name}
+	config := &runtimeapi.PodSandboxConfig{
+		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: "uid-" + name}, Labels: labels,
+		Linux: &runtimeapi.LinuxPodSandboxConfig{SecurityContext: &runtimeapi.LinuxSandboxSecurityContext{NamespaceOptions: pids}},
+	}
+	s, err := w.sim.RunPodSandbox(w.t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	labels["io.kubernetes.container.name"] = "c"
+	image := &runtimeapi.ImageSpec{Image: "busybox"}
+	if _, err := w.sim.PullImage(w.t.Context(), &runtimeapi.PullImageRequest{Image: image}); err != nil {
+		w.t.Fatal(err)
+	}
+	c, err := w.sim.CreateContainer(w.t.Context(), &runtimeapi.CreateContainerRequest{
+		PodSandboxId: s.PodSandboxId, SandboxConfig: config,
+		Config: &runtimeapi.ContainerConfig{
+			Metadata: &runtimeapi.ContainerMetadata{Name: "c"}, Image: image, Command: command, Labels: labels,
+			Linux: &runtimeapi.LinuxContainerConfig{SecurityContext: &runtimeapi.LinuxContainerSecurityContext{NamespaceOptions: pids}},
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.sim.StartContainer(w.t.Context(), &runtimeapi.StartContainerRequest{ContainerId: c.ContainerId}); err != nil {
+		w.t.Fatal(err)
+	}
+	return s.PodSandboxId
+}
+
+// write makes a file of the world.
+func (w *world) write(name, text string) string {
+	w.t.Helper()
+	path := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return path
+}
+
+// endings are the calls that ended something, since they were cleared.
+func (w *world) endings() []string {
+	var all []string
+	for _, c := range w.sim.Calls("StopContainer", "StopPodSandbox", "RemoveContainer", "RemovePodSandbox") {
+		all = append(all, c.String())
+	}
+	return all
+}
+
+const keptManifest = `
+apiVersion: v1
+kind: Pod
+metadata: {name: kept, labels: {app: kept}}
+spec:
+  containers:
+  - {name: kept, image: busybox, command: [sh, -c, "trap 'exit 0' TERM; sleep 3600 & wait"]}
+`
+
+// orphanage is a world with one orphan of each kind beside the pods of a living
+// run.
+func (w *world) orphanage() (live *command) {
+	w.t.Helper()
+	c := w.run(keptManifest, "--keep")
+	c.interrupt()
+	c.ends(exitInterrupted, 5*time.Second)
+	w.plant("bare", "sleep", "3600")
+	stopped := w.plant("stopped", "sleep", "3600")
+	if _, err := w.sim.StopPodSandbox(w.t.Context(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: stopped}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.write("root/pods/uid-dir/etc-hosts", "")
+	return w.run(pair)
+}
+
+func TestOrphansAreListedWithWhoWasAsked(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		live := w.orphanage()
+		out := w.ran(0, time.Second, "orphans")
+		run := w.podctls()[0].Instance()
+		for name, want := range map[string]string{
+			"default/bare":    "default/bare runtime-only 10s 1 running unknown no desired state names it",
+			"default/kept":    "default/kept abandoned 20s 1 running run-",
+			"default/stopped": "default/stopped not-ready 9s 1 ended unknown no desired state names it, and nothing of it runs",
+			"uid-dir":         "uid-dir directory ",
+			"POD":             "POD CLASS AGE CONTAINERS OWNER WHY",
+			"asked:":          "asked: " + run + " (2 pods) · no kubelet on this socket",
+			"hint:":           "hint: podctl orphans --kill ends these 2, with --rm it removes these 4",
+			"default/web":     "", "kube/deaf": "",
+		} {
+			if got := fields(out, name); !strings.HasPrefix(got, want) || want == "" && got != "" {
+				t.Errorf("%s: got %q, want %q", name, got, want)
+			}
+		}
+		if lines := strings.Count(out, "\n"); lines != 7 {
+			t.Errorf("%d lines:\n%s", lines, out)
+		}
+
+		// What a manifest names belongs here; of podctl's pods it has to be that very
+		// manifest.
+		out = w.ran(0, time.Second, "orphans", "--desired", w.write("kept.yaml", keptManifest), "--desired", w.write("bare.yaml", strings.ReplaceAll(keptManifest, "kept", "bare")))
+		if fields(out, "default/kept") != "" || fields(out, "default/bare") != "" {
+			t.Errorf("desired pods are orphans:\n%s", out)
+		}
+		expect(t, out, "kept.yaml (1 pod)", "bare.yaml (1 pod)")
+		out = w.ran(0, time.Second, "orphans", "--desired", w.write("kept.yaml", strings.Replace(keptManifest, "3600", "1800", 1)), "kept")
+		expect(t, fields(out, "default/kept"), "name-reserved", "kept.yaml wants its name for another pod")
+		out = w.ran(0, time.Second, "orphans", "--desired", filepath.Join(w.dir, "none.yaml"), "-l", "app=kept")
+		expect(t, out, "default/kept", "not read: ", "none.yaml", "would refuse")
+
+		if out := w.ran(1, time.Second, "orphans", "--exit-code", "-o", "name"); out != "default/bare\ndefault/kept\ndefault/stopped\nuid-dir\n" {
+			t.Errorf("-o name: %q", out)
+		}
+		w.ran(0, time.Second, "orphans", "--exit-code", "-n", "nowhere")
+		var data []orphanData
+		if err := json.Unmarshal([]byte(w.ran(0, time.Second, "orphans", "-o", "json", "default/*", "uid-dir")), &data); err != nil || len(data) != 4 {
+			t.Fatalf("-o json: %v %v", data, err)
+		}
+		if d := data[1]; d.Class != "abandoned" || d.Running != 1 || !strings.HasPrefix(d.Owner, "run-") || d.Sandbox == "" || d.Metadata.Name != "kept" {
+			t.Errorf("-o json: %+v", d)
+		}
+		if out := w.ran(0, time.Second, "orphans", "-o", "jsonpath={.items[*].class}"); out != "runtime-only abandoned not-ready directory" {
+			t.Errorf("-o jsonpath: %q", out)
+		}
+		live.interrupt()
+		live.ends(exitInterrupted, 30*time.Second)
+	})
+}
+
+func TestKillEndsOrphansAndNothingElse(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		live := w.orphanage()
+		w.sim.ClearCalls()
+		out := w.ran(0, time.Second, "orphans", "--kill", "--rm", "--dry-run")
+		expect(t, out, "default/bare: StopContainer ", "(c), grace 1s\n", "default/bare: RemovePodSandbox ", "uid-dir: remove "+filepath.Join(w.dir, "root/pods/uid-dir"), "this was a dry run")
+		if made := w.endings(); len(made) > 0 {
+			t.Errorf("a dry run made calls: %q", made)
+		}
+
+		expect(t, w.ran(1, time.Second, "orphans", "--kill", "web"), `no orphan "web"`, "hint: ")
+		out = w.ran(0, 10*time.Second, "orphans", "--kill", "bare")
+		expect(t, out, "default/bare: StopContainer ", "default/bare: StopPodSandbox ", "default/bare ended\n")
+		if made := strings.Join(w.endings(), ", "); made != "StopContainer default/bare/c, StopPodSandbox default/bare" {
+			t.Errorf("calls: %s", made)
+		}
+		expect(t, fields(w.ran(0, time.Second, "orphans"), "default/bare"), "not-ready")
+
+		var data []orphanData
+		if err := json.Unmarshal([]byte(w.ran(0, 10*time.Second, "orphans", "--kill", "-o", "json", "uid-dir", "kept")), &data); err != nil || len(data) != 2 {
+			t.Fatalf("-o json: %v %v", data, err)
+		}
+		if d := data[0]; d.Result != "ended" || len(d.Steps) != 2 {
+			t.Errorf("-o json: %+v", d)
+		}
+		if d := data[1]; d.Result != "kept" || d.Reason == "" || len(d.Steps) != 0 {
+			t.Errorf("-o json: %+v", d)
+		}
+		out = w.ran(0, 10*time.Second, "orphans", "--kill", "--rm")
+		expect(t, out, "default/kept removed\n", "default/bare removed\n", "default/stopped removed\n", "uid-dir removed\n")
+		expect(t, w.ran(0, time.Second, "orphans"), "no orphans\n")
+		if got := fields(w.ran(0, time.Second, "pods"), "kube/deaf"); !strings.HasPrefix(got, "kube/deaf Running") {
+			t.Errorf("a pod of a living podctl: %q", got)
+		}
+		live.interrupt()
+		live.ends(exitInterrupted, 30*time.Second)
+		w.holds(0)
+	})
+}
+
+func TestKillEscalatesAndShowsIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.plant("bare", "sleep", "3600")
+		w.plant("next", "sleep", "3600")
+		release := w.sim.Inject(sim.Fault{Method: "StopContainer", Match: "default/bare", Hang: true, Times: -1})
+		defer release()
+		out := w.ran(0, 2*time.Minute, "orphans", "--kill", "--grace-period", "5")
+		expect(t, out, "default/bare: StopContainer ", "(c), grace 5s\n", "(c), grace 5s failed: ", "(c), grace 0s\n", "(c), grace 0s failed: ",
+			"default/bare: StopPodSandbox ", "default/bare ended\n", "default/next ended\n")
+		// One that cannot be ended is an error, and does not keep the others from it.
+		w.plant("third", "sleep", "3600")
+		w.plant("worse", "sleep", "3600")
+		w.sim.Inject(sim.Fault{Method: "StopContainer", Match: "default/third", Hang: true, Times: -1})
+		w.sim.Inject(sim.Fault{Method: "StopPodSandbox", Match: "default/third", Hang: true, Times: -1})
+		out = w.ran(1, 2*time.Minute, "orphans", "--kill", "third", "worse")
+		expect(t, out, "podctl: orphans: end orphan default/third: ", "default/worse ended\n")
+	})
+}
+
+func TestAnInterruptedKillStopsAfterThePodThatItIsAt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.plant("a", "sleep", "3600") // deaf
+		w.plant("b", "sleep", "3600")
+		c := w.start(nil, "orphans", "--kill", "--grace-period", "30")
+		time.Sleep(5 * time.Second)
+		c.interrupt()
+		c.ends(exitInterrupted, time.Minute)
+		c.printed("default/a ended\n")
+		if out := c.out.String(); strings.Contains(out, "default/b:") {
+			t.Errorf("it went on:\n%s", out)
+		}
+		w.ran(0, time.Minute, "orphans", "--kill", "--rm")
+	})
+}
+
+// Between the list and its turn a pod may become somebody's.
+func TestAPodThatBecomesDesiredMeanwhileIsSpared(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.plant("a", "sleep", "3600") // deaf
+		w.plant("b", "sleep", "3600")
+		c := w.run(keptManifest, "--keep")
+		c.interrupt()
+		c.ends(exitInterrupted, 5*time.Second)
+		w.write("desired/none.yaml", strings.ReplaceAll(keptManifest, "kept", "none"))
+		kill := w.start(nil, "orphans", "--kill", "--grace-period", "30", "--desired", filepath.Join(w.dir, "desired"))
+		time.Sleep(5 * time.Second)
+		w.write("desired/b.yaml", strings.ReplaceAll(keptManifest, "kept", "b"))
+		again := w.run(keptManifest)
+		kill.ends(0, time.Minute)
+		kill.printed("default/a ended\n", "default/b spared: "+filepath.Join(w.dir, "desired")+" wants it now\n", "default/kept spared: ")
+		if made := strings.Join(w.endings(), ", "); made != "StopContainer default/a/c, StopPodSandbox default/a" {
+			t.Errorf("calls: %s", made)
+		}
+		// Whoever cannot be asked any more ends it all.
+		kill = w.start(nil, "orphans", "--kill", "--grace-period", "30", "a", "b", "--desired", filepath.Join(w.dir, "gone"))
+		kill.ends(2, time.Second)
+		kill = w.start(nil, "orphans", "--kill", "--desired", filepath.Join(w.dir, "gone"))
+		kill.ends(1, time.Second)
+		expect(t, kill.errw.String(), "what belongs here cannot be told: ", "gone")
+		again.interrupt()
+		again.ends(exitInterrupted, 30*time.Second)
+	})
+}
+
+// A podctl waits for a name that a leftover has: it is that one which is in the
+// way, though the podctl has locked the name.
+func TestALeftoverThatReservesANameIsEndedForWhoWaitsForIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.plant("kept", "sleep", "3600")
+		c := w.run(pair + "---" + keptManifest)
+		run := w.podctls()[0].Instance()
+		expect(t, fields(w.ran(0, time.Second, "orphans"), "default/kept"), "name-reserved", run+" wants its name for another pod")
+		expect(t, w.ran(0, 10*time.Second, "orphans", "--kill", "--rm"), "default/kept removed\n")
+		if made := strings.Join(w.endings(), ", "); made != "StopContainer default/kept/c, StopPodSandbox default/kept, RemoveContainer default/kept/c, RemovePodSandbox default/kept" {
+			t.Errorf("calls: %s", made)
+		}
+		expect(t, w.ran(0, time.Second, "orphans"), "no orphans\n")
+		c.interrupt()
+		c.ends(exitInterrupted, 30*time.Second)
+	})
+}
