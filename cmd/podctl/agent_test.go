@@ -82,7 +82,7 @@ func TestAgentTellsTheServiceManager(t *testing.T) {
 	}
 	a.interrupts <- syscall.SIGTERM
 	a.ends(0, 10*time.Second)
-	a.prints("leaving 1 pod as they are")
+	a.prints("leaving 1 pod running")
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	states := slices.Compact(slices.DeleteFunc(a.states, func(s string) bool { return s == "" }))

@@ -138,7 +138,7 @@ func (a *agent) sayTwins() {
 func (a *agent) end(ctx context.Context) error {
 	a.drainEvents()
 	if !a.opts.drain {
-		a.printer.note(fmt.Sprintf("leaving %s as they are", plural(a.alive(), "pod")))
+		a.printer.note(fmt.Sprintf("leaving %s running", plural(a.alive(), "pod")))
 		return nil
 	}
 	a.printer.note(fmt.Sprintf("terminating %s, within %s · once more to leave them", plural(a.alive(), "pod"), a.opts.drainTimeout))

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() { os.Exit(run(os.Args, newEnv(signals()))) }
@@ -17,5 +18,27 @@ func signals() <-chan os.Signal {
 	}
 	// podctl run … | head must not die with its pods running.
 	signal.Ignore(syscall.SIGPIPE)
-	return interrupts
+	asked := make(chan os.Signal, cap(interrupts))
+	go apart(interrupts, asked)
+	return asked
+}
+
+// onePress is within what time two signals are one request: timeout(1) sends
+// one to its child and one to its group, and a second one would force.
+const onePress = 100 * time.Millisecond
+
+// apart passes on the signals that do not come at once after another.
+func apart(from <-chan os.Signal, to chan<- os.Signal) {
+	var last time.Time
+	for s := range from {
+		now := time.Now()
+		if !last.IsZero() && now.Sub(last) < onePress {
+			continue
+		}
+		last = now
+		select {
+		case to <- s:
+		default: // nobody wants so many
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/podctl/podctl/test/live"
 )
@@ -82,6 +83,7 @@ func TestSecondInterruptForces(t *testing.T) {
 		p.prints("| up")
 		p.signal(syscall.SIGINT)
 		p.prints("terminating 1 pod, up to 3600s")
+		<-time.After(200 * time.Millisecond) // at once it would be the same request
 		p.signal(syscall.SIGINT)
 		if code := p.wait(); code != 130 {
 			t.Errorf("exit %d", code)

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// As timeout(1) sends them, which has nobody's intention to force.
+func TestTwoSignalsAtOnceAreOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, to := make(chan os.Signal), make(chan os.Signal, 4)
+		go apart(from, to)
+		for _, pause := range []time.Duration{0, time.Millisecond, time.Second, onePress} {
+			time.Sleep(pause)
+			from <- syscall.SIGINT
+		}
+		close(from)
+		synctest.Wait()
+		if got := len(to); got != 3 {
+			t.Errorf("%d requests, want those after 0s, 1s and %s more", got, onePress)
+		}
+	})
+}
