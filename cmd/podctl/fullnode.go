@@ -51,7 +51,7 @@ func readFullNode(ctx context.Context, e *env, o preemptOptions) (*fullNode, err
 		}
 		full.allocatable = "node " + full.node.Name
 	} else {
-		p, _, err := nodePaths(o.globals, cri.Endpoint{})
+		p, err := givenPaths(o.globals, cri.Endpoint{}, defaultPaths)
 		if err != nil {
 			return nil, err
 		}

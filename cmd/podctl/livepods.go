@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
@@ -17,27 +18,45 @@ func livePodctls(ctx context.Context, e *env, g globals) ([]*control.Client, err
 	if err != nil {
 		return nil, err
 	}
-	p, _, err := nodePaths(g, endpoint)
+	dir, err := socketDir(g, endpoint)
 	if err != nil {
 		return nil, err
 	}
-	return control.Find(p.locks, e.dial)
+	return control.Find(dir, e.dial)
 }
 
-// livePods asks each of the podctls for its pods.
+// livePods asks each of the podctls for its pods that it desires: the others
+// hold nothing against a pod that comes.
 func livePods(ctx context.Context, podctls []*control.Client) []desired.Answer {
 	var answers []desired.Answer
 	for _, c := range podctls {
 		a := desired.Answer{Source: c.Instance()}
-		var list *v1.PodList
-		if list, a.Err = c.Pods(ctx); a.Err == nil {
-			for i := range list.Items {
-				a.Pods = append(a.Pods, &list.Items[i])
-			}
-		}
+		a.Pods, a.Err = desiredOf(ctx, c)
 		answers = append(answers, a)
 	}
 	return answers
+}
+
+func desiredOf(ctx context.Context, c *control.Client) ([]*v1.Pod, error) {
+	workers, err := c.Workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	leaving := map[types.UID]bool{}
+	for _, w := range workers {
+		leaving[w.UID] = !w.Desired
+	}
+	list, err := c.Pods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var pods []*v1.Pod
+	for i := range list.Items {
+		if p := &list.Items[i]; !leaving[p.UID] {
+			pods = append(pods, p)
+		}
+	}
+	return pods, nil
 }
 
 // bound is what the pods of the podctls may request, where one of them is

@@ -69,6 +69,9 @@ func arithmetic(full *fullNode, a arrival) string {
 			continue
 		}
 		amount := func(count int64) string {
+			if u.Resource == v1.ResourcePods {
+				return plural(int(count), "pod")
+			}
 			return roundly(preempt.Amount{Resource: u.Resource, Count: count}.Quantity()) + " " + string(u.Resource)
 		}
 		has, used = append(has, amount(u.Allocatable)), append(used, amount(u.Used))

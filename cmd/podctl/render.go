@@ -93,7 +93,7 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 	if err != nil {
 		return err
 	}
-	p, _, err := nodePaths(o.globals, cri.Endpoint{})
+	p, err := givenPaths(o.globals, cri.Endpoint{}, defaultPaths)
 	if err != nil {
 		return err
 	}

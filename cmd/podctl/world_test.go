@@ -146,3 +146,13 @@ func (w *world) holds(pods int) {
 		w.t.Errorf("left behind: %v, %v", temporary, err)
 	}
 }
+
+// file writes a file beside the world's directories.
+func (w *world) file(name, text string) string {
+	w.t.Helper()
+	path := filepath.Join(w.dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return path
+}

@@ -9,8 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path/filepath"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,11 +28,10 @@ type Dialer func(ctx context.Context, path string) (net.Conn, error)
 // Find returns a client for every living podctl that has a socket in dir, by
 // name: none if dir is not there.
 func Find(dir string, dial Dialer) ([]*Client, error) {
-	paths, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
+	paths, err := sockets(dir)
 	if err != nil {
 		return nil, fmt.Errorf("find podctls: %w", err)
 	}
-	slices.Sort(paths)
 	var clients []*Client
 	for _, path := range paths {
 		instance := instanceOf(path)

@@ -282,8 +282,15 @@ func TestSocketsOfTheDeadArePassedOverAndRemoved(t *testing.T) {
 	}
 }
 
-func TestSocketAtALongPath(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120))
+func TestSocketAtAnOddPath(t *testing.T) {
+	for name, odd := range map[string]string{"long": strings.Repeat("d", 120), "a pattern": "[run"} {
+		t.Run(name, func(t *testing.T) { findAt(t, filepath.Join(t.TempDir(), odd)) })
+	}
+}
+
+// findAt fails the test if a podctl in dir cannot be found and asked.
+func findAt(t *testing.T, dir string) {
+	t.Helper()
 	locks, err := owner.Open(dir, "agent")
 	if err != nil {
 		t.Fatal(err)

@@ -70,11 +70,26 @@ func (s *socket) Close() error {
 	return errors.Join(err, s.Listener.Close())
 }
 
+// sockets are the paths of all sockets in dir, sorted: none if it is not there.
+func sockets(dir string) ([]string, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var paths []string
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), suffix) {
+			paths = append(paths, filepath.Join(dir, f.Name()))
+		}
+	}
+	return paths, nil
+}
+
 // sweep removes the sockets whose instances are dead. An instance of that name
 // may come meanwhile: so a socket is moved aside before the last look at the
 // lock, and back if its owner lives. What cannot be removed is in nobody's way.
 func sweep(dir string) {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*"+suffix)) // the pattern is good
+	paths, _ := sockets(dir)
 	for _, path := range paths {
 		if alive, err := owner.Alive(dir, instanceOf(path)); alive || err != nil {
 			continue

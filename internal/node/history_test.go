@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,9 +22,16 @@ var (
 	seed      = flag.Uint64("seed", 0, "play the one history of this seed")
 )
 
+// names are the pods that may be asked for, in order; all fit on the node
+// but for dns, which is critical and asked for on the way only.
+var names = []string{"web", "job", "fixed", "conf", "dns"}
+
 // versions are what may be asked for, by pod name.
 var versions = map[string][]string{
+	"conf": {conf("sleep 3600"), strings.Replace(fixUID("conf", conf("sleep 3601")), "fixed-1", "fixed-2", 1)},
+	"dns":  {requesting("700m", podYAML("dns", "sleep 3600", criticalClass, "terminationGracePeriodSeconds: 2"))},
 	"web": {
+		requesting("500m", podYAML("web", "sleep 3603", "terminationGracePeriodSeconds: 3")),
 		podYAML("web", "sleep 3601", "terminationGracePeriodSeconds: 3"),
 		podYAML("web", "sleep 3602", "terminationGracePeriodSeconds: 1"),
 		podYAML("web", `trap "exit 0" TERM; sleep 3600 & wait`),
@@ -33,7 +41,7 @@ var versions = map[string][]string{
 		strings.Replace(podYAML("job", "exit 3", job), "name: c", "name: once", 1),
 	},
 	"fixed": {
-		fixUID("fixed", podYAML("fixed", "sleep 3600", "terminationGracePeriodSeconds: 2")),
+		requesting("400m", fixUID("fixed", podYAML("fixed", "sleep 3600", "terminationGracePeriodSeconds: 2"))),
 		fixUID("fixed", podYAML("fixed", "sleep 3601", "terminationGracePeriodSeconds: 2")),
 		fixUID("fixed", podYAML("fixed", "sleep 1; exit 1", "restartPolicy: OnFailure")),
 		fixUID("fixed", podYAML("fixed", "sleep 1; exit 0", job, "activeDeadlineSeconds: 30")),
@@ -41,9 +49,10 @@ var versions = map[string][]string{
 }
 
 // TestRandomHistories plays what may happen to a node in any order: manifests
-// come, change, go and come back, podctl is killed and started again, the
-// runtime dies and comes back, calls fail, hang, and lose their answers. The
-// judge watches every start. In the end all that is asked for is there, and
+// come, change, go and come back, in part too, their objects change, pods are
+// stopped, started and evicted by name or to make room, podctl is killed and
+// started again, the runtime dies and comes back, calls and probes fail, hang,
+// and lose their answers. The judge watches every start. In the end all that is asked for is there, and
 // after Drain nothing is left.
 func TestRandomHistories(t *testing.T) {
 	first, count := uint64(1), uint64(*histories)
@@ -66,10 +75,13 @@ type history struct {
 	born   int
 	down   bool
 	undo   []func()
+	// orders are those under way.
+	orders sync.WaitGroup
 }
 
 func newHistory(w *world, seed uint64) *history {
 	w.watch = newJudge(w.t, w.sim)
+	w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
 	return &history{world: w, Rand: rand.New(rand.NewPCG(seed, 1))}
 }
 
@@ -87,21 +99,24 @@ func (h *history) play() {
 	}
 	// What was rejected is asked for anew, and every name: what is left of it has
 	// to go.
-	h.podctl.want()
-	time.Sleep(time.Minute)
+	for _, ask := range [][]string{nil, {h.version("dns")}, nil} {
+		h.podctl.want(ask...)
+		time.Sleep(time.Minute)
+	}
 	var all []string
-	for _, name := range []string{"web", "job", "fixed"} {
+	for _, name := range names[:4] {
 		all = append(all, h.version(name))
 	}
 	h.podctl.want(all...)
 	h.converges(all)
 	h.say("drain")
 	h.podctl.drain()
+	h.orders.Wait()
 	h.empty()
 }
 
 func (h *history) step() {
-	switch h.IntN(15) {
+	switch h.IntN(20) {
 	case 0, 1, 2:
 		h.ask()
 	case 3:
@@ -115,6 +130,8 @@ func (h *history) step() {
 		h.sandboxDies()
 	case 9:
 		h.beside()
+	case 10, 11, 12:
+		h.order()
 	}
 	pause := []time.Duration{0, time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second}[h.IntN(6)]
 	h.say("sleep %s", pause)
@@ -132,7 +149,7 @@ func (h *history) version(name string) string {
 // some is a random choice of pods, of each a random version.
 func (h *history) some() []string {
 	var manifests []string
-	for _, name := range []string{"web", "job", "fixed"} {
+	for _, name := range names {
 		if h.IntN(3) > 0 {
 			n := h.IntN(len(versions[name]))
 			h.say("want %s version %d", name, n)
@@ -143,8 +160,14 @@ func (h *history) some() []string {
 }
 
 func (h *history) ask() {
+	pods, objects := desire(h.t, h.some()...), h.settings()
+	if h.IntN(4) == 0 {
+		h.say("ask in part")
+		h.podctl.SetPartly(testSource, pods, objects)
+		return
+	}
 	h.say("ask")
-	h.podctl.want(h.some()...)
+	h.podctl.Set(testSource, pods, objects)
 }
 
 func (h *history) start() {
@@ -212,7 +235,7 @@ func (h *history) runtime() {
 func (h *history) fault() {
 	methods := []string{
 		"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "CreateContainer", "StartContainer", "StopContainer",
-		"RemoveContainer", "ListPodSandbox", "ListContainers", "PodSandboxStatus", "ContainerStatus", "ImageStatus", "Status",
+		"RemoveContainer", "ExecSync", "ListPodSandbox", "ListContainers", "PodSandboxStatus", "ContainerStatus", "ImageStatus", "Status",
 	}
 	f := sim.Fault{Method: methods[h.IntN(len(methods))], Skip: h.IntN(3), Times: 1 + h.IntN(3), After: h.IntN(2) == 0}
 	switch h.IntN(3) {

@@ -22,9 +22,11 @@ func sweep(dir string) {
 	if flock(d) != nil {
 		return // somebody is at it
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "*.lock")) // the pattern is good
-	for _, path := range files {
-		sweepFile(path)
+	files, _ := d.ReadDir(-1) // what cannot be read stays
+	for _, f := range files {
+		if filepath.Ext(f.Name()) == ".lock" {
+			sweepFile(filepath.Join(dir, f.Name()))
+		}
 	}
 }
 
