@@ -62,10 +62,14 @@ func TestStopThatNeverReturns(t *testing.T) {
 		a.lived("stuck", "up")
 		a.lived("web", "up1")
 		stuck := a.about("stuck")
+		lifted := make(chan struct{})
 		a.proxy.Disturb(func(ctx context.Context, c record.Call) error {
 			if strings.HasPrefix(c.Method, "Stop") && stuck.is(c) {
-				<-ctx.Done()
-				return ctx.Err()
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-lifted:
+				}
 			}
 			return nil
 		})
@@ -81,10 +85,7 @@ func TestStopThatNeverReturns(t *testing.T) {
 			t.Errorf("neither the call nor what to type next:\n%s", out)
 		}
 		a.lived("stuck", "up")
-		// Who is killed and started again has to ask anew.
-		agent.ends(syscall.SIGKILL, -1)
-		a.proxy.Disturb(nil)
-		agent = a.agent("--drain")
+		close(lifted)
 		a.lived("stuck", "up", "down")
 		a.holds("web")
 		agent.ends(syscall.SIGTERM, 0)

@@ -19,10 +19,12 @@ func TestReboot(t *testing.T) {
 		}
 		a.put("web.yaml", memory(a.lone("web", "")))
 		a.put("job.yaml", a.marked("job", "echo ran >> /mark/job", never))
+		a.put("half.yaml", a.marked("half", "echo began >> /mark/half; sleep 3600", never))
 		a.put("going.yaml", a.marked("going", `trap "echo down >> /mark/going" TERM; echo up >> /mark/going; while true; do sleep 0.1; done`, "terminationGracePeriodSeconds: 600"))
 		agent := a.agent("-o", "json")
 		a.lived("web", "up")
 		a.wrote("job", "ran")
+		a.wrote("half", "began")
 		a.wrote("going", "up")
 		a.remove("going.yaml")
 		a.wrote("going", "up", "down")
@@ -60,10 +62,12 @@ func TestReboot(t *testing.T) {
 		if restarts != 1 {
 			t.Errorf("restart count %d, the kubelet's is 1", restarts)
 		}
-		a.holds("job", "web")
+		a.holds("half", "job", "web")
 		a.wrote("going", "up", "down")
 		a.wrote("job", "ran")
-		a.remove("job.yaml") // what a job has done is remembered while it is wanted
+		a.wrote("half", "began") // a job that died in it does not run again
+		a.remove("job.yaml")     // what a job has done is remembered while it is wanted
+		a.remove("half.yaml")
 		a.holds("web")
 		agent.ends(syscall.SIGTERM, 0)
 		a.lived("web", "up", "up", "down")

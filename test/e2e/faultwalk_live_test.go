@@ -20,71 +20,110 @@ const mostSteps = 40
 
 // An agent is killed at the first, second, third … call about a pod that
 // starts, when the runtime has answered and the agent has not learned that,
-// until there is no further call; and then so at each call about one that
-// ends. The next agent brings every pod to where it was to go: one life each,
-// whatever was seen of it.
+// until there is no further call; then so at each call about one that is
+// replaced, and about one that ends. The next agent brings every pod to where
+// it was to go: one life for each manifest, one after the other.
 func TestAgentKilledAtEachCall(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
-		agent := a.agent("-o", "json")
-		var up []string
-		for n := 1; ; n++ {
-			name := fmt.Sprintf("s%02d", n)
-			yaml := a.walked(name)
-			killedBefore := a.killAtCallAbout(agent, name, n)
-			a.put(name+".yaml", yaml)
-			up = append(up, name)
-			if died := killedBefore(func() bool { return agent.said(name, "Ready") }); !died {
-				break // there was no n-th call
+		w := &walk{agentPlace: a, process: a.agent("-o", "json")}
+		var one, two []string // that run by the first manifest, and by the second
+		w.steps("start", 5, func(n int) (killed bool) {
+			one = append(one, w.fresh())
+			name := one[len(one)-1]
+			return w.step(n, name, func() { w.put(name+".yaml", w.walked(name, "1")) }, w.runs, "up1")
+		})
+		w.steps("replacement", 10, func(n int) (killed bool) {
+			name := w.first(&one)
+			two = append(two, name)
+			return w.step(n, name, func() { w.put(name+".yaml", w.walked(name, "2")) }, w.runs, "up1", "down1", "up2")
+		})
+		w.steps("end", 6, func(n int) (killed bool) {
+			name := w.first(&two)
+			lines := w.marks(name)
+			lines = append(lines, "down"+strings.TrimPrefix(lines[len(lines)-1], "up"))
+			killed = w.step(n, name, func() { w.remove(name + ".yaml") }, w.gone, lines...)
+			lives := len(lines) / 2
+			if hooks := len(w.marks(name + ".hook")); hooks < lives || hooks > 2*lives {
+				t.Errorf("end, step %d: the hook ran %d times in %d lives", n, hooks, lives)
 			}
-			agent = a.agent("-o", "json")
-			agent.until("the pod is ready", func() bool { return agent.said(name, "Ready") })
-			a.lived(name, "up")
-			if n == mostSteps {
-				t.Fatalf("a start takes more than %d calls", n)
-			}
-		}
-		starts := len(up) - 1
-		ends := 0
-		for died := true; died; ends++ {
-			if len(up) == 0 {
-				up = []string{fmt.Sprintf("e%02d", ends)}
-				a.put(up[0]+".yaml", a.walked(up[0]))
-				a.lived(up[0], "up")
-			}
-			name := up[0]
-			up = up[1:]
-			killedBefore := a.killAtCallAbout(agent, name, ends+1)
-			a.remove(name + ".yaml")
-			gone := func() bool { return len(a.podDirs(name)) == 0 && !a.inRuntime(name) }
-			if died = killedBefore(gone); died {
-				agent = a.agent("-o", "json")
-				agent.until("the pod is gone", gone)
-			}
-			a.lived(name, "up", "down")
-			if hooks := a.marks(name + ".hook"); len(hooks) < 1 || len(hooks) > 2 {
-				t.Errorf("step %d: the hook ran %d times", ends+1, len(hooks))
-			}
-			if ends == mostSteps {
-				t.Fatalf("an end takes more than %d calls", ends)
-			}
-		}
-		for _, name := range up {
-			a.lived(name, "up") // whatever was killed beside it
-			a.remove(name + ".yaml")
-		}
-		a.holds()
-		if starts < 5 || ends < 6 {
-			t.Errorf("walked %d steps of a start and %d of an end: are calls still counted?", starts, ends-1)
-		}
-		t.Logf("%d steps of a start, %d of an end", starts, ends-1)
-		agent.ends(syscall.SIGTERM, 0)
+			return killed
+		})
+		w.removeAll()
+		w.holds()
+		w.process.ends(syscall.SIGTERM, 0)
 	})
 }
 
+// walk is an agent that is killed again and again.
+type walk struct {
+	*agentPlace
+	process *process
+	pods    int
+}
+
+// steps takes the first, second, third … step until one is not killed any
+// more, which are at least so many.
+func (w *walk) steps(of string, least int, step func(n int) (killed bool)) {
+	w.t.Helper()
+	n := 1
+	for ; step(n); n++ {
+		if n == mostSteps {
+			w.t.Fatalf("%s: more than %d calls", of, n)
+		}
+	}
+	if w.t.Logf("%s: killed at each of %d calls", of, n-1); n <= least {
+		w.t.Errorf("%s: only %d calls: are they still told?", of, n-1)
+	}
+}
+
+// step does something to a pod, with the agent killed at the n-th call about
+// it, and started again. Then all is as it should be, and containers have
+// written these lines. It tells whether there was an n-th call before that.
+func (w *walk) step(n int, name string, do func(), is func(name string, before int) bool, lines ...string) (killed bool) {
+	w.t.Helper()
+	before := w.process.says(name, "Ready")
+	killedBefore := w.killAtCallAbout(w.process, name, n)
+	do()
+	done := func() bool { return is(name, before) && slices.Equal(w.marks(name), lines) }
+	if killed = killedBefore(done); killed {
+		before, w.process = 0, w.agent("-o", "json")
+		w.process.until(fmt.Sprintf("%s, step %d, is done with %q", name, n, lines), done)
+	}
+	w.lived(name, lines...)
+	return killed
+}
+
+func (w *walk) runs(name string, before int) bool { return w.process.says(name, "Ready") > before }
+
+func (w *walk) gone(name string, _ int) bool {
+	return len(glob(w.t, w.path("logs")+"/default_"+name+"_*")) == 0 && !w.inRuntime(name)
+}
+
+// fresh is the name of another pod.
+func (w *walk) fresh() string {
+	w.pods++
+	return fmt.Sprintf("s%02d", w.pods)
+}
+
+// first takes the first pod of a queue; of an empty one, a new pod that runs
+// by the manifest before the one that it is about to have.
+func (w *walk) first(queue *[]string) string {
+	w.t.Helper()
+	if len(*queue) == 0 {
+		name := w.fresh()
+		w.put(name+".yaml", w.walked(name, "1"))
+		w.lived(name, "up1")
+		return name
+	}
+	name := (*queue)[0]
+	*queue = (*queue)[1:]
+	return name
+}
+
 // walked is a pod with all that has to be made and taken away again.
-func (a *agentPlace) walked(name string) string {
-	yaml := a.lone(name, "")
+func (a *agentPlace) walked(name, version string) string {
+	yaml := a.lone(name, version)
 	yaml = strings.Replace(yaml, "volumes: [", "volumes: [{name: memory, emptyDir: {medium: Memory}}, ", 1)
 	return strings.Replace(yaml, "volumeMounts: [", fmt.Sprintf(`lifecycle: {preStop: {exec: {command: [sh, -c, "echo hook >> /mark/%s.hook"]}}}
     volumeMounts: [{name: memory, mountPath: /memory}, `, name), 1)
@@ -114,7 +153,7 @@ func (a *agentPlace) killAtCallAbout(agent *process, name string, n int) (killed
 	})
 	return func(is func() bool) bool {
 		a.t.Helper()
-		agent.until("the agent is killed, or done", func() bool {
+		agent.until(fmt.Sprintf("the agent is killed at call %d about %s, or done", n, name), func() bool {
 			done := is()
 			mu.Lock()
 			defer mu.Unlock()
@@ -159,17 +198,18 @@ func (p *process) until(what string, is func() bool) {
 	eventually(p.t, what, is, func() string { out, errw := p.output(); return out + errw })
 }
 
-// said tells whether an event of the pod was printed with -o json.
-func (p *process) said(pod, reason string) bool {
+// says is how many events of the pod with that reason were printed with -o
+// json.
+func (p *process) says(pod, reason string) int {
 	p.t.Helper()
 	out, _ := p.output()
-	return slices.ContainsFunc(sofar(p.t, out), func(l line) bool { return l.Name == pod && l.Reason == reason })
-}
-
-// podDirs are the directories of pods of that name below --log-dir.
-func (p *place) podDirs(name string) []string {
-	p.t.Helper()
-	return glob(p.t, p.path("logs")+"/default_"+name+"_*")
+	n := 0
+	for _, l := range sofar(p.t, out) {
+		if l.Name == pod && l.Reason == reason {
+			n++
+		}
+	}
+	return n
 }
 
 func (a *agentPlace) inRuntime(name string) bool {
