@@ -46,7 +46,9 @@ func init() {
 
 // commandHelp is the help of a command that dress has dressed.
 func commandHelp(c *cli.Command) string {
-	text := "USAGE:\n   " + strings.TrimSpace(c.HelpName+" [options] "+c.ArgsUsage) + "\n\n" + indented(c.Usage)
+	// The library puts its own "podctl" before the names of some commands.
+	name := "podctl " + strings.TrimPrefix(strings.TrimPrefix(c.HelpName, "podctl "), "podctl ")
+	text := "USAGE:\n   " + strings.TrimSpace(name+" [options] "+c.ArgsUsage) + "\n\n" + indented(c.Usage)
 	if c.Description != "" {
 		text += "\n" + indented(c.Description)
 	}
