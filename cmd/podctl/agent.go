@@ -117,6 +117,7 @@ func (o agentOptions) check(args []string) error {
 
 // runAgent follows the sources until it is told to end.
 func runAgent(ctx context.Context, e *env, o agentOptions) error {
+	settle()
 	a, err := prepareAgent(ctx, e, o)
 	if err != nil {
 		return err

@@ -7,7 +7,10 @@ import (
 	"time"
 )
 
-func main() { os.Exit(run(os.Args, newEnv(signals()))) }
+func main() {
+	hurry()
+	os.Exit(run(os.Args, newEnv(signals())))
+}
 
 // signals are the interrupts, each one separately.
 func signals() <-chan os.Signal {

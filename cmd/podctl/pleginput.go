@@ -115,6 +115,7 @@ func openPLEG(ctx context.Context, e *env, g globals, o plegOptions) (*plegSessi
 
 // start lets the PLEG run until Close.
 func (s *plegSession) start(ctx context.Context) {
+	settle()
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.ended = make(chan struct{})
 	go func() {

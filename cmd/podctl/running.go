@@ -92,6 +92,7 @@ func (r *running) follow(ctx context.Context) error {
 	}
 	redraw := time.NewTicker(redrawPeriod)
 	defer redraw.Stop()
+	settle()
 	r.refresh()
 	for !r.settled() {
 		select {
