@@ -103,7 +103,7 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 		if got := fields(w.ran(0, time.Second, "pods"), "default/web"); !strings.HasPrefix(got, "default/web Running syncing") {
 			t.Errorf("a pod that was started again: %q", got)
 		}
-		expect(t, w.ran(1, time.Second, "start", "web"), "pod default/web is not stopped")
+		expect(t, w.ran(1, time.Second, "start", "web"), "podctl: start: pod default/web is not stopped\n")
 		expect(t, w.ran(1, time.Second, "stop", "deaf"), "no pod default/deaf", "there is kube/deaf")
 		expect(t, w.ran(1, time.Second, "start", "kube/nobody"), "no podctl manages a pod kube/nobody")
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"time"
@@ -29,6 +30,9 @@ type Dialer func(ctx context.Context, path string) (net.Conn, error)
 // name: none if dir is not there.
 func Find(dir string, dial Dialer) ([]*Client, error) {
 	paths, err := sockets(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, rootError{err}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find podctls: %w", err)
 	}
@@ -44,6 +48,18 @@ func Find(dir string, dial Dialer) ([]*Client, error) {
 		}
 	}
 	return clients, nil
+}
+
+// rootError: the sockets are root's.
+type rootError struct{ error }
+
+func (e rootError) Error() string { return "find podctls: " + e.error.Error() }
+
+func (e rootError) Unwrap() error { return e.error }
+
+// Hint tells who may.
+func (rootError) Hint() string {
+	return "their sockets belong to root: run podctl as root, for instance with sudo"
 }
 
 // Client speaks to one podctl. Its methods may be used by many goroutines.

@@ -42,10 +42,10 @@ func (n *Node) hold(namespace, name string, grace *int64) (*v1.Pod, error) {
 	e, err := n.named(namespace, name)
 	n.mu.Unlock()
 	if err != nil {
-		return nil, fmt.Errorf("stop: %w", err)
+		return nil, err
 	}
 	if e.rejected != nil {
-		return nil, fmt.Errorf("stop: pod %s does not run: %w", pod.DisplayName(namespace, name), e.rejected)
+		return nil, fmt.Errorf("pod %s does not run: %w", pod.DisplayName(namespace, name), e.rejected)
 	}
 	e.recording.Lock() // keeps the directory, too: see removeDown
 	defer e.recording.Unlock()
@@ -62,7 +62,7 @@ func (n *Node) hold(namespace, name string, grace *int64) (*v1.Pod, error) {
 	rec.Held = true
 	rec.stop(time.Now(), shorter(e.want.Pod, grace))
 	if err := keepRecord(n.opts.Facts.Dir(e.uid()), rec); err != nil {
-		return nil, fmt.Errorf("stop: %w", err)
+		return nil, err
 	}
 	n.setRecord(e, rec)
 	return e.want.Pod, nil
@@ -128,10 +128,10 @@ func (n *Node) Start(_ context.Context, namespace, name string) error {
 	e, err := n.named(namespace, name)
 	n.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("start: %w", err)
+		return err
 	}
 	if e.rejected != nil {
-		return fmt.Errorf("start: %w", e.rejected)
+		return e.rejected
 	}
 	e.recording.Lock()
 	defer e.recording.Unlock()
@@ -154,7 +154,7 @@ func (n *Node) Start(_ context.Context, namespace, name string) error {
 		rec.StopRequested = old.StopRequested
 	}
 	if err := writeRecord(n.opts.Facts.Dir(e.uid()), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("start: %w", err)
+		return err
 	}
 	n.mu.Lock()
 	wanted := e.desired
@@ -173,7 +173,7 @@ func (n *Node) Start(_ context.Context, namespace, name string) error {
 // RunningError says that a pod that was to be started runs already.
 type RunningError struct{ Pod string }
 
-func (e *RunningError) Error() string { return fmt.Sprintf("start: pod %s is not stopped", e.Pod) }
+func (e *RunningError) Error() string { return fmt.Sprintf("pod %s is not stopped", e.Pod) }
 
 // named is the entry of the name: of several the desired one, which the others
 // make room for. n.mu is held.
