@@ -90,7 +90,8 @@ func heldBeside(ctx context.Context, e *env, client *cri.Client, dir string, ans
 }
 
 // mergePods makes one list of both, sorted by name. alive tells whether a
-// living podctl answers for a pod that a podctl created and none shows.
+// living podctl answers for a pod that a podctl created, or may have, and none
+// shows.
 func mergePods(listed []*pod.Pod, live []liveWorkers, alive func(*heldPod) bool) []*heldPod {
 	byUID := map[types.UID]*heldPod{}
 	for _, p := range listed {
@@ -115,7 +116,8 @@ func mergePods(listed []*pod.Pod, live []liveWorkers, alive func(*heldPod) bool)
 	}
 	all := make([]*heldPod, 0, len(byUID))
 	for _, h := range byUID {
-		if h.manager == nil && h.creator != "" {
+		// Who made a pod that has lost its sandbox is not known.
+		if h.manager == nil && (h.creator != "" || len(h.pod.Sandboxes) == 0) {
 			h.alive = alive(h)
 		}
 		all = append(all, h)

@@ -40,10 +40,10 @@ func killOrphans(ctx context.Context, f *orphanFinder, v *orphanView, found []or
 	if none := o.unmatched(found); len(none) > 0 {
 		return &noOrphanError{name: none[0]}
 	}
-	if o.printer.people() {
-		if err := printOrphans(f.env, o, v, found); err != nil {
-			return err
-		}
+	if !o.printer.people() {
+		warnUnread(f.env, v)
+	} else if err := printOrphans(f.env, o, v, found); err != nil {
+		return err
 	}
 	k := &orphanKiller{orphanFinder: f, volumes: volume.New(f.paths.root), cgroups: noCgroups{}}
 	if o.remove && !o.dryRun {
@@ -64,16 +64,26 @@ func killOrphans(ctx context.Context, f *orphanFinder, v *orphanView, found []or
 		errs = append(errs, k.kill(ctx, orphan))
 	}
 	errs = append(errs, k.cgroups.RemoveEmptyParents())
-	if !o.printer.people() {
+	return errors.Join(append(errs, k.summarize(found))...)
+}
+
+// summarize prints what is to be said at the end.
+func (k *orphanKiller) summarize(found []orphan) error {
+	out := k.env.out
+	if !k.opts.printer.people() {
 		l := listing{}
 		for i, d := range k.done {
 			l.items = append(l.items, listItem{name: found[i].displayName(), data: d})
 		}
-		errs = append(errs, o.printer.print(f.env.out, l))
-	} else if o.dryRun && len(found) > 0 {
-		fmt.Fprintln(f.env.out, "nothing was done: this was a dry run")
+		return k.opts.printer.print(out, l)
 	}
-	return errors.Join(errs...)
+	if left := len(found) - len(k.done); left > 0 {
+		fmt.Fprintf(out, "interrupted: %s left alone\n", plural(left, "orphan"))
+	}
+	if k.opts.dryRun && len(found) > 0 {
+		fmt.Fprintln(out, "nothing was done: this was a dry run")
+	}
+	return nil
 }
 
 // noOrphanError: a name that was given is of no orphan.

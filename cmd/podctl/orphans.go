@@ -186,9 +186,7 @@ func (o orphansOptions) unmatched(found []orphan) []string {
 // next.
 func printOrphans(e *env, o orphansOptions, v *orphanView, found []orphan) error {
 	if !o.printer.people() {
-		for _, line := range v.unread() {
-			fmt.Fprintf(e.errw, "warning: %s\n", line)
-		}
+		warnUnread(e, v)
 		return o.printer.print(e.out, orphanListing(found, e.now()))
 	}
 	if len(found) == 0 {
@@ -205,6 +203,13 @@ func printOrphans(e *env, o orphansOptions, v *orphanView, found []orphan) error
 		fmt.Fprintf(e.out, "hint: %s\n", killHint(v, found))
 	}
 	return nil
+}
+
+// warnUnread says who did not answer, where that is not a part of the list.
+func warnUnread(e *env, v *orphanView) {
+	for _, line := range v.unread() {
+		fmt.Fprintf(e.errw, "warning: %s\n", line)
+	}
 }
 
 // killHint is what to type next.

@@ -218,7 +218,7 @@ func TestAnInterruptedKillStopsAfterThePodThatItIsAt(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		c.interrupt()
 		c.ends(exitInterrupted, time.Minute)
-		c.printed("default/a ended\n")
+		c.printed("default/a ended\n", "interrupted: 1 orphan left alone\n")
 		if out := c.out.String(); strings.Contains(out, "default/b:") {
 			t.Errorf("it went on:\n%s", out)
 		}
