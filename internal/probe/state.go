@@ -66,6 +66,9 @@ type State struct {
 	// OnHold: the container is to be restarted, or has started: nothing is
 	// asked before there is another one.
 	OnHold bool
+	// Seen is when it was first seen running. Unlike the runtime's word for when
+	// it started, that is as long ago as it was when the clock is set back.
+	Seen time.Time
 }
 
 // View is what is known of the container when its probe is due.
@@ -107,7 +110,10 @@ func (s State) Look(t Type, spec *v1.Probe, v View, now time.Time) (State, Verdi
 		return s, Wait
 	}
 	if s.ID != v.ID {
-		s.ID, s.Result, s.OnHold = v.ID, t.initial(), false
+		s.ID, s.Result, s.OnHold, s.Seen = v.ID, t.initial(), false, time.Time{}
+	}
+	if v.Running && s.Seen.IsZero() {
+		s.Seen = now
 	}
 	switch {
 	case s.OnHold:
@@ -117,7 +123,7 @@ func (s State) Look(t Type, spec *v1.Probe, v View, now time.Time) (State, Verdi
 			s.Result = Failure
 		}
 		return s, Wait
-	case now.Sub(v.StartedAt)/time.Second < time.Duration(spec.InitialDelaySeconds):
+	case max(now.Sub(v.StartedAt), now.Sub(s.Seen))/time.Second < time.Duration(spec.InitialDelaySeconds):
 		return s, Wait
 	case v.Started == (t == Startup):
 		// Startup ends with the start, the others begin with it.

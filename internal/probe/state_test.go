@@ -202,3 +202,19 @@ func TestWords(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The runtime says that it started in the future: the clock was set back since.
+func TestAProbeDoesNotWaitForAClockThatWasSetBack(t *testing.T) {
+	v := up(true)
+	v.StartedAt = now.Add(time.Hour)
+	if _, verdict := (probe.State{}).Look(probe.Liveness, spec(), v, now); verdict != probe.Ask {
+		t.Errorf("without a delay: %s", verdict)
+	}
+	delayed := spec(func(p *v1.Probe) { p.InitialDelaySeconds = 30 })
+	s, first := (probe.State{}).Look(probe.Liveness, delayed, v, now)
+	s, early := s.Look(probe.Liveness, delayed, v, now.Add(29*time.Second))
+	_, late := s.Look(probe.Liveness, delayed, v, now.Add(30*time.Second))
+	if first != probe.Wait || early != probe.Wait || late != probe.Ask {
+		t.Errorf("with a delay of 30s: %s, after 29s %s, after 30s %s", first, early, late)
+	}
+}
