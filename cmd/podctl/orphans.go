@@ -48,7 +48,7 @@ func orphansCommand(e *env) *cli.Command {
 			"StopPodSandbox. Before each one everybody is asked again, and who is wanted by then is spared.\n" +
 			"It refuses where a kubelet uses the runtime and does not say what it wants. Ctrl-C ends it after\n" +
 			"the pod that it is at.\n" +
-			"-o is table, wide, json, yaml, name, go-template=TEMPLATE or jsonpath=TEMPLATE.",
+			"-o is " + outputForms + ".",
 		Flags: append(append(podFilterFlags(),
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 1 if there are any"},
 			&cli.BoolFlag{Name: "kill", Usage: "end them"},

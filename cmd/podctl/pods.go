@@ -45,7 +45,7 @@ func podsCommand(e *env) *cli.Command {
 			"one are about to make. WORKER is where the podctl that manages a pod has got to with it.\n" +
 			"OWNER is that podctl, (gone) if it has died; kubelet; or other. The IP of a pod that no\n" +
 			"podctl manages is read for -o wide and the like only: it takes a call for each pod.\n" +
-			"-o is table, wide, json, yaml, name, go-template=TEMPLATE or jsonpath=TEMPLATE.",
+			"-o is " + outputForms + ".",
 		Flags: append(podFilterFlags(),
 			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: the name of a podctl; or podctl, kubelet, other"},
 			&cli.BoolFlag{Name: "terminating", Usage: "only pods on their way down"},

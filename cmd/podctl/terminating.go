@@ -33,7 +33,7 @@ func terminatingCommand(e *env) *cli.Command {
 			"containers; a process that has ended, or was told to, though the runtime says that it runs.\n" +
 			"GRACE is what is left, negative once it is overrun. LAYER is what the pod waits for: process,\n" +
 			"shim, runtime, network, volume or worker; - while nothing is stuck.\n" +
-			"-o is table, wide, json, yaml, name, go-template=TEMPLATE or jsonpath=TEMPLATE.",
+			"-o is " + outputForms + ".",
 		Flags: append(podFilterFlags(),
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "go on, and print what changes; with -o json an object a line"},
 		),
