@@ -4,8 +4,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/podctl/podctl/test/live/record"
 )
 
 // The machine is booted anew while pods run, and while one ends: pods are
@@ -34,14 +37,7 @@ func TestReboot(t *testing.T) {
 		}, func() string { out, _ := agent.output(); return out })
 
 		agent.ends(syscall.SIGKILL, -1)
-		a.unmountAll()
-		for _, dir := range []string{"run", "mark/web.on"} {
-			if err := os.RemoveAll(a.path(dir)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		a.rt.Reboot(t)
-
+		a.boot()
 		agent = a.agent("--drain", "-o", "json")
 		a.lived("web", "up", "up")
 		a.has("mounted", "1", "1")
@@ -72,6 +68,49 @@ func TestReboot(t *testing.T) {
 		agent.ends(syscall.SIGTERM, 0)
 		a.lived("web", "up", "up", "down")
 	})
+}
+
+// The machine is booted anew in the middle of a start, and of an end.
+func TestRebootInTheMiddle(t *testing.T) {
+	eachFault(t, func(t *testing.T, a *agentPlace) {
+		a.proxied()
+		agent := a.agent()
+		cutAt := func(method string, do func()) {
+			var once sync.Once
+			a.proxy.Watch(nil, func(c record.Call) {
+				if c.Method == method {
+					once.Do(func() { _ = agent.cmd.Process.Kill(); <-agent.done })
+				}
+			})
+			do()
+			if code := agent.wait(); code != -1 {
+				t.Errorf("exit %d", code)
+			}
+			a.proxy.Watch(nil, nil)
+			a.boot()
+			agent = a.agent()
+		}
+		cutAt("CreateContainer", func() { a.put("web.yaml", a.walked("web", "1")) })
+		a.lived("web", "up1")
+		cutAt("StopPodSandbox", func() { a.put("web.yaml", a.walked("web", "2")) })
+		a.lived("web", "up1", "down1", "up2")
+		cutAt("RemoveContainer", func() { a.remove("web.yaml") })
+		a.lived("web", "up1", "down1", "up2", "down2")
+		a.holds()
+		agent.ends(syscall.SIGTERM, 0)
+	})
+}
+
+// boot boots the machine anew, as far as the runtime, podctl and its pods see.
+func (a *agentPlace) boot() {
+	a.t.Helper()
+	a.unmountAll()
+	for _, gone := range append(glob(a.t, a.path("mark")+"/*.on"), a.path("run")) {
+		if err := os.RemoveAll(gone); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	a.rt.Reboot(a.t)
 }
 
 // unmountAll takes away all mounts below the place, as a reboot does.
