@@ -8,7 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri/sim"
 )
 
 // pair is a pod that ends when it is told to, and one that does not listen.
@@ -269,5 +273,17 @@ func TestMetricsAndHealthOfARun(t *testing.T) {
 		}
 		c.interrupt()
 		c.ends(exitInterrupted, 30*time.Second)
+	})
+}
+
+// Its podctl may be at the same removal: the runtime refuses one of the two.
+func TestRmTriesAgainWhatItsPodctlRemovesToo(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.run(pair)
+		w.sim.Inject(sim.Fault{Method: "RemoveContainer", Match: "default/web", Err: status.Error(codes.Unknown, "container is already in removing state")})
+		expect(t, w.ran(0, 10*time.Second, "rm", "web"), "default/web removed; ")
+		c.interrupt()
+		c.ends(exitInterrupted, 30*time.Second)
+		w.holds(0)
 	})
 }

@@ -283,17 +283,40 @@ func (s *stopping) graceOf(ctx context.Context, h *heldPod) time.Duration {
 	return time.Duration(grace) * time.Second
 }
 
-// finish goes on by calls of the runtime, and says what has become of the pod.
-func (s *stopping) finish(ctx context.Context, h *heldPod, o endOptions) error {
-	p, err := s.client.ListPod(ctx, h.uid) // as it is now
-	if err != nil {
-		return err
-	}
-	o.step = func(call string) { s.env.log.Info("end pod", "pod", h.displayName(), "call", call) }
-	if p != nil {
-		if err := endPod(ctx, s.client, p, o); err != nil {
+// removalTries is how often a call of the runtime may fail because the pod's
+// podctl is removing the same, and removalPause how long that is given.
+const (
+	removalTries = 10
+	removalPause = 200 * time.Millisecond
+)
+
+// endNow ends what the runtime holds of the pod now. What its podctl removes at
+// the same time may fail here, and is gone a moment later.
+func (s *stopping) endNow(ctx context.Context, h *heldPod, o endOptions) error {
+	for try := 1; ; try++ {
+		p, err := s.client.ListPod(ctx, h.uid)
+		if err != nil || p == nil {
+			return err
+		}
+		if err = endPod(ctx, s.client, p, o); err == nil {
+			return nil
+		}
+		if !h.managed() || o.escalate || try == removalTries {
 			return fmt.Errorf("end pod %s: %w", h.displayName(), err)
 		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(removalPause):
+		}
+	}
+}
+
+// finish goes on by calls of the runtime, and says what has become of the pod.
+func (s *stopping) finish(ctx context.Context, h *heldPod, o endOptions) error {
+	o.step = func(call string) { s.env.log.Info("end pod", "pod", h.displayName(), "call", call) }
+	if err := s.endNow(ctx, h, o); err != nil {
+		return err
 	}
 	switch {
 	case o.remove && h.managed():

@@ -21,7 +21,7 @@ var ErrNoPod = errors.New("no such pod")
 // Stop ends a pod although a source goes on desiring it, and keeps it so: also
 // across restarts of podctl, until its manifest changes or Start. grace, in
 // seconds, shortens its own; nil leaves it. Stop returns when nothing of the
-// pod runs any more; that ctx ends before does not call the stop off. A pod that
+// pod, or of one before it of that name, runs any more; that ctx ends before does not call the stop off. A pod that
 // is stopped already stays so. The error is ErrNoPod, or says why the stop
 // would not outlive podctl.
 func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) error {
@@ -33,7 +33,7 @@ func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) e
 		n.workers.Kill(p, true, worker.KillOptions{Grace: shorter(p, grace)})
 	}
 	n.changed()
-	return n.untilDown(ctx, p.UID)
+	return n.untilDown(ctx, p)
 }
 
 // hold takes note that the pod is not to run, in its directory first.
@@ -190,22 +190,31 @@ func (n *Node) named(namespace, name string) (*entry, error) {
 	return found, nil
 }
 
-// untilDown waits until nothing of the pod runs.
-func (n *Node) untilDown(ctx context.Context, uid types.UID) error {
+// untilDown waits until nothing of the pod runs, nor of older ones that it
+// waits for.
+func (n *Node) untilDown(ctx context.Context, p *v1.Pod) error {
 	changes, stop := n.Watch()
 	defer stop()
-	for {
-		n.mu.Lock()
-		e := n.entryOf(uid)
-		down := e == nil || e.stage == worker.Terminated || e.stage == worker.Finished
-		n.mu.Unlock()
-		if down {
-			return nil
-		}
+	for !n.isDown(p) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-changes:
 		}
 	}
+	return nil
+}
+
+// isDown tells whether nothing runs of any pod of the pod's name.
+func (n *Node) isDown(p *v1.Pod) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, e := range n.entries {
+		down := e.rejected != nil || e.stage == worker.Terminated || e.stage == worker.Finished ||
+			e.leaving() && !n.workers.IsPodKnown(e.uid()) // its remains are removed
+		if !down && e.fullName() == pod.FullNameOf(p) {
+			return false
+		}
+	}
+	return true
 }

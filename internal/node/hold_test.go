@@ -111,10 +111,14 @@ func TestStopOfAPodThatHasNotBegun(t *testing.T) {
 				after := fix("web", podYAML("web", "sleep 7200", "terminationGracePeriodSeconds: 10"))
 				p := w.podctl("agent", before)
 				p.until("web", "running", running)
+				begin := time.Now()
 				p.want(after)
 				time.Sleep(3 * time.Second)
 				if err := p.Stop(t.Context(), "default", "web", nil); err != nil {
 					t.Fatal(err)
+				}
+				if waited := time.Since(begin); waited < 10*time.Second {
+					t.Errorf("Stop returned %v after the change: the older pod has 10s", waited)
 				}
 				p.until("web", "stopped", stopped)
 				time.Sleep(time.Minute)
