@@ -6,7 +6,7 @@ import (
 )
 
 // Garbage is collected rarely while a command begins: what is there then stays,
-// and to look at it again and again takes a third of the time of a short
+// and to look at it again and again takes a quarter of the time of a short
 // command. One that goes on for long says settle, and is collected as ever. Who
 // sets GOGC decides for both.
 const patience = 200

@@ -17,8 +17,8 @@
 // In pods both go through the same recording proxy, and every time is read
 // there: from the moment at which the pods are asked for (podctl: its process
 // is started) to the end of the last StartContainer, and to the end of the last
-// sandbox's first successful StopPodSandbox. Medians over the rounds; the ratios
-// are of medians.
+// sandbox's first successful StopPodSandbox. Medians over the rounds and the
+// shortest times, each with its ratios.
 //
 //	bench -podctl bin/podctl -r unix:///run/x.sock [-only exits,relist] [-pods 1,20] [-rounds 5]
 package main
