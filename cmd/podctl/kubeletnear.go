@@ -27,6 +27,8 @@ type kubeletNear struct {
 	staticPods string
 	// nodeName is "" for the host's name.
 	nodeName string
+	// follows: it has pods from an API server, too.
+	follows bool
 }
 
 // standardStaticPods is where a kubelet that kubeadm set up looks.
@@ -86,6 +88,8 @@ func readKubelet(args []string, readFile func(string) ([]byte, error)) *kubeletN
 	port, _ := strconv.Atoi(flag("read-only-port"))
 	k := &kubeletNear{
 		readOnly: desired.ReadOnlyURL, staticPods: cmp.Or(flag("pod-manifest-path"), config.StaticPodPath), nodeName: flag("hostname-override"),
+		// What contains a kubelet and is none has a cluster of its own.
+		follows: flag("kubeconfig") != "" || flag("bootstrap-kubeconfig") != "" || filepath.Base(args[0]) != "kubelet",
 	}
 	if port = cmp.Or(port, config.ReadOnlyPort); port > 0 {
 		k.readOnly = "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port))

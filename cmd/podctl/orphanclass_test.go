@@ -191,6 +191,8 @@ func TestKubeletsCommandLineTellsWhereItIsAsked(t *testing.T) {
 		{"kubelet", kubeletNear{readOnly: "http://127.0.0.1:10255"}},
 		{"kubelet --config=/k/config.yaml", kubeletNear{readOnly: "http://127.0.0.1:10256", staticPods: "/k/manifests"}},
 		{"kubelet --config /k/config.yaml --read-only-port 10999 --pod-manifest-path /m --hostname-override n1", kubeletNear{readOnly: "http://127.0.0.1:10999", staticPods: "/m", nodeName: "n1"}},
+		{"/usr/bin/kubelet --kubeconfig=/k", kubeletNear{readOnly: "http://127.0.0.1:10255", follows: true}},
+		{"/usr/local/bin/k3s server", kubeletNear{readOnly: "http://127.0.0.1:10255", follows: true}},
 		{"kubelet --config=/none --read-only-port=0", kubeletNear{readOnly: "http://127.0.0.1:10255"}},
 	} {
 		if got := readKubelet(strings.Fields(c.args), read); *got != c.want {

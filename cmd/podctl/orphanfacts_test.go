@@ -20,7 +20,9 @@ func sourceOf(kind sourceKind, named bool, err error) askedSource {
 
 func TestKillIsRefusedWhereAnAnswerIsMissing(t *testing.T) {
 	silent := errors.New("no answer")
-	near := &kubeletNear{pid: 7}
+	near, follower := &kubeletNear{pid: 7}, &kubeletNear{pid: 8, follows: true}
+	ofCluster := wantedOne("web", "uid-web")
+	ofCluster.Annotations = map[string]string{sourceAnnotation: "api"}
 	for _, c := range []struct {
 		name    string
 		kubelet *kubeletNear
@@ -37,6 +39,9 @@ func TestKillIsRefusedWhereAnAnswerIsMissing(t *testing.T) {
 		{"nor with its static pods alone", near, nil, []askedSource{sourceOf(fromKubelet, false, silent), sourceOf(fromStatic, true, nil)}, "a kubelet (pid 7)"},
 		{"nor with the cluster alone", near, nil, []askedSource{sourceOf(fromKubelet, false, silent), sourceOf(fromCluster, true, nil)}, "a kubelet (pid 7)"},
 		{"both make up for it", near, nil, []askedSource{sourceOf(fromKubelet, false, silent), sourceOf(fromStatic, false, nil), sourceOf(fromCluster, true, nil)}, ""},
+		{"the kubelet here may not have heard from its cluster", follower, nil, []askedSource{sourceOf(fromKubelet, false, nil)}, "names no pod of its API server"},
+		{"it has", follower, nil, []askedSource{{Answer: desired.Answer{Pods: []*v1.Pod{ofCluster}}, kind: fromKubelet}}, ""},
+		{"the cluster was asked, too", follower, nil, []askedSource{sourceOf(fromKubelet, false, nil), sourceOf(fromCluster, true, nil)}, ""},
 		{"the kubelet here was read", near, nil, []askedSource{sourceOf(fromKubelet, false, nil)}, ""},
 	} {
 		v := &orphanView{kubelet: c.kubelet, kubeletErr: c.err, sources: c.sources}

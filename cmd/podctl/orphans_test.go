@@ -272,3 +272,21 @@ func TestALeftoverThatReservesANameIsEndedForWhoWaitsForIt(t *testing.T) {
 		c.ends(exitInterrupted, 30*time.Second)
 	})
 }
+
+// What is being ended cannot become somebody's: its name is locked.
+func TestNoPodctlTakesAPodThatIsBeingEndedAsAnOrphan(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		deaf := strings.Replace(keptManifest, "exit 0", "", 1)
+		c := w.run(deaf, "--keep")
+		c.interrupt()
+		c.ends(exitInterrupted, 5*time.Second)
+		kill := w.start(nil, "orphans", "--kill", "--rm", "--grace-period", "30")
+		time.Sleep(5 * time.Second)
+		run := w.start(strings.NewReader(deaf), "run", "-")
+		run.ends(exitFailed, 5*time.Second)
+		expect(t, run.errw.String(), `pod "kept_default" is managed by the living podctl "orphans-`)
+		kill.ends(0, time.Minute)
+		kill.printed("default/kept removed\n")
+		w.holds(0)
+	})
+}
