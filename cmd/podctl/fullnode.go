@@ -60,6 +60,7 @@ func readFullNode(ctx context.Context, e *env, o preemptOptions) (*fullNode, err
 			return nil, err
 		}
 		full.node.Status.Allocatable = node.Allocatable(facts, nil, o.reserved)
+		full.askKubelet(ctx, e, o, facts)
 	}
 	if err := full.ask(ctx, e, o, cluster); err != nil {
 		return nil, err

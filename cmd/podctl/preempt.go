@@ -39,7 +39,7 @@ func preemptCommand(e *env) *cli.Command {
 			&cli.StringSliceFlag{Name: "filename", Aliases: []string{"f"}, Usage: "`FILE|DIR|URL` of the pod that arrives"},
 			&cli.StringSliceFlag{Name: "what-if", Usage: "`FILE|DIR|URL` of a pod that arrives after it"},
 			&cli.StringSliceFlag{Name: "node-pods", DefaultText: "live podctl processes", Usage: "`FILE|DIR` of pods that are on the node"},
-			&cli.GenericFlag{Name: "allocatable", Value: &resourceList{}, DefaultText: "the cluster's, podctl's, or this machine's", Usage: "`LIST` of what pods may request, for what it names: cpu=4,memory=8Gi,pods=110"},
+			&cli.GenericFlag{Name: "allocatable", Value: &resourceList{}, DefaultText: "the cluster's, podctl's, the kubelet's, or this machine's", Usage: "`LIST` of what pods may request, for what it names: cpu=4,memory=8Gi,pods=110"},
 			&cli.GenericFlag{Name: "reserved", Value: &resourceList{}, Usage: "`LIST` of what goes off this machine's capacity"},
 			&cli.BoolFlag{Name: "explain", Usage: "walk through the rounds"},
 		}, desiredFlags()...),
