@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -129,10 +130,9 @@ func printVerdicts(e *env, r *preempt.Result) error {
 func sentence(a arrival) string {
 	if !a.Admitted {
 		text := fmt.Sprintf("%s would be rejected: %s: %s", a.Pod, a.Reason, a.Message)
-		for _, f := range a.Failures {
-			if f.Reason() == a.Reason && f.Detail != "" {
-				text += " (" + f.Detail + ")"
-			}
+		i := slices.IndexFunc(a.Failures, func(f preempt.Failure) bool { return f.Reason() == a.Reason && f.Detail != "" })
+		if i >= 0 {
+			text += " (" + a.Failures[i].Detail + ")"
 		}
 		return text
 	}

@@ -50,7 +50,7 @@ func (h *history) order() {
 		carryOut = func() error { return p.Stop(ctx, "default", name, nil) }
 	case 1, 2:
 		h.say("start %s", name)
-		carryOut = func() error { return p.Node.Start(ctx, "default", name) }
+		carryOut = func() error { return p.Start(ctx, "default", name) }
 	case 3:
 		h.say("evict %s", name)
 		carryOut = func() error { return p.Evict(ctx, "default", name, preempt.Preempting, preempt.Message) }

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,8 +49,8 @@ func Merge(all ...*Objects) *Objects {
 		Secrets:    map[types.NamespacedName]*v1.Secret{},
 		Claims:     map[types.NamespacedName]*v1.PersistentVolumeClaim{},
 	}
-	for i := len(all) - 1; i >= 0; i-- {
-		if o := all[i]; o != nil {
+	for _, o := range slices.Backward(all) {
+		if o != nil {
 			maps.Copy(merged.ConfigMaps, o.ConfigMaps)
 			maps.Copy(merged.Secrets, o.Secrets)
 			maps.Copy(merged.Claims, o.Claims)

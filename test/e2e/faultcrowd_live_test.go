@@ -30,13 +30,13 @@ func TestAHundredPodsComeAndGo(t *testing.T) {
 		}
 		begin := time.Now()
 		first := a.agent()
-		a.within(crowdPatience, "all pods run", func() bool { return len(a.marks("started")) >= pods })
+		a.within("all pods run", func() bool { return len(a.marks("started")) >= pods })
 		up := time.Since(begin)
 		first.ends(syscall.SIGKILL, -1)
 		second := a.agent()
 		a.removeAll()
 		begin = time.Now()
-		a.within(crowdPatience, "all pods are gone", func() bool { return a.count() == 0 })
+		a.within("all pods are gone", func() bool { return a.count() == 0 })
 		t.Logf("up in %s, gone in %s", up.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
 		second.ends(syscall.SIGTERM, 0)
 		a.oneLifeEach(pods)
@@ -57,10 +57,10 @@ func TestTwoHundredManifestsComeAndGoAtOnce(t *testing.T) {
 			name := fmt.Sprintf("p%03d", n)
 			a.put(name+".yaml", strings.Replace(a.quiet(name), "spec:\n", "spec:\n  hostNetwork: true\n  terminationGracePeriodSeconds: 5\n", 1)) // it may be told to end before its shell listens
 		}
-		a.within(crowdPatience, "the first starts", func() bool { return len(a.marks("started")) > 0 })
+		a.within("the first starts", func() bool { return len(a.marks("started")) > 0 })
 		a.removeAll()
 		begin := time.Now()
-		a.within(crowdPatience, "all pods are gone", func() bool {
+		a.within("all pods are gone", func() bool {
 			workers, err := a.control().Workers(t.Context())
 			return err == nil && len(workers) == 0 && a.count() == 0
 		})
@@ -107,14 +107,14 @@ func (a *agentPlace) count() int {
 }
 
 // within waits for something that takes its time.
-func (a *agentPlace) within(limit time.Duration, what string, is func() bool) {
+func (a *agentPlace) within(what string, is func() bool) {
 	a.t.Helper()
-	deadline := time.After(limit)
+	deadline := time.After(crowdPatience)
 	for !is() {
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-deadline:
-			a.t.Fatalf("not within %s: %s; the runtime holds %d pods, %d have started", limit, what, a.count(), len(a.marks("started")))
+			a.t.Fatalf("not within %s: %s; the runtime holds %d pods, %d have started", crowdPatience, what, a.count(), len(a.marks("started")))
 		}
 	}
 }

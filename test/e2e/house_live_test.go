@@ -56,11 +56,11 @@ func TestAgentKeepsHouse(t *testing.T) {
 			t.Errorf("a used image is gone: %q", now)
 		}
 
-		eventually(t, "the log is rotated", func() bool { return len(a.logs("loud")) == 2 }, func() string { return fmt.Sprint(a.logs("loud")) })
+		eventually(t, "the log is rotated", func() bool { return len(a.logs()) == 2 }, func() string { return fmt.Sprint(a.logs()) })
 		a.touch("go")
 		a.wrote("loud", "wrote", "wrote")
 		var said int
-		for _, path := range a.logs("loud") {
+		for _, path := range a.logs() {
 			lines, err := cri.TailLog(path, 1000)
 			if err != nil {
 				t.Error(err)
@@ -68,7 +68,7 @@ func TestAgentKeepsHouse(t *testing.T) {
 			said += len(lines)
 		}
 		if said != 401 {
-			t.Errorf("%d lines in %q, want 401", said, a.logs("loud"))
+			t.Errorf("%d lines in %q, want 401", said, a.logs())
 		}
 		beside.ends(syscall.SIGTERM, 130)
 		agent.ends(syscall.SIGTERM, 0)
@@ -94,10 +94,10 @@ func push(t *testing.T, to string) {
 	}
 }
 
-// logs are the log files of a pod's containers.
-func (a *agentPlace) logs(pod string) []string {
+// logs are the log files of the container of the pod loud.
+func (a *agentPlace) logs() []string {
 	a.t.Helper()
-	files, err := filepath.Glob(a.path("logs") + "/default_" + pod + "_*/c/*")
+	files, err := filepath.Glob(a.path("logs") + "/default_loud_*/c/*")
 	if err != nil {
 		a.t.Fatal(err)
 	}

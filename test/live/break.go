@@ -80,7 +80,7 @@ func (in *Instance) processes() []int {
 	}
 	for _, dir := range rootCgroups(in.CgroupRoot()) {
 		data, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-		for _, word := range strings.Fields(string(data)) {
+		for word := range strings.FieldsSeq(string(data)) {
 			if pid, err := strconv.Atoi(word); err == nil && pid > 0 {
 				all = append(all, pid)
 			}
