@@ -30,6 +30,7 @@ type Metrics struct {
 	podStart       prometheus.Histogram
 	restarted      *prometheus.CounterVec
 	orphaned       prometheus.Counter
+	evictions      *prometheus.CounterVec
 	preemptions    *prometheus.CounterVec
 	rejections     *prometheus.CounterVec
 

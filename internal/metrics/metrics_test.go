@@ -51,6 +51,7 @@ var kubelets = map[string]struct {
 	"kubelet_evented_pleg_connection_success_count":   {"counter", ""},
 	"kubelet_evented_pleg_connection_error_count":     {"counter", ""},
 	"kubelet_evented_pleg_connection_latency_seconds": {"histogram", ""},
+	"kubelet_evictions":                               {"counter", "eviction_signal"},
 	"kubelet_preemptions":                             {"counter", "preemption_signal"},
 	"kubelet_admission_rejections_total":              {"counter", "reason"},
 	"prober_probe_total":                              {"counter", "container namespace pod pod_uid probe_type result"},
@@ -99,6 +100,7 @@ func busy() *Metrics {
 	m.StatusChanged(p, v1.PodRunning, v1.PodFailed)
 	m.Restarted(p)
 	m.OrphanFound()
+	m.Evicted("emptydirfs.limit")
 	m.Preempted("memory")
 	m.Rejected("OutOfcpu")
 	m.Rejected("OutOfexample.com/gpu")

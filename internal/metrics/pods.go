@@ -29,6 +29,8 @@ func (m *Metrics) initPods() {
 		"How many pods were created again under their UID after they had ended; static is true for static pods.", "static")
 	m.orphaned = m.counter(kubelet, "orphaned_runtime_pods_total",
 		"How many pods the runtime held that no worker knew and nobody desired, and that were therefore ended.")
+	m.evictions = m.counters("evictions",
+		"How many pods were ended because they held too much, by the signal: emptydirfs.limit.", "eviction_signal")
 	m.preemptions = m.counters("preemptions",
 		"How many pods were ended to make room for a critical one, by the resource that was short.", "preemption_signal")
 	m.rejections = m.counters("admission_rejections_total",

@@ -27,6 +27,10 @@ func (m *Metrics) Rejected(reason string) {
 	m.rejections.WithLabelValues(reason).Inc()
 }
 
+// Evicted counts a pod that was ended because it held too much; signal says of
+// what.
+func (m *Metrics) Evicted(signal string) { m.evictions.WithLabelValues(signal).Inc() }
+
 // Preempted counts a pod that was ended to make room; signal is the resource
 // that was short, "" if none was.
 func (m *Metrics) Preempted(signal string) { m.preemptions.WithLabelValues(signal).Inc() }

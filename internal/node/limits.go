@@ -19,6 +19,9 @@ const (
 	// evictionGrace, in seconds, is what a pod gets that is evicted at once
 	// (immediateEvictionGracePeriodSeconds in pkg/kubelet/eviction).
 	evictionGrace = 1
+	// emptyDirSignal is that of an emptyDir over its limit (signalEmptyDirFsLimit
+	// in pkg/kubelet/eviction).
+	emptyDirSignal = "emptydirfs.limit"
 	// ReasonEvicted: the pod was stopped for good, for the sake of the node.
 	ReasonEvicted = "Evicted"
 )
@@ -40,6 +43,7 @@ func (n *Node) watchLimits(ctx context.Context) {
 				return
 			}
 			if volume, limit, over := n.opts.Volumes.OverLimit(p); over && n.isCurrent(p) {
+				n.opts.Observer.Evicted(emptyDirSignal)
 				n.fail(p, ReasonEvicted, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", volume, limit.String()), new(int64(evictionGrace)), nil)
 			}
 		}

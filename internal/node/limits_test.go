@@ -19,6 +19,8 @@ func TestAPodIsEvictedOnceAVolumeIsOverItsLimit(t *testing.T) {
 			return strings.Replace(text, "command:", "volumeMounts: [{name: v, mountPath: /v}], command:", 1)
 		}
 		manifests := []string{yaml("full", ""), yaml("critical", "priority: 2000000000"), yaml("fits", "")}
+		told := &evictions{}
+		w.observer = told
 		p := w.podctl("one", manifests...)
 		for name, size := range map[string]int{"full": 200 << 10, "critical": 200 << 10, "fits": 50 << 10} {
 			uid := p.until(name, "running", running).Pod.UID
@@ -38,6 +40,9 @@ func TestAPodIsEvictedOnceAVolumeIsOverItsLimit(t *testing.T) {
 		p.until("fits", "running", running)
 		p.until("full", "evicted", evicted)
 		p.kill()
+		if got := told.signals; len(got) != 1 || got[0] != "emptydirfs.limit" {
+			t.Errorf("evictions told: %v", got)
+		}
 
 		next := w.podctl("one", manifests...)
 		status = next.until("full", "evicted", evicted).Status
@@ -48,3 +53,11 @@ func TestAPodIsEvictedOnceAVolumeIsOverItsLimit(t *testing.T) {
 		w.empty()
 	})
 }
+
+// evictions is an observer of those.
+type evictions struct {
+	nobody
+	signals []string
+}
+
+func (e *evictions) Evicted(signal string) { e.signals = append(e.signals, signal) }

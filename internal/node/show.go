@@ -26,6 +26,8 @@ type Observer interface {
 	OrphanFound()
 	// Rejected: a pod was not let in, for this reason.
 	Rejected(reason string)
+	// Evicted: a pod was ended for good because it held too much of this.
+	Evicted(signal string)
 	// Preempted: a pod was evicted to make room, because of this resource.
 	Preempted(signal string)
 }
@@ -40,6 +42,7 @@ func (nobody) StatusChanged(_ *v1.Pod, _, _ v1.PodPhase) {}
 func (nobody) Restarted(*v1.Pod)                         {}
 func (nobody) OrphanFound()                              {}
 func (nobody) Rejected(string)                           {}
+func (nobody) Evicted(string)                            {}
 func (nobody) Preempted(string)                          {}
 
 // Workers returns every pod that a worker knows, as that sees it, by namespace,

@@ -38,6 +38,8 @@ type world struct {
 	killUnknown bool
 	// allocatable bounds the nodes that start, nil does not.
 	allocatable v1.ResourceList
+	// observer of the nodes that start, nil is nobody.
+	observer Observer
 	// setBy is by how much the clock was set, for what the runtime dates.
 	setBy atomic.Int64
 }
@@ -90,7 +92,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		w.t.Fatal(err)
 	}
 	p.Node = New(Options{
-		Admission: Admission{Sysctls: sysctls}, Allocatable: w.allocatable,
+		Admission: Admission{Sysctls: sysctls}, Allocatable: w.allocatable, Observer: w.observer,
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Volumes: volume.New(w.root),
 		KillUnknown: w.killUnknown,
