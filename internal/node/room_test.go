@@ -1,6 +1,7 @@
 package node
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +102,21 @@ func TestAVictimThatHasNotBegunHasFailedForGood(t *testing.T) {
 		b := w.podctl("agent", after, dns)
 		b.until("web", "evicted still", func(i Info) bool { return i.Stage == worker.Finished && i.Status.Phase == v1.PodFailed })
 		b.drain()
+		w.empty()
+	})
+}
+
+// A host port is free for the next manifest of the pod that has it.
+func TestAHostPortIsFreeForTheNextManifest(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		web := func(command string) string {
+			return strings.Replace(podYAML("web", command, "terminationGracePeriodSeconds: 5"), "command:", "ports: [{containerPort: 80, hostPort: 8080}], command:", 1)
+		}
+		a := w.podctl("agent", web("sleep 3600"))
+		a.until("web", "running", running)
+		a.want(web("sleep 7200"))
+		a.until("web", "replaced", func(i Info) bool { return running(i) && i.Pod.Spec.Containers[0].Command[2] == "sleep 7200" })
+		a.drain()
 		w.empty()
 	})
 }
