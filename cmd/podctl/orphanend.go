@@ -3,15 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -51,42 +44,12 @@ func (end runtimeOnlyOps) TerminateRuntime(ctx context.Context, _ *pod.Pod) erro
 	return end(ctx)
 }
 
-// removeFromHost removes what a pod of podctl's has beside the runtime: its
-// cgroup, its directory and its logs. Of another pod there is nothing of these.
+// removeFromHost removes what a pod of podctl's has beside the runtime. Of
+// another pod there is nothing of that.
 func (k *orphanKiller) removeFromHost(ctx context.Context, o *orphan, step func(string)) error {
 	if o.creator == "" && o.dir == nil {
 		return nil
 	}
-	dir := k.volumes.Dir(o.uid)
-	if _, err := os.Lstat(dir); err == nil {
-		step("remove " + dir)
-		if !k.opts.dryRun {
-			if err := k.volumes.Unmount(ctx, o.uid); err != nil {
-				return err
-			}
-			if err := k.volumes.RemovePod(o.uid); err != nil {
-				return err
-			}
-		}
-	}
-	if err := k.cgroups.Remove(o.uid); err != nil {
-		return err
-	}
-	return k.removeLogs(o, step)
-}
-
-func (k *orphanKiller) removeLogs(o *orphan, step func(string)) error {
-	n := render.Node{LogDir: k.paths.logs}
-	logs := n.LogDirectory(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace, Name: o.name, UID: o.uid}})
-	if o.name == "" || filepath.Dir(logs) != filepath.Clean(k.paths.logs) {
-		return nil
-	}
-	if _, err := os.Lstat(logs); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	step("remove " + logs)
-	if k.opts.dryRun {
-		return nil
-	}
-	return os.RemoveAll(logs)
+	remains := hostRemains{volumes: k.volumes, cgroups: k.cgroups, logs: k.paths.logs, step: step, dryRun: k.opts.dryRun}
+	return remains.remove(ctx, o.uid, o.namespace, o.name)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/volume"
 )
 
 // stopOptions are what `podctl stop` and `podctl rm` were asked for.
@@ -51,10 +52,11 @@ func stopCommand(e *env) *cli.Command {
 func rmCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
-		Usage:     "end pods, and remove what is left of them in the runtime",
+		Usage:     "end pods, and remove what is left of them",
 		ArgsUsage: "[NAMESPACE/]NAME …",
-		Description: "As podctl stop, and then the pod's containers and sandboxes are removed. --force gives the\n" +
-			"pod no grace, and goes on by calls of the runtime where its podctl gets nowhere.",
+		Description: "As podctl stop, and then the pod's containers and sandboxes are removed; of a pod whose podctl\n" +
+			"has died its directory and logs, too. --force gives the pod no grace, and goes on by calls\n" +
+			"of the runtime where its podctl gets nowhere.",
 		Flags: append(stopFlags(), &cli.BoolFlag{Name: "force", Usage: "with no patience"}),
 		Action: func(c *cli.Context) error {
 			o, err := readStop(c)
@@ -108,15 +110,24 @@ func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
 		return err
 	}
 	defer stop()
-	dir, err := socketDir(o.globals, client.Endpoint())
+	p, err := givenPaths(o.globals, client.Endpoint(), defaultPaths)
 	if err != nil {
 		return err
 	}
-	all, err := heldPods(ctx, e, client, dir)
+	all, err := heldPods(ctx, e, client, p.locks)
 	if err != nil {
 		return err
 	}
-	s := &stopping{env: e, opts: o, client: client, dir: dir}
+	s := &stopping{env: e, opts: o, client: client, dir: p.locks}
+	if o.remove {
+		s.remains = hostRemains{
+			volumes: volume.New(p.root), logs: p.logs, step: func(call string) { e.log.Info("remove what is left", "call", call) },
+		}
+		if s.remains.cgroups, err = openCgroups(ctx, e, client, o.globals, ""); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.remains.cgroups.RemoveEmptyParents()) }()
+	}
 	errs := make([]error, len(o.names))
 	var ending sync.WaitGroup
 	for i, name := range o.names {
@@ -176,6 +187,8 @@ type stopping struct {
 	opts   stopOptions
 	client *cri.Client
 	dir    string
+	// remains are removed where no podctl is left to do it.
+	remains hostRemains
 
 	mu sync.Mutex
 }
@@ -317,6 +330,11 @@ func (s *stopping) finish(ctx context.Context, h *heldPod, o endOptions) error {
 	o.step = func(call string) { s.env.log.Info("end pod", "pod", h.displayName(), "call", call) }
 	if err := s.endNow(ctx, h, o); err != nil {
 		return err
+	}
+	if o.remove && !h.managed() && h.creator != "" {
+		if err := s.remains.remove(ctx, h.uid, h.namespace, h.name); err != nil {
+			return fmt.Errorf("remove what is left of %s: %w", h.displayName(), err)
+		}
 	}
 	switch {
 	case o.remove && h.managed():

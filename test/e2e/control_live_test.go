@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -159,7 +160,11 @@ func TestPodsOfAKilledRunAreEndedByTheRuntime(t *testing.T) {
 		if out := p.does("pods"); out != "" {
 			t.Errorf("left: %s", out)
 		}
-		// What the killed one left on the host goes with the next of that name.
+		for _, dir := range []string{"root/pods", "logs"} {
+			if left, err := os.ReadDir(p.path(dir)); err != nil || len(left) > 0 {
+				t.Errorf("left in %s: %v, %v", dir, left, err)
+			}
+		}
 		job, errw, code := p.run(pod("web", "true", never), "-")
 		if code != 0 {
 			t.Errorf("exit code %d\n%s%s", code, job, errw)
