@@ -71,7 +71,7 @@ const slowCall = 10 * time.Second
 // evidence, for those around it wait for it. Pure.
 func diagnose(f downFacts, now time.Time) diagnosis {
 	for _, look := range []func(downFacts, time.Time) (diagnosis, bool){
-		diagnoseProcesses, diagnoseCalls, diagnoseVolumes, diagnoseNetwork, diagnoseWorker,
+		diagnoseProcesses, diagnoseCalls, diagnoseStatus, diagnoseVolumes, diagnoseNetwork, diagnoseWorker,
 	} {
 		if d, found := look(f, now); found {
 			return d
@@ -147,6 +147,15 @@ func diagnoseCalls(f downFacts, now time.Time) (diagnosis, bool) {
 		return diagnosis{layerRuntime, why, f.askRuntime()}, true
 	}
 	return diagnosis{}, false
+}
+
+// diagnoseStatus looks at a pod of which the runtime does not tell how it is:
+// without that its podctl cannot go on, whatever it has done already.
+func diagnoseStatus(f downFacts, _ time.Time) (diagnosis, bool) {
+	if f.worker == nil || !strings.Contains(f.worker.LastError, "status of ") {
+		return diagnosis{}, false
+	}
+	return diagnosis{layerRuntime, "it does not tell the pod's status", f.askRuntime()}, true
 }
 
 // diagnoseVolumes looks at a pod that is down and whose volumes are not.

@@ -53,6 +53,8 @@ func TestDiagnosisNamesTheInnermostLayerOfWhichThereIsEvidence(t *testing.T) {
 			layerProcess, "where in the kernel is not shown", "cat /proc/8812/stack"},
 		{"a zombie", downFacts{worker: ends(nil), graceLeft: &over, containers: db(process{state: 'Z', parent: 7}, 7)},
 			layerShim, "is a zombie: its parent, pid 7, does not wait for it", "cat /proc/7/wchan"},
+		{"its status cannot be read, and nothing of it runs", downFacts{worker: failed("read status of sandbox 5ab1: the shim is out to lunch"), sandboxReady: true, mounts: []string{"/var/lib/podctl/pods/u1/volumes/v"}},
+			layerRuntime, "it does not tell the pod's status", "podctl pleg check · podctl rm --force default/db"},
 		{"stopped by a signal", downFacts{worker: ends(nil), graceLeft: &within, containers: db(process{state: 'T'}, 7)},
 			layerProcess, "is stopped, so that SIGTERM waits", "kill -CONT 8812"},
 		{"gone, with its shim", downFacts{worker: ends(nil), containers: db(process{}, 0)},

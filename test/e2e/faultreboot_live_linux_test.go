@@ -96,7 +96,7 @@ func TestRebootInTheMiddle(t *testing.T) {
 		a.lived("web", "up1", "down1", "up2")
 		cutAt("RemoveContainer", func() { a.remove("web.yaml") })
 		a.lived("web", "up1", "down1", "up2", "down2")
-		a.holds()
+		a.within("the pod is gone", a.empty)
 		agent.ends(syscall.SIGTERM, 0)
 	})
 }

@@ -50,7 +50,7 @@ func TestAgentKilledAtEachCall(t *testing.T) {
 			return killed
 		})
 		w.removeAll()
-		w.holds()
+		w.within("all pods are gone", w.empty)
 		w.process.ends(syscall.SIGTERM, 0)
 	})
 }
