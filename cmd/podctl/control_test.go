@@ -161,7 +161,7 @@ func TestTerminatingWatchesUntilInterrupted(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		watch.interrupt()
 		watch.ends(0, time.Second)
-		watch.printed("POD", "kube/deaf", "no pod is on its way down")
+		watch.printed("\nPOD ", "\nkube/deaf ", "no pod is on its way down")
 		watch.silent()
 		c.interrupt()
 		c.ends(exitInterrupted, 30*time.Second)
@@ -282,6 +282,26 @@ func TestRmTriesAgainWhatItsPodctlRemovesToo(t *testing.T) {
 		c := w.run(pair)
 		w.sim.Inject(sim.Fault{Method: "RemoveContainer", Match: "default/web", Err: status.Error(codes.Unknown, "container is already in removing state")})
 		expect(t, w.ran(0, 10*time.Second, "rm", "web"), "default/web removed; ")
+		c.interrupt()
+		c.ends(exitInterrupted, 30*time.Second)
+		w.holds(0)
+	})
+}
+
+// What went wrong before the stop does not hold it up.
+func TestTerminatingShowsErrorsOfTheEndOnly(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.sim.Inject(sim.Fault{Method: "StartContainer", Match: "other", Err: status.Error(codes.Unknown, "no luck"), Times: -1})
+		release := w.sim.Hang("StopContainer", "")
+		c := w.run(strings.Replace(pair, "  - {name: deaf,", "  - {name: other, image: busybox}\n  - {name: deaf,", 1))
+		expect(t, w.ran(0, time.Second, "pods", "-o", "json", "-n", "kube"), "no luck")
+		stop := w.start(nil, "stop", "kube/deaf")
+		time.Sleep(5 * time.Second)
+		if got := fields(w.ran(0, time.Second, "terminating"), "kube/deaf"); got != "kube/deaf 5s 15s deaf - -" {
+			t.Errorf("terminating: %q", got)
+		}
+		release()
+		stop.ends(0, time.Minute)
 		c.interrupt()
 		c.ends(exitInterrupted, 30*time.Second)
 		w.holds(0)

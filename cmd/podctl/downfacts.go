@@ -84,6 +84,9 @@ func (c collector) collect(ctx context.Context, h *heldPod) downFacts {
 		if f.since.IsZero() {
 			f.since = h.worker.Since
 		}
+		if h.worker.LastDone.Before(f.since) {
+			h.worker.LastError = "" // of what went on before
+		}
 	case h.abandoned():
 		f.creator = h.creator
 		if requested, given, ok := node.StopOnRecord(dir); ok {

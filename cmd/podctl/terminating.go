@@ -156,19 +156,14 @@ func printAgain(e *env, text string) {
 	if e.tty {
 		fmt.Fprint(e.out, "\x1b[H\x1b[2J")
 	}
-	fmt.Fprintf(e.out, "%s  %s\n", e.now().Format(time.TimeOnly), cmp.Or(strings.TrimSuffix(firstLine(text), "\n"), "no pod is on its way down"))
-	fmt.Fprint(e.out, strings.TrimPrefix(text, firstLine(text)))
+	at := e.now().Format(time.TimeOnly)
+	if text == "" {
+		at += "  no pod is on its way down"
+	}
+	fmt.Fprintf(e.out, "%s\n%s", at, text)
 	if !e.tty {
 		fmt.Fprintln(e.out)
 	}
-}
-
-func firstLine(text string) string {
-	line, _, found := strings.Cut(text, "\n")
-	if found {
-		line += "\n"
-	}
-	return line
 }
 
 // downPodData is one pod of `podctl terminating -o json`.
