@@ -43,12 +43,15 @@ func TestBothLoopsTellTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, r := range map[string]relister{"podctl": ours, "the kubelet": kubelet} {
-			s, err := spend(t.Context(), r, step.events)
+			s, err := spend(r, 1, func() error { return r.relist(t.Context(), step.events) })
 			if err != nil {
 				t.Fatalf("%s: %s: %v", step.name, name, err)
 			}
 			if s.calls != step.calls || s.lists <= 0 || s.lists > s.took {
 				t.Errorf("%s: %s made %d calls, want %d; lists %v of %v", step.name, name, s.calls, step.calls, s.lists, s.took)
+			}
+			if s, err := spend(r, 3, func() error { return r.inRow(t.Context(), 3) }); err != nil || s.calls != 2 {
+				t.Errorf("after %s: %s made %d calls for each of 3 relists, %v", step.name, name, s.calls, err)
 			}
 		}
 	}
