@@ -4,12 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/test/live"
 )
 
@@ -24,6 +26,24 @@ func oneHandler(t *testing.T, rt *live.Instance) {
 	t.Helper()
 	if strings.HasPrefix(rt.Kind, live.CRIO) {
 		t.Skipf("%s has one handler here", rt.Kind)
+	}
+}
+
+// userNamespaces skips a test where the runtime cannot give pods user ids of
+// their own: its handler is not there, or the kernel does not map mounts.
+func userNamespaces(t *testing.T, rt *live.Instance) {
+	t.Helper()
+	client, err := cri.Connect(t.Context(), cri.Options{Endpoint: cri.Endpoint{Runtime: rt.Endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	status, err := client.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(status.Handlers, func(h cri.Handler) bool { return h.Name == "runc-userns" && h.UserNamespaces }) {
+		t.Skip("no handler runc-userns with user namespaces: its runc could not be built, or the kernel cannot map mounts")
 	}
 }
 
@@ -96,6 +116,7 @@ func TestPodsHaveUserNamespacesOfTheirOwn(t *testing.T) {
 			}
 			return
 		}
+		userNamespaces(t, rt)
 		proc := p.start(users("one", "runtimeClassName: runc-userns")+users("two", "runtimeClassName: runc-userns"), "-")
 		eventually(t, "both pods run", func() bool {
 			_, one := os.Stat(filepath.Join(p.path("mark"), "file-one"))

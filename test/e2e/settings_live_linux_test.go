@@ -115,6 +115,7 @@ func TestProcIsUnmaskedInAUserNamespace(t *testing.T) {
 			t.Skipf("%s has no user namespaces", rt.Kind)
 		}
 		oneHandler(t, rt)
+		userNamespaces(t, rt)
 		mounted := `echo "masked=$(grep -c ' /proc/' /proc/mounts)"`
 		users := []string{never, "hostUsers: false", "runtimeClassName: runc-userns"}
 		yaml := fields(pod("bare", mounted, users...), "securityContext: {procMount: Unmasked}") + pod("usual", mounted, users...)
