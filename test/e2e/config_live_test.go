@@ -220,7 +220,10 @@ func TestAStatefulSetIsAdopted(t *testing.T) {
 			t.Fatalf("exit %d\n%s%s", code, out, errw)
 		}
 		again := p.start("", "--replicas", "2", file)
-		again.prints("default/db-1")
+		eventually(t, "both pods are adopted", func() bool {
+			out, _ := again.output()
+			return strings.Count(out, "already holds the pod") == 2
+		}, func() string { out, errw := again.output(); return out + errw })
 		again.signal(syscall.SIGINT)
 		if code := again.wait(); code != 130 {
 			out, errw := again.output()

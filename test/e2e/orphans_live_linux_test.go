@@ -110,6 +110,7 @@ func TestOrphansAreFoundAndEndedAndNothingElse(t *testing.T) {
 		p := at(t, rt)
 		killed := p.start(p.marked("killed", `echo up >> /mark/service; `+obedient, brief), "-")
 		p.gets(1)
+		killed.prints("c started") // else the runtime may call the start off
 		killed.signal(syscall.SIGKILL)
 		killed.wait()
 		matches(t, lineOf(p.does("orphans"), "default/killed"), `^default/killed abandoned \d+s 1 running run-[0-9a-f]{8}, ended \d+s ago its podctl was killed$`)
