@@ -138,10 +138,10 @@ func (a *agent) sayTwins() {
 func (a *agent) end(ctx context.Context) error {
 	a.drainEvents()
 	if !a.opts.drain {
-		a.printer.note(fmt.Sprintf("leaving %s running", plural(a.alive(), "pod")))
+		a.printer.note(fmt.Sprintf("leaving %s running", plural(a.session.alive(), "pod")))
 		return nil
 	}
-	a.printer.note(fmt.Sprintf("terminating %s, within %s · once more to leave them", plural(a.alive(), "pod"), a.opts.drainTimeout))
+	a.printer.note(fmt.Sprintf("terminating %s, within %s · once more to leave them", plural(a.session.alive(), "pod"), a.opts.drainTimeout))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
@@ -156,20 +156,9 @@ func (a *agent) end(ctx context.Context) error {
 		case <-a.events.ready:
 			a.drainEvents()
 		case <-a.env.interrupts:
-			return &leftError{pods: a.alive()}
+			return &leftError{pods: a.session.alive()}
 		}
 	}
-}
-
-// alive counts the pods that are not down.
-func (a *agent) alive() int {
-	n := 0
-	for _, i := range a.session.Pods() {
-		if !i.Ended() {
-			n++
-		}
-	}
-	return n
 }
 
 func (a *agent) drainEvents() {

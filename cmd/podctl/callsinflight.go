@@ -55,6 +55,18 @@ func (f *callsInFlight) Begin(method, id string) (end func(error)) {
 	}
 }
 
+// sinceByMethod is when the oldest call in flight of each method began. The
+// stream of events is none: it is to last.
+func (f *callsInFlight) sinceByMethod() map[string]time.Time {
+	since := map[string]time.Time{}
+	for _, c := range f.inFlight() {
+		if _, older := since[c.method]; !older && c.method != "GetContainerEvents" {
+			since[c.method] = c.since
+		}
+	}
+	return since
+}
+
 // slowestOf is the slowest call about a container or sandbox.
 func (f *callsInFlight) slowestOf(id string) criTook {
 	f.mu.Lock()

@@ -69,6 +69,17 @@ func newEnv(interrupts <-chan os.Signal) *env {
 	}
 }
 
+// untilInterrupted does something that the first interrupt ends; that is then
+// the error.
+func (e *env) untilInterrupted(ctx context.Context, do func(context.Context) error) error {
+	ctx, interrupted := e.untilInterrupt(ctx)
+	err := do(ctx)
+	if interrupted() {
+		return errInterrupted
+	}
+	return err
+}
+
 // untilInterrupt is for what comes before there is anything to end: its
 // context ends at the first interrupt. What it returns beside has to be
 // called: it gives the interrupts back and tells whether one came.

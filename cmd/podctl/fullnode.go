@@ -13,7 +13,6 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
-	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
@@ -146,13 +145,4 @@ func (f *fullNode) asked() string {
 		all = append(all, fmt.Sprintf("%s (%s)", s.Name, plural(s.Pods, "pod")))
 	}
 	return strings.Join(all, ", ")
-}
-
-// podsOf are the pods that were loaded.
-func podsOf(loaded []*manifest.Pod) []*v1.Pod {
-	var all []*v1.Pod
-	for _, p := range loaded {
-		all = append(all, p.Pod)
-	}
-	return all
 }

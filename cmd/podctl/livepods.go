@@ -14,15 +14,20 @@ import (
 
 // livePodctls are clients of the podctls that live on the runtime.
 func livePodctls(ctx context.Context, e *env, g globals) ([]*control.Client, error) {
-	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout})
-	if err != nil {
-		return nil, err
-	}
-	dir, err := socketDir(g, endpoint)
+	_, dir, err := findSockets(ctx, g)
 	if err != nil {
 		return nil, err
 	}
 	return control.Find(dir, e.dial)
+}
+
+// findSockets is the runtime, and where its podctls have their sockets.
+func findSockets(ctx context.Context, g globals) (endpoint cri.Endpoint, dir string, err error) {
+	endpoint, err = cri.Discover(ctx, cri.DiscoverOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout})
+	if err == nil {
+		dir, err = socketDir(g, endpoint)
+	}
+	return endpoint, dir, err
 }
 
 // livePods asks each of the podctls for its pods that it desires: the others

@@ -15,7 +15,6 @@ import (
 // health, for what others run there. It runs nothing, owns nothing and takes no
 // lock.
 func runObserve(ctx context.Context, e *env, o agentOptions) error {
-	ctx, interrupted := e.untilInterrupt(ctx)
 	w := &watching{
 		env: e, opts: watchOptions{globals: o.globals, source: sourceAuto}, meter: newPLEGMeter(e.now),
 		// Nobody asks how long calls took: that is in the metrics.
@@ -23,27 +22,15 @@ func runObserve(ctx context.Context, e *env, o agentOptions) error {
 	}
 	w.printer = newWatchPrinter(e, w.opts)
 	shown := metrics.New(e.now)
-	session, err := openPLEG(ctx, e, o.globals, plegOptions{
+	session, err := beginPLEG(ctx, e, o.globals, plegOptions{
 		source: sourceAuto, observer: bothObservers{w.meter, shown}, operations: shown, calls: w.calls,
 	})
-	if interrupted() {
-		err = errInterrupted
-		if session != nil {
-			session.Close()
-		}
-	}
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 	shown.Show(func() metrics.State {
-		s := metrics.State{Runtime: session.Pods(), PLEG: session.Health(), Unhinted: session.Unhinted(), Calls: map[string]time.Time{}}
-		for _, c := range w.calls.inFlight() {
-			if _, older := s.Calls[c.method]; !older && c.method != "GetContainerEvents" {
-				s.Calls[c.method] = c.since
-			}
-		}
-		return s
+		return metrics.State{Runtime: session.Pods(), PLEG: session.Health(), Unhinted: session.Unhinted(), Calls: w.calls.sinceByMethod()}
 	})
 	if o.listen != "" {
 		l, err := net.Listen("tcp", o.listen)
@@ -54,7 +41,7 @@ func runObserve(ctx context.Context, e *env, o agentOptions) error {
 		defer func() { _ = server.Close() }() // it ends with us in any case
 	}
 	w.session, w.subject, w.began = session, session.Subscribe(), e.now()
-	session.start(context.WithoutCancel(ctx))
+	session.start(ctx)
 	manager := newManager(e.notify, func() bool { return session.Healthy() == nil })
 	watched := make(chan struct{})
 	defer close(watched)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 func sourceOf(kind sourceKind, named bool, err error) askedSource {
@@ -22,7 +23,7 @@ func TestKillIsRefusedWhereAnAnswerIsMissing(t *testing.T) {
 	silent := errors.New("no answer")
 	near, follower := &kubeletNear{pid: 7}, &kubeletNear{pid: 8, follows: true}
 	ofCluster := wantedOne("web", "uid-web")
-	ofCluster.Annotations = map[string]string{sourceAnnotation: "api"}
+	ofCluster.Annotations = map[string]string{pod.ConfigSourceAnnotation: "api"}
 	for _, c := range []struct {
 		name    string
 		kubelet *kubeletNear

@@ -63,7 +63,7 @@ func orphansCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return runOrphans(c.Context, e, o)
+			return e.untilInterrupted(c.Context, func(ctx context.Context) error { return runOrphans(ctx, e, o) })
 		},
 	}
 }
@@ -99,13 +99,7 @@ func readOrphans(c *cli.Context) (o orphansOptions, err error) {
 // errOrphans: there are some, and they are on the screen.
 var errOrphans = &saidError{errors.New("there are orphans")}
 
-func runOrphans(ctx context.Context, e *env, o orphansOptions) (err error) {
-	ctx, interrupted := e.untilInterrupt(ctx)
-	defer func() {
-		if interrupted() {
-			err = errInterrupted
-		}
-	}()
+func runOrphans(ctx context.Context, e *env, o orphansOptions) error {
 	client, stop, err := connect(ctx, e, o.globals)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // sourceKind is what kind of source was asked what it desires.
@@ -78,13 +79,9 @@ var errUnheard = errors.New("it names no pod of its API server, which it may not
 // heard tells whether a kubelet names a pod that its API server gave it.
 func (v *orphanView) heard() bool {
 	return slices.ContainsFunc(v.sources, func(s askedSource) bool {
-		return s.kind == fromKubelet && slices.ContainsFunc(s.Pods, func(p *v1.Pod) bool { return p.Annotations[sourceAnnotation] == "api" })
+		return s.kind == fromKubelet && slices.ContainsFunc(s.Pods, func(p *v1.Pod) bool { return p.Annotations[pod.ConfigSourceAnnotation] == "api" })
 	})
 }
-
-// sourceAnnotation is where a kubelet writes where it has a pod from
-// (pkg/kubelet/types/pod_update.go).
-const sourceAnnotation = "kubernetes.io/config.source"
 
 // why is why the source of the kind did not answer.
 func (v *orphanView) why(kind sourceKind) error {

@@ -72,16 +72,9 @@ func (e *nothingToCompareError) Hint() string {
 
 // runCompare compares until the time is up or it is interrupted.
 func runCompare(ctx context.Context, e *env, o compareOptions) error {
-	ctx, interrupted := e.untilInterrupt(ctx)
 	c := &comparing{env: e, opts: o, meter: newPLEGMeter(e.now), printer: newComparePrinter(e, o.globals), began: e.now()}
 	// Both have one connection, so that neither is nearer to the runtime.
-	session, err := openPLEG(ctx, e, o.globals, plegOptions{source: sourceEvents, observer: c.meter})
-	if interrupted() {
-		err = errInterrupted
-		if session != nil {
-			session.Close()
-		}
-	}
+	session, err := beginPLEG(ctx, e, o.globals, plegOptions{source: sourceEvents, observer: c.meter})
 	if unshared, ok := errors.AsType[*unsharedError](err); ok {
 		return &nothingToCompareError{unshared}
 	}
@@ -93,7 +86,7 @@ func runCompare(ctx context.Context, e *env, o compareOptions) error {
 	c.comparison = newComparison(max(3*o.period, minPatience))
 	c.told = [2]*pleg.Subscription{byHints: session.Subscribe(), byRelists: relisting.Subscribe()}
 
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	defer func() { cancel(); <-ended }()
 	go func() {

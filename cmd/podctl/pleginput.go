@@ -79,6 +79,18 @@ type plegSession struct {
 	ended  chan struct{}
 }
 
+// beginPLEG is openPLEG until the first interrupt.
+func beginPLEG(ctx context.Context, e *env, g globals, o plegOptions) (session *plegSession, err error) {
+	err = e.untilInterrupted(ctx, func(ctx context.Context) (err error) {
+		session, err = openPLEG(ctx, e, g, o)
+		return err
+	})
+	if errors.Is(err, errInterrupted) && session != nil {
+		session.Close()
+	}
+	return session, err
+}
+
 // openPLEG connects to the runtime and makes a PLEG, which does nothing before
 // start. The caller closes the session. Where events are demanded of a runtime
 // that must not be asked for them, it is an unsharedError.

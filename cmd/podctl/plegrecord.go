@@ -66,17 +66,10 @@ func runRecord(ctx context.Context, e *env, o recordOptions) (err error) {
 		return err
 	}
 	var recorder *tape.Recorder
-	ctx, interrupted := e.untilInterrupt(ctx)
-	session, err := openPLEG(ctx, e, o.globals, plegOptions{source: o.source, period: o.period, wrap: func(rt pleg.Runtime) pleg.Runtime {
+	session, err := beginPLEG(ctx, e, o.globals, plegOptions{source: o.source, period: o.period, wrap: func(rt pleg.Runtime) pleg.Runtime {
 		recorder = tape.NewRecorder(rt, e.now)
 		return recorder
 	}})
-	if interrupted() {
-		err = errInterrupted
-		if session != nil {
-			session.Close()
-		}
-	}
 	if err != nil {
 		return err
 	}
@@ -87,7 +80,7 @@ func runRecord(ctx context.Context, e *env, o recordOptions) (err error) {
 	}
 	header := tape.Header{Podctl: version(), Runtime: session.version.String(), Period: tape.Duration(o.period), HintsOnly: o.source == sourceEvents}
 	if err = recorder.Begin(out, header); err == nil {
-		session.start(context.WithoutCancel(ctx))
+		session.start(ctx)
 		o.wait(e, recorder.Failed())
 	}
 	count, err := recorder.End()

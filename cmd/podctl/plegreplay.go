@@ -57,12 +57,7 @@ func plegReplayCommand(e *env) *cli.Command {
 
 // runReplay prints what a recording makes of the PLEG.
 func runReplay(ctx context.Context, e *env, o replayOptions) error {
-	ctx, interrupted := e.untilInterrupt(ctx)
-	err := replay(ctx, e, o)
-	if interrupted() {
-		return errInterrupted
-	}
-	return err
+	return e.untilInterrupted(ctx, func(ctx context.Context) error { return replay(ctx, e, o) })
 }
 
 func replay(ctx context.Context, e *env, o replayOptions) error {

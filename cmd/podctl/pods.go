@@ -119,11 +119,7 @@ func named(h *heldPod, pattern string) bool {
 
 // runPods lists the pods once.
 func runPods(ctx context.Context, e *env, o podsOptions) error {
-	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: o.runtime, Image: o.image, Timeout: o.timeout})
-	if err != nil {
-		return err
-	}
-	dir, err := socketDir(o.globals, endpoint)
+	endpoint, dir, err := findSockets(ctx, o.globals)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func preemptCommand(e *env) *cli.Command {
 			case o.kubeconfig != "" && len(o.reserved) > 0:
 				return usagef("--reserved goes off this machine's capacity, and --kubeconfig asks for the node's allocatable")
 			}
-			return runPreempt(c.Context, e, o)
+			return e.untilInterrupted(c.Context, func(ctx context.Context) error { return runPreempt(ctx, e, o) })
 		},
 	}
 }
@@ -76,32 +76,18 @@ var errNotAdmitted = &saidError{errors.New("not admitted")}
 // runPreempt asks, for one arriving pod after the other, whether it fits and
 // whom it would evict.
 func runPreempt(ctx context.Context, e *env, o preemptOptions) error {
-	ctx, interrupted := e.untilInterrupt(ctx)
 	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.in, Elsewhere: true})
 	if err == nil && len(set.Pods) == 0 {
 		err = fmt.Errorf("no pods in %s", strings.Join(o.paths, ", "))
 	}
-	var full *fullNode
-	if err == nil {
-		full, err = readFullNode(ctx, e, o)
-	}
 	if err != nil {
-		if interrupted() {
-			return errInterrupted
-		}
 		return err
 	}
-	err = decide(ctx, e, o, full, set)
-	if interrupted() {
-		return errInterrupted
+	full, err := readFullNode(ctx, e, o)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// decide prints the answer, and evicts the victims if that was asked for.
-func decide(ctx context.Context, e *env, o preemptOptions, full *fullNode, set *manifest.Set) error {
-	arrivals := arrive(full, set.Pods[0].Pod, podsOf(set.Pods[1:])...)
-	var err error
+	arrivals := arrive(full, set.Pods)
 	if o.output == "json" {
 		err = printJSON(e, preemption{Sources: full.sources, Arrivals: arrivals})
 	} else {
@@ -126,10 +112,11 @@ type arrival struct {
 
 // arrive lets pods come to the node one after the other: each finds those
 // before it that were admitted, and not those that had to go for them.
-func arrive(full *fullNode, first *v1.Pod, then ...*v1.Pod) []arrival {
+func arrive(full *fullNode, pods []*manifest.Pod) []arrival {
 	var all []arrival
 	on := full.pods
-	for _, p := range append([]*v1.Pod{first}, then...) {
+	for _, loaded := range pods {
+		p := loaded.Pod
 		d := preempt.Admit(p, full.node, on)
 		all = append(all, arrival{Pod: preempt.PodRef{Namespace: p.Namespace, Name: p.Name, UID: p.UID}, Decision: d})
 		if d.Admitted {

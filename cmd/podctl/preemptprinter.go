@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -130,9 +129,8 @@ func printVerdicts(e *env, r *preempt.Result) error {
 func sentence(a arrival) string {
 	if !a.Admitted {
 		text := fmt.Sprintf("%s would be rejected: %s: %s", a.Pod, a.Reason, a.Message)
-		i := slices.IndexFunc(a.Failures, func(f preempt.Failure) bool { return f.Reason() == a.Reason && f.Detail != "" })
-		if i >= 0 {
-			text += " (" + a.Failures[i].Detail + ")"
+		if detail := a.Detail(); detail != "" {
+			text += " (" + detail + ")"
 		}
 		return text
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
@@ -132,7 +131,7 @@ func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent
 	}
 	r := renderedPod{Namespace: p.Namespace, Name: p.Name, Sandbox: sandbox}
 	volumes := volume.Paths(facts.PodsDir, p)
-	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+	for c := range pod.Containers(p) {
 		terminationLog := ""
 		if c.TerminationMessagePath != "" {
 			terminationLog = filepath.Join(facts.ContainerDir(p.UID, c.Name), "00000000")
@@ -144,10 +143,10 @@ func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent
 			},
 		}
 		in.UserNamespace = users
-		if err := render.Foresee(p, &c, &in); err != nil {
+		if err := render.Foresee(p, c, &in); err != nil {
 			return renderedPod{}, err
 		}
-		config, err := render.Container(p, &c, in)
+		config, err := render.Container(p, c, in)
 		if err != nil {
 			return renderedPod{}, err
 		}

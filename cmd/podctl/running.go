@@ -172,7 +172,7 @@ func (r *running) interrupted(ctx context.Context) error {
 // remove ends the pods and shows it. A first Ctrl-C while it does shortens
 // the grace as far as it goes, a second one leaves what is left.
 func (r *running) remove(ctx context.Context, grace *int64) error {
-	if n := r.alive(); n > 0 {
+	if n := r.session.alive(); n > 0 {
 		r.printer.note(fmt.Sprintf("terminating %s, up to %ds · once more to force", plural(n, "pod"), r.longestGrace(grace)))
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -199,7 +199,7 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 			r.printer.refresh(r.infos())
 		case <-r.env.interrupts:
 			if forced {
-				return &leftError{pods: r.alive()}
+				return &leftError{pods: r.session.alive()}
 			}
 			forced = true
 			r.printer.note("forcing · once more to leave the pods behind")
@@ -223,17 +223,6 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// alive counts the pods that are not down.
-func (r *running) alive() int {
-	n := 0
-	for _, i := range r.session.Pods() {
-		if !i.Ended() {
-			n++
-		}
-	}
-	return n
 }
 
 // longestGrace is the time, in seconds, that terminating may take.

@@ -73,7 +73,7 @@ func (h nodeHost) state() metrics.State {
 	health, _ := h.PLEG() // the error is for /healthz
 	s := metrics.State{
 		Workers: h.Node.Workers(), Runtime: h.RuntimePods(), PLEG: health, Unhinted: h.Unhinted(),
-		Calls: map[string]time.Time{},
+		Calls: h.shown.calls.sinceByMethod(),
 	}
 	for _, i := range h.Node.Pods() {
 		if !i.Desired {
@@ -82,11 +82,6 @@ func (h nodeHost) state() metrics.State {
 		s.Desired = append(s.Desired, i.Pod)
 		if active(i) {
 			s.Active = append(s.Active, i.Pod)
-		}
-	}
-	for _, c := range h.shown.calls.inFlight() {
-		if _, older := s.Calls[c.method]; !older && c.method != "GetContainerEvents" {
-			s.Calls[c.method] = c.since
 		}
 	}
 	return s

@@ -228,6 +228,17 @@ func openCgroups(ctx context.Context, e *env, client *cri.Client, g globals, dri
 	return cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(driver), Log: e.log})
 }
 
+// alive counts the pods that are not down.
+func (s *session) alive() int {
+	n := 0
+	for _, i := range s.Pods() {
+		if !i.Ended() {
+			n++
+		}
+	}
+	return n
+}
+
 // logFile is where a container of the pod writes.
 func (s *session) logFile(p *v1.Pod, container string, attempt int32) string {
 	return filepath.Join(s.facts.LogDirectory(p), render.LogPath(container, uint32(attempt)))

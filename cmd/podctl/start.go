@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -32,15 +31,7 @@ func startCommand(e *env) *cli.Command {
 
 // runStart asks every podctl for each pod: it may hold nothing in the runtime.
 func runStart(ctx context.Context, e *env, o stopOptions) error {
-	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: o.runtime, Image: o.image, Timeout: o.timeout})
-	if err != nil {
-		return err
-	}
-	dir, err := socketDir(o.globals, endpoint)
-	if err != nil {
-		return err
-	}
-	clients, err := control.Find(dir, e.dial)
+	clients, err := livePodctls(ctx, e, o.globals)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node"
@@ -44,7 +45,7 @@ func stopCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return runStop(c.Context, e, o)
+			return e.untilInterrupted(c.Context, func(ctx context.Context) error { return runStop(ctx, e, o) })
 		},
 	}
 }
@@ -67,7 +68,7 @@ func rmCommand(e *env) *cli.Command {
 			if o.force && o.grace == nil {
 				o.grace = new(int64)
 			}
-			return runStop(c.Context, e, o)
+			return e.untilInterrupted(c.Context, func(ctx context.Context) error { return runStop(ctx, e, o) })
 		},
 	}
 }
@@ -99,12 +100,6 @@ func readStop(c *cli.Context) (stopOptions, error) {
 
 // runStop ends the pods side by side.
 func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
-	ctx, interrupted := e.untilInterrupt(ctx)
-	defer func() {
-		if interrupted() {
-			err = errInterrupted
-		}
-	}()
 	client, stop, err := connect(ctx, e, o.globals)
 	if err != nil {
 		return err
@@ -268,13 +263,6 @@ func (e *kubeletsPodError) Hint() string {
 	return "delete it where the kubelet has it from: kubectl delete pod, or its static manifest; --beside-kubelet ends it all the same"
 }
 
-// graceAnnotation is where the kubelet, and podctl, write a pod's grace on its
-// containers (pkg/kubelet/kuberuntime/labels.go).
-const graceAnnotation = "io.kubernetes.pod.terminationGracePeriod"
-
-// defaultGrace, in seconds, is that of a pod that says nothing.
-const defaultGrace = 30
-
 // graceOf is the pod's own grace, or less if that was asked for.
 func (s *stopping) graceOf(ctx context.Context, h *heldPod) time.Duration {
 	grace := int64(0)
@@ -282,9 +270,9 @@ func (s *stopping) graceOf(ctx context.Context, h *heldPod) time.Duration {
 		if c.State != pod.Running {
 			continue
 		}
-		own := int64(defaultGrace)
+		own := int64(v1.DefaultTerminationGracePeriodSeconds)
 		if st, err := s.client.ContainerStatus(ctx, c.ID); err == nil {
-			if n, err := strconv.ParseInt(st.Annotations[graceAnnotation], 10, 64); err == nil {
+			if n, err := strconv.ParseInt(st.Annotations[pod.TerminationGraceAnnotation], 10, 64); err == nil {
 				own = n
 			}
 		}

@@ -40,21 +40,14 @@ const (
 
 // runWatch prints events until it is interrupted or has shown what it should.
 func runWatch(ctx context.Context, e *env, o watchOptions) error {
-	ctx, interrupted := e.untilInterrupt(ctx)
 	w := &watching{env: e, opts: o, meter: newPLEGMeter(e.now), calls: newCallsInFlight(e.now), printer: newWatchPrinter(e, o)}
-	session, err := openPLEG(ctx, e, o.globals, plegOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
-	if interrupted() {
-		err = errInterrupted
-		if session != nil {
-			session.Close()
-		}
-	}
+	session, err := beginPLEG(ctx, e, o.globals, plegOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 	w.session, w.subject, w.began = session, session.Subscribe(), e.now()
-	session.start(context.WithoutCancel(ctx))
+	session.start(ctx)
 	return w.run()
 }
 

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/preempt"
 )
 
 // Admission is what decides, beside the pod itself, whether a pod may start
@@ -65,13 +66,8 @@ func (a Admission) admit(p *v1.Pod, strictGroups bool) *AdmissionError {
 	if err := a.Sysctls.admit(p); err != nil {
 		return err
 	}
-	if label, ok := p.Labels[v1.LabelOSStable]; ok && label != string(v1.Linux) {
-		return &AdmissionError{Reason: "PodOSSelectorNodeLabelDoesNotMatch",
-			Message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"}
-	}
-	if wantsStrictGroups(p) && !strictGroups {
-		return &AdmissionError{Reason: "SupplementalGroupsPolicyNotSupported",
-			Message: "SupplementalGroupsPolicy=Strict is not supported in this node"}
+	if f := preempt.Forbidden(p, place(nil, strictGroups)); f != nil {
+		return &AdmissionError{Reason: f.Reason(), Message: f.Message()}
 	}
 	if wantsAppArmor(p) && !a.AppArmor {
 		return &AdmissionError{Reason: "AppArmor", Message: "Cannot enforce AppArmor: AppArmor is not enabled on the host"}

@@ -27,7 +27,10 @@ type Desired struct {
 type desired struct {
 	mu      sync.Mutex
 	sources map[string][]Desired // nil until the source's first complete read
+	// objects are each source's, and merged all of them together: of two of one
+	// name those of the first source by name count.
 	objects map[string]*pod.Objects
+	merged  *pod.Objects
 	// partial are the sources that may want more than is known, and kept what
 	// runs already and may be that.
 	partial map[string]bool
@@ -35,7 +38,7 @@ type desired struct {
 }
 
 func newDesired(sources []string) *desired {
-	d := &desired{sources: map[string][]Desired{}, objects: map[string]*pod.Objects{}, partial: map[string]bool{}}
+	d := &desired{sources: map[string][]Desired{}, objects: map[string]*pod.Objects{}, merged: pod.Merge(), partial: map[string]bool{}}
 	for _, s := range sources {
 		d.sources[s] = nil
 	}
@@ -47,8 +50,9 @@ func newDesired(sources []string) *desired {
 func (d *desired) set(source string, pods []Desired, objects *pod.Objects, partial bool) *objectNames {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	before := d.merged()
+	before := d.merged
 	d.objects[source] = keepImmutable(d.objects[source], objects)
+	d.merged = merge(d.objects)
 	d.sources[source] = append([]Desired{}, pods...)
 	delete(d.partial, source)
 	if partial {
@@ -57,7 +61,7 @@ func (d *desired) set(source string, pods []Desired, objects *pod.Objects, parti
 	if len(d.partial) == 0 {
 		d.kept = nil
 	}
-	return changedObjects(before, d.merged())
+	return changedObjects(before, d.merged)
 }
 
 // union returns every desired pod by UID. ready is false until each source
@@ -88,18 +92,17 @@ func (d *desired) union() (pods map[types.UID]Desired, ready bool) {
 	return pods, true
 }
 
-// all is every source's objects; of two of one name those of the first source
-// by name count.
+// all is every source's objects.
 func (d *desired) all() *pod.Objects {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.merged()
+	return d.merged
 }
 
-func (d *desired) merged() *pod.Objects {
+func merge(bySource map[string]*pod.Objects) *pod.Objects {
 	var each []*pod.Objects
-	for _, source := range slices.Sorted(maps.Keys(d.objects)) {
-		each = append(each, d.objects[source])
+	for _, source := range slices.Sorted(maps.Keys(bySource)) {
+		each = append(each, bySource[source])
 	}
 	return pod.Merge(each...)
 }

@@ -44,7 +44,7 @@ func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 			return c.err == nil, c.err
 		}
 	}
-	d := preempt.Admit(p, n.place(p), n.active())
+	d := preempt.Admit(p, place(n.room(p), true), n.active()) // else it was rejected before
 	if !d.Admitted {
 		return false, &AdmissionError{Reason: d.Reason, Message: d.Message, hint: fitHint(d)}
 	}
@@ -56,24 +56,29 @@ func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 	return false, nil
 }
 
-// place is this node as preempt knows nodes. What is not bounded has as much
-// as the pod asks for, and all else.
-func (n *Node) place(p *v1.Pod) *v1.Node {
-	able := true // else the pod was rejected before
-	place := &v1.Node{Status: v1.NodeStatus{
-		Allocatable: n.opts.Allocatable,
-		Features:    &v1.NodeFeatures{SupplementalGroupsPolicy: &able},
+// place is this node as preempt knows nodes. strictGroups tells that the
+// runtime honours supplementalGroupsPolicy.
+func place(allocatable v1.ResourceList, strictGroups bool) *v1.Node {
+	return &v1.Node{Status: v1.NodeStatus{
+		Allocatable: allocatable,
+		Features:    &v1.NodeFeatures{SupplementalGroupsPolicy: &strictGroups},
 	}}
-	if place.Status.Allocatable == nil {
-		all := *resource.NewQuantity(math.MaxInt64/2000, resource.DecimalSI)
-		place.Status.Allocatable = v1.ResourceList{
-			v1.ResourcePods: all, v1.ResourceCPU: all, v1.ResourceMemory: all, v1.ResourceEphemeralStorage: all,
-		}
-		for name := range pod.Requests(p) {
-			place.Status.Allocatable[name] = all
-		}
+}
+
+// room is what is allocatable for the pod. What is not bounded has as much as
+// the pod asks for, and all else.
+func (n *Node) room(p *v1.Pod) v1.ResourceList {
+	if n.opts.Allocatable != nil {
+		return n.opts.Allocatable
 	}
-	return place
+	all := *resource.NewQuantity(math.MaxInt64/2000, resource.DecimalSI)
+	room := v1.ResourceList{
+		v1.ResourcePods: all, v1.ResourceCPU: all, v1.ResourceMemory: all, v1.ResourceEphemeralStorage: all,
+	}
+	for name := range pod.Requests(p) {
+		room[name] = all
+	}
+	return room
 }
 
 // active are the pods that hold what they request: the desired ones but those
@@ -140,15 +145,10 @@ func (n *Node) dropClearing(want map[types.UID]Desired) {
 
 // fitHint says what to do about a pod that does not fit.
 func fitHint(d *preempt.Decision) string {
-	for _, f := range d.Failures {
-		if f.Reason() == d.Reason && f.Detail != "" {
-			return f.Detail
-		}
+	if detail := d.Detail(); detail != "" || d.Plan == nil {
+		return detail
 	}
-	if d.Plan != nil {
-		return "podctl preempt --dry-run -f FILE shows who uses the node"
-	}
-	return ""
+	return "podctl preempt --dry-run -f FILE shows who uses the node"
 }
 
 // errNotNow: whether the pod may start cannot be told yet.

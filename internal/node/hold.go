@@ -21,9 +21,9 @@ var ErrNoPod = errors.New("no such pod")
 // Stop ends a pod although a source goes on desiring it, and keeps it so: also
 // across restarts of podctl, until its manifest changes or Start. grace, in
 // seconds, shortens its own; nil leaves it. Stop returns when nothing of the
-// pod, or of one before it of that name, runs any more; that ctx ends before does not call the stop off. A pod that
-// is stopped already stays so. The error is ErrNoPod, or says why the stop
-// would not outlive podctl.
+// pod, or of one before it of that name, runs any more; that ctx ends before does
+// not call the stop off. A pod that is stopped already stays so. The error is
+// ErrNoPod, or says why the stop would not outlive podctl.
 func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) error {
 	p, err := n.hold(namespace, name, grace)
 	if err != nil {
@@ -193,16 +193,7 @@ func (n *Node) named(namespace, name string) (*entry, error) {
 // untilDown waits until nothing of the pod runs, nor of older ones that it
 // waits for.
 func (n *Node) untilDown(ctx context.Context, p *v1.Pod) error {
-	changes, stop := n.Watch()
-	defer stop()
-	for !n.isDown(p) {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-changes:
-		}
-	}
-	return nil
+	return n.until(ctx, func() bool { return n.isDown(p) })
 }
 
 // isDown tells whether nothing runs of any pod of the pod's name.

@@ -65,7 +65,7 @@ func (n *Node) limited() []*v1.Pod {
 	var pods []*v1.Pod
 	for _, e := range n.entries {
 		p := e.want.Pod
-		if e.stage == worker.Syncing && !e.leaving() && e.rejected == nil && !pod.IsCritical(p) && slices.ContainsFunc(p.Spec.Volumes, hasSizeLimit) {
+		if e.stage == worker.Syncing && n.stays(e) && !pod.IsCritical(p) && slices.ContainsFunc(p.Spec.Volumes, hasSizeLimit) {
 			pods = append(pods, p)
 		}
 	}

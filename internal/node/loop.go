@@ -68,14 +68,9 @@ func (n *Node) take(ctx context.Context, events []pleg.Event) {
 	synced := map[types.UID]bool{}
 	for _, ev := range events {
 		n.mu.Lock()
-		e := n.entryOf(ev.PodUID)
-		wanted := e != nil && !e.leaving() && e.rejected == nil
-		var u worker.Update
-		if wanted {
-			u = worker.Update{Pod: e.want.Pod, Type: worker.TypeSync, Exclusive: true}
-		}
+		stays := n.stays(n.entryOf(ev.PodUID))
 		n.mu.Unlock()
-		if !wanted {
+		if !stays {
 			continue
 		}
 		switch ev.Type {
@@ -90,9 +85,26 @@ func (n *Node) take(ctx context.Context, events []pleg.Event) {
 		}
 		if !synced[ev.PodUID] {
 			synced[ev.PodUID] = true
-			n.workers.Update(u)
+			n.resync(ev.PodUID)
 		}
 	}
+}
+
+// stays tells whether the pod runs, or will, and is not on its way out. n.mu
+// is held.
+func (n *Node) stays(e *entry) bool { return e != nil && !e.leaving() && e.rejected == nil }
+
+// resync has a pod's worker look at it, if the pod stays.
+func (n *Node) resync(uid types.UID) {
+	n.mu.Lock()
+	e := n.entryOf(uid)
+	if !n.stays(e) {
+		n.mu.Unlock()
+		return
+	}
+	u := worker.Update{Pod: e.want.Pod, Type: worker.TypeSync, Exclusive: true}
+	n.mu.Unlock()
+	n.workers.Update(u)
 }
 
 // killedForUnknownReason tells of a container that was killed for a reason

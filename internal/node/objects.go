@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/worker"
 )
 
 // keepImmutable is what a source's objects become: of two that succeed each
@@ -80,15 +79,15 @@ func (c *objectNames) concerns(p *v1.Pod) bool {
 // volumes follow it, and what waits for it goes on. The kubelet finds out at
 // the pod's next resync.
 func (n *Node) wakeUsers(c *objectNames) {
-	var users []*v1.Pod
+	var users []types.UID
 	n.mu.Lock()
-	for _, e := range n.entries {
-		if !e.leaving() && e.rejected == nil && c.concerns(e.want.Pod) {
-			users = append(users, e.want.Pod)
+	for uid, e := range n.entries {
+		if n.stays(e) && c.concerns(e.want.Pod) {
+			users = append(users, uid)
 		}
 	}
 	n.mu.Unlock()
-	for _, p := range users {
-		n.workers.Update(worker.Update{Pod: p, Type: worker.TypeSync, Exclusive: true})
+	for _, uid := range users {
+		n.resync(uid)
 	}
 }

@@ -198,12 +198,5 @@ func (n *Node) syncAt(p *v1.Pod, at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	e.alarm = time.AfterFunc(time.Until(at), func() {
-		n.mu.Lock()
-		leaving := e.leaving()
-		n.mu.Unlock()
-		if !leaving {
-			n.workers.Update(worker.Update{Pod: p, Type: worker.TypeSync, Exclusive: true})
-		}
-	})
+	e.alarm = time.AfterFunc(time.Until(at), func() { n.resync(p.UID) })
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/probe"
-	"github.com/podctl/podctl/internal/worker"
 )
 
 // probeResults are what podsync is told of a pod's probes.
@@ -33,13 +32,7 @@ func (n *Node) probeChanged(p *v1.Pod, t probe.Type) {
 	if t != probe.Liveness {
 		n.sync.Probed(p)
 	}
-	n.mu.Lock()
-	e := n.entryOf(p.UID)
-	wanted := e != nil && !e.leaving() && e.rejected == nil
-	n.mu.Unlock()
-	if wanted {
-		n.workers.Update(worker.Update{Pod: p, Type: worker.TypeSync, Exclusive: true})
-	}
+	n.resync(p.UID)
 }
 
 // probeEvent is a probe's warning.

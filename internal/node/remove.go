@@ -143,19 +143,9 @@ func (n *Node) Drain(ctx context.Context, grace *int64) error {
 	n.mu.Unlock()
 	n.stop(hurry, grace)
 	n.poke()
-	changes, stop := n.Watch()
-	defer stop()
-	for {
+	return n.until(ctx, func() bool {
 		n.mu.Lock()
-		left := len(n.entries)
-		n.mu.Unlock()
-		if left == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-changes:
-		}
-	}
+		defer n.mu.Unlock()
+		return len(n.entries) == 0
+	})
 }

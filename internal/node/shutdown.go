@@ -55,8 +55,6 @@ func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 // time, and waits for that.
 func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time.Time) error {
 	grace := max(1, int64((time.Until(until)-removalTime)/time.Second))
-	changes, stop := n.Watch()
-	defer stop()
 	n.mu.Lock()
 	n.draining, n.spare, n.grace = true, spare, &grace
 	var hurry []*v1.Pod
@@ -68,23 +66,17 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 	n.mu.Unlock()
 	n.stop(hurry, &grace)
 	n.poke()
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
-	for {
+	timed, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	err := n.until(timed, func() bool {
 		n.mu.Lock()
-		left := n.unspared()
-		n.mu.Unlock()
-		if left == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-			return ErrPodsLeft
-		case <-changes:
-		}
+		defer n.mu.Unlock()
+		return n.unspared() == 0
+	})
+	if err != nil && ctx.Err() == nil {
+		return ErrPodsLeft
 	}
+	return err
 }
 
 // unspared counts the pods that a drain has not ended yet. n.mu is held.

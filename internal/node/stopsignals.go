@@ -2,9 +2,10 @@ package node
 
 import (
 	"fmt"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // refuseStopSignals is why the pod's stop signals cannot be had, nil if they
@@ -13,7 +14,7 @@ func (n *Node) refuseStopSignals(p *v1.Pod) *AdmissionError {
 	if !n.opts.Facts.StopSignals || n.version.StopSignals() {
 		return nil
 	}
-	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+	for c := range pod.Containers(p) {
 		if c.Lifecycle != nil && c.Lifecycle.StopSignal != nil {
 			return &AdmissionError{Reason: "StopSignalNotSupported",
 				Message: fmt.Sprintf("container %q is to be stopped with %s, which %s does not heed", c.Name, *c.Lifecycle.StopSignal, n.version),

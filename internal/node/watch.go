@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -52,6 +53,20 @@ func (n *Node) Watch() (changes <-chan struct{}, stop func()) {
 		defer n.mu.Unlock()
 		n.watchers = slices.DeleteFunc(n.watchers, func(w chan struct{}) bool { return w == c })
 	}
+}
+
+// until waits until something that Pods shows has become so.
+func (n *Node) until(ctx context.Context, so func() bool) error {
+	changes, stop := n.Watch()
+	defer stop()
+	for !so() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changes:
+		}
+	}
+	return nil
 }
 
 func (n *Node) changed() {

@@ -30,6 +30,17 @@ type Decision struct {
 	Plan *Result `json:"plan,omitempty"`
 }
 
+// Detail says more about Reason than the kubelet does, "" if there is no more to
+// say.
+func (d *Decision) Detail() string {
+	for _, f := range d.Failures {
+		if f.Reason() == d.Reason && f.Detail != "" {
+			return f.Detail
+		}
+	}
+	return ""
+}
+
 // Admit answers whether the pod may run on the node beside the pods that are
 // active there (itself may be among them). Of the node count its name, labels,
 // NoExecute taints, allocatable, features and operating system; a resource that
@@ -39,7 +50,7 @@ type Decision struct {
 // pressure, sysctls, AppArmor, topology …) are no business of this package.
 func Admit(p *v1.Pod, node *v1.Node, pods []*v1.Pod) *Decision {
 	others := without(pods, p)
-	if f := forbidden(p, node); f != nil {
+	if f := Forbidden(p, node); f != nil {
 		return reject(&Decision{Failures: []Failure{*f}}, *f)
 	}
 	d := &Decision{}

@@ -15,10 +15,10 @@ import (
 // system is the node's operating system.
 func system(node *v1.Node) string { return cmp.Or(node.Status.NodeInfo.OperatingSystem, "linux") }
 
-// forbidden is what the kubelet looks at first, because no eviction helps: nil
+// Forbidden is what the kubelet looks at first, because no eviction helps: nil
 // if nothing is in the way (pkg/kubelet/lifecycle/predicate.go). The pod's label,
 // not its node selector, is what must name the system.
-func forbidden(p *v1.Pod, node *v1.Node) *Failure {
+func Forbidden(p *v1.Pod, node *v1.Node) *Failure {
 	if label, ok := p.Labels[v1.LabelOSStable]; ok && label != system(node) {
 		return &Failure{
 			reason:  PodOSSelectorNodeLabelDoesNotMatch,

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 )
 
 const (
@@ -66,7 +67,7 @@ func sandboxHostname(p *v1.Pod, n *Node) (string, error) {
 		return "", nil
 	}
 	name, domain, err := Hostname(p, n)
-	if err != nil || domain == "" || !isTrue(p.Spec.SetHostnameAsFQDN) {
+	if err != nil || domain == "" || !ptr.Deref(p.Spec.SetHostnameAsFQDN, false) {
 		return name, err
 	}
 	fqdn := name + "." + domain

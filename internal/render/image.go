@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 )
 
 // Image is what the runtime says of the container's image.
@@ -34,7 +35,7 @@ func (i Image) user() (uid *int64, name string) {
 // gives by name might be anyone, and is refused too
 // (pkg/kubelet/kuberuntime/security_context_others.go).
 func checkNonRoot(p *v1.Pod, c *v1.Container, sc v1.SecurityContext, image Image) error {
-	if !isTrue(sc.RunAsNonRoot) {
+	if !ptr.Deref(sc.RunAsNonRoot, false) {
 		return nil
 	}
 	where := fmt.Sprintf("(pod: \"%s_%s(%s)\", container: %s)", p.Name, p.Namespace, p.UID, c.Name)

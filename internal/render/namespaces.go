@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/utils/ptr"
 )
 
 // namespaceOptions says which namespaces are the node's, the pod's, or each
@@ -19,7 +20,7 @@ func namespaceOptions(p *v1.Pod, users *runtimeapi.UserNamespace) (*runtimeapi.N
 	switch {
 	case p.Spec.HostPID:
 		options.Pid = runtimeapi.NamespaceMode_NODE
-	case isTrue(p.Spec.ShareProcessNamespace):
+	case ptr.Deref(p.Spec.ShareProcessNamespace, false):
 		options.Pid = runtimeapi.NamespaceMode_POD
 	}
 	if p.Spec.HostUsers == nil || *p.Spec.HostUsers {
@@ -39,5 +40,3 @@ func nodeOrPod(node bool) runtimeapi.NamespaceMode {
 	}
 	return runtimeapi.NamespaceMode_POD
 }
-
-func isTrue(b *bool) bool { return b != nil && *b }

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -57,12 +58,12 @@ func containerSecurity(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimea
 	}
 	out := &runtimeapi.LinuxContainerSecurityContext{
 		Capabilities:             capabilities(sc.Capabilities),
-		Privileged:               isTrue(sc.Privileged),
+		Privileged:               ptr.Deref(sc.Privileged, false),
 		NamespaceOptions:         namespaces,
 		SelinuxOptions:           selinuxOption(sc.SELinuxOptions),
 		RunAsUser:                int64Value(sc.RunAsUser),
 		RunAsGroup:               int64Value(sc.RunAsGroup),
-		ReadonlyRootfs:           isTrue(sc.ReadOnlyRootFilesystem),
+		ReadonlyRootfs:           ptr.Deref(sc.ReadOnlyRootFilesystem, false),
 		SupplementalGroups:       groups,
 		SupplementalGroupsPolicy: policy,
 		NoNewPrivs:               sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation,
@@ -113,7 +114,7 @@ func supplementalGroups(sc *v1.PodSecurityContext) ([]int64, runtimeapi.Suppleme
 // anyPrivileged tells whether any container of the pod is privileged.
 func anyPrivileged(p *v1.Pod) bool {
 	for c := range pod.Containers(p) {
-		if sc := c.SecurityContext; sc != nil && isTrue(sc.Privileged) {
+		if sc := c.SecurityContext; sc != nil && ptr.Deref(sc.Privileged, false) {
 			return true
 		}
 	}

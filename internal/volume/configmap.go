@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // configMap has the data of a ConfigMap as files, on disk
@@ -13,7 +14,7 @@ var configMap = contentKind("kubernetes.io~configmap", false,
 	func(v *v1.Volume) bool { return v.ConfigMap != nil },
 	func(r request) (files, error) {
 		s := r.volume.ConfigMap
-		return configMapFiles(r, s.Name, s.Items, s.DefaultMode, isTrue(s.Optional))
+		return configMapFiles(r, s.Name, s.Items, s.DefaultMode, ptr.Deref(s.Optional, false))
 	})
 
 func configMapFiles(r request, name string, items []v1.KeyToPath, mode *int32, optional bool) (files, error) {

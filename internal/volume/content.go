@@ -68,5 +68,3 @@ func modeFor(own, volume *int32) os.FileMode {
 	}
 	return os.FileMode(*volume)
 }
-
-func isTrue(b *bool) bool { return b != nil && *b }

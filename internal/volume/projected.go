@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/utils/ptr"
 )
 
 const projectName = "kubernetes.io~projected"
@@ -35,9 +36,9 @@ var projected = contentKind(projectName, true,
 func projectedFiles(r request, s *v1.VolumeProjection, mode *int32) (files, error) {
 	switch {
 	case s.ConfigMap != nil:
-		return configMapFiles(r, s.ConfigMap.Name, s.ConfigMap.Items, mode, isTrue(s.ConfigMap.Optional))
+		return configMapFiles(r, s.ConfigMap.Name, s.ConfigMap.Items, mode, ptr.Deref(s.ConfigMap.Optional, false))
 	case s.Secret != nil:
-		return secretFiles(r, s.Secret.Name, s.Secret.Items, mode, isTrue(s.Secret.Optional))
+		return secretFiles(r, s.Secret.Name, s.Secret.Items, mode, ptr.Deref(s.Secret.Optional, false))
 	case s.DownwardAPI != nil:
 		return downwardFiles(r, s.DownwardAPI.Items, mode)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 const secretName = "kubernetes.io~secret"
@@ -14,7 +15,7 @@ var secret = contentKind(secretName, true,
 	func(v *v1.Volume) bool { return v.Secret != nil },
 	func(r request) (files, error) {
 		s := r.volume.Secret
-		return secretFiles(r, s.SecretName, s.Items, s.DefaultMode, isTrue(s.Optional))
+		return secretFiles(r, s.SecretName, s.Items, s.DefaultMode, ptr.Deref(s.Optional, false))
 	})
 
 func secretFiles(r request, name string, items []v1.KeyToPath, mode *int32, optional bool) (files, error) {
