@@ -44,6 +44,7 @@ var table = []row{
 	{"internal/gc", []string{"internal/pod"}, "which dead containers, sandboxes and images go"},
 	{"internal/logrotate", nil, "log files that are kept small"},
 	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
+	{"internal/host", []string{"internal/render"}, "facts of the machine, and where podctl keeps its files"},
 	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
 	{"cmd/podctl", []string{"internal/"}, "one file per command"},
 }

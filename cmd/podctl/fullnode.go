@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
@@ -54,7 +55,7 @@ func readFullNode(ctx context.Context, e *env, o preemptOptions) (*fullNode, err
 		if err != nil {
 			return nil, err
 		}
-		facts, err := node.ReadFacts(filepath.Join(p.root, "pods"), p.logs, "")
+		facts, err := host.ReadFacts(filepath.Join(p.root, "pods"), p.logs, "")
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/userns"
@@ -96,7 +96,7 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 	if err != nil {
 		return err
 	}
-	facts, err := node.ReadFacts(filepath.Join(p.root, "pods"), p.logs, filepath.Join(p.root, "seccomp"))
+	facts, err := host.ReadFacts(filepath.Join(p.root, "pods"), p.logs, filepath.Join(p.root, "seccomp"))
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
@@ -183,7 +184,7 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 	}
 	s.onClose(locks.Close)
 	podsDir := filepath.Join(p.root, "pods")
-	facts, err := node.ReadFacts(podsDir, p.logs, filepath.Join(p.root, "seccomp"))
+	facts, err := host.ReadFacts(podsDir, p.logs, filepath.Join(p.root, "seccomp"))
 	if err != nil {
 		return err
 	}
@@ -199,7 +200,7 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 	s.onClose(cgroups.RemoveEmptyParents)
 	s.Node = node.New(node.Options{
 		Instance: o.instance, Sources: o.sources,
-		Runtime: s.client, Locks: locks, Facts: facts, Resolver: node.ReadResolvConf, Admission: admission, Cgroups: cgroups,
+		Runtime: s.client, Locks: locks, Facts: facts, Resolver: host.ReadResolvConf, Admission: admission, Cgroups: cgroups,
 		Allocatable: o.allocatable(facts),
 		Volumes:     volume.New(p.root),
 		UserIDs:     userns.New(p.root).Of, RuntimeClasses: o.runtimeClasses,

@@ -17,6 +17,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
+	facts "github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
@@ -54,7 +55,7 @@ func newHost(t *testing.T, rt *live.Instance, recorded *render.Node) *host {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	h := &host{endpoint: rt.Endpoint, dir: dir, facts: *recorded}
-	machine, err := node.ReadFacts(dir, dir, dir)
+	machine, err := facts.ReadFacts(dir, dir, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

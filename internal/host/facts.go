@@ -1,4 +1,4 @@
-package node
+package host
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // resolvConf is the node's resolver configuration, given on to pods.
 const resolvConf = "/etc/resolv.conf"
 
-// ReadFacts reads what rendering needs to know of this machine. podsDir and
+// ReadFacts reads what rendering needs to know about this machine. podsDir and
 // logDir are podctl's own settings and are copied into the result.
 func ReadFacts(podsDir, logDir, seccompDir string) (*render.Node, error) {
 	n := &render.Node{PodsDir: podsDir, LogDir: logDir, SeccompDir: seccompDir, StopSignals: true}
