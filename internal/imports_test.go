@@ -23,7 +23,8 @@ type row struct {
 
 var table = []row{
 	{"internal/pod", nil, "vocabulary: imports nothing of this module"},
-	{"internal/owner", nil, "locks that say who manages a pod"},
+	{"internal/proc", nil, "processes as /proc shows them"},
+	{"internal/owner", []string{"internal/proc"}, "locks that say who manages a pod"},
 	{"internal/desired", []string{"internal/pod", "internal/manifest"}, "who says which pods belong on this node"},
 	{"internal/manifest", []string{"internal/pod"}, "bytes to defaulted, validated pods"},
 	{"internal/source", []string{"internal/pod", "internal/manifest"}, "directories and URLs that are followed"},

@@ -1,0 +1,192 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// FS is the directory where procfs is mounted. Tests use a directory of files.
+type FS string
+
+// Default is the host's procfs.
+const Default FS = "/proc"
+
+// ErrGone reports that no process has the PID.
+var ErrGone = errors.New("no such process")
+
+// Upper bounds of what is read from one file.
+const (
+	maxFile  = 64 << 10 // stat, status, cgroup, comm, wchan
+	maxArgs  = 1 << 20  // cmdline
+	maxTable = 16 << 20 // mountinfo, locks
+)
+
+// PIDs returns the PIDs of all visible processes in ascending order.
+func (f FS) PIDs() ([]int, error) {
+	entries, err := os.ReadDir(string(f))
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var pids []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids, nil
+}
+
+// Command returns the arguments of a process; none for a kernel thread and for
+// a zombie.
+func (f FS) Command(pid int) ([]string, error) {
+	b, err := f.read(pid, "cmdline", maxArgs)
+	if err != nil || len(b) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"), nil
+}
+
+// Comm returns the name of a process, "" if it cannot be read.
+func (f FS) Comm(pid int) string {
+	b, _ := f.read(pid, "comm", maxFile)
+	return strings.TrimSuffix(string(b), "\n")
+}
+
+// Exe returns the path of the program of a process, "" if it cannot be read.
+func (f FS) Exe(pid int) string {
+	target, _ := os.Readlink(f.path(pid, "exe"))
+	return target
+}
+
+// WaitChannel returns the kernel function in which a process sleeps, "" if it
+// does not sleep or the kernel does not show it.
+func (f FS) WaitChannel(pid int) string {
+	b, _ := f.read(pid, "wchan", maxFile)
+	if string(b) == "0" {
+		return ""
+	}
+	return string(b)
+}
+
+// Namespace returns the identity of a namespace of a process. Kinds are the
+// names of /proc/PID/ns: pid, mnt, net, user …
+func (f FS) Namespace(pid int, kind string) (string, error) {
+	target, err := os.Readlink(f.path(pid, filepath.Join("ns", kind)))
+	return target, f.explain(pid, err)
+}
+
+// SamePIDNamespace reports whether the process shares the PID namespace of
+// podctl, so that a PID it reports can be looked up here.
+func (f FS) SamePIDNamespace(pid int) (bool, error) {
+	theirs, err := f.Namespace(pid, "pid")
+	if err != nil {
+		return false, err
+	}
+	ours, err := os.Readlink(filepath.Join(string(f), "self", "ns", "pid"))
+	if err != nil {
+		return false, fmt.Errorf("read own PID namespace: %w", err)
+	}
+	return theirs == ours, nil
+}
+
+// Root returns the path through which the files of a process are seen as the
+// process sees them.
+func (f FS) Root(pid int) string { return f.path(pid, "root") }
+
+// Sockets returns the inodes of the sockets that a process has open; none if
+// its descriptors must not be read.
+func (f FS) Sockets(pid int) []uint32 {
+	dir := f.path(pid, "fd")
+	fds, _ := os.ReadDir(dir)
+	var inodes []uint32
+	for _, fd := range fds {
+		target, err := os.Readlink(filepath.Join(dir, fd.Name()))
+		if err != nil {
+			continue
+		}
+		var inode uint32
+		if n, _ := fmt.Sscanf(target, "socket:[%d]", &inode); n == 1 {
+			inodes = append(inodes, inode)
+		}
+	}
+	return inodes
+}
+
+// MountTable returns the mountinfo of a process.
+func (f FS) MountTable(pid int) (string, error) {
+	b, err := f.read(pid, "mountinfo", maxTable)
+	return string(b), err
+}
+
+// LockHolder returns the PID of the process that holds the flock on the file
+// with the inode, 0 if there is none or it is in another PID namespace.
+func (f FS) LockHolder(inode uint64) int {
+	b, err := readBounded(filepath.Join(string(f), "locks"), maxTable)
+	if err != nil {
+		return 0
+	}
+	suffix := fmt.Sprintf(":%d", inode)
+	for line := range strings.Lines(string(b)) {
+		// 1: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF
+		fields := strings.Fields(line)
+		if len(fields) < 6 || fields[1] != "FLOCK" || !strings.HasSuffix(fields[5], suffix) {
+			continue
+		}
+		if pid, err := strconv.Atoi(fields[4]); err == nil && pid > 0 {
+			return pid
+		}
+	}
+	return 0
+}
+
+func (f FS) path(pid int, name string) string {
+	return filepath.Join(string(f), strconv.Itoa(pid), name)
+}
+
+// read returns at most limit bytes of a file of a process.
+func (f FS) read(pid int, name string, limit int64) ([]byte, error) {
+	b, err := readBounded(f.path(pid, name), limit)
+	return b, f.explain(pid, err)
+}
+
+// explain turns the error of a read into ErrGone where the process has ended.
+// With the mount option hidepid a process of another user has no directory
+// either, but it can be signalled.
+func (f FS) explain(pid int, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH):
+		return fmt.Errorf("read process %d: %w", pid, err)
+	case runtime.GOOS != "linux" && f == Default:
+		return fmt.Errorf("read process %d: %w", pid, errors.ErrUnsupported)
+	case f == Default && pid > 0 && exists(pid):
+		return fmt.Errorf("read process %d: %w", pid, fs.ErrPermission)
+	}
+	return fmt.Errorf("read process %d: %w", pid, ErrGone)
+}
+
+// exists reports whether the kernel knows the PID, whether or not /proc shows it.
+func exists(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+func readBounded(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return io.ReadAll(io.LimitReader(file, limit))
+}

@@ -1,0 +1,150 @@
+package proc
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// fake writes the files of a process below a directory that stands for /proc.
+func fake(t *testing.T, root FS, pid int, files map[string]string) {
+	t.Helper()
+	dir := filepath.Join(string(root), strconv.Itoa(pid))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestReadParsesStatAndStatus(t *testing.T) {
+	root := FS(t.TempDir())
+	fake(t, root, 10, map[string]string{ // the name is chosen to mislead
+		"stat":   "10 (a) Z 1 (b\n) D 7 10 10 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 99 1",
+		"status": "Name:\tx\nNSpid:\t10\t1\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000100\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000000\n",
+	})
+	got, err := root.Read(10)
+	want := Process{PID: 10, Parent: 7, State: Uninterruptible, Start: 4711, Comm: "a) Z 1 (b\n", PIDs: []int{10, 1}, Pending: 0x100, Ignored: 0x1000}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v\nwant %+v", got, err, want)
+	}
+	if !got.Pending.Has(syscall.SIGKILL) || got.Pending.Has(syscall.SIGTERM) || !got.Ignored.Has(syscall.SIGPIPE) {
+		t.Errorf("signals of %+v", got)
+	}
+}
+
+func TestAbsentProcessIsGoneAndUnreadableProcessIsNot(t *testing.T) {
+	root := FS(t.TempDir())
+	if _, err := root.Read(13); !errors.Is(err, ErrGone) {
+		t.Errorf("absent: %v", err)
+	}
+	fake(t, root, 14, map[string]string{"stat": "nonsense", "status": ""})
+	if _, err := root.Read(14); err == nil || errors.Is(err, ErrGone) {
+		t.Errorf("malformed: %v", err)
+	}
+	if err := root.explain(15, fs.ErrPermission); errors.Is(err, ErrGone) {
+		t.Errorf("no permission: %v", err)
+	}
+	if runtime.GOOS == "linux" { // hidepid shows no directory of a process that lives
+		if err := Default.explain(os.Getpid(), fs.ErrNotExist); errors.Is(err, ErrGone) || !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("hidden: %v", err)
+		}
+	}
+}
+
+func TestSignalIsDiscardedIfIgnoredBlockedOrUnhandledByNamespaceInit(t *testing.T) {
+	const term = 1 << (15 - 1)
+	for _, c := range []struct {
+		name string
+		p    Process
+		want bool
+	}{
+		{"default action", Process{PIDs: []int{12, 2}}, false},
+		{"ignored", Process{Ignored: term}, true},
+		{"blocked", Process{Blocked: term}, true},
+		{"init without a handler", Process{PIDs: []int{10, 1}}, true},
+		{"init with a handler", Process{PIDs: []int{10, 1}, Caught: term}, false},
+		{"init of the host", Process{PIDs: []int{1}}, false},
+	} {
+		if got := c.p.Discards(syscall.SIGTERM); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		if c.p.Discards(syscall.SIGKILL) {
+			t.Errorf("%s: SIGKILL", c.name)
+		}
+	}
+}
+
+func TestDescendantsListParentsBeforeChildren(t *testing.T) {
+	root := FS(t.TempDir())
+	for pid, parent := range map[int]int{5: 1, 6: 5, 7: 6, 8: 1, 9: 5, 3: 6} {
+		fake(t, root, pid, map[string]string{"stat": strconv.Itoa(pid) + " (x) S " + strconv.Itoa(parent), "status": ""})
+	}
+	found, err := root.Descendants(5)
+	var pids []int
+	for _, p := range found {
+		pids = append(pids, p.PID)
+	}
+	if want := []int{6, 9, 3, 7}; err != nil || !reflect.DeepEqual(pids, want) {
+		t.Errorf("%v, %v, want %v", pids, err, want)
+	}
+}
+
+func TestCgroupsNameTheirControllers(t *testing.T) {
+	root := FS(t.TempDir())
+	fake(t, root, 5, map[string]string{"cgroup": "4:cpu,cpuacct:/a:b\n1:name=systemd:/s\n0::/u\n"})
+	got, err := root.Cgroups(5)
+	want := []Cgroup{{[]string{"cpu", "cpuacct"}, "/a:b"}, {[]string{"name=systemd"}, "/s"}, {nil, "/u"}}
+	if err != nil || !reflect.DeepEqual(got, want) || !got[0].Has("cpu") || got[2].Has("cpu") {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestLockHolderIsTheFlockOfTheInode(t *testing.T) {
+	root := FS(t.TempDir())
+	locks := "1: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF\n2: POSIX  ADVISORY  WRITE 5 00:2d:99 0 EOF\n3: FLOCK  ADVISORY  WRITE 0 00:2d:77 0 EOF\n"
+	if err := os.WriteFile(filepath.Join(string(root), "locks"), []byte(locks), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for inode, want := range map[uint64]int{1234: 4711, 234: 0, 99: 0, 77: 0} {
+		if got := root.LockHolder(inode); got != want {
+			t.Errorf("inode %d: %d, want %d", inode, got, want)
+		}
+	}
+}
+
+func TestReadOfTheKernel(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		if _, err := Default.Read(os.Getpid()); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%v", err)
+		}
+		t.Skip("no /proc here")
+	}
+	p, err := Default.Read(os.Getpid())
+	if err != nil || p.State == 0 || p.Parent != os.Getppid() || p.Start == 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if args, err := Default.Command(os.Getpid()); err != nil || !reflect.DeepEqual(args, os.Args) {
+		t.Errorf("%q, %v", args, err)
+	}
+	if same, err := Default.SamePIDNamespace(os.Getpid()); !same || err != nil {
+		t.Errorf("own PID namespace: %v, %v", same, err)
+	}
+	child := exec.Command("true")
+	if err := child.Run(); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Default.Read(child.Process.Pid); !errors.Is(err, ErrGone) {
+		t.Errorf("child that was waited for: %v", err)
+	}
+}
