@@ -8,12 +8,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/kubelet"
 )
 
 // desiredOptions say whom to ask which pods belong on this node, besides
 // podctl itself.
 type desiredOptions struct {
-	kubelet desired.KubeletOptions
+	kubelet kubelet.Options
 	// askKubelet: a kubelet was named, if only by a credential.
 	askKubelet       bool
 	kubeconfig, node string
@@ -33,13 +34,13 @@ func desiredFlags() []cli.Flag {
 
 func readDesired(c *cli.Context) (desiredOptions, error) {
 	o := desiredOptions{
-		kubelet: desired.KubeletOptions{
+		kubelet: kubelet.Options{
 			URL: c.String("kubelet"), TokenFile: c.String("kubelet-token-file"),
 			CertFile: c.String("kubelet-cert"), KeyFile: c.String("kubelet-key"), CAFile: c.String("kubelet-ca"),
 		},
 		kubeconfig: c.String("kubeconfig"), node: c.String("node"),
 	}
-	o.askKubelet = o.kubelet != desired.KubeletOptions{}
+	o.askKubelet = o.kubelet != kubelet.Options{}
 	switch {
 	case (o.kubelet.CertFile == "") != (o.kubelet.KeyFile == ""):
 		return o, usagef("--kubelet-cert and --kubelet-key go together")

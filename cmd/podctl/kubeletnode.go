@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/render"
 )
@@ -23,7 +23,7 @@ func (f *fullNode) askKubelet(ctx context.Context, e *env, o preemptOptions, fac
 		fmt.Fprintf(e.errw, "warning: what pods may request at %s is not known, this machine's is taken\n  hint: --allocatable says it, or --kubeconfig asks for the node object\n", o.kubelet.URL)
 		return
 	}
-	r, err := desired.KubeletReservation(ctx, o.kubelet)
+	r, err := o.kubelet.Reservation(ctx)
 	if err != nil {
 		fmt.Fprintf(e.errw, "warning: the kubelet's settings cannot be read, its defaults are taken: %v\n", err)
 		return
@@ -34,7 +34,7 @@ func (f *fullNode) askKubelet(ctx context.Context, e *env, o preemptOptions, fac
 // kubeletAllocatable is what a kubelet on this machine lets pods request, less
 // reserved (pkg/kubelet/cm/node_container_manager_linux.go). Storage is that of
 // podctl's own file system, and with the default threshold.
-func kubeletAllocatable(facts *render.Node, r *desired.Reservation, reserved v1.ResourceList) v1.ResourceList {
+func kubeletAllocatable(facts *render.Node, r *kubelet.Reservation, reserved v1.ResourceList) v1.ResourceList {
 	memory := facts.MemoryCapacity - r.Eviction("memory.available", facts.MemoryCapacity)
 	for _, pages := range facts.HugePages {
 		memory -= pages.Value()

@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/render"
 )
 
@@ -19,7 +19,7 @@ func TestAllocatableOfAKubelet(t *testing.T) {
 		MemoryCapacity: 8 << 30, Allocatable: render.Allocatable(4, 8<<30, 100<<30),
 		HugePages: v1.ResourceList{"hugepages-2Mi": resource.MustParse("1Gi")},
 	}
-	r := &desired.Reservation{
+	r := &kubelet.Reservation{
 		MaxPods: 50, EvictionHard: map[string]string{"memory.available": "10%"},
 		KubeReserved: map[v1.ResourceName]resource.Quantity{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("1Gi"), "pid": resource.MustParse("100")},
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -174,31 +173,6 @@ func TestEveryPlantedOrphanIsNamedOnceAndNothingElse(t *testing.T) {
 			t.Fatalf("not named: %v", want)
 		}
 	})
-}
-
-func TestKubeletsCommandLineTellsWhereItIsAsked(t *testing.T) {
-	files := map[string]string{"/k/config.yaml": "readOnlyPort: 10256\nstaticPodPath: manifests\n"}
-	read := func(path string) ([]byte, error) {
-		if text, ok := files[path]; ok {
-			return []byte(text), nil
-		}
-		return nil, fmt.Errorf("no %s", path)
-	}
-	for _, c := range []struct {
-		args string
-		want kubeletNear
-	}{
-		{"kubelet", kubeletNear{readOnly: "http://127.0.0.1:10255"}},
-		{"kubelet --config=/k/config.yaml", kubeletNear{readOnly: "http://127.0.0.1:10256", staticPods: "/k/manifests"}},
-		{"kubelet --config /k/config.yaml --read-only-port 10999 --pod-manifest-path /m --hostname-override n1", kubeletNear{readOnly: "http://127.0.0.1:10999", staticPods: "/m", nodeName: "n1"}},
-		{"/usr/bin/kubelet --kubeconfig=/k", kubeletNear{readOnly: "http://127.0.0.1:10255", follows: true}},
-		{"/usr/local/bin/k3s server", kubeletNear{readOnly: "http://127.0.0.1:10255", follows: true}},
-		{"kubelet --config=/none --read-only-port=0", kubeletNear{readOnly: "http://127.0.0.1:10255"}},
-	} {
-		if got := readKubelet(strings.Fields(c.args), read); *got != c.want {
-			t.Errorf("%s: %+v, want %+v", c.args, *got, c.want)
-		}
-	}
 }
 
 func TestAPartOfADirectoryThatIsMountedElsewhereIsInUse(t *testing.T) {

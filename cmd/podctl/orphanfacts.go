@@ -8,6 +8,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -37,7 +38,7 @@ func (f *orphanFinder) look(ctx context.Context) (*orphanView, error) {
 		return nil, err
 	}
 	v := &orphanView{}
-	v.kubelet, v.kubeletErr = findKubelet(f.client.Endpoint())
+	v.kubelet, v.kubeletErr = kubelet.Find(f.client.Endpoint().Runtime)
 	live, err := f.askAll(ctx, v)
 	if err != nil {
 		return nil, err
@@ -93,20 +94,20 @@ func (f *orphanFinder) askAll(ctx context.Context, v *orphanView) ([]liveWorkers
 // questions are what to ask beside podctls and the static pod directory. A
 // kubelet that is here is asked where it may answer anybody, unless the user
 // knows better.
-func (f *orphanFinder) questions(ctx context.Context, near *kubeletNear) []func() askedSource {
+func (f *orphanFinder) questions(ctx context.Context, near *kubelet.Near) []func() askedSource {
 	var asks []func() askedSource
 	for _, path := range f.opts.desired {
 		asks = append(asks, func() askedSource {
 			return askedSource{Answer: desired.Files(ctx, nil, path), kind: fromFile, named: true}
 		})
 	}
-	kubelet := f.opts.kubelet
+	at := f.opts.kubelet
 	if near != nil && !f.opts.askKubelet {
-		kubelet = desired.KubeletOptions{URL: near.readOnly}
+		at = kubelet.Options{URL: near.ReadOnly}
 	}
 	if near != nil || f.opts.askKubelet {
 		asks = append(asks, func() askedSource {
-			return askedSource{Answer: desired.Kubelet(ctx, kubelet), kind: fromKubelet, named: f.opts.askKubelet}
+			return askedSource{Answer: desired.Kubelet(ctx, at), kind: fromKubelet, named: f.opts.askKubelet}
 		})
 	}
 	if f.cluster != nil {
@@ -126,7 +127,7 @@ func (f *orphanFinder) staticPods(v *orphanView) string {
 	case v.kubelet == nil || v.read(fromKubelet):
 		return ""
 	}
-	return v.kubelet.staticPods
+	return v.kubelet.StaticPods
 }
 
 // askWorkers asks podctls for their pods, all at the same time.

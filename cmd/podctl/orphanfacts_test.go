@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -21,12 +22,12 @@ func sourceOf(kind sourceKind, named bool, err error) askedSource {
 
 func TestKillIsRefusedWhereAnAnswerIsMissing(t *testing.T) {
 	silent := errors.New("no answer")
-	near, follower := &kubeletNear{pid: 7}, &kubeletNear{pid: 8, follows: true}
+	near, follower := &kubelet.Near{PID: 7}, &kubelet.Near{PID: 8, Follows: true}
 	ofCluster := wantedOne("web", "uid-web")
 	ofCluster.Annotations = map[string]string{pod.ConfigSourceAnnotation: "api"}
 	for _, c := range []struct {
 		name    string
-		kubelet *kubeletNear
+		kubelet *kubelet.Near
 		err     error
 		sources []askedSource
 		refused string

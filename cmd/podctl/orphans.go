@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/kubelet"
 )
 
 // orphansOptions are what `podctl orphans` was asked for.
@@ -144,10 +145,10 @@ func newOrphanFinder(e *env, o orphansOptions, client *cri.Client) (*orphanFinde
 }
 
 // nodeName is the name that static pods have at their end.
-func (f *orphanFinder) nodeName(near *kubeletNear) string {
+func (f *orphanFinder) nodeName(near *kubelet.Near) string {
 	name := f.opts.node
 	if near != nil {
-		name = cmp.Or(name, near.nodeName)
+		name = cmp.Or(name, near.NodeName)
 	}
 	if name == "" {
 		name, _ = os.Hostname() // without one there are no such names

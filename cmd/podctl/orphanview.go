@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -37,7 +38,7 @@ type orphanView struct {
 	sources []askedSource
 	// kubelet uses the runtime, nil if none does; kubeletErr is why that cannot be
 	// told.
-	kubelet    *kubeletNear
+	kubelet    *kubelet.Near
 	kubeletErr error
 }
 
@@ -65,9 +66,9 @@ func (v *orphanView) refusal() error {
 	case v.kubelet == nil, v.read(fromCluster) && v.read(fromStatic):
 		return nil
 	case !v.read(fromKubelet):
-		return &unreadKubeletError{pid: v.kubelet.pid, why: v.why(fromKubelet)}
-	case v.kubelet.follows && !v.read(fromCluster) && !v.heard():
-		return &unreadKubeletError{pid: v.kubelet.pid, why: errUnheard}
+		return &unreadKubeletError{pid: v.kubelet.PID, why: v.why(fromKubelet)}
+	case v.kubelet.Follows && !v.read(fromCluster) && !v.heard():
+		return &unreadKubeletError{pid: v.kubelet.PID, why: errUnheard}
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func (v *orphanView) asked() string {
 	case v.kubelet == nil:
 		line += " · no kubelet on this socket"
 	default:
-		line += fmt.Sprintf(" · a kubelet (pid %d) uses this socket", v.kubelet.pid)
+		line += fmt.Sprintf(" · a kubelet (pid %d) uses this socket", v.kubelet.PID)
 	}
 	return line
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
@@ -169,7 +170,7 @@ func (s *session) checkHost(o nodeOptions) error {
 	if !unix || o.besideKubelet {
 		return nil
 	}
-	return node.CheckNoKubelet(path)
+	return kubelet.CheckNone(path)
 }
 
 func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeOptions) error {

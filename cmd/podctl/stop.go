@@ -13,7 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/volume"
@@ -246,7 +246,7 @@ func (s *stopping) checkKubelet(h *heldPod) error {
 	if h.kind() == "podctl" || s.opts.besideKubelet || !unix {
 		return nil
 	}
-	if node.CheckNoKubelet(path) != nil {
+	if kubelet.CheckNone(path) != nil {
 		return &kubeletsPodError{h.displayName()}
 	}
 	return nil

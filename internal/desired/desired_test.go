@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/kubelet"
 )
 
 func write(t *testing.T, dir, name, content string) string {
@@ -107,7 +108,7 @@ func podsServer(t *testing.T, start func(http.Handler) *httptest.Server, token s
 
 func TestTheKubeletIsAskedForItsPods(t *testing.T) {
 	s, asked := podsServer(t, httptest.NewServer, "")
-	a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL + "/"})
+	a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL + "/"})
 	if a.Err != nil || a.ByName {
 		t.Fatalf("got %+v", a)
 	}
@@ -122,10 +123,10 @@ func TestTheKubeletIsAskedForItsPods(t *testing.T) {
 func TestTheKubeletIsGivenTheToken(t *testing.T) {
 	s, _ := podsServer(t, httptest.NewTLSServer, "secret")
 	token := write(t, t.TempDir(), "token", "secret\n")
-	if a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL, TokenFile: token}); a.Err != nil || len(a.Pods) != 2 {
+	if a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL, TokenFile: token}); a.Err != nil || len(a.Pods) != 2 {
 		t.Errorf("with the token: %+v", a)
 	}
-	a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL})
+	a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL})
 	if a.Err == nil || len(a.Pods) > 0 || strings.Contains(a.Err.Error(), "secret") {
 		t.Errorf("without the token: %+v", a)
 	}
@@ -134,7 +135,7 @@ func TestTheKubeletIsGivenTheToken(t *testing.T) {
 func TestATokenGoesNowhereUnprotected(t *testing.T) {
 	plain, asked := podsServer(t, httptest.NewServer, "")
 	token := write(t, t.TempDir(), "token", "secret")
-	if a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: plain.URL, TokenFile: token}); a.Err == nil || len(*asked) > 0 {
+	if a := desired.Kubelet(t.Context(), kubelet.Options{URL: plain.URL, TokenFile: token}); a.Err == nil || len(*asked) > 0 {
 		t.Errorf("by http: %v, asked %q", a.Err, *asked)
 	}
 	// A certificate that nobody vouches for is good enough on the loopback
@@ -143,12 +144,12 @@ func TestATokenGoesNowhereUnprotected(t *testing.T) {
 	other := httptest.NewTLSServer(nil)
 	defer other.Close()
 	ca := write(t, t.TempDir(), "ca", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
-	if a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL, TokenFile: token, CAFile: ca}); a.Err != nil {
+	if a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL, TokenFile: token, CAFile: ca}); a.Err != nil {
 		t.Errorf("with its own CA: %v", a.Err)
 	}
 	asked2 := len(*asked)
 	wrong := write(t, t.TempDir(), "ca", "nothing")
-	if a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL, TokenFile: token, CAFile: wrong}); a.Err == nil || len(*asked) != asked2 {
+	if a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL, TokenFile: token, CAFile: wrong}); a.Err == nil || len(*asked) != asked2 {
 		t.Errorf("with a CA file of no use: %v", a.Err)
 	}
 }
@@ -164,7 +165,7 @@ func TestWhatIsNoPodListIsNoAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(handler)
 			defer s.Close()
-			if a := desired.Kubelet(t.Context(), desired.KubeletOptions{URL: s.URL}); a.Err == nil || len(a.Pods) > 0 {
+			if a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL}); a.Err == nil || len(a.Pods) > 0 {
 				t.Errorf("got %d pods, error %v; want an error only", len(a.Pods), a.Err)
 			}
 		})

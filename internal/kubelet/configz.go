@@ -1,19 +1,19 @@
-package desired
+package kubelet
 
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podctl/podctl/internal/apiget"
 )
 
-// Reservation is what a kubelet keeps back of its machine, and how many pods it
-// runs, by its configuration. The zero value is a kubelet that keeps nothing
-// back and runs no pod.
+// Reservation is what a kubelet's configuration reserves of its machine, and
+// how many pods it allows. The zero value reserves nothing and allows no pod.
 type Reservation struct {
 	MaxPods     int64 `json:"maxPods"`
 	PodsPerCore int64 `json:"podsPerCore"`
@@ -24,10 +24,10 @@ type Reservation struct {
 	EvictionHard map[string]string `json:"evictionHard"`
 }
 
-// KubeletReservation reads a kubelet's configuration: its /configz, which it
-// has on its authenticated port only.
-func KubeletReservation(ctx context.Context, o KubeletOptions) (*Reservation, error) {
-	client, err := o.client(o.URL)
+// Reservation reads the kubelet's configuration: its /configz, which only its
+// authenticated server has.
+func (o Options) Reservation(ctx context.Context) (*Reservation, error) {
+	client, err := o.client(o.Address())
 	if err != nil {
 		return nil, fmt.Errorf("ask the kubelet: %w", err)
 	}
@@ -35,8 +35,8 @@ func KubeletReservation(ctx context.Context, o KubeletOptions) (*Reservation, er
 	var answer struct {
 		Config *Reservation `json:"kubeletconfig"`
 	}
-	address := strings.TrimSuffix(o.URL, "/") + "/configz"
-	if err := get(ctx, client, address, &answer); err != nil {
+	address := o.Address() + "/configz"
+	if err := apiget.Object(ctx, client, address, &answer); err != nil {
 		return nil, fmt.Errorf("ask the kubelet: %w", err)
 	}
 	if answer.Config == nil {
@@ -45,13 +45,7 @@ func KubeletReservation(ctx context.Context, o KubeletOptions) (*Reservation, er
 	return answer.Config, nil
 }
 
-// Local tells whether the kubelet is on this machine.
-func (o KubeletOptions) Local() bool {
-	u, err := url.Parse(o.URL)
-	return err == nil && loopback(u.Hostname())
-}
-
-// Pods is how many pods run on so many cpus.
+// Pods is the number of pods allowed on a machine with that many CPUs.
 func (r *Reservation) Pods(cpus int64) int64 {
 	if r.PodsPerCore > 0 {
 		return min(r.MaxPods, r.PodsPerCore*cpus)
@@ -59,7 +53,7 @@ func (r *Reservation) Pods(cpus int64) int64 {
 	return r.MaxPods
 }
 
-// Reserved is what goes off the capacity for the kubelet and the system.
+// Reserved is the sum of what is reserved for the kubelet and for the system.
 func (r *Reservation) Reserved() v1.ResourceList {
 	list := v1.ResourceList{}
 	for _, reserved := range [...]map[v1.ResourceName]resource.Quantity{r.KubeReserved, r.SystemReserved} {
@@ -72,9 +66,9 @@ func (r *Reservation) Reserved() v1.ResourceList {
 	return list
 }
 
-// Eviction is how much of a capacity, in bytes, the threshold of the signal
-// keeps free: memory.available, nodefs.available. 0 without one, or one that
-// cannot be read (hardEvictionReservation in pkg/kubelet/cm/helpers.go).
+// Eviction is the part of a capacity, in bytes, that the hard eviction threshold
+// of a signal keeps free: memory.available, nodefs.available. It is 0 without a
+// valid threshold (hardEvictionReservation in pkg/kubelet/cm/helpers.go).
 func (r *Reservation) Eviction(signal string, capacity int64) int64 {
 	text := r.EvictionHard[signal]
 	if share, ok := strings.CutSuffix(text, "%"); ok {

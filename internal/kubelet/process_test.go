@@ -1,4 +1,4 @@
-package node
+package kubelet
 
 import "testing"
 
@@ -15,7 +15,7 @@ func TestIsKubelet(t *testing.T) {
 		{"crictl of k3s", process{exe: "/usr/local/bin/k3s", args: []string{"k3s", "crictl", "ps"}}, false},
 		{"microk8s", process{exe: "/snap/microk8s/1/kubelite", args: []string{"/snap/microk8s/1/kubelite"}}, true},
 		{"hyperkube kubelet", process{exe: "/hyperkube", args: []string{"/hyperkube", "kubelet"}}, true},
-		{"a file that is named so", process{exe: "/usr/bin/vim", args: []string{"vim", "kubelet"}}, false},
+		{"an argument named kubelet", process{exe: "/usr/bin/vim", args: []string{"vim", "kubelet"}}, false},
 		{"containerd", process{exe: "/usr/bin/containerd", args: []string{"containerd"}}, false},
 		{"nothing readable", process{}, false},
 	} {

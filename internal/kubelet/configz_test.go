@@ -1,4 +1,4 @@
-package desired_test
+package kubelet_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/kubelet"
 )
 
 const configz = `{"kubeletconfig":{"maxPods":110,"podsPerCore":10,"kubeReserved":{"cpu":"100m","memory":"1Gi"},
@@ -23,8 +23,8 @@ func TestReservationOfAKubelet(t *testing.T) {
 		fmt.Fprint(w, configz)
 	}))
 	defer server.Close()
-	o := desired.KubeletOptions{URL: server.URL + "/"}
-	r, err := desired.KubeletReservation(t.Context(), o)
+	o := kubelet.Options{URL: server.URL + "/"}
+	r, err := o.Reservation(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,10 +40,10 @@ func TestReservationOfAKubelet(t *testing.T) {
 	if r.Pods(4) != 40 || r.Pods(100) != 110 {
 		t.Errorf("%d pods on 4 cpus, %d on 100", r.Pods(4), r.Pods(100))
 	}
-	if !o.Local() || (desired.KubeletOptions{URL: "https://node2:10250"}).Local() {
-		t.Error("a kubelet is local where its address is the loopback's")
+	if !o.Local() || (kubelet.Options{URL: "https://node2:10250"}).Local() {
+		t.Error("a kubelet is local if its address is a loopback address")
 	}
-	if _, err := desired.KubeletReservation(t.Context(), desired.KubeletOptions{URL: server.URL + "/else"}); err == nil {
-		t.Error("a kubelet without /configz has said something")
+	if _, err := (kubelet.Options{URL: server.URL + "/else"}).Reservation(t.Context()); err == nil {
+		t.Error("no error from a server without /configz")
 	}
 }

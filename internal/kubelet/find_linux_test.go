@@ -1,4 +1,4 @@
-package node
+package kubelet
 
 import (
 	"bufio"
@@ -13,9 +13,9 @@ import (
 )
 
 // TestMain lets the test binary, copied to a file named kubelet, connect to
-// a socket and wait: a kubelet as far as anybody can see.
+// a socket and wait.
 func TestMain(m *testing.M) {
-	if path := os.Getenv("NODE_TEST_CONNECT"); path != "" {
+	if path := os.Getenv("KUBELET_TEST_CONNECT"); path != "" {
 		conn, err := net.Dial("unix", path)
 		if err != nil {
 			os.Exit(1)
@@ -36,7 +36,7 @@ func connect(t *testing.T, name, socket string) *exec.Cmd {
 	exe := filepath.Join(t.TempDir(), name)
 	copyFile(t, os.Args[0], exe)
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), "NODE_TEST_CONNECT="+socket)
+	cmd.Env = append(os.Environ(), "KUBELET_TEST_CONNECT="+socket)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -71,8 +71,8 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// listen serves a socket, as far as accepting goes. accepted returns once one
-// more client was: before that the kernel shows it to nobody.
+// listen accepts connections on a socket. accepted returns once another client
+// was accepted: before that the kernel does not list the connection.
 func listen(t *testing.T, path string) (accepted func()) {
 	t.Helper()
 	l, err := net.Listen("unix", path)
@@ -99,7 +99,7 @@ func listen(t *testing.T, path string) (accepted func()) {
 
 func TestKubeletCountsOnItsOwnSocketOnly(t *testing.T) {
 	openOtherKinds(t)
-	// Names of every length modulo the alignment of netlink's attributes.
+	// Names of every length modulo netlink's attribute alignment.
 	for n := range 4 {
 		dir := filepath.Join(t.TempDir(), "length"[:n+1])
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -109,8 +109,8 @@ func TestKubeletCountsOnItsOwnSocketOnly(t *testing.T) {
 	}
 }
 
-// openOtherKinds opens unix sockets that are no streams, as every host has
-// them, in so many places of the kernel's table that some come before ours.
+// openOtherKinds opens unix sockets that are not streams, enough of them that
+// some precede ours in the kernel's table.
 func openOtherKinds(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -140,15 +140,15 @@ func testKubelet(t *testing.T, dir string) {
 	acceptedOurs()
 	connect(t, "kubelet", theirs)
 	acceptedTheirs()
-	if err := CheckNoKubelet(ours); err != nil {
+	if err := CheckNone(ours); err != nil {
 		t.Errorf("a kubelet on another socket: %v", err)
 	}
 	kubelet := connect(t, "kubelet", ours)
 	acceptedOurs()
 	for _, path := range []string{ours, link} {
-		var beside *BesideKubeletError
-		if err := CheckNoKubelet(path); !errors.As(err, &beside) {
-			t.Errorf("%s: got %v, want *BesideKubeletError", path, err)
+		var beside *BesideError
+		if err := CheckNone(path); !errors.As(err, &beside) {
+			t.Errorf("%s: got %v, want *BesideError", path, err)
 		} else if beside.PID != kubelet.Process.Pid {
 			t.Errorf("%s: names pid %d, want %d", path, beside.PID, kubelet.Process.Pid)
 		}

@@ -1,4 +1,4 @@
-package node
+package kubelet
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 	"strconv"
 )
 
-// CheckNoKubelet returns a *BesideKubeletError if another process that is a
-// kubelet is connected to the unix socket at path. A kubelet on another
-// socket is none of our business.
-func CheckNoKubelet(path string) error {
+// CheckNone returns a *BesideError if another process that is a kubelet is
+// connected to the unix socket at path. A kubelet on another socket is not an
+// error.
+func CheckNone(path string) error {
 	clients, err := clientsOf(path)
 	if err != nil {
 		return fmt.Errorf("look for a kubelet on %s: %w", path, err)
@@ -20,7 +20,7 @@ func CheckNoKubelet(path string) error {
 	for _, ours := range socketsOf(os.Getpid()) {
 		delete(clients, ours)
 	}
-	if len(clients) == 0 { // as mostly: all processes need not be looked at
+	if len(clients) == 0 { // the usual case: no need to read all processes
 		return nil
 	}
 	entries, err := os.ReadDir("/proc")
@@ -34,7 +34,7 @@ func CheckNoKubelet(path string) error {
 		}
 		p := readProcess(pid)
 		if isKubelet(p) && holdsAny(pid, clients) {
-			return &BesideKubeletError{Socket: path, PID: pid, Exe: p.exe}
+			return &BesideError{Socket: path, PID: pid, Exe: p.exe}
 		}
 	}
 	return nil
@@ -65,7 +65,7 @@ func resolve(path string) string {
 	return filepath.Clean(path)
 }
 
-// readProcess reads what it may; a process that is gone is no kubelet.
+// readProcess reads what is readable; a process that has exited is no kubelet.
 func readProcess(pid int) process {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	p := process{pid: pid}
@@ -82,8 +82,8 @@ func holdsAny(pid int, inodes map[uint32]bool) bool {
 	return slices.ContainsFunc(socketsOf(pid), func(inode uint32) bool { return inodes[inode] })
 }
 
-// socketsOf are the inodes of the sockets that a process has, none if it may
-// not be looked at.
+// socketsOf returns the inodes of the sockets that a process has open, none if
+// they are not readable.
 func socketsOf(pid int) (inodes []uint32) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	fds, _ := os.ReadDir(dir)

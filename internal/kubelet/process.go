@@ -1,4 +1,4 @@
-package node
+package kubelet
 
 import (
 	"fmt"
@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// process is what of a process tells whether it is a kubelet.
+// process is the part of a process by which a kubelet is recognized.
 type process struct {
 	pid  int
 	exe  string
 	args []string
 }
 
-// kubelets are the programs that contain a kubelet, with the sub-commands
-// that run it; no sub-command means that the program is one.
-var kubelets = map[string][]string{
+// programs contain a kubelet; the values are the sub-commands that run it, nil
+// if the program itself is one.
+var programs = map[string][]string{
 	"kubelet":    nil,
 	"kubelite":   nil, // microk8s
 	"k3s":        {"server", "agent"},
@@ -26,13 +26,14 @@ var kubelets = map[string][]string{
 	"hyperkube":  {"kubelet"},
 }
 
-// isKubelet tells by executable or arguments whether a process is a kubelet.
-// A program that merely carries one, such as `k3s crictl`, is not.
+// isKubelet reports whether a process is a kubelet, by its executable and
+// arguments. Another command of a program that contains one, such as `k3s
+// crictl`, is not.
 func isKubelet(p process) bool {
 	names := []string{filepath.Base(p.exe)}
 	args := p.args
 	if len(args) > 0 {
-		// Some write their role into argv[0]: "/usr/bin/k3s server".
+		// Some programs write their role into argv[0]: "/usr/bin/k3s server".
 		args = append(strings.Fields(args[0]), args[1:]...)
 	}
 	if len(args) > 0 {
@@ -40,7 +41,7 @@ func isKubelet(p process) bool {
 		args = args[1:]
 	}
 	for _, name := range names {
-		roles, ok := kubelets[strings.TrimSuffix(name, " (deleted)")]
+		roles, ok := programs[strings.TrimSuffix(name, " (deleted)")]
 		if ok && (roles == nil || len(args) > 0 && slices.Contains(roles, args[0])) {
 			return true
 		}
@@ -48,19 +49,18 @@ func isKubelet(p process) bool {
 	return false
 }
 
-// BesideKubeletError says that a kubelet is connected to the socket that
-// podctl was to use.
-type BesideKubeletError struct {
+// BesideError: a kubelet is connected to the socket that podctl was to use.
+type BesideError struct {
 	Socket string
 	PID    int
 	Exe    string
 }
 
-func (e *BesideKubeletError) Error() string {
+func (e *BesideError) Error() string {
 	return fmt.Sprintf("a kubelet (%s, pid %d) is connected to %s: it would kill podctl's pods within seconds", filepath.Base(e.Exe), e.PID, e.Socket)
 }
 
-// Hint tells the ways out.
-func (e *BesideKubeletError) Hint() string {
-	return "stop the kubelet, use another runtime with -r, or insist with --beside-kubelet"
+// Hint names the alternatives.
+func (e *BesideError) Hint() string {
+	return "stop the kubelet, use another runtime with -r, or pass --beside-kubelet"
 }

@@ -1,0 +1,10 @@
+// Package apiget reads objects and pod lists from Kubernetes endpoints: a
+// kubelet's server or an API server.
+//
+//	http.Client ──► Object, PodList ──► a typed value, or *StatusError
+//
+// Every answer is bounded in size; the caller's client bounds the time. Calls
+// block until the answer is read or the context ends. Nothing is kept.
+//
+// Differs from the kubelet in: nothing here is a part of it.
+package apiget

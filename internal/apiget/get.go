@@ -1,0 +1,75 @@
+package apiget
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Timeout is the time that a server may take for an answer.
+const Timeout = 10 * time.Second
+
+// maxSize bounds an answer, in bytes.
+const maxSize = 256 << 20
+
+// Object reads a JSON answer into a value.
+func Object(ctx context.Context, client *http.Client, address string, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "application/json")
+	resp, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return &StatusError{URL: address, Code: resp.StatusCode}
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxSize)).Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", address, err)
+	}
+	return nil
+}
+
+// PodList reads a v1.PodList. Any other JSON object is an error.
+func PodList(ctx context.Context, client *http.Client, address string) ([]*v1.Pod, error) {
+	var list v1.PodList
+	if err := Object(ctx, client, address, &list); err != nil {
+		return nil, err
+	}
+	if list.Kind != "PodList" {
+		return nil, fmt.Errorf("%s: the answer is a %q, not a PodList", address, list.Kind)
+	}
+	pods := make([]*v1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	return pods, nil
+}
+
+// StatusError is an answer with a status other than 200.
+type StatusError struct {
+	URL  string
+	Code int
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("%s: %d %s", e.URL, e.Code, http.StatusText(e.Code))
+}
+
+// Hint names the permission that is missing; "" for other statuses.
+func (e *StatusError) Hint() string {
+	switch e.Code {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return "pass a token or a client certificate with the permission to read pods (verb get, nodes/proxy)"
+	default:
+		return ""
+	}
+}
