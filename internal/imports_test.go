@@ -48,6 +48,8 @@ var table = []row{
 	{"internal/logrotate", nil, "log files that are kept small"},
 	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
 	{"internal/host", []string{"internal/render"}, "facts of the machine, and where podctl keeps its files"},
+	{"internal/podrecord", nil, "podctl.json: what the runtime cannot hold of a pod"},
+	{"internal/admission", []string{"internal/pod", "internal/preempt", "internal/render"}, "pure: whether a pod may run on this node"},
 	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
 	{"cmd/podctl", []string{"internal/"}, "one file per command"},
 }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 )
 
 // downPod is a pod on its way down, and what is known of it.
@@ -89,7 +89,7 @@ func (c collector) collect(ctx context.Context, h *heldPod) downFacts {
 		}
 	case h.abandoned():
 		f.creator = h.creator
-		if requested, given, ok := node.StopOnRecord(dir); ok {
+		if requested, given, ok := podrecord.ReadStop(dir); ok {
 			f.since, grace = requested, given
 		}
 	}

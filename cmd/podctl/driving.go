@@ -4,7 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/render"
 )
 
@@ -31,7 +31,7 @@ func (d driving) allocatable(facts *render.Node) v1.ResourceList {
 	if d.capacity == nil && d.reserved == nil {
 		return nil
 	}
-	return node.Allocatable(facts, d.capacity, d.reserved)
+	return admission.Allocatable(facts, d.capacity, d.reserved)
 }
 
 // drivingFlags are the flags of readDriving.
@@ -60,7 +60,7 @@ func readDriving(c *cli.Context) (driving, error) {
 	if d.cgroupDriver != "" && d.cgroupDriver != "cgroupfs" && d.cgroupDriver != "systemd" {
 		return driving{}, usagef("--cgroup-driver %q is neither cgroupfs nor systemd", d.cgroupDriver)
 	}
-	if _, err := node.NewSysctls("", d.unsafeSysctls); err != nil {
+	if _, err := admission.NewSysctls("", d.unsafeSysctls); err != nil {
 		return driving{}, usagef("--allowed-unsafe-sysctls: %v", err)
 	}
 	var err error

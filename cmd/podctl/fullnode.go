@@ -10,11 +10,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/host"
-	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
 )
@@ -59,7 +59,7 @@ func readFullNode(ctx context.Context, e *env, o preemptOptions) (*fullNode, err
 		if err != nil {
 			return nil, err
 		}
-		full.node.Status.Allocatable = node.Allocatable(facts, nil, o.reserved)
+		full.node.Status.Allocatable = admission.Allocatable(facts, nil, o.reserved)
 		full.askKubelet(ctx, e, o, facts)
 	}
 	if err := full.ask(ctx, e, o, cluster); err != nil {

@@ -73,7 +73,7 @@ func TestThirdInterruptLeavesThePods(t *testing.T) {
 
 		release()
 		c = w.run(deaf, "--wait=ready")
-		c.printed("it ends, and starts anew", "nothing of the pod runs any more", " started", "all containers are ready")
+		c.printed("it stops, and then starts again", "nothing of the pod runs any more", " started", "all containers are ready")
 		c.interrupt()
 		c.ends(exitOK, 5*time.Second)
 		w.holds(0)
@@ -89,7 +89,7 @@ func TestInterruptWithKeepLeavesThePodsToALaterRun(t *testing.T) {
 		w.holds(1)
 
 		c = w.run(server)
-		c.printed("the runtime already holds the pod: it goes on")
+		c.printed("the runtime already holds the pod: it continues")
 		c.interrupt()
 		c.ends(exitInterrupted, 5*time.Second)
 		c.printed("web exited 0 after 2") // twice ten seconds, and two to end

@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/kubelet"
-	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/render"
 )
 
@@ -47,7 +47,7 @@ func kubeletAllocatable(facts *render.Node, r *kubelet.Reservation, reserved v1.
 		off[name] = sum
 	}
 	maps.DeleteFunc(off, func(name v1.ResourceName, _ resource.Quantity) bool { return name == "pid" })
-	return node.Allocatable(facts, v1.ResourceList{
+	return admission.Allocatable(facts, v1.ResourceList{
 		v1.ResourcePods:   *resource.NewQuantity(r.Pods(cpus.Value()), resource.DecimalSI),
 		v1.ResourceMemory: *resource.NewQuantity(memory, resource.BinarySI),
 	}, off)

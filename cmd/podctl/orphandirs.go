@@ -16,8 +16,8 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
-	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/volume"
 )
 
@@ -61,7 +61,7 @@ func (f *orphanFinder) listDirs() ([]podDir, error) {
 				d.mounts = append(d.mounts, m.Mountpoint)
 			}
 		}
-		rec := node.PodOnRecord(d.path)
+		rec := podrecord.ReadOwner(d.path)
 		d.namespace, d.name = rec.Namespace, rec.Name
 		if rec.Runtime == filepath.Base(f.paths.locks) {
 			d.instance = rec.Instance

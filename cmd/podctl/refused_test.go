@@ -71,7 +71,7 @@ func TestSysctlThatNobodyCanAllow(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(tuned, "--allowed-unsafe-sysctls", "vm.swappiness")
 		c.ends(2, time.Second)
-		if want := `--allowed-unsafe-sysctls: allow sysctl "vm.swappiness": the kernel is not known to have it per pod`; !strings.Contains(c.errw.String(), want) {
+		if want := `--allowed-unsafe-sysctls: allow sysctl "vm.swappiness": not known to be namespaced by the kernel`; !strings.Contains(c.errw.String(), want) {
 			t.Errorf("stderr: %s", c.errw.String())
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -190,7 +191,7 @@ func (s *session) build(ctx context.Context, e *env, g globals, p paths, o nodeO
 		return err
 	}
 	s.facts = facts
-	admission, err := node.ReadAdmission(o.unsafeSysctls)
+	admission, err := admission.ReadPolicy(o.unsafeSysctls)
 	if err != nil {
 		return err
 	}

@@ -6,68 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-func TestAdmission(t *testing.T) {
-	plain, err := NewSysctls("6.1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	profile := func(kind v1.AppArmorProfileType) *v1.AppArmorProfile { return &v1.AppArmorProfile{Type: kind} }
-	ofPod := func(kind v1.AppArmorProfileType) v1.Pod {
-		return v1.Pod{Spec: v1.PodSpec{SecurityContext: &v1.PodSecurityContext{AppArmorProfile: profile(kind)}}}
-	}
-	ofContainer := func(kind v1.AppArmorProfileType) []v1.Container {
-		return []v1.Container{{Name: "c", SecurityContext: &v1.SecurityContext{AppArmorProfile: profile(kind)}}}
-	}
-	annotated := func(value string) v1.Pod {
-		return v1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"container.apparmor.security.beta.kubernetes.io/c": value}}}
-	}
-	labelled := func(os string) v1.Pod {
-		return v1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"kubernetes.io/os": os}}}
-	}
-	grouped := func(policy v1.SupplementalGroupsPolicy) v1.Pod {
-		return v1.Pod{Spec: v1.PodSpec{SecurityContext: &v1.PodSecurityContext{SupplementalGroupsPolicy: &policy}}}
-	}
-	const noAppArmor = "AppArmor: Cannot enforce AppArmor: AppArmor is not enabled on the host"
-	all := Admission{Sysctls: plain, AppArmor: true}
-	none := Admission{Sysctls: plain}
-	tests := []struct {
-		name         string
-		on           Admission
-		strictGroups bool
-		pod          v1.Pod
-		refused      string
-	}{
-		{"anything", none, false, v1.Pod{}, ""},
-		{"a sysctl", none, false, *podWith(nil, "kernel.sem"), `SysctlForbidden: forbidden sysctl: "kernel.sem" not allowlisted`},
-		{"label linux", none, false, labelled("linux"), ""},
-		{"label windows", none, false, labelled("windows"), "PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"},
-		{"groups merged", none, false, grouped(v1.SupplementalGroupsPolicyMerge), ""},
-		{"groups strict", none, false, grouped(v1.SupplementalGroupsPolicyStrict), "SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node"},
-		{"groups strict, where the runtime can", none, true, grouped(v1.SupplementalGroupsPolicyStrict), ""},
-		{"AppArmor, where the host can", all, false, ofPod(v1.AppArmorProfileTypeRuntimeDefault), ""},
-		{"AppArmor of the pod", none, false, ofPod(v1.AppArmorProfileTypeRuntimeDefault), noAppArmor},
-		{"no AppArmor of the pod", none, false, ofPod(v1.AppArmorProfileTypeUnconfined), ""},
-		{"AppArmor of a container", none, false, v1.Pod{Spec: v1.PodSpec{Containers: ofContainer(v1.AppArmorProfileTypeLocalhost)}}, noAppArmor},
-		{"AppArmor of an init container", none, false, v1.Pod{Spec: v1.PodSpec{InitContainers: ofContainer(v1.AppArmorProfileTypeRuntimeDefault)}}, noAppArmor},
-		{"no AppArmor of a container", none, false, v1.Pod{Spec: v1.PodSpec{Containers: ofContainer(v1.AppArmorProfileTypeUnconfined)}}, ""},
-		{"AppArmor by annotation", none, false, annotated("runtime/default"), noAppArmor},
-		{"no AppArmor by annotation", none, false, annotated("unconfined"), ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got := ""
-			if err := tt.on.admit(&tt.pod, tt.strictGroups); err != nil {
-				got = err.Error()
-			}
-			if got != tt.refused {
-				t.Errorf("%q, want %q", got, tt.refused)
-			}
-		})
-	}
-}
 
 const sysctlPod = `
 apiVersion: v1

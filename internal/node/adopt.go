@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 )
 
 // found says what a runtime pod that no worker knows yet is to us.
@@ -97,4 +98,17 @@ func (e *ForeignPodError) Hint() string {
 		id = " " + e.Pod.Sandboxes[0].ID
 	}
 	return "rename the pod in the manifest, or end the other one: crictl rmp -f" + id
+}
+
+// adoption tells what becomes of a pod that has the record.
+func adoption(r podrecord.Record) string {
+	switch {
+	case r.Held:
+		return "the pod was stopped: it stays so until its manifest changes, or podctl start"
+	case !r.StopRequested.IsZero():
+		return "the pod was being stopped: it stops, and then starts again"
+	case r.Phase != "":
+		return "the pod has ended before: it does not run again"
+	}
+	return "the runtime already holds the pod: it continues"
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -29,7 +30,7 @@ type entry struct {
 	status   v1.PodStatus
 	// record is what of it outlives the process beside the runtime. It changes
 	// together with its file, under recording, which is taken before Node.mu.
-	record    record
+	record    podrecord.Record
 	recording sync.Mutex
 	// touched is when the last operation that may have changed something in
 	// the runtime ended: a status must be newer to show what it did.

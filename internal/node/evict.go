@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/preempt"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -84,7 +85,7 @@ func (n *Node) endUnborn(p *v1.Pod, status v1.PodStatus) {
 		return
 	}
 	e.recording.Lock()
-	err := keepRecord(n.opts.Facts.Dir(p.UID), n.recordOf(e))
+	err := podrecord.Create(n.opts.Facts.Dir(p.UID), n.recordOf(e))
 	e.recording.Unlock()
 	if err != nil {
 		n.log.Warn("the pod may start again if podctl is killed", "uid", p.UID, "err", err)

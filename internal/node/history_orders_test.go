@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
 )
@@ -59,7 +60,7 @@ func (h *history) order() {
 		defer cancel()
 		var isRunning *RunningError
 		var foreign *ForeignPodError
-		var refused *AdmissionError
+		var refused *admission.Error
 		switch err := carryOut(); {
 		case err == nil, errors.Is(err, ErrNoPod), errors.Is(err, ErrKillTimeout), errors.Is(err, context.DeadlineExceeded):
 		case errors.As(err, &isRunning), errors.As(err, &foreign), errors.As(err, &refused):

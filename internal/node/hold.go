@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -60,27 +60,18 @@ func (n *Node) hold(namespace, name string, grace *int64) (*v1.Pod, error) {
 	}
 	rec := n.recordOf(e)
 	rec.Held = true
-	rec.stop(time.Now(), shorter(e.want.Pod, grace))
-	if err := keepRecord(n.opts.Facts.Dir(e.uid()), rec); err != nil {
+	rec.Stop(time.Now(), shorter(e.want.Pod, grace))
+	if err := podrecord.Create(n.opts.Facts.Dir(e.uid()), rec); err != nil {
 		return nil, err
 	}
 	n.setRecord(e, rec)
 	return e.want.Pod, nil
 }
 
-// keepRecord writes a record that has to be there later, for a pod that never
-// began, too.
-func keepRecord(podDir string, r record) error {
-	if err := os.MkdirAll(podDir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return writeRecord(podDir, r)
-}
-
 // signed is a record that says of which pod and whose it is.
-func (n *Node) signed(e *entry, r record) record {
+func (n *Node) signed(e *entry, r podrecord.Record) podrecord.Record {
 	r.Owner, r.Namespace, r.Name = n.ownerTag(), e.want.Pod.Namespace, e.want.Pod.Name
-	r.Manifest = fingerprint(e.want.Document)
+	r.Manifest = podrecord.Fingerprint(e.want.Document)
 	return r
 }
 
@@ -112,7 +103,7 @@ func (n *Node) stopHeld(p *v1.Pod) {
 	held := e != nil && e.record.Held
 	var grace *int64
 	if held {
-		grace = e.record.graceLeft(time.Now())
+		grace = e.record.GraceLeft(time.Now())
 	}
 	n.mu.Unlock()
 	if held {
@@ -149,11 +140,11 @@ func (n *Node) Start(_ context.Context, namespace, name string) error {
 	}
 	// A podctl that is killed from here on starts the pod, because what was
 	// stopped and is not held starts anew.
-	rec := n.signed(e, record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
+	rec := n.signed(e, podrecord.Record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
 	if !old.StopRequested.IsZero() {
 		rec.StopRequested = old.StopRequested
 	}
-	if err := writeRecord(n.opts.Facts.Dir(e.uid()), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := podrecord.Write(n.opts.Facts.Dir(e.uid()), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	n.mu.Lock()

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -43,17 +45,17 @@ func (n *Node) letIn(ctx context.Context, d Desired, adopt bool, found found) bo
 // being ended, when its podctl died, may have only its record left. Any other
 // has to be admitted; false is a pod that was not let in, or not now.
 func (n *Node) start(ctx context.Context, d Desired, adopt bool) bool {
-	rec := readRecord(n.opts.Facts.Dir(d.Pod.UID))
+	rec := podrecord.Read(n.opts.Facts.Dir(d.Pod.UID))
 	if !adopt {
-		rec = rec.alone(d.Document, time.Now())
+		rec = rec.Alone(d.Document, time.Now())
 	}
 	if n.takeHold(d.Pod.UID) {
-		rec = n.signed(&entry{want: d}, record{Held: true, StopRequested: time.Now()})
-		if err := keepRecord(n.opts.Facts.Dir(d.Pod.UID), rec); err != nil {
+		rec = n.signed(&entry{want: d}, podrecord.Record{Held: true, StopRequested: time.Now()})
+		if err := podrecord.Create(n.opts.Facts.Dir(d.Pod.UID), rec); err != nil {
 			n.log.Warn("the pod may start again if podctl is killed", "uid", d.Pod.UID, "err", err)
 		}
 	}
-	adopt = adopt || rec.stopped()
+	adopt = adopt || rec.Stopped()
 	if !adopt && !n.admitted(ctx, d) {
 		return false
 	}
@@ -75,7 +77,7 @@ func (n *Node) start(ctx context.Context, d Desired, adopt bool) bool {
 		n.stopHeld(spec)
 		return true
 	}
-	n.event(spec, ReasonAdopted, false, "%s", rec.adoption())
+	n.event(spec, ReasonAdopted, false, "%s", adoption(rec))
 	n.workers.Adopt(spec, true)
 	if rec.StopRequested.IsZero() {
 		n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeSync, Exclusive: true})
@@ -83,7 +85,7 @@ func (n *Node) start(ctx context.Context, d Desired, adopt bool) bool {
 		return true
 	}
 	if rec.Held {
-		n.workers.Kill(spec, true, worker.KillOptions{Grace: rec.graceLeft(time.Now())})
+		n.workers.Kill(spec, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
 		return true
 	}
 	// It was being stopped when its podctl died: that is brought to its end,
@@ -91,7 +93,7 @@ func (n *Node) start(ctx context.Context, d Desired, adopt bool) bool {
 	n.mu.Lock()
 	n.entries[d.Pod.UID].fresh = true
 	n.mu.Unlock()
-	n.workers.Kill(spec, true, worker.KillOptions{Grace: rec.graceLeft(time.Now())})
+	n.workers.Kill(spec, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
 	n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
 	return true
 }
@@ -101,7 +103,7 @@ func (n *Node) start(ctx context.Context, d Desired, adopt bool) bool {
 // housekeeping.
 func (n *Node) admitted(ctx context.Context, d Desired) bool {
 	err := n.admission(ctx, d.Pod)
-	if _, ok := errors.AsType[*AdmissionError](err); ok {
+	if _, ok := errors.AsType[*admission.Error](err); ok {
 		n.reject(d, err)
 	} else if err != nil && !errors.Is(err, errNotNow) {
 		n.log.Warn("admit pod", "pod", pod.FullNameOf(d.Pod), "uid", d.Pod.UID, "err", err)
@@ -114,11 +116,10 @@ func (n *Node) admitted(ctx context.Context, d Desired) bool {
 func (n *Node) reject(d Desired, why error) {
 	e := &entry{want: d, desired: true, rejected: why}
 	reason, message := ReasonRejected, why.Error()
-	if refused, ok := errors.AsType[*AdmissionError](why); ok {
+	if refused, ok := errors.AsType[*admission.Error](why); ok {
 		reason, message = refused.Reason, refused.Message
 		n.opts.Observer.Rejected(reason)
-		e.status = refused.status()
-		e.status.QOSClass = pod.QOS(d.Pod)
+		e.status = refused.Status(d.Pod)
 	}
 	if !n.admit(e) {
 		return

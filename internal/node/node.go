@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/owner"
@@ -47,7 +48,7 @@ type Options struct {
 	// what Facts has.
 	Resolver func() (render.DNS, error)
 	// Admission is what pods are let in by.
-	Admission Admission
+	Admission admission.Policy
 	// Allocatable is what all pods together may request (see Allocatable); nil
 	// does not bound them.
 	Allocatable v1.ResourceList

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -133,13 +134,13 @@ func (n *Node) statusOf(ctx context.Context, uid types.UID) (*pod.Status, error)
 // recordStop writes down that the pod is being stopped, before anything is:
 // a podctl that is killed meanwhile must not start it again by mistake.
 func (n *Node) recordStop(p *v1.Pod, grace *int64) {
-	n.updateRecord(p.UID, func(r *record) bool { return r.stop(time.Now(), grace) })
+	n.updateRecord(p.UID, func(r *podrecord.Record) bool { return r.Stop(time.Now(), grace) })
 }
 
 // recordEnd writes down how the pod ended, in case the runtime loses its
 // containers.
 func (n *Node) recordEnd(p *v1.Pod, s v1.PodStatus) {
-	n.updateRecord(p.UID, func(r *record) bool {
+	n.updateRecord(p.UID, func(r *podrecord.Record) bool {
 		if r.Phase == s.Phase {
 			return false
 		}
@@ -148,7 +149,7 @@ func (n *Node) recordEnd(p *v1.Pod, s v1.PodStatus) {
 	})
 }
 
-func (n *Node) updateRecord(uid types.UID, change func(*record) bool) {
+func (n *Node) updateRecord(uid types.UID, change func(*podrecord.Record) bool) {
 	n.mu.Lock()
 	e := n.entryOf(uid)
 	n.mu.Unlock()
@@ -162,20 +163,20 @@ func (n *Node) updateRecord(uid types.UID, change func(*record) bool) {
 		return
 	}
 	n.setRecord(e, rec)
-	if err := writeRecord(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := podrecord.Write(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		n.log.Warn("the pod may start again if podctl is killed", "uid", uid, "err", err)
 	}
 }
 
 // recordOf is the entry's record, signed. e.recording is held.
-func (n *Node) recordOf(e *entry) record {
+func (n *Node) recordOf(e *entry) podrecord.Record {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.signed(e, e.record)
 }
 
 // setRecord makes it the entry's. e.recording is held.
-func (n *Node) setRecord(e *entry, r record) {
+func (n *Node) setRecord(e *entry, r podrecord.Record) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e.record = r

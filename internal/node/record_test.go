@@ -1,97 +1,16 @@
 package node
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/podrecord"
 )
 
-func TestRecordSurvivesAndUnreadableMeansAbsent(t *testing.T) {
-	dir := t.TempDir()
-	if r := readRecord(dir); r.stopped() {
-		t.Errorf("absent record says stopped: %+v", r)
-	}
-	grace := int64(30)
-	want := record{StopRequested: time.Unix(1000, 0).UTC(), GraceSeconds: &grace, Phase: v1.PodFailed, Reason: "Evicted"}
-	if err := writeRecord(dir, want); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, readRecord(dir)); diff != "" {
-		t.Error(diff)
-	}
-	if err := writeRecord(filepath.Join(dir, "none"), want); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("of a pod without a directory: %v", err)
-	}
-	if files, _ := os.ReadDir(dir); len(files) != 1 {
-		t.Errorf("temporary files left: %v", files)
-	}
-	if err := os.WriteFile(filepath.Join(dir, recordFile), []byte(`{"stopRequested":`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if r := readRecord(dir); r.stopped() {
-		t.Errorf("torn record says stopped: %+v", r)
-	}
-}
-
-// A stop goes on after a crash with what it had left; asking again does not
-// prolong it, and asking for less shortens it.
-func TestGraceOfARecordCountsFromTheFirstRequest(t *testing.T) {
-	start := time.Unix(1000, 0)
-	grace := func(n int64) *int64 { return &n }
-	var r record
-	if !r.stop(start, grace(30)) || r.stop(start.Add(5*time.Second), grace(30)) || r.stop(start.Add(5*time.Second), nil) {
-		t.Errorf("only the first is news: %+v", r)
-	}
-	next := r.graceLeft(start.Add(10 * time.Second))
-	if r.stop(start.Add(10*time.Second), next); *r.graceLeft(start.Add(15 * time.Second)) != 15 {
-		t.Errorf("after a crash at 10s and another at 15s: %d left, want 15", *r.graceLeft(start.Add(15 * time.Second)))
-	}
-	if !r.stop(start.Add(15*time.Second), grace(2)) || *r.graceLeft(start.Add(16 * time.Second)) != 1 {
-		t.Errorf("2s at 15s: %+v", r)
-	}
-	ended := record{Phase: v1.PodFailed}
-	if ended.stop(start, grace(1)) || !ended.StopRequested.IsZero() {
-		t.Errorf("a pod that has ended is not stopped: %+v", ended)
-	}
-}
-
-func TestGraceLeftShrinksWithTimeAndNeverBelowASecond(t *testing.T) {
-	start, grace := time.Unix(1000, 0), int64(30)
-	r := record{StopRequested: start, GraceSeconds: &grace}
-	for after, want := range map[time.Duration]int64{0: 30, 10 * time.Second: 20, time.Hour: 1} {
-		if got := r.graceLeft(start.Add(after)); *got != want {
-			t.Errorf("after %s: %d, want %d", after, *got, want)
-		}
-	}
-	if got := (record{StopRequested: start}).graceLeft(start); got != nil {
-		t.Errorf("no grace was given: got %d", *got)
-	}
-}
-
-// A clock that was set back while nobody was there gives a pod no more time
-// than it had.
-func TestGraceLeftDoesNotGrowWhenTheClockIsSetBack(t *testing.T) {
-	start, grace := time.Unix(10000, 0), int64(30)
-	r := record{StopRequested: start, GraceSeconds: &grace}
-	back := start.Add(-time.Hour)
-	if got := r.graceLeft(back); *got != 30 {
-		t.Errorf("%d seconds left of 30", *got)
-	}
-	shorter := int64(10)
-	if r.stop(back, &shorter); *r.graceLeft(back) != 10 || *r.GraceSeconds != 10 {
-		t.Errorf("asked for 10: %d left of %d", *r.graceLeft(back), *r.GraceSeconds)
-	}
-}
-
-// Whatever changes a record at the same time, its file says the same.
+// A record's file says what is remembered, however many change it at once.
 func TestRecordFileIsWhatIsRemembered(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("agent", podYAML("web", "sleep 3600"))
@@ -101,19 +20,18 @@ func TestRecordFileIsWhatIsRemembered(t *testing.T) {
 			var changing sync.WaitGroup
 			for i := range 8 {
 				changing.Go(func() {
-					p.updateRecord(web.UID, func(r *record) bool { r.Message = fmt.Sprint(round, i); return true })
+					p.updateRecord(web.UID, func(r *podrecord.Record) bool { r.Message = fmt.Sprint(round, i); return true })
 				})
 			}
 			changing.Wait()
 			p.mu.Lock()
 			want := p.entryOf(web.UID).record
 			p.mu.Unlock()
-			if diff := cmp.Diff(want, readRecord(dir)); diff != "" {
+			if diff := cmp.Diff(want, podrecord.Read(dir)); diff != "" {
 				t.Fatal(diff)
 			}
 		}
 		p.drain()
 		w.empty()
 	})
-
 }

@@ -62,6 +62,13 @@ func (n *Node) Unhinted() int { return n.pleg.Unhinted() }
 // in pkg/kubelet/kubelet.go).
 const loopThreshold = 5 * time.Minute
 
+// Allocatable is what all pods of the node together may request; nil if they
+// are not bounded.
+func (n *Node) Allocatable() v1.ResourceList { return n.opts.Allocatable }
+
+// Name is the node's name.
+func (n *Node) Name() string { return n.opts.Facts.Name }
+
 // LoopHealthy returns nil, or that the loop has been busy with one thing for
 // too long. A loop that has not begun yet is healthy, as in the kubelet.
 func (n *Node) LoopHealthy() error {

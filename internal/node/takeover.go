@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -55,7 +56,7 @@ func (n *Node) endFound(ctx context.Context, pods []*pod.Pod, found *found) {
 			n.log.Warn("end a pod without its manifest", "pod", p.FullName(), "uid", p.UID, "err", err)
 			d = Desired{Pod: nameOnly(p)}
 		}
-		rec := readRecord(n.opts.Facts.Dir(p.UID))
+		rec := podrecord.Read(n.opts.Facts.Dir(p.UID))
 		if !n.admit(&entry{want: d, adopted: true, record: rec, touched: time.Now()}) {
 			continue
 		}
@@ -65,7 +66,7 @@ func (n *Node) endFound(ctx context.Context, pods []*pod.Pod, found *found) {
 			continue
 		}
 		n.workers.Adopt(d.Pod, true)
-		n.workers.Kill(d.Pod, true, worker.KillOptions{Grace: rec.graceLeft(time.Now())})
+		n.workers.Kill(d.Pod, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 )
 
 // unknowns are the running pods that no worker knows and nobody of this podctl
@@ -68,7 +69,7 @@ func (n *Node) takeOrphans(held []*pod.Pod, want map[types.UID]Desired) {
 		if _, desired := want[uid]; desired || !dir.IsDir() || heldUID(held, uid) || n.has(uid) {
 			continue
 		}
-		rec := readRecord(filepath.Join(n.opts.Facts.PodsDir, dir.Name()))
+		rec := podrecord.Read(filepath.Join(n.opts.Facts.PodsDir, dir.Name()))
 		if rec.Owner != n.ownerTag() || rec.Name == "" {
 			continue
 		}
@@ -82,6 +83,5 @@ func (n *Node) takeOrphans(held []*pod.Pod, want map[types.UID]Desired) {
 	}
 }
 
-// ownerTag says in a record whose it is: instances of one name may live on
-// several runtimes.
-func (n *Node) ownerTag() string { return n.opts.Instance + "@" + n.locks.Runtime() }
+// ownerTag is the owner of this node's records.
+func (n *Node) ownerTag() string { return podrecord.OwnerTag(n.opts.Instance, n.locks.Runtime()) }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/podrecord"
 )
 
 // foreign makes a pod that podctl did not create.
@@ -71,11 +73,11 @@ func TestUnknownPodsAreEndedOnlyOnRequest(t *testing.T) {
 func TestOrphanedPodDirectoriesOfThisInstanceGo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent")
-		mine := record{Owner: a.ownerTag(), Namespace: "default", Name: "old", StopRequested: time.Now()}
+		mine := podrecord.Record{Owner: a.ownerTag(), Namespace: "default", Name: "old", StopRequested: time.Now()}
 		other := mine
 		other.Owner = "agent@another-runtime"
-		for uid, rec := range map[string]record{"mine": mine, "other": other, "unsigned": {StopRequested: time.Now()}} {
-			if err := keepRecord(filepath.Join(w.root, "pods", uid), rec); err != nil {
+		for uid, rec := range map[string]podrecord.Record{"mine": mine, "other": other, "unsigned": {StopRequested: time.Now()}} {
+			if err := podrecord.Create(filepath.Join(w.root, "pods", uid), rec); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/manifest"
@@ -87,12 +88,12 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Name: "node", IPs: []string{"192.0.2.1"}, MemoryCapacity: 8 << 30, CgroupV2: true,
 		PodsDir: filepath.Join(w.root, "pods"), LogDir: filepath.Join(w.root, "logs"),
 	}
-	sysctls, err := NewSysctls("6.1", nil)
+	sysctls, err := admission.NewSysctls("6.1", nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	p.Node = New(Options{
-		Admission: Admission{Sysctls: sysctls}, Allocatable: w.allocatable, Observer: w.observer,
+		Admission: admission.Policy{Sysctls: sysctls}, Allocatable: w.allocatable, Observer: w.observer,
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Volumes: volume.New(w.root),
 		KillUnknown: w.killUnknown,

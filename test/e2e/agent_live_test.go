@@ -82,12 +82,12 @@ func TestAgentIsStartedAgain(t *testing.T) {
 		// Nobody is there when one manifest becomes invalid.
 		a.put("web.yaml", "kind: Pod\napiVersion: v1\nmetadata: {name: web}\n")
 		third := a.agent()
-		third.prints("the runtime already holds the pod: it goes on")
+		third.prints("the runtime already holds the pod: it continues")
 		a.put("web.yaml", a.marking("web", "1"))
 		third.prints("is valid again")
 		third.ends(syscall.SIGTERM, 0)
 		fourth := a.agent("--drain")
-		fourth.prints("the runtime already holds the pod: it goes on")
+		fourth.prints("the runtime already holds the pod: it continues")
 		if after := a.sandboxes()["web"]; after != before {
 			t.Errorf("web's sandbox was %s and is %s", before, after)
 		}

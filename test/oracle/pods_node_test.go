@@ -15,6 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
 	facts "github.com/podctl/podctl/internal/host"
@@ -148,7 +149,7 @@ func (h *host) podctl(t *testing.T, name string) *podctl {
 			t.Error(err)
 		}
 	})
-	admission, err := node.ReadAdmission(nil)
+	admission, err := admission.ReadPolicy(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

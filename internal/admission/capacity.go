@@ -1,4 +1,4 @@
-package node
+package admission
 
 import (
 	"maps"
@@ -13,11 +13,11 @@ import (
 // maxPods is how many pods a kubelet runs unless it is told otherwise.
 const maxPods = 110
 
-// Allocatable is what all pods of a node together may request. It is what this
-// machine has, less what a kubelet with default settings keeps back: its cpus,
+// Allocatable returns what all pods of a node together may request: what this
+// machine has, less what a kubelet with default settings reserves: its cpus,
 // memory without huge pages, local storage, huge pages, and 110 pods. What
-// capacity names counts instead, to the last byte; what reserved names goes
-// off (pkg/kubelet/cm/node_container_manager_linux.go,
+// capacity names replaces that, to the last byte; what reserved names is
+// subtracted (pkg/kubelet/cm/node_container_manager_linux.go,
 // pkg/kubelet/nodestatus/setters.go).
 func Allocatable(facts *render.Node, capacity, reserved v1.ResourceList) v1.ResourceList {
 	list := v1.ResourceList{v1.ResourcePods: *resource.NewQuantity(maxPods, resource.DecimalSI)}
@@ -41,10 +41,3 @@ func Allocatable(facts *render.Node, capacity, reserved v1.ResourceList) v1.Reso
 	}
 	return list
 }
-
-// Allocatable is what all pods of the node together may request; nil if they
-// are not bounded.
-func (n *Node) Allocatable() v1.ResourceList { return n.opts.Allocatable }
-
-// Name is the node's name.
-func (n *Node) Name() string { return n.opts.Facts.Name }

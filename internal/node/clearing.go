@@ -3,15 +3,13 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
 	"github.com/podctl/podctl/internal/worker"
@@ -30,7 +28,7 @@ type clearing struct {
 }
 
 // fit says whether a pod that is new to the node fits on it beside the others;
-// the error is an *AdmissionError if it does not. If it does once victims are
+// the error is an *admission.Error if it does not. If it does once victims are
 // gone, they are being evicted, and it does not fit yet: it is asked for again.
 func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 	n.mu.Lock()
@@ -44,41 +42,16 @@ func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 			return c.err == nil, c.err
 		}
 	}
-	d := preempt.Admit(p, place(n.room(p), true), n.active()) // else it was rejected before
-	if !d.Admitted {
-		return false, &AdmissionError{Reason: d.Reason, Message: d.Message, hint: fitHint(d)}
-	}
-	if len(d.Plan.Victims) == 0 {
+	plan, refused := admission.Fit(p, n.opts.Allocatable, n.active())
+	switch {
+	case refused != nil:
+		return false, refused
+	case plan == nil:
 		return true, nil
 	}
 	n.clearing = &clearing{uid: p.UID, spec: &p.Spec}
-	n.removals.Go(func() { n.clear(ctx, p, d.Plan) })
+	n.removals.Go(func() { n.clear(ctx, p, plan) })
 	return false, nil
-}
-
-// place is this node as preempt knows nodes. strictGroups tells that the
-// runtime honours supplementalGroupsPolicy.
-func place(allocatable v1.ResourceList, strictGroups bool) *v1.Node {
-	return &v1.Node{Status: v1.NodeStatus{
-		Allocatable: allocatable,
-		Features:    &v1.NodeFeatures{SupplementalGroupsPolicy: &strictGroups},
-	}}
-}
-
-// room is what is allocatable for the pod. What is not bounded has as much as
-// the pod asks for, and all else.
-func (n *Node) room(p *v1.Pod) v1.ResourceList {
-	if n.opts.Allocatable != nil {
-		return n.opts.Allocatable
-	}
-	all := *resource.NewQuantity(math.MaxInt64/2000, resource.DecimalSI)
-	room := v1.ResourceList{
-		v1.ResourcePods: all, v1.ResourceCPU: all, v1.ResourceMemory: all, v1.ResourceEphemeralStorage: all,
-	}
-	for name := range pod.Requests(p) {
-		room[name] = all
-	}
-	return room
 }
 
 // active are the pods that hold what they request: the desired ones but those
@@ -109,11 +82,7 @@ func (n *Node) clear(ctx context.Context, p *v1.Pod, plan *preempt.Result) {
 	var err error
 	for i, v := range plan.Victims {
 		if err = n.evict(ctx, v, preempt.Preempting, preempt.Message); err != nil {
-			err = &AdmissionError{
-				Reason: preempt.UnexpectedAdmissionError,
-				Message: fmt.Sprintf("Unexpected error while attempting to recover from admission failure: preemption: pod %s could not be evicted: %v",
-					names[i], err),
-			}
+			err = admission.EvictionFailed(names[i], err)
 			break
 		}
 		n.opts.Observer.Preempted(string(plan.Signal))
@@ -141,14 +110,6 @@ func (n *Node) dropClearing(want map[types.UID]Desired) {
 			n.clearing = nil
 		}
 	}
-}
-
-// fitHint says what to do about a pod that does not fit.
-func fitHint(d *preempt.Decision) string {
-	if detail := d.Detail(); detail != "" || d.Plan == nil {
-		return detail
-	}
-	return "podctl preempt --dry-run -f FILE shows who uses the node"
 }
 
 // errNotNow: whether the pod may start cannot be told yet.

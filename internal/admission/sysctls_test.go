@@ -1,4 +1,4 @@
-package node
+package admission
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func podWith(edit func(*v1.PodSpec), names ...string) *v1.Pod {
 	return p
 }
 
-func TestSysctlsThatPodsMaySet(t *testing.T) {
+func TestPodsMaySetSafeAndAllowedSysctls(t *testing.T) {
 	hostNetwork := func(s *v1.PodSpec) { s.HostNetwork = true }
 	hostIPC := func(s *v1.PodSpec) { s.HostIPC = true }
 	tests := []struct {
@@ -59,7 +59,7 @@ func TestSysctlsThatPodsMaySet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			refused := s.admit(tt.pod)
+			refused := s.check(tt.pod)
 			switch {
 			case tt.refused == "" && refused != nil:
 				t.Errorf("refused: %v", refused)
@@ -70,7 +70,7 @@ func TestSysctlsThatPodsMaySet(t *testing.T) {
 	}
 }
 
-func TestSysctlsThatCannotBeAllowed(t *testing.T) {
+func TestUnnamespacedSysctlsCannotBeAllowed(t *testing.T) {
 	for pattern, why := range map[string]string{
 		"":                                "neither",
 		"Net.core":                        "neither",
@@ -78,9 +78,9 @@ func TestSysctlsThatCannotBeAllowed(t *testing.T) {
 		"net..x":                          "neither",
 		strings.Repeat("net.", 64):        "neither",
 		"net." + strings.Repeat("x", 250): "neither",
-		"vm.swappiness":                   "per pod",
-		"kernel.*":                        "per pod",
-		"*":                               "per pod",
+		"vm.swappiness":                   "namespaced",
+		"kernel.*":                        "namespaced",
+		"*":                               "namespaced",
 	} {
 		if _, err := NewSysctls("6.1", []string{pattern}); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: error %v, want %q", pattern, err, why)
@@ -88,7 +88,7 @@ func TestSysctlsThatCannotBeAllowed(t *testing.T) {
 	}
 }
 
-func TestHintOfAForbiddenSysctl(t *testing.T) {
+func TestForbiddenSysctlHintsAtTheFlagOnlyIfItHelps(t *testing.T) {
 	s, err := NewSysctls("6.1", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestHintOfAForbiddenSysctl(t *testing.T) {
 		{podWith(nil, "vm.swappiness"), ""},
 		{podWith(func(s *v1.PodSpec) { s.HostNetwork = true }, "net.ipv4.tcp_syncookies"), ""},
 	} {
-		if got := s.admit(c.pod).Hint(); got != c.hint {
+		if got := s.check(c.pod).Hint(); got != c.hint {
 			t.Errorf("hint %q, want %q", got, c.hint)
 		}
 	}

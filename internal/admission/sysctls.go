@@ -1,4 +1,4 @@
-package node
+package admission
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ type Sysctls struct {
 	names, prefixes map[string]sysctl.Namespace
 }
 
-// safeSysctls are those that pods cannot harm each other by, with the first
-// kernel that has them per namespace, "" for every kernel
+// safeSysctls are those that are isolated between pods, with the first kernel
+// that has them per namespace, "" for every kernel
 // (pkg/kubelet/sysctl/safe_sysctls.go, pkg/util/kernel/constants.go).
 var safeSysctls = []struct{ name, kernel string }{
 	{"kernel.shm_rmid_forced", ""},
@@ -34,8 +34,8 @@ var safeSysctls = []struct{ name, kernel string }{
 	{"net.ipv4.tcp_wmem", "4.15"},
 }
 
-// sysctlPattern is a sysctl's name with dots or slashes, or the beginning of
-// one and a star (pkg/apis/policy/validation/validation.go).
+// sysctlPattern is a sysctl's name with dots or slashes, or a prefix of one
+// followed by a star (pkg/apis/policy/validation/validation.go).
 var sysctlPattern = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]$`)
 
 // maxSysctl is the longest name (pkg/apis/core/validation/validation.go).
@@ -64,11 +64,11 @@ func NewSysctls(kernel string, unsafe []string) (Sysctls, error) {
 
 func (s Sysctls) allow(pattern string) error {
 	if len(pattern) > maxSysctl || !sysctlPattern.MatchString(pattern) {
-		return fmt.Errorf("allow sysctl %q: it is neither a sysctl's name nor the beginning of one and a star", pattern)
+		return fmt.Errorf("allow sysctl %q: neither the name of a sysctl nor a prefix of one followed by *", pattern)
 	}
 	namespace, name, prefix := sysctl.GetNamespace(pattern)
 	if namespace == sysctl.UnknownNamespace {
-		return fmt.Errorf("allow sysctl %q: the kernel is not known to have it per pod", pattern)
+		return fmt.Errorf("allow sysctl %q: not known to be namespaced by the kernel", pattern)
 	}
 	if prefix {
 		s.prefixes[name] = namespace
@@ -78,8 +78,8 @@ func (s Sysctls) allow(pattern string) error {
 	return nil
 }
 
-// check says why a pod may not set a sysctl, nil if it may.
-func (s Sysctls) check(name string, p *v1.Pod) error {
+// checkOne returns why a pod may not set a sysctl, nil if it may.
+func (s Sysctls) checkOne(name string, p *v1.Pod) error {
 	name = sysctl.NormalizeName(name)
 	namespace, ok := s.names[name]
 	for prefix, of := range s.prefixes {
@@ -96,23 +96,24 @@ func (s Sysctls) check(name string, p *v1.Pod) error {
 	return nil
 }
 
-// admit refuses a pod that sets what it may not.
-func (s Sysctls) admit(p *v1.Pod) *AdmissionError {
+// check returns the first sysctl of the pod that it may not set, nil if there is
+// none.
+func (s Sysctls) check(p *v1.Pod) *Error {
 	if p.Spec.SecurityContext == nil {
 		return nil
 	}
 	for _, set := range p.Spec.SecurityContext.Sysctls {
-		if err := s.check(set.Name, p); err != nil {
-			return &AdmissionError{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %v", err), hint: s.hint(set.Name)}
+		if err := s.checkOne(set.Name, p); err != nil {
+			return &Error{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %v", err), hint: s.hint(set.Name)}
 		}
 	}
 	return nil
 }
 
-// hint is the way to have a sysctl that is namespaced and only not allowed.
+// hint is how to allow a sysctl that is namespaced, "" for any other.
 func (s Sysctls) hint(name string) string {
 	name = sysctl.NormalizeName(name)
-	err := s.check(name, &v1.Pod{})
+	err := s.checkOne(name, &v1.Pod{})
 	if namespace, _, _ := sysctl.GetNamespace(name); err == nil || namespace == sysctl.UnknownNamespace {
 		return ""
 	}

@@ -8,10 +8,20 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/worker"
 )
+
+func quantities(pairs ...string) v1.ResourceList {
+	list := v1.ResourceList{}
+	for i := 0; i < len(pairs); i += 2 {
+		list[v1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+	}
+	return list
+}
 
 // requesting is a manifest whose container requests that much cpu.
 func requesting(cpu, manifest string) string {
@@ -22,7 +32,7 @@ const criticalClass = "priorityClassName: system-node-critical"
 
 func rejected(reason string) func(Info) bool {
 	return func(i Info) bool {
-		var refused *AdmissionError
+		var refused *admission.Error
 		return errors.As(i.Rejected, &refused) && refused.Reason == reason &&
 			i.Status.Phase == v1.PodFailed && i.Status.Reason == reason
 	}

@@ -1,0 +1,58 @@
+package admission
+
+import (
+	"math"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/preempt"
+)
+
+const unexpected = preempt.UnexpectedAdmissionError
+
+// Fit returns whether a pod fits on the node beside the active ones: the plan
+// of those that have to be evicted first, nil if it fits now, or an error if it
+// fits in no way. allocatable nil does not bound the node.
+func Fit(p *v1.Pod, allocatable v1.ResourceList, active []*v1.Pod) (*preempt.Result, *Error) {
+	if allocatable == nil {
+		allocatable = unbounded(p)
+	}
+	d := preempt.Admit(p, place(allocatable, true), active) // strict groups are Policy.Check's
+	switch {
+	case !d.Admitted:
+		return nil, &Error{Reason: d.Reason, Message: d.Message, hint: fitHint(d)}
+	case len(d.Plan.Victims) == 0:
+		return nil, nil
+	}
+	return d.Plan, nil
+}
+
+// place is this node as preempt knows nodes.
+func place(allocatable v1.ResourceList, strictGroups bool) *v1.Node {
+	return &v1.Node{Status: v1.NodeStatus{
+		Allocatable: allocatable,
+		Features:    &v1.NodeFeatures{SupplementalGroupsPolicy: &strictGroups},
+	}}
+}
+
+// unbounded has as much as the pod asks for of everything that it names.
+func unbounded(p *v1.Pod) v1.ResourceList {
+	all := *resource.NewQuantity(math.MaxInt64/2000, resource.DecimalSI)
+	list := v1.ResourceList{
+		v1.ResourcePods: all, v1.ResourceCPU: all, v1.ResourceMemory: all, v1.ResourceEphemeralStorage: all,
+	}
+	for name := range pod.Requests(p) {
+		list[name] = all
+	}
+	return list
+}
+
+// fitHint says what to do about a pod that does not fit.
+func fitHint(d *preempt.Decision) string {
+	if detail := d.Detail(); detail != "" || d.Plan == nil {
+		return detail
+	}
+	return "podctl preempt --dry-run -f FILE shows which pods use the node"
+}

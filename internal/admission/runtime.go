@@ -1,0 +1,110 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Runtime is what the runtime can do, as far as pods ask for it.
+type Runtime struct {
+	// Name is its name and version: "containerd 2.1.4".
+	Name string
+	// ImageVolumes, StopSignals, StrictGroups: it mounts images as volumes, stops
+	// containers with the signal of their spec, honours
+	// supplementalGroupsPolicy.
+	ImageVolumes, StopSignals, StrictGroups bool
+	// Handlers are the names of its runtime handlers; nil if it does not list
+	// them, and then any name is admitted: the runtime itself rejects one that it
+	// does not know when it creates the sandbox.
+	Handlers []string
+	// Classes maps runtime classes to handlers.
+	Classes RuntimeClasses
+}
+
+// NeedsStatus reports whether Check needs what only the runtime's status says:
+// StrictGroups and Handlers.
+func NeedsStatus(p *v1.Pod, classes RuntimeClasses) bool {
+	return wantsStrictGroups(p) || classes.Handler(p) != ""
+}
+
+func wantsStrictGroups(p *v1.Pod) bool {
+	sc := p.Spec.SecurityContext
+	return sc != nil && sc.SupplementalGroupsPolicy != nil && *sc.SupplementalGroupsPolicy == v1.SupplementalGroupsPolicyStrict
+}
+
+// RuntimeClasses maps names of runtime classes to handlers of the runtime; the
+// handler of any other class is its name. There are no RuntimeClass objects here
+// (LookupRuntimeHandler in pkg/kubelet/runtimeclass/runtimeclass_manager.go).
+type RuntimeClasses map[string]string
+
+// Handler returns the runtime handler of the pod, "" for the default one.
+func (c RuntimeClasses) Handler(p *v1.Pod) string {
+	class := p.Spec.RuntimeClassName
+	if class == nil {
+		return ""
+	}
+	if handler, mapped := c[*class]; mapped {
+		return handler
+	}
+	return *class
+}
+
+// check returns what the pod asks for that the runtime cannot do.
+func (r Runtime) check(p *v1.Pod) *Error {
+	if err := r.checkImageVolumes(p); err != nil {
+		return err
+	}
+	if err := r.checkStopSignals(p); err != nil {
+		return err
+	}
+	return r.CheckClass(p)
+}
+
+func (r Runtime) checkImageVolumes(p *v1.Pod) *Error {
+	if r.ImageVolumes {
+		return nil
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.Image != nil {
+			return &Error{Reason: "ImageVolumeNotSupported",
+				Message: fmt.Sprintf("volume %q is an image, which %s cannot mount", v.Name, r.Name),
+				hint:    "containerd can from 2.1 on, CRI-O from 1.31 on"}
+		}
+	}
+	return nil
+}
+
+func (r Runtime) checkStopSignals(p *v1.Pod) *Error {
+	if r.StopSignals {
+		return nil
+	}
+	for c := range pod.Containers(p) {
+		if c.Lifecycle != nil && c.Lifecycle.StopSignal != nil {
+			return &Error{Reason: "StopSignalNotSupported",
+				Message: fmt.Sprintf("container %q is to be stopped with %s, which %s does not heed", c.Name, *c.Lifecycle.StopSignal, r.Name),
+				hint:    "containerd does from 2.4 on, CRI-O from 1.34 on; or STOPSIGNAL in the image"}
+		}
+	}
+	return nil
+}
+
+// CheckClass returns why the pod's runtime class cannot be had, nil if it can.
+func (r Runtime) CheckClass(p *v1.Pod) *Error {
+	handler := r.Classes.Handler(p)
+	if handler == "" || r.Handlers == nil || slices.Contains(r.Handlers, handler) {
+		return nil
+	}
+	names := slices.DeleteFunc(slices.Clone(r.Handlers), func(name string) bool { return name == "" })
+	class := *p.Spec.RuntimeClassName
+	message := fmt.Sprintf("runtime class %q: the runtime has no handler of that name", class)
+	if class != handler {
+		message = fmt.Sprintf("runtime class %q: the runtime has no handler %q", class, handler)
+	}
+	return &Error{Reason: "RuntimeClassNotFound", Message: message,
+		hint: fmt.Sprintf("it has %s; --runtime-class %s=HANDLER chooses one", strings.Join(names, ", "), class)}
+}

@@ -1,0 +1,16 @@
+// Package podrecord is podctl.json, the one file that podctl keeps of a pod
+// beside what the runtime holds: annotations of a sandbox are immutable, so that
+// the pod was asked to stop, and how it ended, is written here.
+//
+//	<root>/pods/<uid>/podctl.json ◄── Write ── node (stop, end, hold)
+//	                              ──► Read ─── node at adoption; orphans; terminating
+//
+// A record can only make a pod more stopped: one that is absent or cannot be
+// read is the zero Record, which stops nothing. A file is replaced in one step,
+// so that a reader sees the old record or the new one, after a crash too.
+//
+// Reading and writing block as long as the disk does. A Record is a value; who
+// writes one to a directory is the caller's affair.
+//
+// Differs from the kubelet in: the kubelet has the API server for this.
+package podrecord

@@ -1,0 +1,56 @@
+package podrecord
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// File is the name of the record in the pod's directory.
+const File = "podctl.json"
+
+// Read returns the record in a pod's directory; the zero Record if there is none
+// or it cannot be read.
+func Read(podDir string) Record {
+	var r Record
+	b, err := os.ReadFile(filepath.Join(podDir, File))
+	if err != nil || json.Unmarshal(b, &r) != nil {
+		return Record{}
+	}
+	return r
+}
+
+// Write replaces the record in a pod's directory in one step. The error is
+// fs.ErrNotExist for a pod without a directory: nothing was done for it yet, so
+// there is nothing to record.
+func Write(podDir string, r Record) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write pod record: %w", err)
+	}
+	f, err := os.CreateTemp(podDir, File+".*")
+	if err != nil {
+		return fmt.Errorf("write pod record: %w", err)
+	}
+	_, err = f.Write(append(b, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(podDir, File))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // err says enough
+		return fmt.Errorf("write pod record: %w", err)
+	}
+	return nil
+}
+
+// Create is Write, and makes the pod's directory if there is none.
+func Create(podDir string, r Record) error {
+	if err := os.MkdirAll(podDir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return Write(podDir, r)
+}

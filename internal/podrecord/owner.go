@@ -1,0 +1,38 @@
+package podrecord
+
+import (
+	"strings"
+	"time"
+)
+
+// OwnerTag is the Owner of a record: instances of one name may live on several
+// runtimes.
+func OwnerTag(instance, runtime string) string { return instance + "@" + runtime }
+
+// Owned is what a pod's directory says of the pod that it was made for.
+type Owned struct {
+	// Instance is the podctl that wrote it, on the runtime of that id (see
+	// owner.Locks.Runtime).
+	Instance, Runtime string
+	// Namespace and Name are the pod's.
+	Namespace, Name string
+	// Held: podctl stop stopped the pod, and it stays so.
+	Held bool
+}
+
+// ReadOwner reads it; what is not written there, or cannot be read, is "".
+func ReadOwner(podDir string) Owned {
+	r := Read(podDir)
+	at := strings.LastIndexByte(r.Owner, '@')
+	if at < 0 {
+		return Owned{}
+	}
+	return Owned{Instance: r.Owner[:at], Runtime: r.Owner[at+1:], Namespace: r.Namespace, Name: r.Name, Held: r.Held}
+}
+
+// ReadStop reads when the pod was asked to stop, and with which grace in
+// seconds, nil for its own. ok is false if it was not, or has ended by itself.
+func ReadStop(podDir string) (requested time.Time, grace *int64, ok bool) {
+	r := Read(podDir)
+	return r.StopRequested, r.GraceSeconds, !r.StopRequested.IsZero() && r.Phase == ""
+}

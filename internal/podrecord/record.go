@@ -1,0 +1,88 @@
+package podrecord
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Record is what the runtime cannot hold of a pod: that it was asked to stop,
+// and how it ended. The zero value is a pod that was not.
+type Record struct {
+	// Owner is the instance that wrote it and its runtime: see OwnerTag.
+	Owner string `json:"owner,omitempty"`
+	// Namespace and Name are the pod's.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// Manifest is the fingerprint of the document that the pod ran by.
+	Manifest string `json:"manifest,omitempty"`
+	// StopRequested is when a stop was first requested; zero if it never was.
+	StopRequested time.Time `json:"stopRequested,omitzero"`
+	// GraceSeconds is the grace that was given, counted from StopRequested, nil
+	// if none was.
+	GraceSeconds *int64 `json:"graceSeconds,omitempty"`
+	// Held: podctl stop stopped it; it stays stopped until its manifest changes
+	// or podctl start.
+	Held bool `json:"held,omitempty"`
+	// Phase is Succeeded or Failed once the pod has ended, else "".
+	Phase   v1.PodPhase `json:"phase,omitempty"`
+	Reason  string      `json:"reason,omitempty"`
+	Message string      `json:"message,omitempty"`
+}
+
+// Alone returns what the record means where it is all that there is of a pod: it
+// must be of this very document, else the pod merely has to be stopped.
+func (r Record) Alone(document []byte, now time.Time) Record {
+	if r.Stopped() && r.Manifest != Fingerprint(document) {
+		return Record{StopRequested: now}
+	}
+	return r
+}
+
+// Fingerprint is what distinguishes documents in a record.
+func Fingerprint(document []byte) string {
+	sum := sha256.Sum256(document)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Stop records that the pod is being stopped, with a grace in seconds that
+// counts from now, nil for its own. It reports whether the record has changed. A
+// stop that was recorded before is never prolonged.
+func (r *Record) Stop(now time.Time, grace *int64) (changed bool) {
+	if r.Phase != "" {
+		return false
+	}
+	if r.StopRequested.IsZero() {
+		r.StopRequested, changed = now, true
+	}
+	if grace == nil {
+		return changed
+	}
+	total := *grace + r.elapsed(now)
+	if r.GraceSeconds != nil && *r.GraceSeconds <= total {
+		return changed
+	}
+	r.GraceSeconds = &total
+	return true
+}
+
+// GraceLeft returns what remains at now of the recorded grace, at least a
+// second; nil if none was recorded.
+func (r Record) GraceLeft(now time.Time) *int64 {
+	if r.GraceSeconds == nil {
+		return nil
+	}
+	left := max(1, *r.GraceSeconds-r.elapsed(now))
+	return &left
+}
+
+// elapsed returns the seconds since the stop was requested: 0 if that is in the
+// future because the clock was set back, so that the remaining grace never grows.
+func (r Record) elapsed(now time.Time) int64 {
+	return max(0, int64(now.Sub(r.StopRequested)/time.Second))
+}
+
+// Stopped reports whether the pod may not run any more.
+func (r Record) Stopped() bool { return !r.StopRequested.IsZero() || r.Phase != "" }
