@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/event"
 )
 
 // downFacts is what is known of a pod on its way down.
@@ -152,7 +152,7 @@ func diagnoseCalls(f downFacts, now time.Time) (diagnosis, bool) {
 // diagnoseStatus looks at a pod of which the runtime does not tell how it is:
 // without that its podctl cannot go on, whatever it has done already.
 func diagnoseStatus(f downFacts, _ time.Time) (diagnosis, bool) {
-	if f.worker == nil || !strings.Contains(f.worker.LastError, "status of ") {
+	if f.worker == nil || f.worker.LastError.Layer != event.LayerStatus {
 		return diagnosis{}, false
 	}
 	return diagnosis{layerRuntime, "it does not tell the pod's status", f.askRuntime()}, true
@@ -160,10 +160,10 @@ func diagnoseStatus(f downFacts, _ time.Time) (diagnosis, bool) {
 
 // diagnoseVolumes looks at a pod that is down and whose volumes are not.
 func diagnoseVolumes(f downFacts, _ time.Time) (diagnosis, bool) {
-	if f.worker == nil || len(f.containers) > 0 || f.worker.LastError == "" {
+	if f.worker == nil || len(f.containers) > 0 || f.worker.LastError.IsZero() {
 		return diagnosis{}, false
 	}
-	if len(f.mounts) == 0 && !strings.Contains(f.worker.LastError, "unmount") {
+	if len(f.mounts) == 0 && f.worker.LastError.Layer != event.LayerVolume {
 		return diagnosis{}, false
 	}
 	d := diagnosis{layer: layerVolume, why: "its volumes cannot be taken down"}
@@ -176,7 +176,7 @@ func diagnoseVolumes(f downFacts, _ time.Time) (diagnosis, bool) {
 
 // diagnoseNetwork looks at a pod whose sandbox alone does not go.
 func diagnoseNetwork(f downFacts, _ time.Time) (diagnosis, bool) {
-	if f.worker == nil || len(f.containers) > 0 || !f.sandboxReady || !strings.Contains(f.worker.LastError, "sandbox") {
+	if f.worker == nil || len(f.containers) > 0 || !f.sandboxReady || f.worker.LastError.Layer != event.LayerSandbox {
 		return diagnosis{}, false
 	}
 	return diagnosis{layerNetwork, "its sandbox does not stop: the runtime cannot take down the pod's network", f.checkNetwork()}, true
@@ -191,7 +191,7 @@ func diagnoseWorker(f downFacts, now time.Time) (diagnosis, bool) {
 		return diagnosis{layerRuntime, "its sandbox has stopped and its containers have not", []string{f.force()}}, true
 	case w == nil:
 		return diagnosis{}, false
-	case w.LastError != "" && w.Operation == "":
+	case !w.LastError.IsZero() && w.Operation == "":
 		why := "the last try failed"
 		if left := w.NextWake.Sub(now); !w.NextWake.IsZero() && left > 0 {
 			why += ", again in " + ageText(left.Round(time.Second))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/event"
 )
 
 func TestDiagnosisNamesTheInnermostLayerOfWhichThereIsEvidence(t *testing.T) {
@@ -27,9 +28,9 @@ func TestDiagnosisNamesTheInnermostLayerOfWhichThereIsEvidence(t *testing.T) {
 			w.Calls = []control.Call{{Method: method, Container: container, Since: now.Add(-ago)}}
 		})
 	}
-	failed := func(text string) *control.Worker {
+	failed := func(layer event.Layer, text string) *control.Worker {
 		return ends(func(w *control.Worker) {
-			w.Operation, w.LastError, w.NextWake = "", text, now.Add(8*time.Second)
+			w.Operation, w.LastError, w.NextWake = "", event.Failure{Op: "terminate", Layer: layer, Text: text}, now.Add(8*time.Second)
 		})
 	}
 	db := func(p process, shim int) []downContainer {
@@ -53,7 +54,7 @@ func TestDiagnosisNamesTheInnermostLayerOfWhichThereIsEvidence(t *testing.T) {
 			layerProcess, "where in the kernel is not shown", "cat /proc/8812/stack"},
 		{"a zombie", downFacts{worker: ends(nil), graceLeft: &over, containers: db(process{state: 'Z', parent: 7}, 7)},
 			layerShim, "is a zombie: its parent, pid 7, does not wait for it", "cat /proc/7/wchan"},
-		{"its status cannot be read, and nothing of it runs", downFacts{worker: failed("read status of sandbox 5ab1: the shim is out to lunch"), sandboxReady: true, mounts: []string{"/var/lib/podctl/pods/u1/volumes/v"}},
+		{"its status cannot be read, and nothing of it runs", downFacts{worker: failed(event.LayerStatus, "read status of sandbox 5ab1: the shim is out to lunch"), sandboxReady: true, mounts: []string{"/var/lib/podctl/pods/u1/volumes/v"}},
 			layerRuntime, "it does not tell the pod's status", "podctl pleg check · podctl rm --force default/db"},
 		{"stopped by a signal", downFacts{worker: ends(nil), graceLeft: &within, containers: db(process{state: 'T'}, 7)},
 			layerProcess, "is stopped, so that SIGTERM waits", "kill -CONT 8812"},
@@ -72,12 +73,12 @@ func TestDiagnosisNamesTheInnermostLayerOfWhichThereIsEvidence(t *testing.T) {
 			layerRuntime, "StopContainer of db has been without an answer for 41s", "podctl pleg check"},
 		{"StopPodSandbox hangs", downFacts{worker: calls("StopPodSandbox", "", time.Minute), sandbox: "3f9c1b2a44d0e77", sandboxReady: true},
 			layerNetwork, "StopPodSandbox has been without an answer for 1m: it takes down the pod's network", "crictl inspectp 3f9c1b2a44d0e"},
-		{"the sandbox does not stop", downFacts{worker: failed("stop sandbox 3f9c: plugin type=bridge failed (delete)"), sandboxReady: true},
+		{"the sandbox does not stop", downFacts{worker: failed(event.LayerSandbox, "stop sandbox 3f9c: plugin type=bridge failed (delete)"), sandboxReady: true},
 			layerNetwork, "its sandbox does not stop", "podctl rm --force default/db"},
-		{"something is still mounted", downFacts{worker: failed("remove: device or resource busy"), mounts: []string{"/var/lib/podctl/pods/u/volumes/x"}},
+		{"something is still mounted", downFacts{worker: failed(event.LayerHost, "remove: device or resource busy"), mounts: []string{"/var/lib/podctl/pods/u/volumes/x"}},
 			layerVolume, "/var/lib/podctl/pods/u/volumes/x is still mounted", "fuser -vm /var/lib/podctl/pods/u/volumes/x"},
-		{"an unmount fails", downFacts{worker: failed("unmount volume x: busy")}, layerVolume, "its volumes cannot be taken down", ""},
-		{"the last try failed", downFacts{worker: failed("no space left on device"), containers: db(process{state: 'S'}, 7)},
+		{"an unmount fails", downFacts{worker: failed(event.LayerVolume, "unmount volume x: busy")}, layerVolume, "its volumes cannot be taken down", ""},
+		{"the last try failed", downFacts{worker: failed(event.LayerContainer, "no space left on device"), containers: db(process{state: 'S'}, 7)},
 			layerWorker, "the last try failed, again in 8s", "podctl rm --force default/db"},
 		{"past its grace, and nobody says why", downFacts{worker: ends(nil), graceLeft: &over}, layerWorker, "its grace is over, and its terminate goes on", "podctl rm --force default/db"},
 		{"its podctl died", downFacts{creator: "run-5f2a", since: now, sandboxReady: true, containers: db(process{state: 'S', parent: 7}, 7)},

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
 )
@@ -85,7 +86,7 @@ func (c collector) collect(ctx context.Context, h *heldPod) downFacts {
 			f.since = h.worker.Since
 		}
 		if h.worker.LastDone.Before(f.since) {
-			h.worker.LastError = "" // of what went on before
+			h.worker.LastError = event.Failure{} // of what went on before
 		}
 	case h.abandoned():
 		f.creator = h.creator

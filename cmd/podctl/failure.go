@@ -97,8 +97,8 @@ func (r *running) reasons(i node.Info) []reason {
 			all = append(all, why)
 		}
 	}
-	if len(all) == 0 && i.LastError != "" {
-		all = append(all, reason{text: ": " + i.LastError})
+	if len(all) == 0 && !i.LastError.IsZero() {
+		all = append(all, reason{text: ": " + i.LastError.Text})
 	}
 	if text := notReady(&i.Status); len(all) == 0 && r.opts.wait == waitReady && text != "" {
 		all = append(all, reason{text: " is not ready: " + text})

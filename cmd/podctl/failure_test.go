@@ -57,7 +57,7 @@ func TestAFailedPodTellsWhy(t *testing.T) {
 			setContainers(i, ended("web", 137, "Error", ""))
 		}, []string{"  default/web: DeadlineExceeded: was active too long", "  default/web/web exited 137"}},
 		{"an error in between", func(i *node.Info) {
-			i.LastError = "network is not ready"
+			i.LastError.Text = "network is not ready"
 			setContainers(i, waits("web", "ContainerCreating", ""))
 		}, []string{"  default/web: network is not ready"}},
 		{"nothing else to say", func(i *node.Info) { i.Stage = worker.Terminating }, []string{"  default/web is terminating"}},

@@ -122,7 +122,7 @@ func TestNothingIsDrawnThatHasNotChanged(t *testing.T) {
 }
 
 func TestTheTableNeverWraps(t *testing.T) {
-	long := web(func(i *node.Info) { i.LastError = strings.Repeat("network is not ready ", 20) })
+	long := web(func(i *node.Info) { i.LastError.Text = strings.Repeat("network is not ready ", 20) })
 	for width := 1; width < 120; width++ {
 		s, p := newTerminal(width, 24, true)
 		p.refresh([]node.Info{long, long})
@@ -168,7 +168,7 @@ func TestMorePodsThanLinesAreCountedUntilTheEnd(t *testing.T) {
 		many = append(many, web(func(i *node.Info) { i.Pod.Name = fmt.Sprint("web-", n) }))
 	}
 	p.refresh(many)
-	many[0].LastError = "one changes"
+	many[0].LastError.Text = "one changes"
 	p.refresh(many)
 	if got := strings.Count(s.String(), "POD "); got != 1 || !strings.HasSuffix(s.String(), "\nand 7 pods more") {
 		t.Errorf("the screen shows\n%s", s)

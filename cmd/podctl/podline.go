@@ -128,8 +128,8 @@ func nowText(i node.Info, activity string, now time.Time) string {
 	if activity != "" {
 		return activity
 	}
-	if i.LastError != "" {
-		return i.LastError + retryText(i, now)
+	if !i.LastError.IsZero() {
+		return i.LastError.Text + retryText(i, now)
 	}
 	if c := runningInit(i); c != "" {
 		return c + " runs"
@@ -147,8 +147,8 @@ func terminatingText(i node.Info, now time.Time) string {
 			text += fmt.Sprintf(", %s past its grace of %ds", ageText(-left), i.Grace)
 		}
 	}
-	if i.LastError != "" && i.Op == worker.OpNone { // in between two tries
-		text += " · " + i.LastError + retryText(i, now)
+	if !i.LastError.IsZero() && i.Op == worker.OpNone { // in between two tries
+		text += " · " + i.LastError.Text + retryText(i, now)
 	}
 	return text
 }

@@ -87,7 +87,7 @@ func TestNowSaysWhatThePodWaitsForAndUntilWhen(t *testing.T) {
 			i.NextWake = noon.Add(-time.Second)
 		}, "", "web: ErrImagePull: x"},
 		{"an error of the pod", func(i *node.Info) {
-			i.LastError, i.NextWake = "network is not ready", noon.Add(5*time.Second)
+			i.LastError.Text, i.NextWake = "network is not ready", noon.Add(5*time.Second)
 		}, "", "network is not ready, again in 5s"},
 		{"init", func(i *node.Info) {
 			i.Status.Phase = v1.PodPending
@@ -106,10 +106,10 @@ func TestNowSaysWhatThePodWaitsForAndUntilWhen(t *testing.T) {
 			i.Stage, i.Grace, i.StopRequested = worker.Terminating, 30, noon.Add(-72*time.Second)
 		}, "", "stopping, 42s past its grace of 30s"},
 		{"stopping fails", func(i *node.Info) {
-			i.Stage, i.LastError, i.NextWake = worker.Terminating, "stop container: deadline exceeded", noon.Add(2*time.Second)
+			i.Stage, i.LastError.Text, i.NextWake = worker.Terminating, "stop container: deadline exceeded", noon.Add(2*time.Second)
 		}, "", "stopping · stop container: deadline exceeded, again in 2s"},
 		{"stopping is tried again", func(i *node.Info) {
-			i.Stage, i.LastError, i.Op = worker.Terminating, "stop container: deadline exceeded", worker.OpTerminate
+			i.Stage, i.LastError.Text, i.Op = worker.Terminating, "stop container: deadline exceeded", worker.OpTerminate
 		}, "", "stopping"},
 		{"ended well", func(i *node.Info) {
 			i.Status.Phase = v1.PodSucceeded
@@ -153,7 +153,7 @@ func TestPodRow(t *testing.T) {
 		}, "default/web|Rejected|0/3|0|-|taken"},
 		{"terminating", func(i *node.Info) { i.Stage = worker.Terminating }, "default/web|Terminating|2/3|0|41s|stopping"},
 		{"words of a runtime stay in their line", func(i *node.Info) {
-			i.LastError = "one\ntwo\t\x1b[2J"
+			i.LastError.Text = "one\ntwo\t\x1b[2J"
 		}, "default/web|Running|2/3|0|41s|one; two �[2J"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -228,7 +228,7 @@ func podListing(pods []*heldPod, now time.Time, full bool) listing {
 func (h *heldPod) data() heldPodData {
 	d := heldPodData{
 		Phase: h.phase(), Worker: h.worker.Phase, Kind: h.kind(), Owner: h.creator, Abandoned: h.abandoned(),
-		Restarts: h.restarts(), IPs: h.ips(), Reason: cmp.Or(h.worker.Rejected, h.worker.LastError),
+		Restarts: h.restarts(), IPs: h.ips(), Reason: cmp.Or(h.worker.Rejected, h.worker.LastError.Text),
 	}
 	if d.Worker == "unknown" {
 		d.Worker = "" // no worker has it

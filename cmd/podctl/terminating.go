@@ -236,7 +236,7 @@ func (p *downPod) data(now time.Time) downPodData {
 	found := diagnose(f, now)
 	d := downPodData{
 		Owner: p.owner(), Since: f.since, Running: []downContainerData{},
-		Layer: found.layer, Why: found.why, Next: found.next, LastError: p.worker.LastError,
+		Layer: found.layer, Why: found.why, Next: found.next, LastError: p.worker.LastError.Text,
 	}
 	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.namespace, p.name, string(p.uid)
 	if f.graceLeft != nil {

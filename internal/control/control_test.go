@@ -16,6 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/owner"
 )
 
@@ -318,11 +319,11 @@ func TestWorkerInJSON(t *testing.T) {
 	b, err := json.Marshal(Worker{
 		Namespace: "default", Name: "db", UID: "u", Phase: "terminating", Since: at, Cause: "killed", HasConfig: true,
 		Operation: "terminate", OperationSince: at, Calls: []Call{{Method: "StopContainer", ID: "c1", Container: "db", Since: at}},
-		StopRequested: at, GraceSeconds: 30, GraceLeftSeconds: &left, LastError: "deadline",
+		StopRequested: at, GraceSeconds: 30, GraceLeftSeconds: &left, LastError: event.Failure{Op: "terminate", Layer: event.LayerContainer, Text: "deadline"},
 	})
 	const want = `{"namespace":"default","name":"db","uid":"u","phase":"terminating","since":"2026-01-02T03:04:05Z","cause":"killed",` +
 		`"ready":0,"containers":0,"restarts":0,"desired":false,"hasConfig":true,"operation":"terminate","operationSince":"2026-01-02T03:04:05Z",` +
-		`"calls":[{"method":"StopContainer","id":"c1","container":"db","since":"2026-01-02T03:04:05Z"}],"lastError":"deadline",` +
+		`"calls":[{"method":"StopContainer","id":"c1","container":"db","since":"2026-01-02T03:04:05Z"}],"lastError":{"op":"terminate","layer":"container","text":"deadline"},` +
 		`"stopRequested":"2026-01-02T03:04:05Z","graceSeconds":30,"graceLeftSeconds":-4}`
 	if err != nil || string(b) != want {
 		t.Errorf("%v\n got %s\nwant %s", err, b, want)

@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/event"
 )
 
 // Worker is one pod as the podctl that manages it sees it. Fields may be
@@ -55,9 +57,10 @@ type Worker struct {
 	// Calls of the runtime in flight about its containers and sandboxes,
 	// oldest first.
 	Calls []Call `json:"calls,omitempty"`
-	// LastDone is when the last operation ended, LastError how, "" if well.
-	LastDone  time.Time `json:"lastDone,omitzero"`
-	LastError string    `json:"lastError,omitempty"`
+	// LastDone is when the last operation ended, LastError how it failed: the
+	// operation, the layer in which it failed, and the text; absent if it did not.
+	LastDone  time.Time     `json:"lastDone,omitzero"`
+	LastError event.Failure `json:"lastError,omitzero"`
 	// NextWake is when the worker looks at it again at the latest.
 	NextWake time.Time `json:"nextWake,omitzero"`
 

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -33,8 +34,8 @@ type Info struct {
 	// NextWake is when the worker looks at the pod again by itself; zero
 	// where it does not wait.
 	NextWake time.Time
-	// LastError is the text of the last operation's error, "" if it had none.
-	LastError string
+	// LastError is how the last operation failed, zero if it did not.
+	LastError event.Failure
 	// Grace is the grace period in seconds that the stop amounts to, 0 where
 	// none is given; StopRequested is when the stop began.
 	Grace         int64

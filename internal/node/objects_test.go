@@ -47,7 +47,7 @@ func TestAPodFollowsTheObjectsThatItUses(t *testing.T) {
 			p.Set(testSource, desire(t, configured), o)
 			synctest.Wait()
 		}
-		p.until("web", "waiting", func(i Info) bool { return i.LastError != "" })
+		p.until("web", "waiting", func(i Info) bool { return !i.LastError.IsZero() })
 		p.mu.Lock()
 		said := p.events[len(p.events)-1]
 		p.mu.Unlock()

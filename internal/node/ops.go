@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/podsync"
@@ -25,6 +27,7 @@ type ops struct{ n *Node }
 var _ worker.Ops = ops{}
 
 func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err error) {
+	defer placed(&err)
 	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.status(ctx, in.Pod)
 	if err != nil {
@@ -46,7 +49,8 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 	return res.Terminal, err
 }
 
-func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) error {
+func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error) {
+	defer placed(&err)
 	o.n.recordStop(in.Pod, in.Grace)
 	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.status(ctx, in.Pod)
@@ -69,7 +73,8 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) error {
 	return nil
 }
 
-func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) error {
+func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) (err error) {
+	defer placed(&err)
 	return o.n.sync.TerminateRuntime(ctx, p, runtimeGrace)
 }
 
@@ -77,7 +82,8 @@ func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) error {
 // in pkg/kubelet/kubelet.go).
 const runtimeGrace = 1
 
-func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) error {
+func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
+	defer placed(&err)
 	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.status(ctx, in.Pod)
 	if err != nil {
@@ -96,6 +102,14 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) error {
 	return nil
 }
 
+// placed gives the error of an operation the layer runtime if the runtime did
+// not answer, whatever it was asked for.
+func placed(err *error) {
+	if errors.Is(*err, cri.ErrUnavailable) {
+		*err = event.At(event.LayerRuntime, *err)
+	}
+}
+
 // status is what an operation on the pod goes by (podWorkerLoop in
 // pkg/kubelet/pod_workers.go).
 func (o ops) status(ctx context.Context, p *v1.Pod) (*pod.Status, error) {
@@ -103,7 +117,7 @@ func (o ops) status(ctx context.Context, p *v1.Pod) (*pod.Status, error) {
 	if err != nil && ctx.Err() == nil {
 		o.n.event(p, ReasonFailedSync, true, "error determining status: %v", err)
 	}
-	return st, err
+	return st, event.At(event.LayerStatus, err)
 }
 
 // touch takes note that the runtime may hold something else of the pod now.

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/worker"
@@ -65,7 +66,7 @@ func (n *Node) removeDown(ctx context.Context, e *entry) error {
 	uid := e.uid()
 	st, err := n.statusOf(ctx, uid)
 	if err != nil {
-		return err
+		return event.At(event.LayerStatus, err)
 	}
 	// What the hints of its end would show, the next full relist does, too.
 	release := n.pleg.Hold(uid)
@@ -77,11 +78,11 @@ func (n *Node) removeDown(ctx context.Context, e *entry) error {
 	err = n.opts.Volumes.RemovePod(uid)
 	e.recording.Unlock()
 	if err != nil {
-		return err
+		return event.At(event.LayerHost, err)
 	}
 	if !n.opts.KeepLogs {
 		if err := os.RemoveAll(n.opts.Facts.LogDirectory(e.want.Pod)); err != nil {
-			return err
+			return event.At(event.LayerHost, err)
 		}
 	}
 	n.mu.Lock()

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -22,10 +23,10 @@ func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (Result
 		if ctx.Err() == nil {
 			s.warn(p, "", EventFailedUnmount, "Unable to remove volumes: %v", err)
 		}
-		return res, fmt.Errorf("clean up pod: unmount volumes: %w", err)
+		return res, event.At(event.LayerVolume, fmt.Errorf("clean up pod: unmount volumes: %w", err))
 	}
 	if err := s.opt.Cgroups.Remove(p.UID); err != nil {
-		return res, fmt.Errorf("clean up pod: remove cgroup: %w", err)
+		return res, event.At(event.LayerCgroup, fmt.Errorf("clean up pod: remove cgroup: %w", err))
 	}
 	res.Status = s.publish(p, orEmpty(p, st), true, func(status *v1.PodStatus) {
 		finish(p, status)
@@ -44,13 +45,13 @@ func (s *Syncer) Remove(ctx context.Context, st *pod.Status) error {
 		}
 	}
 	for _, cs := range st.Containers {
-		add(s.opt.Runtime.RemoveContainer(ctx, cs.ID))
+		add(event.At(event.LayerContainer, s.opt.Runtime.RemoveContainer(ctx, cs.ID)))
 	}
 	for _, sandbox := range st.Sandboxes {
 		if sandbox.State == pod.Running {
-			add(s.opt.Runtime.StopPodSandbox(ctx, sandbox.ID))
+			add(event.At(event.LayerSandbox, s.opt.Runtime.StopPodSandbox(ctx, sandbox.ID)))
 		}
-		add(s.opt.Runtime.RemovePodSandbox(ctx, sandbox.ID))
+		add(event.At(event.LayerSandbox, s.opt.Runtime.RemovePodSandbox(ctx, sandbox.ID)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove pod from the runtime: %w", err)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/podctl/podctl/internal/event"
 )
 
 // ErrNetworkNotReady is the error of a sync that waits for the node's network.
@@ -42,6 +44,21 @@ func (e *StartError) Error() string {
 }
 
 func (e *StartError) Unwrap() error { return e.err }
+
+// Layer returns the layer that the reason belongs to.
+func (e *StartError) Layer() event.Layer {
+	switch e.Reason {
+	case reasonCrashLoop, reasonImagePullBackOff:
+		return event.LayerBackOff
+	case reasonErrImagePull, reasonErrNeverPull, reasonRegistryUnavailable, reasonSignatureInvalid, reasonImageInspect, reasonInvalidImage:
+		return event.LayerImage
+	case reasonPostStart:
+		return event.LayerHook
+	case reasonConfig:
+		return event.LayerConfig
+	}
+	return event.LayerContainer
+}
 
 // RetryAt is the end of the back-off, if there is one.
 func (e *StartError) RetryAt() (time.Time, bool) { return e.NotBefore, !e.NotBefore.IsZero() }
@@ -100,26 +117,20 @@ func (e *SyncError) RetryAt() (time.Time, bool) {
 	return first, timed
 }
 
-// Layer is the part of a pod that a runtime cannot get rid of.
-type Layer string
-
-// What a runtime may be stuck with.
-const (
-	LayerContainer Layer = "container"
-	LayerSandbox   Layer = "sandbox"
-)
-
 // StuckError is a container or sandbox that did not stop in time, although
-// the runtime was told to stop it at once.
+// the runtime was told to stop it without a grace period.
 type StuckError struct {
-	Layer Layer
 	// Name is the container's name, or the sandbox's id.
-	Name string
-	err  error
+	Name  string
+	layer event.Layer
+	err   error
 }
 
+// Layer returns event.LayerContainer or event.LayerSandbox.
+func (e *StuckError) Layer() event.Layer { return e.layer }
+
 func (e *StuckError) Error() string {
-	return fmt.Sprintf("stop %s %q: the runtime does not get it done: %v", e.Layer, e.Name, e.err)
+	return fmt.Sprintf("stop %s %q: the runtime does not complete it: %v", e.layer, e.Name, e.err)
 }
 
 func (e *StuckError) Unwrap() error { return e.err }
@@ -127,6 +138,9 @@ func (e *StuckError) Unwrap() error { return e.err }
 // RunningError is containers that run although the runtime said that they
 // were stopped.
 type RunningError struct{ Containers []string }
+
+// Layer returns event.LayerContainer.
+func (*RunningError) Layer() event.Layer { return event.LayerContainer }
 
 func (e *RunningError) Error() string {
 	return fmt.Sprintf("containers run after the runtime stopped them: %s", strings.Join(e.Containers, ", "))

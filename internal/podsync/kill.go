@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/handler"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -70,9 +71,9 @@ func (s *Syncer) stopSandbox(ctx context.Context, id string) error {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
 		return nil
 	case timedOut(ctx, err):
-		return &StuckError{Layer: LayerSandbox, Name: id, err: err}
+		return &StuckError{layer: event.LayerSandbox, Name: id, err: err}
 	}
-	return fmt.Errorf("stop sandbox: %w", err)
+	return event.At(event.LayerSandbox, fmt.Errorf("stop sandbox: %w", err))
 }
 
 // killContainer runs the container's preStop hook, waits for its turn, and
@@ -114,11 +115,11 @@ func (s *Syncer) stopContainer(ctx context.Context, k kill, grace time.Duration)
 	if timedOut(ctx, err) {
 		s.opt.Log.Warn("container did not stop in time, using force", "container", k.name, "uid", k.p.UID, "grace", grace, "err", err)
 		if err = s.opt.Runtime.StopContainer(ctx, k.id, 0); timedOut(ctx, err) {
-			return &StuckError{Layer: LayerContainer, Name: k.name, err: err}
+			return &StuckError{layer: event.LayerContainer, Name: k.name, err: err}
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("stop container %q: %w", k.name, err)
+		return event.At(event.LayerContainer, fmt.Errorf("stop container %q: %w", k.name, err))
 	}
 	return nil
 }

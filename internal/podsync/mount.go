@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
 )
@@ -67,6 +68,9 @@ type mountError struct {
 func (e *mountError) Error() string { return "mount volumes: " + e.err.Error() }
 
 func (e *mountError) Unwrap() error { return e.err }
+
+// Layer returns event.LayerVolume.
+func (e *mountError) Layer() event.Layer { return event.LayerVolume }
 
 // RetryAt is when to try again.
 func (e *mountError) RetryAt() (time.Time, bool) { return e.retry, true }

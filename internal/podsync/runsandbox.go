@@ -9,6 +9,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
 )
@@ -42,7 +43,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		if ctx.Err() == nil {
 			r.warn(r.p, "", EventFailedSandbox, "Failed to create pod sandbox: %s", cause(err))
 		}
-		return err
+		return event.At(event.LayerSandbox, err)
 	}
 	if pod.IsHostNetwork(r.p) {
 		r.sandboxReady(&pod.SandboxStatus{ID: r.sandboxID, Attempt: r.sandbox.Metadata.Attempt, State: pod.Running, HostNetwork: true, CreatedAt: r.opt.Now()})
@@ -55,7 +56,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 	})
 	if err != nil {
 		r.warn(r.p, "", EventFailedStatus, "Unable to get pod sandbox status: %v", err)
-		return fmt.Errorf("read sandbox: %w", err)
+		return event.At(event.LayerStatus, fmt.Errorf("read sandbox: %w", err))
 	}
 	r.ips = st.IPs
 	for _, sandbox := range st.Sandboxes {

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -74,7 +75,7 @@ func (s *Syncer) networkReady(ctx context.Context, p *v1.Pod) error {
 			return fmt.Errorf("sync pod: %w", err)
 		}
 		s.warn(p, "", EventNetworkNotReady, "network is not ready: %v", err)
-		return fmt.Errorf("sync pod: %w: %w", ErrNetworkNotReady, err)
+		return event.At(event.LayerNetwork, fmt.Errorf("sync pod: %w: %w", ErrNetworkNotReady, err))
 	}
 	return nil
 }
@@ -127,11 +128,11 @@ func (r *run) prepare(ctx context.Context) error {
 		return nil
 	}
 	if err := os.MkdirAll(r.opt.Node.LogDirectory(r.p), 0o755); err != nil {
-		return fmt.Errorf("make log directory: %w", err)
+		return event.At(event.LayerHost, fmt.Errorf("make log directory: %w", err))
 	}
 	if err := r.opt.Cgroups.Ensure(r.p); err != nil {
 		r.warn(r.p, "", EventFailedCgroup, "unable to ensure pod container exists: %v", err)
-		return fmt.Errorf("make pod cgroup: %w", err)
+		return event.At(event.LayerCgroup, fmt.Errorf("make pod cgroup: %w", err))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -29,7 +30,7 @@ func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (Result, erro
 	}
 	stopped, err := in.Fresh(ctx)
 	if err != nil {
-		return res, fmt.Errorf("terminate pod: read its final status: %w", err)
+		return res, event.At(event.LayerStatus, fmt.Errorf("terminate pod: read its final status: %w", err))
 	}
 	final := *orEmpty(p, stopped)
 	final.IPs = st.IPs

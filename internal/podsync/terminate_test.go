@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
 )
@@ -126,7 +127,7 @@ func TestAStopThatTimesOutIsRepeatedWithForceAndThenTheSandboxStopped(t *testing
 		}
 		_, err := b.terminate(t.Context(), p, nil)
 		var stuck *podsync.StuckError
-		if !errors.As(err, &stuck) || stuck.Layer != podsync.LayerContainer || stuck.Name != "c" {
+		if !errors.As(err, &stuck) || stuck.Layer() != event.LayerContainer || stuck.Name != "c" {
 			t.Errorf("error %v; want that container c is stuck", err)
 		}
 		wantCalls(t, b, "StopContainer c 30s", "StopContainer c 0s", "StopPodSandbox")
@@ -152,7 +153,7 @@ func TestAStuckSandboxIsNamed(t *testing.T) {
 		}
 		_, err := b.terminate(t.Context(), p, nil)
 		var stuck *podsync.StuckError
-		if !errors.As(err, &stuck) || stuck.Layer != podsync.LayerSandbox {
+		if !errors.As(err, &stuck) || stuck.Layer() != event.LayerSandbox {
 			t.Errorf("error %v; want that the sandbox is stuck", err)
 		}
 	})

@@ -1,6 +1,10 @@
 package worker
 
-import "time"
+import (
+	"time"
+
+	"github.com/podctl/podctl/internal/event"
+)
 
 // done takes in the outcome of the operation in flight (the end of
 // podWorkerLoop in pkg/kubelet/pod_workers.go). An outcome of any other
@@ -10,10 +14,7 @@ func (m *machine) done(ev OpDone) {
 		return
 	}
 	m.s.Running, m.s.RunningSince, m.s.Cancelled = OpNone, time.Time{}, false
-	m.s.LastDone, m.s.LastError = m.now, ""
-	if ev.Err != nil {
-		m.s.LastError = ev.Err.Error()
-	}
+	m.s.LastDone, m.s.LastError = m.now, event.FailureOf(ev.Op.String(), ev.Err)
 
 	switch {
 	case ev.Op == OpSync && m.s.Phase == Terminating:

@@ -50,7 +50,7 @@ var mutants = []struct {
 		return effects
 	})},
 	{"a retry is given more grace", graceShrinks, after(eachStart(func(before State, s *Start) {
-		if s.Work.Grace != 0 && before.LastError != "" {
+		if s.Work.Grace != 0 && !before.LastError.IsZero() {
 			s.Work.Grace += 5
 		}
 	}))},

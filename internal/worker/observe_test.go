@@ -16,6 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -82,7 +83,7 @@ func TestObserverIsToldInOrderAndMayCallBack(t *testing.T) {
 func TestFailedOperationIsLoggedAndCancelledIsNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
-		ops.fails[OpSync] = errors.New("no such image")
+		ops.fails[OpSync] = event.At(event.LayerImage, errors.New("no such image"))
 		var log bytes.Buffer
 		w := closeAtEnd(t, New(Options{Ops: ops, Jitter: noJitter, Log: slog.New(slog.NewTextHandler(&log, nil))}))
 		p := testPod("u1", "web", nil)
@@ -91,8 +92,8 @@ func TestFailedOperationIsLoggedAndCancelledIsNot(t *testing.T) {
 		if got := log.String(); !strings.Contains(got, `level=WARN msg="pod operation" pod=ns/web uid=u1 op=sync took=0s err="no such image"`) {
 			t.Errorf("the error is not logged:\n%s", got)
 		}
-		if got := w.Snapshot()[0].LastError; got != "no such image" {
-			t.Errorf("LastError is %q", got)
+		if got := w.Snapshot()[0].LastError; got != (event.Failure{Op: "sync", Layer: event.LayerImage, Text: "no such image"}) {
+			t.Errorf("LastError is %+v", got)
 		}
 
 		log.Reset()

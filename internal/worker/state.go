@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -37,8 +38,8 @@ type State struct {
 	// LastDone is when the last operation ended: a status must be newer than
 	// that to show what it did (lastSyncTime in podWorkerLoop).
 	LastDone time.Time
-	// LastError is the text of the last operation's error, "" if it had none.
-	LastError string
+	// LastError is how the last operation failed, zero if it did not.
+	LastError event.Failure
 
 	// Pending is the latest update that no operation has picked up, Active
 	// what the last operation was given, merged with what came before it.
@@ -180,6 +181,6 @@ func (s State) String() string {
 	add(s.Grace != 0, "grace=%d", s.Grace)
 	add(s.Status != StatusOverride{}, "status=%s/%s", s.Status.Phase, s.Status.Reason)
 	add(len(s.Waiters) > 0, "waiters=%v", s.Waiters)
-	add(s.LastError != "", "error=%q", s.LastError)
+	add(!s.LastError.IsZero(), "error=%q", s.LastError.Text)
 	return strings.Join(words, " ")
 }
