@@ -10,7 +10,8 @@ clean() {
 		say "$NAME is not up"
 		return
 	fi
-	groups=$(container_cgroups)
+	groups=$(container_cgroups && kubelet_groups)
+	stop_kubelet || failed=1
 	stop_daemon || failed=1
 	kill_all shims || failed=1
 	kill_groups "$groups" || failed=1
@@ -18,6 +19,7 @@ clean() {
 	unmount_below "$RUN" "$LIB" || failed=1
 	clean_network || failed=1
 	remove_groups "$groups" || failed=1
+	clean_kubelet || failed=1
 	rm -rf --one-file-system "$RUN" "$LIB" || failed=1
 	rmdir --ignore-fail-on-non-empty "$RUN_BASE" "$LIB_BASE" 2>/dev/null || true
 	((failed == 0)) || die "$NAME is down, but not all of it could be removed"
@@ -123,7 +125,7 @@ remove_groups() {
 removable() {
 	case $1 in
 	pod* | *-pod*.slice) true ;; # podctl-NAME is live.CgroupRoot
-	burstable | besteffort | kubepods*) ! pidof kubelet k3s rke2 >/dev/null ;;
+	burstable | besteffort | kubepods*) ! kubelet_lives foreign ;;
 	*) false ;;
 	esac
 }

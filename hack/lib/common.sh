@@ -27,14 +27,15 @@ unsupported() {
 
 parse() {
 	COMMAND=${1:-}
-	KIND=containerd NAME=
+	KIND=containerd NAME='' KUBELET_FLAGS=()
 	[[ $# -eq 0 ]] || shift
 	while (($#)); do
 		case $1 in
-		containerd | containerd-1.7 | containerd-distro | crio | crio-events) KIND=$1 CHOSEN=yes ;;
+		containerd | containerd-1.7 | containerd-distro | crio | crio-events | kubelet) KIND=$1 CHOSEN=yes ;;
 		--name) NAME=${2:?--name needs a value} CHOSEN=yes && shift ;;
 		--name=*) NAME=${1#--name=} CHOSEN=yes ;;
 		--all) ALL=yes ;;
+		--) shift && KUBELET_FLAGS=("$@") && break ;;
 		*)
 			say "unknown argument: $1"
 			usage >&2
@@ -86,8 +87,9 @@ is_running() {
 	{ tr '\0' '\n' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qF -- "$RUN/"
 }
 
-# systemd_is_init decides the cgroup driver.
-systemd_is_init() { [[ -d /run/systemd/system ]]; }
+# systemd_cgroups reports whether the cgroup driver is systemd. The cgroup root of
+# a private kubelet is not a unit of systemd, so that it uses cgroupfs everywhere.
+systemd_cgroups() { [[ -d /run/systemd/system && $KIND != kubelet ]]; }
 
 # may_raise_priority: without CAP_SYS_RESOURCE (bit 24) nobody may lower an
 # oom_score_adj, and runc dies of it.

@@ -156,7 +156,7 @@ handler() {
 		[plugins."$1".containerd.runtimes.$2.options]
 		BinaryName = "$3"
 		Root = "$RUN/$2"
-		SystemdCgroup = $(toml_bool systemd_is_init)
+		SystemdCgroup = $(toml_bool systemd_cgroups)
 	EOF
 }
 

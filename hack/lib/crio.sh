@@ -36,7 +36,7 @@ configure_crio_events() { write_crio_conf true; }
 write_crio_conf() {
 	local events=$1 driver=overlay manager=cgroupfs
 	[[ $(snapshotter) == overlayfs ]] || driver=vfs
-	! systemd_is_init || manager=systemd
+	! systemd_cgroups || manager=systemd
 	echo "$driver" >"$RUN/driver"
 	echo '{"default": [{"type": "insecureAcceptAnything"}]}' >"$RUN/policy.json"
 	printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' localhost 127.0.0.1 >"$RUN/registries.conf"

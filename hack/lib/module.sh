@@ -3,7 +3,8 @@
 
 # build_in_throw_away_module builds packages of a module with the versions that
 # the module itself is built with: its requirements, what it excludes (which
-# go install does not allow), and its checksums.
+# go install does not allow), and its checksums. Modules that it replaces by
+# directories of its own repository are published with the same minor version.
 #   build_in_throw_away_module MODULE VERSION WORKDIR GO_BUILD_ARGUMENT …
 # It leaves the module's source in WORKDIR/source, a symbolic link.
 build_in_throw_away_module() {
@@ -12,7 +13,7 @@ build_in_throw_away_module() {
 	mkdir "$work" && cd "$work" || return
 	source=$(go mod download -json "$module@$version" | jq -r .Dir) || return
 	ln -s "$source" source
-	sed 's/^module .*/module throwaway/' source/go.mod >go.mod
+	sed -E "s/^module .*/module throwaway/; s#=> \./staging/src/(.*)#=> \1 ${version/#v1/v0}#" source/go.mod >go.mod
 	cat source/go.sum >go.sum
 	go mod edit -require "$module@$version" && env GOFLAGS='' go build -trimpath -mod=mod "$@"
 }

@@ -44,6 +44,8 @@ type Instance struct {
 	Name     string
 	Endpoint string // unix:///run/podctl-dev/NAME/cri.sock
 	run, lib string
+	// kubeletFlags go to the kubelet of KubeletKind with the next Start.
+	kubeletFlags []string
 }
 
 // shared holds the runtimes of this test binary by kind.
@@ -57,7 +59,10 @@ var shared struct {
 // Option changes what Runtime gives.
 type Option func(*options)
 
-type options struct{ private bool }
+type options struct {
+	private      bool
+	kubeletFlags []string
+}
 
 // Private asks for a runtime of the test's own, taken down when it ends.
 func Private() Option { return func(o *options) { o.private = true } }
@@ -106,6 +111,7 @@ func Runtime(t testing.TB, kind string, opts ...Option) *Instance {
 	}
 	if o.private {
 		in := newInstance(kind)
+		in.kubeletFlags = o.kubeletFlags
 		t.Cleanup(func() { in.Down(t) })
 		in.Start(t)
 		return in
@@ -161,7 +167,11 @@ func newInstance(kind string) *Instance {
 // Start starts the runtime if it is not running, over the state that it had.
 func (in *Instance) Start(t testing.TB) {
 	t.Helper()
-	out, err := hackRuntime("up", in.Kind, "--name", in.Name)
+	args := []string{"up", in.Kind, "--name", in.Name}
+	if len(in.kubeletFlags) > 0 {
+		args = append(append(args, "--"), in.kubeletFlags...)
+	}
+	out, err := hackRuntime(args...)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == cannot {
 		skip(t, fmt.Sprintf("no %s: %s", in.Kind, out))
 	}
@@ -276,12 +286,20 @@ func skip(t testing.TB, reason string) {
 // eventually waits up to 10 s, which is long only on a machine in trouble.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
-	for !done() {
+	if !within(10*time.Second, done) {
+		t.Fatalf("not within 10 s: %s", what)
+	}
+}
+
+// within reports whether the condition holds before the time is over.
+func within(limit time.Duration, holds func() bool) bool {
+	deadline := time.After(limit)
+	for !holds() {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-deadline:
-			t.Fatalf("not within 10 s: %s", what)
+			return false
 		}
 	}
+	return true
 }
