@@ -48,10 +48,11 @@ var table = []row{
 	{"internal/gc", []string{"internal/pod"}, "which dead containers, sandboxes and images go"},
 	{"internal/logrotate", nil, "log files that are kept small"},
 	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
-	{"internal/host", []string{"internal/render"}, "facts of the machine, and where podctl keeps its files"},
 	{"internal/podrecord", nil, "podctl.json: what the runtime cannot hold of a pod"},
 	{"internal/admission", []string{"internal/pod", "internal/preempt", "internal/render"}, "pure: whether a pod may run on this node"},
+	{"internal/host", []string{"internal/render", "internal/volume"}, "facts of the machine, and where podctl keeps its files"},
 	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
+	{"internal/daemon", []string{"internal/"}, "a serving podctl: session, control socket, sd_notify, housekeeping schedule"},
 	{"cmd/podctl", []string{"internal/"}, "one file per command"},
 }
 

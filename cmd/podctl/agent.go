@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/owner"
 )
 
@@ -30,7 +31,9 @@ type agentOptions struct {
 	// drain: pods are ended within drainTimeout when the agent ends.
 	drain        bool
 	drainTimeout time.Duration
-	house        housekeeping
+	house        daemon.Housekeeping
+	// killUnknown: pods of the runtime that have no owner are terminated.
+	killUnknown bool
 	// observe: nothing is run; what others run is watched.
 	observe bool
 }
@@ -60,7 +63,7 @@ func agentCommand(e *env) *cli.Command {
 				globals: readGlobals(c), manifests: c.StringSlice("manifests"), configFrom: c.StringSlice("config-from"),
 				replicas: c.Int("replicas"), strict: c.Bool("strict"),
 				fileCheck: c.Duration("file-check-frequency"), httpCheck: c.Duration("http-check-frequency"),
-				observe: c.Bool("observe"), drain: c.Bool("drain"), drainTimeout: c.Duration("drain-timeout"),
+				observe: c.Bool("observe"), killUnknown: c.String("adopt-runtime") == "kill", drain: c.Bool("drain"), drainTimeout: c.Duration("drain-timeout"),
 			}
 			var err error
 			if o.driving, err = readDriving(c); err != nil {
@@ -143,10 +146,9 @@ func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err er
 		}
 	}()
 	events := newQueue()
-	s, err := openNode(ctx, e, o.globals, nodeOptions{
-		driving: o.driving, instance: agentName, sources: o.sources(),
-		killUnknown: o.house.killUnknown, events: events.put,
-	})
+	s, err := daemon.Open(ctx, o.driving.options(e, o.globals, daemon.Options{
+		Instance: agentName, Sources: o.sources(), KillUnknown: o.killUnknown, Events: events.put,
+	}))
 	if held, ok := errors.AsType[*owner.HeldError](err); ok {
 		return nil, &secondAgentError{held: held}
 	}
@@ -154,7 +156,7 @@ func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err er
 		return nil, err
 	}
 	a = &agent{env: e, opts: o, session: s, events: events, updates: make(chan sourceUpdate)}
-	a.printer = newAgentPrinter(e, o, s.lastWords)
+	a.printer = newAgentPrinter(e, o, lastWords(s))
 	return a, nil
 }
 

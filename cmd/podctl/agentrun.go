@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
@@ -18,7 +19,7 @@ import (
 type agent struct {
 	env     *env
 	opts    agentOptions
-	session *session
+	session *daemon.Session
 	events  *queue
 	updates chan sourceUpdate
 	printer agentPrinter
@@ -56,7 +57,7 @@ func (a *agent) run(ctx context.Context) error {
 			})
 		})
 	}
-	following.Go(func() { a.keepHouse(ctx) })
+	following.Go(func() { a.session.KeepHouse(ctx, a.opts.house) })
 	ran := make(chan error, 1)
 	go func() { ran <- a.session.Run(ctx) }()
 	err := a.follow(ctx)
@@ -71,22 +72,22 @@ func (a *agent) run(ctx context.Context) error {
 
 // follow takes what the sources deliver, until an interrupt.
 func (a *agent) follow(ctx context.Context) error {
-	manager := newManager(a.env.notify, a.healthy)
-	watchdog, stop := manager.watchdog()
+	manager := daemon.NewManager(a.env.notify, a.healthy)
+	watchdog, stop := manager.Watchdog()
 	defer stop()
 	for {
 		select {
 		case u := <-a.updates:
 			a.take(u)
 			if len(a.read) == len(a.opts.sources()) {
-				manager.ready()
+				manager.Ready()
 			}
 		case <-a.events.ready:
 			a.drainEvents()
 		case <-watchdog:
-			manager.alive()
+			manager.Alive()
 		case <-a.env.interrupts:
-			manager.stopping()
+			manager.Stopping()
 			return a.end(ctx)
 		}
 	}
@@ -138,10 +139,10 @@ func (a *agent) sayTwins() {
 func (a *agent) end(ctx context.Context) error {
 	a.drainEvents()
 	if !a.opts.drain {
-		a.printer.note(fmt.Sprintf("leaving %s running", plural(a.session.alive(), "pod")))
+		a.printer.note(fmt.Sprintf("leaving %s running", plural(a.session.Alive(), "pod")))
 		return nil
 	}
-	a.printer.note(fmt.Sprintf("terminating %s, within %s · once more to leave them", plural(a.session.alive(), "pod"), a.opts.drainTimeout))
+	a.printer.note(fmt.Sprintf("terminating %s, within %s · once more to leave them", plural(a.session.Alive(), "pod"), a.opts.drainTimeout))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
@@ -156,7 +157,7 @@ func (a *agent) end(ctx context.Context) error {
 		case <-a.events.ready:
 			a.drainEvents()
 		case <-a.env.interrupts:
-			return &leftError{pods: a.session.alive()}
+			return &leftError{pods: a.session.Alive()}
 		}
 	}
 }

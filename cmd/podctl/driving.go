@@ -1,11 +1,14 @@
 package main
 
 import (
+	"net"
+	"strconv"
+
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/admission"
-	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/daemon"
 )
 
 // driving is what commands that drive pods are asked for alike.
@@ -25,13 +28,24 @@ type driving struct {
 	capacity, reserved v1.ResourceList
 }
 
-// allocatable is what pods may request on this machine; nil if they are not
-// bounded.
-func (d driving) allocatable(facts *render.Node) v1.ResourceList {
-	if d.capacity == nil && d.reserved == nil {
-		return nil
+// options are those of a daemon, with what all commands that drive pods share.
+func (d driving) options(e *env, g globals, o daemon.Options) daemon.Options {
+	o.ConnectOptions, o.Paths, o.CgroupRoot = g.connectOptions(e), g.given(), g.cgroupRoot
+	o.BesideKubelet, o.CgroupDriver, o.UnsafeSysctls = d.besideKubelet, d.cgroupDriver, d.unsafeSysctls
+	o.KeepLogs, o.RuntimeClasses, o.Address = d.keepLogs, d.runtimeClasses, d.listen
+	o.Capacity, o.Reserved = d.capacity, d.reserved
+	o.Listen, o.Now = e.listen, e.now
+	return o
+}
+
+// isHostPort reports whether an address can be listened on.
+func isHostPort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
 	}
-	return admission.Allocatable(facts, d.capacity, d.reserved)
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
 }
 
 // drivingFlags are the flags of readDriving.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/daemon"
 )
 
 // env is what a command may see of the world.
@@ -31,7 +32,7 @@ type env struct {
 	// listen makes the control socket of an instance, dial connects to one.
 	listen func(dir, instance string) (net.Listener, error)
 	dial   control.Dialer
-	// notify tells the service manager a state; see sdNotify. nil: there is none.
+	// notify tells the service manager a state; see daemon.SDNotify. nil: there is none.
 	notify func(state string) time.Duration
 	// interrupts delivers SIGINT and SIGTERM, each one separately.
 	interrupts <-chan os.Signal
@@ -62,7 +63,7 @@ func newEnv(interrupts <-chan os.Signal) *env {
 			return runtime, runtime.Close
 		},
 		listen:     control.Listen,
-		notify:     sdNotify,
+		notify:     daemon.SDNotify,
 		interrupts: interrupts,
 		log:        slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 		level:      level,

@@ -91,7 +91,7 @@ func (r *running) reasons(i node.Info) []reason {
 	if i.Status.Reason != "" {
 		all = append(all, reason{text: ": " + strings.TrimSuffix(i.Status.Reason+": "+i.Status.Message, ": ")})
 	}
-	for _, c := range containerStatuses(&i.Status) {
+	for _, c := range pod.Statuses(&i.Status) {
 		if why, ok := containerReason(c); ok {
 			why.said = r.said(i, c)
 			all = append(all, why)
@@ -141,7 +141,7 @@ func containerReason(c v1.ContainerStatus) (why reason, ok bool) {
 
 // said is what a container wrote last.
 func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
-	lines, err := cri.TailLog(r.session.logFile(i.Pod, c.Name, c.RestartCount), lastLines)
+	lines, err := cri.TailLog(r.session.LogFile(i.Pod, c.Name, c.RestartCount), lastLines)
 	if err != nil {
 		return nil // it has written nothing
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/worker"
@@ -21,7 +22,7 @@ import (
 func verdictOf(logs string, wait string, i node.Info) string {
 	r := &running{
 		opts: runOptions{wait: wait}, want: []node.Desired{{Pod: i.Pod}},
-		session: &session{facts: &render.Node{LogDir: logs}},
+		session: &daemon.Session{Facts: &render.Node{LogDir: logs}},
 		last:    map[types.UID]node.Info{i.Pod.UID: i},
 	}
 	var b strings.Builder

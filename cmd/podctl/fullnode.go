@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -51,11 +50,11 @@ func readFullNode(ctx context.Context, e *env, o preemptOptions) (*fullNode, err
 		}
 		full.allocatable = "node " + full.node.Name
 	} else {
-		p, err := givenPaths(o.globals, cri.Endpoint{}, defaultPaths)
+		p, err := o.globals.paths(cri.Endpoint{})
 		if err != nil {
 			return nil, err
 		}
-		facts, err := host.ReadFacts(filepath.Join(p.root, "pods"), p.logs, "")
+		facts, err := host.ReadFacts(p.Pods(), p.Logs, "")
 		if err != nil {
 			return nil, err
 		}

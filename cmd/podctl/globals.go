@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/host"
 )
 
 // globals are the settings that every command understands, given before or
@@ -17,9 +18,9 @@ type globals struct {
 	// timeout bounds runtime calls that only read; 0 is crictl's setting, or
 	// ours.
 	timeout time.Duration
-	// root, logDir and runDir are "" where not given: see nodePaths.
+	// root, logDir and runDir are "" where not given: see paths.
 	root, logDir, runDir string
-	// cgroupRoot is "" where not given: see runtimeID.
+	// cgroupRoot is "" where not given: see daemon.CgroupOptions.
 	cgroupRoot string
 	output     string
 	noColor    bool
@@ -34,9 +35,9 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "runtime-endpoint", Aliases: []string{"r"}, DefaultText: "as crictl finds it", Usage: "CRI `SOCKET`; sim: is a runtime in this process"},
 		&cli.StringFlag{Name: "image-endpoint", Aliases: []string{"i"}, DefaultText: "the same", Usage: "CRI `SOCKET` for images"},
 		&cli.DurationFlag{Name: "timeout", DefaultText: "crictl's setting, else " + cri.DefaultTimeout.String(), Usage: "`TIME` that calls of the runtime may take which only read"},
-		&cli.StringFlag{Name: "root", DefaultText: defaultPaths.root, Usage: "`DIR` of pod directories"},
-		&cli.StringFlag{Name: "log-dir", DefaultText: defaultPaths.logs, Usage: "`DIR` of container logs"},
-		&cli.StringFlag{Name: "run-dir", DefaultText: defaultPaths.locks, Usage: "`DIR` of locks"},
+		&cli.StringFlag{Name: "root", DefaultText: host.DefaultPaths.Root, Usage: "`DIR` of pod directories"},
+		&cli.StringFlag{Name: "log-dir", DefaultText: host.DefaultPaths.Logs, Usage: "`DIR` of container logs"},
+		&cli.StringFlag{Name: "run-dir", DefaultText: host.DefaultPaths.Locks, Usage: "`DIR` of locks"},
 		&cli.StringFlag{Name: "cgroup-root", DefaultText: "podctl-ID, one for each runtime", Usage: "`NAME` of the cgroup above all pods"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "for people", Usage: "output `FORMAT`: json, and what else the command has"},
 		&cli.BoolFlag{Name: "no-color", Usage: "no colours; so does a NO_COLOR that is not empty"},

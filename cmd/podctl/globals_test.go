@@ -2,15 +2,12 @@ package main
 
 import (
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
@@ -65,38 +62,6 @@ func TestAFlagWinsOverItsVariable(t *testing.T) {
 	}
 	if got := parse(t, "validate", "-r", "/flag", "--no-color=false", "x"); got.runtime != "/flag" || got.noColor {
 		t.Errorf("after the command: %+v", got)
-	}
-}
-
-func TestPathsAreTheDefaultsOrWhatIsGiven(t *testing.T) {
-	t.Chdir(t.TempDir())
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	real := cri.Endpoint{Runtime: "unix:///run/x.sock"}
-	got, temporary, err := nodePaths(globals{}, real)
-	if err != nil || temporary != "" || got.root != "/var/lib/podctl" || got.logs != "/var/log/podctl/pods" || filepath.Dir(got.locks) != "/run/podctl" {
-		t.Errorf("defaults: %+v, %q, %v", got, temporary, err)
-	}
-	given, _, err := nodePaths(globals{root: "r", logDir: "/l", runDir: "./k/"}, real)
-	if err != nil || given.root != here+"/r" || given.logs != "/l" || filepath.Dir(given.locks) != here+"/k" {
-		t.Errorf("given: %+v, %v", given, err)
-	}
-	other, _, err := nodePaths(globals{}, cri.Endpoint{Runtime: "unix:///run/y.sock"})
-	if err != nil || other.locks == got.locks {
-		t.Errorf("two runtimes share %s", other.locks)
-	}
-}
-
-func TestASimulatedRuntimeHasADirectoryOfItsOwn(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	got, temporary, err := nodePaths(globals{logDir: "/kept"}, cri.Endpoint{Runtime: cri.SimEndpoint})
-	if err != nil || !strings.HasPrefix(got.root, temporary+"/") || !strings.HasPrefix(got.locks, temporary+"/") || got.logs != "/kept" {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if _, err := os.Stat(temporary); err != nil {
-		t.Error(err)
 	}
 }
 

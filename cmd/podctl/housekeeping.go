@@ -6,18 +6,10 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/gc"
 	"github.com/podctl/podctl/internal/logrotate"
 )
-
-// housekeeping is what an agent does beside running pods.
-type housekeeping struct {
-	containers gc.Policy
-	images     gc.ImagePolicy
-	logs       logrotate.Policy
-	// killUnknown: pods of the runtime that nobody knows are ended.
-	killUnknown bool
-}
 
 // The kubelet's defaults (pkg/kubelet/apis/config/v1beta1/defaults.go,
 // cmd/kubelet/app/options).
@@ -43,33 +35,32 @@ func housekeepingFlags() []cli.Flag {
 	}
 }
 
-func readHousekeeping(c *cli.Context) (housekeeping, error) {
-	h := housekeeping{
-		containers: gc.Policy{
+func readHousekeeping(c *cli.Context) (daemon.Housekeeping, error) {
+	h := daemon.Housekeeping{
+		Containers: gc.Policy{
 			MinAge: c.Duration("minimum-container-ttl-duration"), MaxPerContainer: c.Int("maximum-dead-containers-per-container"),
 			MaxContainers: c.Int("maximum-dead-containers"),
 		},
-		images: gc.ImagePolicy{
+		Images: gc.ImagePolicy{
 			High: c.Int("image-gc-high-threshold"), Low: c.Int("image-gc-low-threshold"), MinAge: c.Duration("minimum-image-ttl-duration"),
 		},
-		logs:        logrotate.Policy{MaxFiles: c.Int("container-log-max-files")},
-		killUnknown: c.String("adopt-runtime") == "kill",
+		Logs: logrotate.Policy{MaxFiles: c.Int("container-log-max-files")},
 	}
 	size, err := resource.ParseQuantity(c.String("container-log-max-size"))
 	switch adopt := c.String("adopt-runtime"); {
 	case adopt != "no" && adopt != "kill":
 		return h, usagef("--adopt-runtime %q is neither no nor kill", adopt)
-	case h.images.High < 0 || h.images.High > 100:
-		return h, usagef("--image-gc-high-threshold %d is not between 0 and 100", h.images.High)
-	case h.images.Low < 0 || h.images.Low > 100:
-		return h, usagef("--image-gc-low-threshold %d is not between 0 and 100", h.images.Low)
-	case h.images.Low > h.images.High:
-		return h, usagef("--image-gc-low-threshold %d is above --image-gc-high-threshold %d", h.images.Low, h.images.High)
+	case h.Images.High < 0 || h.Images.High > 100:
+		return h, usagef("--image-gc-high-threshold %d is not between 0 and 100", h.Images.High)
+	case h.Images.Low < 0 || h.Images.Low > 100:
+		return h, usagef("--image-gc-low-threshold %d is not between 0 and 100", h.Images.Low)
+	case h.Images.Low > h.Images.High:
+		return h, usagef("--image-gc-low-threshold %d is above --image-gc-high-threshold %d", h.Images.Low, h.Images.High)
 	case err != nil:
 		return h, usagef("--container-log-max-size %q is no size, such as 10Mi", c.String("container-log-max-size"))
-	case h.logs.MaxFiles < 2:
-		return h, usagef("--container-log-max-files %d is less than 2", h.logs.MaxFiles)
+	case h.Logs.MaxFiles < 2:
+		return h, usagef("--container-log-max-files %d is less than 2", h.Logs.MaxFiles)
 	}
-	h.logs.MaxSize = size.Value()
+	h.Logs.MaxSize = size.Value()
 	return h, nil
 }

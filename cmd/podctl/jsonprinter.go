@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // runLine is one line of `podctl run -o json` and of `podctl agent -o json`. Which fields are set depends
@@ -88,7 +89,7 @@ func (p *jsonPrinter) finish(infos []node.Info) {
 }
 
 func podLine(i node.Info) runLine {
-	n := restarts(&i.Status)
+	n := pod.CountRestarts(&i.Status)
 	l := runLine{
 		Type: "pod", Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: string(i.Pod.UID),
 		Phase: i.Status.Phase, Reason: i.Status.Reason, Message: i.Status.Message, Restarts: &n,
@@ -96,7 +97,7 @@ func podLine(i node.Info) runLine {
 	if i.Rejected != nil {
 		l.Rejected = i.Rejected.Error()
 	}
-	for _, c := range containerStatuses(&i.Status) {
+	for _, c := range pod.Statuses(&i.Status) {
 		line := containerLine{Name: c.Name, Ready: c.Ready, Restarts: c.RestartCount}
 		switch s := c.State; {
 		case s.Terminated != nil:

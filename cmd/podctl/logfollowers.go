@@ -10,6 +10,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // logFollowers print what the containers of a run write, every attempt from
@@ -38,7 +39,7 @@ func (f *logFollowers) follow(infos []node.Info) {
 		return
 	}
 	for _, i := range infos {
-		for _, c := range containerStatuses(&i.Status) {
+		for _, c := range pod.Statuses(&i.Status) {
 			if c.ContainerID == "" {
 				continue
 			}

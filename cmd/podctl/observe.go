@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/metrics"
 	"github.com/podctl/podctl/internal/pleg"
 )
@@ -18,7 +20,7 @@ func runObserve(ctx context.Context, e *env, o agentOptions) error {
 	w := &watching{
 		env: e, opts: watchOptions{globals: o.globals, source: sourceAuto}, meter: newPLEGMeter(e.now),
 		// Nobody asks how long calls took: that is in the metrics.
-		calls: &callsInFlight{now: e.now, calls: map[*criCall]struct{}{}},
+		calls: cri.NewCalls(e.now),
 	}
 	w.printer = newWatchPrinter(e, w.opts)
 	shown := metrics.New(e.now)
@@ -30,7 +32,7 @@ func runObserve(ctx context.Context, e *env, o agentOptions) error {
 	}
 	defer session.Close()
 	shown.Show(func() metrics.State {
-		return metrics.State{Runtime: session.Pods(), PLEG: session.Health(), Unhinted: session.Unhinted(), Calls: w.calls.sinceByMethod()}
+		return metrics.State{Runtime: session.Pods(), PLEG: session.Health(), Unhinted: session.Unhinted(), Calls: w.calls.OldestByMethod()}
 	})
 	if o.listen != "" {
 		l, err := net.Listen("tcp", o.listen)
@@ -42,28 +44,11 @@ func runObserve(ctx context.Context, e *env, o agentOptions) error {
 	}
 	w.session, w.subject, w.began = session, session.Subscribe(), e.now()
 	session.start(ctx)
-	manager := newManager(e.notify, func() bool { return session.Healthy() == nil })
+	manager := daemon.NewManager(e.notify, func() bool { return session.Healthy() == nil })
 	watched := make(chan struct{})
 	defer close(watched)
-	go manager.keepAlive(watched)
+	go manager.KeepAlive(watched)
 	return w.run()
-}
-
-// keepAlive tells the service manager all that an observer has to tell, until
-// done.
-func (m *manager) keepAlive(done <-chan struct{}) {
-	m.ready()
-	watchdog, stop := m.watchdog()
-	defer stop()
-	for {
-		select {
-		case <-watchdog:
-			m.alive()
-		case <-done:
-			m.stopping()
-			return
-		}
-	}
 }
 
 // bothObservers are told what a PLEG does.

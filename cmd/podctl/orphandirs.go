@@ -40,7 +40,7 @@ func (f *orphanFinder) listDirs() ([]podDir, error) {
 	if f.client.Endpoint().Runtime == cri.SimEndpoint && f.opts.root == "" {
 		return nil, nil
 	}
-	volumes := volume.New(f.paths.root)
+	volumes := volume.New(f.paths.Root)
 	uids, err := volumes.PodDirs()
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (f *orphanFinder) listDirs() ([]podDir, error) {
 		}
 		rec := podrecord.ReadOwner(d.path)
 		d.namespace, d.name = rec.Namespace, rec.Name
-		if rec.Runtime == filepath.Base(f.paths.locks) {
+		if rec.Runtime == filepath.Base(f.paths.Locks) {
 			d.instance = rec.Instance
 		}
 		switch {
@@ -73,7 +73,7 @@ func (f *orphanFinder) listDirs() ([]podDir, error) {
 			d.keep = "it is of another runtime"
 		}
 		if d.name == "" {
-			d.namespace, d.name = nameOfLogs(f.paths.logs, uid)
+			d.namespace, d.name = nameOfLogs(f.paths.Logs, uid)
 		}
 		dirs = append(dirs, d)
 	}
@@ -138,7 +138,7 @@ func (f *orphanFinder) judgeDirs(ctx context.Context, v *orphanView, dirs []podD
 // does not answer may have any pod.
 func (f *orphanFinder) shownAnywhere(ctx context.Context) (map[types.UID]string, error) {
 	shown := map[types.UID]string{}
-	runtimes, err := filepath.Glob(filepath.Join(filepath.Dir(f.paths.locks), "*"))
+	runtimes, err := filepath.Glob(filepath.Join(filepath.Dir(f.paths.Locks), "*"))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -13,9 +15,9 @@ import (
 func (k *orphanKiller) endRuntimePod(ctx context.Context, p *pod.Pod, step func(string)) error {
 	ended := make(chan error, 1)
 	workers := worker.New(worker.Options{Log: k.env.log, Ops: runtimeOnlyOps(func(ctx context.Context) error {
-		err := endPod(ctx, k.client, p, endOptions{
-			grace: k.opts.grace, escalate: true, remove: k.opts.remove, step: step, dryRun: k.opts.dryRun,
-			failed: func(call string, err error) { step(call + " failed: " + oneLine(err.Error())) },
+		err := k.client.TerminatePod(ctx, p, cri.TerminateOptions{
+			Grace: k.opts.grace, Escalate: true, Remove: k.opts.remove, Step: step, DryRun: k.opts.dryRun,
+			Failed: func(call string, err error) { step(call + " failed: " + oneLine(err.Error())) },
 		})
 		select {
 		case ended <- err:
@@ -50,6 +52,6 @@ func (k *orphanKiller) removeFromHost(ctx context.Context, o *orphan, step func(
 	if o.creator == "" && o.dir == nil {
 		return nil
 	}
-	remains := hostRemains{volumes: k.volumes, cgroups: k.cgroups, logs: k.paths.logs, step: step, dryRun: k.opts.dryRun}
-	return remains.remove(ctx, o.uid, o.namespace, o.name)
+	remains := host.Leftovers{Volumes: k.volumes, Cgroups: k.cgroups, Logs: k.paths.Logs, Step: step, DryRun: k.opts.dryRun}
+	return remains.Remove(ctx, o.uid, o.namespace, o.name)
 }

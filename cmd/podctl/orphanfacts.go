@@ -8,6 +8,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
@@ -18,7 +19,7 @@ type orphanFinder struct {
 	env     *env
 	opts    orphansOptions
 	client  *cri.Client
-	paths   paths
+	paths   host.Paths
 	cluster *desired.Cluster
 	// self is the instance that claims the names of pods to be ended, which makes
 	// them nobody's; "" if there is none.
@@ -43,7 +44,7 @@ func (f *orphanFinder) look(ctx context.Context) (*orphanView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.held = mergePods(listed, live, aliveBut(f.paths.locks, f.self))
+	v.held = mergePods(listed, live, aliveBut(f.paths.Locks, f.self))
 	for _, s := range v.sources {
 		v.answers = append(v.answers, s.Answer)
 	}
@@ -67,7 +68,7 @@ func aliveBut(dir, self string) func(*heldPod) bool {
 // askAll asks all sources at the same time, and returns what the podctls of this
 // runtime say of their pods.
 func (f *orphanFinder) askAll(ctx context.Context, v *orphanView) ([]liveWorkers, error) {
-	clients, err := control.Find(f.paths.locks, f.env.dial)
+	clients, err := control.Find(f.paths.Locks, f.env.dial)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (f *orphanFinder) endings(v *orphanView) (map[string]time.Time, error) {
 		if name == "" {
 			continue
 		}
-		at, err := owner.LastBeat(f.paths.locks, name)
+		at, err := owner.LastBeat(f.paths.Locks, name)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
@@ -37,14 +38,14 @@ func killOrphans(ctx context.Context, f *orphanFinder, v *orphanView, found []or
 	} else if err := printOrphans(f.env, o, v, found); err != nil {
 		return err
 	}
-	k := &orphanKiller{orphanFinder: f, volumes: volume.New(f.paths.root), cgroups: noCgroups{}}
+	k := &orphanKiller{orphanFinder: f, volumes: volume.New(f.paths.Root), cgroups: daemon.NoCgroups{}}
 	if o.remove && !o.dryRun {
-		if k.cgroups, err = openCgroups(ctx, f.env, f.client, o.globals, ""); err != nil {
+		if k.cgroups, err = daemon.OpenCgroups(ctx, f.client, daemon.CgroupOptions{Root: o.cgroupRoot, Log: f.env.log}); err != nil {
 			return err
 		}
 	}
 	f.self = instanceName(orphansInstance)
-	if k.locks, err = owner.Open(f.paths.locks, f.self); err != nil {
+	if k.locks, err = owner.Open(f.paths.Locks, f.self); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, k.locks.Close()) }()

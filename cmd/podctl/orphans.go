@@ -133,7 +133,7 @@ func runOrphans(ctx context.Context, e *env, o orphansOptions) error {
 }
 
 func newOrphanFinder(e *env, o orphansOptions, client *cri.Client) (*orphanFinder, error) {
-	p, err := givenPaths(o.globals, client.Endpoint(), defaultPaths)
+	p, err := o.globals.paths(client.Endpoint())
 	if err != nil {
 		return nil, err
 	}

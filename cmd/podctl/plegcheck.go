@@ -92,7 +92,7 @@ func runCheck(ctx context.Context, e *env, o checkOptions) error {
 // examine watches the runtime until it knows enough, or has waited enough. An
 // error means that the runtime cannot be reached.
 func examine(ctx context.Context, e *env, o checkOptions) (checkReport, error) {
-	c := &checking{opts: o, now: e.now, began: e.now(), meter: newPLEGMeter(e.now), calls: newCallsInFlight(e.now)}
+	c := &checking{opts: o, now: e.now, began: e.now(), meter: newPLEGMeter(e.now), calls: cri.NewTimedCalls(e.now)}
 	connecting, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	session, err := openPLEG(connecting, e, o.globals, plegOptions{
@@ -132,7 +132,7 @@ type checking struct {
 	began   time.Time
 	session *plegSession
 	meter   *plegMeter
-	calls   *callsInFlight
+	calls   *cri.Calls
 	reads   *statusReads
 	done    bool // all that was to be asked has been answered
 }
@@ -188,7 +188,7 @@ func (c *checking) report() checkReport {
 	}
 	for _, call := range c.session.Health().InFlight {
 		if age := c.now().Sub(call.Since); age >= time.Second || !c.done && age >= c.opts.timeout {
-			r.Waits = append(r.Waits, newCheckWait(c.calls.waitsFor(call, pods), age))
+			r.Waits = append(r.Waits, newCheckWait(waitsFor(c.calls, call, pods), age))
 		}
 	}
 	c.meter.fill(&r)

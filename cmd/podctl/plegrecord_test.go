@@ -103,7 +103,7 @@ func (w *world) watchRecorded(out io.Writer, source plegSource, output, file str
 	}
 	g := globals{runtime: cri.SimEndpoint, output: output}
 	o := watchOptions{globals: g, source: source, initial: true}
-	c := &watching{env: e, opts: o, meter: newPLEGMeter(e.now), calls: newCallsInFlight(e.now), printer: newWatchPrinter(e, o)}
+	c := &watching{env: e, opts: o, meter: newPLEGMeter(e.now), calls: cri.NewTimedCalls(e.now), printer: newWatchPrinter(e, o)}
 	var recorder *tape.Recorder
 	session, err := openPLEG(w.t.Context(), e, g, plegOptions{source: source, observer: c.meter, calls: c.calls, wrap: func(rt pleg.Runtime) pleg.Runtime {
 		recorder = tape.NewRecorder(rt, e.now)

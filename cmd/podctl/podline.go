@@ -17,12 +17,12 @@ var podHeader = []string{"POD", "PHASE", "READY", "RESTARTS", "AGE", "NOW"}
 // podRow is a pod's line in the table. activity is what an event last said
 // that the pod is busy with, "" if nothing.
 func podRow(i node.Info, activity string, now time.Time) []string {
-	ready, total := readyContainers(&i.Status, i.Pod)
+	ready, total := pod.CountReady(&i.Status, i.Pod)
 	return []string{
 		pod.DisplayName(i.Pod.Namespace, i.Pod.Name),
 		phaseText(i),
 		fmt.Sprintf("%d/%d", ready, total),
-		fmt.Sprint(restarts(&i.Status)),
+		fmt.Sprint(pod.CountRestarts(&i.Status)),
 		age(i, now),
 		oneLine(nowText(i, activity, now)),
 	}
@@ -48,40 +48,6 @@ func phaseText(i node.Info) string {
 }
 
 func final(p v1.PodPhase) bool { return p == v1.PodSucceeded || p == v1.PodFailed }
-
-// readyContainers counts as kubectl does: containers and sidecars.
-func readyContainers(s *v1.PodStatus, p *v1.Pod) (ready, total int) {
-	total = len(p.Spec.Containers)
-	for i := range p.Spec.InitContainers {
-		c := &p.Spec.InitContainers[i]
-		if !pod.IsSidecar(c) {
-			continue
-		}
-		total++
-		for _, cs := range s.InitContainerStatuses {
-			if cs.Name == c.Name && cs.Ready {
-				ready++
-			}
-		}
-	}
-	for _, cs := range s.ContainerStatuses {
-		if cs.Ready {
-			ready++
-		}
-	}
-	return ready, total
-}
-
-func restarts(s *v1.PodStatus) (n int32) {
-	for _, c := range containerStatuses(s) {
-		n += c.RestartCount
-	}
-	return n
-}
-
-func containerStatuses(s *v1.PodStatus) []v1.ContainerStatus {
-	return append(append([]v1.ContainerStatus{}, s.InitContainerStatuses...), s.ContainerStatuses...)
-}
 
 func age(i node.Info, now time.Time) string {
 	if i.Status.StartTime == nil {
@@ -155,7 +121,7 @@ func terminatingText(i node.Info, now time.Time) string {
 
 // waitingText names the first container that could not start, and why.
 func waitingText(i node.Info, now time.Time) string {
-	for _, c := range containerStatuses(&i.Status) {
+	for _, c := range pod.Statuses(&i.Status) {
 		w := c.State.Waiting
 		if w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing" {
 			continue
@@ -202,7 +168,7 @@ func endText(s *v1.PodStatus) string {
 		return strings.TrimSuffix(s.Reason+": "+s.Message, ": ")
 	}
 	text := ""
-	for _, c := range containerStatuses(s) {
+	for _, c := range pod.Statuses(s) {
 		if t := c.State.Terminated; t != nil {
 			text = exitText(c.Name, t)
 			if t.ExitCode != 0 {

@@ -151,8 +151,8 @@ func runPods(ctx context.Context, e *env, o podsOptions) error {
 
 // socketDir is where the podctls of a runtime have their locks and sockets.
 func socketDir(g globals, endpoint cri.Endpoint) (string, error) {
-	p, err := givenPaths(g, endpoint, defaultPaths)
-	return p.locks, err
+	p, err := g.paths(endpoint)
+	return p.Locks, err
 }
 
 // readStatuses reads the status of those pods that no podctl manages. What

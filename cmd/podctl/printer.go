@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/node"
 )
 
@@ -22,16 +23,16 @@ type runPrinter interface {
 }
 
 // newRunPrinter is the printer for the output that was asked for.
-func newRunPrinter(e *env, o runOptions, s *session) runPrinter {
+func newRunPrinter(e *env, o runOptions, s *daemon.Session) runPrinter {
 	switch {
 	case o.output == "json":
 		return &jsonPrinter{env: e}
 	case o.output == "yaml":
-		return newYAMLPrinter(e, o, s.facts.Name, s.lastWords)
+		return newYAMLPrinter(e, o, s.Facts.Name, lastWords(s))
 	case e.tty:
 		return &livePrinter{env: e, activity: activities{}, color: !o.noColor && !e.noColor}
 	default:
-		return newLinePrinter(e, o.wait == waitReady, s.lastWords)
+		return newLinePrinter(e, o.wait == waitReady, lastWords(s))
 	}
 }
 
@@ -50,4 +51,10 @@ func printable(text []byte) string {
 		}
 		return '�'
 	}, string(text))
+}
+
+// lastWords is the last line that the container of an event wrote, "" if it
+// wrote none.
+func lastWords(s *daemon.Session) func(node.Event) string {
+	return func(ev node.Event) string { return printable(s.LastLine(ev)) }
 }

@@ -92,11 +92,11 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := givenPaths(o.globals, cri.Endpoint{}, defaultPaths)
+	p, err := o.globals.paths(cri.Endpoint{})
 	if err != nil {
 		return err
 	}
-	facts, err := host.ReadFacts(filepath.Join(p.root, "pods"), p.logs, filepath.Join(p.root, "seccomp"))
+	facts, err := host.ReadFacts(p.Pods(), p.Logs, p.Seccomp())
 	if err != nil {
 		return err
 	}

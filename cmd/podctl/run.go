@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/node"
 )
 
@@ -123,13 +124,13 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 		return nil, err
 	}
 	events := newQueue()
-	s, err := openNode(ctx, e, o.globals, nodeOptions{
-		driving: o.driving, instance: instanceName("run"), sources: []string{runSource}, events: events.put,
-	})
+	s, err := daemon.Open(ctx, o.driving.options(e, o.globals, daemon.Options{
+		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.put,
+	}))
 	if err != nil {
 		return nil, err
 	}
-	if o.keep && s.simulated() {
+	if o.keep && s.Simulated() {
 		fmt.Fprintln(e.errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
 	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: newRunPrinter(e, o, s)}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -17,7 +18,7 @@ import (
 type running struct {
 	env     *env
 	opts    runOptions
-	session *session
+	session *daemon.Session
 	events  *queue
 	printer runPrinter
 	want    []node.Desired
@@ -36,7 +37,7 @@ const redrawPeriod = 250 * time.Millisecond
 func (r *running) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	r.last = map[types.UID]node.Info{}
-	r.logs = newLogFollowers(ctx, r.session.logFile, r.printer, r.opts.logs)
+	r.logs = newLogFollowers(ctx, r.session.LogFile, r.printer, r.opts.logs)
 	r.note()
 	r.session.Set(runSource, r.want, r.objects)
 	ran := make(chan error, 1)
@@ -172,7 +173,7 @@ func (r *running) interrupted(ctx context.Context) error {
 // remove ends the pods and shows it. A first Ctrl-C while it does shortens
 // the grace as far as it goes, a second one leaves what is left.
 func (r *running) remove(ctx context.Context, grace *int64) error {
-	if n := r.session.alive(); n > 0 {
+	if n := r.session.Alive(); n > 0 {
 		r.printer.note(fmt.Sprintf("terminating %s, up to %ds · once more to force", plural(n, "pod"), r.longestGrace(grace)))
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -199,7 +200,7 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 			r.printer.refresh(r.infos())
 		case <-r.env.interrupts:
 			if forced {
-				return &leftError{pods: r.session.alive()}
+				return &leftError{pods: r.session.Alive()}
 			}
 			forced = true
 			r.printer.note("forcing · once more to leave the pods behind")

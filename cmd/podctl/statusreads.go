@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -81,7 +82,7 @@ func (s *statusReads) errors(pods []*pod.Pod) []checkError {
 
 // slowest are the n pods whose statuses took longest, each with the slowest
 // call that it was made of.
-func (s *statusReads) slowest(pods []*pod.Pod, calls *callsInFlight, n int) []checkSlow {
+func (s *statusReads) slowest(pods []*pod.Pod, calls *cri.Calls, n int) []checkSlow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []checkSlow
@@ -91,9 +92,9 @@ func (s *statusReads) slowest(pods []*pod.Pod, calls *callsInFlight, n int) []ch
 			continue
 		}
 		slow := checkSlow{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Seconds: r.took.Seconds()}
-		for id, container := range idsOf(p) {
-			if call := calls.slowestOf(id); slow.Call == "" || call.took.Seconds() > slow.CallSeconds {
-				slow.Call, slow.Container, slow.ID, slow.CallSeconds = call.method, container, id, call.took.Seconds()
+		for id, container := range p.IDs() {
+			if call := calls.SlowestOf(id); slow.Call == "" || call.Took.Seconds() > slow.CallSeconds {
+				slow.Call, slow.Container, slow.ID, slow.CallSeconds = call.Method, container, id, call.Took.Seconds()
 			}
 		}
 		found = append(found, slow)

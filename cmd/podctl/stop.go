@@ -13,6 +13,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
@@ -105,23 +107,25 @@ func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
 		return err
 	}
 	defer stop()
-	p, err := givenPaths(o.globals, client.Endpoint(), defaultPaths)
+	p, err := o.globals.paths(client.Endpoint())
 	if err != nil {
 		return err
 	}
-	all, err := heldPods(ctx, e, client, p.locks)
+	all, err := heldPods(ctx, e, client, p.Locks)
 	if err != nil {
 		return err
 	}
-	s := &stopping{env: e, opts: o, client: client, dir: p.locks}
+	s := &stopping{env: e, opts: o, client: client, dir: p.Locks}
 	if o.remove {
-		s.remains = hostRemains{
-			volumes: volume.New(p.root), logs: p.logs, step: func(call string) { e.log.Info("remove what is left", "call", call) },
+		s.leftovers = host.Leftovers{
+			Volumes: volume.New(p.Root), Logs: p.Logs, Step: func(call string) { e.log.Info("remove what is left", "call", call) },
 		}
-		if s.remains.cgroups, err = openCgroups(ctx, e, client, o.globals, ""); err != nil {
+		cgroups, err := daemon.OpenCgroups(ctx, client, daemon.CgroupOptions{Root: o.cgroupRoot, Log: e.log})
+		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, s.remains.cgroups.RemoveEmptyParents()) }()
+		s.leftovers.Cgroups = cgroups
+		defer func() { err = errors.Join(err, cgroups.RemoveEmptyParents()) }()
 	}
 	errs := make([]error, len(o.names))
 	var ending sync.WaitGroup
@@ -182,8 +186,8 @@ type stopping struct {
 	opts   stopOptions
 	client *cri.Client
 	dir    string
-	// remains are removed where no podctl is left to do it.
-	remains hostRemains
+	// leftovers are removed here if no podctl manages the pod.
+	leftovers host.Leftovers
 
 	mu sync.Mutex
 }
@@ -216,7 +220,7 @@ func (s *stopping) end(ctx context.Context, h *heldPod) error {
 		s.say("%s stopped by %s", h.displayName(), h.manager.Instance())
 		return nil
 	}
-	return s.finish(ctx, h, endOptions{escalate: s.opts.force, remove: true})
+	return s.finish(ctx, h, cri.TerminateOptions{Escalate: s.opts.force, Remove: true})
 }
 
 // endUnmanaged ends a pod that no living podctl manages. Its name is claimed
@@ -237,7 +241,7 @@ func (s *stopping) endUnmanaged(ctx context.Context, h *heldPod) error {
 		return err
 	}
 	grace := s.graceOf(ctx, h)
-	return s.finish(ctx, h, endOptions{grace: grace, escalate: s.opts.force, remove: s.opts.remove})
+	return s.finish(ctx, h, cri.TerminateOptions{Grace: grace, Escalate: s.opts.force, Remove: s.opts.remove})
 }
 
 // checkKubelet refuses to end what a kubelet would start again.
@@ -293,16 +297,16 @@ const (
 
 // endNow ends what the runtime holds of the pod now. What its podctl removes at
 // the same time may fail here, and is gone a moment later.
-func (s *stopping) endNow(ctx context.Context, h *heldPod, o endOptions) error {
+func (s *stopping) endNow(ctx context.Context, h *heldPod, o cri.TerminateOptions) error {
 	for try := 1; ; try++ {
 		p, err := s.client.ListPod(ctx, h.uid)
 		if err != nil || p == nil {
 			return err
 		}
-		if err = endPod(ctx, s.client, p, o); err == nil {
+		if err = s.client.TerminatePod(ctx, p, o); err == nil {
 			return nil
 		}
-		if !h.managed() || o.escalate || try == removalTries {
+		if !h.managed() || o.Escalate || try == removalTries {
 			return fmt.Errorf("end pod %s: %w", h.displayName(), err)
 		}
 		select {
@@ -314,20 +318,20 @@ func (s *stopping) endNow(ctx context.Context, h *heldPod, o endOptions) error {
 }
 
 // finish goes on by calls of the runtime, and says what has become of the pod.
-func (s *stopping) finish(ctx context.Context, h *heldPod, o endOptions) error {
-	o.step = func(call string) { s.env.log.Info("end pod", "pod", h.displayName(), "call", call) }
+func (s *stopping) finish(ctx context.Context, h *heldPod, o cri.TerminateOptions) error {
+	o.Step = func(call string) { s.env.log.Info("end pod", "pod", h.displayName(), "call", call) }
 	if err := s.endNow(ctx, h, o); err != nil {
 		return err
 	}
-	if o.remove && !h.managed() && h.creator != "" {
-		if err := s.remains.remove(ctx, h.uid, h.namespace, h.name); err != nil {
+	if o.Remove && !h.managed() && h.creator != "" {
+		if err := s.leftovers.Remove(ctx, h.uid, h.namespace, h.name); err != nil {
 			return fmt.Errorf("remove what is left of %s: %w", h.displayName(), err)
 		}
 	}
 	switch {
-	case o.remove && h.managed():
+	case o.Remove && h.managed():
 		s.say("%s removed; %s keeps it stopped", h.displayName(), h.manager.Instance())
-	case o.remove:
+	case o.Remove:
 		s.say("%s removed", h.displayName())
 	default:
 		s.say("%s stopped; no podctl manages it: podctl rm %s removes what is left", h.displayName(), h.displayName())

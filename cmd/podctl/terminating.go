@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -68,13 +67,13 @@ func runTerminating(ctx context.Context, e *env, o terminatingOptions) error {
 }
 
 func showTerminating(ctx context.Context, e *env, o terminatingOptions, client *cri.Client) error {
-	p, err := givenPaths(o.globals, client.Endpoint(), defaultPaths)
+	p, err := o.globals.paths(client.Endpoint())
 	if err != nil {
 		return err
 	}
-	c := collector{client: client, pods: filepath.Join(p.root, "pods"), proc: "/proc", now: e.now, runtimePID: serverPID(client.Endpoint())}
+	c := collector{client: client, pods: p.Pods(), proc: "/proc", now: e.now, runtimePID: serverPID(client.Endpoint())}
 	look := func() (listing, error) {
-		all, err := heldPods(ctx, e, client, p.locks)
+		all, err := heldPods(ctx, e, client, p.Locks)
 		if err != nil {
 			return listing{}, err
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
 )
 
@@ -17,7 +18,7 @@ type watching struct {
 	opts    watchOptions
 	session *plegSession
 	meter   *plegMeter
-	calls   *callsInFlight
+	calls   *cri.Calls
 	subject *pleg.Subscription
 	printer watchPrinter
 	stats   watchStats
@@ -40,7 +41,7 @@ const (
 
 // runWatch prints events until it is interrupted or has shown what it should.
 func runWatch(ctx context.Context, e *env, o watchOptions) error {
-	w := &watching{env: e, opts: o, meter: newPLEGMeter(e.now), calls: newCallsInFlight(e.now), printer: newWatchPrinter(e, o)}
+	w := &watching{env: e, opts: o, meter: newPLEGMeter(e.now), calls: cri.NewTimedCalls(e.now), printer: newWatchPrinter(e, o)}
 	session, err := beginPLEG(ctx, e, o.globals, plegOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
 	if err != nil {
 		return err
@@ -151,7 +152,7 @@ func (w *watching) look() error {
 	var hanging []wait
 	for _, c := range w.session.Health().InFlight {
 		if now.Sub(c.Since) >= waitWorthALine {
-			hanging = append(hanging, w.calls.waitsFor(c, w.session.Pods()))
+			hanging = append(hanging, waitsFor(w.calls, c, w.session.Pods()))
 		}
 	}
 	for _, old := range w.waits {

@@ -46,3 +46,6 @@ func FullNameOf(p *v1.Pod) string { return FullName(p.Name, p.Namespace) }
 
 // DisplayName is how podctl prints a pod: namespace/name.
 func DisplayName(namespace, name string) string { return namespace + "/" + name }
+
+// ShortID returns an id of a container or sandbox, cut as crictl cuts it.
+func ShortID(id string) string { return id[:min(len(id), 13)] }

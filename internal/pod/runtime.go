@@ -97,3 +97,16 @@ func (p *Pod) Running() bool {
 
 // FullName is the pod's name in the form that exclusivity is about.
 func (p *Pod) FullName() string { return FullName(p.Name, p.Namespace) }
+
+// IDs maps the ids of a pod's sandboxes and containers to the containers' names;
+// a sandbox has none.
+func (p *Pod) IDs() map[string]string {
+	names := make(map[string]string, len(p.Sandboxes)+len(p.Containers))
+	for _, s := range p.Sandboxes {
+		names[s.ID] = ""
+	}
+	for _, c := range p.Containers {
+		names[c.ID] = c.Name
+	}
+	return names
+}

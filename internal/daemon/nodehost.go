@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// nodeHost is a node as the control socket shows it.
+// nodeHost is a node as the control socket serves it.
 type nodeHost struct {
 	*node.Node
-	shown *shown
+	served *served
 }
 
 var _ control.Host = nodeHost{}
@@ -27,14 +27,14 @@ var _ control.Host = nodeHost{}
 func (h nodeHost) Pods() *v1.PodList {
 	list := &v1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []v1.Pod{}}
 	for _, i := range h.Node.Pods() {
-		list.Items = append(list.Items, shownPod(i))
+		list.Items = append(list.Items, servedPod(i))
 	}
 	return list
 }
 
-// shownPod is a pod with its status, as the kubelet's /pods has it.
-func shownPod(i node.Info) v1.Pod {
-	p := *i.Pod // what it points to is not changed
+// servedPod returns a pod with its status, as the kubelet's /pods has it.
+func servedPod(i node.Info) v1.Pod {
+	p := *i.Pod // a shallow copy: what it points to is not changed
 	p.Status = i.Status
 	switch {
 	case i.Rejected != nil && p.Status.Phase == "":
@@ -55,27 +55,27 @@ func (h nodeHost) Workers() []control.Worker {
 	for _, w := range h.Node.Workers() {
 		states[w.UID] = w
 	}
-	calls, now := h.callsByPod(), h.shown.now()
+	calls, now := h.callsByPod(), h.served.now()
 	all := []control.Worker{}
 	for _, i := range h.Node.Pods() {
-		w := shownWorker(i, states[i.Pod.UID], now)
+		w := servedWorker(i, states[i.Pod.UID], now)
 		w.Calls = calls[i.Pod.UID]
 		all = append(all, w)
 	}
 	return all
 }
 
-// shownWorker puts together what the node and the worker know of a pod.
-func shownWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
+// servedWorker joins what the node and the worker know about a pod.
+func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 	w := control.Worker{
 		Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: i.Pod.UID,
-		Phase: s.Phase.String(), Since: s.Since, Status: shownPod(i).Status.Phase,
+		Phase: s.Phase.String(), Since: s.Since, Status: servedPod(i).Status.Phase,
 		Desired: i.Desired, Orphan: s.Orphan, HasConfig: s.Pod() != nil, Static: s.Pod() != nil && pod.IsStatic(s.Pod()),
 		Adopted: i.Adopted, Stopped: i.Stopped, Again: i.Again, WaitsForName: s.NameHolder,
 		LastDone: s.LastDone, LastError: s.LastError, NextWake: s.NextWake,
 	}
-	w.Ready, w.Containers = readyContainers(&i.Status, i.Pod)
-	w.Restarts = restarts(&i.Status)
+	w.Ready, w.Containers = pod.CountReady(&i.Status, i.Pod)
+	w.Restarts = pod.CountRestarts(&i.Status)
 	for _, ip := range i.Status.PodIPs {
 		w.IPs = append(w.IPs, ip.IP)
 	}
@@ -104,19 +104,19 @@ func shownWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 	return w
 }
 
-// callsByPod are the calls in flight that are about something of a pod that
-// was listed.
+// callsByPod returns the calls in flight about the containers and sandboxes of
+// the pods that were listed.
 func (h nodeHost) callsByPod() map[types.UID][]control.Call {
-	calls := h.shown.calls.inFlight()
+	calls := h.served.calls.InFlight()
 	if len(calls) == 0 {
 		return nil
 	}
 	byPod := map[types.UID][]control.Call{}
 	for _, p := range h.RuntimePods() {
-		names := idsOf(p)
+		names := p.IDs()
 		for _, c := range calls {
-			if name, ours := names[c.id]; ours && c.id != "" {
-				byPod[p.UID] = append(byPod[p.UID], control.Call{Method: c.method, ID: c.id, Container: name, Since: c.since})
+			if name, ours := names[c.ID]; ours && c.ID != "" {
+				byPod[p.UID] = append(byPod[p.UID], control.Call{Method: c.Method, ID: c.ID, Container: name, Since: c.Since})
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func (h nodeHost) Checks() []control.Check {
 	}
 }
 
-// absent makes the node's error for a pod that it does not have control's.
+// absent turns the node's error for a pod that it does not have into control's.
 func absent(err error) error {
 	if errors.Is(err, node.ErrNoPod) {
 		return absentError{err}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package daemon
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskSpace is the size in bytes of the file system that a directory is on, and
-// what is left of it for programs that are not root's.
+// diskSpace returns the size in bytes of the file system that a directory is
+// on, and how much of it unprivileged programs may use.
 func diskSpace(dir string) (capacity, available uint64, err error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {

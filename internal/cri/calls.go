@@ -1,0 +1,107 @@
+package cri
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Calls tracks the calls that the runtime has not answered and, where asked,
+// the slowest answered call about each container and sandbox. It is safe for
+// concurrent use.
+type Calls struct {
+	now func() time.Time
+
+	mu       sync.Mutex
+	inFlight map[*CallInFlight]struct{}
+	slowest  map[string]TimedCall // by id; nil where they are not kept
+}
+
+// CallInFlight is a call that the runtime has not answered.
+type CallInFlight struct {
+	Method string
+	// ID is that of a container or sandbox, "" if the call is about none.
+	ID    string
+	Since time.Time
+}
+
+// TimedCall is an answered call.
+type TimedCall struct {
+	Method string
+	Took   time.Duration
+}
+
+var _ CallWatcher = (*Calls)(nil)
+
+// NewCalls tracks calls in flight.
+func NewCalls(now func() time.Time) *Calls {
+	return &Calls{now: now, inFlight: map[*CallInFlight]struct{}{}}
+}
+
+// NewTimedCalls tracks calls in flight and keeps the slowest ones.
+func NewTimedCalls(now func() time.Time) *Calls {
+	c := NewCalls(now)
+	c.slowest = map[string]TimedCall{}
+	return c
+}
+
+// Begin implements CallWatcher.
+func (c *Calls) Begin(method, id string) (end func(error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	call := &CallInFlight{Method: method, ID: id, Since: c.now()}
+	c.inFlight[call] = struct{}{}
+	return func(err error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.inFlight, call)
+		took, slowest := c.now().Sub(call.Since), c.slowest[id]
+		if c.slowest != nil && err == nil && id != "" && (slowest.Method == "" || took > slowest.Took) {
+			c.slowest[id] = TimedCall{method, took}
+		}
+	}
+}
+
+// OldestByMethod returns when the oldest call in flight of each method began.
+// The event stream is left out: it is meant to last.
+func (c *Calls) OldestByMethod() map[string]time.Time {
+	since := map[string]time.Time{}
+	for _, call := range c.InFlight() {
+		if _, older := since[call.Method]; !older && call.Method != "GetContainerEvents" {
+			since[call.Method] = call.Since
+		}
+	}
+	return since
+}
+
+// SlowestOf returns the slowest answered call about a container or sandbox.
+func (c *Calls) SlowestOf(id string) TimedCall {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.slowest[id]
+}
+
+// InFlight returns the calls in flight, oldest first.
+func (c *Calls) InFlight() []CallInFlight {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	calls := make([]CallInFlight, 0, len(c.inFlight))
+	for call := range c.inFlight {
+		calls = append(calls, *call)
+	}
+	slices.SortFunc(calls, func(a, b CallInFlight) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Method, b.Method), cmp.Compare(a.ID, b.ID))
+	})
+	return calls
+}
+
+// Oldest returns the call in flight that began first, of those that match; nil
+// if none does.
+func (c *Calls) Oldest(match func(CallInFlight) bool) *CallInFlight {
+	calls := c.InFlight()
+	if i := slices.IndexFunc(calls, match); i >= 0 {
+		return &calls[i]
+	}
+	return nil
+}

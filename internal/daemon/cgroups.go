@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/node"
+)
+
+// CgroupOptions say where pod cgroups are.
+type CgroupOptions struct {
+	// Root is the cgroup above all pods, "" for one of this runtime. Podctls
+	// that share a root would remove each other's pods.
+	Root string
+	// Driver is cgroupfs or systemd, "" for the one that the runtime names. A
+	// runtime that names none is taken to use cgroupfs, as the kubelet does.
+	Driver string
+	Log    *slog.Logger
+}
+
+// OpenCgroups returns the pod cgroups of a runtime.
+func OpenCgroups(ctx context.Context, client *cri.Client, o CgroupOptions) (node.Cgroups, error) {
+	if client.Endpoint().Runtime == cri.SimEndpoint {
+		return NoCgroups{}, nil
+	}
+	if o.Driver == "" {
+		var err error
+		if o.Driver, err = client.CgroupDriver(ctx); err != nil && !errors.Is(err, cri.ErrUnsupported) {
+			return nil, err
+		}
+	}
+	root := cmp.Or(o.Root, "podctl-"+host.RuntimeID(client.Endpoint().Runtime))
+	return cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(o.Driver), Log: o.Log})
+}
+
+// NoCgroups is for a simulated runtime, whose containers have no processes.
+type NoCgroups struct{}
+
+var _ node.Cgroups = NoCgroups{}
+
+// Parent implements node.Cgroups.
+func (NoCgroups) Parent(*v1.Pod) string { return "" }
+
+// Ensure implements node.Cgroups.
+func (NoCgroups) Ensure(*v1.Pod) error { return nil }
+
+// Remove implements node.Cgroups.
+func (NoCgroups) Remove(types.UID) error { return nil }
+
+// RemoveEmptyParents implements node.Cgroups.
+func (NoCgroups) RemoveEmptyParents() error { return nil }

@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+// ConnectOptions say which runtime to connect to.
+type ConnectOptions struct {
+	// Runtime and Image are endpoints, "" for those that crictl would find.
+	Runtime, Image string
+	// Timeout bounds runtime calls that only read, 0 for crictl's setting or the default.
+	Timeout time.Duration
+	// Simulate returns the runtime that "sim:" stands for, and what closes it.
+	Simulate func() (*sim.Runtime, func())
+	// Watcher and Observer are those of cri.Options.
+	Watcher  cri.CallWatcher
+	Observer cri.Observer
+	Log      *slog.Logger
+}
+
+// Connect finds the runtime and connects to it. The function that it returns
+// closes the connection and is never nil.
+func Connect(ctx context.Context, o ConnectOptions) (*cri.Client, func(), error) {
+	none := func() {}
+	endpoint, err := cri.Discover(ctx, cri.DiscoverOptions{Runtime: o.Runtime, Image: o.Image, Timeout: o.Timeout})
+	if err != nil {
+		return nil, none, err
+	}
+	options := cri.Options{Endpoint: endpoint, Log: o.Log, Watcher: o.Watcher, Observer: o.Observer}
+	stop := none
+	if endpoint.Runtime == cri.SimEndpoint {
+		var runtime *sim.Runtime
+		runtime, stop = o.Simulate()
+		options.Dial = runtime.Dial
+	}
+	client, err := cri.Connect(ctx, options)
+	if err != nil {
+		stop()
+		return nil, none, err
+	}
+	return client, func() { client.Close(); stop() }, nil
+}

@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/metrics"
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// served is what a session serves beside its pods: metrics, events and the
+// runtime calls in flight.
+type served struct {
+	now     func() time.Time
+	metrics *metrics.Metrics
+	calls   *cri.Calls
+	events  control.Broadcaster
+}
+
+func newServed(now func() time.Time) *served {
+	return &served{now: now, metrics: metrics.New(now), calls: cri.NewCalls(now)}
+}
+
+// send sends events to the readers of /events, and to next unless it is nil.
+func (s *served) send(next func(node.Event)) func(node.Event) {
+	return func(ev node.Event) {
+		s.events.Send(control.Event{
+			Time: ev.Time, Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID, Container: ev.Container,
+			Phase: ev.Phase, Reason: ev.Reason, Message: ev.Message, Warning: ev.Warning, State: ev.State,
+		})
+		if next != nil {
+			next(ev)
+		}
+	}
+}
+
+// serve opens the control socket and, if asked for, the port. Without a control
+// socket the session goes on; a port that cannot be opened is an error.
+func (s *Session) serve(p host.Paths) error {
+	host := nodeHost{s.Node, s.served}
+	s.served.metrics.Show(host.state)
+	handler := s.served.metrics.Handler()
+	if s.opts.Address != "" {
+		l, err := net.Listen("tcp", s.opts.Address)
+		if err != nil {
+			return fmt.Errorf("serve metrics: %w", err)
+		}
+		s.onClose(control.Serve(l, control.Public(host.Checks(), handler), s.opts.Log).Close)
+		s.opts.Log.Info("serves metrics", "address", l.Addr().String())
+	}
+	l, err := s.opts.Listen(p.Locks, s.opts.Instance)
+	if err != nil {
+		s.opts.Log.Warn("no control socket", "err", err)
+		return nil
+	}
+	s.onClose(control.Serve(l, control.Handler(host, &s.served.events, handler), s.opts.Log).Close)
+	s.onClose(func() error { s.served.events.Close(); return nil })
+	return nil
+}
+
+// state is what the gauges are counted from.
+func (h nodeHost) state() metrics.State {
+	health, _ := h.PLEG() // the error is for /healthz
+	s := metrics.State{
+		Workers: h.Node.Workers(), Runtime: h.RuntimePods(), PLEG: health, Unhinted: h.Unhinted(),
+		Calls: h.served.calls.OldestByMethod(),
+	}
+	for _, i := range h.Node.Pods() {
+		if !i.Desired {
+			continue
+		}
+		s.Desired = append(s.Desired, i.Pod)
+		if isActive(i) {
+			s.Active = append(s.Active, i.Pod)
+		}
+	}
+	return s
+}
+
+// isActive reports whether a desired pod has not ended (filterOutInactivePods
+// in pkg/kubelet/kubelet_pods.go).
+func isActive(i node.Info) bool {
+	return i.Rejected == nil && i.Stage < worker.Terminated && i.Status.Phase != v1.PodSucceeded && i.Status.Phase != v1.PodFailed
+}

@@ -1,0 +1,210 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/userns"
+	"github.com/podctl/podctl/internal/volume"
+)
+
+// Options say what a node runs on and what it serves.
+type Options struct {
+	ConnectOptions
+	// Paths are those that the user gave.
+	Paths host.Paths
+	// Instance owns the pods; Sources are the names that Node.Set takes.
+	Instance string
+	Sources  []string
+	// CgroupRoot and CgroupDriver are those of CgroupOptions.
+	CgroupRoot, CgroupDriver string
+	// BesideKubelet starts although a kubelet uses the runtime.
+	BesideKubelet bool
+	// UnsafeSysctls are those that pods may set beside the safe ones.
+	UnsafeSysctls []string
+	// RuntimeClasses maps names of runtime classes to handlers of the runtime.
+	RuntimeClasses map[string]string
+	// Capacity and Reserved bound what pods may request; nil and nil do not.
+	Capacity, Reserved v1.ResourceList
+	// KeepLogs and KillUnknown are those of node.Options.
+	KeepLogs, KillUnknown bool
+	// Address is where metrics and health are served beside the control
+	// socket: HOST:PORT, "" for nowhere.
+	Address string
+	// Listen makes the control socket of an instance.
+	Listen func(dir, instance string) (net.Listener, error)
+	// Events is called for every event of the node and must not block; nil if
+	// no events are needed.
+	Events func(node.Event)
+	Now    func() time.Time
+}
+
+// Session is a node on a runtime, with all that has to be closed after it.
+type Session struct {
+	*node.Node
+	Client *cri.Client
+	// Facts are the machine's.
+	Facts  *render.Node
+	served *served
+	opts   Options
+	closes []func() error
+}
+
+// Open connects to the runtime and builds a node. The caller closes the session.
+func Open(ctx context.Context, o Options) (_ *Session, err error) {
+	served := newServed(o.Now)
+	o.Watcher, o.Observer = served.calls, served.metrics
+	client, stop, err := Connect(ctx, o.ConnectOptions)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{Client: client, served: served, opts: o}
+	s.onClose(func() error { stop(); return nil })
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err := s.checkKubelet(); err != nil {
+		return nil, err
+	}
+	p, err := s.paths()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.build(ctx, p); err != nil {
+		return nil, err
+	}
+	return s, s.serve(p)
+}
+
+// Simulated reports whether the runtime is in this process.
+func (s *Session) Simulated() bool { return s.Client.Endpoint().Runtime == cri.SimEndpoint }
+
+// checkKubelet refuses a runtime that a kubelet uses.
+func (s *Session) checkKubelet() error {
+	path, unix := strings.CutPrefix(s.Client.Endpoint().Runtime, "unix://")
+	if !unix || s.opts.BesideKubelet {
+		return nil
+	}
+	return kubelet.CheckNone(path)
+}
+
+// paths returns the directories of the node. Those of a simulated runtime are
+// temporary unless given, so that it needs no root and shares nothing.
+func (s *Session) paths() (host.Paths, error) {
+	base := host.DefaultPaths
+	if s.Simulated() {
+		temporary, err := os.MkdirTemp("", "podctl-sim-")
+		if err != nil {
+			return host.Paths{}, err
+		}
+		s.onClose(func() error { return os.RemoveAll(temporary) })
+		base = host.Below(temporary)
+	}
+	p, err := base.With(s.opts.Paths)
+	return p.ForRuntime(s.Client.Endpoint().Runtime), err
+}
+
+func (s *Session) build(ctx context.Context, p host.Paths) error {
+	for _, dir := range []string{p.Root, p.Logs} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make podctl's directories: %w", err)
+		}
+	}
+	locks, err := owner.Open(p.Locks, s.opts.Instance)
+	if err != nil {
+		return err
+	}
+	s.onClose(locks.Close)
+	if s.Facts, err = host.ReadFacts(p.Pods(), p.Logs, p.Seccomp()); err != nil {
+		return err
+	}
+	policy, err := admission.ReadPolicy(s.opts.UnsafeSysctls)
+	if err != nil {
+		return err
+	}
+	cgroups, err := OpenCgroups(ctx, s.Client, CgroupOptions{Root: s.opts.CgroupRoot, Driver: s.opts.CgroupDriver, Log: s.opts.Log})
+	if err != nil {
+		return err
+	}
+	s.onClose(cgroups.RemoveEmptyParents)
+	s.Node = node.New(node.Options{
+		Instance: s.opts.Instance, Sources: s.opts.Sources,
+		Runtime: s.Client, Locks: locks, Facts: s.Facts, Resolver: host.ReadResolvConf, Admission: policy, Cgroups: cgroups,
+		Allocatable: s.allocatable(),
+		Volumes:     volume.New(p.Root),
+		UserIDs:     userns.New(p.Root).Of, RuntimeClasses: s.opts.RuntimeClasses,
+		KeepLogs: s.opts.KeepLogs, KillUnknown: s.opts.KillUnknown,
+		PLEG:     pleg.Options{Observer: s.served.metrics},
+		Observer: s.served.metrics, Probes: s.served.metrics,
+		Events: s.served.send(s.opts.Events), Log: s.opts.Log,
+	})
+	return nil
+}
+
+// allocatable returns what pods may request on this machine, nil if they are
+// not bounded.
+func (s *Session) allocatable() v1.ResourceList {
+	if s.opts.Capacity == nil && s.opts.Reserved == nil {
+		return nil
+	}
+	return admission.Allocatable(s.Facts, s.opts.Capacity, s.opts.Reserved)
+}
+
+// Alive counts the pods that have not ended.
+func (s *Session) Alive() int {
+	n := 0
+	for _, i := range s.Pods() {
+		if !i.Ended() {
+			n++
+		}
+	}
+	return n
+}
+
+// LogFile returns the path of the log file of an attempt of a container.
+func (s *Session) LogFile(p *v1.Pod, container string, attempt int32) string {
+	return filepath.Join(s.Facts.LogDirectory(p), render.LogPath(container, uint32(attempt)))
+}
+
+// LastLine returns the last line that the container of an event wrote, nil if
+// it wrote none.
+func (s *Session) LastLine(ev node.Event) []byte {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID}}
+	lines, err := cri.TailLog(s.LogFile(p, ev.Container, ev.Attempt), 1)
+	if err != nil || len(lines) == 0 {
+		return nil
+	}
+	return lines[0].Text
+}
+
+func (s *Session) onClose(f func() error) { s.closes = append(s.closes, f) }
+
+// Close closes everything that Open opened, in reverse order.
+func (s *Session) Close() error {
+	var errs []error
+	for _, c := range slices.Backward(s.closes) {
+		errs = append(errs, c())
+	}
+	s.closes = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,67 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/volume"
+)
+
+// Leftovers removes the files that podctl's pods leave beside the runtime:
+// cgroups, directories and logs.
+type Leftovers struct {
+	Volumes *volume.Manager
+	Cgroups interface{ Remove(types.UID) error }
+	// Logs is the directory of all logs.
+	Logs string
+	// Step is called before each removal; DryRun removes nothing.
+	Step   func(call string)
+	DryRun bool
+}
+
+// Remove removes the leftover files of a pod that does not run. It does not
+// cross mounts: a directory with one in it is an error.
+func (l Leftovers) Remove(ctx context.Context, uid types.UID, namespace, name string) error {
+	dir := l.Volumes.Dir(uid)
+	if _, err := os.Lstat(dir); err == nil {
+		l.Step("remove " + dir)
+		if !l.DryRun {
+			if err := l.Volumes.Unmount(ctx, uid); err != nil {
+				return err
+			}
+			if err := l.Volumes.RemovePod(uid); err != nil {
+				return err
+			}
+		}
+	}
+	if !l.DryRun {
+		if err := l.Cgroups.Remove(uid); err != nil {
+			return err
+		}
+	}
+	return l.removeLogs(uid, namespace, name)
+}
+
+func (l Leftovers) removeLogs(uid types.UID, namespace, name string) error {
+	n := render.Node{LogDir: l.Logs}
+	logs := n.LogDirectory(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}})
+	if name == "" || filepath.Dir(logs) != filepath.Clean(l.Logs) {
+		return nil
+	}
+	if _, err := os.Lstat(logs); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	l.Step("remove " + logs)
+	if l.DryRun {
+		return nil
+	}
+	return os.RemoveAll(logs)
+}
