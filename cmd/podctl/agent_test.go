@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // agentUnderTest is an agent on a simulated runtime, in real time: what
@@ -49,13 +51,9 @@ func startAgent(t *testing.T, dir string, args ...string) *agentUnderTest {
 
 func (a *agentUnderTest) prints(text string) {
 	a.t.Helper()
-	for range 500 {
-		if strings.Contains(a.out.String(), text) {
-			return
-		}
-		<-time.After(20 * time.Millisecond)
-	}
-	a.t.Fatalf("never printed %q:\n%s%s", text, a.out.String(), a.errw.String())
+	testutil.Eventually(a.t, 10*time.Second, fmt.Sprintf("podctl prints %q", text),
+		func() bool { return strings.Contains(a.out.String(), text) },
+		func() string { return a.out.String() + a.errw.String() })
 }
 
 const agentPod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {terminationGracePeriodSeconds: 1, containers: [{name: c, image: i, command: [sleep, '3600']}]}\n"
@@ -71,15 +69,11 @@ func TestAgentTellsTheServiceManager(t *testing.T) {
 	a := startAgent(t, dir, "--manifests", manifest, "--manifests", filepath.Join(dir, "missing"))
 	a.prints("all containers are ready")
 	a.prints("missing: no such file or directory · nothing is started from it until it can be read")
-	for range 500 {
+	testutil.Poll(5*time.Second, func() bool {
 		a.mu.Lock()
-		alive := slices.Contains(a.states, "WATCHDOG=1")
-		a.mu.Unlock()
-		if alive {
-			break
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+		defer a.mu.Unlock()
+		return slices.Contains(a.states, "WATCHDOG=1")
+	})
 	a.interrupts <- syscall.SIGTERM
 	a.ends(0, 10*time.Second)
 	a.prints("leaving 1 pod running")

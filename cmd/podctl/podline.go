@@ -39,15 +39,13 @@ func phaseText(i node.Info) string {
 	switch {
 	case i.Rejected != nil:
 		return "Rejected"
-	case i.Stage == worker.Terminating && !final(i.Status.Phase):
+	case i.Stage == worker.Terminating && !pod.IsTerminal(i.Status.Phase):
 		return "Terminating"
 	case i.Status.Phase == "":
 		return string(v1.PodPending)
 	}
 	return string(i.Status.Phase)
 }
-
-func final(p v1.PodPhase) bool { return p == v1.PodSucceeded || p == v1.PodFailed }
 
 func age(i node.Info, now time.Time) string {
 	if i.Status.StartTime == nil {
@@ -83,9 +81,9 @@ func nowText(i node.Info, activity string, now time.Time) string {
 	switch {
 	case i.Rejected != nil:
 		return i.Rejected.Error()
-	case i.Stage == worker.Terminating && !final(i.Status.Phase):
+	case i.Stage == worker.Terminating && !pod.IsTerminal(i.Status.Phase):
 		return terminatingText(i, now)
-	case final(i.Status.Phase):
+	case pod.IsTerminal(i.Status.Phase):
 		return endText(&i.Status)
 	}
 	if text := waitingText(i, now); text != "" {

@@ -5,13 +5,12 @@ import (
 	"net"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/metrics"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -87,5 +86,5 @@ func (h nodeHost) state() metrics.State {
 // isActive reports whether a desired pod has not ended (filterOutInactivePods
 // in pkg/kubelet/kubelet_pods.go).
 func isActive(i node.Info) bool {
-	return i.Rejected == nil && i.Stage < worker.Terminated && i.Status.Phase != v1.PodSucceeded && i.Status.Phase != v1.PodFailed
+	return i.Rejected == nil && i.Stage < worker.Terminated && !pod.IsTerminal(i.Status.Phase)
 }

@@ -157,6 +157,9 @@ func (l *loader) unknown(kind, version string, fail func(field, message, hint st
 		hint = "write a ReplicaSet"
 	}
 	for _, k := range kinds {
+		if len(kind) > maxSuggestedName {
+			break
+		}
 		if d := distance(kind, k.name); d > 0 && d <= 1+len(kind)/6 {
 			hint = "did you mean " + k.name + "?"
 		}

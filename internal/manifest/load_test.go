@@ -89,7 +89,7 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"name", "name", 0}, {"iamge", "image", 1}, {"image", "images", 1}, {"comand", "command", 1}, {"abc", "xyz", 3}} {
+	}{{"", "", 0}, {"", "abc", 3}, {"name", "name", 0}, {"iamge", "image", 1}, {"image", "images", 1}, {"comand", "command", 1}, {"abc", "xyz", 3}, {"iamges", "image", 2}, {"Pdo", "Pod", 1}, {"nodNeaem", "nodeName", 2}} {
 		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != c.want {
 			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/xrash/smetrics"
 )
 
 // level is a place on the way to an unknown field: a type and where it is.
@@ -110,30 +112,29 @@ func generic(at path) path {
 	return open
 }
 
-// distance counts the insertions, deletions, replacements and swaps of
-// neighbours that make b of a.
+// distance is the Levenshtein distance of two names, except that letters in
+// the wrong order cost half: swapped neighbours are one slip, not two.
 func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
+	total := smetrics.WagnerFischer(a, b, 1, 1, 1)
+	letters := otherLetters(a, b)
+	return letters + (total-letters+1)/2
+}
+
+// otherLetters is how many letters have to be added, removed or replaced to
+// make an anagram of b from a.
+func otherLetters(a, b string) int {
+	var count [256]int
+	for _, c := range []byte(a) {
+		count[c]++
 	}
-	for j := range rows[0] {
-		rows[0][j] = j
+	for _, c := range []byte(b) {
+		count[c]--
 	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
+	more, fewer := 0, 0
+	for _, n := range count {
+		more, fewer = more+max(n, 0), fewer+max(-n, 0)
 	}
-	return rows[len(a)][len(b)]
+	return max(more, fewer)
 }
 
 // structField is a field of a struct type by its JSON name.

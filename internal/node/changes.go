@@ -7,6 +7,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // changes says in events what differs between two statuses of one pod: what
@@ -45,7 +47,7 @@ func changes(before, after *v1.PodStatus) []Event {
 	if isReady(before) && !isReady(after) && allRun(after) {
 		add(Event{Reason: ReasonNotReady, Warning: true}, "%s", conditionOf(after, v1.PodReady).Message)
 	}
-	if isFinal(after.Phase) && after.Phase != before.Phase {
+	if pod.IsTerminal(after.Phase) && after.Phase != before.Phase {
 		add(Event{Reason: ReasonEnded, Warning: after.Phase == v1.PodFailed}, "%s", endMessage(after))
 	}
 	return events
@@ -147,5 +149,3 @@ func conditionOf(s *v1.PodStatus, t v1.PodConditionType) v1.PodCondition {
 func allRun(s *v1.PodStatus) bool {
 	return !slices.ContainsFunc(s.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.State.Running == nil })
 }
-
-func isFinal(p v1.PodPhase) bool { return p == v1.PodSucceeded || p == v1.PodFailed }

@@ -63,7 +63,7 @@ func (n *Node) active() []*v1.Pod {
 	for _, e := range n.entries {
 		// What the entry says of the phase may lag behind.
 		down := e.stage == worker.Finished || n.workers.IsPodKnownTerminated(e.uid())
-		if !e.desired || e.rejected != nil || down || isFinal(e.status.Phase) && e.stage == worker.Syncing {
+		if !e.desired || e.rejected != nil || down || pod.IsTerminal(e.status.Phase) && e.stage == worker.Syncing {
 			continue
 		}
 		pods = append(pods, e.want.Pod)

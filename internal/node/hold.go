@@ -135,7 +135,7 @@ func (n *Node) Start(_ context.Context, namespace, name string) error {
 	switch {
 	case leaving:
 		return nil
-	case !old.Held && !isFinal(old.Phase) && !ended:
+	case !old.Held && !pod.IsTerminal(old.Phase) && !ended:
 		return &RunningError{Pod: pod.DisplayName(namespace, name)}
 	}
 	// A podctl that is killed from here on starts the pod, because what was

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/podctl/podctl/internal/atomicfile"
 )
 
 // File is the name of the record in the pod's directory.
@@ -31,17 +33,7 @@ func Write(podDir string, r Record) error {
 	if err != nil {
 		return fmt.Errorf("write pod record: %w", err)
 	}
-	f, err := os.CreateTemp(podDir, File+".*")
-	if err != nil {
-		return fmt.Errorf("write pod record: %w", err)
-	}
-	_, err = f.Write(append(b, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(podDir, File))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // err says enough
+	if err := atomicfile.Write(filepath.Join(podDir, File), append(b, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write pod record: %w", err)
 	}
 	return nil

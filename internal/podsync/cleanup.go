@@ -31,7 +31,7 @@ func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (Result
 	res.Status = s.publish(p, orEmpty(p, st), true, func(status *v1.PodStatus) {
 		finish(p, status)
 	})
-	res.Terminal = terminal(res.Status.Phase)
+	res.Terminal = pod.IsTerminal(res.Status.Phase)
 	return res, nil
 }
 

@@ -22,7 +22,7 @@ func finish(p *v1.Pod, s *v1.PodStatus) {
 			cs.State = v1.ContainerState{Terminated: lost()}
 		}
 	}
-	if !terminal(s.Phase) && !pod.IsStatic(p) {
+	if !pod.IsTerminal(s.Phase) && !pod.IsStatic(p) {
 		s.Phase = v1.PodFailed
 	}
 }

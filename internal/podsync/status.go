@@ -112,14 +112,14 @@ func setIPs(s *v1.PodStatus, p *v1.Pod, st *pod.Status, hostIPs []string) {
 // setPhase computes phase, reason and message. A terminal phase is final.
 func setPhase(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus, in StatusInput) {
 	s.Phase = phase(p, s, in.Ended, activeRegular(p, st))
-	if terminal(old.Phase) {
+	if pod.IsTerminal(old.Phase) {
 		s.Phase = old.Phase
 	}
 	if s.Phase == old.Phase {
 		s.Reason = cmp.Or(old.Reason, p.Status.Reason)
 		s.Message = cmp.Or(old.Message, p.Status.Message)
 	}
-	if at, ok := Deadline(p, *s); ok && !terminal(old.Phase) && !in.Now.Before(at) {
+	if at, ok := Deadline(p, *s); ok && !pod.IsTerminal(old.Phase) && !in.Now.Before(at) {
 		s.Phase, s.Reason, s.Message = v1.PodFailed, reasonDeadline, messageDeadline
 	}
 }
@@ -131,9 +131,4 @@ func Deadline(p *v1.Pod, s v1.PodStatus) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return s.StartTime.Add(time.Duration(*p.Spec.ActiveDeadlineSeconds) * time.Second), true
-}
-
-// terminal tells whether a phase is an end.
-func terminal(phase v1.PodPhase) bool {
-	return phase == v1.PodSucceeded || phase == v1.PodFailed
 }

@@ -27,8 +27,8 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 	p, st := in.Pod, orEmpty(in.Pod, in.Status)
 	before, _ := s.Status(p.UID)
 	res := Result{Status: s.publish(p, st, false, nil)}
-	if terminal(res.Status.Phase) {
-		if res.Status.Reason == reasonDeadline && !terminal(before.Phase) {
+	if pod.IsTerminal(res.Status.Phase) {
+		if res.Status.Reason == reasonDeadline && !pod.IsTerminal(before.Phase) {
 			s.normal(p, "", EventDeadlineExceeded, messageDeadline)
 		}
 		res.Terminal = true

@@ -38,7 +38,7 @@ func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (Result, erro
 		return res, fmt.Errorf("terminate pod: %w", &RunningError{Containers: running})
 	}
 	res.Status = s.publish(p, &final, true, in.Override)
-	res.Terminal = terminal(res.Status.Phase)
+	res.Terminal = pod.IsTerminal(res.Status.Phase)
 	return res, nil
 }
 

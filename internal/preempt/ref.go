@@ -24,7 +24,7 @@ func (r PodRef) String() string { return pod.DisplayName(r.Namespace, r.Name) }
 // has pod workers asks them (pkg/kubelet/kubelet_pods.go).
 func Active(pods []*v1.Pod) []*v1.Pod {
 	return filter(pods, func(p *v1.Pod) bool {
-		return p.Status.Phase != v1.PodSucceeded && p.Status.Phase != v1.PodFailed
+		return !pod.IsTerminal(p.Status.Phase)
 	})
 }
 

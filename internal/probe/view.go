@@ -4,11 +4,13 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // viewOf is what the pod's status says of one of its containers.
 func viewOf(s *v1.PodStatus, container string) View {
-	v := View{PodEnded: s.Phase == v1.PodSucceeded || s.Phase == v1.PodFailed}
+	v := View{PodEnded: pod.IsTerminal(s.Phase)}
 	cs := statusOf(s, container)
 	if cs == nil {
 		return v

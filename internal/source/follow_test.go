@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // followed is a source under way.
@@ -40,41 +43,39 @@ func follow(t *testing.T, name string, o Options) *followed {
 	return f
 }
 
+// timeout is how long a test waits for the source.
+const timeout = 10 * time.Second
+
 // has waits until the source wants these pods, by name and image.
 func (f *followed) has(want ...string) {
 	f.t.Helper()
 	var got []string
-	for range 500 {
+	testutil.Eventually(f.t, timeout, fmt.Sprintf("the source wants %q", want), func() bool {
 		f.mu.Lock()
+		defer f.mu.Unlock()
 		if f.last != nil {
 			got = []string{}
 			for _, p := range f.last.Pods {
 				got = append(got, p.Name+" "+p.Spec.Containers[0].Image)
 			}
 		}
-		f.mu.Unlock()
 		slices.Sort(got)
-		if slices.Equal(got, want) {
-			return
-		}
-		<-time.After(20 * time.Millisecond)
-	}
-	f.t.Fatalf("it has %q, want %q; said %q", got, want, f.said)
+		return slices.Equal(got, want)
+	}, func() string { return fmt.Sprintf("it has %q; said %q", got, f.saidSoFar()) })
 }
 
 // says waits until the source has said something that contains the text.
 func (f *followed) says(text string) {
 	f.t.Helper()
-	for range 500 {
-		f.mu.Lock()
-		said := slices.ContainsFunc(f.said, func(s string) bool { return strings.Contains(s, text) })
-		f.mu.Unlock()
-		if said {
-			return
-		}
-		<-time.After(20 * time.Millisecond)
-	}
-	f.t.Fatalf("never said %q: %q", text, f.said)
+	testutil.Eventually(f.t, timeout, fmt.Sprintf("the source says %q", text), func() bool {
+		return slices.ContainsFunc(f.saidSoFar(), func(s string) bool { return strings.Contains(s, text) })
+	}, func() string { return fmt.Sprintf("%q", f.saidSoFar()) })
+}
+
+func (f *followed) saidSoFar() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.said)
 }
 
 func podYAML(name, image string) string {
@@ -211,9 +212,7 @@ func TestURLIsFollowed(t *testing.T) {
 	t.Cleanup(server.Close)
 	f := follow(t, strings.Replace(server.URL, "http://", "http://me:secret@", 1)+"/pods.yaml", Options{HTTPCheck: 20 * time.Millisecond})
 	f.has("a i:1")
-	for unchanged.Load() < 3 {
-		<-time.After(10 * time.Millisecond)
-	}
+	testutil.Eventually(t, timeout, "the source asks three more times", func() bool { return unchanged.Load() >= 3 })
 	if served.Load() != 1 {
 		t.Errorf("served %d times what had not changed", served.Load())
 	}
@@ -258,12 +257,8 @@ func TestObjectsAreFollowed(t *testing.T) {
 	}
 	for _, want := range []string{"one", "two"} {
 		write(t, path, podYAML("a", "i:1")+config(want))
-		for n := 0; value() != want; n++ {
-			if n > 500 {
-				t.Fatalf("the ConfigMap has %q, want %q; said %q", value(), want, f.said)
-			}
-			<-time.After(20 * time.Millisecond)
-		}
+		testutil.Eventually(t, timeout, fmt.Sprintf("the ConfigMap has %q", want), func() bool { return value() == want },
+			func() string { return fmt.Sprintf("it has %q; said %q", value(), f.saidSoFar()) })
 	}
 	if len(f.said) > 0 {
 		t.Errorf("said %q", f.said)

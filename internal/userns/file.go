@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podctl/podctl/internal/atomicfile"
 )
 
 // fileName is the file in a pod's directory that says its range.
@@ -61,32 +63,18 @@ func (m mappings) check() error {
 	return nil
 }
 
-// write puts the range into the pod's directory: whoever reads it, after a
-// crash too, finds all of it or nothing.
+// write stores the range in the pod's directory, durably: after a crash the
+// file holds all of it or does not exist.
 func write(podDir string, first uint32) error {
 	m := []mapping{{HostID: first, ContainerID: 0, Length: Length}}
 	b, err := json.Marshal(mappings{UIDs: m, GIDs: m})
 	if err != nil {
 		return err
 	}
-	dir, err := os.Open(podDir)
-	if err != nil {
+	if err := atomicfile.Write(filepath.Join(podDir, fileName), b, 0o600); err != nil {
 		return err
 	}
-	defer dir.Close()
-	f, err := os.CreateTemp(podDir, fileName+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(podDir, fileName))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return dir.Sync()
+	return atomicfile.SyncDir(podDir)
 }
 
 // lock holds the directory until unlock is called; nothing is left behind.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/atomicfile"
 )
 
 // WriteFile writes a file of the pod's directory and returns its path. Whoever
@@ -22,7 +24,7 @@ func (m *Manager) WriteFile(uid types.UID, name string, content []byte, mode os.
 	if same(path, content, mode) {
 		return path, nil
 	}
-	if err := replace(path, content, mode); err != nil {
+	if err := atomicfile.Write(path, content, mode); err != nil {
 		return "", fmt.Errorf("write file: %w", err)
 	}
 	return path, nil
@@ -35,22 +37,4 @@ func same(path string, content []byte, mode os.FileMode) bool {
 	}
 	old, err := os.ReadFile(path)
 	return err == nil && bytes.Equal(old, content)
-}
-
-// replace writes beside the file and renames.
-func replace(path string, content []byte, mode os.FileMode) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

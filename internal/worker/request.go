@@ -71,7 +71,7 @@ func (r request) cause(orphan bool) Cause {
 
 // ended tells whether the spec's own status says that the pod has ended.
 func ended(p *v1.Pod) bool {
-	return p != nil && (p.Status.Phase == v1.PodFailed || p.Status.Phase == v1.PodSucceeded)
+	return p != nil && pod.IsTerminal(p.Status.Phase)
 }
 
 // fullNameOf is the full name of the pod that an event brings, "" if it

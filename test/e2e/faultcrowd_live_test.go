@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // crowdPatience is how long a crowd of pods may take, on a machine that is busy.
@@ -113,14 +115,9 @@ func (a *agentPlace) empty() bool {
 // within waits for something that takes its time.
 func (a *agentPlace) within(what string, is func() bool) {
 	a.t.Helper()
-	deadline := time.After(crowdPatience)
-	for !is() {
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-deadline:
-			a.t.Fatalf("not within %s: %s; the runtime holds %d pods, %d have started", crowdPatience, what, a.count(), len(a.marks("started")))
-		}
-	}
+	testutil.Eventually(a.t, crowdPatience, what, is, func() string {
+		return fmt.Sprintf("the runtime holds %d pods, %d have started", a.count(), len(a.marks("started")))
+	})
 }
 
 func glob(t *testing.T, pattern string) []string {

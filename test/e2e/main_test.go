@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/test/live"
 )
 
@@ -140,16 +141,9 @@ func (p *process) signal(s syscall.Signal) {
 }
 
 // eventually waits for a condition.
-func eventually(t *testing.T, what string, is func() bool, explain func() string) {
+func eventually(t testing.TB, what string, is func() bool, explain func() string) {
 	t.Helper()
-	deadline := time.After(patience)
-	for !is() {
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-deadline:
-			t.Fatalf("not within %s: %s\n%s", patience, what, explain())
-		}
-	}
+	testutil.Eventually(t, patience, what, is, explain)
 }
 
 // pod is a manifest with one container c; more goes into the spec.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // KubeletKind is the kind of hack/runtime that has a kubelet beside it.
@@ -172,7 +174,7 @@ func (k *Kubelet) Runs(t testing.TB, names ...string) {
 		want[n] = true
 	}
 	var got []string
-	ok := within(time.Minute, func() bool {
+	ok := testutil.Poll(time.Minute, func() bool {
 		got = nil
 		running := 0
 		for _, p := range k.Pods(t) {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/test/live/bare"
 )
 
@@ -286,20 +287,5 @@ func skip(t testing.TB, reason string) {
 // eventually waits up to 10 s, which is long only on a machine in trouble.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	if !within(10*time.Second, done) {
-		t.Fatalf("not within 10 s: %s", what)
-	}
-}
-
-// within reports whether the condition holds before the time is over.
-func within(limit time.Duration, holds func() bool) bool {
-	deadline := time.After(limit)
-	for !holds() {
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-deadline:
-			return false
-		}
-	}
-	return true
+	testutil.Eventually(t, 10*time.Second, what, done)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/internal/userns"
 	"github.com/podctl/podctl/internal/volume"
 	"github.com/podctl/podctl/test/live"
@@ -190,22 +191,14 @@ func (p *podctl) calls() []podCall { return changesOf(p.proxy.Calls()) }
 // Meanwhile it notes the addresses of the pod.
 func (p *podctl) within(t *testing.T, patience time.Duration, is func() bool) bool {
 	t.Helper()
-	deadline := time.After(patience)
-	for {
+	return testutil.Poll(patience, func() bool {
 		for _, info := range p.node.Pods() {
 			if ip := info.Status.PodIP; ip != "" && ip != hostIP {
 				p.ips[ip] = true
 			}
 		}
-		if is() {
-			return true
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-deadline:
-			return false
-		}
-	}
+		return is()
+	})
 }
 
 // knowsEnds tells whether all containers of the pod but those that are

@@ -1,0 +1,38 @@
+package testutil
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// interval is the time between two evaluations of a condition.
+const interval = 20 * time.Millisecond
+
+// Poll evaluates done until it returns true or the timeout has passed, and
+// reports whether it returned true. It evaluates done at least once.
+func Poll(timeout time.Duration, done func() bool) bool {
+	deadline := time.After(timeout)
+	for !done() {
+		select {
+		case <-time.After(interval):
+		case <-deadline:
+			return false
+		}
+	}
+	return true
+}
+
+// Eventually fails the test unless done returns true before the timeout. what
+// names the condition; the texts of explain are added to the failure.
+func Eventually(t testing.TB, timeout time.Duration, what string, done func() bool, explain ...func() string) {
+	t.Helper()
+	if Poll(timeout, done) {
+		return
+	}
+	var details strings.Builder
+	for _, text := range explain {
+		details.WriteString("\n" + text())
+	}
+	t.Fatalf("not within %s: %s%s", timeout, what, details.String())
+}
