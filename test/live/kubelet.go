@@ -61,7 +61,7 @@ func StartKubelet(t testing.TB, flags ...string) *Kubelet {
 	k.ReadOnly = fmt.Sprintf("http://127.0.0.1:%d", port+2)
 	t.Cleanup(func() {
 		if log, err := os.ReadFile(filepath.Join(rt.lib, "kubelet.log")); t.Failed() && err == nil {
-			t.Logf("end of the kubelet's log:\n%s", log[max(0, len(log)-8<<10):])
+			t.Logf("end of the kubelet's log:\n%s", log[max(0, len(log)-3<<10):])
 		}
 	})
 	return k
