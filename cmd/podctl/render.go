@@ -137,7 +137,7 @@ func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent
 			terminationLog = filepath.Join(facts.ContainerDir(p.UID, c.Name), "00000000")
 		}
 		in := render.ContainerInput{
-			Node: facts, Image: render.Image{Ref: c.Image}, Volumes: volumes, Objects: objects, TerminationLog: terminationLog,
+			Node: facts, Image: pod.Image{ID: c.Image}, Volumes: volumes, Objects: objects, TerminationLog: terminationLog,
 			EnvFile: func(ref *v1.FileKeySelector) (string, error) {
 				return fmt.Sprintf("(%s of %s in volume %s)", ref.Key, ref.Path, ref.VolumeName), nil
 			},

@@ -4,15 +4,17 @@ import (
 	"context"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // ListImages returns all images that the runtime holds.
-func (c *Client) ListImages(ctx context.Context) ([]*Image, error) {
+func (c *Client) ListImages(ctx context.Context) ([]*pod.Image, error) {
 	r, err := c.image.ListImages(ctx, &runtimeapi.ListImagesRequest{})
 	if err != nil {
 		return nil, err
 	}
-	images := make([]*Image, 0, len(r.Images))
+	images := make([]*pod.Image, 0, len(r.Images))
 	for _, i := range r.Images {
 		images = append(images, toImage(i))
 	}

@@ -9,25 +9,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Image is an image that the runtime holds.
-type Image struct {
-	// ID is what CreateContainer should be given: it cannot mean another image
-	// tomorrow.
-	ID          string
-	RepoTags    []string
-	RepoDigests []string
-	Size        uint64 // bytes
-	// UID or Username is who the image wants to run as; UID nil and Username
-	// "" is root.
-	UID      *int64
-	Username string
-	// Pinned: the runtime asks not to collect it as garbage.
-	Pinned bool
-}
-
 // ImageStatus looks an image up by name, digest or id; nil, nil if the runtime
 // does not hold it.
-func (c *Client) ImageStatus(ctx context.Context, image string) (*Image, error) {
+func (c *Client) ImageStatus(ctx context.Context, image string) (*pod.Image, error) {
 	r, err := c.image.ImageStatus(ctx, &runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: image}})
 	if err != nil {
 		return nil, err
@@ -41,8 +25,8 @@ func (c *Client) ImageStatus(ctx context.Context, image string) (*Image, error) 
 	return toImage(r.Image), nil
 }
 
-func toImage(i *runtimeapi.Image) *Image {
-	img := &Image{
+func toImage(i *runtimeapi.Image) *pod.Image {
+	img := &pod.Image{
 		ID: i.Id, RepoTags: i.RepoTags, RepoDigests: i.RepoDigests,
 		Size: i.Size, Username: i.Username, Pinned: i.Pinned,
 	}

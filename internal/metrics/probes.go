@@ -6,13 +6,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/probe"
 )
 
 var _ probe.Observer = (*Metrics)(nil)
 
 // probeResults are the kubelet's words (pkg/kubelet/prober/worker.go).
-var probeResults = map[probe.Result]string{probe.Unknown: "unknown", probe.Success: "successful", probe.Failure: "failed"}
+var probeResults = map[pod.ProbeResult]string{pod.ProbeUnknown: "unknown", pod.ProbeSuccess: "successful", pod.ProbeFailure: "failed"}
 
 func (m *Metrics) initProbes() {
 	m.probes = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -25,9 +26,9 @@ func (m *Metrics) initProbes() {
 }
 
 // Probed implements probe.Observer.
-func (m *Metrics) Probed(p *v1.Pod, container string, t probe.Type, answer probe.Result, took time.Duration) {
+func (m *Metrics) Probed(p *v1.Pod, container string, t probe.Type, answer pod.ProbeResult, took time.Duration) {
 	m.probes.WithLabelValues(t.String(), probeResults[answer], container, p.Name, p.Namespace, string(p.UID)).Inc()
-	if answer == probe.Success {
+	if answer == pod.ProbeSuccess {
 		m.probeDuration.WithLabelValues(t.String(), container, p.Name, p.Namespace).Observe(took.Seconds())
 	}
 }

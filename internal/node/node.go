@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
@@ -169,11 +167,8 @@ func New(o Options) *Node {
 		Observer: o.Probes, Jitter: rand.Float64,
 	})
 	n.sync = podsync.New(podsync.Options{
-		Probes:  n.probeResults,
-		Runtime: syncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes,
-		Events: syncEvents{n}, Published: n.setStatus, Node: o.Facts, RuntimeName: version.Name,
-		Annotations: n.annotations, NetworkReady: n.networkReady, Log: o.Log, Resolver: o.Resolver,
-		Handler: n.handlerOf, Features: n.features, UserIDs: o.UserIDs,
+		Runtime: syncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes, Host: syncHost{n},
+		Node: o.Facts, RuntimeName: version.Name, Log: o.Log,
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})
 	return n
@@ -197,20 +192,4 @@ func (n *Node) poke() {
 	case n.wake <- struct{}{}:
 	default:
 	}
-}
-
-// annotations are podctl's own for a pod's sandbox: who made it, and from
-// what.
-func (n *Node) annotations(p *v1.Pod) (map[string]string, error) {
-	n.mu.Lock()
-	e := n.entryOf(p.UID)
-	n.mu.Unlock()
-	if e == nil {
-		return nil, fmt.Errorf("annotate sandbox: pod %s is not known", p.UID)
-	}
-	compressed, err := manifest.Compress(e.want.Document)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{pod.OwnerAnnotation: n.opts.Instance, pod.ManifestAnnotation: compressed}, nil
 }

@@ -4,25 +4,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/probe"
 )
-
-// probeResults are what podsync is told of a pod's probes.
-func (n *Node) probeResults(uid types.UID) podsync.Probes {
-	r := n.probes.Results(uid)
-	return podsync.Probes{Startup: translate(r.Startup), Liveness: translate(r.Liveness), Readiness: translate(r.Readiness)}
-}
-
-func translate(results map[string]probe.Result) map[string]podsync.ProbeResult {
-	out := make(map[string]podsync.ProbeResult, len(results))
-	for id, r := range results {
-		out[id] = [...]podsync.ProbeResult{
-			probe.Unknown: podsync.ProbeUnknown, probe.Success: podsync.ProbeSuccess, probe.Failure: podsync.ProbeFailure,
-		}[r]
-	}
-	return out
-}
 
 // probeChanged shows at once whether the pod is ready, and has its worker look
 // at it: a container may have to be restarted, or the next one may start

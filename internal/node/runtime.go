@@ -19,14 +19,6 @@ type syncRuntime struct{ *cri.Client }
 
 var _ podsync.Runtime = syncRuntime{}
 
-func (r syncRuntime) ImageStatus(ctx context.Context, image string) (*podsync.Image, error) {
-	i, err := r.Client.ImageStatus(ctx, image)
-	if err != nil || i == nil {
-		return nil, err
-	}
-	return &podsync.Image{ID: i.ID, UID: i.UID, Username: i.Username, Size: i.Size}, nil
-}
-
 func (r syncRuntime) Exec(ctx context.Context, id string, command []string, timeout time.Duration) (output []byte, exitCode int32, err error) {
 	res, err := r.ExecSync(ctx, id, command, timeout)
 	return append(res.Stdout, res.Stderr...), res.ExitCode, err

@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -125,13 +124,6 @@ func (n *Node) setStatus(p *v1.Pod, s v1.PodStatus) {
 		n.send(p, ev)
 	}
 	n.changed()
-}
-
-// syncEvents takes podsync's events.
-type syncEvents struct{ n *Node }
-
-func (s syncEvents) Event(e podsync.Event) {
-	s.n.send(e.Pod, Event{Container: e.Container, Reason: e.Reason, Warning: e.Warning, Message: e.Message, State: e.State})
 }
 
 // workerWatch follows the workers' phases.

@@ -79,7 +79,7 @@ type Kill struct {
 
 // ActionInput is what Actions decides by, beside the pod and its status.
 type ActionInput struct {
-	Probes Probes
+	Probes pod.ProbeResults
 	// Backoff is the crash back-off, keyed by BackoffKey; nil for none.
 	Backoff *Backoff
 	Now     time.Time
@@ -190,9 +190,9 @@ func (in ActionInput) unwanted(v *v1.Pod, c *v1.Container, last *pod.ContainerSt
 	case changed(c, last):
 		kill.Reason, kill.Message = KillChanged, fmt.Sprintf("Container %s definition changed", c.Name)
 		restart = true
-	case in.Probes.Liveness[last.ID] == ProbeFailure:
+	case in.Probes.Liveness[last.ID] == pod.ProbeFailure:
 		kill.Reason, kill.Message = KillLivenessProbe, fmt.Sprintf("Container %s failed liveness probe", c.Name)
-	case in.Probes.Startup[last.ID] == ProbeFailure:
+	case in.Probes.Startup[last.ID] == pod.ProbeFailure:
 		kill.Reason, kill.Message = KillStartupProbe, fmt.Sprintf("Container %s failed startup probe", c.Name)
 	default:
 		return Kill{}, false, false

@@ -203,19 +203,19 @@ func TestAHostNetworkSandboxNeedsNoAddress(t *testing.T) {
 }
 
 func TestAFailedProbeKillsAndThePolicyRestarts(t *testing.T) {
-	failed := map[string]podsync.ProbeResult{"c-2": podsync.ProbeFailure}
+	failed := map[string]pod.ProbeResult{"c-2": pod.ProbeFailure}
 	for name, c := range map[string]struct {
 		policy v1.RestartPolicy
-		probes podsync.Probes
+		probes pod.ProbeResults
 		want   string
 	}{
-		"liveness":        {v1.RestartPolicyAlways, podsync.Probes{Liveness: failed}, "kill c-2 LivenessProbe, start c"},
-		"startup":         {v1.RestartPolicyOnFailure, podsync.Probes{Startup: failed}, "kill c-2 StartupProbe, start c"},
-		"liveness, Never": {v1.RestartPolicyNever, podsync.Probes{Liveness: failed}, "kill c-2 LivenessProbe"},
-		"readiness":       {v1.RestartPolicyAlways, podsync.Probes{Readiness: failed}, "-"},
-		"of another run":  {v1.RestartPolicyAlways, podsync.Probes{Liveness: map[string]podsync.ProbeResult{"c-0": podsync.ProbeFailure}}, "-"},
-		"still succeeding": {v1.RestartPolicyAlways, podsync.Probes{
-			Liveness: map[string]podsync.ProbeResult{"c-2": podsync.ProbeSuccess}}, "-"},
+		"liveness":        {v1.RestartPolicyAlways, pod.ProbeResults{Liveness: failed}, "kill c-2 LivenessProbe, start c"},
+		"startup":         {v1.RestartPolicyOnFailure, pod.ProbeResults{Startup: failed}, "kill c-2 StartupProbe, start c"},
+		"liveness, Never": {v1.RestartPolicyNever, pod.ProbeResults{Liveness: failed}, "kill c-2 LivenessProbe"},
+		"readiness":       {v1.RestartPolicyAlways, pod.ProbeResults{Readiness: failed}, "-"},
+		"of another run":  {v1.RestartPolicyAlways, pod.ProbeResults{Liveness: map[string]pod.ProbeResult{"c-0": pod.ProbeFailure}}, "-"},
+		"still succeeding": {v1.RestartPolicyAlways, pod.ProbeResults{
+			Liveness: map[string]pod.ProbeResult{"c-2": pod.ProbeSuccess}}, "-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := podOf(c.policy, container("c"), container("other"))

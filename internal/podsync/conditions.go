@@ -15,7 +15,7 @@ import (
 // setReadiness fills in Started and Ready: a container without probes is both
 // while it runs, an init container is ready once it has succeeded
 // (UpdatePodStatus in pkg/kubelet/prober/prober_manager.go).
-func setReadiness(s *v1.PodStatus, p *v1.Pod, probes Probes) {
+func setReadiness(s *v1.PodStatus, p *v1.Pod, probes pod.ProbeResults) {
 	for i := range s.InitContainerStatuses {
 		cs, c := &s.InitContainerStatuses[i], &p.Spec.InitContainers[i]
 		setStartedReady(cs, c, probes)
@@ -30,17 +30,17 @@ func setReadiness(s *v1.PodStatus, p *v1.Pod, probes Probes) {
 	}
 }
 
-func setStartedReady(cs *v1.ContainerStatus, c *v1.Container, probes Probes) {
+func setStartedReady(cs *v1.ContainerStatus, c *v1.Container, probes pod.ProbeResults) {
 	_, id, _ := strings.Cut(cs.ContainerID, "://")
 	running := cs.State.Running != nil
-	started := running && (c.StartupProbe == nil || probes.Startup[id] == ProbeSuccess)
+	started := running && (c.StartupProbe == nil || probes.Startup[id] == pod.ProbeSuccess)
 	cs.Started = &started
-	cs.Ready = started && (c.ReadinessProbe == nil || probes.Readiness[id] == ProbeSuccess)
+	cs.Ready = started && (c.ReadinessProbe == nil || probes.Readiness[id] == pod.ProbeSuccess)
 }
 
 // probed is the status with what follows from probes brought up to date, and
 // everything else as it was. Pure.
-func probed(p *v1.Pod, old *v1.PodStatus, probes Probes, now time.Time) v1.PodStatus {
+func probed(p *v1.Pod, old *v1.PodStatus, probes pod.ProbeResults, now time.Time) v1.PodStatus {
 	s := *old.DeepCopy()
 	setReadiness(&s, p, probes)
 	ready := containersReady(&s, p)

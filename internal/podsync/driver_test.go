@@ -24,25 +24,26 @@ type bench struct {
 	rt     *fakeRuntime
 	host   *fakeHost
 	events *eventLog
+	hooks  *hooks
 	opt    podsync.Options
 	syncer *podsync.Syncer
 	// probes are fed to the pod's syncs, by whoever simulates a prober.
 	probesMu sync.Mutex
-	probes   podsync.Probes
+	probes   pod.ProbeResults
 }
 
-func (b *bench) probesNow(types.UID) podsync.Probes {
+func (b *bench) probesNow(types.UID) pod.ProbeResults {
 	b.probesMu.Lock()
 	defer b.probesMu.Unlock()
-	return podsync.Probes{Startup: maps.Clone(b.probes.Startup), Liveness: maps.Clone(b.probes.Liveness)}
+	return pod.ProbeResults{Startup: maps.Clone(b.probes.Startup), Liveness: maps.Clone(b.probes.Liveness)}
 }
 
 func newBench(t *testing.T) *bench {
 	host := &fakeHost{Manager: volume.New(t.TempDir()), err: map[string]error{}}
 	b := &bench{t: t, rt: newFake(), host: host, events: &eventLog{}}
+	b.hooks = &hooks{eventLog: b.events, probes: b.probesNow}
 	b.opt = podsync.Options{
-		Probes:  b.probesNow,
-		Runtime: b.rt, Cgroups: b.host, Volumes: b.host, Events: b.events, RuntimeName: "containerd",
+		Runtime: b.rt, Cgroups: b.host, Volumes: b.host, Host: b.hooks, RuntimeName: "containerd",
 		Node: &render.Node{
 			Name: "node", IPs: []string{"192.0.2.1"}, MemoryCapacity: 8 << 30,
 			PodsDir: host.PodsDir(), LogDir: t.TempDir(), SeccompDir: t.TempDir(),

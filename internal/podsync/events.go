@@ -72,9 +72,7 @@ func (s *Syncer) unstarted(p *v1.Pod, container, state, reason, format string, a
 }
 
 func (s *Syncer) event(e Event) {
-	if s.opt.Events != nil {
-		s.opt.Events.Event(e)
-	}
+	s.opt.Host.Event(e)
 }
 
 // stable replaces a container's id in a text by its name: ids change from run

@@ -13,7 +13,6 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podsync"
 )
 
 // program is how a container's process behaves.
@@ -64,7 +63,7 @@ type fakeRuntime struct {
 	// refuse fails the creation of a container with its answer.
 	refuse func(cfg *runtimeapi.ContainerConfig) error
 	// images that are present; pulling any other fails with pullError.
-	images    map[string]podsync.Image
+	images    map[string]pod.Image
 	pullError error
 	// password is what pulls need, if any; users are whom they came from.
 	password string
@@ -88,7 +87,7 @@ type fakeRuntime struct {
 func newFake() *fakeRuntime {
 	return &fakeRuntime{
 		program:  func(*runtimeapi.ContainerConfig) program { return program{} },
-		images:   map[string]podsync.Image{testImage: {ID: "sha256:busybox", Size: 1 << 20}},
+		images:   map[string]pod.Image{testImage: {ID: "sha256:busybox", Size: 1 << 20}},
 		ip:       "10.88.0.7",
 		latency:  20 * time.Millisecond,
 		programs: map[string]program{}, done: map[string]chan struct{}{}, changed: make(chan struct{}, 1),

@@ -8,7 +8,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 func (f *fakeRuntime) PullImage(ctx context.Context, image string, _ *runtimeapi.PodSandboxConfig, auth *runtimeapi.AuthConfig) (string, error) {
@@ -25,11 +25,11 @@ func (f *fakeRuntime) PullImage(ctx context.Context, image string, _ *runtimeapi
 	if f.pullError != nil {
 		return "", f.pullError
 	}
-	f.images[image] = podsync.Image{ID: "sha256:pulled", Size: 42}
+	f.images[image] = pod.Image{ID: "sha256:pulled", Size: 42}
 	return "sha256:pulled", nil
 }
 
-func (f *fakeRuntime) ImageStatus(_ context.Context, image string) (*podsync.Image, error) {
+func (f *fakeRuntime) ImageStatus(_ context.Context, image string) (*pod.Image, error) {
 	f.read("ImageStatus")
 	if i, ok := f.images[image]; ok {
 		return &i, nil

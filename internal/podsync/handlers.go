@@ -18,20 +18,9 @@ type Features struct {
 	UserNamespaces bool
 }
 
-// runtimeHandler is that of the pod, "" for the default one.
-func (r *run) runtimeHandler() string {
-	if r.opt.Handler == nil {
-		return ""
-	}
-	return r.opt.Handler(r.p)
-}
-
-// features asks what the pod's runtime handler can do.
+// features asks what the pod's runtime handler supports.
 func (r *run) features(ctx context.Context) (Features, error) {
-	if r.opt.Features == nil {
-		return Features{}, nil
-	}
-	return r.opt.Features(ctx, r.runtimeHandler())
+	return r.opt.Host.Features(ctx, r.opt.Host.RuntimeHandler(r.p))
 }
 
 // recursiveReadOnly tells whether the pod's runtime handler can do that. It is
@@ -54,12 +43,9 @@ func (r *run) userNamespace(ctx context.Context) (*runtimeapi.UserNamespace, err
 	}
 	f, err := r.features(ctx)
 	if err != nil || !f.UserNamespaces {
-		return nil, noUserNamespaces(r.runtimeHandler(), err)
+		return nil, noUserNamespaces(r.opt.Host.RuntimeHandler(r.p), err)
 	}
-	if r.opt.UserIDs == nil {
-		return nil, errors.New("there are no user ids for pods")
-	}
-	first, length, err := r.opt.UserIDs(r.p.UID)
+	first, length, err := r.opt.Host.UserIDs(r.p.UID)
 	if err != nil {
 		return nil, fmt.Errorf("create user namespace: %w", err)
 	}

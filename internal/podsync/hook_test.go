@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
 )
 
@@ -121,11 +122,11 @@ func TestAPreStopHookThatFailsDelaysNothing(t *testing.T) {
 func TestProbedShowsReadinessWhileASyncRuns(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		var told []string
-		ready := podsync.ProbeUnknown
-		b.opt.Probes = func(types.UID) podsync.Probes {
-			return podsync.Probes{Readiness: map[string]podsync.ProbeResult{"c2": ready}}
+		ready := pod.ProbeUnknown
+		b.hooks.probes = func(types.UID) pod.ProbeResults {
+			return pod.ProbeResults{Readiness: map[string]pod.ProbeResult{"c2": ready}}
 		}
-		b.opt.Published = func(_ *v1.Pod, s v1.PodStatus) {
+		b.hooks.published = func(_ *v1.Pod, s v1.PodStatus) {
 			for _, c := range s.Conditions {
 				if c.Type == v1.PodReady {
 					told = append(told, string(c.Status))
@@ -142,7 +143,7 @@ func TestProbedShowsReadinessWhileASyncRuns(t *testing.T) {
 		b.mustSync(p)
 		b.mustSync(p)
 		before := strings.Join(told, " ")
-		ready = podsync.ProbeSuccess
+		ready = pod.ProbeSuccess
 		b.syncer.Probed(p)
 		status, _ := b.syncer.Status(p.UID)
 		if !status.ContainerStatuses[0].Ready || told[len(told)-1] != "True" {
@@ -156,7 +157,7 @@ func TestProbedShowsReadinessWhileASyncRuns(t *testing.T) {
 				t.Error("a condition that did not change has a new time")
 			}
 		}
-		ready = podsync.ProbeFailure
+		ready = pod.ProbeFailure
 		b.syncer.Probed(p)
 		if told[len(told)-1] != "False" {
 			t.Errorf("told %q", told)

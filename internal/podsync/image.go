@@ -9,12 +9,14 @@ import (
 
 	"github.com/distribution/reference"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // ensureImage sees to it that the container's image is there, by its pull
 // policy (EnsureImageExists in pkg/kubelet/images/image_manager.go).
-func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*Image, *StartError) {
-	fail := func(event, reason, message string, err error) (*Image, *StartError) {
+func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*pod.Image, *StartError) {
+	fail := func(event, reason, message string, err error) (*pod.Image, *StartError) {
 		if ctx.Err() == nil {
 			r.unstarted(r.p, c.Name, reason, event, "%s", message)
 		}
@@ -41,7 +43,7 @@ func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*Image, *StartE
 }
 
 // pull pulls the image, unless it failed lately.
-func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*Image, *StartError) {
+func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Image, *StartError) {
 	if until, waiting := r.m.pull.Until(name, r.opt.Now()); waiting {
 		text := fmt.Sprintf("Back-off pulling image %q", c.Image)
 		r.unstarted(r.p, c.Name, reasonImagePullBackOff, EventBackOff, "%s", text)
@@ -70,7 +72,7 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*Image, *
 		return nil, &StartError{Container: c.Name, Reason: reasonImageInspect, Message: message(err), err: err}
 	}
 	if image == nil {
-		image = &Image{}
+		image = &pod.Image{}
 	}
 	pulled := *image
 	pulled.ID = ref
@@ -93,7 +95,7 @@ func pullFailure(image, text string) (reason, message string) {
 }
 
 // imageStatus asks for an image once per sync, as long as it is there.
-func (r *run) imageStatus(ctx context.Context, name string) (*Image, error) {
+func (r *run) imageStatus(ctx context.Context, name string) (*pod.Image, error) {
 	if image, ok := r.images[name]; ok {
 		return image, nil
 	}

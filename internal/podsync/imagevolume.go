@@ -41,7 +41,7 @@ func (r *run) ensureImageVolume(ctx context.Context, v *v1.ImageVolumeSource) (*
 	}
 	return &runtimeapi.ImageSpec{
 		Image: image.ID, UserSpecifiedImage: v.Reference,
-		RuntimeHandler: r.runtimeHandler(), Annotations: maps.Clone(r.p.Annotations),
+		RuntimeHandler: r.opt.Host.RuntimeHandler(r.p), Annotations: maps.Clone(r.p.Annotations),
 	}, nil
 }
 

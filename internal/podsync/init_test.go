@@ -78,13 +78,13 @@ func TestAStartupProbeHoldsBackWhatComesAfterASidecar(t *testing.T) {
 	p := initPod(v1.RestartPolicyAlways, sidecar("s"), container("i"))
 	p.Spec.InitContainers[0].StartupProbe = &v1.Probe{}
 	p.Spec.InitContainers[0].LivenessProbe = &v1.Probe{}
-	for want, probes := range map[string]podsync.Probes{
+	for want, probes := range map[string]pod.ProbeResults{
 		"-":                             {},
-		"init i":                        {Startup: map[string]podsync.ProbeResult{"s-1": podsync.ProbeSuccess}},
-		"kill s-1 StartupProbe, init s": {Startup: map[string]podsync.ProbeResult{"s-1": podsync.ProbeFailure}},
+		"init i":                        {Startup: map[string]pod.ProbeResult{"s-1": pod.ProbeSuccess}},
+		"kill s-1 StartupProbe, init s": {Startup: map[string]pod.ProbeResult{"s-1": pod.ProbeFailure}},
 		"kill s-1 LivenessProbe, init s, init i": {
-			Startup:  map[string]podsync.ProbeResult{"s-1": podsync.ProbeSuccess},
-			Liveness: map[string]podsync.ProbeResult{"s-1": podsync.ProbeFailure},
+			Startup:  map[string]pod.ProbeResult{"s-1": pod.ProbeSuccess},
+			Liveness: map[string]pod.ProbeResult{"s-1": pod.ProbeFailure},
 		},
 	} {
 		got := podsync.Actions(p, statusOf("s=running"), podsync.ActionInput{Probes: probes})

@@ -10,7 +10,6 @@ import (
 
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podsync"
 )
 
 // A failed operation says in which layer it failed, whatever its text is.
@@ -31,7 +30,7 @@ func TestErrorsOfASyncHaveTheirLayer(t *testing.T) {
 		want event.Layer
 	}{
 		{"RunPodSandbox", failing("RunPodSandbox"), event.LayerSandbox},
-		{"pull", func(b *bench) { b.rt.images, b.rt.pullError = map[string]podsync.Image{}, errors.New("no") }, event.LayerImage},
+		{"pull", func(b *bench) { b.rt.images, b.rt.pullError = map[string]pod.Image{}, errors.New("no") }, event.LayerImage},
 		{"CreateContainer", failing("CreateContainer"), event.LayerContainer},
 		{"StartContainer", failing("StartContainer"), event.LayerContainer},
 		{"cgroup", func(b *bench) { b.host.err["cgroup"] = errors.New("no") }, event.LayerCgroup},

@@ -65,7 +65,7 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 		status := PodStatus(p, st, StatusInput{
 			Old:         old,
 			Waiting:     m.waiting,
-			Probes:      s.probes(p.UID),
+			Probes:      s.opt.Host.Probes(p.UID),
 			HostIPs:     s.opt.Node.IPs,
 			RuntimeName: s.opt.RuntimeName,
 			Ended:       ended,
@@ -87,7 +87,7 @@ func (s *Syncer) Probed(p *v1.Pod) {
 	known := m != nil && m.status != nil
 	s.mu.Unlock()
 	if known {
-		s.tell(p, m, func(old *v1.PodStatus) v1.PodStatus { return probed(p, old, s.probes(p.UID), s.opt.Now()) })
+		s.tell(p, m, func(old *v1.PodStatus) v1.PodStatus { return probed(p, old, s.opt.Host.Probes(p.UID), s.opt.Now()) })
 	}
 }
 
@@ -103,17 +103,8 @@ func (s *Syncer) tell(p *v1.Pod, m *memory, next func(old *v1.PodStatus) v1.PodS
 	s.mu.Lock()
 	m.status = status.DeepCopy()
 	s.mu.Unlock()
-	if s.opt.Published != nil {
-		s.opt.Published(p, *status.DeepCopy())
-	}
+	s.opt.Host.Published(p, *status.DeepCopy())
 	return status
-}
-
-func (s *Syncer) probes(uid types.UID) Probes {
-	if s.opt.Probes == nil {
-		return Probes{}
-	}
-	return s.opt.Probes(uid)
 }
 
 // orEmpty is the status of a pod of which the runtime holds nothing, if st is

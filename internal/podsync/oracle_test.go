@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podsync"
 )
 
 const oraclePods = "../../test/oracle/testdata/pods"
@@ -205,7 +204,7 @@ func hasProbes(p *v1.Pod) bool {
 // probe stands in for the prober: each liveness or startup probe of the
 // recorded pods fails every time.
 func (b *bench) probe(p *v1.Pod) (stop func()) {
-	b.probes = podsync.Probes{Liveness: map[string]podsync.ProbeResult{}, Startup: map[string]podsync.ProbeResult{}}
+	b.probes = pod.ProbeResults{Liveness: map[string]pod.ProbeResult{}, Startup: map[string]pod.ProbeResult{}}
 	if !hasProbes(p) {
 		return func() {}
 	}
@@ -226,12 +225,12 @@ func (b *bench) probe(p *v1.Pod) (stop func()) {
 				continue
 			}
 			failures[last.ID]++
-			for probe, results := range map[*v1.Probe]map[string]podsync.ProbeResult{
+			for probe, results := range map[*v1.Probe]map[string]pod.ProbeResult{
 				c.LivenessProbe: b.probes.Liveness, c.StartupProbe: b.probes.Startup,
 			} {
 				if probe != nil && failures[last.ID] >= probe.FailureThreshold {
 					b.probesMu.Lock()
-					results[last.ID] = podsync.ProbeFailure
+					results[last.ID] = pod.ProbeFailure
 					b.probesMu.Unlock()
 					b.rt.poke()
 				}

@@ -78,7 +78,7 @@ func (r *run) sandboxReady(sandbox *pod.SandboxStatus) {
 // runSandbox creates the sandbox. A name that is taken belongs to a leftover
 // of a crash; the next attempt has another.
 func (r *run) runSandbox(ctx context.Context) error {
-	handler := r.runtimeHandler()
+	handler := r.opt.Host.RuntimeHandler(r.p)
 	attempt := max(r.plan.Attempt, r.m.sandboxAttempt)
 	for try := 0; ; try++ {
 		cfg, err := r.sandboxConfig(ctx, attempt)
@@ -102,10 +102,7 @@ func (r *run) runSandbox(ctx context.Context) error {
 
 // node is the machine with its resolv.conf as it is now.
 func (r *run) node() (*render.Node, error) {
-	if r.opt.Resolver == nil {
-		return r.opt.Node, nil
-	}
-	dns, err := r.opt.Resolver()
+	dns, err := r.opt.Host.Resolver()
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +117,8 @@ func (r *run) sandboxConfig(ctx context.Context, attempt uint32) (*runtimeapi.Po
 		return nil, err
 	}
 	in := render.SandboxInput{Node: node, Attempt: attempt, CgroupParent: r.opt.Cgroups.Parent(r.p)}
-	if r.opt.Annotations != nil {
-		annotations, err := r.opt.Annotations(r.p)
-		if err != nil {
-			return nil, err
-		}
-		in.Annotations = annotations
+	if in.Annotations, err = r.opt.Host.Annotations(r.p); err != nil {
+		return nil, err
 	}
 	users, err := r.userNamespace(ctx)
 	if err != nil {

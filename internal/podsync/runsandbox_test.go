@@ -74,7 +74,7 @@ func (k *dnsKeeper) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSandbo
 func TestResolvConfIsReadWhenItIsNeeded(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		dns, broken := render.DNS{Servers: []string{"10.0.0.1"}}, errors.New("resolv.conf is broken")
-		b.opt.Resolver = func() (render.DNS, error) { return dns, broken }
+		b.hooks.resolver = func() (render.DNS, error) { return dns, broken }
 		told := &dnsKeeper{fakeRuntime: b.rt}
 		b.opt.Runtime = told
 		b.syncer = podsync.New(b.opt)

@@ -26,19 +26,19 @@ func (w *initWalk) sidecar(i int, c *v1.Container, last *pod.ContainerStatus) {
 func (w *initWalk) runningSidecar(i int, c *v1.Container, last *pod.ContainerStatus) {
 	if c.StartupProbe != nil {
 		switch w.in.Probes.Startup[last.ID] {
-		case ProbeFailure:
+		case pod.ProbeFailure:
 			w.restart(i, last, KillStartupProbe, fmt.Sprintf("Init container %s failed startup probe", c.Name))
 			return
-		case ProbeUnknown:
+		case pod.ProbeUnknown:
 			return
-		case ProbeSuccess:
+		case pod.ProbeSuccess:
 		}
 	}
 	w.initialized(i)
 	switch {
 	case changed(c, last):
 		w.restart(i, last, KillChanged, fmt.Sprintf("Init container %s definition changed", c.Name))
-	case c.LivenessProbe != nil && w.in.Probes.Liveness[last.ID] == ProbeFailure:
+	case c.LivenessProbe != nil && w.in.Probes.Liveness[last.ID] == pod.ProbeFailure:
 		w.restart(i, last, KillLivenessProbe, fmt.Sprintf("Init container %s failed liveness probe", c.Name))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
 )
 
@@ -83,7 +84,7 @@ func (r *run) backOff(start Start) *StartError {
 
 // create creates the container. A name that is taken belongs to a leftover of
 // a crash; the next attempt has another.
-func (r *run) create(ctx context.Context, c *v1.Container, image *Image) (id string, failed *StartError) {
+func (r *run) create(ctx context.Context, c *v1.Container, image *pod.Image) (id string, failed *StartError) {
 	attempt := r.attempt(c)
 	for try := 0; ; try++ {
 		cfg, err := r.containerConfig(ctx, c, image, attempt)
@@ -112,7 +113,7 @@ func (r *run) attempt(c *v1.Container) uint32 {
 	return attemptByLogs(r.opt.Node.LogDirectory(r.p), c.Name)
 }
 
-func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *Image, attempt uint32) (*runtimeapi.ContainerConfig, error) {
+func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *pod.Image, attempt uint32) (*runtimeapi.ContainerConfig, error) {
 	if err := r.writeHosts(r.p, r.ips); err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *Image
 	in := render.ContainerInput{
 		Node:           r.opt.Node,
 		Attempt:        attempt,
-		Image:          render.Image{Ref: image.ID, UID: image.UID, Username: image.Username},
+		Image:          *image,
 		PodIPs:         r.ips,
 		Volumes:        r.volumes,
 		Objects:        r.objects,

@@ -12,7 +12,6 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podsync"
 )
 
 func TestAFailedSandboxIsAnEventAndAnError(t *testing.T) {
@@ -31,8 +30,7 @@ func TestAFailedSandboxIsAnEventAndAnError(t *testing.T) {
 func TestTheSandboxIsShownBeforeImagesArePulled(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		var seen []v1.PodStatus
-		opt := b.opt
-		opt.Published = func(_ *v1.Pod, s v1.PodStatus) { seen = append(seen, s) }
+		b.hooks.published = func(_ *v1.Pod, s v1.PodStatus) { seen = append(seen, s) }
 		b.rt.fail = func(method, _ string) error {
 			if method != "PullImage" {
 				return nil
@@ -43,7 +41,6 @@ func TestTheSandboxIsShownBeforeImagesArePulled(t *testing.T) {
 			}
 			return nil
 		}
-		b.syncer = podsync.New(opt)
 		b.mustSync(imagePod("example.com/a:1", v1.PullAlways))
 		wantCalls(t, b, "RunPodSandbox", "PullImage example.com/a:1", "CreateContainer c#0", "StartContainer c")
 	})

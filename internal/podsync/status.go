@@ -23,7 +23,7 @@ type StatusInput struct {
 	Old *v1.PodStatus
 	// Waiting are the failed starts, by container name.
 	Waiting map[string]Waiting
-	Probes  Probes
+	Probes  pod.ProbeResults
 	// HostIPs are the node's addresses, primary first.
 	HostIPs []string
 	// RuntimeName is the runtime's name, for container ids

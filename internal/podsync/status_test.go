@@ -72,8 +72,8 @@ func statusCases() []statusCase {
 		{"probes-pending", "With probes that have not answered a running container is neither started nor ready.",
 			withProbes(podOf(always, container("c"))), running(statusOf("c=running")), podsync.StatusInput{}},
 		{"probes-done", "Probes that succeeded make it started and ready.", withProbes(podOf(always, container("c"))), running(statusOf("c=running")),
-			podsync.StatusInput{Probes: podsync.Probes{
-				Startup: map[string]podsync.ProbeResult{"c-1": podsync.ProbeSuccess}, Readiness: map[string]podsync.ProbeResult{"c-1": podsync.ProbeSuccess},
+			podsync.StatusInput{Probes: pod.ProbeResults{
+				Startup: map[string]pod.ProbeResult{"c-1": pod.ProbeSuccess}, Readiness: map[string]pod.ProbeResult{"c-1": pod.ProbeSuccess},
 			}}},
 		{"succeeded", "All exited with 0 and none starts again: Succeeded.", podOf(never, container("c")), reasons(statusOf("c=exited:0")), podsync.StatusInput{}},
 		{"failed", "One failed and none starts again: Failed.", podOf(never, container("b"), container("a")), reasons(statusOf("a=exited:3", "b=exited:0")), podsync.StatusInput{}},

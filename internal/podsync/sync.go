@@ -38,7 +38,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 	if err := s.networkReady(ctx, p); err != nil {
 		return res, err
 	}
-	r := &run{Syncer: s, p: p, st: st, m: s.remember(p.UID), ips: st.IPs, objects: in.Objects, images: map[string]*Image{}}
+	r := &run{Syncer: s, p: p, st: st, m: s.remember(p.UID), ips: st.IPs, objects: in.Objects, images: map[string]*pod.Image{}}
 	if isRestartingAll(&res.Status) {
 		if err := r.reset(ctx); err != nil {
 			res.Acted = r.acted
@@ -49,7 +49,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 		st, r.st = &emptied, &emptied
 		res.Status = s.publish(p, st, false, nil)
 	}
-	r.plan = Actions(p, st, ActionInput{Probes: s.probes(p.UID), Backoff: &r.m.crash, Now: s.opt.Now()})
+	r.plan = Actions(p, st, ActionInput{Probes: s.opt.Host.Probes(p.UID), Backoff: &r.m.crash, Now: s.opt.Now()})
 	if r.plan.Empty() {
 		res.Acted = r.acted
 		if err := r.mount(ctx); err != nil {
@@ -67,10 +67,10 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 }
 
 func (s *Syncer) networkReady(ctx context.Context, p *v1.Pod) error {
-	if s.opt.NetworkReady == nil || pod.IsHostNetwork(p) {
+	if pod.IsHostNetwork(p) {
 		return nil
 	}
-	if err := s.opt.NetworkReady(ctx); err != nil {
+	if err := s.opt.Host.NetworkReady(ctx); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("sync pod: %w", err)
 		}
@@ -100,7 +100,7 @@ type run struct {
 	imageVolumes map[string]imageVolume
 	// images are those known to be present, by name: containers of one pod
 	// often share one.
-	images map[string]*Image
+	images map[string]*pod.Image
 	// toldMissing: the event about missing pull secrets was sent.
 	toldMissing bool
 	acted       bool

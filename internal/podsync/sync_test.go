@@ -159,7 +159,7 @@ func TestAttemptGoesOnFromLogsThatTheRuntimeForgot(t *testing.T) {
 
 func TestNetworkNotReadyHoldsBackPodsWithANetworkOfTheirOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		b.opt.NetworkReady = func(context.Context) error { return errors.New("cni plugin not initialized") }
+		b.hooks.networkReady = func() error { return errors.New("cni plugin not initialized") }
 		b.syncer = podsync.New(b.opt)
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		_, err := b.sync(p)
@@ -238,8 +238,8 @@ func TestDeadlineIsToldAheadAndFailsThePod(t *testing.T) {
 
 func TestContainersAreRenderedWithThePodsFacts(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		b.opt.Annotations = func(*v1.Pod) (map[string]string, error) { return map[string]string{"podctl.io/owner": "run-1"}, nil }
-		b.opt.Handler = func(*v1.Pod) string { return "kata" }
+		b.hooks.annotations = func(*v1.Pod) (map[string]string, error) { return map[string]string{"podctl.io/owner": "run-1"}, nil }
+		b.hooks.handler = "kata"
 		rec := &recorder{fakeRuntime: b.rt}
 		b.opt.Runtime = rec
 		b.syncer = podsync.New(b.opt)

@@ -37,18 +37,7 @@ type Runtime interface {
 	RemoveContainer(ctx context.Context, id string) error
 	PullImage(ctx context.Context, image string, sandbox *runtimeapi.PodSandboxConfig, auth *runtimeapi.AuthConfig) (ref string, err error)
 	// ImageStatus is nil without an error where the runtime lacks the image.
-	ImageStatus(ctx context.Context, image string) (*Image, error)
-}
-
-// Image is what the runtime says of an image.
-type Image struct {
-	ID string
-	// UID is the image's numeric user, nil where it names one; Username is
-	// that name.
-	UID      *int64
-	Username string
-	// Size is in bytes.
-	Size uint64
+	ImageStatus(ctx context.Context, image string) (*pod.Image, error)
 }
 
 // Cgroups makes and removes pod cgroups.
@@ -79,45 +68,47 @@ type Volumes interface {
 	TerminationLog(uid types.UID, container string) (path string, err error)
 }
 
-// Events takes the pods' events. It must not block.
-type Events interface{ Event(e Event) }
+// Host is the node that a Syncer works for. Only Features and NetworkReady may
+// block.
+type Host interface {
+	// Event takes an event of a pod.
+	Event(e Event)
+	// Published takes each status as soon as it is known: before what is done
+	// about it.
+	Published(p *v1.Pod, s v1.PodStatus)
+	// Probes returns the results of the pod's probes. It is asked whenever they
+	// count, so that no result is overtaken by an older one.
+	Probes(uid types.UID) pod.ProbeResults
+	// Annotations returns podctl's own for the pod's sandbox: its owner and its
+	// manifest.
+	Annotations(p *v1.Pod) (map[string]string, error)
+	// RuntimeHandler returns the pod's runtime handler, "" for the default one.
+	RuntimeHandler(p *v1.Pod) string
+	// Features returns what a runtime handler supports: nothing where the
+	// runtime does not say, an error for a handler that it does not list.
+	Features(ctx context.Context, handler string) (Features, error)
+	// UserIDs returns the range of host ids of a pod with hostUsers false: the
+	// same one each time, until the pod's directory is removed.
+	UserIDs(uid types.UID) (first, length uint32, err error)
+	// Resolver reads the node's resolv.conf; it is asked for each sync that
+	// needs it, because the file changes during a pod's life.
+	Resolver() (render.DNS, error)
+	// NetworkReady returns nil while the node's network works, else why not. It
+	// ends with ctx.
+	NetworkReady(ctx context.Context) error
+}
 
-// Options are what a Syncer works with. Runtime, Cgroups, Volumes and Node
-// are required.
+// Options are what a Syncer works with. All but Now and Log are required.
 type Options struct {
 	Runtime Runtime
 	Cgroups Cgroups
 	Volumes Volumes
-	Events  Events // nil drops them
-	// Published is told of each status as soon as it is known: before what is
-	// done about it. It must not block; nil is nobody.
-	Published func(p *v1.Pod, s v1.PodStatus)
-	Node      *render.Node
+	Host    Host
+	Node    *render.Node
 	// RuntimeName begins container ids ("containerd").
 	RuntimeName string
-	// Annotations are podctl's own for a pod's sandbox: its owner and its
-	// manifest; nil for none.
-	Annotations func(p *v1.Pod) (map[string]string, error)
-	// Handler is the runtime handler for the pod; nil for the default one.
-	Handler func(p *v1.Pod) string
-	// Features tells what a runtime handler can do: nothing at all where the
-	// runtime does not say, an error for one that it does not list. Nil stands
-	// for nothing.
-	Features func(ctx context.Context, handler string) (Features, error)
-	// UserIDs gives a pod with hostUsers false its range of ids on the host:
-	// the same one each time, until the pod's directory is removed.
-	UserIDs func(uid types.UID) (first, length uint32, err error)
-	// Resolver reads the node's resolv.conf, anew for each sync that needs it:
-	// it changes under long-lived pods. Nil is Node.DNS.
-	Resolver func() (render.DNS, error)
-	// NetworkReady is nil while the node's network works, else says why not,
-	// and ends with ctx; a nil function stands for always.
-	NetworkReady func(ctx context.Context) error
-	// Probes are asked for whenever the results of a pod's probes count, so that
-	// none is overtaken by an older one; nil for none. It must not block.
-	Probes func(uid types.UID) Probes
-	Now    func() time.Time // nil is time.Now
-	Log    *slog.Logger     // nil drops all
+	Now         func() time.Time // nil is time.Now
+	Log         *slog.Logger     // nil drops all
 }
 
 // Syncer brings what the runtime holds of a pod in line with the pod, and

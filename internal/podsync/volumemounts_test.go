@@ -1,7 +1,6 @@
 package podsync_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -33,11 +32,11 @@ func (h bindHost) BindSubPath(_ types.UID, volume, path, target string) error {
 	return h.to.bindError
 }
 
-func inMountBubble(t *testing.T, change func(*podsync.Options), test func(t *testing.T, b *mountBench)) {
+func inMountBubble(t *testing.T, change func(*hooks), test func(t *testing.T, b *mountBench)) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		m := &mountBench{bench: b, rec: &recorder{fakeRuntime: b.rt}}
 		b.opt.Runtime, b.opt.Volumes = m.rec, bindHost{fakeHost: b.host, to: m}
-		change(&b.opt)
+		change(b.hooks)
 		b.syncer = podsync.New(b.opt)
 		test(t, m)
 	})
@@ -60,7 +59,7 @@ func (b *mountBench) mount() (hostPath string) {
 	return "none"
 }
 
-func asIs(*podsync.Options) {}
+func asIs(*hooks) {}
 
 func TestSubPathsAreMountedBeforeEachCreate(t *testing.T) {
 	inMountBubble(t, asIs, func(t *testing.T, b *mountBench) {
@@ -95,10 +94,10 @@ func TestASubPathThatCannotBeMountedIsAConfigError(t *testing.T) {
 func TestRecursiveReadOnlyIsTheHandlersToGive(t *testing.T) {
 	mode := v1.RecursiveReadOnlyEnabled
 	p := podMounting(v1.Volume{}, v1.VolumeMount{ReadOnly: true, RecursiveReadOnly: &mode})
-	features := func(able bool, err error) func(*podsync.Options) {
-		return func(o *podsync.Options) {
-			o.Handler = func(*v1.Pod) string { return "kata" }
-			o.Features = func(_ context.Context, handler string) (podsync.Features, error) {
+	features := func(able bool, err error) func(*hooks) {
+		return func(h *hooks) {
+			h.handler = "kata"
+			h.features = func(handler string) (podsync.Features, error) {
 				return podsync.Features{RecursiveReadOnly: able && handler == "kata"}, err
 			}
 		}
@@ -109,7 +108,7 @@ func TestRecursiveReadOnlyIsTheHandlersToGive(t *testing.T) {
 			t.Error("no mount is read-only recursively")
 		}
 	})
-	for name, change := range map[string]func(*podsync.Options){"cannot": features(false, nil), "unknown": features(false, errors.New("not known")), "untold": asIs} {
+	for name, change := range map[string]func(*hooks){"cannot": features(false, nil), "unknown": features(false, errors.New("not known")), "untold": asIs} {
 		t.Run(name, func(t *testing.T) {
 			inMountBubble(t, change, func(t *testing.T, b *mountBench) {
 				res, _ := b.sync(p)
@@ -122,7 +121,7 @@ func TestRecursiveReadOnlyIsTheHandlersToGive(t *testing.T) {
 
 func TestImageVolumesArePulledBeforeTheContainersThatMountThem(t *testing.T) {
 	image := v1.Volume{VolumeSource: v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: "example.com/data:1", PullPolicy: v1.PullIfNotPresent}}}
-	inMountBubble(t, func(o *podsync.Options) { o.Handler = func(*v1.Pod) string { return "kata" } }, func(t *testing.T, b *mountBench) {
+	inMountBubble(t, func(h *hooks) { h.handler = "kata" }, func(t *testing.T, b *mountBench) {
 		p := podMounting(image, v1.VolumeMount{SubPath: "etc"})
 		p.Annotations = map[string]string{"a": "b"}
 		b.mustSync(p)
@@ -159,13 +158,13 @@ func TestImageVolumesArePulledBeforeTheContainersThatMountThem(t *testing.T) {
 func TestUserNamespacesAreTheHandlersToGiveAndTheHostsToChoose(t *testing.T) {
 	p := podMounting(v1.Volume{}, v1.VolumeMount{})
 	p.Spec.HostUsers = new(false)
-	options := func(handler string, able bool, idsError error) func(*podsync.Options) {
-		return func(o *podsync.Options) {
-			o.Handler = func(*v1.Pod) string { return handler }
-			o.Features = func(context.Context, string) (podsync.Features, error) {
+	options := func(handler string, able bool, idsError error) func(*hooks) {
+		return func(h *hooks) {
+			h.handler = handler
+			h.features = func(string) (podsync.Features, error) {
 				return podsync.Features{UserNamespaces: able}, nil
 			}
-			o.UserIDs = func(types.UID) (uint32, uint32, error) { return 131072, 65536, idsError }
+			h.userIDs = func(types.UID) (uint32, uint32, error) { return 131072, 65536, idsError }
 		}
 	}
 	inMountBubble(t, options("", true, nil), func(t *testing.T, b *mountBench) {
@@ -179,7 +178,7 @@ func TestUserNamespacesAreTheHandlersToGiveAndTheHostsToChoose(t *testing.T) {
 			t.Errorf("container with %v and %v", of, b.rec.container.Mounts[0])
 		}
 	})
-	for want, change := range map[string]func(*podsync.Options){
+	for want, change := range map[string]func(*hooks){
 		"can't set `spec.hostUsers: false`, runtime does not support user namespaces":                       options("", false, nil),
 		"can't set `spec.hostUsers: false`, RuntimeClass handler \"kata\" does not support user namespaces": options("kata", false, nil),
 		"create user namespace: all are taken":                                                              options("", true, errors.New("all are taken")),

@@ -24,7 +24,7 @@ type Event struct {
 // prober_probe_duration_seconds in pkg/kubelet/prober/prober_manager.go).
 type Observer interface {
 	// Probed tells of an answer, Success or Failure, and how long it took.
-	Probed(p *v1.Pod, container string, t Type, answer Result, took time.Duration)
+	Probed(p *v1.Pod, container string, t Type, answer pod.ProbeResult, took time.Duration)
 	// Stopped tells that the probe is not asked any more.
 	Stopped(p *v1.Pod, container string, t Type)
 }
@@ -45,12 +45,6 @@ type Options struct {
 	// Jitter is at least 0 and below 1: the part of its period that a probe of
 	// a pod that was taken over waits at first.
 	Jitter func() float64
-}
-
-// Results are what the probes of one pod say, by container id. A container
-// that is absent has no result yet.
-type Results struct {
-	Startup, Liveness, Readiness map[string]Result
 }
 
 // Manager probes the containers of many pods.
@@ -77,7 +71,7 @@ type entry struct {
 // reading is the result of one probe, and of which container.
 type reading struct {
 	id     string
-	result Result
+	result pod.ProbeResult
 }
 
 // New makes a Manager. It does nothing until Add.
@@ -196,7 +190,7 @@ func (m *Manager) Terminate(uid types.UID) {
 			w.stop()
 			delete(e.workers, k)
 			if known {
-				e.results[k] = reading{viewOf(&status, k.container).ID, Success}
+				e.results[k] = reading{viewOf(&status, k.container).ID, pod.ProbeSuccess}
 			}
 		}
 	}
@@ -216,20 +210,20 @@ func (m *Manager) Remove(uid types.UID) {
 }
 
 // Results are what the pod's probes say now.
-func (m *Manager) Results(uid types.UID) Results {
+func (m *Manager) Results(uid types.UID) pod.ProbeResults {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := Results{Startup: map[string]Result{}, Liveness: map[string]Result{}, Readiness: map[string]Result{}}
+	r := pod.ProbeResults{Startup: map[string]pod.ProbeResult{}, Liveness: map[string]pod.ProbeResult{}, Readiness: map[string]pod.ProbeResult{}}
 	if e := m.pods[uid]; e != nil {
 		for k, reading := range e.results {
-			[...]map[string]Result{Startup: r.Startup, Liveness: r.Liveness, Readiness: r.Readiness}[k.probe][reading.id] = reading.result
+			[...]map[string]pod.ProbeResult{Startup: r.Startup, Liveness: r.Liveness, Readiness: r.Readiness}[k.probe][reading.id] = reading.result
 		}
 	}
 	return r
 }
 
 // set makes a result known, of a probe that was not stopped meanwhile.
-func (m *Manager) set(w *worker, id string, result Result) {
+func (m *Manager) set(w *worker, id string, result pod.ProbeResult) {
 	m.mu.Lock()
 	if w.entry.workers[w.key] != w || m.pods[w.entry.pod.UID] != w.entry {
 		m.mu.Unlock()
@@ -241,7 +235,7 @@ func (m *Manager) set(w *worker, id string, result Result) {
 	}
 	w.entry.results[w.key] = reading{id, result}
 	m.mu.Unlock()
-	if before.result != result && (w.probe != Liveness || result == Failure) {
+	if before.result != result && (w.probe != Liveness || result == pod.ProbeFailure) {
 		m.opt.Changed(w.entry.pod, w.probe)
 	}
 }

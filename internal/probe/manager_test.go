@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ktypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/probe"
 )
 
@@ -62,7 +63,7 @@ func (w *world) known(ktypes.UID) (v1.PodStatus, bool) {
 	return *w.status.DeepCopy(), w.status.Phase != ""
 }
 
-func (w *world) Probed(_ *v1.Pod, c string, t probe.Type, a probe.Result, took time.Duration) {
+func (w *world) Probed(_ *v1.Pod, c string, t probe.Type, a pod.ProbeResult, took time.Duration) {
 	w.note("observed %s %s %s in %s", c, t, a, took)
 }
 
@@ -116,9 +117,9 @@ func podOf(startup, liveness, readiness int32) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}
 }
 
-func (w *world) result(t probe.Type, id string) probe.Result {
+func (w *world) result(t probe.Type, id string) pod.ProbeResult {
 	r := w.m.Results(uid)
-	return map[probe.Type]map[string]probe.Result{probe.Startup: r.Startup, probe.Liveness: r.Liveness, probe.Readiness: r.Readiness}[t][id]
+	return map[probe.Type]map[string]pod.ProbeResult{probe.Startup: r.Startup, probe.Liveness: r.Liveness, probe.Readiness: r.Readiness}[t][id]
 }
 
 func sleep(seconds float64) { time.Sleep(time.Duration(seconds * float64(time.Second))) }
@@ -139,7 +140,7 @@ func TestStartupHoldsTheOthers(t *testing.T) {
 		w.runs("1", false)
 		sleep(5)
 		w.saw("2 startup in 1", "2 Unhealthy c: Startup probe failed: not yet", "4 startup in 1", "4 Unhealthy c: Startup probe failed: not yet")
-		if r := w.result(probe.Startup, "1"); r != probe.Unknown {
+		if r := w.result(probe.Startup, "1"); r != pod.ProbeUnknown {
 			t.Errorf("startup is %v before its threshold", r)
 		}
 		sleep(1)
@@ -147,7 +148,7 @@ func TestStartupHoldsTheOthers(t *testing.T) {
 		w.runs("1", true)
 		sleep(3)
 		w.saw("8 liveness in 1", "8 readiness in 1", "8 changed Readiness")
-		if w.result(probe.Startup, "1") != probe.Success || w.result(probe.Readiness, "1") != probe.Success {
+		if w.result(probe.Startup, "1") != pod.ProbeSuccess || w.result(probe.Readiness, "1") != pod.ProbeSuccess {
 			t.Errorf("results %+v", w.m.Results(uid))
 		}
 	})
@@ -161,14 +162,14 @@ func TestFailedLivenessWaitsForAnotherContainer(t *testing.T) {
 		sleep(5.5)
 		w.saw("0 liveness in 1", "0 Unhealthy c: Liveness probe failed: sick",
 			"1 liveness in 1", "1 Unhealthy c: Liveness probe failed: sick", "1 changed Liveness")
-		if w.result(probe.Liveness, "1") != probe.Failure {
+		if w.result(probe.Liveness, "1") != pod.ProbeFailure {
 			t.Error("liveness has not failed")
 		}
 		w.answer = nil
 		w.runs("2", true)
 		sleep(1)
 		w.saw("6 liveness in 2")
-		if w.result(probe.Liveness, "1") != probe.Unknown || w.result(probe.Liveness, "2") != probe.Success {
+		if w.result(probe.Liveness, "1") != pod.ProbeUnknown || w.result(probe.Liveness, "2") != pod.ProbeSuccess {
 			t.Errorf("results %+v; want those of the new container alone", w.m.Results(uid))
 		}
 	})
@@ -206,7 +207,7 @@ func TestWhatCannotBeAskedIsTriedThriceAndDoesNotCount(t *testing.T) {
 			want = append(want, fmt.Sprint(i, " Unhealthy c: Liveness probe errored and resulted in unknown state: no such task"))
 		}
 		w.saw(want...)
-		if w.result(probe.Liveness, "1") != probe.Success {
+		if w.result(probe.Liveness, "1") != pod.ProbeSuccess {
 			t.Error("what was no answer has counted as one")
 		}
 	})
@@ -221,7 +222,7 @@ func TestTerminationEndsStartupAndLivenessButNotReadiness(t *testing.T) {
 		w.m.Add(podOf(5, 1, 1), false)
 		w.saw("0 startup in 1", "0 Unhealthy c: Startup probe failed: ")
 		w.m.Terminate(uid)
-		if w.result(probe.Startup, "1") != probe.Success || w.result(probe.Liveness, "1") != probe.Success {
+		if w.result(probe.Startup, "1") != pod.ProbeSuccess || w.result(probe.Liveness, "1") != pod.ProbeSuccess {
 			t.Errorf("results %+v; want those that let readiness count", w.m.Results(uid))
 		}
 		w.runs("1", true)

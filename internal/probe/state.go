@@ -4,6 +4,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Type is what a probe is for.
@@ -31,24 +33,8 @@ func (t Type) of(c *v1.Container) *v1.Probe {
 
 // initial is what counts before the probe has come to a result: alive, not
 // ready, not known whether started.
-func (t Type) initial() Result {
-	return [...]Result{Startup: Unknown, Liveness: Success, Readiness: Failure}[t]
-}
-
-// Result is what a probe says of a container.
-type Result uint8
-
-const (
-	// Unknown: it has come to no result.
-	Unknown Result = iota
-	// Success: the success threshold was reached last.
-	Success
-	// Failure: the failure threshold was reached last.
-	Failure
-)
-
-func (r Result) String() string {
-	return [...]string{Unknown: "Unknown", Success: "Success", Failure: "Failure"}[r]
+func (t Type) initial() pod.ProbeResult {
+	return [...]pod.ProbeResult{Startup: pod.ProbeUnknown, Liveness: pod.ProbeSuccess, Readiness: pod.ProbeFailure}[t]
 }
 
 // State is what one probe of one container remembers between its periods. The
@@ -57,11 +43,11 @@ type State struct {
 	// ID is the container that it probes, "" before there is one.
 	ID string
 	// Result is what counts of that container now.
-	Result Result
+	Result pod.ProbeResult
 	// Last is the last answer and Run how often in a row it was given. They
 	// outlive a container: one that replaces it goes on counting, unless the
 	// probe was on hold.
-	Last Result
+	Last pod.ProbeResult
 	Run  int32
 	// OnHold: the container is to be restarted, or has started: nothing is
 	// asked before there is another one.
@@ -120,7 +106,7 @@ func (s State) Look(t Type, spec *v1.Probe, v View, now time.Time) (State, Verdi
 		return s, Wait
 	case !v.Running:
 		if v.Exited {
-			s.Result = Failure
+			s.Result = pod.ProbeFailure
 		}
 		return s, Wait
 	case max(now.Sub(v.StartedAt), now.Sub(s.Seen))/time.Second < time.Duration(spec.InitialDelaySeconds):
@@ -134,20 +120,20 @@ func (s State) Look(t Type, spec *v1.Probe, v View, now time.Time) (State, Verdi
 
 // Judge takes an answer into account, Success or Failure: the part of doProbe
 // after the probe. Pure.
-func (s State) Judge(t Type, spec *v1.Probe, answer Result) State {
+func (s State) Judge(t Type, spec *v1.Probe, answer pod.ProbeResult) State {
 	if s.Last != answer {
 		s.Last, s.Run = answer, 0
 	}
 	s.Run++
 	threshold := spec.SuccessThreshold
-	if answer == Failure {
+	if answer == pod.ProbeFailure {
 		threshold = spec.FailureThreshold
 	}
 	if s.Run < threshold {
 		return s
 	}
 	s.Result = answer
-	if t == Startup || t == Liveness && answer == Failure {
+	if t == Startup || t == Liveness && answer == pod.ProbeFailure {
 		s.OnHold, s.Run = true, 0
 	}
 	return s

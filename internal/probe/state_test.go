@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/probe"
 )
 
@@ -31,8 +32,8 @@ func up(started bool) probe.View {
 func TestLook(t *testing.T) {
 	delayed := spec(func(p *v1.Probe) { p.InitialDelaySeconds = 61 })
 	over := spec(func(p *v1.Probe) { p.InitialDelaySeconds = 60 })
-	known := func(r probe.Result) probe.State { return probe.State{ID: "c1", Result: r} }
-	held := probe.State{ID: "c1", Result: probe.Failure, Last: probe.Failure, OnHold: true}
+	known := func(r pod.ProbeResult) probe.State { return probe.State{ID: "c1", Result: r} }
+	held := probe.State{ID: "c1", Result: pod.ProbeFailure, Last: pod.ProbeFailure, OnHold: true}
 	for _, c := range []struct {
 		name string
 		s    probe.State
@@ -42,18 +43,18 @@ func TestLook(t *testing.T) {
 		want string
 	}{
 		{"no container", probe.State{}, spec(), probe.View{}, "Wait Unknown, Wait Unknown, Wait Unknown"},
-		{"a pod that has ended", known(probe.Success), spec(), probe.View{PodEnded: true, ID: "c1"}, "Done Success, Done Success, Done Success"},
+		{"a pod that has ended", known(pod.ProbeSuccess), spec(), probe.View{PodEnded: true, ID: "c1"}, "Done Success, Done Success, Done Success"},
 		{"a container that has not started up", probe.State{}, spec(), up(false), "Ask Unknown, Wait Success, Wait Failure"},
 		{"a container that has started up", probe.State{}, spec(), up(true), "Wait Unknown, Ask Success, Ask Failure"},
-		{"results are kept until there are others", known(probe.Success), spec(), up(true), "Wait Success, Ask Success, Ask Success"},
+		{"results are kept until there are others", known(pod.ProbeSuccess), spec(), up(true), "Wait Success, Ask Success, Ask Success"},
 		{"the initial delay is not over", probe.State{}, delayed, up(false), "Wait Unknown, Wait Success, Wait Failure"},
 		{"the initial delay is not over, started", probe.State{}, delayed, up(true), "Wait Unknown, Wait Success, Wait Failure"},
 		{"the initial delay is over", probe.State{}, over, up(true), "Wait Unknown, Ask Success, Ask Failure"},
 		{"created only", probe.State{}, spec(), probe.View{ID: "c1"}, "Wait Unknown, Wait Success, Wait Failure"},
-		{"exited", known(probe.Success), spec(), probe.View{ID: "c1", Exited: true}, "Wait Failure, Wait Failure, Wait Failure"},
+		{"exited", known(pod.ProbeSuccess), spec(), probe.View{ID: "c1", Exited: true}, "Wait Failure, Wait Failure, Wait Failure"},
 		{"on hold", held, spec(), up(true), "Wait Failure, Wait Failure, Wait Failure"},
 		{"on hold, exited", held, spec(), probe.View{ID: "c1", Exited: true}, "Wait Failure, Wait Failure, Wait Failure"},
-		{"on hold, but of another container", probe.State{ID: "c0", Result: probe.Failure, OnHold: true}, spec(), up(false), "Ask Unknown, Wait Success, Wait Failure"},
+		{"on hold, but of another container", probe.State{ID: "c0", Result: pod.ProbeFailure, OnHold: true}, spec(), up(false), "Ask Unknown, Wait Success, Wait Failure"},
 	} {
 		got := ""
 		for i, typ := range types {
@@ -97,7 +98,7 @@ func TestJudge(t *testing.T) {
 		s, _ := probe.State{}.Look(c.probe, p, up(c.probe != probe.Startup), now)
 		got := ""
 		for _, a := range c.answers {
-			s = s.Judge(c.probe, p, map[rune]probe.Result{'s': probe.Success, 'f': probe.Failure}[a])
+			s = s.Judge(c.probe, p, map[rune]pod.ProbeResult{'s': pod.ProbeSuccess, 'f': pod.ProbeFailure}[a])
 			if s.OnHold {
 				got += "h"
 				continue
@@ -111,14 +112,14 @@ func TestJudge(t *testing.T) {
 }
 
 func TestAContainerThatReplacesAnotherGoesOnCounting(t *testing.T) {
-	s := probe.State{ID: "c0", Result: probe.Success, Last: probe.Failure, Run: 2}
+	s := probe.State{ID: "c0", Result: pod.ProbeSuccess, Last: pod.ProbeFailure, Run: 2}
 	s, _ = s.Look(probe.Liveness, spec(), up(true), now)
-	if s = s.Judge(probe.Liveness, spec(), probe.Failure); s.Result != probe.Failure || !s.OnHold {
+	if s = s.Judge(probe.Liveness, spec(), pod.ProbeFailure); s.Result != pod.ProbeFailure || !s.OnHold {
 		t.Errorf("%+v; want the third failure in a row to count", s)
 	}
 	s.ID = "c0"
 	s, _ = s.Look(probe.Liveness, spec(), up(true), now)
-	if s = s.Judge(probe.Liveness, spec(), probe.Failure); s.Result != probe.Success {
+	if s = s.Judge(probe.Liveness, spec(), pod.ProbeFailure); s.Result != pod.ProbeSuccess {
 		t.Errorf("%+v; want a probe that was on hold to begin anew", s)
 	}
 }
@@ -137,7 +138,7 @@ func TestStateInAnyHistory(t *testing.T) {
 			}
 		})
 		var s probe.State
-		var answers []probe.Result // since the last hold
+		var answers []pod.ProbeResult // since the last hold
 		held := ""
 		clock := now
 		v := probe.View{}
@@ -164,20 +165,20 @@ func TestStateInAnyHistory(t *testing.T) {
 					t.Fatalf("asked on hold")
 				}
 			}
-			if before.ID == s.ID && before.Result != s.Result && (!v.Exited || s.Result != probe.Failure) {
+			if before.ID == s.ID && before.Result != s.Result && (!v.Exited || s.Result != pod.ProbeFailure) {
 				t.Fatalf("a look changed %v to %v", before.Result, s.Result)
 			}
 			if verdict != probe.Ask {
 				continue
 			}
-			answer := rapid.SampledFrom([]probe.Result{probe.Success, probe.Failure}).Draw(t, "answer")
+			answer := rapid.SampledFrom([]pod.ProbeResult{pod.ProbeSuccess, pod.ProbeFailure}).Draw(t, "answer")
 			answers = append(answers, answer)
 			s = s.Judge(typ, p, answer)
 			want := next.Result
-			threshold := map[probe.Result]int32{probe.Success: p.SuccessThreshold, probe.Failure: p.FailureThreshold}[answer]
+			threshold := map[pod.ProbeResult]int32{pod.ProbeSuccess: p.SuccessThreshold, pod.ProbeFailure: p.FailureThreshold}[answer]
 			if inARow(answers) >= int(threshold) {
 				want = answer
-				if typ == probe.Startup || typ == probe.Liveness && answer == probe.Failure {
+				if typ == probe.Startup || typ == probe.Liveness && answer == pod.ProbeFailure {
 					held, answers = v.ID, nil
 				}
 			}
@@ -189,7 +190,7 @@ func TestStateInAnyHistory(t *testing.T) {
 }
 
 // inARow counts the last answers that are equal.
-func inARow(answers []probe.Result) int {
+func inARow(answers []pod.ProbeResult) int {
 	n := 0
 	for i := len(answers) - 1; i >= 0 && answers[i] == answers[len(answers)-1]; i-- {
 		n++
@@ -198,7 +199,7 @@ func inARow(answers []probe.Result) int {
 }
 
 func TestWords(t *testing.T) {
-	if got := fmt.Sprint(probe.Startup, probe.Liveness, probe.Readiness, probe.Unknown, probe.Success, probe.Failure, probe.Wait, probe.Ask, probe.Done); got != "Startup Liveness Readiness Unknown Success Failure Wait Ask Done" {
+	if got := fmt.Sprint(probe.Startup, probe.Liveness, probe.Readiness, pod.ProbeUnknown, pod.ProbeSuccess, pod.ProbeFailure, probe.Wait, probe.Ask, probe.Done); got != "Startup Liveness Readiness Unknown Success Failure Wait Ask Done" {
 		t.Error(got)
 	}
 }

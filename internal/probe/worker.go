@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/handler"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // key names one probe of a pod.
@@ -93,7 +94,7 @@ const attempts = 3
 
 // ask puts the question. It is not ok if there was no answer: that counts
 // neither as success nor as failure.
-func (w *worker) ask(ctx context.Context, podIP string) (answer Result, ok bool) {
+func (w *worker) ask(ctx context.Context, podIP string) (answer pod.ProbeResult, ok bool) {
 	target := handler.Target{ContainerID: w.state.ID, Container: w.c, PodIP: podIP}
 	var result handler.Result
 	var output string
@@ -101,7 +102,7 @@ func (w *worker) ask(ctx context.Context, podIP string) (answer Result, ok bool)
 	for range attempts {
 		result, output, err = handler.Probe(ctx, w.m.opt.Exec, target, w.spec)
 		if ctx.Err() != nil {
-			return Unknown, false
+			return pod.ProbeUnknown, false
 		}
 		if err == nil {
 			break
@@ -110,14 +111,14 @@ func (w *worker) ask(ctx context.Context, podIP string) (answer Result, ok bool)
 	switch {
 	case err != nil:
 		w.event(reasonUnhealthy, "%s probe errored and resulted in %s state: %v", w.probe, result, err)
-		return Unknown, false
+		return pod.ProbeUnknown, false
 	case result == handler.Failure:
 		w.event(reasonUnhealthy, "%s probe failed: %s", w.probe, output)
-		return Failure, true
+		return pod.ProbeFailure, true
 	case result == handler.Warning:
 		w.event(reasonWarning, "%s probe warning: %s", w.probe, output)
 	}
-	return Success, true
+	return pod.ProbeSuccess, true
 }
 
 // The reasons of a probe's events (pkg/kubelet/events/event.go).

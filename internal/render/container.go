@@ -15,7 +15,7 @@ type ContainerInput struct {
 	// Attempt counts this container's starts from 0. It is the restart count
 	// too.
 	Attempt uint32
-	Image   Image
+	Image   pod.Image
 	// PodIPs are the pod's addresses, primary first, as the sandbox has them.
 	// They are empty for a pod on the node's network, which has the node's.
 	PodIPs []string
@@ -87,7 +87,7 @@ func container(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimeapi.Conta
 	}
 	return &runtimeapi.ContainerConfig{
 		Metadata:    &runtimeapi.ContainerMetadata{Name: c.Name, Attempt: in.Attempt},
-		Image:       &runtimeapi.ImageSpec{Image: in.Image.Ref, UserSpecifiedImage: c.Image},
+		Image:       &runtimeapi.ImageSpec{Image: in.Image.ID, UserSpecifiedImage: c.Image},
 		Command:     env.expandAll(c.Command),
 		Args:        env.expandAll(c.Args),
 		WorkingDir:  c.WorkingDir,

@@ -6,22 +6,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
-// Image is what the runtime says of the container's image.
-type Image struct {
-	// Ref is what the runtime calls it: the id that the pull or the status
-	// call gave.
-	Ref string
-	// UID is the image's numeric user, nil where it names one; Username is
-	// that name. An image with neither runs as root.
-	UID      *int64
-	Username string
-}
-
-// user is the user of the image (getImageUser in
+// imageUser is the user of the image (getImageUser in
 // pkg/kubelet/kuberuntime/helpers.go).
-func (i Image) user() (uid *int64, name string) {
+func imageUser(i pod.Image) (uid *int64, name string) {
 	if i.UID == nil && i.Username == "" {
 		return new(int64), ""
 	}
@@ -34,7 +25,7 @@ func (i Image) user() (uid *int64, name string) {
 // checkNonRoot refuses root where runAsNonRoot is set. A user that the image
 // gives by name might be anyone, and is refused too
 // (pkg/kubelet/kuberuntime/security_context_others.go).
-func checkNonRoot(p *v1.Pod, c *v1.Container, sc v1.SecurityContext, image Image) error {
+func checkNonRoot(p *v1.Pod, c *v1.Container, sc v1.SecurityContext, image pod.Image) error {
 	if !ptr.Deref(sc.RunAsNonRoot, false) {
 		return nil
 	}
@@ -45,7 +36,7 @@ func checkNonRoot(p *v1.Pod, c *v1.Container, sc v1.SecurityContext, image Image
 		}
 		return nil
 	}
-	uid, name := image.user()
+	uid, name := imageUser(image)
 	switch {
 	case uid == nil:
 		return fmt.Errorf("container has runAsNonRoot and image has non-numeric user (%s), cannot verify user is non-root %s", name, where)

@@ -8,6 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // aPod is a defaulted pod with one container, changed by the edits.
@@ -42,7 +44,7 @@ func aNode() *Node {
 
 func input(edits ...func(*ContainerInput)) ContainerInput {
 	in := ContainerInput{
-		Node: aNode(), PodIPs: []string{"10.0.0.7"}, Image: Image{Ref: "sha256:1"},
+		Node: aNode(), PodIPs: []string{"10.0.0.7"}, Image: pod.Image{ID: "sha256:1"},
 		TerminationLog: "/pods/u1/containers/c/id",
 	}
 	for _, edit := range edits {

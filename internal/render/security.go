@@ -72,7 +72,7 @@ func containerSecurity(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimea
 		ApparmorProfile:          apparmorName, //nolint:staticcheck // as the kubelet: runtimes that do not know Apparmor read it
 	}
 	if out.RunAsUser == nil {
-		uid, name := in.Image.user()
+		uid, name := imageUser(in.Image)
 		out.RunAsUser, out.RunAsUsername = int64Value(uid), name
 	}
 	if sc.ProcMount == nil || *sc.ProcMount != v1.UnmaskedProcMount {

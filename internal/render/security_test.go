@@ -6,17 +6,19 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 func TestRunAsNonRoot(t *testing.T) {
-	root, nobody, huge := Image{}, Image{UID: new(int64(65534))}, Image{UID: new(int64(1) << 40)}
-	named := Image{Username: "app"}
+	root, nobody, huge := pod.Image{}, pod.Image{UID: new(int64(65534))}, pod.Image{UID: new(int64(1) << 40)}
+	named := pod.Image{Username: "app"}
 	user := func(uid int64) *int64 { return &uid }
 	tests := []struct {
 		name         string
 		nonRoot      *bool
 		ofPod, own   *int64
-		image        Image
+		image        pod.Image
 		refused      string
 		uid          *int64
 		usernameSent string
@@ -24,7 +26,7 @@ func TestRunAsNonRoot(t *testing.T) {
 		{name: "not asked for", image: root, uid: user(0)},
 		{name: "false", nonRoot: new(false), image: root, uid: user(0)},
 		{name: "image of root", nonRoot: new(true), image: root, refused: "image will run as root"},
-		{name: "image of uid 0", nonRoot: new(true), image: Image{UID: user(0)}, refused: "image will run as root"},
+		{name: "image of uid 0", nonRoot: new(true), image: pod.Image{UID: user(0)}, refused: "image will run as root"},
 		{name: "image of a number", nonRoot: new(true), image: nobody, uid: user(65534)},
 		{name: "image of no possible number", nonRoot: new(true), image: huge, refused: "invalid user id"},
 		{name: "image of a name", nonRoot: new(true), image: named, refused: "non-numeric user (app)"},

@@ -12,6 +12,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/volume"
 )
@@ -73,7 +74,7 @@ func renderContainer(t *testing.T, n *render.Node, p *v1.Pod, call podCall) prot
 	in := render.ContainerInput{
 		Node:           n,
 		Attempt:        attempt(call),
-		Image:          render.Image{Ref: recordedImage(call.Args)},
+		Image:          pod.Image{ID: recordedImage(call.Args)},
 		Volumes:        map[string]string{},
 		SubPaths:       map[int]string{},
 		ImageVolumes:   map[string]*runtimeapi.ImageSpec{},
@@ -85,7 +86,7 @@ func renderContainer(t *testing.T, n *render.Node, p *v1.Pod, call podCall) prot
 	}
 	for _, v := range p.Spec.Volumes {
 		if v.Image != nil {
-			in.ImageVolumes[v.Name] = &runtimeapi.ImageSpec{Image: in.Image.Ref, UserSpecifiedImage: v.Image.Reference}
+			in.ImageVolumes[v.Name] = &runtimeapi.ImageSpec{Image: in.Image.ID, UserSpecifiedImage: v.Image.Reference}
 			continue
 		}
 		in.Volumes[v.Name] = volumePath(t, n, p, &v)

@@ -1,0 +1,73 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/render"
+)
+
+// syncHost is the node as podsync sees it.
+type syncHost struct{ n *Node }
+
+var _ podsync.Host = syncHost{}
+
+// Event implements podsync.Host.
+func (h syncHost) Event(e podsync.Event) {
+	h.n.send(e.Pod, Event{Container: e.Container, Reason: e.Reason, Warning: e.Warning, Message: e.Message, State: e.State})
+}
+
+// Published implements podsync.Host.
+func (h syncHost) Published(p *v1.Pod, s v1.PodStatus) { h.n.setStatus(p, s) }
+
+// Probes implements podsync.Host.
+func (h syncHost) Probes(uid types.UID) pod.ProbeResults { return h.n.probes.Results(uid) }
+
+// Annotations implements podsync.Host.
+func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
+	h.n.mu.Lock()
+	e := h.n.entryOf(p.UID)
+	h.n.mu.Unlock()
+	if e == nil {
+		return nil, fmt.Errorf("annotate sandbox: pod %s is not known", p.UID)
+	}
+	compressed, err := manifest.Compress(e.want.Document)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{pod.OwnerAnnotation: h.n.opts.Instance, pod.ManifestAnnotation: compressed}, nil
+}
+
+// RuntimeHandler implements podsync.Host.
+func (h syncHost) RuntimeHandler(p *v1.Pod) string { return h.n.handlerOf(p) }
+
+// Features implements podsync.Host.
+func (h syncHost) Features(ctx context.Context, handler string) (podsync.Features, error) {
+	return h.n.features(ctx, handler)
+}
+
+// UserIDs implements podsync.Host.
+func (h syncHost) UserIDs(uid types.UID) (first, length uint32, err error) {
+	if h.n.opts.UserIDs == nil {
+		return 0, 0, errors.New("there are no user ids for pods")
+	}
+	return h.n.opts.UserIDs(uid)
+}
+
+// Resolver implements podsync.Host.
+func (h syncHost) Resolver() (render.DNS, error) {
+	if h.n.opts.Resolver == nil {
+		return h.n.opts.Facts.DNS, nil
+	}
+	return h.n.opts.Resolver()
+}
+
+// NetworkReady implements podsync.Host.
+func (h syncHost) NetworkReady(ctx context.Context) error { return h.n.networkReady(ctx) }
