@@ -142,7 +142,7 @@ func (h *heldPod) kind() string {
 	switch {
 	case h.creator != "" || h.managed() || h.pod == nil:
 		return "podctl"
-	case h.pod != nil && sandboxLabels(h.pod)[pod.UIDLabel] != "":
+	case h.pod != nil && h.pod.SandboxLabels()[pod.UIDLabel] != "":
 		return "kubelet"
 	}
 	return "other"

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/control"
@@ -73,11 +74,11 @@ default/web     Terminating  terminating                   1/1    0         10.0
 
 func TestPodFilter(t *testing.T) {
 	parse := func(selector string) podFilter {
-		f, err := newEventFilter("", nil, nil, selector)
+		parsed, err := labels.Parse(selector)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return podFilter{selector: f.selector}
+		return podFilter{selector: parsed}
 	}
 	for _, c := range []struct {
 		name   string

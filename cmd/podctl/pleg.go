@@ -1,16 +1,22 @@
 package main
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/plegstat"
 )
 
-// plegCommand groups the commands that show the inside of the PLEG.
+// plegCommand groups the commands that show how the PLEG works.
 func plegCommand(e *env) *cli.Command {
 	return groupCommand(&cli.Command{
 		Name:  "pleg",
-		Usage: "show what happens to the pods of a runtime, how late that is known, and what it waits for",
+		Usage: "show pod lifecycle events, their detection latency, and the runtime calls that the PLEG waits for",
 		Subcommands: []*cli.Command{
 			plegWatchCommand(e),
 			plegCheckCommand(e),
@@ -21,7 +27,7 @@ func plegCommand(e *env) *cli.Command {
 	})
 }
 
-// groupCommand is a command that does nothing without a subcommand.
+// groupCommand returns a command that only has subcommands.
 func groupCommand(c *cli.Command) *cli.Command {
 	c.ArgsUsage = "COMMAND"
 	c.Action = func(ctx *cli.Context) error {
@@ -36,4 +42,78 @@ func groupCommand(c *cli.Command) *cli.Command {
 		return &usageError{message: "no command given", hint: strings.Join(lines, "\n")}
 	}
 	return c
+}
+
+// plegSource is where a command gets its events from.
+type plegSource string
+
+const (
+	// sourceAuto: relists, and the runtime's events where subscribing takes them
+	// from no other subscriber.
+	sourceAuto plegSource = "auto"
+	// sourceRelist: relists only; podctl does not subscribe.
+	sourceRelist plegSource = "relist"
+	// sourceEvents: the runtime's events; relists only catch up.
+	sourceEvents plegSource = "events"
+)
+
+// sourceFlags are the flags of readSource.
+func sourceFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "source", Value: string(sourceAuto), DefaultText: string(sourceAuto), Usage: "`SOURCE` of events: auto, relist or events"},
+		relistPeriodFlag(),
+	}
+}
+
+func relistPeriodFlag() cli.Flag {
+	return &cli.DurationFlag{Name: "relist-period", Value: time.Second, DefaultText: "1s", Usage: "`DURATION` between two relists; the kubelet's is 1s"}
+}
+
+func readSource(c *cli.Context) (plegSource, time.Duration, error) {
+	source, period := plegSource(c.String("source")), c.Duration("relist-period")
+	switch source {
+	case sourceAuto, sourceRelist, sourceEvents:
+	default:
+		return "", 0, usagef("--source %q is none of auto, relist, events", source)
+	}
+	if period <= 0 {
+		return "", 0, usagef("--relist-period %s is not positive", period)
+	}
+	return source, period, nil
+}
+
+// eventTypes are the types of events that subscribers receive.
+var eventTypes = []string{
+	string(pleg.ContainerStarted), string(pleg.ContainerDied), string(pleg.ContainerRemoved), string(pleg.PodSync),
+}
+
+// filterFlags are the flags of readFilter, without --selector.
+func filterFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "show only pods of this `NAMESPACE`"},
+		&cli.StringSliceFlag{Name: "pod", Usage: "show only the pod `NAME`, or NAMESPACE/NAME; may be repeated"},
+		&cli.StringSliceFlag{Name: "type", Usage: "show only events of this `TYPE`: " + strings.Join(eventTypes, ", ") + "; may be repeated"},
+	}
+}
+
+func readFilter(c *cli.Context) (plegstat.Filter, error) {
+	f := plegstat.Filter{Namespace: c.String("namespace"), Pods: c.StringSlice("pod")}
+	for _, given := range c.StringSlice("type") {
+		i := slices.IndexFunc(eventTypes, func(t string) bool { return strings.EqualFold(t, given) })
+		if i < 0 {
+			hint := "one of: " + strings.Join(eventTypes, ", ")
+			if near := closest(given, eventTypes); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return f, &usageError{message: "--type " + given + " is not an event type", hint: hint}
+		}
+		f.Types = append(f.Types, pleg.EventType(eventTypes[i]))
+	}
+	if selector := c.String("selector"); selector != "" {
+		var err error
+		if f.Selector, err = labels.Parse(selector); err != nil {
+			return f, usagef("--selector %q: %v", selector, err)
+		}
+	}
+	return f, nil
 }

@@ -10,9 +10,10 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/plegstat"
 )
 
-// checkOptions are what `podctl pleg check` was asked for.
+// checkOptions are the options of `podctl pleg check`.
 type checkOptions struct {
 	globals
 	samples   int
@@ -21,26 +22,28 @@ type checkOptions struct {
 }
 
 const (
-	// checkTimeout is how long a check waits for an answer, if --timeout does
-	// not say: less than most who run checks give them.
+	// checkTimeout is the timeout of one call unless --timeout is set: shorter
+	// than the timeouts with which monitoring runs checks.
 	checkTimeout = 10 * time.Second
 	// samplePeriod is the time between two relists of a check.
 	samplePeriod = 100 * time.Millisecond
-	// checkLook is how often a check looks whether it is done.
-	checkLook = 20 * time.Millisecond
+	// checkPoll is how often a check examines whether it is done.
+	checkPoll = 20 * time.Millisecond
+	// slowestShown is how many of the slowest pods a report names.
+	slowestShown = 3
 )
 
 func plegCheckCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "check",
-		Usage: "say whether the runtime lists its pods and tells their statuses, how fast, and what hangs",
-		Description: "It lists all pods a number of times and reads the status of each once. It never waits\n" +
-			"longer than --timeout (here " + checkTimeout.String() + " by default) for one answer: what hangs then is named.\n" +
-			"The exit code is 0 if the runtime is healthy, 1 if it is not, 3 if it cannot be reached.",
+		Usage: "check that the runtime lists pods and reports their status, measure how fast, and name calls that hang",
+		Description: "List all pods several times and read the status of each pod once. No call may take\n" +
+			"longer than --timeout (" + checkTimeout.String() + " by default); a call that does is named in the report.\n" +
+			"The exit code is 0 if the runtime is healthy, 1 if it is unhealthy, 3 if it is unreachable.",
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "samples", Value: 10, DefaultText: "10", Usage: "list all pods at least `N` times"},
-			&cli.DurationFlag{Name: "threshold", Value: 3 * time.Minute, DefaultText: "3m, the kubelet's", Usage: "a relist or call is unhealthy from this `TIME` on"},
-			&cli.BoolFlag{Name: "brief", Usage: "print one line, for node-problem-detector and the like"},
+			&cli.IntFlag{Name: "samples", Value: 10, DefaultText: "10", Usage: "`NUMBER` of lists of all pods, at least"},
+			&cli.DurationFlag{Name: "threshold", Value: 3 * time.Minute, DefaultText: "3m", Usage: "`DURATION` from which a relist or call is unhealthy; the kubelet's is 3m"},
+			&cli.BoolFlag{Name: "brief", Usage: "print one line, for node-problem-detector and similar tools"},
 		},
 		Action: func(c *cli.Context) error {
 			o := checkOptions{globals: readGlobals(c), samples: c.Int("samples"), threshold: c.Duration("threshold"), brief: c.Bool("brief")}
@@ -48,7 +51,7 @@ func plegCheckCommand(e *env) *cli.Command {
 			case c.NArg() > 0:
 				return usagef("check takes no arguments")
 			case o.output != "" && o.output != "json":
-				return usagef("--output %q: check prints text, or json", o.output)
+				return usagef("--output %q: check prints text or json", o.output)
 			case o.output != "" && o.brief:
 				return usagef("--brief and --output exclude each other")
 			case o.samples < 1:
@@ -64,7 +67,7 @@ func plegCheckCommand(e *env) *cli.Command {
 	}
 }
 
-// runCheck prints a report. Its error has been said: it is the exit code.
+// runCheck prints a report. Its error is already printed; it sets the exit code.
 func runCheck(ctx context.Context, e *env, o checkOptions) error {
 	ctx, interrupted := e.untilInterrupt(ctx)
 	report, err := examine(ctx, e, o)
@@ -75,12 +78,12 @@ func runCheck(ctx context.Context, e *env, o checkOptions) error {
 	case err != nil && !o.brief && o.output == "":
 		return err
 	case err != nil:
-		report = newCheckReport()
-		report.Status, report.Reason = statusUnreachable, err.Error()
-	case report.Status != statusHealthy:
+		report = plegstat.NewCheckReport()
+		report.Status, report.Reason = plegstat.Unreachable, err.Error()
+	case report.Status != plegstat.Healthy:
 		err = errors.New(report.Reason)
 	}
-	if printErr := report.print(e.out, o); printErr != nil {
+	if printErr := printCheck(e.out, report, o); printErr != nil {
 		return printErr
 	}
 	if err != nil {
@@ -89,113 +92,112 @@ func runCheck(ctx context.Context, e *env, o checkOptions) error {
 	return nil
 }
 
-// examine watches the runtime until it knows enough, or has waited enough. An
-// error means that the runtime cannot be reached.
-func examine(ctx context.Context, e *env, o checkOptions) (checkReport, error) {
-	c := &checking{opts: o, now: e.now, began: e.now(), meter: newPLEGMeter(e.now), calls: cri.NewTimedCalls(e.now)}
+// examine checks the runtime until it knows enough, or has waited long enough.
+// An error means that the runtime is unreachable.
+func examine(ctx context.Context, e *env, o checkOptions) (plegstat.CheckReport, error) {
+	c := &checkSession{opts: o, now: e.now, began: e.now(), meter: plegstat.NewMeter(e.now), calls: cri.NewTimedCalls(e.now)}
 	connecting, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	session, err := openPLEG(connecting, e, o.globals, plegOptions{
 		source: sourceAuto, period: samplePeriod, threshold: o.threshold,
-		// The check gives up before anything else does, so that what hangs is
-		// still there to be seen.
+		// The check gives up before any call does, so that a call that hangs is
+		// still in flight when the report is made.
 		timeout: 2 * o.timeout, callDeadline: 2 * o.timeout,
 		observer: c.meter, calls: c.calls,
 		wrap: func(rt pleg.Runtime) pleg.Runtime {
-			c.reads = &statusReads{Runtime: rt, now: e.now}
+			c.reads = &plegstat.StatusReads{Runtime: rt, Now: e.now}
 			return c.reads
 		},
 	})
 	switch {
 	case errors.Is(err, cri.ErrDeadline) && !errors.Is(err, cri.ErrNotCRI):
-		// Somebody is there, and does not answer.
-		r := newCheckReport()
-		r.Status, r.Reason = statusUnhealthy, err.Error()
+		// A server accepts connections and does not answer.
+		r := plegstat.NewCheckReport()
+		r.Status, r.Reason = plegstat.Unhealthy, err.Error()
 		return r, nil
 	case err != nil:
-		return checkReport{}, err
+		return plegstat.CheckReport{}, err
 	}
 	defer session.Close()
 	c.session = session
 	session.start(ctx)
 	c.wait(ctx)
-	if err := c.meter.failure(); errors.Is(err, cri.ErrUnavailable) {
-		return checkReport{}, err
+	if err := c.meter.Failure(); errors.Is(err, cri.ErrUnavailable) {
+		return plegstat.CheckReport{}, err
 	}
 	return c.report(), nil
 }
 
-// checking is a check under way.
-type checking struct {
+// checkSession is one run of `podctl pleg check`.
+type checkSession struct {
 	opts    checkOptions
 	now     func() time.Time
 	began   time.Time
 	session *plegSession
-	meter   *plegMeter
+	meter   *plegstat.Meter
 	calls   *cri.Calls
-	reads   *statusReads
-	done    bool // all that was to be asked has been answered
+	reads   *plegstat.StatusReads
+	done    bool // everything has been answered
 }
 
-// wait returns when all has been answered, or something has not for too long,
-// or it has taken too long altogether.
-func (c *checking) wait(ctx context.Context) {
+// wait returns when everything has been answered, one call has been in flight
+// for too long, or the check as a whole has taken too long.
+func (c *checkSession) wait(ctx context.Context) {
 	end := time.Duration(c.opts.samples)*samplePeriod + c.opts.timeout
-	look := time.NewTicker(checkLook)
-	defer look.Stop()
+	poll := time.NewTicker(checkPoll)
+	defer poll.Stop()
 	for {
-		if c.done = c.answered(); c.done || c.meter.failure() != nil || c.now().Sub(c.began) >= end {
+		if c.done = c.answered(); c.done || c.meter.Failure() != nil || c.now().Sub(c.began) >= end {
 			return
 		}
 		if in := c.session.Health().InFlight; len(in) > 0 && c.now().Sub(in[0].Since) >= min(c.opts.timeout, c.opts.threshold) {
 			return
 		}
 		select {
-		case <-look.C:
+		case <-poll.C:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// answered tells whether there are enough samples, each pod's status has been
+// answered reports whether there are enough samples, each pod's status has been
 // read, and it is known whether there are hints.
-func (c *checking) answered() bool {
-	n, hintsKnown := c.meter.state()
-	if n < c.opts.samples || !hintsKnown {
+func (c *checkSession) answered() bool {
+	hints, _ := c.meter.Hints()
+	if c.meter.Relists() < c.opts.samples || hints == plegstat.HintsUnknown {
 		return false
 	}
-	for _, p := range c.session.Pods() {
-		if !c.reads.has(p.UID) {
-			return false
-		}
-	}
-	return true
+	pods := c.session.Pods()
+	return c.reads.Count(pods) == len(pods)
 }
 
-// report says what the check has found.
-func (c *checking) report() checkReport {
+func (c *checkSession) report() plegstat.CheckReport {
 	pods := c.session.Pods()
 	endpoint := c.session.client.Endpoint()
-	r := newCheckReport()
+	r := plegstat.NewCheckReport()
 	r.Runtime, r.Endpoint, r.PID = c.session.version.String(), endpoint.Runtime, serverPID(endpoint)
 	r.Seconds, r.ThresholdSeconds = c.now().Sub(c.began).Seconds(), c.opts.threshold.Seconds()
-	r.Slowest = append(r.Slowest, c.reads.slowest(pods, c.calls, slowestShown)...)
-	r.Errors = append(r.Errors, c.reads.errors(pods)...)
+	r.Slowest = append(r.Slowest, c.reads.Slowest(pods, c.calls, slowestShown)...)
+	r.Errors = append(r.Errors, c.reads.Errors(pods)...)
 	r.Pods = len(pods)
 	for _, p := range pods {
 		r.Containers += len(p.Containers)
 	}
 	for _, call := range c.session.Health().InFlight {
 		if age := c.now().Sub(call.Since); age >= time.Second || !c.done && age >= c.opts.timeout {
-			r.Waits = append(r.Waits, newCheckWait(waitsFor(c.calls, call, pods), age))
+			r.Waits = append(r.Waits, plegstat.Explain(c.calls, call, pods, c.now()))
 		}
 	}
-	c.meter.fill(&r)
+	r.Fill(c.meter)
 	if !c.done {
 		r.Unfinished = fmt.Sprintf("%d of %s, statuses of %d of %s",
-			min(r.Samples, c.opts.samples), plural(c.opts.samples, "relist"), c.reads.count(pods), plural(len(pods), "pod"))
+			min(r.Samples, c.opts.samples), plural(c.opts.samples, "relist"), c.reads.Count(pods), plural(len(pods), "pod"))
 	}
-	r.Status, r.Reason = r.verdict(c.meter.failure())
+	failure := c.meter.Failure()
+	r.Status, r.Reason = plegstat.Healthy, ""
+	if found := r.Verdict(failure); found != plegstat.NothingFound {
+		r.Status, r.Reason = plegstat.Unhealthy, reasonText(r, found, failure)
+	}
 	return r
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/plegstat"
 )
 
 // check runs `podctl pleg check` to its end.
@@ -63,7 +64,7 @@ func TestCheckNamesTheCallThatHangs(t *testing.T) {
 			c := w.check(exitFailed, 11*time.Second)
 			c.linesMatch(
 				"unhealthy: no answer for 10s",
-				"it waits for "+regexp.QuoteMeta(want)+`, since 10s \(00:00:00.000\)`,
+				"waits for "+regexp.QuoteMeta(want)+`, in flight for 10s \(since 00:00:00.000\)`,
 				"answered: 10 of 10 relists, statuses of 1 of 2 pods",
 				"relist p50 0ms, p95 0ms, max 0ms over 10. samples",
 				"2 pods, 2 containers · podctl-sim 2.4.2 at sim:",
@@ -84,7 +85,7 @@ func TestCheckNamesAListThatHangs(t *testing.T) {
 		c := w.check(exitFailed, 6*time.Second, "--timeout=5s")
 		c.lines(
 			"unhealthy: no answer for 5s",
-			"it waits for ListContainers, since 5s (00:00:00.200)",
+			"waits for ListContainers, in flight for 5s (since 00:00:00.200)",
 			"answered: 3 of 10 relists, statuses of 0 of 0 pods",
 			"relist p50 0ms, p95 0ms, max 0ms over 3 samples",
 			"0 pods, 0 containers · podctl-sim 2.4.2 at sim:",
@@ -128,7 +129,7 @@ func TestCheckSaysWhyThereAreNoHints(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.sim.SetVersion("containerd", "1.7.35")
 		c := w.check(exitOK, 2*time.Second)
-		c.printed("  hints: no: containerd 1.7.35 gives each event to one subscriber only: podctl would take them from the kubelet\n")
+		c.printed("  hints: no: containerd 1.7.35 delivers each event to one subscriber only: podctl would take events from the kubelet\n")
 		w.neverSubscribed()
 		w.sim.SetVersion("cri-o", "1.34.0")
 		w.sim.SetEvents(sim.EventsEOF)
@@ -171,14 +172,14 @@ func TestCheckJSON(t *testing.T) {
 		defer w.sim.Hang("ContainerStatus", "db")()
 		began := time.Now()
 		c := w.check(exitFailed, 2*time.Second, "-o", "json", "--timeout=1s")
-		var r checkReport
+		var r plegstat.CheckReport
 		if err := json.Unmarshal([]byte(c.out.String()), &r); err != nil {
 			t.Fatal(err)
 		}
-		if r.Status != statusUnhealthy || len(r.Waits) != 1 || r.Pods != 1 || r.Containers != 1 {
+		if r.Status != plegstat.Unhealthy || len(r.Waits) != 1 || r.Pods != 1 || r.Containers != 1 {
 			t.Fatalf("%+v", r)
 		}
-		want := checkWait{Call: "ContainerStatus", Namespace: "default", Name: "db", UID: "uid-db", Container: "db", ID: id, Since: began.UTC(), Seconds: 1}
+		want := plegstat.CheckWait{Call: "ContainerStatus", Namespace: "default", Name: "db", UID: "uid-db", Container: "db", ID: id, Since: began.UTC(), Seconds: 1}
 		if got := r.Waits[0]; got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
@@ -187,9 +188,9 @@ func TestCheckJSON(t *testing.T) {
 
 func TestUnsharedErrorIsTrueOfEachVersion(t *testing.T) {
 	for version, want := range map[string]string{
-		"v1.7.35":     "containerd v1.7.35 gives each event to one subscriber only: podctl would take them from the kubelet",
+		"v1.7.35":     "containerd v1.7.35 delivers each event to one subscriber only: podctl would take events from the kubelet",
 		"1.6.20~ds1":  "containerd 1.6.20~ds1 has no events",
-		"1a2b3c4-dev": "containerd 1a2b3c4-dev: whether it gives its events to every subscriber is not known",
+		"1a2b3c4-dev": "containerd 1a2b3c4-dev: it is not known whether every subscriber receives each event",
 	} {
 		err := &unsharedError{cri.Version{Name: "containerd", Version: version}}
 		if err.Error() != want || !errors.Is(err, errors.ErrUnsupported) {

@@ -9,40 +9,42 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/plegstat"
 )
 
-// compareOptions are what `podctl pleg compare` was asked for.
+// compareOptions are the options of `podctl pleg compare`.
 type compareOptions struct {
 	globals
-	filter eventFilter
-	last   time.Duration // how long to compare, 0 is until an interrupt
+	filter plegstat.Filter
+	last   time.Duration // duration of the comparison; 0: until an interrupt
 	period time.Duration
 }
 
 func plegCompareCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "compare",
-		Usage: "find the same changes by relists alone and by the runtime's events, and show who was first",
-		Description: "A PLEG that relists every second as the kubelet's does, and one that lives on the\n" +
-			"events of the runtime, run side by side. EVENTS and RELISTS are how long after it\n" +
-			"happened each of them knew, where the runtime says when. Relists miss what is over\n" +
-			"before they look; events miss what the runtime does not tell. Ctrl-C ends it early,\n" +
-			"with the summary. It needs a runtime whose events are for every subscriber.",
+		Usage: "compare a PLEG that relists with one that uses the runtime's events: which is first, and what each misses",
+		Description: "Run two PLEGs side by side: one relists every second as the kubelet does, the other\n" +
+			"uses the runtime's events. EVENTS and RELISTS show how long after a change each\n" +
+			"reported it, if the runtime records the time of the change. Relists miss changes that\n" +
+			"end between two relists; events miss changes that the runtime does not report.\n" +
+			"Ctrl-C stops early and prints the summary. The runtime must deliver its events to\n" +
+			"every subscriber.",
 		Flags: append([]cli.Flag{
-			&cli.DurationFlag{Name: "for", Value: time.Minute, DefaultText: "1m", Usage: "compare for this `TIME`; 0 is until Ctrl-C"},
-			&cli.DurationFlag{Name: "relist-period", Value: time.Second, DefaultText: "1s, the kubelet's", Usage: "`TIME` between two relists"},
+			&cli.DurationFlag{Name: "for", Value: time.Minute, DefaultText: "1m", Usage: "`DURATION` of the comparison; 0: until Ctrl-C"},
+			relistPeriodFlag(),
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
 			o := compareOptions{globals: readGlobals(c), last: c.Duration("for"), period: c.Duration("relist-period")}
 			var err error
-			if o.filter, err = newEventFilter(c.String("namespace"), c.StringSlice("pod"), c.StringSlice("type"), ""); err != nil {
+			if o.filter, err = readFilter(c); err != nil {
 				return err
 			}
 			switch {
 			case c.NArg() > 0:
 				return usagef("compare takes no arguments")
 			case o.output != "" && o.output != "json":
-				return usagef("--output %q: compare prints text, or json", o.output)
+				return usagef("--output %q: compare prints text or json", o.output)
 			case o.last < 0:
 				return usagef("--for %s is negative", o.last)
 			case o.period <= 0:
@@ -53,7 +55,7 @@ func plegCompareCommand(e *env) *cli.Command {
 	}
 }
 
-// nothingToCompareError: the runtime's events are not there, or not for us.
+// nothingToCompareError reports that podctl cannot use the runtime's events.
 type nothingToCompareError struct{ cause error }
 
 func (e *nothingToCompareError) Error() string {
@@ -61,7 +63,7 @@ func (e *nothingToCompareError) Error() string {
 }
 func (e *nothingToCompareError) Unwrap() error { return e.cause }
 func (e *nothingToCompareError) Hint() string {
-	hint := "podctl pleg watch works there, by relists"
+	hint := "podctl pleg watch works with this runtime, by relists"
 	_, unshared := errors.AsType[*unsharedError](e.cause)
 	var hinted interface{ Hint() string }
 	if !unshared && errors.As(e.cause, &hinted) && hinted.Hint() != "" {
@@ -70,10 +72,27 @@ func (e *nothingToCompareError) Hint() string {
 	return hint
 }
 
+// minAllowance is how long a side may at least lag behind the other before it
+// has missed an event.
+const minAllowance = 5 * time.Second
+
+// compareSession is one run of `podctl pleg compare`.
+type compareSession struct {
+	*plegstat.Comparison
+	env     *env
+	opts    compareOptions
+	meter   *plegstat.Meter // of the side with hints
+	printer comparePrinter
+	sides   [2]*pleg.Subscription
+	began   time.Time
+	// header is printed: it is known that there is something to compare.
+	header bool
+}
+
 // runCompare compares until the time is up or it is interrupted.
 func runCompare(ctx context.Context, e *env, o compareOptions) error {
-	c := &comparing{env: e, opts: o, meter: newPLEGMeter(e.now), printer: newComparePrinter(e, o.globals), began: e.now()}
-	// Both have one connection, so that neither is nearer to the runtime.
+	c := &compareSession{env: e, opts: o, meter: plegstat.NewMeter(e.now), printer: newComparePrinter(e, o.globals), began: e.now()}
+	// Both sides share one connection, so that both have the same latency.
 	session, err := beginPLEG(ctx, e, o.globals, plegOptions{source: sourceEvents, observer: c.meter})
 	if unshared, ok := errors.AsType[*unsharedError](err); ok {
 		return &nothingToCompareError{unshared}
@@ -83,8 +102,8 @@ func runCompare(ctx context.Context, e *env, o compareOptions) error {
 	}
 	defer session.Close()
 	relisting := pleg.New(politeRuntime{session.client, sourceRelist}, pleg.Options{Period: o.period, Log: e.log, Now: e.now})
-	c.comparison = newComparison(max(3*o.period, minPatience))
-	c.told = [2]*pleg.Subscription{byHints: session.Subscribe(), byRelists: relisting.Subscribe()}
+	c.Comparison = plegstat.NewComparison(max(3*o.period, minAllowance))
+	c.sides = [2]*pleg.Subscription{plegstat.ByHints: session.Subscribe(), plegstat.ByRelists: relisting.Subscribe()}
 
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -95,4 +114,69 @@ func runCompare(ctx context.Context, e *env, o compareOptions) error {
 	}()
 	session.start(ctx)
 	return c.run()
+}
+
+func (c *compareSession) run() error {
+	var timeout <-chan time.Time
+	if c.opts.last > 0 {
+		timer := time.NewTimer(c.opts.last)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	poll := time.NewTicker(time.Second)
+	defer poll.Stop()
+	for {
+		select {
+		case <-c.sides[plegstat.ByHints].Ready():
+		case <-c.sides[plegstat.ByRelists].Ready():
+		case <-c.meter.Ready():
+		case <-poll.C:
+		case <-timeout:
+			return c.end()
+		case <-c.env.interrupts:
+			return c.end()
+		}
+		if err := c.drain(); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *compareSession) end() error {
+	if err := c.drain(); err != nil {
+		return err
+	}
+	now := c.env.now()
+	return c.printer.summary(now, c.Summary(now.Sub(c.began), c.meter.Gaps()))
+}
+
+// drain prints what has been decided since the last call.
+func (c *compareSession) drain() error {
+	now := c.env.now()
+	for _, n := range c.meter.Take() {
+		if n.Kind == plegstat.NoHints {
+			return &nothingToCompareError{n.Err}
+		}
+		if err := c.printer.note(n.At, noteText(n)); err != nil {
+			return err
+		}
+	}
+	if hints, _ := c.meter.Hints(); hints != plegstat.HintsUnknown && !c.header {
+		c.header = true
+		if err := c.printer.begin(); err != nil {
+			return err
+		}
+	}
+	var decided []*plegstat.Transition
+	for _, by := range plegstat.Sides {
+		for _, ev := range c.sides[by].Take() {
+			if !c.opts.filter.Matches(ev) {
+				continue
+			}
+			if t := c.Add(by, plegstat.Event{Event: ev, At: now}); t != nil {
+				decided = append(decided, t)
+			}
+		}
+	}
+	return c.printer.transitions(now, append(decided, c.Overdue(now)...))
 }

@@ -45,8 +45,8 @@ func TestCompareShowsWhoWasFirstAndWhatWasMissed(t *testing.T) {
 		w.sim.TamperEvents(nil)
 		c.ends(exitOK, time.Minute)
 		c.lines("4 transitions in 30s · events first 2 times, by p50 300ms, p95 500ms, max 500ms",
-			"events missed 1 · relists missed 1, 1 lived too short to be seen running",
-			"known after, where the runtime says when: events p50 0ms, p95 0ms · relists p50 300ms, p95 500ms")
+			"events missed 1 · relists missed 1, 1 never seen running",
+			"lag, where the runtime reports the time: events p50 0ms, p95 0ms · relists p50 300ms, p95 500ms")
 		c.silent()
 	})
 }
@@ -94,8 +94,8 @@ func TestCompareNeverTakesEventsFromAKubelet(t *testing.T) {
 		w.sim = recorded
 		c := w.start(nil, "pleg", "compare")
 		c.ends(exitFailed, time.Second)
-		want := "podctl: pleg compare: nothing to compare relists with: containerd 1.7.35 gives each event to one subscriber only: " +
-			"podctl would take them from the kubelet\n  hint: podctl pleg watch works there, by relists\n"
+		want := "podctl: pleg compare: nothing to compare relists with: containerd 1.7.35 delivers each event to one subscriber only: " +
+			"podctl would take events from the kubelet\n  hint: podctl pleg watch works with this runtime, by relists\n"
 		if c.errw.String() != want || c.out.String() != "" {
 			t.Errorf("stderr %q\nstdout %q", c.errw.String(), c.out.String())
 		}
@@ -115,7 +115,7 @@ func TestCompareNeedsEvents(t *testing.T) {
 			c := w.start(nil, "pleg", "compare")
 			c.ends(exitFailed, 2*time.Second)
 			if said := c.errw.String(); !strings.HasPrefix(said, "podctl: pleg compare: nothing to compare relists with: ") ||
-				!strings.Contains(said, want) || !strings.HasSuffix(said, "hint: podctl pleg watch works there, by relists\n") {
+				!strings.Contains(said, want) || !strings.HasSuffix(said, "hint: podctl pleg watch works with this runtime, by relists\n") {
 				t.Errorf("stderr %q", said)
 			}
 		})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +16,12 @@ import (
 	"github.com/podctl/podctl/internal/pleg/tape"
 )
 
-// recordOptions are what `podctl pleg record` was asked for.
+// recordOptions are the options of `podctl pleg record`.
 type recordOptions struct {
 	globals
 	file   string // "-" is stdout
 	force  bool
-	last   time.Duration // how long to record, 0 is until an interrupt
+	last   time.Duration // duration of the recording; 0: until an interrupt
 	source plegSource
 	period time.Duration
 }
@@ -28,16 +29,16 @@ type recordOptions struct {
 func plegRecordCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "record",
-		Usage:     "write down what the runtime tells the PLEG, for podctl pleg replay",
+		Usage:     "record the runtime's answers to the PLEG, for podctl pleg replay",
 		ArgsUsage: "FILE|-",
-		Description: "Ctrl-C ends it, says what was recorded, and exits with 0. The file has each list,\n" +
-			"status and event of the runtime, with times, as JSON, one object a line. It holds names,\n" +
-			"ids, states, addresses of pods, exit codes and the texts of the runtime's errors. It does\n" +
-			"not hold labels, annotations, environments, commands, arguments, images, mounts or\n" +
+		Description: "Ctrl-C stops the recording, prints a summary and exits with code 0. The file holds each list,\n" +
+			"status and event of the runtime with its time, one JSON object per line: names, ids,\n" +
+			"states, pod addresses, exit codes and the messages of the runtime's errors. It does not\n" +
+			"hold labels, annotations, environment variables, commands, arguments, images, mounts or\n" +
 			"termination messages.",
 		Flags: append([]cli.Flag{
-			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "end after this `TIME`"},
-			&cli.BoolFlag{Name: "force", Usage: "overwrite FILE if it is there"},
+			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "stop after this `DURATION`"},
+			&cli.BoolFlag{Name: "force", Usage: "overwrite FILE if it exists"},
 		}, sourceFlags()...),
 		Action: func(c *cli.Context) error {
 			o := recordOptions{globals: readGlobals(c), file: c.Args().First(), force: c.Bool("force"), last: c.Duration("for")}
@@ -47,9 +48,9 @@ func plegRecordCommand(e *env) *cli.Command {
 			}
 			switch {
 			case c.NArg() != 1:
-				return &usageError{message: fmt.Sprintf("one FILE is needed, %d given", c.NArg()), hint: "podctl pleg record FILE, or - for stdout"}
+				return &usageError{message: fmt.Sprintf("expected one FILE, got %d", c.NArg()), hint: "podctl pleg record FILE, or - for stdout"}
 			case o.output != "" && o.output != "json":
-				return usagef("--output %q: record prints text, or json", o.output)
+				return usagef("--output %q: record prints text or json", o.output)
 			case o.last < 0:
 				return usagef("--for %s is negative", o.last)
 			case o.period < time.Millisecond:
@@ -87,10 +88,10 @@ func runRecord(ctx context.Context, e *env, o recordOptions) (err error) {
 	if err = errors.Join(err, out.Close()); err != nil {
 		return err
 	}
-	return o.say(e, newRecordSummary(o.file, session.version.String(), count))
+	return o.print(e, newRecordSummary(o.file, session.version.String(), count))
 }
 
-// wait returns when it is time to end.
+// wait returns when the recording ends.
 func (o recordOptions) wait(e *env, failed <-chan struct{}) {
 	var timeout <-chan time.Time
 	if o.last > 0 {
@@ -105,8 +106,7 @@ func (o recordOptions) wait(e *env, failed <-chan struct{}) {
 	}
 }
 
-// checkFile refuses a file that is there, before anything is asked of the
-// runtime.
+// checkFile refuses an existing file before any call to the runtime.
 func (o recordOptions) checkFile() error {
 	if o.file == "-" || o.force {
 		return nil
@@ -121,7 +121,7 @@ func (o recordOptions) checkFile() error {
 	}
 }
 
-// open makes the file. It is for the user alone: it shows the inside of a node.
+// open creates the file. Only the user may read it: it shows details of a node.
 func (o recordOptions) open(e *env) (io.WriteCloser, error) {
 	if o.file == "-" {
 		return unclosed{e.out}, nil
@@ -137,13 +137,71 @@ func (o recordOptions) open(e *env) (io.WriteCloser, error) {
 	return f, err
 }
 
-// unclosed is stdout: whoever opened it closes it.
+// unclosed is stdout, which stays open.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// existsError: a recording is not overwritten by mistake.
+// existsError reports that a recording would be overwritten.
 type existsError struct{ file string }
 
-func (e *existsError) Error() string { return fmt.Sprintf("%q is there already", e.file) }
-func (*existsError) Hint() string    { return "another name, or --force" }
+func (e *existsError) Error() string { return fmt.Sprintf("%q already exists", e.file) }
+func (*existsError) Hint() string    { return "choose another name, or use --force" }
+
+// recordSummary is the output of `podctl pleg record`, on stderr if the
+// recording itself is on stdout.
+type recordSummary struct {
+	File        string  `json:"file"`        // - is stdout
+	Runtime     string  `json:"runtime"`     // name and version
+	Seconds     float64 `json:"seconds"`     // duration of the recording
+	Bytes       int64   `json:"bytes"`       // size of the recording
+	Relists     int     `json:"relists"`     // lists of all pods
+	PodRelists  int     `json:"podRelists"`  // lists of one pod
+	StatusReads int     `json:"statusReads"` // reads of a pod's status
+	Hints       int     `json:"hints"`       // events of the runtime
+	Errors      int     `json:"errors"`      // lists and reads that failed
+}
+
+func newRecordSummary(file, runtime string, c tape.Count) recordSummary {
+	return recordSummary{
+		File: file, Runtime: runtime, Seconds: c.Span.Seconds(), Bytes: c.Bytes, Relists: c.Relists, PodRelists: c.PodRelists,
+		StatusReads: c.Statuses, Hints: c.Hints, Errors: c.Errors,
+	}
+}
+
+func (o recordOptions) print(e *env, s recordSummary) error {
+	out := e.out
+	if o.file == "-" {
+		out = e.errw
+	}
+	if o.output == "json" {
+		return json.NewEncoder(out).Encode(s)
+	}
+	_, err := io.WriteString(out, s.text()+"\n")
+	return err
+}
+
+func (s recordSummary) text() string {
+	text := fmt.Sprintf("recorded %s of %s: %s, %s of one pod, %s, %s", ageText(seconds(s.Seconds)), s.Runtime,
+		plural(s.Relists, "full relist"), plural(s.PodRelists, "relist"), plural(s.StatusReads, "status read"), plural(s.Hints, "hint"))
+	if s.Errors > 0 {
+		text += fmt.Sprintf(" · %d of these calls failed", s.Errors)
+	}
+	text += " · " + sizeText(s.Bytes)
+	if s.File != "-" {
+		text += fmt.Sprintf("\nhint: podctl pleg replay %s", s.File)
+	}
+	return text
+}
+
+// sizeText is a size in whole units.
+func sizeText(n int64) string {
+	switch {
+	case n < 1<<10:
+		return plural(int(n), "byte")
+	case n < 1<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	default:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pleg/tape"
+	"github.com/podctl/podctl/internal/plegstat"
 )
 
 // story is a bad minute on a node: faults, hints that are lost, a crash.
@@ -103,7 +104,7 @@ func (w *world) watchRecorded(out io.Writer, source plegSource, output, file str
 	}
 	g := globals{runtime: cri.SimEndpoint, output: output}
 	o := watchOptions{globals: g, source: source, initial: true}
-	c := &watching{env: e, opts: o, meter: newPLEGMeter(e.now), calls: cri.NewTimedCalls(e.now), printer: newWatchPrinter(e, o)}
+	c := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.now), calls: cri.NewTimedCalls(e.now), printer: newWatchPrinter(e, o)}
 	var recorder *tape.Recorder
 	session, err := openPLEG(w.t.Context(), e, g, plegOptions{source: source, observer: c.meter, calls: c.calls, wrap: func(rt pleg.Runtime) pleg.Runtime {
 		recorder = tape.NewRecorder(rt, e.now)

@@ -12,10 +12,11 @@ import (
 
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pleg/tape"
+	"github.com/podctl/podctl/internal/plegstat"
 )
 
-// replayOptions are what `podctl pleg replay` was asked for. Those of watch
-// say what is shown.
+// replayOptions are the options of `podctl pleg replay`. Those of watch select
+// what is printed.
 type replayOptions struct {
 	watchOptions
 	file     string // "-" is stdin
@@ -25,14 +26,14 @@ type replayOptions struct {
 func plegReplayCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "replay",
-		Usage:     "run a recording through podctl's PLEG, and print its events as watch does",
+		Usage:     "replay a recording through podctl's PLEG, and print the events as watch does",
 		ArgsUsage: "FILE|-",
-		Description: "The times are those of the recording. With the same podctl the events are those\n" +
-			"that a watch would have shown there; -o json prints the same lines, too.\n" +
-			"A recording that ends in the middle is replayed until there; then the exit code is 1.",
+		Description: "Times are those of the recording. The same version of podctl prints the events that a watch\n" +
+			"would have printed during the recording, with -o json the same lines.\n" +
+			"A truncated recording is replayed as far as it goes; the exit code is then 1.",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "realtime", Usage: "take as long as it took then, and not as short as possible"},
-			&cli.BoolFlag{Name: "initial", Usage: "first print what was there, as events"},
+			&cli.BoolFlag{Name: "realtime", Usage: "replay at the speed of the recording instead of as fast as possible"},
+			&cli.BoolFlag{Name: "initial", Usage: "first print the existing containers as events"},
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
 			o := replayOptions{
@@ -40,22 +41,22 @@ func plegReplayCommand(e *env) *cli.Command {
 				file:         c.Args().First(), realtime: c.Bool("realtime"),
 			}
 			var err error
-			// A recording has no labels to select by.
-			if o.filter, err = newEventFilter(c.String("namespace"), c.StringSlice("pod"), c.StringSlice("type"), ""); err != nil {
+			// A recording has no labels, so there is no --selector.
+			if o.filter, err = readFilter(c); err != nil {
 				return err
 			}
 			switch {
 			case c.NArg() != 1:
-				return &usageError{message: fmt.Sprintf("one FILE is needed, %d given", c.NArg()), hint: "podctl pleg replay FILE, or - for stdin"}
+				return &usageError{message: fmt.Sprintf("expected one FILE, got %d", c.NArg()), hint: "podctl pleg replay FILE, or - for stdin"}
 			case o.output != "" && o.output != "json":
-				return usagef("--output %q: replay prints text, or json", o.output)
+				return usagef("--output %q: replay prints text or json", o.output)
 			}
 			return runReplay(c.Context, e, o)
 		},
 	}
 }
 
-// runReplay prints what a recording makes of the PLEG.
+// runReplay prints the events that the PLEG makes of a recording.
 func runReplay(ctx context.Context, e *env, o replayOptions) error {
 	return e.untilInterrupted(ctx, func(ctx context.Context) error { return replay(ctx, e, o) })
 }
@@ -74,28 +75,28 @@ func replay(ctx context.Context, e *env, o replayOptions) error {
 	if err != nil {
 		return err
 	}
-	r := &replaying{env: e, opts: o, printer: newWatchPrinter(e, o.watchOptions), began: e.now()}
+	r := &replaySession{env: e, opts: o, printer: newWatchPrinter(e, o.watchOptions), began: e.now()}
 	r.start = recording.Header.Start.Local()
 	r.clock = r.start
-	r.meter = newPLEGMeter(func() time.Time { return r.clock })
+	r.meter = plegstat.NewMeter(func() time.Time { return r.clock })
 	return r.run(ctx, recording)
 }
 
-// replaying is a replay under way.
-type replaying struct {
+// replaySession is one run of `podctl pleg replay`.
+type replaySession struct {
 	env     *env
 	opts    replayOptions
 	printer watchPrinter
-	meter   *plegMeter
-	stats   watchStats
-	// began is when the replay did, start when the recording did, and clock is
-	// how far it has come.
+	meter   *plegstat.Meter
+	stats   plegstat.WatchStats
+	// began is when the replay began, start when the recording began, and clock
+	// the time of the recording that the replay has reached.
 	began, start, clock time.Time
-	// err is the output's.
+	// err is the error of the output.
 	err error
 }
 
-func (r *replaying) run(ctx context.Context, recording *tape.Reader) error {
+func (r *replaySession) run(ctx context.Context, recording *tape.Reader) error {
 	h := recording.Header
 	if err := r.printer.begin(nil); err != nil {
 		return err
@@ -115,11 +116,11 @@ func (r *replaying) run(ctx context.Context, recording *tape.Reader) error {
 	if err := r.notes(); err != nil {
 		return err
 	}
-	return errors.Join(r.printer.summary(r.clock, r.stats.summary(report.Span, r.meter, report.Unhinted)), err)
+	return errors.Join(r.printer.summary(r.clock, r.stats.Summary(report.Span, r.meter, report.Unhinted)), err)
 }
 
-// wait lets the clock go on, and in real time waits for it.
-func (r *replaying) wait(ctx context.Context, until time.Time) error {
+// wait advances the clock, and with --realtime waits for it.
+func (r *replaySession) wait(ctx context.Context, until time.Time) error {
 	if r.err = errors.Join(r.err, r.notes()); r.err != nil {
 		return r.err
 	}
@@ -137,23 +138,23 @@ func (r *replaying) wait(ctx context.Context, until time.Time) error {
 	}
 }
 
-func (r *replaying) notes() error {
-	for _, n := range r.meter.take() {
-		if err := r.printer.note(n.at, n.text); err != nil {
+func (r *replaySession) notes() error {
+	for _, n := range r.meter.Take() {
+		if err := r.printer.note(n.At, noteText(n)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *replaying) events(now time.Time, events []pleg.Event) {
-	var seen []seenEvent
+func (r *replaySession) events(now time.Time, events []pleg.Event) {
+	var seen []plegstat.Event
 	for _, ev := range events {
-		if ev.Initial && !r.opts.initial || !r.opts.filter.shows(ev) {
+		if ev.Initial && !r.opts.initial || !r.opts.filter.Matches(ev) {
 			continue
 		}
-		s := seenEvent{ev, now.Local()}
-		r.stats.add(s)
+		s := plegstat.Event{Event: ev, At: now.Local()}
+		r.stats.Add(s)
 		seen = append(seen, s)
 	}
 	if r.err == nil {
@@ -164,7 +165,7 @@ func (r *replaying) events(now time.Time, events []pleg.Event) {
 	}
 }
 
-// interruptible is a reader that gives up waiting when its context ends.
+// interruptible is a reader that stops waiting when its context ends.
 type interruptible struct {
 	ctx context.Context
 	in  io.Reader
@@ -178,7 +179,7 @@ func (i *interruptible) Read(b []byte) (int, error) {
 	done := make(chan result, 1)
 	size := len(b)
 	go func() {
-		data := make([]byte, size) // b is the caller's again once it has given up
+		data := make([]byte, size) // b belongs to the caller again after an interrupt
 		n, err := i.in.Read(data)
 		done <- result{data[:n], err}
 	}()

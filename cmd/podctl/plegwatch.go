@@ -1,44 +1,53 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/plegstat"
 )
 
-// watchOptions are what `podctl pleg watch` was asked for.
+// watchOptions are the options of `podctl pleg watch`.
 type watchOptions struct {
 	globals
-	filter  eventFilter
+	filter  plegstat.Filter
 	source  plegSource
 	period  time.Duration
-	count   int           // 0 is no limit
-	last    time.Duration // how long to watch, 0 is until an interrupt
+	count   int           // 0: no limit
+	last    time.Duration // duration of the watch; 0: until an interrupt
 	initial bool
 }
 
 func plegWatchCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "watch",
-		Usage: "print what happens to pods as it is found out, and how late",
-		Description: "Ctrl-C ends it with a summary, and exit code 0. A line has the time at which podctl\n" +
-			"knew, what made it look (its own relist, or a hint of the runtime), and how long after\n" +
-			"it happened that was, where the runtime says when it did.\n" +
-			"It may run beside a kubelet: where a second subscriber would take events from the\n" +
-			"first (containerd before 2.0), it does not subscribe and says so.",
+		Usage: "print pod lifecycle events as the PLEG detects them, with their latency",
+		Description: "Ctrl-C prints a summary and exits with code 0. Each line shows when podctl detected the\n" +
+			"event, its source (a relist or a hint of the runtime), and how long after the event that\n" +
+			"was, if the runtime records when it happened.\n" +
+			"It is safe beside a kubelet: with runtimes that deliver each event to one subscriber only\n" +
+			"(containerd before 2.0) podctl does not subscribe, and says so.",
 		Flags: slices.Concat(filterFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "only pods whose sandbox has these `LABELS`: app=web,tier!=cache"},
-			&cli.IntFlag{Name: "count", DefaultText: "no limit", Usage: "end after `N` events"},
-			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "end after this `TIME`; with --count, which is not reached then, the exit code is 1"},
-			&cli.BoolFlag{Name: "initial", Usage: "first print what is there, as events"},
+			&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "show only pods whose sandbox labels match this `SELECTOR`, for example app=web,tier!=cache"},
+			&cli.IntFlag{Name: "count", DefaultText: "no limit", Usage: "stop after `NUMBER` events"},
+			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "stop after this `DURATION`; exit with code 1 if --count is not reached"},
+			&cli.BoolFlag{Name: "initial", Usage: "first print the existing containers as events"},
 		}, sourceFlags()),
 		Action: func(c *cli.Context) error {
 			o := watchOptions{
 				globals: readGlobals(c), count: c.Int("count"), last: c.Duration("for"), initial: c.Bool("initial"),
 			}
 			var err error
-			if o.filter, err = newEventFilter(c.String("namespace"), c.StringSlice("pod"), c.StringSlice("type"), c.String("selector")); err != nil {
+			if o.filter, err = readFilter(c); err != nil {
 				return err
 			}
 			if o.source, o.period, err = readSource(c); err != nil {
@@ -48,7 +57,7 @@ func plegWatchCommand(e *env) *cli.Command {
 			case c.NArg() > 0:
 				return &usageError{message: "watch takes no arguments", hint: "podctl pleg watch --pod " + c.Args().First()}
 			case o.output != "" && o.output != "json":
-				return usagef("--output %q: watch prints text, or json", o.output)
+				return usagef("--output %q: watch prints text or json", o.output)
 			case o.count < 0:
 				return usagef("--count %d is negative", o.count)
 			case o.last < 0:
@@ -57,4 +66,170 @@ func plegWatchCommand(e *env) *cli.Command {
 			return runWatch(c.Context, e, o)
 		},
 	}
+}
+
+// watchSession is one run of `podctl pleg watch`, or an observing agent.
+type watchSession struct {
+	env     *env
+	opts    watchOptions
+	session *plegSession
+	meter   *plegstat.Meter
+	calls   *cri.Calls
+	subject *pleg.Subscription
+	printer watchPrinter
+	stats   plegstat.WatchStats
+	began   time.Time
+	// listed: the first list has come, or something else is to be printed, and
+	// the header is printed.
+	listed bool
+	// waits are the calls in flight that have a line.
+	waits []plegstat.CheckWait
+}
+
+const (
+	// longWait is the age from which a call in flight gets a line.
+	longWait = 5 * time.Second
+	// inFlightPoll is how often calls in flight are examined; firstPoll until
+	// the first list has come.
+	inFlightPoll = time.Second
+	firstPoll    = 50 * time.Millisecond
+)
+
+// runWatch prints events until it is interrupted or has printed enough.
+func runWatch(ctx context.Context, e *env, o watchOptions) error {
+	w := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.now), calls: cri.NewCalls(e.now), printer: newWatchPrinter(e, o)}
+	session, err := beginPLEG(ctx, e, o.globals, plegOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	w.session, w.subject, w.began = session, session.Subscribe(), e.now()
+	session.start(ctx)
+	return w.run()
+}
+
+func (w *watchSession) run() error {
+	var timeout <-chan time.Time
+	if w.opts.last > 0 {
+		timer := time.NewTimer(w.opts.last)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	poll := time.NewTicker(firstPoll)
+	defer poll.Stop()
+	for !w.full() {
+		select {
+		case <-w.subject.Ready():
+		case <-w.meter.Ready():
+		case <-poll.C:
+			if w.listed {
+				poll.Reset(inFlightPoll)
+			}
+		case <-timeout:
+			if err := w.end(nil); err != nil || w.opts.count == 0 {
+				return err
+			}
+			return fmt.Errorf("%d of %s in %s", w.stats.Events, plural(w.opts.count, "event"), w.opts.last)
+		case signal := <-w.env.interrupts:
+			return w.end(signal)
+		}
+		if err := w.drain(); err != nil {
+			return err
+		}
+	}
+	return w.end(nil)
+}
+
+// full reports whether --count is reached.
+func (w *watchSession) full() bool { return w.opts.count > 0 && w.stats.Events >= w.opts.count }
+
+// end prints the remaining events and the summary.
+func (w *watchSession) end(signal os.Signal) error {
+	if err := w.drain(); err != nil {
+		return err
+	}
+	if signal == os.Interrupt && w.env.tty && w.opts.output == "" {
+		// The terminal has echoed a ^C.
+		if _, err := io.WriteString(w.env.out, " "); err != nil {
+			return err
+		}
+	}
+	now := w.env.now()
+	return w.printer.summary(now, w.stats.Summary(now.Sub(w.began), w.meter, w.session.Unhinted()))
+}
+
+// drain prints what has come since the last call.
+func (w *watchSession) drain() error {
+	notes, seen := w.notes(), w.take()
+	if !w.listed && (len(notes) > 0 || len(seen) > 0 || !w.session.Health().LastRelist.IsZero()) {
+		w.listed = true
+		if err := w.printer.begin(w.session.Pods()); err != nil {
+			return err
+		}
+	}
+	for _, n := range notes {
+		if n.Kind == plegstat.NoHints && w.opts.source == sourceEvents {
+			return fmt.Errorf("--source events: %w", n.Err)
+		}
+		if err := w.printer.note(n.At, noteText(n)); err != nil {
+			return err
+		}
+	}
+	if len(seen) > 0 {
+		if err := w.printer.events(seen); err != nil {
+			return err
+		}
+	}
+	return w.printWaits()
+}
+
+// notes returns the notes to print: a user who asked for relists knows that
+// there are no hints.
+func (w *watchSession) notes() []plegstat.Note {
+	return slices.DeleteFunc(w.meter.Take(), func(n plegstat.Note) bool { return errors.Is(n.Err, errNoSubscription) })
+}
+
+// take returns the events to print.
+func (w *watchSession) take() []plegstat.Event {
+	var seen []plegstat.Event
+	now := w.env.now()
+	for _, ev := range w.subject.Take() {
+		if w.full() {
+			break
+		}
+		if ev.Initial && !w.opts.initial || !w.opts.filter.Matches(ev) {
+			continue
+		}
+		s := plegstat.Event{Event: ev, At: now}
+		w.stats.Add(s)
+		seen = append(seen, s)
+	}
+	return seen
+}
+
+// printWaits prints once that a call hangs, and once that it has been answered.
+func (w *watchSession) printWaits() error {
+	now := w.env.now()
+	var hanging []plegstat.CheckWait
+	for _, c := range w.session.Health().InFlight {
+		if now.Sub(c.Since) >= longWait {
+			hanging = append(hanging, plegstat.Explain(w.calls, c, w.session.Pods(), now))
+		}
+	}
+	for _, old := range w.waits {
+		if !slices.ContainsFunc(hanging, old.SameAs) {
+			if err := w.printer.note(now, fmt.Sprintf("answered after %s: %s", ageText(now.Sub(old.Since)), waitText(old, w.opts.noTrunc))); err != nil {
+				return err
+			}
+		}
+	}
+	for _, h := range hanging {
+		if !slices.ContainsFunc(w.waits, h.SameAs) {
+			if err := w.printer.note(now, fmt.Sprintf("no answer for %s: %s", ageText(now.Sub(h.Since)), waitText(h, w.opts.noTrunc))); err != nil {
+				return err
+			}
+		}
+	}
+	w.waits = hanging
+	return nil
 }

@@ -32,7 +32,7 @@ func TestWatchShowsAWholeLife(t *testing.T) {
 			"default/job ContainerRemoved (sandbox) hint",
 		)
 		c.stopped("6 events in 3s: 2 ContainerStarted, 2 ContainerDied, 2 ContainerRemoved · 4 full relists, p95 0ms" +
-			" · lag p50 0ms, p95 0ms, max 0ms · every change was hinted")
+			" · lag p50 0ms, p95 0ms, max 0ms · every change had a hint")
 	})
 }
 
@@ -42,13 +42,13 @@ func TestWatchPrintsWhatIsThereFirstOnlyIfAsked(t *testing.T) {
 		time.Sleep(time.Minute)
 		c := w.watch()
 		c.lines(watchHeader)
-		c.stopped("0 events in 0s · 2 full relists, p95 0ms · every change was hinted")
+		c.stopped("0 events in 0s · 2 full relists, p95 0ms · every change had a hint")
 
 		c = w.watch("--initial")
 		c.lines(watchHeader,
 			"default/web ContainerStarted web initial",
 			"default/web ContainerStarted (sandbox) 10.88.0.2 initial")
-		c.stopped("2 events in 0s: 2 ContainerStarted · 2 full relists, p95 0ms · every change was hinted")
+		c.stopped("2 events in 0s: 2 ContainerStarted · 2 full relists, p95 0ms · every change had a hint")
 	})
 }
 
@@ -110,7 +110,7 @@ func TestWatchNeverStealsEvents(t *testing.T) {
 		w.sim.SetVersion("containerd", "1.7.35")
 		w.sim.SetEvents(sim.EventsStolen)
 		c := w.watch()
-		c.lines(watchHeader, "relists only: containerd 1.7.35 gives each event to one subscriber only: podctl would take them from the kubelet")
+		c.lines(watchHeader, "relists only: containerd 1.7.35 delivers each event to one subscriber only: podctl would take events from the kubelet")
 		w.pod("default", "web")
 		time.Sleep(time.Second)
 		c.lines("default/web ContainerStarted (sandbox) 10.88.0.2 relist 500ms")
@@ -119,8 +119,8 @@ func TestWatchNeverStealsEvents(t *testing.T) {
 
 		c = w.watch("--source=events")
 		c.ends(exitFailed, time.Second)
-		want := "podctl: pleg watch: --source events: containerd 1.7.35 gives each event to one subscriber only: podctl would take them from the kubelet\n" +
-			"  hint: relists work everywhere: --source relist\n"
+		want := "podctl: pleg watch: --source events: containerd 1.7.35 delivers each event to one subscriber only: podctl would take events from the kubelet\n" +
+			"  hint: relists work with every runtime: --source relist\n"
 		if got := c.errw.String(); got != want {
 			t.Errorf("stderr %q, want %q", got, want)
 		}
@@ -187,7 +187,7 @@ func TestWatchSourceEvents(t *testing.T) {
 		c.lines(watchHeader, "default/web ContainerStarted (sandbox) 10.88.0.2 hint 0ms")
 		time.Sleep(2 * time.Minute)
 		c.lines("default/lost ContainerStarted (sandbox) 10.88.0.3 relist 59s")
-		c.stopped("2 events in 2m5s: 2 ContainerStarted · 4 full relists, p95 0ms · lag p50 0ms, p95 59s, max 59s · 1 change was not hinted")
+		c.stopped("2 events in 2m5s: 2 ContainerStarted · 4 full relists, p95 0ms · lag p50 0ms, p95 59s, max 59s · 1 change without a hint")
 	})
 }
 
@@ -205,15 +205,15 @@ func TestWatchOverARestart(t *testing.T) {
 		w.sim.Restart()
 		time.Sleep(10*time.Second + 300*time.Millisecond)
 		c.linesMatch(watchHeader,
-			"the runtime is down: list sandboxes: nobody listens at sim:",
-			"the runtime is up again after 1.s", // when gRPC tries again is random
+			"runtime down: list sandboxes: nobody listens at sim:",
+			"runtime up again after 1.s", // when gRPC tries again is random
 			"default/job ContainerDied job exit 0 relist .*s")
 		web.start("more", "sleep", "3600")
 		synctest.Wait()
 		c.lines("default/web ContainerStarted more hint 0ms")
 		c.interrupt()
 		c.ends(exitOK, time.Second)
-		c.linesMatch("2 events in 20s: 1 ContainerStarted, 1 ContainerDied · .* · every change was hinted · the hints broke off 1 time")
+		c.linesMatch("2 events in 20s: 1 ContainerStarted, 1 ContainerDied · .* · every change had a hint · event stream interrupted once")
 		c.silent()
 	})
 }

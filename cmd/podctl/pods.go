@@ -96,7 +96,7 @@ func (f podFilter) shows(h *heldPod) bool {
 		return false
 	case len(f.names) > 0 && !slices.ContainsFunc(f.names, func(name string) bool { return named(h, name) }):
 		return false
-	case f.selector != nil && !f.selector.Matches(labels.Set(sandboxLabels(h.pod))):
+	case f.selector != nil && !f.selector.Matches(labels.Set(h.pod.SandboxLabels())):
 		return false
 	case f.owner != "" && f.owner != h.kind() && f.owner != h.creator && (!h.managed() || f.owner != h.manager.Instance()):
 		return false
@@ -237,7 +237,7 @@ func (h *heldPod) data() heldPodData {
 		d.Owner = h.manager.Instance()
 	}
 	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = h.namespace, h.name, string(h.uid)
-	d.Metadata.Labels, d.Metadata.CreationTimestamp = sandboxLabels(h.pod), h.began()
+	d.Metadata.Labels, d.Metadata.CreationTimestamp = h.pod.SandboxLabels(), h.began()
 	d.Ready, d.Containers = h.ready()
 	if h.pod != nil && len(h.pod.Sandboxes) > 0 {
 		d.Sandbox = h.pod.Sandboxes[0].ID

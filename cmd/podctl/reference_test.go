@@ -50,9 +50,9 @@ var documented = []struct {
 	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "validDocument", "fieldLine"}},
 	{"podctl render", []string{"renderedPod", "renderedContainer"}},
 	{"podctl orphans -o json", []string{"orphanData", "orphanMetadata"}},
-	{"podctl pleg watch -o json", []string{"watchLine", "watchSummary"}},
-	{"podctl pleg check -o json", []string{"checkReport", "checkSlow", "checkWait", "checkError"}},
-	{"podctl pleg compare -o json", []string{"compareLine", "compareSummary"}},
+	{"podctl pleg watch -o json", []string{"watchLine", "WatchSummary"}},
+	{"podctl pleg check -o json", []string{"CheckReport", "CheckSlow", "CheckWait", "CheckError"}},
+	{"podctl pleg compare -o json", []string{"compareLine", "CompareSummary"}},
 	{"podctl pleg record -o json", []string{"recordSummary"}},
 }
 
@@ -126,13 +126,17 @@ type typeSource struct {
 	fields *ast.StructType
 }
 
-// parseTypes reads the struct types of this package from its source, which
+// parseTypes reads the struct types that commands print from their source, which
 // alone has the comments.
 func parseTypes(t *testing.T) map[string]typeSource {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, dir := range []string{".", "../../internal/plegstat"} {
+		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
 	found := map[string]typeSource{}
 	for _, name := range files {
@@ -184,7 +188,7 @@ func typeReference(t *testing.T, b *strings.Builder, name string, s typeSource) 
 
 // jsonType is a Go type in the words of JSON.
 func jsonType(goType string) string {
-	goType = strings.TrimPrefix(goType, "*")
+	goType = strings.TrimPrefix(strings.TrimPrefix(goType, "*"), "plegstat.")
 	if item, list := strings.CutPrefix(goType, "[]"); list {
 		return "list of " + jsonType(item)
 	}

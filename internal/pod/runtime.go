@@ -98,6 +98,15 @@ func (p *Pod) Running() bool {
 // FullName is the pod's name in the form that exclusivity is about.
 func (p *Pod) FullName() string { return FullName(p.Name, p.Namespace) }
 
+// SandboxLabels returns the labels of the pod's newest sandbox, nil if there is
+// none. The pod may be nil.
+func (p *Pod) SandboxLabels() map[string]string {
+	if p == nil || len(p.Sandboxes) == 0 {
+		return nil
+	}
+	return p.Sandboxes[0].Labels
+}
+
 // IDs maps the ids of a pod's sandboxes and containers to the containers' names;
 // a sandbox has none.
 func (p *Pod) IDs() map[string]string {

@@ -7,63 +7,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// plegSource is where a command wants its events from.
-type plegSource string
-
-const (
-	// sourceAuto: relists, and the runtime's events where that disturbs nobody.
-	sourceAuto plegSource = "auto"
-	// sourceRelist: relists alone; the runtime is never subscribed to.
-	sourceRelist plegSource = "relist"
-	// sourceEvents: the runtime's events; relists only catch up.
-	sourceEvents plegSource = "events"
-)
-
-// sourceFlags are those of the commands that watch a runtime.
-func sourceFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "source", Value: string(sourceAuto), DefaultText: string(sourceAuto), Usage: "`WHERE` changes are learned from: auto, relist or events"},
-		&cli.DurationFlag{Name: "relist-period", Value: time.Second, DefaultText: "1s, the kubelet's", Usage: "`TIME` between two relists, where events do not make more of it"},
-	}
-}
-
-// readSource reads sourceFlags.
-func readSource(c *cli.Context) (plegSource, time.Duration, error) {
-	source, period := plegSource(c.String("source")), c.Duration("relist-period")
-	switch source {
-	case sourceAuto, sourceRelist, sourceEvents:
-	default:
-		return "", 0, usagef("--source %q is none of auto, relist, events", source)
-	}
-	if period <= 0 {
-		return "", 0, usagef("--relist-period %s is not positive", period)
-	}
-	return source, period, nil
-}
-
-// plegOptions are what a command asks of a PLEG.
+// plegOptions configure the PLEG of a command.
 type plegOptions struct {
 	source plegSource
 	// period between two relists, 0 for the kubelet's second.
 	period time.Duration
-	// timeout of each CRI call that reads, 0 for what the user set.
+	// timeout of each CRI call that reads, 0 for the user's --timeout.
 	timeout time.Duration
 	// callDeadline and threshold are those of pleg.Options.
 	callDeadline, threshold time.Duration
-	// observer is told what the PLEG does, calls of each CRI call in flight;
-	// nil for nobody.
-	observer pleg.Observer
-	// operations is told of each CRI call that has ended; nil for nobody.
+	// observer observes the PLEG, operations each finished CRI call, and calls
+	// each CRI call in flight; each may be nil.
+	observer   pleg.Observer
 	operations cri.Observer
 	calls      cri.CallWatcher
-	// wrap puts something between the PLEG and the runtime; nil for nothing.
+	// wrap wraps the runtime; may be nil.
 	wrap func(pleg.Runtime) pleg.Runtime
 }
 
@@ -71,7 +34,7 @@ type plegOptions struct {
 type plegSession struct {
 	*pleg.PLEG
 	client *cri.Client
-	// version is the runtime's, as of when podctl connected.
+	// version is the runtime's when podctl connected.
 	version cri.Version
 
 	stop   func() // closes the connection
@@ -79,7 +42,7 @@ type plegSession struct {
 	ended  chan struct{}
 }
 
-// beginPLEG is openPLEG until the first interrupt.
+// beginPLEG is openPLEG that the first interrupt cancels.
 func beginPLEG(ctx context.Context, e *env, g globals, o plegOptions) (session *plegSession, err error) {
 	err = e.untilInterrupted(ctx, func(ctx context.Context) (err error) {
 		session, err = openPLEG(ctx, e, g, o)
@@ -92,8 +55,8 @@ func beginPLEG(ctx context.Context, e *env, g globals, o plegOptions) (session *
 }
 
 // openPLEG connects to the runtime and makes a PLEG, which does nothing before
-// start. The caller closes the session. Where events are demanded of a runtime
-// that must not be asked for them, it is an unsharedError.
+// start. The caller closes the session. With --source events the error is an
+// unsharedError if podctl must not subscribe to this runtime.
 func openPLEG(ctx context.Context, e *env, g globals, o plegOptions) (*plegSession, error) {
 	if o.timeout > 0 {
 		g.timeout = o.timeout
@@ -118,14 +81,14 @@ func openPLEG(ctx context.Context, e *env, g globals, o plegOptions) (*plegSessi
 	s.PLEG = pleg.New(runtime, pleg.Options{
 		Period: o.period, CallDeadline: o.callDeadline, Threshold: o.threshold,
 		HintsOnly: o.source == sourceEvents,
-		// politeRuntime subscribes to no other.
+		// politeRuntime does not subscribe to any other.
 		Broadcasts: func(context.Context) bool { return true },
 		Log:        e.log, Observer: o.observer, Now: e.now,
 	})
 	return s, nil
 }
 
-// start lets the PLEG run until Close.
+// start runs the PLEG until Close.
 func (s *plegSession) start(ctx context.Context) {
 	settle()
 	ctx, s.cancel = context.WithCancel(ctx)
@@ -136,7 +99,7 @@ func (s *plegSession) start(ctx context.Context) {
 	}()
 }
 
-// Close ends the PLEG and the connection.
+// Close stops the PLEG and closes the connection.
 func (s *plegSession) Close() {
 	if s.cancel != nil {
 		s.cancel()
@@ -145,21 +108,21 @@ func (s *plegSession) Close() {
 	s.stop()
 }
 
-// politeRuntime never takes anybody's events away.
+// politeRuntime never takes events from another subscriber.
 type politeRuntime struct {
 	*cri.Client
 	source plegSource
 }
 
-// errNotAsked is why there are no hints if the user wants none.
-var errNotAsked = fmt.Errorf("--source relist: %w", errors.ErrUnsupported)
+// errNoSubscription is why there are no hints with --source relist.
+var errNoSubscription = fmt.Errorf("--source relist: %w", errors.ErrUnsupported)
 
-// Hints subscribes unless the user forbids it, or the runtime gives each event
-// to one subscriber only. It is asked anew each time: a runtime that was away
-// may be another one now.
+// Hints subscribes unless the user forbids it, or the runtime delivers each
+// event to one subscriber only. The version is read each time, because the
+// runtime may have been upgraded.
 func (r politeRuntime) Hints(ctx context.Context, opened func(), each func(pod.Hint)) error {
 	if r.source == sourceRelist {
-		return errNotAsked
+		return errNoSubscription
 	}
 	v, err := r.Version(ctx)
 	if err != nil {
@@ -171,19 +134,19 @@ func (r politeRuntime) Hints(ctx context.Context, opened func(), each func(pod.H
 	return r.Client.Hints(ctx, opened, each)
 }
 
-// unsharedError: a runtime whose events podctl does not ask for.
+// unsharedError reports that podctl does not subscribe to the runtime's events.
 type unsharedError struct{ version cri.Version }
 
 func (e *unsharedError) Error() string {
 	switch number := strings.TrimPrefix(e.version.Version, "v"); {
 	case strings.HasPrefix(number, "1.7"):
-		return fmt.Sprintf("%s gives each event to one subscriber only: podctl would take them from the kubelet", e.version)
+		return fmt.Sprintf("%s delivers each event to one subscriber only: podctl would take events from the kubelet", e.version)
 	case strings.HasPrefix(number, "1."):
 		return fmt.Sprintf("%s has no events", e.version)
 	}
-	return fmt.Sprintf("%s: whether it gives its events to every subscriber is not known", e.version)
+	return fmt.Sprintf("%s: it is not known whether every subscriber receives each event", e.version)
 }
 
-func (*unsharedError) Hint() string { return "relists work everywhere: --source relist" }
+func (*unsharedError) Hint() string { return "relists work with every runtime: --source relist" }
 
 func (*unsharedError) Unwrap() error { return errors.ErrUnsupported }

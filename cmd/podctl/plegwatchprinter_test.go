@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/plegstat"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -14,7 +15,7 @@ var seenAt = time.Date(2026, 1, 2, 15, 4, 5, 118e6, time.UTC)
 
 // someEvent is one of default/web's container web, or of its sandbox if
 // status is one of a sandbox.
-func someEvent(typ pleg.EventType, status any) seenEvent {
+func someEvent(typ pleg.EventType, status any) plegstat.Event {
 	ev := pleg.Event{PodUID: "u", Type: typ, ID: "id", Namespace: "default", Name: "web", Container: "web", Source: pleg.FromHint}
 	switch s := status.(type) {
 	case *pod.ContainerStatus:
@@ -24,7 +25,7 @@ func someEvent(typ pleg.EventType, status any) seenEvent {
 		s.ID = "id"
 		ev.Status, ev.Container = &pod.Status{Sandboxes: []*pod.SandboxStatus{s}}, ""
 	}
-	return seenEvent{ev, seenAt}
+	return plegstat.Event{Event: ev, At: seenAt}
 }
 
 // TestLagIsFromWhatTheStatusSays, where it says something.
@@ -34,7 +35,7 @@ func TestLagIsFromWhatTheStatusSays(t *testing.T) {
 	initial := someEvent(pleg.ContainerStarted, exited)
 	initial.Initial = true
 	for name, c := range map[string]struct {
-		ev   seenEvent
+		ev   plegstat.Event
 		want time.Duration // -1 is none
 	}{
 		"started":                    {someEvent(pleg.ContainerStarted, exited), 7 * time.Second},
@@ -47,10 +48,10 @@ func TestLagIsFromWhatTheStatusSays(t *testing.T) {
 		"gone":                       {someEvent(pleg.ContainerDied, nil), -1},
 		"sandbox started":            {someEvent(pleg.ContainerStarted, &pod.SandboxStatus{CreatedAt: before(time.Minute)}), time.Minute},
 		"sandbox died":               {someEvent(pleg.ContainerDied, &pod.SandboxStatus{CreatedAt: before(time.Minute)}), -1},
-		"another's status was read":  {seenEvent{pleg.Event{Type: pleg.ContainerStarted, ID: "other", Container: "web", Status: initial.Status}, seenAt}, -1},
-		"another's sandbox was read": {seenEvent{pleg.Event{Type: pleg.ContainerStarted, ID: "other", Status: initial.Status}, seenAt}, -1},
+		"another's status was read":  {plegstat.Event{Event: pleg.Event{Type: pleg.ContainerStarted, ID: "other", Container: "web", Status: initial.Status}, At: seenAt}, -1},
+		"another's sandbox was read": {plegstat.Event{Event: pleg.Event{Type: pleg.ContainerStarted, ID: "other", Status: initial.Status}, At: seenAt}, -1},
 	} {
-		lag, ok := c.ev.lag()
+		lag, ok := c.ev.Lag()
 		if c.want < 0 && ok || c.want >= 0 && (!ok || lag != c.want) {
 			t.Errorf("%s: %v, %v", name, lag, ok)
 		}
@@ -60,7 +61,7 @@ func TestLagIsFromWhatTheStatusSays(t *testing.T) {
 func TestDetail(t *testing.T) {
 	merged := someEvent(pleg.PodSync, nil)
 	merged.Coalesced = 64
-	for want, ev := range map[string]seenEvent{
+	for want, ev := range map[string]plegstat.Event{
 		"exit 3":                someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3, Reason: "Error"}),
 		"exit 0":                someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, Reason: "Completed"}),
 		"exit 137 OOMKilled":    someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 137, Reason: "OOMKilled"}),
@@ -72,14 +73,14 @@ func TestDetail(t *testing.T) {
 		"65 events in one":      merged,
 		"":                      someEvent(pleg.ContainerRemoved, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3}),
 	} {
-		if got := ev.detail(); got != want {
+		if got := eventDetail(ev); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
 
 // tableOf is what the table's printer makes of events on a terminal.
-func tableOf(o watchOptions, e *env, events ...seenEvent) string {
+func tableOf(o watchOptions, e *env, events ...plegstat.Event) string {
 	var out strings.Builder
 	e.out, e.tty = &out, true
 	p := newWatchPrinter(e, o)
@@ -141,13 +142,48 @@ func TestWatchPrintersReturnTheOutputsError(t *testing.T) {
 	for _, output := range []string{"", "json"} {
 		p := newWatchPrinter(&env{out: w, size: func() (int, int) { return 0, 0 }}, watchOptions{globals: globals{output: output}})
 		for name, err := range map[string]error{
-			"events":  p.events([]seenEvent{someEvent(pleg.PodSync, nil)}),
+			"events":  p.events([]plegstat.Event{someEvent(pleg.PodSync, nil)}),
 			"note":    p.note(seenAt, "note"),
-			"summary": p.summary(seenAt, watchSummary{}),
+			"summary": p.summary(seenAt, plegstat.WatchSummary{}),
 		} {
 			if err == nil {
 				t.Errorf("%q: %s: no error", output, name)
 			}
+		}
+	}
+}
+
+func TestWatchSummaryText(t *testing.T) {
+	n := func(n int) *int { return &n }
+	for _, c := range []struct {
+		sum  plegstat.WatchSummary
+		want string
+	}{
+		{plegstat.WatchSummary{}, "0 events in 0s · no hints"},
+		{
+			plegstat.WatchSummary{Seconds: 9.4, Events: map[string]int{"ContainerDied": 2, "ContainerStarted": 1, "PodSync": 1}, Relists: 2, RelistP95: 0.003, Lags: 3, LagP50: 0.003, LagP95: 0.64, LagMax: 1.5, Unhinted: n(1)},
+			"4 events in 9s: 1 ContainerStarted, 2 ContainerDied, 1 PodSync · 2 full relists, p95 3ms · lag p50 3ms, p95 640ms, max 1.5s · 1 change without a hint",
+		},
+		{
+			plegstat.WatchSummary{Seconds: 75, Events: map[string]int{"ContainerRemoved": 1}, Relists: 1, Unhinted: n(0), Gaps: 2},
+			"1 event in 1m15s: 1 ContainerRemoved · 1 full relist, p95 0ms · every change had a hint · event stream interrupted 2 times",
+		},
+		{plegstat.WatchSummary{Unhinted: n(3)}, "0 events in 0s · 3 changes without a hint"},
+	} {
+		if got := watchSummaryText(c.sum); got != c.want {
+			t.Errorf("%q\nwant %q", got, c.want)
+		}
+	}
+}
+
+func TestShortTime(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0ms", 0: "0ms", time.Microsecond: "<1ms", 1234 * time.Microsecond: "1.23ms", 9999 * time.Microsecond: "10ms",
+		12345 * time.Microsecond: "12ms", 999*time.Millisecond + 600*time.Microsecond: "1s", 1234 * time.Millisecond: "1.23s",
+		12345 * time.Millisecond: "12s", 75 * time.Second: "1m15s",
+	} {
+		if got := shortTime(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package plegstat
 
 import (
 	"cmp"
@@ -14,28 +14,27 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// statusReads is a runtime that notes how the reading of each pod's status
-// went.
-type statusReads struct {
+// StatusReads is a runtime that records how reading each pod's status went.
+type StatusReads struct {
 	pleg.Runtime
-	now func() time.Time
+	Now func() time.Time
 
 	mu    sync.Mutex
 	reads map[types.UID]statusRead
 }
 
-// statusRead is how it went: took is the slowest time that was not an error,
-// err that of the last time.
+// statusRead has the longest time of the reads that succeeded, and the error of
+// the last read.
 type statusRead struct {
 	took time.Duration
 	err  error
 }
 
 // PodStatus reads a pod's status.
-func (s *statusReads) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error) {
-	began := s.now()
+func (s *StatusReads) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error) {
+	began := s.Now()
 	st, err := s.Runtime.PodStatus(ctx, p)
-	took := s.now().Sub(began)
+	took := s.Now().Sub(began)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reads == nil {
@@ -49,49 +48,44 @@ func (s *statusReads) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, e
 	return st, err
 }
 
-func (s *statusReads) has(uid types.UID) bool {
+// Count returns how many of the pods have been read.
+func (s *StatusReads) Count(pods []*pod.Pod) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.reads[uid]
-	return ok
-}
-
-// count is how many of the pods have been read.
-func (s *statusReads) count(pods []*pod.Pod) int {
 	n := 0
 	for _, p := range pods {
-		if s.has(p.UID) {
+		if _, ok := s.reads[p.UID]; ok {
 			n++
 		}
 	}
 	return n
 }
 
-// errors are those of the pods that could not be read.
-func (s *statusReads) errors(pods []*pod.Pod) []checkError {
+// Errors returns the pods that could not be read.
+func (s *StatusReads) Errors(pods []*pod.Pod) []CheckError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []checkError
+	var found []CheckError
 	for _, p := range pods {
 		if err := s.reads[p.UID].err; err != nil {
-			found = append(found, checkError{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Message: err.Error()})
+			found = append(found, CheckError{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Message: err.Error()})
 		}
 	}
 	return found
 }
 
-// slowest are the n pods whose statuses took longest, each with the slowest
-// call that it was made of.
-func (s *statusReads) slowest(pods []*pod.Pod, calls *cri.Calls, n int) []checkSlow {
+// Slowest returns the n pods whose statuses took longest to read, each with the
+// slowest CRI call of the read.
+func (s *StatusReads) Slowest(pods []*pod.Pod, calls *cri.Calls, n int) []CheckSlow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []checkSlow
+	var found []CheckSlow
 	for _, p := range pods {
 		r, ok := s.reads[p.UID]
 		if !ok || r.took == 0 && r.err != nil {
 			continue
 		}
-		slow := checkSlow{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Seconds: r.took.Seconds()}
+		slow := CheckSlow{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Seconds: r.took.Seconds()}
 		for id, container := range p.IDs() {
 			if call := calls.SlowestOf(id); slow.Call == "" || call.Took.Seconds() > slow.CallSeconds {
 				slow.Call, slow.Container, slow.ID, slow.CallSeconds = call.Method, container, id, call.Took.Seconds()
@@ -99,7 +93,7 @@ func (s *statusReads) slowest(pods []*pod.Pod, calls *cri.Calls, n int) []checkS
 		}
 		found = append(found, slow)
 	}
-	slices.SortFunc(found, func(a, b checkSlow) int {
+	slices.SortFunc(found, func(a, b CheckSlow) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return found[:min(n, len(found))]

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/plegstat"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// printCheck writes a report in the format of the options.
+func printCheck(w io.Writer, r plegstat.CheckReport, o checkOptions) error {
+	if o.output == "json" {
+		return json.NewEncoder(w).Encode(r)
+	}
+	text := checkBrief(r) + "\n"
+	if !o.brief {
+		text = checkText(r, o.noTrunc)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// checkBrief is the report in one line, the most important first: some tools
+// truncate it.
+func checkBrief(r plegstat.CheckReport) string {
+	if r.Status != plegstat.Healthy {
+		return r.Status + ": " + oneLine(r.Reason)
+	}
+	return fmt.Sprintf("%s: %s · %s", r.Status, relistText(r), sizeOf(r))
+}
+
+// checkText is the report: the result, the calls in flight, then the numbers.
+func checkText(r plegstat.CheckReport, full bool) string {
+	head := r.Status
+	switch {
+	case r.Unfinished != "" && len(r.Waits) > 0: // each has a line below
+		head += ": no answer for " + ageText(seconds(r.Waits[0].Seconds))
+	case r.Reason != "":
+		head += ": " + oneLine(r.Reason)
+	}
+	lines := []string{head}
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf("  "+format, args...)) }
+	for _, w := range r.Waits {
+		add("waits for %s, in flight for %s (since %s)", oneLine(waitText(w, full)), ageText(seconds(w.Seconds)), clock(w.Since))
+	}
+	for _, e := range r.Errors {
+		add("status of %s: %s", pod.DisplayName(e.Namespace, e.Name), oneLine(e.Message))
+	}
+	if r.Runtime == "" {
+		return strings.Join(lines, "\n") + "\n"
+	}
+	if r.Unfinished != "" {
+		add("answered: %s", r.Unfinished)
+	}
+	add("%s", relistText(r))
+	add("%s · %s at %s", sizeOf(r), r.Runtime, r.Endpoint)
+	if len(r.Slowest) > 0 {
+		var slow []string
+		for _, s := range r.Slowest {
+			slow = append(slow, slowText(s))
+		}
+		add("slowest: %s", strings.Join(slow, ", "))
+	}
+	add("hints: %s", hintText(r))
+	if len(r.Waits) > 0 && r.PID != 0 {
+		add("hint: kill -USR1 %d makes the runtime log its goroutines", r.PID)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func relistText(r plegstat.CheckReport) string {
+	if r.Samples == 0 {
+		return "no relist succeeded"
+	}
+	return fmt.Sprintf("relist p50 %s, p95 %s, max %s over %s",
+		shortTime(seconds(r.RelistP50)), shortTime(seconds(r.RelistP95)), shortTime(seconds(r.RelistMax)), plural(r.Samples, "sample"))
+}
+
+func sizeOf(r plegstat.CheckReport) string {
+	return plural(r.Pods, "pod") + ", " + plural(r.Containers, "container")
+}
+
+func hintText(r plegstat.CheckReport) string {
+	switch r.Hints {
+	case plegstat.HintsBroadcast.String():
+		return "yes, to every subscriber"
+	case plegstat.HintsNone.String():
+		return "no: " + oneLine(r.NoHints)
+	}
+	return "unknown: the runtime has not answered"
+}
+
+// slowText is "default/db 120ms (ContainerStatus of db 100ms)".
+func slowText(s plegstat.CheckSlow) string {
+	about := "the sandbox"
+	if s.Container != "" {
+		about = s.Container
+	}
+	return fmt.Sprintf("%s %s (%s of %s %s)", oneLine(pod.DisplayName(s.Namespace, s.Name)), shortTime(seconds(s.Seconds)), s.Call, oneLine(about), shortTime(seconds(s.CallSeconds)))
+}
+
+// reasonText is the reason of a finding.
+func reasonText(r plegstat.CheckReport, found plegstat.Finding, failure error) string {
+	threshold := seconds(r.ThresholdSeconds)
+	switch found {
+	case plegstat.RelistFailed:
+		return failure.Error()
+	case plegstat.NoAnswer:
+		return fmt.Sprintf("no answer for %s: %s", ageText(seconds(r.Waits[0].Seconds)), waitText(r.Waits[0], false))
+	case plegstat.NotFinished:
+		return fmt.Sprintf("not finished after %s: %s", ageText(seconds(r.Seconds)), r.Unfinished)
+	case plegstat.StatusFailed:
+		e := r.Errors[0]
+		return fmt.Sprintf("status of %s: %s", pod.DisplayName(e.Namespace, e.Name), e.Message)
+	case plegstat.SlowRelist:
+		return fmt.Sprintf("a relist took %s (threshold %s)", shortTime(seconds(r.RelistMax)), threshold)
+	case plegstat.SlowStatus:
+		s := r.Slowest[0]
+		return fmt.Sprintf("the status of %s took %s (threshold %s)", pod.DisplayName(s.Namespace, s.Name), shortTime(seconds(s.Seconds)), threshold)
+	case plegstat.NothingFound:
+	}
+	return ""
+}
+
+// waitText is "PodSandboxStatus of default/db (sandbox 3f9c1b2a44d0e)". full
+// shows complete ids.
+func waitText(w plegstat.CheckWait, full bool) string {
+	if w.UID == "" {
+		return w.Call
+	}
+	name := w.UID
+	if w.Name != "" {
+		name = pod.DisplayName(w.Namespace, w.Name)
+	}
+	kind := "sandbox"
+	if w.Container != "" {
+		name += "/" + w.Container
+		kind = "container"
+	}
+	text := w.Call + " of " + name
+	if w.ID != "" {
+		text += fmt.Sprintf(" (%s %s)", kind, idText(w.ID, full))
+	}
+	return text
+}
+
+// idText is an id, truncated as crictl does unless full is set.
+func idText(id string, full bool) string {
+	if full {
+		return id
+	}
+	return id[:min(len(id), 13)]
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// shortTime is a duration in about three digits, for a column or a sentence.
+func shortTime(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0ms"
+	case d < time.Millisecond:
+		return "<1ms"
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.3gms", float64(d)/float64(time.Millisecond))
+	case d.Round(time.Millisecond) < time.Second:
+		return fmt.Sprintf("%dms", d.Round(time.Millisecond).Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.3gs", d.Seconds())
+	}
+	return ageText(d)
+}

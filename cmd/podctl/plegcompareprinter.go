@@ -1,0 +1,189 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/plegstat"
+)
+
+// comparePrinter prints a comparison. Its errors are those of the output.
+type comparePrinter interface {
+	begin() error
+	// transitions prints transitions that have been decided.
+	transitions(now time.Time, list []*plegstat.Transition) error
+	note(at time.Time, text string) error
+	summary(at time.Time, s plegstat.CompareSummary) error
+}
+
+func newComparePrinter(e *env, g globals) comparePrinter {
+	if g.output == "json" {
+		return &compareJSON{e.out}
+	}
+	p := &compareTable{watchTable{env: e, full: g.noTrunc, table: newStreamTable(
+		[]string{"TIME", "POD", "EVENT", "CONTAINER", "FIRST", "BY", "EVENTS", "RELISTS"}, 1, 3)}}
+	for column, likely := range []string{"15:04:05.000", "default/web-0", "ContainerStarted", "(sandbox)", "relists", "999ms", "missed", "missed"} {
+		p.table.expect(column, likely)
+	}
+	return p
+}
+
+// compareTable prints a table.
+type compareTable struct{ watchTable }
+
+func (p *compareTable) begin() error { return p.lines(p.table.row(p.table.header, p.width())) }
+
+func (p *compareTable) transitions(_ time.Time, list []*plegstat.Transition) error {
+	lines := make([]string, len(list))
+	for i, t := range list {
+		first, by := whoWasFirst(t)
+		lines[i] = p.table.row([]string{
+			clock(t.At), oneLine(eventPod(t.Event)), string(t.Type), oneLine(eventContainer(t.Event)), first, by,
+			lagCell(t, plegstat.ByHints), lagCell(t, plegstat.ByRelists),
+		}, p.width())
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return p.lines(lines...)
+}
+
+func (p *compareTable) summary(_ time.Time, s plegstat.CompareSummary) error {
+	return p.lines(compareLines(s)...)
+}
+
+// whoWasFirst returns the side that was first, and by how much.
+func whoWasFirst(t *plegstat.Transition) (first, by string) {
+	switch {
+	case t.MissedBy(plegstat.ByHints):
+		return "relists", ""
+	case t.MissedBy(plegstat.ByRelists):
+		return "events", ""
+	case t.Ahead() > 0:
+		return "events", shortTime(t.Ahead())
+	case t.Ahead() < 0:
+		return "relists", shortTime(-t.Ahead())
+	}
+	return "both", ""
+}
+
+// lagCell is the lag of a side, "" if it is unknown.
+func lagCell(t *plegstat.Transition, s plegstat.Side) string {
+	if t.MissedBy(s) {
+		return "missed"
+	}
+	if lag, ok := t.LagOf(s); ok {
+		return shortTime(lag)
+	}
+	return ""
+}
+
+// compareLine is one line of `podctl pleg compare -o json`. Which fields are
+// set depends on the type.
+type compareLine struct {
+	Time time.Time `json:"time"` // when podctl decided
+	Type string    `json:"type"` // transition, note, or summary for the last line
+
+	Namespace string `json:"namespace,omitempty"` // of the pod
+	Name      string `json:"name,omitempty"`      // of the pod
+	UID       string `json:"uid,omitempty"`       // of the pod
+	Event     string `json:"event,omitempty"`     // ContainerStarted, ContainerDied, ContainerRemoved
+	Container string `json:"container,omitempty"` // container name; missing if the event is about a sandbox
+	ID        string `json:"id,omitempty"`        // of the container or sandbox
+
+	Happened *time.Time `json:"happened,omitempty"` // when it happened, if the runtime reports it
+	Hint     *time.Time `json:"hint,omitempty"`     // when the PLEG with hints reported it; missing if it did not
+	Relist   *time.Time `json:"relist,omitempty"`   // when the PLEG with relists reported it; missing if it did not
+	// how much earlier the hint was than the relist; negative if the relist was first
+	AheadSeconds   *float64 `json:"aheadSeconds,omitempty"`
+	MissedByHints  bool     `json:"missedByHints,omitempty"`  // the runtime sent no event; hint is the time of the relist by which that PLEG caught up
+	MissedByRelist bool     `json:"missedByRelist,omitempty"` // it ended before a relist could see it
+
+	Message string                   `json:"message,omitempty"` // of a note
+	Summary *plegstat.CompareSummary `json:"summary,omitempty"` // of a summary
+}
+
+// compareJSON prints one JSON object per line.
+type compareJSON struct{ out io.Writer }
+
+func (p *compareJSON) begin() error { return nil }
+
+func (p *compareJSON) transitions(now time.Time, list []*plegstat.Transition) error {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	for _, t := range list {
+		if err := encoder.Encode(newCompareLine(t, now)); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(p.out, b.String())
+	return err
+}
+
+func (p *compareJSON) note(at time.Time, text string) error {
+	return json.NewEncoder(p.out).Encode(compareLine{Time: at, Type: "note", Message: text})
+}
+
+func (p *compareJSON) summary(at time.Time, s plegstat.CompareSummary) error {
+	return json.NewEncoder(p.out).Encode(compareLine{Time: at, Type: "summary", Summary: &s})
+}
+
+func newCompareLine(t *plegstat.Transition, now time.Time) compareLine {
+	given := func(at time.Time) *time.Time {
+		if at.IsZero() {
+			return nil
+		}
+		return &at
+	}
+	l := compareLine{
+		Time: now, Type: "transition", Namespace: t.Namespace, Name: t.Name, UID: string(t.PodUID),
+		Event: string(t.Type), Container: t.Container, ID: t.ID,
+		Happened: given(t.Happened()), Hint: given(t.Seen[plegstat.ByHints]), Relist: given(t.Seen[plegstat.ByRelists]),
+		MissedByHints: t.MissedBy(plegstat.ByHints), MissedByRelist: t.MissedBy(plegstat.ByRelists),
+	}
+	if t.Both() {
+		ahead := t.Ahead().Seconds()
+		l.AheadSeconds = &ahead
+	}
+	return l
+}
+
+// compareLines is the summary as text.
+func compareLines(s plegstat.CompareSummary) []string {
+	first := fmt.Sprintf("%s in %s", plural(s.Transitions, "transition"), ageText(seconds(s.Seconds)))
+	if s.Transitions == 0 {
+		return []string{first + ": no pod changed"}
+	}
+	var parts []string
+	if s.HintsFirst > 0 {
+		parts = append(parts, fmt.Sprintf("events first %s, by p50 %s, p95 %s, max %s", plural(s.HintsFirst, "time"),
+			shortTime(seconds(s.AheadP50)), shortTime(seconds(s.AheadP95)), shortTime(seconds(s.AheadMax))))
+	}
+	if s.RelistFirst > 0 {
+		parts = append(parts, fmt.Sprintf("relists first %s", plural(s.RelistFirst, "time")))
+	}
+	lines := []string{strings.Join(append([]string{first}, parts...), " · ")}
+	missed := "events missed " + nothingOr(s.MissedByHints) + " · relists missed " + nothingOr(s.MissedByRelist)
+	if s.ShortLived > 0 {
+		missed += fmt.Sprintf(", %d never seen running", s.ShortLived)
+	}
+	if s.Undecided > 0 {
+		missed += fmt.Sprintf(" · %d undecided", s.Undecided)
+	}
+	if s.Gaps > 0 {
+		missed += " · " + gapText(s.Gaps)
+	}
+	lines = append(lines, missed)
+	return append(lines, fmt.Sprintf("lag, where the runtime reports the time: events p50 %s, p95 %s · relists p50 %s, p95 %s",
+		shortTime(seconds(s.HintLagP50)), shortTime(seconds(s.HintLagP95)), shortTime(seconds(s.RelistLagP50)), shortTime(seconds(s.RelistLagP95))))
+}
+
+func nothingOr(n int) string {
+	if n == 0 {
+		return "nothing"
+	}
+	return fmt.Sprint(n)
+}

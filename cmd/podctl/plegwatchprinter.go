@@ -1,0 +1,310 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/plegstat"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// watchPrinter prints a watch. Its errors are those of the output.
+type watchPrinter interface {
+	// begin is called first, with the existing pods, once they are known.
+	begin(pods []*pod.Pod) error
+	events([]plegstat.Event) error
+	// note prints a line about the runtime.
+	note(at time.Time, text string) error
+	summary(at time.Time, s plegstat.WatchSummary) error
+}
+
+func newWatchPrinter(e *env, o watchOptions) watchPrinter {
+	if o.output == "json" {
+		return &watchJSON{e.out}
+	}
+	header := []string{"TIME", "POD", "EVENT", "CONTAINER", "DETAIL", "SOURCE", "LAG"}
+	if o.noTrunc {
+		header = append(header, "ID")
+	}
+	p := &watchTable{env: e, full: o.noTrunc, color: e.tty && !o.noColor && !e.noColor, table: newStreamTable(header, 1, 3, 4)}
+	p.table.expect(0, "15:04:05.000")
+	p.table.expect(1, "default/a-pod-0123456789")
+	p.table.expect(2, "ContainerStarted")
+	p.table.expect(3, "(sandbox)")
+	p.table.expect(4, "exit 137 OOMKilled")
+	p.table.expect(5, "relist")
+	p.table.expect(6, "999ms")
+	return p
+}
+
+// watchTable prints a table.
+type watchTable struct {
+	env   *env
+	full  bool
+	color bool
+	table *streamTable
+}
+
+func (p *watchTable) begin(pods []*pod.Pod) error {
+	for _, known := range pods {
+		p.table.expect(1, pod.DisplayName(known.Namespace, known.Name))
+		for _, c := range known.Containers {
+			p.table.expect(3, c.Name)
+		}
+	}
+	return p.lines(p.table.row(p.table.header, p.width()))
+}
+
+func (p *watchTable) events(events []plegstat.Event) error {
+	lines := make([]string, len(events))
+	for i, ev := range events {
+		lines[i] = p.table.row(p.cells(ev), p.width())
+		if p.color && ev.Failed() {
+			lines[i] = red + lines[i] + plain
+		}
+	}
+	return p.lines(lines...)
+}
+
+func (p *watchTable) cells(ev plegstat.Event) []string {
+	late := ""
+	if lag, ok := ev.Lag(); ok {
+		late = shortTime(lag)
+	}
+	source := string(ev.Source)
+	if ev.Initial {
+		source = "initial"
+	}
+	cells := []string{clock(ev.At), oneLine(eventPod(ev)), string(ev.Type), oneLine(eventContainer(ev)), oneLine(eventDetail(ev)), source, late}
+	if p.full {
+		cells = append(cells, ev.ID)
+	}
+	return cells
+}
+
+func (p *watchTable) note(at time.Time, text string) error {
+	return p.lines(cut(clock(at)+"  "+oneLine(text), p.width()))
+}
+
+func (p *watchTable) summary(_ time.Time, s plegstat.WatchSummary) error {
+	return p.lines(watchSummaryText(s))
+}
+
+// width is the width of a line; 0: no limit.
+func (p *watchTable) width() int {
+	if p.full {
+		return 0
+	}
+	width, _ := p.env.size()
+	return width
+}
+
+func (p *watchTable) lines(lines ...string) error {
+	_, err := io.WriteString(p.env.out, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// watchLine is one line of `podctl pleg watch -o json`. Which fields are set
+// depends on the type.
+type watchLine struct {
+	Time time.Time `json:"time"` // when podctl detected it
+	Type string    `json:"type"` // event, note, or summary for the last line
+
+	Namespace string `json:"namespace,omitempty"` // of the pod
+	Name      string `json:"name,omitempty"`      // of the pod
+	UID       string `json:"uid,omitempty"`       // of the pod
+	// ContainerStarted, ContainerDied, ContainerRemoved (all about a container
+	// or a sandbox) or PodSync
+	Event     string `json:"event,omitempty"`
+	Container string `json:"container,omitempty"` // container name; missing if the event is about a sandbox
+	ID        string `json:"id,omitempty"`        // of the container or sandbox
+
+	ExitCode *int32   `json:"exitCode,omitempty"` // of a container that died
+	Reason   string   `json:"reason,omitempty"`   // reason of the exit as the runtime reports it
+	Message  string   `json:"message,omitempty"`  // message of the exit, or text of a note
+	Restarts int32    `json:"restarts,omitempty"` // of a container that started: number of restarts
+	IPs      []string `json:"ips,omitempty"`      // of the pod
+
+	Source     string     `json:"source,omitempty"`     // what triggered the detection: relist or hint
+	Initial    bool       `json:"initial,omitempty"`    // existed before the watch began
+	Happened   *time.Time `json:"happened,omitempty"`   // when it happened, if the runtime reports it
+	LagSeconds *float64   `json:"lagSeconds,omitempty"` // seconds from happened to time; missing if initial
+	Merged     int        `json:"merged,omitempty"`     // of a PodSync: number of events merged into it because output was slow
+
+	Summary *plegstat.WatchSummary `json:"summary,omitempty"` // the summary
+}
+
+// watchJSON prints one JSON object per line.
+type watchJSON struct{ out io.Writer }
+
+func (p *watchJSON) begin([]*pod.Pod) error { return nil }
+
+func (p *watchJSON) events(events []plegstat.Event) error {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	for _, ev := range events {
+		if err := encoder.Encode(eventLine(ev)); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(p.out, b.String())
+	return err
+}
+
+func (p *watchJSON) note(at time.Time, text string) error {
+	return json.NewEncoder(p.out).Encode(watchLine{Time: at, Type: "note", Message: text})
+}
+
+func (p *watchJSON) summary(at time.Time, s plegstat.WatchSummary) error {
+	return json.NewEncoder(p.out).Encode(watchLine{Time: at, Type: "summary", Summary: &s})
+}
+
+func eventLine(ev plegstat.Event) watchLine {
+	l := watchLine{
+		Time: ev.At, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.PodUID),
+		Event: string(ev.Type), Container: ev.Container, ID: ev.ID, Source: string(ev.Source), Initial: ev.Initial,
+	}
+	if ev.Coalesced > 0 {
+		l.Merged = ev.Coalesced + 1
+	}
+	if ev.Status != nil {
+		l.IPs = ev.Status.IPs
+	}
+	if c := ev.ContainerStatus(); c != nil {
+		switch {
+		case ev.Type == pleg.ContainerStarted:
+			l.Restarts = c.RestartCount
+		case ev.Type == pleg.ContainerDied && c.State == pod.Exited:
+			l.ExitCode, l.Reason, l.Message = &c.ExitCode, c.Reason, c.Message
+		}
+	}
+	if happened := ev.Happened(); !happened.IsZero() {
+		l.Happened = &happened
+	}
+	if lag, ok := ev.Lag(); ok {
+		late := lag.Seconds()
+		l.LagSeconds = &late
+	}
+	return l
+}
+
+// eventPod is the name of the pod that an event is about.
+func eventPod(ev plegstat.Event) string {
+	if ev.Name == "" {
+		return string(ev.PodUID)
+	}
+	return pod.DisplayName(ev.Namespace, ev.Name)
+}
+
+// eventContainer is the name of the container, "(sandbox)" for a sandbox.
+func eventContainer(ev plegstat.Event) string {
+	switch {
+	case ev.Container != "":
+		return ev.Container
+	case ev.ID != "":
+		return "(sandbox)"
+	}
+	return ""
+}
+
+// eventDetail is a sandbox's addresses, a container's exit or its restarts.
+func eventDetail(ev plegstat.Event) string {
+	c, s := ev.ContainerStatus(), ev.SandboxStatus()
+	switch ev.Type {
+	case pleg.ContainerStarted:
+		switch {
+		case c != nil && c.RestartCount > 0:
+			return fmt.Sprintf("restart %d", c.RestartCount)
+		case s != nil && s.HostNetwork:
+			return "host network"
+		case s != nil:
+			return strings.Join(s.IPs, ",")
+		}
+	case pleg.ContainerDied:
+		switch {
+		case c != nil && c.State == pod.Exited:
+			return exitDetail(c)
+		case ev.Status == nil:
+			return "vanished"
+		}
+	case pleg.PodSync:
+		if ev.Coalesced > 0 {
+			return plural(ev.Coalesced+1, "event") + " in one"
+		}
+		return "reinspected"
+	case pleg.ContainerRemoved, pleg.ContainerChanged:
+	}
+	return ""
+}
+
+// exitDetail is "exit 137 OOMKilled"; reasons that only repeat the code are
+// left out.
+func exitDetail(c *pod.ContainerStatus) string {
+	text := fmt.Sprintf("exit %d", c.ExitCode)
+	if c.Reason != "" && c.Reason != "Completed" && c.Reason != "Error" {
+		text += " " + c.Reason
+	}
+	return text
+}
+
+// watchSummaryText is the summary in one line.
+func watchSummaryText(s plegstat.WatchSummary) string {
+	total := 0
+	var types []string
+	for _, t := range eventTypes {
+		if n := s.Events[t]; n > 0 {
+			total += n
+			types = append(types, fmt.Sprintf("%d %s", n, t))
+		}
+	}
+	events := fmt.Sprintf("%s in %s", plural(total, "event"), ageText(seconds(s.Seconds)))
+	if len(types) > 0 {
+		events += ": " + strings.Join(types, ", ")
+	}
+	parts := []string{events}
+	if s.Relists > 0 {
+		parts = append(parts, fmt.Sprintf("%s, p95 %s", plural(s.Relists, "full relist"), shortTime(seconds(s.RelistP95))))
+	}
+	if s.Lags > 0 {
+		parts = append(parts, fmt.Sprintf("lag p50 %s, p95 %s, max %s", shortTime(seconds(s.LagP50)), shortTime(seconds(s.LagP95)), shortTime(seconds(s.LagMax))))
+	}
+	switch {
+	case s.Unhinted == nil:
+		parts = append(parts, "no hints")
+	case *s.Unhinted == 1:
+		parts = append(parts, "1 change without a hint")
+	case *s.Unhinted > 1:
+		parts = append(parts, fmt.Sprintf("%d changes without a hint", *s.Unhinted))
+	default:
+		parts = append(parts, "every change had a hint")
+	}
+	if s.Gaps > 0 {
+		parts = append(parts, gapText(s.Gaps))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// gapText says how often the event stream was interrupted.
+func gapText(n int) string {
+	if n == 1 {
+		return "event stream interrupted once"
+	}
+	return fmt.Sprintf("event stream interrupted %d times", n)
+}
+
+// noteText is a note about the runtime.
+func noteText(n plegstat.Note) string {
+	switch n.Kind {
+	case plegstat.RuntimeDown:
+		return fmt.Sprintf("runtime down: %v", n.Err)
+	case plegstat.RuntimeUp:
+		return "runtime up again after " + ageText(n.Took)
+	case plegstat.NoHints:
+		return fmt.Sprintf("relists only: %v", n.Err)
+	}
+	return ""
+}

@@ -1,0 +1,122 @@
+package plegstat
+
+// Results of a check.
+const (
+	Healthy     = "healthy"
+	Unhealthy   = "unhealthy"
+	Unreachable = "unreachable"
+)
+
+// CheckReport is the result of a check of a runtime. Times are in seconds.
+type CheckReport struct {
+	Status string `json:"status"`           // healthy, unhealthy, unreachable
+	Reason string `json:"reason,omitempty"` // why the runtime is not healthy
+
+	Runtime          string  `json:"runtime,omitempty"`          // name and version
+	Endpoint         string  `json:"endpoint,omitempty"`         // socket
+	PID              int     `json:"pid,omitempty"`              // process that serves the socket, if known
+	Seconds          float64 `json:"seconds,omitempty"`          // duration of the check
+	ThresholdSeconds float64 `json:"thresholdSeconds,omitempty"` // --threshold
+
+	Samples   int     `json:"samples"`   // lists of all pods that succeeded
+	RelistP50 float64 `json:"relistP50"` // duration of these lists, median
+	RelistP95 float64 `json:"relistP95"` // duration of these lists, 95th percentile
+	RelistMax float64 `json:"relistMax"` // duration of these lists, maximum
+
+	Pods       int `json:"pods"`       // in the last list
+	Containers int `json:"containers"` // in the last list, without sandboxes
+
+	Slowest []CheckSlow  `json:"slowest"` // pods whose status took longest to read
+	Waits   []CheckWait  `json:"waits"`   // calls in flight for 1s or longer, oldest first
+	Errors  []CheckError `json:"errors"`  // pods whose status cannot be read
+
+	Unfinished string `json:"unfinished,omitempty"` // what was answered, if the check did not finish
+
+	Hints   string `json:"hints,omitempty"`   // broadcast, none, or unknown if the runtime has not answered
+	NoHints string `json:"noHints,omitempty"` // why the runtime has no events
+}
+
+// CheckSlow is a pod whose status took long, and the slowest call of the read.
+type CheckSlow struct {
+	Namespace   string  `json:"namespace"`           // of the pod
+	Name        string  `json:"name"`                // of the pod
+	UID         string  `json:"uid"`                 // of the pod
+	Seconds     float64 `json:"seconds"`             // for the whole status
+	Call        string  `json:"call"`                // PodSandboxStatus or ContainerStatus
+	Container   string  `json:"container,omitempty"` // container name, if the call is about one
+	ID          string  `json:"id"`                  // of the container or sandbox
+	CallSeconds float64 `json:"callSeconds"`         // for the call
+}
+
+// CheckError is a pod whose status cannot be read.
+type CheckError struct {
+	Namespace string `json:"namespace"` // of the pod
+	Name      string `json:"name"`      // of the pod
+	UID       string `json:"uid"`       // of the pod
+	Message   string `json:"message"`   // error of the runtime
+}
+
+// NewCheckReport returns a report with empty lists.
+func NewCheckReport() CheckReport {
+	return CheckReport{Slowest: []CheckSlow{}, Waits: []CheckWait{}, Errors: []CheckError{}}
+}
+
+// Fill copies the numbers of a meter.
+func (r *CheckReport) Fill(m *Meter) {
+	m.mu.Lock()
+	r.Samples = m.relists.n
+	r.RelistP50, r.RelistP95, r.RelistMax = m.relists.Percentile(50).Seconds(), m.relists.Percentile(95).Seconds(), m.relists.longest.Seconds()
+	m.mu.Unlock()
+	state, why := m.Hints()
+	switch r.Hints = state.String(); state {
+	case HintsNone:
+		r.NoHints = why.Error()
+	case HintsBroadcast, HintsUnknown:
+	}
+}
+
+// String returns the word of the JSON output.
+func (s HintState) String() string {
+	switch s {
+	case HintsBroadcast:
+		return "broadcast"
+	case HintsNone:
+		return "none"
+	case HintsUnknown:
+	}
+	return "unknown"
+}
+
+// Finding is what makes a runtime unhealthy.
+type Finding uint8
+
+// The findings; the first that applies is the verdict.
+const (
+	NothingFound Finding = iota
+	RelistFailed         // the last list failed
+	NoAnswer             // Waits[0] has not been answered
+	NotFinished          // the check ran out of time, though every call is answered
+	StatusFailed         // the status of Errors[0] cannot be read
+	SlowRelist           // RelistMax has reached the threshold
+	SlowStatus           // Slowest[0] has reached the threshold
+)
+
+// Verdict returns what makes the runtime unhealthy. failure is the error of the
+// last list.
+func (r CheckReport) Verdict(failure error) Finding {
+	switch {
+	case failure != nil:
+		return RelistFailed
+	case r.Unfinished != "" && len(r.Waits) > 0:
+		return NoAnswer
+	case r.Unfinished != "":
+		return NotFinished
+	case len(r.Errors) > 0:
+		return StatusFailed
+	case r.RelistMax >= r.ThresholdSeconds:
+		return SlowRelist
+	case len(r.Slowest) > 0 && r.Slowest[0].Seconds >= r.ThresholdSeconds:
+		return SlowStatus
+	}
+	return NothingFound
+}

@@ -1,0 +1,40 @@
+package plegstat
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// durationsKept is how many durations a percentile is computed from: the last ones.
+const durationsKept = 10_000
+
+// Durations are measured times. The zero value has none.
+type Durations struct {
+	last    []time.Duration // a ring buffer once it is full
+	n       int             // of all
+	longest time.Duration   // of all
+}
+
+// Add adds a measured time.
+func (d *Durations) Add(t time.Duration) {
+	if d.longest = max(d.longest, t); d.n == 0 {
+		d.longest = t
+	}
+	if len(d.last) < durationsKept {
+		d.last = append(d.last, t)
+	} else {
+		d.last[d.n%durationsKept] = t
+	}
+	d.n++
+}
+
+// Percentile returns the smallest duration that p percent of them do not
+// exceed, 0 if there are none.
+func (d *Durations) Percentile(p float64) time.Duration {
+	if len(d.last) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(d.last))
+	return sorted[max(0, int(math.Ceil(p/100*float64(len(sorted))))-1)]
+}

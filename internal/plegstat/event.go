@@ -1,0 +1,70 @@
+package plegstat
+
+import (
+	"time"
+
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Event is an event of a PLEG and when podctl received it.
+type Event struct {
+	pleg.Event
+	At time.Time
+}
+
+// Happened returns when the event happened according to the runtime; zero if
+// the runtime does not say.
+func (ev Event) Happened() time.Time {
+	if c := ev.ContainerStatus(); c != nil {
+		switch {
+		case ev.Type == pleg.ContainerStarted:
+			return c.StartedAt
+		case ev.Type == pleg.ContainerDied && c.State == pod.Exited:
+			return c.FinishedAt
+		}
+	}
+	if s := ev.SandboxStatus(); s != nil && ev.Type == pleg.ContainerStarted {
+		return s.CreatedAt
+	}
+	return time.Time{}
+}
+
+// Lag returns how long after the event podctl received it; not ok if that is
+// unknown or the event precedes the watch.
+func (ev Event) Lag() (lag time.Duration, ok bool) {
+	happened := ev.Happened()
+	if happened.IsZero() || ev.Initial {
+		return 0, false
+	}
+	return max(0, ev.At.Sub(happened)), true
+}
+
+// ContainerStatus returns the status of the container that the event is about,
+// nil if there is none.
+func (ev Event) ContainerStatus() *pod.ContainerStatus {
+	if ev.Status == nil || ev.Container == "" {
+		return nil
+	}
+	return ev.Status.ContainerByID(ev.ID)
+}
+
+// SandboxStatus returns the status of the sandbox that the event is about, nil
+// if there is none.
+func (ev Event) SandboxStatus() *pod.SandboxStatus {
+	if ev.Status == nil || ev.Container != "" {
+		return nil
+	}
+	for _, s := range ev.Status.Sandboxes {
+		if s.ID == ev.ID {
+			return s
+		}
+	}
+	return nil
+}
+
+// Failed reports whether a container exited with an error.
+func (ev Event) Failed() bool {
+	c := ev.ContainerStatus()
+	return ev.Type == pleg.ContainerDied && c != nil && c.State == pod.Exited && c.ExitCode != 0
+}

@@ -1,0 +1,66 @@
+package plegstat
+
+import (
+	"time"
+
+	"github.com/podctl/podctl/internal/pleg"
+)
+
+// WatchStats adds up the events of a watch. The zero value has none.
+type WatchStats struct {
+	Events int
+	byType map[pleg.EventType]int
+	lags   Durations
+}
+
+// Add counts an event.
+func (s *WatchStats) Add(ev Event) {
+	if s.byType == nil {
+		s.byType = map[pleg.EventType]int{}
+	}
+	s.Events++
+	s.byType[ev.Type]++
+	if lag, ok := ev.Lag(); ok {
+		s.lags.Add(lag)
+	}
+}
+
+// WatchSummary is the last line of a watch. Times are in seconds.
+type WatchSummary struct {
+	Seconds float64        `json:"seconds"` // duration of the watch
+	Events  map[string]int `json:"events"`  // events shown, by type
+	Relists int            `json:"relists"` // full relists that succeeded
+
+	RelistP50 float64 `json:"relistP50"` // duration of the list calls of a full relist, median
+	RelistP95 float64 `json:"relistP95"` // the same, 95th percentile
+	RelistMax float64 `json:"relistMax"` // the same, maximum
+
+	Lags   int     `json:"lags"`   // events shown that have a lag
+	LagP50 float64 `json:"lagP50"` // lag of these events, median
+	LagP95 float64 `json:"lagP95"` // the same, 95th percentile
+	LagMax float64 `json:"lagMax"` // the same, maximum
+
+	// changes found by a relist without a hint while hints were received;
+	// missing if there never were hints
+	Unhinted *int `json:"unhinted,omitempty"`
+	Gaps     int  `json:"gaps"` // interruptions of the hint stream
+}
+
+// Summary returns the summary of a watch of that duration.
+func (s *WatchStats) Summary(took time.Duration, m *Meter, unhinted int) WatchSummary {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sum := WatchSummary{
+		Seconds: took.Seconds(), Events: map[string]int{}, Relists: m.relists.n,
+		RelistP50: m.relists.Percentile(50).Seconds(), RelistP95: m.relists.Percentile(95).Seconds(), RelistMax: m.relists.longest.Seconds(),
+		Lags: s.lags.n, LagP50: s.lags.Percentile(50).Seconds(), LagP95: s.lags.Percentile(95).Seconds(), LagMax: s.lags.longest.Seconds(),
+		Gaps: m.gaps,
+	}
+	for t, n := range s.byType {
+		sum.Events[string(t)] = n
+	}
+	if m.everHinted {
+		sum.Unhinted = &unhinted
+	}
+	return sum
+}
