@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/source"
 )
@@ -23,12 +24,12 @@ func newAgentPrinter(e *env, o agentOptions, lastWords func(node.Event) string) 
 // agentLines prints text.
 type agentLines struct{ *linePrinter }
 
-func (p agentLines) note(text string) { p.print("%s  %s\n", clock(p.env.now()), text) }
+func (p agentLines) note(text string) { p.print("%s  %s\n", output.Clock(p.env.now()), text) }
 
 func (p agentLines) notice(n source.Notice) {
-	text := oneLine(n.Problem.String())
+	text := output.OneLine(n.Problem.String())
 	if n.Problem.Hint != "" {
-		text += " · " + oneLine(n.Problem.Hint)
+		text += " · " + output.OneLine(n.Problem.Hint)
 	}
 	if n.Level == source.Warning {
 		text = "warning: " + text

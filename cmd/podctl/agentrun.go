@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/node"
@@ -139,10 +140,10 @@ func (a *agent) sayTwins() {
 func (a *agent) end(ctx context.Context) error {
 	a.drainEvents()
 	if !a.opts.drain {
-		a.printer.note(fmt.Sprintf("leaving %s running", plural(a.session.Alive(), "pod")))
+		a.printer.note(fmt.Sprintf("leaving %s running", output.Plural(a.session.Alive(), "pod")))
 		return nil
 	}
-	a.printer.note(fmt.Sprintf("terminating %s, within %s · once more to leave them", plural(a.session.Alive(), "pod"), a.opts.drainTimeout))
+	a.printer.note(fmt.Sprintf("terminating %s, within %s · once more to leave them", output.Plural(a.session.Alive(), "pod"), a.opts.drainTimeout))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)

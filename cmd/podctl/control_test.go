@@ -89,7 +89,7 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 		if out := w.ran(0, time.Second, "pods", "-l", "app=web", "-o", "name"); out != "default/web\n" {
 			t.Errorf("selected %q", out)
 		}
-		if out := w.ran(0, time.Second, "pods", "-o", `jsonpath={.items[*].metadata.name}`, "-n", "kube"); out != "deaf" {
+		if out := w.ran(0, time.Second, "pods", "-o", `jsonpath={[*].metadata.name}`, "-n", "kube"); out != "deaf" {
 			t.Errorf("jsonpath printed %q", out)
 		}
 
@@ -182,7 +182,7 @@ func TestPodsOfADeadPodctlAreOrphansAndCanBeEnded(t *testing.T) {
 		if got, want := fields(out, "default/web"), "default/web Running - "+owner+" (gone) 1/1 0 -"; !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if out := w.ran(0, time.Second, "pods", "-o", `go-template={{range .items}}{{.metadata.name}} {{index .ips 0}} {{.abandoned}};{{end}}`, "web"); !strings.HasPrefix(out, "web 10.88.0.") || !strings.HasSuffix(out, "true;") {
+		if out := w.ran(0, time.Second, "pods", "-o", `go-template={{range .}}{{.metadata.name}} {{index .ips 0}} {{.abandoned}};{{end}}`, "web"); !strings.HasPrefix(out, "web 10.88.0.") || !strings.HasSuffix(out, "true;") {
 			t.Errorf("go-template printed %q", out)
 		}
 		expect(t, w.ran(1, time.Second, "start", "web"), "no podctl manages a pod default/web")

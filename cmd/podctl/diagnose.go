@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/event"
 )
@@ -140,7 +141,7 @@ func diagnoseCalls(f downFacts, now time.Time) (diagnosis, bool) {
 		if c.Container != "" {
 			what += " of " + c.Container
 		}
-		why := fmt.Sprintf("%s has been without an answer for %s", what, ageText(took))
+		why := fmt.Sprintf("%s has been without an answer for %s", what, output.Age(took))
 		if (c.Method == "StopPodSandbox" || c.Method == "RemovePodSandbox") && len(f.containers) == 0 {
 			return diagnosis{layerNetwork, why + ": it takes down the pod's network", f.checkNetwork()}, true
 		}
@@ -194,7 +195,7 @@ func diagnoseWorker(f downFacts, now time.Time) (diagnosis, bool) {
 	case !w.LastError.IsZero() && w.Operation == "":
 		why := "the last try failed"
 		if left := w.NextWake.Sub(now); !w.NextWake.IsZero() && left > 0 {
-			why += ", again in " + ageText(left.Round(time.Second))
+			why += ", again in " + output.Age(left.Round(time.Second))
 		}
 		return diagnosis{layerWorker, why, []string{f.force()}}, true
 	case f.overdue() && -*f.graceLeft > slowCall:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
 )
 
@@ -72,4 +73,18 @@ func printError(w io.Writer, err error) {
 	if errors.As(err, &hinted) && hinted.Hint() != "" {
 		fmt.Fprintf(w, "  hint: %s\n", strings.ReplaceAll(hinted.Hint(), "\n", "\n  hint: "))
 	}
+}
+
+// readFormat reads a value of --output.
+func readFormat(value string) (output.Format, error) {
+	f, err := output.ParseFormat(value)
+	return f, asUsage(err)
+}
+
+// asUsage turns an error about a flag's value into a usageError.
+func asUsage(err error) error {
+	if wrong, ok := errors.AsType[*output.FormatError](err); ok {
+		return &usageError{message: wrong.Message, hint: wrong.Advice}
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
@@ -147,7 +148,7 @@ func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
 	}
 	var said []string
 	for _, line := range lines {
-		said = append(said, printable(line.Text))
+		said = append(said, output.Printable(line.Text))
 	}
 	return said
 }

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
@@ -142,7 +143,7 @@ func (f *fullNode) asked() string {
 	}
 	var all []string
 	for _, s := range f.sources {
-		all = append(all, fmt.Sprintf("%s (%s)", s.Name, plural(s.Pods, "pod")))
+		all = append(all, fmt.Sprintf("%s (%s)", s.Name, output.Plural(s.Pods, "pod")))
 	}
 	return strings.Join(all, ", ")
 }

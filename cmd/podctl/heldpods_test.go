@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -52,7 +53,7 @@ func heldExamples() []*heldPod {
 func TestPodsAreWhatTheRuntimeListsAndWhatPodctlsSay(t *testing.T) {
 	var out bytes.Buffer
 	l := podListing(heldExamples(), lunch, false)
-	if err := (listPrinter{form: "wide"}).print(&out, l); err != nil {
+	if err := mustFormat(t, "wide").Print(&out, l); err != nil {
 		t.Fatal(err)
 	}
 	const want = `
@@ -109,25 +110,34 @@ func TestPodFilter(t *testing.T) {
 }
 
 func TestListsAreEmptyInEveryFormat(t *testing.T) {
-	for output, want := range map[string]string{
+	for format, want := range map[string]string{
 		"": "", "table": "", "wide": "", "name": "", "json": "[]\n", "yaml": "[]\n",
-		"jsonpath={.items[*].metadata.name}": "", "go-template={{len .items}}": "0",
+		"jsonpath={[*].metadata.name}": "", "go-template={{len .}}": "0", "custom-columns=A:.b": "A\n",
 	} {
-		p, err := newListPrinter(output)
+		p, err := readFormat(format)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := p.print(&out, listing{header: []string{"POD"}}); err != nil || out.String() != want {
-			t.Errorf("-o %q: %q %v, want %q", output, out.String(), err, want)
+		if err := p.Print(&out, output.List{Header: []string{"POD"}}); err != nil || out.String() != want {
+			t.Errorf("-o %q: %q %v, want %q", format, out.String(), err, want)
 		}
 	}
 }
 
 func TestOutputFormatsThatAreNone(t *testing.T) {
-	for _, output := range []string{"xml", "json=x", "jsonpath", "jsonpath={", "go-template={{", "custom-columns=A:.b"} {
-		if _, err := newListPrinter(output); err == nil {
-			t.Errorf("-o %s is accepted", output)
+	for _, format := range []string{"xml", "json=x", "jsonpath", "jsonpath={", "jsonpath={.items[*].metadata.name}", "jsonpath={range .items[*]}{.phase}{end}", "go-template={{", "custom-columns", "custom-columns=A"} {
+		if _, err := readFormat(format); err == nil {
+			t.Errorf("-o %s is accepted", format)
 		}
 	}
+}
+
+func mustFormat(t *testing.T, value string) output.Format {
+	t.Helper()
+	f, err := readFormat(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
@@ -48,7 +49,7 @@ func (p *linePrinter) event(ev node.Event) {
 	if ev.Reason == node.ReasonTerminating {
 		p.stopping[ev.UID] = true
 	}
-	text := oneLine(p.text(ev))
+	text := output.OneLine(p.text(ev))
 	if text == "" || text == p.said[ev.UID] && ev.Warning {
 		return
 	}
@@ -57,10 +58,10 @@ func (p *linePrinter) event(ev node.Event) {
 		text += fmt.Sprintf(" (%s)", ev.Time.Sub(before).Round(time.Millisecond))
 	}
 	if ev.UID == "" { // about the runtime
-		p.print("%s  %s\n", clock(ev.Time), text)
+		p.print("%s  %s\n", output.Clock(ev.Time), text)
 		return
 	}
-	p.print("%s  %-20s  %-9s  %s\n", clock(ev.Time), pod.DisplayName(ev.Namespace, ev.Name), ev.Phase, text)
+	p.print("%s  %-20s  %-9s  %s\n", output.Clock(ev.Time), pod.DisplayName(ev.Namespace, ev.Name), ev.Phase, text)
 }
 
 // text is an event in a line; "" for one that says nothing which another does
@@ -134,8 +135,6 @@ func (p *linePrinter) log(l logLine) {
 func (*linePrinter) refresh([]node.Info) {}
 
 func (*linePrinter) finish([]node.Info) {}
-
-func clock(t time.Time) string { return t.Format("15:04:05.000") }
 
 // isStep tells which events end a step whose duration says something.
 func isStep(reason string) bool {

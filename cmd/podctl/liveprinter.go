@@ -5,9 +5,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/podsync"
 )
@@ -42,12 +42,12 @@ func (p *livePrinter) note(text string) { p.above(text) }
 func (p *livePrinter) event(ev node.Event) {
 	p.activity.take(ev)
 	if ev.UID == "" {
-		p.above(clock(ev.Time) + "  " + oneLine(ev.Message))
+		p.above(output.Clock(ev.Time) + "  " + output.OneLine(ev.Message))
 	}
 }
 
 func (p *livePrinter) log(l logLine) {
-	p.above(fmt.Sprintf("%s/%s/%s | %s", l.namespace, l.pod, l.container, printable(l.text)))
+	p.above(fmt.Sprintf("%s/%s/%s | %s", l.namespace, l.pod, l.container, output.Printable(l.text)))
 }
 
 func (p *livePrinter) refresh(infos []node.Info) {
@@ -94,7 +94,6 @@ func (p *livePrinter) draw(table string) {
 // stays one line. Of pods that are more than there are lines it counts the
 // last ones; no limit if lines is less than 3.
 func (p *livePrinter) render(infos []node.Info, lines int) string {
-	var b strings.Builder
 	more := 0
 	if lines >= 3 && len(infos)+1 > lines {
 		more = len(infos) + 2 - lines
@@ -104,32 +103,18 @@ func (p *livePrinter) render(infos []node.Info, lines int) string {
 	for n, i := range infos {
 		rows[n] = podRow(i, p.activity[i.Pod.UID], p.env.now())
 	}
-	if err := printTable(&b, podHeader, rows); err != nil {
-		return err.Error() + "\n"
-	}
 	width, _ := p.env.size()
+	t := output.NewTable(podHeader, 0)
+	drawn := t.Rows(rows, width)
 	var table strings.Builder
-	n := 0
-	for line := range strings.Lines(b.String()) {
-		line = cut(strings.TrimSuffix(line, "\n"), width)
-		if n > 0 {
-			line = p.paint(infos[n-1], line)
-		}
-		table.WriteString(line + "\n")
-		n++
+	table.WriteString(t.Header(width) + "\n")
+	for n, line := range drawn {
+		table.WriteString(p.paint(infos[n], line) + "\n")
 	}
 	if more > 0 {
-		fmt.Fprintf(&table, "and %s more\n", plural(more, "pod"))
+		fmt.Fprintf(&table, "and %s more\n", output.Plural(more, "pod"))
 	}
 	return table.String()
-}
-
-// cut shortens a line to a width in columns; 0 is no limit.
-func cut(line string, width int) string {
-	if width <= 0 || twwidth.Width(line) <= width {
-		return line
-	}
-	return twwidth.Truncate(line, width-1) + "…"
 }
 
 const (

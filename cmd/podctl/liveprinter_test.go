@@ -12,6 +12,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/podsync"
 )
@@ -142,7 +143,7 @@ func TestACutLineEndsWithDots(t *testing.T) {
 		{"short", 5, "short"}, {"longer", 5, "long…"}, {"longer", 1, "…"}, {"longer", 0, "longer"},
 		{"日本語", 6, "日本語"}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"},
 	} {
-		if got := cut(c.line, c.width); got != c.want {
+		if got := output.Cut(c.line, c.width); got != c.want {
 			t.Errorf("cut %q to %d: %q, want %q", c.line, c.width, got, c.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -167,7 +168,7 @@ func (o orphan) ownerText(now time.Time) string {
 	case o.creator == "":
 		return "unknown"
 	case !o.ended.IsZero():
-		return fmt.Sprintf("%s, ended %s ago", o.creator, ageText(now.Sub(o.ended)))
+		return fmt.Sprintf("%s, ended %s ago", o.creator, output.Age(now.Sub(o.ended)))
 	}
 	return o.creator + ", ended"
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/pod"
@@ -61,7 +62,7 @@ func orphanExamples() orphanFacts {
 
 func TestOrphansAreWhatNobodyWants(t *testing.T) {
 	var out bytes.Buffer
-	if err := (listPrinter{}).print(&out, orphanListing(orphans(orphanExamples()), lunch)); err != nil {
+	if err := (output.Format{}).Print(&out, orphanListing(orphans(orphanExamples()), lunch)); err != nil {
 		t.Fatal(err)
 	}
 	const want = `

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/pod"
@@ -17,7 +18,7 @@ func (k *orphanKiller) endRuntimePod(ctx context.Context, p *pod.Pod, step func(
 	workers := worker.New(worker.Options{Log: k.env.log, Ops: runtimeOnlyOps(func(ctx context.Context) error {
 		err := k.client.TerminatePod(ctx, p, cri.TerminateOptions{
 			Grace: k.opts.grace, Escalate: true, Remove: k.opts.remove, Step: step, DryRun: k.opts.dryRun,
-			Failed: func(call string, err error) { step(call + " failed: " + oneLine(err.Error())) },
+			Failed: func(call string, err error) { step(call + " failed: " + output.OneLine(err.Error())) },
 		})
 		select {
 		case ended <- err:

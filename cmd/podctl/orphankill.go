@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
@@ -33,7 +34,7 @@ func killOrphans(ctx context.Context, f *orphanFinder, v *orphanView, found []or
 	if none := o.unmatched(found); len(none) > 0 {
 		return &noOrphanError{name: none[0]}
 	}
-	if !o.printer.people() {
+	if !o.printer.IsTable() {
 		warnUnread(f.env, v)
 	} else if err := printOrphans(f.env, o, v, found); err != nil {
 		return err
@@ -63,15 +64,15 @@ func killOrphans(ctx context.Context, f *orphanFinder, v *orphanView, found []or
 // summarize prints what is to be said at the end.
 func (k *orphanKiller) summarize(found []orphan) error {
 	out := k.env.out
-	if !k.opts.printer.people() {
-		l := listing{}
+	if !k.opts.printer.IsTable() {
+		l := output.List{}
 		for i, d := range k.done {
-			l.items = append(l.items, listItem{name: found[i].displayName(), data: d})
+			l.Items = append(l.Items, output.Item{Name: found[i].displayName(), Data: d})
 		}
-		return k.opts.printer.print(out, l)
+		return k.opts.printer.Print(out, l)
 	}
 	if left := len(found) - len(k.done); left > 0 {
-		fmt.Fprintf(out, "interrupted: %s left alone\n", plural(left, "orphan"))
+		fmt.Fprintf(out, "interrupted: %s left alone\n", output.Plural(left, "orphan"))
 	}
 	if k.opts.dryRun && len(found) > 0 {
 		fmt.Fprintln(out, "nothing was done: this was a dry run")
@@ -94,7 +95,7 @@ func (k *orphanKiller) kill(ctx context.Context, o orphan) error {
 	d := o.data()
 	name := o.displayName()
 	say := func(text string) {
-		if k.opts.printer.people() {
+		if k.opts.printer.IsTable() {
 			fmt.Fprintf(k.env.out, "%s%s\n", name, text)
 		}
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 )
 
 // orphanData is one orphan of `podctl orphans -o json`.
@@ -76,16 +78,16 @@ func (d orphanData) containersText() string {
 	return fmt.Sprintf("%d of %d running", d.Running, d.Containers)
 }
 
-func orphanListing(found []orphan, now time.Time) listing {
-	l := listing{
-		header: []string{"POD", "CLASS", "AGE", "CONTAINERS", "OWNER", "WHY"},
-		more:   []string{"UID", "WHERE"},
+func orphanListing(found []orphan, now time.Time) output.List {
+	l := output.List{
+		Header: []string{"POD", "CLASS", "AGE", "CONTAINERS", "OWNER", "WHY"},
+		Wide:   []string{"UID", "WHERE"},
 	}
 	for _, o := range found {
 		d := o.data()
 		age, where := "-", "-"
 		if began := o.began(); !began.IsZero() {
-			age = ageText(now.Sub(began))
+			age = output.Age(now.Sub(began))
 		}
 		switch {
 		case d.Sandbox != "":
@@ -93,10 +95,10 @@ func orphanListing(found []orphan, now time.Time) listing {
 		case d.Directory != "":
 			where = d.Directory
 		}
-		l.items = append(l.items, listItem{
-			name: o.displayName(), data: d,
-			cells: []string{o.displayName(), d.Class, age, d.containersText(), o.ownerText(now), d.Why},
-			more:  []string{d.Metadata.UID, where},
+		l.Items = append(l.Items, output.Item{
+			Name: o.displayName(), Data: d,
+			Cells: []string{o.displayName(), d.Class, age, d.containersText(), o.ownerText(now), d.Why},
+			Wide:  []string{d.Metadata.UID, where},
 		})
 	}
 	return l

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/kubelet"
 )
@@ -22,7 +23,7 @@ type orphansOptions struct {
 	globals
 	podFilter
 	desiredOptions
-	printer listPrinter
+	printer output.Format
 	// desired are manifests, staticPods is a kubelet's static pod directory.
 	desired    []string
 	staticPods string
@@ -49,7 +50,7 @@ func orphansCommand(e *env) *cli.Command {
 			"StopPodSandbox. Before each one everybody is asked again, and who is wanted by then is spared.\n" +
 			"It refuses where a kubelet uses the runtime and does not say what it wants. Ctrl-C ends it after\n" +
 			"the pod that it is at.\n" +
-			"-o is " + outputForms + ".",
+			"-o is " + output.Formats + ".",
 		Flags: append(append(podFilterFlags(),
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 1 if there are any"},
 			&cli.BoolFlag{Name: "kill", Usage: "end them"},
@@ -80,7 +81,7 @@ func readOrphans(c *cli.Context) (o orphansOptions, err error) {
 	if o.desiredOptions, err = readDesired(c); err != nil {
 		return o, err
 	}
-	if o.printer, err = newListPrinter(o.output); err != nil {
+	if o.printer, err = readFormat(o.output); err != nil {
 		return o, err
 	}
 	for _, name := range []string{"rm", "grace-period", "dry-run"} {
@@ -181,14 +182,14 @@ func (o orphansOptions) unmatched(found []orphan) []string {
 // printOrphans prints the list; for people also who was asked, and what to type
 // next.
 func printOrphans(e *env, o orphansOptions, v *orphanView, found []orphan) error {
-	if !o.printer.people() {
+	if !o.printer.IsTable() {
 		warnUnread(e, v)
-		return o.printer.print(e.out, orphanListing(found, e.now()))
+		return o.printer.Print(e.out, orphanListing(found, e.now()))
 	}
 	if len(found) == 0 {
 		fmt.Fprintln(e.out, "no orphans")
 	}
-	if err := o.printer.print(e.out, orphanListing(found, e.now())); err != nil {
+	if err := o.printer.Print(e.out, orphanListing(found, e.now())); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.out, v.asked())
@@ -215,7 +216,7 @@ func killHint(v *orphanView, found []orphan) string {
 		if errors.As(err, &hinted) && hinted.Hint() != "" {
 			return strings.ReplaceAll(hinted.Hint(), "\n", "\nhint: ")
 		}
-		return "podctl orphans --kill would refuse: " + oneLine(err.Error())
+		return "podctl orphans --kill would refuse: " + output.OneLine(err.Error())
 	}
 	running := 0
 	for _, o := range found {

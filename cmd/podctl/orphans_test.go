@@ -143,7 +143,7 @@ func TestOrphansAreListedWithWhoWasAsked(t *testing.T) {
 		if d := data[1]; d.Class != "abandoned" || d.Running != 1 || !strings.HasPrefix(d.Owner, "run-") || d.Sandbox == "" || d.Metadata.Name != "kept" {
 			t.Errorf("-o json: %+v", d)
 		}
-		if out := w.ran(0, time.Second, "orphans", "-o", "jsonpath={.items[*].class}"); out != "runtime-only abandoned not-ready directory" {
+		if out := w.ran(0, time.Second, "orphans", "-o", "jsonpath={[*].class}"); out != "runtime-only abandoned not-ready directory" {
 			t.Errorf("-o jsonpath: %q", out)
 		}
 		live.interrupt()

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/pod"
@@ -118,7 +119,7 @@ func (v *orphanView) asked() string {
 	var spoke []string
 	for _, s := range v.sources {
 		if s.Err == nil {
-			spoke = append(spoke, fmt.Sprintf("%s (%s)", s.Source, plural(len(s.Pods), "pod")))
+			spoke = append(spoke, fmt.Sprintf("%s (%s)", s.Source, output.Plural(len(s.Pods), "pod")))
 		}
 	}
 	line := "asked: " + strings.Join(spoke, ", ")
@@ -141,7 +142,7 @@ func (v *orphanView) unread() []string {
 	var lines []string
 	for _, s := range v.sources {
 		if s.Err != nil {
-			lines = append(lines, fmt.Sprintf("not read: %s: %s", s.Source, oneLine(s.Err.Error())))
+			lines = append(lines, fmt.Sprintf("not read: %s: %s", s.Source, output.OneLine(s.Err.Error())))
 		}
 	}
 	if v.dirsUnknown != "" {

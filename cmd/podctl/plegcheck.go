@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
@@ -192,7 +193,7 @@ func (c *checkSession) report() plegstat.CheckReport {
 	r.Fill(c.meter)
 	if !c.done {
 		r.Unfinished = fmt.Sprintf("%d of %s, statuses of %d of %s",
-			min(r.Samples, c.opts.samples), plural(c.opts.samples, "relist"), c.reads.Count(pods), plural(len(pods), "pod"))
+			min(r.Samples, c.opts.samples), output.Plural(c.opts.samples, "relist"), c.reads.Count(pods), output.Plural(len(pods), "pod"))
 	}
 	failure := c.meter.Failure()
 	r.Status, r.Reason = plegstat.Healthy, ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/plegstat"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -28,7 +29,7 @@ func printCheck(w io.Writer, r plegstat.CheckReport, o checkOptions) error {
 // truncate it.
 func checkBrief(r plegstat.CheckReport) string {
 	if r.Status != plegstat.Healthy {
-		return r.Status + ": " + oneLine(r.Reason)
+		return r.Status + ": " + output.OneLine(r.Reason)
 	}
 	return fmt.Sprintf("%s: %s · %s", r.Status, relistText(r), sizeOf(r))
 }
@@ -38,17 +39,17 @@ func checkText(r plegstat.CheckReport, full bool) string {
 	head := r.Status
 	switch {
 	case r.Unfinished != "" && len(r.Waits) > 0: // each has a line below
-		head += ": no answer for " + ageText(seconds(r.Waits[0].Seconds))
+		head += ": no answer for " + output.Age(seconds(r.Waits[0].Seconds))
 	case r.Reason != "":
-		head += ": " + oneLine(r.Reason)
+		head += ": " + output.OneLine(r.Reason)
 	}
 	lines := []string{head}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf("  "+format, args...)) }
 	for _, w := range r.Waits {
-		add("waits for %s, in flight for %s (since %s)", oneLine(waitText(w, full)), ageText(seconds(w.Seconds)), clock(w.Since))
+		add("waits for %s, in flight for %s (since %s)", output.OneLine(waitText(w, full)), output.Age(seconds(w.Seconds)), output.Clock(w.Since))
 	}
 	for _, e := range r.Errors {
-		add("status of %s: %s", pod.DisplayName(e.Namespace, e.Name), oneLine(e.Message))
+		add("status of %s: %s", pod.DisplayName(e.Namespace, e.Name), output.OneLine(e.Message))
 	}
 	if r.Runtime == "" {
 		return strings.Join(lines, "\n") + "\n"
@@ -77,11 +78,11 @@ func relistText(r plegstat.CheckReport) string {
 		return "no relist succeeded"
 	}
 	return fmt.Sprintf("relist p50 %s, p95 %s, max %s over %s",
-		shortTime(seconds(r.RelistP50)), shortTime(seconds(r.RelistP95)), shortTime(seconds(r.RelistMax)), plural(r.Samples, "sample"))
+		output.ShortTime(seconds(r.RelistP50)), output.ShortTime(seconds(r.RelistP95)), output.ShortTime(seconds(r.RelistMax)), output.Plural(r.Samples, "sample"))
 }
 
 func sizeOf(r plegstat.CheckReport) string {
-	return plural(r.Pods, "pod") + ", " + plural(r.Containers, "container")
+	return output.Plural(r.Pods, "pod") + ", " + output.Plural(r.Containers, "container")
 }
 
 func hintText(r plegstat.CheckReport) string {
@@ -89,7 +90,7 @@ func hintText(r plegstat.CheckReport) string {
 	case plegstat.HintsBroadcast.String():
 		return "yes, to every subscriber"
 	case plegstat.HintsNone.String():
-		return "no: " + oneLine(r.NoHints)
+		return "no: " + output.OneLine(r.NoHints)
 	}
 	return "unknown: the runtime has not answered"
 }
@@ -100,7 +101,7 @@ func slowText(s plegstat.CheckSlow) string {
 	if s.Container != "" {
 		about = s.Container
 	}
-	return fmt.Sprintf("%s %s (%s of %s %s)", oneLine(pod.DisplayName(s.Namespace, s.Name)), shortTime(seconds(s.Seconds)), s.Call, oneLine(about), shortTime(seconds(s.CallSeconds)))
+	return fmt.Sprintf("%s %s (%s of %s %s)", output.OneLine(pod.DisplayName(s.Namespace, s.Name)), output.ShortTime(seconds(s.Seconds)), s.Call, output.OneLine(about), output.ShortTime(seconds(s.CallSeconds)))
 }
 
 // reasonText is the reason of a finding.
@@ -110,17 +111,17 @@ func reasonText(r plegstat.CheckReport, found plegstat.Finding, failure error) s
 	case plegstat.RelistFailed:
 		return failure.Error()
 	case plegstat.NoAnswer:
-		return fmt.Sprintf("no answer for %s: %s", ageText(seconds(r.Waits[0].Seconds)), waitText(r.Waits[0], false))
+		return fmt.Sprintf("no answer for %s: %s", output.Age(seconds(r.Waits[0].Seconds)), waitText(r.Waits[0], false))
 	case plegstat.NotFinished:
-		return fmt.Sprintf("not finished after %s: %s", ageText(seconds(r.Seconds)), r.Unfinished)
+		return fmt.Sprintf("not finished after %s: %s", output.Age(seconds(r.Seconds)), r.Unfinished)
 	case plegstat.StatusFailed:
 		e := r.Errors[0]
 		return fmt.Sprintf("status of %s: %s", pod.DisplayName(e.Namespace, e.Name), e.Message)
 	case plegstat.SlowRelist:
-		return fmt.Sprintf("a relist took %s (threshold %s)", shortTime(seconds(r.RelistMax)), threshold)
+		return fmt.Sprintf("a relist took %s (threshold %s)", output.ShortTime(seconds(r.RelistMax)), threshold)
 	case plegstat.SlowStatus:
 		s := r.Slowest[0]
-		return fmt.Sprintf("the status of %s took %s (threshold %s)", pod.DisplayName(s.Namespace, s.Name), shortTime(seconds(s.Seconds)), threshold)
+		return fmt.Sprintf("the status of %s took %s (threshold %s)", pod.DisplayName(s.Namespace, s.Name), output.ShortTime(seconds(s.Seconds)), threshold)
 	case plegstat.NothingFound:
 	}
 	return ""
@@ -157,20 +158,3 @@ func idText(id string, full bool) string {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// shortTime is a duration in about three digits, for a column or a sentence.
-func shortTime(d time.Duration) string {
-	switch {
-	case d <= 0:
-		return "0ms"
-	case d < time.Millisecond:
-		return "<1ms"
-	case d < 10*time.Millisecond:
-		return fmt.Sprintf("%.3gms", float64(d)/float64(time.Millisecond))
-	case d.Round(time.Millisecond) < time.Second:
-		return fmt.Sprintf("%dms", d.Round(time.Millisecond).Milliseconds())
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.3gs", d.Seconds())
-	}
-	return ageText(d)
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/plegstat"
 )
 
@@ -23,10 +24,10 @@ func newComparePrinter(e *env, g globals) comparePrinter {
 	if g.output == "json" {
 		return &compareJSON{e.out}
 	}
-	p := &compareTable{watchTable{env: e, full: g.noTrunc, table: newStreamTable(
+	p := &compareTable{watchTable{env: e, full: g.noTrunc, table: output.NewTable(
 		[]string{"TIME", "POD", "EVENT", "CONTAINER", "FIRST", "BY", "EVENTS", "RELISTS"}, 1, 3)}}
 	for column, likely := range []string{"15:04:05.000", "default/web-0", "ContainerStarted", "(sandbox)", "relists", "999ms", "missed", "missed"} {
-		p.table.expect(column, likely)
+		p.table.Expect(column, likely)
 	}
 	return p
 }
@@ -34,14 +35,14 @@ func newComparePrinter(e *env, g globals) comparePrinter {
 // compareTable prints a table.
 type compareTable struct{ watchTable }
 
-func (p *compareTable) begin() error { return p.lines(p.table.row(p.table.header, p.width())) }
+func (p *compareTable) begin() error { return p.lines(p.table.Header(p.width())) }
 
 func (p *compareTable) transitions(_ time.Time, list []*plegstat.Transition) error {
 	lines := make([]string, len(list))
 	for i, t := range list {
 		first, by := whoWasFirst(t)
-		lines[i] = p.table.row([]string{
-			clock(t.At), oneLine(eventPod(t.Event)), string(t.Type), oneLine(eventContainer(t.Event)), first, by,
+		lines[i] = p.table.Row([]string{
+			output.Clock(t.At), output.OneLine(eventPod(t.Event)), string(t.Type), output.OneLine(eventContainer(t.Event)), first, by,
 			lagCell(t, plegstat.ByHints), lagCell(t, plegstat.ByRelists),
 		}, p.width())
 	}
@@ -63,9 +64,9 @@ func whoWasFirst(t *plegstat.Transition) (first, by string) {
 	case t.MissedBy(plegstat.ByRelists):
 		return "events", ""
 	case t.Ahead() > 0:
-		return "events", shortTime(t.Ahead())
+		return "events", output.ShortTime(t.Ahead())
 	case t.Ahead() < 0:
-		return "relists", shortTime(-t.Ahead())
+		return "relists", output.ShortTime(-t.Ahead())
 	}
 	return "both", ""
 }
@@ -76,7 +77,7 @@ func lagCell(t *plegstat.Transition, s plegstat.Side) string {
 		return "missed"
 	}
 	if lag, ok := t.LagOf(s); ok {
-		return shortTime(lag)
+		return output.ShortTime(lag)
 	}
 	return ""
 }
@@ -153,17 +154,17 @@ func newCompareLine(t *plegstat.Transition, now time.Time) compareLine {
 
 // compareLines is the summary as text.
 func compareLines(s plegstat.CompareSummary) []string {
-	first := fmt.Sprintf("%s in %s", plural(s.Transitions, "transition"), ageText(seconds(s.Seconds)))
+	first := fmt.Sprintf("%s in %s", output.Plural(s.Transitions, "transition"), output.Age(seconds(s.Seconds)))
 	if s.Transitions == 0 {
 		return []string{first + ": no pod changed"}
 	}
 	var parts []string
 	if s.HintsFirst > 0 {
-		parts = append(parts, fmt.Sprintf("events first %s, by p50 %s, p95 %s, max %s", plural(s.HintsFirst, "time"),
-			shortTime(seconds(s.AheadP50)), shortTime(seconds(s.AheadP95)), shortTime(seconds(s.AheadMax))))
+		parts = append(parts, fmt.Sprintf("events first %s, by p50 %s, p95 %s, max %s", output.Plural(s.HintsFirst, "time"),
+			output.ShortTime(seconds(s.AheadP50)), output.ShortTime(seconds(s.AheadP95)), output.ShortTime(seconds(s.AheadMax))))
 	}
 	if s.RelistFirst > 0 {
-		parts = append(parts, fmt.Sprintf("relists first %s", plural(s.RelistFirst, "time")))
+		parts = append(parts, fmt.Sprintf("relists first %s", output.Plural(s.RelistFirst, "time")))
 	}
 	lines := []string{strings.Join(append([]string{first}, parts...), " · ")}
 	missed := "events missed " + nothingOr(s.MissedByHints) + " · relists missed " + nothingOr(s.MissedByRelist)
@@ -178,7 +179,7 @@ func compareLines(s plegstat.CompareSummary) []string {
 	}
 	lines = append(lines, missed)
 	return append(lines, fmt.Sprintf("lag, where the runtime reports the time: events p50 %s, p95 %s · relists p50 %s, p95 %s",
-		shortTime(seconds(s.HintLagP50)), shortTime(seconds(s.HintLagP95)), shortTime(seconds(s.RelistLagP50)), shortTime(seconds(s.RelistLagP95))))
+		output.ShortTime(seconds(s.HintLagP50)), output.ShortTime(seconds(s.HintLagP95)), output.ShortTime(seconds(s.RelistLagP50)), output.ShortTime(seconds(s.RelistLagP95))))
 }
 
 func nothingOr(n int) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pleg/tape"
 )
@@ -182,8 +183,8 @@ func (o recordOptions) print(e *env, s recordSummary) error {
 }
 
 func (s recordSummary) text() string {
-	text := fmt.Sprintf("recorded %s of %s: %s, %s of one pod, %s, %s", ageText(seconds(s.Seconds)), s.Runtime,
-		plural(s.Relists, "full relist"), plural(s.PodRelists, "relist"), plural(s.StatusReads, "status read"), plural(s.Hints, "hint"))
+	text := fmt.Sprintf("recorded %s of %s: %s, %s of one pod, %s, %s", output.Age(seconds(s.Seconds)), s.Runtime,
+		output.Plural(s.Relists, "full relist"), output.Plural(s.PodRelists, "relist"), output.Plural(s.StatusReads, "status read"), output.Plural(s.Hints, "hint"))
 	if s.Errors > 0 {
 		text += fmt.Sprintf(" · %d of these calls failed", s.Errors)
 	}
@@ -198,7 +199,7 @@ func (s recordSummary) text() string {
 func sizeText(n int64) string {
 	switch {
 	case n < 1<<10:
-		return plural(int(n), "byte")
+		return output.Plural(int(n), "byte")
 	case n < 1<<20:
 		return fmt.Sprintf("%d KiB", n>>10)
 	default:

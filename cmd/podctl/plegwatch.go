@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
@@ -129,7 +130,7 @@ func (w *watchSession) run() error {
 			if err := w.end(nil); err != nil || w.opts.count == 0 {
 				return err
 			}
-			return fmt.Errorf("%d of %s in %s", w.stats.Events, plural(w.opts.count, "event"), w.opts.last)
+			return fmt.Errorf("%d of %s in %s", w.stats.Events, output.Plural(w.opts.count, "event"), w.opts.last)
 		case signal := <-w.env.interrupts:
 			return w.end(signal)
 		}
@@ -218,14 +219,14 @@ func (w *watchSession) printWaits() error {
 	}
 	for _, old := range w.waits {
 		if !slices.ContainsFunc(hanging, old.SameAs) {
-			if err := w.printer.note(now, fmt.Sprintf("answered after %s: %s", ageText(now.Sub(old.Since)), waitText(old, w.opts.noTrunc))); err != nil {
+			if err := w.printer.note(now, fmt.Sprintf("answered after %s: %s", output.Age(now.Sub(old.Since)), waitText(old, w.opts.noTrunc))); err != nil {
 				return err
 			}
 		}
 	}
 	for _, h := range hanging {
 		if !slices.ContainsFunc(w.waits, h.SameAs) {
-			if err := w.printer.note(now, fmt.Sprintf("no answer for %s: %s", ageText(now.Sub(h.Since)), waitText(h, w.opts.noTrunc))); err != nil {
+			if err := w.printer.note(now, fmt.Sprintf("no answer for %s: %s", output.Age(now.Sub(h.Since)), waitText(h, w.opts.noTrunc))); err != nil {
 				return err
 			}
 		}

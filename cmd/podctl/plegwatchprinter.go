@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
 	"github.com/podctl/podctl/internal/pod"
@@ -30,14 +31,14 @@ func newWatchPrinter(e *env, o watchOptions) watchPrinter {
 	if o.noTrunc {
 		header = append(header, "ID")
 	}
-	p := &watchTable{env: e, full: o.noTrunc, color: e.tty && !o.noColor && !e.noColor, table: newStreamTable(header, 1, 3, 4)}
-	p.table.expect(0, "15:04:05.000")
-	p.table.expect(1, "default/a-pod-0123456789")
-	p.table.expect(2, "ContainerStarted")
-	p.table.expect(3, "(sandbox)")
-	p.table.expect(4, "exit 137 OOMKilled")
-	p.table.expect(5, "relist")
-	p.table.expect(6, "999ms")
+	p := &watchTable{env: e, full: o.noTrunc, color: e.tty && !o.noColor && !e.noColor, table: output.NewTable(header, 1, 3, 4)}
+	p.table.Expect(0, "15:04:05.000")
+	p.table.Expect(1, "default/a-pod-0123456789")
+	p.table.Expect(2, "ContainerStarted")
+	p.table.Expect(3, "(sandbox)")
+	p.table.Expect(4, "exit 137 OOMKilled")
+	p.table.Expect(5, "relist")
+	p.table.Expect(6, "999ms")
 	return p
 }
 
@@ -46,23 +47,23 @@ type watchTable struct {
 	env   *env
 	full  bool
 	color bool
-	table *streamTable
+	table *output.Table
 }
 
 func (p *watchTable) begin(pods []*pod.Pod) error {
 	for _, known := range pods {
-		p.table.expect(1, pod.DisplayName(known.Namespace, known.Name))
+		p.table.Expect(1, pod.DisplayName(known.Namespace, known.Name))
 		for _, c := range known.Containers {
-			p.table.expect(3, c.Name)
+			p.table.Expect(3, c.Name)
 		}
 	}
-	return p.lines(p.table.row(p.table.header, p.width()))
+	return p.lines(p.table.Header(p.width()))
 }
 
 func (p *watchTable) events(events []plegstat.Event) error {
 	lines := make([]string, len(events))
 	for i, ev := range events {
-		lines[i] = p.table.row(p.cells(ev), p.width())
+		lines[i] = p.table.Row(p.cells(ev), p.width())
 		if p.color && ev.Failed() {
 			lines[i] = red + lines[i] + plain
 		}
@@ -73,13 +74,13 @@ func (p *watchTable) events(events []plegstat.Event) error {
 func (p *watchTable) cells(ev plegstat.Event) []string {
 	late := ""
 	if lag, ok := ev.Lag(); ok {
-		late = shortTime(lag)
+		late = output.ShortTime(lag)
 	}
 	source := string(ev.Source)
 	if ev.Initial {
 		source = "initial"
 	}
-	cells := []string{clock(ev.At), oneLine(eventPod(ev)), string(ev.Type), oneLine(eventContainer(ev)), oneLine(eventDetail(ev)), source, late}
+	cells := []string{output.Clock(ev.At), output.OneLine(eventPod(ev)), string(ev.Type), output.OneLine(eventContainer(ev)), output.OneLine(eventDetail(ev)), source, late}
 	if p.full {
 		cells = append(cells, ev.ID)
 	}
@@ -87,7 +88,7 @@ func (p *watchTable) cells(ev plegstat.Event) []string {
 }
 
 func (p *watchTable) note(at time.Time, text string) error {
-	return p.lines(cut(clock(at)+"  "+oneLine(text), p.width()))
+	return p.lines(output.Cut(output.Clock(at)+"  "+output.OneLine(text), p.width()))
 }
 
 func (p *watchTable) summary(_ time.Time, s plegstat.WatchSummary) error {
@@ -233,7 +234,7 @@ func eventDetail(ev plegstat.Event) string {
 		}
 	case pleg.PodSync:
 		if ev.Coalesced > 0 {
-			return plural(ev.Coalesced+1, "event") + " in one"
+			return output.Plural(ev.Coalesced+1, "event") + " in one"
 		}
 		return "reinspected"
 	case pleg.ContainerRemoved, pleg.ContainerChanged:
@@ -261,16 +262,16 @@ func watchSummaryText(s plegstat.WatchSummary) string {
 			types = append(types, fmt.Sprintf("%d %s", n, t))
 		}
 	}
-	events := fmt.Sprintf("%s in %s", plural(total, "event"), ageText(seconds(s.Seconds)))
+	events := fmt.Sprintf("%s in %s", output.Plural(total, "event"), output.Age(seconds(s.Seconds)))
 	if len(types) > 0 {
 		events += ": " + strings.Join(types, ", ")
 	}
 	parts := []string{events}
 	if s.Relists > 0 {
-		parts = append(parts, fmt.Sprintf("%s, p95 %s", plural(s.Relists, "full relist"), shortTime(seconds(s.RelistP95))))
+		parts = append(parts, fmt.Sprintf("%s, p95 %s", output.Plural(s.Relists, "full relist"), output.ShortTime(seconds(s.RelistP95))))
 	}
 	if s.Lags > 0 {
-		parts = append(parts, fmt.Sprintf("lag p50 %s, p95 %s, max %s", shortTime(seconds(s.LagP50)), shortTime(seconds(s.LagP95)), shortTime(seconds(s.LagMax))))
+		parts = append(parts, fmt.Sprintf("lag p50 %s, p95 %s, max %s", output.ShortTime(seconds(s.LagP50)), output.ShortTime(seconds(s.LagP95)), output.ShortTime(seconds(s.LagMax))))
 	}
 	switch {
 	case s.Unhinted == nil:
@@ -302,7 +303,7 @@ func noteText(n plegstat.Note) string {
 	case plegstat.RuntimeDown:
 		return fmt.Sprintf("runtime down: %v", n.Err)
 	case plegstat.RuntimeUp:
-		return "runtime up again after " + ageText(n.Took)
+		return "runtime up again after " + output.Age(n.Took)
 	case plegstat.NoHints:
 		return fmt.Sprintf("relists only: %v", n.Err)
 	}

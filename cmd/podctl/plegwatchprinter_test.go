@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
 	"github.com/podctl/podctl/internal/pod"
@@ -182,7 +183,7 @@ func TestShortTime(t *testing.T) {
 		12345 * time.Microsecond: "12ms", 999*time.Millisecond + 600*time.Microsecond: "1s", 1234 * time.Millisecond: "1.23s",
 		12345 * time.Millisecond: "12s", 75 * time.Second: "1m15s",
 	} {
-		if got := shortTime(d); got != want {
+		if got := output.ShortTime(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}

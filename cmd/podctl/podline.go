@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/worker"
@@ -24,15 +25,8 @@ func podRow(i node.Info, activity string, now time.Time) []string {
 		fmt.Sprintf("%d/%d", ready, total),
 		fmt.Sprint(pod.CountRestarts(&i.Status)),
 		age(i, now),
-		oneLine(nowText(i, activity, now)),
+		output.OneLine(nowText(i, activity, now)),
 	}
-}
-
-// oneLine is a text, which may hold what a runtime or a container said, as it
-// can stand in a line of a terminal. A probe that failed without a word
-// leaves nothing behind its colon.
-func oneLine(text string) string {
-	return printable([]byte(strings.NewReplacer("\n", "; ", "\t", " ").Replace(strings.TrimSpace(strings.TrimSuffix(text, ": ")))))
 }
 
 func phaseText(i node.Info) string {
@@ -51,28 +45,7 @@ func age(i node.Info, now time.Time) string {
 	if i.Status.StartTime == nil {
 		return "-"
 	}
-	return ageText(now.Sub(i.Status.StartTime.Time))
-}
-
-// ageText is a duration as a table shows it: one or two units.
-func ageText(d time.Duration) string {
-	d = max(0, d).Truncate(time.Second)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return twoUnits(int(d.Minutes()), "m", int(d.Seconds())%60, "s")
-	case d < 48*time.Hour:
-		return twoUnits(int(d.Hours()), "h", int(d.Minutes())%60, "m")
-	}
-	return fmt.Sprintf("%dd", int(d.Hours())/24)
-}
-
-func twoUnits(large int, unit string, small int, smaller string) string {
-	if small == 0 {
-		return fmt.Sprintf("%d%s", large, unit)
-	}
-	return fmt.Sprintf("%d%s%d%s", large, unit, small, smaller)
+	return output.Age(now.Sub(i.Status.StartTime.Time))
 }
 
 // nowText is the answer to "what is it doing": what the pod waits for and
@@ -106,9 +79,9 @@ func terminatingText(i node.Info, now time.Time) string {
 	if i.Grace > 0 && !i.StopRequested.IsZero() {
 		left := time.Duration(i.Grace)*time.Second - now.Sub(i.StopRequested)
 		if left >= 0 {
-			text += fmt.Sprintf(", %s of %ds grace left", ageText(left), i.Grace)
+			text += fmt.Sprintf(", %s of %ds grace left", output.Age(left), i.Grace)
 		} else {
-			text += fmt.Sprintf(", %s past its grace of %ds", ageText(-left), i.Grace)
+			text += fmt.Sprintf(", %s past its grace of %ds", output.Age(-left), i.Grace)
 		}
 	}
 	if !i.LastError.IsZero() && i.Op == worker.OpNone { // in between two tries
@@ -142,7 +115,7 @@ func waitingText(i node.Info, now time.Time) string {
 
 func retryText(i node.Info, now time.Time) string {
 	if left := i.NextWake.Sub(now); !i.NextWake.IsZero() && left > 0 {
-		return ", again in " + ageText(left.Round(time.Second))
+		return ", again in " + output.Age(left.Round(time.Second))
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -171,7 +172,7 @@ func TestAgeHasOneOrTwoUnits(t *testing.T) {
 		time.Hour: "1h", 61 * time.Minute: "1h1m", 2*time.Hour + 10*time.Minute: "2h10m", 20 * time.Hour: "20h",
 		47*time.Hour + 59*time.Minute: "47h59m", 48 * time.Hour: "2d", 100 * 24 * time.Hour: "100d",
 	} {
-		if got := ageText(d); got != want {
+		if got := output.Age(d); got != want {
 			t.Errorf("%s: %q, want %q", d, got, want)
 		}
 	}

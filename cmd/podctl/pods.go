@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
 )
 
@@ -21,7 +22,7 @@ import (
 type podsOptions struct {
 	globals
 	podFilter
-	printer listPrinter
+	printer output.Format
 }
 
 // podFilter says which pods are shown. The zero value is all of them.
@@ -45,7 +46,7 @@ func podsCommand(e *env) *cli.Command {
 			"one are about to make. WORKER is where the podctl that manages a pod has got to with it.\n" +
 			"OWNER is that podctl, (gone) if it has died; kubelet; or other. The IP of a pod that no\n" +
 			"podctl manages is read for -o wide and the like only: it takes a call for each pod.\n" +
-			"-o is " + outputForms + ".",
+			"-o is " + output.Formats + ".",
 		Flags: append(podFilterFlags(),
 			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: the name of a podctl; or podctl, kubelet, other"},
 			&cli.BoolFlag{Name: "terminating", Usage: "only pods on their way down"},
@@ -58,7 +59,7 @@ func podsCommand(e *env) *cli.Command {
 				return err
 			}
 			o.owner, o.terminating, o.orphans = c.String("owner"), c.Bool("terminating"), c.Bool("orphans")
-			if o.printer, err = newListPrinter(o.output); err != nil {
+			if o.printer, err = readFormat(o.output); err != nil {
 				return err
 			}
 			return runPods(c.Context, e, o)
@@ -140,13 +141,13 @@ func runPods(ctx context.Context, e *env, o podsOptions) error {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(h *heldPod) bool { return !o.shows(h) })
-	if !slices.Contains([]string{"", "table", "name"}, o.printer.form) {
+	if o.printer.IsWide() {
 		readStatuses(ctx, client, all)
 	}
-	if len(all) == 0 && o.printer.people() {
+	if len(all) == 0 && o.printer.IsTable() {
 		fmt.Fprintln(e.errw, "no pods")
 	}
-	return o.printer.print(e.out, podListing(all, e.now(), o.noTrunc))
+	return o.printer.Print(e.out, podListing(all, e.now(), o.noTrunc))
 }
 
 // socketDir is where the podctls of a runtime have their locks and sockets.
@@ -195,10 +196,10 @@ type heldPodData struct {
 	Reason     string   `json:"reason,omitempty"`  // why it was rejected, or the worker's last error
 }
 
-func podListing(pods []*heldPod, now time.Time, full bool) listing {
-	l := listing{
-		header: []string{"POD", "PHASE", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
-		more:   []string{"UID", "SANDBOX"},
+func podListing(pods []*heldPod, now time.Time, full bool) output.List {
+	l := output.List{
+		Header: []string{"POD", "PHASE", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
+		Wide:   []string{"UID", "SANDBOX"},
 	}
 	for _, h := range pods {
 		d := h.data()
@@ -211,15 +212,15 @@ func podListing(pods []*heldPod, now time.Time, full bool) listing {
 		}
 		age := "-"
 		if began := h.began(); !began.IsZero() {
-			age = ageText(now.Sub(began))
+			age = output.Age(now.Sub(began))
 		}
-		l.items = append(l.items, listItem{
-			name: h.displayName(), data: d,
-			cells: []string{
+		l.Items = append(l.Items, output.Item{
+			Name: h.displayName(), Data: d,
+			Cells: []string{
 				h.displayName(), d.Phase, cmp.Or(d.Worker, "-"), h.owner(), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 				strconv.Itoa(int(d.Restarts)), ip, age,
 			},
-			more: []string{uid, sandbox},
+			Wide: []string{uid, sandbox},
 		})
 	}
 	return l

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/preempt"
 )
 
@@ -14,7 +15,7 @@ func explain(e *env, r *preempt.Result) {
 		return
 	}
 	for _, s := range r.Stages {
-		fmt.Fprintf(e.out, "%s: %s\n", s.Class, plural(s.Candidates, "possible victim"))
+		fmt.Fprintf(e.out, "%s: %s\n", s.Class, output.Plural(s.Candidates, "possible victim"))
 		if len(s.Short) == 0 {
 			fmt.Fprintln(e.out, "  nothing has to come from this class")
 			continue

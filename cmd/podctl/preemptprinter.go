@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/preempt"
 )
 
@@ -70,7 +71,7 @@ func arithmetic(full *fullNode, a arrival) string {
 		}
 		amount := func(count int64) string {
 			if u.Resource == v1.ResourcePods {
-				return plural(int(count), "pod")
+				return output.Plural(int(count), "pod")
 			}
 			return roundly(preempt.Amount{Resource: u.Resource, Count: count}.Quantity()) + " " + string(u.Resource)
 		}
@@ -122,7 +123,7 @@ func printVerdicts(e *env, r *preempt.Result) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return printTable(e.out, []string{"POD", "QOS", "PRIORITY", "REQUESTS", "VERDICT", "WHY"}, rows)
+	return output.PrintTable(e.out, []string{"POD", "QOS", "PRIORITY", "REQUESTS", "VERDICT", "WHY"}, rows)
 }
 
 // sentence is the answer.
@@ -137,7 +138,7 @@ func sentence(a arrival) string {
 	if len(a.Plan.Victims) == 0 {
 		return fmt.Sprintf("%s fits", a.Pod)
 	}
-	text := fmt.Sprintf("for %s the kubelet would evict %s", a.Pod, plural(len(a.Plan.Victims), "pod"))
+	text := fmt.Sprintf("for %s the kubelet would evict %s", a.Pod, output.Plural(len(a.Plan.Victims), "pod"))
 	return text + opinion(a.Plan)
 }
 

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"strings"
-	"unicode"
-
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/node"
 )
@@ -43,18 +41,8 @@ type logLine struct {
 	text                      []byte
 }
 
-// printable is text that a terminal cannot take for commands.
-func printable(text []byte) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		return '�'
-	}, string(text))
-}
-
 // lastWords is the last line that the container of an event wrote, "" if it
 // wrote none.
 func lastWords(s *daemon.Session) func(node.Event) string {
-	return func(ev node.Event) string { return printable(s.LastLine(ev)) }
+	return func(ev node.Event) string { return output.Printable(s.LastLine(ev)) }
 }

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
@@ -174,7 +175,7 @@ func (r *running) interrupted(ctx context.Context) error {
 // the grace as far as it goes, a second one leaves what is left.
 func (r *running) remove(ctx context.Context, grace *int64) error {
 	if n := r.session.Alive(); n > 0 {
-		r.printer.note(fmt.Sprintf("terminating %s, up to %ds · once more to force", plural(n, "pod"), r.longestGrace(grace)))
+		r.printer.note(fmt.Sprintf("terminating %s, up to %ds · once more to force", output.Plural(n, "pod"), r.longestGrace(grace)))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -214,17 +215,10 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 type leftError struct{ pods int }
 
 func (e *leftError) Error() string {
-	return fmt.Sprintf("interrupted while terminating: %s left behind", plural(e.pods, "pod"))
+	return fmt.Sprintf("interrupted while terminating: %s left behind", output.Plural(e.pods, "pod"))
 }
 
 func (*leftError) Hint() string { return "the same command again ends them, and starts anew" }
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
 
 // longestGrace is the time, in seconds, that terminating may take.
 func (r *running) longestGrace(grace *int64) int64 {

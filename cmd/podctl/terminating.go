@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
 )
 
@@ -18,7 +19,7 @@ import (
 type terminatingOptions struct {
 	globals
 	podFilter
-	printer listPrinter
+	printer output.Format
 	watch   bool
 }
 
@@ -32,7 +33,7 @@ func terminatingCommand(e *env) *cli.Command {
 			"containers; a process that has ended, or was told to, though the runtime says that it runs.\n" +
 			"GRACE is what is left, negative once it is overrun. LAYER is what the pod waits for: process,\n" +
 			"shim, runtime, network, volume or worker; - while nothing is stuck.\n" +
-			"-o is " + outputForms + ".",
+			"-o is " + output.Formats + ".",
 		Flags: append(podFilterFlags(),
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "go on, and print what changes; with -o json an object a line"},
 		),
@@ -42,7 +43,7 @@ func terminatingCommand(e *env) *cli.Command {
 			if o.podFilter, err = readPodFilter(c); err != nil {
 				return err
 			}
-			if o.printer, err = newListPrinter(o.output); err != nil {
+			if o.printer, err = readFormat(o.output); err != nil {
 				return err
 			}
 			return runTerminating(c.Context, e, o)
@@ -72,10 +73,10 @@ func showTerminating(ctx context.Context, e *env, o terminatingOptions, client *
 		return err
 	}
 	c := collector{client: client, pods: p.Pods(), proc: "/proc", now: e.now, runtimePID: serverPID(client.Endpoint())}
-	look := func() (listing, error) {
+	look := func() (output.List, error) {
 		all, err := heldPods(ctx, e, client, p.Locks)
 		if err != nil {
-			return listing{}, err
+			return output.List{}, err
 		}
 		var shown []*heldPod
 		for _, h := range all {
@@ -92,10 +93,10 @@ func showTerminating(ctx context.Context, e *env, o terminatingOptions, client *
 	if err != nil {
 		return err
 	}
-	if len(l.items) == 0 && o.printer.people() {
+	if len(l.Items) == 0 && o.printer.IsTable() {
 		fmt.Fprintln(e.errw, "no pod is on its way down")
 	}
-	return o.printer.print(e.out, l)
+	return o.printer.Print(e.out, l)
 }
 
 // watchPeriod is how often a list that is watched is made anew.
@@ -104,7 +105,7 @@ const watchPeriod = time.Second
 // watchListing prints a list whenever it is another one, until ctx ends: on a
 // terminal over the last one, as JSON an object a line for each thing that has
 // changed.
-func watchListing(ctx context.Context, e *env, printer listPrinter, look func() (listing, error)) error {
+func watchListing(ctx context.Context, e *env, printer output.Format, look func() (output.List, error)) error {
 	ticks := time.NewTicker(watchPeriod)
 	defer ticks.Stop()
 	shown := map[string]string{}
@@ -117,23 +118,23 @@ func watchListing(ctx context.Context, e *env, printer listPrinter, look func() 
 		if err != nil {
 			return err
 		}
-		switch printer.form {
+		switch printer.Name() {
 		case "json":
 			now := map[string]string{}
-			for _, i := range l.items {
-				b, err := json.Marshal(i.data)
+			for _, i := range l.Items {
+				b, err := json.Marshal(i.Data)
 				if err != nil {
 					return err
 				}
-				now[i.name] = string(b)
-				if shown[i.name] != now[i.name] {
+				now[i.Name] = string(b)
+				if shown[i.Name] != now[i.Name] {
 					fmt.Fprintln(e.out, string(b))
 				}
 			}
 			shown = now
 		default:
 			var text bytes.Buffer
-			if err := printer.print(&text, l); err != nil {
+			if err := printer.Print(&text, l); err != nil {
 				return err
 			}
 			if text.String() != last {
@@ -191,13 +192,13 @@ type downContainerData struct {
 	WChan string `json:"wchan,omitempty"` // where in the kernel it sleeps
 }
 
-func downListing(pods []*downPod, now time.Time) listing {
-	l := listing{header: []string{"POD", "SINCE", "GRACE", "RUNNING", "LAYER", "LAST ERROR"}, more: []string{"OWNER", "WHY"}}
+func downListing(pods []*downPod, now time.Time) output.List {
+	l := output.List{Header: []string{"POD", "SINCE", "GRACE", "RUNNING", "LAYER", "LAST ERROR"}, Wide: []string{"OWNER", "WHY"}}
 	for _, p := range pods {
 		d := p.data(now)
 		since, grace := "-", "-"
 		if !d.Since.IsZero() {
-			since = ageText(now.Sub(d.Since))
+			since = output.Age(now.Sub(d.Since))
 		}
 		if d.GraceLeftSeconds != nil {
 			grace = fmt.Sprintf("%ds", *d.GraceLeftSeconds)
@@ -206,18 +207,18 @@ func downListing(pods []*downPod, now time.Time) listing {
 		for _, c := range d.Running {
 			running = append(running, c.text())
 		}
-		item := listItem{
-			name: p.displayName(), data: d,
-			cells: []string{p.displayName(), since, grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(oneLine(d.LastError), "-")},
-			more:  []string{p.owner(), cmp.Or(d.Why, "-")},
+		item := output.Item{
+			Name: p.displayName(), Data: d,
+			Cells: []string{p.displayName(), since, grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
+			Wide:  []string{p.owner(), cmp.Or(d.Why, "-")},
 		}
 		if d.Why != "" {
-			item.notes = append(item.notes, "  "+d.Why)
+			item.Notes = append(item.Notes, "  "+d.Why)
 		}
 		if len(d.Next) > 0 {
-			item.notes = append(item.notes, "  hint: "+strings.Join(d.Next, " · "))
+			item.Notes = append(item.Notes, "  hint: "+strings.Join(d.Next, " · "))
 		}
-		l.items = append(l.items, item)
+		l.Items = append(l.Items, item)
 	}
 	return l
 }

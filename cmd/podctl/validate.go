@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -118,7 +119,7 @@ func validFields(uses []manifest.Use) string {
 		case manifest.Refused: // a problem: the document is not here
 		}
 	}
-	text := fmt.Sprintf("is valid, %s honoured", plural(honoured, "field"))
+	text := fmt.Sprintf("is valid, %s honoured", output.Plural(honoured, "field"))
 	if ignored > 0 {
 		text += fmt.Sprintf(", %d ignored", ignored)
 	}

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"testing"
@@ -6,8 +6,8 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-func TestStreamTableColumnsOnlyGrow(t *testing.T) {
-	table := newStreamTable([]string{"POD", "EVENT", "LAG"}, 0)
+func TestTableColumnsOnlyGrow(t *testing.T) {
+	table := NewTable([]string{"POD", "EVENT", "LAG"}, 0)
 	for _, c := range []struct {
 		cells []string
 		want  string
@@ -17,16 +17,16 @@ func TestStreamTableColumnsOnlyGrow(t *testing.T) {
 		{[]string{"kube/a", "Died", ""}, "kube/a       Died"},
 		{[]string{"kube/ü", "Started", "1s"}, "kube/ü       Started  1s"},
 	} {
-		if got := table.row(c.cells, 0); got != c.want {
+		if got := table.Row(c.cells, 0); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }
 
-// TestStreamTableFitsTheTerminal: the widest flexible columns are cut, and
+// TestTableFitsTheTerminal: the widest flexible columns are cut, and
 // none to less than narrowest, so that a row may be cut at its end.
-func TestStreamTableFitsTheTerminal(t *testing.T) {
-	table := newStreamTable([]string{"POD", "EVENT", "CONTAINER", "LAG"}, 0, 2)
+func TestTableFitsTheTerminal(t *testing.T) {
+	table := NewTable([]string{"POD", "EVENT", "CONTAINER", "LAG"}, 0, 2)
 	cells := []string{"kube-system/coredns-7db6d8ff4d-abcde", "ContainerStarted", "coredns-container", "4ms"}
 	for width, want := range map[int]string{
 		0:  "kube-system/coredns-7db6d8ff4d-abcde  ContainerStarted  coredns-container  4ms",
@@ -34,12 +34,12 @@ func TestStreamTableFitsTheTerminal(t *testing.T) {
 		50: "kube-system…  ContainerStarted  coredns-cont…  4ms",
 		40: "kube-sy…  ContainerStarted  coredns…  4…",
 	} {
-		if got := table.row(cells, width); got != want || width > 0 && twwidth.Width(got) > width {
+		if got := table.Row(cells, width); got != want || width > 0 && twwidth.Width(got) > width {
 			t.Errorf("%d: %q, want %q", width, got, want)
 		}
 	}
 	// A terminal that got wider shows all again.
-	if got := table.row(cells, 80); got != "kube-system/coredns-7db6d8ff4d-abcde  ContainerStarted  coredns-container  4ms" {
+	if got := table.Row(cells, 80); got != "kube-system/coredns-7db6d8ff4d-abcde  ContainerStarted  coredns-container  4ms" {
 		t.Errorf("%q", got)
 	}
 }

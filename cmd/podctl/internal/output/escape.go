@@ -1,0 +1,70 @@
+package output
+
+import (
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// replacement stands for a character that a terminal would not print.
+const replacement = '�'
+
+// Printable returns text without characters that a terminal could take for
+// commands. Line ends are replaced, too.
+func Printable[T string | []byte](text T) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return replacement
+	}, string(text))
+}
+
+// OneLine returns text, which may come from a runtime or a container, as it
+// can stand in one line of a terminal. A colon with nothing after it is
+// removed: a probe may fail without a text.
+func OneLine(text string) string {
+	return Printable(strings.NewReplacer("\n", "; ", "\t", " ").Replace(strings.TrimSpace(strings.TrimSuffix(text, ": "))))
+}
+
+// Writer replaces control characters in what is written to it, line ends and
+// tabs apart. It is for text that a person reads.
+type Writer struct {
+	w io.Writer
+	// partial is the beginning of a character that a Write cut.
+	partial []byte
+}
+
+// NewWriter returns a Writer to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Write implements io.Writer.
+func (w *Writer) Write(p []byte) (int, error) {
+	text := append(w.partial, p...)
+	whole := len(text) - incomplete(text)
+	w.partial = append([]byte(nil), text[whole:]...)
+	clean := strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return replacement
+	}, string(text[:whole]))
+	if _, err := io.WriteString(w.w, clean); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// incomplete is the length of the cut character at the end of text.
+func incomplete(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,168 @@
+package output
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// Table lays out rows under a header the way kubectl does: no borders, aligned
+// left, two spaces between columns. Rows may come one by one; what is printed
+// stays, so a column only ever grows.
+type Table struct {
+	header []string
+	// flexible are the columns that are cut where a row is wider than the
+	// terminal.
+	flexible []int
+	widths   []int
+	layout   layout
+}
+
+// NewTable returns a table whose flexible columns may be cut.
+func NewTable(header []string, flexible ...int) *Table {
+	t := &Table{header: header, flexible: flexible, widths: make([]int, len(header))}
+	t.measure(header)
+	return t
+}
+
+// PrintTable prints a table in which nothing is cut.
+func PrintTable(w io.Writer, header []string, rows [][]string) error {
+	t := NewTable(header)
+	lines := t.Rows(rows, 0)
+	_, err := io.WriteString(w, strings.Join(append([]string{t.Header(0)}, lines...), "\n")+"\n")
+	return err
+}
+
+// Expect makes room for a value that is likely to come.
+func (t *Table) Expect(column int, value string) {
+	t.widths[column] = max(t.widths[column], twwidth.Width(OneLine(value)))
+}
+
+// Header is the header's line, no wider than width; 0 is no limit.
+func (t *Table) Header(width int) string { return t.line(t.header, width) }
+
+// Row is the line of one row.
+func (t *Table) Row(cells []string, width int) string {
+	cells = t.clean(cells)
+	t.measure(cells)
+	return t.line(cells, width)
+}
+
+// Rows are the lines of rows that are known together: measured first, so that
+// all of them align, the header too if it is asked for afterwards.
+func (t *Table) Rows(rows [][]string, width int) []string {
+	clean := make([][]string, len(rows))
+	for i, cells := range rows {
+		clean[i] = t.clean(cells)
+		t.measure(clean[i])
+	}
+	lines := make([]string, len(rows))
+	for i, cells := range clean {
+		lines[i] = t.line(cells, width)
+	}
+	return lines
+}
+
+// clean returns one cell for each column, each of them one printable line.
+func (t *Table) clean(cells []string) []string {
+	clean := make([]string, len(t.header))
+	for i := range clean[:min(len(clean), len(cells))] {
+		clean[i] = OneLine(cells[i])
+	}
+	return clean
+}
+
+func (t *Table) measure(cells []string) {
+	for i, cell := range cells {
+		t.widths[i] = max(t.widths[i], twwidth.Width(cell))
+	}
+}
+
+func (t *Table) line(cells []string, width int) string {
+	widths := t.fit(width)
+	shown := make([]string, len(cells))
+	for i, cell := range cells {
+		shown[i] = Cut(cell, widths[i])
+	}
+	return Cut(strings.TrimRight(t.layout.line(shown, widths), " \n"), width)
+}
+
+// narrowest is the width that a flexible column keeps.
+const narrowest = 8
+
+// fit shortens the widest flexible columns until a line fits.
+func (t *Table) fit(width int) []int {
+	widths := slices.Clone(t.widths)
+	total := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	for ; width > 0 && total > width && len(t.flexible) > 0; total-- {
+		widest := t.flexible[0]
+		for _, i := range t.flexible {
+			if widths[i] > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= narrowest {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
+}
+
+// Cut shortens a line to a width in columns; 0 is no limit.
+func Cut(line string, width int) string {
+	if width <= 0 || twwidth.Width(line) <= width {
+		return line
+	}
+	return twwidth.Truncate(line, width-1) + "…"
+}
+
+// layout is a stream of tablewriter's. Its columns have fixed widths, so that
+// other widths begin another stream.
+type layout struct {
+	stream *tablewriter.Table
+	widths []int
+	text   *strings.Builder
+}
+
+// line is a row with columns of the given widths.
+func (l *layout) line(cells []string, widths []int) string {
+	if l.stream == nil || !slices.Equal(l.widths, widths) {
+		l.begin(widths)
+	}
+	l.text.Reset()
+	if err := l.stream.Append(cells); err != nil {
+		return strings.Join(cells, "  ") // it only fails before Start
+	}
+	return l.text.String()
+}
+
+func (l *layout) begin(widths []int) {
+	l.text, l.widths = &strings.Builder{}, widths
+	columns := tw.NewMapper[int, int]()
+	for i, w := range widths {
+		columns.Set(i, w+2)
+	}
+	row := tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoFormat: tw.Off, AutoWrap: tw.WrapNone},
+		Padding:    tw.CellPadding{Global: tw.Padding{Left: "", Right: "  ", Overwrite: true}},
+		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
+	}
+	l.stream = tablewriter.NewTable(l.text,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.BorderNone,
+			Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone},
+		})),
+		tablewriter.WithConfig(tablewriter.Config{Row: row, Widths: tw.CellWidth{PerColumn: columns}}),
+		tablewriter.WithStreaming(tw.StreamConfig{Enable: true}),
+	)
+	_ = l.stream.Start() // a strings.Builder takes every write
+}
