@@ -299,5 +299,7 @@ func (p *place) getsLines(name string, lines ...string) {
 	p.t.Helper()
 	eventually(p.t, fmt.Sprintf("containers write %q to %s", lines, name),
 		func() bool { return slices.Equal(p.marks(name), lines) },
-		func() string { return fmt.Sprintf("they wrote %q to %s", p.marks(name), filepath.Join(p.path("mark"), name)) })
+		func() string {
+			return fmt.Sprintf("they wrote %q to %s", p.marks(name), filepath.Join(p.path("mark"), name))
+		})
 }
