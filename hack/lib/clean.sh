@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Taking a private runtime down. There is one way only, that of a runtime
-# that was killed with pods running: it is the one that must work, so it is
-# the one that is used, and nobody asks the runtime for anything.
+# Taking a private runtime down. There is one procedure, that for a runtime that
+# was killed while pods ran, because that one has to work. It makes no calls to the
+# runtime.
 
 # clean goes on where a step fails: less is left then. It says so at the end.
 clean() {

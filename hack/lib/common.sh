@@ -11,7 +11,7 @@ die() {
 	say "$*"
 	exit 1
 }
-# quietly shows what a command says only if it fails.
+# quietly prints the output of a command only if it fails.
 quietly() {
 	local out
 	out=$("$@" 2>&1) || {
@@ -80,7 +80,7 @@ take_lock() {
 	flock 9
 }
 
-# is_running says whether the daemon lives: a pid alone may belong to another.
+# is_running reports whether the daemon lives: a pid alone may belong to another.
 is_running() {
 	local pid
 	pid=$(cat "$RUN/pid" 2>/dev/null) || return 1
@@ -91,7 +91,7 @@ is_running() {
 # a private kubelet is not a unit of systemd, so that it uses cgroupfs everywhere.
 systemd_cgroups() { [[ -d /run/systemd/system && $KIND != kubelet ]]; }
 
-# may_raise_priority: without CAP_SYS_RESOURCE (bit 24) nobody may lower an
+# may_raise_priority: without CAP_SYS_RESOURCE (bit 24) no process may lower an
 # oom_score_adj, and runc dies of it.
 may_raise_priority() {
 	local effective

@@ -84,13 +84,13 @@ write_crio_conf() {
 	EOF
 }
 
-# limits_huge_pages tells whether the kernel can limit huge pages by cgroup.
+# limits_huge_pages reports whether the kernel can limit huge pages by cgroup.
 limits_huge_pages() {
 	[[ -d /sys/fs/cgroup/hugetlb ]] || grep -qsw hugetlb /sys/fs/cgroup/cgroup.controllers
 }
 
 # runc_path prints runc, or a wrapper that raises a negative oomScoreAdj to 0
-# where nobody may lower it, and drops limits of huge pages where the kernel has
+# on a host that may not lower it, and drops limits of huge pages where the kernel has
 # none: CRI-O has no switch for either.
 runc_path() {
 	local runc fix=.

@@ -63,7 +63,7 @@ build_tools() {
 	(cd "$repo" && go build -o "$TOOLS/" ./hack/ready ./hack/images) || die "cannot build hack/ready and hack/images"
 }
 
-# build_images makes the tarballs anew when what they are made from is newer.
+# build_images builds the tarballs again when their inputs are newer.
 build_images() {
 	mkdir -p "$IMAGES"
 	(

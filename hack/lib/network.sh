@@ -30,7 +30,7 @@ mount_shared() {
 }
 
 # choose_subnet starts from the name, so that a name has the same addresses
-# each time, and goes on to the next one while somebody else has it.
+# each time, and tries the next one while it is in use.
 choose_subnet() {
 	local hash third i
 	hash=$(sha256sum <<<"$NAME")
@@ -74,7 +74,7 @@ network_rules() {
 }
 
 # clean_network removes links, rules and leases, also what CNI plugins made
-# for pods that nobody tore down.
+# for pods that were not torn down.
 clean_network() {
 	local bridge link
 	bridge=$(cat "$RUN/bridge" 2>/dev/null) || return 0

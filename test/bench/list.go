@@ -24,7 +24,7 @@ type listing struct {
 
 // benchList times `podctl pods` beside the two lists that it cannot do without:
 // made over a connection that is open, and by a process that connects, makes
-// them and ends (this program, started anew), which is what a tool that only
+// them and ends (this program, started again), which is what a tool that only
 // makes the calls takes.
 func benchList(ctx context.Context, o options, endpoint string) error {
 	client, err := bare.Dial(endpoint)

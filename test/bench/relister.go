@@ -23,7 +23,7 @@ type relister interface {
 	spent() (calls int, lists time.Duration)
 }
 
-// onlyLists makes the two lists and throws them away: what nobody can save.
+// onlyLists makes the two lists and discards them: the cost that every relist has.
 type onlyLists struct {
 	rt    runtimeapi.RuntimeServiceClient
 	calls int

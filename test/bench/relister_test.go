@@ -7,9 +7,9 @@ import (
 	"github.com/podctl/podctl/test/live/bare"
 )
 
-// TestBothLoopsTellTheSame: a contender that saw less would be faster. Each
+// TestBothRelistLoopsReportTheSame: a contender that saw less would be faster. Each
 // relister fails if it has told more or less than it should have.
-func TestBothLoopsTellTheSame(t *testing.T) {
+func TestBothRelistLoopsReportTheSame(t *testing.T) {
 	const containers = 100
 	n, err := newSimNode(t.Context(), t.TempDir(), containers)
 	if err != nil {

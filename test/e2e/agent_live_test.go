@@ -79,7 +79,7 @@ func TestAgentIsStartedAgain(t *testing.T) {
 		a.wrote("mine", "up1")
 
 		first.ends(syscall.SIGKILL, -1)
-		// Nobody is there when one manifest becomes invalid.
+		// No agent runs when one manifest becomes invalid.
 		a.put("web.yaml", "kind: Pod\napiVersion: v1\nmetadata: {name: web}\n")
 		third := a.agent()
 		third.prints("the runtime already holds the pod: it continues")
@@ -104,8 +104,8 @@ func TestAgentIsStartedAgain(t *testing.T) {
 }
 
 // An agent that is killed while it ends a pod whose manifest is gone finishes
-// that with what is left of the grace, hooks and all.
-func TestAgentKilledWhileItEndsAPod(t *testing.T) {
+// that with the rest of the grace period, hooks included.
+func TestAgentKilledWhileItTerminatesAPod(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		a.put("slow.yaml", a.marked("slow", `trap "echo down >> /mark/slow" TERM; echo up >> /mark/slow; while true; do sleep 0.1; done`, "terminationGracePeriodSeconds: 6"))
@@ -156,7 +156,7 @@ func TestAgentDrains(t *testing.T) {
 	})
 }
 
-// A pod that was stopped stays so while its manifest does, whoever is killed,
+// A pod that was stopped stays so while its manifest does, whichever process is killed,
 // until it is started.
 func TestAgentKeepsPodsStopped(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {

@@ -55,9 +55,9 @@ func TestBadInputShowsItsReasonAndRetriesSucceed(t *testing.T) {
 	})
 }
 
-// TestBadInputThatStaysIsNamedAtTheEnd: the same for causes that nothing but
+// TestUnresolvedErrorsAreListedAtExit: the same for causes that nothing but
 // another manifest takes away.
-func TestBadInputThatStaysIsNamedAtTheEnd(t *testing.T) {
+func TestUnresolvedErrorsAreListedAtExit(t *testing.T) {
 	pods := with("securityContext: {runAsNonRoot: true}", pod("root", server, brief)) +
 		with("env: [{name: A, valueFrom: {configMapKeyRef: {name: nowhere, key: k}}}]", pod("variable", server, brief)) +
 		strings.ReplaceAll(strings.ReplaceAll(pod("absent", server, brief), "busybox:latest", "nowhere:1"), "IfNotPresent", "Never") +

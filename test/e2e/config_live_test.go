@@ -61,7 +61,7 @@ spec:
 `
 }
 
-func TestADeploymentWithItsConfigMapAndSecret(t *testing.T) {
+func TestDeploymentWithItsConfigMapAndSecret(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt).proxied()
 		proc := p.start(settings+p.webDeployment(), "--replicas", "2", "-v", "-o", "json", "-")
@@ -130,7 +130,7 @@ func (p *place) decode(data []byte, into proto.Message) {
 }
 
 // A key that is missing is the container's reason to wait.
-func TestAMissingKeyIsSaid(t *testing.T) {
+func TestMissingKeyIsReported(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		yaml := settings + strings.Replace(pod("job", "true", never), "command:", "env: [{name: A, valueFrom: {secretKeyRef: {name: login, key: none}}}]\n    command:", 1)
 		out, errw, code := at(t, rt).run(yaml, "--wait-timeout", "2s", "-")
@@ -207,7 +207,7 @@ stringData:
 
 // A second podctl that reads the same StatefulSet adopts the pods of the
 // first: their names and UIDs are the same, and the runtime knows them.
-func TestAStatefulSetIsAdopted(t *testing.T) {
+func TestStatefulSetIsAdopted(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		yaml := strings.NewReplacer("Deployment", "StatefulSet", "name: web}", "name: db}").Replace(p.webDeployment())

@@ -133,16 +133,16 @@ func TestCommandsReachThePodsOfARun(t *testing.T) {
 			t.Errorf("stop: exit code %d", code)
 		}
 		if out := p.does("terminating"); out != "" {
-			t.Errorf("nothing is on its way down, but: %s", out)
+			t.Errorf("no pod is terminating, but: %s", out)
 		}
 		run.signal(syscall.SIGINT)
 		run.wait()
 	})
 }
 
-// The pods of a podctl that was killed are orphans, and whoever wants may end
+// The pods of a podctl that was killed are orphans, and any podctl may terminate
 // them by the runtime alone.
-func TestPodsOfAKilledRunAreEndedByTheRuntime(t *testing.T) {
+func TestPodsOfAKilledRunAreTerminatedByTheRuntime(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		run := p.start(p.marked("web", `cd /mark; trap "echo down >> service; exit 0" TERM; echo up >> service; while true; do sleep 0.1; done`, brief), "-")

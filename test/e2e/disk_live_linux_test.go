@@ -63,7 +63,7 @@ func (p *place) full(how string) (free func()) {
 	}
 }
 
-func TestFullDiskIsSaidAndLeavesNothing(t *testing.T) {
+func TestFullDiskIsReportedAndLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		for how := range fills {
 			t.Run(how, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestFullDiskIsSaidAndLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestFullDiskThatIsFreedLetsThePodRun(t *testing.T) {
+func TestPodRunsWhenAFullDiskIsFreed(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		free := p.full("inodes")

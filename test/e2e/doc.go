@@ -10,6 +10,6 @@
 //
 // Tests wait for what they can see, never for a time to pass. Faults are real
 // ones: SIGKILL, a full file system, an image that no registry has. On each
-// runtime there is one test at a time, so that what is left is that test's; a
+// runtime there is one test at a time, so that leftovers are that test's; a
 // test that kills its runtime has one of its own.
 package e2e

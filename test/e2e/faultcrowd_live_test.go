@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/internal/testutil"
 )
 
-// crowdPatience is how long a crowd of pods may take, on a machine that is busy.
-const crowdPatience = 4 * time.Minute
+// crowdTimeout is how long a crowd of pods may take, on a machine that is busy.
+const crowdTimeout = 4 * time.Minute
 
 // quiet is a pod that marks that it has started and costs nothing while it
 // runs.
@@ -23,7 +23,7 @@ func (a *agentPlace) quiet(name string) string {
 
 // A hundred pods start, and are removed, by an agent that is killed in
 // between: all of them ran, once.
-func TestAHundredPodsComeAndGo(t *testing.T) {
+func TestHundredPodsComeAndGo(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		const pods = 100
 		for n := range pods {
@@ -105,8 +105,8 @@ func (a *agentPlace) count() int {
 	return len(pods)
 }
 
-// empty tells whether the runtime holds no pod, and no pod has a directory: an
-// agent that is told to end does not finish taking away what is left of one.
+// empty reports whether the runtime holds no pod, and no pod has a directory: an
+// agent that is stopped does not finish removing leftover files.
 func (a *agentPlace) empty() bool {
 	a.t.Helper()
 	return a.count() == 0 && len(glob(a.t, a.path("root")+"/pods/*")) == 0 && len(glob(a.t, a.path("logs")+"/*")) == 0
@@ -115,7 +115,7 @@ func (a *agentPlace) empty() bool {
 // within waits for something that takes its time.
 func (a *agentPlace) within(what string, is func() bool) {
 	a.t.Helper()
-	testutil.Eventually(a.t, crowdPatience, what, is, func() string {
+	testutil.Eventually(a.t, crowdTimeout, what, is, func() string {
 		return fmt.Sprintf("the runtime holds %d pods, %d have started", a.count(), len(a.marks("started")))
 	})
 }

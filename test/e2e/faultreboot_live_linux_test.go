@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/test/live/record"
 )
 
-// The machine is booted anew while pods run, and while one ends: pods are
+// The machine is rebooted while pods run, and while one ends: pods are
 // there once, what had ended stays so, and volumes in memory are mounted again.
 func TestReboot(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
@@ -70,7 +70,7 @@ func TestReboot(t *testing.T) {
 	})
 }
 
-// The machine is booted anew in the middle of a start, and of an end.
+// The machine is rebooted in the middle of a start, and of an end.
 func TestRebootInTheMiddle(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
@@ -101,7 +101,7 @@ func TestRebootInTheMiddle(t *testing.T) {
 	})
 }
 
-// boot boots the machine anew, as far as the runtime, podctl and its pods see.
+// boot reboots the machine, as far as the runtime, podctl and its pods see.
 func (a *agentPlace) boot() {
 	a.t.Helper()
 	a.unmountAll()

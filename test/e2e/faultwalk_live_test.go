@@ -79,7 +79,7 @@ func (w *walk) steps(of string, least int, step func(n int) (killed bool)) {
 
 // step does something to a pod, with the agent killed at the n-th call about
 // it, and started again. Then all is as it should be, and containers have
-// written these lines. It tells whether there was an n-th call before that.
+// written these lines. It reports whether there was an n-th call before that.
 func (w *walk) step(n int, name string, do func(), is func(name string, before int) bool, lines ...string) (killed bool) {
 	w.t.Helper()
 	before := w.process.says(name, "Ready")

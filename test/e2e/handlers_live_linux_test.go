@@ -92,8 +92,8 @@ func TestUnknownRuntimeClassIsAnError(t *testing.T) {
 	})
 }
 
-// TestPodsHaveUserNamespacesOfTheirOwn: root in the pod is nobody on the host,
-// another nobody for each pod, the same one after a restart; its volumes are
+// TestPodsHaveUserNamespacesOfTheirOwn: root in the pod is an unprivileged user of the host,
+// another one for each pod, the same one after a restart; its volumes are
 // root's on the host all the same.
 func TestPodsHaveUserNamespacesOfTheirOwn(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {

@@ -21,9 +21,9 @@ import (
 )
 
 // An agent keeps logs small without losing a line, ends unknown pods if it is
-// told to but not a living podctl's, and removes the images that nobody uses
+// told to but not a living podctl's, and removes the images that no container uses
 // when the disk counts as full.
-func TestAgentKeepsHouse(t *testing.T) {
+func TestAgentCollectsGarbage(t *testing.T) {
 	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {
 		t.Parallel()
 		a := withAgent(t, rt)

@@ -57,7 +57,7 @@ func eachStep(t *testing.T, steps []string, test func(t *testing.T, p *place, wh
 // podName is a name for the pod of a step: others run at the same time.
 func podName(when, method string) string { return strings.ToLower(when + "-" + method) }
 
-func TestJobIsDoneOnceWhereverPodctlIsKilled(t *testing.T) {
+func TestJobRunsOnceWhereverPodctlIsKilled(t *testing.T) {
 	eachStep(t, []string{
 		"during RunPodSandbox", "after RunPodSandbox", "during CreateContainer", "after CreateContainer", "after StartContainer",
 		"after StopPodSandbox", "after RemoveContainer", "after RemovePodSandbox",
@@ -92,7 +92,7 @@ func restarts(method string) int {
 	return 0
 }
 
-func TestServiceGoesOnOrEndsWhereverPodctlIsKilled(t *testing.T) {
+func TestServiceContinuesOrStopsWhereverPodctlIsKilled(t *testing.T) {
 	eachStep(t, []string{
 		"after StartContainer", "after StopContainer", "after StopPodSandbox", "after RemoveContainer", "after RemovePodSandbox",
 	}, func(t *testing.T, p *place, when, method string) {
@@ -116,7 +116,7 @@ func TestServiceGoesOnOrEndsWhereverPodctlIsKilled(t *testing.T) {
 	})
 }
 
-func TestGraceGoesOnAfterPodctlIsKilled(t *testing.T) {
+func TestGracePeriodContinuesAfterPodctlIsKilled(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		yaml := p.service("web")

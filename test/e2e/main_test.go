@@ -95,8 +95,8 @@ func (p *place) run(yaml string, args ...string) (out, errw string, code int) {
 	return out, errw, code
 }
 
-// patience is how long anything may take before the test gives up.
-const patience = time.Minute
+// timeout is how long anything may take before the test gives up.
+const timeout = time.Minute
 
 // wait waits for the end and returns the exit code.
 func (p *process) wait() int {
@@ -104,9 +104,9 @@ func (p *process) wait() int {
 	select {
 	case <-p.done:
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		out, errw := p.output()
-		p.t.Fatalf("podctl did not end within %s\n%s%s", patience, out, errw)
+		p.t.Fatalf("podctl did not end within %s\n%s%s", timeout, out, errw)
 		return -1
 	}
 }
@@ -143,7 +143,7 @@ func (p *process) signal(s syscall.Signal) {
 // eventually waits for a condition.
 func eventually(t testing.TB, what string, is func() bool, explain func() string) {
 	t.Helper()
-	testutil.Eventually(t, patience, what, is, explain)
+	testutil.Eventually(t, timeout, what, is, explain)
 }
 
 // pod is a manifest with one container c; more goes into the spec.

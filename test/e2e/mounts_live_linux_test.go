@@ -176,9 +176,9 @@ func TestMountsPropagateAsAsked(t *testing.T) {
 	})
 }
 
-// TestAMountThatAContainerLeftIsNamedAndNeverRemoved: the pod's directory
+// TestMountLeftByAContainerIsReportedAndNotRemoved: the pod's directory
 // waits until somebody has unmounted it.
-func TestAMountThatAContainerLeftIsNamedAndNeverRemoved(t *testing.T) {
+func TestMountLeftByAContainerIsReportedAndNotRemoved(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		if !privileges(rt) {
 			t.Skip(noPrivileges)
@@ -290,9 +290,9 @@ func TestImageVolume(t *testing.T) {
 	})
 }
 
-// TestAPodsSubPathsGoAfterItsPodctlWasKilled: the next podctl of that name
+// TestSubPathsAreUnmountedAfterPodctlIsKilled: the next podctl of that name
 // unmounts them.
-func TestAPodsSubPathsGoAfterItsPodctlWasKilled(t *testing.T) {
+func TestSubPathsAreUnmountedAfterPodctlIsKilled(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		yaml := p.mountPod(mounts{
@@ -312,7 +312,7 @@ func TestAPodsSubPathsGoAfterItsPodctlWasKilled(t *testing.T) {
 		second.signal(unix.SIGINT)
 		select {
 		case <-second.done:
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			t.Fatal("not ended")
 		}
 	})

@@ -105,7 +105,7 @@ func (l planter) pods() string {
 
 // One orphan of each kind beside the pods of a living run: all of them are found,
 // and nothing else; and ended, and nothing else.
-func TestOrphansAreFoundAndEndedAndNothingElse(t *testing.T) {
+func TestOrphansKillTerminatesOnlyOrphans(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		killed := p.start(p.marked("killed", `echo up >> /mark/service; `+obedient, brief), "-")
@@ -200,7 +200,7 @@ func TestOrphansAreFoundAndEndedAndNothingElse(t *testing.T) {
 }
 
 // Without its kubelet's word a pod may well be wanted.
-func TestOrphansBesideAKubeletAreNotEndedUnlessItIsRead(t *testing.T) {
+func TestOrphansKillRefusesUntilTheKubeletAnswers(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		l := p.planter()

@@ -14,7 +14,7 @@ import (
 )
 
 // watched are the kinds of runtimes that differ in their events: each
-// subscriber gets them all, nobody does, they are switched on, off, and one
+// subscriber gets them all, none does, they are switched on, off, and one
 // subscriber takes them from the other.
 var watched = []string{live.Containerd, live.Distro, live.CRIOEvents, live.CRIO, live.Containerd17}
 
@@ -47,7 +47,7 @@ func TestWatchShowsThePodsOfOthers(t *testing.T) {
 			if l.Source == "hint" {
 				hints++
 			}
-			if l.ExitCode != nil && (l.LagSeconds == nil || *l.LagSeconds > patience.Seconds()) {
+			if l.ExitCode != nil && (l.LagSeconds == nil || *l.LagSeconds > timeout.Seconds()) {
 				t.Errorf("lag %v of %+v", l.LagSeconds, l)
 			}
 		}
@@ -64,7 +64,7 @@ func TestWatchShowsThePodsOfOthers(t *testing.T) {
 	})
 }
 
-func TestCheckTellsWhetherTheRuntimeIsHealthy(t *testing.T) {
+func TestCheckReportsWhetherTheRuntimeIsHealthy(t *testing.T) {
 	live.EachOf(t, watched, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		c := dialBare(t, rt)

@@ -97,7 +97,7 @@ func TestContainersShareAnEmptyDir(t *testing.T) {
 }
 
 // The runtime may know that a container died before it knows why.
-func TestContainerOutOfMemoryIsSaidToBe(t *testing.T) {
+func TestContainerOutOfMemoryIsReportedAsOOMKilled(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		yaml := strings.Replace(pod("glutton", "tail /dev/zero", never), "command:", "resources: {limits: {memory: 16Mi}}\n    command:", 1)
 		out, errw, code := at(t, rt).run(yaml, "-")

@@ -30,8 +30,9 @@ func (p *place) podctl(args ...string) (out, errw string, code int) {
 	return out, errw, code
 }
 
-// A full node, and a critical pod: who is predicted to go goes, and nobody else.
-func TestACriticalPodEvictsWhoWasPredicted(t *testing.T) {
+// A full node, and a critical pod: the predicted victims are evicted, and no other
+// pod.
+func TestCriticalPodEvictsThePredictedVictims(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		for name, cpu := range map[string]string{"small": "200m", "middle": "300m", "big": "500m"} {
@@ -77,7 +78,7 @@ func TestACriticalPodEvictsWhoWasPredicted(t *testing.T) {
 		if want := []string{"big"}; !slices.Equal(predicted, want) {
 			t.Fatalf("predicted %q, want %q\n%s", predicted, want, out)
 		}
-		a.has("big", "up") // nobody was touched
+		a.has("big", "up") // no pod was touched
 
 		a.put("dns.yaml", critical)
 		a.wrote("dns", "up")
@@ -87,7 +88,7 @@ func TestACriticalPodEvictsWhoWasPredicted(t *testing.T) {
 		if p := a.shown("big"); p.Status.Phase != v1.PodFailed || p.Status.Reason != "Preempting" {
 			t.Errorf("big is %s, %q", p.Status.Phase, p.Status.Reason)
 		}
-		// One that is not critical evicts nobody.
+		// One that is not critical evicts no pod.
 		a.put("late.yaml", requesting("200m", a.marking("late", "")))
 		agent.prints("OutOfcpu")
 		if p := a.shown("late"); p.Status.Phase != v1.PodFailed || p.Status.Reason != "OutOfcpu" {

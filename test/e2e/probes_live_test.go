@@ -57,7 +57,7 @@ func TestProbes(t *testing.T) {
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("build health: %v\n%s", err, out)
 		}
-		// Nobody vouches for its certificate, and it sends on to another page.
+		// Its certificate is self-signed, and it redirects to another page.
 		host := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/moved" {
 				http.Redirect(w, r, "/here", http.StatusFound)
@@ -184,7 +184,7 @@ func TestHooks(t *testing.T) {
 		p.has("http", "http-kube-lifecycle/1.36", "term")
 		p.has("long", "term") // after its hook had the whole grace, in the two seconds left
 		if n := run.count("refused", "FailedPreStopHook", "PreStopHook failed"); n != 1 {
-			t.Errorf("%d failures of the hook to a port where nobody listens; want 1", n)
+			t.Errorf("%d failures of the hook to a port without a listener; want 1", n)
 		}
 		if ended := p.marks("sleep"); len(ended) != 1 || atoi(t, ended[0]) < began+2 {
 			t.Errorf("stopped at %q, after a removal at %d; want the hook's two seconds between", ended, began)

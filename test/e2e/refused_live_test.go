@@ -65,7 +65,7 @@ func imageOf(t *testing.T, registry *live.ImageRegistry, ref, user string) strin
 // Each bad input has the kubelet's reason in run's lines. What is refused for
 // good does not keep the others from running, and what may be mended is tried
 // again until it is.
-func TestBadSecuritySettingsAreSaidAndRetried(t *testing.T) {
+func TestInvalidSecuritySettingsAreReportedAndRetried(t *testing.T) {
 	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		profiles := p.path("root/seccomp")

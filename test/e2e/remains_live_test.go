@@ -2,9 +2,9 @@ package e2e
 
 import "testing"
 
-// What a killed podctl left of a pod goes although nobody asks for that pod
+// What a killed podctl left of a pod is removed although that pod is not desired
 // any more: the next one of its name takes it away.
-func TestRemainsOfAnEarlierManifestGo(t *testing.T) {
+func TestLeftoversOfAnEarlierManifestAreRemoved(t *testing.T) {
 	eachStep(t, []string{"during RunPodSandbox", "after RunPodSandbox", "after RemoveContainer", "after RemovePodSandbox"},
 		func(t *testing.T, p *place, when, method string) {
 			name := podName(when, method)

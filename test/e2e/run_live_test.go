@@ -20,7 +20,7 @@ func TestJobSucceedsAndLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestFailedJobTellsItsExitCodeAndLastLines(t *testing.T) {
+func TestFailedJobReportsExitCodeAndLastLines(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		_, errw, code := at(t, rt).run(pod("job", "echo one; echo two; exit 3", never), "-")
 		if code != 1 || !strings.Contains(errw, "default/job/c exited 3; its last lines:\n  > one\n  > two\n") {
@@ -39,7 +39,7 @@ func TestCommandThatDoesNotExist(t *testing.T) {
 	})
 }
 
-func TestImageThatNobodyHas(t *testing.T) {
+func TestMissingImage(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		registry := live.Registry(t)
 		yaml := strings.Replace(pod("job", "true", never), "docker.io/library/busybox:latest", registry.Image("nope:1"), 1)

@@ -204,7 +204,7 @@ securityContext:
 	}
 }
 
-// privileges tells whether the runtime can run privileged containers here.
+// privileges reports whether the runtime can run privileged containers here.
 func privileges(rt *live.Instance) bool {
 	return !strings.HasPrefix(rt.Kind, live.CRIO) || strings.Trim(allCaps(), "01f") == ""
 }

@@ -126,9 +126,9 @@ func TestProcIsUnmaskedInAUserNamespace(t *testing.T) {
 	})
 }
 
-// TestAPodStartsOnceItsConfigurationIsThere: it says what it waits for, and
+// TestPodStartsWhenItsConfigurationExists: it says what it waits for, and
 // goes on when that comes.
-func TestAPodStartsOnceItsConfigurationIsThere(t *testing.T) {
+func TestPodStartsWhenItsConfigurationExists(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		yaml := fields(a.marked("variable", `echo "$K" > /mark/variable; `+server, brief), "env: [{name: K, valueFrom: {secretKeyRef: {name: late, key: k}}}]") +

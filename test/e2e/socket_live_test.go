@@ -15,9 +15,9 @@ import (
 func TestNoSocketExitsWithThree(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
-		p.endpoint = "unix://" + p.path("nobody.sock")
+		p.endpoint = "unix://" + p.path("missing.sock")
 		out, errw, code := p.run(pod("job", "true", never), "-")
-		if code != 3 || out != "" || !strings.Contains(errw, "nobody.sock") {
+		if code != 3 || out != "" || !strings.Contains(errw, "missing.sock") {
 			t.Errorf("exit %d\n%s%s", code, out, errw)
 		}
 	})
@@ -49,7 +49,7 @@ func TestSocketThatIsNotCRIExitsWithThree(t *testing.T) {
 	})
 }
 
-func TestSocketThatMayNotBeOpened(t *testing.T) {
+func TestSocketWithoutPermission(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt).proxied()
 		// Anybody may go there and run podctl, but not open the socket.
@@ -64,8 +64,8 @@ func TestSocketThatMayNotBeOpened(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(own, append(p.flags(), "run", "-")...)
-		const nobody = 65534
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		const unprivileged = 65534
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 		proc := p.command(pod("job", "true", never), cmd)
 		code := proc.wait()
 		if out, errw := proc.output(); code != 3 || out != "" || !strings.Contains(errw, "permission denied") || !strings.Contains(errw, "hint: ") {

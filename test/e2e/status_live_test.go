@@ -78,9 +78,9 @@ spec:
   volumes: [{name: d, emptyDir: {}}]
 `
 
-// TestStatusesTellHowContainersEnded runs pods whose containers end in every
+// TestStatusesReportHowContainersTerminated runs pods whose containers end in every
 // way and reads what run -o yaml says of them.
-func TestStatusesTellHowContainersEnded(t *testing.T) {
+func TestStatusesReportHowContainersTerminated(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		out, errw, code := at(t, rt).run(strings.ReplaceAll(endings, "IMAGE", "docker.io/library/busybox:latest"), "-o", "yaml", "-")
 		if code != 1 {

@@ -15,7 +15,7 @@ import (
 
 // A recording of a real runtime, replayed elsewhere, tells what a watch there
 // and then told, and holds no commands.
-func TestATapeTellsWhatAWatchTold(t *testing.T) {
+func TestReplayPrintsWhatWatchPrinted(t *testing.T) {
 	live.EachOf(t, []string{live.Containerd, live.Distro}, func(t *testing.T, rt *live.Instance) {
 		w := at(t, rt).watch(t)
 		file := filepath.Join(t.TempDir(), "tape")

@@ -134,8 +134,8 @@ func check(t *testing.T, p *place, manifest, gid string, want func(int) (string,
 	}
 }
 
-// TestASecretIsForNobodyElse: a mode that shuts the container's user out does.
-func TestASecretIsForNobodyElse(t *testing.T) {
+// TestSecretModeDeniesOtherUsers: a mode that shuts the container's user out does.
+func TestSecretModeDeniesOtherUsers(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		out, errw, code := at(t, rt).run(objects+mounting("job", "secret: {secretName: creds, defaultMode: 0400}",
 			"cat /v/word; echo over > /v/word; rm -f /v/..data; mount | grep -c hunter2", "securityContext: {runAsUser: 1000}"), "--logs", "-")
@@ -169,7 +169,7 @@ func TestHugePagesAreMounted(t *testing.T) {
 	})
 }
 
-func TestAClaimSurvivesItsPods(t *testing.T) {
+func TestClaimSurvivesItsPods(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := atClaims(t, rt)
 		const claim = "persistentVolumeClaim: {claimName: data}"
@@ -186,7 +186,7 @@ func TestAClaimSurvivesItsPods(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeMountedIsSaidInTheKubeletsWords(t *testing.T) {
+func TestMountErrorsUseTheKubeletsText(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		if err := os.WriteFile(p.path("file"), nil, 0o644); err != nil {
@@ -220,7 +220,7 @@ func TestWhatCannotBeMountedIsSaidInTheKubeletsWords(t *testing.T) {
 	})
 }
 
-func TestAPodStartsOnceItsHostPathIsThere(t *testing.T) {
+func TestPodStartsWhenItsHostPathExists(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		proc := p.start(mounting("job", "hostPath: {path: "+p.path("late")+", type: Directory}", "true"), "-")
@@ -235,9 +235,9 @@ func TestAPodStartsOnceItsHostPathIsThere(t *testing.T) {
 	})
 }
 
-// TestMountsOfAKilledPodctlAreTakenAwayByTheNext: that nothing is left is
+// TestMountsOfAKilledPodctlAreRemovedByTheNext: that nothing is left is
 // looked at when the test ends.
-func TestMountsOfAKilledPodctlAreTakenAwayByTheNext(t *testing.T) {
+func TestMountsOfAKilledPodctlAreRemovedByTheNext(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		text := objects + strings.Replace(mounting("web", "secret: {secretName: creds}", server, brief), never, "restartPolicy: Always", 1)
@@ -258,7 +258,7 @@ func TestMountsOfAKilledPodctlAreTakenAwayByTheNext(t *testing.T) {
 	})
 }
 
-func TestAPodWhoseVolumeIsOverItsLimitIsEvicted(t *testing.T) {
+func TestPodOverItsVolumeLimitIsEvicted(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		out, errw, code := at(t, rt).run(mounting("job", "emptyDir: {sizeLimit: 1Mi}",
 			"dd if=/dev/zero of=/v/f bs=1024 count=3000 2>/dev/null; sleep 300", brief), "-")
@@ -268,9 +268,9 @@ func TestAPodWhoseVolumeIsOverItsLimitIsEvicted(t *testing.T) {
 	})
 }
 
-// TestARunningContainerSeesItsConfigurationChange: in its volumes, but not in
+// TestRunningContainerSeesConfigurationChanges: in its volumes, but not in
 // a part of one that was mounted by subPath, and without being restarted.
-func TestARunningContainerSeesItsConfigurationChange(t *testing.T) {
+func TestRunningContainerSeesConfigurationChanges(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		config := func(value string) string {

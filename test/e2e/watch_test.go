@@ -162,7 +162,7 @@ func (w *watch) run(name string, command ...string) *bare.Pod {
 	return p
 }
 
-// end takes a pod through what is left of its life, each step after watch has
+// end takes a pod through the rest of its life, each step after watch has
 // told of the one before.
 func (w *watch) end(p *bare.Pod) {
 	w.t.Helper()

@@ -2,6 +2,7 @@ package live
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,20 +72,18 @@ func (in *Instance) Reboot(t testing.TB) {
 }
 
 // processes are the shims of this runtime and all that runs in its pods.
-func (in *Instance) processes() []int {
-	var all []int
-	for _, shim := range in.shims() {
-		word, _, _ := strings.Cut(shim, " ")
-		pid, _ := strconv.Atoi(word)
-		all = append(all, pid)
-	}
+func (in *Instance) processes() []int { return append(in.Shims(), in.PodProcesses()...) }
+
+// PodProcesses are the processes that run in pods below CgroupRoot.
+func (in *Instance) PodProcesses() []int {
+	seen := map[int]bool{} // once for each hierarchy
 	for _, dir := range rootCgroups(in.CgroupRoot()) {
 		data, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 		for word := range strings.FieldsSeq(string(data)) {
 			if pid, err := strconv.Atoi(word); err == nil && pid > 0 {
-				all = append(all, pid)
+				seen[pid] = true
 			}
 		}
 	}
-	return all
+	return slices.Sorted(maps.Keys(seen))
 }

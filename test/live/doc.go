@@ -1,5 +1,5 @@
-// Package live starts real container runtimes for tests, and tells afterwards
-// what the tests left behind in them.
+// Package live starts real container runtimes for tests, and reports afterwards
+// what the tests left in them.
 //
 //	test ──► Runtime(t, kind) ──► hack/runtime up ──► containerd of its own:
 //	           │                                      root, socket, network, images
@@ -7,8 +7,8 @@
 //	           ├─ Leftovers: mounts, shims, cgroups, leases … before and after
 //	           └─ torn down by Main, or at the end of the test with Private
 //
-//	test ──► Registry(t) ──► an image registry in this process, that can be
-//	                         told to fail, to ask for a password, to be slow
+//	test ──► Registry(t) ──► an image registry in this process, which can
+//	                         fail, require a password, be slow
 //
 // A runtime is shared by all tests of a test binary, because starting one
 // takes a second: TestMain must call Main. A test that breaks its runtime asks

@@ -64,10 +64,10 @@ func (in *Instance) Traces(dirs ...string) Traces {
 	return slices.Compact(all)
 }
 
-// Leftovers notes the traces of now and fails the test if more are there when
-// it ends; it waits a moment for them to go, because a runtime tidies up after
-// it has answered. Call it first in a test that runs alone on its runtime, so
-// that it looks last.
+// Leftovers records the current traces and fails the test if there are more when
+// it ends; it waits a moment for them to go, because a runtime cleans up after it
+// has answered. Call it first in a test that runs alone on its runtime, so that it
+// looks last.
 func (in *Instance) Leftovers(t testing.TB, dirs ...string) {
 	t.Helper()
 	before := in.Traces(dirs...)
@@ -79,8 +79,8 @@ func (in *Instance) Leftovers(t testing.TB, dirs ...string) {
 }
 
 // NewSince returns the traces that were not there before; it waits up to half
-// a minute for there to be none: a runtime that has just ended a crowd tidies up
-// for some time.
+// a minute for there to be none: a runtime that has just stopped many pods cleans
+// up for some time.
 func (in *Instance) NewSince(before Traces, dirs ...string) Traces {
 	known := map[string]bool{}
 	for _, b := range before {
@@ -109,6 +109,26 @@ func (in *Instance) subnet() string { return in.fact("subnet") }
 func (in *Instance) fact(name string) string {
 	data, _ := os.ReadFile(filepath.Join(in.run, name))
 	return strings.TrimSpace(string(data))
+}
+
+// Shims are the processes that serve this runtime's containers.
+func (in *Instance) Shims() []int {
+	var pids []int
+	for _, shim := range in.shims() {
+		word, _, _ := strings.Cut(shim, " ")
+		if pid, err := strconv.Atoi(word); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// NetworkNamespaces are the files on which the pods' network namespaces are
+// mounted.
+func (in *Instance) NetworkNamespaces() []string {
+	return slices.DeleteFunc(mountsBelow([]string{in.run}), func(target string) bool {
+		return !strings.Contains(target, "/netns/") && !strings.Contains(target, "/ns/")
+	})
 }
 
 // shims finds the processes that serve this runtime's containers by the paths
@@ -169,7 +189,7 @@ func rootCgroups(root string) []string {
 }
 
 // podCgroups lists the cgroups below a root, on every hierarchy; the root
-// itself is nobody's leftover.
+// itself is not a leftover.
 func podCgroups(root string) []string {
 	found := map[string]bool{}
 	for _, top := range glob("/sys/fs/cgroup/"+root+"*", "/sys/fs/cgroup/*/"+root+"*") {
@@ -183,7 +203,7 @@ func podCgroups(root string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// isOthers tells whether a cgroup is that of a container which another private
+// isOthers reports whether a cgroup is that of a container which another private
 // runtime has at this moment.
 func (in *Instance) isOthers(cgroup string) bool {
 	id := filepath.Base(cgroup)

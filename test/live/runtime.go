@@ -130,7 +130,7 @@ func Runtime(t testing.TB, kind string, opts ...Option) *Instance {
 	return in
 }
 
-// answers tells whether the runtime was started and is alive.
+// answers reports whether the runtime was started and is alive.
 func (in *Instance) answers() bool {
 	if in.Endpoint == "" {
 		return false
@@ -139,8 +139,8 @@ func (in *Instance) answers() bool {
 	return err == nil
 }
 
-// Main runs the tests, takes down the runtimes that they shared, does what
-// else there is to do after them, and exits.
+// Main runs the tests, takes down the runtimes that they shared, calls after,
+// and exits.
 func Main(m *testing.M, after ...func()) {
 	shared.main, shared.instances = true, map[string]*Instance{}
 	code := m.Run()
@@ -187,20 +187,30 @@ func (in *Instance) Start(t testing.TB) {
 // pods go on running.
 func (in *Instance) Kill(t testing.TB) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(in.run, "pid"))
-	if err != nil {
-		t.Fatalf("kill %s: %v", in.Name, err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil {
-		t.Fatalf("kill %s: %v", in.Name, err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatalf("kill %s: %v", in.Name, err)
-	}
+	pid := in.PID(t)
+	in.Signal(t, syscall.SIGKILL)
 	eventually(t, fmt.Sprintf("process %d of %s ends", pid, in.Name), func() bool {
 		return len(arguments(pid)) == 0
 	})
+}
+
+// Signal sends the runtime's daemon a signal: SIGSTOP freezes it, SIGCONT wakes
+// it.
+func (in *Instance) Signal(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(in.PID(t), signal); err != nil {
+		t.Fatalf("signal %s: %v", in.Name, err)
+	}
+}
+
+// PID is the process id of the runtime's daemon that was started last.
+func (in *Instance) PID(t testing.TB) int {
+	t.Helper()
+	pid, err := strconv.Atoi(in.fact("pid"))
+	if err != nil {
+		t.Fatalf("pid of %s: %v", in.Name, err)
+	}
+	return pid
 }
 
 // Restart kills the runtime and starts it again.

@@ -118,7 +118,7 @@ func (o order) even(calls []podCall) evened {
 	return e
 }
 
-// parallel tells whether two calls may be made in either order: stops and
+// parallel reports whether two calls may be made in either order: stops and
 // hooks of different containers, but a sidecar is stopped in its turn.
 func (o order) parallel(a, b podCall) bool {
 	if !a.ends() || !b.ends() || a.Container == b.Container {

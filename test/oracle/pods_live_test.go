@@ -72,9 +72,9 @@ func replay(t *testing.T, p *podctl, c podCase, want node.Desired) {
 	settled := func() bool { return p.knowsEnds(t, want.Pod.UID, stopped) }
 
 	p.node.Set(source, []node.Desired{want}, nil)
-	patience := 30*time.Second + 2*time.Duration(c.removedAfter)*time.Millisecond
-	if !p.within(t, patience, func() bool { return seen() && settled() }) {
-		t.Errorf("not all that the kubelet did before the removal was done within %s", patience)
+	timeout := 30*time.Second + 2*time.Duration(c.removedAfter)*time.Millisecond
+	if !p.within(t, timeout, func() bool { return seen() && settled() }) {
+		t.Errorf("not all that the kubelet did before the removal was done within %s", timeout)
 	}
 	// What was started last has to come to set its traps, as it had when it
 	// was recorded.

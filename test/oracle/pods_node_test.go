@@ -69,7 +69,7 @@ func newHost(t *testing.T, rt *live.Instance, recorded *render.Node) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A root of its own: other tests look for what is left in podctl's.
+	// A root of its own: other tests look for leftover files in podctl's.
 	root := fmt.Sprintf("podctltest%d", os.Getpid())
 	if h.cgroups, err = cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(driver)}); err != nil {
 		t.Fatal(err)
@@ -187,11 +187,11 @@ func (p *podctl) run(t *testing.T) {
 // calls are the calls so far that the recordings have, too.
 func (p *podctl) calls() []podCall { return changesOf(p.proxy.Calls()) }
 
-// within waits until the condition holds, and tells whether it did in time.
+// within waits until the condition holds, and reports whether it did in time.
 // Meanwhile it notes the addresses of the pod.
-func (p *podctl) within(t *testing.T, patience time.Duration, is func() bool) bool {
+func (p *podctl) within(t *testing.T, timeout time.Duration, is func() bool) bool {
 	t.Helper()
-	return testutil.Poll(patience, func() bool {
+	return testutil.Poll(timeout, func() bool {
 		for _, info := range p.node.Pods() {
 			if ip := info.Status.PodIP; ip != "" && ip != hostIP {
 				p.ips[ip] = true
@@ -201,7 +201,7 @@ func (p *podctl) within(t *testing.T, patience time.Duration, is func() bool) bo
 	})
 }
 
-// knowsEnds tells whether all containers of the pod but those that are
+// knowsEnds reports whether all containers of the pod but those that are
 // excepted have ended, and the node knows it.
 func (p *podctl) knowsEnds(t *testing.T, uid types.UID, excepted map[string]bool) bool {
 	held, err := p.client.ListPod(t.Context(), uid)

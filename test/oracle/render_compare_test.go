@@ -127,12 +127,12 @@ func exempt(path []string, v any) any {
 	return v
 }
 
-// ownAnnotation tells whether only the kubelet, or only podctl, sets it.
+// ownAnnotation reports whether only the kubelet, or only podctl, sets it.
 func ownAnnotation(key string) bool {
 	return strings.HasPrefix(key, "kubernetes.io/config.") || strings.HasPrefix(key, "podctl.io/")
 }
 
-// oneIsAny tells whether the recording has <any> there.
+// oneIsAny reports whether the recording has <any> there.
 func oneIsAny(a, b any) bool { return (a == "<any>") != (b == "<any>") }
 
 func remarshal(from, to any) {

@@ -234,7 +234,7 @@ func checkWorkerReleased(t *testing.T, what string, steps []workerStep, waiters 
 	}
 }
 
-// workerLeaks tells whether the pod that the waiter waits for was finished or
+// workerLeaks reports whether the pod that the waiter waits for was finished or
 // unknown in the recording, at or after the kill.
 func workerLeaks(steps []workerStep, waiter int) bool {
 	kill := slices.IndexFunc(steps, func(s workerStep) bool { return s.Waiter == waiter })

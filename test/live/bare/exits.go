@@ -12,7 +12,7 @@ import (
 // PollEvery is how often a runtime without events is asked for an exit.
 const PollEvery = 10 * time.Millisecond
 
-// Exits tells when containers end. It owns one goroutine, which ends with the
+// Exits reports when containers end. It owns one goroutine, which ends with the
 // context given to Watch.
 type Exits struct {
 	client *Client

@@ -61,7 +61,7 @@ func (p *Proxy) Disturb(fault func(ctx context.Context, c Call) error) {
 }
 
 // Watch has begin called before each call goes to the runtime, and end before
-// its answer goes to the client, which waits that long: whoever kills the
+// its answer goes to the client, which waits that long: the test that kills the
 // client in it knows what it had done and learned. Either may be nil.
 func (p *Proxy) Watch(begin, end func(Call)) {
 	p.mu.Lock()

@@ -107,7 +107,7 @@ func TestAnswersAndErrorsPassUnchanged(t *testing.T) {
 	}
 }
 
-func TestAnswersOfChangesAreNoted(t *testing.T) {
+func TestAnswersOfMutatingCallsAreRecorded(t *testing.T) {
 	p, client := proxied(t)
 	if _, err := client.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestStreamPassesUntilTheClientLeaves(t *testing.T) {
 	}
 }
 
-func TestWatchersHoldACallUp(t *testing.T) {
+func TestWatcherDelaysACall(t *testing.T) {
 	p, client := proxied(t)
 	seen := make(chan string, 2)
 	p.Watch(
