@@ -108,7 +108,7 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 			t.Errorf("a pod that was started again: %q", got)
 		}
 		expect(t, w.ran(1, time.Second, "start", "web"), "podctl: start: pod default/web is not stopped\n")
-		expect(t, w.ran(1, time.Second, "stop", "deaf"), "no pod default/deaf", "there is kube/deaf")
+		expect(t, w.ran(1, time.Second, "stop", "deaf"), "pod default/deaf not found", "there is kube/deaf")
 		expect(t, w.ran(1, time.Second, "start", "kube/nobody"), "no podctl manages a pod kube/nobody")
 
 		c.interrupt()
@@ -179,7 +179,7 @@ func TestPodsOfADeadPodctlAreOrphansAndCanBeEnded(t *testing.T) {
 			t.Errorf("podctls are found that have ended: %v", left)
 		}
 		out := w.ran(0, time.Second, "pods", "--orphans")
-		if got, want := fields(out, "default/web"), "default/web Running - "+owner+" (gone) 1/1 0 -"; !strings.HasPrefix(got, want) {
+		if got, want := fields(out, "default/web"), "default/web Running - "+owner+" (exited) 1/1 0 -"; !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		if out := w.ran(0, time.Second, "pods", "-o", `go-template={{range .}}{{.metadata.name}} {{index .ips 0}} {{.abandoned}};{{end}}`, "web"); !strings.HasPrefix(out, "web 10.88.0.") || !strings.HasSuffix(out, "true;") {

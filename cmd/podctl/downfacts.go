@@ -11,13 +11,14 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
 )
 
 // downPod is a pod on its way down, and what is known of it.
 type downPod struct {
-	*heldPod
+	*inventory.Pod
 	facts downFacts
 }
 
@@ -38,17 +39,17 @@ type collector struct {
 // podctl manages is if that says so. Another one is if its podctl died while it
 // ended it; if its sandbox has stopped before its containers; and if one of
 // them has ended, or was told to, though the runtime says that it runs.
-func (c collector) down(ctx context.Context, pods []*heldPod) []*downPod {
+func (c collector) down(ctx context.Context, pods []*inventory.Pod) []*downPod {
 	found := make([]*downPod, len(pods))
 	var g errgroup.Group
 	g.SetLimit(16)
 	for i, h := range pods {
-		if h.manager != nil && !h.terminating() {
+		if h.Manager != nil && !h.Terminating() {
 			continue
 		}
 		g.Go(func() error {
-			d := &downPod{heldPod: h, facts: c.collect(ctx, h)}
-			if h.manager != nil || d.facts.goesDown() {
+			d := &downPod{Pod: h, facts: c.collect(ctx, h)}
+			if h.Manager != nil || d.facts.goesDown() {
 				found[i] = d
 			}
 			return nil
@@ -72,24 +73,24 @@ func (f downFacts) goesDown() bool {
 	})
 }
 
-func (c collector) collect(ctx context.Context, h *heldPod) downFacts {
-	f := downFacts{name: h.displayName(), runtimePID: c.runtimePID}
-	dir := filepath.Join(c.pods, string(h.uid))
+func (c collector) collect(ctx context.Context, h *inventory.Pod) downFacts {
+	f := downFacts{name: h.DisplayName(), runtimePID: c.runtimePID}
+	dir := filepath.Join(c.pods, string(h.UID))
 	grace := (*int64)(nil)
 	switch {
-	case h.manager != nil:
-		f.worker, f.since = &h.worker, h.worker.StopRequested
-		if h.worker.GraceSeconds > 0 {
-			grace = &h.worker.GraceSeconds
+	case h.Manager != nil:
+		f.worker, f.since = &h.Worker, h.Worker.StopRequested
+		if h.Worker.GraceSeconds > 0 {
+			grace = &h.Worker.GraceSeconds
 		}
 		if f.since.IsZero() {
-			f.since = h.worker.Since
+			f.since = h.Worker.Since
 		}
-		if h.worker.LastDone.Before(f.since) {
-			h.worker.LastError = event.Failure{} // of what went on before
+		if h.Worker.LastDone.Before(f.since) {
+			h.Worker.LastError = event.Failure{} // of what went on before
 		}
-	case h.abandoned():
-		f.creator = h.creator
+	case h.Abandoned():
+		f.creator = h.Creator
 		if requested, given, ok := podrecord.ReadStop(dir); ok {
 			f.since, grace = requested, given
 		}
@@ -103,14 +104,14 @@ func (c collector) collect(ctx context.Context, h *heldPod) downFacts {
 			f.mounts = append(f.mounts, m.Mountpoint)
 		}
 	}
-	if h.pod == nil {
+	if h.Runtime == nil {
 		return f
 	}
-	f.sandboxReady = h.sandboxReady()
-	if len(h.pod.Sandboxes) > 0 {
-		f.sandbox = h.pod.Sandboxes[0].ID
+	f.sandboxReady = h.SandboxReady()
+	if len(h.Runtime.Sandboxes) > 0 {
+		f.sandbox = h.Runtime.Sandboxes[0].ID
 	}
-	for _, ct := range h.pod.Containers {
+	for _, ct := range h.Runtime.Containers {
 		if ct.State == pod.Running {
 			f.containers = append(f.containers, c.container(ctx, ct))
 		}

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -15,50 +13,52 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/orphan"
 )
 
-// orphansOptions are what `podctl orphans` was asked for.
+// orphansOptions are the options of `podctl orphans`.
 type orphansOptions struct {
 	globals
-	podFilter
-	desiredOptions
+	inventory.Filter
+	sources desired.Sources
 	printer output.Format
 	// desired are manifests, staticPods is a kubelet's static pod directory.
 	desired    []string
 	staticPods string
 	exitCode   bool
 	kill       bool
-	// Of --kill: remove what is left, make no call, and how long a container has.
+	// With --kill: remove containers, sandboxes and directories; make no call; the
+	// grace period of each container.
 	remove, dryRun bool
 	grace          time.Duration
 }
 
-// orphansInstance is what the names of those begin with that end orphans.
-const orphansInstance = "orphans"
-
 func orphansCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "orphans",
-		Usage:     "list the pods that nobody wants, and end them with --kill",
+		Usage:     "list orphaned pods; with --kill, terminate them",
 		ArgsUsage: "[NAMESPACE/]NAME …",
-		Description: "What the runtime holds beside what is desired: by living podctls, by manifests (--desired), by\n" +
-			"the kubelet (--kubelet; one that uses this runtime is asked at its read-only port, too), its static\n" +
-			"pods, and the cluster (--kubeconfig). Pod directories below --root without a pod count, too.\n" +
+		Description: "A pod is orphaned if the runtime holds it and no source desires it: live podctl processes,\n" +
+			"manifests (--desired), the kubelet (--kubelet; one that uses this runtime is asked at its\n" +
+			"read-only port, too), its static pods, and the cluster (--kubeconfig). Pod directories below\n" +
+			"--root without a pod are listed, too.\n" +
 			"CLASS is name-reserved, no-sandbox, not-ready, abandoned, runtime-only or directory.\n" +
-			"--kill ends them one after the other: StopContainer with the grace, then without, then\n" +
-			"StopPodSandbox. Before each one everybody is asked again, and who is wanted by then is spared.\n" +
-			"It refuses where a kubelet uses the runtime and does not say what it wants. Ctrl-C ends it after\n" +
-			"the pod that it is at.\n" +
+			"--kill terminates them one after the other: StopContainer with the grace period, then without,\n" +
+			"then StopPodSandbox. Before each one all sources are asked again, and a pod that is desired by\n" +
+			"then is spared. It refuses if a kubelet uses the runtime and its desired pods are not known.\n" +
+			"Ctrl-C stops it after the current pod.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(append(podFilterFlags(),
-			&cli.BoolFlag{Name: "exit-code", Usage: "exit 1 if there are any"},
-			&cli.BoolFlag{Name: "kill", Usage: "end them"},
-			&cli.BoolFlag{Name: "rm", Usage: "and remove what is left: containers, sandboxes, directories"},
-			&cli.Int64Flag{Name: "grace-period", Value: 1, Usage: "`SECONDS` that a container is given to end"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only print the calls"},
-			&cli.StringSliceFlag{Name: "desired", Usage: "`FILE|DIR|URL` of pods that belong here"},
-			&cli.StringFlag{Name: "static-pods", DefaultText: "the kubelet's, if one uses this runtime", Usage: "`DIR` of the kubelet's static pods"},
+			&cli.BoolFlag{Name: "exit-code", Usage: "exit 1 if there are orphans"},
+			&cli.BoolFlag{Name: "kill", Usage: "terminate them"},
+			&cli.BoolFlag{Name: "rm", Usage: "with --kill, remove containers, sandboxes and directories, too"},
+			&cli.Int64Flag{Name: "grace-period", Value: 1, Usage: "grace period of each container, in `SECONDS`"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "with --kill, print the calls only"},
+			&cli.StringSliceFlag{Name: "desired", Usage: "`FILE|DIR|URL` of desired pods"},
+			&cli.StringFlag{Name: "static-pods", DefaultText: "that of the kubelet that uses this runtime", Usage: "`DIR` of the kubelet's static pods"},
 		), desiredFlags()...),
 		Action: func(c *cli.Context) error {
 			o, err := readOrphans(c)
@@ -75,10 +75,10 @@ func readOrphans(c *cli.Context) (o orphansOptions, err error) {
 		globals: readGlobals(c), desired: c.StringSlice("desired"), staticPods: c.String("static-pods"), exitCode: c.Bool("exit-code"),
 		kill: c.Bool("kill"), remove: c.Bool("rm"), dryRun: c.Bool("dry-run"), grace: time.Duration(c.Int64("grace-period")) * time.Second,
 	}
-	if o.podFilter, err = readPodFilter(c); err != nil {
+	if o.Filter, err = readPodFilter(c); err != nil {
 		return o, err
 	}
-	if o.desiredOptions, err = readDesired(c); err != nil {
+	if o.sources, err = readDesired(c); err != nil {
 		return o, err
 	}
 	if o.printer, err = readFormat(o.output); err != nil {
@@ -93,12 +93,12 @@ func readOrphans(c *cli.Context) (o orphansOptions, err error) {
 	case o.grace < 0:
 		return o, usagef("--grace-period %d is negative", c.Int64("grace-period"))
 	case o.kill && o.exitCode:
-		return o, usagef("--exit-code is about the list; --kill fails where something cannot be ended")
+		return o, usagef("--exit-code is for the list; --kill fails if a pod cannot be terminated")
 	}
 	return o, nil
 }
 
-// errOrphans: there are some, and they are on the screen.
+// errOrphans: there are some, and they are printed.
 var errOrphans = &saidError{errors.New("there are orphans")}
 
 func runOrphans(ctx context.Context, e *env, o orphansOptions) error {
@@ -111,18 +111,18 @@ func runOrphans(ctx context.Context, e *env, o orphansOptions) error {
 	if err != nil {
 		return err
 	}
-	v, err := f.look(ctx)
+	v, err := f.Look(ctx)
 	if err != nil {
 		return err
 	}
-	var found []orphan
-	for _, orphan := range orphans(v.orphanFacts) {
-		if o.shows(orphan) {
+	var found []orphan.Orphan
+	for _, orphan := range orphan.Classify(v.Facts) {
+		if o.selects(orphan) {
 			found = append(found, orphan)
 		}
 	}
 	if o.kill {
-		return killOrphans(ctx, f, v, found)
+		return killOrphans(ctx, e, o, f, v, found)
 	}
 	if err := printOrphans(e, o, v, found); err != nil {
 		return err
@@ -133,45 +133,38 @@ func runOrphans(ctx context.Context, e *env, o orphansOptions) error {
 	return nil
 }
 
-func newOrphanFinder(e *env, o orphansOptions, client *cri.Client) (*orphanFinder, error) {
-	p, err := o.globals.paths(client.Endpoint())
+func newOrphanFinder(e *env, o orphansOptions, client *cri.Client) (*orphan.Finder, error) {
+	p, err := o.paths(client.Endpoint())
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := o.cluster()
+	cluster, err := o.sources.Cluster()
 	if err != nil {
 		return nil, err
 	}
-	return &orphanFinder{env: e, opts: o, client: client, paths: p, cluster: cluster}, nil
+	return &orphan.Finder{
+		Client: client, Locks: p.Locks, Logs: p.Logs, Root: p.Root, Dial: e.dial, Log: e.log,
+		// A simulated runtime has no directories beside those that were given.
+		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && o.root == "",
+		Sources:  o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods,
+	}, nil
 }
 
-// nodeName is the name that static pods have at their end.
-func (f *orphanFinder) nodeName(near *kubelet.Near) string {
-	name := f.opts.node
-	if near != nil {
-		name = cmp.Or(name, near.NodeName)
+// selects reports whether the filter selects an orphan. A directory may be named
+// by its pod's UID.
+func (o orphansOptions) selects(found orphan.Orphan) bool {
+	filter := o.Filter
+	if slices.Contains(filter.Names, string(found.UID)) {
+		filter.Names = nil
 	}
-	if name == "" {
-		name, _ = os.Hostname() // without one there are no such names
-	}
-	return name
+	return filter.Selects(found.Pod)
 }
 
-// shows tells whether the filter lets an orphan pass. A directory may be named by
-// its pod's UID.
-func (o orphansOptions) shows(found orphan) bool {
-	filter := o.podFilter
-	if slices.Contains(filter.names, string(found.uid)) {
-		filter.names = nil
-	}
-	return filter.shows(found.heldPod)
-}
-
-// unmatched are the names that are of no orphan.
-func (o orphansOptions) unmatched(found []orphan) []string {
+// unmatched returns the names that no orphan has.
+func (o orphansOptions) unmatched(found []orphan.Orphan) []string {
 	var none []string
-	for _, name := range o.names {
-		is := func(f orphan) bool { return name == string(f.uid) || named(f.heldPod, name) }
+	for _, name := range o.Names {
+		is := func(f orphan.Orphan) bool { return name == string(f.UID) || f.Matches(name) }
 		if _, err := path.Match(name, ""); err == nil && !slices.ContainsFunc(found, is) {
 			none = append(none, name)
 		}
@@ -179,39 +172,89 @@ func (o orphansOptions) unmatched(found []orphan) []string {
 	return none
 }
 
-// printOrphans prints the list; for people also who was asked, and what to type
-// next.
-func printOrphans(e *env, o orphansOptions, v *orphanView, found []orphan) error {
-	if !o.printer.IsTable() {
-		warnUnread(e, v)
-		return o.printer.Print(e.out, orphanListing(found, e.now()))
-	}
-	if len(found) == 0 {
-		fmt.Fprintln(e.out, "no orphans")
-	}
-	if err := o.printer.Print(e.out, orphanListing(found, e.now())); err != nil {
+// killOrphans terminates the orphans, after another look before each. One that
+// cannot be terminated does not keep it from the others.
+func killOrphans(ctx context.Context, e *env, o orphansOptions, f *orphan.Finder, v *orphan.View, found []orphan.Orphan) (err error) {
+	if err := v.Refusal(); err != nil {
 		return err
 	}
-	fmt.Fprintln(e.out, v.asked())
-	for _, line := range v.unread() {
-		fmt.Fprintln(e.out, line)
+	if none := o.unmatched(found); len(none) > 0 {
+		return &noOrphanError{name: none[0]}
 	}
-	if len(found) > 0 && !o.kill {
-		fmt.Fprintf(e.out, "hint: %s\n", killHint(v, found))
+	if !o.printer.IsTable() {
+		warnUnread(e, v)
+	} else if err := printOrphans(e, o, v, found); err != nil {
+		return err
 	}
-	return nil
+	options := orphan.KillOptions{Instance: instanceName(orphan.InstancePrefix), Grace: o.grace, Remove: o.remove, DryRun: o.dryRun, Cgroups: daemon.NoCgroups{}}
+	if o.remove && !o.dryRun {
+		cgroups, err := daemon.OpenCgroups(ctx, f.Client, daemon.CgroupOptions{Root: o.cgroupRoot, Log: e.log})
+		if err != nil {
+			return err
+		}
+		options.Cgroups = cgroups
+		defer func() { err = errors.Join(err, cgroups.RemoveEmptyParents()) }()
+	}
+	k, err := orphan.NewKiller(f, options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, k.Close()) }()
+	var errs []error
+	var done []orphanData
+	for _, orphan := range found {
+		if ctx.Err() != nil {
+			break
+		}
+		d, err := killOrphan(ctx, e, o, k, orphan)
+		done, errs = append(done, d), append(errs, err)
+	}
+	return errors.Join(append(errs, printKilled(e, o, found, done))...)
 }
 
-// warnUnread says who did not answer, where that is not a part of the list.
-func warnUnread(e *env, v *orphanView) {
-	for _, line := range v.unread() {
-		fmt.Fprintf(e.errw, "warning: %s\n", line)
+// killOrphan terminates one orphan, and prints each call and the result.
+func killOrphan(ctx context.Context, e *env, o orphansOptions, k *orphan.Killer, found orphan.Orphan) (orphanData, error) {
+	d := newOrphanData(found)
+	say := func(text string) {
+		if o.printer.IsTable() {
+			fmt.Fprintf(e.out, "%s%s\n", found.Title(), text)
+		}
 	}
+	result, reason, err := k.Kill(ctx, found, func(call string, failure error) {
+		if failure != nil {
+			call += " failed: " + output.OneLine(failure.Error())
+		}
+		d.Steps = append(d.Steps, call)
+		say(": " + call)
+	})
+	d.Result, d.Reason = string(result), reason
+	if err != nil {
+		d.Reason = err.Error()
+		err = fmt.Errorf("terminate orphan %s: %w", found.Title(), err)
+	}
+	switch {
+	case result == orphan.Failed, result == orphan.DryRun:
+	case d.Reason != "":
+		say(" " + d.Result + ": " + d.Reason)
+	default:
+		say(" " + d.Result)
+	}
+	return d, err
 }
 
-// killHint is what to type next.
-func killHint(v *orphanView, found []orphan) string {
-	if err := v.refusal(); err != nil {
+// noOrphanError: no orphan has a name that was given.
+type noOrphanError struct{ name string }
+
+func (e *noOrphanError) Error() string { return fmt.Sprintf("orphan %q not found", e.name) }
+
+// Hint names the commands for other pods.
+func (*noOrphanError) Hint() string {
+	return "podctl orphans lists them; podctl stop stops a pod that is desired"
+}
+
+// killHint is the next command to try.
+func killHint(v *orphan.View, found []orphan.Orphan) string {
+	if err := v.Refusal(); err != nil {
 		var hinted interface{ Hint() string }
 		if errors.As(err, &hinted) && hinted.Hint() != "" {
 			return strings.ReplaceAll(hinted.Hint(), "\n", "\nhint: ")
@@ -220,7 +263,7 @@ func killHint(v *orphanView, found []orphan) string {
 	}
 	running := 0
 	for _, o := range found {
-		if o.running() {
+		if o.Running() {
 			running++
 		}
 	}
@@ -228,9 +271,9 @@ func killHint(v *orphanView, found []orphan) string {
 	case running == 0:
 		return fmt.Sprintf("podctl orphans --kill --rm removes %s", counted(len(found)))
 	case running < len(found):
-		return fmt.Sprintf("podctl orphans --kill ends %s, with --rm it removes %s", counted(running), counted(len(found)))
+		return fmt.Sprintf("podctl orphans --kill terminates %s, with --rm it removes %s", counted(running), counted(len(found)))
 	}
-	return "podctl orphans --kill ends " + counted(running)
+	return "podctl orphans --kill terminates " + counted(running)
 }
 
 // counted is "this one" or "these 3".

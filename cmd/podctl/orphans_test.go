@@ -103,13 +103,13 @@ func TestOrphansAreListedWithWhoWasAsked(t *testing.T) {
 		out := w.ran(0, time.Second, "orphans")
 		run := w.podctls()[0].Instance()
 		for name, want := range map[string]string{
-			"default/bare":    "default/bare runtime-only 10s 1 running unknown no desired state names it",
+			"default/bare":    "default/bare runtime-only 10s 1 running unknown no source desires it",
 			"default/kept":    "default/kept abandoned 20s 1 running run-",
-			"default/stopped": "default/stopped not-ready 9s 1 ended unknown no desired state names it, and nothing of it runs",
+			"default/stopped": "default/stopped not-ready 9s 1 exited unknown no source desires it, and no container of it runs",
 			"uid-dir":         "uid-dir directory ",
 			"POD":             "POD CLASS AGE CONTAINERS OWNER WHY",
 			"asked:":          "asked: " + run + " (2 pods) · no kubelet on this socket",
-			"hint:":           "hint: podctl orphans --kill ends these 2, with --rm it removes these 4",
+			"hint:":           "hint: podctl orphans --kill terminates these 2, with --rm it removes these 4",
 			"default/web":     "", "kube/deaf": "",
 		} {
 			if got := fields(out, name); !strings.HasPrefix(got, want) || want == "" && got != "" {
@@ -128,7 +128,7 @@ func TestOrphansAreListedWithWhoWasAsked(t *testing.T) {
 		}
 		expect(t, out, "kept.yaml (1 pod)", "bare.yaml (1 pod)")
 		out = w.ran(0, time.Second, "orphans", "--desired", w.write("kept.yaml", strings.Replace(keptManifest, "3600", "1800", 1)), "kept")
-		expect(t, fields(out, "default/kept"), "name-reserved", "kept.yaml wants its name for another pod")
+		expect(t, fields(out, "default/kept"), "name-reserved", "kept.yaml desires another pod of its name")
 		out = w.ran(0, time.Second, "orphans", "--desired", filepath.Join(w.dir, "none.yaml"), "-l", "app=kept")
 		expect(t, out, "default/kept", "not read: ", "none.yaml", "would refuse")
 
@@ -156,12 +156,12 @@ func TestKillEndsOrphansAndNothingElse(t *testing.T) {
 		live := w.orphanage()
 		w.sim.ClearCalls()
 		out := w.ran(0, time.Second, "orphans", "--kill", "--rm", "--dry-run")
-		expect(t, out, "default/bare: StopContainer ", "(c), grace 1s\n", "default/bare: RemovePodSandbox ", "uid-dir: remove "+filepath.Join(w.dir, "root/pods/uid-dir"), "this was a dry run")
+		expect(t, out, "default/bare: StopContainer ", "(c), grace 1s\n", "default/bare: RemovePodSandbox ", "uid-dir: remove "+filepath.Join(w.dir, "root/pods/uid-dir"), "dry run: no call was made")
 		if made := w.endings(); len(made) > 0 {
 			t.Errorf("a dry run made calls: %q", made)
 		}
 
-		expect(t, w.ran(1, time.Second, "orphans", "--kill", "web"), `no orphan "web"`, "hint: ")
+		expect(t, w.ran(1, time.Second, "orphans", "--kill", "web"), `orphan "web" not found`, "hint: ")
 		out = w.ran(0, 10*time.Second, "orphans", "--kill", "bare")
 		expect(t, out, "default/bare: StopContainer ", "default/bare: StopPodSandbox ", "default/bare ended\n")
 		if made := strings.Join(w.endings(), ", "); made != "StopContainer default/bare/c, StopPodSandbox default/bare" {
@@ -206,7 +206,7 @@ func TestKillEscalatesAndShowsIt(t *testing.T) {
 		w.sim.Inject(sim.Fault{Method: "StopContainer", Match: "default/third", Hang: true, Times: -1})
 		w.sim.Inject(sim.Fault{Method: "StopPodSandbox", Match: "default/third", Hang: true, Times: -1})
 		out = w.ran(1, 2*time.Minute, "orphans", "--kill", "third", "worse")
-		expect(t, out, "podctl: orphans: end orphan default/third: ", "default/worse ended\n")
+		expect(t, out, "podctl: orphans: terminate orphan default/third: ", "default/worse ended\n")
 	})
 }
 
@@ -218,7 +218,7 @@ func TestAnInterruptedKillStopsAfterThePodThatItIsAt(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		c.interrupt()
 		c.ends(exitInterrupted, time.Minute)
-		c.printed("default/a ended\n", "interrupted: 1 orphan left alone\n")
+		c.printed("default/a ended\n", "interrupted: 1 orphan not terminated\n")
 		if out := c.out.String(); strings.Contains(out, "default/b:") {
 			t.Errorf("it went on:\n%s", out)
 		}
@@ -240,7 +240,7 @@ func TestAPodThatBecomesDesiredMeanwhileIsSpared(t *testing.T) {
 		w.write("desired/b.yaml", strings.ReplaceAll(keptManifest, "kept", "b"))
 		again := w.run(keptManifest)
 		kill.ends(0, time.Minute)
-		kill.printed("default/a ended\n", "default/b spared: "+filepath.Join(w.dir, "desired")+" wants it now\n", "default/kept spared: ")
+		kill.printed("default/a ended\n", "default/b spared: "+filepath.Join(w.dir, "desired")+" desires it now\n", "default/kept spared: ")
 		if made := strings.Join(w.endings(), ", "); made != "StopContainer default/a/c, StopPodSandbox default/a" {
 			t.Errorf("calls: %s", made)
 		}
@@ -249,7 +249,7 @@ func TestAPodThatBecomesDesiredMeanwhileIsSpared(t *testing.T) {
 		kill.ends(2, time.Second)
 		kill = w.start(nil, "orphans", "--kill", "--desired", filepath.Join(w.dir, "gone"))
 		kill.ends(1, time.Second)
-		expect(t, kill.errw.String(), "what belongs here cannot be told: ", "gone")
+		expect(t, kill.errw.String(), "the desired pods are not known: ", "gone")
 		again.interrupt()
 		again.ends(exitInterrupted, 30*time.Second)
 	})
@@ -262,7 +262,7 @@ func TestALeftoverThatReservesANameIsEndedForWhoWaitsForIt(t *testing.T) {
 		w.plant("kept", "sleep", "3600")
 		c := w.run(pair + "---" + keptManifest)
 		run := w.podctls()[0].Instance()
-		expect(t, fields(w.ran(0, time.Second, "orphans"), "default/kept"), "name-reserved", run+" wants its name for another pod")
+		expect(t, fields(w.ran(0, time.Second, "orphans"), "default/kept"), "name-reserved", run+" desires another pod of its name")
 		expect(t, w.ran(0, 10*time.Second, "orphans", "--kill", "--rm"), "default/kept removed\n")
 		if made := strings.Join(w.endings(), ", "); made != "StopContainer default/kept/c, StopPodSandbox default/kept, RemoveContainer default/kept/c, RemovePodSandbox default/kept" {
 			t.Errorf("calls: %s", made)

@@ -7,34 +7,20 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/inventory"
 )
 
-// podsOptions are what `podctl pods` was asked for.
+// podsOptions are the options of `podctl pods`.
 type podsOptions struct {
 	globals
-	podFilter
+	inventory.Filter
 	printer output.Format
-}
-
-// podFilter says which pods are shown. The zero value is all of them.
-type podFilter struct {
-	namespace string
-	// names are of pods, or NAMESPACE/NAME, with * and ?.
-	names    []string
-	selector labels.Selector // of the sandbox's labels; nil is any
-	owner    string
-	// terminating and orphans: only pods on their way down, and only those whose
-	// podctl is gone.
-	terminating, orphans bool
 }
 
 func podsCommand(e *env) *cli.Command {
@@ -42,23 +28,24 @@ func podsCommand(e *env) *cli.Command {
 		Name:      "pods",
 		Usage:     "list the pods of the runtime: phase, owner, ready containers, restarts, IP, age",
 		ArgsUsage: "[NAMESPACE/]NAME …",
-		Description: "All pods that the runtime holds, whoever made them, and those that podctls beside this\n" +
-			"one are about to make. WORKER is where the podctl that manages a pod has got to with it.\n" +
-			"OWNER is that podctl, (gone) if it has died; kubelet; or other. The IP of a pod that no\n" +
-			"podctl manages is read for -o wide and the like only: it takes a call for each pod.\n" +
+		Description: "Lists all pods of the runtime, whatever created them, and those that live podctl processes\n" +
+			"are about to create. WORKER is the phase of the pod's worker in the podctl process that\n" +
+			"manages it. OWNER is that process, (exited) if it has; kubelet; or other. The IP of a pod that\n" +
+			"no podctl process manages is read for -o wide and structured formats only: it takes a call\n" +
+			"for each pod.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(podFilterFlags(),
-			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: the name of a podctl; or podctl, kubelet, other"},
-			&cli.BoolFlag{Name: "terminating", Usage: "only pods on their way down"},
-			&cli.BoolFlag{Name: "orphans", Usage: "only pods whose podctl has died"},
+			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: a podctl instance; or podctl, kubelet, other"},
+			&cli.BoolFlag{Name: "terminating", Usage: "only terminating pods"},
+			&cli.BoolFlag{Name: "orphans", Usage: "only pods whose podctl process has exited"},
 		),
 		Action: func(c *cli.Context) error {
 			o := podsOptions{globals: readGlobals(c)}
 			var err error
-			if o.podFilter, err = readPodFilter(c); err != nil {
+			if o.Filter, err = readPodFilter(c); err != nil {
 				return err
 			}
-			o.owner, o.terminating, o.orphans = c.String("owner"), c.Bool("terminating"), c.Bool("orphans")
+			o.Owner, o.Terminating, o.Abandoned = c.String("owner"), c.Bool("terminating"), c.Bool("orphans")
 			if o.printer, err = readFormat(o.output); err != nil {
 				return err
 			}
@@ -75,47 +62,20 @@ func podFilterFlags() []cli.Flag {
 	}
 }
 
-func readPodFilter(c *cli.Context) (podFilter, error) {
-	f := podFilter{namespace: c.String("namespace"), names: c.Args().Slice()}
-	for _, name := range f.names {
+func readPodFilter(c *cli.Context) (inventory.Filter, error) {
+	f := inventory.Filter{Namespace: c.String("namespace"), Names: c.Args().Slice()}
+	for _, name := range f.Names {
 		if _, err := path.Match(name, ""); err != nil {
-			return f, usagef("%q is no name of a pod", name)
+			return f, usagef("%q is not a name of a pod", name)
 		}
 	}
 	if text := c.String("selector"); text != "" {
 		var err error
-		if f.selector, err = labels.Parse(text); err != nil {
+		if f.Selector, err = labels.Parse(text); err != nil {
 			return f, usagef("--selector %q: %v", text, err)
 		}
 	}
 	return f, nil
-}
-
-func (f podFilter) shows(h *heldPod) bool {
-	switch {
-	case f.namespace != "" && h.namespace != f.namespace:
-		return false
-	case len(f.names) > 0 && !slices.ContainsFunc(f.names, func(name string) bool { return named(h, name) }):
-		return false
-	case f.selector != nil && !f.selector.Matches(labels.Set(h.pod.SandboxLabels())):
-		return false
-	case f.owner != "" && f.owner != h.kind() && f.owner != h.creator && (!h.managed() || f.owner != h.manager.Instance()):
-		return false
-	case f.terminating && !h.terminating(), f.orphans && !h.abandoned():
-		return false
-	}
-	return true
-}
-
-// named tells whether the pattern is of the pod's name, with its namespace or
-// without.
-func named(h *heldPod, pattern string) bool {
-	name := h.name
-	if strings.Contains(pattern, "/") {
-		name = h.namespace + "/" + h.name
-	}
-	match, err := path.Match(pattern, name)
-	return match && err == nil
 }
 
 // runPods lists the pods once.
@@ -126,7 +86,8 @@ func runPods(ctx context.Context, e *env, o podsOptions) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answers, err := askPodctls(ctx, e, dir) // while podctl connects
+	reader := newReader(e, dir)
+	answers, err := reader.Ask(ctx) // while podctl connects
 	if err != nil {
 		return err
 	}
@@ -136,13 +97,13 @@ func runPods(ctx context.Context, e *env, o podsOptions) error {
 		return err
 	}
 	defer stop()
-	all, err := heldBeside(ctx, e, client, dir, answers)
+	all, err := reader.Join(ctx, client, answers)
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(h *heldPod) bool { return !o.shows(h) })
+	all = slices.DeleteFunc(all, func(p *inventory.Pod) bool { return !o.Selects(p) })
 	if o.printer.IsWide() {
-		readStatuses(ctx, client, all)
+		inventory.ReadStatuses(ctx, all, client.PodStatus)
 	}
 	if len(all) == 0 && o.printer.IsTable() {
 		fmt.Fprintln(e.errw, "no pods")
@@ -150,60 +111,36 @@ func runPods(ctx context.Context, e *env, o podsOptions) error {
 	return o.printer.Print(e.out, podListing(all, e.now(), o.noTrunc))
 }
 
-// socketDir is where the podctls of a runtime have their locks and sockets.
-func socketDir(g globals, endpoint cri.Endpoint) (string, error) {
-	p, err := g.paths(endpoint)
-	return p.Locks, err
-}
-
-// readStatuses reads the status of those pods that no podctl manages. What
-// cannot be read is not shown.
-func readStatuses(ctx context.Context, client *cri.Client, pods []*heldPod) {
-	var g errgroup.Group
-	g.SetLimit(16)
-	for _, h := range pods {
-		if h.manager == nil {
-			g.Go(func() error {
-				if st, err := client.PodStatus(ctx, h.pod); err == nil {
-					h.status = st
-				}
-				return nil
-			})
-		}
-	}
-	_ = g.Wait() // there are none
-}
-
-// heldPodData is one pod of `podctl pods -o json`.
-type heldPodData struct {
+// podData is one pod of `podctl pods -o json`.
+type podData struct {
 	Metadata struct {
 		Namespace         string            `json:"namespace"`
 		Name              string            `json:"name"`
 		UID               string            `json:"uid"`
 		Labels            map[string]string `json:"labels,omitempty"`
-		CreationTimestamp time.Time         `json:"creationTimestamp,omitzero"` // when it began
+		CreationTimestamp time.Time         `json:"creationTimestamp,omitzero"` // when it started
 	} `json:"metadata"`
 	Phase      string   `json:"phase"`             // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
-	Worker     string   `json:"worker,omitempty"`  // syncing, terminating, terminated, finished; "" if no podctl manages it
+	Worker     string   `json:"worker,omitempty"`  // syncing, terminating, terminated, finished; missing if no podctl process manages it
 	Kind       string   `json:"kind"`              // podctl, kubelet, other
-	Owner      string   `json:"owner,omitempty"`   // of podctl's the one that manages it, else the one that made it
-	Abandoned  bool     `json:"abandoned"`         // that one has died
+	Owner      string   `json:"owner,omitempty"`   // the podctl instance that manages it, else the one that created it
+	Abandoned  bool     `json:"abandoned"`         // that instance has exited
 	Ready      int      `json:"ready"`             // containers
-	Containers int      `json:"containers"`        // of the pod
-	Restarts   int32    `json:"restarts"`          // of all of them
+	Containers int      `json:"containers"`        // all of the pod
+	Restarts   int32    `json:"restarts"`          // of all containers
 	IPs        []string `json:"ips,omitempty"`     // primary first
-	Sandbox    string   `json:"sandbox,omitempty"` // the newest one's id
+	Sandbox    string   `json:"sandbox,omitempty"` // id of the newest sandbox
 	Reason     string   `json:"reason,omitempty"`  // why it was rejected, or the worker's last error
 }
 
-func podListing(pods []*heldPod, now time.Time, full bool) output.List {
+func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 	l := output.List{
 		Header: []string{"POD", "PHASE", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
 		Wide:   []string{"UID", "SANDBOX"},
 	}
-	for _, h := range pods {
-		d := h.data()
-		ip, sandbox, uid := "-", "-", d.Metadata.UID
+	for _, p := range pods {
+		d := newPodData(p)
+		ip, sandbox := "-", "-"
 		if len(d.IPs) > 0 {
 			ip = d.IPs[0]
 		}
@@ -211,37 +148,42 @@ func podListing(pods []*heldPod, now time.Time, full bool) output.List {
 			sandbox = idText(d.Sandbox, full)
 		}
 		age := "-"
-		if began := h.began(); !began.IsZero() {
-			age = output.Age(now.Sub(began))
+		if started := p.Started(); !started.IsZero() {
+			age = output.Age(now.Sub(started))
 		}
 		l.Items = append(l.Items, output.Item{
-			Name: h.displayName(), Data: d,
+			Name: p.DisplayName(), Data: d,
 			Cells: []string{
-				h.displayName(), d.Phase, cmp.Or(d.Worker, "-"), h.owner(), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
+				p.DisplayName(), d.Phase, cmp.Or(d.Worker, "-"), ownerText(p), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 				strconv.Itoa(int(d.Restarts)), ip, age,
 			},
-			Wide: []string{uid, sandbox},
+			Wide: []string{d.Metadata.UID, sandbox},
 		})
 	}
 	return l
 }
 
-func (h *heldPod) data() heldPodData {
-	d := heldPodData{
-		Phase: h.phase(), Worker: h.worker.Phase, Kind: h.kind(), Owner: h.creator, Abandoned: h.abandoned(),
-		Restarts: h.restarts(), IPs: h.ips(), Reason: cmp.Or(h.worker.Rejected, h.worker.LastError.Text),
+// ownerText is the owner, "(exited)" if its process has.
+func ownerText(p *inventory.Pod) string {
+	if !p.Managed() && p.Abandoned() {
+		return p.Owner() + " (exited)"
+	}
+	return p.Owner()
+}
+
+func newPodData(p *inventory.Pod) podData {
+	d := podData{
+		Phase: p.Phase(), Worker: p.Worker.Phase, Kind: string(p.Kind()), Owner: p.Creator, Abandoned: p.Abandoned(),
+		Restarts: p.Restarts(), IPs: p.IPs(), Reason: cmp.Or(p.Worker.Rejected, p.Worker.LastError.Text), Sandbox: p.Sandbox(),
 	}
 	if d.Worker == "unknown" {
 		d.Worker = "" // no worker has it
 	}
-	if h.managed() || h.pod == nil {
-		d.Owner = h.manager.Instance()
+	if p.Managed() || p.Runtime == nil {
+		d.Owner = p.Manager.Instance()
 	}
-	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = h.namespace, h.name, string(h.uid)
-	d.Metadata.Labels, d.Metadata.CreationTimestamp = h.pod.SandboxLabels(), h.began()
-	d.Ready, d.Containers = h.ready()
-	if h.pod != nil && len(h.pod.Sandboxes) > 0 {
-		d.Sandbox = h.pod.Sandboxes[0].ID
-	}
+	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.Namespace, p.Name, string(p.UID)
+	d.Metadata.Labels, d.Metadata.CreationTimestamp = p.Labels(), p.Started()
+	d.Ready, d.Containers = p.Ready()
 	return d
 }

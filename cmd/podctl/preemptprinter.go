@@ -9,34 +9,35 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/arrival"
 	"github.com/podctl/podctl/internal/preempt"
 )
 
 // preemption is what `podctl preempt -o json` prints.
 type preemption struct {
-	Sources  []podSource `json:"sources"`  // who was asked for the pods on the node
-	Arrivals []arrival   `json:"arrivals"` // in their order
+	Sources  []arrival.Source  `json:"sources"`  // of the pods on the node
+	Arrivals []arrival.Arrival `json:"arrivals"` // in order
 }
 
 // printArrivals prints, for each pod that arrives, the arithmetic, a table of
 // the pods on the node, and one sentence.
-func printArrivals(e *env, o preemptOptions, full *fullNode, arrivals []arrival) error {
+func printArrivals(e *env, o preemptOptions, n *arrival.Node, arrivals []arrival.Arrival) error {
 	for i, a := range arrivals {
 		if i > 0 {
 			fmt.Fprintln(e.out)
 		}
-		if err := printArrival(e, o, full, a); err != nil {
+		if err := printArrival(e, o, n, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func printArrival(e *env, o preemptOptions, full *fullNode, a arrival) error {
+func printArrival(e *env, o preemptOptions, n *arrival.Node, a arrival.Arrival) error {
 	if len(a.Usage) > 0 {
-		fmt.Fprintln(e.out, arithmetic(full, a))
+		fmt.Fprintln(e.out, arithmetic(n, a))
 	}
-	fmt.Fprintf(e.out, "asked: %s\n", full.asked())
+	fmt.Fprintf(e.out, "asked: %s\n", askedSources(n))
 	if a.Plan != nil {
 		if err := printVerdicts(e, a.Plan); err != nil {
 			return err
@@ -47,7 +48,7 @@ func printArrival(e *env, o preemptOptions, full *fullNode, a arrival) error {
 	}
 	fmt.Fprintf(e.out, "podctl: %s\n", sentence(a))
 	for _, name := range a.Ignored {
-		fmt.Fprintf(e.out, "warning: this node has no %s at all, and the kubelet does not mind: the request is not checked\n", name)
+		fmt.Fprintf(e.out, "warning: this node has no %s: the kubelet does not check such a request\n", name)
 	}
 	for _, what := range a.Unchecked {
 		fmt.Fprintf(e.out, "warning: not checked: %s\n", what)
@@ -60,9 +61,9 @@ func printArrival(e *env, o preemptOptions, full *fullNode, a arrival) error {
 	return nil
 }
 
-// arithmetic is the node's account in one line: what it has, what is used and
-// by how many pods, what the pod needs, and what is short.
-func arithmetic(full *fullNode, a arrival) string {
+// arithmetic is one line: what the node has, what is used, what the pod needs,
+// and what is short.
+func arithmetic(n *arrival.Node, a arrival.Arrival) string {
 	var has, used, needs, short []string
 	for _, u := range a.Usage {
 		always := u.Resource == v1.ResourcePods || u.Resource == v1.ResourceCPU || u.Resource == v1.ResourceMemory
@@ -83,7 +84,7 @@ func arithmetic(full *fullNode, a arrival) string {
 			short = append(short, amount(s))
 		}
 	}
-	line := fmt.Sprintf("%s has %s · used %s · %s needs %s", full.allocatable, strings.Join(has, ", "), strings.Join(used, ", "),
+	line := fmt.Sprintf("%s has %s · used %s · %s needs %s", n.Allocatable, strings.Join(has, ", "), strings.Join(used, ", "),
 		a.Pod, orNothing(needs))
 	return line + " · short " + orNothing(short)
 }
@@ -126,8 +127,8 @@ func printVerdicts(e *env, r *preempt.Result) error {
 	return output.PrintTable(e.out, []string{"POD", "QOS", "PRIORITY", "REQUESTS", "VERDICT", "WHY"}, rows)
 }
 
-// sentence is the answer.
-func sentence(a arrival) string {
+// sentence is the answer in one sentence.
+func sentence(a arrival.Arrival) string {
 	if !a.Admitted {
 		text := fmt.Sprintf("%s would be rejected: %s: %s", a.Pod, a.Reason, a.Message)
 		if detail := a.Detail(); detail != "" {
@@ -142,7 +143,7 @@ func sentence(a arrival) string {
 	return text + opinion(a.Plan)
 }
 
-// opinion is how the smallest set differs from the kubelet's.
+// opinion compares the kubelet's set of victims with the smallest one.
 func opinion(r *preempt.Result) string {
 	s := r.Smallest
 	proof := "the best set found"
@@ -160,23 +161,88 @@ func opinion(r *preempt.Result) string {
 	case s.Better == preempt.NoBetter:
 		return ", " + proof
 	case len(s.Victims) < len(r.Victims):
-		return fmt.Sprintf("; %s alone would do (%s)", and(names), proof)
+		return fmt.Sprintf("; %s alone would suffice (%s)", and(names), proof)
 	default:
-		return fmt.Sprintf("; %s would do, too (%s: %s)", and(names), proof, criteria[s.Better])
+		return fmt.Sprintf("; %s would suffice, too (%s: %s)", and(names), proof, criteria[s.Better])
 	}
 }
 
-// criteria are in what a set is better, for people.
+// criteria are the texts of the criteria by which a set is better.
 var criteria = map[preempt.Criterion]string{
 	preempt.FewerGuaranteed: "fewer guaranteed pods", preempt.FewerBurstable: "fewer burstable pods",
 	preempt.FewerBestEffort: "fewer best-effort pods", preempt.LowerPriorities: "lower priorities",
 	preempt.LessMemoryFreed: "less memory freed", preempt.LessCPUFreed: "less cpu freed", preempt.EarlierNames: "the first by name",
 }
 
-// and joins names as a sentence does.
+// and joins names with commas and "and".
 func and(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// askedSources names the sources of the pods on the node.
+func askedSources(n *arrival.Node) string {
+	if len(n.Sources) == 0 {
+		return "no podctl process is alive on this runtime"
+	}
+	var all []string
+	for _, s := range n.Sources {
+		all = append(all, fmt.Sprintf("%s (%s)", s.Name, output.Plural(s.Pods, "pod")))
+	}
+	return strings.Join(all, ", ")
+}
+
+// explain prints the rounds in which the kubelet looks for victims.
+func explain(e *env, r *preempt.Result) {
+	if len(r.Stages) == 0 {
+		fmt.Fprintln(e.out, "no round: no victim is needed")
+		return
+	}
+	for _, s := range r.Stages {
+		fmt.Fprintf(e.out, "%s: %s\n", s.Class, output.Plural(s.Candidates, "possible victim"))
+		if len(s.Short) == 0 {
+			fmt.Fprintln(e.out, "  no victim is needed from this class")
+			continue
+		}
+		fmt.Fprintf(e.out, "  short without all cheaper pods and the victims so far: %s\n", amounts(s.Short))
+		for _, round := range s.Rounds {
+			fmt.Fprintf(e.out, "  round %d: %s of %d, distance %.2f → %.2f", round.Number, round.Chosen, round.Candidates, round.Before, round.Distance)
+			if n := round.Next; n != nil {
+				fmt.Fprintf(e.out, " · next %s, %.2f%s", n.Pod, n.Distance, tie(n.By))
+			}
+			if round.Tied > 0 {
+				fmt.Fprintf(e.out, " · %d as near", round.Tied)
+			}
+			if len(round.Left) > 0 {
+				fmt.Fprintf(e.out, " · leaves %s short", amounts(round.Left))
+			}
+			fmt.Fprintln(e.out)
+		}
+	}
+	fmt.Fprintln(e.out, "victims are killed in the reverse order of the classes, one after the other")
+}
+
+func amounts(list []preempt.Amount) string {
+	words := make([]string, len(list))
+	for i, a := range list {
+		words[i] = a.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+// tie is the rule that decided between two pods of equal distance.
+func tie(by preempt.TieBreak) string {
+	switch by {
+	case preempt.LessMemory:
+		return ", which requests more memory"
+	case preempt.LessCPU:
+		return ", which requests more cpu"
+	case preempt.Later:
+		return ", which comes earlier in the list"
+	case preempt.Nearer:
+		return ""
+	}
+	return ""
 }

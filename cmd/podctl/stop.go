@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
@@ -111,7 +112,7 @@ func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	all, err := heldPods(ctx, e, client, p.Locks)
+	all, err := newReader(e, p.Locks).Pods(ctx, client)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
 	var ending sync.WaitGroup
 	for i, name := range o.names {
 		ending.Go(func() {
-			h, err := podNamed(all, name, o.namespace)
+			h, err := inventory.Find(all, name, o.namespace)
 			if err == nil {
 				err = s.end(ctx, h)
 			}
@@ -140,44 +141,6 @@ func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
 	}
 	ending.Wait()
 	return errors.Join(errs...)
-}
-
-// podNamed is the pod of the name: of several the one that a podctl manages, or
-// that runs.
-func podNamed(all []*heldPod, name, namespace string) (*heldPod, error) {
-	if before, after, ok := strings.Cut(name, "/"); ok {
-		namespace, name = before, after
-	}
-	var found *heldPod
-	elsewhere := ""
-	for _, h := range all {
-		if h.name != name {
-			continue
-		}
-		if h.namespace != namespace {
-			elsewhere = h.displayName()
-			continue
-		}
-		if found == nil || h.managed() || !found.managed() && h.pod != nil && h.pod.Running() {
-			found = h
-		}
-	}
-	if found == nil {
-		return nil, &noPodError{name: pod.DisplayName(namespace, name), elsewhere: elsewhere}
-	}
-	return found, nil
-}
-
-// noPodError: nobody has a pod of that name.
-type noPodError struct{ name, elsewhere string }
-
-func (e *noPodError) Error() string { return fmt.Sprintf("no pod %s", e.name) }
-
-func (e *noPodError) Hint() string {
-	if e.elsewhere != "" {
-		return "there is " + e.elsewhere
-	}
-	return "podctl pods lists them"
 }
 
 // stopping is one `podctl stop` or `podctl rm` under way.
@@ -202,8 +165,8 @@ func (s *stopping) say(format string, args ...any) {
 // forceWait is how long rm --force leaves a pod to its podctl.
 const forceWait = 10 * time.Second
 
-func (s *stopping) end(ctx context.Context, h *heldPod) error {
-	if !h.managed() {
+func (s *stopping) end(ctx context.Context, h *inventory.Pod) error {
+	if !h.Managed() {
 		return s.endUnmanaged(ctx, h)
 	}
 	waiting := ctx
@@ -212,12 +175,12 @@ func (s *stopping) end(ctx context.Context, h *heldPod) error {
 		waiting, cancel = context.WithTimeout(ctx, forceWait)
 		defer cancel()
 	}
-	err := h.manager.Stop(waiting, h.namespace, h.name, s.opts.grace)
+	err := h.Manager.Stop(waiting, h.Namespace, h.Name, s.opts.grace)
 	switch {
 	case err != nil && (!s.opts.force || ctx.Err() != nil):
 		return err
 	case err == nil && !s.opts.remove:
-		s.say("%s stopped by %s", h.displayName(), h.manager.Instance())
+		s.say("%s stopped by %s", h.DisplayName(), h.Manager.Instance())
 		return nil
 	}
 	return s.finish(ctx, h, cri.TerminateOptions{Escalate: s.opts.force, Remove: true})
@@ -225,9 +188,9 @@ func (s *stopping) end(ctx context.Context, h *heldPod) error {
 
 // endUnmanaged ends a pod that no living podctl manages. Its name is claimed
 // meanwhile, so that none begins to.
-func (s *stopping) endUnmanaged(ctx context.Context, h *heldPod) error {
-	if h.pod == nil { // one that was not let in
-		return fmt.Errorf("end pod %s: it does not run: %s", h.displayName(), h.worker.Rejected)
+func (s *stopping) endUnmanaged(ctx context.Context, h *inventory.Pod) error {
+	if h.Runtime == nil { // one that was not let in
+		return fmt.Errorf("end pod %s: it does not run: %s", h.DisplayName(), h.Worker.Rejected)
 	}
 	if err := s.checkKubelet(h); err != nil {
 		return err
@@ -237,7 +200,7 @@ func (s *stopping) endUnmanaged(ctx context.Context, h *heldPod) error {
 		return err
 	}
 	defer func() { _ = locks.Close() }() // the process ends soon
-	if err := locks.Claim(h.pod.FullName()); err != nil {
+	if err := locks.Claim(h.Runtime.FullName()); err != nil {
 		return err
 	}
 	grace := s.graceOf(ctx, h)
@@ -245,13 +208,13 @@ func (s *stopping) endUnmanaged(ctx context.Context, h *heldPod) error {
 }
 
 // checkKubelet refuses to end what a kubelet would start again.
-func (s *stopping) checkKubelet(h *heldPod) error {
+func (s *stopping) checkKubelet(h *inventory.Pod) error {
 	path, unix := strings.CutPrefix(s.client.Endpoint().Runtime, "unix://")
-	if h.kind() == "podctl" || s.opts.besideKubelet || !unix {
+	if h.Kind() == inventory.KindPodctl || s.opts.besideKubelet || !unix {
 		return nil
 	}
 	if kubelet.CheckNone(path) != nil {
-		return &kubeletsPodError{h.displayName()}
+		return &kubeletsPodError{h.DisplayName()}
 	}
 	return nil
 }
@@ -268,9 +231,9 @@ func (e *kubeletsPodError) Hint() string {
 }
 
 // graceOf is the pod's own grace, or less if that was asked for.
-func (s *stopping) graceOf(ctx context.Context, h *heldPod) time.Duration {
+func (s *stopping) graceOf(ctx context.Context, h *inventory.Pod) time.Duration {
 	grace := int64(0)
-	for _, c := range h.pod.Containers {
+	for _, c := range h.Runtime.Containers {
 		if c.State != pod.Running {
 			continue
 		}
@@ -297,17 +260,17 @@ const (
 
 // endNow ends what the runtime holds of the pod now. What its podctl removes at
 // the same time may fail here, and is gone a moment later.
-func (s *stopping) endNow(ctx context.Context, h *heldPod, o cri.TerminateOptions) error {
+func (s *stopping) endNow(ctx context.Context, h *inventory.Pod, o cri.TerminateOptions) error {
 	for try := 1; ; try++ {
-		p, err := s.client.ListPod(ctx, h.uid)
+		p, err := s.client.ListPod(ctx, h.UID)
 		if err != nil || p == nil {
 			return err
 		}
 		if err = s.client.TerminatePod(ctx, p, o); err == nil {
 			return nil
 		}
-		if !h.managed() || o.Escalate || try == removalTries {
-			return fmt.Errorf("end pod %s: %w", h.displayName(), err)
+		if !h.Managed() || o.Escalate || try == removalTries {
+			return fmt.Errorf("end pod %s: %w", h.DisplayName(), err)
 		}
 		select {
 		case <-ctx.Done():
@@ -318,23 +281,23 @@ func (s *stopping) endNow(ctx context.Context, h *heldPod, o cri.TerminateOption
 }
 
 // finish goes on by calls of the runtime, and says what has become of the pod.
-func (s *stopping) finish(ctx context.Context, h *heldPod, o cri.TerminateOptions) error {
-	o.Step = func(call string) { s.env.log.Info("end pod", "pod", h.displayName(), "call", call) }
+func (s *stopping) finish(ctx context.Context, h *inventory.Pod, o cri.TerminateOptions) error {
+	o.Step = func(call string) { s.env.log.Info("end pod", "pod", h.DisplayName(), "call", call) }
 	if err := s.endNow(ctx, h, o); err != nil {
 		return err
 	}
-	if o.Remove && !h.managed() && h.creator != "" {
-		if err := s.leftovers.Remove(ctx, h.uid, h.namespace, h.name); err != nil {
-			return fmt.Errorf("remove what is left of %s: %w", h.displayName(), err)
+	if o.Remove && !h.Managed() && h.Creator != "" {
+		if err := s.leftovers.Remove(ctx, h.UID, h.Namespace, h.Name); err != nil {
+			return fmt.Errorf("remove what is left of %s: %w", h.DisplayName(), err)
 		}
 	}
 	switch {
-	case o.Remove && h.managed():
-		s.say("%s removed; %s keeps it stopped", h.displayName(), h.manager.Instance())
+	case o.Remove && h.Managed():
+		s.say("%s removed; %s keeps it stopped", h.DisplayName(), h.Manager.Instance())
 	case o.Remove:
-		s.say("%s removed", h.displayName())
+		s.say("%s removed", h.DisplayName())
 	default:
-		s.say("%s stopped; no podctl manages it: podctl rm %s removes what is left", h.displayName(), h.displayName())
+		s.say("%s stopped; no podctl manages it: podctl rm %s removes what is left", h.DisplayName(), h.DisplayName())
 	}
 	return nil
 }

@@ -13,12 +13,13 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/inventory"
 )
 
 // terminatingOptions are what `podctl terminating` was asked for.
 type terminatingOptions struct {
 	globals
-	podFilter
+	inventory.Filter
 	printer output.Format
 	watch   bool
 }
@@ -40,7 +41,7 @@ func terminatingCommand(e *env) *cli.Command {
 		Action: func(c *cli.Context) error {
 			o := terminatingOptions{globals: readGlobals(c), watch: c.Bool("watch")}
 			var err error
-			if o.podFilter, err = readPodFilter(c); err != nil {
+			if o.Filter, err = readPodFilter(c); err != nil {
 				return err
 			}
 			if o.printer, err = readFormat(o.output); err != nil {
@@ -74,13 +75,13 @@ func showTerminating(ctx context.Context, e *env, o terminatingOptions, client *
 	}
 	c := collector{client: client, pods: p.Pods(), proc: "/proc", now: e.now, runtimePID: serverPID(client.Endpoint())}
 	look := func() (output.List, error) {
-		all, err := heldPods(ctx, e, client, p.Locks)
+		all, err := newReader(e, p.Locks).Pods(ctx, client)
 		if err != nil {
 			return output.List{}, err
 		}
-		var shown []*heldPod
+		var shown []*inventory.Pod
 		for _, h := range all {
-			if o.shows(h) {
+			if o.Selects(h) {
 				shown = append(shown, h)
 			}
 		}
@@ -208,9 +209,9 @@ func downListing(pods []*downPod, now time.Time) output.List {
 			running = append(running, c.text())
 		}
 		item := output.Item{
-			Name: p.displayName(), Data: d,
-			Cells: []string{p.displayName(), since, grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
-			Wide:  []string{p.owner(), cmp.Or(d.Why, "-")},
+			Name: p.DisplayName(), Data: d,
+			Cells: []string{p.DisplayName(), since, grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
+			Wide:  []string{ownerText(p.Pod), cmp.Or(d.Why, "-")},
 		}
 		if d.Why != "" {
 			item.Notes = append(item.Notes, "  "+d.Why)
@@ -235,10 +236,10 @@ func (p *downPod) data(now time.Time) downPodData {
 	f := p.facts
 	found := diagnose(f, now)
 	d := downPodData{
-		Owner: p.owner(), Since: f.since, Running: []downContainerData{},
-		Layer: found.layer, Why: found.why, Next: found.next, LastError: p.worker.LastError.Text,
+		Owner: ownerText(p.Pod), Since: f.since, Running: []downContainerData{},
+		Layer: found.layer, Why: found.why, Next: found.next, LastError: p.Worker.LastError.Text,
 	}
-	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.namespace, p.name, string(p.uid)
+	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.Namespace, p.Name, string(p.UID)
 	if f.graceLeft != nil {
 		left := int64(f.graceLeft.Round(time.Second) / time.Second)
 		d.GraceLeftSeconds = &left

@@ -2,22 +2,21 @@ package main
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
 )
 
 var lunch = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// listed is a pod as a runtime lists it, labelled as a kubelet does. owner is
-// the podctl that made it, "" for none.
+// listed is a pod as a runtime lists it, with the kubelet's labels. owner is the
+// podctl instance that created it, "" for none.
 func listed(name, owner string, sandbox pod.State, containers ...pod.State) *pod.Pod {
 	uid := types.UID("uid-" + name)
 	p := &pod.Pod{UID: uid, Namespace: "default", Name: name, Sandboxes: []*pod.Sandbox{{
@@ -30,11 +29,11 @@ func listed(name, owner string, sandbox pod.State, containers ...pod.State) *pod
 	return p
 }
 
-func heldExamples() []*heldPod {
+func podExamples() []*inventory.Pod {
 	bare := listed("bare", "", pod.Running, pod.Running)
 	bare.Sandboxes[0].Labels = nil
 	agent := &control.Client{}
-	return mergePods([]*pod.Pod{
+	return inventory.Merge([]*pod.Pod{
 		listed("web", "agent", pod.Running, pod.Running),
 		listed("taken", "run-dead", pod.Running, pod.Running), // and taken over
 		listed("old", "run-dead", pod.Running, pod.Running, pod.Exited),
@@ -42,70 +41,34 @@ func heldExamples() []*heldPod {
 		listed("static", "", pod.Exited, pod.Exited),
 		listed("half", "", pod.Exited, pod.Running, pod.Running),
 		bare,
-	}, []liveWorkers{{client: agent, workers: []control.Worker{
+	}, []inventory.Live{{Client: agent, Workers: []control.Worker{
 		{Namespace: "default", Name: "web", UID: "uid-web", Phase: "terminating", Status: "Running", Ready: 1, Containers: 1, IPs: []string{"10.0.0.7"}},
 		{Namespace: "default", Name: "taken", UID: "uid-taken", Phase: "syncing", Status: "Running", Ready: 1, Containers: 2, Restarts: 3},
 		{Namespace: "default", Name: "done", UID: "uid-done", Phase: "terminated", Status: "Succeeded", Containers: 1},
 		{Namespace: "default", Name: "no", UID: "uid-no", Phase: "unknown", Status: "Failed", Rejected: "its name is taken"},
-	}}}, func(h *heldPod) bool { return h.creator == "run-alive" })
+	}}}, func(p *inventory.Pod) bool { return p.Creator == "run-alive" })
 }
 
-func TestPodsAreWhatTheRuntimeListsAndWhatPodctlsSay(t *testing.T) {
+func TestPodsListingJoinsRuntimeAndPodctlProcesses(t *testing.T) {
 	var out bytes.Buffer
-	l := podListing(heldExamples(), lunch, false)
+	l := podListing(podExamples(), lunch, false)
 	if err := mustFormat(t, "wide").Print(&out, l); err != nil {
 		t.Fatal(err)
 	}
 	const want = `
-POD             PHASE        WORKER       OWNER            READY  RESTARTS  IP        AGE    UID         SANDBOX
-default/bare    Running      -            other            1/1    0         -         1m30s  uid-bare    sandbox-of-ba
-default/beside  Pending      -            run-alive        0/0    0         -         1m30s  uid-beside  sandbox-of-be
-default/done    Succeeded    terminated                    0/1    0         -         -      uid-done    -
-default/half    Terminating  -            kubelet          2/2    1         -         1m30s  uid-half    sandbox-of-ha
-default/no      Rejected     -                             0/0    0         -         -      uid-no      -
-default/old     Running      -            run-dead (gone)  1/2    1         -         1m30s  uid-old     sandbox-of-ol
-default/static  Exited       -            kubelet          0/1    0         -         1m30s  uid-static  sandbox-of-st
-default/taken   Running      syncing                       1/2    3         -         1m30s  uid-taken   sandbox-of-ta
-default/web     Terminating  terminating                   1/1    0         10.0.0.7  1m30s  uid-web     sandbox-of-we
+POD             PHASE        WORKER       OWNER              READY  RESTARTS  IP        AGE    UID         SANDBOX
+default/bare    Running      -            other              1/1    0         -         1m30s  uid-bare    sandbox-of-ba
+default/beside  Pending      -            run-alive          0/0    0         -         1m30s  uid-beside  sandbox-of-be
+default/done    Succeeded    terminated                      0/1    0         -         -      uid-done    -
+default/half    Terminating  -            kubelet            2/2    1         -         1m30s  uid-half    sandbox-of-ha
+default/no      Rejected     -                               0/0    0         -         -      uid-no      -
+default/old     Running      -            run-dead (exited)  1/2    1         -         1m30s  uid-old     sandbox-of-ol
+default/static  Exited       -            kubelet            0/1    0         -         1m30s  uid-static  sandbox-of-st
+default/taken   Running      syncing                         1/2    3         -         1m30s  uid-taken   sandbox-of-ta
+default/web     Terminating  terminating                     1/1    0         10.0.0.7  1m30s  uid-web     sandbox-of-we
 `
 	if got := "\n" + out.String(); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
-	}
-}
-
-func TestPodFilter(t *testing.T) {
-	parse := func(selector string) podFilter {
-		parsed, err := labels.Parse(selector)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return podFilter{selector: parsed}
-	}
-	for _, c := range []struct {
-		name   string
-		filter podFilter
-		want   string
-	}{
-		{"all", podFilter{}, "bare beside done half no old static taken web"},
-		{"another namespace", podFilter{namespace: "kube"}, ""},
-		{"a name", podFilter{names: []string{"web"}}, "web"},
-		{"names with a star", podFilter{names: []string{"default/b*", "old"}}, "bare beside old"},
-		{"labels", parse("app in (web,old)"), "old web"},
-		{"of a podctl", podFilter{owner: "run-dead"}, "old taken"},
-		{"of any podctl", podFilter{owner: "podctl"}, "beside done no old taken web"},
-		{"of a kubelet", podFilter{owner: "kubelet"}, "half static"},
-		{"on their way down", podFilter{terminating: true}, "done half web"},
-		{"whose podctl is gone", podFilter{orphans: true}, "old"},
-	} {
-		var got []string
-		for _, h := range heldExamples() {
-			if c.filter.shows(h) {
-				got = append(got, h.name)
-			}
-		}
-		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("%s: %s, want %s", c.name, text, c.want)
-		}
 	}
 }
 
@@ -125,7 +88,7 @@ func TestListsAreEmptyInEveryFormat(t *testing.T) {
 	}
 }
 
-func TestOutputFormatsThatAreNone(t *testing.T) {
+func TestUnknownOutputFormatsAreRejected(t *testing.T) {
 	for _, format := range []string{"xml", "json=x", "jsonpath", "jsonpath={", "jsonpath={.items[*].metadata.name}", "jsonpath={range .items[*]}{.phase}{end}", "go-template={{", "custom-columns", "custom-columns=A"} {
 		if _, err := readFormat(format); err == nil {
 			t.Errorf("-o %s is accepted", format)

@@ -1,4 +1,4 @@
-package main
+package orphan
 
 import (
 	"cmp"
@@ -11,27 +11,27 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// wantedPods are the pods that belong on this node, by all who could be asked.
+// wantedPods index the pods that belong on this node, by all sources that answered.
 type wantedPods struct {
-	// byUID says who wants a pod.
+	// byUID maps a pod to the source that desires it.
 	byUID map[types.UID]string
-	// byName are the pods that are wanted under a full name, with their UIDs.
+	// byName maps a full name to the pods that are desired under it.
 	byName map[string][]wantedPod
-	// unknownUID says who wants a full name and does not know the pod's UID.
+	// unknownUID maps a full name to a source that does not know the pod's UID.
 	unknownUID map[string]string
-	// madeUp says the same of those whose UID podctl made up: no other than
-	// podctl's pods carry it.
+	// madeUp is the same for pods whose UID podctl generated: only pods that
+	// podctl created carry it.
 	madeUp map[string]string
 }
 
-// wantedPod is a pod that is wanted under some name, and by whom.
+// wantedPod is a desired pod and its source.
 type wantedPod struct {
-	uid types.UID
-	who string
+	uid    types.UID
+	source string
 }
 
-// wanted puts the answers together. Who could not be read wants nothing here;
-// whether that matters is for others to say.
+// wanted indexes the answers. A source that did not answer desires nothing here;
+// View.Refusal decides whether that matters.
 func wanted(answers []desired.Answer) wantedPods {
 	w := wantedPods{byUID: map[types.UID]string{}, byName: map[string][]wantedPod{}, unknownUID: map[string]string{}, madeUp: map[string]string{}}
 	for _, a := range answers {
@@ -42,7 +42,7 @@ func wanted(answers []desired.Answer) wantedPods {
 				continue
 			}
 			w.byUID[p.UID] = a.Source
-			w.byName[name] = append(w.byName[name], wantedPod{uid: p.UID, who: a.Source})
+			w.byName[name] = append(w.byName[name], wantedPod{uid: p.UID, source: a.Source})
 			if a.MadeUp[p.UID] {
 				w.madeUp[name] = a.Source
 			}
@@ -51,8 +51,8 @@ func wanted(answers []desired.Answer) wantedPods {
 	return w
 }
 
-// by says who wants the pod, "" if nobody does. A pod that podctl did not
-// create is wanted by its name alone where nobody can know its UID.
+// by returns the source that desires the pod, "" if none does. A pod that podctl
+// did not create is desired by its name alone where its UID cannot be known.
 func (w wantedPods) by(uid types.UID, fullName string, podctls bool) string {
 	who := cmp.Or(w.byUID[uid], w.unknownUID[fullName])
 	if who == "" && !podctls {
@@ -61,7 +61,7 @@ func (w wantedPods) by(uid types.UID, fullName string, podctls bool) string {
 	return who
 }
 
-// rival is who wants the full name for another pod, if anybody does.
+// rival returns the pod of another UID that is desired under the full name.
 func (w wantedPods) rival(uid types.UID, fullName string) (wantedPod, bool) {
 	i := slices.IndexFunc(w.byName[fullName], func(p wantedPod) bool { return p.uid != uid })
 	if i < 0 || strings.HasPrefix(fullName, "_") {

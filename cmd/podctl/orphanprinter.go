@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/orphan"
+)
+
+// orphanData is one orphan of `podctl orphans -o json`.
+type orphanData struct {
+	Metadata   orphanMetadata `json:"metadata"`            // the pod's
+	Class      string         `json:"class"`               // name-reserved, no-sandbox, not-ready, abandoned, runtime-only, directory
+	Owner      string         `json:"owner,omitempty"`     // the podctl instance that created it; missing if none did, or it is not known
+	OwnerEnded time.Time      `json:"ownerEnded,omitzero"` // about when that was killed, if known
+	Containers int            `json:"containers"`          // containers in the runtime
+	Running    int            `json:"running"`             // running containers
+	Sandbox    string         `json:"sandbox,omitempty"`   // id of the newest sandbox
+	Directory  string         `json:"directory,omitempty"` // of the class directory
+	Mounts     []string       `json:"mounts,omitempty"`    // mount points in that directory
+	Why        string         `json:"why"`                 // why it is orphaned
+	Result     string         `json:"result,omitempty"`    // of --kill: ended, removed, spared, gone, kept, failed, dry-run
+	Reason     string         `json:"reason,omitempty"`    // why it was spared, or kept, or failed
+	Steps      []string       `json:"steps,omitempty"`     // the calls of --kill, in order
+}
+
+// orphanMetadata is the metadata of an orphan in JSON.
+type orphanMetadata struct {
+	Namespace         string    `json:"namespace,omitempty"`        // missing of a directory whose pod is not known
+	Name              string    `json:"name,omitempty"`             // the same
+	UID               string    `json:"uid"`                        // the pod's
+	CreationTimestamp time.Time `json:"creationTimestamp,omitzero"` // of its first sandbox or container; of a directory its last change
+}
+
+func newOrphanData(o orphan.Orphan) orphanData {
+	d := orphanData{
+		Class: string(o.Class), Owner: o.Creator, OwnerEnded: o.OwnerExited, Why: o.Why, Sandbox: o.Sandbox(), Running: o.RunningContainers(),
+		Metadata: orphanMetadata{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), CreationTimestamp: o.Created()},
+	}
+	if o.Dir != nil {
+		d.Directory, d.Mounts = o.Dir.Path, o.Dir.Mounts
+	}
+	if o.Runtime != nil {
+		d.Containers = len(o.Runtime.Containers)
+	}
+	return d
+}
+
+// containersText is "2 running", "1 of 2 running".
+func (d orphanData) containersText() string {
+	switch {
+	case d.Containers == 0:
+		return "-"
+	case d.Running == d.Containers:
+		return fmt.Sprintf("%d running", d.Running)
+	case d.Running == 0:
+		return fmt.Sprintf("%d exited", d.Containers)
+	}
+	return fmt.Sprintf("%d of %d running", d.Running, d.Containers)
+}
+
+// ownerText is "run-5f2a, exited 3d ago".
+func (d orphanData) ownerText(now time.Time) string {
+	switch {
+	case d.Owner == "":
+		return "unknown"
+	case !d.OwnerEnded.IsZero():
+		return fmt.Sprintf("%s, exited %s ago", d.Owner, output.Age(now.Sub(d.OwnerEnded)))
+	}
+	return d.Owner + ", exited"
+}
+
+func orphanListing(found []orphan.Orphan, now time.Time) output.List {
+	l := output.List{
+		Header: []string{"POD", "CLASS", "AGE", "CONTAINERS", "OWNER", "WHY"},
+		Wide:   []string{"UID", "WHERE"},
+	}
+	for _, o := range found {
+		d := newOrphanData(o)
+		age, where := "-", "-"
+		if !d.Metadata.CreationTimestamp.IsZero() {
+			age = output.Age(now.Sub(d.Metadata.CreationTimestamp))
+		}
+		switch {
+		case d.Sandbox != "":
+			where = d.Sandbox
+		case d.Directory != "":
+			where = d.Directory
+		}
+		l.Items = append(l.Items, output.Item{
+			Name: o.Title(), Data: d,
+			Cells: []string{o.Title(), d.Class, age, d.containersText(), d.ownerText(now), d.Why},
+			Wide:  []string{d.Metadata.UID, where},
+		})
+	}
+	return l
+}
+
+// printOrphans prints the list; a table also with the sources and the next
+// command to try.
+func printOrphans(e *env, o orphansOptions, v *orphan.View, found []orphan.Orphan) error {
+	if !o.printer.IsTable() {
+		warnUnread(e, v)
+		return o.printer.Print(e.out, orphanListing(found, e.now()))
+	}
+	if len(found) == 0 {
+		fmt.Fprintln(e.out, "no orphans")
+	}
+	if err := o.printer.Print(e.out, orphanListing(found, e.now())); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.out, askedLine(v))
+	for _, line := range unreadLines(v) {
+		fmt.Fprintln(e.out, line)
+	}
+	if len(found) > 0 && !o.kill {
+		fmt.Fprintf(e.out, "hint: %s\n", killHint(v, found))
+	}
+	return nil
+}
+
+// printKilled prints the summary of --kill.
+func printKilled(e *env, o orphansOptions, found []orphan.Orphan, done []orphanData) error {
+	if !o.printer.IsTable() {
+		l := output.List{}
+		for i, d := range done {
+			l.Items = append(l.Items, output.Item{Name: found[i].Title(), Data: d})
+		}
+		return o.printer.Print(e.out, l)
+	}
+	if rest := len(found) - len(done); rest > 0 {
+		fmt.Fprintf(e.out, "interrupted: %s not terminated\n", output.Plural(rest, "orphan"))
+	}
+	if o.dryRun && len(found) > 0 {
+		fmt.Fprintln(e.out, "dry run: no call was made")
+	}
+	return nil
+}
+
+// askedLine names the sources that answered.
+func askedLine(v *orphan.View) string {
+	var answered []string
+	for _, s := range v.Sources {
+		if s.Err == nil {
+			answered = append(answered, fmt.Sprintf("%s (%s)", s.Source, output.Plural(len(s.Pods), "pod")))
+		}
+	}
+	line := "asked: " + strings.Join(answered, ", ")
+	if len(answered) == 0 {
+		line = "asked: no source, no podctl process is alive"
+	}
+	switch {
+	case v.KubeletErr != nil:
+		line += " · " + v.KubeletErr.Error()
+	case v.Kubelet == nil:
+		line += " · no kubelet on this socket"
+	default:
+		line += fmt.Sprintf(" · a kubelet (pid %d) uses this socket", v.Kubelet.PID)
+	}
+	return line
+}
+
+// unreadLines name the sources that did not answer.
+func unreadLines(v *orphan.View) []string {
+	var lines []string
+	for _, s := range v.Sources {
+		if s.Err != nil {
+			lines = append(lines, fmt.Sprintf("not read: %s: %s", s.Source, output.OneLine(s.Err.Error())))
+		}
+	}
+	if v.DirsUnknown != "" {
+		lines = append(lines, "directories are not judged: "+v.DirsUnknown)
+	}
+	return lines
+}
+
+// warnUnread prints them as warnings, where they are not part of the output.
+func warnUnread(e *env, v *orphan.View) {
+	for _, line := range unreadLines(v) {
+		fmt.Fprintf(e.errw, "warning: %s\n", line)
+	}
+}

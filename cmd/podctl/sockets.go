@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/inventory"
+)
+
+// livePodctls are clients of the live podctl processes on the runtime.
+func livePodctls(ctx context.Context, e *env, g globals) ([]*control.Client, error) {
+	_, dir, err := findSockets(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	return control.Find(dir, e.dial)
+}
+
+// findSockets returns the runtime, and the directory of the control sockets of
+// its podctl processes.
+func findSockets(ctx context.Context, g globals) (endpoint cri.Endpoint, dir string, err error) {
+	endpoint, err = cri.Discover(ctx, cri.DiscoverOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout})
+	if err != nil {
+		return endpoint, "", err
+	}
+	p, err := g.paths(endpoint)
+	return endpoint, p.Locks, err
+}
+
+// newReader reads the pods of the runtime of a directory of control sockets.
+func newReader(e *env, dir string) inventory.Reader {
+	return inventory.Reader{Dir: dir, Dial: e.dial, Log: e.log, Unanswered: func(err error) { fmt.Fprintf(e.errw, "warning: %v\n", err) }}
+}

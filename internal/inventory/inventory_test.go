@@ -1,0 +1,85 @@
+package inventory
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+var lunch = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// listed is a pod as a runtime lists it, labelled as a kubelet does. owner is
+// the podctl that made it, "" for none.
+func listed(name, owner string, sandbox pod.State, containers ...pod.State) *pod.Pod {
+	uid := types.UID("uid-" + name)
+	p := &pod.Pod{UID: uid, Namespace: "default", Name: name, Sandboxes: []*pod.Sandbox{{
+		ID: "sandbox-of-" + name, State: sandbox, Owner: owner, CreatedAt: lunch.Add(-90 * time.Second),
+		Labels: map[string]string{pod.UIDLabel: string(uid), "app": name},
+	}}}
+	for i, state := range containers {
+		p.Containers = append(p.Containers, &pod.Container{Name: string(rune('a' + i)), State: state, Attempt: uint32(i)})
+	}
+	return p
+}
+
+func examples() []*Pod {
+	bare := listed("bare", "", pod.Running, pod.Running)
+	bare.Sandboxes[0].Labels = nil
+	agent := &control.Client{}
+	return Merge([]*pod.Pod{
+		listed("web", "agent", pod.Running, pod.Running),
+		listed("taken", "run-dead", pod.Running, pod.Running), // and taken over
+		listed("old", "run-dead", pod.Running, pod.Running, pod.Exited),
+		listed("beside", "run-alive", pod.Running),
+		listed("static", "", pod.Exited, pod.Exited),
+		listed("half", "", pod.Exited, pod.Running, pod.Running),
+		bare,
+	}, []Live{{Client: agent, Workers: []control.Worker{
+		{Namespace: "default", Name: "web", UID: "uid-web", Phase: "terminating", Status: "Running", Ready: 1, Containers: 1, IPs: []string{"10.0.0.7"}},
+		{Namespace: "default", Name: "taken", UID: "uid-taken", Phase: "syncing", Status: "Running", Ready: 1, Containers: 2, Restarts: 3},
+		{Namespace: "default", Name: "done", UID: "uid-done", Phase: "terminated", Status: "Succeeded", Containers: 1},
+		{Namespace: "default", Name: "no", UID: "uid-no", Phase: "unknown", Status: "Failed", Rejected: "its name is taken"},
+	}}}, func(h *Pod) bool { return h.Creator == "run-alive" })
+}
+
+func TestPodFilter(t *testing.T) {
+	parse := func(text string) Filter {
+		selector, err := labels.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Filter{Selector: selector}
+	}
+	for _, c := range []struct {
+		name   string
+		filter Filter
+		want   string
+	}{
+		{"all", Filter{}, "bare beside done half no old static taken web"},
+		{"another namespace", Filter{Namespace: "kube"}, ""},
+		{"a name", Filter{Names: []string{"web"}}, "web"},
+		{"names with a star", Filter{Names: []string{"default/b*", "old"}}, "bare beside old"},
+		{"labels", parse("app in (web,old)"), "old web"},
+		{"of a podctl instance", Filter{Owner: "run-dead"}, "old taken"},
+		{"of any podctl", Filter{Owner: "podctl"}, "beside done no old taken web"},
+		{"of a kubelet", Filter{Owner: "kubelet"}, "half static"},
+		{"terminating", Filter{Terminating: true}, "done half web"},
+		{"abandoned", Filter{Abandoned: true}, "old"},
+	} {
+		var got []string
+		for _, h := range examples() {
+			if c.filter.Selects(h) {
+				got = append(got, h.Name)
+			}
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%s: %s, want %s", c.name, text, c.want)
+		}
+	}
+}

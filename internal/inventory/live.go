@@ -1,0 +1,50 @@
+package inventory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/owner"
+)
+
+// Live is the answer of one live podctl process: its pods, or why it did not
+// answer.
+type Live struct {
+	Client  *control.Client
+	Workers []control.Worker
+	Err     error
+}
+
+// askTimeout bounds the answer of a podctl process. It answers from memory.
+const askTimeout = 2 * time.Second
+
+// Ask asks podctl processes for their pods, all at the same time.
+func Ask(ctx context.Context, clients []*control.Client) []Live {
+	live := make([]Live, len(clients))
+	var asking sync.WaitGroup
+	for i, c := range clients {
+		asking.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, askTimeout)
+			defer cancel()
+			live[i].Client = c
+			live[i].Workers, live[i].Err = c.Workers(ctx)
+		})
+	}
+	asking.Wait()
+	return live
+}
+
+// AliveExcept returns a function that reports whether a live podctl process
+// other than self is responsible for a pod that none of them names. Where that
+// cannot be determined the answer is true.
+func AliveExcept(dir, self string) func(*Pod) bool {
+	return func(p *Pod) bool {
+		if alive, err := owner.Alive(dir, p.Creator); alive || err != nil {
+			return true
+		}
+		holder, held, err := owner.Holder(dir, p.FullName())
+		return held && (self == "" || holder != self) || err != nil
+	}
+}

@@ -1,0 +1,86 @@
+package inventory
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Pod is one pod: as the runtime lists it, and as the podctl process that
+// manages it sees it.
+type Pod struct {
+	UID             types.UID
+	Namespace, Name string
+	// Runtime is the runtime's listing, nil if the runtime holds nothing of the
+	// pod.
+	Runtime *pod.Pod
+	// Manager is the live podctl process that names the pod, nil if none does;
+	// Worker is its view.
+	Manager *control.Client
+	Worker  control.Worker
+	// Creator is the podctl instance that created the newest sandbox, "" if none
+	// did. Alive: that instance, or another one that adopted the pod, is alive.
+	Creator string
+	Alive   bool
+	// Status is what the runtime's status calls return, nil where it was not read.
+	Status *pod.Status
+}
+
+// Kind is the kind of program that a pod belongs to.
+type Kind string
+
+// The kinds.
+const (
+	KindPodctl  Kind = "podctl"
+	KindKubelet Kind = "kubelet"
+	KindOther   Kind = "other"
+)
+
+// DisplayName is NAMESPACE/NAME.
+func (p *Pod) DisplayName() string { return pod.DisplayName(p.Namespace, p.Name) }
+
+// FullName is the name that one pod at a time may have on a runtime.
+func (p *Pod) FullName() string { return pod.FullName(p.Name, p.Namespace) }
+
+// Managed reports whether a live podctl process has admitted the pod.
+func (p *Pod) Managed() bool { return p.Manager != nil && p.Worker.Rejected == "" }
+
+// Abandoned reports whether the podctl process that created the pod has exited
+// and no other one has adopted it.
+func (p *Pod) Abandoned() bool { return p.Runtime != nil && p.Creator != "" && !p.Alive }
+
+// Kind returns the kind of owner. A pod with the kubelet's labels that podctl
+// did not create is taken for a kubelet's.
+func (p *Pod) Kind() Kind {
+	switch {
+	case p.Creator != "" || p.Managed() || p.Runtime == nil:
+		return KindPodctl
+	case p.Labels()[pod.UIDLabel] != "":
+		return KindKubelet
+	}
+	return KindOther
+}
+
+// Owner is the podctl instance that manages the pod, else the one that created
+// it, else the kind of owner.
+func (p *Pod) Owner() string {
+	switch {
+	case p.Managed() || p.Runtime == nil:
+		return p.Manager.Instance()
+	case p.Creator != "":
+		return p.Creator
+	}
+	return string(p.Kind())
+}
+
+// Labels are those of the newest sandbox.
+func (p *Pod) Labels() map[string]string { return p.Runtime.SandboxLabels() }
+
+// Sandbox is the id of the newest sandbox, "" if there is none.
+func (p *Pod) Sandbox() string {
+	if p.Runtime == nil || len(p.Runtime.Sandboxes) == 0 {
+		return ""
+	}
+	return p.Runtime.Sandboxes[0].ID
+}

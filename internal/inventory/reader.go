@@ -1,0 +1,88 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Reader reads the pods of one runtime.
+type Reader struct {
+	// Dir is the directory of locks and control sockets of the runtime.
+	Dir string
+	// Dial connects to control sockets; nil is the machine's own.
+	Dial control.Dialer
+	Log  *slog.Logger
+	// Unanswered is called for each podctl process that did not answer; its pods
+	// are in the runtime's listing.
+	Unanswered func(error)
+}
+
+// Ask asks the live podctl processes for their pods, and returns at once; the
+// function that it returns waits for the answers.
+func (r Reader) Ask(ctx context.Context) (answers func() []Live, err error) {
+	clients, err := control.Find(r.Dir, r.Dial)
+	if errors.Is(err, fs.ErrPermission) {
+		// A user who may use the runtime's socket can list its pods without them.
+		r.Log.Warn("podctl processes are not asked", "err", err)
+	} else if err != nil {
+		return nil, err
+	}
+	var live []Live
+	var asking sync.WaitGroup
+	asking.Go(func() { live = Ask(ctx, clients) })
+	return func() []Live { asking.Wait(); return live }, nil
+}
+
+// Pods lists the runtime and asks the live podctl processes at the same time.
+func (r Reader) Pods(ctx context.Context, client *cri.Client) ([]*Pod, error) {
+	answers, err := r.Ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Join(ctx, client, answers)
+}
+
+// Join lists the runtime and joins the listing with the answers of Ask.
+func (r Reader) Join(ctx context.Context, client *cri.Client, answers func() []Live) ([]*Pod, error) {
+	listed, err := client.ListPods(ctx)
+	live := answers()
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range live {
+		if l.Err != nil {
+			r.Unanswered(l.Err)
+		}
+	}
+	return Merge(listed, live, AliveExcept(r.Dir, "")), nil
+}
+
+// statusReads bounds the status calls in flight.
+const statusReads = 16
+
+// ReadStatuses reads the status of the pods that no podctl process manages. A
+// status that cannot be read stays nil.
+func ReadStatuses(ctx context.Context, pods []*Pod, read func(context.Context, *pod.Pod) (*pod.Status, error)) {
+	var g errgroup.Group
+	g.SetLimit(statusReads)
+	for _, p := range pods {
+		if p.Manager == nil {
+			g.Go(func() error {
+				if st, err := read(ctx, p.Runtime); err == nil {
+					p.Status = st
+				}
+				return nil
+			})
+		}
+	}
+	_ = g.Wait() // returns no error
+}

@@ -1,0 +1,117 @@
+package inventory
+
+import (
+	"time"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Phase is the pod's phase as kubectl would show it. For a pod that no podctl
+// process manages it comes from the runtime's listing; Exited is a pod of which
+// nothing runs, whether it has succeeded or failed.
+func (p *Pod) Phase() string {
+	switch {
+	case p.Manager != nil && p.Worker.Rejected != "":
+		return "Rejected"
+	case p.Terminating() && !pod.IsTerminal(p.Worker.Status):
+		return "Terminating"
+	case p.Manager != nil:
+		return string(p.Worker.Status)
+	case !p.Runtime.Running():
+		return "Exited"
+	case p.RunningContainers() > 0:
+		return "Running"
+	}
+	return "Pending"
+}
+
+// Terminating reports whether the pod is terminating. For a pod that no podctl
+// process manages that is known only once its sandbox was stopped before all of
+// its containers were.
+func (p *Pod) Terminating() bool {
+	if p.Manager != nil {
+		return p.Worker.Terminating()
+	}
+	return !p.SandboxReady() && p.RunningContainers() > 0
+}
+
+// SandboxReady reports whether a sandbox of the pod is ready.
+func (p *Pod) SandboxReady() bool {
+	if p.Runtime == nil {
+		return false
+	}
+	for _, s := range p.Runtime.Sandboxes {
+		if s.State == pod.Running {
+			return true
+		}
+	}
+	return false
+}
+
+// RunningContainers counts the containers that run.
+func (p *Pod) RunningContainers() int {
+	if p.Runtime == nil {
+		return 0
+	}
+	n := 0
+	for _, c := range p.Runtime.Containers {
+		if c.State == pod.Running {
+			n++
+		}
+	}
+	return n
+}
+
+// Ready counts containers: for a pod that no podctl process manages those that
+// run, and all container names.
+func (p *Pod) Ready() (ready, total int) {
+	if p.Manager != nil {
+		return p.Worker.Ready, p.Worker.Containers
+	}
+	names := map[string]bool{}
+	for _, c := range p.Runtime.Containers {
+		names[c.Name] = true
+	}
+	return p.RunningContainers(), len(names)
+}
+
+// Restarts counts restarts: for a pod that no podctl process manages from the
+// containers' attempts.
+func (p *Pod) Restarts() int32 {
+	if p.Manager != nil {
+		return p.Worker.Restarts
+	}
+	latest := map[string]int32{}
+	for _, c := range p.Runtime.Containers {
+		latest[c.Name] = max(latest[c.Name], int32(c.Attempt))
+	}
+	n := int32(0)
+	for _, attempt := range latest {
+		n += attempt
+	}
+	return n
+}
+
+// Started is when the pod started, else when its first sandbox was created, zero
+// if neither is known.
+func (p *Pod) Started() time.Time {
+	if !p.Worker.StartTime.IsZero() || p.Runtime == nil {
+		return p.Worker.StartTime
+	}
+	var first time.Time
+	for _, s := range p.Runtime.Sandboxes {
+		if first.IsZero() || s.CreatedAt.Before(first) {
+			first = s.CreatedAt
+		}
+	}
+	return first
+}
+
+// IPs are known for pods that a podctl process manages, and for others whose
+// status was read.
+func (p *Pod) IPs() []string {
+	if p.Status != nil && len(p.Worker.IPs) == 0 {
+		return p.Status.IPs
+	}
+	return p.Worker.IPs
+}

@@ -1,0 +1,208 @@
+package orphan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+var lunch = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// listed is a pod as a runtime lists it, with the kubelet's labels. owner is the
+// podctl instance that created it, "" for none.
+func listed(name, owner string, sandbox pod.State, containers ...pod.State) *pod.Pod {
+	uid := types.UID("uid-" + name)
+	p := &pod.Pod{UID: uid, Namespace: "default", Name: name, Sandboxes: []*pod.Sandbox{{
+		ID: "sandbox-of-" + name, State: sandbox, Owner: owner, CreatedAt: lunch.Add(-90 * time.Second),
+		Labels: map[string]string{pod.UIDLabel: string(uid), "app": name},
+	}}}
+	for i, state := range containers {
+		p.Containers = append(p.Containers, &pod.Container{Name: string(rune('a' + i)), State: state, Attempt: uint32(i)})
+	}
+	return p
+}
+
+func wantedOne(name, uid string) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(uid)}}
+}
+
+func orphanExamples() Facts {
+	agent := &control.Client{}
+	noSandbox := listed("loose", "", pod.Running, pod.Running)
+	noSandbox.Sandboxes, noSandbox.Containers[0].CreatedAt = nil, lunch.Add(-time.Hour)
+	return Facts{
+		Pods: inventory.Merge([]*pod.Pod{
+			listed("bare", "", pod.Running, pod.Running),
+			listed("old", "run-dead", pod.Running, pod.Running, pod.Exited),
+			listed("kept", "run-gone", pod.Running, pod.Running),
+			listed("left", "agent", pod.Running, pod.Running),
+			noSandbox,
+			listed("stopped", "run-dead", pod.Exited, pod.Exited),
+			listed("taken", "", pod.Running),
+			listed("wanted", "", pod.Running, pod.Running),
+			listed("static-node", "", pod.Running, pod.Running),
+			listed("filed", "", pod.Running, pod.Running),
+			listed("filed-before", "run-dead", pod.Running, pod.Running),
+			listed("alive", "run-alive", pod.Running, pod.Running),
+			listed("managed", "run-dead", pod.Running, pod.Running), // and taken over
+		}, []inventory.Live{{Client: agent, Workers: []control.Worker{{Namespace: "default", Name: "managed", UID: "uid-managed", Phase: "syncing"}}}},
+			func(h *inventory.Pod) bool { return h.Creator == "run-alive" }),
+		Answers: []desired.Answer{
+			{Source: "kubelet", Pods: []*v1.Pod{wantedOne("wanted", "uid-wanted"), wantedOne("taken", "uid-new"), wantedOne("begins", "uid-begins")}},
+			{Source: "/manifests", ByName: true, Pods: []*v1.Pod{wantedOne("static-node", "")}},
+			{Source: "a.yaml", Pods: []*v1.Pod{wantedOne("filed", "uid-hash"), wantedOne("filed-before", "uid-hash2")}, MadeUp: map[types.UID]bool{"uid-hash": true, "uid-hash2": true}},
+		},
+		Dirs: []Dir{
+			{UID: "uid-old", Path: "/pods/uid-old"},
+			{UID: "uid-begins", Path: "/pods/uid-begins"},
+			{UID: "uid-static", Path: "/pods/uid-static", Namespace: "default", Name: "static-node"},
+			{UID: "uid-elsewhere", Path: "/pods/uid-elsewhere", Keep: "it is of another runtime"},
+			{UID: "uid-dir", Path: "/pods/uid-dir", Changed: lunch.Add(-time.Minute)},
+			{UID: "uid-mounted", Path: "/pods/uid-mounted", Namespace: "kube", Name: "db", Instance: "run-dead", Changed: lunch.Add(-time.Minute), Mounts: []string{"/pods/uid-mounted/volumes/x"}},
+		},
+		Exited: map[string]time.Time{"run-dead": lunch.Add(-72 * time.Hour)},
+	}
+}
+
+func TestClassifyNamesWhatNoSourceDesires(t *testing.T) {
+	var got strings.Builder
+	for _, o := range Classify(orphanExamples()) {
+		fmt.Fprintf(&got, "%s | %s | %s\n", o.Title(), o.Class, o.Why)
+	}
+	const want = `default/bare | runtime-only | no source desires it
+default/filed-before | name-reserved | a.yaml desires another pod of its name, uid-hash2
+default/kept | abandoned | its podctl process was killed, or run --keep left it running
+default/left | abandoned | its agent has exited: a new agent adopts it
+default/loose | no-sandbox | no source desires it, and its sandbox is gone
+default/old | abandoned | its podctl process was killed
+default/stopped | not-ready | no source desires it, and no container of it runs
+default/taken | name-reserved | kubelet desires another pod of its name, uid-new
+uid-dir | directory | the runtime has no pod of it
+kube/db | directory | the runtime has no pod of it; mounts: volumes/x
+`
+	if got.String() != want {
+		t.Errorf("got %s\nwant %s", got.String(), want)
+	}
+}
+
+func TestDirectoriesAreNoOrphansWhileTheirOwnersAreUnknown(t *testing.T) {
+	f := orphanExamples()
+	f.DirsUnknown = "a podctl process does not answer"
+	for _, o := range Classify(f) {
+		if o.Dir != nil {
+			t.Errorf("named %s", o.Dir.Path)
+		}
+	}
+}
+
+// On any node, nothing that is desired or of a live podctl process is an orphan,
+// and everything else is one, once, with the class it was planted with.
+func TestClassifyNamesEachPlantedOrphanOnceAndNothingElse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := Facts{Exited: map[string]time.Time{}}
+		var listedPods []*pod.Pod
+		answers := make([]desired.Answer, 4)
+		for i := range answers {
+			answers[i].Source = fmt.Sprint("source ", i)
+		}
+		answers[1].ByName = true
+		answers[3].Err = fmt.Errorf("no answer")
+		living := inventory.Live{Client: &control.Client{}}
+		want := map[types.UID]Class{}
+		for n := range rapid.IntRange(0, 12).Draw(t, "pods") {
+			name := fmt.Sprintf("p%d", n)
+			uid := types.UID("uid-" + name)
+			creator := rapid.SampledFrom([]string{"", "run-dead", "run-alive"}).Draw(t, "creator")
+			state := rapid.SampledFrom([]pod.State{pod.Running, pod.Exited}).Draw(t, "sandbox")
+			p := listed(name, creator, state, slices.Repeat([]pod.State{state}, rapid.IntRange(1, 3).Draw(t, "containers"))...)
+			class := RuntimeOnly
+			switch {
+			case creator == "" && rapid.Bool().Draw(t, "without a sandbox"):
+				p.Sandboxes, class = nil, NoSandbox
+			case state == pod.Exited:
+				class = NotReady
+			case creator != "":
+				class = Abandoned
+			}
+			safe := creator == "run-alive"
+			switch rapid.IntRange(0, 5).Draw(t, "role") {
+			case 0:
+				answers[0].Pods, safe = append(answers[0].Pods, wantedOne(name, string(uid))), true
+			case 1:
+				answers[1].Pods, safe = append(answers[1].Pods, wantedOne(name, "")), true
+			case 2:
+				living.Workers, safe = append(living.Workers, control.Worker{Namespace: "default", Name: name, UID: uid}), true
+			case 3:
+				answers[2].Pods, class = append(answers[2].Pods, wantedOne(name, "another-"+name)), NameReserved
+			}
+			listedPods = append(listedPods, p)
+			if !safe {
+				want[uid] = class
+			}
+			if rapid.Bool().Draw(t, "has a directory") {
+				f.Dirs = append(f.Dirs, Dir{UID: uid})
+			}
+		}
+		for n := range rapid.IntRange(0, 5).Draw(t, "directories") {
+			d := Dir{UID: types.UID(fmt.Sprintf("dir-%d", n))}
+			switch rapid.IntRange(0, 3).Draw(t, "whose") {
+			case 0:
+				d.Keep = "it is in use"
+			case 1:
+				answers[0].Pods = append(answers[0].Pods, wantedOne("of-"+string(d.UID), string(d.UID)))
+			case 2:
+				living.Workers = append(living.Workers, control.Worker{Namespace: "default", Name: "of-" + string(d.UID), UID: d.UID})
+			default:
+				want[d.UID] = Directory
+			}
+			f.Dirs = append(f.Dirs, d)
+		}
+		f.Answers = answers
+		f.Pods = inventory.Merge(listedPods, []inventory.Live{living}, func(h *inventory.Pod) bool { return h.Creator == "run-alive" })
+		for _, o := range Classify(f) {
+			class, planted := want[o.UID]
+			switch {
+			case !planted:
+				t.Fatalf("named %s as %s: %s", o.UID, o.Class, o.Why)
+			case class != o.Class:
+				t.Fatalf("named %s as %s, want %s", o.UID, o.Class, class)
+			case o.Why == "":
+				t.Fatalf("%s: no reason given", o.UID)
+			}
+			delete(want, o.UID) // the second time it was not planted
+		}
+		if len(want) > 0 {
+			t.Fatalf("not named: %v", want)
+		}
+	})
+}
+
+func TestDirectoryIsInUseWhileAPartIsMountedElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		table string
+		want  bool
+	}{
+		{"36 35 98:0 /var/lib/podctl/pods/u1/etc-hosts /etc/hosts rw - ext4 /dev/x rw\n", true},
+		{"36 35 98:0 /pods/u1 /run/x rw - ext4 /dev/x rw\n", true},
+		{"36 35 98:0 / /var/lib/podctl/pods/u1/volumes/x rw - tmpfs tmpfs rw\n", false},
+		{"36 35 98:0 /pods/u1/volumes/a /var/lib/podctl/pods/u1/volume-subpaths/a rw - ext4 /dev/x rw\n", false},
+		{"36 35 98:0 /pods/u11/volumes/a /a rw - ext4 /dev/x rw\n", false},
+		{"36\n", false},
+	} {
+		if got := usedElsewhere([]string{"", c.table}, "u1"); got != c.want {
+			t.Errorf("%q: %v", c.table, got)
+		}
+	}
+}

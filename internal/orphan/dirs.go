@@ -1,0 +1,178 @@
+package orphan
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/moby/sys/mountinfo"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/volume"
+)
+
+// liveAnswer is what a podctl process desires. Rejected pods are part of it: they
+// reserve their names.
+func liveAnswer(l inventory.Live) desired.Answer {
+	a := desired.Answer{Source: l.Client.Instance(), Err: l.Err}
+	for _, w := range l.Workers {
+		if w.Desired {
+			a.Pods = append(a.Pods, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name, UID: w.UID}})
+		}
+	}
+	return a
+}
+
+// listDirs lists the pod directories, with what their records and the names of
+// log directories say of their pods.
+func (f *Finder) listDirs() ([]Dir, error) {
+	if f.SkipDirs {
+		return nil, nil
+	}
+	volumes := volume.New(f.Root)
+	uids, err := volumes.PodDirs()
+	if err != nil {
+		return nil, err
+	}
+	var dirs []Dir
+	for _, uid := range uids {
+		d := Dir{UID: uid, Path: volumes.Dir(uid)}
+		info, err := os.Lstat(d.Path)
+		if err != nil {
+			continue // removed
+		}
+		d.Changed = info.ModTime()
+		if real, err := filepath.EvalSymlinks(d.Path); err == nil {
+			d.Path = real
+		}
+		if mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(d.Path)); err == nil {
+			for _, m := range mounts {
+				d.Mounts = append(d.Mounts, m.Mountpoint)
+			}
+		}
+		f.readRecord(&d)
+		dirs = append(dirs, d)
+	}
+	return dirs, nil
+}
+
+// readRecord completes a directory from the pod's record in it.
+func (f *Finder) readRecord(d *Dir) {
+	rec := podrecord.ReadOwner(d.Path)
+	d.Namespace, d.Name = rec.Namespace, rec.Name
+	if rec.Runtime == filepath.Base(f.Locks) {
+		d.Instance = rec.Instance
+	}
+	switch {
+	case rec.Held:
+		d.Keep = "its pod was stopped by podctl stop"
+	case rec.Runtime != "" && d.Instance == "":
+		d.Keep = "its pod is on another runtime"
+	}
+	if d.Name == "" {
+		d.Namespace, d.Name = nameOfLogs(f.Logs, d.UID)
+	}
+}
+
+// nameOfLogs is the pod's name as its log directory has it, "" if there is none,
+// or several.
+func nameOfLogs(logs string, uid types.UID) (namespace, name string) {
+	entries, err := os.ReadDir(logs)
+	if err != nil {
+		return "", ""
+	}
+	for _, e := range entries {
+		before, ok := strings.CutSuffix(e.Name(), "_"+string(uid))
+		if !ok {
+			continue
+		}
+		if name != "" {
+			return "", ""
+		}
+		namespace, name, _ = strings.Cut(before, "_")
+	}
+	return namespace, name
+}
+
+// judgeDirs determines which directories are in use although this runtime has no
+// pod of theirs: podctl processes of all runtimes may share one root, and a
+// container of another runtime may have a part of it mounted.
+func (f *Finder) judgeDirs(ctx context.Context, v *View, dirs []Dir) {
+	v.Dirs = dirs
+	held := map[types.UID]bool{}
+	for _, p := range v.Pods {
+		held[p.UID] = true
+	}
+	judge := false
+	for _, d := range dirs {
+		judge = judge || !held[d.UID] && d.Keep == ""
+	}
+	if !judge {
+		return
+	}
+	shown, err := f.shownAnywhere(ctx)
+	if err != nil {
+		v.DirsUnknown = err.Error()
+		return
+	}
+	tables := mountTables(processes)
+	for i := range dirs {
+		d := &dirs[i]
+		switch {
+		case held[d.UID] || d.Keep != "":
+		case shown[d.UID] != "":
+			d.Keep = shown[d.UID] + " has the pod"
+		case usedElsewhere(tables, string(d.UID)):
+			d.Keep = "a part of it is mounted in a container"
+		}
+	}
+}
+
+// shownAnywhere maps the pods of all live podctl processes, on any runtime, to
+// their instances. A process that does not answer may have any pod.
+func (f *Finder) shownAnywhere(ctx context.Context) (map[types.UID]string, error) {
+	shown := map[types.UID]string{}
+	runtimes, err := filepath.Glob(filepath.Join(filepath.Dir(f.Locks), "*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range runtimes {
+		living, err := owner.Living(dir)
+		if err != nil {
+			return nil, err
+		}
+		clients, err := control.Find(dir, f.Dial)
+		if err != nil {
+			return nil, err
+		}
+		silent := map[string]bool{}
+		for _, name := range living {
+			// stop and orphans create no directories.
+			silent[name] = !strings.HasPrefix(name, "stop-") && !strings.HasPrefix(name, InstancePrefix+"-")
+		}
+		for _, l := range inventory.Ask(ctx, clients) {
+			if l.Err != nil {
+				return nil, l.Err
+			}
+			delete(silent, l.Client.Instance())
+			for _, w := range l.Workers {
+				shown[w.UID] = l.Client.Instance()
+			}
+		}
+		maps.DeleteFunc(silent, func(_ string, is bool) bool { return !is })
+		for name := range silent {
+			return nil, fmt.Errorf("podctl %q is alive and has no socket", name)
+		}
+	}
+	return shown, nil
+}

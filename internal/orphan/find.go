@@ -1,0 +1,169 @@
+package orphan
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/owner"
+)
+
+// Finder looks for orphans, as often as it is asked.
+type Finder struct {
+	Client *cri.Client
+	// Locks is the runtime's directory of locks and control sockets, Logs that of
+	// logs, Root that of pod directories.
+	Locks, Logs, Root string
+	// SkipDirs: the directories below Root are not looked at.
+	SkipDirs bool
+	Dial     control.Dialer
+	Log      *slog.Logger
+	// Sources are the kubelet and the cluster that the user named, Files are
+	// manifests, StaticPods is a kubelet's static pod directory.
+	Sources    desired.Sources
+	Cluster    *desired.Cluster
+	Files      []string
+	StaticPods string
+
+	// self is the instance that locks the names of pods while it terminates them,
+	// which does not make it their owner; "" if there is none.
+	self string
+}
+
+// Look asks all sources. The order keeps a pod that is created meanwhile from
+// being taken for an orphan: directories and the runtime are listed before any
+// source is asked what it desires.
+func (f *Finder) Look(ctx context.Context) (*View, error) {
+	dirs, err := f.listDirs()
+	if err != nil {
+		return nil, err
+	}
+	listed, err := f.Client.ListPods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := &View{}
+	v.Kubelet, v.KubeletErr = kubelet.Find(f.Client.Endpoint().Runtime)
+	live, err := f.askAll(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	v.Pods = inventory.Merge(listed, live, inventory.AliveExcept(f.Locks, f.self))
+	for _, s := range v.Sources {
+		v.Answers = append(v.Answers, s.Answer)
+	}
+	f.judgeDirs(ctx, v, dirs)
+	v.Exited, err = f.exits(v)
+	return v, err
+}
+
+// askAll asks all sources at the same time, and returns what the podctl processes
+// of this runtime say of their pods.
+func (f *Finder) askAll(ctx context.Context, v *View) ([]inventory.Live, error) {
+	clients, err := control.Find(f.Locks, f.Dial)
+	if err != nil {
+		return nil, err
+	}
+	asks := f.questions(ctx, v.Kubelet)
+	answers := make([]Source, len(asks))
+	var asking sync.WaitGroup
+	for i, ask := range asks {
+		asking.Go(func() { answers[i] = ask() })
+	}
+	live := inventory.Ask(ctx, clients)
+	asking.Wait()
+	for _, l := range live {
+		v.Sources = append(v.Sources, Source{Answer: liveAnswer(l), Kind: FromPodctl})
+	}
+	v.Sources = append(v.Sources, answers...)
+	if dir := f.staticPods(v); dir != "" {
+		v.Sources = append(v.Sources, Source{
+			Answer: desired.Static(dir, f.nodeName(v.Kubelet)), Kind: FromStatic, Named: f.StaticPods != "",
+		})
+	}
+	return live, ctx.Err()
+}
+
+// questions are the sources beside podctl processes and the static pod
+// directory. A kubelet that uses the runtime is asked at its read-only port,
+// unless the user named its address.
+func (f *Finder) questions(ctx context.Context, near *kubelet.Near) []func() Source {
+	var asks []func() Source
+	for _, path := range f.Files {
+		asks = append(asks, func() Source {
+			return Source{Answer: desired.Files(ctx, nil, path), Kind: FromFile, Named: true}
+		})
+	}
+	at := f.Sources.Kubelet
+	if near != nil && !f.Sources.AskKubelet {
+		at = kubelet.Options{URL: near.ReadOnly}
+	}
+	if near != nil || f.Sources.AskKubelet {
+		asks = append(asks, func() Source {
+			return Source{Answer: desired.Kubelet(ctx, at), Kind: FromKubelet, Named: f.Sources.AskKubelet}
+		})
+	}
+	if f.Cluster != nil {
+		asks = append(asks, func() Source {
+			return Source{Answer: f.Cluster.Pods(ctx), Kind: FromCluster, Named: true}
+		})
+	}
+	return asks
+}
+
+// staticPods is the directory to read, "" for none. A kubelet that answered has
+// named its static pods, with their UIDs.
+func (f *Finder) staticPods(v *View) string {
+	switch {
+	case f.StaticPods != "":
+		return f.StaticPods
+	case v.Kubelet == nil || v.read(FromKubelet):
+		return ""
+	}
+	return v.Kubelet.StaticPods
+}
+
+// nodeName is the suffix of the names of static pods.
+func (f *Finder) nodeName(near *kubelet.Near) string {
+	name := f.Sources.Node
+	if near != nil {
+		name = cmp.Or(name, near.NodeName)
+	}
+	if name == "" {
+		name, _ = os.Hostname() // without one no name matches
+	}
+	return name
+}
+
+// exits is when the podctl processes exited that created what is there.
+func (f *Finder) exits(v *View) (map[string]time.Time, error) {
+	names := map[string]bool{}
+	for _, p := range v.Pods {
+		names[p.Creator] = true
+	}
+	for _, d := range v.Dirs {
+		names[d.Instance] = true
+	}
+	exited := map[string]time.Time{}
+	for name := range names {
+		if name == "" {
+			continue
+		}
+		at, err := owner.LastBeat(f.Locks, name)
+		if err != nil {
+			return nil, err
+		}
+		if !at.IsZero() {
+			exited[name] = at
+		}
+	}
+	return exited, nil
+}
