@@ -9,14 +9,17 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Plan is what has to be done to a pod now. The zero value is nothing.
-// It is carried out in the order of its fields (podActions in
+// Plan lists the changes to make to a pod now. The zero value has none.
+// Changes are made in the order of the fields (podActions in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 type Plan struct {
 	// KillPod: stop every container and every sandbox.
 	KillPod bool
-	// Kill are single containers to stop. Empty if KillPod is set.
+	// Kill are single containers to stop, unless KillPod is set.
 	Kill []Kill
+	// Reset are the containers to remove from the runtime, in order, because all
+	// of the pod's containers restart; none is removed if KillPod is set.
+	Reset []Reset
 	// Remove are ids of dead init containers to remove from the runtime: all
 	// of them before a new sandbox, else all but the last run of each.
 	Remove []string
@@ -34,12 +37,12 @@ type Plan struct {
 	Containers []Start
 }
 
-// Empty tells whether the plan changes nothing.
+// Empty reports whether the plan changes nothing.
 func (p Plan) Empty() bool {
-	return !p.KillPod && !p.CreateSandbox && len(p.Kill)+len(p.Remove)+len(p.Init)+len(p.Containers) == 0
+	return !p.KillPod && !p.CreateSandbox && len(p.Kill)+len(p.Reset)+len(p.Remove)+len(p.Init)+len(p.Containers) == 0
 }
 
-// Starts tells whether the plan creates a sandbox or a container.
+// Starts reports whether the plan creates a sandbox or a container.
 func (p Plan) Starts() bool {
 	return p.CreateSandbox || len(p.Init)+len(p.Containers) > 0
 }
@@ -56,16 +59,17 @@ type Start struct {
 	FinishedAt time.Time
 }
 
-// KillReason says why a container is killed. Some reasons change the grace.
+// KillReason is why a container is killed. Some reasons change the grace
+// period.
 type KillReason string
 
-// Why a container is killed.
+// The kubelet's reasons. It has none for a changed definition.
 const (
 	KillUnknown         KillReason = "Unknown"
 	KillLivenessProbe   KillReason = "LivenessProbe"
 	KillStartupProbe    KillReason = "StartupProbe"
 	KillPostStartFailed KillReason = "FailedPostStartHook"
-	KillChanged         KillReason = "Changed"
+	KillChanged         KillReason = ""
 	KillRestartAll      KillReason = "RestartAllContainers"
 )
 
@@ -73,52 +77,70 @@ const (
 type Kill struct {
 	ID, Name string
 	Reason   KillReason
-	// Message is the event's text, "" for the usual one.
+	// Message is the event's text, "" for the default.
 	Message string
 }
 
-// ActionInput is what Actions decides by, beside the pod and its status.
+// Reset is a container to remove because all of the pod's containers restart.
+type Reset struct {
+	ID, Name string
+	// Kill: stop it first, without a grace period.
+	Kill bool
+}
+
+// ActionInput is what Actions decides by, besides the pod and its status.
 type ActionInput struct {
 	Probes pod.ProbeResults
+	// RestartAll: all of the pod's containers restart (AllContainersRestarting
+	// in its status).
+	RestartAll bool
 	// Backoff is the crash back-off, keyed by BackoffKey; nil for none.
 	Backoff *Backoff
 	Now     time.Time
 }
 
-// Actions compares a pod with what the runtime holds of it and says what to
-// do next. It is pure and total; carrying the plan out and asking again with
-// a fresh status leads to an empty plan, or to one that waits
+// Actions compares a pod with what the runtime holds of it and returns the
+// next changes to make. It is pure and total; making the changes and calling
+// it again with a fresh status leads to an empty plan, or to one that waits
 // (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func Actions(p *v1.Pod, st *pod.Status, in ActionInput) Plan {
 	sandbox := judgeSandbox(p, st)
-	plan := Plan{SandboxID: sandbox.id, Attempt: sandbox.attempt}
-	if sandbox.changed {
+	plan := Plan{KillPod: sandbox.changed, SandboxID: sandbox.id, Attempt: sandbox.attempt}
+	switch {
+	case in.RestartAll:
+		plan.CreateSandbox = sandbox.changed
+		plan.Reset = resets(p, st)
+	case sandbox.changed:
 		plan.renew(p, st, in)
-		return plan
+	default:
+		plan.goOn(p, st, in)
 	}
-	plan.Remove = surplusInit(p, st)
-	initialized := plan.initContainers(p, st, in)
-	if plan.KillPod || !initialized {
-		return plan
-	}
-	kept := plan.regularContainers(p, st, in)
-	if kept == 0 && len(plan.Containers) == 0 {
-		// Sidecars alone do not keep a pod alive.
-		plan.killPod()
-	}
+	plan.Remove = plan.removes(p, st)
 	return plan
 }
 
-// killPod turns the plan into the end of the pod.
-func (p *Plan) killPod() {
-	p.KillPod = true
-	p.Kill, p.Init = nil, nil
+// goOn plans the next changes in the sandbox that the pod has.
+func (p *Plan) goOn(v *v1.Pod, st *pod.Status, in ActionInput) {
+	initialized := p.initContainers(v, st, in)
+	if p.KillPod || !initialized {
+		return
+	}
+	kept := p.regularContainers(v, st, in)
+	if kept == 0 && len(p.Containers) == 0 {
+		// Sidecars alone do not keep a pod alive.
+		p.killPod()
+	}
 }
 
-// renew plans a new sandbox and a start from the beginning, or only the end
-// of the old one where nothing is left to run.
+// killPod turns the plan into the termination of the pod.
+func (p *Plan) killPod() {
+	p.KillPod = true
+	p.Init = nil
+}
+
+// renew plans a new sandbox and a start from the beginning, or only the
+// termination of the old one where no container remains to be started.
 func (p *Plan) renew(v *v1.Pod, st *pod.Status, in ActionInput) {
-	p.KillPod = len(st.Sandboxes) > 0 || st.AnyRunning()
 	if v.Spec.RestartPolicy == v1.RestartPolicyNever && p.Attempt != 0 && len(st.Containers) > 0 {
 		return
 	}
@@ -134,12 +156,23 @@ func (p *Plan) renew(v *v1.Pod, st *pod.Status, in ActionInput) {
 		return
 	}
 	p.CreateSandbox = true
-	p.Remove = allInit(v, st)
 	if len(v.Spec.InitContainers) > 0 {
 		p.Init = []Start{in.start(v, &v.Spec.InitContainers[0], st)}
 		return
 	}
 	p.Containers = start
+}
+
+// removes are the init containers to remove: every run before a new sandbox,
+// else the dead runs but for the last of each.
+func (p *Plan) removes(v *v1.Pod, st *pod.Status) []string {
+	switch {
+	case p.CreateSandbox:
+		return allInit(v, st)
+	case len(p.Reset) > 0:
+		return nil // they are among the containers to reset
+	}
+	return surplusInit(v, st)
 }
 
 // regularContainers plans starts and kills, and counts the containers that
@@ -151,7 +184,7 @@ func (p *Plan) regularContainers(v *v1.Pod, st *pod.Status, in ActionInput) (kep
 		if last == nil || last.State != pod.Running {
 			if mustStart(v, c, st) {
 				p.Containers = append(p.Containers, in.start(v, c, st))
-				p.killIfUnknown(last)
+				p.killIfUnknown("Container", last)
 			}
 			continue
 		}
@@ -169,20 +202,20 @@ func (p *Plan) regularContainers(v *v1.Pod, st *pod.Status, in ActionInput) (kep
 	return kept
 }
 
-// killIfUnknown plans to stop a container of which nobody knows whether it
-// still runs, so that two never do.
-func (p *Plan) killIfUnknown(last *pod.ContainerStatus) {
+// killIfUnknown plans to stop a container whose state the runtime has lost, so
+// that two runs of it never coexist.
+func (p *Plan) killIfUnknown(what string, last *pod.ContainerStatus) {
 	if last == nil || last.State != pod.Unknown {
 		return
 	}
 	p.Kill = append(p.Kill, Kill{
 		ID: last.ID, Name: last.Name, Reason: KillUnknown,
-		Message: fmt.Sprintf("Container is in %q state, try killing it before restart", last.State),
+		Message: fmt.Sprintf("%s is in %q state, try killing it before restart", what, last.State),
 	})
 }
 
-// unwanted says whether a running regular container has to go, and whether it
-// comes back.
+// unwanted reports whether a running regular container must stop, and whether
+// it restarts.
 func (in ActionInput) unwanted(v *v1.Pod, c *v1.Container, last *pod.ContainerStatus) (kill Kill, restart, unwanted bool) {
 	kill = Kill{ID: last.ID, Name: c.Name}
 	restart = restartsIfKilled(c, &v.Spec)

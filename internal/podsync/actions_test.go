@@ -51,7 +51,10 @@ func planText(p podsync.Plan) string {
 		add("killpod")
 	}
 	for _, k := range p.Kill {
-		add("kill %s %s", k.ID, k.Reason)
+		add("%s", strings.TrimSpace(fmt.Sprintf("kill %s %s", k.ID, k.Reason)))
+	}
+	for _, r := range p.Reset {
+		add("reset %s", r.ID)
 	}
 	for _, id := range p.Remove {
 		add("remove %s", id)
@@ -159,10 +162,10 @@ func TestASandboxIsMadeOrRenewed(t *testing.T) {
 		change func(*pod.Status)
 		want   string
 	}{
-		"there is none": {v1.RestartPolicyNever, false, &pod.Status{}, nil, "sandbox#0, start c"},
-		"there is none, and the first init container leads": {v1.RestartPolicyNever, true, &pod.Status{}, nil, "sandbox#0, init i"},
+		"there is none": {v1.RestartPolicyNever, false, &pod.Status{}, nil, "killpod, sandbox#0, start c"},
+		"there is none, and the first init container leads": {v1.RestartPolicyNever, true, &pod.Status{}, nil, "killpod, sandbox#0, init i"},
 		"all are gone, their containers not, policy Never": {v1.RestartPolicyNever, false, statusOf("c=exited:1"),
-			func(st *pod.Status) { st.Sandboxes = nil }, "sandbox#0, start c"},
+			func(st *pod.Status) { st.Sandboxes = nil }, "killpod, sandbox#0, start c"},
 		"it died": {v1.RestartPolicyAlways, false, statusOf("c=exited:137"), dead, "killpod, sandbox#1, start c"},
 		"it died, and init containers begin anew, their old runs removed": {
 			v1.RestartPolicyAlways, true, statusOf("c=exited:137", "i=exited:0", "i=exited:1"), dead,
@@ -234,7 +237,7 @@ func TestAChangedImageRestartsWhateverThePolicy(t *testing.T) {
 	wantPlan(t, p, st, "-")
 	st.Containers[0].Hash = "1234"
 	got := plan(p, st)
-	if want := "kill c-1 Changed, start c"; planText(got) != want {
+	if want := "kill c-1, start c"; planText(got) != want {
 		t.Errorf("plan is %q; want %q", planText(got), want)
 	}
 	if want := "Container c definition changed, will be restarted"; got.Kill[0].Message != want {

@@ -28,9 +28,8 @@ func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (Result
 	if err := s.opt.Cgroups.Remove(p.UID); err != nil {
 		return res, event.At(event.LayerCgroup, fmt.Errorf("clean up pod: remove cgroup: %w", err))
 	}
-	res.Status = s.publish(p, orEmpty(p, st), true, func(status *v1.PodStatus) {
-		finish(p, status)
-	})
+	s.publish(p, orEmpty(p, st), true, nil)
+	res.Status = s.publishFinal(p)
 	res.Terminal = pod.IsTerminal(res.Status.Phase)
 	return res, nil
 }

@@ -4,56 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/internal/pod"
 )
-
-// setReadiness fills in Started and Ready: a container without probes is both
-// while it runs, an init container is ready once it has succeeded
-// (UpdatePodStatus in pkg/kubelet/prober/prober_manager.go).
-func setReadiness(s *v1.PodStatus, p *v1.Pod, probes pod.ProbeResults) {
-	for i := range s.InitContainerStatuses {
-		cs, c := &s.InitContainerStatuses[i], &p.Spec.InitContainers[i]
-		setStartedReady(cs, c, probes)
-		if !pod.IsSidecar(c) {
-			cs.Ready = cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0
-		}
-	}
-	for i := range p.Spec.Containers {
-		if cs := find(s.ContainerStatuses, p.Spec.Containers[i].Name); cs != nil {
-			setStartedReady(cs, &p.Spec.Containers[i], probes)
-		}
-	}
-}
-
-func setStartedReady(cs *v1.ContainerStatus, c *v1.Container, probes pod.ProbeResults) {
-	_, id, _ := strings.Cut(cs.ContainerID, "://")
-	running := cs.State.Running != nil
-	started := running && (c.StartupProbe == nil || probes.Startup[id] == pod.ProbeSuccess)
-	cs.Started = &started
-	cs.Ready = started && (c.ReadinessProbe == nil || probes.Readiness[id] == pod.ProbeSuccess)
-}
-
-// probed is the status with what follows from probes brought up to date, and
-// everything else as it was. Pure.
-func probed(p *v1.Pod, old *v1.PodStatus, probes pod.ProbeResults, now time.Time) v1.PodStatus {
-	s := *old.DeepCopy()
-	setReadiness(&s, p, probes)
-	ready := containersReady(&s, p)
-	for _, c := range []v1.PodCondition{initialized(&s, p, old), podReady(ready, p, s.Conditions), ready} {
-		c.ObservedGeneration, c.LastTransitionTime = p.Generation, since(&c, old, now)
-		for i := range s.Conditions {
-			if s.Conditions[i].Type == c.Type {
-				s.Conditions[i] = c
-			}
-		}
-	}
-	return s
-}
 
 const (
 	reasonPodCompleted     = "PodCompleted"
@@ -66,47 +21,58 @@ const (
 // setConditions computes the conditions that belong to the node, in the
 // kubelet's order (pkg/kubelet/status/generate.go). Conditions of others, from
 // the pod itself, stay, and so does the one that an eviction left.
-func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus, restarting bool, now time.Time) {
-	var others []v1.PodCondition
-	for _, c := range p.Status.Conditions {
-		if !owned(c.Type) {
-			others = append(others, c)
-		}
+func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus) {
+	s.Conditions = othersConditions(p, old)
+	add := func(c v1.PodCondition) {
+		c.ObservedGeneration = p.Generation
+		s.Conditions = append(s.Conditions, c)
 	}
-	for _, c := range old.Conditions {
-		if c.Type == v1.DisruptionTarget {
-			others = append(slices.DeleteFunc(others, isDisruption), c)
-		}
-	}
-	ready := containersReady(s, p)
-	conditions := []v1.PodCondition{
-		condition(v1.PodReadyToStartContainers, !judgeSandbox(p, st).changed, "", ""),
-		initialized(s, p, old),
-		podReady(ready, p, others),
-		ready,
-		condition(v1.PodScheduled, true, "", ""),
-	}
-	for i := range conditions {
-		conditions[i].ObservedGeneration = p.Generation
-	}
+	add(condition(v1.PodReadyToStartContainers, !judgeSandbox(p, st).changed, "", ""))
+	add(initialized(s, p, old))
+	add(podReady(s, p))
+	add(containersReady(s, p))
+	add(condition(v1.PodScheduled, true, "", ""))
 	if mayRestartAll(p) {
-		conditions = append(conditions, allRestarting(s, p, st, restarting))
+		s.Conditions = append(s.Conditions, allRestarting(s, p, st, old)) // has no generation
 	}
-	for i := range conditions {
-		conditions[i].LastTransitionTime = since(&conditions[i], old, now)
-	}
-	s.Conditions = append(others, conditions...)
 }
 
+// othersConditions are the conditions that are not the node's, and that of a
+// disruption as the node saw it.
+func othersConditions(p *v1.Pod, old *v1.PodStatus) []v1.PodCondition {
+	others := slices.Clone(p.Status.Conditions)
+	others = slices.DeleteFunc(others, func(c v1.PodCondition) bool { return owned(c.Type) })
+	disruption := conditionOf(old.Conditions, v1.DisruptionTarget)
+	if disruption == nil {
+		return others
+	}
+	if c := conditionOf(others, v1.DisruptionTarget); c != nil {
+		*c = *disruption
+		return others
+	}
+	return append(others, *disruption)
+}
+
+// conditionOf is the condition of that type, nil if there is none.
+func conditionOf(list []v1.PodCondition, t v1.PodConditionType) *v1.PodCondition {
+	for i := range list {
+		if list[i].Type == t {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// owned reports whether only the node sets conditions of that type
+// (pkg/kubelet/types/pod_status.go).
 func owned(t v1.PodConditionType) bool {
 	switch t {
-	case v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled, v1.AllContainersRestarting:
+	case v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled,
+		v1.PodResizePending, v1.PodResizeInProgress, v1.AllContainersRestarting:
 		return true
 	}
 	return false
 }
-
-func isDisruption(c v1.PodCondition) bool { return c.Type == v1.DisruptionTarget }
 
 func condition(t v1.PodConditionType, is bool, reason, message string) v1.PodCondition {
 	c := v1.PodCondition{Type: t, Status: v1.ConditionFalse, Reason: reason, Message: message}
@@ -114,16 +80,6 @@ func condition(t v1.PodConditionType, is bool, reason, message string) v1.PodCon
 		c.Status = v1.ConditionTrue
 	}
 	return c
-}
-
-// since is when the condition took its present value.
-func since(c *v1.PodCondition, old *v1.PodStatus, now time.Time) metav1.Time {
-	for i := range old.Conditions {
-		if o := &old.Conditions[i]; o.Type == c.Type && o.Status == c.Status && !o.LastTransitionTime.IsZero() {
-			return o.LastTransitionTime
-		}
-	}
-	return metav1.NewTime(now)
 }
 
 func containersReady(s *v1.PodStatus, p *v1.Pod) v1.PodCondition {
@@ -156,38 +112,29 @@ func containersReady(s *v1.PodStatus, p *v1.Pod) v1.PodCondition {
 }
 
 // podReady is ContainersReady plus the pod's readiness gates.
-func podReady(containers v1.PodCondition, p *v1.Pod, others []v1.PodCondition) v1.PodCondition {
-	if containers.Status != v1.ConditionTrue {
-		containers.Type = v1.PodReady
-		return containers
+func podReady(s *v1.PodStatus, p *v1.Pod) v1.PodCondition {
+	ready := containersReady(s, p)
+	ready.Type = v1.PodReady
+	if ready.Status != v1.ConditionTrue {
+		return ready
 	}
 	var missing []string
 	for _, gate := range p.Spec.ReadinessGates {
-		if m := gateMissing(gate.ConditionType, others); m != "" {
-			missing = append(missing, m)
+		switch c := conditionOf(s.Conditions, gate.ConditionType); {
+		case c == nil:
+			missing = append(missing, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", gate.ConditionType))
+		case c.Status != v1.ConditionTrue:
+			missing = append(missing, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", gate.ConditionType, c.Status))
 		}
 	}
 	if len(missing) > 0 {
 		return condition(v1.PodReady, false, reasonReadinessGatesNo, strings.Join(missing, ", "))
 	}
-	return condition(v1.PodReady, true, "", "")
+	return ready
 }
 
-func gateMissing(t v1.PodConditionType, conditions []v1.PodCondition) string {
-	for _, c := range conditions {
-		if c.Type != t {
-			continue
-		}
-		if c.Status == v1.ConditionTrue {
-			return ""
-		}
-		return fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", t, c.Status)
-	}
-	return fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", t)
-}
-
-// initialized is true once the init containers have done their work, and from
-// then on: also while all containers start anew.
+// initialized is true once the init containers have completed, and from then
+// on: also while all containers restart.
 func initialized(s *v1.PodStatus, p *v1.Pod, old *v1.PodStatus) v1.PodCondition {
 	var unknown, incomplete []string
 	for i := range p.Spec.InitContainers {
@@ -195,23 +142,21 @@ func initialized(s *v1.PodStatus, p *v1.Pod, old *v1.PodStatus) v1.PodCondition 
 		switch cs := find(s.InitContainerStatuses, c.Name); {
 		case cs == nil:
 			unknown = append(unknown, c.Name)
-		case pod.IsSidecar(c) && !*cs.Started, !pod.IsSidecar(c) && !cs.Ready:
+		case pod.IsSidecar(c) && (cs.Started == nil || !*cs.Started), !pod.IsSidecar(c) && !cs.Ready:
 			incomplete = append(incomplete, c.Name)
 		}
 	}
 	switch {
 	case s.Phase == v1.PodSucceeded && len(unknown) == 0:
 		return condition(v1.PodInitialized, true, reasonPodCompleted, "")
-	case anyRegularStarted(s), len(unknown)+len(incomplete) == 0, wasInitialized(old):
+	case anyRegularStarted(s), len(unknown)+len(incomplete) == 0, isTrue(old.Conditions, v1.PodInitialized):
 		return condition(v1.PodInitialized, true, "", "")
 	}
 	return condition(v1.PodInitialized, false, reasonNotInitialized, listing(unknown, incomplete, "incomplete"))
 }
 
-func wasInitialized(old *v1.PodStatus) bool {
-	return slices.ContainsFunc(old.Conditions, func(c v1.PodCondition) bool {
-		return c.Type == v1.PodInitialized && c.Status == v1.ConditionTrue
-	})
+func isTrue(list []v1.PodCondition, t v1.PodConditionType) bool {
+	return slices.ContainsFunc(list, func(c v1.PodCondition) bool { return c.Type == t && c.Status == v1.ConditionTrue })
 }
 
 func anyRegularStarted(s *v1.PodStatus) bool {

@@ -2,7 +2,6 @@ package podsync
 
 import (
 	"cmp"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +16,7 @@ const (
 	reasonOOMKilled         = "OOMKilled"
 	reasonStatusUnknown     = "ContainerStatusUnknown"
 
-	exitLost = 137 // the code of a container whose end nobody saw
+	exitLost = 137 // the exit code of a container whose exit was not observed
 )
 
 // converter makes the API's container statuses from the runtime's
@@ -26,7 +25,7 @@ type converter struct {
 	p  *v1.Pod
 	st *pod.Status
 	in StatusInput
-	// restarting: all containers start anew.
+	// restarting: all containers restart.
 	restarting bool
 }
 
@@ -60,46 +59,30 @@ func (v converter) one(c *v1.Container, old *v1.ContainerStatus) v1.ContainerSta
 		return v.absent(c, old)
 	}
 	s := v.convert(c, runs[0], old)
-	switch {
-	case len(runs) > 1:
+	if len(runs) > 1 {
 		s.LastTerminationState = v.convert(c, runs[1], old).State
-	case old != nil && old.ContainerID != s.ContainerID && old.State.Terminated != nil:
-		s.LastTerminationState.Terminated = old.State.Terminated.DeepCopy()
-	case old != nil && old.LastTerminationState.Terminated != nil:
-		s.LastTerminationState.Terminated = old.LastTerminationState.Terminated.DeepCopy()
-	}
-	if last := s.LastTerminationState.Terminated; last != nil && s.State.Terminated != nil && last.ContainerID == s.ContainerID {
-		s.LastTerminationState = v1.ContainerState{} // while it waited to start again, it was
 	}
 	return s
 }
 
-// absent is the status of a container that the runtime does not hold: it has
-// not been made yet, or it was seen running and then got lost.
+// absent is the status of a container that the runtime does not hold: it was
+// not created yet, was removed, or was seen running and then lost.
 func (v converter) absent(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
-	reason := reasonContainerCreating
-	if len(v.p.Spec.InitContainers) > 0 {
-		reason = reasonPodInitializing
-	}
-	s := v1.ContainerStatus{
-		Name:         c.Name,
-		Image:        c.Image,
-		State:        v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason}},
-		VolumeMounts: volumeMounts(c, nil),
-	}
+	s := v.uncreated(c)
 	if old == nil {
 		return s
 	}
-	if v.restarting && old.State.Waiting == nil {
-		restartAll(&s, old)
-		return s
-	}
 	if old.State.Terminated != nil {
-		return *old.DeepCopy()
+		s = *old.DeepCopy()
+	} else {
+		s.RestartCount = old.RestartCount
+		s.LastTerminationState = *old.LastTerminationState.DeepCopy()
 	}
-	s.RestartCount = old.RestartCount
-	s.LastTerminationState = *old.LastTerminationState.DeepCopy()
-	if old.State.Running != nil && s.LastTerminationState.Terminated == nil {
+	switch {
+	case v.restarting && old.State.Waiting == nil:
+		removedForRestart(&s, old)
+	case old.State.Running == nil, old.State.Terminated != nil, s.LastTerminationState.Terminated != nil:
+	default:
 		s.LastTerminationState.Terminated = &v1.ContainerStateTerminated{
 			Reason:   reasonStatusUnknown,
 			Message:  "The container could not be located when the pod was deleted.  The container used to be Running",
@@ -112,6 +95,20 @@ func (v converter) absent(c *v1.Container, old *v1.ContainerStatus) v1.Container
 	return s
 }
 
+// uncreated is the status of a container of which nothing is known.
+func (v converter) uncreated(c *v1.Container) v1.ContainerStatus {
+	reason := reasonContainerCreating
+	if len(v.p.Spec.InitContainers) > 0 {
+		reason = reasonPodInitializing
+	}
+	return v1.ContainerStatus{
+		Name:         c.Name,
+		Image:        c.Image,
+		State:        v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason}},
+		VolumeMounts: volumeMounts(c),
+	}
+}
+
 // convert is the status of one run.
 func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.ContainerStatus) v1.ContainerStatus {
 	s := v1.ContainerStatus{
@@ -120,7 +117,6 @@ func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.Con
 		Image:              cs.Image,
 		ImageID:            cs.ImageRef,
 		ContainerID:        v.in.RuntimeName + "://" + cs.ID,
-		VolumeMounts:       volumeMounts(c, cs.Mounts),
 		AllocatedResources: c.Resources.Requests.DeepCopy(),
 		Resources:          c.Resources.DeepCopy(),
 		User:               user(cs.User),
@@ -130,8 +126,45 @@ func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.Con
 		s.StopSignal = &signal
 	}
 	if old != nil {
-		s.RestartCount = max(s.RestartCount, old.RestartCount)
+		inherit(&s, old, cs)
 	}
+	v.setState(&s, cs, old)
+	return s
+}
+
+// inherit takes over what the old status knows and the runtime does not. All
+// containers that restart together leave no former runs in the runtime.
+func inherit(s, old *v1.ContainerStatus, cs *pod.ContainerStatus) {
+	s.VolumeMounts = mountsAsMade(old.VolumeMounts, cs.Mounts)
+	s.RestartCount = max(s.RestartCount, old.RestartCount)
+	switch {
+	case old.ContainerID != s.ContainerID && old.State.Terminated != nil:
+		s.LastTerminationState.Terminated = old.State.Terminated.DeepCopy()
+	case old.LastTerminationState.Terminated != nil:
+		s.LastTerminationState.Terminated = old.LastTerminationState.Terminated.DeepCopy()
+	}
+	if cs.State != pod.Running {
+		return
+	}
+	s.Started = old.Started
+	if old.State.Running != nil && old.ContainerID == s.ContainerID && old.Resources != nil {
+		keepResources(s.Resources.Limits, old.Resources.Limits)
+		keepResources(s.Resources.Requests, old.Resources.Requests)
+	}
+}
+
+// keepResources keeps the cpu and memory of a running container as they were,
+// where it has any resources.
+func keepResources(now, old v1.ResourceList) {
+	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+		if q, ok := old[name]; ok && now != nil {
+			now[name] = q.DeepCopy()
+		}
+	}
+}
+
+// setState sets what the run is doing.
+func (v converter) setState(s *v1.ContainerStatus, cs *pod.ContainerStatus, old *v1.ContainerStatus) {
 	switch {
 	case cs.State == pod.Running:
 		s.State.Running = &v1.ContainerStateRunning{StartedAt: metav1.NewTime(cs.StartedAt)}
@@ -156,10 +189,10 @@ func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.Con
 	default:
 		s.State.Waiting = &v1.ContainerStateWaiting{}
 	}
-	return s
 }
 
-// lost is the end of a container that was seen running and whose end was not.
+// lost is the state of a container that was seen running and whose exit was
+// not observed.
 func lost() *v1.ContainerStateTerminated {
 	return &v1.ContainerStateTerminated{
 		Reason:   reasonStatusUnknown,
@@ -168,9 +201,9 @@ func lost() *v1.ContainerStateTerminated {
 	}
 }
 
-// initDone tells whether an init container has done its work, so that no
-// failed start of it counts any more. One that was removed from the runtime
-// meanwhile is taken to have succeeded if the regular containers exist.
+// initDone reports whether an init container has completed, so that a failed
+// start of it does not count. One that was removed from the runtime is assumed
+// to have succeeded if the regular containers exist.
 func (v converter) initDone(c *v1.Container, s *v1.ContainerStatus) bool {
 	if succeeded(c, v.st) {
 		return true
@@ -186,36 +219,16 @@ func (v converter) initDone(c *v1.Container, s *v1.ContainerStatus) bool {
 }
 
 // waits shows a container that is to start, and whose last start failed, as
-// waiting with the reason of that. Of a pod that has ended none is to start:
-// how its containers ended is what is left to say.
+// waiting with the reason of that.
 func (v converter) waits(c *v1.Container, s *v1.ContainerStatus) {
 	w, failed := v.in.Waiting[c.Name]
-	if !failed || v.in.Ended || !mustStart(v.p, c, v.st) {
+	if !failed || !mustStart(v.p, c, v.st) {
 		return
 	}
 	if s.State.Terminated != nil {
 		s.LastTerminationState = s.State
 	}
 	s.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: w.Reason, Message: w.Message}}
-}
-
-// volumeMounts are the container's mounts. Whether one is read-only all the
-// way down is what the runtime says, where it has the container: the kubelet
-// infers it from what the runtime can do.
-func volumeMounts(c *v1.Container, made []pod.Mount) []v1.VolumeMountStatus {
-	var list []v1.VolumeMountStatus
-	for _, m := range c.VolumeMounts {
-		s := v1.VolumeMountStatus{Name: m.Name, MountPath: m.MountPath, ReadOnly: m.ReadOnly}
-		if m.ReadOnly {
-			mode := v1.RecursiveReadOnlyDisabled
-			if slices.ContainsFunc(made, func(r pod.Mount) bool { return r.ContainerPath == m.MountPath && r.RecursiveReadOnly }) {
-				mode = v1.RecursiveReadOnlyEnabled
-			}
-			s.RecursiveReadOnly = &mode
-		}
-		list = append(list, s)
-	}
-	return list
 }
 
 func user(u *pod.User) *v1.ContainerUser {

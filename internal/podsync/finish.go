@@ -1,34 +1,52 @@
 package podsync
 
 import (
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// finish makes a status final: whatever did not end, of what was begun, is
-// taken as lost and failed, and so is a pod without a terminal phase
-// (TerminatePod in pkg/kubelet/status/status_manager.go).
+// Finish returns the final status: a container that was started and has not
+// terminated is assumed to be lost and failed, and so is a pod without a
+// terminal phase. Old is the status kept so far, nil for the one in the pod,
+// which also shows whether the pod was initialized: it is the one that an API
+// server holds (TerminatePod in pkg/kubelet/status/status_manager.go).
+func Finish(p *v1.Pod, old *v1.PodStatus, now time.Time) v1.PodStatus {
+	base := &p.Status
+	if old != nil {
+		base = old
+	}
+	s := base.DeepCopy()
+	finish(p, s)
+	if err := settle(p, old, s, now); err != nil {
+		return *base.DeepCopy()
+	}
+	return *s
+}
+
 func finish(p *v1.Pod, s *v1.PodStatus) {
-	if begun(p, s) {
-		for i := range s.ContainerStatuses {
-			if cs := &s.ContainerStatuses[i]; cs.State.Terminated == nil {
-				cs.State = v1.ContainerState{Terminated: lost()}
-			}
-		}
+	if begun(p, &p.Status) {
+		lose(s.ContainerStatuses)
 	}
-	for i := range begunInit(s.InitContainerStatuses) {
-		if cs := &s.InitContainerStatuses[i]; cs.State.Terminated == nil {
-			cs.State = v1.ContainerState{Terminated: lost()}
-		}
-	}
+	lose(begunInit(s.InitContainerStatuses))
 	if !pod.IsTerminal(s.Phase) && !pod.IsStatic(p) {
 		s.Phase = v1.PodFailed
 	}
 }
 
-// begun tells whether the regular containers were to start: without evidence
-// of that they never ran, and have not failed.
+// lose assumes all that have not terminated to be lost.
+func lose(list []v1.ContainerStatus) {
+	for i := range list {
+		if list[i].State.Terminated == nil {
+			list[i].State = v1.ContainerState{Terminated: lost()}
+		}
+	}
+}
+
+// begun reports whether the regular containers were to start: without evidence
+// of that they never ran, and have not failed (hasPodInitialized).
 func begun(p *v1.Pod, s *v1.PodStatus) bool {
 	if len(p.Spec.InitContainers) == 0 {
 		return true
@@ -38,12 +56,15 @@ func begun(p *v1.Pod, s *v1.PodStatus) bool {
 			return true
 		}
 	}
-	last := &p.Spec.InitContainers[len(p.Spec.InitContainers)-1]
-	cs := find(s.InitContainerStatuses, last.Name)
-	if cs == nil {
+	n := len(s.InitContainerStatuses)
+	if n == 0 || n > len(p.Spec.InitContainers) {
 		return false
 	}
-	if pod.IsSidecar(last) {
+	cs, c := &s.InitContainerStatuses[n-1], &p.Spec.InitContainers[n-1]
+	switch {
+	case cs.Name != c.Name:
+		return false
+	case pod.IsSidecar(c):
 		return cs.State.Running != nil && cs.Started != nil && *cs.Started
 	}
 	return exitedZero(cs.State) || exitedZero(cs.LastTerminationState)
@@ -54,7 +75,7 @@ func exitedZero(st v1.ContainerState) bool {
 }
 
 // begunInit are the init containers up to the last that ever left the waiting
-// state, and the first in any case.
+// state, and the first in any case (initializedContainers).
 func begunInit(list []v1.ContainerStatus) []v1.ContainerStatus {
 	for i := len(list) - 1; i >= 0; i-- {
 		if cs := &list[i]; cs.State.Waiting == nil || cs.LastTerminationState.Terminated != nil {

@@ -104,7 +104,7 @@ func (w *initWalk) initContainer(i int, c *v1.Container, last *pod.ContainerStat
 		if !restartsIfKilled(c, &w.v.Spec) {
 			return false
 		}
-		w.p.killIfUnknown(last)
+		w.p.killIfUnknown("Init container", last)
 		w.start(i)
 	}
 	return true

@@ -98,7 +98,7 @@ func TestAChangedSidecarIsRestarted(t *testing.T) {
 	p := initPod(v1.RestartPolicyAlways, sidecar("s"))
 	st := statusOf("c=running", "s=running")
 	st.Containers[1].Hash = "1234"
-	wantPlan(t, p, st, "kill s-1 Changed, init s")
+	wantPlan(t, p, st, "kill s-1, init s")
 	st.Containers[1].State = pod.Exited
 	wantPlan(t, p, st, "init s")
 }

@@ -19,10 +19,9 @@ type tally struct {
 	stopped, final, succeeded int
 }
 
-// phase is the pod's phase from its container statuses. Ended tells that
-// nothing starts any more; active that a regular container was created in the
-// present sandbox, so that a restarting sidecar does not make the pod
-// Pending again (getPhase in pkg/kubelet/kubelet_pods.go).
+// phase returns the pod's phase by its container statuses. Ended: no container
+// restarts; active: a regular container was created in the present sandbox, so
+// that a restarting sidecar does not make the pod Pending again (getPhase in pkg/kubelet/kubelet_pods.go).
 func phase(p *v1.Pod, s *v1.PodStatus, ended, active bool) v1.PodPhase {
 	t := count(p, s)
 	switch {
@@ -88,7 +87,7 @@ func (t *tally) sidecar(cs *v1.ContainerStatus) {
 			t.sidecarsPending++
 		}
 		t.running++
-	case ended(cs) != nil: // an ended sidecar has no say
+	case ended(cs) != nil: // a terminated sidecar does not count
 	case cs.State.Waiting != nil:
 		t.sidecarsPending++
 		t.waiting++
@@ -120,13 +119,13 @@ func (t *tally) regular(c *v1.Container, spec *v1.PodSpec, cs *v1.ContainerStatu
 	}
 }
 
-// startsAgain tells whether another run follows that end.
+// startsAgain reports whether another run follows that one.
 func startsAgain(c *v1.Container, spec *v1.PodSpec, end *v1.ContainerStateTerminated) bool {
 	return end.Reason == reasonRestartAll || restartsAfter(c, spec, end.ExitCode)
 }
 
-// ended is how the container's present or, where it waits to start again,
-// last run ended; nil if neither has.
+// ended is how the container's present run terminated or, where it waits to
+// restart, its last one; nil if neither has.
 func ended(cs *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	switch {
 	case cs == nil:
@@ -149,16 +148,17 @@ func find(list []v1.ContainerStatus, name string) *v1.ContainerStatus {
 	return nil
 }
 
-// activeRegular tells whether a regular container belongs to the ready
-// sandbox. Where the runtime does not say which sandbox is a container's, its
-// age does.
+// activeRegular reports whether a regular container belongs to the ready
+// sandbox. Where the runtime does not report a container's sandbox, its age
+// decides (HasAnyActiveRegularContainerStarted in
+// pkg/kubelet/container/helpers.go).
 func activeRegular(p *v1.Pod, st *pod.Status) bool {
 	if len(st.Sandboxes) == 0 || st.Sandboxes[0].State != pod.Running {
 		return false
 	}
 	sandbox := st.Sandboxes[0]
 	for _, cs := range st.Containers {
-		if isInit(p, cs.Name) {
+		if specOf(p.Spec.Containers, cs.Name) == nil {
 			continue
 		}
 		if cs.SandboxID == sandbox.ID || (cs.SandboxID == "" && !cs.CreatedAt.Before(sandbox.CreatedAt)) {

@@ -11,12 +11,12 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// A container's restart rule may ask for all of the pod's containers to start
-// anew, init containers too, in the sandbox that the pod has. Then every
-// container is removed from the runtime, those that asked last: a podctl that
-// dies in between finds the one that asked, and goes on.
+// A container's restart rule may ask for all of the pod's containers to
+// restart, init containers too, in the sandbox that the pod has. Every
+// container is then removed from the runtime, those that asked last: a podctl
+// that exits in between finds the one that asked, and goes on.
 
-// The words of a pod whose containers all start anew (pkg/kubelet/kubelet_pods.go,
+// The texts of a pod whose containers all restart (pkg/kubelet/kubelet_pods.go,
 // pkg/kubelet/status/generate.go).
 const (
 	reasonRestartAll        = "RestartingAllContainers"
@@ -26,7 +26,7 @@ const (
 	messageRestartAllKilled = "killing"
 )
 
-// mayRestartAll tells whether any container of the pod has such a rule.
+// mayRestartAll reports whether any container of the pod has such a rule.
 func mayRestartAll(p *v1.Pod) bool {
 	for c := range pod.Containers(p) {
 		for i := range c.RestartPolicyRules {
@@ -38,49 +38,55 @@ func mayRestartAll(p *v1.Pod) bool {
 	return false
 }
 
-// asksForAll tells whether the container's rules answer that exit code with a
-// restart of all containers.
+// asksForAll reports whether the container's rules answer that exit code with
+// a restart of all containers.
 func asksForAll(c *v1.Container, exitCode int32) bool {
 	rule := matchingRule(c, exitCode)
 	return rule != nil && rule.Action == v1.ContainerRestartRuleActionRestartAllContainers
 }
 
-// restartingAll tells whether all containers are to start anew: it was begun,
-// or the newest run of one of them asks for it (ShouldAllContainersRestart in
-// pkg/kubelet/container/helpers.go).
-func restartingAll(p *v1.Pod, st *pod.Status, old *v1.PodStatus) bool {
-	if !mayRestartAll(p) {
-		return false
-	}
+// RestartsAll reports whether all of the pod's containers are to restart: the
+// restart has begun by its status so far, or the newest run of a container
+// asks for it, with the exit code that the runtime or that status shows
+// (ShouldAllContainersRestart in pkg/kubelet/container/helpers.go).
+func RestartsAll(p *v1.Pod, st *pod.Status, old *v1.PodStatus) bool {
 	if isRestartingAll(old) {
 		return true
 	}
 	for c := range pod.Containers(p) {
-		if last := st.Container(c.Name); last != nil && last.State == pod.Exited && asksForAll(c, last.ExitCode) {
+		last := st.Container(c.Name)
+		if last == nil || last.State != pod.Exited {
+			continue
+		}
+		if asksForAll(c, last.ExitCode) {
+			return true
+		}
+		if shown := findIn(old, c.Name); shown != nil && shown.State.Terminated != nil && asksForAll(c, shown.State.Terminated.ExitCode) {
 			return true
 		}
 	}
 	return false
 }
 
-func isRestartingAll(s *v1.PodStatus) bool {
-	for i := range s.Conditions {
-		if c := &s.Conditions[i]; c.Type == v1.AllContainersRestarting {
-			return c.Status == v1.ConditionTrue
-		}
+// findIn is the status of the container, of either kind, nil without one.
+func findIn(s *v1.PodStatus, name string) *v1.ContainerStatus {
+	if cs := find(s.ContainerStatuses, name); cs != nil {
+		return cs
 	}
-	return false
+	return find(s.InitContainerStatuses, name)
 }
+
+func isRestartingAll(s *v1.PodStatus) bool { return isTrue(s.Conditions, v1.AllContainersRestarting) }
 
 // allRestarting is the condition of a pod with such a rule
 // (GenerateAllContainersRestartingCondition in pkg/kubelet/status/generate.go).
-func allRestarting(s *v1.PodStatus, p *v1.Pod, st *pod.Status, restarting bool) v1.PodCondition {
+func allRestarting(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus) v1.PodCondition {
 	switch {
 	case s.Phase == v1.PodSucceeded:
 		return condition(v1.AllContainersRestarting, false, reasonPodCompleted, "")
 	case s.Phase == v1.PodFailed:
 		return condition(v1.AllContainersRestarting, false, reasonPodFailed, "")
-	case !restarting, allGone(p, st):
+	case !RestartsAll(p, st, old), allGone(p, st):
 		return condition(v1.AllContainersRestarting, false, "", "")
 	}
 	return condition(v1.AllContainersRestarting, true, reasonRestartAllBegun, messageRestartAllBegun)
@@ -95,10 +101,11 @@ func allGone(p *v1.Pod, st *pod.Status) bool {
 	return true
 }
 
-// restartAll is the status of a container that was removed for that: its run
-// is over, whatever it was doing.
-func restartAll(s, old *v1.ContainerStatus) {
-	s.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reasonRestartAll, Message: messageRestartAll}}
+// removedForRestart makes s the status of a container that was removed for the
+// restart: its run has ended, whatever it was doing.
+func removedForRestart(s, old *v1.ContainerStatus) {
+	s.State.Terminated = nil
+	s.State.Waiting = &v1.ContainerStateWaiting{Reason: reasonRestartAll, Message: messageRestartAll}
 	s.LastTerminationState.Terminated = &v1.ContainerStateTerminated{
 		Reason: reasonRestartAll, Message: messageRestartAll, ExitCode: exitLost,
 	}
@@ -108,17 +115,17 @@ func restartAll(s, old *v1.ContainerStatus) {
 // resets are the runs to remove, in order: regular containers before init
 // containers, and those that asked for it after all others
 // (getContainersToReset in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
-func resets(p *v1.Pod, st *pod.Status) []*pod.ContainerStatus {
-	var victims, askers []*pod.ContainerStatus
+func resets(p *v1.Pod, st *pod.Status) []Reset {
+	var victims, askers []Reset
 	for _, list := range [][]v1.Container{p.Spec.Containers, p.Spec.InitContainers} {
 		for i := range list {
 			for _, cs := range st.Containers {
 				switch {
 				case cs.Name != list[i].Name:
 				case cs.State == pod.Exited && asksForAll(&list[i], cs.ExitCode):
-					askers = append(askers, cs)
+					askers = append(askers, Reset{ID: cs.ID, Name: cs.Name})
 				default:
-					victims = append(victims, cs)
+					victims = append(victims, Reset{ID: cs.ID, Name: cs.Name, Kill: cs.State != pod.Exited})
 				}
 			}
 		}
@@ -126,26 +133,35 @@ func resets(p *v1.Pod, st *pod.Status) []*pod.ContainerStatus {
 	return append(victims, askers...)
 }
 
-// reset removes every container of the pod. Their logs stay until the pod
-// goes, and by them the next runs know their attempts.
-func (r *run) reset(ctx context.Context) error {
-	for _, cs := range resets(r.p, r.st) {
+// restartAll removes the containers that the plan resets. Their logs stay
+// until the pod is removed, and show the next runs their attempts.
+func (r *run) restartAll(ctx context.Context) error {
+	for _, c := range r.plan.Reset {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		r.acted = true
-		if cs.State != pod.Exited {
-			now := int64(0)
-			if err := r.killContainer(ctx, kill{
-				p: r.p, m: r.m, id: cs.ID, name: cs.Name, reason: KillRestartAll, message: messageRestartAllKilled, grace: &now,
-			}); err != nil {
-				return err
-			}
+		if err := r.reset(ctx, c); err != nil {
+			return err
 		}
-		if err := r.opt.Runtime.RemoveContainer(context.WithoutCancel(ctx), cs.ID); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove container %q: %w", cs.Name, err)
+	}
+	emptied := *r.st
+	emptied.Containers = nil
+	r.st = &emptied
+	return nil
+}
+
+func (r *run) reset(ctx context.Context, c Reset) error {
+	if c.Kill {
+		now := int64(0)
+		if err := r.killContainer(ctx, kill{
+			p: r.p, m: r.m, id: c.ID, name: c.Name, reason: KillRestartAll, message: messageRestartAllKilled, grace: &now,
+		}); err != nil {
+			return err
 		}
-		delete(r.m.waiting, cs.Name)
+	}
+	if err := r.opt.Runtime.RemoveContainer(context.WithoutCancel(ctx), c.ID); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove container %q: %w", c.Name, err)
 	}
 	return nil
 }

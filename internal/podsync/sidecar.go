@@ -18,7 +18,7 @@ func (w *initWalk) sidecar(i int, c *v1.Container, last *pod.ContainerStatus) {
 	case pod.Running:
 		w.runningSidecar(i, c, last)
 	default:
-		w.p.killIfUnknown(last)
+		w.p.killIfUnknown("Init container", last)
 		w.start(i)
 	}
 }

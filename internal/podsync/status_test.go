@@ -1,6 +1,7 @@
 package podsync_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ func TestStatusIsTheKubelets(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			in := c.in
 			in.Now, in.HostIPs, in.RuntimeName = t0.Add(time.Minute), []string{"192.0.2.1"}, "containerd"
-			got, err := yaml.Marshal(podsync.PodStatus(c.pod, c.st, in))
+			got, err := yaml.Marshal(keptStatus(c.pod, c.st, in))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,8 +66,8 @@ func statusCases() []statusCase {
 	return []statusCase{
 		{"nothing-yet", "Before anything exists every container waits: ContainerCreating.", podOf(never, container("c")), &pod.Status{}, podsync.StatusInput{}},
 		{"initializing", "With init containers the others wait: PodInitializing.", initPod(never, container("i")), running(statusOf("i=running")), podsync.StatusInput{}},
-		{"running", "A container without probes is started and ready while it runs.", withResources(podOf(always, container("c"))), running(statusOf("c=running")), podsync.StatusInput{}},
-		{"recursive-read-only", "Whether a mount is read-only all the way down is what the runtime made of it.", withResources(podOf(always, container("c"))), recursive(running(statusOf("c=running"))), podsync.StatusInput{}},
+		{"running", "A container without probes is started and ready while it runs.", withResources(podOf(always, container("c"))), running(statusOf("c=running")), uncreated(always)},
+		{"recursive-read-only", "Whether a mount is read-only all the way down is what the runtime made of it.", withResources(podOf(always, container("c"))), recursive(running(statusOf("c=running"))), uncreated(always)},
 		{"sidecar-running", "A sidecar counts for readiness; an init container that ended well is ready.",
 			initPod(always, sidecar("s"), container("i")), running(statusOf("c=running", "i=exited:0", "s=running")), podsync.StatusInput{}},
 		{"probes-pending", "With probes that have not answered a running container is neither started nor ready.",
@@ -99,7 +100,7 @@ func statusCases() []statusCase {
 			}}}}},
 		{"deadline", "activeDeadlineSeconds are counted from the start time and fail the pod while it runs.", deadline(podOf(always, container("c"))), running(statusOf("c=running")), podsync.StatusInput{}},
 		{"ended-always", "A pod that is ended is terminal, even with the policy Always.", podOf(always, container("c")), reasons(statusOf("c=exited:137")), podsync.StatusInput{Ended: true}},
-		{"ended-crash-loop", "How the last run of a pod that has ended did so is told once.", podOf(always, container("c")), reasons(statusOf("c=exited:1")),
+		{"ended-crash-loop", "How the last run of a pod that has ended did so is its last state too, as it was while it waited to restart.", podOf(always, container("c")), reasons(statusOf("c=exited:1")),
 			podsync.StatusInput{Ended: true, Old: crashLooping(always)}},
 		{"terminal-stays", "A terminal phase is final, and so are its reason and times.", podOf(never, container("c")), running(statusOf("c=running")),
 			podsync.StatusInput{Old: evicted()}},
@@ -109,13 +110,19 @@ func statusCases() []statusCase {
 			}}}},
 		{"restart-all-asked", "An exit that a rule answers with RestartAllContainers has begun it.", restartsAll(never), reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{}},
 		{"restart-all-removed", "Removed containers wait, their runs counted and lost; the pod goes on Running.", restartsAll(never), statusOf(),
-			podsync.StatusInput{Old: new(podsync.PodStatus(restartsAll(never), reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0}))}},
+			podsync.StatusInput{Old: new(keptStatus(restartsAll(never), reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0}))}},
 		{"restart-all-again", "Started anew they run with that as their last state, and it is over.", restartsAll(never), running(statusOf("a=running", "b=running")),
 			podsync.StatusInput{Old: restartAllRemoved(never)}},
 	}
 }
 
-// restartsAll is a pod whose container a has all containers start anew when
+// uncreated is the input of a pod whose container was not created before.
+func uncreated(policy v1.RestartPolicy) podsync.StatusInput {
+	old := keptStatus(withResources(podOf(policy, container("c"))), statusOf(), podsync.StatusInput{Now: t0})
+	return podsync.StatusInput{Old: &old}
+}
+
+// restartsAll is a pod whose container a has all containers restart when
 // it exits with 42.
 func restartsAll(policy v1.RestartPolicy) *v1.Pod {
 	p := podOf(policy, container("a"), container("b"))
@@ -130,13 +137,13 @@ func restartsAll(policy v1.RestartPolicy) *v1.Pod {
 
 func restartAllRemoved(policy v1.RestartPolicy) *v1.PodStatus {
 	p := restartsAll(policy)
-	asked := podsync.PodStatus(p, reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0})
-	return new(podsync.PodStatus(p, statusOf(), podsync.StatusInput{Old: &asked, Now: t0}))
+	asked := keptStatus(p, reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0})
+	return new(keptStatus(p, statusOf(), podsync.StatusInput{Old: &asked, Now: t0}))
 }
 
 // crashLooping is the status of a pod whose container waits to start again.
 func crashLooping(policy v1.RestartPolicy) *v1.PodStatus {
-	return new(podsync.PodStatus(podOf(policy, container("c")), reasons(statusOf("c=exited:1")), podsync.StatusInput{
+	return new(keptStatus(podOf(policy, container("c")), reasons(statusOf("c=exited:1")), podsync.StatusInput{
 		Now: t0, RuntimeName: "containerd", Waiting: map[string]podsync.Waiting{"c": {Reason: "CrashLoopBackOff"}},
 	}))
 }
@@ -147,7 +154,7 @@ func TestTerminationMessagesShareTheirPodsRoom(t *testing.T) {
 	for _, cs := range st.Containers {
 		cs.Message = strings.Repeat("x", 4096)
 	}
-	for _, cs := range podsync.PodStatus(p, st, podsync.StatusInput{Now: t0}).ContainerStatuses {
+	for _, cs := range keptStatus(p, st, podsync.StatusInput{Now: t0}).ContainerStatuses {
 		if n := len(cs.State.Terminated.Message); n != 3072 {
 			t.Errorf("%s says %d bytes; want a quarter of 12 KiB", cs.Name, n)
 		}
@@ -157,7 +164,7 @@ func TestTerminationMessagesShareTheirPodsRoom(t *testing.T) {
 func TestPodHasOneAddressPerFamilyTheNodesFirst(t *testing.T) {
 	st := running(statusOf("c=running"))
 	st.IPs = []string{"10.88.0.7", "fd00::7", "10.88.0.8"}
-	s := podsync.PodStatus(podOf(v1.RestartPolicyAlways, container("c")), st, podsync.StatusInput{Now: t0, HostIPs: []string{"2001:db8::1"}})
+	s := keptStatus(podOf(v1.RestartPolicyAlways, container("c")), st, podsync.StatusInput{Now: t0, HostIPs: []string{"2001:db8::1"}})
 	if s.PodIP != "fd00::7" || !slices.Equal(s.PodIPs, []v1.PodIP{{IP: "fd00::7"}, {IP: "10.88.0.7"}}) {
 		t.Errorf("addresses %s, %v", s.PodIP, s.PodIPs)
 	}
@@ -232,7 +239,7 @@ func TestForeignConditionsAndReadinessGatesAreKept(t *testing.T) {
 	p := podOf(v1.RestartPolicyAlways, container("c"))
 	p.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "example.com/on"}}
 	ready := func() v1.PodCondition {
-		s := podsync.PodStatus(p, running(statusOf("c=running")), podsync.StatusInput{Now: t0})
+		s := keptStatus(p, running(statusOf("c=running")), podsync.StatusInput{Now: t0})
 		for _, c := range s.Conditions {
 			if c.Type == v1.PodReady {
 				return c
@@ -252,8 +259,8 @@ func TestForeignConditionsAndReadinessGatesAreKept(t *testing.T) {
 
 func TestTransitionTimesChangeWithTheValueOnly(t *testing.T) {
 	p := podOf(v1.RestartPolicyAlways, container("c"))
-	first := podsync.PodStatus(p, statusOf(), podsync.StatusInput{Now: t0})
-	second := podsync.PodStatus(p, running(statusOf("c=running")), podsync.StatusInput{Old: &first, Now: t0.Add(time.Minute)})
+	first := keptStatus(p, statusOf(), podsync.StatusInput{Now: t0})
+	second := keptStatus(p, running(statusOf("c=running")), podsync.StatusInput{Old: &first, Now: t0.Add(time.Minute)})
 	for _, c := range second.Conditions {
 		want := t0
 		if c.Type == v1.PodReady || c.Type == v1.ContainersReady {
@@ -268,10 +275,69 @@ func TestTransitionTimesChangeWithTheValueOnly(t *testing.T) {
 	}
 }
 
+// keptStatus is the status as it is kept, of a pod that the API server holds
+// with a start time.
+func keptStatus(p *v1.Pod, st *pod.Status, in podsync.StatusInput) v1.PodStatus {
+	held := *p
+	held.Status.StartTime = new(metav1Time(t0))
+	p = &held
+	s, err := podsync.Settle(p, in.Old, podsync.PodStatus(p, st, in), in.Now)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 func TestStartTimeOfAnAdoptedPodIsThatOfItsFirstSandbox(t *testing.T) {
-	p := podOf(v1.RestartPolicyAlways, container("c"))
-	s := podsync.PodStatus(p, statusOf(), podsync.StatusInput{Now: t0.Add(time.Hour)})
-	if !s.StartTime.Time.Equal(t0) {
-		t.Errorf("start time %v; want %v", s.StartTime, t0)
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		b.mustSync(p)
+		created := b.rt.snapshot().Sandboxes[0].CreatedAt
+		time.Sleep(time.Hour)
+		b.syncer.Forget(p.UID) // as a podctl that starts remembers nothing
+		res := b.mustSync(p)
+		if got, want := res.Status.StartTime.Time, created.Truncate(time.Second); !got.Equal(want) {
+			t.Errorf("start time %v; want %v", got, want)
+		}
+	})
+}
+
+func TestAnAdoptedPodShowsItsMounts(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := withResources(podOf(v1.RestartPolicyAlways, container("c")))
+		st := recursive(running(statusOf("c=running")))
+		res, err := b.syncer.Sync(t.Context(), podsync.SyncInput{Pod: p, Status: st})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enabled := v1.RecursiveReadOnlyEnabled
+		want := []v1.VolumeMountStatus{{Name: "v", MountPath: "/v", ReadOnly: true, RecursiveReadOnly: &enabled}}
+		if diff := cmp.Diff(want, res.Status.ContainerStatuses[0].VolumeMounts); diff != "" {
+			t.Errorf("mounts (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAStatusThatLeavesTheTerminatedStateIsRefused(t *testing.T) {
+	p := podOf(v1.RestartPolicyNever, container("a"), container("b"))
+	old := keptStatus(p, running(statusOf("a=exited:1", "b=running")), podsync.StatusInput{Now: t0})
+	next := podsync.PodStatus(p, running(statusOf("a=running", "b=running")), podsync.StatusInput{Old: &old, Now: t0})
+	_, err := podsync.Settle(p, &old, next, t0)
+	if e, ok := errors.AsType[*podsync.TransitionError](err); !ok || e.Container != "a" {
+		t.Errorf("error %v; want one about container a", err)
+	}
+}
+
+func TestAStatusWithoutChangesIsTheOldOne(t *testing.T) {
+	p := podOf(v1.RestartPolicyNever, container("c"))
+	old := keptStatus(p, running(statusOf("c=running")), podsync.StatusInput{Now: t0})
+	next := podsync.PodStatus(p, running(statusOf("c=running")), podsync.StatusInput{Old: &old, Now: t0})
+	next.Conditions = append(next.Conditions, v1.PodCondition{Type: "example.com/other", Status: v1.ConditionTrue})
+	got, err := podsync.Settle(p, &old, next, t0.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(old, got); diff != "" {
+		t.Errorf("(-old +got):\n%s", diff)
 	}
 }

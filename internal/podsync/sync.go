@@ -39,17 +39,15 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 		return res, err
 	}
 	r := &run{Syncer: s, p: p, st: st, m: s.remember(p.UID), ips: st.IPs, objects: in.Objects, images: map[string]*pod.Image{}}
-	if isRestartingAll(&res.Status) {
-		if err := r.reset(ctx); err != nil {
+	r.plan = Actions(p, st, r.actionInput(isRestartingAll(&res.Status)))
+	if len(r.plan.Reset) > 0 && !r.plan.KillPod {
+		if err := r.restartAll(ctx); err != nil {
 			res.Acted = r.acted
 			return res, fmt.Errorf("sync pod: restart all containers: %w", err)
 		}
-		emptied := *st
-		emptied.Containers = nil
-		st, r.st = &emptied, &emptied
-		res.Status = s.publish(p, st, false, nil)
+		res.Status = s.publish(p, r.st, false, nil)
+		r.plan = Actions(p, r.st, r.actionInput(false))
 	}
-	r.plan = Actions(p, st, ActionInput{Probes: s.opt.Host.Probes(p.UID), Backoff: &r.m.crash, Now: s.opt.Now()})
 	if r.plan.Empty() {
 		res.Acted = r.acted
 		if err := r.mount(ctx); err != nil {
@@ -59,7 +57,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 	}
 	err := r.carryOut(ctx)
 	res.Acted = r.acted
-	res.Status = s.publish(p, st, false, nil)
+	res.Status = s.publish(p, r.st, false, nil)
 	if err != nil {
 		err = fmt.Errorf("sync pod: %w", err)
 	}
@@ -106,6 +104,10 @@ type run struct {
 	acted       bool
 }
 
+func (r *run) actionInput(restartAll bool) ActionInput {
+	return ActionInput{Probes: r.opt.Host.Probes(r.p.UID), RestartAll: restartAll, Backoff: &r.m.crash, Now: r.opt.Now()}
+}
+
 // carryOut does what the plan says, in its order, and stops at the first
 // failure until containers are started: those fail each on its own.
 func (r *run) carryOut(ctx context.Context) error {
@@ -143,7 +145,7 @@ func (r *run) kill(ctx context.Context) error {
 		if r.plan.CreateSandbox && r.plan.SandboxID != "" {
 			r.normal(r.p, "", EventSandboxChanged, "Pod sandbox changed, it will be killed and re-created.")
 		}
-		r.acted = true
+		r.acted = r.acted || len(r.st.Sandboxes) > 0 || r.st.AnyRunning()
 		return joinErrors(r.killPod(ctx, r.p, r.m, r.st, nil), r.opt.Now())
 	}
 	for _, k := range r.plan.Kill {

@@ -118,6 +118,8 @@ type Options struct {
 // may be: everything that matters is in the runtime.
 type Syncer struct {
 	opt Options
+	// begun is when the Syncer was made.
+	begun time.Time
 
 	mu   sync.Mutex
 	pods map[types.UID]*memory
@@ -131,7 +133,7 @@ func New(opt Options) *Syncer {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Syncer{opt: opt, pods: map[types.UID]*memory{}}
+	return &Syncer{opt: opt, begun: opt.Now(), pods: map[types.UID]*memory{}}
 }
 
 // Result is what a sync or a termination found.

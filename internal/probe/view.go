@@ -2,6 +2,7 @@ package probe
 
 import (
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -19,7 +20,8 @@ func viewOf(s *v1.PodStatus, container string) View {
 	v.Started = cs.Started != nil && *cs.Started
 	v.Exited = cs.State.Terminated != nil
 	if cs.State.Running != nil {
-		v.Running, v.StartedAt = true, cs.State.Running.StartedAt.Time
+		// Whole seconds, as the API has them: the initial delay counts from there.
+		v.Running, v.StartedAt = true, cs.State.Running.StartedAt.Truncate(time.Second)
 	}
 	return v
 }

@@ -1,0 +1,146 @@
+package podsync
+
+import (
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// publish computes the pod's status, applies change to it, and keeps and
+// publishes the result. It returns the status to act on, also where that is
+// not the one kept because it was refused. Ended: no container restarts.
+func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.PodStatus)) v1.PodStatus {
+	m := s.remember(p.UID)
+	var computed v1.PodStatus
+	s.tell(p, m, func(old *v1.PodStatus) v1.PodStatus {
+		held := asHeld(p, st, old)
+		in := s.statusInput(p.UID, old)
+		in.Ended = ended
+		if !ended {
+			in.Waiting = m.waiting
+		}
+		computed = PodStatus(held, st, in)
+		if old == nil {
+			addMounts(&computed, p, st)
+		}
+		if change != nil {
+			change(&computed)
+		}
+		kept, err := Settle(held, old, computed, in.Now)
+		if err == nil {
+			computed = kept
+			return kept
+		}
+		s.opt.Log.Warn("status refused", "pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID, "err", err)
+		if old == nil {
+			return computed
+		}
+		computed.StartTime = old.StartTime
+		return *old
+	})
+	return computed
+}
+
+// publishFinal publishes the status that the pod ends with.
+func (s *Syncer) publishFinal(p *v1.Pod) v1.PodStatus {
+	return s.tell(p, s.remember(p.UID), func(old *v1.PodStatus) v1.PodStatus {
+		held := *p
+		if old != nil {
+			held.Status = *old
+		}
+		return Finish(&held, old, s.opt.Now())
+	})
+}
+
+// Probed brings the pod's status in line with what its probes report now,
+// whatever operation is running meanwhile. A pod without a status is left alone
+// (SetContainerReadiness in pkg/kubelet/status/status_manager.go).
+func (s *Syncer) Probed(p *v1.Pod) {
+	s.mu.Lock()
+	m := s.pods[p.UID]
+	known := m != nil && m.status != nil
+	s.mu.Unlock()
+	if !known {
+		return
+	}
+	s.tell(p, m, func(old *v1.PodStatus) v1.PodStatus {
+		in := s.statusInput(p.UID, old)
+		kept, err := Settle(p, old, probed(p, old, in), in.Now)
+		if err != nil {
+			return *old
+		}
+		return kept
+	})
+}
+
+func (s *Syncer) statusInput(uid types.UID, old *v1.PodStatus) StatusInput {
+	return StatusInput{
+		Old:         old,
+		Probes:      s.opt.Host.Probes(uid),
+		HostIPs:     s.opt.Node.IPs,
+		RuntimeName: s.opt.RuntimeName,
+		Begun:       s.begun,
+		Now:         s.opt.Now(),
+	}
+}
+
+// tell makes the pod's next status of the last one. The statuses of one pod
+// are published in the order in which they were computed.
+func (s *Syncer) tell(p *v1.Pod, m *memory, next func(old *v1.PodStatus) v1.PodStatus) v1.PodStatus {
+	m.telling.Lock()
+	defer m.telling.Unlock()
+	s.mu.Lock()
+	old := m.status
+	s.mu.Unlock()
+	status := next(old)
+	s.mu.Lock()
+	m.status = status.DeepCopy()
+	s.mu.Unlock()
+	s.opt.Host.Published(p, *status.DeepCopy())
+	return status
+}
+
+// asHeld returns the pod with the status that an API server would hold of it:
+// a phase that was terminal stays, and a pod that was adopted started with its
+// first sandbox.
+func asHeld(p *v1.Pod, st *pod.Status, old *v1.PodStatus) *v1.Pod {
+	held := *p
+	switch {
+	case old != nil:
+		if pod.IsTerminal(old.Phase) {
+			held.Status.Phase = old.Phase
+		}
+	case held.Status.StartTime.IsZero():
+		held.Status.StartTime = firstSandbox(st)
+	}
+	return &held
+}
+
+// firstSandbox is when the oldest of the pod's sandboxes was created, nil if
+// there is none.
+func firstSandbox(st *pod.Status) *metav1.Time {
+	var first *metav1.Time
+	for _, s := range st.Sandboxes {
+		if !s.CreatedAt.IsZero() && (first == nil || s.CreatedAt.Before(first.Time)) {
+			first = &metav1.Time{Time: s.CreatedAt}
+		}
+	}
+	return first
+}
+
+// addMounts adds the mounts of containers that the runtime held before the pod
+// had a status: the kubelet learns them from the API server.
+func addMounts(s *v1.PodStatus, p *v1.Pod, st *pod.Status) {
+	for c := range pod.Containers(p) {
+		cs := findIn(s, c.Name)
+		if cs == nil || len(cs.VolumeMounts) > 0 {
+			continue
+		}
+		cs.VolumeMounts = volumeMounts(c)
+		if run := st.Container(c.Name); run != nil {
+			cs.VolumeMounts = mountsAsMade(cs.VolumeMounts, run.Mounts)
+		}
+	}
+}
