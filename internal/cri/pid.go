@@ -6,25 +6,37 @@ import (
 	"fmt"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
-// ContainerPID is the container's first process on the host, 0 where the
-// runtime does not tell or it runs no more. containerd and CRI-O tell it in the
-// part of a status that is for people.
-func (c *Client) ContainerPID(ctx context.Context, id string) (int, error) {
+// ContainerProcess is what a runtime reports about the processes of a container.
+type ContainerProcess struct {
+	// PID of the first process in the runtime's PID namespace, 0 if the runtime
+	// does not report it or the container is not running.
+	PID int
+	// PreStop: the container was created with a preStop hook.
+	PreStop bool
+}
+
+// ContainerProcess reads the first process of a container. containerd and
+// CRI-O report it in the verbose part of a status.
+func (c *Client) ContainerProcess(ctx context.Context, id string) (ContainerProcess, error) {
 	r, err := c.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id, Verbose: true})
 	if err != nil {
-		return 0, err
+		return ContainerProcess{}, err
 	}
+	p := ContainerProcess{PreStop: r.GetStatus().GetAnnotations()[pod.PreStopAnnotation] != ""}
 	text := r.GetInfo()["info"]
 	if text == "" {
-		return 0, nil
+		return p, nil
 	}
 	var info struct {
 		PID int `json:"pid"`
 	}
 	if err := json.Unmarshal([]byte(text), &info); err != nil {
-		return 0, fmt.Errorf("read pid of container %s: %w", shortID(id), err)
+		return ContainerProcess{}, fmt.Errorf("read pid of container %s: %w", shortID(id), err)
 	}
-	return info.PID, nil
+	p.PID = info.PID
+	return p, nil
 }

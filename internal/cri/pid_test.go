@@ -9,9 +9,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
-// verbose answers a status with what is for people, where that is asked for.
+// verbose answers a verbose status.
 type verbose struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	info map[string]string // by container id
@@ -26,28 +28,32 @@ func (v verbose) ContainerStatus(_ context.Context, r *runtimeapi.ContainerStatu
 	if !ok || !r.Verbose {
 		return nil, status.Error(codes.NotFound, "no such container")
 	}
-	return &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{}, Info: map[string]string{"info": text}}, nil
+	s := &runtimeapi.ContainerStatus{}
+	if r.ContainerId == "hooked" {
+		s.Annotations = map[string]string{pod.PreStopAnnotation: `{"exec":{"command":["sleep","9"]}}`}
+	}
+	return &runtimeapi.ContainerStatusResponse{Status: s, Info: map[string]string{"info": text}}, nil
 }
 
-func TestPIDIsReadFromWhatAStatusTellsPeople(t *testing.T) {
+func TestContainerProcessIsReadFromTheVerboseStatus(t *testing.T) {
 	s := grpc.NewServer()
 	runtimeapi.RegisterRuntimeServiceServer(s, verbose{info: map[string]string{
-		"containerd": `{"sandboxID":"s","pid":8812,"removing":false}`, "silent": "", "ended": `{"pid":0}`, "broken": "{",
+		"containerd": `{"sandboxID":"s","pid":8812,"removing":false}`, "silent": "", "ended": `{"pid":0}`, "broken": "{", "hooked": `{"pid":7}`,
 	}})
 	c, err := Connect(t.Context(), Options{Endpoint: Endpoint{Runtime: serveGRPC(t, s)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	for id, want := range map[string]int{"containerd": 8812, "silent": 0, "ended": 0} {
-		if pid, err := c.ContainerPID(t.Context(), id); pid != want || err != nil {
-			t.Errorf("%s: %d, %v, want %d", id, pid, err, want)
+	for id, want := range map[string]ContainerProcess{"containerd": {PID: 8812}, "silent": {}, "ended": {}, "hooked": {PID: 7, PreStop: true}} {
+		if p, err := c.ContainerProcess(t.Context(), id); p != want || err != nil {
+			t.Errorf("%s: %+v, %v, want %+v", id, p, err, want)
 		}
 	}
-	if _, err := c.ContainerPID(t.Context(), "broken"); err == nil {
+	if _, err := c.ContainerProcess(t.Context(), "broken"); err == nil {
 		t.Error("broken info is taken for none")
 	}
-	if _, err := c.ContainerPID(t.Context(), "gone"); !errors.Is(err, ErrNotFound) {
+	if _, err := c.ContainerProcess(t.Context(), "gone"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("gone: %v", err)
 	}
 }

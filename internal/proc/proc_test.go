@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // fake writes the files of a process below a directory that stands for /proc.
@@ -85,18 +86,25 @@ func TestSignalIsDiscardedIfIgnoredBlockedOrUnhandledByNamespaceInit(t *testing.
 	}
 }
 
-func TestDescendantsListParentsBeforeChildren(t *testing.T) {
+func TestByParentListsChildrenOfEachProcess(t *testing.T) {
 	root := FS(t.TempDir())
-	for pid, parent := range map[int]int{5: 1, 6: 5, 7: 6, 8: 1, 9: 5, 3: 6} {
+	for pid, parent := range map[int]int{5: 1, 6: 5, 7: 6, 8: 1, 9: 5} {
 		fake(t, root, pid, map[string]string{"stat": strconv.Itoa(pid) + " (x) S " + strconv.Itoa(parent), "status": ""})
 	}
-	found, err := root.Descendants(5)
-	var pids []int
-	for _, p := range found {
-		pids = append(pids, p.PID)
+	all, err := root.ByParent()
+	if found := all[5]; err != nil || len(found) != 2 || found[0].PID != 6 || found[1].PID != 9 {
+		t.Errorf("%+v, %v", all, err)
 	}
-	if want := []int{6, 9, 3, 7}; err != nil || !reflect.DeepEqual(pids, want) {
-		t.Errorf("%v, %v, want %v", pids, err, want)
+}
+
+func TestStartedCountsTicksFromBoot(t *testing.T) {
+	root := FS(t.TempDir())
+	if err := os.WriteFile(filepath.Join(string(root), "stat"), []byte("cpu 1 2\nbtime 1000000\nprocesses 3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	started, err := root.Started(Process{Start: 250})
+	if want := time.Unix(1000002, 500e6); err != nil || !started.Equal(want) {
+		t.Errorf("%v, %v, want %v", started, err, want)
 	}
 }
 

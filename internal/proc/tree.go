@@ -1,34 +1,50 @@
 package proc
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
-// Descendants returns the processes below pid, parents before children. It
-// reads every process once; those that end meanwhile are left out.
-func (f FS) Descendants(pid int) ([]Process, error) {
+// ByParent returns all visible processes by the PID of their parent. Those that
+// exit during the call are left out.
+func (f FS) ByParent() (map[int][]Process, error) {
 	pids, err := f.PIDs()
 	if err != nil {
 		return nil, err
 	}
 	children := map[int][]Process{}
-	for _, id := range pids {
-		if p, err := f.Read(id); err == nil {
+	for _, pid := range pids {
+		if p, err := f.Read(pid); err == nil {
 			children[p.Parent] = append(children[p.Parent], p)
 		}
 	}
-	var found []Process
-	seen := map[int]bool{pid: true}
-	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
-		for _, child := range children[queue[0]] {
-			if !seen[child.PID] { // a PID may be reused between two reads
-				seen[child.PID] = true
-				found, queue = append(found, child), append(queue, child.PID)
+	return children, nil
+}
+
+// ticks is the unit of Process.Start per second: USER_HZ, 100 on every
+// architecture that Go supports.
+const ticks = 100
+
+// Started returns when a process started, to a second.
+func (f FS) Started(p Process) (time.Time, error) {
+	b, err := readBounded(filepath.Join(string(f), "stat"), maxTable)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if boot, ok := strings.CutPrefix(line, "btime "); ok {
+			seconds, err := strconv.ParseInt(strings.TrimSpace(boot), 10, 64)
+			if err != nil {
+				return time.Time{}, fmt.Errorf("read boot time: %w", err)
 			}
+			return time.Unix(seconds, 0).Add(time.Duration(p.Start) * time.Second / ticks), nil
 		}
 	}
-	return found, nil
+	return time.Time{}, fmt.Errorf("read boot time: no btime in %s/stat", f)
 }
 
 // Cgroup is the membership of a process in one cgroup hierarchy.

@@ -1,0 +1,267 @@
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/proc"
+)
+
+// Pod is a pod to examine.
+type Pod struct {
+	UID             types.UID
+	Namespace, Name string
+	// Listed is what the runtime lists, nil if it lists nothing.
+	Listed *pod.Pod
+	// Worker is the state in the live podctl process that owns the pod, nil if
+	// none does. Creator is that process, or the exited one that created the pod.
+	Worker  *control.Worker
+	Owner   Owner
+	Creator string
+	// KubeletTerminates: see Facts.
+	KubeletTerminates bool
+}
+
+// Runtime is what a Collector asks the runtime.
+type Runtime interface {
+	ContainerProcess(ctx context.Context, id string) (cri.ContainerProcess, error)
+}
+
+// Collector reads facts. It is safe for concurrent use.
+type Collector struct {
+	Runtime Runtime
+	// PodDirs is the directory of podctl's pod directories.
+	PodDirs string
+	Proc    proc.FS
+	Cgroups string // mount point of the cgroups
+	Now     func() time.Time
+	// RuntimePID is the process that serves the runtime's socket, 0 if it is not
+	// known or not visible from podctl's PID namespace.
+	RuntimePID int
+}
+
+const (
+	// statusTimeout bounds the runtime's answer about one container.
+	statusTimeout = 2 * time.Second
+	// settleTime is how long a runtime may take to notice that a process has
+	// exited before that is reported.
+	settleTime = 200 * time.Millisecond
+	// parallel bounds the pods that are examined at the same time.
+	parallel = 16
+)
+
+// Terminating returns the facts of those pods that are terminating, nil for the
+// others. A pod with a live podctl process is terminating if that says so; for
+// other pods see Facts.Terminating.
+func (c Collector) Terminating(ctx context.Context, pods []Pod) []*Facts {
+	found := make([]*Facts, len(pods))
+	scan := scan{visible: c.pidsVisible(), children: sync.OnceValue(func() map[int][]proc.Process {
+		children, _ := c.Proc.ByParent()
+		return children
+	})}
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for i, p := range pods {
+		if p.Worker != nil && !p.Worker.Terminating() {
+			continue
+		}
+		g.Go(func() error {
+			if f := c.collect(ctx, p, scan); p.Worker != nil || f.Terminating() {
+				found[i] = &f
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // no function returns an error
+	return found
+}
+
+// scan is what all pods of one call share.
+type scan struct {
+	visible  bool
+	children func() map[int][]proc.Process // by PID of the parent; read at most once
+}
+
+// pidsVisible reports whether a PID of the runtime is the same PID here.
+func (c Collector) pidsVisible() bool {
+	if c.RuntimePID == 0 {
+		return false
+	}
+	same, err := c.Proc.SamePIDNamespace(c.RuntimePID)
+	return same && err == nil
+}
+
+func (c Collector) collect(ctx context.Context, p Pod, scan scan) Facts {
+	f := Facts{
+		Owner: p.Owner, OwnerName: p.Creator, Name: pod.DisplayName(p.Namespace, p.Name),
+		KubeletTerminates: p.KubeletTerminates, RuntimePID: c.RuntimePID,
+	}
+	dir := filepath.Join(c.PodDirs, string(p.UID))
+	var grace *int64
+	switch {
+	case p.Worker != nil:
+		w := *p.Worker
+		f.Worker, f.Requested = &w, w.StopRequested
+		if w.GraceSeconds > 0 {
+			grace = &w.GraceSeconds
+		}
+		if f.Requested.IsZero() {
+			f.Requested = w.Since
+		}
+		if w.LastDone.Before(f.Requested) {
+			w.LastError.Op, w.LastError.Layer, w.LastError.Text = "", "", "" // it precedes the termination
+		}
+	case p.Owner == OwnerGonePodctl:
+		if requested, given, ok := podrecord.ReadStop(dir); ok {
+			f.Requested, grace = requested, given
+		}
+	}
+	if grace != nil && !f.Requested.IsZero() {
+		left := time.Duration(*grace)*time.Second - c.Now().Sub(f.Requested)
+		f.GraceLeft = &left
+	}
+	f.Mounts = c.mounts(p, dir)
+	if p.Listed == nil {
+		return f
+	}
+	f.SandboxReady = slices.ContainsFunc(p.Listed.Sandboxes, func(s *pod.Sandbox) bool { return s.State == pod.Running })
+	if len(p.Listed.Sandboxes) > 0 {
+		f.Sandbox = p.Listed.Sandboxes[0].ID
+	}
+	for _, ct := range p.Listed.Containers {
+		if ct.State == pod.Running {
+			f.Containers = append(f.Containers, c.container(ctx, ct, scan))
+		}
+	}
+	return f
+}
+
+// mounts returns the mount points in the pod's directory: podctl's, or the
+// kubelet's wherever that is.
+func (c Collector) mounts(p Pod, dir string) []string {
+	filter := mountinfo.PrefixFilter(dir)
+	if p.Owner == OwnerKubelet {
+		part := "/pods/" + string(p.UID) + "/"
+		filter = func(m *mountinfo.Info) (skip, stop bool) { return !strings.Contains(m.Mountpoint, part), false }
+	}
+	mounts, err := mountinfo.GetMounts(filter)
+	if err != nil {
+		return nil
+	}
+	var points []string
+	for _, m := range mounts {
+		points = append(points, m.Mountpoint)
+	}
+	return points
+}
+
+func (c Collector) container(ctx context.Context, ct *pod.Container, scan scan) Container {
+	d := Container{Name: ct.Name, ID: ct.ID}
+	info, err := c.status(ctx, ct.ID)
+	if err != nil {
+		d.Err = err
+		return d
+	}
+	d.PID, d.PreStop = info.PID, info.PreStop
+	if d.PID == 0 {
+		return d
+	}
+	if !scan.visible {
+		d.Hidden = true
+		return d
+	}
+	d.Process, err = c.Proc.Read(d.PID)
+	if errors.Is(err, proc.ErrGone) && c.exitedUnnoticed(ctx, ct.ID, d.PID) {
+		d.Gone = true
+		return d
+	}
+	if err != nil {
+		d.Hidden = true
+		return d
+	}
+	c.examine(&d, scan)
+	return d
+}
+
+func (c Collector) status(ctx context.Context, id string) (cri.ContainerProcess, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	return c.Runtime.ContainerProcess(ctx, id)
+}
+
+// exitedUnnoticed reports whether the runtime still reports an exited process
+// after it had time to notice the exit.
+func (c Collector) exitedUnnoticed(ctx context.Context, id string, pid int) bool {
+	settled := time.NewTimer(settleTime)
+	defer settled.Stop()
+	select {
+	case <-settled.C:
+	case <-ctx.Done():
+		return false
+	}
+	again, err := c.status(ctx, id)
+	return err == nil && again.PID == pid
+}
+
+// examine reads what surrounds the first process of a container.
+func (c Collector) examine(d *Container, scan scan) {
+	first := d.Process
+	of, _ := c.Proc.Cgroups(first.PID)
+	group := cgroups{c.Cgroups, of}
+	d.Frozen = group.frozenBy()
+	if shim, err := c.Proc.Read(first.Parent); err == nil && isShim(shim.Comm) {
+		d.Shim = shim
+	}
+	for _, pid := range group.processes() {
+		p, err := c.Proc.Read(pid)
+		if err != nil || pid == first.PID {
+			continue
+		}
+		if d.Shim.PID != 0 && p.Parent == d.Shim.PID && d.Hook.PID == 0 {
+			d.Hook = p
+		}
+		if p.State == proc.Uninterruptible && first.State != proc.Uninterruptible && !first.State.Ended() && (killed(p) || killed(first)) {
+			d.Process = p
+		}
+	}
+	d.WaitChannel = c.Proc.WaitChannel(d.Process.PID)
+	if d.Shim.PID != 0 {
+		c.findKill(d, scan.children()[d.Shim.PID])
+	}
+}
+
+// findKill looks for a low-level runtime that delivers a signal to the
+// container: a child of the shim.
+func (c Collector) findKill(d *Container, children []proc.Process) {
+	for _, p := range children {
+		args, err := c.Proc.Command(p.PID)
+		if err != nil || p.PID == d.PID || !slices.Contains(args, "kill") || !slices.Contains(args, d.ID) {
+			continue
+		}
+		started, err := c.Proc.Started(p)
+		if err != nil {
+			continue
+		}
+		d.Kill, d.KillAge = p, c.Now().Sub(started)
+		return
+	}
+}
+
+// isShim reports whether a process of that name is between a runtime and its
+// containers. The kernel truncates names to 15 bytes.
+func isShim(comm string) bool {
+	return strings.HasPrefix(comm, "containerd-shim") || strings.HasPrefix(comm, "conmon") || comm == "shim"
+}

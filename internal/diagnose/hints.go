@@ -1,0 +1,62 @@
+package diagnose
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// force returns the last resort of the pod's owner. podctl rm refuses pods of a
+// kubelet, which removes them itself once their processes have exited.
+func (f Facts) force() []string {
+	switch f.Owner {
+	case OwnerPodctl, OwnerGonePodctl:
+		return []string{"podctl rm --force " + f.Name}
+	case OwnerKubelet:
+		for _, c := range f.Containers {
+			if c.known() && !c.Gone && !c.Process.State.Ended() {
+				return []string{fmt.Sprintf("kill -KILL %d", c.PID)}
+			}
+		}
+	case OwnerOther:
+		if f.Sandbox != "" {
+			return []string{"crictl rmp --force " + pod.ShortID(f.Sandbox)}
+		}
+	}
+	return nil
+}
+
+// orForce returns commands, and the last resort after them.
+func (f Facts) orForce(first ...string) []string { return append(first, f.force()...) }
+
+// hurry ends a grace period early.
+func (f Facts) hurry(c Container) []string {
+	switch {
+	case f.Owner == OwnerPodctl:
+		return []string{"podctl stop --grace-period 1 " + f.Name}
+	case c.PID != 0 && c.known():
+		return []string{fmt.Sprintf("kill -KILL %d", c.PID)}
+	}
+	return f.force()
+}
+
+func (f Facts) askRuntime() []string {
+	next := []string{"podctl pleg check"}
+	if f.RuntimePID != 0 {
+		next = append(next, fmt.Sprintf("kill -USR1 %d (the runtime logs its goroutines)", f.RuntimePID))
+	}
+	return f.orForce(next...)
+}
+
+func (f Facts) checkNetwork() []string {
+	return f.orForce("crictl inspectp " + pod.ShortID(f.Sandbox))
+}
+
+// thaw returns the command that thaws a cgroup.
+func thaw(dir string) string {
+	if filepath.Base(dir) == freezerState {
+		return "echo THAWED > " + dir
+	}
+	return "echo 0 > " + dir
+}

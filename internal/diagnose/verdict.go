@@ -1,0 +1,320 @@
+package diagnose
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/proc"
+)
+
+// Layer is what a terminating pod waits for.
+type Layer string
+
+// The layers.
+const (
+	LayerNone    Layer = "-" // nothing is stuck
+	LayerWorker  Layer = "worker"
+	LayerRuntime Layer = "runtime"
+	LayerShim    Layer = "shim"
+	LayerHook    Layer = "hook"
+	LayerCgroup  Layer = "cgroup"
+	LayerProcess Layer = "process"
+	LayerVolume  Layer = "volume"
+	LayerNetwork Layer = "network"
+)
+
+// Confidence is how sure a verdict is.
+type Confidence string
+
+// The confidences.
+const (
+	Observed Confidence = "observed" // the cause itself was observed
+	Likely   Confidence = "likely"   // inferred from what was observed
+	Unknown  Confidence = "unknown"  // the facts do not suffice
+)
+
+// Verdict is the layer for which a pod waits, and the next commands to try.
+type Verdict struct {
+	Layer      Layer
+	Confidence Confidence
+	Why        string
+	Next       []string
+}
+
+// slowCall is how long a CRI call may take beyond the grace period before it
+// is what a pod waits for; slowKill is the same for delivering a signal.
+const (
+	slowCall = 10 * time.Second
+	slowKill = 2 * time.Second
+)
+
+// Judge returns the innermost layer for which there is evidence, because the
+// layers around it wait for it.
+func Judge(f Facts, now time.Time) Verdict {
+	for _, rule := range []func(Facts, time.Time) (Verdict, bool){
+		judgeContainers, judgeHooks, judgeCalls, judgeStatus, judgeVolumes, judgeNetwork, judgeWorker, judgeHidden,
+	} {
+		if v, found := rule(f, now); found {
+			return v
+		}
+	}
+	return Verdict{Layer: LayerNone, Confidence: Observed}
+}
+
+func (f Facts) overdue() bool { return f.GraceLeft != nil && *f.GraceLeft < 0 }
+
+func killed(p proc.Process) bool {
+	return p.Pending.Has(syscall.SIGTERM) || p.Pending.Has(syscall.SIGKILL)
+}
+
+// judgeContainers examines the processes of the containers.
+func judgeContainers(f Facts, _ time.Time) (Verdict, bool) {
+	for _, c := range f.Containers {
+		if c.Err != nil {
+			return Verdict{LayerRuntime, Observed, fmt.Sprintf("the runtime does not report the status of %s: %v", c.Name, c.Err), f.askRuntime()}, true
+		}
+		if !c.known() {
+			continue
+		}
+		for _, rule := range []func(Facts, Container) (Verdict, bool){judgeShim, judgeCgroup, judgeProcess} {
+			if v, found := rule(f, c); found {
+				return v, true
+			}
+		}
+	}
+	return Verdict{}, false
+}
+
+func judgeShim(f Facts, c Container) (Verdict, bool) {
+	p, shim := c.Process, c.Shim
+	switch {
+	case shim.State == proc.Stopped || shim.State == proc.Traced:
+		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s (pid %d) is stopped", c.Name, shim.PID),
+			f.orForce(fmt.Sprintf("kill -CONT %d", shim.PID))}, true
+	case shim.State.Ended() || shim.State == proc.Uninterruptible && f.overdue():
+		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s (pid %d, state %s) does not work", c.Name, shim.PID, shim.State), f.orForce()}, true
+	case c.Kill.PID != 0 && c.KillAge >= slowKill:
+		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s waits for %s (pid %d), which has been sending the signal for %s",
+			c.Name, c.Kill.Comm, c.Kill.PID, age(c.KillAge)), f.orForce(fmt.Sprintf("cat /proc/%d/stack", c.Kill.PID))}, true
+	case c.Gone && shim.PID == 0:
+		return Verdict{LayerShim, Observed, fmt.Sprintf("%s (pid %d) has exited; the runtime still reports it as running", c.Name, c.PID), f.orForce()}, true
+	case p.State.Ended():
+		next := f.orForce()
+		if shim.PID != 0 {
+			next = f.orForce(fmt.Sprintf("cat /proc/%d/wchan", shim.PID))
+		}
+		return Verdict{LayerShim, Observed, fmt.Sprintf("%s (pid %d) is a zombie: its parent, pid %d, does not wait for it", c.Name, p.PID, p.Parent), next}, true
+	case f.Worker == nil && shim.PID == 0 && p.Parent == 1 && !c.Gone:
+		return Verdict{LayerShim, Likely, fmt.Sprintf("%s (pid %d) has no shim: its parent is pid 1", c.Name, p.PID),
+			f.orForce(fmt.Sprintf("kill -KILL %d", p.PID))}, true
+	}
+	return Verdict{}, false
+}
+
+func judgeCgroup(f Facts, c Container) (Verdict, bool) {
+	if c.Frozen == "" {
+		return Verdict{}, false
+	}
+	return Verdict{LayerCgroup, Observed, fmt.Sprintf("%s (pid %d) is frozen by the cgroup %s", c.Name, c.PID, c.Frozen), f.orForce(thaw(c.Frozen))}, true
+}
+
+func judgeProcess(f Facts, c Container) (Verdict, bool) {
+	p := c.Process
+	switch {
+	case p.State == proc.Uninterruptible && (killed(p) || f.overdue()):
+		return Verdict{LayerProcess, Observed, fmt.Sprintf("%s (pid %d) is in uninterruptible sleep%s", c.Name, p.PID, inKernel(c.WaitChannel)),
+			f.orForce(fmt.Sprintf("cat /proc/%d/stack", p.PID))}, true
+	case (p.State == proc.Stopped || p.State == proc.Traced) && !f.overdue():
+		return Verdict{LayerProcess, Observed, fmt.Sprintf("%s (pid %d) is stopped: SIGTERM stays pending until it continues", c.Name, p.PID),
+			[]string{fmt.Sprintf("kill -CONT %d", p.PID)}}, true
+	case c.PreStop && c.Hook.PID != 0 && !killed(p), f.inHook(c.Name):
+		return Verdict{}, false // SIGTERM has not been sent: see judgeHooks
+	case p.Discards(syscall.SIGTERM) && !f.overdue() && f.asked():
+		return Verdict{LayerProcess, Observed, fmt.Sprintf("%s (pid %d) %s SIGTERM; it is killed when the grace period ends", c.Name, p.PID, discards(p)), f.hurry(c)}, true
+	}
+	return Verdict{}, false
+}
+
+// discards says how a process discards SIGTERM.
+func discards(p proc.Process) string {
+	switch {
+	case p.Ignored.Has(syscall.SIGTERM):
+		return "ignores"
+	case p.Blocked.Has(syscall.SIGTERM):
+		return "blocks"
+	}
+	return "is PID 1 of its namespace without a handler for"
+}
+
+// asked reports whether the pod is known to be terminating.
+func (f Facts) asked() bool {
+	return f.Worker != nil || f.KubeletTerminates || f.Owner == OwnerGonePodctl && !f.Requested.IsZero()
+}
+
+// inHook reports whether the pod's podctl runs an exec in the container, which
+// during termination is its preStop hook.
+func (f Facts) inHook(container string) bool {
+	if f.Worker == nil {
+		return false
+	}
+	for _, call := range f.Worker.Calls {
+		if call.Method == execSync && call.Container == container {
+			return true
+		}
+	}
+	return false
+}
+
+const execSync = "ExecSync"
+
+// judgeHooks examines preStop hooks: SIGTERM is sent after they have finished.
+func judgeHooks(f Facts, now time.Time) (Verdict, bool) {
+	if f.overdue() {
+		return Verdict{}, false
+	}
+	if f.Worker != nil {
+		for _, call := range f.Worker.Calls {
+			if call.Method == execSync {
+				return Verdict{LayerHook, Observed, fmt.Sprintf("the preStop hook of %s has been running for %s; SIGTERM follows it",
+					call.Container, age(now.Sub(call.Since))), f.hurry(f.container(call.Container))}, true
+			}
+		}
+	}
+	for _, c := range f.Containers {
+		if c.known() && c.PreStop && c.Hook.PID != 0 && !killed(c.Process) && f.asked() {
+			return Verdict{LayerHook, Likely, fmt.Sprintf("%s (pid %d) was started by an exec in %s, probably as its preStop hook; SIGTERM follows it",
+				c.Hook.Comm, c.Hook.PID, c.Name), f.hurry(c)}, true
+		}
+	}
+	return Verdict{}, false
+}
+
+func (f Facts) container(name string) Container {
+	for _, c := range f.Containers {
+		if c.Name == name {
+			return c
+		}
+	}
+	return Container{Name: name}
+}
+
+// judgeCalls examines the CRI calls that the pod's podctl waits for.
+func judgeCalls(f Facts, now time.Time) (Verdict, bool) {
+	if f.Worker == nil {
+		return Verdict{}, false
+	}
+	for _, c := range f.Worker.Calls {
+		took := now.Sub(c.Since)
+		limit := slowCall
+		if c.Method == "StopContainer" || c.Method == execSync {
+			limit += time.Duration(f.Worker.GraceSeconds) * time.Second
+		}
+		if took < limit {
+			continue
+		}
+		what := c.Method
+		if c.Container != "" {
+			what += " of " + c.Container
+		}
+		why := fmt.Sprintf("%s has been in flight for %s", what, age(took))
+		if (c.Method == "StopPodSandbox" || c.Method == "RemovePodSandbox") && len(f.Containers) == 0 {
+			return Verdict{LayerNetwork, Likely, why + ": it tears down the pod's network", f.checkNetwork()}, true
+		}
+		return Verdict{LayerRuntime, Observed, why, f.askRuntime()}, true
+	}
+	return Verdict{}, false
+}
+
+// failedIn reports whether the worker's last operation failed in a layer.
+func (f Facts) failedIn(layers ...event.Layer) bool {
+	if f.Worker == nil || f.Worker.LastError.IsZero() {
+		return false
+	}
+	for _, l := range layers {
+		if f.Worker.LastError.Layer == l {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeStatus examines a pod whose status the runtime does not report: podctl
+// cannot continue without it.
+func judgeStatus(f Facts, _ time.Time) (Verdict, bool) {
+	if !f.failedIn(event.LayerStatus, event.LayerRuntime) {
+		return Verdict{}, false
+	}
+	return Verdict{LayerRuntime, Observed, "the runtime does not report the pod's status", f.askRuntime()}, true
+}
+
+// judgeVolumes examines a pod whose containers have exited and whose volumes
+// are still there.
+func judgeVolumes(f Facts, _ time.Time) (Verdict, bool) {
+	if len(f.Containers) > 0 {
+		return Verdict{}, false
+	}
+	switch {
+	case f.Worker != nil && !f.Worker.LastError.IsZero() && (len(f.Mounts) > 0 || f.failedIn(event.LayerVolume)):
+	case f.Worker == nil && f.Owner == OwnerKubelet && f.KubeletTerminates && len(f.Mounts) > 0:
+	default:
+		return Verdict{}, false
+	}
+	v := Verdict{Layer: LayerVolume, Confidence: Observed, Why: "its volumes cannot be unmounted"}
+	if len(f.Mounts) > 0 {
+		v.Why = f.Mounts[0] + " is still mounted"
+		v.Next = []string{"fuser -vm " + f.Mounts[0]}
+	}
+	return v, true
+}
+
+// judgeNetwork examines a pod of which only the sandbox still runs.
+func judgeNetwork(f Facts, _ time.Time) (Verdict, bool) {
+	if len(f.Containers) > 0 || !f.SandboxReady || !f.failedIn(event.LayerSandbox, event.LayerNetwork) {
+		return Verdict{}, false
+	}
+	return Verdict{LayerNetwork, Likely, "its sandbox does not stop: the runtime cannot tear down the pod's network", f.checkNetwork()}, true
+}
+
+// judgeWorker examines the process that terminates the pod.
+func judgeWorker(f Facts, now time.Time) (Verdict, bool) {
+	switch w := f.Worker; {
+	case f.Owner == OwnerGonePodctl:
+		return Verdict{LayerWorker, Observed, "its owner, podctl " + f.OwnerName + ", exited while it terminated the pod", []string{"podctl rm " + f.Name}}, true
+	case w == nil && !f.SandboxReady && len(f.Containers) > 0:
+		return Verdict{LayerRuntime, Observed, "its sandbox has stopped, its containers have not", f.orForce()}, true
+	case w == nil:
+		return Verdict{}, false
+	case !w.LastError.IsZero() && w.Operation == "":
+		why := "the last " + w.LastError.Op + " failed"
+		if left := w.NextWake.Sub(now); !w.NextWake.IsZero() && left > 0 {
+			why += ", retry in " + age(left.Round(time.Second))
+		}
+		return Verdict{LayerWorker, Observed, why, f.orForce()}, true
+	case f.overdue() && -*f.GraceLeft > slowCall:
+		return Verdict{LayerWorker, Observed, fmt.Sprintf("the grace period ended %s ago, and %s is still in progress", age(-*f.GraceLeft), w.Operation), f.orForce()}, true
+	}
+	return Verdict{}, false
+}
+
+// judgeHidden says that processes could not be examined.
+func judgeHidden(f Facts, _ time.Time) (Verdict, bool) {
+	for _, c := range f.Containers {
+		if c.PID != 0 && c.Hidden && (f.overdue() || f.Worker == nil) {
+			return Verdict{LayerNone, Unknown, fmt.Sprintf("the processes of %s are not visible from here: podctl runs in another PID namespace than the runtime, or without permission", c.Name),
+				[]string{"run podctl terminating as root in the runtime's PID namespace"}}, true
+		}
+	}
+	return Verdict{}, false
+}
+
+func inKernel(waitChannel string) string {
+	if waitChannel == "" {
+		return ""
+	}
+	return " in " + waitChannel
+}
+
+// age rounds to seconds: times here are seconds to hours.
+func age(d time.Duration) string { return d.Round(time.Second).String() }
