@@ -13,6 +13,7 @@ import (
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/diagnose"
 )
 
 // pair is a pod that ends when it is told to, and one that does not listen.
@@ -123,7 +124,7 @@ func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 		c := w.run(pair)
 		nothing := w.start(nil, "terminating")
 		nothing.ends(0, time.Second)
-		expect(t, nothing.errw.String(), "no pod is on its way down")
+		expect(t, nothing.errw.String(), "no terminating pods")
 		stop := w.start(nil, "stop", "kube/deaf")
 		time.Sleep(5 * time.Second)
 		if got := fields(w.ran(0, time.Second, "terminating"), "kube/deaf"); got != "kube/deaf 5s 15s deaf - -" {
@@ -135,13 +136,13 @@ func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 		if got := fields(out, "kube/deaf"); got != "kube/deaf 45s -25s deaf runtime -" {
 			t.Errorf("past its grace: %q", got)
 		}
-		expect(t, out, "StopContainer of deaf has been without an answer for 45s", "hint: podctl pleg check", "podctl rm --force kube/deaf")
+		expect(t, out, "StopContainer of deaf has been in flight for 45s", "hint: podctl pleg check", "podctl rm --force kube/deaf")
 
-		var data []downPodData
+		var data []terminatingPod
 		if err := json.Unmarshal([]byte(w.ran(0, time.Second, "terminating", "-o", "json")), &data); err != nil || len(data) != 1 {
 			t.Fatalf("-o json: %v %v", data, err)
 		}
-		if d := data[0]; d.Layer != layerRuntime || d.GraceLeftSeconds == nil || *d.GraceLeftSeconds >= -20 || len(d.Running) != 1 {
+		if d := data[0]; d.Layer != diagnose.LayerRuntime || d.GraceLeftSeconds == nil || *d.GraceLeftSeconds >= -20 || len(d.Running) != 1 {
 			t.Errorf("-o json: %+v", d)
 		}
 		release()
@@ -161,7 +162,7 @@ func TestTerminatingWatchesUntilInterrupted(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		watch.interrupt()
 		watch.ends(0, time.Second)
-		watch.printed("\nPOD ", "\nkube/deaf ", "no pod is on its way down")
+		watch.printed("\nPOD ", "\nkube/deaf ", "no terminating pods")
 		watch.silent()
 		c.interrupt()
 		c.ends(exitInterrupted, 30*time.Second)

@@ -2,21 +2,23 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/proc"
 )
 
-// terminatingOptions are what `podctl terminating` was asked for.
+// terminatingOptions are the options of `podctl terminating`.
 type terminatingOptions struct {
 	globals
 	inventory.Filter
@@ -27,16 +29,18 @@ type terminatingOptions struct {
 func terminatingCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "terminating",
-		Usage:     "list the pods on their way down: what still runs, which layer is stuck, what to type next",
+		Usage:     "list terminating pods: what still runs, which layer is stuck, and the next command to try",
 		ArgsUsage: "[NAMESPACE/]NAME …",
-		Description: "What podctls beside this one are ending they say themselves. Of other pods the runtime and\n" +
-			"/proc show it: a podctl that died while it ended one; a sandbox that has stopped before its\n" +
-			"containers; a process that has ended, or was told to, though the runtime says that it runs.\n" +
-			"GRACE is what is left, negative once it is overrun. LAYER is what the pod waits for: process,\n" +
-			"shim, runtime, network, volume or worker; - while nothing is stuck.\n" +
+		Description: "A pod is listed if the podctl process that owns it terminates it. Other pods are listed on\n" +
+			"evidence: their podctl process exited while it terminated them; the sandbox has stopped and\n" +
+			"containers still run; a process has exited, or has a signal pending, although the runtime\n" +
+			"reports it as running; their shim is stopped.\n" +
+			"GRACE is the rest of the grace period, negative once it is exceeded. LAYER is what the pod\n" +
+			"waits for: hook (preStop), process, cgroup (frozen), shim, runtime, network, volume or worker;\n" +
+			"- while nothing is stuck. A process that podctl cannot see is shown as hidden.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(podFilterFlags(),
-			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "go on, and print what changes; with -o json an object a line"},
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "watch, and print changes; with -o json one object per line"},
 		),
 		Action: func(c *cli.Context) error {
 			o := terminatingOptions{globals: readGlobals(c), watch: c.Bool("watch")}
@@ -53,19 +57,26 @@ func terminatingCommand(e *env) *cli.Command {
 }
 
 func runTerminating(ctx context.Context, e *env, o terminatingOptions) error {
-	ctx, interrupted := e.untilInterrupt(ctx)
-	client, stop, err := connect(ctx, e, o.globals)
-	if err == nil {
+	watching := false
+	err := e.untilInterrupted(ctx, func(ctx context.Context) error {
+		client, stop, err := connect(ctx, e, o.globals)
+		if err != nil {
+			return err
+		}
 		defer stop()
-		err = showTerminating(ctx, e, o, client)
-	}
-	switch {
-	case interrupted() && o.watch && client != nil:
-		return nil // that is how it is ended
-	case ctx.Err() != nil && err != nil:
-		return errInterrupted
+		watching = o.watch
+		return showTerminating(ctx, e, o, client)
+	})
+	if watching && errors.Is(err, errInterrupted) {
+		return nil // an interrupt is how a watch ends
 	}
 	return err
+}
+
+// terminating is a pod that is being terminated, with the facts about it.
+type terminating struct {
+	*inventory.Pod
+	facts *diagnose.Facts
 }
 
 func showTerminating(ctx context.Context, e *env, o terminatingOptions, client *cri.Client) error {
@@ -73,38 +84,42 @@ func showTerminating(ctx context.Context, e *env, o terminatingOptions, client *
 	if err != nil {
 		return err
 	}
-	c := collector{client: client, pods: p.Pods(), proc: "/proc", now: e.now, runtimePID: serverPID(client.Endpoint())}
-	look := func() (output.List, error) {
+	c := diagnose.Collector{
+		Runtime: client, PodDirs: p.Pods(), Proc: proc.Default, Cgroups: "/sys/fs/cgroup", Now: e.now,
+		RuntimePID: serverPID(client.Endpoint()),
+	}
+	list := func() (output.List, error) {
 		all, err := newReader(e, p.Locks).Pods(ctx, client)
 		if err != nil {
 			return output.List{}, err
 		}
-		var shown []*inventory.Pod
-		for _, h := range all {
-			if o.Selects(h) {
-				shown = append(shown, h)
+		shown := slices.DeleteFunc(all, func(p *inventory.Pod) bool { return !o.Selects(p) })
+		var found []*terminating
+		for i, f := range c.Terminating(ctx, shown) {
+			if f != nil {
+				found = append(found, &terminating{shown[i], f})
 			}
 		}
-		return downListing(c.down(ctx, shown), e.now()), nil
+		return terminatingList(found, e.now()), nil
 	}
 	if o.watch {
-		return watchListing(ctx, e, o.printer, look)
+		return watchListing(ctx, e, o.printer, list)
 	}
-	l, err := look()
+	l, err := list()
 	if err != nil {
 		return err
 	}
 	if len(l.Items) == 0 && o.printer.IsTable() {
-		fmt.Fprintln(e.errw, "no pod is on its way down")
+		fmt.Fprintln(e.errw, "no terminating pods")
 	}
 	return o.printer.Print(e.out, l)
 }
 
-// watchPeriod is how often a list that is watched is made anew.
+// watchPeriod is the poll interval of a list with --watch.
 const watchPeriod = time.Second
 
-// watchListing prints a list whenever it is another one, until ctx ends: on a
-// terminal over the last one, as JSON an object a line for each thing that has
+// watchListing prints a list each time it changes, until ctx ends: on a terminal
+// in place of the last one, as JSON one object per line for each item that
 // changed.
 func watchListing(ctx context.Context, e *env, printer output.Format, look func() (output.List, error)) error {
 	ticks := time.NewTicker(watchPeriod)
@@ -151,112 +166,18 @@ func watchListing(ctx context.Context, e *env, printer output.Format, look func(
 	}
 }
 
-// printAgain prints a screen: over the last one on a terminal, else below it
-// after an empty line.
+// printAgain prints a screen: on a terminal in place of the last one, else
+// below it after an empty line.
 func printAgain(e *env, text string) {
 	if e.tty {
 		fmt.Fprint(e.out, "\x1b[H\x1b[2J")
 	}
 	at := e.now().Format(time.TimeOnly)
 	if text == "" {
-		at += "  no pod is on its way down"
+		at += "  no terminating pods"
 	}
 	fmt.Fprintf(e.out, "%s\n%s", at, text)
 	if !e.tty {
 		fmt.Fprintln(e.out)
 	}
-}
-
-// downPodData is one pod of `podctl terminating -o json`.
-type downPodData struct {
-	Metadata struct {
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-		UID       string `json:"uid"`
-	} `json:"metadata"`
-	Owner            string              `json:"owner"` // as in podctl pods
-	Since            time.Time           `json:"since,omitzero"`
-	GraceLeftSeconds *int64              `json:"graceLeftSeconds,omitempty"` // negative once it is overrun
-	Running          []downContainerData `json:"running"`
-	Layer            layer               `json:"layer"`         // process, shim, runtime, network, volume, worker; - if nothing is stuck
-	Why              string              `json:"why,omitempty"` // that layer
-	LastError        string              `json:"lastError,omitempty"`
-	Next             []string            `json:"next,omitempty"` // commands to type
-}
-
-// downContainerData is a container that still runs.
-type downContainerData struct {
-	Name  string `json:"name"`
-	ID    string `json:"id"`
-	PID   int    `json:"pid,omitempty"`
-	State string `json:"state,omitempty"` // the kernel's letter; gone if there is no such process
-	WChan string `json:"wchan,omitempty"` // where in the kernel it sleeps
-}
-
-func downListing(pods []*downPod, now time.Time) output.List {
-	l := output.List{Header: []string{"POD", "SINCE", "GRACE", "RUNNING", "LAYER", "LAST ERROR"}, Wide: []string{"OWNER", "WHY"}}
-	for _, p := range pods {
-		d := p.data(now)
-		since, grace := "-", "-"
-		if !d.Since.IsZero() {
-			since = output.Age(now.Sub(d.Since))
-		}
-		if d.GraceLeftSeconds != nil {
-			grace = fmt.Sprintf("%ds", *d.GraceLeftSeconds)
-		}
-		var running []string
-		for _, c := range d.Running {
-			running = append(running, c.text())
-		}
-		item := output.Item{
-			Name: p.DisplayName(), Data: d,
-			Cells: []string{p.DisplayName(), since, grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
-			Wide:  []string{ownerText(p.Pod), cmp.Or(d.Why, "-")},
-		}
-		if d.Why != "" {
-			item.Notes = append(item.Notes, "  "+d.Why)
-		}
-		if len(d.Next) > 0 {
-			item.Notes = append(item.Notes, "  hint: "+strings.Join(d.Next, " · "))
-		}
-		l.Items = append(l.Items, item)
-	}
-	return l
-}
-
-// text is "db (pid 8812, D nfs_wait)".
-func (c downContainerData) text() string {
-	if c.PID == 0 {
-		return c.Name
-	}
-	return fmt.Sprintf("%s (pid %d, %s)", c.Name, c.PID, strings.TrimSpace(c.State+" "+c.WChan))
-}
-
-func (p *downPod) data(now time.Time) downPodData {
-	f := p.facts
-	found := diagnose(f, now)
-	d := downPodData{
-		Owner: ownerText(p.Pod), Since: f.since, Running: []downContainerData{},
-		Layer: found.layer, Why: found.why, Next: found.next, LastError: p.Worker.LastError.Text,
-	}
-	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.Namespace, p.Name, string(p.UID)
-	if f.graceLeft != nil {
-		left := int64(f.graceLeft.Round(time.Second) / time.Second)
-		d.GraceLeftSeconds = &left
-	}
-	for _, c := range f.containers {
-		data := downContainerData{Name: c.name, ID: c.id, PID: c.process.pid}
-		switch {
-		case c.process.pid == 0:
-		case c.process.state == 0:
-			data.State = "gone"
-		default:
-			data.State, data.WChan = string(c.process.state), ""
-			if c.process.state == 'D' {
-				data.WChan = c.process.wchan
-			}
-		}
-		d.Running = append(d.Running, data)
-	}
-	return d
 }

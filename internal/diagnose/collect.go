@@ -11,29 +11,14 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/proc"
 )
-
-// Pod is a pod to examine.
-type Pod struct {
-	UID             types.UID
-	Namespace, Name string
-	// Listed is what the runtime lists, nil if it lists nothing.
-	Listed *pod.Pod
-	// Worker is the state in the live podctl process that owns the pod, nil if
-	// none does. Creator is that process, or the exited one that created the pod.
-	Worker  *control.Worker
-	Owner   Owner
-	Creator string
-	// KubeletTerminates: see Facts.
-	KubeletTerminates bool
-}
 
 // Runtime is what a Collector asks the runtime.
 type Runtime interface {
@@ -66,7 +51,7 @@ const (
 // Terminating returns the facts of those pods that are terminating, nil for the
 // others. A pod with a live podctl process is terminating if that says so; for
 // other pods see Facts.Terminating.
-func (c Collector) Terminating(ctx context.Context, pods []Pod) []*Facts {
+func (c Collector) Terminating(ctx context.Context, pods []*inventory.Pod) []*Facts {
 	found := make([]*Facts, len(pods))
 	scan := scan{visible: c.pidsVisible(), children: sync.OnceValue(func() map[int][]proc.Process {
 		children, _ := c.Proc.ByParent()
@@ -75,11 +60,11 @@ func (c Collector) Terminating(ctx context.Context, pods []Pod) []*Facts {
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i, p := range pods {
-		if p.Worker != nil && !p.Worker.Terminating() {
+		if p.Manager != nil && !p.Worker.Terminating() {
 			continue
 		}
 		g.Go(func() error {
-			if f := c.collect(ctx, p, scan); p.Worker != nil || f.Terminating() {
+			if f := c.collect(ctx, p, scan); p.Manager != nil || f.Terminating() {
 				found[i] = &f
 			}
 			return nil
@@ -104,16 +89,15 @@ func (c Collector) pidsVisible() bool {
 	return same && err == nil
 }
 
-func (c Collector) collect(ctx context.Context, p Pod, scan scan) Facts {
+func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Facts {
 	f := Facts{
-		Owner: p.Owner, OwnerName: p.Creator, Name: pod.DisplayName(p.Namespace, p.Name),
-		KubeletTerminates: p.KubeletTerminates, RuntimePID: c.RuntimePID,
+		Owner: ownerOf(p), OwnerName: p.Creator, Name: p.DisplayName(), RuntimePID: c.RuntimePID,
 	}
 	dir := filepath.Join(c.PodDirs, string(p.UID))
 	var grace *int64
 	switch {
-	case p.Worker != nil:
-		w := *p.Worker
+	case p.Manager != nil:
+		w := p.Worker
 		f.Worker, f.Requested = &w, w.StopRequested
 		if w.GraceSeconds > 0 {
 			grace = &w.GraceSeconds
@@ -122,9 +106,9 @@ func (c Collector) collect(ctx context.Context, p Pod, scan scan) Facts {
 			f.Requested = w.Since
 		}
 		if w.LastDone.Before(f.Requested) {
-			w.LastError.Op, w.LastError.Layer, w.LastError.Text = "", "", "" // it precedes the termination
+			w.LastError = event.Failure{} // it precedes the termination
 		}
-	case p.Owner == OwnerGonePodctl:
+	case f.Owner == OwnerGonePodctl:
 		if requested, given, ok := podrecord.ReadStop(dir); ok {
 			f.Requested, grace = requested, given
 		}
@@ -133,15 +117,12 @@ func (c Collector) collect(ctx context.Context, p Pod, scan scan) Facts {
 		left := time.Duration(*grace)*time.Second - c.Now().Sub(f.Requested)
 		f.GraceLeft = &left
 	}
-	f.Mounts = c.mounts(p, dir)
-	if p.Listed == nil {
+	f.Mounts = mounts(f.Owner, string(p.UID), dir)
+	if p.Runtime == nil {
 		return f
 	}
-	f.SandboxReady = slices.ContainsFunc(p.Listed.Sandboxes, func(s *pod.Sandbox) bool { return s.State == pod.Running })
-	if len(p.Listed.Sandboxes) > 0 {
-		f.Sandbox = p.Listed.Sandboxes[0].ID
-	}
-	for _, ct := range p.Listed.Containers {
+	f.SandboxReady, f.Sandbox = p.SandboxReady(), p.Sandbox()
+	for _, ct := range p.Runtime.Containers {
 		if ct.State == pod.Running {
 			f.Containers = append(f.Containers, c.container(ctx, ct, scan))
 		}
@@ -149,12 +130,27 @@ func (c Collector) collect(ctx context.Context, p Pod, scan scan) Facts {
 	return f
 }
 
+// ownerOf returns who terminates a pod.
+func ownerOf(p *inventory.Pod) Owner {
+	switch {
+	case p.Manager != nil:
+		return OwnerPodctl
+	case p.Abandoned():
+		return OwnerGonePodctl
+	case p.Kind() == inventory.KindPodctl:
+		return OwnerPodctl
+	case p.Kind() == inventory.KindKubelet:
+		return OwnerKubelet
+	}
+	return OwnerOther
+}
+
 // mounts returns the mount points in the pod's directory: podctl's, or the
 // kubelet's wherever that is.
-func (c Collector) mounts(p Pod, dir string) []string {
+func mounts(owner Owner, uid, dir string) []string {
 	filter := mountinfo.PrefixFilter(dir)
-	if p.Owner == OwnerKubelet {
-		part := "/pods/" + string(p.UID) + "/"
+	if owner == OwnerKubelet {
+		part := "/pods/" + uid + "/"
 		filter = func(m *mountinfo.Info) (skip, stop bool) { return !strings.Contains(m.Mountpoint, part), false }
 	}
 	mounts, err := mountinfo.GetMounts(filter)

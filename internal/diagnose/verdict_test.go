@@ -1,0 +1,175 @@
+package diagnose
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/proc"
+)
+
+const (
+	sigTERM = 1 << (15 - 1)
+	sigKILL = 1 << (9 - 1)
+)
+
+var (
+	now    = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	within = 5 * time.Second
+	over   = -42 * time.Second
+	shim   = proc.Process{PID: 7, State: proc.Sleeping, Comm: "containerd-shim"}
+)
+
+// ends is the worker of a pod that is being terminated.
+func ends(change func(*control.Worker)) *control.Worker {
+	w := &control.Worker{Phase: "terminating", Operation: "terminate", OperationSince: now.Add(-time.Minute), GraceSeconds: 30}
+	if change != nil {
+		change(w)
+	}
+	return w
+}
+
+func calls(method, container string, ago time.Duration) *control.Worker {
+	return ends(func(w *control.Worker) {
+		w.Calls = []control.Call{{Method: method, Container: container, Since: now.Add(-ago)}}
+	})
+}
+
+func failed(layer event.Layer) *control.Worker {
+	return ends(func(w *control.Worker) {
+		w.Operation, w.NextWake = "", now.Add(8*time.Second)
+		w.LastError = event.Failure{Op: "terminate", Layer: layer, Text: "some text"}
+	})
+}
+
+// db is a container whose first process is as given.
+func db(p proc.Process, shim proc.Process) []Container {
+	p.PID = 8812
+	return []Container{{Name: "db", ID: "c1", PID: 8812, Process: p, Shim: shim}}
+}
+
+// with changes the only container.
+func with(all []Container, change func(*Container)) []Container {
+	change(&all[0])
+	return all
+}
+
+var asleep = proc.Process{State: proc.Sleeping, Parent: 7}
+
+func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
+	ignores := proc.Process{State: proc.Sleeping, Ignored: sigTERM, Parent: 7}
+	for _, c := range []struct {
+		name  string
+		facts Facts
+		layer Layer
+		why   string
+		next  string
+	}{
+		{"nothing is stuck", Facts{Worker: ends(nil), GraceLeft: &within, Containers: db(asleep, shim)}, LayerNone, "", ""},
+		{"TERM ignored within the grace period", Facts{Worker: ends(nil), GraceLeft: &within, Containers: db(ignores, shim)},
+			LayerProcess, "db (pid 8812) ignores SIGTERM; it is killed when the grace period ends", "podctl stop --grace-period 1 default/db"},
+		{"PID 1 without a handler", Facts{Worker: ends(nil), GraceLeft: &within, Containers: db(proc.Process{State: proc.Sleeping, PIDs: []int{8812, 1}}, shim)},
+			LayerProcess, "is PID 1 of its namespace without a handler for SIGTERM", "podctl stop --grace-period 1 default/db"},
+		{"TERM ignored while the preStop hook runs", Facts{Worker: calls("ExecSync", "db", 4*time.Second), GraceLeft: &within, Containers: db(ignores, shim)},
+			LayerHook, "the preStop hook of db has been running for 4s; SIGTERM follows it", "podctl stop --grace-period 1 default/db"},
+		{"TERM ignored in a kubelet's pod", Facts{Owner: OwnerKubelet, KubeletTerminates: true, SandboxReady: true, Containers: db(ignores, shim)},
+			LayerProcess, "ignores SIGTERM", "kill -KILL 8812"},
+		{"preStop hook in a kubelet's pod", Facts{Owner: OwnerKubelet, KubeletTerminates: true, SandboxReady: true, Containers: with(db(ignores, shim), func(c *Container) {
+			c.PreStop, c.Hook = true, proc.Process{PID: 9001, Comm: "sleep"}
+		})}, LayerHook, "sleep (pid 9001) was started by an exec in db, probably as its preStop hook", "kill -KILL 8812"},
+		{"an exec in a kubelet's pod that runs on", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: with(db(ignores, shim), func(c *Container) {
+			c.PreStop, c.Hook = true, proc.Process{PID: 9001, Comm: "sh"}
+		})}, LayerNone, "", ""},
+		{"D, past its grace", Facts{Worker: ends(nil), GraceLeft: &over, Containers: with(db(proc.Process{State: proc.Uninterruptible}, shim), func(c *Container) { c.WaitChannel = "nfs_wait" })},
+			LayerProcess, "db (pid 8812) is in uninterruptible sleep in nfs_wait", "cat /proc/8812/stack · podctl rm --force default/db"},
+		{"D for a moment, within its grace", Facts{Worker: ends(nil), GraceLeft: &within, Containers: db(proc.Process{State: proc.Uninterruptible}, shim)}, LayerNone, "", ""},
+		{"D with a pending SIGKILL", Facts{Containers: db(proc.Process{State: proc.Uninterruptible, Pending: sigKILL}, shim), SandboxReady: true},
+			LayerProcess, "is in uninterruptible sleep", "cat /proc/8812/stack"},
+		{"frozen", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: with(db(proc.Process{State: proc.Uninterruptible, Pending: sigKILL}, shim), func(c *Container) {
+			c.Frozen = "/sys/fs/cgroup/freezer/kubepods/pod1/freezer.state"
+		})}, LayerCgroup, "db (pid 8812) is frozen by the cgroup /sys/fs/cgroup/freezer/kubepods/pod1/freezer.state", "echo THAWED > /sys/fs/cgroup/freezer/kubepods/pod1/freezer.state"},
+		{"frozen, cgroup v2", Facts{Worker: ends(nil), Containers: with(db(asleep, shim), func(c *Container) { c.Frozen = "/sys/fs/cgroup/pod1/cgroup.freeze" })},
+			LayerCgroup, "frozen by", "echo 0 > /sys/fs/cgroup/pod1/cgroup.freeze · podctl rm --force default/db"},
+		{"a zombie", Facts{Worker: ends(nil), GraceLeft: &over, Containers: db(proc.Process{State: proc.Zombie, Parent: 7}, shim)},
+			LayerShim, "is a zombie: its parent, pid 7, does not wait for it", "cat /proc/7/wchan"},
+		{"status unreadable, nothing runs", Facts{Worker: failed(event.LayerStatus), SandboxReady: true, Mounts: []string{"/var/lib/podctl/pods/u1/volumes/v"}},
+			LayerRuntime, "the runtime does not report the pod's status", "podctl pleg check · podctl rm --force default/db"},
+		{"stopped by a signal", Facts{Worker: ends(nil), GraceLeft: &within, Containers: db(proc.Process{State: proc.Stopped}, shim)},
+			LayerProcess, "is stopped: SIGTERM stays pending", "kill -CONT 8812"},
+		{"gone", Facts{Worker: ends(nil), Containers: with(db(proc.Process{}, proc.Process{}), func(c *Container) { c.Gone = true })},
+			LayerShim, "has exited; the runtime still reports it as running", "podctl rm --force default/db"},
+		{"its shim is stopped", Facts{Worker: ends(nil), Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped})},
+			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7"},
+		{"the shim of a kubelet's pod is stopped", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped})},
+			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7 · kill -KILL 8812"},
+		{"runc kill hangs", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: with(db(asleep, shim), func(c *Container) {
+			c.Kill, c.KillAge = proc.Process{PID: 400, Comm: "runc"}, 12*time.Second
+		})}, LayerShim, "the shim of db waits for runc (pid 400), which has been sending the signal for 12s", "cat /proc/400/stack"},
+		{"without its shim", Facts{Owner: OwnerKubelet, Containers: db(proc.Process{State: proc.Sleeping, Parent: 1}, proc.Process{})},
+			LayerShim, "db (pid 8812) has no shim: its parent is pid 1", "kill -KILL 8812"},
+		{"the runtime does not report a container", Facts{Worker: ends(nil), RuntimePID: 99, Containers: []Container{{Name: "db", Err: errors.New("no answer within 2s")}}},
+			LayerRuntime, "the runtime does not report the status of db: no answer within 2s", "kill -USR1 99"},
+		{"StopContainer within the grace", Facts{Worker: calls("StopContainer", "db", 35*time.Second), Containers: db(asleep, shim)}, LayerNone, "", ""},
+		{"StopContainer far beyond it", Facts{Worker: calls("StopContainer", "db", 41*time.Second), GraceLeft: &over, Containers: db(asleep, shim)},
+			LayerRuntime, "StopContainer of db has been in flight for 41s", "podctl pleg check"},
+		{"StopPodSandbox hangs", Facts{Worker: calls("StopPodSandbox", "", time.Minute), Sandbox: "3f9c1b2a44d0e77", SandboxReady: true},
+			LayerNetwork, "StopPodSandbox has been in flight for 1m0s: it tears down the pod's network", "crictl inspectp 3f9c1b2a44d0e"},
+		{"the sandbox does not stop", Facts{Worker: failed(event.LayerSandbox), SandboxReady: true},
+			LayerNetwork, "its sandbox does not stop", "podctl rm --force default/db"},
+		{"still mounted", Facts{Worker: failed(event.LayerHost), Mounts: []string{"/var/lib/podctl/pods/u/volumes/x"}},
+			LayerVolume, "/var/lib/podctl/pods/u/volumes/x is still mounted", "fuser -vm /var/lib/podctl/pods/u/volumes/x"},
+		{"an unmount fails", Facts{Worker: failed(event.LayerVolume)}, LayerVolume, "its volumes cannot be unmounted", ""},
+		{"a kubelet's volume is still mounted", Facts{Owner: OwnerKubelet, KubeletTerminates: true, Mounts: []string{"/var/lib/kubelet/pods/u/volumes/x"}},
+			LayerVolume, "/var/lib/kubelet/pods/u/volumes/x is still mounted", "fuser -vm /var/lib/kubelet/pods/u/volumes/x"},
+		{"the last operation failed", Facts{Worker: failed(""), Containers: db(asleep, shim)},
+			LayerWorker, "the last terminate failed, retry in 8s", "podctl rm --force default/db"},
+		{"past its grace, without another cause", Facts{Worker: ends(nil), GraceLeft: &over}, LayerWorker, "the grace period ended 42s ago, and terminate is still in progress", "podctl rm --force default/db"},
+		{"its podctl exited", Facts{Owner: OwnerGonePodctl, OwnerName: "run-5f2a", Requested: now, SandboxReady: true, Containers: db(asleep, shim)},
+			LayerWorker, "its owner, podctl run-5f2a, exited while it terminated the pod", "podctl rm default/db"},
+		{"containers without a sandbox", Facts{Owner: OwnerKubelet, Containers: db(asleep, shim)},
+			LayerRuntime, "its sandbox has stopped, its containers have not", "kill -KILL 8812"},
+		{"processes of another PID namespace", Facts{Owner: OwnerKubelet, KubeletTerminates: true, SandboxReady: true, Containers: []Container{{Name: "db", PID: 8812, Hidden: true}}},
+			LayerNone, "the processes of db are not visible from here", "in the runtime's PID namespace"},
+	} {
+		c.facts.Name = "default/db"
+		if c.facts.Worker != nil {
+			c.facts.Owner = OwnerPodctl
+		}
+		got := Judge(c.facts, now)
+		if got.Layer != c.layer || !strings.Contains(got.Why, c.why) || (c.why == "") != (got.Why == "") ||
+			!strings.Contains(strings.Join(got.Next, " · "), c.next) || (c.next == "") != (len(got.Next) == 0) {
+			t.Errorf("%s:\n got %s %q %q\nwant %s %q %q", c.name, got.Layer, got.Why, got.Next, c.layer, c.why, c.next)
+		}
+		if c.facts.Owner == OwnerKubelet && strings.Contains(strings.Join(got.Next, " "), "podctl rm") {
+			t.Errorf("%s: podctl rm refuses a kubelet's pod: %q", c.name, got.Next)
+		}
+	}
+}
+
+func TestPodWithoutPodctlIsTerminatingOnEvidenceOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		facts Facts
+		want  bool
+	}{
+		"runs":                              {Facts{SandboxReady: true, Containers: db(asleep, shim)}, false},
+		"hidden processes":                  {Facts{SandboxReady: true, Containers: []Container{{Name: "db", PID: 8812, Hidden: true}}}, false},
+		"ignores TERM":                      {Facts{SandboxReady: true, Containers: db(proc.Process{Ignored: sigTERM}, shim)}, false},
+		"a status that cannot be read":      {Facts{SandboxReady: true, Containers: []Container{{Name: "db", Err: errors.New("no")}}}, false},
+		"the kubelet terminates it":         {Facts{KubeletTerminates: true, SandboxReady: true}, true},
+		"sandbox stopped, containers run":   {Facts{Containers: db(asleep, shim)}, true},
+		"process gone":                      {Facts{SandboxReady: true, Containers: with(db(proc.Process{}, proc.Process{}), func(c *Container) { c.Gone = true })}, true},
+		"SIGTERM pending":                   {Facts{SandboxReady: true, Containers: db(proc.Process{Pending: sigTERM}, shim)}, true},
+		"shim stopped":                      {Facts{SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped})}, true},
+		"runc kill":                         {Facts{SandboxReady: true, Containers: with(db(asleep, shim), func(c *Container) { c.Kill.PID = 400 })}, true},
+		"stop on record, podctl gone":       {Facts{Owner: OwnerGonePodctl, Requested: now, SandboxReady: true}, true},
+		"nothing on record, podctl gone":    {Facts{Owner: OwnerGonePodctl, SandboxReady: true, Containers: db(asleep, shim)}, false},
+		"exited pod of a kubelet, no hints": {Facts{Owner: OwnerKubelet}, false},
+	} {
+		if got := c.facts.Terminating(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
