@@ -58,6 +58,7 @@ var table = []row{
 	{"internal/podrecord", []string{"internal/atomicfile"}, "podctl.json: what the runtime cannot hold of a pod"},
 	{"internal/admission", []string{"internal/pod", "internal/preempt", "internal/render"}, "pure: whether a pod may run on this node"},
 	{"internal/host", []string{"internal/render", "internal/volume"}, "facts of the machine, and where podctl keeps its files"},
+	{"internal/lifecycle", []string{"internal/pod", "internal/podrecord"}, "pure: which pods a node has and what becomes of each"},
 	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
 	{"internal/daemon", []string{"internal/"}, "a serving podctl: session, control socket, sd_notify, housekeeping schedule"},
 	{"cmd/podctl", []string{"internal/", "cmd/podctl/internal/"}, "one file per command"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -61,14 +62,14 @@ func (r *running) failures() []failure {
 	var failures []failure
 	for _, d := range r.want {
 		i, ok := r.last[d.Pod.UID]
-		if !ok {
+		if !ok || i.Wait.Reason == lifecycle.RuntimeUnavailable {
 			failures = append(failures, failure{
 				pod:     pod.DisplayName(d.Pod.Namespace, d.Pod.Name),
 				reasons: []reason{{text: " was not started: the runtime did not say what it holds"}},
 			})
 			continue
 		}
-		if i.Succeeded() || r.opts.wait == waitReady && i.Ready() && i.Rejected == nil {
+		if i.Succeeded() || r.opts.wait == waitReady && i.Ready() {
 			continue
 		}
 		failures = append(failures, failure{
@@ -81,9 +82,9 @@ func (r *running) failures() []failure {
 
 // reasons is why a pod failed, never empty.
 func (r *running) reasons(i node.Info) []reason {
-	if i.Rejected != nil {
-		why := reason{text: ": " + i.Rejected.Error()}
-		if hinted, ok := i.Rejected.(interface{ Hint() string }); ok {
+	if err := i.Refused(); err != nil {
+		why := reason{text: ": " + err.Error()}
+		if hinted, ok := err.(interface{ Hint() string }); ok {
 			why.hint = hinted.Hint()
 		}
 		return []reason{why}

@@ -94,8 +94,8 @@ func podLine(i node.Info) runLine {
 		Type: "pod", Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: string(i.Pod.UID),
 		Phase: i.Status.Phase, Reason: i.Status.Reason, Message: i.Status.Message, Restarts: &n,
 	}
-	if i.Rejected != nil {
-		l.Rejected = i.Rejected.Error()
+	if err := i.Refused(); err != nil {
+		l.Rejected = err.Error()
 	}
 	for _, c := range pod.Statuses(&i.Status) {
 		line := containerLine{Name: c.Name, Ready: c.Ready, Restarts: c.RestartCount}

@@ -121,7 +121,7 @@ func waitingReason(ev node.Event) string {
 	switch {
 	case ev.State != "" || !ev.Warning:
 		return ev.State
-	case ev.Reason == podsync.EventFailed, ev.Reason == node.ReasonExited, ev.Reason == node.ReasonEnded, ev.Reason == node.ReasonRejected,
+	case ev.Reason == podsync.EventFailed, ev.Reason == node.ReasonExited, ev.Reason == node.ReasonEnded, ev.Reason == node.ReasonWaiting,
 		ev.Reason == node.ReasonRuntimeDown:
 		return ""
 	}

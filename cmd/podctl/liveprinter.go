@@ -127,7 +127,7 @@ const (
 func (p *livePrinter) paint(i node.Info, line string) string {
 	color := ""
 	switch {
-	case i.Rejected != nil || i.Status.Phase == "Failed":
+	case i.Refused() != nil || i.Status.Phase == "Failed":
 		color = red
 	case waitingText(i, p.env.now()) != "":
 		color = yellow

@@ -33,6 +33,8 @@ func phaseText(i node.Info) string {
 	switch {
 	case i.Rejected != nil:
 		return "Rejected"
+	case i.Refused() != nil:
+		return "Waiting"
 	case i.Stage == worker.Terminating && !pod.IsTerminal(i.Status.Phase):
 		return "Terminating"
 	case i.Status.Phase == "":
@@ -52,8 +54,8 @@ func age(i node.Info, now time.Time) string {
 // since when, with the next retry as a countdown.
 func nowText(i node.Info, activity string, now time.Time) string {
 	switch {
-	case i.Rejected != nil:
-		return i.Rejected.Error()
+	case i.Refused() != nil:
+		return i.Refused().Error() + retryText(i, now)
 	case i.Stage == worker.Terminating && !pod.IsTerminal(i.Status.Phase):
 		return terminatingText(i, now)
 	case pod.IsTerminal(i.Status.Phase):

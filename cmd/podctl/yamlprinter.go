@@ -71,9 +71,9 @@ func podObject(i node.Info, nodeName string) *v1.Pod {
 		p.Spec.NodeName = nodeName
 	}
 	p.Status = *i.Status.DeepCopy()
-	if i.Rejected != nil && p.Status.Phase == "" {
-		p.Status.Phase, p.Status.Reason = v1.PodFailed, node.ReasonRejected
-		p.Status.Message = "Pod was rejected: " + i.Rejected.Error()
+	if err := i.Refused(); err != nil && p.Status.Phase == "" {
+		p.Status.Phase, p.Status.Reason = v1.PodPending, i.Wait.Reason.String()
+		p.Status.Message = err.Error()
 	}
 	return p
 }

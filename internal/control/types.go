@@ -44,8 +44,12 @@ type Worker struct {
 	Adopted bool `json:"adopted,omitempty"`
 	Stopped bool `json:"stopped,omitempty"`
 	Again   bool `json:"again,omitempty"`
-	// Rejected is why it may not run.
+	// Rejected is why it does not run: it was not admitted, or, if WaitReason is set,
+	// something is in the way, and it is tried again at NextWake.
 	Rejected string `json:"rejected,omitempty"`
+	// WaitReason is why the pod cannot start yet, or why what it left behind could
+	// not be removed yet: "NameHeld", "RuntimeUnavailable".
+	WaitReason string `json:"waitReason,omitempty"`
 	// WaitsForName is the UID of the pod that has this one's full name.
 	WaitsForName types.UID `json:"waitsForName,omitempty"`
 

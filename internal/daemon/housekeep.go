@@ -43,7 +43,7 @@ func (s *Session) KeepHouse(ctx context.Context, h Housekeeping) {
 func (s *Session) keptPods() map[types.UID]bool {
 	kept := map[types.UID]bool{}
 	for _, i := range s.Pods() {
-		kept[i.Pod.UID] = i.Desired && !i.Again && i.Rejected == nil
+		kept[i.Pod.UID] = i.Desired && !i.Again && i.Refused() == nil
 	}
 	return kept
 }
@@ -64,7 +64,7 @@ func (s *Session) rotateLogs(ctx context.Context, policy logrotate.Policy) {
 		}
 		for _, i := range s.Pods() {
 			p := held[i.Pod.UID]
-			if p == nil || i.Rejected != nil {
+			if p == nil || i.Refused() != nil {
 				continue
 			}
 			for _, c := range p.Containers {

@@ -37,8 +37,8 @@ func servedPod(i node.Info) v1.Pod {
 	p := *i.Pod // a shallow copy: what it points to is not changed
 	p.Status = i.Status
 	switch {
-	case i.Rejected != nil && p.Status.Phase == "":
-		p.Status.Phase, p.Status.Reason, p.Status.Message = v1.PodFailed, node.ReasonRejected, i.Rejected.Error()
+	case i.Refused() != nil && p.Status.Phase == "":
+		p.Status.Phase, p.Status.Reason, p.Status.Message = v1.PodPending, i.Wait.Reason.String(), i.Refused().Error()
 	case p.Status.Phase == "":
 		p.Status.Phase = v1.PodPending
 	}
@@ -82,8 +82,11 @@ func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 	if i.Status.StartTime != nil {
 		w.StartTime = i.Status.StartTime.Time
 	}
-	if i.Rejected != nil {
-		w.Rejected = i.Rejected.Error()
+	if err := i.Refused(); err != nil {
+		w.Rejected = err.Error()
+	}
+	if i.Wait.Tries > 0 {
+		w.WaitReason, w.NextWake = i.Wait.Reason.String(), i.Wait.RetryAt
 	}
 	if s.Cause != worker.CauseNone {
 		w.Cause = s.Cause.String()

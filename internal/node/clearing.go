@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
 	"github.com/podctl/podctl/internal/worker"
@@ -62,11 +63,11 @@ func (n *Node) active() []*v1.Pod {
 	var pods []*v1.Pod
 	for _, e := range n.entries {
 		// What the entry says of the phase may lag behind.
-		down := e.stage == worker.Finished || n.workers.IsPodKnownTerminated(e.uid())
-		if !e.desired || e.rejected != nil || down || pod.IsTerminal(e.status.Phase) && e.stage == worker.Syncing {
+		down := e.stage == worker.Finished || n.workers.IsPodKnownTerminated(e.UID())
+		if !e.hasWorker() || !e.IsDesired() || down || pod.IsTerminal(e.status.Phase) && e.stage == worker.Syncing {
 			continue
 		}
-		pods = append(pods, e.want.Pod)
+		pods = append(pods, e.Pod)
 	}
 	return pods
 }
@@ -101,12 +102,10 @@ func have(n int) string {
 }
 
 // dropClearing forgets the room that was made for a pod that is not wanted any
-// more, or was rejected for something else meanwhile.
+// more, or cannot start for another reason. n.mu is held.
 func (n *Node) dropClearing(want map[types.UID]Desired) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	if c := n.clearing; c != nil && c.done {
-		if _, wanted := want[c.uid]; !wanted || n.entryOf(c.uid) != nil {
+		if e := n.entryOf(c.uid); want[c.uid].Pod == nil || e != nil && (e.Phase != lifecycle.Waiting || isBlocked(e)) {
 			n.clearing = nil
 		}
 	}

@@ -1,25 +1,18 @@
 package node
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 )
 
 // Desired is one pod that a source wants to run.
-type Desired struct {
-	// Pod is defaulted and has its UID.
-	Pod *v1.Pod
-	// Document is the pod as it was read, before defaulting: what its
-	// sandbox will carry.
-	Document []byte
-}
+type Desired = lifecycle.Desired
 
 // desired is the union of what all sources want. Absence counts only where
 // it was read: a source that has not delivered yet makes the union unready,
@@ -105,14 +98,4 @@ func merge(bySource map[string]*pod.Objects) *pod.Objects {
 		each = append(each, bySource[source])
 	}
 	return pod.Merge(each...)
-}
-
-// sorted returns the union in the order of names, so that all that follows
-// from it happens in one order.
-func sorted(pods map[types.UID]Desired) []Desired {
-	return slices.SortedFunc(maps.Values(pods), func(a, b Desired) int { return compareNames(a.Pod, b.Pod) })
-}
-
-func compareNames(a, b *v1.Pod) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }

@@ -1,33 +1,27 @@
 package node
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// entry is a pod that the node has to do with: desired, or on its way out.
-// It is guarded by Node.mu.
+// entry is a pod of the node: what is decided about it, which only
+// lifecycle.Step changes, and what carrying that out has to remember. It is
+// guarded by Node.mu.
 type entry struct {
-	// want is the spec that the pod runs by, and its document.
-	want Desired
-	// desired: some source wants this very pod.
-	desired bool
-	// fresh: the pod is created again after this life has ended, so what this
-	// life leaves behind must be gone before.
-	fresh bool
-	// adopted: the runtime held it before podctl knew it.
-	adopted bool
-	// rejected is why it may not start, nil if it may.
-	rejected error
-	stage    worker.Phase
-	status   v1.PodStatus
+	lifecycle.Entry
+	// stage is the worker's phase, as of its last change.
+	stage  worker.Phase
+	status v1.PodStatus
 	// record is what of it outlives the process beside the runtime. It changes
 	// together with its file, under recording, which is taken before Node.mu.
 	record    podrecord.Record
@@ -39,67 +33,44 @@ type entry struct {
 	// then; zero and nil without one.
 	deadline time.Time
 	alarm    *time.Timer
-	// removing: a goroutine is removing what the pod left behind; clean: that
-	// has been done.
-	removing, clean bool
 }
 
-// leaving tells whether the entry is to go once its worker is done with it.
-func (e *entry) leaving() bool { return !e.desired || e.fresh }
+// again reports whether another life of the pod follows this one.
+func (e *entry) again() bool { return e.Next != nil }
 
-func (e *entry) uid() types.UID   { return e.want.Pod.UID }
-func (e *entry) fullName() string { return pod.FullNameOf(e.want.Pod) }
+// hasWorker reports whether the pod's worker has been told of it.
+func (e *entry) hasWorker() bool { return e.Phase == lifecycle.Active || e.Leaving() }
 
 // entryOf returns the entry, nil if there is none. n.mu is held.
 func (n *Node) entryOf(uid types.UID) *entry { return n.entries[uid] }
 
-// nameInUse tells whether any entry has the full name. n.mu is held.
-func (n *Node) nameInUse(fullName string) bool {
-	for _, e := range n.entries {
-		if e.rejected == nil && e.fullName() == fullName {
-			return true
-		}
-	}
-	return false
-}
-
-// admit makes an entry of a pod that has none. It refuses once all pods are
-// to go, so that Drain waits for everything that was let in.
-func (n *Node) admit(e *entry) bool {
+// isAccounted reports whether what the runtime holds of the pod is this node's
+// affair already.
+func (n *Node) isAccounted(uid types.UID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.draining {
-		n.entries[e.uid()] = e
-	}
-	return !n.draining
+	e := n.entryOf(uid)
+	return e != nil && e.Phase != lifecycle.Starting
 }
 
-// drop forgets an entry whose pod has left nothing behind, and lets its name
-// go unless it is wanted for another one.
-func (n *Node) drop(uid types.UID) {
-	n.naming.Lock()
-	defer n.naming.Unlock()
+// has reports whether the node has the pod.
+func (n *Node) has(uid types.UID) bool {
 	n.mu.Lock()
-	e := n.entries[uid]
-	again := e != nil && e.desired && e.fresh
-	n.mu.Unlock()
-	if e == nil {
-		return
+	defer n.mu.Unlock()
+	return n.entryOf(uid) != nil
+}
+
+// named is the entry of the name: of several the desired one, which the others
+// make room for. n.mu is held.
+func (n *Node) named(namespace, name string) (*entry, error) {
+	var found *entry
+	for _, e := range n.entries {
+		if e.Pod.Namespace == namespace && e.Pod.Name == name && (found == nil || e.IsDesired() && !found.IsDesired()) {
+			found = e
+		}
 	}
-	n.probes.Remove(uid)
-	n.sync.Forget(uid) // before the uid may come again
-	if again {
-		n.opts.Observer.Restarted(e.want.Pod)
+	if found == nil {
+		return nil, fmt.Errorf("%w: %s", ErrNoPod, pod.DisplayName(namespace, name))
 	}
-	n.mu.Lock()
-	delete(n.entries, uid)
-	if e.alarm != nil {
-		e.alarm.Stop()
-	}
-	n.mu.Unlock()
-	if e.rejected == nil && !n.claimed[e.fullName()] {
-		n.letGo(e.fullName())
-	}
-	n.dropHold(uid)
-	n.changed()
+	return found, nil
 }

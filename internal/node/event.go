@@ -54,8 +54,9 @@ const (
 	ReasonFailedSync = "FailedSync"
 	// ReasonEnded: the pod's phase is final.
 	ReasonEnded = "Ended"
-	// ReasonRejected: the pod may not start; Message says why.
-	ReasonRejected = "Rejected"
+	// ReasonWaiting: the pod cannot start for as long as Message is true; it is
+	// tried again.
+	ReasonWaiting = "Waiting"
 	// ReasonPreempting: the pod waits for others to end, which make room for it;
 	// of one of these, the kubelet's own.
 	ReasonPreempting = preempt.Preempting

@@ -21,17 +21,25 @@ const killLeast = 10 * time.Second
 // ErrKillTimeout: a pod that was killed still runs.
 var ErrKillTimeout = errors.New("it still runs after one and a half times its grace period")
 
+var errNotStarted = errors.New("it has not started")
+
 // Evict ends a pod with its own grace, as failed for this reason, to stay so
 // until its manifest changes or Start; and returns when nothing of it runs. The
-// error is ErrNoPod or ErrKillTimeout. A pod that has ended already stays as it is.
+// error is ErrNoPod, a *NotRunningError or ErrKillTimeout. A pod that has ended already stays as it is.
 func (n *Node) Evict(ctx context.Context, namespace, name, reason, message string) error {
 	n.mu.Lock()
 	e, err := n.named(namespace, name)
+	if err == nil && !e.hasWorker() {
+		// To evict what does not run would free nothing.
+		if err = notRunning(e); err == nil {
+			err = &NotRunningError{pod.DisplayName(namespace, name), errNotStarted}
+		}
+	}
 	n.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("evict: %w", err)
 	}
-	if err := n.evict(ctx, e.want.Pod, reason, message); err != nil {
+	if err := n.evict(ctx, e.Pod, reason, message); err != nil {
 		return fmt.Errorf("evict %s: %w", pod.DisplayName(namespace, name), err)
 	}
 	return nil
@@ -41,7 +49,7 @@ func (n *Node) Evict(ctx context.Context, namespace, name, reason, message strin
 func (n *Node) evict(ctx context.Context, p *v1.Pod, reason, message string) error {
 	n.mu.Lock()
 	e := n.entryOf(p.UID)
-	gone := e == nil || e.want.Pod != p || e.rejected != nil || e.stage == worker.Terminated || e.stage == worker.Finished
+	gone := e == nil || e.Pod != p || !e.hasWorker() || e.stage == worker.Terminated || e.stage == worker.Finished
 	n.mu.Unlock()
 	if gone {
 		return nil
@@ -79,7 +87,7 @@ func (n *Node) fail(p *v1.Pod, reason, message string, grace *int64, down chan<-
 func (n *Node) endUnborn(p *v1.Pod, status v1.PodStatus) {
 	n.mu.Lock()
 	e := n.entryOf(p.UID)
-	unborn := e != nil && e.want.Pod == p && e.status.Phase == "" && n.workers.IsPodKnownTerminated(p.UID)
+	unborn := e != nil && e.Pod == p && e.status.Phase == "" && n.workers.IsPodKnownTerminated(p.UID)
 	n.mu.Unlock()
 	if !unborn {
 		return

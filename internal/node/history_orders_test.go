@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
 )
@@ -59,12 +58,10 @@ func (h *history) order() {
 	h.orders.Go(func() {
 		defer cancel()
 		var isRunning *RunningError
-		var foreign *ForeignPodError
-		var refused *admission.Error
+		var notRunning *NotRunningError
 		switch err := carryOut(); {
 		case err == nil, errors.Is(err, ErrNoPod), errors.Is(err, ErrKillTimeout), errors.Is(err, context.DeadlineExceeded):
-		case errors.As(err, &isRunning), errors.As(err, &foreign), errors.As(err, &refused):
-		case strings.Contains(err.Error(), "managed by"):
+		case errors.As(err, &isRunning), errors.As(err, &notRunning):
 		default:
 			h.t.Error(err)
 		}

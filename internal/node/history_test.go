@@ -282,7 +282,7 @@ func (h *history) converges(manifests []string) {
 	}
 	for _, i := range h.podctl.Pods() {
 		h.t.Errorf("not as asked for: %s %.8s %q %s %s desired %v again %v rejected %v op %s since %s error %q", i.Pod.Name, i.Pod.UID,
-			i.Pod.Spec.Containers[0].Command[2], i.Stage, i.Status.Phase, i.Desired, i.Again, i.Rejected, i.Op, i.OpSince, i.LastError)
+			i.Pod.Spec.Containers[0].Command[2], i.Stage, i.Status.Phase, i.Desired, i.Again, i.Refused(), i.Op, i.OpSince, i.LastError)
 	}
 }
 

@@ -10,22 +10,23 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// ErrNoPod: the node has to do with no pod of that name.
+// ErrNoPod: the node has no pod of that name.
 var ErrNoPod = errors.New("no such pod")
 
 // Stop ends a pod although a source goes on desiring it, and keeps it so: also
 // across restarts of podctl, until its manifest changes or Start. grace, in
 // seconds, shortens its own; nil leaves it. Stop returns when nothing of the
 // pod, or of one before it of that name, runs any more; that ctx ends before does
-// not call the stop off. A pod that is stopped already stays so. The error is
-// ErrNoPod, or says why the stop would not outlive podctl.
+// not cancel the stop. A pod that is stopped already stays so. The error is
+// ErrNoPod, a *NotRunningError, or says why the stop would not outlive podctl.
 func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) error {
-	p, err := n.hold(namespace, name, grace)
+	p, err := n.hold(ctx, namespace, name, grace)
 	if err != nil {
 		return err
 	}
@@ -36,67 +37,109 @@ func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) e
 	return n.untilDown(ctx, p)
 }
 
-// hold takes note that the pod is not to run, in its directory first.
-func (n *Node) hold(namespace, name string, grace *int64) (*v1.Pod, error) {
-	n.mu.Lock()
-	e, err := n.named(namespace, name)
-	n.mu.Unlock()
+// hold records that the pod is not to run, in its directory first. What waits
+// for something that may never end is not stopped: another podctl, or nobody,
+// runs it.
+func (n *Node) hold(ctx context.Context, namespace, name string, grace *int64) (*v1.Pod, error) {
+	e, err := n.retried(ctx, namespace, name)
 	if err != nil {
 		return nil, err
-	}
-	if e.rejected != nil {
-		return nil, fmt.Errorf("pod %s does not run: %w", pod.DisplayName(namespace, name), e.rejected)
 	}
 	e.recording.Lock() // keeps the directory, too: see removeDown
 	defer e.recording.Unlock()
 	n.mu.Lock()
-	leaving := e.leaving() || n.entryOf(e.uid()) != e
-	if leaving {
-		n.held[e.uid()] = true // of its next life, if there is one
+	before := n.entryOf(e.UID()) != e || e.Phase != lifecycle.Active
+	if before {
+		n.step(e.UID(), lifecycle.Stop{})
 	}
 	n.mu.Unlock()
-	if leaving {
-		return e.want.Pod, nil
+	if before {
+		return e.Pod, nil
 	}
 	rec := n.recordOf(e)
 	rec.Held = true
-	rec.Stop(time.Now(), shorter(e.want.Pod, grace))
-	if err := podrecord.Create(n.opts.Facts.Dir(e.uid()), rec); err != nil {
+	rec.Stop(time.Now(), shorter(e.Pod, grace))
+	if err := podrecord.Create(n.opts.Facts.Dir(e.UID()), rec); err != nil {
 		return nil, err
 	}
 	n.setRecord(e, rec)
-	return e.want.Pod, nil
+	return e.Pod, nil
 }
 
+// retryTimeout is how long Stop and Start wait for the loop to look again at a
+// pod that waits.
+const retryTimeout = 5 * time.Second
+
+// retried is the entry of the name. If it is blocked it is tried again first, so
+// that an error says what is in the way now; the error is a *NotRunningError if
+// something is.
+func (n *Node) retried(ctx context.Context, namespace, name string) (*entry, error) {
+	n.mu.Lock()
+	e, err := n.named(namespace, name)
+	blocked := err == nil && isBlocked(e)
+	uid, tries := types.UID(""), 0
+	if blocked {
+		uid, tries = e.UID(), e.Wait.Tries
+		n.step(uid, lifecycle.Retry{})
+	}
+	n.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if blocked {
+		n.poke()
+		timed, cancel := context.WithTimeout(ctx, retryTimeout)
+		defer cancel()
+		_ = n.until(timed, func() bool { // what is known then is said
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			e := n.entryOf(uid)
+			return e == nil || e.Phase != lifecycle.Starting && (!isBlocked(e) || e.Wait.Tries != tries)
+		})
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e, err = n.named(namespace, name); err != nil {
+		return nil, err
+	}
+	return e, notRunning(e)
+}
+
+func isBlocked(e *entry) bool { return e.Phase == lifecycle.Waiting && e.Wait.Reason.Blocked() }
+
+// notRunning is why a pod does not run and will not by itself, nil if that is
+// not so.
+func notRunning(e *entry) error {
+	switch {
+	case e.Phase == lifecycle.Rejected:
+		return &NotRunningError{pod.DisplayName(e.Pod.Namespace, e.Pod.Name), e.Rejection}
+	case isBlocked(e):
+		return &NotRunningError{pod.DisplayName(e.Pod.Namespace, e.Pod.Name), e.Wait.Err}
+	}
+	return nil
+}
+
+// NotRunningError says that a pod does not run here.
+type NotRunningError struct {
+	Pod   string
+	Cause error
+}
+
+func (e *NotRunningError) Error() string {
+	return fmt.Sprintf("pod %s does not run: %v", e.Pod, e.Cause)
+}
+
+func (e *NotRunningError) Unwrap() error { return e.Cause }
+
 // signed is a record that says of which pod and whose it is.
-func (n *Node) signed(e *entry, r podrecord.Record) podrecord.Record {
-	r.Owner, r.Namespace, r.Name = n.ownerTag(), e.want.Pod.Namespace, e.want.Pod.Name
-	r.Manifest = podrecord.Fingerprint(e.want.Document)
+func (n *Node) signed(d Desired, r podrecord.Record) podrecord.Record {
+	r.Owner, r.Namespace, r.Name = n.ownerTag(), d.Pod.Namespace, d.Pod.Name
+	r.Manifest = podrecord.Fingerprint(d.Document)
 	return r
 }
 
-// takeHold tells whether the pod that is about to start was stopped while an
-// earlier life of it was ending.
-func (n *Node) takeHold(uid types.UID) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	defer delete(n.held, uid)
-	return n.held[uid]
-}
-
-// dropHold forgets that the next life of a pod was stopped, if there is none:
-// whoever has its uid later was not stopped.
-func (n *Node) dropHold(uid types.UID) {
-	want, _ := n.wanted()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if _, wanted := want[uid]; !wanted {
-		delete(n.held, uid)
-	}
-}
-
-// stopHeld stops a pod that was let in and that Stop took hold of before it had
-// a worker.
+// stopHeld stops a pod that became active and that Stop held before it had a
+// worker.
 func (n *Node) stopHeld(p *v1.Pod) {
 	n.mu.Lock()
 	e := n.entryOf(p.UID)
@@ -111,51 +154,45 @@ func (n *Node) stopHeld(p *v1.Pod) {
 	}
 }
 
-// Start lets a pod run again that was stopped, or that has ended. It returns
-// at once. The error is ErrNoPod, or a *RunningError where there is nothing to
-// start.
-func (n *Node) Start(_ context.Context, namespace, name string) error {
-	n.mu.Lock()
-	e, err := n.named(namespace, name)
-	n.mu.Unlock()
+// Start lets a pod run again that was stopped or has ended. It returns
+// as soon as the node knows it. The error is ErrNoPod, a *RunningError where there is
+// nothing to start, or a *NotRunningError where something is in the way.
+func (n *Node) Start(ctx context.Context, namespace, name string) error {
+	e, err := n.retried(ctx, namespace, name)
 	if err != nil {
 		return err
-	}
-	if e.rejected != nil {
-		return e.rejected
 	}
 	e.recording.Lock()
 	defer e.recording.Unlock()
 	n.mu.Lock()
-	old, ended, leaving := e.record, e.stage == worker.Finished, e.leaving()
-	if leaving {
-		delete(n.held, e.uid()) // it starts when its earlier life is over
+	old, ended, active := e.record, e.stage == worker.Finished, e.Phase == lifecycle.Active
+	if !active {
+		n.step(e.UID(), lifecycle.Start{}) // it starts when its earlier life is over
 	}
 	n.mu.Unlock()
 	switch {
-	case leaving:
+	case !active:
 		return nil
 	case !old.Held && !pod.IsTerminal(old.Phase) && !ended:
 		return &RunningError{Pod: pod.DisplayName(namespace, name)}
 	}
 	// A podctl that is killed from here on starts the pod, because what was
-	// stopped and is not held starts anew.
-	rec := n.signed(e, podrecord.Record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
+	// stopped and is not held starts again.
+	rec := n.signed(e.Desired, podrecord.Record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
 	if !old.StopRequested.IsZero() {
 		rec.StopRequested = old.StopRequested
 	}
-	if err := podrecord.Write(n.opts.Facts.Dir(e.uid()), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := podrecord.Write(n.opts.Facts.Dir(e.UID()), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	n.mu.Lock()
-	wanted := e.desired
-	e.record, e.fresh = rec, wanted
-	spec := e.want.Pod
-	n.mu.Unlock()
-	if !wanted {
-		return nil // by now; its next life is not held
+	var w work
+	if n.entryOf(e.UID()) == e && e.Phase == lifecycle.Active { // else its next life is not held
+		e.record = rec
+		w = n.step(e.UID(), lifecycle.Start{})
 	}
-	n.workers.Update(worker.Update{Pod: spec, Type: worker.TypeCreate, Exclusive: true})
+	n.mu.Unlock()
+	n.carryOut(ctx, w)
 	n.poke()
 	n.changed()
 	return nil
@@ -166,35 +203,20 @@ type RunningError struct{ Pod string }
 
 func (e *RunningError) Error() string { return fmt.Sprintf("pod %s is not stopped", e.Pod) }
 
-// named is the entry of the name: of several the desired one, which the others
-// make room for. n.mu is held.
-func (n *Node) named(namespace, name string) (*entry, error) {
-	var found *entry
-	for _, e := range n.entries {
-		if e.want.Pod.Namespace == namespace && e.want.Pod.Name == name && (found == nil || e.desired && !found.desired) {
-			found = e
-		}
-	}
-	if found == nil {
-		return nil, fmt.Errorf("%w: %s", ErrNoPod, pod.DisplayName(namespace, name))
-	}
-	return found, nil
-}
-
 // untilDown waits until nothing of the pod runs, nor of older ones that it
 // waits for.
 func (n *Node) untilDown(ctx context.Context, p *v1.Pod) error {
 	return n.until(ctx, func() bool { return n.isDown(p) })
 }
 
-// isDown tells whether nothing runs of any pod of the pod's name.
+// isDown reports whether nothing runs of any pod of the pod's name.
 func (n *Node) isDown(p *v1.Pod) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, e := range n.entries {
-		down := e.rejected != nil || e.stage == worker.Terminated || e.stage == worker.Finished ||
-			e.leaving() && !n.workers.IsPodKnown(e.uid()) // its remains are removed
-		if !down && e.fullName() == pod.FullNameOf(p) {
+		down := !e.hasWorker() || e.stage == worker.Terminated || e.stage == worker.Finished ||
+			e.Leaving() && !n.workers.IsPodKnown(e.UID()) // its leftovers are removed
+		if !down && e.FullName() == pod.FullNameOf(p) {
 			return false
 		}
 	}

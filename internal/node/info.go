@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -26,8 +27,13 @@ type Info struct {
 	Again bool
 	// Stopped: it was stopped to stay so (Node.Stop).
 	Stopped bool
-	// Rejected is why the pod may not start, nil if it may.
+	// Lifecycle is the node's phase of the pod.
+	Lifecycle lifecycle.Phase
+	// Rejected is why the pod was not admitted, nil if it was not rejected.
 	Rejected error
+	// Wait is why it cannot start yet, or why what it left behind could not be
+	// removed yet, and when that is tried again; zero if it does not wait.
+	Wait lifecycle.Wait
 	// Op is the operation in flight, since OpSince; OpNone if there is none.
 	Op      worker.Op
 	OpSince time.Time
@@ -42,13 +48,22 @@ type Info struct {
 	StopRequested time.Time
 }
 
-// Ended tells whether the pod will do nothing more: it is down and cleaned
-// up and does not come back, or it was never let in.
-func (i Info) Ended() bool { return i.Rejected != nil || i.Stage == worker.Finished && !i.Again }
+// Refused returns why the pod does not start: it was rejected, or something is
+// in the way that podctl does not end by itself; nil if neither is so.
+func (i Info) Refused() error {
+	if i.Lifecycle == lifecycle.Waiting && i.Wait.Reason.Blocked() {
+		return i.Wait.Err
+	}
+	return i.Rejected
+}
 
-// Succeeded tells whether the pod ran to a good end.
-func (i Info) Succeeded() bool { return i.Rejected == nil && i.Status.Phase == v1.PodSucceeded }
+// Ended reports whether the pod does nothing more by itself: it is down and
+// cleaned up and does not come back, or it cannot start.
+func (i Info) Ended() bool { return i.Refused() != nil || i.Stage == worker.Finished && !i.Again }
 
-// Ready tells whether all of the pod's containers are ready, and the pod is
+// Succeeded reports whether the pod has ended successfully.
+func (i Info) Succeeded() bool { return i.Refused() == nil && i.Status.Phase == v1.PodSucceeded }
+
+// Ready reports whether all of the pod's containers are ready, and the pod is
 // not being ended.
 func (i Info) Ready() bool { return i.Stage == worker.Syncing && !i.Again && isReady(&i.Status) }

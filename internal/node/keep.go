@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -31,15 +32,15 @@ func (d *desired) keep(want Desired) {
 // keepUnread makes this instance's pods that nobody desires desired, if they
 // may be of a source that is not known in full, and takes them out of what is
 // to be ended.
-func (n *Node) keepUnread(ctx context.Context, found *found) {
+func (n *Node) keepUnread(ctx context.Context, found *lifecycle.Findings) {
 	if !n.desired.isPartial() {
 		return
 	}
-	end := found.end
-	found.end = nil
-	for _, p := range end {
-		if !found.unwanted[p.UID] {
-			found.end = append(found.end, p) // another pod of its name is desired
+	stop := found.Stop
+	found.Stop = nil
+	for _, p := range stop {
+		if !found.Unwanted[p.UID] {
+			found.Stop = append(found.Stop, p) // another pod of its name is desired
 			continue
 		}
 		d, err := n.manifestOf(ctx, p)

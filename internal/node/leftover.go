@@ -1,10 +1,10 @@
 package node
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -15,15 +15,12 @@ import (
 // has left on the host of pods that never came to be in the runtime, or are
 // not any more: under the name of a pod that was let in, which keeps every other
 // podctl from it. held are the pods that the runtime holds.
-func (n *Node) takeLeftovers(d Desired, held []*pod.Pod) {
+func (n *Node) takeLeftovers(ctx context.Context, d Desired, held []*pod.Pod) {
 	for _, uid := range n.leftovers(d) {
 		if heldUID(held, uid) || n.has(uid) {
 			continue
 		}
-		v := nameOnly(&pod.Pod{UID: uid, Name: d.Pod.Name, Namespace: d.Pod.Namespace})
-		if n.admit(&entry{want: Desired{Pod: v}, touched: time.Now()}) {
-			n.poke()
-		}
+		n.takeLeftover(ctx, Desired{Pod: nameOnly(&pod.Pod{UID: uid, Name: d.Pod.Name, Namespace: d.Pod.Namespace})})
 	}
 }
 

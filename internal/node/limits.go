@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -55,7 +56,7 @@ func (n *Node) isCurrent(p *v1.Pod) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.entryOf(p.UID)
-	return e != nil && e.want.Pod == p && !e.leaving()
+	return e != nil && e.Pod == p && e.Phase == lifecycle.Active
 }
 
 // limited are the pods with a limit that may run and may be evicted.
@@ -64,12 +65,12 @@ func (n *Node) limited() []*v1.Pod {
 	defer n.mu.Unlock()
 	var pods []*v1.Pod
 	for _, e := range n.entries {
-		p := e.want.Pod
-		if e.stage == worker.Syncing && n.stays(e) && !pod.IsCritical(p) && slices.ContainsFunc(p.Spec.Volumes, hasSizeLimit) {
+		p := e.Pod
+		if e.stage == worker.Syncing && e.Phase == lifecycle.Active && !pod.IsCritical(p) && slices.ContainsFunc(p.Spec.Volumes, hasSizeLimit) {
 			pods = append(pods, p)
 		}
 	}
-	slices.SortFunc(pods, compareNames)
+	slices.SortFunc(pods, lifecycle.CompareNames)
 	return pods
 }
 

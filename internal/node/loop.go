@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -90,9 +91,9 @@ func (n *Node) take(ctx context.Context, events []pleg.Event) {
 	}
 }
 
-// stays tells whether the pod runs, or will, and is not on its way out. n.mu
-// is held.
-func (n *Node) stays(e *entry) bool { return e != nil && !e.leaving() && e.rejected == nil }
+// stays reports whether the pod has a worker and is not being stopped for good.
+// n.mu is held.
+func (n *Node) stays(e *entry) bool { return e != nil && e.Phase == lifecycle.Active }
 
 // resync has a pod's worker look at it, if the pod stays.
 func (n *Node) resync(uid types.UID) {
@@ -102,7 +103,7 @@ func (n *Node) resync(uid types.UID) {
 		n.mu.Unlock()
 		return
 	}
-	u := worker.Update{Pod: e.want.Pod, Type: worker.TypeSync, Exclusive: true}
+	u := worker.Update{Pod: e.Pod, Type: worker.TypeSync, Exclusive: true}
 	n.mu.Unlock()
 	n.workers.Update(u)
 }

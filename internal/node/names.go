@@ -1,47 +1,27 @@
 package node
 
-import "time"
+import (
+	"time"
+)
 
-// A full name is held from before its first pod is let in until its last one
-// has left nothing behind. The loop claims and settles; what is dropped lets
-// go, in other goroutines: n.naming makes each of these one step.
+// A full name is held from before its first pod starts until its last one has
+// left nothing behind. Only the loop claims and releases names.
 
-// claim takes a full name for pods that the loop is about to let in, if
-// another podctl does not have it. It is kept until settleNames at least.
-func (n *Node) claim(fullName string) error {
-	n.naming.Lock()
-	defer n.naming.Unlock()
-	err := n.locks.Claim(fullName)
-	if err == nil {
-		n.claimed[fullName] = true
-	}
-	return err
-}
-
-// settleNames lets go of the claimed names for which no pod was let in.
-func (n *Node) settleNames() {
-	n.naming.Lock()
-	defer n.naming.Unlock()
-	for fullName := range n.claimed {
-		delete(n.claimed, fullName)
-		n.letGo(fullName)
-	}
-}
-
-// letGo releases a full name that no entry has. n.naming is held.
-func (n *Node) letGo(fullName string) {
+// release releases a full name that no pod needs.
+func (n *Node) release(fullName string) {
 	n.mu.Lock()
-	used := n.nameInUse(fullName)
-	n.mu.Unlock()
-	if used {
-		return
+	defer n.mu.Unlock()
+	for _, e := range n.entries {
+		if e.HoldsName() && e.FullName() == fullName {
+			return
+		}
 	}
 	if err := n.locks.Release(fullName); err != nil {
 		n.log.Warn("release pod name", "pod", fullName, "err", err)
 	}
 }
 
-// beat leaves a sign of life for whoever finds the node's pods after it was
+// beat leaves a sign of life for a podctl that finds the node's pods after it was
 // killed (podctl orphans).
 func (n *Node) beat() {
 	if err := n.locks.Beat(time.Now()); err != nil {

@@ -7,12 +7,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/podsync"
-	"github.com/podctl/podctl/internal/probe"
 )
 
-// The last pod of a name goes while the next one comes: the name stays locked.
 func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 	dir := t.TempDir()
 	locks, err := owner.Open(dir, "run-a")
@@ -20,35 +18,31 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer locks.Close()
-	n := &Node{
-		desired: newDesired(nil),
-		locks:   locks, log: slog.New(slog.DiscardHandler), sync: podsync.New(podsync.Options{}), probes: probe.New(probe.Options{}),
-		claimed: map[string]bool{}, entries: map[types.UID]*entry{},
-	}
+	n := &Node{desired: newDesired(nil), locks: locks, log: slog.New(slog.DiscardHandler), entries: map[types.UID]*entry{}}
 	const name = "web_default"
-	let := func(uid string) {
-		if err := n.claim(name); err != nil {
+	enter := func(uid types.UID, phase lifecycle.Phase) {
+		if err := n.locks.Claim(name); err != nil {
 			t.Error(err)
 		}
-		n.admit(&entry{want: wanted(uid, "web")})
-		n.settleNames()
+		n.entries[uid] = &entry{Entry: lifecycle.Entry{Desired: wanted(string(uid), "web"), Phase: phase}}
 	}
-	for range 2000 {
-		let("u1")
-		gone := make(chan struct{})
-		go func() {
-			n.drop("u1")
-			close(gone)
-		}()
-		let("u2")
-		<-gone
-		if _, held, err := owner.Holder(dir, name); err != nil || !held {
-			t.Fatalf("held: %v, %v", held, err)
+	held := func() bool {
+		n.release(name)
+		_, held, err := owner.Holder(dir, name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		n.drop("u2")
-		if _, held, err := owner.Holder(dir, name); err != nil || held {
-			t.Fatalf("still held: %v, %v", held, err)
-		}
+		return held
+	}
+	enter("u1", lifecycle.Removing)
+	enter("u2", lifecycle.Starting)
+	delete(n.entries, "u1")
+	if !held() {
+		t.Error("the name was released while the next pod starts")
+	}
+	n.entries["u2"].Phase = lifecycle.Waiting
+	if held() {
+		t.Error("the name is held for a pod that waits")
 	}
 }
 

@@ -45,7 +45,7 @@ type Options struct {
 	// Resolver reads the machine's resolv.conf whenever a pod needs it; nil is
 	// what Facts has.
 	Resolver func() (render.DNS, error)
-	// Admission is what pods are let in by.
+	// Admission decides which pods are admitted.
 	Admission admission.Policy
 	// Allocatable is what all pods together may request (see Allocatable); nil
 	// does not bound them.
@@ -111,22 +111,16 @@ type Node struct {
 	// removals are the goroutines that remove what pods left behind.
 	removals sync.WaitGroup
 
-	// naming is taken before mu and guards the names that are held, and claimed:
-	// those for which the loop is about to let pods in.
-	naming  sync.Mutex
-	claimed map[string]bool
-
 	mu sync.Mutex
-	// entries are all pods that the node has to do with.
+	// entries are all pods of the node.
 	entries map[types.UID]*entry
-	// draining: nothing is desired any more; grace, if not nil, shortens.
-	draining bool
-	grace    *int64
-	// spare, while draining, tells which pods are left as they are for now;
-	// nil is none.
-	spare func(*entry) bool
-	// held are the pods whose next life was stopped before it began.
-	held map[types.UID]bool
+	// drain is set once nothing is desired any more.
+	drain *drain
+	// removed are the ends of removals that the loop has not taken yet.
+	removed map[types.UID]error
+	// settling counts the pods that were dropped and whose names are not released
+	// yet.
+	settling int
 	// clearing is room that is being made, nil if none is.
 	clearing *clearing
 	// watchers are told when anything that Pods shows has changed.
@@ -154,9 +148,8 @@ func New(o Options) *Node {
 		desired: newDesired(o.Sources),
 		wake:    make(chan struct{}, 1),
 		network: network{asking: make(chan struct{}, 1)},
-		claimed: map[string]bool{},
 		entries: map[types.UID]*entry{},
-		held:    map[types.UID]bool{},
+		removed: map[types.UID]error{},
 	}
 	o.PLEG.Log = o.Log
 	o.PLEG.Broadcasts = func(context.Context) bool { return version.BroadcastsEvents() }

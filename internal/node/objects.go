@@ -82,7 +82,7 @@ func (n *Node) wakeUsers(c *objectNames) {
 	var users []types.UID
 	n.mu.Lock()
 	for uid, e := range n.entries {
-		if n.stays(e) && c.concerns(e.want.Pod) {
+		if n.stays(e) && c.concerns(e.Pod) {
 			users = append(users, uid)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/podsync"
@@ -94,10 +95,18 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	}
 	o.n.mu.Lock()
 	e := o.n.entryOf(in.Pod.UID)
-	leaving := e != nil && e.leaving()
+	leaving := e != nil && e.Leaving()
 	o.n.mu.Unlock()
-	if leaving {
-		return o.n.removeDown(ctx, e)
+	if !leaving {
+		return nil
+	}
+	if err := o.n.removeDown(ctx, e); err != nil {
+		return err
+	}
+	o.n.mu.Lock()
+	defer o.n.mu.Unlock()
+	if o.n.entryOf(in.Pod.UID) == e {
+		o.n.step(in.Pod.UID, lifecycle.Cleaned{})
 	}
 	return nil
 }
@@ -186,7 +195,7 @@ func (n *Node) updateRecord(uid types.UID, change func(*podrecord.Record) bool) 
 func (n *Node) recordOf(e *entry) podrecord.Record {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.signed(e, e.record)
+	return n.signed(e.Desired, e.record)
 }
 
 // setRecord makes it the entry's. e.recording is held.

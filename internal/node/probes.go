@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/probe"
 )
 
@@ -39,5 +40,5 @@ func (n *Node) adoptedPod(uid types.UID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.entryOf(uid)
-	return e != nil && e.adopted
+	return e != nil && e.Origin == lifecycle.Adopted
 }

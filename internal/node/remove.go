@@ -11,50 +11,35 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/worker"
 )
 
-// removeLeft starts to remove what is left of the pods that are done with
-// and that no worker knows any more. What fails is tried again by the next
-// housekeeping.
-func (n *Node) removeLeft(ctx context.Context, known map[types.UID]worker.Known) {
-	var remove []*entry
+// startRemoval removes what is left of a pod that no worker knows, in a goroutine
+// of its own; the loop takes its end.
+func (n *Node) startRemoval(ctx context.Context, uid types.UID) {
 	n.mu.Lock()
-	for uid, e := range n.entries {
-		if _, ok := known[uid]; ok || !e.leaving() || e.removing || e.rejected != nil {
-			continue
-		}
-		e.removing = true
-		remove = append(remove, e)
-	}
+	e := n.entryOf(uid)
 	n.mu.Unlock()
-	for _, e := range remove {
-		n.removals.Go(func() {
-			err := n.remove(ctx, e)
-			n.mu.Lock()
-			e.removing = false
-			n.mu.Unlock()
-			if err != nil {
-				n.log.Warn("remove pod", "pod", e.fullName(), "uid", e.uid(), "err", err)
-				return
-			}
-			n.event(e.want.Pod, ReasonRemoved, false, "nothing is left of the pod")
-			n.drop(e.uid())
+	n.removals.Go(func() {
+		err := n.remove(ctx, e)
+		if err != nil {
+			n.log.Warn("remove pod", "pod", e.FullName(), "uid", uid, "err", err)
+		}
+		n.mu.Lock()
+		n.removed[uid] = err
+		n.mu.Unlock()
+		if err == nil {
 			n.poke()
-		})
-	}
+		}
+	})
 }
 
-// remove takes away all that is left of a pod that no worker knows any more:
-// not every pod comes to be cleaned up. It may be repeated.
+// remove removes all that is left of a pod that no worker knows any more: not
+// every pod comes to be cleaned up. It may be repeated.
 func (n *Node) remove(ctx context.Context, e *entry) error {
-	if e.clean {
-		return nil
-	}
-	if err := n.opts.Volumes.Unmount(ctx, e.uid()); err != nil {
+	if err := n.opts.Volumes.Unmount(ctx, e.UID()); err != nil {
 		return err
 	}
-	if err := n.opts.Cgroups.Remove(e.uid()); err != nil {
+	if err := n.opts.Cgroups.Remove(e.UID()); err != nil {
 		return err
 	}
 	return n.removeDown(ctx, e)
@@ -63,7 +48,7 @@ func (n *Node) remove(ctx context.Context, e *entry) error {
 // removeDown takes away what a pod that is down and cleaned up has left: dead
 // containers and sandboxes, its directory, its logs. It may be repeated.
 func (n *Node) removeDown(ctx context.Context, e *entry) error {
-	uid := e.uid()
+	uid := e.UID()
 	st, err := n.statusOf(ctx, uid)
 	if err != nil {
 		return event.At(event.LayerStatus, err)
@@ -81,13 +66,10 @@ func (n *Node) removeDown(ctx context.Context, e *entry) error {
 		return event.At(event.LayerHost, err)
 	}
 	if !n.opts.KeepLogs {
-		if err := os.RemoveAll(n.opts.Facts.LogDirectory(e.want.Pod)); err != nil {
+		if err := os.RemoveAll(n.opts.Facts.LogDirectory(e.Pod)); err != nil {
 			return event.At(event.LayerHost, err)
 		}
 	}
-	n.mu.Lock()
-	e.clean = true
-	n.mu.Unlock()
 	return nil
 }
 
@@ -130,16 +112,16 @@ func deadBeyond(st *pod.Status, name string, keep int) []*pod.ContainerStatus {
 // it. Called again, also while it runs, with less it shortens it further.
 func (n *Node) Drain(ctx context.Context, grace *int64) error {
 	n.mu.Lock()
-	again := n.draining
-	n.draining, n.spare = true, nil
-	if grace != nil && (n.grace == nil || *grace < *n.grace) {
-		n.grace = grace
-	}
 	var hurry []*v1.Pod
-	for _, e := range n.entries {
-		if again && e.rejected == nil {
-			hurry = append(hurry, e.want.Pod)
+	if n.drain == nil {
+		n.drain = &drain{grace: grace}
+	} else {
+		for _, e := range n.entries {
+			if e.hasWorker() {
+				hurry = append(hurry, e.Pod)
+			}
 		}
+		n.drain = &drain{grace: least(n.drain.grace, grace)}
 	}
 	n.mu.Unlock()
 	n.stop(hurry, grace)
@@ -147,6 +129,21 @@ func (n *Node) Drain(ctx context.Context, grace *int64) error {
 	return n.until(ctx, func() bool {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		return len(n.entries) == 0
+		return n.unspared() == 0
 	})
+}
+
+// drain says that nothing is desired any more.
+type drain struct {
+	// grace in seconds shortens that of the pods; nil leaves it.
+	grace *int64
+	// spare reports which pods are left as they are for now; nil is none.
+	spare func(*entry) bool
+}
+
+func least(a, b *int64) *int64 {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
 }

@@ -104,9 +104,9 @@ func TestPodOfALivingPodctlIsLeftToIt(t *testing.T) {
 		a := w.podctl("run-a", web)
 		a.until("web", "running", running)
 		b := w.podctl("run-b", podYAML("web", "sleep 1"))
-		i := b.until("web", "rejected", func(i Info) bool { return i.Rejected != nil })
-		if !strings.Contains(i.Rejected.Error(), "run-a") {
-			t.Errorf("the owner is not named: %v", i.Rejected)
+		i := b.until("web", "rejected", func(i Info) bool { return i.Refused() != nil })
+		if !strings.Contains(i.Refused().Error(), "run-a") {
+			t.Errorf("the owner is not named: %v", i.Refused())
 		}
 		b.drain()
 		time.Sleep(time.Minute)
@@ -150,7 +150,7 @@ func TestForeignPodOfTheNameIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.want(podYAML("web", "sleep 1"))
-		a.until("web", "rejected", func(i Info) bool { return i.Rejected != nil })
+		a.until("web", "rejected", func(i Info) bool { return i.Refused() != nil })
 		if err := a.client.RemovePodSandbox(t.Context(), id); err != nil {
 			t.Error(err)
 		}

@@ -62,7 +62,7 @@ func TestRoomForAPodThatIsRejectedIsFree(t *testing.T) {
 		a.want(victim, dns)
 		time.Sleep(5 * time.Second)
 		w.foreign("dns")
-		a.until("dns", "rejected", func(i Info) bool { return i.Rejected != nil })
+		a.until("dns", "rejected", func(i Info) bool { return i.Refused() != nil })
 		a.want(victim, dns, requesting("800m", podYAML("other", "sleep 3600")))
 		a.until("other", "running", running)
 		a.drain()

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/podsync"
 )
@@ -58,11 +56,4 @@ func (n *Node) networkReady(ctx context.Context) error {
 	}
 	n.network.readyAt = time.Now()
 	return nil
-}
-
-// has tells whether the node has to do with the pod.
-func (n *Node) has(uid types.UID) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.entryOf(uid) != nil
 }

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -31,9 +32,9 @@ const (
 func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 	end := time.Now().Add(within)
 	ended := func(e *entry) bool {
-		return e.rejected != nil || !e.fresh && (e.stage == worker.Finished || e.record.Held)
+		return e.Phase == lifecycle.Rejected || !e.again() && (e.stage == worker.Finished || e.record.Held)
 	}
-	notNow := func(e *entry) bool { return ended(e) || pod.IsCritical(e.want.Pod) }
+	notNow := func(e *entry) bool { return ended(e) || pod.IsCritical(e.Pod) }
 	critical := min(within/criticalShare, criticalMost)
 	for _, group := range []struct {
 		spare func(*entry) bool
@@ -56,11 +57,11 @@ func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time.Time) error {
 	grace := max(1, int64((time.Until(until)-removalTime)/time.Second))
 	n.mu.Lock()
-	n.draining, n.spare, n.grace = true, spare, &grace
+	n.drain = &drain{grace: &grace, spare: spare}
 	var hurry []*v1.Pod
 	for _, e := range n.entries {
-		if !n.spared(e) && !e.desired && e.rejected == nil {
-			hurry = append(hurry, e.want.Pod) // what ends already may take no longer
+		if !n.spared(e) && !e.IsDesired() {
+			hurry = append(hurry, e.Pod) // what ends already may take no longer
 		}
 	}
 	n.mu.Unlock()
@@ -79,13 +80,19 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 	return err
 }
 
-// unspared counts the pods that a drain has not ended yet. n.mu is held.
+// unspared counts the pods that a drain has not ended yet. What waits does not
+// count: it does not start any more. n.mu is held.
 func (n *Node) unspared() int {
 	left := 0
 	for _, e := range n.entries {
-		if !n.spared(e) {
+		if e.hasWorker() && !n.spared(e) {
 			left++
 		}
 	}
-	return left
+	return left + n.settling
+}
+
+// spared reports whether a drain leaves the pod as it is. n.mu is held.
+func (n *Node) spared(e *entry) bool {
+	return n.drain.spare != nil && e.IsDesired() && n.drain.spare(e)
 }

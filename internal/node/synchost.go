@@ -38,7 +38,7 @@ func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 	if e == nil {
 		return nil, fmt.Errorf("annotate sandbox: pod %s is not known", p.UID)
 	}
-	compressed, err := manifest.Compress(e.want.Document)
+	compressed, err := manifest.Compress(e.Document)
 	if err != nil {
 		return nil, err
 	}

@@ -12,22 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
-	"github.com/podctl/podctl/internal/worker"
 )
 
 // adoptable are those of the found pods that run by the very document that is
-// desired. One that fixes its uid may have changed while nobody was there: it
-// is older, to be ended like any older manifest, and created again after that.
-func (n *Node) adoptable(ctx context.Context, found found, want map[types.UID]Desired) (adopt map[types.UID]bool, older []*pod.Pod) {
+// desired. One that fixes its uid may have changed while no podctl ran: it is
+// older, to be stopped like any older manifest, and created again after that.
+func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map[types.UID]Desired) (adopt map[types.UID]bool, older []*pod.Pod) {
 	adopt = map[types.UID]bool{}
-	for _, p := range found.adopt {
+	for _, p := range found.Adopt {
 		held, err := n.manifestOf(ctx, p)
 		switch {
 		case unanswered(err):
-			found.postpone(p)
+			found.Postpone(p)
 		case err == nil && !bytes.Equal(held.Document, want[p.UID].Document):
 			older = append(older, p)
 		default:
@@ -37,37 +37,44 @@ func (n *Node) adoptable(ctx context.Context, found found, want map[types.UID]De
 	return adopt, older
 }
 
-// endFound ends podctl's pods that have to go: with their own grace and hooks
-// where the manifest on the sandbox can be read, as a runtime-only pod else.
-// Those that it cannot end now it adds to what was found.
-func (n *Node) endFound(ctx context.Context, pods []*pod.Pod, found *found) {
+// stopFound stops podctl's pods that have to go: with their own grace and hooks
+// where the manifest on the sandbox can be read, as a runtime-only pod else. Those
+// that it cannot stop now it adds to what was found.
+func (n *Node) stopFound(ctx context.Context, pods []*pod.Pod, found *lifecycle.Findings) {
 	for _, p := range pods {
-		if err := n.claim(p.FullName()); err != nil {
-			found.others[p.UID] = err // another podctl manages it by now
+		if err := n.locks.Claim(p.FullName()); err != nil {
+			found.HeldBy[p.UID] = err // another podctl manages it by now
 			continue
 		}
 		d, err := n.manifestOf(ctx, p)
 		if unanswered(err) {
-			n.log.Warn("end a pod later", "pod", p.FullName(), "uid", p.UID, "err", err)
-			found.postpone(p)
+			n.log.Warn("stop a pod later", "pod", p.FullName(), "uid", p.UID, "err", err)
+			found.Postpone(p)
+			n.release(p.FullName())
 			continue
 		}
+		ev := lifecycle.Found{Desired: d}
 		if err != nil {
-			n.log.Warn("end a pod without its manifest", "pod", p.FullName(), "uid", p.UID, "err", err)
-			d = Desired{Pod: nameOnly(p)}
+			n.log.Warn("stop a pod without its manifest", "pod", p.FullName(), "uid", p.UID, "err", err)
+			ev = lifecycle.Found{Desired: Desired{Pod: nameOnly(p)}, Runtime: p}
 		}
-		rec := podrecord.Read(n.opts.Facts.Dir(p.UID))
-		if !n.admit(&entry{want: d, adopted: true, record: rec, touched: time.Now()}) {
-			continue
-		}
-		n.opts.Observer.OrphanFound()
-		if err != nil {
-			n.workers.KillRuntime(p, true)
-			continue
-		}
-		n.workers.Adopt(d.Pod, true)
-		n.workers.Kill(d.Pod, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
+		n.stopOne(ctx, ev)
 	}
+}
+
+// stopOne stops a pod that was found, unless all pods are to go anyway.
+func (n *Node) stopOne(ctx context.Context, ev lifecycle.Found) {
+	rec := podrecord.Read(n.opts.Facts.Dir(ev.UID()))
+	n.mu.Lock()
+	var w work
+	if n.drain == nil {
+		w = n.step(ev.UID(), ev)
+		e := n.entryOf(ev.UID())
+		e.record, e.touched = rec, time.Now()
+	}
+	n.mu.Unlock()
+	n.carryOut(ctx, w)
+	n.release(ev.FullName())
 }
 
 // nameOnly stands for a pod whose manifest cannot be read.
@@ -75,7 +82,7 @@ func nameOnly(p *pod.Pod) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: p.UID, Name: p.Name, Namespace: p.Namespace}}
 }
 
-// unanswered tells whether a runtime that does not answer is why something
+// unanswered reports whether a runtime that does not answer is why something
 // could not be read: that says nothing about what was to be read.
 func unanswered(err error) bool {
 	return errors.Is(err, cri.ErrUnavailable) || errors.Is(err, cri.ErrDeadline) || errors.Is(err, context.Canceled)

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -25,17 +26,20 @@ func (n *Node) Pods() []Info {
 	for uid, e := range n.entries {
 		w := states[uid]
 		info := Info{
-			Pod: e.want.Pod, Status: e.status, Stage: e.stage, Desired: e.desired, Adopted: e.adopted, Again: e.desired && e.fresh,
-			Stopped:  e.record.Held && !e.fresh,
-			Rejected: e.rejected, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
+			Pod: e.Pod, Status: e.status, Stage: e.stage, Lifecycle: e.Phase,
+			Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.again(), Stopped: e.record.Held && !e.again(),
+			Rejected: e.Rejection, Wait: e.Wait, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
 			LastError: w.LastError, Grace: w.Grace,
+		}
+		if e.Wait.Tries > 0 {
+			info.NextWake = e.Wait.RetryAt
 		}
 		if w.Phase == worker.Terminating {
 			info.StopRequested = w.Since
 		}
 		infos = append(infos, info)
 	}
-	slices.SortFunc(infos, func(a, b Info) int { return compareNames(a.Pod, b.Pod) })
+	slices.SortFunc(infos, func(a, b Info) int { return lifecycle.CompareNames(a.Pod, b.Pod) })
 	return infos
 }
 
@@ -135,10 +139,7 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 	e := w.n.entryOf(c.State.UID)
 	var p *v1.Pod
 	if e != nil {
-		e.stage, p = c.To, e.want.Pod
-		if c.To == worker.Unknown && c.From != worker.Finished && c.State.RuntimeOnly() {
-			e.desired = false
-		}
+		e.stage, p = c.To, e.Pod
 	}
 	w.n.mu.Unlock()
 	if p != nil {

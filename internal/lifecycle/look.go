@@ -1,0 +1,149 @@
+package lifecycle
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
+)
+
+// Findings is what the runtime pods that no entry accounts for are to us.
+type Findings struct {
+	// Adopt holds the pods that are desired, by their UID.
+	Adopt []*pod.Pod
+	// Stop holds podctl's pods that have to go: an older manifest of a desired
+	// pod's name, or a pod of this very instance that is not desired.
+	Stop []*pod.Pod
+	// Unwanted are, of those, the ones whose name is not desired either.
+	Unwanted map[types.UID]bool
+	// Foreign holds, by UID of the desired pod whose UID or name it has, a running
+	// pod that podctl did not create and therefore leaves alone.
+	Foreign map[types.UID]*pod.Pod
+	// HeldBy holds why a pod that has to go cannot be: another podctl manages it.
+	HeldBy map[types.UID]error
+	// Unread and UnreadNames are the pods, by UID and full name, that could not be
+	// read now.
+	Unread      map[types.UID]bool
+	UnreadNames map[string]bool
+}
+
+// Look sorts out what the runtime holds before anything is created. Only
+// podctl's own pods, by their owner annotation, are adopted or stopped, and of
+// those only the ones of this instance or of a name that it desires. known
+// reports which pods are accounted for.
+func Look(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) Findings {
+	byName := map[string]types.UID{}
+	for uid, d := range desired {
+		byName[d.FullName()] = uid
+	}
+	f := Findings{
+		Unwanted: map[types.UID]bool{},
+		Foreign:  map[types.UID]*pod.Pod{}, HeldBy: map[types.UID]error{},
+		Unread: map[types.UID]bool{}, UnreadNames: map[string]bool{},
+	}
+	for _, p := range held {
+		if known(p.UID) {
+			continue
+		}
+		owner := OwnerOf(p)
+		_, same := desired[p.UID]
+		rival, nameDesired := byName[p.FullName()]
+		switch {
+		case owner == "" && p.Running():
+			if same {
+				f.Foreign[p.UID] = p
+			}
+			if nameDesired {
+				f.Foreign[rival] = p
+			}
+		case owner == "":
+		case same:
+			f.Adopt = append(f.Adopt, p)
+		case nameDesired || owner == instance:
+			f.Stop = append(f.Stop, p)
+			f.Unwanted[p.UID] = !nameDesired
+		}
+	}
+	return f
+}
+
+// OwnerOf is the instance that created the pod's newest sandbox, "" where
+// podctl did not.
+func OwnerOf(p *pod.Pod) string {
+	if len(p.Sandboxes) == 0 {
+		return ""
+	}
+	return p.Sandboxes[0].Owner
+}
+
+// Postpone records that the pod could not be read now.
+func (f *Findings) Postpone(p *pod.Pod) {
+	f.Unread[p.UID], f.UnreadNames[p.FullName()] = true, true
+}
+
+// Unknowns are the running pods that no worker knows and this podctl does not
+// desire: those that podctl did not create, and those of other instances. A
+// kubelet stops them (HandlePodCleanups in pkg/kubelet/kubelet_pods.go).
+func Unknowns(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) []*pod.Pod {
+	var found []*pod.Pod
+	for _, p := range held {
+		_, same := desired[p.UID]
+		owner := OwnerOf(p)
+		if !p.Running() || known(p.UID) || owner == instance || same && owner != "" {
+			continue
+		}
+		found = append(found, p)
+	}
+	return found
+}
+
+// StopUnknown adds unknown pods to those that are stopped. A desired pod whose
+// name one of them has waits for its end.
+func (f *Findings) StopUnknown(pods []*pod.Pod) {
+	in := map[types.UID]bool{}
+	for _, p := range f.Stop {
+		in[p.UID] = true
+	}
+	for _, p := range pods {
+		if !in[p.UID] {
+			f.Stop = append(f.Stop, p)
+		}
+		for rival, other := range f.Foreign {
+			if other.UID == p.UID {
+				delete(f.Foreign, rival)
+				f.Unread[rival] = true // until it is gone
+			}
+		}
+	}
+}
+
+// Against returns what was found that keeps the pod from starting; ok is false
+// if nothing does.
+func (f *Findings) Against(d Desired) (reason Defer, ok bool) {
+	uid := d.UID()
+	if p, found := f.Foreign[uid]; found {
+		return Defer{ForeignPod, &ForeignPodError{Pod: p}}, true
+	}
+	if err, found := f.HeldBy[uid]; found {
+		return Defer{NameHeld, err}, true
+	}
+	if f.Unread[uid] || f.UnreadNames[d.FullName()] {
+		return Defer{PredecessorUnknown, nil}, true
+	}
+	return Defer{}, false
+}
+
+// Decide returns how a pod begins that nothing keeps from it: one that had
+// ended, or was being stopped, when its podctl died, may have only its record
+// left.
+func Decide(adopt bool, rec podrecord.Record) How {
+	switch {
+	case !adopt && !rec.Stopped():
+		return New
+	case rec.StopRequested.IsZero():
+		return Resume
+	case rec.Held:
+		return Hold
+	}
+	return Finish
+}

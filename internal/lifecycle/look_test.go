@@ -1,0 +1,59 @@
+package lifecycle
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+func runtimePod(uid, name, owner string, state pod.State) *pod.Pod {
+	return &pod.Pod{UID: types.UID(uid), Name: name, Namespace: "default",
+		Sandboxes: []*pod.Sandbox{{ID: "s-" + uid, State: state, Owner: owner, HasManifest: owner != ""}}}
+}
+
+func wanted(uid, name string) Desired {
+	return Desired{Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), Name: name, Namespace: "default"}}}
+}
+
+func TestLookAdoptsStopsOrLeavesWhatTheRuntimeHolds(t *testing.T) {
+	const me = "run-me"
+	for _, c := range []struct {
+		name              string
+		held              *pod.Pod
+		known             bool
+		adopt, stop, fore []string
+	}{
+		{name: "the same manifest of a dead podctl is adopted", held: runtimePod("u1", "web", "run-dead", pod.Running), adopt: []string{"u1"}},
+		{name: "and so is one that has ended", held: runtimePod("u1", "web", "run-dead", pod.Exited), adopt: []string{"u1"}},
+		{name: "an older manifest of a desired name is stopped", held: runtimePod("u0", "web", "run-dead", pod.Running), stop: []string{"u0"}},
+		{name: "its own that is not desired is stopped", held: runtimePod("u9", "old", me, pod.Running), stop: []string{"u9"}},
+		{name: "another's that is not desired is left alone", held: runtimePod("u9", "old", "run-dead", pod.Running)},
+		{name: "a foreign running pod of a desired name stands in the way", held: runtimePod("k1", "web", "", pod.Running), fore: []string{"u1"}},
+		{name: "and so does one of a desired uid", held: runtimePod("u1", "other", "", pod.Running), fore: []string{"u1"}},
+		{name: "a foreign dead one does not", held: runtimePod("k1", "web", "", pod.Exited)},
+		{name: "a foreign pod of another name is left alone", held: runtimePod("k1", "other", "", pod.Running)},
+		{name: "what a worker knows is not looked at", held: runtimePod("u1", "web", me, pod.Running), known: true},
+	} {
+		got := Look([]*pod.Pod{c.held}, func(types.UID) bool { return c.known }, map[types.UID]Desired{"u1": wanted("u1", "web")}, me)
+		var fore []string
+		for uid := range got.Foreign {
+			fore = append(fore, string(uid))
+		}
+		if diff := cmp.Diff([][]string{c.adopt, c.stop, c.fore}, [][]string{uids(got.Adopt), uids(got.Stop), fore}); diff != "" {
+			t.Errorf("%s (adopt, stop, foreign):\n%s", c.name, diff)
+		}
+	}
+}
+
+func uids(pods []*pod.Pod) []string {
+	var all []string
+	for _, p := range pods {
+		all = append(all, string(p.UID))
+	}
+	return all
+}

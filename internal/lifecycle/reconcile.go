@@ -1,0 +1,71 @@
+package lifecycle
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Input is what the entries are compared with.
+type Input struct {
+	// Desired is every pod that some source wants, by UID; no two of one full name.
+	Desired map[types.UID]Desired
+	// Known are the pods that a worker knows.
+	Known map[types.UID]bool
+	// Grace in seconds shortens that of the pods which are not desired any more; nil
+	// is their own.
+	Grace *int64
+}
+
+// Reconcile compares what is desired with the entries and returns the new ones,
+// and what is to be done: first what stops, then what is removed, then what is to
+// start, each in the order of names (HandlePodCleanups in
+// pkg/kubelet/kubelet_pods.go, and what its handlers of sources do). It changes
+// nothing that it is given.
+func Reconcile(entries map[types.UID]Entry, in Input, now time.Time) (map[types.UID]Entry, []Action) {
+	next := maps.Clone(entries)
+	if next == nil {
+		next = map[types.UID]Entry{}
+	}
+	var stop, start []Action
+	for _, e := range sortedEntries(entries) {
+		uid := e.UID()
+		step := func(ev Event) {
+			var did []Action
+			next[uid], did = Step(next[uid], now, ev)
+			stop = append(stop, did...)
+		}
+		if _, desired := in.Desired[uid]; !desired {
+			step(Undesire{in.Grace})
+		}
+		if !in.Known[uid] {
+			step(Forgotten{})
+		}
+	}
+	for _, d := range Sorted(in.Desired) {
+		var did []Action
+		next[d.UID()], did = Step(next[d.UID()], now, Desire{d, in.Known[d.UID()]})
+		start = append(start, did...)
+	}
+	maps.DeleteFunc(next, func(_ types.UID, e Entry) bool { return e.Phase == None })
+	return next, append(stop, start...)
+}
+
+func sortedEntries(entries map[types.UID]Entry) []Entry {
+	return slices.SortedFunc(maps.Values(entries), func(a, b Entry) int { return CompareNames(a.Pod, b.Pod) })
+}
+
+// Sorted returns the pods in the order of names, so that all that follows from
+// them happens in one order.
+func Sorted(pods map[types.UID]Desired) []Desired {
+	return slices.SortedFunc(maps.Values(pods), func(a, b Desired) int { return CompareNames(a.Pod, b.Pod) })
+}
+
+// CompareNames orders pods by namespace, name and UID.
+func CompareNames(a, b *v1.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}

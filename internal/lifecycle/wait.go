@@ -1,0 +1,91 @@
+package lifecycle
+
+import "time"
+
+// Reason is why a pod waits. The zero value is Pending.
+type Reason uint8
+
+const (
+	// Pending: it was not tried yet.
+	Pending Reason = iota
+	// NameHeld: another podctl manages a pod of that name.
+	NameHeld
+	// LockFailed: the name's lock could not be taken.
+	LockFailed
+	// ForeignPod: the runtime runs a pod of that name or UID that podctl did not
+	// create.
+	ForeignPod
+	// RuntimeUnavailable: the runtime does not say what has to be known first.
+	RuntimeUnavailable
+	// PredecessorUnknown: what the runtime holds under this name or UID could not be
+	// read, or is being stopped.
+	PredecessorUnknown
+	// MakingRoom: pods are being evicted for a critical one.
+	MakingRoom
+	// RemovalFailed: what an ended pod left behind could not be removed.
+	RemovalFailed
+)
+
+var reasonNames = [...]string{
+	Pending: "Pending", NameHeld: "NameHeld", LockFailed: "LockFailed", ForeignPod: "ForeignPod",
+	RuntimeUnavailable: "RuntimeUnavailable", PredecessorUnknown: "PredecessorUnknown", MakingRoom: "MakingRoom", RemovalFailed: "RemovalFailed",
+}
+
+func (r Reason) String() string { return name("Reason", reasonNames[:], uint8(r)) }
+
+// Blocked reports whether something is in the way that podctl does not end by
+// itself. Such a wait is retried with a back-off.
+func (r Reason) Blocked() bool {
+	return r == NameHeld || r == LockFailed || r == ForeignPod || r == RemovalFailed
+}
+
+const (
+	// RetryPeriod is how long a pod waits before it is tried again: the node's
+	// housekeeping. A pod that is blocked waits twice as long each time.
+	RetryPeriod = 2 * time.Second
+	// MaxRetryPeriod is how long a pod that is blocked waits at most.
+	MaxRetryPeriod = 10 * time.Second
+)
+
+// Wait is why a pod waits and until when. The zero value is that of a pod that
+// is due now.
+type Wait struct {
+	Reason Reason
+	// Err is the cause, nil if there is none to tell.
+	Err error
+	// Tries counts the tries that ended with this reason.
+	Tries int
+	// RetryAt is when it is tried again, at the latest at the first Reconcile after
+	// that. Invariant: at most MaxRetryPeriod after the last try.
+	RetryAt time.Time
+}
+
+// due reports whether the pod is tried now. What podctl itself ends is tried at
+// each Reconcile: it may have just ended.
+func (w Wait) due(now time.Time) bool { return !w.Reason.Blocked() || !now.Before(w.RetryAt) }
+
+// after is the wait that follows on one more try without success.
+func (w Wait) after(now time.Time, reason Reason, err error) Wait {
+	next := Wait{Reason: reason, Err: err, Tries: 1}
+	if reason == w.Reason {
+		next.Tries += w.Tries
+	}
+	period := RetryPeriod
+	for try := 1; reason.Blocked() && try < next.Tries && period < MaxRetryPeriod; try++ {
+		period *= 2
+	}
+	next.RetryAt = now.Add(min(period, MaxRetryPeriod))
+	return next
+}
+
+// news reports whether the wait says something else than the one before it.
+func (w Wait) news(before Wait) bool {
+	return w.Reason != before.Reason || text(w.Err) != text(before.Err)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,148 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// carryOut does what lifecycle decided and returns the pods that are to be
+// started. Only the loop and Start call it with actions; it does not block.
+func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
+	for _, action := range w.actions {
+		switch a := action.(type) {
+		case lifecycle.Attempt:
+			attempts = append(attempts, a.UID)
+		case lifecycle.Run:
+			n.run(a)
+		case lifecycle.Kill:
+			n.stop([]*v1.Pod{a.Pod}, a.Grace)
+		case lifecycle.TakeOver:
+			n.takeOver(a)
+		case lifecycle.Recreate:
+			n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeCreate, Exclusive: true})
+		case lifecycle.Remove:
+			n.startRemoval(ctx, a.UID)
+		case lifecycle.Drop:
+			n.dropped(a, w.retired[a.Pod.UID])
+		case lifecycle.ReportWait:
+			n.reportWait(a)
+		case lifecycle.ReportRejection:
+			n.reportRejection(a)
+		}
+	}
+	return attempts
+}
+
+// run hands a pod to its worker.
+func (n *Node) run(a lifecycle.Run) {
+	if a.How == lifecycle.New {
+		n.event(a.Pod, ReasonStarting, false, "starting")
+		n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeCreate, Exclusive: true})
+		n.stopHeld(a.Pod)
+		return
+	}
+	rec := n.recordNow(a.Pod.UID)
+	n.event(a.Pod, ReasonAdopted, false, "%s", adoption(a.How, rec))
+	n.workers.Adopt(a.Pod, true)
+	if a.How == lifecycle.Resume {
+		n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeSync, Exclusive: true})
+		n.stopHeld(a.Pod)
+		return
+	}
+	n.workers.Kill(a.Pod, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
+}
+
+// adoption tells how an adopted pod begins.
+func adoption(how lifecycle.How, rec podrecord.Record) string {
+	switch {
+	case how == lifecycle.Hold:
+		return "the pod was stopped: it stays so until its manifest changes, or podctl start"
+	case how == lifecycle.Finish:
+		return "the pod was being stopped: it stops, and then starts again"
+	case rec.Phase != "":
+		return "the pod has ended before: it does not run again"
+	}
+	return "the runtime already holds the pod: it continues"
+}
+
+// takeOver stops a pod that was found in the runtime: with its own grace and
+// hooks if its spec is known.
+func (n *Node) takeOver(a lifecycle.TakeOver) {
+	n.opts.Observer.OrphanFound()
+	if a.Runtime != nil {
+		n.workers.KillRuntime(a.Runtime, true)
+		return
+	}
+	rec := n.recordNow(a.Pod.UID)
+	n.workers.Adopt(a.Pod, true)
+	n.workers.Kill(a.Pod, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
+}
+
+// recordNow is the record of the pod's entry.
+func (n *Node) recordNow(uid types.UID) podrecord.Record {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e := n.entryOf(uid); e != nil {
+		return e.record
+	}
+	return podrecord.Record{}
+}
+
+// stop stops those of the pods that have a worker. What the node knows of a
+// worker's phase may lag behind, so the workers are asked.
+func (n *Node) stop(pods []*v1.Pod, grace *int64) {
+	for _, p := range pods {
+		if n.workers.IsPodKnown(p.UID) {
+			n.workers.Kill(p, true, worker.KillOptions{Grace: shorter(p, grace)})
+		}
+	}
+}
+
+// shorter is the grace where it is less than the pod's own, else nil: a worker
+// would take a longer one, too.
+func shorter(p *v1.Pod, grace *int64) *int64 {
+	if own := p.Spec.TerminationGracePeriodSeconds; grace != nil && own != nil && *own <= *grace {
+		return nil
+	}
+	return grace
+}
+
+// dropped forgets a life of a pod of which nothing is left, and releases its
+// name unless another pod needs it. e is nil if it never had anything.
+func (n *Node) dropped(a lifecycle.Drop, e *entry) {
+	if a.Ran {
+		removed := Event{Reason: ReasonRemoved, Message: "nothing is left of the pod"}
+		if e != nil {
+			removed.Phase = e.status.Phase
+		}
+		n.send(a.Pod, removed)
+		n.probes.Remove(a.Pod.UID)
+		n.sync.Forget(a.Pod.UID)
+	}
+	if a.Again {
+		n.opts.Observer.Restarted(a.Pod)
+	}
+	n.release(lifecycle.Desired{Pod: a.Pod}.FullName())
+	n.mu.Lock()
+	n.settling--
+	n.mu.Unlock()
+	n.changed()
+}
+
+// reportWait tells what a pod waits for that podctl does not end by itself.
+func (n *Node) reportWait(a lifecycle.ReportWait) {
+	w := a.Wait
+	switch {
+	case w.Reason.Blocked():
+		n.event(a.Pod, ReasonWaiting, true, "%v", w.Err)
+	case w.Err != nil:
+		n.log.Warn("start pod", "pod", lifecycle.Desired{Pod: a.Pod}.FullName(), "uid", a.Pod.UID, "reason", w.Reason, "err", w.Err)
+	}
+}

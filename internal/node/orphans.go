@@ -1,0 +1,60 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
+)
+
+// takeOrphans removes the pod directories that this very instance left behind,
+// on this runtime, when it was killed while it stopped a pod. Other podctls may
+// have directories below the same root: only the record in it says whose one is.
+func (n *Node) takeOrphans(ctx context.Context, held []*pod.Pod, desired map[types.UID]Desired) {
+	dirs, err := os.ReadDir(n.opts.Facts.PodsDir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			n.log.Warn("look for orphaned pod directories", "err", err)
+		}
+		return
+	}
+	for _, dir := range dirs {
+		uid := types.UID(dir.Name())
+		if _, same := desired[uid]; same || !dir.IsDir() || heldUID(held, uid) || n.has(uid) {
+			continue
+		}
+		rec := podrecord.Read(filepath.Join(n.opts.Facts.PodsDir, dir.Name()))
+		if rec.Owner != n.ownerTag() || rec.Name == "" {
+			continue
+		}
+		v := nameOnly(&pod.Pod{UID: uid, Name: rec.Name, Namespace: rec.Namespace})
+		if n.locks.Claim(pod.FullNameOf(v)) != nil {
+			continue // another podctl has the name by now
+		}
+		n.takeLeftover(ctx, Desired{Pod: v})
+	}
+}
+
+// takeLeftover removes what a pod left on the host, whose name is held.
+func (n *Node) takeLeftover(ctx context.Context, d Desired) {
+	n.mu.Lock()
+	var w work
+	if n.drain == nil {
+		w = n.step(d.UID(), lifecycle.Leftover{Desired: d})
+		n.entryOf(d.UID()).touched = time.Now()
+	}
+	n.mu.Unlock()
+	n.carryOut(ctx, w)
+	n.release(d.FullName())
+}
+
+// ownerTag is the owner of this node's records.
+func (n *Node) ownerTag() string { return podrecord.OwnerTag(n.opts.Instance, n.locks.Runtime()) }
