@@ -62,6 +62,7 @@ var table = []row{
 	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
 	{"internal/daemon", []string{"internal/"}, "a serving podctl: session, control socket, sd_notify, housekeeping schedule"},
 	{"cmd/podctl", []string{"internal/", "cmd/podctl/internal/"}, "one file per command"},
+	{"cmd/podctl/internal/cmdline", nil, "the order of flags, suggestions and help"},
 	{"cmd/podctl/internal/output", nil, "tables, lists in kubectl's formats, JSON, escaping"},
 }
 
@@ -70,7 +71,7 @@ var only = []struct {
 	library string
 	by      []string
 }{
-	{"github.com/urfave/cli", []string{"cmd/podctl"}},
+	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline"}},
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
 	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim", "internal/handler"}},
 	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/render", "internal/podsync"}},

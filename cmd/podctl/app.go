@@ -2,28 +2,39 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 )
 
 const about = `podctl runs Kubernetes pods on a CRI runtime (containerd, CRI-O) without a
 control plane, exactly as the kubelet would.
 
    podctl run pod.yaml           run pods in the foreground until they end
-   podctl agent --manifests DIR  the same as a service that follows a directory
-   podctl validate pod.yaml      what the API server would say, with file:line
-   podctl render pod.yaml        the CRI configs that a manifest becomes
-   podctl pods                   what the runtime holds, and whose it is`
+   podctl agent --manifests DIR  run the pods of a directory as a service
+   podctl validate pod.yaml      validate manifests as the API server would, with file:line
+   podctl render pod.yaml        print the CRI configs of a manifest
+   podctl pods                   list the pods of the runtime and their owners`
 
-// run is the whole program but for the process around it.
+// run is the whole program without its process.
 func run(args []string, e *env) int {
-	err := newApp(e).Run(args)
+	err := runApp(newApp(e), args)
 	printError(e.errw, err)
 	return exitCode(err)
+}
+
+func runApp(app *cli.App, args []string) error {
+	ordered, err := cmdline.Reorder(app, args)
+	if missing, ok := errors.AsType[*cmdline.MissingValueError](err); ok {
+		return &usageError{message: missing.Error(), hint: "podctl COMMAND --help"}
+	}
+	return app.Run(ordered)
 }
 
 func newApp(e *env) *cli.App {
@@ -38,7 +49,7 @@ func newApp(e *env) *cli.App {
 	}
 	app := &cli.App{
 		Name:                      "podctl",
-		Usage:                     "pods on a CRI runtime, without a control plane",
+		Usage:                     "run Kubernetes pods on a CRI runtime without a control plane",
 		Description:               about,
 		Version:                   version(),
 		Commands:                  commands,
@@ -49,7 +60,7 @@ func newApp(e *env) *cli.App {
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
 		OnUsageError:              onUsageError(""),
-		// main exits, and printError prints.
+		// run maps errors to exit codes and prints them.
 		ExitErrHandler: func(*cli.Context, error) {},
 		CommandNotFound: func(*cli.Context, string) {
 		},
@@ -58,17 +69,17 @@ func newApp(e *env) *cli.App {
 			case c.Args().First() == "help" && c.NArg() > 1:
 				return showHelp(c, "podctl", c.App.Commands, c.Args().Slice()[1:])
 			case c.NArg() > 0 && c.Args().First() != "help":
-				return notACommand("podctl", c.App.Commands, c.Args().First())
+				return unknownCommand("podctl", c.App.Commands, c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}
-	app.CustomAppHelpTemplate = appHelp(app)
+	cmdline.Help{Globals: globalFlags, ExitCodes: exitCodes}.Install(app)
 	return app
 }
 
-// dress gives a command what all commands have, and its subcommands too. name
-// is all of its words.
+// dress gives a command and its subcommands what all commands share. name is
+// the command's full name.
 func dress(e *env, c *cli.Command, name string) {
 	for _, sub := range c.Subcommands {
 		dress(e, sub, name+" "+sub.Name)
@@ -82,8 +93,8 @@ func dress(e *env, c *cli.Command, name string) {
 	}
 }
 
-// onUsageError makes what names the command, and what a flag that does not
-// exist was meant to be. command is "" for podctl itself.
+// onUsageError returns a handler whose errors name the command and suggest a
+// known flag for an unknown one. command is "" for podctl itself.
 func onUsageError(command string) cli.OnUsageErrorFunc {
 	program := strings.TrimSpace("podctl " + command)
 	return func(c *cli.Context, err error, inCommand bool) error {
@@ -93,21 +104,21 @@ func onUsageError(command string) cli.OnUsageErrorFunc {
 			flags = c.Command.VisibleFlags()
 		}
 		if name, unknown := strings.CutPrefix(usage.message, "flag provided but not defined: -"); unknown {
-			usage.message = "unknown flag " + dashed(name)
-			near, known := closest(name, flagNames(flags)), ""
+			usage.message = "unknown flag " + cmdline.Dashed(name)
+			near, known := cmdline.Closest(name, cmdline.FlagNames(flags)), ""
 			if inCommand {
-				known = foreignFlag(name, program, c.Command)
+				known = cmdline.ForeignFlag(name, program, c.Command)
 			}
 			switch {
 			case known != "":
 				usage.hint = known
 			case near != "":
-				usage.hint = "did you mean " + dashed(near) + "?"
+				usage.hint = "did you mean " + cmdline.Dashed(near) + "?"
 			}
 		}
-		if name, unreadable := unreadableFlag(usage.message); unreadable {
-			usage.message = strings.Replace(strings.TrimSuffix(usage.message, ": parse error"), " -"+name, " "+dashed(name), 1)
-			usage.hint = cmp.Or(valueHint(name, flags), usage.hint)
+		if name, invalid := cmdline.InvalidFlag(usage.message); invalid {
+			usage.message = strings.Replace(strings.TrimSuffix(usage.message, ": parse error"), " -"+name, " "+cmdline.Dashed(name), 1)
+			usage.hint = cmp.Or(cmdline.ValueHint(name, flags), usage.hint)
 		}
 		if command != "" {
 			usage.message = command + ": " + usage.message
@@ -116,12 +127,12 @@ func onUsageError(command string) cli.OnUsageErrorFunc {
 	}
 }
 
-// showHelp is `podctl help COMMAND`: words are all of the command's name.
+// showHelp is `podctl help COMMAND`: words are the command's full name.
 func showHelp(c *cli.Context, parent string, commands []*cli.Command, words []string) error {
 	i := slices.IndexFunc(commands, func(sub *cli.Command) bool { return sub.Name == words[0] })
 	switch {
 	case i < 0:
-		return notACommand(parent, commands, words[0])
+		return unknownCommand(parent, commands, words[0])
 	case len(words) > 1 && len(commands[i].Subcommands) > 0:
 		return showHelp(c, parent+" "+words[0], commands[i].Subcommands, words[1:])
 	}
@@ -129,36 +140,27 @@ func showHelp(c *cli.Context, parent string, commands []*cli.Command, words []st
 	return nil
 }
 
-// notACommand says which commands of the parent there are, and which one was
-// meant if one is near.
-func notACommand(parent string, commands []*cli.Command, name string) error {
+// unknownCommand lists the commands of the parent, or suggests one.
+func unknownCommand(parent string, commands []*cli.Command, name string) error {
 	var known []string
 	for _, cmd := range commands {
 		known = append(known, cmd.Name)
 	}
 	hint := "one of: " + strings.Join(known, ", ")
-	near := closest(name, known)
+	near := cmdline.Closest(name, known)
 	switch {
-	case parent == "podctl" && foreignCommands[name] != "":
-		hint = foreignCommands[name]
+	case parent == "podctl" && cmdline.ForeignCommands[name] != "":
+		hint = cmdline.ForeignCommands[name]
 	case near != "":
 		hint = "did you mean " + parent + " " + near + "?"
 	}
 	return &usageError{message: fmt.Sprintf("unknown command %q", name), hint: hint}
 }
 
-// checked wraps an action with what all commands share: flags behind
-// arguments are refused, -v takes effect, errors carry the command's name.
+// checked wraps an action with what all commands share: -v takes effect, and
+// errors carry the command's name.
 func checked(e *env, name string, action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		for _, arg := range c.Args().Slice() {
-			if strings.HasPrefix(arg, "-") && arg != "-" {
-				return &usageError{
-					message: fmt.Sprintf("%s: %q comes after an argument", name, arg),
-					hint:    fmt.Sprintf("flags go first: podctl %s %s …", name, arg),
-				}
-			}
-		}
 		switch {
 		case nearest(c, "debug", (*cli.Context).Bool):
 			e.level.Set(slog.LevelDebug)

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/daemon"
 )
@@ -55,8 +56,8 @@ func drivingFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start although a kubelet uses this runtime"},
 		&cli.StringFlag{Name: "cgroup-driver", Usage: "`DRIVER` of pod cgroups: cgroupfs or systemd", DefaultText: "what the runtime says"},
 		&cli.StringFlag{Name: "listen", DefaultText: "nowhere", Usage: "serve /metrics and /healthz at `HOST:PORT`, too"},
-		&cli.GenericFlag{Name: "capacity", Value: &resourceList{}, DefaultText: "not bounded", Usage: "reject pods that request more than there is: this machine has what a kubelet would say, or what the `LIST` says: cpu=4,memory=8Gi,pods=110"},
-		&cli.GenericFlag{Name: "reserved", Value: &resourceList{}, DefaultText: "not bounded", Usage: "`LIST` of what goes off that: cpu=500m,memory=1Gi"},
+		&cli.GenericFlag{Name: "capacity", Value: &cmdline.ResourceList{}, DefaultText: "not bounded", Usage: "reject pods that request more than there is: this machine has what a kubelet would say, or what the `LIST` says: cpu=4,memory=8Gi,pods=110"},
+		&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, DefaultText: "not bounded", Usage: "`LIST` of what goes off that: cpu=500m,memory=1Gi"},
 		runtimeClassFlag(),
 		&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", Usage: "`SYSCTL` that pods may set beside the safe ones, or the beginning of some and a star; may be repeated"},
 	}
@@ -66,7 +67,7 @@ func readDriving(c *cli.Context) (driving, error) {
 	d := driving{
 		besideKubelet: c.Bool("beside-kubelet"), cgroupDriver: c.String("cgroup-driver"),
 		unsafeSysctls: c.StringSlice("allowed-unsafe-sysctls"), keepLogs: c.Bool("keep-logs"),
-		listen: c.String("listen"), capacity: readResources(c, "capacity"), reserved: readResources(c, "reserved"),
+		listen: c.String("listen"), capacity: cmdline.Resources(c, "capacity"), reserved: cmdline.Resources(c, "reserved"),
 	}
 	if d.listen != "" && !isHostPort(d.listen) {
 		return driving{}, usagef("--listen %q is no HOST:PORT", d.listen)

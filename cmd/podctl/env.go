@@ -15,24 +15,25 @@ import (
 	"github.com/podctl/podctl/internal/daemon"
 )
 
-// env is what a command may see of the world.
+// env is a command's only access to the outside world.
 type env struct {
 	in   io.Reader
 	out  io.Writer
 	errw io.Writer
-	// tty: out is a terminal, so output may move the cursor.
+	// tty: out is a terminal, so that output may move the cursor.
 	tty bool
-	// size is the terminal's, in columns and lines, 0 where it is not known.
+	// size returns the terminal's size in columns and lines, 0 if unknown.
 	size func() (width, height int)
-	// noColor: the environment asks for none (https://no-color.org).
+	// noColor: the environment disables colors (https://no-color.org).
 	noColor bool
 	now     func() time.Time
-	// simulate makes the runtime that "sim:" stands for, and what ends it.
+	// simulate returns the runtime that "sim:" stands for, and what closes it.
 	simulate func() (*sim.Runtime, func())
-	// listen makes the control socket of an instance, dial connects to one.
+	// listen creates the control socket of an instance; dial connects to one.
 	listen func(dir, instance string) (net.Listener, error)
 	dial   control.Dialer
-	// notify tells the service manager a state; see daemon.SDNotify. nil: there is none.
+	// notify sends a state to the service manager, see daemon.SDNotify; nil
+	// without one.
 	notify func(state string) time.Duration
 	// interrupts delivers SIGINT and SIGTERM, each one separately.
 	interrupts <-chan os.Signal
@@ -70,8 +71,8 @@ func newEnv(interrupts <-chan os.Signal) *env {
 	}
 }
 
-// untilInterrupted does something that the first interrupt ends; that is then
-// the error.
+// untilInterrupted calls do with a context that the first interrupt cancels; the
+// error is then errInterrupted.
 func (e *env) untilInterrupted(ctx context.Context, do func(context.Context) error) error {
 	ctx, interrupted := e.untilInterrupt(ctx)
 	err := do(ctx)
@@ -81,9 +82,9 @@ func (e *env) untilInterrupted(ctx context.Context, do func(context.Context) err
 	return err
 }
 
-// untilInterrupt is for what comes before there is anything to end: its
-// context ends at the first interrupt. What it returns beside has to be
-// called: it gives the interrupts back and tells whether one came.
+// untilInterrupt returns a context that the first interrupt cancels. The
+// caller has to call interrupted: it stops listening for interrupts and reports
+// whether one came.
 func (e *env) untilInterrupt(ctx context.Context) (_ context.Context, interrupted func() bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	came := make(chan bool, 1)

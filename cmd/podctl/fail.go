@@ -8,20 +8,29 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
 )
 
-// Exit codes.
+// Exit codes of the program.
 const (
 	exitOK          = 0
 	exitFailed      = 1   // the operation, or a pod, failed
 	exitUsage       = 2   // the command line is wrong
-	exitUnreachable = 3   // no runtime answers
+	exitUnreachable = 3   // the runtime is unreachable
 	exitInterrupted = 130 // Ctrl-C
 )
 
-// usageError says that the command line is wrong.
+var exitCodes = []cmdline.ExitCode{
+	{Code: exitOK, Meaning: "done"},
+	{Code: exitFailed, Meaning: "the operation or a pod failed, or a check found something"},
+	{Code: exitUsage, Meaning: "the command line is wrong"},
+	{Code: exitUnreachable, Meaning: "the runtime is unreachable"},
+	{Code: exitInterrupted, Meaning: "interrupted"},
+}
+
+// usageError is a wrong command line.
 type usageError struct {
 	message string
 	hint    string
@@ -34,15 +43,15 @@ func usagef(format string, args ...any) error {
 	return &usageError{message: fmt.Sprintf(format, args...)}
 }
 
-// errInterrupted ends a command that the user interrupted: all has been
-// said, only the exit code is left.
+// errInterrupted ends a command that the user interrupted. It only sets the
+// exit code.
 var errInterrupted = errors.New("interrupted")
 
-// saidError ends a command whose failure is already on the screen as data.
-type saidError struct{ err error }
+// printedError ends a command whose failure is already printed as data.
+type printedError struct{ err error }
 
-func (e *saidError) Error() string { return e.err.Error() }
-func (e *saidError) Unwrap() error { return e.err }
+func (e *printedError) Error() string { return e.err.Error() }
+func (e *printedError) Unwrap() error { return e.err }
 
 // exitCode maps an error to the process's exit code. It is the only place
 // that does.
@@ -64,8 +73,8 @@ func exitCode(err error) int {
 
 // printError writes the error and its hints.
 func printError(w io.Writer, err error) {
-	var said *saidError
-	if err == nil || errors.Is(err, errInterrupted) || errors.Is(err, syscall.EPIPE) || errors.As(err, &said) {
+	var printed *printedError
+	if err == nil || errors.Is(err, errInterrupted) || errors.Is(err, syscall.EPIPE) || errors.As(err, &printed) {
 		return
 	}
 	fmt.Fprintf(w, "podctl: %s\n", strings.TrimRight(err.Error(), "\n"))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -8,15 +9,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/host"
 )
 
-// globals are the settings that every command understands, given before or
-// after the command's name.
+// globals are the settings of every command, given before or after the
+// command's name.
 type globals struct {
 	runtime, image string
-	// timeout bounds runtime calls that only read; 0 is crictl's setting, or
-	// ours.
+	// timeout bounds read-only CRI calls; 0 is crictl's setting or the default.
 	timeout time.Duration
 	// root, logDir and runDir are "" where not given: see paths.
 	root, logDir, runDir string
@@ -24,26 +25,26 @@ type globals struct {
 	cgroupRoot string
 	output     string
 	noColor    bool
-	// noTrunc: nothing is cut, and ids are shown.
+	// noTrunc: output is not truncated, and ids are shown.
 	noTrunc bool
 }
 
-// globalFlags are those of the program, before the command's name. They alone
-// read the environment: else a variable would win over them.
+// globalFlags are the flags before the command's name. Only they read the
+// environment, so that a flag before the command wins over a variable.
 func globalFlags() []cli.Flag {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "runtime-endpoint", Aliases: []string{"r"}, DefaultText: "as crictl finds it", Usage: "CRI `SOCKET`; sim: is a runtime in this process"},
-		&cli.StringFlag{Name: "image-endpoint", Aliases: []string{"i"}, DefaultText: "the same", Usage: "CRI `SOCKET` for images"},
-		&cli.DurationFlag{Name: "timeout", DefaultText: "crictl's setting, else " + cri.DefaultTimeout.String(), Usage: "`TIME` that calls of the runtime may take which only read"},
+		&cli.StringFlag{Name: "runtime-endpoint", Aliases: []string{"r"}, DefaultText: "as crictl", Usage: "CRI `ENDPOINT`; sim: simulates a runtime in this process"},
+		&cli.StringFlag{Name: "image-endpoint", Aliases: []string{"i"}, DefaultText: "runtime endpoint", Usage: "CRI `ENDPOINT` of the image service"},
+		&cli.DurationFlag{Name: "timeout", DefaultText: cri.DefaultTimeout.String(), Usage: "timeout for read-only CRI calls, a `DURATION`; by default crictl's, if it is set"},
 		&cli.StringFlag{Name: "root", DefaultText: host.DefaultPaths.Root, Usage: "`DIR` of pod directories"},
 		&cli.StringFlag{Name: "log-dir", DefaultText: host.DefaultPaths.Logs, Usage: "`DIR` of container logs"},
 		&cli.StringFlag{Name: "run-dir", DefaultText: host.DefaultPaths.Locks, Usage: "`DIR` of locks"},
-		&cli.StringFlag{Name: "cgroup-root", DefaultText: "podctl-ID, one for each runtime", Usage: "`NAME` of the cgroup above all pods"},
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "for people", Usage: "output `FORMAT`: json, and what else the command has"},
-		&cli.BoolFlag{Name: "no-color", Usage: "no colours; so does a NO_COLOR that is not empty"},
-		&cli.BoolFlag{Name: "no-trunc", Usage: "cut nothing, and show ids in full"},
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is done"},
-		&cli.BoolFlag{Name: "debug", Usage: "log every runtime call, too"},
+		&cli.StringFlag{Name: "cgroup-root", DefaultText: "podctl-RUNTIME", Usage: "`NAME` of the parent cgroup of all pods"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "table", Usage: "output `FORMAT`: json, or one that the command lists"},
+		&cli.BoolFlag{Name: "no-color", Usage: "disable colors, as a non-empty NO_COLOR does"},
+		&cli.BoolFlag{Name: "no-trunc", Usage: "do not truncate output, and show ids in full"},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "verbose logging"},
+		&cli.BoolFlag{Name: "debug", Usage: "log every CRI call"},
 	}
 	return withEnv(flags, func(name string) []string { return []string{globalEnv(name)} })
 }
@@ -53,8 +54,7 @@ func globalEnv(name string) string {
 	return "PODCTL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// commandGlobals are the global flags as they may be given after the
-// command's name.
+// commandGlobals are the global flags after the command's name.
 func commandGlobals() []cli.Flag {
 	return withEnv(globalFlags(), func(string) []string { return nil })
 }
@@ -74,8 +74,8 @@ func withEnv(flags []cli.Flag, env func(name string) []string) []cli.Flag {
 	return flags
 }
 
-// readGlobals reads the flags wherever they were given: one behind the
-// command wins over one before it.
+// readGlobals reads the global flags: one after the command wins over one
+// before it.
 func readGlobals(c *cli.Context) globals {
 	return globals{
 		runtime: nearest(c, "runtime-endpoint", (*cli.Context).String), image: nearest(c, "image-endpoint", (*cli.Context).String),
@@ -87,7 +87,7 @@ func readGlobals(c *cli.Context) globals {
 	}
 }
 
-// nearest is the value of a flag in the nearest context that sets it.
+// nearest returns the value of a flag in the nearest context that sets it.
 func nearest[T any](c *cli.Context, name string, get func(*cli.Context, string) T) T {
 	for _, at := range c.Lineage() {
 		if at.IsSet(name) {
@@ -98,7 +98,34 @@ func nearest[T any](c *cli.Context, name string, get func(*cli.Context, string) 
 	return zero
 }
 
-// version is that of the module, as the go command stamped it.
+// connect finds the runtime and connects to it. The function that it returns
+// closes the connection and is never nil.
+func connect(ctx context.Context, e *env, g globals) (*cri.Client, func(), error) {
+	return connectWatched(ctx, e, g, nil, nil)
+}
+
+// connectWatched connects; the watcher is called for every call while it is in
+// flight, the observer once it has ended.
+func connectWatched(ctx context.Context, e *env, g globals, watcher cri.CallWatcher, observer cri.Observer) (*cri.Client, func(), error) {
+	o := g.connectOptions(e)
+	o.Watcher, o.Observer = watcher, observer
+	return daemon.Connect(ctx, o)
+}
+
+func (g globals) connectOptions(e *env) daemon.ConnectOptions {
+	return daemon.ConnectOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout, Simulate: e.simulate, Log: e.log}
+}
+
+// given are the directories that the user gave.
+func (g globals) given() host.Paths { return host.Paths{Root: g.root, Logs: g.logDir, Locks: g.runDir} }
+
+// paths are podctl's directories on a runtime.
+func (g globals) paths(endpoint cri.Endpoint) (host.Paths, error) {
+	p, err := host.DefaultPaths.With(g.given())
+	return p.ForRuntime(endpoint.Runtime), err
+}
+
+// version returns the version of the module, as stamped by the go command.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

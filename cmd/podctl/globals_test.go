@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
@@ -69,7 +70,7 @@ func TestTheClosestWordIsFewSlipsAway(t *testing.T) {
 	for word, want := range map[string]string{
 		"runn": "run", "rnu": "", "ru": "run", "valdate": "validate", "redner": "render", "xyz": "", "": "", "r": "",
 	} {
-		if got := closest(word, []string{"run", "validate", "render", "r"}); got != want {
+		if got := cmdline.Closest(word, []string{"run", "validate", "render", "r"}); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
@@ -80,12 +81,14 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	app := newApp(&env{out: io.Discard, errw: io.Discard, simulate: func() (*sim.Runtime, func()) { return nil, nil }})
 	for _, c := range app.Commands {
 		for _, f := range c.Flags {
-			d := describe(f)
-			if d.usage == "" || !strings.Contains(commandHelp(c), "--"+d.name) {
-				t.Errorf("podctl %s --help does not describe --%s", c.Name, d.name)
+			d := cmdline.Describe(f)
+			var help strings.Builder
+			cli.HelpPrinter(&help, "", c)
+			if d.Usage == "" || !strings.Contains(help.String(), "--"+d.Name) {
+				t.Errorf("podctl %s --help does not describe --%s", c.Name, d.Name)
 			}
-			if strings.Contains(d.usage, "`") || strings.HasSuffix(d.usage, ".") {
-				t.Errorf("--%s: %q", d.name, d.usage)
+			if strings.Contains(d.Usage, "`") || strings.HasSuffix(d.Usage, ".") {
+				t.Errorf("--%s: %q", d.Name, d.Usage)
 			}
 		}
 	}

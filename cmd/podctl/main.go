@@ -3,16 +3,17 @@ package main
 import (
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 )
 
 func main() {
-	hurry()
+	tuneStartup()
 	os.Exit(run(os.Args, newEnv(signals())))
 }
 
-// signals are the interrupts, each one separately.
+// signals delivers interrupts, each one separately.
 func signals() <-chan os.Signal {
 	interrupts := make(chan os.Signal, 4)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
@@ -21,27 +22,46 @@ func signals() <-chan os.Signal {
 	}
 	// podctl run … | head must not die with its pods running.
 	signal.Ignore(syscall.SIGPIPE)
-	asked := make(chan os.Signal, cap(interrupts))
-	go apart(interrupts, asked)
-	return asked
+	requests := make(chan os.Signal, cap(interrupts))
+	go debounce(interrupts, requests)
+	return requests
 }
 
-// onePress is within what time two signals are one request: timeout(1) sends
-// one to its child and one to its group, and a second one would force.
-const onePress = 100 * time.Millisecond
+// debounceWindow is the time within which two signals are one request:
+// timeout(1) sends one to its child and one to its group, and a second request
+// would force.
+const debounceWindow = 100 * time.Millisecond
 
-// apart passes on the signals that do not come at once after another.
-func apart(from <-chan os.Signal, to chan<- os.Signal) {
+// debounce forwards signals that do not directly follow another one.
+func debounce(from <-chan os.Signal, to chan<- os.Signal) {
 	var last time.Time
 	for s := range from {
 		now := time.Now()
-		if !last.IsZero() && now.Sub(last) < onePress {
+		if !last.IsZero() && now.Sub(last) < debounceWindow {
 			continue
 		}
 		last = now
 		select {
 		case to <- s:
-		default: // nobody wants so many
+		default: // there are enough
 		}
+	}
+}
+
+// startupGC is the GC percentage of short commands: most of what they allocate
+// stays, and collecting it takes a quarter of their time.
+const startupGC = 200
+
+// tuneStartup collects garbage rarely while a command starts. GOGC overrides it.
+func tuneStartup() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(startupGC)
+	}
+}
+
+// settle restores normal garbage collection, for commands that go on running.
+func settle() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(100)
 	}
 }

@@ -245,8 +245,6 @@ func TestAPodThatBecomesDesiredMeanwhileIsSpared(t *testing.T) {
 			t.Errorf("calls: %s", made)
 		}
 		// Whoever cannot be asked any more ends it all.
-		kill = w.start(nil, "orphans", "--kill", "--grace-period", "30", "a", "b", "--desired", filepath.Join(w.dir, "gone"))
-		kill.ends(2, time.Second)
 		kill = w.start(nil, "orphans", "--kill", "--desired", filepath.Join(w.dir, "gone"))
 		kill.ends(1, time.Second)
 		expect(t, kill.errw.String(), "the desired pods are not known: ", "gone")

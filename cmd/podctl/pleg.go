@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
 )
@@ -33,7 +34,7 @@ func groupCommand(c *cli.Command) *cli.Command {
 	c.Action = func(ctx *cli.Context) error {
 		name := "podctl " + c.Name
 		if given := ctx.Args().First(); given != "" {
-			return notACommand(name, c.Subcommands, given)
+			return unknownCommand(name, c.Subcommands, given)
 		}
 		var lines []string
 		for _, sub := range c.Subcommands {
@@ -102,7 +103,7 @@ func readFilter(c *cli.Context) (plegstat.Filter, error) {
 		i := slices.IndexFunc(eventTypes, func(t string) bool { return strings.EqualFold(t, given) })
 		if i < 0 {
 			hint := "one of: " + strings.Join(eventTypes, ", ")
-			if near := closest(given, eventTypes); near != "" {
+			if near := cmdline.Closest(given, eventTypes); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			return f, &usageError{message: "--type " + given + " is not an event type", hint: hint}

@@ -88,7 +88,7 @@ func runCheck(ctx context.Context, e *env, o checkOptions) error {
 		return printErr
 	}
 	if err != nil {
-		return &saidError{err}
+		return &printedError{err}
 	}
 	return nil
 }

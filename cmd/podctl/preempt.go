@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/arrival"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
@@ -41,15 +42,15 @@ func preemptCommand(e *env) *cli.Command {
 			&cli.StringSliceFlag{Name: "filename", Aliases: []string{"f"}, Usage: "`FILE|DIR|URL` of the arriving pod"},
 			&cli.StringSliceFlag{Name: "what-if", Usage: "`FILE|DIR|URL` of a pod that arrives next"},
 			&cli.StringSliceFlag{Name: "node-pods", DefaultText: "live podctl processes", Usage: "`FILE|DIR` of the pods on the node"},
-			&cli.GenericFlag{Name: "allocatable", Value: &resourceList{}, DefaultText: "the cluster's, podctl's, the kubelet's, or this machine's", Usage: "`LIST` of allocatable amounts, each replacing the detected one: cpu=4,memory=8Gi,pods=110"},
-			&cli.GenericFlag{Name: "reserved", Value: &resourceList{}, Usage: "`LIST` of amounts to subtract from this machine's capacity"},
+			&cli.GenericFlag{Name: "allocatable", Value: &cmdline.ResourceList{}, DefaultText: "the cluster's, podctl's, the kubelet's, or this machine's", Usage: "`LIST` of allocatable amounts, each replacing the detected one: cpu=4,memory=8Gi,pods=110"},
+			&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, Usage: "`LIST` of amounts to subtract from this machine's capacity"},
 			&cli.BoolFlag{Name: "explain", Usage: "print the rounds of the search for victims"},
 		}, desiredFlags()...),
 		Action: func(c *cli.Context) error {
 			o := preemptOptions{
 				globals: readGlobals(c), dryRun: c.Bool("dry-run"), explain: c.Bool("explain"),
 				paths: append(c.StringSlice("filename"), c.StringSlice("what-if")...), nodePods: c.StringSlice("node-pods"),
-				allocatable: readResources(c, "allocatable"), reserved: readResources(c, "reserved"),
+				allocatable: cmdline.Resources(c, "allocatable"), reserved: cmdline.Resources(c, "reserved"),
 			}
 			var err error
 			if o.sources, err = readDesired(c); err != nil {
@@ -73,7 +74,7 @@ func preemptCommand(e *env) *cli.Command {
 }
 
 // errNotAdmitted: the answer is printed.
-var errNotAdmitted = &saidError{errors.New("not admitted")}
+var errNotAdmitted = &printedError{errors.New("not admitted")}
 
 // runPreempt prints, for each arriving pod, whether it fits and which pods would
 // be preempted for it.

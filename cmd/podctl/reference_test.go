@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 )
 
 var update = flag.Bool("update", false, "write docs/cli.md anew")
@@ -71,14 +73,14 @@ func reference(t *testing.T) string {
 	}
 	b.WriteString("\n## Global options\n\n| option | environment | default | |\n|---|---|---|---|\n")
 	for _, f := range app.Flags {
-		if d := describe(f); d.env != "" {
-			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", strings.TrimSpace(d.names()), d.env, d.byDefault, cell(d.usage))
+		if d := cmdline.Describe(f); d.Env != "" {
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", strings.TrimSpace(d.Synopsis()), d.Env, d.Default, cell(d.Usage))
 		}
 	}
 	b.WriteString("\nThe runtime is looked for as by crictl: the option, `PODCTL_RUNTIME_ENDPOINT`, `CONTAINER_RUNTIME_ENDPOINT`, `/etc/crictl.yaml`\n" +
 		"(`CRI_CONFIG_FILE` names another), then the well-known sockets.\n\n## Exit codes\n\n| code | |\n|---|---|\n")
 	for _, c := range exitCodes {
-		fmt.Fprintf(&b, "| %d | %s |\n", c.code, c.meaning)
+		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, c.Meaning)
 	}
 	for _, c := range app.Commands {
 		commandReference(&b, c)
@@ -109,8 +111,8 @@ func commandReference(b *strings.Builder, c *cli.Command) {
 	}
 	rows := ""
 	for _, f := range c.Flags {
-		if d := describe(f); !global[d.name] && d.name != "help" {
-			rows += fmt.Sprintf("| `%s` | %s | %s |\n", strings.TrimSpace(d.names()), d.byDefault, cell(d.usage))
+		if d := cmdline.Describe(f); !global[d.Name] && d.Name != "help" {
+			rows += fmt.Sprintf("| `%s` | %s | %s |\n", strings.TrimSpace(d.Synopsis()), d.Default, cell(d.Usage))
 		}
 	}
 	if rows != "" {

@@ -1,4 +1,4 @@
-package main
+package cmdline
 
 import (
 	"fmt"
@@ -10,12 +10,13 @@ import (
 	names "k8s.io/apimachinery/pkg/util/validation"
 )
 
-// resourceList is a flag that lists amounts of resources: cpu=4,memory=8Gi.
+// ResourceList is a flag that lists amounts of resources: cpu=4,memory=8Gi.
 // The zero value is an empty list.
-type resourceList struct{ list v1.ResourceList }
+type ResourceList struct{ list v1.ResourceList }
 
-// Set adds what text lists. A later amount of one resource wins.
-func (r *resourceList) Set(text string) error {
+// Set implements cli.Generic: it adds what text lists. A later amount of a
+// resource wins.
+func (r *ResourceList) Set(text string) error {
 	for pair := range strings.SplitSeq(text, ",") {
 		name, amount, found := strings.Cut(strings.TrimSpace(pair), "=")
 		if !found || amount == "" {
@@ -36,13 +37,13 @@ func (r *resourceList) Set(text string) error {
 	return nil
 }
 
-// readResources is what a flag lists, nil if it was not given.
-func readResources(c *cli.Context, name string) v1.ResourceList {
-	if r, ok := c.Generic(name).(*resourceList); ok {
+// Resources returns what a ResourceList flag lists, nil if it was not given.
+func Resources(c *cli.Context, name string) v1.ResourceList {
+	if r, ok := c.Generic(name).(*ResourceList); ok {
 		return r.list
 	}
 	return nil
 }
 
-// String is nothing: the list has no default to show.
-func (r *resourceList) String() string { return "" }
+// String implements cli.Generic. It is empty: the list has no default to show.
+func (r *ResourceList) String() string { return "" }

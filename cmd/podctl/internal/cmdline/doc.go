@@ -1,0 +1,8 @@
+// Package cmdline is what urfave/cli lacks: kubectl's order of flags and
+// arguments, suggestions, and help that fits a terminal.
+//
+//	os.Args ─► Reorder (flags before arguments) ─► urfave/cli ─► command
+//	unknown name ─► Closest, ForeignCommand, ForeignFlag ─► hint
+//
+// Everything is pure but the help printer, which urfave/cli calls.
+package cmdline

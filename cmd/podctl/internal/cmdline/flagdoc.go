@@ -1,0 +1,82 @@
+package cmdline
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// FlagDoc documents a flag. Fields without a value are "".
+type FlagDoc struct {
+	Name, Short string
+	// Value is the name of its value, for instance DIR.
+	Value   string
+	Usage   string
+	Default string
+	// Env is its environment variable.
+	Env string
+}
+
+// Describe returns the documentation of a flag.
+func Describe(f cli.Flag) FlagDoc {
+	d := FlagDoc{Name: f.Names()[0]}
+	for _, alias := range f.Names()[1:] {
+		d.Short = alias
+	}
+	doc, ok := f.(cli.DocGenerationFlag)
+	if !ok {
+		return d
+	}
+	d.Usage = doc.GetUsage()
+	if doc.TakesValue() {
+		d.Value, d.Default = "VALUE", doc.GetDefaultText()
+	}
+	if parts := strings.SplitN(d.Usage, "`", 3); len(parts) == 3 {
+		d.Value, d.Usage = parts[1], strings.Join(parts, "")
+	}
+	for _, name := range doc.GetEnvVars() {
+		d.Env = name
+	}
+	return d
+}
+
+// Synopsis is "-r, --runtime-endpoint SOCKET".
+func (d FlagDoc) Synopsis() string {
+	names := "    --" + d.Name
+	if d.Short != "" {
+		names = "-" + d.Short + ", --" + d.Name
+	}
+	if d.Value != "" {
+		names += " " + d.Value
+	}
+	return names
+}
+
+// line is a flag in the help: its synopsis, a tab, its usage.
+func (d FlagDoc) line() string {
+	line := d.Synopsis() + "\t" + d.Usage
+	if d.Default != "" {
+		line += " (default: " + d.Default + ")"
+	}
+	if d.Env != "" {
+		line += " [$" + d.Env + "]"
+	}
+	return line
+}
+
+// FlagNames returns all names of the flags.
+func FlagNames(flags []cli.Flag) []string {
+	var names []string
+	for _, f := range flags {
+		names = append(names, f.Names()...)
+	}
+	return names
+}
+
+// Dashed is a flag's name as it is typed.
+func Dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}

@@ -1,0 +1,66 @@
+package cmdline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// ForeignCommands maps commands of kubectl, crictl and podman to what podctl has
+// in their place.
+var ForeignCommands = map[string]string{
+	"get": "podctl pods", "ps": "podctl pods", "ls": "podctl pods", "list": "podctl pods",
+	"describe": "podctl pods -o yaml NAMESPACE/NAME", "inspectp": "podctl pods -o yaml NAMESPACE/NAME",
+	"apply": "podctl run FILE, or podctl agent --manifests DIR", "create": "podctl run FILE, or podctl agent --manifests DIR",
+	"play": "podctl run FILE", "kube": "podctl run FILE", "runp": "podctl run FILE",
+	"delete": "podctl stop stops a pod, podctl rm removes it", "kill": "podctl stop stops a pod, podctl rm removes it",
+	"stopp": "podctl stop", "rmp": "podctl rm", "restart": "podctl stop, then podctl start",
+	"events": "podctl pleg watch", "top": "podctl pods", "drain": "podctl agent --drain terminates its pods on exit",
+	"version": "podctl --version",
+}
+
+// ForeignFlag returns a hint for a flag of kubectl's or crictl's, by its name
+// without dashes, that a command does not have, "" if there is none. program is
+// "podctl" and the command's name.
+func ForeignFlag(name, program string, c *cli.Command) string {
+	has := func(flag string) bool { return slices.Contains(FlagNames(c.VisibleFlags()), flag) }
+	switch name {
+	case "f", "filename":
+		if strings.HasPrefix(c.ArgsUsage, "FILE") {
+			return program + " FILE"
+		}
+		if has("manifests") {
+			return program + " --manifests DIR"
+		}
+	case "now":
+		if has("grace-period") {
+			return "--grace-period 1"
+		}
+	}
+	return ""
+}
+
+// InvalidFlag returns the name of the flag whose value a usage error of the
+// library is about.
+func InvalidFlag(message string) (name string, ok bool) {
+	_, after, ok := strings.Cut(message, " for flag -")
+	name, _, _ = strings.Cut(after, ":")
+	return name, ok && strings.HasPrefix(message, "invalid value ")
+}
+
+// ValueHint returns an example of a flag's value, "" if it needs none.
+func ValueHint(name string, flags []cli.Flag) string {
+	for _, f := range flags {
+		if !slices.Contains(f.Names(), name) {
+			continue
+		}
+		switch f.(type) {
+		case *cli.DurationFlag:
+			return "a duration has a unit: " + Dashed(name) + " 30s, 5m, 1h30m"
+		case *cli.IntFlag, *cli.Int64Flag:
+			return "an integer without a unit: " + Dashed(name) + " 5"
+		}
+	}
+	return ""
+}

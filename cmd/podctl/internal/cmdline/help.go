@@ -1,0 +1,103 @@
+package cmdline
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// globalCategory is the heading of the global flags.
+const globalCategory = "GLOBAL OPTIONS"
+
+// ExitCode is an exit code and what it means.
+type ExitCode struct {
+	Code    int
+	Meaning string
+}
+
+// Help makes the help of an app and of its commands.
+type Help struct {
+	// Globals returns the flags that the app and all commands have.
+	Globals   func() []cli.Flag
+	ExitCodes []ExitCode
+}
+
+// Install makes the library print this help. That of a command is made when it
+// is printed: all of them take longer than anything else before a command runs.
+func (h Help) Install(a *cli.App) {
+	a.CustomAppHelpTemplate = h.app(a)
+	cli.HelpPrinter = func(w io.Writer, template string, data any) {
+		if c, ok := data.(*cli.Command); ok {
+			template = h.command(c)
+		}
+		printTemplate(w, template, data)
+	}
+}
+
+// printTemplate is the library's own printer, which aligns tabs.
+var printTemplate = cli.HelpPrinter
+
+// app and command return help as text, with a tab between columns. The library
+// takes it for a template without anything to fill in.
+func (h Help) app(a *cli.App) string {
+	var b strings.Builder
+	b.WriteString("USAGE:\n   podctl [global options] COMMAND [options] [arguments]\n\n" + indented(a.Description))
+	b.WriteString("\nCOMMANDS:\n" + commandLines(a.Commands))
+	b.WriteString("\n" + globalCategory + ", before or after the command:\n" + flagLines(a.Flags) + flagLines([]cli.Flag{cli.HelpFlag, cli.VersionFlag}))
+	b.WriteString("\nEXIT CODES:\n")
+	for _, c := range h.ExitCodes {
+		fmt.Fprintf(&b, "   %d\t%s\n", c.Code, c.Meaning)
+	}
+	b.WriteString("\nRun podctl COMMAND --help for the options of a command.\n")
+	return b.String()
+}
+
+func (h Help) command(c *cli.Command) string {
+	// The library puts its own "podctl" before the names of some commands.
+	name := "podctl " + strings.TrimPrefix(strings.TrimPrefix(c.HelpName, "podctl "), "podctl ")
+	text := "USAGE:\n   " + strings.TrimSpace(name+" [options] "+c.ArgsUsage) + "\n\n" + indented(c.Usage)
+	if c.Description != "" {
+		text += "\n" + indented(c.Description)
+	}
+	if len(c.Subcommands) > 0 {
+		text += "\nCOMMANDS:\n" + commandLines(c.Subcommands)
+	}
+	return text + "\nOPTIONS:\n" + flagLines(h.own(c)) + flagLines([]cli.Flag{cli.HelpFlag}) +
+		"\n" + globalCategory + ":\n" + flagLines(h.Globals())
+}
+
+// own returns the flags of a command that are not global.
+func (h Help) own(c *cli.Command) []cli.Flag {
+	shared := append(FlagNames(h.Globals()), cli.HelpFlag.Names()...)
+	return slices.DeleteFunc(slices.Clone(c.Flags), func(f cli.Flag) bool { return slices.Contains(shared, f.Names()[0]) })
+}
+
+func commandLines(commands []*cli.Command) string {
+	var b strings.Builder
+	for _, c := range commands {
+		fmt.Fprintf(&b, "   %s\t%s\n", c.Name, c.Usage)
+	}
+	return b.String()
+}
+
+func flagLines(flags []cli.Flag) string {
+	var b strings.Builder
+	for _, f := range flags {
+		b.WriteString("   " + Describe(f).line() + "\n")
+	}
+	return b.String()
+}
+
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text + "\n") {
+		if line != "\n" {
+			b.WriteString("   ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
