@@ -36,7 +36,7 @@ var table = []row{
 	{"internal/arrival", []string{"internal/pod", "internal/admission", "internal/control", "internal/desired", "internal/host", "internal/kubelet", "internal/preempt", "internal/render"}, "pods that arrive at this node: admitted, and for which victims"},
 	{"internal/manifest", []string{"internal/pod"}, "bytes to defaulted, validated pods"},
 	{"internal/source", []string{"internal/pod", "internal/manifest"}, "directories and URLs that are followed"},
-	{"internal/cri", []string{"internal/pod"}, "a CRI socket as a typed client"},
+	{"internal/cri", []string{"internal/pod", "internal/proc"}, "a CRI socket as a typed client"},
 	{"internal/cri/sim", nil, "a CRI runtime in memory"},
 	{"internal/render", []string{"internal/pod"}, "pure: pod and node facts to CRI configs"},
 	{"internal/pleg", []string{"internal/pod"}, "pure Diff, and the relisting loop"},

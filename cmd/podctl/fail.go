@@ -65,7 +65,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, cri.ErrUnavailable), errors.Is(err, cri.ErrPermission), errors.Is(err, cri.ErrNotCRI):
+	case errors.Is(err, cri.ErrUnavailable), errors.Is(err, cri.ErrPermission), errors.Is(err, cri.ErrNotCRI), errors.Is(err, cri.ErrHung):
 		return exitUnreachable
 	}
 	return exitFailed

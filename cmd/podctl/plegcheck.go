@@ -111,10 +111,13 @@ func examine(ctx context.Context, e *env, o checkOptions) (plegstat.CheckReport,
 		},
 	})
 	switch {
-	case errors.Is(err, cri.ErrDeadline) && !errors.Is(err, cri.ErrNotCRI):
-		// A server accepts connections and does not answer.
+	case errors.Is(err, cri.ErrDeadline):
 		r := plegstat.NewCheckReport()
 		r.Status, r.Reason = plegstat.Unhealthy, err.Error()
+		var failure *cri.Error
+		if errors.As(err, &failure) {
+			r.Hint = failure.Hint()
+		}
 		return r, nil
 	case err != nil:
 		return plegstat.CheckReport{}, err
@@ -177,7 +180,9 @@ func (c *checkSession) report() plegstat.CheckReport {
 	pods := c.session.Pods()
 	endpoint := c.session.client.Endpoint()
 	r := plegstat.NewCheckReport()
-	r.Runtime, r.Endpoint, r.PID = c.session.version.String(), endpoint.Runtime, serverPID(endpoint)
+	r.Runtime, r.Endpoint = c.session.version.String(), endpoint.Runtime
+	server := cri.ServerOf(endpoint)
+	r.PID = server.PID
 	r.Seconds, r.ThresholdSeconds = c.now().Sub(c.began).Seconds(), c.opts.threshold.Seconds()
 	r.Slowest = append(r.Slowest, c.reads.Slowest(pods, c.calls, slowestShown)...)
 	r.Errors = append(r.Errors, c.reads.Errors(pods)...)
@@ -194,6 +199,9 @@ func (c *checkSession) report() plegstat.CheckReport {
 	if !c.done {
 		r.Unfinished = fmt.Sprintf("%d of %s, statuses of %d of %s",
 			min(r.Samples, c.opts.samples), output.Plural(c.opts.samples, "relist"), c.reads.Count(pods), output.Plural(len(pods), "pod"))
+	}
+	if len(r.Waits) > 0 && server.LogsGoroutines() {
+		r.Hint = fmt.Sprintf("kill -USR1 %d makes %s log its goroutines", server.PID, server.Comm)
 	}
 	failure := c.meter.Failure()
 	r.Status, r.Reason = plegstat.Healthy, ""

@@ -52,6 +52,9 @@ func checkText(r plegstat.CheckReport, full bool) string {
 		add("status of %s: %s", pod.DisplayName(e.Namespace, e.Name), output.OneLine(e.Message))
 	}
 	if r.Runtime == "" {
+		if r.Hint != "" {
+			add("hint: %s", output.OneLine(r.Hint))
+		}
 		return strings.Join(lines, "\n") + "\n"
 	}
 	if r.Unfinished != "" {
@@ -67,8 +70,8 @@ func checkText(r plegstat.CheckReport, full bool) string {
 		add("slowest: %s", strings.Join(slow, ", "))
 	}
 	add("hints: %s", hintText(r))
-	if len(r.Waits) > 0 && r.PID != 0 {
-		add("hint: kill -USR1 %d makes the runtime log its goroutines", r.PID)
+	if r.Hint != "" {
+		add("hint: %s", output.OneLine(r.Hint))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }

@@ -42,7 +42,7 @@ func TestCheckVerdictIsTheFirstFindingThatApplies(t *testing.T) {
 func TestCheckTextNamesTheWaitOnceAndGivesTheHint(t *testing.T) {
 	r := plegstat.CheckReport{
 		Status: plegstat.Unhealthy, Reason: "no answer for 4m12s: PodSandboxStatus of default/db (sandbox 0123456789abc)",
-		Runtime: "containerd 2.4.2", Endpoint: "unix:///run/c.sock", PID: 1234, Unfinished: "10 of 10 relists, statuses of 0 of 1 pod",
+		Runtime: "containerd 2.4.2", Endpoint: "unix:///run/c.sock", PID: 1234, Hint: "kill -USR1 1234 makes containerd log its goroutines", Unfinished: "10 of 10 relists, statuses of 0 of 1 pod",
 		Samples: 300, RelistP50: 0.004, RelistP95: 0.009, RelistMax: 0.02, Pods: 1, Containers: 2, Hints: plegstat.HintsNone.String(), NoHints: "switched\noff",
 		Waits: []plegstat.CheckWait{{
 			Call: "PodSandboxStatus", Namespace: "default", Name: "db", UID: "u", ID: "0123456789abcdef",
@@ -55,7 +55,7 @@ func TestCheckTextNamesTheWaitOnceAndGivesTheHint(t *testing.T) {
   relist p50 4ms, p95 9ms, max 20ms over 300 samples
   1 pod, 2 containers · containerd 2.4.2 at unix:///run/c.sock
   hints: no: switched; off
-  hint: kill -USR1 1234 makes the runtime log its goroutines
+  hint: kill -USR1 1234 makes containerd log its goroutines
 `
 	if got := checkText(r, false); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

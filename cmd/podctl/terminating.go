@@ -86,7 +86,7 @@ func showTerminating(ctx context.Context, e *env, o terminatingOptions, client *
 	}
 	c := diagnose.Collector{
 		Runtime: client, PodDirs: p.Pods(), Proc: proc.Default, Cgroups: "/sys/fs/cgroup", Now: e.now,
-		RuntimePID: serverPID(client.Endpoint()),
+		Server: cri.ServerOf(client.Endpoint()),
 	}
 	list := func() (output.List, error) {
 		all, err := newReader(e, p.Locks).Pods(ctx, client)

@@ -141,9 +141,9 @@ func TestConnectWithoutPermission(t *testing.T) {
 	}
 }
 
-// TestConnectToAMuteServer says that nobody answers; to a runtime that hangs,
-// that it did not answer in time: it may be a runtime in trouble.
-func TestConnectToAMuteServer(t *testing.T) {
+// A server that accepts connections and does not answer may be a runtime that is
+// stopped or hangs: it is not called something else.
+func TestConnectToAServerThatDoesNotAnswerIsHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bufconn.Listen(1 << 10)
 		_, err := Connect(t.Context(), Options{
@@ -153,7 +153,7 @@ func TestConnectToAMuteServer(t *testing.T) {
 				return l.DialContext(ctx)
 			},
 		})
-		if !errors.Is(err, ErrNotCRI) || err.Error() != "connect to unix:///run/x.sock: something listens there that does not answer" {
+		if !errors.Is(err, ErrHung) || !errors.Is(err, ErrDeadline) || errors.Is(err, ErrNotCRI) || err.Error() != "connect to unix:///run/x.sock: the server accepts connections and does not answer" {
 			t.Errorf("mute server: %v", err)
 		}
 	})
@@ -162,7 +162,7 @@ func TestConnectToAMuteServer(t *testing.T) {
 		defer r.Close()
 		defer r.Hang("Version", "")()
 		_, err := Connect(t.Context(), Options{Endpoint: Endpoint{Runtime: SimEndpoint}, Dial: r.Dial})
-		if !errors.Is(err, ErrDeadline) || errors.Is(err, ErrNotCRI) || err.Error() != "connect to sim:: no answer within 10s" {
+		if !errors.Is(err, ErrHung) || !errors.Is(err, ErrDeadline) || errors.Is(err, ErrNotCRI) || err.Error() != "connect to sim:: no answer within 10s" {
 			t.Errorf("hanging runtime: %v", err)
 		}
 	})

@@ -41,8 +41,9 @@ type DiscoverOptions struct {
 
 // Discover finds the runtime: the flag, else PODCTL_RUNTIME_ENDPOINT, else
 // CONTAINER_RUNTIME_ENDPOINT, else crictl's configuration, else the first
-// well-known socket at which a CRI v1 runtime answers. What somebody named is
-// not tried here: that it does not work is Connect's to say.
+// well-known socket at which a CRI v1 runtime answers, or a server accepts
+// connections without answering. An endpoint that the user names is not tried
+// here: Connect reports that it does not work.
 //
 // The image endpoint is looked for in the same order, but never in a place
 // that ranks below the one that named the runtime: it would be another
@@ -91,7 +92,7 @@ func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, error) {
 			continue
 		}
 		err := tryEndpoint(ctx, "unix://"+path)
-		if err == nil {
+		if err == nil || errors.Is(err, ErrHung) { // Connect reports one that hangs
 			return endpointOf(path, image, "well-known socket", timeout)
 		}
 		if e, ok := errors.AsType[*Error](err); ok {

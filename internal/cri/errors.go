@@ -32,6 +32,9 @@ var (
 	// or is being made: a leftover of a crash or of a call that timed out. The
 	// next attempt number is free. It is an fs.ErrExist.
 	ErrNameReserved = kind("name is reserved", fs.ErrExist)
+	// ErrHung: a server accepts connections at the socket and does not answer.
+	// The error is also ErrDeadline.
+	ErrHung = kind("runtime does not answer", context.DeadlineExceeded)
 	// ErrNotCRI: something answers at the socket that is not a CRI v1 runtime.
 	ErrNotCRI = kind("not a CRI v1 runtime", nil)
 )

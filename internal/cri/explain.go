@@ -28,15 +28,37 @@ func explain(ctx context.Context, c *conn, err error) error {
 	case errors.Is(err, ErrUnsupported):
 		notV1(ctx, c, e)
 	case c.dialer.last() == nil && (errors.Is(err, ErrUnavailable) || errors.Is(err, ErrDeadline)):
-		if answer := peek(c.dialer); answer != "" {
+		switch answer, err := peek(c.dialer); {
+		case errors.Is(err, ErrHung):
+			hung(c, e)
+		case answer != "":
 			e.text, e.kinds = answer, []error{ErrNotCRI}
 			e.hint = "it is not a CRI runtime's socket"
+		case errors.Is(e, ErrDeadline):
+			hung(c, e)
 		}
 	}
 	if errors.Is(e, ErrNotCRI) && strings.HasSuffix(socketPath(c.endpoint), "docker.sock") {
 		e.hint = "Docker does not speak CRI: install cri-dockerd and use unix:///run/cri-dockerd.sock, or use containerd"
 	}
 	return e
+}
+
+// hung explains a server that accepts connections and does not answer: a
+// runtime that is stopped, or hangs.
+func hung(c *conn, e *Error) {
+	if !errors.Is(e, ErrDeadline) { // else the text has the time
+		e.text = "the server accepts connections and does not answer"
+	}
+	e.kinds = []error{ErrHung, ErrDeadline}
+	switch s := ServerOf(Endpoint{Runtime: c.endpoint}); {
+	case s.stopped():
+		e.hint = fmt.Sprintf("the server, %s (pid %d), is stopped by a signal: kill -CONT %d", s.Comm, s.PID, s.PID)
+	case s.LogsGoroutines():
+		e.hint = fmt.Sprintf("the server is %s (pid %d): kill -USR1 %d makes it log its goroutines", s.Comm, s.PID, s.PID)
+	case s.PID != 0:
+		e.hint = fmt.Sprintf("the server is %s (pid %d)", s.Comm, s.PID)
+	}
 }
 
 // notV1 explains a gRPC server without the CRI v1 service: too old, or not
@@ -54,34 +76,34 @@ func notV1(ctx context.Context, c *conn, e *Error) {
 }
 
 // peek connects once more and looks at the first bytes: gRPC's own error does
-// not tell an HTTP/1 server from a mute one. It returns "" if the server speaks
-// HTTP/2, as a CRI runtime does.
-func peek(d *dialer) string {
+// not distinguish an HTTP/1 server from a mute one. It returns "" if the server
+// speaks HTTP/2, as a CRI runtime does, and ErrHung if it does not answer.
+func peek(d *dialer) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), peekTimeout)
 	defer cancel()
 	nc, err := d.dial(ctx)
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	defer nc.Close()
 	_ = nc.SetDeadline(time.Now().Add(peekTimeout))
 	// The opening of HTTP/2 and an empty SETTINGS frame, which a server must
 	// answer with its own.
 	if _, err := io.WriteString(nc, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
-		return "something listens there that closes the connection"
+		return "something listens there that closes the connection", nil
 	}
 	head := make([]byte, 9)
 	n, err := io.ReadFull(nc, head)
 	var timeout net.Error
 	switch {
 	case bytes.HasPrefix(head, []byte("HTTP/1")):
-		return "an HTTP server listens there, not a CRI runtime"
+		return "an HTTP server listens there, not a CRI runtime", nil
 	case err == nil && head[3] == 4: // a SETTINGS frame
-		return ""
+		return "", nil
 	case n > 0:
-		return "something listens there that does not speak gRPC"
+		return "something listens there that does not speak gRPC", nil
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "something listens there that does not answer"
+		return "", ErrHung
 	}
-	return "something listens there that closes the connection"
+	return "something listens there that closes the connection", nil
 }

@@ -33,9 +33,8 @@ type Collector struct {
 	Proc    proc.FS
 	Cgroups string // mount point of the cgroups
 	Now     func() time.Time
-	// RuntimePID is the process that serves the runtime's socket, 0 if it is not
-	// known or not visible from podctl's PID namespace.
-	RuntimePID int
+	// Server is the process that serves the runtime's socket.
+	Server cri.Server
 }
 
 const (
@@ -82,16 +81,16 @@ type scan struct {
 
 // pidsVisible reports whether a PID of the runtime is the same PID here.
 func (c Collector) pidsVisible() bool {
-	if c.RuntimePID == 0 {
+	if c.Server.PID == 0 {
 		return false
 	}
-	same, err := c.Proc.SamePIDNamespace(c.RuntimePID)
+	same, err := c.Proc.SamePIDNamespace(c.Server.PID)
 	return same && err == nil
 }
 
 func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Facts {
 	f := Facts{
-		Owner: ownerOf(p), OwnerName: p.Creator, Name: p.DisplayName(), RuntimePID: c.RuntimePID,
+		Owner: ownerOf(p), OwnerName: p.Creator, Name: p.DisplayName(), Server: c.Server,
 	}
 	dir := filepath.Join(c.PodDirs, string(p.UID))
 	var grace *int64

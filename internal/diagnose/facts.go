@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/proc"
 )
 
@@ -37,8 +38,8 @@ type Facts struct {
 	SandboxReady bool
 	// Mounts are the mount points in the pod's directory.
 	Mounts []string
-	// RuntimePID is the process that serves the runtime's socket, 0 if unknown.
-	RuntimePID int
+	// Server is the process that serves the runtime's socket.
+	Server cri.Server
 }
 
 // Container is a container that is running according to the runtime.

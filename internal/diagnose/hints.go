@@ -43,8 +43,8 @@ func (f Facts) hurry(c Container) []string {
 
 func (f Facts) askRuntime() []string {
 	next := []string{"podctl pleg check"}
-	if f.RuntimePID != 0 {
-		next = append(next, fmt.Sprintf("kill -USR1 %d (the runtime logs its goroutines)", f.RuntimePID))
+	if f.Server.LogsGoroutines() {
+		next = append(next, fmt.Sprintf("kill -USR1 %d (%s logs its goroutines)", f.Server.PID, f.Server.Comm))
 	}
 	return f.orForce(next...)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/proc"
 )
@@ -110,7 +111,7 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		})}, LayerShim, "the shim of db waits for runc (pid 400), which has been sending the signal for 12s", "cat /proc/400/stack"},
 		{"without its shim", Facts{Owner: OwnerKubelet, Containers: db(proc.Process{State: proc.Sleeping, Parent: 1}, proc.Process{})},
 			LayerShim, "db (pid 8812) has no shim: its parent is pid 1", "kill -KILL 8812"},
-		{"the runtime does not report a container", Facts{Worker: ends(nil), RuntimePID: 99, Containers: []Container{{Name: "db", Err: errors.New("no answer within 2s")}}},
+		{"the runtime does not report a container", Facts{Worker: ends(nil), Server: cri.Server{PID: 99, Comm: "containerd"}, Containers: []Container{{Name: "db", Err: errors.New("no answer within 2s")}}},
 			LayerRuntime, "the runtime does not report the status of db: no answer within 2s", "kill -USR1 99"},
 		{"StopContainer within the grace", Facts{Worker: calls("StopContainer", "db", 35*time.Second), Containers: db(asleep, shim)}, LayerNone, "", ""},
 		{"StopContainer far beyond it", Facts{Worker: calls("StopContainer", "db", 41*time.Second), GraceLeft: &over, Containers: db(asleep, shim)},

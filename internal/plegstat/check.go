@@ -11,6 +11,7 @@ const (
 type CheckReport struct {
 	Status string `json:"status"`           // healthy, unhealthy, unreachable
 	Reason string `json:"reason,omitempty"` // why the runtime is not healthy
+	Hint   string `json:"hint,omitempty"`   // what to try next
 
 	Runtime          string  `json:"runtime,omitempty"`          // name and version
 	Endpoint         string  `json:"endpoint,omitempty"`         // socket

@@ -1,26 +1,18 @@
-package main
+package cri
 
 import (
 	"net"
-	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/podctl/podctl/internal/cri"
 )
 
-// serverPID is the process that serves the runtime's socket, 0 if that cannot
-// be told.
-func serverPID(endpoint cri.Endpoint) int {
-	path, isUnix := strings.CutPrefix(endpoint.Runtime, "unix://")
-	if !isUnix {
-		return 0
-	}
+// peerPID returns the process that listens at the unix socket, 0 if unknown.
+func peerPID(path string) int {
 	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return 0
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0

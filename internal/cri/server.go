@@ -1,0 +1,38 @@
+package cri
+
+import (
+	"strings"
+
+	"github.com/podctl/podctl/internal/proc"
+)
+
+// Server is the process that serves a runtime's socket. The zero value is an
+// unknown one: it is in another PID namespace, or on another system.
+type Server struct {
+	PID  int
+	Comm string // its name, "" if unknown
+	// State is 0 if unknown.
+	State proc.State
+}
+
+// ServerOf returns the process that serves the endpoint.
+func ServerOf(endpoint Endpoint) Server {
+	path, isUnix := strings.CutPrefix(endpoint.Runtime, "unix://")
+	if !isUnix {
+		return Server{}
+	}
+	s := Server{PID: peerPID(path)}
+	if p, err := proc.Default.Read(s.PID); s.PID != 0 && err == nil {
+		s.Comm, s.State = p.Comm, p.State
+	}
+	return s
+}
+
+// LogsGoroutines reports whether SIGUSR1 makes the process log its goroutines.
+// It would terminate another program.
+func (s Server) LogsGoroutines() bool {
+	return s.PID != 0 && (s.Comm == "containerd" || s.Comm == "crio")
+}
+
+// stopped reports whether a signal or a debugger has stopped the process.
+func (s Server) stopped() bool { return s.State == proc.Stopped || s.State == proc.Traced }
