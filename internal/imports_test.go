@@ -47,7 +47,7 @@ var table = []row{
 	{"internal/podsync", []string{"internal/pod", "internal/event", "internal/render", "internal/handler"}, "what SyncPod means"},
 	{"internal/cgroup", []string{"internal/pod"}, "pod cgroups"},
 	{"internal/handler", []string{"internal/pod"}, "what probes and hooks both do"},
-	{"internal/probe", []string{"internal/pod", "internal/handler"}, "startup, liveness, readiness"},
+	{"internal/probe", []string{"internal/pod", "internal/event", "internal/handler"}, "startup, liveness, readiness"},
 	{"internal/volume", []string{"internal/pod", "internal/atomicfile"}, "volumes to directories on disk"},
 	{"internal/control", []string{"internal/pod", "internal/event", "internal/owner"}, "HTTP over a socket: what one podctl shows to another"},
 	{"internal/metrics", []string{"internal/pod", "internal/pleg", "internal/probe", "internal/worker"}, "the kubelet's metrics"},

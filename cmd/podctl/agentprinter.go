@@ -2,7 +2,7 @@ package main
 
 import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/source"
 )
 
@@ -10,11 +10,11 @@ import (
 // terminal, because it is a service.
 type agentPrinter interface {
 	note(text string)
-	event(node.Event)
+	event(event.Event)
 	notice(source.Notice)
 }
 
-func newAgentPrinter(e *env, o agentOptions, lastWords func(node.Event) string) agentPrinter {
+func newAgentPrinter(e *env, o agentOptions, lastWords func(event.Event) string) agentPrinter {
 	if o.output == "json" {
 		return agentJSON{&jsonPrinter{env: e}}
 	}

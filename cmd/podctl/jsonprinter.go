@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -28,15 +29,27 @@ type runLine struct {
 	// of an event the kubelet's reason, or podctl's own; of a pod its status's;
 	// of a source info, warning or failed
 	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"` // of a note, an event or a pod, for people
+	Message string `json:"message,omitempty"` // of a note, an event or a pod: a text to read
 	Warning bool   `json:"warning,omitempty"` // an event to look at
 	// of an event about a start that failed, why the container waits: CreateContainerConfigError, ErrImagePull, …
 	State string `json:"state,omitempty"`
 
+	// The facts of an event, as its reason has them.
+	Exit      *event.Exit     `json:"exit,omitempty"`      // Exited: how the container's process ended
+	Image     *event.Image    `json:"image,omitempty"`     // Pulling, Pulled, and a pull that failed
+	Waiting   *event.Waiting  `json:"waiting,omitempty"`   // a start that failed: why the container waits
+	Stop      *event.Stop     `json:"stop,omitempty"`      // Terminating: why, and with which grace period
+	Eviction  *event.Eviction `json:"eviction,omitempty"`  // Evicted, and Preempting of the pod that gives way
+	Victims   []string        `json:"victims,omitempty"`   // Preempting: the pods that give way to this one
+	Probe     *event.Probe    `json:"probe,omitempty"`     // Unhealthy, ProbeWarning
+	Failure   *event.Failure  `json:"failure,omitempty"`   // what failed, and in which layer
+	Addresses []string        `json:"addresses,omitempty"` // SandboxReady: the pod's; none on the host's network
+	Adoption  event.Adoption  `json:"adoption,omitempty"`  // Adopted: continues, stays-stopped, restarts, stays-ended
+
 	Stream string `json:"stream,omitempty"` // of a log line: stdout, stderr
 	Text   string `json:"text,omitempty"`   // of a log line; a byte that is no UTF-8 becomes U+FFFD
 
-	Rejected   string          `json:"rejected,omitempty"`   // why a pod was not let in
+	Rejected   string          `json:"rejected,omitempty"`   // why a pod was not admitted
 	Restarts   *int32          `json:"restarts,omitempty"`   // of all of a pod's containers
 	Containers []containerLine `json:"containers,omitempty"` // of a pod, init containers first
 }
@@ -49,7 +62,7 @@ type containerLine struct {
 	Restarts int32  `json:"restarts"`           // how often it was started again
 	ExitCode *int32 `json:"exitCode,omitempty"` // of one that has terminated
 	Reason   string `json:"reason,omitempty"`   // the kubelet's: ErrImagePull, OOMKilled, …
-	Message  string `json:"message,omitempty"`  // for people
+	Message  string `json:"message,omitempty"`  // a text to read
 }
 
 // jsonPrinter prints one object a line.
@@ -69,10 +82,12 @@ func (p *jsonPrinter) print(l runLine) {
 
 func (p *jsonPrinter) note(text string) { p.print(runLine{Type: "note", Message: text}) }
 
-func (p *jsonPrinter) event(ev node.Event) {
+func (p *jsonPrinter) event(ev event.Event) {
 	p.print(runLine{
 		Time: ev.Time, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.UID), Container: ev.Container,
-		Phase: ev.Phase, Reason: ev.Reason, Message: ev.Message, Warning: ev.Warning, State: ev.State,
+		Phase: ev.Phase, Reason: ev.Reason, Message: ev.Text(), Warning: ev.Warning, State: ev.State(),
+		Exit: ev.Exit, Image: ev.Image, Waiting: ev.Waiting, Stop: ev.Stop, Eviction: ev.Eviction, Victims: ev.Victims,
+		Probe: ev.Probe, Failure: ev.Failure, Addresses: ev.Addresses, Adoption: ev.Adoption,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 )
 
@@ -39,9 +40,10 @@ func TestJSONLinesHaveTheirFieldsAndNoOthers(t *testing.T) {
 		{"note", func(p *jsonPrinter) { p.note("two\nlines") },
 			object{"time": "2026-03-01T12:00:00Z", "type": "note", "message": "two\nlines"}},
 		{"event", func(p *jsonPrinter) {
-			p.event(at(time.Second, node.Event{Reason: node.ReasonExited, Container: "c", Message: "c exited 1", Warning: true, State: "CrashLoopBackOff", Phase: v1.PodFailed}))
+			p.event(at(time.Second, event.Event{Reason: event.Exited, Container: "c", Exit: &event.Exit{Code: 137, Signal: 9}, Waiting: &event.Waiting{Reason: "CrashLoopBackOff"}, Warning: true, Phase: v1.PodFailed}))
 		}, object{"time": "2026-03-01T12:00:01Z", "type": "event", "namespace": "default", "name": "job", "uid": "u1", "container": "c",
-			"phase": "Failed", "reason": "Exited", "message": "c exited 1", "warning": true, "state": "CrashLoopBackOff"}},
+			"phase": "Failed", "reason": "Exited", "message": "c exited 137", "warning": true, "state": "CrashLoopBackOff",
+			"exit": object{"code": 137.0, "signal": 9.0}, "waiting": object{"reason": "CrashLoopBackOff"}}},
 		{"log", func(p *jsonPrinter) {
 			p.log(logLine{namespace: "default", pod: "job", container: "c", stream: "stderr", text: []byte("a <b>\xff")})
 		}, object{"time": "2026-03-01T12:00:00Z", "type": "log", "namespace": "default", "name": "job", "container": "c", "stream": "stderr", "text": "a <b>\ufffd"}},

@@ -10,28 +10,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podsync"
 )
 
-// linePrinter prints one line per event, for what is no terminal.
+// linePrinter prints one line per event: the output that is not a terminal.
 type linePrinter struct {
 	env *env
 	// lastWords is the last line that a container wrote, "" if none.
-	lastWords func(node.Event) string
+	lastWords func(event.Event) string
 	// ready: the run waits for ready pods, so readiness is worth a line.
 	ready bool
-	// last is when each pod was last heard of, for how long a step took.
+	// last is when each pod had its last event: a step took the time since.
 	last map[types.UID]time.Time
-	// said is what each pod's last line said: nothing is said twice in a row.
+	// said is each pod's last line: the same warning is not printed twice in a row.
 	said map[types.UID]string
 	// stopping are the pods that were asked to stop.
 	stopping map[types.UID]bool
 	mu       sync.Mutex
 }
 
-func newLinePrinter(e *env, ready bool, lastWords func(node.Event) string) *linePrinter {
+func newLinePrinter(e *env, ready bool, lastWords func(event.Event) string) *linePrinter {
 	return &linePrinter{env: e, ready: ready, lastWords: lastWords, last: map[types.UID]time.Time{}, said: map[types.UID]string{}, stopping: map[types.UID]bool{}}
 }
 
@@ -43,10 +43,10 @@ func (p *linePrinter) print(format string, args ...any) {
 	fmt.Fprintf(p.env.out, format, args...)
 }
 
-func (p *linePrinter) event(ev node.Event) {
+func (p *linePrinter) event(ev event.Event) {
 	before, heard := p.last[ev.UID]
 	p.last[ev.UID] = ev.Time
-	if ev.Reason == node.ReasonTerminating {
+	if ev.Reason == event.Terminating {
 		p.stopping[ev.UID] = true
 	}
 	text := output.OneLine(p.text(ev))
@@ -64,69 +64,91 @@ func (p *linePrinter) event(ev node.Event) {
 	p.print("%s  %-20s  %-9s  %s\n", output.Clock(ev.Time), pod.DisplayName(ev.Namespace, ev.Name), ev.Phase, text)
 }
 
-// text is an event in a line; "" for one that says nothing which another does
-// not say better.
-func (p *linePrinter) text(ev node.Event) string {
+// text returns the event's line behind the phase, "" for an event that another
+// one says better.
+func (p *linePrinter) text(ev event.Event) string {
 	switch ev.Reason {
-	case node.ReasonStarting, podsync.EventCreated, node.ReasonRunning, node.ReasonRemoved,
-		podsync.EventDeadlineExceeded: // the pod's end says it
+	case event.Starting, event.Created, event.Running, event.Removed,
+		event.DeadlineExceeded: // the pod's end says it
 		return ""
-	case node.ReasonReady:
+	case event.Ready:
 		if !p.ready {
 			return ""
 		}
-	case node.ReasonStopped:
+	case event.Stopped:
 		if !p.stopping[ev.UID] {
 			return ""
 		}
-	case podsync.EventStarted:
+	case event.Started:
 		return ev.Container + " started"
-	case podsync.EventPulled:
-		if strings.Contains(ev.Message, "already present") {
+	case event.Pulled:
+		if ev.Image != nil && ev.Image.Present {
 			return ""
 		}
-	case podsync.EventFailed:
-		// The event before says why, in more than a word.
-		if word, ok := strings.CutPrefix(ev.Message, "Error: "); ok && !strings.Contains(word, " ") {
-			return ""
-		}
-	case node.ReasonExited:
-		if words := p.lastWords(ev); ev.Warning && words != "" && !strings.Contains(ev.Message, `: "`) {
-			return fmt.Sprintf("%s: %q", ev.Message, words)
-		}
-	case node.ReasonEnded:
-		// How its containers ended has been said, unless the pod has a reason
-		// of its own.
-		if !strings.Contains(ev.Message, ": ") {
+	case event.Exited:
+		return p.exitText(ev)
+	case event.Ended:
+		if ev.End == nil { // how its containers ended has been said
 			return ""
 		}
 	}
-	text := ev.Message
-	if reason := waitingReason(ev); reason != "" {
-		text = reason + ": " + lowerFirst(strings.TrimPrefix(text, "Error: "))
-		if ev.Container != "" {
-			text = ev.Container + ": " + text
-		}
-		return text
+	if ev.Waiting != nil {
+		return waitingLine(ev)
 	}
-	if ev.Container != "" && !strings.Contains(text, ev.Container) {
-		text = ev.Container + ": " + text
+	text := ev.Text()
+	if ev.Warning && !saysAll(ev.Reason) {
+		text = ev.Reason + ": " + lowerFirst(text)
+	}
+	if ev.Container != "" && !namesContainer(ev.Reason) {
+		return ev.Container + ": " + text
 	}
 	return lowerFirst(text)
 }
 
-// waitingReason is the kubelet's word for what keeps the pod or the container
-// from going on, "" for an event about something else.
-func waitingReason(ev node.Event) string {
-	switch {
-	case ev.State != "" || !ev.Warning:
-		return ev.State
-	case ev.Reason == podsync.EventFailed, ev.Reason == node.ReasonExited, ev.Reason == node.ReasonEnded, ev.Reason == node.ReasonWaiting,
-		ev.Reason == node.ReasonRuntimeDown:
-		return ""
+// exitText adds to the end of a container that failed what it wrote last,
+// unless it left a termination message.
+func (p *linePrinter) exitText(ev event.Event) string {
+	text := ev.Text()
+	if ev.Warning && ev.Exit != nil && ev.Exit.Message == "" {
+		if words := p.lastWords(ev); words != "" {
+			text += fmt.Sprintf(": %q", words)
+		}
 	}
-	return ev.Reason
+	return text
 }
+
+// waitingLine is why a container waits: the kubelet's word for it, and the
+// details. "" if an event before has said it.
+func waitingLine(ev event.Event) string {
+	var text string
+	switch {
+	case ev.Reason != event.Failed:
+		text = ev.Text()
+	case ev.Waiting.Message == "":
+		return ""
+	case ev.Image != nil:
+		text = fmt.Sprintf("failed to pull image %q: %s", ev.Image.Name, ev.Waiting.Message)
+	default:
+		text = ev.Waiting.Message
+	}
+	text = ev.Waiting.Reason + ": " + lowerFirst(text)
+	if ev.Container != "" {
+		text = ev.Container + ": " + text
+	}
+	return text
+}
+
+// saysAll reports whether a warning's text needs no reason before it.
+func saysAll(reason string) bool {
+	switch reason {
+	case event.Failed, event.Ended, event.Delayed, event.RuntimeDown:
+		return true
+	}
+	return false
+}
+
+// namesContainer reports whether the event's text has the container's name.
+func namesContainer(reason string) bool { return reason == event.Killing }
 
 func (p *linePrinter) log(l logLine) {
 	p.print("%s/%s | %s\n", pod.DisplayName(l.namespace, l.pod), l.container, l.text)
@@ -136,10 +158,10 @@ func (*linePrinter) refresh([]node.Info) {}
 
 func (*linePrinter) finish([]node.Info) {}
 
-// isStep tells which events end a step whose duration says something.
+// isStep reports whether the event ends a step whose duration is of interest.
 func isStep(reason string) bool {
 	switch reason {
-	case podsync.EventSandboxReady, podsync.EventStarted: // EventPulled says it itself
+	case event.SandboxReady, event.Started: // EventPulled says it itself
 		return true
 	}
 	return false

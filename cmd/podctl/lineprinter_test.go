@@ -2,17 +2,18 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/node"
-	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/event"
 )
 
 // at is an event of the pod default/job, so long after noon.
-func at(after time.Duration, ev node.Event) node.Event {
+func at(after time.Duration, ev event.Event) event.Event {
 	ev.Time, ev.UID, ev.Namespace, ev.Name = noon.Add(after), "u1", "default", "job"
 	if ev.Phase == "" {
 		ev.Phase = v1.PodPending
@@ -23,9 +24,9 @@ func at(after time.Duration, ev node.Event) node.Event {
 const ms = time.Millisecond
 
 // printLines gives events to a line printer and returns what it prints.
-func printLines(ready bool, words string, events ...node.Event) string {
+func printLines(ready bool, words string, events ...event.Event) string {
 	var out bytes.Buffer
-	p := newLinePrinter(&env{out: &out}, ready, func(node.Event) string { return words })
+	p := newLinePrinter(&env{out: &out}, ready, func(event.Event) string { return words })
 	for _, ev := range events {
 		p.event(ev)
 	}
@@ -34,18 +35,18 @@ func printLines(ready bool, words string, events ...node.Event) string {
 
 func TestAJobIsALineForEachEventThatSaysSomethingNew(t *testing.T) {
 	got := printLines(false, "migration 7: relation exists",
-		at(0, node.Event{Reason: node.ReasonStarting, Message: "starting"}),
-		at(112*ms, node.Event{Reason: podsync.EventSandboxReady, Message: "sandbox ready, 10.88.0.7"}),
-		at(120*ms, node.Event{Reason: podsync.EventPulling, Container: "job", Message: `Pulling image "busybox:1"`}),
-		at(1320*ms, node.Event{Reason: podsync.EventPulled, Container: "job", Message: `Successfully pulled image "busybox:1" in 1.2s`}),
-		at(1325*ms, node.Event{Reason: podsync.EventCreated, Container: "job", Message: "Container created"}),
-		at(1379*ms, node.Event{Reason: podsync.EventStarted, Container: "job", Message: "Container started"}),
-		at(1380*ms, node.Event{Reason: node.ReasonRunning, Container: "job", Message: "job runs", Phase: v1.PodRunning}),
-		at(1380*ms, node.Event{Reason: node.ReasonReady, Message: "all containers are ready", Phase: v1.PodRunning}),
-		at(3400*ms, node.Event{Reason: node.ReasonExited, Container: "job", Message: "job exited 3 after 2.0s", Warning: true, Phase: v1.PodFailed}),
-		at(3400*ms, node.Event{Reason: node.ReasonEnded, Message: "the pod has failed", Warning: true, Phase: v1.PodFailed}),
-		at(3500*ms, node.Event{Reason: node.ReasonStopped, Message: "nothing of the pod runs any more", Phase: v1.PodFailed}),
-		at(3600*ms, node.Event{Reason: node.ReasonRemoved, Message: "nothing is left of the pod", Phase: v1.PodFailed}),
+		at(0, event.Event{Reason: event.Starting}),
+		at(112*ms, event.Event{Reason: event.SandboxReady, Addresses: []string{"10.88.0.7"}}),
+		at(120*ms, event.Event{Reason: event.Pulling, Container: "job", Message: `Pulling image "busybox:1"`}),
+		at(1320*ms, event.Event{Reason: event.Pulled, Container: "job", Message: `Successfully pulled image "busybox:1" in 1.2s`}),
+		at(1325*ms, event.Event{Reason: event.Created, Container: "job", Message: "Container created"}),
+		at(1379*ms, event.Event{Reason: event.Started, Container: "job", Message: "Container started"}),
+		at(1380*ms, event.Event{Reason: event.Running, Container: "job", Phase: v1.PodRunning}),
+		at(1380*ms, event.Event{Reason: event.Ready, Phase: v1.PodRunning}),
+		at(3400*ms, event.Event{Reason: event.Exited, Container: "job", Exit: &event.Exit{Code: 3, Seconds: 2}, Warning: true, Phase: v1.PodFailed}),
+		at(3400*ms, event.Event{Reason: event.Ended, Warning: true, Phase: v1.PodFailed}),
+		at(3500*ms, event.Event{Reason: event.Stopped, Phase: v1.PodFailed}),
+		at(3600*ms, event.Event{Reason: event.Removed, Phase: v1.PodFailed}),
 	)
 	want := `12:00:00.112  default/job           Pending    sandbox ready, 10.88.0.7 (112ms)
 12:00:00.120  default/job           Pending    job: Pulling image "busybox:1"
@@ -63,27 +64,27 @@ func TestLineOfAnEvent(t *testing.T) {
 		name  string
 		ready bool
 		words string
-		ev    node.Event
+		ev    event.Event
 		want  string // behind the phase; "" for no line
 	}{
-		{name: "readiness, where that is waited for", ready: true, ev: node.Event{Reason: node.ReasonReady, Message: "all containers are ready"}, want: "all containers are ready"},
-		{name: "an image that is there", ev: node.Event{Reason: podsync.EventPulled, Container: "c", Message: `Container image "x" already present on machine`}},
-		{name: "why a container failed", ev: node.Event{Reason: podsync.EventFailed, Container: "c", Message: "Failed to pull image: not found"}, want: "c: Failed to pull image: not found"},
-		{name: "why a container waits", ev: node.Event{Reason: podsync.EventFailed, State: "CreateContainerConfigError", Container: "c", Warning: true, Message: `Error: configmap "a" not found`}, want: `c: CreateContainerConfigError: configmap "a" not found`},
-		{name: "why a pull waits", ev: node.Event{Reason: podsync.EventBackOff, State: "ImagePullBackOff", Container: "c", Message: `Back-off pulling image "x"`}, want: `c: ImagePullBackOff: back-off pulling image "x"`},
-		{name: "what keeps a pod from its start", ev: node.Event{Reason: podsync.EventFailedMount, Warning: true, Message: `MountVolume.SetUp failed`}, want: `FailedMount: MountVolume.SetUp failed`},
-		{name: "a probe that failed without a word", ev: node.Event{Reason: "Unhealthy", Container: "c", Warning: true, Message: "Liveness probe failed: "}, want: "c: Unhealthy: liveness probe failed"},
-		{name: "not again in a word", ev: node.Event{Reason: podsync.EventFailed, Container: "c", Message: "Error: ErrImagePull"}},
-		{name: "a good end has no last words", words: "bye", ev: node.Event{Reason: node.ReasonExited, Container: "c", Message: "c exited 0 after 1s"}, want: "c exited 0 after 1s"},
-		{name: "its own message is better than its log", words: "log", ev: node.Event{Reason: node.ReasonExited, Container: "c", Warning: true, Message: `c exited 1 after 1s: "message"`}, want: `c exited 1 after 1s: "message"`},
-		{name: "the pod's own reason", ev: node.Event{Reason: node.ReasonEnded, Message: "the pod has failed: DeadlineExceeded"}, want: "the pod has failed: DeadlineExceeded"},
-		{name: "an acronym keeps its case", ev: node.Event{Reason: "X", Message: "OOM in the pod"}, want: "OOM in the pod"},
-		{name: "a line stays a line", ev: node.Event{Reason: "X", Message: "one\n\x1b[31mtwo"}, want: "one; �[31mtwo"},
+		{name: "readiness, where that is waited for", ready: true, ev: event.Event{Reason: event.Ready}, want: "all containers are ready"},
+		{name: "an image that is there", ev: event.Event{Reason: event.Pulled, Container: "c", Image: &event.Image{Name: "x", Present: true}, Message: `Container image "x" already present on machine`}},
+		{name: "why a pull failed", ev: event.Event{Reason: event.Failed, Container: "c", Image: &event.Image{Name: "x"}, Waiting: &event.Waiting{Reason: "ErrImagePull", Message: "not found"}}, want: `c: ErrImagePull: failed to pull image "x": not found`},
+		{name: "why a container waits", ev: event.Event{Reason: event.Failed, Container: "c", Warning: true, Message: `Error: configmap "a" not found`, Waiting: &event.Waiting{Reason: "CreateContainerConfigError", Message: `configmap "a" not found`}}, want: `c: CreateContainerConfigError: configmap "a" not found`},
+		{name: "why a pull waits", ev: event.Event{Reason: event.BackOff, Container: "c", Message: `Back-off pulling image "x"`, Waiting: &event.Waiting{Reason: "ImagePullBackOff"}}, want: `c: ImagePullBackOff: back-off pulling image "x"`},
+		{name: "what keeps a pod from its start", ev: event.Event{Reason: event.FailedMount, Warning: true, Message: `MountVolume.SetUp failed`}, want: `FailedMount: MountVolume.SetUp failed`},
+		{name: "a probe that failed without a word", ev: event.Event{Reason: "Unhealthy", Container: "c", Warning: true, Message: "Liveness probe failed: "}, want: "c: Unhealthy: liveness probe failed"},
+		{name: "not again in a word", ev: event.Event{Reason: event.Failed, Container: "c", Message: "Error: ErrImagePull", Waiting: &event.Waiting{Reason: "ErrImagePull"}}},
+		{name: "a good end has no last words", words: "bye", ev: event.Event{Reason: event.Exited, Container: "c", Exit: &event.Exit{Seconds: 1}}, want: "c exited 0 after 1.0s"},
+		{name: "its own message is better than its log", words: "log", ev: event.Event{Reason: event.Exited, Container: "c", Warning: true, Exit: &event.Exit{Code: 1, Seconds: 1, Message: "message\n"}}, want: `c exited 1 after 1.0s: "message"`},
+		{name: "the pod's own reason", ev: event.Event{Reason: event.Ended, Phase: v1.PodFailed, End: &event.End{Reason: "DeadlineExceeded"}}, want: "the pod has failed: DeadlineExceeded"},
+		{name: "an acronym keeps its case", ev: event.Event{Reason: "X", Message: "OOM in the pod"}, want: "OOM in the pod"},
+		{name: "a line stays a line", ev: event.Event{Reason: "X", Message: "one\n\x1b[31mtwo"}, want: "one; �[31mtwo"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := ""
 			if c.want != "" {
-				want = "12:00:00.000  default/job           Pending    " + c.want + "\n"
+				want = fmt.Sprintf("12:00:00.000  default/job           %-9s  %s\n", cmp.Or(c.ev.Phase, v1.PodPending), c.want)
 			}
 			if got := printLines(c.ready, c.words, at(0, c.ev)); got != want {
 				t.Errorf("got  %q\nwant %q", got, want)
@@ -93,8 +94,8 @@ func TestLineOfAnEvent(t *testing.T) {
 }
 
 func TestAFailureThatGoesOnIsSaidOnce(t *testing.T) {
-	failure := func(after time.Duration, message string) node.Event {
-		return at(after, node.Event{Reason: podsync.EventFailed, State: "CreateContainerError", Container: "c", Warning: true, Message: "Error: " + message})
+	failure := func(after time.Duration, message string) event.Event {
+		return at(after, event.Event{Reason: event.Failed, Container: "c", Warning: true, Message: "Error: " + message, Waiting: &event.Waiting{Reason: "CreateContainerError", Message: message}})
 	}
 	got := printLines(false, "", failure(0, "no shim"), failure(10*time.Second, "no shim"), failure(20*time.Second, "still none"), failure(30*time.Second, "no shim"))
 	want := "12:00:00.000  default/job           Pending    c: CreateContainerError: no shim\n" +
@@ -107,8 +108,8 @@ func TestAFailureThatGoesOnIsSaidOnce(t *testing.T) {
 
 func TestStoppedIsSaidOfAPodThatWasAskedToStop(t *testing.T) {
 	got := printLines(false, "",
-		at(0, node.Event{Reason: node.ReasonTerminating, Message: "stopping, up to 30s"}),
-		at(1000*ms, node.Event{Reason: node.ReasonStopped, Message: "nothing of the pod runs any more"}))
+		at(0, event.Event{Reason: event.Terminating, Stop: &event.Stop{Grace: 30}}),
+		at(1000*ms, event.Event{Reason: event.Stopped}))
 	want := "12:00:00.000  default/job           Pending    stopping, up to 30s\n" +
 		"12:00:01.000  default/job           Pending    nothing of the pod runs any more\n"
 	if got != want {
@@ -117,7 +118,7 @@ func TestStoppedIsSaidOfAPodThatWasAskedToStop(t *testing.T) {
 }
 
 func TestAnEventOfTheRuntimeNamesNoPod(t *testing.T) {
-	got := printLines(false, "", node.Event{Time: noon, Reason: node.ReasonRuntimeDown, Message: "the runtime does not answer"})
+	got := printLines(false, "", event.Event{Time: noon, Reason: event.RuntimeDown, Warning: true})
 	if want := "12:00:00.000  the runtime does not answer\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
-	"github.com/podctl/podctl/internal/podsync"
 )
 
 // livePrinter keeps a table of the pods at the foot of a terminal; what else
@@ -28,21 +28,21 @@ type livePrinter struct {
 // activities are what pods are busy with, by what their last event said.
 type activities map[types.UID]string
 
-func (a activities) take(ev node.Event) {
+func (a activities) take(ev event.Event) {
 	switch ev.Reason {
-	case podsync.EventPulling:
-		a[ev.UID] = strings.ReplaceAll(lowerFirst(ev.Message), `"`, "")
-	case podsync.EventCreated, podsync.EventStarted, podsync.EventPulled, podsync.EventFailed, podsync.EventSandboxReady:
+	case event.Pulling:
+		a[ev.UID] = "pulling image " + ev.Image.Name
+	case event.Created, event.Started, event.Pulled, event.Failed, event.SandboxReady:
 		delete(a, ev.UID)
 	}
 }
 
 func (p *livePrinter) note(text string) { p.above(text) }
 
-func (p *livePrinter) event(ev node.Event) {
+func (p *livePrinter) event(ev event.Event) {
 	p.activity.take(ev)
 	if ev.UID == "" {
-		p.above(output.Clock(ev.Time) + "  " + output.OneLine(ev.Message))
+		p.above(output.Clock(ev.Time) + "  " + output.OneLine(ev.Text()))
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
-	"github.com/podctl/podctl/internal/podsync"
 )
 
 // terminal is what a person sees of what is written to it: a screen of a width
@@ -83,10 +83,10 @@ func TestTheTableIsDrawnOverItself(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
 	p.note("default/web: restartPolicy Always, runs until Ctrl-C")
 	p.refresh([]node.Info{web(func(i *node.Info) { i.Status = v1.PodStatus{} })})
-	p.event(at(0, node.Event{Reason: podsync.EventPulling, Message: `Pulling image "busybox:1"`}))
+	p.event(at(0, event.Event{Reason: event.Pulling, Image: &event.Image{Name: "busybox:1"}}))
 	p.refresh([]node.Info{web(func(i *node.Info) { i.Status.ContainerStatuses = nil })})
 	p.log(logLine{namespace: "default", pod: "web", container: "web", text: []byte("hello \x1b[2J")})
-	p.event(at(0, node.Event{Reason: podsync.EventStarted, Container: "web"}))
+	p.event(at(0, event.Event{Reason: event.Started, Container: "web"}))
 	p.finish([]node.Info{web(nil)})
 	want := `default/web: restartPolicy Always, runs until Ctrl-C
 default/web/web | hello �[2J
@@ -100,12 +100,12 @@ default/web  Running  2/3    0         41s`
 func TestAnActivityIsShownUntilItsEnd(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
 	creating := []node.Info{web(func(i *node.Info) { i.Status.ContainerStatuses = nil })}
-	p.event(at(0, node.Event{Reason: podsync.EventPulling, Message: `Pulling image "busybox:1"`}))
+	p.event(at(0, event.Event{Reason: event.Pulling, Image: &event.Image{Name: "busybox:1"}}))
 	p.refresh(creating)
 	if !strings.HasSuffix(s.String(), "41s  pulling image busybox:1") {
 		t.Errorf("while it pulls:\n%s", s)
 	}
-	p.event(at(0, node.Event{Reason: podsync.EventPulled}))
+	p.event(at(0, event.Event{Reason: event.Pulled}))
 	p.refresh(creating)
 	if strings.Contains(s.String(), "pulling") {
 		t.Errorf("after that:\n%s", s)

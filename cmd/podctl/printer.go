@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 )
 
@@ -11,7 +12,7 @@ import (
 type runPrinter interface {
 	// note is a line of podctl's own.
 	note(text string)
-	event(node.Event)
+	event(event.Event)
 	// log is a line that a container wrote.
 	log(l logLine)
 	// refresh shows the pods as they are now.
@@ -43,6 +44,6 @@ type logLine struct {
 
 // lastWords is the last line that the container of an event wrote, "" if it
 // wrote none.
-func lastWords(s *daemon.Session) func(node.Event) string {
-	return func(ev node.Event) string { return output.Printable(s.LastLine(ev)) }
+func lastWords(s *daemon.Session) func(event.Event) string {
+	return func(ev event.Event) string { return output.Printable(s.LastLine(ev)) }
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"sync"
 
-	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/event"
 )
 
 // queue hands events from the node, which must not wait, to the screen.
@@ -11,12 +11,12 @@ type queue struct {
 	ready chan struct{} // has a value when take may have events
 
 	mu     sync.Mutex
-	events []node.Event
+	events []event.Event
 }
 
 func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
 
-func (q *queue) put(ev node.Event) {
+func (q *queue) put(ev event.Event) {
 	q.mu.Lock()
 	q.events = append(q.events, ev)
 	q.mu.Unlock()
@@ -26,7 +26,7 @@ func (q *queue) put(ev node.Event) {
 	}
 }
 
-func (q *queue) take() []node.Event {
+func (q *queue) take() []event.Event {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	events := q.events

@@ -48,7 +48,9 @@ var documented = []struct {
 	title string
 	types []string
 }{
-	{"podctl run -o json, podctl agent -o json", []string{"runLine", "containerLine"}},
+	{"podctl run -o json, podctl agent -o json", []string{
+		"runLine", "containerLine", "event.Exit", "event.Image", "event.Waiting", "event.Stop", "event.Eviction", "event.Probe", "event.Failure",
+	}},
 	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "validDocument", "fieldLine"}},
 	{"podctl render", []string{"renderedPod", "renderedContainer"}},
 	{"podctl orphans -o json", []string{"orphanData", "orphanMetadata"}},
@@ -140,8 +142,16 @@ func parseTypes(t *testing.T) map[string]typeSource {
 		}
 		files = append(files, found...)
 	}
+	facts, err := filepath.Glob("../../internal/event/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	found := map[string]typeSource{}
-	for _, name := range files {
+	for _, name := range append(files, facts...) {
+		prefix := ""
+		if filepath.Base(filepath.Dir(name)) == "event" {
+			prefix = "event."
+		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +166,7 @@ func parseTypes(t *testing.T) map[string]typeSource {
 				continue
 			}
 			if s, ok := spec.Type.(*ast.StructType); ok {
-				found[spec.Name.Name] = typeSource{oneParagraph(decl.Doc.Text()), s}
+				found[prefix+spec.Name.Name] = typeSource{oneParagraph(decl.Doc.Text()), s}
 			}
 		}
 	}
@@ -169,7 +179,7 @@ func typeReference(t *testing.T, b *strings.Builder, name string, s typeSource) 
 		t.Errorf("%s: no such type, or without a comment", name)
 		return
 	}
-	fmt.Fprintf(b, "\n**%s**: %s\n\n| field | type | |\n|---|---|---|\n", name, strings.TrimPrefix(s.doc, name+" is "))
+	fmt.Fprintf(b, "\n**%s**: %s\n\n| field | type | |\n|---|---|---|\n", name, strings.TrimPrefix(s.doc, strings.TrimPrefix(name, "event.")+" is "))
 	for _, f := range s.fields.Fields.List {
 		tag, err := strconv.Unquote(f.Tag.Value)
 		if err != nil {
@@ -181,7 +191,7 @@ func typeReference(t *testing.T, b *strings.Builder, name string, s typeSource) 
 			t.Errorf("%s.%s has no comment", name, field)
 		}
 		optional := ""
-		if strings.Contains(options, "omitempty") {
+		if strings.Contains(options, "omit") {
 			optional = ", may be missing"
 		}
 		fmt.Fprintf(b, "| `%s` | %s%s | %s |\n", field, jsonType(types.ExprString(f.Type)), optional, cell(meaning))
@@ -195,13 +205,13 @@ func jsonType(goType string) string {
 		return "list of " + jsonType(item)
 	}
 	switch goType {
-	case "int", "int32", "int64", "float64":
+	case "int", "int32", "int64", "uint64", "float64":
 		return "number"
 	case "bool":
 		return "boolean"
 	case "time.Time":
 		return "string, RFC 3339"
-	case "v1.PodPhase":
+	case "v1.PodPhase", "event.Adoption", "EvictionCause", "ProbeResult", "Layer":
 		return "string"
 	case "any", "map[string]int":
 		return "object"

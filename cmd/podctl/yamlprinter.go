@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 )
 
@@ -23,7 +24,7 @@ type yamlPrinter struct {
 	printed map[types.UID]bool
 }
 
-func newYAMLPrinter(e *env, o runOptions, nodeName string, lastWords func(node.Event) string) *yamlPrinter {
+func newYAMLPrinter(e *env, o runOptions, nodeName string, lastWords func(event.Event) string) *yamlPrinter {
 	progress := *e
 	progress.out = e.errw
 	ready := o.wait == waitReady

@@ -1,6 +1,10 @@
 package control
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/podctl/podctl/internal/event"
+)
 
 // backlog is how many events wait for a reader that does not read.
 const backlog = 1024
@@ -20,7 +24,8 @@ type reader struct {
 }
 
 // Send never blocks.
-func (b *Broadcaster) Send(ev Event) {
+func (b *Broadcaster) Send(of event.Event) {
+	ev := EventOf(of)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for r := range b.readers {

@@ -210,7 +210,7 @@ func TestPortServesMetricsAndHealthOnly(t *testing.T) {
 
 func TestEventsStreamUntilThePodctlEnds(t *testing.T) {
 	var events Broadcaster
-	events.Send(Event{Reason: "Before"}) // nobody reads yet
+	events.Send(event.Event{Reason: "Before"}) // nobody reads yet
 	_, c := served(t, &fakeHost{}, &events)
 	opened, got := make(chan struct{}), []string{}
 	ended := make(chan error, 1)
@@ -218,8 +218,8 @@ func TestEventsStreamUntilThePodctlEnds(t *testing.T) {
 		ended <- c.Events(t.Context(), func() { close(opened) }, func(ev Event) { got = append(got, ev.Reason) })
 	}()
 	<-opened
-	events.Send(Event{Reason: "Started", Time: time.Unix(1, 0)})
-	events.Send(Event{Reason: "Killing"})
+	events.Send(event.Event{Reason: "Started", Time: time.Unix(1, 0)})
+	events.Send(event.Event{Reason: "Killing"})
 	events.Close()
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -234,14 +234,14 @@ func TestReaderThatDoesNotReadIsToldWhatItLost(t *testing.T) {
 	events, stop := b.subscribe()
 	defer stop()
 	for range backlog + 3 {
-		b.Send(Event{Reason: "R"})
+		b.Send(event.Event{Reason: "R"})
 	}
 	for range backlog {
 		if ev := <-events; ev.Lost != 0 {
 			t.Fatalf("lost %d too early", ev.Lost)
 		}
 	}
-	b.Send(Event{Reason: "Next"})
+	b.Send(event.Event{Reason: "Next"})
 	if ev := <-events; ev.Lost != 3 || ev.Reason != "Next" {
 		t.Errorf("got %+v, want Next after 3 lost", ev)
 	}

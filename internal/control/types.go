@@ -90,24 +90,22 @@ type Call struct {
 	Since     time.Time `json:"since"`
 }
 
-// Event is one line of /events.
+// Event is one line of /events. Its message is the kubelet's, or made of the
+// facts that stand beside it.
 type Event struct {
-	Time time.Time `json:"time"`
-	// Namespace, Name and UID are the pod's; empty where it is about the runtime.
-	Namespace string      `json:"namespace,omitempty"`
-	Name      string      `json:"name,omitempty"`
-	UID       types.UID   `json:"uid,omitempty"`
-	Container string      `json:"container,omitempty"`
-	Phase     v1.PodPhase `json:"phase,omitempty"`
-	Reason    string      `json:"reason"`
-	Message   string      `json:"message,omitempty"`
-	Warning   bool        `json:"warning,omitempty"`
-	// State is why the container waits because of it, as its status shows it:
+	event.Event
+	// State is the reason for which the container waits because of the event:
 	// CreateContainerConfigError, ErrImagePull, …
 	State string `json:"state,omitempty"`
 	// Lost is how many events before this one were not sent, because the
 	// reader did not read.
 	Lost int `json:"lost,omitempty"`
+}
+
+// EventOf returns the event as the stream shows it, with its text.
+func EventOf(ev event.Event) Event {
+	ev.Message = ev.Text()
+	return Event{Event: ev, State: ev.State()}
 }
 
 // podRequest is the body of /stop and /start.

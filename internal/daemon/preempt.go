@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podctl/podctl/internal/preempt"
+	"github.com/podctl/podctl/internal/event"
 )
 
 // NodeObject implements control.Host.
@@ -20,5 +20,5 @@ func (h nodeHost) NodeObject() *v1.Node {
 
 // Preempt implements control.Host.
 func (h nodeHost) Preempt(ctx context.Context, namespace, name string) error {
-	return absent(h.Evict(ctx, namespace, name, preempt.Preempting, preempt.Message))
+	return absent(h.Evict(ctx, namespace, name, event.Eviction{Cause: event.Preempted}))
 }

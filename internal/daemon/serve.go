@@ -7,6 +7,7 @@ import (
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/metrics"
 	"github.com/podctl/podctl/internal/node"
@@ -28,12 +29,9 @@ func newServed(now func() time.Time) *served {
 }
 
 // send sends events to the readers of /events, and to next unless it is nil.
-func (s *served) send(next func(node.Event)) func(node.Event) {
-	return func(ev node.Event) {
-		s.events.Send(control.Event{
-			Time: ev.Time, Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID, Container: ev.Container,
-			Phase: ev.Phase, Reason: ev.Reason, Message: ev.Message, Warning: ev.Warning, State: ev.State,
-		})
+func (s *served) send(next func(event.Event)) func(event.Event) {
+	return func(ev event.Event) {
+		s.events.Send(ev)
 		if next != nil {
 			next(ev)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/node"
@@ -53,7 +54,7 @@ type Options struct {
 	Listen func(dir, instance string) (net.Listener, error)
 	// Events is called for every event of the node and must not block; nil if
 	// no events are needed.
-	Events func(node.Event)
+	Events func(event.Event)
 	Now    func() time.Time
 }
 
@@ -188,7 +189,7 @@ func (s *Session) LogFile(p *v1.Pod, container string, attempt int32) string {
 
 // LastLine returns the last line that the container of an event wrote, nil if
 // it wrote none.
-func (s *Session) LastLine(ev node.Event) []byte {
+func (s *Session) LastLine(ev event.Event) []byte {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID}}
 	lines, err := cri.TailLog(s.LogFile(p, ev.Container, ev.Attempt), 1)
 	if err != nil || len(lines) == 0 {

@@ -1,11 +1,15 @@
 // Package event holds the facts that podctl reports about a pod, as values
-// with fields: what failed and in which layer. Texts are made from them where
-// they are printed, and nothing parses a text to find a fact again.
+// with fields: what happened, why a container waits or ended, what failed and
+// in which layer. Text makes words of them where they are printed; nothing
+// parses a text to find a fact again.
 //
-//	podsync, node ──► Failure ──► worker ──► control (JSON) ──► the commands
+//	podsync, probe, node ──► Event ──┬──► run, agent: lines, table, JSON
+//	                                 └──► control: /events as JSON
+//	operations ──► Failure ──► worker ──► control: /workers as JSON
 //
-// The package imports nothing of this module and holds no state. Nothing in it
-// blocks.
+// An Event has a reason, the kubelet's where it has one, the kubelet's message
+// where that has one, and the facts that belong to its reason. The package
+// imports nothing of this module, holds no state, and nothing in it blocks.
 //
 // Differs from the kubelet in: the kubelet's events carry a reason and a
 // message only, and its operations return plain errors.

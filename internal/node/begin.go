@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/podrecord"
@@ -138,7 +139,7 @@ func (n *Node) notAdmitted(ctx context.Context, d Desired, err error) {
 func (n *Node) reportRejection(a lifecycle.ReportRejection) {
 	if refused, ok := errors.AsType[*admission.Error](a.Err); ok {
 		n.opts.Observer.Rejected(refused.Reason)
-		n.event(a.Pod, refused.Reason, true, "%s", refused.Message)
+		n.send(a.Pod, event.Event{Reason: refused.Reason, Warning: true, Message: refused.Message})
 	}
 	n.changed()
 }

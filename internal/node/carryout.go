@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/worker"
@@ -43,13 +44,13 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 // run hands a pod to its worker.
 func (n *Node) run(a lifecycle.Run) {
 	if a.How == lifecycle.New {
-		n.event(a.Pod, ReasonStarting, false, "starting")
+		n.send(a.Pod, event.Event{Reason: event.Starting})
 		n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeCreate, Exclusive: true})
 		n.stopHeld(a.Pod)
 		return
 	}
 	rec := n.recordNow(a.Pod.UID)
-	n.event(a.Pod, ReasonAdopted, false, "%s", adoption(a.How, rec))
+	n.send(a.Pod, event.Event{Reason: event.Adopted, Adoption: adoption(a.How, rec)})
 	n.workers.Adopt(a.Pod, true)
 	if a.How == lifecycle.Resume {
 		n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeSync, Exclusive: true})
@@ -59,17 +60,17 @@ func (n *Node) run(a lifecycle.Run) {
 	n.workers.Kill(a.Pod, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
 }
 
-// adoption tells how an adopted pod begins.
-func adoption(how lifecycle.How, rec podrecord.Record) string {
+// adoption is what becomes of an adopted pod.
+func adoption(how lifecycle.How, rec podrecord.Record) event.Adoption {
 	switch {
 	case how == lifecycle.Hold:
-		return "the pod was stopped: it stays so until its manifest changes, or podctl start"
+		return event.StaysStopped
 	case how == lifecycle.Finish:
-		return "the pod was being stopped: it stops, and then starts again"
+		return event.Restarts
 	case rec.Phase != "":
-		return "the pod has ended before: it does not run again"
+		return event.StaysEnded
 	}
-	return "the runtime already holds the pod: it continues"
+	return event.Continues
 }
 
 // takeOver stops a pod that was found in the runtime: with its own grace and
@@ -118,7 +119,7 @@ func shorter(p *v1.Pod, grace *int64) *int64 {
 // name unless another pod needs it. e is nil if it never had anything.
 func (n *Node) dropped(a lifecycle.Drop, e *entry) {
 	if a.Ran {
-		removed := Event{Reason: ReasonRemoved, Message: "nothing is left of the pod"}
+		removed := event.Event{Reason: event.Removed}
 		if e != nil {
 			removed.Phase = e.status.Phase
 		}
@@ -141,7 +142,7 @@ func (n *Node) reportWait(a lifecycle.ReportWait) {
 	w := a.Wait
 	switch {
 	case w.Reason.Blocked():
-		n.event(a.Pod, ReasonWaiting, true, "%v", w.Err)
+		n.send(a.Pod, event.Event{Reason: event.Delayed, Warning: true, Message: w.Err.Error()})
 	case w.Err != nil:
 		n.log.Warn("start pod", "pod", lifecycle.Desired{Pod: a.Pod}.FullName(), "uid", a.Pod.UID, "reason", w.Reason, "err", w.Err)
 	}

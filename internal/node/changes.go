@@ -1,22 +1,20 @@
 package node
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// changes says in events what differs between two statuses of one pod: what
+// changes returns as events what differs between two statuses of one pod: what
 // the runtime did by itself, which no operation can report. Pure.
-func changes(before, after *v1.PodStatus) []Event {
-	var events []Event
-	add := func(e Event, format string, args ...any) {
-		e.Message, e.Phase = fmt.Sprintf(format, args...), after.Phase
+func changes(before, after *v1.PodStatus) []event.Event {
+	var events []event.Event
+	add := func(e event.Event) {
+		e.Phase = after.Phase
 		events = append(events, e)
 	}
 	for _, all := range [...][2][]v1.ContainerStatus{
@@ -31,24 +29,28 @@ func changes(before, after *v1.PodStatus) []Event {
 				if t != now.State.Terminated && now.State.Running != nil {
 					attempt--
 				}
-				add(Event{Container: now.Name, Reason: ReasonExited, Warning: t.ExitCode != 0, Attempt: attempt}, "%s", exitMessage(now.Name, t))
+				add(event.Event{Container: now.Name, Reason: event.Exited, Warning: t.ExitCode != 0, Attempt: attempt, Exit: event.ExitOf(t)})
 			}
 			if started(was, now) {
-				add(Event{Container: now.Name, Reason: ReasonRunning, Attempt: now.RestartCount}, "%s runs", now.Name)
+				add(event.Event{Container: now.Name, Reason: event.Running, Attempt: now.RestartCount})
 			}
 		}
 	}
 	if restartsAll := v1.AllContainersRestarting; isTrue(after, restartsAll) && !isTrue(before, restartsAll) {
-		add(Event{Reason: ReasonRestartingAll}, "a restart rule asks for it: all containers start anew")
+		add(event.Event{Reason: event.RestartingAll})
 	}
 	if isReady(after) && !isReady(before) {
-		add(Event{Reason: ReasonReady}, "all containers are ready")
+		add(event.Event{Reason: event.Ready})
 	}
 	if isReady(before) && !isReady(after) && allRun(after) {
-		add(Event{Reason: ReasonNotReady, Warning: true}, "%s", conditionOf(after, v1.PodReady).Message)
+		add(event.Event{Reason: event.NotReady, Warning: true, Message: conditionOf(after, v1.PodReady).Message})
 	}
 	if pod.IsTerminal(after.Phase) && after.Phase != before.Phase {
-		add(Event{Reason: ReasonEnded, Warning: after.Phase == v1.PodFailed}, "%s", endMessage(after))
+		ended := event.Event{Reason: event.Ended, Warning: after.Phase == v1.PodFailed}
+		if after.Reason != "" || after.Message != "" {
+			ended.End = &event.End{Reason: after.Reason, Message: after.Message}
+		}
+		add(ended)
 	}
 	return events
 }
@@ -75,7 +77,7 @@ func ended(was, now *v1.ContainerStatus) *v1.ContainerStateTerminated {
 		return nil // it never was
 	}
 	for _, t := range [...]*v1.ContainerStateTerminated{now.LastTerminationState.Terminated, now.State.Terminated} {
-		if t == nil || t.Reason == ReasonRestartingAll || sameEnd(t, was.State.Terminated) || sameEnd(t, was.LastTerminationState.Terminated) {
+		if t == nil || t.Reason == event.RestartingAll || sameEnd(t, was.State.Terminated) || sameEnd(t, was.LastTerminationState.Terminated) {
 			continue
 		}
 		return t
@@ -85,47 +87,6 @@ func ended(was, now *v1.ContainerStatus) *v1.ContainerStateTerminated {
 
 func sameEnd(a, b *v1.ContainerStateTerminated) bool {
 	return b != nil && a.ContainerID == b.ContainerID && a.ExitCode == b.ExitCode
-}
-
-func exitMessage(name string, t *v1.ContainerStateTerminated) string {
-	text := fmt.Sprintf("%s exited %d", name, t.ExitCode)
-	if !t.StartedAt.IsZero() && t.FinishedAt.After(t.StartedAt.Time) {
-		text += " after " + shortDuration(t.FinishedAt.Sub(t.StartedAt.Time))
-	}
-	switch t.Reason {
-	case "", "Completed", "Error":
-	default:
-		text += ", " + t.Reason
-	}
-	if t.Message != "" {
-		text += fmt.Sprintf(": %q", strings.TrimSpace(t.Message))
-	}
-	return text
-}
-
-func shortDuration(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < time.Minute:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	default:
-		return d.Round(time.Second).String()
-	}
-}
-
-func endMessage(s *v1.PodStatus) string {
-	text := "the pod has succeeded"
-	if s.Phase == v1.PodFailed {
-		text = "the pod has failed"
-	}
-	if s.Reason != "" {
-		text += ": " + s.Reason
-	}
-	if s.Message != "" {
-		text += ": " + s.Message
-	}
-	return text
 }
 
 func isReady(s *v1.PodStatus) bool { return isTrue(s, v1.PodReady) }
@@ -144,8 +105,8 @@ func conditionOf(s *v1.PodStatus, t v1.PodConditionType) v1.PodCondition {
 	return v1.PodCondition{}
 }
 
-// allRun tells whether every regular container runs: whatever the pod lacks
-// then, none of them has exited.
+// allRun reports whether every regular container runs: so that none of
+// them has exited, whatever else the pod lacks.
 func allRun(s *v1.PodStatus) bool {
 	return !slices.ContainsFunc(s.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.State.Running == nil })
 }

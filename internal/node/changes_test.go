@@ -28,10 +28,10 @@ func TestARestartOfAllContainersIsOneEvent(t *testing.T) {
 	var said []string
 	for i := 1; i < len(history); i++ {
 		for _, ev := range changes(history[i-1], history[i]) {
-			said = append(said, ev.Message)
+			said = append(said, ev.Text())
 		}
 	}
-	want := []string{`a exited 42: "again"`, "a restart rule asks for it: all containers start anew"}
+	want := []string{`a exited 42: "again"`, "a restart rule asks for it: all containers are restarted"}
 	if !slices.Equal(said, want) {
 		t.Errorf("events %q; want %q", said, want)
 	}
@@ -45,7 +45,7 @@ func TestARestartTellsTheEndBeforeTheStart(t *testing.T) {
 	ended := v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ContainerID: "a-1", ExitCode: 137}}
 	var said []string
 	for _, ev := range changes(status("a-1", v1.ContainerState{}), status("a-2", ended)) {
-		said = append(said, ev.Message)
+		said = append(said, ev.Text())
 	}
 	if want := []string{"a exited 137", "a runs"}; !slices.Equal(said, want) {
 		t.Errorf("events %q; want %q", said, want)

@@ -3,13 +3,13 @@ package node
 import (
 	"context"
 	"errors"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
@@ -79,10 +79,11 @@ func (n *Node) clear(ctx context.Context, p *v1.Pod, plan *preempt.Result) {
 	for i, v := range plan.Victims {
 		names[i] = pod.DisplayName(v.Namespace, v.Name)
 	}
-	n.event(p, ReasonPreempting, false, "waits until %s %s ended to make room", strings.Join(names, ", "), have(len(names)))
+	n.send(p, event.Event{Reason: event.Preempting, Victims: names})
+	why := event.Eviction{Cause: event.Preempted, For: pod.DisplayName(p.Namespace, p.Name), Resource: string(plan.Signal)}
 	var err error
 	for i, v := range plan.Victims {
-		if err = n.evict(ctx, v, preempt.Preempting, preempt.Message); err != nil {
+		if err = n.evict(ctx, v, why); err != nil {
 			err = admission.EvictionFailed(names[i], err)
 			break
 		}
@@ -92,13 +93,6 @@ func (n *Node) clear(ctx context.Context, p *v1.Pod, plan *preempt.Result) {
 	n.clearing.done, n.clearing.err = true, err
 	n.mu.Unlock()
 	n.poke()
-}
-
-func have(n int) string {
-	if n == 1 {
-		return "has"
-	}
-	return "have"
 }
 
 // dropClearing forgets the room that was made for a pod that is not wanted any

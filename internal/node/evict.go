@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/preempt"
@@ -23,10 +24,11 @@ var ErrKillTimeout = errors.New("it still runs after one and a half times its gr
 
 var errNotStarted = errors.New("it has not started")
 
-// Evict ends a pod with its own grace, as failed for this reason, to stay so
-// until its manifest changes or Start; and returns when nothing of it runs. The
-// error is ErrNoPod, a *NotRunningError or ErrKillTimeout. A pod that has ended already stays as it is.
-func (n *Node) Evict(ctx context.Context, namespace, name, reason, message string) error {
+// Evict stops a pod with its own grace period and keeps it Failed until its
+// manifest changes or Start is called. It returns when nothing of the pod runs.
+// The error is ErrNoPod, a *NotRunningError or ErrKillTimeout. A pod that has
+// ended already stays as it is.
+func (n *Node) Evict(ctx context.Context, namespace, name string, why event.Eviction) error {
 	n.mu.Lock()
 	e, err := n.named(namespace, name)
 	if err == nil && !e.hasWorker() {
@@ -39,14 +41,14 @@ func (n *Node) Evict(ctx context.Context, namespace, name, reason, message strin
 	if err != nil {
 		return fmt.Errorf("evict: %w", err)
 	}
-	if err := n.evict(ctx, e.Pod, reason, message); err != nil {
+	if err := n.evict(ctx, e.Pod, why); err != nil {
 		return fmt.Errorf("evict %s: %w", pod.DisplayName(namespace, name), err)
 	}
 	return nil
 }
 
 // evict is Evict of the life of a pod that has this very spec.
-func (n *Node) evict(ctx context.Context, p *v1.Pod, reason, message string) error {
+func (n *Node) evict(ctx context.Context, p *v1.Pod, why event.Eviction) error {
 	n.mu.Lock()
 	e := n.entryOf(p.UID)
 	gone := e == nil || e.Pod != p || !e.hasWorker() || e.stage == worker.Terminated || e.stage == worker.Finished
@@ -55,7 +57,7 @@ func (n *Node) evict(ctx context.Context, p *v1.Pod, reason, message string) err
 		return nil
 	}
 	down := make(chan struct{})
-	n.fail(p, reason, message, nil, down)
+	n.fail(p, why, nil, down)
 	timer := time.NewTimer(killTime(p))
 	defer timer.Stop()
 	select {
@@ -71,13 +73,14 @@ func (n *Node) evict(ctx context.Context, p *v1.Pod, reason, message string) err
 // fail stops a pod for good: it stays Failed until its manifest changes, also
 // if podctl is killed now. grace, in seconds, shortens its own; down, unless nil,
 // is closed when nothing of it runs (evictPod in pkg/kubelet/eviction/eviction_manager.go).
-func (n *Node) fail(p *v1.Pod, reason, message string, grace *int64, down chan<- struct{}) {
-	n.event(p, reason, true, "%s", message)
+func (n *Node) fail(p *v1.Pod, why event.Eviction, grace *int64, down chan<- struct{}) {
+	reason, message := evictionWords(why)
+	n.send(p, event.Event{Reason: reason, Warning: true, Message: message, Eviction: &why})
 	status := v1.PodStatus{Phase: v1.PodFailed, Reason: reason, Message: message}
 	n.recordEnd(p, status)
 	n.workers.Kill(p, true, worker.KillOptions{
 		Grace: grace, Evict: true, Done: down,
-		Status: worker.StatusOverride{Phase: v1.PodFailed, Reason: reason, Message: message},
+		Status: worker.StatusOverride{Phase: v1.PodFailed, Reason: reason, Message: message, Eviction: why},
 	})
 	n.endUnborn(p, status)
 }
@@ -111,12 +114,20 @@ func killTime(p *v1.Pod) time.Duration {
 	return max(killLeast, grace+grace/2)
 }
 
-// override makes podsync's form of the worker's status override.
+// evictionWords are the kubelet's reason and message for the eviction.
+func evictionWords(e event.Eviction) (reason, message string) {
+	if e.Cause == event.Preempted {
+		return preempt.Preempting, preempt.Message
+	}
+	return event.Evicted, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", e.Volume, e.Limit)
+}
+
+// override returns the worker's status override in podsync's form.
 func override(p *v1.Pod, o worker.StatusOverride) func(*v1.PodStatus) {
-	switch o {
-	case worker.StatusOverride{}:
+	switch {
+	case o == worker.StatusOverride{}:
 		return nil
-	case worker.StatusOverride{Phase: v1.PodFailed, Reason: preempt.Preempting, Message: preempt.Message}:
+	case o.Eviction.Cause == event.Preempted:
 		return preempt.Override(p, time.Now())
 	}
 	return func(s *v1.PodStatus) {

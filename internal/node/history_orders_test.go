@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/preempt"
 )
 
 // conf is a pod that is probed, and has a volume of objects that come and go.
@@ -53,7 +53,7 @@ func (h *history) order() {
 		carryOut = func() error { return p.Start(ctx, "default", name) }
 	case 3:
 		h.say("evict %s", name)
-		carryOut = func() error { return p.Evict(ctx, "default", name, preempt.Preempting, preempt.Message) }
+		carryOut = func() error { return p.Evict(ctx, "default", name, event.Eviction{Cause: event.Preempted}) }
 	}
 	h.orders.Go(func() {
 		defer cancel()

@@ -2,12 +2,12 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/worker"
@@ -23,8 +23,6 @@ const (
 	// emptyDirSignal is that of an emptyDir over its limit (signalEmptyDirFsLimit
 	// in pkg/kubelet/eviction).
 	emptyDirSignal = "emptydirfs.limit"
-	// ReasonEvicted: the pod was stopped for good, for the sake of the node.
-	ReasonEvicted = "Evicted"
 )
 
 // watchLimits evicts pods of which an emptyDir holds more than its sizeLimit,
@@ -45,7 +43,7 @@ func (n *Node) watchLimits(ctx context.Context) {
 			}
 			if volume, limit, over := n.opts.Volumes.OverLimit(p); over && n.isCurrent(p) {
 				n.opts.Observer.Evicted(emptyDirSignal)
-				n.fail(p, ReasonEvicted, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", volume, limit.String()), new(int64(evictionGrace)), nil)
+				n.fail(p, event.Eviction{Cause: event.OverLimit, Volume: volume, Limit: limit.String()}, new(int64(evictionGrace)), nil)
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
@@ -68,7 +69,7 @@ type Options struct {
 	// kubelet ends them.
 	KillUnknown bool
 	// Events is called for each event, in order, and must not block.
-	Events func(Event)
+	Events func(event.Event)
 	// Observer is told what the node does, for metrics; nil is nobody.
 	Observer Observer
 	// Log gets what is no event; nil is silence.
@@ -156,7 +157,7 @@ func New(o Options) *Node {
 	o.PLEG.Observer = &runtimeWatch{n: n, next: o.PLEG.Observer}
 	n.pleg = pleg.New(o.Runtime, o.PLEG)
 	n.probes = probe.New(probe.Options{
-		Exec: syncRuntime{o.Runtime}, Status: n.known, Changed: n.probeChanged, Events: n.probeEvent,
+		Exec: syncRuntime{o.Runtime}, Status: n.known, Changed: n.probeChanged, Events: n.send,
 		Observer: o.Probes, Jitter: rand.Float64,
 	})
 	n.sync = podsync.New(podsync.Options{

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/event"
 )
 
 func TestJobRunsToItsEndAndLeavesNothing(t *testing.T) {
@@ -63,7 +64,7 @@ func TestRuntimeThatGoesAwayAndComesBackIsSurvived(t *testing.T) {
 		if got := w.calls("StartContainer"); len(got) != 2 {
 			t.Errorf("started again: %v", got)
 		}
-		for _, reason := range []string{ReasonRuntimeDown, ReasonRuntimeUp} {
+		for _, reason := range []string{event.RuntimeDown, event.RuntimeUp} {
 			if !slices.Contains(p.reasons(), reason) {
 				t.Errorf("no event %s: %v", reason, p.reasons())
 			}

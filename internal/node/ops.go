@@ -124,7 +124,10 @@ func placed(err *error) {
 func (o ops) status(ctx context.Context, p *v1.Pod) (*pod.Status, error) {
 	st, err := o.n.statusOf(ctx, p.UID)
 	if err != nil && ctx.Err() == nil {
-		o.n.event(p, ReasonFailedSync, true, "error determining status: %v", err)
+		o.n.send(p, event.Event{
+			Reason: event.FailedSync, Warning: true, Message: fmt.Sprintf("error determining status: %v", err),
+			Failure: &event.Failure{Layer: event.LayerStatus, Text: err.Error()},
+		})
 	}
 	return st, event.At(event.LayerStatus, err)
 }

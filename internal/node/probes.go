@@ -19,11 +19,6 @@ func (n *Node) probeChanged(p *v1.Pod, t probe.Type) {
 	n.resync(p.UID)
 }
 
-// probeEvent is a probe's warning.
-func (n *Node) probeEvent(e probe.Event) {
-	n.send(e.Pod, Event{Container: e.Container, Reason: e.Reason, Warning: true, Message: e.Message})
-}
-
 // known is the pod's last status, if it has one.
 func (n *Node) known(uid types.UID) (v1.PodStatus, bool) {
 	n.mu.Lock()

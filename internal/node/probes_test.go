@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -76,7 +77,7 @@ func TestReadinessTogglesTheConditionAndRestartsNothing(t *testing.T) {
 		p.until("web", "ready", ready)
 		p.exec("rm /ready")
 		p.until("web", "not ready again", unready)
-		if got := p.messages(ReasonNotReady); !slices.Equal(got, []string{"containers with unready status: [c]"}) {
+		if got := p.messages(event.NotReady); !slices.Equal(got, []string{"containers with unready status: [c]"}) {
 			t.Errorf("not ready: %q", got)
 		}
 		if n := len(w.calls("StartContainer")); n != 1 {
@@ -165,7 +166,7 @@ func TestReadinessIsAskedAtOnceAndNotAPeriodLater(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", probedYAML("web", `readinessProbe: {exec: {command: ["true"]}, periodSeconds: 600}`))
 		p.until("web", "ready", ready)
-		if took := p.when(ReasonReady).Sub(p.when("Started")); took > 2*time.Second {
+		if took := p.when(event.Ready).Sub(p.when("Started")); took > 2*time.Second {
 			t.Errorf("ready %s after its start", took)
 		}
 		p.drain()

@@ -1,10 +1,10 @@
 package node
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pleg"
 )
 
@@ -24,9 +24,9 @@ func (r *runtimeWatch) Relisted(took, interval time.Duration, err error) {
 	}
 	switch down := err != nil; {
 	case down && !r.down.Swap(true):
-		r.n.runtimeEvent(ReasonRuntimeDown, true, fmt.Sprintf("the runtime does not answer: %v", err))
+		r.n.runtimeEvent(event.Event{Reason: event.RuntimeDown, Warning: true, Failure: &event.Failure{Layer: event.LayerRuntime, Text: err.Error()}})
 	case !down && r.down.Swap(false):
-		r.n.runtimeEvent(ReasonRuntimeUp, false, "the runtime answers again")
+		r.n.runtimeEvent(event.Event{Reason: event.RuntimeUp})
 	}
 }
 

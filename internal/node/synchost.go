@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
@@ -20,9 +21,7 @@ type syncHost struct{ n *Node }
 var _ podsync.Host = syncHost{}
 
 // Event implements podsync.Host.
-func (h syncHost) Event(e podsync.Event) {
-	h.n.send(e.Pod, Event{Container: e.Container, Reason: e.Reason, Warning: e.Warning, Message: e.Message, State: e.State})
-}
+func (h syncHost) Event(p *v1.Pod, e event.Event) { h.n.send(p, e) }
 
 // Published implements podsync.Host.
 func (h syncHost) Published(p *v1.Pod, s v1.PodStatus) { h.n.setStatus(p, s) }

@@ -2,13 +2,13 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -83,12 +83,8 @@ func (n *Node) changed() {
 	}
 }
 
-// event hands an event of the whole pod to whoever wants them.
-func (n *Node) event(p *v1.Pod, reason string, warning bool, format string, args ...any) {
-	n.send(p, Event{Reason: reason, Warning: warning, Message: fmt.Sprintf(format, args...)})
-}
-
-func (n *Node) send(p *v1.Pod, ev Event) {
+// send completes an event of the pod and hands it to Options.Events.
+func (n *Node) send(p *v1.Pod, ev event.Event) {
 	ev.Time, ev.UID, ev.Namespace, ev.Name = time.Now(), p.UID, p.Namespace, p.Name
 	if ev.Phase == "" {
 		ev.Phase = n.phaseOf(p.UID)
@@ -146,23 +142,16 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 		switch c.To {
 		case worker.Terminating:
 			if c.State.Cause != worker.CauseCompleted {
-				w.n.event(p, ReasonTerminating, false, "%s", stopText(c.State))
+				w.n.send(p, event.Event{Reason: event.Terminating, Stop: &event.Stop{Cause: c.State.Cause.String(), Grace: c.State.Grace}})
 			}
 		case worker.Terminated:
-			w.n.event(p, ReasonStopped, false, "nothing of the pod runs any more")
+			w.n.send(p, event.Event{Reason: event.Stopped})
 		case worker.Finished, worker.Unknown:
 			w.n.poke()
 		case worker.Syncing: // starting, or adopted, which was told
 		}
 	}
 	w.n.changed()
-}
-
-func stopText(s worker.State) string {
-	if s.Grace == 0 {
-		return "stopping"
-	}
-	return fmt.Sprintf("stopping, up to %ds", s.Grace)
 }
 
 func (w workerWatch) OperationStarted(o worker.Operation) {
@@ -176,11 +165,12 @@ func (w workerWatch) OperationDone(o worker.Operation) {
 	}
 }
 
-// runtimeEvent is an event about no pod in particular.
-func (n *Node) runtimeEvent(reason string, warning bool, message string) {
+// runtimeEvent sends an event about the runtime.
+func (n *Node) runtimeEvent(ev event.Event) {
+	ev.Time = time.Now()
 	n.emit.Lock()
 	defer n.emit.Unlock()
 	if n.opts.Events != nil {
-		n.opts.Events(Event{Time: time.Now(), Reason: reason, Warning: warning, Message: message})
+		n.opts.Events(ev)
 	}
 }

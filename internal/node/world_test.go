@@ -17,6 +17,7 @@ import (
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/render"
@@ -67,7 +68,7 @@ type podctl struct {
 	ran    chan error
 
 	mu     sync.Mutex
-	events []Event
+	events []event.Event
 }
 
 const testSource = "test"
@@ -97,7 +98,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Volumes: volume.New(w.root),
 		KillUnknown: w.killUnknown,
-		Events: func(ev Event) {
+		Events: func(ev event.Event) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.events = append(p.events, ev)

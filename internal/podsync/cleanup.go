@@ -21,7 +21,7 @@ func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (Result
 	res := Result{Status: s.publish(p, orEmpty(p, st), true, nil)}
 	if err := s.opt.Volumes.Unmount(ctx, p.UID); err != nil {
 		if ctx.Err() == nil {
-			s.warn(p, "", EventFailedUnmount, "Unable to remove volumes: %v", err)
+			s.failed(p, event.FailedUnmount, opCleanup, event.LayerVolume, err, "Unable to remove volumes: %v", err)
 		}
 		return res, event.At(event.LayerVolume, fmt.Errorf("clean up pod: unmount volumes: %w", err))
 	}

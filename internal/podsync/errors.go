@@ -45,6 +45,11 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.err }
 
+// waiting is why the container waits now.
+func (e *StartError) waiting() event.Waiting {
+	return event.Waiting{Reason: e.Reason, Message: e.Message, Until: e.NotBefore}
+}
+
 // Layer returns the layer that the reason belongs to.
 func (e *StartError) Layer() event.Layer {
 	switch e.Reason {

@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/volume"
 )
 
@@ -54,10 +54,10 @@ func (h *fakeHost) BindSubPath(types.UID, string, string, string) error { return
 // eventLog keeps events as "reason container: message".
 type eventLog struct {
 	mu   sync.Mutex
-	list []podsync.Event
+	list []event.Event
 }
 
-func (l *eventLog) Event(e podsync.Event) {
+func (l *eventLog) Event(_ *v1.Pod, e event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = append(l.list, e)

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/handler"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -27,7 +28,7 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 	if ctx.Err() != nil {
 		return failed
 	}
-	r.warn(r.p, c.Name, EventFailedPostStart, "PostStartHook failed")
+	r.warn(r.p, c.Name, event.FailedPostStart, "PostStartHook failed")
 	if err := r.killContainer(ctx, kill{
 		p: r.p, m: r.m, id: id, name: c.Name, ip: ip, reason: KillPostStartFailed, message: string(KillPostStartFailed),
 	}); err != nil {
@@ -57,7 +58,7 @@ func hookMessage(p *v1.Pod, c *v1.Container, h *v1.LifecycleHandler, output []by
 // fellBack tells of a hook that asked for HTTPS and had to do with HTTP.
 func (s *Syncer) fellBack(p *v1.Pod, ran handler.Ran) {
 	if ran.Fallback != "" {
-		s.warn(p, "", EventHTTPFallback, "request to HTTPS lifecycle hook %s got HTTP response, retry with HTTP succeeded", ran.Fallback)
+		s.warn(p, "", event.HTTPFallback, "request to HTTPS lifecycle hook %s got HTTP response, retry with HTTP succeeded", ran.Fallback)
 	}
 }
 

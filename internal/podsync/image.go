@@ -10,32 +10,37 @@ import (
 	"github.com/distribution/reference"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 )
 
 // ensureImage sees to it that the container's image is there, by its pull
 // policy (EnsureImageExists in pkg/kubelet/images/image_manager.go).
 func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*pod.Image, *StartError) {
-	fail := func(event, reason, message string, err error) (*pod.Image, *StartError) {
+	fail := func(kind, reason, message string, err error) (*pod.Image, *StartError) {
 		if ctx.Err() == nil {
-			r.unstarted(r.p, c.Name, reason, event, "%s", message)
+			r.unstarted(r.p, event.Event{Container: c.Name, Reason: kind, Image: &event.Image{Name: c.Image}},
+				event.Waiting{Reason: reason, Message: message}, "%s", message)
 		}
 		return nil, &StartError{Container: c.Name, Reason: reason, Message: message, err: err}
 	}
 	name, err := withTag(c.Image)
 	if err != nil {
-		return fail(EventInspectFailed, reasonInvalidImage, fmt.Sprintf("Failed to apply default image tag %q: %v", c.Image, err), err)
+		return fail(event.InspectFailed, reasonInvalidImage, fmt.Sprintf("Failed to apply default image tag %q: %v", c.Image, err), err)
 	}
 	if c.ImagePullPolicy != v1.PullAlways {
 		image, err := r.imageStatus(ctx, name)
 		switch {
 		case err != nil:
-			return fail(EventInspectFailed, reasonImageInspect, fmt.Sprintf("Failed to inspect image %q: %s", name, message(err)), err)
+			return fail(event.InspectFailed, reasonImageInspect, fmt.Sprintf("Failed to inspect image %q: %s", name, message(err)), err)
 		case image != nil:
-			r.normal(r.p, c.Name, EventPulled, "Container image %q already present on machine and can be accessed by the pod", c.Image)
+			r.opt.Host.Event(r.p, event.Event{
+				Container: c.Name, Reason: event.Pulled, Image: &event.Image{Name: c.Image, Present: true, Size: image.Size},
+				Message: fmt.Sprintf("Container image %q already present on machine and can be accessed by the pod", c.Image),
+			})
 			return image, nil
 		case c.ImagePullPolicy == v1.PullNever:
-			return fail(EventErrNeverPull, reasonErrNeverPull,
+			return fail(event.ErrNeverPull, reasonErrNeverPull,
 				fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image), nil)
 		}
 	}
@@ -46,21 +51,26 @@ func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*pod.Image, *St
 func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Image, *StartError) {
 	if until, waiting := r.m.pull.Until(name, r.opt.Now()); waiting {
 		text := fmt.Sprintf("Back-off pulling image %q", c.Image)
-		r.unstarted(r.p, c.Name, reasonImagePullBackOff, EventBackOff, "%s", text)
+		message := text
 		if last, ok := r.m.pullError[name]; ok {
-			text += ": " + last
+			message += ": " + last
 		}
-		return nil, &StartError{Container: c.Name, Reason: reasonImagePullBackOff, Message: text, NotBefore: until}
+		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.BackOff, Image: &event.Image{Name: c.Image}},
+			event.Waiting{Reason: reasonImagePullBackOff, Message: message, Until: until}, "%s", text)
+		return nil, &StartError{Container: c.Name, Reason: reasonImagePullBackOff, Message: message, NotBefore: until}
 	}
 	delete(r.m.pullError, name)
-	r.normal(r.p, c.Name, EventPulling, "Pulling image %q", c.Image)
+	r.opt.Host.Event(r.p, event.Event{
+		Container: c.Name, Reason: event.Pulling, Image: &event.Image{Name: c.Image}, Message: fmt.Sprintf("Pulling image %q", c.Image),
+	})
 	r.acted = true
 	start := r.opt.Now()
 	ref, err := r.pullImage(ctx, name)
 	if err != nil {
 		reason, text := pullFailure(c.Image, message(err))
 		if ctx.Err() == nil {
-			r.unstarted(r.p, c.Name, reason, EventFailed, "Failed to pull image %q: %s", c.Image, message(err))
+			r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed, Image: &event.Image{Name: c.Image}},
+				event.Waiting{Reason: reason, Message: text}, "Failed to pull image %q: %s", c.Image, message(err))
 			r.m.pull.Next(name, r.opt.Now(), r.opt.Now())
 			r.m.pullError[name] = reason + ": " + text
 		}
@@ -76,7 +86,10 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Imag
 	}
 	pulled := *image
 	pulled.ID = ref
-	r.normal(r.p, c.Name, EventPulled, "Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.", c.Image, took, took, image.Size)
+	r.opt.Host.Event(r.p, event.Event{
+		Container: c.Name, Reason: event.Pulled, Image: &event.Image{Name: c.Image, Seconds: took.Seconds(), Size: image.Size},
+		Message: fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.", c.Image, took, took, image.Size),
+	})
 	return &pulled, nil
 }
 

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/event"
 )
 
 // imageVolume is an image that is a volume, or why it is none.
@@ -59,7 +61,7 @@ func (r *run) imagesMounted(ctx context.Context, c *v1.Container) *StartError {
 		of.Container = c.Name
 		last = &of
 		if ctx.Err() == nil {
-			r.warn(r.p, c.Name, EventFailed, "Error: %s", of.Reason)
+			r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.Waiting{Reason: of.Reason}, "Error: %s", of.Reason)
 		}
 	}
 	return last

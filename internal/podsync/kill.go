@@ -85,7 +85,7 @@ func (s *Syncer) killContainer(ctx context.Context, k kill) error {
 	if k.message == "" {
 		k.message = "Stopping container " + k.name
 	}
-	s.normal(k.p, k.name, EventKilling, "%s", stable(k.message, k.id, k.name))
+	s.normal(k.p, k.name, event.Killing, "%s", stable(k.message, k.id, k.name))
 	left := gracePeriod(k.p, c, k.reason)
 	if k.grace != nil {
 		left = *k.grace
@@ -142,7 +142,7 @@ func (s *Syncer) preStop(ctx context.Context, k kill, hook *v1.LifecycleHandler,
 		ran, err := handler.Run(ctx, s.opt.Runtime, target, hook)
 		s.fellBack(k.p, ran)
 		if err != nil && ctx.Err() == nil {
-			s.warn(k.p, k.name, EventFailedPreStop, "PreStopHook failed")
+			s.warn(k.p, k.name, event.FailedPreStop, "PreStopHook failed")
 			s.opt.Log.Warn("preStop hook failed", "container", k.name, "uid", k.p.UID, "err", err)
 		}
 	}()

@@ -37,9 +37,9 @@ func (r *run) mount(ctx context.Context) error {
 	for _, e := range separate(err) {
 		var worded interface{ EventMessage() string }
 		if errors.As(e, &worded) {
-			r.warn(r.p, "", EventFailedMount, "%s", worded.EventMessage())
+			r.failed(r.p, event.FailedMount, opSync, event.LayerVolume, e, "%s", worded.EventMessage())
 		} else {
-			r.warn(r.p, "", EventFailedMount, "Unable to attach or mount volumes: %v", e)
+			r.failed(r.p, event.FailedMount, opSync, event.LayerVolume, e, "Unable to attach or mount volumes: %v", e)
 		}
 		var harmless interface{ Harmless() bool }
 		if !errors.As(e, &harmless) || !harmless.Harmless() {

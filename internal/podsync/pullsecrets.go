@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/event"
 )
 
 // credentials are what an image may be pulled with, from the pod's
@@ -28,7 +30,7 @@ func (r *run) credentials(image string) ([]*runtimeapi.AuthConfig, error) {
 	}
 	if len(missing) > 0 && !r.toldMissing {
 		r.toldMissing = true
-		r.warn(r.p, "", EventNoPullSecret, "Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(missing, ", "))
+		r.warn(r.p, "", event.NoPullSecret, "Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(missing, ", "))
 	}
 	return keys.lookup(image), nil
 }

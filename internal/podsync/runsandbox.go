@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -37,17 +36,17 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 	}
 	_, cut := render.PodDNS(r.p, node)
 	for _, warning := range cut {
-		r.warn(r.p, "", EventDNSForming, "%s", warning)
+		r.warn(r.p, "", event.DNSForming, "%s", warning)
 	}
 	if err := r.runSandbox(ctx); err != nil {
 		if ctx.Err() == nil {
-			r.warn(r.p, "", EventFailedSandbox, "Failed to create pod sandbox: %s", cause(err))
+			r.failed(r.p, event.FailedSandbox, opSync, event.LayerSandbox, err, "Failed to create pod sandbox: %s", cause(err))
 		}
 		return event.At(event.LayerSandbox, err)
 	}
 	if pod.IsHostNetwork(r.p) {
 		r.sandboxReady(&pod.SandboxStatus{ID: r.sandboxID, Attempt: r.sandbox.Metadata.Attempt, State: pod.Running, HostNetwork: true, CreatedAt: r.opt.Now()})
-		r.normal(r.p, "", EventSandboxReady, "sandbox ready, on the host network")
+		r.opt.Host.Event(r.p, event.Event{Reason: event.SandboxReady})
 		return nil
 	}
 	st, err := r.opt.Runtime.PodStatus(ctx, &pod.Pod{
@@ -55,14 +54,14 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		Sandboxes: []*pod.Sandbox{{ID: r.sandboxID, Attempt: r.sandbox.Metadata.Attempt, State: pod.Running}},
 	})
 	if err != nil {
-		r.warn(r.p, "", EventFailedStatus, "Unable to get pod sandbox status: %v", err)
+		r.failed(r.p, event.FailedStatus, opSync, event.LayerStatus, err, "Unable to get pod sandbox status: %v", err)
 		return event.At(event.LayerStatus, fmt.Errorf("read sandbox: %w", err))
 	}
 	r.ips = st.IPs
 	for _, sandbox := range st.Sandboxes {
 		r.sandboxReady(sandbox)
 	}
-	r.normal(r.p, "", EventSandboxReady, "sandbox ready, %s", strings.Join(st.IPs, ", "))
+	r.opt.Host.Event(r.p, event.Event{Reason: event.SandboxReady, Addresses: st.IPs})
 	return nil
 }
 

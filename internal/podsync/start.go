@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
 )
@@ -45,21 +46,22 @@ func (r *run) tryStart(ctx context.Context, start Start) *StartError {
 	image, failed := r.ensureImage(ctx, c)
 	if failed != nil {
 		if ctx.Err() == nil {
-			r.warn(r.p, c.Name, EventFailed, "Error: %s", failed.Reason)
+			r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.Waiting{Reason: failed.Reason}, "Error: %s", failed.Reason)
 		}
 		return failed
 	}
 	id, failed := r.create(ctx, c, image)
 	if failed != nil {
-		r.unstarted(r.p, c.Name, failed.Reason, EventFailed, "Error: %s", failed.Message)
+		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, failed.waiting(), "Error: %s", failed.Message)
 		return failed
 	}
-	r.normal(r.p, c.Name, EventCreated, "Container created")
+	r.normal(r.p, c.Name, event.Created, "Container created")
 	if err := r.opt.Runtime.StartContainer(context.WithoutCancel(ctx), id); err != nil {
-		r.unstarted(r.p, c.Name, reasonRun, EventFailed, "Error: %s", stable(message(err), id, c.Name))
+		text := stable(message(err), id, c.Name)
+		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.Waiting{Reason: reasonRun, Message: text}, "Error: %s", text)
 		return &StartError{Container: c.Name, Reason: reasonRun, Message: message(err), err: err}
 	}
-	r.normal(r.p, c.Name, EventStarted, "Container started")
+	r.normal(r.p, c.Name, event.Started, "Container started")
 	return r.postStart(ctx, c, id)
 }
 
@@ -72,11 +74,12 @@ func (r *run) backOff(start Start) *StartError {
 	}
 	c, now := start.Container, r.opt.Now()
 	if now.Before(start.NotBefore) {
-		r.unstarted(r.p, c.Name, reasonCrashLoop, EventBackOff, "Back-off restarting failed container %s in pod %s", c.Name, podRef(r.p))
-		return &StartError{
+		failed := &StartError{
 			Container: c.Name, Reason: reasonCrashLoop, NotBefore: start.NotBefore,
 			Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", start.Backoff, c.Name, podRef(r.p)),
 		}
+		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.BackOff}, failed.waiting(), "Back-off restarting failed container %s in pod %s", c.Name, podRef(r.p))
+		return failed
 	}
 	r.m.crash.Next(BackoffKey(r.p, c), start.FinishedAt, now)
 	return nil

@@ -29,7 +29,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 	res := Result{Status: s.publish(p, st, false, nil)}
 	if pod.IsTerminal(res.Status.Phase) {
 		if res.Status.Reason == reasonDeadline && !pod.IsTerminal(before.Phase) {
-			s.normal(p, "", EventDeadlineExceeded, messageDeadline)
+			s.normal(p, "", event.DeadlineExceeded, messageDeadline)
 		}
 		res.Terminal = true
 		return res, nil
@@ -72,7 +72,7 @@ func (s *Syncer) networkReady(ctx context.Context, p *v1.Pod) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("sync pod: %w", err)
 		}
-		s.warn(p, "", EventNetworkNotReady, "network is not ready: %v", err)
+		s.failed(p, event.NetworkNotReady, opSync, event.LayerNetwork, err, "network is not ready: %v", err)
 		return event.At(event.LayerNetwork, fmt.Errorf("sync pod: %w: %w", ErrNetworkNotReady, err))
 	}
 	return nil
@@ -133,7 +133,7 @@ func (r *run) prepare(ctx context.Context) error {
 		return event.At(event.LayerHost, fmt.Errorf("make log directory: %w", err))
 	}
 	if err := r.opt.Cgroups.Ensure(r.p); err != nil {
-		r.warn(r.p, "", EventFailedCgroup, "unable to ensure pod container exists: %v", err)
+		r.failed(r.p, event.FailedCgroup, opSync, event.LayerCgroup, err, "unable to ensure pod container exists: %v", err)
 		return event.At(event.LayerCgroup, fmt.Errorf("make pod cgroup: %w", err))
 	}
 	return nil
@@ -143,7 +143,7 @@ func (r *run) prepare(ctx context.Context) error {
 func (r *run) kill(ctx context.Context) error {
 	if r.plan.KillPod {
 		if r.plan.CreateSandbox && r.plan.SandboxID != "" {
-			r.normal(r.p, "", EventSandboxChanged, "Pod sandbox changed, it will be killed and re-created.")
+			r.normal(r.p, "", event.SandboxChanged, "Pod sandbox changed, it will be killed and re-created.")
 		}
 		r.acted = r.acted || len(r.st.Sandboxes) > 0 || r.st.AnyRunning()
 		return joinErrors(r.killPod(ctx, r.p, r.m, r.st, nil), r.opt.Now())

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/handler"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
@@ -72,7 +73,7 @@ type Volumes interface {
 // block.
 type Host interface {
 	// Event takes an event of a pod.
-	Event(e Event)
+	Event(p *v1.Pod, e event.Event)
 	// Published takes each status as soon as it is known: before what is done
 	// about it.
 	Published(p *v1.Pod, s v1.PodStatus)

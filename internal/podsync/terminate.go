@@ -25,7 +25,7 @@ func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (Result, erro
 			return res, fmt.Errorf("terminate pod: %w", ctx.Err())
 		}
 		err := joinErrors(errs, s.opt.Now())
-		s.warn(p, "", EventFailedKillPod, "error killing pod: %v", err)
+		s.failed(p, event.FailedKillPod, opTerminate, event.LayerOf(err), err, "error killing pod: %v", err)
 		return res, fmt.Errorf("terminate pod: %w", err)
 	}
 	stopped, err := in.Fresh(ctx)
@@ -60,7 +60,7 @@ func (s *Syncer) TerminateRuntime(ctx context.Context, p *pod.Pod, grace int64) 
 	}
 	err := joinErrors(errs, s.opt.Now())
 	if ctx.Err() == nil {
-		s.warn(v, "", EventFailedKillPod, "error killing pod: %v", err)
+		s.failed(v, event.FailedKillPod, opTerminate, event.LayerOf(err), err, "error killing pod: %v", err)
 	}
 	return fmt.Errorf("terminate runtime pod: %w", err)
 }

@@ -8,17 +8,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/handler"
 	"github.com/podctl/podctl/internal/pod"
 )
-
-// Event is a warning about a container, in the kubelet's words: Unhealthy or
-// ProbeWarning. Its message may hold what an exec probe wrote.
-type Event struct {
-	Pod             *v1.Pod
-	Container       string
-	Reason, Message string
-}
 
 // Observer counts. Its methods must not block (prober_probe_total and
 // prober_probe_duration_seconds in pkg/kubelet/prober/prober_manager.go).
@@ -39,8 +32,9 @@ type Options struct {
 	// container that is not alive, has started or will not, is ready or is not
 	// any more.
 	Changed func(p *v1.Pod, t Type)
-	// Events takes warnings; nil drops them.
-	Events   func(Event)
+	// Events takes warnings, event.Unhealthy or event.ProbeWarning; nil drops
+	// them. Their text may hold what an exec probe wrote.
+	Events   func(p *v1.Pod, e event.Event)
 	Observer Observer // may be nil
 	// Jitter is at least 0 and below 1: the part of its period that a probe of
 	// a pod that was taken over waits at first.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ktypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/probe"
 )
@@ -40,7 +41,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 		w := &world{t: t, begun: time.Now()}
 		w.m = probe.New(probe.Options{
 			Exec: w, Status: w.known, Changed: func(_ *v1.Pod, t probe.Type) { w.note("changed %s", t) },
-			Events:   func(e probe.Event) { w.note("%s %s: %s", e.Reason, e.Container, e.Message) },
+			Events:   func(_ *v1.Pod, e event.Event) { w.note("%s %s: %s", e.Reason, e.Container, e.Message) },
 			Observer: w, Jitter: func() float64 { return 0.5 },
 		})
 		test(w)

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/handler"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -110,25 +111,23 @@ func (w *worker) ask(ctx context.Context, podIP string) (answer pod.ProbeResult,
 	}
 	switch {
 	case err != nil:
-		w.event(reasonUnhealthy, "%s probe errored and resulted in %s state: %v", w.probe, result, err)
+		w.event(event.Unhealthy, event.ProbeErrored, err.Error(), "%s probe errored and resulted in %s state: %v", w.probe, result, err)
 		return pod.ProbeUnknown, false
 	case result == handler.Failure:
-		w.event(reasonUnhealthy, "%s probe failed: %s", w.probe, output)
+		w.event(event.Unhealthy, event.ProbeFailed, output, "%s probe failed: %s", w.probe, output)
 		return pod.ProbeFailure, true
 	case result == handler.Warning:
-		w.event(reasonWarning, "%s probe warning: %s", w.probe, output)
+		w.event(event.ProbeWarning, event.ProbeWarned, output, "%s probe warning: %s", w.probe, output)
 	}
 	return pod.ProbeSuccess, true
 }
 
-// The reasons of a probe's events (pkg/kubelet/events/event.go).
-const (
-	reasonUnhealthy = "Unhealthy"
-	reasonWarning   = "ProbeWarning"
-)
-
-func (w *worker) event(reason, format string, args ...any) {
+// event sends a warning in the kubelet's words.
+func (w *worker) event(reason string, result event.ProbeResult, output, format string, args ...any) {
 	if w.m.opt.Events != nil {
-		w.m.opt.Events(Event{Pod: w.entry.pod, Container: w.container, Reason: reason, Message: fmt.Sprintf(format, args...)})
+		w.m.opt.Events(w.entry.pod, event.Event{
+			Container: w.container, Reason: reason, Warning: true, Message: fmt.Sprintf(format, args...),
+			Probe: &event.Probe{Type: w.probe.String(), Result: result, Output: output},
+		})
 	}
 }

@@ -97,7 +97,7 @@ func matrixEvents(exclusive bool, running Op) []struct {
 		{"kill", Kill{Pod: matrixSpec(), Exclusive: exclusive, Waiter: 2}},
 		{"kill, grace 5", Kill{Pod: matrixSpec(), Exclusive: exclusive, Grace: seconds(5), Waiter: 2}},
 		{"kill, grace 50", Kill{Pod: matrixSpec(), Exclusive: exclusive, Grace: seconds(50), Waiter: 2}},
-		{"evict", Kill{Pod: matrixSpec(), Exclusive: exclusive, Evict: true, Status: StatusOverride{v1.PodFailed, "Evicted", "low on memory"}}},
+		{"evict", Kill{Pod: matrixSpec(), Exclusive: exclusive, Evict: true, Status: StatusOverride{Phase: v1.PodFailed, Reason: "Evicted", Message: "low on memory"}}},
 		{"kill-runtime", KillRuntime{Pod: &pod.Pod{UID: "u1", Name: "web", Namespace: "ns"}, Exclusive: exclusive}},
 		{"due", Due{}},
 		{"done: ok", OpDone{Op: running}},

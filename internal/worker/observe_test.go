@@ -58,7 +58,7 @@ func TestObserverIsToldInOrderAndMayCallBack(t *testing.T) {
 		}
 		w.Update(create(p))
 		synctest.Wait()
-		w.Kill(p, true, KillOptions{Evict: true, Status: StatusOverride{v1.PodFailed, "Evicted", "low on memory"}})
+		w.Kill(p, true, KillOptions{Evict: true, Status: StatusOverride{Phase: v1.PodFailed, Reason: "Evicted", Message: "low on memory"}})
 		time.Sleep(time.Minute)
 		synctest.Wait()
 

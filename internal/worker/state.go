@@ -115,6 +115,8 @@ func (w Work) String() string {
 type StatusOverride struct {
 	Phase           v1.PodPhase
 	Reason, Message string
+	// Eviction is why the pod is evicted, zero if it is not.
+	Eviction event.Eviction
 }
 
 // WaiterID names someone who waits for a pod to be down.

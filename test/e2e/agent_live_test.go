@@ -170,10 +170,10 @@ func TestAgentKeepsPodsStopped(t *testing.T) {
 		a.has("web", "up1", "down1")
 		first.ends(syscall.SIGKILL, -1)
 		second := a.agent("--drain")
-		second.prints("the pod was stopped: it stays so")
+		second.prints("the pod was stopped: it stays stopped")
 		second.ends(syscall.SIGTERM, 0) // which does not forget it
 		third := a.agent("--drain")
-		third.prints("the pod was stopped: it stays so")
+		third.prints("the pod was stopped: it stays stopped")
 		a.has("web", "up1", "down1")
 		if err := a.control().Start(t.Context(), "default", "web"); err != nil {
 			t.Fatal(err)

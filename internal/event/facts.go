@@ -1,0 +1,145 @@
+package event
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Exit is how a container's process ended.
+type Exit struct {
+	// Code is the exit code.
+	Code int32 `json:"code"`
+	// Signal is the signal that ended it, 0 if none is known.
+	Signal int32 `json:"signal,omitempty"`
+	// OOM: the kernel killed it because its cgroup was out of memory.
+	OOM bool `json:"oom,omitempty"`
+	// Reason is as the container's status shows it: Completed, Error, OOMKilled, …
+	Reason string `json:"reason,omitempty"`
+	// Message is the container's termination message.
+	Message string `json:"message,omitempty"`
+	// Seconds is how long it ran, 0 if that is not known.
+	Seconds float64 `json:"ranSeconds,omitempty"`
+}
+
+// The reasons of an end in a container's status, as the runtimes give them.
+const (
+	reasonCompleted = "Completed"
+	reasonError     = "Error"
+	reasonOOMKilled = "OOMKilled"
+)
+
+// signalBase is what shells and runtimes add to the number of the signal that
+// ended a process, to make an exit code of it.
+const signalBase = 128
+
+// ExitOf returns the facts of a terminated container's state.
+func ExitOf(t *v1.ContainerStateTerminated) *Exit {
+	e := &Exit{Code: t.ExitCode, Signal: t.Signal, OOM: t.Reason == reasonOOMKilled, Reason: t.Reason, Message: t.Message}
+	if e.Signal == 0 && t.ExitCode > signalBase && t.ExitCode <= signalBase+64 {
+		e.Signal = t.ExitCode - signalBase
+	}
+	if !t.StartedAt.IsZero() && t.FinishedAt.After(t.StartedAt.Time) {
+		e.Seconds = t.FinishedAt.Sub(t.StartedAt.Time).Seconds()
+	}
+	return e
+}
+
+// Image is an image that a container needs.
+type Image struct {
+	// Name is as the manifest has it.
+	Name string `json:"name"`
+	// Present: it was there already.
+	Present bool `json:"present,omitempty"`
+	// Seconds is how long the pull took.
+	Seconds float64 `json:"tookSeconds,omitempty"`
+	// Size is the image's, in bytes.
+	Size uint64 `json:"sizeBytes,omitempty"`
+}
+
+// Waiting is why a container waits.
+type Waiting struct {
+	// Reason is as the container's status shows it: CrashLoopBackOff,
+	// ErrImagePull, CreateContainerConfigError, …
+	Reason string `json:"reason"`
+	// Message is the status's, "" where an event before has said it.
+	Message string `json:"message,omitempty"`
+	// Until is the end of the back-off, zero without one.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Stop is how a pod is being stopped.
+type Stop struct {
+	// Cause is the worker's: killed, evicted, deleted, phase, runtime-only,
+	// orphaned.
+	Cause string `json:"cause,omitempty"`
+	// Grace is the grace period in seconds, 0 for the pod's own.
+	Grace int64 `json:"graceSeconds,omitempty"`
+}
+
+// EvictionCause is what a pod is evicted for. The zero value is no eviction.
+type EvictionCause string
+
+const (
+	// Preempted: to make room for a critical pod.
+	Preempted EvictionCause = "preempted"
+	// OverLimit: an emptyDir volume holds more than its sizeLimit.
+	OverLimit EvictionCause = "over-limit"
+)
+
+// Eviction is why a pod is terminated for good. It is comparable; the zero
+// value is no eviction.
+type Eviction struct {
+	// Cause is preempted or over-limit.
+	Cause EvictionCause `json:"cause"`
+	// For is the pod that a preemption makes room for.
+	For string `json:"for,omitempty"`
+	// Resource is what that pod lacked.
+	Resource string `json:"resource,omitempty"`
+	// Volume is the emptyDir that holds too much.
+	Volume string `json:"volume,omitempty"`
+	// Limit is the sizeLimit of that volume.
+	Limit string `json:"limit,omitempty"`
+}
+
+// Probe is what a probe said.
+type Probe struct {
+	// Type is Startup, Liveness or Readiness.
+	Type string `json:"type"`
+	// Result is failure, warning or error.
+	Result ProbeResult `json:"result"`
+	// Output is what the probe said, or the error.
+	Output string `json:"output,omitempty"`
+}
+
+// ProbeResult is how a probe did not simply succeed.
+type ProbeResult string
+
+const (
+	// ProbeFailed: the container answered that it is not well, or not at all.
+	ProbeFailed ProbeResult = "failure"
+	// ProbeWarned: it succeeded with a warning.
+	ProbeWarned ProbeResult = "warning"
+	// ProbeErrored: the probe could not be carried out.
+	ProbeErrored ProbeResult = "error"
+)
+
+// Adoption is what becomes of a pod that the runtime already held.
+type Adoption string
+
+const (
+	// Continues: it goes on running.
+	Continues Adoption = "continues"
+	// StaysStopped: podctl stop had stopped it.
+	StaysStopped Adoption = "stays-stopped"
+	// Restarts: it was being stopped; that is completed, and it starts again.
+	Restarts Adoption = "restarts"
+	// StaysEnded: its phase is final.
+	StaysEnded Adoption = "stays-ended"
+)
+
+// End is a pod's own reason for its final phase.
+type End struct {
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}

@@ -1,0 +1,73 @@
+package event
+
+// The kubelet's reasons (pkg/kubelet/events/event.go and, for those of the
+// status, pkg/kubelet).
+const (
+	Pulling          = "Pulling"
+	Pulled           = "Pulled"
+	Created          = "Created"
+	Started          = "Started"
+	Killing          = "Killing"
+	BackOff          = "BackOff"
+	Failed           = "Failed"
+	InspectFailed    = "InspectFailed"
+	NoPullSecret     = "FailedToRetrieveImagePullSecret"
+	ErrNeverPull     = "ErrImageNeverPull"
+	FailedKillPod    = "FailedKillPod"
+	FailedMount      = "FailedMount"
+	FailedCgroup     = "FailedCreatePodContainer"
+	SandboxChanged   = "SandboxChanged"
+	FailedSandbox    = "FailedCreatePodSandBox"
+	DNSForming       = "DNSConfigForming"
+	FailedStatus     = "FailedPodSandBoxStatus"
+	NetworkNotReady  = "NetworkNotReady"
+	FailedPostStart  = "FailedPostStartHook"
+	FailedPreStop    = "FailedPreStopHook"
+	HTTPFallback     = "LifecycleHTTPFallback"
+	DeadlineExceeded = "DeadlineExceeded"
+	Unhealthy        = "Unhealthy"
+	ProbeWarning     = "ProbeWarning"
+	// FailedSync: the pod's status in the runtime cannot be read.
+	FailedSync = "FailedSync"
+	// Preempting: the pod waits for its victims to make room; of a victim, that
+	// it gives way.
+	Preempting = "Preempting"
+	// Evicted: the pod was terminated for good for the sake of the node.
+	Evicted = "Evicted"
+)
+
+// Podctl's own reasons: what the kubelet shows in the status only.
+const (
+	// SandboxReady: the pod's sandbox runs.
+	SandboxReady = "SandboxReady"
+	// FailedUnmount: a volume cannot be unmounted.
+	FailedUnmount = "FailedUnmount"
+	// Starting: the pod was admitted.
+	Starting = "Starting"
+	// Adopted: the runtime already held the pod.
+	Adopted = "Adopted"
+	// Running: the container's process runs.
+	Running = "Running"
+	// Exited: the container's process has ended.
+	Exited = "Exited"
+	// RestartingAll: all containers are removed and started again, as a restart
+	// rule of one of them asks for.
+	RestartingAll = "RestartingAllContainers"
+	// Ready: all containers are ready.
+	Ready = "Ready"
+	// NotReady: a container is no longer ready, by its probe.
+	NotReady = "NotReady"
+	// Ended: the pod's phase is final.
+	Ended = "Ended"
+	// Delayed: the pod cannot start for as long as Message is true; it is retried.
+	Delayed = "Waiting"
+	// Terminating: the pod was asked to stop.
+	Terminating = "Terminating"
+	// Stopped: nothing of the pod runs any more.
+	Stopped = "Stopped"
+	// Removed: nothing of the pod remains.
+	Removed = "Removed"
+	// RuntimeDown and RuntimeUp: the runtime stopped answering, and answers again.
+	RuntimeDown = "RuntimeDown"
+	RuntimeUp   = "RuntimeUp"
+)

@@ -1,0 +1,126 @@
+package event
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Text returns the event in words: the kubelet's message where it has one, else
+// a text made of the facts.
+func (e *Event) Text() string {
+	if e.Message != "" {
+		return e.Message
+	}
+	switch e.Reason {
+	case Starting:
+		return "starting"
+	case Adopted:
+		return e.Adoption.text()
+	case Running:
+		return e.Container + " runs"
+	case Exited:
+		if e.Exit != nil {
+			return e.Container + " " + e.Exit.Text()
+		}
+	case RestartingAll:
+		return "a restart rule asks for it: all containers are restarted"
+	case Ready:
+		return "all containers are ready"
+	case Ended:
+		return e.endText()
+	case Preempting:
+		return waitText(e.Victims)
+	case Terminating:
+		if e.Stop != nil && e.Stop.Grace > 0 {
+			return fmt.Sprintf("stopping, up to %ds", e.Stop.Grace)
+		}
+		return "stopping"
+	case Stopped:
+		return "nothing of the pod runs any more"
+	case Removed:
+		return "nothing of the pod remains"
+	case SandboxReady:
+		if len(e.Addresses) > 0 {
+			return "sandbox ready, " + strings.Join(e.Addresses, ", ")
+		}
+		return "sandbox ready, on the host network"
+	case RuntimeDown:
+		text := "the runtime does not answer"
+		if e.Failure != nil {
+			text += ": " + e.Failure.Text
+		}
+		return text
+	case RuntimeUp:
+		return "the runtime answers again"
+	}
+	return ""
+}
+
+// Text returns "exited 137 after 2.0s, OOMKilled: \"its message\"".
+func (e *Exit) Text() string {
+	text := fmt.Sprintf("exited %d", e.Code)
+	if e.Seconds > 0 {
+		text += " after " + seconds(e.Seconds)
+	}
+	switch e.Reason {
+	case "", reasonCompleted, reasonError:
+	default:
+		text += ", " + e.Reason
+	}
+	if message := strings.TrimSpace(e.Message); message != "" {
+		text += fmt.Sprintf(": %q", message)
+	}
+	return text
+}
+
+// seconds is a time as a line shows it.
+func seconds(s float64) string {
+	switch d := time.Duration(s * float64(time.Second)); {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", s)
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+func (e *Event) endText() string {
+	text := "the pod has succeeded"
+	if e.Phase == v1.PodFailed {
+		text = "the pod has failed"
+	}
+	if e.End == nil {
+		return text
+	}
+	for _, part := range [...]string{e.End.Reason, e.End.Message} {
+		if part != "" {
+			text += ": " + part
+		}
+	}
+	return text
+}
+
+func (a Adoption) text() string {
+	switch a {
+	case StaysStopped:
+		return "the pod was stopped: it stays stopped until its manifest changes, or podctl start"
+	case Restarts:
+		return "the pod was being stopped: it stops, and then starts again"
+	case StaysEnded:
+		return "the pod has ended before: it does not run again"
+	case Continues:
+	}
+	return "the runtime already holds the pod: it continues"
+}
+
+func waitText(victims []string) string {
+	have := "have"
+	if len(victims) == 1 {
+		have = "has"
+	}
+	return fmt.Sprintf("waits until %s %s ended to make room", strings.Join(victims, ", "), have)
+}
