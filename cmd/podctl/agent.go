@@ -13,50 +13,50 @@ import (
 	"github.com/podctl/podctl/internal/owner"
 )
 
-// agentName is the instance of an agent: there is one for each runtime.
+// agentName is the instance name of an agent: there is one for each runtime.
 const agentName = "agent"
 
-// agentOptions are what `podctl agent` was asked for.
+// agentOptions are the options of `podctl agent`.
 type agentOptions struct {
 	globals
 	driving
-	// manifests are the sources that are followed, configFrom those of which
-	// only ConfigMaps, Secrets and claims are taken.
+	// manifests are the sources that are followed; of configFrom only ConfigMaps,
+	// Secrets and claims are read.
 	manifests, configFrom []string
-	// replicas and strict are as in reading.
+	// replicas and strict are those of reading.
 	replicas int
 	strict   bool
-	// fileCheck and httpCheck are how often sources are read unasked.
+	// fileCheck and httpCheck are the periods in which sources are read again.
 	fileCheck, httpCheck time.Duration
-	// drain: pods are ended within drainTimeout when the agent ends.
+	// drain: pods are terminated within drainTimeout when the agent exits.
 	drain        bool
 	drainTimeout time.Duration
 	house        daemon.Housekeeping
 	// killUnknown: pods of the runtime that have no owner are terminated.
 	killUnknown bool
-	// observe: nothing is run; what others run is watched.
+	// observe: run nothing, watch what others run.
 	observe bool
 }
 
 func agentCommand(e *env) *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringSliceFlag{Name: "manifests", Usage: "follow the pods of this `DIR|FILE|URL`; may be repeated"},
-		&cli.StringSliceFlag{Name: "config-from", Usage: "follow the ConfigMaps, Secrets and claims of this `DIR|FILE|URL`, and nothing else of it; may be repeated"},
+		&cli.StringSliceFlag{Name: "manifests", Usage: "run the pods of this `DIR|FILE|URL` and follow its changes; repeatable"},
+		&cli.StringSliceFlag{Name: "config-from", Usage: "read only ConfigMaps, Secrets and claims from this `DIR|FILE|URL` and follow its changes; repeatable"},
 		replicasFlag(),
-		&cli.BoolFlag{Name: "strict", Usage: "take warnings about a manifest for errors: it is not followed"},
-		&cli.DurationFlag{Name: "file-check-frequency", Value: 20 * time.Second, Usage: "read directories that often, `TIME`, though nothing told of a change"},
-		&cli.DurationFlag{Name: "http-check-frequency", Value: 20 * time.Second, Usage: "ask URLs that often, `TIME`"},
-		&cli.BoolFlag{Name: "observe", Usage: "run nothing; print the events of the runtime's pods, and serve metrics and health at --listen"},
-		&cli.BoolFlag{Name: "drain", Usage: "end the pods on exit, critical ones last"},
-		&cli.DurationFlag{Name: "drain-timeout", Value: time.Minute, Usage: "leave pods behind that have not ended after this `TIME`"},
+		&cli.BoolFlag{Name: "strict", Usage: "treat warnings about a manifest as errors"},
+		&cli.DurationFlag{Name: "file-check-frequency", Value: 20 * time.Second, Usage: "check directories every `DURATION`, in addition to change notifications"},
+		&cli.DurationFlag{Name: "http-check-frequency", Value: 20 * time.Second, Usage: "check URLs every `DURATION`"},
+		&cli.BoolFlag{Name: "observe", Usage: "run no pods; print pod lifecycle events of the runtime, and serve metrics and health at --listen"},
+		&cli.BoolFlag{Name: "drain", Usage: "terminate the pods on exit, critical ones last"},
+		&cli.DurationFlag{Name: "drain-timeout", Value: time.Minute, Usage: "with --drain, exit after this `DURATION` even if pods still run"},
 	}
 	return &cli.Command{
 		Name:  "agent",
-		Usage: "run the pods of a directory, as a service",
-		Description: "A changed manifest replaces its pod, a removed one ends it, an invalid one is\n" +
-			"reported and leaves the running pod alone. Nothing ends because it could not be read.\n" +
-			"An agent that is started again adopts the pods that run. SIGTERM leaves them running\n" +
-			"unless there is --drain. There is one agent for each runtime.",
+		Usage: "run the pods of directories, files or URLs as a service",
+		Description: "A changed manifest replaces its pod and a removed one terminates it. An invalid manifest is\n" +
+			"reported and leaves the running pod alone. A source that cannot be read terminates nothing.\n" +
+			"A restarted agent adopts the running pods. SIGTERM leaves them running unless --drain is\n" +
+			"given. A runtime has at most one agent.",
 		Flags: append(append(flags, housekeepingFlags()...), drivingFlags()...),
 		Action: func(c *cli.Context) error {
 			o := agentOptions{
@@ -83,7 +83,7 @@ func agentCommand(e *env) *cli.Command {
 	}
 }
 
-// sources are all that is followed.
+// sources are all sources that are followed.
 func (o agentOptions) sources() []string { return slices.Concat(o.manifests, o.configFrom) }
 
 func (o agentOptions) check(args []string) error {
@@ -91,11 +91,11 @@ func (o agentOptions) check(args []string) error {
 	case len(args) > 0:
 		return &usageError{message: "agent takes no arguments", hint: "podctl agent --manifests " + args[0]}
 	case o.observe && len(o.sources()) > 0:
-		return &usageError{message: "--observe runs nothing, and so follows nothing", hint: "leave out --manifests and --config-from, or --observe"}
+		return &usageError{message: "--observe runs no pods and takes no manifests", hint: "omit --manifests and --config-from, or --observe"}
 	case len(o.manifests) == 0 && !o.observe:
 		return &usageError{message: "no manifests given", hint: "podctl agent --manifests DIR"}
 	case o.replicas < 1:
-		return usagef("--replicas %d is less than one", o.replicas)
+		return usagef("--replicas %d is less than 1", o.replicas)
 	case o.fileCheck <= 0:
 		return usagef("--file-check-frequency %s is not positive", o.fileCheck)
 	case o.httpCheck <= 0:
@@ -103,7 +103,7 @@ func (o agentOptions) check(args []string) error {
 	case o.drainTimeout <= 0:
 		return usagef("--drain-timeout %s is not positive", o.drainTimeout)
 	case o.output != "" && o.output != "json":
-		return usagef("--output %q: agent prints text, or json", o.output)
+		return usagef("--output %q: agent prints text or json", o.output)
 	}
 	seen := map[string]bool{}
 	for _, m := range o.sources() {
@@ -111,14 +111,14 @@ func (o agentOptions) check(args []string) error {
 			return usagef("%q is given twice", m)
 		}
 		if m == "-" {
-			return &usageError{message: "-: an agent cannot follow its standard input", hint: "podctl run -"}
+			return &usageError{message: "-: an agent cannot follow standard input", hint: "podctl run -"}
 		}
 		seen[m] = true
 	}
 	return nil
 }
 
-// runAgent follows the sources until it is told to end.
+// runAgent follows the sources until it is told to stop.
 func runAgent(ctx context.Context, e *env, o agentOptions) error {
 	settle()
 	a, err := prepareAgent(ctx, e, o)
@@ -132,8 +132,8 @@ func runAgent(ctx context.Context, e *env, o agentOptions) error {
 	return err
 }
 
-// prepareAgent does all that comes before the first source is read. An
-// interrupt ends it.
+// prepareAgent does everything before the first source is read. An interrupt
+// cancels it.
 func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err error) {
 	ctx, interrupted := e.untilInterrupt(ctx)
 	defer func() {
@@ -160,7 +160,7 @@ func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err er
 	return a, nil
 }
 
-// secondAgentError: there is an agent on this runtime already.
+// secondAgentError: the runtime has an agent already.
 type secondAgentError struct {
 	held *owner.HeldError
 }
@@ -170,11 +170,11 @@ func (e *secondAgentError) Error() string {
 	if e.held.PID != 0 {
 		process = fmt.Sprintf(" (pid %d)", e.held.PID)
 	}
-	return "an agent" + process + " has this runtime already"
+	return "an agent" + process + " runs on this runtime already"
 }
 
 func (e *secondAgentError) Unwrap() error { return e.held }
 
 func (*secondAgentError) Hint() string {
-	return "give that one more --manifests, end it, or use another runtime with -r"
+	return "start that one with more --manifests, stop it, or use another runtime with -r"
 }

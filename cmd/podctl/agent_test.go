@@ -129,7 +129,7 @@ func TestAgentSaysWhichOfTwoSourcesCounts(t *testing.T) {
 		}
 	}
 	a := startAgent(t, dir, "--manifests", filepath.Join(dir, "b.yaml"), "--manifests", filepath.Join(dir, "a.yaml"))
-	a.prints("b.yaml:1: pod default/web is also the one at " + filepath.Join(dir, "a.yaml") + ":1, which counts")
+	a.prints("b.yaml:1: pod default/web is also defined at " + filepath.Join(dir, "a.yaml") + ":1, which is used")
 	a.prints("all containers are ready")
 	a.interrupts <- syscall.SIGTERM
 	a.ends(0, 10*time.Second)

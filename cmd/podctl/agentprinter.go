@@ -6,8 +6,8 @@ import (
 	"github.com/podctl/podctl/internal/source"
 )
 
-// agentPrinter shows what an agent does: a line for each thing, also on a
-// terminal, because it is a service.
+// agentPrinter prints what an agent does: a line for each event, also on a
+// terminal, because an agent is a service.
 type agentPrinter interface {
 	note(text string)
 	event(event.Event)

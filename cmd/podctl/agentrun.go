@@ -16,7 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/source"
 )
 
-// agent is one `podctl agent` under way.
+// agent is a running `podctl agent`.
 type agent struct {
 	env     *env
 	opts    agentOptions
@@ -24,11 +24,10 @@ type agent struct {
 	events  *queue
 	updates chan sourceUpdate
 	printer agentPrinter
-	// read is what the sources want that were read, or could not be, at least
-	// once.
+	// read holds the pods of each source that was tried at least once.
 	read map[string][]*manifest.Pod
-	// twins are the pods of two sources that it was said of.
-	twins map[string]bool
+	// duplicates are the pods of two sources that were reported.
+	duplicates map[string]bool
 }
 
 // sourceUpdate is what a source delivered.
@@ -37,11 +36,11 @@ type sourceUpdate struct {
 	source.Update
 }
 
-// run drives the pods until the agent is told to end. All it starts has ended
-// when it returns.
+// run runs the pods until the agent is told to stop. All goroutines that it
+// starts have ended when it returns.
 func (a *agent) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	a.read, a.twins = map[string][]*manifest.Pod{}, map[string]bool{}
+	a.read, a.duplicates = map[string][]*manifest.Pod{}, map[string]bool{}
 	var following sync.WaitGroup
 	for _, name := range a.opts.sources() {
 		following.Go(func() {
@@ -71,7 +70,7 @@ func (a *agent) run(ctx context.Context) error {
 	return err
 }
 
-// follow takes what the sources deliver, until an interrupt.
+// follow applies what the sources deliver, until an interrupt.
 func (a *agent) follow(ctx context.Context) error {
 	manager := daemon.NewManager(a.env.notify, a.healthy)
 	watchdog, stop := manager.Watchdog()
@@ -79,7 +78,7 @@ func (a *agent) follow(ctx context.Context) error {
 	for {
 		select {
 		case u := <-a.updates:
-			a.take(u)
+			a.apply(u)
 			if len(a.read) == len(a.opts.sources()) {
 				manager.Ready()
 			}
@@ -89,16 +88,16 @@ func (a *agent) follow(ctx context.Context) error {
 			manager.Alive()
 		case <-a.env.interrupts:
 			manager.Stopping()
-			return a.end(ctx)
+			return a.stop(ctx)
 		}
 	}
 }
 
-// healthy tells whether the node does its work.
+// healthy reports whether the node's sync loop runs.
 func (a *agent) healthy() bool { return a.session.LoopHealthy() == nil }
 
-// take hands what a source wants to the node, and says what there is to say.
-func (a *agent) take(u sourceUpdate) {
+// apply passes the pods of a source to the node and prints its notices.
+func (a *agent) apply(u sourceUpdate) {
 	for _, n := range u.Notices {
 		a.printer.notice(n)
 	}
@@ -112,13 +111,13 @@ func (a *agent) take(u sourceUpdate) {
 		a.session.Set(u.source, pods, u.Objects)
 	}
 	a.read[u.source] = u.Pods
-	a.sayTwins()
+	a.reportDuplicates()
 }
 
-// sayTwins says once of each pod that two sources name, which one the node
-// takes: that of the first source by name.
-func (a *agent) sayTwins() {
-	first, twins := map[string]*manifest.Pod{}, map[string]bool{}
+// reportDuplicates reports once, for each pod in two sources, which one the node
+// runs: that of the first source by name.
+func (a *agent) reportDuplicates() {
+	first, duplicates := map[string]*manifest.Pod{}, map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(a.read)) {
 		for _, p := range a.read[name] {
 			full := pod.DisplayName(p.Namespace, p.Name)
@@ -126,24 +125,24 @@ func (a *agent) sayTwins() {
 				first[full] = p
 				continue
 			}
-			text := fmt.Sprintf("pod %s is also the one at %s:%d, which counts", full, first[full].File, first[full].Line)
-			problem := manifest.Problem{File: p.File, Line: p.Line, Message: text, Hint: "give one of them another name, or remove one file"}
-			if twins[problem.String()] = true; !a.twins[problem.String()] {
+			text := fmt.Sprintf("pod %s is also defined at %s:%d, which is used", full, first[full].File, first[full].Line)
+			problem := manifest.Problem{File: p.File, Line: p.Line, Message: text, Hint: "rename one of them, or remove one file"}
+			if duplicates[problem.String()] = true; !a.duplicates[problem.String()] {
 				a.printer.notice(source.Notice{Level: source.Failed, Problem: problem})
 			}
 		}
 	}
-	a.twins = twins
+	a.duplicates = duplicates
 }
 
-// end leaves the pods as they are or, if that is asked for, ends them.
-func (a *agent) end(ctx context.Context) error {
+// stop leaves the pods running or, with --drain, terminates them.
+func (a *agent) stop(ctx context.Context) error {
 	a.drainEvents()
 	if !a.opts.drain {
 		a.printer.note(fmt.Sprintf("leaving %s running", output.Plural(a.session.Alive(), "pod")))
 		return nil
 	}
-	a.printer.note(fmt.Sprintf("terminating %s, within %s · once more to leave them", output.Plural(a.session.Alive(), "pod"), a.opts.drainTimeout))
+	a.printer.note(fmt.Sprintf("terminating %s within %s · interrupt again to leave them", output.Plural(a.session.Alive(), "pod"), a.opts.drainTimeout))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)

@@ -110,7 +110,7 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 		}
 		expect(t, w.ran(1, time.Second, "start", "web"), "podctl: start: pod default/web is not stopped\n")
 		expect(t, w.ran(1, time.Second, "stop", "deaf"), "pod default/deaf not found", "there is kube/deaf")
-		expect(t, w.ran(1, time.Second, "start", "kube/nobody"), "no podctl manages a pod kube/nobody")
+		expect(t, w.ran(1, time.Second, "start", "kube/nobody"), "no podctl process manages a pod kube/nobody")
 
 		c.interrupt()
 		c.ends(exitInterrupted, 30*time.Second)
@@ -186,9 +186,9 @@ func TestPodsOfADeadPodctlAreOrphansAndCanBeEnded(t *testing.T) {
 		if out := w.ran(0, time.Second, "pods", "-o", `go-template={{range .}}{{.metadata.name}} {{index .ips 0}} {{.abandoned}};{{end}}`, "web"); !strings.HasPrefix(out, "web 10.88.0.") || !strings.HasSuffix(out, "true;") {
 			t.Errorf("go-template printed %q", out)
 		}
-		expect(t, w.ran(1, time.Second, "start", "web"), "no podctl manages a pod default/web")
+		expect(t, w.ran(1, time.Second, "start", "web"), "no podctl process manages a pod default/web")
 
-		expect(t, w.ran(0, 3*time.Second, "stop", "web"), "default/web stopped; no podctl manages it: podctl rm default/web removes what is left")
+		expect(t, w.ran(0, 3*time.Second, "stop", "web"), "default/web stopped; no podctl process manages it: podctl rm default/web removes it")
 		if got := fields(w.ran(0, time.Second, "pods"), "default/web"); !strings.HasPrefix(got, "default/web Exited") {
 			t.Errorf("got %q", got)
 		}

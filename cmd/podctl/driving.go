@@ -12,12 +12,12 @@ import (
 	"github.com/podctl/podctl/internal/daemon"
 )
 
-// driving is what commands that drive pods are asked for alike.
+// driving are the options that all commands that run pods share.
 type driving struct {
 	besideKubelet bool
-	// cgroupDriver is "" for what the runtime says.
+	// cgroupDriver is "" for the runtime's.
 	cgroupDriver string
-	// unsafeSysctls are those that pods may set beside the safe ones.
+	// unsafeSysctls are those that pods may set in addition to the safe ones.
 	unsafeSysctls []string
 	keepLogs      bool
 	// runtimeClasses maps names of runtime classes to handlers of the runtime.
@@ -29,7 +29,7 @@ type driving struct {
 	capacity, reserved v1.ResourceList
 }
 
-// options are those of a daemon, with what all commands that drive pods share.
+// options completes the options of a daemon with the shared ones.
 func (d driving) options(e *env, g globals, o daemon.Options) daemon.Options {
 	o.ConnectOptions, o.Paths, o.CgroupRoot = g.connectOptions(e), g.given(), g.cgroupRoot
 	o.BesideKubelet, o.CgroupDriver, o.UnsafeSysctls = d.besideKubelet, d.cgroupDriver, d.unsafeSysctls
@@ -52,14 +52,14 @@ func isHostPort(address string) bool {
 // drivingFlags are the flags of readDriving.
 func drivingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "keep-logs", Usage: "leave the containers' log files"},
-		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start although a kubelet uses this runtime"},
-		&cli.StringFlag{Name: "cgroup-driver", Usage: "`DRIVER` of pod cgroups: cgroupfs or systemd", DefaultText: "what the runtime says"},
-		&cli.StringFlag{Name: "listen", DefaultText: "nowhere", Usage: "serve /metrics and /healthz at `HOST:PORT`, too"},
-		&cli.GenericFlag{Name: "capacity", Value: &cmdline.ResourceList{}, DefaultText: "not bounded", Usage: "reject pods that request more than there is: this machine has what a kubelet would say, or what the `LIST` says: cpu=4,memory=8Gi,pods=110"},
-		&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, DefaultText: "not bounded", Usage: "`LIST` of what goes off that: cpu=500m,memory=1Gi"},
+		&cli.BoolFlag{Name: "keep-logs", Usage: "keep the containers' log files"},
+		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start even if a kubelet uses this runtime"},
+		&cli.StringFlag{Name: "cgroup-driver", Usage: "cgroup `DRIVER`: cgroupfs or systemd", DefaultText: "the runtime's"},
+		&cli.StringFlag{Name: "listen", DefaultText: "none", Usage: "also serve /metrics and /healthz at `HOST:PORT`"},
+		&cli.GenericFlag{Name: "capacity", Value: &cmdline.ResourceList{}, DefaultText: "unlimited", Usage: "reject pods that request more than this machine's capacity, with the amounts of `LIST` in place of the detected ones: cpu=4,memory=8Gi,pods=110"},
+		&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, DefaultText: "none", Usage: "`LIST` of amounts to subtract from the capacity: cpu=500m,memory=1Gi"},
 		runtimeClassFlag(),
-		&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", Usage: "`SYSCTL` that pods may set beside the safe ones, or the beginning of some and a star; may be repeated"},
+		&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", DefaultText: "none", Usage: "allow pods to set this `SYSCTL`, or all with a prefix: net.core.*; repeatable"},
 	}
 }
 
@@ -70,7 +70,7 @@ func readDriving(c *cli.Context) (driving, error) {
 		listen: c.String("listen"), capacity: cmdline.Resources(c, "capacity"), reserved: cmdline.Resources(c, "reserved"),
 	}
 	if d.listen != "" && !isHostPort(d.listen) {
-		return driving{}, usagef("--listen %q is no HOST:PORT", d.listen)
+		return driving{}, usagef("--listen %q is not HOST:PORT", d.listen)
 	}
 	if d.cgroupDriver != "" && d.cgroupDriver != "cgroupfs" && d.cgroupDriver != "systemd" {
 		return driving{}, usagef("--cgroup-driver %q is neither cgroupfs nor systemd", d.cgroupDriver)

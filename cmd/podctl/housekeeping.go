@@ -23,15 +23,15 @@ const (
 // housekeepingFlags are the flags of readHousekeeping.
 func housekeepingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "adopt-runtime", Value: "no", DefaultText: "no", Usage: "`WHAT` becomes of the runtime's pods that nobody knows: no, or kill, as the kubelet does; a living podctl's are never touched"},
-		&cli.IntFlag{Name: "image-gc-high-threshold", Value: defaultHigh, Usage: "disk usage in `PERCENT` from which unused images are removed; 100 is never"},
-		&cli.IntFlag{Name: "image-gc-low-threshold", Value: defaultLow, Usage: "disk usage in `PERCENT` down to which they are removed"},
-		&cli.DurationFlag{Name: "minimum-image-ttl-duration", Value: defaultImageAge, Usage: "keep images for this `TIME` at least"},
-		&cli.DurationFlag{Name: "minimum-container-ttl-duration", Usage: "keep dead containers for this `TIME` at least"},
-		&cli.IntFlag{Name: "maximum-dead-containers-per-container", Value: 1, Usage: "keep this `NUMBER` of dead containers of one name"},
-		&cli.IntFlag{Name: "maximum-dead-containers", Value: -1, Usage: "keep this `NUMBER` of dead containers in all", DefaultText: "no limit"},
-		&cli.StringFlag{Name: "container-log-max-size", Value: defaultLogSize, DefaultText: defaultLogSize, Usage: "rotate logs of this `SIZE`; negative is never"},
-		&cli.IntFlag{Name: "container-log-max-files", Value: defaultLogFiles, Usage: "keep this `NUMBER` of log files of a container"},
+		&cli.StringFlag{Name: "adopt-runtime", Value: "no", DefaultText: "no", Usage: "`POLICY` for pods of the runtime without an owner: no leaves them, kill terminates them as the kubelet does; pods of living podctl processes are never touched"},
+		&cli.IntFlag{Name: "image-gc-high-threshold", Value: defaultHigh, Usage: "remove unused images from this disk usage on, in `PERCENT`; 100 disables it"},
+		&cli.IntFlag{Name: "image-gc-low-threshold", Value: defaultLow, Usage: "remove unused images down to this disk usage, in `PERCENT`"},
+		&cli.DurationFlag{Name: "minimum-image-ttl-duration", Value: defaultImageAge, Usage: "keep unused images for at least this `DURATION`"},
+		&cli.DurationFlag{Name: "minimum-container-ttl-duration", Usage: "keep dead containers for at least this `DURATION`"},
+		&cli.IntFlag{Name: "maximum-dead-containers-per-container", Value: 1, Usage: "keep at most this `NUMBER` of dead instances of each container"},
+		&cli.IntFlag{Name: "maximum-dead-containers", Value: -1, Usage: "keep at most this `NUMBER` of dead containers in total", DefaultText: "unlimited"},
+		&cli.StringFlag{Name: "container-log-max-size", Value: defaultLogSize, DefaultText: defaultLogSize, Usage: "rotate logs larger than `SIZE`; a negative size disables it"},
+		&cli.IntFlag{Name: "container-log-max-files", Value: defaultLogFiles, Usage: "keep this `NUMBER` of log files for each container"},
 	}
 }
 
@@ -57,7 +57,7 @@ func readHousekeeping(c *cli.Context) (daemon.Housekeeping, error) {
 	case h.Images.Low > h.Images.High:
 		return h, usagef("--image-gc-low-threshold %d is above --image-gc-high-threshold %d", h.Images.Low, h.Images.High)
 	case err != nil:
-		return h, usagef("--container-log-max-size %q is no size, such as 10Mi", c.String("container-log-max-size"))
+		return h, usagef("--container-log-max-size %q is not a size, such as 10Mi", c.String("container-log-max-size"))
 	case h.Logs.MaxFiles < 2:
 		return h, usagef("--container-log-max-files %d is less than 2", h.Logs.MaxFiles)
 	}

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/arrival"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
@@ -96,7 +97,7 @@ func runPreempt(ctx context.Context, e *env, o preemptOptions) error {
 	}
 	arrivals := n.Admit(pods)
 	if o.output == "json" {
-		err = printJSON(e, preemption{Sources: n.Sources, Arrivals: arrivals})
+		err = output.JSON(e.out, preemption{Sources: n.Sources, Arrivals: arrivals})
 	} else {
 		err = printArrivals(e, o, n, arrivals)
 	}

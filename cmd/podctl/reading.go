@@ -11,26 +11,26 @@ import (
 	"github.com/podctl/podctl/internal/manifest"
 )
 
-// reading is how commands that take manifests were told to read them.
+// reading are the options of the commands that read manifests.
 type reading struct {
 	paths      []string
 	configFrom []string
 	replicas   int
-	// strict: what is worth a warning is an error.
+	// strict treats warnings as errors.
 	strict bool
 }
 
 // readingFlags are the flags of readReading.
 func readingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "config-from", Usage: "read the ConfigMaps, Secrets and claims of `FILE|DIR|URL`, and nothing else of it; may be repeated"},
+		&cli.StringSliceFlag{Name: "config-from", Usage: "read only ConfigMaps, Secrets and claims from this `FILE|DIR|URL`; repeatable"},
 		replicasFlag(),
-		&cli.BoolFlag{Name: "strict", Usage: "take warnings about the manifests for errors"},
+		&cli.BoolFlag{Name: "strict", Usage: "treat warnings about manifests as errors"},
 	}
 }
 
 func replicasFlag() cli.Flag {
-	return &cli.IntFlag{Name: "replicas", Value: 1, DefaultText: "1", Usage: "`NUMBER` of pods that a Deployment, ReplicaSet or StatefulSet runs as"}
+	return &cli.IntFlag{Name: "replicas", Value: 1, DefaultText: "1", Usage: "`NUMBER` of pods to run of a Deployment, ReplicaSet or StatefulSet"}
 }
 
 func readReading(c *cli.Context) (reading, error) {
@@ -39,7 +39,7 @@ func readReading(c *cli.Context) (reading, error) {
 	case len(r.paths) == 0:
 		return reading{}, &usageError{message: "no manifest given", hint: "podctl " + c.Command.Name + " " + c.Command.ArgsUsage}
 	case r.replicas < 1:
-		return reading{}, usagef("--replicas %d is less than one", r.replicas)
+		return reading{}, usagef("--replicas %d is less than 1", r.replicas)
 	}
 	return r, nil
 }
@@ -53,7 +53,7 @@ func (r reading) load(ctx context.Context, e *env) (*manifest.Set, error) {
 	return set, err
 }
 
-// strictly makes problems of the warnings.
+// strictly turns the warnings into problems.
 func strictly(set *manifest.Set, err error) error {
 	var problems manifest.Problems
 	if err != nil && !errors.As(err, &problems) || len(set.Warnings) == 0 {
@@ -63,7 +63,7 @@ func strictly(set *manifest.Set, err error) error {
 	return problems
 }
 
-// loadPods reads pods of which there has to be one, and prints the warnings.
+// loadPods reads at least one pod and prints the warnings.
 func loadPods(ctx context.Context, e *env, r reading) (*manifest.Set, error) {
 	set, err := r.load(ctx, e)
 	if err != nil {

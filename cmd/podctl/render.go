@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/host"
@@ -32,19 +33,19 @@ type renderOptions struct {
 func renderCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "render",
-		Usage:     "print the CRI configs that a manifest becomes",
+		Usage:     "print the CRI configs of a manifest",
 		ArgsUsage: "FILE|DIR|URL|- …",
-		Description: "With --sandbox or --container the output is what crictl reads:\n\n" +
+		Description: "With --sandbox or --container the output is input for crictl:\n\n" +
 			"   podctl render --sandbox web.yaml > sandbox.yaml\n" +
 			"   podctl render --container web web.yaml > container.yaml\n" +
 			"   crictl create $(crictl runp sandbox.yaml) container.yaml sandbox.yaml\n\n" +
-			"What only a running pod has is missing: its addresses, and the ids of its images.\n" +
-			"Values of Secrets are replaced by a word about each, unless they are asked for.",
+			"The configs lack what only a running pod has: its addresses and image ids. Values of\n" +
+			"Secrets are replaced by placeholders unless --show-secrets is given.",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "sandbox", Usage: "print the sandbox's config only"},
-			&cli.StringFlag{Name: "container", Usage: "print the config of the container `NAME` only"},
-			&cli.StringFlag{Name: "cgroup-driver", Value: string(cgroup.Cgroupfs), DefaultText: string(cgroup.Cgroupfs), Usage: "`DRIVER` of the runtime: cgroupfs or systemd"},
-			&cli.BoolFlag{Name: "show-secrets", Usage: "print the values of Secrets, too"},
+			&cli.BoolFlag{Name: "sandbox", Usage: "print only the sandbox config"},
+			&cli.StringFlag{Name: "container", Usage: "print only the config of container `NAME`"},
+			&cli.StringFlag{Name: "cgroup-driver", Value: string(cgroup.Cgroupfs), DefaultText: string(cgroup.Cgroupfs), Usage: "cgroup `DRIVER` of the runtime: cgroupfs or systemd"},
+			&cli.BoolFlag{Name: "show-secrets", Usage: "print the values of Secrets"},
 		}, readingFlags()...),
 		Action: func(c *cli.Context) error {
 			o := renderOptions{
@@ -57,9 +58,9 @@ func renderCommand(e *env) *cli.Command {
 			}
 			switch {
 			case o.output != "" && o.output != "json" && o.output != "yaml":
-				return usagef("--output %q: render prints yaml, or json", o.output)
+				return usagef("--output %q: render prints yaml or json", o.output)
 			case o.sandbox && o.container != "":
-				return usagef("--sandbox and --container exclude each other")
+				return usagef("--sandbox and --container are mutually exclusive")
 			case o.cgroupDriver != string(cgroup.Cgroupfs) && o.cgroupDriver != string(cgroup.Systemd):
 				return usagef("--cgroup-driver %q is neither cgroupfs nor systemd", o.cgroupDriver)
 			}
@@ -103,7 +104,7 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 	var configs []any
 	objects := set.Objects
 	if !o.showSecrets {
-		objects = masked(objects)
+		objects = objects.Masked()
 	}
 	for _, p := range set.Pods {
 		r, err := renderPod(p.Pod, objects, facts, func(p *v1.Pod) string {
@@ -174,7 +175,7 @@ func pick(r renderedPod, o renderOptions) (any, error) {
 func printConfigs(e *env, configs []any, asJSON bool) error {
 	for n, c := range configs {
 		if asJSON {
-			if err := printJSON(e, c); err != nil {
+			if err := output.JSON(e.out, c); err != nil {
 				return err
 			}
 			continue

@@ -16,20 +16,21 @@ import (
 func startCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "start",
-		Usage:     "let pods run again that were stopped, or have ended",
+		Usage:     "start pods that were stopped or have ended",
 		ArgsUsage: "[NAMESPACE/]NAME …",
-		Flags:     stopFlags()[:1],
+		Flags:     []cli.Flag{namespaceFlag()},
 		Action: func(c *cli.Context) error {
 			o := stopOptions{globals: readGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace")}
 			if len(o.names) == 0 {
-				return &usageError{message: "no pod given", hint: "podctl start NAMESPACE/NAME; podctl pods lists them"}
+				return noNameError(c)
 			}
 			return runStart(c.Context, e, o)
 		},
 	}
 }
 
-// runStart asks every podctl for each pod: it may hold nothing in the runtime.
+// runStart asks every podctl process for each pod: the runtime may have nothing
+// of it.
 func runStart(ctx context.Context, e *env, o stopOptions) error {
 	clients, err := livePodctls(ctx, e, o.globals)
 	if err != nil {
@@ -61,9 +62,11 @@ func start(ctx context.Context, e *env, clients []*control.Client, namespace, na
 	return cmp.Or(refused, error(&unmanagedError{display}))
 }
 
-// unmanagedError: no living podctl has a pod of that name.
+// unmanagedError is a name of which no living podctl process has a pod.
 type unmanagedError struct{ name string }
 
-func (e *unmanagedError) Error() string { return fmt.Sprintf("no podctl manages a pod %s", e.name) }
+func (e *unmanagedError) Error() string {
+	return fmt.Sprintf("no podctl process manages a pod %s", e.name)
+}
 
 func (*unmanagedError) Hint() string { return "podctl run starts a pod from its manifest" }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,7 +23,7 @@ type validateOptions struct {
 func validateCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "validate",
-		Usage:     "say what the API server would say, with file and line, and what podctl does with each field",
+		Usage:     "validate manifests as the API server would, and report how podctl treats each field",
 		ArgsUsage: "FILE|DIR|URL|- …",
 		Flags:     readingFlags(),
 		Action: func(c *cli.Context) error {
@@ -34,7 +33,7 @@ func validateCommand(e *env) *cli.Command {
 				return err
 			}
 			if o.output != "" && o.output != "json" {
-				return usagef("--output %q: validate prints text, or json", o.output)
+				return usagef("--output %q: validate prints text or json", o.output)
 			}
 			return runValidate(c.Context, e, o)
 		},
@@ -107,7 +106,7 @@ func printValidated(e *env, set *manifest.Set, problems manifest.Problems) {
 	}
 }
 
-// validFields counts what a valid document sets.
+// validFields counts the fields of a valid document.
 func validFields(uses []manifest.Use) string {
 	honoured, ignored := 0, 0
 	for _, u := range uses {
@@ -124,12 +123,4 @@ func validFields(uses []manifest.Use) string {
 		text += fmt.Sprintf(", %d ignored", ignored)
 	}
 	return text
-}
-
-// printJSON prints one value, indented, as a person may read it too.
-func printJSON(e *env, v any) error {
-	enc := json.NewEncoder(e.out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/podctl/podctl/internal/manifest"
+import (
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/manifest"
+)
 
 // validation is what `podctl validate -o json` prints.
 type validation struct {
@@ -72,7 +75,7 @@ func printValidation(e *env, set *manifest.Set, problems manifest.Problems) erro
 		}
 		v.Documents = append(v.Documents, valid)
 	}
-	return printJSON(e, v)
+	return output.JSON(e.out, v)
 }
 
 func fieldLines(file string, uses []manifest.Use) []fieldLine {

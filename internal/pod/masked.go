@@ -1,4 +1,4 @@
-package main
+package pod
 
 import (
 	"fmt"
@@ -6,13 +6,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/podctl/podctl/internal/pod"
 )
 
-// masked are the same objects with a word for each value of a Secret. What is
-// made of them shows where secrets go, and not what they are.
-func masked(o *pod.Objects) *pod.Objects {
+// Masked returns the objects with a placeholder for each value of a Secret: what
+// is rendered from them shows where Secrets are used, not their values.
+func (o *Objects) Masked() *Objects {
 	if o == nil {
 		return nil
 	}

@@ -1,0 +1,105 @@
+package stop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// stopUnmanaged stops a pod that no living podctl process manages. Its name is
+// claimed meanwhile, so that none starts to.
+func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome, error) {
+	if p.Runtime == nil { // a rejected one
+		return Outcome{}, fmt.Errorf("stop pod %s: it does not run: %s", p.DisplayName(), p.Worker.Rejected)
+	}
+	if err := s.checkKubelet(p); err != nil {
+		return Outcome{}, err
+	}
+	release, err := s.claim(p)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer release()
+	return s.terminate(ctx, p, cri.TerminateOptions{Grace: s.graceOf(ctx, p), Escalate: s.Force, Remove: s.Remove})
+}
+
+// claim locks the pod's name. A name that another process holds is an error; a
+// lock that cannot be written, on a full disk for instance, is none: it does not
+// keep the user from stopping a pod.
+func (s *Stopper) claim(p *inventory.Pod) (release func(), err error) {
+	locks, err := owner.Open(s.Locks, s.NewInstance())
+	if err != nil {
+		return s.unclaimed(p, err)
+	}
+	release = func() { _ = locks.Close() } // the process exits soon
+	if err := locks.Claim(p.Runtime.FullName()); err != nil {
+		release()
+		return s.unclaimed(p, err)
+	}
+	return release, nil
+}
+
+func (s *Stopper) unclaimed(p *inventory.Pod, err error) (release func(), _ error) {
+	if _, held := errors.AsType[*owner.HeldError](err); held {
+		return nil, err
+	}
+	s.Log.Warn("stop pod without a lock on its name", "pod", p.DisplayName(), "err", err)
+	return func() {}, nil
+}
+
+// checkKubelet refuses to stop a pod that a kubelet would start again.
+func (s *Stopper) checkKubelet(p *inventory.Pod) error {
+	path, unix := strings.CutPrefix(s.Client.Endpoint().Runtime, "unix://")
+	if p.Kind() == inventory.KindPodctl || s.BesideKubelet || !unix {
+		return nil
+	}
+	if kubelet.CheckNone(path) != nil {
+		return &KubeletPodError{p.DisplayName()}
+	}
+	return nil
+}
+
+// KubeletPodError is a pod that may belong to a living kubelet.
+type KubeletPodError struct{ Pod string }
+
+func (e *KubeletPodError) Error() string {
+	return fmt.Sprintf("stop pod %s: a kubelet uses this runtime and would start its pod again", e.Pod)
+}
+
+// Hint returns where the kubelet's pods are deleted.
+func (e *KubeletPodError) Hint() string {
+	return "delete it at its source: kubectl delete pod, or the static manifest; --beside-kubelet stops it anyway"
+}
+
+// graceOf returns the longest grace period of the pod's running containers, or
+// that of Options if it is shorter.
+func (s *Stopper) graceOf(ctx context.Context, p *inventory.Pod) time.Duration {
+	grace := int64(0)
+	for _, c := range p.Runtime.Containers {
+		if c.State != pod.Running {
+			continue
+		}
+		own := int64(v1.DefaultTerminationGracePeriodSeconds)
+		if st, err := s.Client.ContainerStatus(ctx, c.ID); err == nil {
+			if n, err := strconv.ParseInt(st.Annotations[pod.TerminationGraceAnnotation], 10, 64); err == nil {
+				own = n
+			}
+		}
+		grace = max(grace, own)
+	}
+	if s.Grace != nil {
+		grace = min(grace, *s.Grace)
+	}
+	return time.Duration(grace) * time.Second
+}
