@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -217,4 +218,38 @@ func FuzzTailLog(f *testing.F) {
 			t.Errorf("%d lines, want %d of %d", len(got), n, len(all))
 		}
 	})
+}
+
+// A runtime can be configured to write lines of any length.
+func TestLongLinesAreCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "0.log")
+	const head = "2026-01-02T15:04:05Z stdout F "
+	long := head + strings.Repeat("x", 4*maxRawLine)
+	if err := os.WriteFile(path, []byte(long+"\n"+head+"short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := &follower{path: path, lines: joiner{}}
+	var sizes []int
+	f.each = func(l LogLine) error { sizes = append(sizes, len(l.Text)); return nil }
+	if err := f.drain(); err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	if want := []int{maxRawLine - len(head), len("short")}; !slices.Equal(sizes, want) {
+		t.Errorf("followed lines of %v bytes, want %v", sizes, want)
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("x", 8*maxMessageLog)+"\n"+head+"short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if got := messageFromLog(path); got != "short\n" {
+		t.Errorf("message %q", got)
+	}
+	if lines, err := TailLog(path, 1); err != nil || len(lines) != 1 {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 8*maxMessageLog {
+		t.Errorf("allocated %d bytes", after.TotalAlloc-before.TotalAlloc)
+	}
 }

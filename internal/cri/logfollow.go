@@ -98,7 +98,7 @@ func (f *follower) readLines() error {
 	for {
 		part, err := f.reader.ReadSlice('\n')
 		f.read += int64(len(part))
-		f.begun = append(f.begun, part...)
+		f.begun = append(f.begun, part[:min(len(part), maxRawLine-len(f.begun))]...)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue

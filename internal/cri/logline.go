@@ -51,6 +51,11 @@ func ParseLogLine(line []byte) (LogLine, error) {
 // one is handed out in pieces.
 const maxLine = 256 << 10
 
+// maxRawLine is how much of one line of a log file is read; of a longer one the
+// rest is left out. Runtimes write lines of 16 KiB, unless they are configured
+// to write longer ones.
+const maxRawLine = 2 * maxLine
+
 // joiner puts the parts of lines together, each stream's own.
 type joiner map[string]*LogLine
 

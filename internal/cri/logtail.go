@@ -17,7 +17,7 @@ const tailBlock = 16 << 10
 // fs.ErrNotExist.
 func TailLog(path string, n int) ([]LogLine, error) {
 	var lines []LogLine
-	_, err := readBack(path, func(tail []byte) bool {
+	_, err := readBack(path, (int64(n)+1)*maxRawLine, func(tail []byte) bool {
 		lines = joinLines(tail)
 		return len(lines) > n // more than n, as the first of them may lack its first parts
 	})
@@ -27,9 +27,9 @@ func TailLog(path string, n int) ([]LogLine, error) {
 	return lines[max(0, len(lines)-n):], nil
 }
 
-// readBack reads the end of a file, more and more of it until that is enough:
-// whole lines, but for the last one.
-func readBack(path string, enough func(tail []byte) bool) ([]byte, error) {
+// readBack reads the end of a file, more and more of it until that is enough,
+// or limit bytes: whole lines, but for the last one.
+func readBack(path string, limit int64, enough func(tail []byte) bool) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
@@ -41,7 +41,7 @@ func readBack(path string, enough func(tail []byte) bool) ([]byte, error) {
 	}
 	var tail []byte
 	for start, step := end, int64(tailBlock); ; step *= 2 {
-		size := min(start, step)
+		size := min(start, step, limit-int64(len(tail)))
 		start -= size
 		block := make([]byte, size, int(size)+len(tail))
 		if _, err := f.ReadAt(block, start); err != nil && !errors.Is(err, io.EOF) {
@@ -53,7 +53,7 @@ func readBack(path string, enough func(tail []byte) bool) ([]byte, error) {
 			// The first line may lack its beginning.
 			_, whole, _ = bytes.Cut(tail, []byte("\n"))
 		}
-		if enough(whole) || start == 0 {
+		if enough(whole) || start == 0 || int64(len(tail)) >= limit {
 			return whole, nil
 		}
 	}

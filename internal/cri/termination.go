@@ -2,14 +2,15 @@ package cri
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path"
 	"slices"
-	"syscall"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/boundedfile"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -19,6 +20,9 @@ const (
 	maxMessageFile     = 4096 // bytes
 	maxMessageLogBytes = 2048
 	maxMessageLogLines = 80
+	// maxMessageLog is how much of a log is read for a message, in bytes: a
+	// runtime may write lines of any length.
+	maxMessageLog = 4 << 20
 )
 
 // withTerminationMessage adds to an exited container's message the one that
@@ -71,14 +75,16 @@ func messageFile(c *pod.ContainerStatus) string {
 // readEnd reads at most the last n bytes of a file; of anything but a regular
 // file, nothing.
 func readEnd(name string, n int64) (string, error) {
-	// Non-blocking: a pipe in its place must not hold us.
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := boundedfile.Open(name)
+	if errors.Is(err, boundedfile.ErrNotRegular) {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return "", err
 	}
 	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-n), n))
@@ -90,7 +96,7 @@ func readEnd(name string, n int64) (string, error) {
 // (readLastStringFromContainerLogs, which counts the lines of the file as well).
 func messageFromLog(name string) string {
 	newline := []byte("\n")
-	tail, err := readBack(name, func(tail []byte) bool { return bytes.Count(tail, newline) >= maxMessageLogLines })
+	tail, err := readBack(name, maxMessageLog, func(tail []byte) bool { return bytes.Count(tail, newline) >= maxMessageLogLines })
 	if err != nil {
 		return "read termination message: " + err.Error()
 	}

@@ -37,7 +37,7 @@ func (l Leftovers) Remove(ctx context.Context, uid types.UID, namespace, name st
 			if err := l.Volumes.Unmount(ctx, uid); err != nil {
 				return err
 			}
-			if err := l.Volumes.RemovePod(uid); err != nil {
+			if err := l.Volumes.RemovePod(ctx, uid); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -27,25 +28,61 @@ const (
 
 // watchLimits evicts pods of which an emptyDir holds more than its sizeLimit,
 // until ctx ends (localStorageEviction in pkg/kubelet/eviction/eviction_manager.go).
-// Measuring takes as long as the disk takes, and holds up nobody.
+// Each pod is measured in a goroutine of its own, because a container can make
+// that take arbitrarily long: it delays no other pod, and ends with its pod.
 func (n *Node) watchLimits(ctx context.Context) {
 	ticker := time.NewTicker(limitsPeriod)
 	defer ticker.Stop()
+	m := measurements{cancel: map[*v1.Pod]context.CancelFunc{}}
+	defer m.running.Wait()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			m.start(ctx, n.limited(), n.measure)
 		}
-		for _, p := range n.limited() {
-			if ctx.Err() != nil {
-				return
-			}
-			if volume, limit, over := n.opts.Volumes.OverLimit(p); over && n.isCurrent(p) {
-				n.opts.Observer.Evicted(emptyDirSignal)
-				n.fail(p, event.Eviction{Cause: event.OverLimit, Volume: volume, Limit: limit.String()}, new(int64(evictionGrace)), nil)
-			}
+	}
+}
+
+// measure evicts a pod if one of its volumes is over its limit.
+func (n *Node) measure(ctx context.Context, p *v1.Pod) {
+	if volume, limit, over := n.opts.Volumes.OverLimit(ctx, p); over && n.isCurrent(p) {
+		n.opts.Observer.Evicted(emptyDirSignal)
+		n.fail(p, event.Eviction{Cause: event.OverLimit, Volume: volume, Limit: limit.String()}, new(int64(evictionGrace)), nil)
+	}
+}
+
+// measurements are those in flight, at most one per pod.
+type measurements struct {
+	running sync.WaitGroup
+	mu      sync.Mutex
+	cancel  map[*v1.Pod]context.CancelFunc
+}
+
+// start measures the pods that are not being measured, and cancels the
+// measurements of all others.
+func (m *measurements) start(ctx context.Context, pods []*v1.Pod, measure func(context.Context, *v1.Pod)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for p, cancel := range m.cancel {
+		if !slices.Contains(pods, p) {
+			cancel()
 		}
+	}
+	for _, p := range pods {
+		if m.cancel[p] != nil {
+			continue
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		m.cancel[p] = cancel
+		m.running.Go(func() {
+			defer cancel()
+			measure(ctx, p)
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			delete(m.cancel, p)
+		})
 	}
 }
 

@@ -1,10 +1,13 @@
 package node
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -61,3 +64,33 @@ type evictions struct {
 }
 
 func (e *evictions) Evicted(signal string) { e.signals = append(e.signals, signal) }
+
+// A container decides how long its pod takes to measure. That delays no other
+// pod, and ends with the pod.
+func TestOnePodsTreeDelaysNoOthersMeasurement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deep, quick := &v1.Pod{}, &v1.Pod{}
+		var measured, cancelled atomic.Int32
+		measure := func(ctx context.Context, p *v1.Pod) {
+			if p == quick {
+				measured.Add(1)
+				return
+			}
+			<-ctx.Done()
+			cancelled.Add(1)
+		}
+		m := measurements{cancel: map[*v1.Pod]context.CancelFunc{}}
+		for range 3 {
+			m.start(t.Context(), []*v1.Pod{deep, quick}, measure)
+			synctest.Wait()
+		}
+		if measured.Load() != 3 || cancelled.Load() != 0 {
+			t.Errorf("measured %d times, cancelled %d times", measured.Load(), cancelled.Load())
+		}
+		m.start(t.Context(), []*v1.Pod{quick}, measure)
+		m.running.Wait()
+		if cancelled.Load() != 1 || len(m.cancel) != 0 {
+			t.Errorf("cancelled %d times, %d are left", cancelled.Load(), len(m.cancel))
+		}
+	})
+}

@@ -58,7 +58,7 @@ type Options struct {
 	// the handler of any other is its name.
 	RuntimeClasses map[string]string
 	// UserIDs gives pods with a user namespace their ids: see podsync.Options.
-	UserIDs func(uid types.UID) (first, length uint32, err error)
+	UserIDs func(ctx context.Context, uid types.UID) (first, length uint32, err error)
 	// KeepLogs leaves the log files of removed pods where they are.
 	KeepLogs bool
 	// PLEG configures relisting.
@@ -87,9 +87,9 @@ type Cgroups interface {
 type Volumes interface {
 	podsync.Volumes
 	// OverLimit looks for an emptyDir that holds more than its sizeLimit.
-	OverLimit(p *v1.Pod) (volume string, limit resource.Quantity, over bool)
+	OverLimit(ctx context.Context, p *v1.Pod) (volume string, limit resource.Quantity, over bool)
 	// RemovePod removes the directory of a pod whose volumes are unmounted.
-	RemovePod(uid types.UID) error
+	RemovePod(ctx context.Context, uid types.UID) error
 }
 
 // Node runs the pods that its sources desire on one runtime. Make one with

@@ -60,7 +60,7 @@ func (n *Node) removeDown(ctx context.Context, e *entry) error {
 		return err
 	}
 	e.recording.Lock() // lest a record is put into a directory that goes
-	err = n.opts.Volumes.RemovePod(uid)
+	err = n.opts.Volumes.RemovePod(ctx, uid)
 	e.recording.Unlock()
 	if err != nil {
 		return event.At(event.LayerHost, err)

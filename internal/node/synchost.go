@@ -53,11 +53,11 @@ func (h syncHost) Features(ctx context.Context, handler string) (podsync.Feature
 }
 
 // UserIDs implements podsync.Host.
-func (h syncHost) UserIDs(uid types.UID) (first, length uint32, err error) {
+func (h syncHost) UserIDs(ctx context.Context, uid types.UID) (first, length uint32, err error) {
 	if h.n.opts.UserIDs == nil {
 		return 0, 0, errors.New("there are no user ids for pods")
 	}
-	return h.n.opts.UserIDs(uid)
+	return h.n.opts.UserIDs(ctx, uid)
 }
 
 // Resolver implements podsync.Host.

@@ -9,16 +9,20 @@ import (
 	"path/filepath"
 
 	"github.com/podctl/podctl/internal/atomicfile"
+	"github.com/podctl/podctl/internal/boundedfile"
 )
 
 // File is the name of the record in the pod's directory.
 const File = "podctl.json"
 
+// maxSize bounds a record, in bytes.
+const maxSize = 1 << 20
+
 // Read returns the record in a pod's directory; the zero Record if there is none
 // or it cannot be read.
 func Read(podDir string) Record {
 	var r Record
-	b, err := os.ReadFile(filepath.Join(podDir, File))
+	b, err := boundedfile.Read(filepath.Join(podDir, File), maxSize)
 	if err != nil || json.Unmarshal(b, &r) != nil {
 		return Record{}
 	}

@@ -3,12 +3,12 @@ package podsync
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
-	"syscall"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/boundedfile"
 )
 
 // maxEnvFile bounds a file of variables: containers write them.
@@ -18,8 +18,8 @@ var errEnvFile = errors.New("couldn't parse env file")
 
 // envFile reads a variable from a file that a container left in a volume, ""
 // if the file does not set it (pkg/kubelet/util/env). The file is opened
-// below the volume, whatever links say, and must be a regular one: nobody
-// ever writes to a pipe that is waited for.
+// below the volume, whatever symlinks say, and must be a regular one: nothing
+// else is opened, not even for a moment.
 func (r *run) envFile(ref *v1.FileKeySelector) (string, error) {
 	dir, ok := r.volumes[ref.VolumeName]
 	if !ok {
@@ -44,19 +44,12 @@ func readBelow(dir, name string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = root.Close() }()
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := boundedfile.OpenIn(root, name)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxEnvFile {
-		return "", fmt.Errorf("not a regular file of at most %d bytes", maxEnvFile)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxEnvFile))
+	data, err := boundedfile.All(f, maxEnvFile)
 	return string(data), err
 }
 

@@ -11,9 +11,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/boundedfile"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
 )
+
+// maxHosts bounds the node's own /etc/hosts, in bytes.
+const maxHosts = 1 << 20
 
 // writeHosts writes the file that becomes /etc/hosts in the pod's containers.
 // A pod without an address has none.
@@ -21,7 +25,7 @@ func (s *Syncer) writeHosts(p *v1.Pod, ips []string) error {
 	var ofNode []byte
 	switch {
 	case pod.IsHostNetwork(p):
-		data, err := os.ReadFile("/etc/hosts")
+		data, err := boundedfile.Read("/etc/hosts", maxHosts)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("write hosts file: %w", err)
 		}

@@ -45,7 +45,7 @@ func (r *run) userNamespace(ctx context.Context) (*runtimeapi.UserNamespace, err
 	if err != nil || !f.UserNamespaces {
 		return nil, noUserNamespaces(r.opt.Host.RuntimeHandler(r.p), err)
 	}
-	first, length, err := r.opt.Host.UserIDs(r.p.UID)
+	first, length, err := r.opt.Host.UserIDs(ctx, r.p.UID)
 	if err != nil {
 		return nil, fmt.Errorf("create user namespace: %w", err)
 	}

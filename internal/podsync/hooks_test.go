@@ -56,7 +56,9 @@ func (h *hooks) Features(_ context.Context, handler string) (podsync.Features, e
 	return h.features(handler)
 }
 
-func (h *hooks) UserIDs(uid types.UID) (first, length uint32, err error) { return h.userIDs(uid) }
+func (h *hooks) UserIDs(_ context.Context, uid types.UID) (first, length uint32, err error) {
+	return h.userIDs(uid)
+}
 
 func (h *hooks) Resolver() (render.DNS, error) {
 	if h.resolver == nil {

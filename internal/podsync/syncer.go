@@ -90,7 +90,7 @@ type Host interface {
 	Features(ctx context.Context, handler string) (Features, error)
 	// UserIDs returns the range of host ids of a pod with hostUsers false: the
 	// same one each time, until the pod's directory is removed.
-	UserIDs(uid types.UID) (first, length uint32, err error)
+	UserIDs(ctx context.Context, uid types.UID) (first, length uint32, err error)
 	// Resolver reads the node's resolv.conf; it is asked for each sync that
 	// needs it, because the file changes during a pod's life.
 	Resolver() (render.DNS, error)

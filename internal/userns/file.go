@@ -4,16 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/podctl/podctl/internal/atomicfile"
+	"github.com/podctl/podctl/internal/boundedfile"
 )
 
 // fileName is the file in a pod's directory that says its range.
 const fileName = "userns"
+
+// maxFile bounds that file, in bytes.
+const maxFile = 64 << 10
 
 // mapping and mappings are the file's content.
 type mapping struct {
@@ -33,7 +36,7 @@ var errNoDirectory = error(unix.ENOTDIR)
 // read gives the start of the range in the pod's directory.
 func read(podDir string) (first uint32, err error) {
 	path := filepath.Join(podDir, fileName)
-	b, err := os.ReadFile(path)
+	b, err := boundedfile.Read(path, maxFile)
 	if err != nil {
 		return 0, err
 	}
@@ -75,23 +78,4 @@ func write(podDir string, first uint32) error {
 		return err
 	}
 	return atomicfile.SyncDir(podDir)
-}
-
-// lock holds the directory until unlock is called; nothing is left behind.
-func lock(dir string) (unlock func(), err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		_ = f.Close() // nothing was written
-		return nil, fmt.Errorf("lock %s: %w", dir, err)
-	}
-	return func() { _ = f.Close() }, nil
 }

@@ -1,13 +1,17 @@
 package userns
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/flock"
 )
 
 // Length is how many ids a pod has, and the unit in which they are given out
@@ -23,14 +27,23 @@ type Ranges struct{ pods string }
 // New is about the pods in the directory pods below root.
 func New(root string) *Ranges { return &Ranges{pods: filepath.Join(root, "pods")} }
 
-// Of is the pod's range: length ids of the host from first on, which are users
-// and groups 0 and on in the pod. A pod that has none gets one; it has to have
-// a directory.
-func (r *Ranges) Of(uid types.UID) (first, length uint32, err error) {
+// lockName lies beside the directory of the pods.
+const lockName = ".userns.lock"
+
+// lockWait bounds the wait for other pods that are given their ranges.
+const lockWait = 30 * time.Second
+
+// Of returns the pod's range: length ids of the host from first on, which are
+// users and groups 0 and on in the pod. A pod without a range is given one; it
+// must have a directory. Ranges of one root are given one at a time, by all
+// podctl processes; the wait for that is bounded, and ends with ctx.
+func (r *Ranges) Of(ctx context.Context, uid types.UID) (first, length uint32, err error) {
 	fail := func(err error) (uint32, uint32, error) {
 		return 0, 0, fmt.Errorf("give user ids to pod %s: %w", uid, err)
 	}
-	unlock, err := lock(r.pods)
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	unlock, err := flock.Lock(waiting, filepath.Join(filepath.Dir(r.pods), lockName))
 	if err != nil {
 		return fail(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/podctl/podctl/internal/boundedfile"
 )
 
 // files are the contents of a volume, by path relative to it.
@@ -117,7 +119,10 @@ func holds(dir string, want files) (bool, error) {
 		if !ok || !d.Type().IsRegular() {
 			return errDiffers
 		}
-		data, err := os.ReadFile(path)
+		data, err := boundedfile.Read(path, int64(len(f.data)))
+		if _, larger := errors.AsType[*boundedfile.TooLargeError](err); larger {
+			return errDiffers
+		}
 		if err != nil {
 			return err
 		}

@@ -1,22 +1,31 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/flock"
 )
 
-const claimName = "kubernetes.io~local-volume"
+const (
+	claimName = "kubernetes.io~local-volume"
+	// claimLocksName lies beside the directories of the namespaces, none of
+	// which has such a name.
+	claimLocksName = ".locks"
+)
 
 // claim is a directory that the pods of a claim share and that outlives them:
 //
 //	<root>/claims/NAMESPACE/NAME                          what containers see; never removed
+//	<root>/claims/.locks/NAMESPACE/NAME                   held while a pod begins to use it
 //	<root>/pods/<uid>/volumes/kubernetes.io~local-volume/VOLUME
 //	                                                      a symlink to it, as long as the pod uses it
 //
@@ -31,10 +40,27 @@ var claim = kind{
 	setUp: setUpClaim,
 }
 
-// claiming lets one pod at a time begin to use claims.
-var claiming sync.Mutex
+// claimWait bounds the wait for a claim that another pod begins to use: giving
+// a large one to its group takes long.
+const claimWait = 5 * time.Second
 
-func setUpClaim(r request) error {
+// lockClaim lets one pod at a time, of all podctl processes with this root,
+// begin to use a claim.
+func lockClaim(ctx context.Context, r request) (unlock func(), err error) {
+	dir := filepath.Join(filepath.Dir(filepath.Dir(r.path)), claimLocksName, r.pod.Namespace)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, claimWait)
+	defer cancel()
+	unlock, err = flock.Lock(waiting, filepath.Join(dir, filepath.Base(r.path)))
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, fmt.Errorf("persistentvolumeclaim %q is being prepared for another pod", filepath.Base(r.path))
+	}
+	return unlock, err
+}
+
+func setUpClaim(ctx context.Context, r request) error {
 	source := r.volume.PersistentVolumeClaim
 	if err := errors.Join(checkName("namespace", r.pod.Namespace), checkName("claim", source.ClaimName)); err != nil {
 		return err
@@ -46,13 +72,16 @@ func setUpClaim(r request) error {
 	if mode := object.Spec.VolumeMode; mode != nil && *mode != v1.PersistentVolumeFilesystem {
 		return fmt.Errorf("volume %s has volumeMode %s, but is specified in volumeMounts", r.volume.Name, *mode)
 	}
-	claiming.Lock()
-	defer claiming.Unlock()
-	if err := makeClaim(r.path); err != nil {
+	if used, err := usesClaim(r); used || err != nil {
 		return err
 	}
-	if to, err := os.Readlink(r.inPod); err == nil && to == r.path {
-		return nil
+	unlock, err := lockClaim(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := makeClaim(r.path); err != nil {
+		return err
 	}
 	others, err := usersOf(r.pods, r.path, string(r.pod.UID))
 	if err != nil {
@@ -63,7 +92,7 @@ func setUpClaim(r request) error {
 	}
 	// The first pod says whom the directory belongs to.
 	if len(others) == 0 && !source.ReadOnly {
-		if err := giveClaim(r.path, r.pod); err != nil {
+		if err := giveClaim(ctx, r.path, r.pod); err != nil {
 			return err
 		}
 	}
@@ -71,6 +100,21 @@ func setUpClaim(r request) error {
 		return err
 	}
 	return os.Symlink(r.path, r.inPod)
+}
+
+// usesClaim reports whether the pod has begun to use the claim.
+func usesClaim(r request) (bool, error) {
+	if to, err := os.Readlink(r.inPod); err != nil || to != r.path {
+		return false, nil
+	}
+	info, err := os.Lstat(r.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return info.IsDir(), nil
 }
 
 // makeClaim makes the claim's directory: open to whoever the containers run
@@ -93,7 +137,7 @@ func makeClaim(path string) error {
 	return os.Rename(aside, path)
 }
 
-func giveClaim(path string, p *v1.Pod) error {
+func giveClaim(ctx context.Context, path string, p *v1.Pod) error {
 	group := fsGroup(p)
 	if group == nil {
 		return nil
@@ -107,7 +151,7 @@ func giveClaim(path string, p *v1.Pod) error {
 			return nil
 		}
 	}
-	return giveTo(path, group, readWrite)
+	return giveTo(ctx, path, group, readWrite)
 }
 
 // usersOf are the pods but one that use a claim's directory.

@@ -45,7 +45,7 @@ func TestAClaimIsADirectoryThatOutlivesItsPods(t *testing.T) {
 			mustLive(t, filepath.Join(dir, "deep/f"))
 		}
 		write(t, filepath.Join(dir, "deep/f"), "keep me")
-		if err := errors.Join(m.Unmount(t.Context(), uid), m.RemovePod(uid)); err != nil {
+		if err := errors.Join(m.Unmount(t.Context(), uid), m.RemovePod(t.Context(), uid)); err != nil {
 			t.Fatal(err)
 		}
 		mustBeGone(t, m.Dir(uid))

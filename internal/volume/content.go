@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"os"
 
@@ -13,7 +14,7 @@ import (
 // contentKind is one of them. collect says what its files are, memory whether
 // they may not lie on disk.
 func contentKind(dir string, memory bool, owns func(*v1.Volume) bool, collect func(request) (files, error)) kind {
-	setUp := func(r request) error {
+	setUp := func(ctx context.Context, r request) error {
 		want, err := collect(r)
 		if err != nil {
 			return err
@@ -22,13 +23,13 @@ func contentKind(dir string, memory bool, owns func(*v1.Volume) bool, collect fu
 		if memory {
 			base = setUpMemory
 		}
-		if err := base(r); err != nil {
+		if err := base(ctx, r); err != nil {
 			return err
 		}
 		if err := makeMountPoints(r.path, r.pod, r.volume.Name); err != nil {
 			return err
 		}
-		return writeFiles(r.path, want, func() error { return giveTo(r.path, fsGroup(r.pod), readOnly) })
+		return writeFiles(r.path, want, func() error { return giveTo(ctx, r.path, fsGroup(r.pod), readOnly) })
 	}
 	return kind{dir: dir, owns: owns, setUp: setUp, live: true}
 }

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -46,7 +47,7 @@ func mounting(t *testing.T, volumes ...v1.Volume) *cluster {
 	}
 	t.Cleanup(func() {
 		// By another podctl, as after a kill.
-		if err := New(filepath.Dir(c.m.PodsDir())).Unmount(t.Context(), c.p.UID); err != nil {
+		if err := New(filepath.Dir(c.m.PodsDir())).Unmount(context.WithoutCancel(t.Context()), c.p.UID); err != nil {
 			t.Error(err)
 		}
 	})

@@ -28,6 +28,9 @@
 // Containers can make both (a mount with mountPropagation Bidirectional, a
 // symlink in an emptyDir).
 //
+// Containers can nest directories without limit: walk_linux.go and
+// remove_linux.go take linear time and a bounded number of descriptors.
+//
 // Parts of volumes, for subPath, are mounted by their open descriptors, so that
 // no container can exchange them for something outside: see subpath_linux.go.
 //
@@ -43,5 +46,7 @@
 //   - A file's owner that cannot be changed is an error; the kubelet logs it.
 //   - A claim is a directory, in use as long as a pod has a symlink to it;
 //     there are no persistent volumes.
-//   - There are no project quotas: an emptyDir's sizeLimit is measured.
+//   - There are no project quotas: an emptyDir's sizeLimit is measured, at any
+//     depth.
+//   - What is mounted in a claim does not get the fsGroup.
 package volume

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -24,25 +25,25 @@ var emptyDir = kind{
 	setUp: setUpEmptyDir,
 }
 
-func setUpEmptyDir(r request) error {
+func setUpEmptyDir(ctx context.Context, r request) error {
 	medium := v1.StorageMediumDefault
 	if e := r.volume.EmptyDir; e != nil {
 		medium = e.Medium
 	}
 	switch {
 	case medium == v1.StorageMediumDefault:
-		return setUpDirectory(r)
+		return setUpDirectory(ctx, r)
 	case medium == v1.StorageMediumMemory:
-		return setUpMemory(r)
+		return setUpMemory(ctx, r)
 	case isHugePages(medium):
-		return setUpHugePages(r)
+		return setUpHugePages(ctx, r)
 	}
 	return fmt.Errorf("unknown storage medium %q", medium)
 }
 
 // setUpDirectory makes the directory aside and renames it into place: what is
 // there is complete, and the containers' to change.
-func setUpDirectory(r request) error {
+func setUpDirectory(ctx context.Context, r request) error {
 	info, err := os.Lstat(r.path)
 	switch {
 	case err == nil && info.IsDir():
@@ -56,7 +57,7 @@ func setUpDirectory(r request) error {
 	if err := makeOpen(aside); err != nil {
 		return err
 	}
-	if err := giveTo(aside, fsGroup(r.pod), readWrite); err != nil {
+	if err := giveTo(ctx, aside, fsGroup(r.pod), readWrite); err != nil {
 		return err
 	}
 	return os.Rename(aside, r.path)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/atomicfile"
+	"github.com/podctl/podctl/internal/boundedfile"
 )
 
 // WriteFile writes a file of the pod's directory and returns its path. Whoever
@@ -30,11 +31,13 @@ func (m *Manager) WriteFile(uid types.UID, name string, content []byte, mode os.
 	return path, nil
 }
 
+// same reports whether a file has this content and mode. Containers can write
+// to it, so that no more of it is read than should be there.
 func same(path string, content []byte, mode os.FileMode) bool {
 	info, err := os.Lstat(path)
-	if err != nil || info.Mode() != mode {
+	if err != nil || info.Mode() != mode || info.Size() != int64(len(content)) {
 		return false
 	}
-	old, err := os.ReadFile(path)
+	old, err := boundedfile.Read(path, info.Size())
 	return err == nil && bytes.Equal(old, content)
 }

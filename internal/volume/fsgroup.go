@@ -1,10 +1,7 @@
 package volume
 
 import (
-	"errors"
-	"io/fs"
 	"os"
-	"path"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -35,57 +32,6 @@ func fsGroup(p *v1.Pod) *int64 {
 		return nil
 	}
 	return p.Spec.SecurityContext.FSGroup
-}
-
-// giveTo gives everything in dir to the group, the directory itself at last;
-// a nil group changes nothing. It does not follow symlinks and does not leave
-// dir, whatever is exchanged in it meanwhile (pkg/volume/volume_linux.go).
-func giveTo(dir string, group *int64, a access) error {
-	if group == nil {
-		return nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(giveTree(root, ".", int(*group), a), root.Close())
-}
-
-func giveTree(root *os.Root, name string, group int, a access) error {
-	info, err := root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // gone meanwhile
-	}
-	if err != nil {
-		return err
-	}
-	if info.IsDir() {
-		names, err := namesIn(root, name)
-		if err != nil {
-			return err
-		}
-		for _, n := range names {
-			if err := giveTree(root, path.Join(name, n), group, a); err != nil {
-				return err
-			}
-		}
-	}
-	if err := root.Lchown(name, -1, group); err != nil {
-		return err
-	}
-	if info.Mode().Type() == fs.ModeSymlink {
-		return nil
-	}
-	return root.Chmod(name, info.Mode()|a.mask(info.IsDir()))
-}
-
-func namesIn(root *os.Root, name string) ([]string, error) {
-	dir, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	names, err := dir.Readdirnames(-1)
-	return names, errors.Join(err, dir.Close())
 }
 
 // belongsTo tells whether the top directory is the group's already, with all

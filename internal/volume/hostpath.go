@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +21,7 @@ var hostPath = kind{
 
 // setUpHostPath checks the type, as does the kubelet: symlinks count as what
 // they lead to (pkg/volume/hostpath/host_path.go).
-func setUpHostPath(r request) error {
+func setUpHostPath(_ context.Context, r request) error {
 	path := r.path
 	if slices.Contains(strings.Split(path, "/"), "..") {
 		return fmt.Errorf("invalid hostPath %q: it must not contain '..'", path)

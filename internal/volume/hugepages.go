@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 // setUpHugePages mounts a hugetlbfs on a directory, unless there is one
 // already (setupHugepages in pkg/volume/emptydir/empty_dir.go). hugetlbfs has no option for the
 // setgid bit, so the group gets it afterwards.
-func setUpHugePages(r request) error {
+func setUpHugePages(ctx context.Context, r request) error {
 	medium := r.volume.EmptyDir.Medium
 	if err := makeOpen(r.path); err != nil {
 		return err
@@ -36,7 +37,7 @@ func setUpHugePages(r request) error {
 	if err != nil {
 		return err
 	}
-	return giveTo(r.path, fsGroup(r.pod), readWrite)
+	return giveTo(ctx, r.path, fsGroup(r.pod), readWrite)
 }
 
 func isHugePages(m v1.StorageMedium) bool {

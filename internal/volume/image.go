@@ -1,11 +1,15 @@
 package volume
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+)
 
 // image is the content of a container image. The runtime has it, and mounts
 // it: here is nothing to make, and no host path.
 var image = kind{
 	elsewhere: func(string, *v1.Pod, *v1.Volume) string { return "" },
 	owns:      func(v *v1.Volume) bool { return v.Image != nil },
-	setUp:     func(request) error { return nil },
+	setUp:     func(context.Context, request) error { return nil },
 }

@@ -43,7 +43,7 @@ type kind struct {
 	owns func(*v1.Volume) bool
 	// setUp makes the volume. It must bear to be repeated: after a crash, and
 	// after a failure.
-	setUp func(request) error
+	setUp func(context.Context, request) error
 	// live: what is in the volume follows the pod and its objects, so that
 	// it is set up again by every Mount.
 	live bool
@@ -155,7 +155,7 @@ func (m *Manager) setUp(ctx context.Context, k *kind, r request) (string, error)
 			return "", err
 		}
 	}
-	return r.path, k.setUp(r)
+	return r.path, k.setUp(ctx, r)
 }
 
 // isMounted tells whether any container mounts the volume: the kubelet makes
@@ -190,7 +190,7 @@ func kindName(v *v1.Volume) string {
 // Unmount removes the pod's volumes with all that is in them, but for those
 // that lie elsewhere. It unmounts what Mount has mounted, in this process or
 // another, and is no error if there is nothing.
-func (m *Manager) Unmount(_ context.Context, uid types.UID) error {
+func (m *Manager) Unmount(ctx context.Context, uid types.UID) error {
 	if err := checkName("uid", string(uid)); err != nil {
 		return fmt.Errorf("remove volumes: %w", err)
 	}
@@ -205,7 +205,7 @@ func (m *Manager) Unmount(_ context.Context, uid types.UID) error {
 		return fmt.Errorf("remove volumes: %w", err)
 	}
 	for _, dir := range []string{subPathsName, volumesName} {
-		if err := remove(m.pods, string(uid), dir); err != nil {
+		if err := remove(ctx, m.pods, string(uid), dir); err != nil {
 			return fmt.Errorf("remove volumes: %w", err)
 		}
 	}

@@ -157,7 +157,7 @@ func TestUnmountTakesAwayWhatADeadPodctlMountedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := New(filepath.Dir(c.m.PodsDir()))
-	if err := errors.Join(next.Unmount(t.Context(), "u1"), next.RemovePod("u1")); err != nil {
+	if err := errors.Join(next.Unmount(t.Context(), "u1"), next.RemovePod(t.Context(), "u1")); err != nil {
 		t.Fatal(err)
 	}
 	mustBeGone(t, c.m.Dir("u1"))

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -87,12 +88,12 @@ func (m *Manager) terminationLog(uid types.UID, container string) (string, error
 
 // RemovePod removes the pod's directory and everything in it. It is no error
 // if there is none. If anything is mounted in it nothing is removed, and the
-// error names the mounts.
-func (m *Manager) RemovePod(uid types.UID) error {
+// error names the mounts. What ctx cuts short may be repeated.
+func (m *Manager) RemovePod(ctx context.Context, uid types.UID) error {
 	if err := checkName("uid", string(uid)); err != nil {
 		return fmt.Errorf("remove pod directory: %w", err)
 	}
-	if err := remove(m.pods, string(uid)); err != nil {
+	if err := remove(ctx, m.pods, string(uid)); err != nil {
 		return fmt.Errorf("remove pod directory: %w", err)
 	}
 	m.forget(uid)

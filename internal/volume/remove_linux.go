@@ -1,8 +1,10 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +17,7 @@ import (
 // reached by symlinks, nothing below it. It looks for mounts first and refuses
 // if there is one; then it walks by file descriptors, so that nothing that
 // changes on the way, be it a symlink or a mount, leads it out of the tree.
-func remove(base string, elements ...string) error {
+func remove(ctx context.Context, base string, elements ...string) error {
 	base, err := filepath.EvalSymlinks(base)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -48,7 +50,7 @@ func remove(base string, elements ...string) error {
 		defer inner.Close()
 		dir = inner
 	}
-	return removeIn(dir, elements[last])
+	return removeIn(ctx, dir, elements[last])
 }
 
 // mountsIn are the mount points at or below the path, which has no symlinks.
@@ -65,52 +67,122 @@ func mountsIn(path string) ([]string, error) {
 	return points, nil
 }
 
-// removeIn removes name from an open directory.
-func removeIn(dir *os.File, name string) error {
+// maxRemoveDepth is how many directories removal has open at a time. Deeper
+// ones are moved up first.
+const maxRemoveDepth = 64
+
+// removeBatch is how many names of a directory are read at a time.
+const removeBatch = 256
+
+// remover removes one tree.
+type remover struct {
+	ctx context.Context
+	// top is the tree's own directory, to which those that lie too deep are moved.
+	top *os.File
+	// moved counts the directories that were moved to top.
+	moved int
+}
+
+// removeIn removes name, with everything in it, from an open directory.
+//
+// Containers can nest directories without limit. Time is linear in the number
+// of files, and memory and descriptors do not depend on the depth: a directory
+// at depth maxRemoveDepth is moved up into the top one, where its turn comes
+// later.
+func removeIn(ctx context.Context, dir *os.File, name string) error {
+	return (&remover{ctx: ctx}).remove(dir, name, 0)
+}
+
+func (r *remover) remove(dir *os.File, name string, depth int) error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
 	unlinked := unix.Unlinkat(int(dir.Fd()), name, 0)
 	if unlinked == nil || errors.Is(unlinked, unix.ENOENT) {
 		return nil
 	}
-	path := filepath.Join(dir.Name(), name)
+	if depth == maxRemoveDepth {
+		return r.moveUp(dir, name)
+	}
 	child, err := openIn(dir, name)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
-		return &os.PathError{Op: "unlink", Path: path, Err: unlinked}
+		return &os.PathError{Op: "unlink", Path: shortPath(dir, name), Err: unlinked}
 	case err != nil:
 		return err
 	}
 	defer child.Close()
-	names, err := child.Readdirnames(-1)
-	if err != nil {
+	if depth == 0 {
+		r.top = child
+	}
+	if err := r.empty(child, depth); err != nil {
 		return err
 	}
-	for _, n := range names {
-		if err := removeIn(child, n); err != nil {
+	if err := unix.Unlinkat(int(dir.Fd()), name, unix.AT_REMOVEDIR); err != nil && !errors.Is(err, unix.ENOENT) {
+		return &os.PathError{Op: "rmdir", Path: shortPath(dir, name), Err: err}
+	}
+	return nil
+}
+
+// empty removes everything in a directory. The top one is read again as long
+// as directories were moved into it.
+func (r *remover) empty(dir *os.File, depth int) error {
+	for {
+		before := r.moved
+		for {
+			names, err := dir.Readdirnames(removeBatch)
+			for _, n := range names {
+				if err := r.remove(dir, n, depth+1); err != nil {
+					return err
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return &os.PathError{Op: "read", Path: shortPath(dir, ""), Err: errors.Unwrap(err)}
+			}
+		}
+		if depth > 0 || r.moved == before {
+			return nil
+		}
+		if _, err := dir.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
 	}
-	if err := unix.Unlinkat(int(dir.Fd()), name, unix.AT_REMOVEDIR); err != nil && !errors.Is(err, unix.ENOENT) {
-		return &os.PathError{Op: "rmdir", Path: path, Err: err}
+}
+
+// moveUp moves a directory to the top of the tree, under a name that is free
+// or that of an empty directory. Nothing that is mounted can be moved.
+func (r *remover) moveUp(dir *os.File, name string) error {
+	for {
+		r.moved++
+		err := unix.Renameat(int(dir.Fd()), name, int(r.top.Fd()), fmt.Sprintf("removed-%d", r.moved))
+		switch {
+		case err == nil, errors.Is(err, unix.ENOENT):
+			return nil
+		case errors.Is(err, unix.EEXIST), errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.ENOTDIR):
+			continue
+		}
+		return &os.PathError{Op: "rename", Path: shortPath(dir, name), Err: err}
 	}
-	return nil
 }
 
 // openIn opens a directory in an open directory: not through a symlink, and
 // not on another mount.
 func openIn(dir *os.File, name string) (*os.File, error) {
-	path := filepath.Join(dir.Name(), name)
-	fd, err := unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat(int(dir.Fd()), name, openDirectory, 0)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+		return nil, &os.PathError{Op: "open", Path: shortPath(dir, name), Err: err}
 	}
-	child := os.NewFile(uintptr(fd), path)
+	child := os.NewFile(uintptr(fd), filepath.Join(dir.Name(), name))
 	outer, err := mountOf(dir)
 	if err == nil {
 		var inner mount
 		if inner, err = mountOf(child); err == nil && inner != outer {
-			err = fmt.Errorf("%s: something is mounted there", path)
+			err = fmt.Errorf("%s: something is mounted there", shortPath(dir, name))
 		}
 	}
 	if err != nil {
@@ -119,20 +191,40 @@ func openIn(dir *os.File, name string) (*os.File, error) {
 	return child, nil
 }
 
-// mount tells mounts apart, also two of one file system. id is 0 on kernels
-// before 5.8, which do not tell.
-type mount struct {
-	id, major, minor uint64
+// maxPathText is how many bytes of a path a message has: containers choose
+// names and depth.
+const maxPathText = 512
+
+// shortPath is the path of a file in an open directory, for a message.
+func shortPath(dir *os.File, name string) string {
+	path := filepath.Join(dir.Name(), name)
+	if len(path) <= maxPathText {
+		return path
+	}
+	return path[:maxPathText/2] + "…" + path[len(path)-maxPathText/2:]
 }
+
+// mount tells mounts apart, also two of one file system. id is 0 on kernels
+// before 5.8, which do not report it.
+type mount struct {
+	id           uint64
+	major, minor uint32
+}
+
+const statxMask = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID
 
 func mountOf(f *os.File) (mount, error) {
 	var st unix.Statx_t
 	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &st); err != nil {
-		return mount{}, &os.PathError{Op: "statx", Path: f.Name(), Err: err}
+		return mount{}, &os.PathError{Op: "statx", Path: shortPath(f, ""), Err: err}
 	}
-	m := mount{major: uint64(st.Dev_major), minor: uint64(st.Dev_minor)}
+	return mountOfStatx(&st), nil
+}
+
+func mountOfStatx(st *unix.Statx_t) mount {
+	m := mount{major: st.Dev_major, minor: st.Dev_minor}
 	if st.Mask&unix.STATX_MNT_ID != 0 {
 		m.id = st.Mnt_id
 	}
-	return m, nil
+	return m
 }

@@ -66,7 +66,7 @@ func TestRemovalTakesTheWholeTreeAndMayBeRepeated(t *testing.T) {
 		mustBeGone(t, filepath.Join(m.Dir("u1"), "volumes"))
 	}
 	for range 2 {
-		if err := m.RemovePod("u1"); err != nil {
+		if err := m.RemovePod(t.Context(), "u1"); err != nil {
 			t.Fatal(err)
 		}
 		mustBeGone(t, m.Dir("u1"))
@@ -88,7 +88,7 @@ func TestRemovalDoesNotFollowASymlinkInAnyPlace(t *testing.T) {
 			if place == "" && err == nil {
 				t.Error("the pod's directory is a symlink, and Unmount went through it")
 			}
-			if err := m.RemovePod("u1"); err != nil {
+			if err := m.RemovePod(t.Context(), "u1"); err != nil {
 				t.Fatal(err)
 			}
 			mustBeGone(t, m.Dir("u1"))
@@ -125,7 +125,7 @@ func TestRemovalIsNotLedOutByASwap(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The exchange may make it fail; then nobody is exchanged any more.
-		for m.RemovePod("u1") != nil {
+		for m.RemovePod(t.Context(), "u1") != nil {
 		}
 		mustLive(t, outside)
 	}
@@ -164,7 +164,7 @@ func TestATreeWithAMountInItIsRefusedAndNothingIsRemoved(t *testing.T) {
 				write(t, at, "")
 			}
 			bind(t, what, at)
-			for name, err := range map[string]error{"Unmount": m.Unmount(t.Context(), "u1"), "RemovePod": m.RemovePod("u1")} {
+			for name, err := range map[string]error{"Unmount": m.Unmount(t.Context(), "u1"), "RemovePod": m.RemovePod(t.Context(), "u1")} {
 				if err == nil || !strings.Contains(err.Error(), "still mounted in it: "+at) {
 					t.Errorf("%s: error %v does not name %s", name, err, at)
 				}
@@ -173,7 +173,7 @@ func TestATreeWithAMountInItIsRefusedAndNothingIsRemoved(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(volume, "other")); err != nil {
 				t.Errorf("something was removed: %v", err)
 			}
-			if err := errors.Join(unix.Unmount(at, 0), m.RemovePod("u1")); err != nil {
+			if err := errors.Join(unix.Unmount(at, 0), m.RemovePod(t.Context(), "u1")); err != nil {
 				t.Fatal(err)
 			}
 			mustBeGone(t, m.Dir("u1"))
@@ -196,7 +196,7 @@ func TestAMountThatComesAfterTheLookIsNotCrossed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := removeIn(dir, "u1"); err == nil || !strings.Contains(err.Error(), at+": something is mounted there") {
+	if err := removeIn(t.Context(), dir, "u1"); err == nil || !strings.Contains(err.Error(), at+": something is mounted there") {
 		t.Errorf("error %v does not name %s", err, at)
 	}
 	mustLive(t, outside)

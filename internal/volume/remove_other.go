@@ -3,6 +3,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,7 +12,7 @@ import (
 // remove removes the tree at the path of elements below base, without
 // following symlinks out of it. Pods only run on linux: here are no mounts to
 // look for.
-func remove(base string, elements ...string) error {
+func remove(_ context.Context, base string, elements ...string) error {
 	root, err := os.OpenRoot(base)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -70,7 +70,7 @@ func TestAPodWhoseMountsPropagateGetsASharedDirectory(t *testing.T) {
 				if err := m.Unmount(t.Context(), p.UID); err != nil {
 					t.Error(err)
 				}
-				if err := m.RemovePod(p.UID); err != nil {
+				if err := m.RemovePod(t.Context(), p.UID); err != nil {
 					t.Error(err)
 				}
 				mustBeGone(t, m.Dir(p.UID))

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ func aVolume(t *testing.T) *subPathTest {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := New(filepath.Dir(s.m.PodsDir())).Unmount(t.Context(), "u1"); err != nil {
+		if err := New(filepath.Dir(s.m.PodsDir())).Unmount(context.WithoutCancel(t.Context()), "u1"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -263,7 +264,7 @@ func TestUnmountTakesSubPathsAndLeavesTheVolume(t *testing.T) {
 	}
 	after := New(filepath.Dir(s.m.PodsDir())) // as after a crash
 	for range 2 {
-		if err := errors.Join(after.Unmount(t.Context(), "u1"), after.RemovePod("u1")); err != nil {
+		if err := errors.Join(after.Unmount(t.Context(), "u1"), after.RemovePod(t.Context(), "u1")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 
 // setUpMemory mounts a tmpfs on a directory, unless there is one already. Its
 // top directory belongs to the pod's fsGroup from the beginning.
-func setUpMemory(r request) error {
+func setUpMemory(_ context.Context, r request) error {
 	if err := makeOpen(r.path); err != nil {
 		return err
 	}

@@ -1,7 +1,23 @@
-//go:build !unix
+//go:build !linux
 
 package volume
 
-import "os"
+import (
+	"context"
+	"io/fs"
+	"path/filepath"
+)
 
-func blocksOf(info os.FileInfo) blocks { return blocks{bytes: info.Size()} }
+// usage returns the size of the files of a tree. Pods only run on linux.
+func usage(ctx context.Context, dir string) (used int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := d.Info(); err == nil && !d.IsDir() {
+			used += info.Size()
+		}
+		return ctx.Err()
+	})
+	return used, err
+}

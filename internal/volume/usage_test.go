@@ -24,7 +24,7 @@ func TestAnEmptyDirIsOverItsLimitByWhatItTakesOnDisk(t *testing.T) {
 	}
 	over := func(limit string, want bool) {
 		t.Helper()
-		name, found, got := m.OverLimit(limited(limit))
+		name, found, got := m.OverLimit(t.Context(), limited(limit))
 		if got != want || got && (name != "v" || found.String() != limit) {
 			t.Errorf("limit %s: volume %q, limit %s, over %v, want %v", limit, name, found.String(), got, want)
 		}
@@ -50,7 +50,7 @@ func TestAnEmptyDirIsOverItsLimitByWhatItTakesOnDisk(t *testing.T) {
 
 	unused := limited("1Mi")
 	unused.Spec.Containers = nil
-	if _, _, got := m.OverLimit(unused); got {
+	if _, _, got := m.OverLimit(t.Context(), unused); got {
 		t.Error("a volume that nobody mounts is over its limit")
 	}
 	if err := m.Unmount(t.Context(), "u1"); err != nil {

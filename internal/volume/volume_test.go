@@ -335,7 +335,7 @@ func TestNamesThatLeaveTheDirectoryAreRefused(t *testing.T) {
 		_, fileErr := m.WriteFile("u1", bad, nil, 0o600)
 		_, volumeErr := m.Mount(t.Context(), p, pod.VolumeInput{})
 		errs := []error{
-			m.CreatePod(types.UID(bad)), m.RemovePod(types.UID(bad)), m.Unmount(t.Context(), types.UID(bad)), logErr, fileErr, volumeErr,
+			m.CreatePod(types.UID(bad)), m.RemovePod(t.Context(), types.UID(bad)), m.Unmount(t.Context(), types.UID(bad)), logErr, fileErr, volumeErr,
 		}
 		if i := slices.Index(errs, nil); i >= 0 {
 			t.Errorf("%q: call %d is accepted", bad, i)

@@ -1,0 +1,23 @@
+//go:build !linux
+
+package boundedfile
+
+import "os"
+
+// Open opens the regular file at path for reading; the error for any other is
+// ErrNotRegular. Pods only run on linux.
+func Open(path string) (*os.File, error) { return regular(os.Open(path)) }
+
+// OpenIn is Open for a file below root, which no symlink leaves.
+func OpenIn(root *os.Root, name string) (*os.File, error) { return regular(root.Open(name)) }
+
+func regular(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close() // nothing was read
+		return nil, &os.PathError{Op: "open", Path: f.Name(), Err: ErrNotRegular}
+	}
+	return f, nil
+}

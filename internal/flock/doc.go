@@ -1,0 +1,7 @@
+// Package flock takes advisory locks on files, between the goroutines of one
+// process and between processes. The kernel releases a lock when its holder
+// dies.
+//
+// Lock files belong in a directory of mode 0700: every user who can open a
+// file can lock it. No wait is unbounded: each ends with its context.
+package flock

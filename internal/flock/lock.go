@@ -1,0 +1,45 @@
+//go:build unix
+
+package flock
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The interval between two attempts doubles from the first to the last.
+const (
+	firstRetry = time.Millisecond
+	lastRetry  = 100 * time.Millisecond
+)
+
+// Lock takes the exclusive lock on the file at path and returns the function
+// that releases it. It creates the file, with mode 0600, but not its directory,
+// and does not follow a symlink at path. While another open file holds the
+// lock it waits; when ctx ends first, the error wraps ctx.Err().
+func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, &os.PathError{Op: "open lock", Path: path, Err: err}
+	}
+	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
+		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { _ = unix.Close(fd) }, nil // nothing was written
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			_ = unix.Close(fd) // the error says enough
+			return nil, &os.PathError{Op: "flock", Path: path, Err: err}
+		}
+		select {
+		case <-ctx.Done():
+			_ = unix.Close(fd) // nothing was written
+			return nil, &os.PathError{Op: "wait for lock", Path: path, Err: ctx.Err()}
+		case <-time.After(retry):
+		}
+	}
+}

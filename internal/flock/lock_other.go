@@ -1,0 +1,11 @@
+//go:build !unix
+
+package flock
+
+import (
+	"context"
+	"errors"
+)
+
+// Lock is not supported: pods only run on linux.
+func Lock(context.Context, string) (unlock func(), err error) { return nil, errors.ErrUnsupported }

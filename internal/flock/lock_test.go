@@ -1,0 +1,66 @@
+//go:build unix
+
+package flock
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func TestLockAdmitsOneHolderAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	var holders, done atomic.Int32
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			unlock, err := Lock(t.Context(), path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer unlock()
+			if n := holders.Add(1); n != 1 {
+				t.Errorf("%d holders", n)
+			}
+			holders.Add(-1)
+			done.Add(1)
+		})
+	}
+	all.Wait()
+	if done.Load() != 10 {
+		t.Errorf("%d of 10 took the lock", done.Load())
+	}
+}
+
+func TestLockWaitEndsWithTheContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Lock(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("a held lock: %v, want the context's error", err)
+	}
+}
+
+func TestLockDoesNotFollowASymlink(t *testing.T) {
+	dir := t.TempDir()
+	target := filepath.Join(dir, "target")
+	if err := os.Symlink(target, filepath.Join(dir, "lock")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(t.Context(), filepath.Join(dir, "lock")); err == nil {
+		t.Error("a lock was taken through a symlink")
+	}
+	if _, err := os.Lstat(target); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the symlink's target was created: %v", err)
+	}
+}
