@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -72,11 +73,11 @@ func newEnv(interrupts <-chan os.Signal) *env {
 }
 
 // untilInterrupted calls do with a context that the first interrupt cancels; the
-// error is then errInterrupted.
+// error is then errInterrupted, unless do failed for another reason.
 func (e *env) untilInterrupted(ctx context.Context, do func(context.Context) error) error {
 	ctx, interrupted := e.untilInterrupt(ctx)
 	err := do(ctx)
-	if interrupted() {
+	if interrupted() && (err == nil || errors.Is(err, context.Canceled)) {
 		return errInterrupted
 	}
 	return err

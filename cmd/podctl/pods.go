@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -92,23 +93,25 @@ func runPods(ctx context.Context, e *env, o podsOptions) error {
 		return err
 	}
 	o.runtime, o.image = endpoint.Runtime, endpoint.Image
+	var all []*inventory.Pod
 	client, stop, err := connect(ctx, e, o.globals)
-	if err != nil {
-		return err
+	if err == nil {
+		defer stop()
+		all, err = reader.Join(ctx, client, answers)
 	}
-	defer stop()
-	all, err := reader.Join(ctx, client, answers)
 	if err != nil {
-		return err
+		if all = reported(e, reader, answers, err); len(all) == 0 {
+			return err
+		}
 	}
 	all = slices.DeleteFunc(all, func(p *inventory.Pod) bool { return !o.Selects(p) })
-	if o.printer.IsWide() {
+	if o.printer.IsWide() && err == nil {
 		inventory.ReadStatuses(ctx, all, client.PodStatus)
 	}
 	if len(all) == 0 && o.printer.IsTable() {
 		fmt.Fprintln(e.errw, "no pods")
 	}
-	return o.printer.Print(e.out, podListing(all, e.now(), o.noTrunc))
+	return errors.Join(o.printer.Print(e.out, podListing(all, e.now(), o.noTrunc)), err)
 }
 
 // podData is one pod of `podctl pods -o json`.

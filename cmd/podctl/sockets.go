@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/podctl/podctl/internal/control"
@@ -32,4 +33,17 @@ func findSockets(ctx context.Context, g globals) (endpoint cri.Endpoint, dir str
 // newReader reads the pods of the runtime of a directory of control sockets.
 func newReader(e *env, dir string) inventory.Reader {
 	return inventory.Reader{Dir: dir, Dial: e.dial, Log: e.log, Unanswered: func(err error) { fmt.Fprintf(e.errw, "warning: %v\n", err) }}
+}
+
+// reported returns the pods that live podctl processes report, with a warning, if
+// the runtime does not answer; none for another error.
+func reported(e *env, reader inventory.Reader, answers func() []inventory.Live, err error) []*inventory.Pod {
+	if !errors.Is(err, cri.ErrHung) && !errors.Is(err, cri.ErrDeadline) && !errors.Is(err, cri.ErrUnavailable) {
+		return nil
+	}
+	pods := reader.Reported(answers)
+	if len(pods) > 0 {
+		fmt.Fprintln(e.errw, "warning: the runtime does not answer: only pods that live podctl processes report are listed, in the last state that these know")
+	}
+	return pods
 }

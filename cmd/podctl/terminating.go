@@ -59,13 +59,29 @@ func terminatingCommand(e *env) *cli.Command {
 func runTerminating(ctx context.Context, e *env, o terminatingOptions) error {
 	watching := false
 	err := e.untilInterrupted(ctx, func(ctx context.Context) error {
-		client, stop, err := connect(ctx, e, o.globals)
+		endpoint, dir, err := findSockets(ctx, o.globals)
 		if err != nil {
 			return err
 		}
+		o.runtime, o.image = endpoint.Runtime, endpoint.Image
+		t := terminatingLister{env: e, opts: o, reader: newReader(e, dir)}
+		paths, err := o.globals.paths(endpoint)
+		if err != nil {
+			return err
+		}
+		t.collector = diagnose.Collector{
+			PodDirs: paths.Pods(), Proc: proc.Default, Cgroups: "/sys/fs/cgroup", Now: e.now, Server: cri.ServerOf(endpoint),
+		}
+		client, stop, err := connect(ctx, e, o.globals)
+		if err != nil {
+			return t.printReported(ctx, err)
+		}
 		defer stop()
-		watching = o.watch
-		return showTerminating(ctx, e, o, client)
+		t.client, t.collector.Runtime, watching = client, client, o.watch
+		if o.watch {
+			return watchListing(ctx, e, o.printer, t.list)
+		}
+		return t.print(ctx)
 	})
 	if watching && errors.Is(err, errInterrupted) {
 		return nil // an interrupt is how a watch ends
@@ -79,40 +95,57 @@ type terminating struct {
 	facts *diagnose.Facts
 }
 
-func showTerminating(ctx context.Context, e *env, o terminatingOptions, client *cri.Client) error {
-	p, err := o.globals.paths(client.Endpoint())
+// terminatingLister lists terminating pods.
+type terminatingLister struct {
+	env       *env
+	opts      terminatingOptions
+	client    *cri.Client
+	reader    inventory.Reader
+	collector diagnose.Collector
+}
+
+func (t terminatingLister) list(ctx context.Context) (output.List, error) {
+	all, err := t.reader.Pods(ctx, t.client)
 	if err != nil {
+		return output.List{}, err
+	}
+	return t.examine(ctx, all), nil
+}
+
+// examine returns the terminating ones of the pods that the user selects.
+func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) output.List {
+	shown := slices.DeleteFunc(all, func(p *inventory.Pod) bool { return !t.opts.Selects(p) })
+	var found []*terminating
+	for i, f := range t.collector.Terminating(ctx, shown) {
+		if f != nil {
+			found = append(found, &terminating{shown[i], f})
+		}
+	}
+	return terminatingList(found, t.env.now())
+}
+
+func (t terminatingLister) print(ctx context.Context) error {
+	l, err := t.list(ctx)
+	if err != nil {
+		return t.printReported(ctx, err)
+	}
+	if len(l.Items) == 0 && t.opts.printer.IsTable() {
+		fmt.Fprintln(t.env.errw, "no terminating pods")
+	}
+	return t.opts.printer.Print(t.env.out, l)
+}
+
+// printReported prints what live podctl processes report while the runtime does
+// not answer, and returns the runtime's error.
+func (t terminatingLister) printReported(ctx context.Context, err error) error {
+	answers, asked := t.reader.Ask(ctx)
+	if asked != nil || ctx.Err() != nil {
 		return err
 	}
-	c := diagnose.Collector{
-		Runtime: client, PodDirs: p.Pods(), Proc: proc.Default, Cgroups: "/sys/fs/cgroup", Now: e.now,
-		Server: cri.ServerOf(client.Endpoint()),
+	if pods := reported(t.env, t.reader, answers, err); len(pods) > 0 {
+		return errors.Join(t.opts.printer.Print(t.env.out, t.examine(ctx, pods)), err)
 	}
-	list := func() (output.List, error) {
-		all, err := newReader(e, p.Locks).Pods(ctx, client)
-		if err != nil {
-			return output.List{}, err
-		}
-		shown := slices.DeleteFunc(all, func(p *inventory.Pod) bool { return !o.Selects(p) })
-		var found []*terminating
-		for i, f := range c.Terminating(ctx, shown) {
-			if f != nil {
-				found = append(found, &terminating{shown[i], f})
-			}
-		}
-		return terminatingList(found, e.now()), nil
-	}
-	if o.watch {
-		return watchListing(ctx, e, o.printer, list)
-	}
-	l, err := list()
-	if err != nil {
-		return err
-	}
-	if len(l.Items) == 0 && o.printer.IsTable() {
-		fmt.Fprintln(e.errw, "no terminating pods")
-	}
-	return o.printer.Print(e.out, l)
+	return err
 }
 
 // watchPeriod is the poll interval of a list with --watch.
@@ -121,13 +154,13 @@ const watchPeriod = time.Second
 // watchListing prints a list each time it changes, until ctx ends: on a terminal
 // in place of the last one, as JSON one object per line for each item that
 // changed.
-func watchListing(ctx context.Context, e *env, printer output.Format, look func() (output.List, error)) error {
+func watchListing(ctx context.Context, e *env, printer output.Format, list func(context.Context) (output.List, error)) error {
 	ticks := time.NewTicker(watchPeriod)
 	defer ticks.Stop()
 	shown := map[string]string{}
 	last := ""
 	for {
-		l, err := look()
+		l, err := list(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -66,6 +66,18 @@ func (r Reader) Join(ctx context.Context, client *cri.Client, answers func() []L
 	return Merge(listed, live, AliveExcept(r.Dir, "")), nil
 }
 
+// Reported returns the pods that live podctl processes report: all that is known
+// while the runtime does not answer.
+func (r Reader) Reported(answers func() []Live) []*Pod {
+	live := answers()
+	for _, l := range live {
+		if l.Err != nil {
+			r.Unanswered(l.Err)
+		}
+	}
+	return Merge(nil, live, func(*Pod) bool { return true })
+}
+
 // statusReads bounds the status calls in flight.
 const statusReads = 16
 

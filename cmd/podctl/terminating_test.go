@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+)
+
+// What podctl processes report is printed, with a warning, and the exit code
+// says that the runtime did not answer.
+func TestPodsOfPodctlAreListedWhileRuntimeHangs(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.run(pair)
+		stop := w.start(nil, "stop", "kube/deaf")
+		time.Sleep(2 * time.Second)
+		release := w.sim.Hang("", "")
+		out := w.ran(exitUnreachable, 11*time.Second, "pods")
+		expect(t, out, "warning: the runtime does not answer", "default/web", "kube/deaf", "podctl: pods: connect to sim:: no answer within 10s")
+		out = w.ran(exitUnreachable, 11*time.Second, "terminating")
+		expect(t, out, "warning: the runtime does not answer", "kube/deaf", "podctl: terminating: connect to sim:: no answer within 10s")
+		release()
+		stop.ends(0, 2*time.Minute)
+		c.interrupt()
+		c.ends(exitInterrupted, time.Minute)
+	})
+}
+
+func TestFailureDuringAnInterruptIsReported(t *testing.T) {
+	failure := errors.New("no space left on device")
+	for _, c := range []struct{ err, want error }{
+		{nil, errInterrupted}, {context.Canceled, errInterrupted}, {failure, failure},
+	} {
+		interrupts := make(chan os.Signal, 1)
+		e := &env{interrupts: interrupts}
+		err := e.untilInterrupted(t.Context(), func(ctx context.Context) error {
+			interrupts <- os.Interrupt
+			<-ctx.Done()
+			return c.err
+		})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%v: %v, want %v", c.err, err, c.want)
+		}
+	}
+}
