@@ -9,7 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/owner"
 )
 
@@ -145,9 +147,9 @@ func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err er
 			err = errors.Join(err, a.session.Close())
 		}
 	}()
-	events := newQueue()
+	events := output.NewQueue[event.Event]()
 	s, err := daemon.Open(ctx, o.driving.options(e, o.globals, daemon.Options{
-		Instance: agentName, Sources: o.sources(), KillUnknown: o.killUnknown, Events: events.put,
+		Instance: agentName, Sources: o.sources(), KillUnknown: o.killUnknown, Events: events.Put,
 	}))
 	if held, ok := errors.AsType[*owner.HeldError](err); ok {
 		return nil, &secondAgentError{held: held}

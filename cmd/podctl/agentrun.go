@@ -10,6 +10,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
@@ -21,7 +22,7 @@ type agent struct {
 	env     *env
 	opts    agentOptions
 	session *daemon.Session
-	events  *queue
+	events  *output.Queue[event.Event]
 	updates chan sourceUpdate
 	printer agentPrinter
 	// read holds the pods of each source that was tried at least once.
@@ -82,7 +83,7 @@ func (a *agent) follow(ctx context.Context) error {
 			if len(a.read) == len(a.opts.sources()) {
 				manager.Ready()
 			}
-		case <-a.events.ready:
+		case <-a.events.Ready():
 			a.drainEvents()
 		case <-watchdog:
 			manager.Alive()
@@ -154,7 +155,7 @@ func (a *agent) stop(ctx context.Context) error {
 				return fmt.Errorf("after %s: %w", a.opts.drainTimeout, err)
 			}
 			return err
-		case <-a.events.ready:
+		case <-a.events.Ready():
 			a.drainEvents()
 		case <-a.env.interrupts:
 			return &leftError{pods: a.session.Alive()}
@@ -163,7 +164,47 @@ func (a *agent) stop(ctx context.Context) error {
 }
 
 func (a *agent) drainEvents() {
-	for _, ev := range a.events.take() {
+	for _, ev := range a.events.Take() {
 		a.printer.event(ev)
 	}
+}
+
+// agentPrinter prints what an agent does: a line for each event, also on a
+// terminal, because an agent is a service.
+type agentPrinter interface {
+	note(text string)
+	event(event.Event)
+	notice(source.Notice)
+}
+
+func newAgentPrinter(e *env, o agentOptions, lastWords func(event.Event) string) agentPrinter {
+	if o.output == "json" {
+		return agentJSON{&jsonPrinter{env: e}}
+	}
+	return agentLines{newLinePrinter(e, true, lastWords)}
+}
+
+// agentLines prints text.
+type agentLines struct{ *linePrinter }
+
+func (p agentLines) note(text string) { p.print("%s  %s\n", output.Clock(p.env.now()), text) }
+
+func (p agentLines) notice(n source.Notice) {
+	text := output.OneLine(n.Problem.String())
+	if n.Problem.Hint != "" {
+		text += " · " + output.OneLine(n.Problem.Hint)
+	}
+	if n.Level == source.Warning {
+		text = "warning: " + text
+	}
+	p.note(text)
+}
+
+// agentJSON prints objects.
+type agentJSON struct{ *jsonPrinter }
+
+func (p agentJSON) notice(n source.Notice) {
+	p.print(runLine{
+		Type: "source", Reason: n.Level.String(), Warning: n.Level != source.Info, Message: n.Problem.String(),
+	})
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 )
 
@@ -123,9 +125,9 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	if err != nil {
 		return nil, err
 	}
-	events := newQueue()
+	events := output.NewQueue[event.Event]()
 	s, err := daemon.Open(ctx, o.driving.options(e, o.globals, daemon.Options{
-		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.put,
+		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.Put,
 	}))
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -20,7 +21,7 @@ type running struct {
 	env     *env
 	opts    runOptions
 	session *daemon.Session
-	events  *queue
+	events  *output.Queue[event.Event]
 	printer runPrinter
 	want    []node.Desired
 	objects *pod.Objects
@@ -98,7 +99,7 @@ func (r *running) follow(ctx context.Context) error {
 	r.refresh()
 	for !r.settled() {
 		select {
-		case <-r.events.ready:
+		case <-r.events.Ready():
 			r.drainEvents()
 		case <-changes:
 			r.refresh()
@@ -193,7 +194,7 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 			r.refresh()
 			r.drainEvents()
 			return err
-		case <-r.events.ready:
+		case <-r.events.Ready():
 			r.drainEvents()
 		case <-changes:
 			r.refresh()
@@ -259,7 +260,7 @@ func (r *running) infos() []node.Info {
 }
 
 func (r *running) drainEvents() {
-	for _, ev := range r.events.take() {
+	for _, ev := range r.events.Take() {
 		r.printer.event(ev)
 	}
 }
