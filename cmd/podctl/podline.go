@@ -33,8 +33,6 @@ func phaseText(i node.Info) string {
 	switch {
 	case i.Rejected != nil:
 		return "Rejected"
-	case i.Refused() != nil:
-		return "Waiting"
 	case i.Stage == worker.Terminating && !pod.IsTerminal(i.Status.Phase):
 		return "Terminating"
 	case i.Status.Phase == "":

@@ -60,7 +60,9 @@ func desiredBy(ctx context.Context, c *control.Client) ([]*v1.Pod, error) {
 	}
 	leaving := map[types.UID]bool{}
 	for _, w := range workers {
-		leaving[w.UID] = !w.Desired
+		// One that was not admitted, or waits, holds nothing: another podctl may run
+		// its twin.
+		leaving[w.UID] = !w.Desired || w.Rejected != "" || w.WaitReason != ""
 	}
 	list, err := c.Pods(ctx)
 	if err != nil {

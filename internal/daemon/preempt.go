@@ -2,11 +2,13 @@ package daemon
 
 import (
 	"context"
+	"errors"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/node"
 )
 
 // NodeObject implements control.Host.
@@ -20,5 +22,9 @@ func (h nodeHost) NodeObject() *v1.Node {
 
 // Preempt implements control.Host.
 func (h nodeHost) Preempt(ctx context.Context, namespace, name string) error {
-	return absent(h.Evict(ctx, namespace, name, event.Eviction{Cause: event.Preempted}))
+	err := h.Evict(ctx, namespace, name, event.Eviction{Cause: event.Preempted})
+	if _, waits := errors.AsType[*node.NotRunningError](err); waits {
+		return absentError{err} // another podctl may run its twin
+	}
+	return absent(err)
 }

@@ -84,5 +84,5 @@ func (h nodeHost) state() metrics.State {
 // isActive reports whether a desired pod has not ended (filterOutInactivePods
 // in pkg/kubelet/kubelet_pods.go).
 func isActive(i node.Info) bool {
-	return i.Refused() == nil && i.Stage < worker.Terminated && !pod.IsTerminal(i.Status.Phase)
+	return i.Admitted() && i.Stage < worker.Terminated && !pod.IsTerminal(i.Status.Phase)
 }

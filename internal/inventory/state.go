@@ -11,7 +11,7 @@ import (
 // nothing runs, whether it has succeeded or failed.
 func (p *Pod) Phase() string {
 	switch {
-	case p.Manager != nil && p.Worker.Rejected != "":
+	case p.Manager != nil && p.Worker.Rejected != "" && p.Worker.WaitReason == "":
 		return "Rejected"
 	case p.Terminating() && !pod.IsTerminal(p.Worker.Status):
 		return "Terminating"

@@ -49,7 +49,13 @@ func Reconcile(entries map[types.UID]Entry, in Input, now time.Time) (map[types.
 	for _, d := range Sorted(in.Desired) {
 		var did []Action
 		next[d.UID()], did = Step(next[d.UID()], now, Desire{d, in.Known[d.UID()]})
-		start = append(start, did...)
+		for _, a := range did {
+			if _, isAttempt := a.(Attempt); isAttempt {
+				start = append(start, a)
+			} else {
+				stop = append(stop, a)
+			}
+		}
 	}
 	maps.DeleteFunc(next, func(_ types.UID, e Entry) bool { return e.Phase == None })
 	return next, append(stop, start...)

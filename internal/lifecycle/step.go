@@ -38,6 +38,7 @@ func Step(e Entry, now time.Time, ev Event) (Entry, []Action) {
 	case Cleaned:
 		if e.Phase == Stopping {
 			m.enter(Removed)
+			m.e.Wait = Wait{}
 		}
 	case RemovalDone:
 		m.removalDone(ev)
@@ -46,9 +47,7 @@ func Step(e Entry, now time.Time, ev Event) (Entry, []Action) {
 	case Start:
 		m.start()
 	case Retry:
-		if e.Phase == Waiting {
-			m.e.Wait.RetryAt = now
-		}
+		m.retry()
 	}
 	return m.e, m.actions
 }
@@ -78,7 +77,7 @@ func (m *machine) desire(ev Desire) {
 		m.attempt()
 	case Waiting:
 		if m.changed(ev) {
-			m.e.Desired, m.e.Wait = ev.Desired, Wait{RetryAt: m.now}
+			m.wait(ev.Desired)
 		}
 		m.attempt()
 	case Rejected:
@@ -256,9 +255,16 @@ func (m *machine) start() {
 		m.act(Recreate{m.e.Pod})
 	case Waiting:
 		m.e.HoldNext = false
-		m.e.Wait.RetryAt = m.now
+		m.retry()
 	case Starting, Stopping, Removing, Removed:
 		m.e.HoldNext = false
 	case None, Rejected:
+	}
+}
+
+// retry has a pod that waits tried at the next Reconcile.
+func (m *machine) retry() {
+	if m.e.Phase == Waiting && m.now.Before(m.e.Wait.RetryAt) {
+		m.e.Wait.RetryAt = m.now
 	}
 }

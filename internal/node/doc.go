@@ -1,22 +1,24 @@
-// Package node is the only place where it all meets: sources say what is
-// desired, workers decide when, podsync knows what, the PLEG reports, and
-// housekeeping compares all of it every two seconds.
+// Package node carries out what internal/lifecycle decides: it reads what the
+// sources desire, claims names, lists the runtime, hands pods to their workers and
+// removes what they leave behind.
 //
-//	sources ──► desired ─┐                 ┌─► ops ──► podsync ──► runtime
-//	                     ├─► reconcile ──► worker                    │
-//	runtime listing ─────┘      ▲          ▲ (Sync)                  │
-//	                            │          └──── loop ◄── pleg ◄─────┘
+//	sources ──► desired ─┐                    ┌─► ops ──► podsync ──► runtime
+//	                     ├─► lifecycle ──► worker                        │
+//	runtime listing ─────┘      ▲            ▲ (Sync)                    │
+//	                            │            └──────── loop ◄── pleg ◄───┘
 //	                        every 2 s
 //
-// One goroutine, loop, takes all decisions about which pods there are:
-// nothing else creates, adopts or removes an entry. Operations run in the
-// goroutine of their pod's worker and come back through the PLEG's cache.
-// What a pod leaves behind is removed by its last operation, or, if it ended
-// while it was still desired, in a goroutine of its own once it is not.
+// One goroutine, loop, carries out all decisions about which pods there are.
+// Operations run in the goroutine of their pod's worker and come back through the
+// PLEG's cache. What a pod leaves behind is removed by its last operation, or, if
+// it ended while it was still desired, in a goroutine of its own once it is not.
 //
-// The loop blocks on a listing of the runtime at most; queries (Pods) never
-// wait for it. Node's mutex guards the entries and is held for no call that
-// can block.
+// The loop blocks on calls of the runtime that list, read manifests or the
+// runtime's status, each with a deadline; queries (Pods) never wait for it. Node's
+// mutex guards the entries and is held for no call that can block.
+//
+// docs/node.md has the phases, the reasons for which a pod waits, and the table of
+// all transitions.
 //
 // Differs from the kubelet in: every pod is exclusive by its full name, not
 // only static ones; pods that podctl did not create are left alone; what ended

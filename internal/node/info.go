@@ -48,6 +48,11 @@ type Info struct {
 	StopRequested time.Time
 }
 
+// Admitted reports whether the pod was admitted: its worker has it.
+func (i Info) Admitted() bool {
+	return i.Lifecycle != lifecycle.Waiting && i.Lifecycle != lifecycle.Starting && i.Lifecycle != lifecycle.Rejected
+}
+
 // Refused returns why the pod does not start: it was rejected, or something is
 // in the way that podctl does not end by itself; nil if neither is so.
 func (i Info) Refused() error {

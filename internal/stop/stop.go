@@ -49,7 +49,8 @@ const forceWait = 10 * time.Second
 
 // Stop stops a pod and returns when nothing of it runs.
 func (s *Stopper) Stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
-	if !p.Managed() {
+	// Of a pod that waits its podctl process says what is in the way now.
+	if !p.Managed() && (p.Manager == nil || p.Runtime != nil) {
 		return s.stopUnmanaged(ctx, p)
 	}
 	waiting := ctx

@@ -20,9 +20,6 @@ import (
 // stopUnmanaged stops a pod that no living podctl process manages. Its name is
 // claimed meanwhile, so that none starts to.
 func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome, error) {
-	if p.Runtime == nil { // a rejected one
-		return Outcome{}, fmt.Errorf("stop pod %s: it does not run: %s", p.DisplayName(), p.Worker.Rejected)
-	}
 	if err := s.checkKubelet(p); err != nil {
 		return Outcome{}, err
 	}
