@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export PATH := $(PATH):/usr/local/go/bin
 
 .PHONY: help
-help: ## explain every target
+help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
@@ -12,11 +12,11 @@ build: ## build bin/podctl
 	CGO_ENABLED=0 go build -o bin/ ./cmd/podctl
 
 .PHONY: demo
-demo: build ## run a real pod to completion, on a private containerd if need be; simulated without root or off Linux
+demo: build ## run a pod to completion, on a private containerd if there is no runtime; simulated without root or on another system
 	@hack/demo
 
 .PHONY: test
-test: ## run all tests, the live ones too (installs what they need); prints each skip with its reason
+test: ## run all tests, including the live ones (installs what they need); prints each skip with its reason
 	@hack/test
 
 .PHONY: unit
@@ -32,9 +32,13 @@ live: ## run every live test on every kind of runtime, or PODCTL_LIVE_RUNTIMES="
 	@PODCTL_LIVE=required PODCTL_LIVE_RUNTIMES="$${PODCTL_LIVE_RUNTIMES:-containerd containerd-1.7 containerd-distro crio crio-events}" hack/test live -count=1
 
 .PHONY: bench
-bench: build ## measure podctl beside the bare CRI calls, its PLEG and its preemption beside the kubelet's, and idle pods
+bench: build ## measure podctl against the bare CRI calls, its PLEG and its preemption against the kubelet's, and idle pods
 	go test -run '^$$' -bench Plan ./internal/preempt
 	@hack/with-runtime containerd bash -c 'go run ./test/bench -podctl bin/podctl -r "$$CONTAINER_RUNTIME_ENDPOINT" $(BENCHFLAGS)'
+
+.PHONY: chaos
+chaos: ## break everything around an agent of 30 churning pods for DURATION (10m); prints its SEED, which repeats a run
+	@PODCTL_LIVE=required go test ./test/e2e -run '^TestChaos$$' -count=1 -v -timeout 0 -args -chaos.for=$(or $(DURATION),10m) -chaos.seed=$(or $(SEED),0)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)
@@ -53,13 +57,13 @@ docs: ## generate the generated pages of docs/
 	go generate ./...
 
 .PHONY: runtime-up
-runtime-up: ## start a private containerd to play with; prints its endpoint (KIND=crio for another: hack/runtime lists them)
+runtime-up: ## start a private containerd for development; prints its endpoint (KIND=crio for another: hack/runtime lists them)
 	@hack/runtime up $(KIND)
 
 .PHONY: runtime-down
-runtime-down: ## take down every private runtime, with its pods
+runtime-down: ## remove every private runtime, with its pods
 	@hack/runtime down --all
 
 .PHONY: clean
-clean: ## remove what was built (make runtime-down removes runtimes)
+clean: ## remove bin (make runtime-down removes runtimes)
 	rm -rf bin

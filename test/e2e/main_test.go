@@ -29,7 +29,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binary = filepath.Join(dir, "podctl")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/podctl").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", binary, "./cmd/podctl")
+	build.Dir = "../.." // with the versions of the module that users install
+	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build podctl: %v\n%s", err, out)
 		os.RemoveAll(dir)
 		os.Exit(1)

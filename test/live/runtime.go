@@ -245,11 +245,11 @@ func sweep(t testing.TB) {
 }
 
 func hackRuntime(args ...string) (string, error) {
-	root, err := moduleRoot()
+	script, err := find("hack/runtime")
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command(filepath.Join(root, "hack/runtime"), args...)
+	cmd := exec.Command(script, args...)
 	var out, errw bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errw
 	if err := cmd.Run(); err != nil {
@@ -258,15 +258,16 @@ func hackRuntime(args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// moduleRoot walks up from the directory of the test to the one with go.mod.
-func moduleRoot() (string, error) {
+// find looks for a file of the repository above the directory of the test.
+func find(file string) (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
+		path := filepath.Join(dir, file)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", errors.New("find module: no go.mod above the test")
+			return "", fmt.Errorf("find %s: not above the test", file)
 		}
 	}
 	return "", err
