@@ -200,8 +200,9 @@ func (c *chaos) agentLives() {
 }
 
 const (
-	exitUnreachable = 3  // podctl's exit code where no runtime answers
-	exitSignal      = -1 // what Go reports for a process that a signal killed
+	exitUnreachable = 3   // podctl's exit code where no runtime answers
+	exitInterrupted = 130 // podctl's exit code where it was interrupted
+	exitSignal      = -1  // what Go reports for a process that a signal killed
 )
 
 // converges waits until what runs is what is wanted.

@@ -59,8 +59,8 @@ func (c *chaos) stopAgent() bool {
 	c.agent = nil
 	_ = agent.cmd.Process.Signal(syscall.SIGCONT) // it may be frozen
 	_ = agent.cmd.Process.Signal(syscall.SIGTERM)
-	// One that was just started does not handle SIGTERM yet.
-	if code := agent.wait(); code != 0 && code != exitUnreachable && code != exitSignal {
+	// One that was just started may not serve, or not even handle SIGTERM yet.
+	if code := agent.wait(); code != 0 && code != exitUnreachable && code != exitInterrupted && code != exitSignal {
 		out, errw := agent.output()
 		c.t.Errorf("SIGTERM: the agent ends with %d\n%s%s", code, tail(out), tail(errw))
 	}
