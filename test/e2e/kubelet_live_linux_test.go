@@ -30,14 +30,17 @@ type kubeletPlace struct {
 // besideKubelet runs the test once beside a kubelet with its read-only port, and
 // once beside one that has none and a node name of its own.
 func besideKubelet(t *testing.T, test func(t *testing.T, k *kubeletPlace)) {
+	t.Parallel()
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Run("read-only-port", func(t *testing.T) {
+		t.Parallel()
 		test(t, startKubelet(t, strings.ToLower(host)))
 	})
 	t.Run("authenticated-port", func(t *testing.T) {
+		t.Parallel()
 		test(t, startKubelet(t, "node-1", "--read-only-port=0", "--hostname-override=node-1"))
 	})
 }

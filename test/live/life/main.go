@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -42,12 +43,12 @@ func main() {
 	}
 	select {
 	case <-end:
-		lock.Close()
-		os.Exit(*code)
 	case <-terminated:
+		*code = 0
 		time.Sleep(*flush)
-		lock.Close()
 	}
+	runtime.KeepAlive(lock) // closed with the process
+	os.Exit(*code)
 }
 
 // begin takes the lock, which the process holds until it ends.
