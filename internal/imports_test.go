@@ -67,6 +67,7 @@ var table = []row{
 	{"cmd/podctl", []string{"internal/", "cmd/podctl/internal/"}, "one file per command"},
 	{"cmd/podctl/internal/cmdline", nil, "the order of flags, suggestions and help"},
 	{"cmd/podctl/internal/output", nil, "tables, lists in kubectl's formats, JSON, escaping"},
+	{"cmd/podctl/internal/runview", []string{"internal/event", "internal/node", "internal/worker", "internal/lifecycle", "internal/pod", "internal/cri", "internal/source", "cmd/podctl/internal/output"}, "shows a run, and why its pods failed"},
 }
 
 // only lists libraries that a single place may import, by prefix.

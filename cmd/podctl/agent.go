@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/owner"
@@ -158,7 +159,7 @@ func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err er
 		return nil, err
 	}
 	a = &agent{env: e, opts: o, session: s, events: events, updates: make(chan sourceUpdate)}
-	a.printer = newAgentPrinter(e, o, lastWords(s))
+	a.printer = runview.NewAgent(e.screen(o.globals), viewOptions(s, o.output, true))
 	return a, nil
 }
 

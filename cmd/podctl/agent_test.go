@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/testutil"
 )
@@ -105,7 +106,7 @@ func TestAgentPrintsObjects(t *testing.T) {
 	a.ends(0, 10*time.Second)
 	reasons := map[string]bool{}
 	for line := range strings.Lines(a.out.String()) {
-		var l runLine
+		var l runview.RunLine
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}

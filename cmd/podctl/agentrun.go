@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
@@ -24,7 +25,7 @@ type agent struct {
 	session *daemon.Session
 	events  *output.Queue[event.Event]
 	updates chan sourceUpdate
-	printer agentPrinter
+	printer runview.AgentPrinter
 	// read holds the pods of each source that was tried at least once.
 	read map[string][]*manifest.Pod
 	// duplicates are the pods of two sources that were reported.
@@ -100,7 +101,7 @@ func (a *agent) healthy() bool { return a.session.LoopHealthy() == nil }
 // apply passes the pods of a source to the node and prints its notices.
 func (a *agent) apply(u sourceUpdate) {
 	for _, n := range u.Notices {
-		a.printer.notice(n)
+		a.printer.Notice(n)
 	}
 	var pods []node.Desired
 	for _, p := range u.Pods {
@@ -129,7 +130,7 @@ func (a *agent) reportDuplicates() {
 			text := fmt.Sprintf("pod %s is also defined at %s:%d, which is used", full, first[full].File, first[full].Line)
 			problem := manifest.Problem{File: p.File, Line: p.Line, Message: text, Hint: "rename one of them, or remove one file"}
 			if duplicates[problem.String()] = true; !a.duplicates[problem.String()] {
-				a.printer.notice(source.Notice{Level: source.Failed, Problem: problem})
+				a.printer.Notice(source.Notice{Level: source.Failed, Problem: problem})
 			}
 		}
 	}
@@ -140,10 +141,10 @@ func (a *agent) reportDuplicates() {
 func (a *agent) stop(ctx context.Context) error {
 	a.drainEvents()
 	if !a.opts.drain {
-		a.printer.note(fmt.Sprintf("leaving %s running", output.Plural(a.session.Alive(), "pod")))
+		a.printer.Note(fmt.Sprintf("leaving %s running", output.Plural(a.session.Alive(), "pod")))
 		return nil
 	}
-	a.printer.note(fmt.Sprintf("terminating %s within %s · interrupt again to leave them", output.Plural(a.session.Alive(), "pod"), a.opts.drainTimeout))
+	a.printer.Note(fmt.Sprintf("terminating %s within %s · interrupt again to leave them", output.Plural(a.session.Alive(), "pod"), a.opts.drainTimeout))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
@@ -165,46 +166,6 @@ func (a *agent) stop(ctx context.Context) error {
 
 func (a *agent) drainEvents() {
 	for _, ev := range a.events.Take() {
-		a.printer.event(ev)
+		a.printer.Event(ev)
 	}
-}
-
-// agentPrinter prints what an agent does: a line for each event, also on a
-// terminal, because an agent is a service.
-type agentPrinter interface {
-	note(text string)
-	event(event.Event)
-	notice(source.Notice)
-}
-
-func newAgentPrinter(e *env, o agentOptions, lastWords func(event.Event) string) agentPrinter {
-	if o.output == "json" {
-		return agentJSON{&jsonPrinter{env: e}}
-	}
-	return agentLines{newLinePrinter(e, true, lastWords)}
-}
-
-// agentLines prints text.
-type agentLines struct{ *linePrinter }
-
-func (p agentLines) note(text string) { p.print("%s  %s\n", output.Clock(p.env.now()), text) }
-
-func (p agentLines) notice(n source.Notice) {
-	text := output.OneLine(n.Problem.String())
-	if n.Problem.Hint != "" {
-		text += " · " + output.OneLine(n.Problem.Hint)
-	}
-	if n.Level == source.Warning {
-		text = "warning: " + text
-	}
-	p.note(text)
-}
-
-// agentJSON prints objects.
-type agentJSON struct{ *jsonPrinter }
-
-func (p agentJSON) notice(n source.Notice) {
-	p.print(runLine{
-		Type: "source", Reason: n.Level.String(), Warning: n.Level != source.Info, Message: n.Problem.String(),
-	})
 }

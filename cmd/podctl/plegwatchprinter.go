@@ -65,7 +65,7 @@ func (p *watchTable) events(events []plegstat.Event) error {
 	for i, ev := range events {
 		lines[i] = p.table.Row(p.cells(ev), p.width())
 		if p.color && ev.Failed() {
-			lines[i] = red + lines[i] + plain
+			lines[i] = output.Red + lines[i] + output.Plain
 		}
 	}
 	return p.lines(lines...)

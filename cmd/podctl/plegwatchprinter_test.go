@@ -96,7 +96,7 @@ func TestWatchTablePaintsWhatFailed(t *testing.T) {
 	good := someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited})
 	bad := someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3})
 	row := "15:04:05.118  default/web               ContainerDied     web        exit 3              hint"
-	if got := tableOf(watchOptions{}, &env{size: size}, bad); got != red+row+plain+"\n" {
+	if got := tableOf(watchOptions{}, &env{size: size}, bad); got != output.Red+row+output.Plain+"\n" {
 		t.Errorf("%q", got)
 	}
 	for name, got := range map[string]string{

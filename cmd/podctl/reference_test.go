@@ -49,7 +49,7 @@ var documented = []struct {
 	types []string
 }{
 	{"podctl run -o json, podctl agent -o json", []string{
-		"runLine", "containerLine", "event.Exit", "event.Image", "event.Waiting", "event.Stop", "event.Eviction", "event.Probe", "event.Failure",
+		"RunLine", "ContainerLine", "event.Exit", "event.Image", "event.Waiting", "event.Stop", "event.Eviction", "event.Probe", "event.Failure",
 	}},
 	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "validDocument", "fieldLine"}},
 	{"podctl render", []string{"renderedPod", "renderedContainer"}},
@@ -135,7 +135,7 @@ type typeSource struct {
 func parseTypes(t *testing.T) map[string]typeSource {
 	t.Helper()
 	var files []string
-	for _, dir := range []string{".", "../../internal/plegstat"} {
+	for _, dir := range []string{".", "internal/runview", "../../internal/plegstat"} {
 		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

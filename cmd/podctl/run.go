@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
@@ -135,7 +136,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	if o.keep && s.Simulated() {
 		fmt.Fprintln(e.errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
-	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: newRunPrinter(e, o, s)}
+	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: runview.New(e.screen(o.globals), viewOptions(s, o.output, o.wait == waitReady))}
 	var pods []*v1.Pod
 	for _, p := range set.Pods {
 		pods = append(pods, p.Pod)

@@ -7,9 +7,12 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/runview"
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
@@ -22,10 +25,10 @@ type running struct {
 	opts    runOptions
 	session *daemon.Session
 	events  *output.Queue[event.Event]
-	printer runPrinter
+	printer runview.Printer
 	want    []node.Desired
 	objects *pod.Objects
-	logs    *logFollowers
+	logs    *runview.LogFollowers
 
 	// last is each pod as it was seen last, in the order of first sight; a
 	// pod that is removed stays in it.
@@ -39,7 +42,7 @@ const redrawPeriod = 250 * time.Millisecond
 func (r *running) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	r.last = map[types.UID]node.Info{}
-	r.logs = newLogFollowers(ctx, r.session.LogFile, r.printer, r.opts.logs)
+	r.logs = runview.FollowLogs(ctx, r.session.LogFile, r.printer, r.opts.logs)
 	r.note()
 	r.session.Set(runSource, r.want, r.objects)
 	ran := make(chan error, 1)
@@ -68,7 +71,7 @@ func (r *running) note() {
 		}
 	}
 	if len(names) > 0 {
-		r.printer.note(fmt.Sprintf("%s: restartPolicy Always, runs until Ctrl-C", strings.Join(names, ", ")))
+		r.printer.Note(fmt.Sprintf("%s: restartPolicy Always, runs until Ctrl-C", strings.Join(names, ", ")))
 	}
 }
 
@@ -76,7 +79,7 @@ func (r *running) note() {
 func (r *running) noteGates() {
 	for _, d := range r.want {
 		for _, gate := range d.Pod.Spec.ReadinessGates {
-			r.printer.note(fmt.Sprintf("%s: its readiness gate %q takes a control plane: the pod does not become ready",
+			r.printer.Note(fmt.Sprintf("%s: its readiness gate %q takes a control plane: the pod does not become ready",
 				pod.DisplayName(d.Pod.Namespace, d.Pod.Name), gate.ConditionType))
 		}
 	}
@@ -104,7 +107,7 @@ func (r *running) follow(ctx context.Context) error {
 		case <-changes:
 			r.refresh()
 		case <-redraw.C:
-			r.printer.refresh(r.infos())
+			r.printer.Refresh(r.infos())
 		case <-timeout:
 			return r.end(ctx, fmt.Errorf("not %s after %s", r.opts.wait, r.opts.waitTimeout))
 		case <-r.env.interrupts:
@@ -133,42 +136,52 @@ func (r *running) settled() bool {
 // short, nil if nothing did.
 func (r *running) end(ctx context.Context, why error) error {
 	r.drainEvents()
-	failures := r.failures()
+	outcome := r.outcome()
+	failures := outcome.Failures()
 	results := r.infos()
 	if !r.opts.keep {
 		if err := r.remove(ctx, r.opts.grace); err != nil {
 			return err
 		}
 	}
-	r.logs.wait(r.env.interrupts, r.opts.keep)
-	r.printer.finish(results)
-	return r.verdict(failures, why)
+	r.logs.Wait(r.env.interrupts, r.opts.keep)
+	r.printer.Finish(results)
+	return outcome.Verdict(failures, why)
 }
 
-// verdict is the error that a run ends with, with what failed pods said last.
-func (r *running) verdict(failures []failure, why error) error {
-	if len(failures) == 0 {
-		return nil
+// outcome is what the run is judged by.
+func (r *running) outcome() *runview.Outcome {
+	return &runview.Outcome{Want: r.want, Last: r.last, Ready: r.opts.wait == waitReady, Said: r.said}
+}
+
+// lastLines is how many of the last lines of a failed container are printed.
+const lastLines = 20
+
+// said returns what a container wrote last.
+func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
+	lines, err := cri.TailLog(r.session.LogFile(i.Pod, c.Name, c.RestartCount), lastLines)
+	if err != nil {
+		return nil // it has written nothing
 	}
-	text := fmt.Sprintf("%d of %d pods failed", len(failures), len(r.want))
-	if why != nil {
-		text = fmt.Sprintf("%d of %d pods are %v", len(failures), len(r.want), why)
+	var said []string
+	for _, line := range lines {
+		said = append(said, output.Printable(line.Text))
 	}
-	return &runError{summary: text, failures: failures}
+	return said
 }
 
 // interrupted ends the pods on the user's request.
 func (r *running) interrupted(ctx context.Context) error {
 	if r.opts.keep {
-		r.printer.note("leaving the pods as they are")
-		r.printer.finish(r.infos())
+		r.printer.Note("leaving the pods as they are")
+		r.printer.Finish(r.infos())
 		return errInterrupted
 	}
 	if err := r.remove(ctx, r.opts.grace); err != nil {
 		return err
 	}
-	r.logs.wait(r.env.interrupts, false)
-	r.printer.finish(r.infos())
+	r.logs.Wait(r.env.interrupts, false)
+	r.printer.Finish(r.infos())
 	return errInterrupted
 }
 
@@ -176,7 +189,7 @@ func (r *running) interrupted(ctx context.Context) error {
 // the grace as far as it goes, a second one leaves what is left.
 func (r *running) remove(ctx context.Context, grace *int64) error {
 	if n := r.session.Alive(); n > 0 {
-		r.printer.note(fmt.Sprintf("terminating %s, up to %ds · once more to force", output.Plural(n, "pod"), r.longestGrace(grace)))
+		r.printer.Note(fmt.Sprintf("terminating %s, up to %ds · once more to force", output.Plural(n, "pod"), r.longestGrace(grace)))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -199,13 +212,13 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 		case <-changes:
 			r.refresh()
 		case <-redraw.C:
-			r.printer.refresh(r.infos())
+			r.printer.Refresh(r.infos())
 		case <-r.env.interrupts:
 			if forced {
 				return &leftError{pods: r.session.Alive()}
 			}
 			forced = true
-			r.printer.note("forcing · once more to leave the pods behind")
+			r.printer.Note("forcing · once more to leave the pods behind")
 			now := int64(0)
 			go func() { _ = r.session.Drain(ctx, &now) }() // the first Drain says how it ends
 		}
@@ -244,8 +257,8 @@ func (r *running) refresh() {
 		r.last[i.Pod.UID] = i
 	}
 	infos := r.infos()
-	r.logs.follow(infos)
-	r.printer.refresh(infos)
+	r.logs.Follow(infos)
+	r.printer.Refresh(infos)
 }
 
 func (r *running) infos() []node.Info {
@@ -261,6 +274,19 @@ func (r *running) infos() []node.Info {
 
 func (r *running) drainEvents() {
 	for _, ev := range r.events.Take() {
-		r.printer.event(ev)
+		r.printer.Event(ev)
+	}
+}
+
+// screen is where a run or an agent is shown.
+func (e *env) screen(g globals) runview.Screen {
+	return runview.Screen{Out: e.out, Errw: e.errw, TTY: e.tty, Color: !g.noColor && !e.noColor, Size: e.size, Now: e.now}
+}
+
+// viewOptions say what is shown of a session's pods.
+func viewOptions(s *daemon.Session, output string, ready bool) runview.Options {
+	return runview.Options{
+		Output: output, Ready: ready, NodeName: s.Facts.Name,
+		LastLine: func(ev event.Event) string { return string(s.LastLine(ev)) },
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
@@ -100,7 +101,7 @@ func jsonLinesCommand(ts *testscript.TestScript, neg bool, args []string) {
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
 		d := json.NewDecoder(bytes.NewReader([]byte(line)))
 		d.DisallowUnknownFields()
-		var l runLine
+		var l runview.RunLine
 		if err := d.Decode(&l); err != nil {
 			ts.Fatalf("line %q: %v", line, err)
 		}

@@ -1,4 +1,4 @@
-package main
+package runview
 
 import (
 	"encoding/json"
@@ -12,9 +12,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// runLine is one line of `podctl run -o json` and of `podctl agent -o json`. Which fields are set depends
+// RunLine is one line of `podctl run -o json` and of `podctl agent -o json`. Which fields are set depends
 // on its type.
-type runLine struct {
+type RunLine struct {
 	Time time.Time `json:"time"` // when it happened
 	// note, event, log or, once for each pod at the end, pod; of an agent also
 	// source: what is to be said of a manifest, or of where they are from
@@ -51,11 +51,11 @@ type runLine struct {
 
 	Rejected   string          `json:"rejected,omitempty"`   // why a pod was not admitted
 	Restarts   *int32          `json:"restarts,omitempty"`   // of all of a pod's containers
-	Containers []containerLine `json:"containers,omitempty"` // of a pod, init containers first
+	Containers []ContainerLine `json:"containers,omitempty"` // of a pod, init containers first
 }
 
-// containerLine is how a container ended, or what it is doing.
-type containerLine struct {
+// ContainerLine is how a container ended, or what it is doing.
+type ContainerLine struct {
 	Name     string `json:"name"`               // as in the manifest
 	State    string `json:"state"`              // waiting, running, terminated
 	Ready    bool   `json:"ready"`              // its probes, where it has any, say so
@@ -67,23 +67,23 @@ type containerLine struct {
 
 // jsonPrinter prints one object a line.
 type jsonPrinter struct {
-	env *env
-	mu  sync.Mutex
+	screen Screen
+	mu     sync.Mutex
 }
 
-func (p *jsonPrinter) print(l runLine) {
+func (p *jsonPrinter) print(l RunLine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.Time.IsZero() {
-		l.Time = p.env.now()
+		l.Time = p.screen.Now()
 	}
-	_ = json.NewEncoder(p.env.out).Encode(l) // as with fmt.Fprint: the reader may be gone
+	_ = json.NewEncoder(p.screen.Out).Encode(l) // as with fmt.Fprint: the reader may be gone
 }
 
-func (p *jsonPrinter) note(text string) { p.print(runLine{Type: "note", Message: text}) }
+func (p *jsonPrinter) Note(text string) { p.print(RunLine{Type: "note", Message: text}) }
 
-func (p *jsonPrinter) event(ev event.Event) {
-	p.print(runLine{
+func (p *jsonPrinter) Event(ev event.Event) {
+	p.print(RunLine{
 		Time: ev.Time, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.UID), Container: ev.Container,
 		Phase: ev.Phase, Reason: ev.Reason, Message: ev.Text(), Warning: ev.Warning, State: ev.State(),
 		Exit: ev.Exit, Image: ev.Image, Waiting: ev.Waiting, Stop: ev.Stop, Eviction: ev.Eviction, Victims: ev.Victims,
@@ -91,21 +91,21 @@ func (p *jsonPrinter) event(ev event.Event) {
 	})
 }
 
-func (p *jsonPrinter) log(l logLine) {
-	p.print(runLine{Type: "log", Namespace: l.namespace, Name: l.pod, Container: l.container, Stream: l.stream, Text: string(l.text)})
+func (p *jsonPrinter) Log(l LogLine) {
+	p.print(RunLine{Type: "log", Namespace: l.Namespace, Name: l.Pod, Container: l.Container, Stream: l.Stream, Text: string(l.Text)})
 }
 
-func (*jsonPrinter) refresh([]node.Info) {}
+func (*jsonPrinter) Refresh([]node.Info) {}
 
-func (p *jsonPrinter) finish(infos []node.Info) {
+func (p *jsonPrinter) Finish(infos []node.Info) {
 	for _, i := range infos {
 		p.print(podLine(i))
 	}
 }
 
-func podLine(i node.Info) runLine {
+func podLine(i node.Info) RunLine {
 	n := pod.CountRestarts(&i.Status)
-	l := runLine{
+	l := RunLine{
 		Type: "pod", Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: string(i.Pod.UID),
 		Phase: i.Status.Phase, Reason: i.Status.Reason, Message: i.Status.Message, Restarts: &n,
 	}
@@ -113,7 +113,7 @@ func podLine(i node.Info) runLine {
 		l.Rejected = err.Error()
 	}
 	for _, c := range pod.Statuses(&i.Status) {
-		line := containerLine{Name: c.Name, Ready: c.Ready, Restarts: c.RestartCount}
+		line := ContainerLine{Name: c.Name, Ready: c.Ready, Restarts: c.RestartCount}
 		switch s := c.State; {
 		case s.Terminated != nil:
 			line.State, line.Reason, line.Message, line.ExitCode = "terminated", s.Terminated.Reason, s.Terminated.Message, &s.Terminated.ExitCode

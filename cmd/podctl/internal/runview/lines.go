@@ -1,4 +1,4 @@
-package main
+package runview
 
 import (
 	"fmt"
@@ -17,9 +17,9 @@ import (
 
 // linePrinter prints one line per event: the output that is not a terminal.
 type linePrinter struct {
-	env *env
-	// lastWords is the last line that a container wrote, "" if none.
-	lastWords func(event.Event) string
+	screen Screen
+	// lastLine is as in Options.
+	lastLine func(event.Event) string
 	// ready: the run waits for ready pods, so readiness is worth a line.
 	ready bool
 	// last is when each pod had its last event: a step took the time since.
@@ -31,19 +31,19 @@ type linePrinter struct {
 	mu       sync.Mutex
 }
 
-func newLinePrinter(e *env, ready bool, lastWords func(event.Event) string) *linePrinter {
-	return &linePrinter{env: e, ready: ready, lastWords: lastWords, last: map[types.UID]time.Time{}, said: map[types.UID]string{}, stopping: map[types.UID]bool{}}
+func newLinePrinter(s Screen, o Options) *linePrinter {
+	return &linePrinter{screen: s, ready: o.Ready, lastLine: o.LastLine, last: map[types.UID]time.Time{}, said: map[types.UID]string{}, stopping: map[types.UID]bool{}}
 }
 
-func (p *linePrinter) note(text string) { p.print("%s\n", text) }
+func (p *linePrinter) Note(text string) { p.print("%s\n", text) }
 
 func (p *linePrinter) print(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.env.out, format, args...)
+	fmt.Fprintf(p.screen.Out, format, args...)
 }
 
-func (p *linePrinter) event(ev event.Event) {
+func (p *linePrinter) Event(ev event.Event) {
 	before, heard := p.last[ev.UID]
 	p.last[ev.UID] = ev.Time
 	if ev.Reason == event.Terminating {
@@ -110,7 +110,7 @@ func (p *linePrinter) text(ev event.Event) string {
 func (p *linePrinter) exitText(ev event.Event) string {
 	text := ev.Text()
 	if ev.Warning && ev.Exit != nil && ev.Exit.Message == "" {
-		if words := p.lastWords(ev); words != "" {
+		if words := output.Printable(p.lastLine(ev)); words != "" {
 			text += fmt.Sprintf(": %q", words)
 		}
 	}
@@ -150,13 +150,13 @@ func saysAll(reason string) bool {
 // namesContainer reports whether the event's text has the container's name.
 func namesContainer(reason string) bool { return reason == event.Killing }
 
-func (p *linePrinter) log(l logLine) {
-	p.print("%s/%s | %s\n", pod.DisplayName(l.namespace, l.pod), l.container, l.text)
+func (p *linePrinter) Log(l LogLine) {
+	p.print("%s/%s | %s\n", pod.DisplayName(l.Namespace, l.Pod), l.Container, l.Text)
 }
 
-func (*linePrinter) refresh([]node.Info) {}
+func (*linePrinter) Refresh([]node.Info) {}
 
-func (*linePrinter) finish([]node.Info) {}
+func (*linePrinter) Finish([]node.Info) {}
 
 // isStep reports whether the event ends a step whose duration is of interest.
 func isStep(reason string) bool {

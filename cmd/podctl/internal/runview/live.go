@@ -1,4 +1,4 @@
-package main
+package runview
 
 import (
 	"fmt"
@@ -15,8 +15,7 @@ import (
 // livePrinter keeps a table of the pods at the foot of a terminal; what else
 // is printed scrolls above it. The last state of the table stays.
 type livePrinter struct {
-	env      *env
-	color    bool
+	screen   Screen
 	activity activities
 
 	mu sync.Mutex
@@ -37,21 +36,21 @@ func (a activities) take(ev event.Event) {
 	}
 }
 
-func (p *livePrinter) note(text string) { p.above(text) }
+func (p *livePrinter) Note(text string) { p.above(text) }
 
-func (p *livePrinter) event(ev event.Event) {
+func (p *livePrinter) Event(ev event.Event) {
 	p.activity.take(ev)
 	if ev.UID == "" {
 		p.above(output.Clock(ev.Time) + "  " + output.OneLine(ev.Text()))
 	}
 }
 
-func (p *livePrinter) log(l logLine) {
-	p.above(fmt.Sprintf("%s/%s/%s | %s", l.namespace, l.pod, l.container, output.Printable(l.text)))
+func (p *livePrinter) Log(l LogLine) {
+	p.above(fmt.Sprintf("%s/%s/%s | %s", l.Namespace, l.Pod, l.Container, output.Printable(l.Text)))
 }
 
-func (p *livePrinter) refresh(infos []node.Info) {
-	_, height := p.env.size()
+func (p *livePrinter) Refresh(infos []node.Info) {
+	_, height := p.screen.Size()
 	p.redraw(p.render(infos, height-1)) // the cursor stands below
 }
 
@@ -65,14 +64,14 @@ func (p *livePrinter) redraw(table string) {
 	p.draw(table)
 }
 
-func (p *livePrinter) finish(infos []node.Info) { p.redraw(p.render(infos, 0)) }
+func (p *livePrinter) Finish(infos []node.Info) { p.redraw(p.render(infos, 0)) }
 
 // above prints a line over the table.
 func (p *livePrinter) above(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()
-	fmt.Fprintln(p.env.out, text)
+	fmt.Fprintln(p.screen.Out, text)
 	p.draw(p.table)
 }
 
@@ -80,13 +79,13 @@ func (p *livePrinter) above(text string) {
 func (p *livePrinter) erase() {
 	if p.rows > 0 {
 		// The terminal may have echoed a ^C, so first back to the left.
-		fmt.Fprintf(p.env.out, "\r\x1b[%dA\x1b[J", p.rows)
+		fmt.Fprintf(p.screen.Out, "\r\x1b[%dA\x1b[J", p.rows)
 	}
 	p.rows = 0
 }
 
 func (p *livePrinter) draw(table string) {
-	fmt.Fprint(p.env.out, table)
+	fmt.Fprint(p.screen.Out, table)
 	p.table, p.rows = table, strings.Count(table, "\n")
 }
 
@@ -101,9 +100,9 @@ func (p *livePrinter) render(infos []node.Info, lines int) string {
 	}
 	rows := make([][]string, len(infos))
 	for n, i := range infos {
-		rows[n] = podRow(i, p.activity[i.Pod.UID], p.env.now())
+		rows[n] = podRow(i, p.activity[i.Pod.UID], p.screen.Now())
 	}
-	width, _ := p.env.size()
+	width, _ := p.screen.Size()
 	t := output.NewTable(podHeader, 0)
 	drawn := t.Rows(rows, width)
 	var table strings.Builder
@@ -117,23 +116,17 @@ func (p *livePrinter) render(infos []node.Info, lines int) string {
 	return table.String()
 }
 
-const (
-	red    = "\x1b[31m"
-	yellow = "\x1b[33m"
-	plain  = "\x1b[0m"
-)
-
 // paint says with colour what the words say too: bad, or waiting.
 func (p *livePrinter) paint(i node.Info, line string) string {
 	color := ""
 	switch {
 	case i.Refused() != nil || i.Status.Phase == "Failed":
-		color = red
-	case waitingText(i, p.env.now()) != "":
-		color = yellow
+		color = output.Red
+	case waitingText(i, p.screen.Now()) != "":
+		color = output.Yellow
 	}
-	if !p.color || color == "" {
+	if !p.screen.Color || color == "" {
 		return line
 	}
-	return color + line + plain
+	return color + line + output.Plain
 }

@@ -1,4 +1,4 @@
-package main
+package runview
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 )
 
@@ -17,24 +16,23 @@ import (
 // stderr in lines, so that stdout can be piped.
 type yamlPrinter struct {
 	*linePrinter
-	env  *env
-	node string
+	screen Screen
+	node   string
 	// ready: the run waits for ready pods.
 	ready   bool
 	printed map[types.UID]bool
 }
 
-func newYAMLPrinter(e *env, o runOptions, nodeName string, lastWords func(event.Event) string) *yamlPrinter {
-	progress := *e
-	progress.out = e.errw
-	ready := o.wait == waitReady
+func newYAMLPrinter(s Screen, o Options) *yamlPrinter {
+	progress := s
+	progress.Out = s.Errw
 	return &yamlPrinter{
-		linePrinter: newLinePrinter(&progress, ready, lastWords),
-		env:         e, node: nodeName, ready: ready, printed: map[types.UID]bool{},
+		linePrinter: newLinePrinter(progress, o),
+		screen:      s, node: o.NodeName, ready: o.Ready, printed: map[types.UID]bool{},
 	}
 }
 
-func (p *yamlPrinter) refresh(infos []node.Info) {
+func (p *yamlPrinter) Refresh(infos []node.Info) {
 	for _, i := range infos {
 		if i.Ended() || p.ready && i.Ready() {
 			p.document(i)
@@ -42,7 +40,7 @@ func (p *yamlPrinter) refresh(infos []node.Info) {
 	}
 }
 
-func (p *yamlPrinter) finish(infos []node.Info) {
+func (p *yamlPrinter) Finish(infos []node.Info) {
 	for _, i := range infos {
 		p.document(i)
 	}
@@ -57,10 +55,10 @@ func (p *yamlPrinter) document(i node.Info) {
 		panic(err) // the types of the API can be marshalled
 	}
 	if len(p.printed) > 0 {
-		fmt.Fprintln(p.env.out, "---")
+		fmt.Fprintln(p.screen.Out, "---")
 	}
 	p.printed[i.Pod.UID] = true
-	fmt.Fprintf(p.env.out, "%s", text)
+	fmt.Fprintf(p.screen.Out, "%s", text)
 }
 
 // podObject is the pod as an API server would show it: what it runs by, with

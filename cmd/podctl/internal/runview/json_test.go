@@ -1,4 +1,4 @@
-package main
+package runview
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 func jsonLine(t *testing.T, print func(*jsonPrinter)) map[string]any {
 	t.Helper()
 	var out bytes.Buffer
-	print(&jsonPrinter{env: &env{out: &out, now: func() time.Time { return noon }}})
+	print(&jsonPrinter{screen: Screen{Out: &out, Now: func() time.Time { return noon }}})
 	if bytes.Count(out.Bytes(), []byte("\n")) != 1 {
 		t.Errorf("not one line: %q", out.String())
 	}
@@ -37,18 +37,18 @@ func TestJSONLinesHaveTheirFieldsAndNoOthers(t *testing.T) {
 		print func(*jsonPrinter)
 		want  object
 	}{
-		{"note", func(p *jsonPrinter) { p.note("two\nlines") },
+		{"note", func(p *jsonPrinter) { p.Note("two\nlines") },
 			object{"time": "2026-03-01T12:00:00Z", "type": "note", "message": "two\nlines"}},
 		{"event", func(p *jsonPrinter) {
-			p.event(at(time.Second, event.Event{Reason: event.Exited, Container: "c", Exit: &event.Exit{Code: 137, Signal: 9}, Waiting: &event.Waiting{Reason: "CrashLoopBackOff"}, Warning: true, Phase: v1.PodFailed}))
+			p.Event(at(time.Second, event.Event{Reason: event.Exited, Container: "c", Exit: &event.Exit{Code: 137, Signal: 9}, Waiting: &event.Waiting{Reason: "CrashLoopBackOff"}, Warning: true, Phase: v1.PodFailed}))
 		}, object{"time": "2026-03-01T12:00:01Z", "type": "event", "namespace": "default", "name": "job", "uid": "u1", "container": "c",
 			"phase": "Failed", "reason": "Exited", "message": "c exited 137", "warning": true, "state": "CrashLoopBackOff",
 			"exit": object{"code": 137.0, "signal": 9.0}, "waiting": object{"reason": "CrashLoopBackOff"}}},
 		{"log", func(p *jsonPrinter) {
-			p.log(logLine{namespace: "default", pod: "job", container: "c", stream: "stderr", text: []byte("a <b>\xff")})
+			p.Log(LogLine{Namespace: "default", Pod: "job", Container: "c", Stream: "stderr", Text: []byte("a <b>\xff")})
 		}, object{"time": "2026-03-01T12:00:00Z", "type": "log", "namespace": "default", "name": "job", "container": "c", "stream": "stderr", "text": "a <b>\ufffd"}},
 		{"pod", func(p *jsonPrinter) {
-			p.finish([]node.Info{web(func(i *node.Info) {
+			p.Finish([]node.Info{web(func(i *node.Info) {
 				setContainers(i, waits("web", "ErrImagePull", "not found"), ended("cache", 1, "Error", ""))
 				i.Status.InitContainerStatuses = []v1.ContainerStatus{runs("side")}
 				i.Status.ContainerStatuses[1].RestartCount = two
@@ -60,7 +60,7 @@ func TestJSONLinesHaveTheirFieldsAndNoOthers(t *testing.T) {
 				object{"name": "cache", "state": "terminated", "ready": false, "restarts": 2.0, "exitCode": 1.0, "reason": "Error"},
 			}}},
 		{"rejected pod", func(p *jsonPrinter) {
-			p.finish([]node.Info{web(func(i *node.Info) { i.Status, i.Rejected = v1.PodStatus{}, errors.New("taken") })})
+			p.Finish([]node.Info{web(func(i *node.Info) { i.Status, i.Rejected = v1.PodStatus{}, errors.New("taken") })})
 		}, object{"time": "2026-03-01T12:00:00Z", "type": "pod", "namespace": "default", "name": "web", "uid": "u1", "restarts": 0.0, "rejected": "taken"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,23 +1,19 @@
-package main
+package runview
 
 import (
 	"fmt"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// lastLines is how much of what a failed container wrote is shown.
-const lastLines = 20
-
-// failure is a pod that did not do what the run waited for.
-type failure struct {
+// Failure is a pod that did not do what the run waited for.
+type Failure struct {
 	pod     string
 	reasons []reason
 }
@@ -30,13 +26,13 @@ type reason struct {
 	said []string
 }
 
-// runError says which pods failed and why.
-type runError struct {
+// FailedError: pods of the run failed. Its text says which and why.
+type FailedError struct {
 	summary  string
-	failures []failure
+	failures []Failure
 }
 
-func (e *runError) Error() string {
+func (e *FailedError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.summary)
 	for _, f := range e.failures {
@@ -56,32 +52,56 @@ func (e *runError) Error() string {
 	return b.String()
 }
 
-// failures judges the wanted pods as they are now. It reads the log files,
-// so it comes before they are removed.
-func (r *running) failures() []failure {
-	var failures []failure
-	for _, d := range r.want {
-		i, ok := r.last[d.Pod.UID]
+// Outcome is what a run is judged by.
+type Outcome struct {
+	Want []node.Desired
+	// Last is each pod as it was seen last.
+	Last map[types.UID]node.Info
+	// Ready: the run waited for ready pods, else for their end.
+	Ready bool
+	// Said returns the last lines that a container wrote.
+	Said func(i node.Info, c v1.ContainerStatus) []string
+}
+
+// Failures returns the wanted pods that did not do what the run waited for, and
+// why. It calls Said, so it comes before log files are removed.
+func (o *Outcome) Failures() []Failure {
+	var failures []Failure
+	for _, d := range o.Want {
+		i, ok := o.Last[d.Pod.UID]
 		if !ok || i.Wait.Reason == lifecycle.RuntimeUnavailable {
-			failures = append(failures, failure{
+			failures = append(failures, Failure{
 				pod:     pod.DisplayName(d.Pod.Namespace, d.Pod.Name),
 				reasons: []reason{{text: " was not started: the runtime did not say what it holds"}},
 			})
 			continue
 		}
-		if i.Succeeded() || r.opts.wait == waitReady && i.Ready() {
+		if i.Succeeded() || o.Ready && i.Ready() {
 			continue
 		}
-		failures = append(failures, failure{
+		failures = append(failures, Failure{
 			pod:     pod.DisplayName(i.Pod.Namespace, i.Pod.Name),
-			reasons: r.reasons(i),
+			reasons: o.reasons(i),
 		})
 	}
 	return failures
 }
 
+// Verdict returns the error that the run ends with, nil without failures. why
+// is what cut the wait short, nil if nothing did.
+func (o *Outcome) Verdict(failures []Failure, why error) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%d of %d pods failed", len(failures), len(o.Want))
+	if why != nil {
+		text = fmt.Sprintf("%d of %d pods are %v", len(failures), len(o.Want), why)
+	}
+	return &FailedError{summary: text, failures: failures}
+}
+
 // reasons is why a pod failed, never empty.
-func (r *running) reasons(i node.Info) []reason {
+func (o *Outcome) reasons(i node.Info) []reason {
 	if err := i.Refused(); err != nil {
 		why := reason{text: ": " + err.Error()}
 		if hinted, ok := err.(interface{ Hint() string }); ok {
@@ -95,14 +115,14 @@ func (r *running) reasons(i node.Info) []reason {
 	}
 	for _, c := range pod.Statuses(&i.Status) {
 		if why, ok := containerReason(c); ok {
-			why.said = r.said(i, c)
+			why.said = o.Said(i, c)
 			all = append(all, why)
 		}
 	}
 	if len(all) == 0 && !i.LastError.IsZero() {
 		all = append(all, reason{text: ": " + i.LastError.Text})
 	}
-	if text := notReady(&i.Status); len(all) == 0 && r.opts.wait == waitReady && text != "" {
+	if text := notReady(&i.Status); len(all) == 0 && o.Ready && text != "" {
 		all = append(all, reason{text: " is not ready: " + text})
 	}
 	if len(all) == 0 {
@@ -139,17 +159,4 @@ func containerReason(c v1.ContainerStatus) (why reason, ok bool) {
 		return reason{}, false
 	}
 	return why, true
-}
-
-// said is what a container wrote last.
-func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
-	lines, err := cri.TailLog(r.session.LogFile(i.Pod, c.Name, c.RestartCount), lastLines)
-	if err != nil {
-		return nil // it has written nothing
-	}
-	var said []string
-	for _, line := range lines {
-		said = append(said, output.Printable(line.Text))
-	}
-	return said
 }

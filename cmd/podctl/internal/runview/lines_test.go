@@ -1,4 +1,4 @@
-package main
+package runview
 
 import (
 	"bytes"
@@ -26,9 +26,9 @@ const ms = time.Millisecond
 // printLines gives events to a line printer and returns what it prints.
 func printLines(ready bool, words string, events ...event.Event) string {
 	var out bytes.Buffer
-	p := newLinePrinter(&env{out: &out}, ready, func(event.Event) string { return words })
+	p := newLinePrinter(Screen{Out: &out}, Options{Ready: ready, LastLine: func(event.Event) string { return words }})
 	for _, ev := range events {
-		p.event(ev)
+		p.Event(ev)
 	}
 	return out.String()
 }
@@ -126,9 +126,9 @@ func TestAnEventOfTheRuntimeNamesNoPod(t *testing.T) {
 
 func TestLogLinesHavePodAndContainerInFront(t *testing.T) {
 	var out bytes.Buffer
-	p := newLinePrinter(&env{out: &out}, false, nil)
-	p.note("a note")
-	p.log(logLine{namespace: "default", pod: "job", container: "c", text: []byte("as it is\x1b[m")})
+	p := newLinePrinter(Screen{Out: &out}, Options{})
+	p.Note("a note")
+	p.Log(LogLine{Namespace: "default", Pod: "job", Container: "c", Text: []byte("as it is\x1b[m")})
 	if got, want := out.String(), "a note\ndefault/job/c | as it is\x1b[m\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

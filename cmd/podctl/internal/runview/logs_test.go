@@ -1,4 +1,4 @@
-package main
+package runview
 
 import (
 	"os"
@@ -15,13 +15,13 @@ import (
 // endlessLog is a printer of a container that writes a line for each that is
 // printed.
 type endlessLog struct {
-	runPrinter
+	Printer
 	file *os.File
 }
 
 const logged = "2026-01-02T03:04:05Z stdout F more\n"
 
-func (p *endlessLog) log(logLine) { _, _ = p.file.WriteString(logged) }
+func (p *endlessLog) Log(LogLine) { _, _ = p.file.WriteString(logged) }
 
 // Who writes faster than can be printed does not keep podctl from ending.
 func TestLogWithoutAnEndIsCutShort(t *testing.T) {
@@ -31,7 +31,7 @@ func TestLogWithoutAnEndIsCutShort(t *testing.T) {
 	}
 	defer file.Close()
 	printer := &endlessLog{file: file}
-	printer.log(logLine{})
+	printer.Log(LogLine{})
 	path := func(*v1.Pod, string, int32) string { return file.Name() }
 	running := v1.ContainerStatus{Name: "c", ContainerID: "sim://1", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}
 	info := node.Info{
@@ -39,15 +39,15 @@ func TestLogWithoutAnEndIsCutShort(t *testing.T) {
 		Status: v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{running}},
 	}
 	for _, kept := range []bool{true, false} {
-		f := newLogFollowers(t.Context(), path, printer, true)
-		f.follow([]node.Info{info})
+		f := FollowLogs(t.Context(), path, printer, true)
+		f.Follow([]node.Info{info})
 		interrupts := make(chan os.Signal, 1)
 		if !kept {
 			interrupts <- os.Interrupt
 		}
 		returned := make(chan struct{})
 		go func() {
-			f.wait(interrupts, kept)
+			f.Wait(interrupts, kept)
 			close(returned)
 		}()
 		select {

@@ -1,4 +1,4 @@
-package main
+package runview
 
 import (
 	"bytes"
@@ -75,19 +75,19 @@ func (s *terminal) String() string { return strings.TrimRight(strings.Join(s.lin
 
 func newTerminal(width, height int, color bool) (*terminal, *livePrinter) {
 	s := &terminal{width: width, height: height, lines: []string{""}}
-	e := &env{out: s, size: func() (int, int) { return s.width, s.height }, now: func() time.Time { return noon }}
-	return s, &livePrinter{env: e, activity: activities{}, color: color}
+	e := Screen{Out: s, Color: color, Size: func() (int, int) { return s.width, s.height }, Now: func() time.Time { return noon }}
+	return s, &livePrinter{screen: e, activity: activities{}}
 }
 
 func TestTheTableIsDrawnOverItself(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
-	p.note("default/web: restartPolicy Always, runs until Ctrl-C")
-	p.refresh([]node.Info{web(func(i *node.Info) { i.Status = v1.PodStatus{} })})
-	p.event(at(0, event.Event{Reason: event.Pulling, Image: &event.Image{Name: "busybox:1"}}))
-	p.refresh([]node.Info{web(func(i *node.Info) { i.Status.ContainerStatuses = nil })})
-	p.log(logLine{namespace: "default", pod: "web", container: "web", text: []byte("hello \x1b[2J")})
-	p.event(at(0, event.Event{Reason: event.Started, Container: "web"}))
-	p.finish([]node.Info{web(nil)})
+	p.Note("default/web: restartPolicy Always, runs until Ctrl-C")
+	p.Refresh([]node.Info{web(func(i *node.Info) { i.Status = v1.PodStatus{} })})
+	p.Event(at(0, event.Event{Reason: event.Pulling, Image: &event.Image{Name: "busybox:1"}}))
+	p.Refresh([]node.Info{web(func(i *node.Info) { i.Status.ContainerStatuses = nil })})
+	p.Log(LogLine{Namespace: "default", Pod: "web", Container: "web", Text: []byte("hello \x1b[2J")})
+	p.Event(at(0, event.Event{Reason: event.Started, Container: "web"}))
+	p.Finish([]node.Info{web(nil)})
 	want := `default/web: restartPolicy Always, runs until Ctrl-C
 default/web/web | hello �[2J
 POD          PHASE    READY  RESTARTS  AGE  NOW
@@ -100,13 +100,13 @@ default/web  Running  2/3    0         41s`
 func TestAnActivityIsShownUntilItsEnd(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
 	creating := []node.Info{web(func(i *node.Info) { i.Status.ContainerStatuses = nil })}
-	p.event(at(0, event.Event{Reason: event.Pulling, Image: &event.Image{Name: "busybox:1"}}))
-	p.refresh(creating)
+	p.Event(at(0, event.Event{Reason: event.Pulling, Image: &event.Image{Name: "busybox:1"}}))
+	p.Refresh(creating)
 	if !strings.HasSuffix(s.String(), "41s  pulling image busybox:1") {
 		t.Errorf("while it pulls:\n%s", s)
 	}
-	p.event(at(0, event.Event{Reason: event.Pulled}))
-	p.refresh(creating)
+	p.Event(at(0, event.Event{Reason: event.Pulled}))
+	p.Refresh(creating)
 	if strings.Contains(s.String(), "pulling") {
 		t.Errorf("after that:\n%s", s)
 	}
@@ -114,9 +114,9 @@ func TestAnActivityIsShownUntilItsEnd(t *testing.T) {
 
 func TestNothingIsDrawnThatHasNotChanged(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
-	p.refresh([]node.Info{web(nil)})
+	p.Refresh([]node.Info{web(nil)})
 	before := s.writes
-	p.refresh([]node.Info{web(nil)})
+	p.Refresh([]node.Info{web(nil)})
 	if s.writes != before {
 		t.Error("drawn again")
 	}
@@ -126,8 +126,8 @@ func TestTheTableNeverWraps(t *testing.T) {
 	long := web(func(i *node.Info) { i.LastError.Text = strings.Repeat("network is not ready ", 20) })
 	for width := 1; width < 120; width++ {
 		s, p := newTerminal(width, 24, true)
-		p.refresh([]node.Info{long, long})
-		p.refresh([]node.Info{long})
+		p.Refresh([]node.Info{long, long})
+		p.Refresh([]node.Info{long})
 		if s.wrapped || len(s.lines) != 3 {
 			t.Fatalf("at width %d:\n%s", width, s)
 		}
@@ -151,9 +151,9 @@ func TestACutLineEndsWithDots(t *testing.T) {
 
 func TestAnEchoedInterruptDoesNotMoveTheTable(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
-	p.refresh([]node.Info{web(nil)})
+	p.Refresh([]node.Info{web(nil)})
 	fmt.Fprint(s, "^C")
-	p.note("terminating 1 pod, up to 30s · once more to force")
+	p.Note("terminating 1 pod, up to 30s · once more to force")
 	want := `terminating 1 pod, up to 30s · once more to force
 POD          PHASE    READY  RESTARTS  AGE  NOW
 default/web  Running  2/3    0         41s`
@@ -168,13 +168,13 @@ func TestMorePodsThanLinesAreCountedUntilTheEnd(t *testing.T) {
 	for n := range 10 {
 		many = append(many, web(func(i *node.Info) { i.Pod.Name = fmt.Sprint("web-", n) }))
 	}
-	p.refresh(many)
+	p.Refresh(many)
 	many[0].LastError.Text = "one changes"
-	p.refresh(many)
+	p.Refresh(many)
 	if got := strings.Count(s.String(), "POD "); got != 1 || !strings.HasSuffix(s.String(), "\nand 7 pods more") {
 		t.Errorf("the screen shows\n%s", s)
 	}
-	p.finish(many)
+	p.Finish(many)
 	if got := strings.Count(s.String(), "\n"); got != 10 || !strings.Contains(s.String(), "default/web-9") {
 		t.Errorf("at the end it shows\n%s", s)
 	}
@@ -187,23 +187,23 @@ func TestColourIsNeverTheOnlySign(t *testing.T) {
 		color  string
 	}{
 		{"running", nil, ""},
-		{"failed", func(i *node.Info) { i.Status.Phase = v1.PodFailed }, red},
-		{"rejected", func(i *node.Info) { i.Rejected = errors.New("taken") }, red},
-		{"waiting", func(i *node.Info) { setContainers(i, waits("web", "ErrImagePull", "x")) }, yellow},
+		{"failed", func(i *node.Info) { i.Status.Phase = v1.PodFailed }, output.Red},
+		{"rejected", func(i *node.Info) { i.Rejected = errors.New("taken") }, output.Red},
+		{"waiting", func(i *node.Info) { setContainers(i, waits("web", "ErrImagePull", "x")) }, output.Yellow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			drawn := map[bool]string{}
 			for _, color := range []bool{false, true} {
 				var out bytes.Buffer
 				_, p := newTerminal(100, 24, color)
-				p.env.out = &out
-				p.refresh([]node.Info{web(c.change)})
+				p.screen.Out = &out
+				p.Refresh([]node.Info{web(c.change)})
 				drawn[color] = out.String()
 			}
 			if strings.Contains(drawn[false], "\x1b") {
 				t.Errorf("without colours: %q", drawn[false])
 			}
-			stripped := strings.NewReplacer(red, "", yellow, "", plain, "").Replace(drawn[true])
+			stripped := strings.NewReplacer(output.Red, "", output.Yellow, "", output.Plain, "").Replace(drawn[true])
 			if stripped != drawn[false] || c.color != "" && !strings.Contains(drawn[true], "\n"+c.color) || c.color == "" && stripped != drawn[true] {
 				t.Errorf("with colours: %q", drawn[true])
 			}

@@ -1,4 +1,4 @@
-package main
+package runview
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// logFollowers print what the containers of a run write, every attempt from
+// LogFollowers print what the containers of a run write, every attempt from
 // its beginning.
-type logFollowers struct {
+type LogFollowers struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	path    func(p *v1.Pod, container string, attempt int32) string
-	printer runPrinter
+	printer Printer
 	enabled bool
 
 	ended map[string]chan struct{} // by log file; closed when it is complete
@@ -27,14 +27,16 @@ type logFollowers struct {
 	wg    sync.WaitGroup
 }
 
-func newLogFollowers(ctx context.Context, path func(*v1.Pod, string, int32) string, p runPrinter, enabled bool) *logFollowers {
+// FollowLogs returns followers that print to p, unless enabled is false; path is
+// the log file of a container. They end with ctx.
+func FollowLogs(ctx context.Context, path func(*v1.Pod, string, int32) string, p Printer, enabled bool) *LogFollowers {
 	ctx, cancel := context.WithCancel(ctx)
-	return &logFollowers{ctx: ctx, cancel: cancel, path: path, printer: p, enabled: enabled, ended: map[string]chan struct{}{}, done: map[string]bool{}}
+	return &LogFollowers{ctx: ctx, cancel: cancel, path: path, printer: p, enabled: enabled, ended: map[string]chan struct{}{}, done: map[string]bool{}}
 }
 
-// follow begins with the logs that are new, and ends with those whose
+// Follow begins with the logs that are new, and ends with those whose
 // container has ended.
-func (f *logFollowers) follow(infos []node.Info) {
+func (f *LogFollowers) Follow(infos []node.Info) {
 	if !f.enabled {
 		return
 	}
@@ -51,7 +53,7 @@ func (f *logFollowers) follow(infos []node.Info) {
 	}
 }
 
-func (f *logFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, over bool) {
+func (f *LogFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, over bool) {
 	path := f.path(i.Pod, c.Name, attempt)
 	ended, ok := f.ended[path]
 	if !ok {
@@ -60,7 +62,7 @@ func (f *logFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, ov
 		f.wg.Go(func() {
 			// A log that cannot be read is nothing to end a run for.
 			_ = cri.FollowLog(f.ctx, path, ended, func(l cri.LogLine) error {
-				f.printer.log(logLine{namespace: i.Pod.Namespace, pod: i.Pod.Name, container: c.Name, stream: l.Stream, text: l.Text})
+				f.printer.Log(LogLine{Namespace: i.Pod.Namespace, Pod: i.Pod.Name, Container: c.Name, Stream: l.Stream, Text: l.Text})
 				return f.ctx.Err() // there may be more than can ever be printed
 			})
 		})
@@ -71,9 +73,9 @@ func (f *logFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, ov
 	}
 }
 
-// wait returns when all has been printed that was written, or is cut short:
+// Wait returns when all has been printed that was written, or is cut short:
 // by the user, or, if containers go on writing, after a while.
-func (f *logFollowers) wait(interrupts <-chan os.Signal, goesOn bool) {
+func (f *LogFollowers) Wait(interrupts <-chan os.Signal, goesOn bool) {
 	for path, ended := range f.ended {
 		if !f.done[path] {
 			f.done[path] = true
