@@ -12,6 +12,7 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
+	yamlv2 "sigs.k8s.io/yaml/goyaml.v2"
 )
 
 // document is one YAML or JSON document: its value as sigs.k8s.io/yaml reads
@@ -126,6 +127,9 @@ func (c chunk) parseYAML() ([]document, error) {
 	if key := keyThatIsNoScalar(&root); key != nil {
 		return nil, &syntaxError{key.Line, "a key must be a word, and this is a list or a mapping", ""}
 	}
+	if err := checkExpansion(&root); err != nil {
+		return nil, err
+	}
 	data, err := yaml.YAMLToJSON(c.text)
 	if err != nil {
 		return nil, c.syntax(err, root.Content[0].Line)
@@ -175,7 +179,8 @@ func (c chunk) takeApart(err error, fallback int) (line int, message string) {
 func (c chunk) syntax(err error, fallback int) error {
 	line, message := c.takeApart(err, fallback)
 	if strings.HasPrefix(message, "did not find expected") {
-		if _, err := yaml.YAMLToJSON(c.text); err != nil && !strings.Contains(message, "',' or") {
+		var value any // whose strings aliases share: nothing is expanded
+		if err := yamlv2.Unmarshal(c.text, &value); err != nil && !strings.Contains(message, "',' or") {
 			line, _ = c.takeApart(err, fallback)
 		}
 		line++

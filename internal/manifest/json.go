@@ -88,6 +88,10 @@ func (c chunk) parseJSON() ([]document, error) {
 		if err != nil {
 			return docs, c.jsonSyntax(err, dec.InputOffset())
 		}
+		if err := checkExpansion(root); err != nil {
+			err.line -= c.above // the nodes count from the beginning of the file
+			return docs, err
+		}
 		if value = oneForm(value); value != nil {
 			docs = append(docs, document{value, root})
 		}

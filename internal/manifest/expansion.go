@@ -1,0 +1,73 @@
+package manifest
+
+import (
+	"fmt"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+const (
+	// maxExpanded bounds what the aliases of a document stand for, in bytes: as
+	// much as a file may have without any.
+	maxExpanded = maxSource
+	// nodeSize is what a node counts beside its text.
+	nodeSize = 16
+	// maxDepth bounds the nesting of a document, aliases replaced. No
+	// Kubernetes object comes near.
+	maxDepth = 1000
+)
+
+// checkExpansion refuses a document that would be too large or too deep with
+// its aliases replaced: a few of them can stand for terabytes. The error has the
+// line of the alias.
+func checkExpansion(root *yamlv3.Node) *syntaxError {
+	_, err := (&expansion{measured: map[*yamlv3.Node]extent{}}).measure(root, 0)
+	return err
+}
+
+// extent is how large a node is with its aliases replaced.
+type extent struct {
+	// bytes counts everything, added only what aliases stand for.
+	bytes, added int
+	// depth is that of what is in the node: 0 for a scalar.
+	depth int
+}
+
+// expansion measures each node once, however often it is an alias's.
+type expansion struct{ measured map[*yamlv3.Node]extent }
+
+func (e *expansion) measure(n *yamlv3.Node, above int) (extent, *syntaxError) {
+	if n.Kind == yamlv3.AliasNode {
+		// Of a value that contains itself nothing is measured yet: it is
+		// refused by the parser.
+		of := e.measured[n.Alias]
+		if above+of.depth > maxDepth {
+			return extent{}, tooDeep(n)
+		}
+		of.added = of.bytes
+		return of, nil
+	}
+	if above > maxDepth {
+		return extent{}, tooDeep(n)
+	}
+	all := extent{bytes: nodeSize + len(n.Value)}
+	for _, child := range n.Content {
+		in, err := e.measure(child, above+1)
+		if err != nil {
+			return extent{}, err
+		}
+		all.bytes, all.added = all.bytes+in.bytes, all.added+in.added
+		all.depth = max(all.depth, in.depth+1)
+		if all.added > maxExpanded {
+			return extent{}, &syntaxError{child.Line, fmt.Sprintf("the aliases of the document stand for more than %d MiB", maxExpanded>>20), "write it without anchors and aliases"}
+		}
+	}
+	if n.Anchor != "" {
+		e.measured[n] = all
+	}
+	return all, nil
+}
+
+func tooDeep(n *yamlv3.Node) *syntaxError {
+	return &syntaxError{n.Line, fmt.Sprintf("nested more than %d levels deep", maxDepth), ""}
+}
