@@ -112,6 +112,7 @@ func toContainerStatus(s *runtimeapi.ContainerStatus, sandboxID string) *pod.Con
 	for _, m := range s.Mounts {
 		c.Mounts = append(c.Mounts, pod.Mount{
 			HostPath: m.HostPath, ContainerPath: m.ContainerPath, ReadOnly: m.Readonly, RecursiveReadOnly: m.RecursiveReadOnly,
+			Image: m.GetImage().GetImage(),
 		})
 	}
 	return c

@@ -30,7 +30,7 @@ func (s *Session) KeepHouse(ctx context.Context, h Housekeeping) {
 	defer both.Wait()
 	both.Go(func() {
 		gc.New(gc.Options{
-			Runtime: collected{s.Client}, Pods: s.RuntimePods, Mine: s.keptPods,
+			Runtime: newCollected(s.Client), Pods: s.RuntimePods, Mine: s.keptPods,
 			Containers: h.Containers, Images: h.Images, Log: s.opts.Log,
 		}).Run(ctx)
 	})

@@ -22,8 +22,8 @@ type Runtime interface {
 	RemoveContainer(ctx context.Context, id string) error
 	StopPodSandbox(ctx context.Context, id string) error
 	RemovePodSandbox(ctx context.Context, id string) error
-	// Images are all images, with what all containers are made of marked as
-	// used.
+	// Images returns all images; those that a container is made of or mounts
+	// are marked as used.
 	Images(ctx context.Context) ([]Image, error)
 	RemoveImage(ctx context.Context, id string) error
 	// ImageSpace is the size of the file system of images, and what is left of

@@ -12,7 +12,7 @@ type Image struct {
 	Size uint64 // bytes
 	// Pinned: the runtime asks to keep it.
 	Pinned bool
-	// Used: a container is made of it, or a pod is about to be.
+	// Used: a container is made of it, or mounts it as a volume.
 	Used bool
 }
 

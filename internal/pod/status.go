@@ -84,6 +84,9 @@ type Mount struct {
 	ReadOnly                bool
 	// RecursiveReadOnly: what is mounted below it is read-only, too.
 	RecursiveReadOnly bool
+	// Image is the image that is mounted, as the runtime was asked for it; ""
+	// for a directory or file of the host.
+	Image string
 }
 
 // Container returns the newest status of the container of that name, nil if

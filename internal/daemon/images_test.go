@@ -1,0 +1,81 @@
+package daemon
+
+import (
+	"testing"
+	"testing/synctest"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// An image is in use as long as a container, of whatever pod, mounts it as a
+// volume; its mounts are asked for once.
+func TestImagesOfVolumesAreInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sim.New(sim.Options{Record: true})
+		c, err := cri.Connect(t.Context(), cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: r.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		defer c.Close()
+		ids := map[string]string{}
+		for _, image := range []string{"app", "data", "unused"} {
+			if _, err := c.PullImage(t.Context(), image, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			status, err := c.ImageStatus(t.Context(), image)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[image] = status.ID
+		}
+		sandbox := &runtimeapi.PodSandboxConfig{
+			Metadata: &runtimeapi.PodSandboxMetadata{Name: "web", Namespace: "default", Uid: "u"},
+			Labels:   map[string]string{pod.UIDLabel: "u", pod.NameLabel: "web", pod.NamespaceLabel: "default"},
+		}
+		sb, err := c.RunPodSandbox(t.Context(), sandbox, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		container, err := c.CreateContainer(t.Context(), sb, &runtimeapi.ContainerConfig{
+			Metadata: &runtimeapi.ContainerMetadata{Name: "c"}, Image: &runtimeapi.ImageSpec{Image: "app"},
+			Labels: map[string]string{pod.UIDLabel: "u", pod.ContainerNameLabel: "c"},
+			Mounts: []*runtimeapi.Mount{{ContainerPath: "/data", Image: &runtimeapi.ImageSpec{Image: ids["data"]}}},
+		}, sandbox)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime := newCollected(c)
+		expect := func(app, data bool) {
+			t.Helper()
+			images, err := runtime.Images(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			used := map[string]bool{}
+			for _, i := range images {
+				used[i.ID] = i.Used
+			}
+			if used[ids["app"]] != app || used[ids["data"]] != data || used[ids["unused"]] {
+				t.Errorf("used: %v, want app %v, data %v", used, app, data)
+			}
+		}
+		for range 3 {
+			expect(true, true)
+		}
+		if n := len(r.Calls("ContainerStatus")); n != 1 {
+			t.Errorf("%d statuses were asked for, want 1", n)
+		}
+		if err := c.RemoveContainer(t.Context(), container); err != nil {
+			t.Fatal(err)
+		}
+		expect(false, false)
+		if len(runtime.mounted) != 0 {
+			t.Errorf("containers that are gone are remembered: %v", runtime.mounted)
+		}
+	})
+}
