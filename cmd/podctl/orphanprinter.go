@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/orphan"
 )
 
@@ -13,6 +14,7 @@ import (
 type orphanData struct {
 	Metadata   orphanMetadata `json:"metadata"`            // the pod's
 	Class      string         `json:"class"`               // name-reserved, no-sandbox, not-ready, abandoned, runtime-only, directory
+	Kind       string         `json:"kind,omitempty"`      // of owner: podctl, kubelet, other; missing if it is not known
 	Owner      string         `json:"owner,omitempty"`     // the podctl instance that created it; missing if none did, or it is not known
 	OwnerEnded time.Time      `json:"ownerEnded,omitzero"` // about when that was killed, if known
 	Containers int            `json:"containers"`          // containers in the runtime
@@ -42,6 +44,9 @@ func newOrphanData(o orphan.Orphan) orphanData {
 	if o.Dir != nil {
 		d.Directory, d.Mounts = o.Dir.Path, o.Dir.Mounts
 	}
+	if o.Creator != "" || o.Runtime != nil {
+		d.Kind = string(o.Kind())
+	}
 	if o.Runtime != nil {
 		d.Containers = len(o.Runtime.Containers)
 	}
@@ -64,8 +69,10 @@ func (d orphanData) containersText() string {
 // ownerText is "run-5f2a, exited 3d ago".
 func (d orphanData) ownerText(now time.Time) string {
 	switch {
-	case d.Owner == "":
+	case d.Owner == "" && d.Kind == "":
 		return "unknown"
+	case d.Owner == "":
+		return d.Kind
 	case !d.OwnerEnded.IsZero():
 		return fmt.Sprintf("%s, exited %s ago", d.Owner, output.Age(now.Sub(d.OwnerEnded)))
 	}
@@ -100,25 +107,36 @@ func orphanListing(found []orphan.Orphan, now time.Time) output.List {
 
 // printOrphans prints the list; a table also with the sources and the next
 // command to try.
-func printOrphans(e *env, o orphansOptions, v *orphan.View, found []orphan.Orphan) error {
+func printOrphans(e *env, o orphansOptions, v *orphan.View, found orphan.Findings) error {
 	if !o.printer.IsTable() {
-		warnUnread(e, v)
-		return o.printer.Print(e.out, orphanListing(found, e.now()))
+		warnUnread(e, v, found)
+		return o.printer.Print(e.out, orphanListing(found.Orphans, e.now()))
 	}
-	if len(found) == 0 {
+	if len(found.Orphans) == 0 {
 		fmt.Fprintln(e.out, "no orphans")
 	}
-	if err := o.printer.Print(e.out, orphanListing(found, e.now())); err != nil {
+	if err := o.printer.Print(e.out, orphanListing(found.Orphans, e.now())); err != nil {
 		return err
 	}
+	if names := podNames(found.Terminating); names != "" {
+		fmt.Fprintf(e.out, "terminated by the kubelet (pid %d): %s\n", v.Kubelet.PID, names)
+	}
 	fmt.Fprintln(e.out, askedLine(v))
-	for _, line := range unreadLines(v) {
+	for _, line := range unreadLines(v, found) {
 		fmt.Fprintln(e.out, line)
 	}
-	if len(found) > 0 && !o.kill {
+	if len(found.Orphans)+len(found.Undetermined) > 0 && !o.kill {
 		fmt.Fprintf(e.out, "hint: %s\n", killHint(v, found))
 	}
 	return nil
+}
+
+func podNames(pods []*inventory.Pod) string {
+	var names []string
+	for _, p := range pods {
+		names = append(names, p.DisplayName())
+	}
+	return strings.Join(names, ", ")
 }
 
 // printKilled prints the summary of --kill.
@@ -152,23 +170,27 @@ func askedLine(v *orphan.View) string {
 		line = "asked: no source, no podctl process is alive"
 	}
 	switch {
-	case v.KubeletErr != nil:
-		line += " · " + v.KubeletErr.Error()
-	case v.Kubelet == nil:
-		line += " · no kubelet on this socket"
+	case v.NearErr != nil:
+		line += " · " + v.NearErr.Error()
+	case v.Near == nil:
+		line += " · no kubelet uses this runtime"
 	default:
-		line += fmt.Sprintf(" · a kubelet (pid %d) uses this socket", v.Kubelet.PID)
+		line += fmt.Sprintf(" · a kubelet (pid %d) uses this runtime", v.Near.PID)
 	}
 	return line
 }
 
-// unreadLines name the sources that did not answer.
-func unreadLines(v *orphan.View) []string {
+// unreadLines name the sources that did not answer, and the pods that cannot be
+// judged without them.
+func unreadLines(v *orphan.View, found orphan.Findings) []string {
 	var lines []string
 	for _, s := range v.Sources {
 		if s.Err != nil {
 			lines = append(lines, fmt.Sprintf("not read: %s: %s", s.Source, output.OneLine(s.Err.Error())))
 		}
+	}
+	if len(found.Undetermined) > 0 {
+		lines = append(lines, fmt.Sprintf("not judged: %s: %s", podNames(found.Undetermined), output.OneLine(v.Kubelet.Unsettled.Error())))
 	}
 	if v.DirsUnknown != "" {
 		lines = append(lines, "directories are not judged: "+v.DirsUnknown)
@@ -177,8 +199,8 @@ func unreadLines(v *orphan.View) []string {
 }
 
 // warnUnread prints them as warnings, where they are not part of the output.
-func warnUnread(e *env, v *orphan.View) {
-	for _, line := range unreadLines(v) {
+func warnUnread(e *env, v *orphan.View, found orphan.Findings) {
+	for _, line := range unreadLines(v, found) {
 		fmt.Fprintf(e.errw, "warning: %s\n", line)
 	}
 }

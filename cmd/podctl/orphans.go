@@ -28,8 +28,10 @@ type orphansOptions struct {
 	// desired are manifests, staticPods is a kubelet's static pod directory.
 	desired    []string
 	staticPods string
-	exitCode   bool
-	kill       bool
+	// kubeletIsGone: pods that a kubelet created have no owner now.
+	kubeletIsGone bool
+	exitCode      bool
+	kill          bool
 	// With --kill: remove containers, sandboxes and directories; make no call; the
 	// grace period of each container.
 	remove, dryRun bool
@@ -42,13 +44,15 @@ func orphansCommand(e *env) *cli.Command {
 		Usage:     "list orphaned pods; with --kill, terminate them",
 		ArgsUsage: "[NAMESPACE/]NAME …",
 		Description: "A pod is orphaned if the runtime holds it and no source desires it: live podctl processes,\n" +
-			"manifests (--desired), the kubelet (--kubelet; one that uses this runtime is asked at its\n" +
-			"read-only port, too), its static pods, and the cluster (--kubeconfig). Pod directories below\n" +
+			"manifests (--desired), the kubelet (--kubelet; one that uses this runtime is found, and asked at\n" +
+			"the ports of its configuration), its static pods, and the cluster (--kubeconfig). Pod directories below\n" +
 			"--root without a pod are listed, too.\n" +
 			"CLASS is name-reserved, no-sandbox, not-ready, abandoned, runtime-only or directory.\n" +
 			"--kill terminates them one after the other: StopContainer with the grace period, then without,\n" +
 			"then StopPodSandbox. Before each one all sources are asked again, and a pod that is desired by\n" +
-			"then is spared. It refuses if a kubelet uses the runtime and its desired pods are not known.\n" +
+			"then is spared. Pods that a kubelet created are orphaned only if it answered completely and\n" +
+			"desires them no more; one that it is terminating is left to it. --kill refuses if that is not\n" +
+			"known: the kubelet is stopped, starting, does not answer, or podctl cannot see it.\n" +
 			"Ctrl-C stops it after the current pod.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(append(podFilterFlags(),
@@ -57,6 +61,7 @@ func orphansCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "rm", Usage: "with --kill, remove containers, sandboxes and directories, too"},
 			&cli.Int64Flag{Name: "grace-period", Value: 1, Usage: "grace period of each container, in `SECONDS`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "with --kill, print the calls only"},
+			&cli.BoolFlag{Name: "kubelet-is-gone", Usage: "treat pods that a kubelet created as orphaned although no kubelet uses the runtime"},
 			&cli.StringSliceFlag{Name: "desired", Usage: "`FILE|DIR|URL` of desired pods"},
 			&cli.StringFlag{Name: "static-pods", DefaultText: "that of the kubelet that uses this runtime", Usage: "`DIR` of the kubelet's static pods"},
 		), desiredFlags()...),
@@ -72,7 +77,7 @@ func orphansCommand(e *env) *cli.Command {
 
 func readOrphans(c *cli.Context) (o orphansOptions, err error) {
 	o = orphansOptions{
-		globals: readGlobals(c), desired: c.StringSlice("desired"), staticPods: c.String("static-pods"), exitCode: c.Bool("exit-code"),
+		globals: readGlobals(c), desired: c.StringSlice("desired"), staticPods: c.String("static-pods"), kubeletIsGone: c.Bool("kubelet-is-gone"), exitCode: c.Bool("exit-code"),
 		kill: c.Bool("kill"), remove: c.Bool("rm"), dryRun: c.Bool("dry-run"), grace: time.Duration(c.Int64("grace-period")) * time.Second,
 	}
 	if o.Filter, err = readPodFilter(c); err != nil {
@@ -115,19 +120,14 @@ func runOrphans(ctx context.Context, e *env, o orphansOptions) error {
 	if err != nil {
 		return err
 	}
-	var found []orphan.Orphan
-	for _, orphan := range orphan.Classify(v.Facts) {
-		if o.selects(orphan) {
-			found = append(found, orphan)
-		}
-	}
+	found := o.selected(orphan.Classify(v.Facts))
 	if o.kill {
 		return killOrphans(ctx, e, o, f, v, found)
 	}
 	if err := printOrphans(e, o, v, found); err != nil {
 		return err
 	}
-	if o.exitCode && len(found) > 0 {
+	if o.exitCode && len(found.Orphans) > 0 {
 		return errOrphans
 	}
 	return nil
@@ -146,8 +146,17 @@ func newOrphanFinder(e *env, o orphansOptions, client *cri.Client) (*orphan.Find
 		Client: client, Locks: p.Locks, Logs: p.Logs, Root: p.Root, Dial: e.dial, Log: e.log,
 		// A simulated runtime has no directories beside those that were given.
 		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && o.root == "",
-		Sources:  o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods,
+		Sources:  o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods, KubeletIsGone: o.kubeletIsGone,
 	}, nil
+}
+
+// selected are the findings that the filter selects.
+func (o orphansOptions) selected(all orphan.Findings) orphan.Findings {
+	omit := func(p *inventory.Pod) bool { return !o.Selects(p) }
+	return orphan.Findings{
+		Orphans:     slices.DeleteFunc(all.Orphans, func(f orphan.Orphan) bool { return !o.selects(f) }),
+		Terminating: slices.DeleteFunc(all.Terminating, omit), Undetermined: slices.DeleteFunc(all.Undetermined, omit),
+	}
 }
 
 // selects reports whether the filter selects an orphan. A directory may be named
@@ -174,16 +183,20 @@ func (o orphansOptions) unmatched(found []orphan.Orphan) []string {
 
 // killOrphans terminates the orphans, after another look before each. One that
 // cannot be terminated does not keep it from the others.
-func killOrphans(ctx context.Context, e *env, o orphansOptions, f *orphan.Finder, v *orphan.View, found []orphan.Orphan) (err error) {
+func killOrphans(ctx context.Context, e *env, o orphansOptions, f *orphan.Finder, v *orphan.View, all orphan.Findings) (err error) {
 	if err := v.Refusal(); err != nil {
 		return err
 	}
+	if len(all.Undetermined) > 0 {
+		return &orphan.UndeterminedError{Pods: all.Undetermined, Cause: v.Kubelet.Unsettled}
+	}
+	found := all.Orphans
 	if none := o.unmatched(found); len(none) > 0 {
 		return &noOrphanError{name: none[0]}
 	}
 	if !o.printer.IsTable() {
-		warnUnread(e, v)
-	} else if err := printOrphans(e, o, v, found); err != nil {
+		warnUnread(e, v, all)
+	} else if err := printOrphans(e, o, v, all); err != nil {
 		return err
 	}
 	options := orphan.KillOptions{Instance: instanceName(orphan.InstancePrefix), Grace: o.grace, Remove: o.remove, DryRun: o.dryRun, Cgroups: daemon.NoCgroups{}}
@@ -253,27 +266,35 @@ func (*noOrphanError) Hint() string {
 }
 
 // killHint is the next command to try.
-func killHint(v *orphan.View, found []orphan.Orphan) string {
-	if err := v.Refusal(); err != nil {
+func killHint(v *orphan.View, all orphan.Findings) string {
+	err := v.Refusal()
+	if err == nil && len(all.Undetermined) > 0 {
+		err = v.Kubelet.Unsettled
+	}
+	if err != nil {
 		var hinted interface{ Hint() string }
 		if errors.As(err, &hinted) && hinted.Hint() != "" {
 			return strings.ReplaceAll(hinted.Hint(), "\n", "\nhint: ")
 		}
 		return "podctl orphans --kill would refuse: " + output.OneLine(err.Error())
 	}
-	running := 0
+	found, running := all.Orphans, 0
 	for _, o := range found {
 		if o.Running() {
 			running++
 		}
 	}
+	kill := "podctl orphans --kill"
+	if v.Kubelet.Gone {
+		kill += " --kubelet-is-gone"
+	}
 	switch {
 	case running == 0:
-		return fmt.Sprintf("podctl orphans --kill --rm removes %s", counted(len(found)))
+		return fmt.Sprintf("%s --rm removes %s", kill, counted(len(found)))
 	case running < len(found):
-		return fmt.Sprintf("podctl orphans --kill terminates %s, with --rm it removes %s", counted(running), counted(len(found)))
+		return fmt.Sprintf("%s terminates %s, with --rm it removes %s", kill, counted(running), counted(len(found)))
 	}
-	return "podctl orphans --kill terminates " + counted(running)
+	return kill + " terminates " + counted(running)
 }
 
 // counted is "this one" or "these 3".

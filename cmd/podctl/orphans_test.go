@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,23 +14,35 @@ import (
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
-// plant makes a pod of one container with nothing but CRI calls, labelled as a
-// kubelet's.
+// plant creates a pod of one container by CRI calls alone, as crictl does.
 func (w *world) plant(name string, command ...string) (sandbox string) {
+	w.t.Helper()
+	return w.plantWith(name, map[string]string{}, command...)
+}
+
+// plantOfKubelet is plant with the labels of a kubelet.
+func (w *world) plantOfKubelet(name string, command ...string) (sandbox string) {
+	w.t.Helper()
+	labels := map[string]string{"io.kubernetes.pod.name": name, "io.kubernetes.pod.namespace": "default", "io.kubernetes.pod.uid": "uid-" + name}
+	return w.plantWith(name, labels, command...)
+}
+
+func (w *world) plantWith(name string, labels map[string]string, command ...string) (sandbox string) {
 	w.t.Helper()
 	// Each container has processes of its own, of which the first is deaf to signals
 	// that it does not handle.
 	pids := &runtimeapi.NamespaceOption{Pid: runtimeapi.NamespaceMode_CONTAINER}
-	labels := map[string]string{"io.kubernetes.pod.name": name, "io.kubernetes.pod.namespace": "default", "io.kubernetes.pod.uid": "uid-" + name}
 	config := &runtimeapi.PodSandboxConfig{
-		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: "uid-" + name}, Labels: labels,
+		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: "uid-" + name}, Labels: maps.Clone(labels),
 		Linux: &runtimeapi.LinuxPodSandboxConfig{SecurityContext: &runtimeapi.LinuxSandboxSecurityContext{NamespaceOptions: pids}},
 	}
 	s, err := w.sim.RunPodSandbox(w.t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	labels["io.kubernetes.container.name"] = "c"
+	if len(labels) > 0 {
+		labels["io.kubernetes.container.name"] = "c"
+	}
 	image := &runtimeapi.ImageSpec{Image: "busybox"}
 	if _, err := w.sim.PullImage(w.t.Context(), &runtimeapi.PullImageRequest{Image: image}); err != nil {
 		w.t.Fatal(err)
@@ -103,12 +116,12 @@ func TestOrphansAreListedWithWhoWasAsked(t *testing.T) {
 		out := w.ran(0, time.Second, "orphans")
 		run := w.podctls()[0].Instance()
 		for name, want := range map[string]string{
-			"default/bare":    "default/bare runtime-only 10s 1 running unknown no source desires it",
+			"default/bare":    "default/bare runtime-only 10s 1 running other no source desires it",
 			"default/kept":    "default/kept abandoned 20s 1 running run-",
-			"default/stopped": "default/stopped not-ready 9s 1 exited unknown no source desires it, and no container of it runs",
+			"default/stopped": "default/stopped not-ready 9s 1 exited other no source desires it, and no container of it runs",
 			"uid-dir":         "uid-dir directory ",
 			"POD":             "POD CLASS AGE CONTAINERS OWNER WHY",
-			"asked:":          "asked: " + run + " (2 pods) · no kubelet on this socket",
+			"asked:":          "asked: " + run + " (2 pods) · no kubelet uses this runtime",
 			"hint:":           "hint: podctl orphans --kill terminates these 2, with --rm it removes these 4",
 			"default/web":     "", "kube/deaf": "",
 		} {
@@ -207,6 +220,29 @@ func TestKillEscalatesAndShowsIt(t *testing.T) {
 		w.sim.Inject(sim.Fault{Method: "StopPodSandbox", Match: "default/third", Hang: true, Times: -1})
 		out = w.ran(1, 2*time.Minute, "orphans", "--kill", "third", "worse")
 		expect(t, out, "podctl: orphans: terminate orphan default/third: ", "default/worse ended\n")
+	})
+}
+
+// Pods that a kubelet created are not orphans while none was asked, unless the
+// user takes the responsibility; nor are they stopped or removed.
+func TestPodsOfAKubeletThatIsNotThereAreSpared(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.plantOfKubelet("web", "sleep", "3600")
+		w.plant("bare", "sleep", "3600")
+		w.sim.ClearCalls()
+		out := w.ran(0, time.Second, "orphans")
+		expect(t, out, "not judged: default/web: created by a kubelet", "hint: start the kubelet, or pass --kubelet-is-gone")
+		if fields(out, "default/web") != "" {
+			t.Errorf("listed as an orphan:\n%s", out)
+		}
+		for _, args := range [][]string{{"orphans", "--kill"}, {"orphans", "--kill", "--rm", "web"}, {"rm", "--force", "web"}, {"stop", "web"}} {
+			expect(t, w.ran(1, time.Second, args...), "created by a kubelet, and none uses this runtime now", "--kubelet-is-gone")
+		}
+		if made := w.endings(); len(made) > 0 {
+			t.Errorf("calls: %q", made)
+		}
+		expect(t, w.ran(0, 10*time.Second, "orphans", "--kill", "bare"), "default/bare ended\n")
+		expect(t, w.ran(0, 10*time.Second, "orphans", "--kill", "--rm", "--kubelet-is-gone"), "default/web removed\n", "default/bare removed\n")
 	})
 }
 

@@ -23,6 +23,7 @@ func toSandbox(s *runtimeapi.PodSandbox) *pod.Sandbox {
 		RuntimeHandler: s.RuntimeHandler,
 		Labels:         s.Labels,
 		Owner:          s.Annotations[pod.OwnerAnnotation],
+		Source:         s.Annotations[pod.ConfigSourceAnnotation],
 		HasManifest:    hasManifest,
 	}
 }

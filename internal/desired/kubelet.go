@@ -2,6 +2,7 @@ package desired
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/podctl/podctl/internal/kubelet"
 )
@@ -10,5 +11,12 @@ import (
 func Kubelet(ctx context.Context, o kubelet.Options) Answer {
 	a := Answer{Source: "kubelet " + o.Address()}
 	a.Pods, a.Err = o.Pods(ctx)
+	return a
+}
+
+// Near returns the pods that the kubelet of this runtime manages.
+func Near(ctx context.Context, n *kubelet.Near) Answer {
+	a := Answer{Source: fmt.Sprintf("kubelet %s", n.Server())}
+	a.Pods, a.Err = n.Pods(ctx)
 	return a
 }

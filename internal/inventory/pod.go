@@ -50,16 +50,20 @@ func (p *Pod) Managed() bool { return p.Manager != nil && p.Worker.Rejected == "
 // and no other one has adopted it.
 func (p *Pod) Abandoned() bool { return p.Runtime != nil && p.Creator != "" && !p.Alive }
 
-// Kind returns the kind of owner. A pod with the kubelet's labels that podctl
-// did not create is taken for a kubelet's.
+// Kind returns the kind of owner. A pod with the kubelet's annotation or labels
+// that podctl did not create is taken for a kubelet's.
 func (p *Pod) Kind() Kind {
 	switch {
 	case p.Creator != "" || p.Managed() || p.Runtime == nil:
 		return KindPodctl
-	case p.Labels()[pod.UIDLabel] != "":
+	case p.madeByKubelet():
 		return KindKubelet
 	}
 	return KindOther
+}
+
+func (p *Pod) madeByKubelet() bool {
+	return p.Labels()[pod.UIDLabel] != "" || len(p.Runtime.Sandboxes) > 0 && p.Runtime.Sandboxes[0].Source != ""
 }
 
 // Owner is the podctl instance that manages the pod, else the one that created

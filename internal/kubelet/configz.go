@@ -84,3 +84,40 @@ func (r *Reservation) Eviction(signal string, capacity int64) int64 {
 	}
 	return q.Value()
 }
+
+// overrideReservation applies the flags of what is reserved.
+func (r *Reservation) overrideReservation(flags map[string]string) error {
+	for name, number := range map[string]*int64{"max-pods": &r.MaxPods, "pods-per-core": &r.PodsPerCore} {
+		if flags[name] == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(flags[name], 10, 32)
+		if err != nil {
+			return fmt.Errorf("--%s %q: %w", name, flags[name], err)
+		}
+		*number = n
+	}
+	for name, list := range map[string]*map[v1.ResourceName]resource.Quantity{"kube-reserved": &r.KubeReserved, "system-reserved": &r.SystemReserved} {
+		if flags[name] == "" {
+			continue
+		}
+		amounts := map[v1.ResourceName]resource.Quantity{}
+		for pair := range strings.SplitSeq(flags[name], ",") {
+			key, text, _ := strings.Cut(pair, "=")
+			q, err := resource.ParseQuantity(text)
+			if err != nil {
+				return fmt.Errorf("--%s %q: %w", name, flags[name], err)
+			}
+			amounts[v1.ResourceName(key)] = q
+		}
+		*list = amounts
+	}
+	if text := flags["eviction-hard"]; text != "" {
+		r.EvictionHard = map[string]string{}
+		for pair := range strings.SplitSeq(text, ",") {
+			signal, threshold, _ := strings.Cut(pair, "<")
+			r.EvictionHard[signal] = threshold
+		}
+	}
+	return nil
+}

@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		defer conn.Close()
+		if _, err := conn.Read(make([]byte, 1)); err != nil {
+			os.Exit(1) // it was not accepted
+		}
 		if _, err := os.Stdout.WriteString("connected\n"); err != nil {
 			os.Exit(1)
 		}
@@ -71,30 +74,27 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// listen accepts connections on a socket. accepted returns once another client
-// was accepted: before that the kernel does not list the connection.
-func listen(t *testing.T, path string) (accepted func()) {
+// listen accepts connections on a socket, and says so to each client: before
+// that the kernel does not list them.
+func listen(t *testing.T, path string) {
 	t.Helper()
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns := make(chan net.Conn)
+	ended := make(chan struct{})
 	go func() {
-		defer close(conns)
+		defer close(ended)
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			conns <- conn
+			defer conn.Close()
+			_, _ = conn.Write([]byte{1}) // a client may have gone
 		}
 	}()
-	t.Cleanup(func() { l.Close() })
-	return func() {
-		conn := <-conns
-		t.Cleanup(func() { conn.Close() })
-	}
+	t.Cleanup(func() { l.Close(); <-ended })
 }
 
 func TestKubeletCountsOnItsOwnSocketOnly(t *testing.T) {
@@ -131,20 +131,18 @@ func openOtherKinds(t *testing.T) {
 func testKubelet(t *testing.T, dir string) {
 	t.Helper()
 	ours, theirs := filepath.Join(dir, "ours.sock"), filepath.Join(dir, "theirs.sock")
-	acceptedOurs, acceptedTheirs := listen(t, ours), listen(t, theirs)
+	listen(t, ours)
+	listen(t, theirs)
 	link := filepath.Join(dir, "link.sock")
 	if err := os.Symlink(ours, link); err != nil {
 		t.Fatal(err)
 	}
 	connect(t, "crictl", ours)
-	acceptedOurs()
 	connect(t, "kubelet", theirs)
-	acceptedTheirs()
 	if err := CheckNone(ours); err != nil {
 		t.Errorf("a kubelet on another socket: %v", err)
 	}
 	kubelet := connect(t, "kubelet", ours)
-	acceptedOurs()
 	for _, path := range []string{ours, link} {
 		var beside *BesideError
 		if err := CheckNone(path); !errors.As(err, &beside) {

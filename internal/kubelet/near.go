@@ -1,95 +1,274 @@
 package kubelet
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
-	"sigs.k8s.io/yaml"
+	securejoin "github.com/cyphar/filepath-securejoin"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/apiget"
+	"github.com/podctl/podctl/internal/proc"
 )
 
-// Near is a kubelet that uses the runtime, with what its command line and
-// configuration file say.
+// Near is a kubelet that uses the runtime, with its settings.
 type Near struct {
 	PID int
-	// ReadOnly is the URL of its unauthenticated server, if it has one.
-	ReadOnly string
-	// StaticPods is its static pod directory, "" if none is known.
-	StaticPods string
+	// Age is the time since it was started.
+	Age time.Duration
 	// NodeName is its --hostname-override, "" for the host's name.
 	NodeName string
 	// Follows: an API server is one of its sources.
 	Follows bool
+	// Err is why its settings could not be read.
+	Err error
+
+	settings settings
+	// root is the path of its root directory.
+	root string
 }
 
-// standardStaticPods is the static pod directory that kubeadm configures.
-const standardStaticPods = "/etc/kubernetes/manifests"
-
-// Find returns the kubelet that is connected to the runtime's endpoint, nil if
-// there is none.
+// Find returns the kubelet that uses the runtime at the endpoint, nil if none
+// does. The error is an *UnseenError if one may do so that podctl cannot see.
 func Find(endpoint string) (*Near, error) {
 	path, unix := strings.CutPrefix(endpoint, "unix://")
 	if !unix {
 		return nil, nil
 	}
-	err := CheckNone(path)
-	var beside *BesideError
-	if !errors.As(err, &beside) {
+	pid, err := find(path)
+	if pid == 0 {
 		return nil, err
 	}
-	command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", beside.PID))
-	if err != nil {
-		command = nil // it has exited, or is not readable: the defaults then
-	}
-	k := readNear(strings.Split(strings.TrimRight(string(command), "\x00"), "\x00"), os.ReadFile)
-	k.PID = beside.PID
-	if k.StaticPods == "" {
-		if _, err := os.Stat(standardStaticPods); err == nil {
-			k.StaticPods = standardStaticPods
-		}
-	}
-	return k, nil
+	n := &Near{PID: pid, root: rootOf(pid), Age: age(pid)}
+	n.settings, n.Err = readSettings(readProcess(pid).args, filesOf(pid))
+	n.NodeName = n.settings.nodeName
+	n.Follows = n.settings.kubeconfig != "" || n.settings.embedded
+	return n, nil
 }
 
-// readNear reads a kubelet's command line, and the configuration file that it
-// names. Flags take precedence, as in the kubelet.
-func readNear(args []string, readFile func(string) ([]byte, error)) *Near {
-	flag := func(name string) string {
-		for i, arg := range args {
-			if value, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
-				return value
-			}
-			if arg == "--"+name && i+1 < len(args) {
-				return args[i+1]
-			}
-		}
+// rootOf is the path of the root directory of a process, "/" if it is podctl's.
+func rootOf(pid int) string {
+	root := proc.Default.Root(pid)
+	theirs, err := proc.Default.Namespace(pid, "mnt")
+	ours, ownErr := proc.Default.Namespace(os.Getpid(), "mnt")
+	if target, linkErr := os.Readlink(root); err == nil && ownErr == nil && linkErr == nil && theirs == ours && target == "/" {
+		return "/"
+	}
+	return root
+}
+
+// age is the time since a process was started, 0 if it cannot be read.
+func age(pid int) time.Duration {
+	p, err := proc.Default.Read(pid)
+	if err != nil {
+		return 0
+	}
+	started, err := proc.Default.Started(p)
+	if err != nil {
+		return 0
+	}
+	return time.Since(started)
+}
+
+// StaticPods is its static pod directory as podctl sees it, "" if it has none.
+func (n *Near) StaticPods() string {
+	if n.settings.config.StaticPodPath == "" {
 		return ""
 	}
-	var config struct {
-		StaticPodPath string `json:"staticPodPath"`
-		ReadOnlyPort  int    `json:"readOnlyPort"`
+	return n.path(n.settings.config.StaticPodPath)
+}
+
+// HasPodDir reports whether it still has the directory of a pod: it removes that
+// when the pod has terminated and its volumes are unmounted.
+func (n *Near) HasPodDir(uid types.UID) bool {
+	if uid == "" || strings.ContainsAny(string(uid), "/.") {
+		return false
 	}
-	if path := flag("config"); path != "" {
-		if content, err := readFile(path); err == nil {
-			_ = yaml.Unmarshal(content, &config) // an invalid file leaves the defaults
-			if config.StaticPodPath != "" && !filepath.IsAbs(config.StaticPodPath) {
-				config.StaticPodPath = filepath.Join(filepath.Dir(path), config.StaticPodPath)
+	_, err := os.Lstat(n.path(filepath.Join(n.settings.rootDir, "pods", string(uid))))
+	return err == nil
+}
+
+// Reservation is what its configuration file reserves.
+func (n *Near) Reservation() (*Reservation, error) {
+	if n.Err != nil {
+		return nil, n.Err
+	}
+	if n.settings.embedded {
+		return nil, errors.New("its configuration is not in a file")
+	}
+	r := n.settings.config.Reservation
+	return &r, nil
+}
+
+// path is the path of one of its files as podctl sees it. Symbolic links are
+// resolved below its root directory.
+func (n *Near) path(path string) string { return below(n.root, path) }
+
+func below(root, path string) string {
+	real, err := securejoin.SecureJoin(root, path)
+	if err != nil {
+		return filepath.Join(root, path) // a loop of links, which cannot be opened
+	}
+	return real
+}
+
+// filesOf reads the files of a process.
+func filesOf(pid int) files {
+	root := rootOf(pid)
+	dir, err := os.Readlink(filepath.Join(filepath.Dir(proc.Default.Root(pid)), "cwd"))
+	if err != nil {
+		dir = "/"
+	}
+	return files{
+		dir: dir,
+		read: func(path string) ([]byte, error) {
+			f, err := os.Open(below(root, path))
+			if err != nil {
+				return nil, err
 			}
+			defer f.Close()
+			return io.ReadAll(io.LimitReader(f, maxConfig))
+		},
+		glob: func(dir, suffix string) ([]string, error) {
+			entries, err := os.ReadDir(below(root, dir))
+			var paths []string
+			for _, e := range entries {
+				if strings.HasSuffix(e.Name(), suffix) {
+					paths = append(paths, filepath.Join(dir, e.Name()))
+				}
+			}
+			return paths, err
+		},
+	}
+}
+
+// servers are the URLs of its servers: the read-only one, if it has one, and the
+// authenticated one, which may admit anonymous requests.
+func (n *Near) servers() []string {
+	c := n.settings.config
+	host := c.Address
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	var urls []string
+	if c.ReadOnlyPort > 0 {
+		urls = append(urls, "http://"+net.JoinHostPort(host, strconv.Itoa(c.ReadOnlyPort)))
+	} else if n.settings.embedded {
+		urls = append(urls, ReadOnlyURL)
+	}
+	if c.Port > 0 {
+		urls = append(urls, "https://"+net.JoinHostPort(host, strconv.Itoa(c.Port)))
+	}
+	return urls
+}
+
+// Server is the URL of its first server.
+func (n *Near) Server() string {
+	if urls := n.servers(); len(urls) > 0 {
+		return urls[0]
+	}
+	return fmt.Sprintf("process %d", n.PID)
+}
+
+// Pods returns the pods that it manages, without credentials.
+func (n *Near) Pods(ctx context.Context) ([]*v1.Pod, error) {
+	if n.Err != nil {
+		return nil, n.Err
+	}
+	urls := n.servers()
+	if len(urls) == 0 {
+		return nil, errors.New("it has no server")
+	}
+	var errs []error
+	for _, url := range urls {
+		pods, err := n.podsAt(ctx, url)
+		if err == nil {
+			return pods, nil
+		}
+		errs = append(errs, fmt.Errorf("ask the kubelet: %w", err))
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (n *Near) podsAt(ctx context.Context, url string) ([]*v1.Pod, error) {
+	client, err := Options{URL: url}.client(url)
+	if err != nil {
+		return nil, err
+	}
+	defer client.CloseIdleConnections()
+	client.Transport.(*http.Transport).DialContext = n.dial
+	if t := client.Transport.(*http.Transport); t.TLSClientConfig != nil {
+		t.TLSClientConfig.InsecureSkipVerify = true // its address is that of a process of this host
+	}
+	return apiget.PodList(ctx, client, url+"/pods")
+}
+
+// dial connects in its network namespace.
+func (n *Near) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	err = inNetworkOf(n.PID, func() (err error) {
+		conn, err = new(net.Dialer).DialContext(ctx, network, address)
+		return err
+	})
+	return conn, err
+}
+
+// settle is the age from which on a kubelet counts as settled.
+const settle = 10 * time.Second
+
+// Settled returns nil if the pods that it answered with are complete, as far as
+// its age and its static pod directory show.
+func (n *Near) Settled(pods []*v1.Pod, static []*v1.Pod) error {
+	if n.Age < settle {
+		return fmt.Errorf("it was started %s ago", n.Age.Round(100*time.Millisecond))
+	}
+	known := map[string]bool{}
+	for _, p := range pods {
+		known[p.Namespace+"/"+p.Name] = true
+	}
+	for _, p := range static {
+		if !known[p.Namespace+"/"+p.Name] {
+			return fmt.Errorf("it does not name its static pod %s/%s yet", p.Namespace, p.Name)
 		}
 	}
-	port, _ := strconv.Atoi(flag("read-only-port"))
-	k := &Near{
-		ReadOnly: ReadOnlyURL, StaticPods: cmp.Or(flag("pod-manifest-path"), config.StaticPodPath), NodeName: flag("hostname-override"),
-		// A program that contains a kubelet is a distribution with an API server.
-		Follows: flag("kubeconfig") != "" || flag("bootstrap-kubeconfig") != "" || filepath.Base(args[0]) != "kubelet",
-	}
-	if port = cmp.Or(port, config.ReadOnlyPort); port > 0 {
-		k.ReadOnly = "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	}
-	return k
+	return nil
+}
+
+// UnseenError: a kubelet may use the runtime, and podctl cannot see whether one
+// does.
+type UnseenError struct {
+	Socket string
+	Cause  error
+}
+
+func (e *UnseenError) Error() string {
+	return fmt.Sprintf("cannot see whether a kubelet uses %s: %v", e.Socket, e.Cause)
+}
+
+func (e *UnseenError) Unwrap() error { return e.Cause }
+
+// Hint says where podctl would see it.
+func (*UnseenError) Hint() string {
+	return "run podctl on the host, or in a container with its PID and network namespaces, SYS_PTRACE and SYS_ADMIN"
+}
+
+// AbsentError: a kubelet created pods, and none uses the runtime now.
+type AbsentError struct{}
+
+func (*AbsentError) Error() string {
+	return "created by a kubelet, and none uses this runtime now: it may be stopped, and adopts its pods when it starts"
+}
+
+// Hint names the flag that takes the responsibility.
+func (*AbsentError) Hint() string {
+	return "start the kubelet, or pass --kubelet-is-gone if it is never started again"
 }

@@ -9,7 +9,6 @@ import (
 
 // process is the part of a process by which a kubelet is recognized.
 type process struct {
-	pid  int
 	exe  string
 	args []string
 }

@@ -10,12 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unixSocket is a unix socket as the kernel shows it. name is "" for one of
-// no name or of an abstract one; peer is the inode of the other end, 0 if
-// there is none.
+// unixSocket is a unix socket as the kernel lists it. name is "" for a socket
+// without a path; peer is the inode of the other end, 0 if there is none.
 type unixSocket struct {
-	name string
-	peer uint32
+	name        string
+	inode, peer uint32
 }
 
 // Of linux/unix_diag.h.
@@ -39,14 +38,14 @@ func (r unixDiagRequest) Serialize() []byte {
 	return b
 }
 
-// dumps is how often an interrupted dump is begun again.
+// dumps bounds the repetitions of an interrupted dump.
 const dumps = 5
 
-// unixSockets lists the unix sockets of this network namespace. It does not
-// use netlink.UnixSocketDiagInfo, which in v1.3.1 takes a socket's type for
-// its family, and ends its list in silence at the first that is no stream. A
-// dump that is interrupted may lack a socket that came or went meanwhile, so
-// the list may have a socket twice.
+// unixSockets lists the unix sockets of the network namespace of this thread. It
+// does not use netlink.UnixSocketDiagInfo, which in v1.3.1 takes a socket's type
+// for its family, and silently ends its list at the first that is not a stream. A
+// dump that is interrupted may lack a socket that was opened or closed meanwhile,
+// and is repeated, so that the list may contain a socket twice.
 func unixSockets() ([]unixSocket, error) {
 	var all []unixSocket
 	for range dumps {
@@ -80,6 +79,7 @@ func parseUnixSocket(msg []byte) (unixSocket, error) {
 	if len(msg) < unixDiagMsgSize {
 		return s, fmt.Errorf("a socket of %d bytes", len(msg))
 	}
+	s.inode = binary.NativeEndian.Uint32(msg[4:])
 	attrs, err := nl.ParseRouteAttr(msg[unixDiagMsgSize:])
 	if err != nil {
 		return s, err

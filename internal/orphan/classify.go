@@ -23,6 +23,8 @@ type Facts struct {
 	Answers []desired.Answer
 	// Pods are those that the runtime holds or a live podctl process names.
 	Pods []*inventory.Pod
+	// Kubelet is what is known of the kubelet of this runtime.
+	Kubelet KubeletState
 	// Dirs are the pod directories. DirsUnknown is why orphans among them cannot be
 	// determined, "" if they can.
 	Dirs        []Dir
@@ -31,20 +33,49 @@ type Facts struct {
 	Exited map[string]time.Time
 }
 
-// Classify returns the orphans: never a pod that a source desires, nor one of a
-// live podctl process, and each one once. Pods come first, by name; then
-// directories. Pure.
-func Classify(f Facts) []Orphan {
+// KubeletState is what is known of the kubelet of a runtime. The zero value is a
+// kubelet that is not connected, and whose sources answered completely.
+type KubeletState struct {
+	// PID is its process, 0 if none is connected.
+	PID int
+	// Unsettled is why its desired pods are not known, nil if Answers has them all.
+	Unsettled error
+	// Gone: the user says that it does not exist any more.
+	Gone bool
+	// HasDir are the pods of which it has the directory: it removes that in the end.
+	HasDir map[types.UID]bool
+}
+
+// Findings are the pods of a runtime that no source desires.
+type Findings struct {
+	Orphans []Orphan
+	// Terminating are pods that the kubelet is terminating, and Undetermined those
+	// that a kubelet created of which it is not known whether it desires them.
+	Terminating, Undetermined []*inventory.Pod
+}
+
+// Classify finds the orphans: never a pod that a source desires, nor one of a
+// live podctl process or kubelet, and each one once. Pods come first, by name;
+// then directories. Pure.
+func Classify(f Facts) Findings {
 	w := wanted(f.Answers)
 	known := map[types.UID]bool{}
-	var found []Orphan
+	var found Findings
 	for _, p := range f.Pods {
 		known[p.UID] = true
-		if o, is := classifyPod(p, w, f.Exited); is {
-			found = append(found, o)
+		if p.Runtime == nil || p.Manager != nil || p.Alive || w.by(p.UID, p.FullName(), p.Creator != "") != "" {
+			continue
+		}
+		switch f.Kubelet.claim(p) {
+		case notItsPod:
+			found.Orphans = append(found.Orphans, orphanedPod(p, w, f.Exited))
+		case terminatesPod:
+			found.Terminating = append(found.Terminating, p)
+		case mayDesirePod:
+			found.Undetermined = append(found.Undetermined, p)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Orphan) int {
+	slices.SortStableFunc(found.Orphans, func(a, b Orphan) int {
 		return cmp.Or(strings.Compare(a.Title(), b.Title()), strings.Compare(string(a.UID), string(b.UID)))
 	})
 	if f.DirsUnknown != "" {
@@ -54,15 +85,42 @@ func Classify(f Facts) []Orphan {
 		if known[d.UID] || d.Keep != "" || w.by(d.UID, pod.FullName(d.Name, d.Namespace), true) != "" {
 			continue
 		}
-		found = append(found, orphanedDir(d, f.Exited))
+		found.Orphans = append(found.Orphans, orphanedDir(d, f.Exited))
 	}
 	return found
 }
 
-func classifyPod(p *inventory.Pod, w wantedPods, exited map[string]time.Time) (Orphan, bool) {
-	if p.Runtime == nil || p.Manager != nil || p.Alive || w.by(p.UID, p.FullName(), p.Creator != "") != "" {
-		return Orphan{}, false
+// claim is a kubelet's relation to a pod that none of the sources desires.
+type claim uint8
+
+const (
+	// notItsPod: it did not create the pod, or has abandoned it.
+	notItsPod claim = iota
+	// terminatesPod: it has not finished the pod's termination.
+	terminatesPod
+	// mayDesirePod: what it desires is not known.
+	mayDesirePod
+)
+
+// claim judges a pod that the kubelet's sources do not desire. A live kubelet
+// terminates a running pod that it does not know within two seconds
+// (HandlePodCleanups in pkg/kubelet/kubelet_pods.go): one that runs on is being
+// terminated, for as long as its grace period lasts.
+func (k KubeletState) claim(p *inventory.Pod) claim {
+	// Containers without a sandbox do not show what created them.
+	unclear := len(p.Runtime.Sandboxes) == 0
+	switch {
+	case k.Gone, p.Kind() != inventory.KindKubelet && !unclear, unclear && k.PID == 0:
+		return notItsPod
+	case k.Unsettled != nil:
+		return mayDesirePod
+	case k.PID != 0 && (p.Runtime.Running() || k.HasDir[p.UID]):
+		return terminatesPod
 	}
+	return notItsPod
+}
+
+func orphanedPod(p *inventory.Pod, w wantedPods, exited map[string]time.Time) Orphan {
 	o := Orphan{Pod: p, OwnerExited: exited[p.Creator]}
 	rival, reserved := w.rival(p.UID, p.FullName())
 	switch {
@@ -77,7 +135,7 @@ func classifyPod(p *inventory.Pod, w wantedPods, exited map[string]time.Time) (O
 	default:
 		o.Class, o.Why = RuntimeOnly, "no source desires it"
 	}
-	return o, true
+	return o
 }
 
 func abandonedWhy(creator string, exited time.Time) string {

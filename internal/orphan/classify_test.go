@@ -78,7 +78,7 @@ func orphanExamples() Facts {
 
 func TestClassifyNamesWhatNoSourceDesires(t *testing.T) {
 	var got strings.Builder
-	for _, o := range Classify(orphanExamples()) {
+	for _, o := range Classify(orphanExamples()).Orphans {
 		fmt.Fprintf(&got, "%s | %s | %s\n", o.Title(), o.Class, o.Why)
 	}
 	const want = `default/bare | runtime-only | no source desires it
@@ -100,7 +100,7 @@ kube/db | directory | the runtime has no pod of it; mounts: volumes/x
 func TestDirectoriesAreNoOrphansWhileTheirOwnersAreUnknown(t *testing.T) {
 	f := orphanExamples()
 	f.DirsUnknown = "a podctl process does not answer"
-	for _, o := range Classify(f) {
+	for _, o := range Classify(f).Orphans {
 		if o.Dir != nil {
 			t.Errorf("named %s", o.Dir.Path)
 		}
@@ -171,7 +171,7 @@ func TestClassifyNamesEachPlantedOrphanOnceAndNothingElse(t *testing.T) {
 		}
 		f.Answers = answers
 		f.Pods = inventory.Merge(listedPods, []inventory.Live{living}, func(h *inventory.Pod) bool { return h.Creator == "run-alive" })
-		for _, o := range Classify(f) {
+		for _, o := range Classify(f).Orphans {
 			class, planted := want[o.UID]
 			switch {
 			case !planted:

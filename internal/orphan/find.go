@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
@@ -32,6 +34,8 @@ type Finder struct {
 	Cluster    *desired.Cluster
 	Files      []string
 	StaticPods string
+	// KubeletIsGone: the user says that the kubelet does not exist any more.
+	KubeletIsGone bool
 
 	// self is the instance that locks the names of pods while it terminates them,
 	// which does not make it their owner; "" if there is none.
@@ -51,7 +55,7 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 		return nil, err
 	}
 	v := &View{}
-	v.Kubelet, v.KubeletErr = kubelet.Find(f.Client.Endpoint().Runtime)
+	v.Near, v.NearErr = kubelet.Find(f.Client.Endpoint().Runtime)
 	live, err := f.askAll(ctx, v)
 	if err != nil {
 		return nil, err
@@ -60,6 +64,7 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 	for _, s := range v.Sources {
 		v.Answers = append(v.Answers, s.Answer)
 	}
+	v.Kubelet = f.judgeKubelet(v)
 	f.judgeDirs(ctx, v, dirs)
 	v.Exited, err = f.exits(v)
 	return v, err
@@ -72,7 +77,7 @@ func (f *Finder) askAll(ctx context.Context, v *View) ([]inventory.Live, error) 
 	if err != nil {
 		return nil, err
 	}
-	asks := f.questions(ctx, v.Kubelet)
+	asks := f.questions(ctx, v.Near)
 	answers := make([]Source, len(asks))
 	var asking sync.WaitGroup
 	for i, ask := range asks {
@@ -86,15 +91,15 @@ func (f *Finder) askAll(ctx context.Context, v *View) ([]inventory.Live, error) 
 	v.Sources = append(v.Sources, answers...)
 	if dir := f.staticPods(v); dir != "" {
 		v.Sources = append(v.Sources, Source{
-			Answer: desired.Static(dir, f.nodeName(v.Kubelet)), Kind: FromStatic, Named: f.StaticPods != "",
+			Answer: desired.Static(dir, f.nodeName(v.Near)), Kind: FromStatic, Named: f.StaticPods != "",
 		})
 	}
 	return live, ctx.Err()
 }
 
 // questions are the sources beside podctl processes and the static pod
-// directory. A kubelet that uses the runtime is asked at its read-only port,
-// unless the user named its address.
+// directory. A kubelet that uses the runtime is asked at the ports of its
+// configuration, unless the user named its address.
 func (f *Finder) questions(ctx context.Context, near *kubelet.Near) []func() Source {
 	var asks []func() Source
 	for _, path := range f.Files {
@@ -102,14 +107,13 @@ func (f *Finder) questions(ctx context.Context, near *kubelet.Near) []func() Sou
 			return Source{Answer: desired.Files(ctx, nil, path), Kind: FromFile, Named: true}
 		})
 	}
-	at := f.Sources.Kubelet
-	if near != nil && !f.Sources.AskKubelet {
-		at = kubelet.Options{URL: near.ReadOnly}
-	}
-	if near != nil || f.Sources.AskKubelet {
+	switch {
+	case f.Sources.AskKubelet:
 		asks = append(asks, func() Source {
-			return Source{Answer: desired.Kubelet(ctx, at), Kind: FromKubelet, Named: f.Sources.AskKubelet}
+			return Source{Answer: desired.Kubelet(ctx, f.Sources.Kubelet), Kind: FromKubelet, Named: true}
 		})
+	case near != nil:
+		asks = append(asks, func() Source { return Source{Answer: desired.Near(ctx, near), Kind: FromKubelet} })
 	}
 	if f.Cluster != nil {
 		asks = append(asks, func() Source {
@@ -119,16 +123,25 @@ func (f *Finder) questions(ctx context.Context, near *kubelet.Near) []func() Sou
 	return asks
 }
 
-// staticPods is the directory to read, "" for none. A kubelet that answered has
-// named its static pods, with their UIDs.
+// staticPods is the directory to read, "" for none.
 func (f *Finder) staticPods(v *View) string {
-	switch {
-	case f.StaticPods != "":
+	if f.StaticPods != "" || v.Near == nil {
 		return f.StaticPods
-	case v.Kubelet == nil || v.read(FromKubelet):
-		return ""
 	}
-	return v.Kubelet.StaticPods
+	return v.Near.StaticPods()
+}
+
+// judgeKubelet is what the view says of the kubelet.
+func (f *Finder) judgeKubelet(v *View) KubeletState {
+	k := KubeletState{Gone: f.KubeletIsGone, Unsettled: v.unsettled(), HasDir: map[types.UID]bool{}}
+	if v.Near == nil {
+		return k
+	}
+	k.PID = v.Near.PID
+	for _, p := range v.Pods {
+		k.HasDir[p.UID] = v.Near.HasPodDir(p.UID)
+	}
+	return k
 }
 
 // nodeName is the suffix of the names of static pods.

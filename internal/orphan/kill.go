@@ -3,11 +3,13 @@ package orphan
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/volume"
@@ -140,10 +142,18 @@ func (k *Killer) lookAgain(ctx context.Context, o Orphan) (still *Orphan, spared
 	if err := v.Refusal(); err != nil {
 		return nil, "", err
 	}
-	for _, now := range Classify(v.Facts) {
-		if now.UID == o.UID && (now.Dir == nil) == (o.Dir == nil) {
-			return &now, "", nil
+	now := Classify(v.Facts)
+	for _, again := range now.Orphans {
+		if again.UID == o.UID && (again.Dir == nil) == (o.Dir == nil) {
+			return &again, "", nil
 		}
+	}
+	is := func(p *inventory.Pod) bool { return p.UID == o.UID }
+	switch {
+	case slices.ContainsFunc(now.Terminating, is):
+		return nil, "the kubelet is terminating it now", nil
+	case slices.ContainsFunc(now.Undetermined, is):
+		return nil, v.Kubelet.Unsettled.Error(), nil
 	}
 	return nil, v.sparedBy(o), nil
 }

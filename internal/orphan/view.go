@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -36,10 +37,10 @@ type Source struct {
 type View struct {
 	Facts
 	Sources []Source
-	// Kubelet uses the runtime, nil if none does; KubeletErr is why that could not
-	// be determined.
-	Kubelet    *kubelet.Near
-	KubeletErr error
+	// Near is the kubelet that uses the runtime, nil if none does; NearErr is why
+	// that could not be determined.
+	Near    *kubelet.Near
+	NearErr error
 }
 
 // read reports whether a source of the kind answered.
@@ -50,9 +51,6 @@ func (v *View) read(kind SourceKind) bool {
 // Refusal is why no pod may be terminated after this look: without an answer that
 // is missing, pods of that source would count as orphans.
 func (v *View) Refusal() error {
-	if v.KubeletErr != nil {
-		return v.KubeletErr
-	}
 	var errs []error
 	for _, s := range v.Sources {
 		if s.Err != nil && s.Named {
@@ -62,20 +60,56 @@ func (v *View) Refusal() error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("the desired pods are not known: %w", err)
 	}
-	switch {
-	case v.Kubelet == nil, v.read(FromCluster) && v.read(FromStatic):
-		return nil
-	case !v.read(FromKubelet):
-		return &UnreadKubeletError{PID: v.Kubelet.PID, Cause: v.failure(FromKubelet)}
-	case v.Kubelet.Follows && !v.read(FromCluster) && !v.heard():
-		return &UnreadKubeletError{PID: v.Kubelet.PID, Cause: errUnheard}
+	if v.Near != nil && v.Kubelet.Gone {
+		return &LiveKubeletError{PID: v.Near.PID}
 	}
 	return nil
 }
 
-// errUnheard: a kubelet that started while its API server did not answer knows
-// only its static pods, and leaves the others running.
-var errUnheard = errors.New("it names no pod of its API server, and may not have reached it yet")
+// unsettled is why the pods that the kubelet desires are not known, nil if the
+// sources have them all. The cluster and the static pods together stand in for
+// its answer.
+func (v *View) unsettled() error {
+	switch {
+	case v.NearErr != nil:
+		return v.NearErr
+	case v.read(FromCluster) && v.read(FromStatic):
+		return nil
+	case v.Near == nil && !v.read(FromKubelet):
+		return &kubelet.AbsentError{}
+	case v.Near == nil && len(v.podsOf(FromKubelet)) == 0:
+		return errEmpty
+	case v.Near == nil:
+		return nil
+	case !v.read(FromKubelet):
+		return &UnreadKubeletError{PID: v.Near.PID, Cause: v.failure(FromKubelet)}
+	case v.Near.Follows && !v.read(FromCluster) && !v.heard():
+		return &UnreadKubeletError{PID: v.Near.PID, Cause: errUnheard}
+	}
+	if err := v.Near.Settled(v.podsOf(FromKubelet), v.podsOf(FromStatic)); err != nil {
+		return &UnreadKubeletError{PID: v.Near.PID, Cause: err}
+	}
+	return nil
+}
+
+// podsOf are the pods that sources of the kind desire.
+func (v *View) podsOf(kind SourceKind) []*v1.Pod {
+	var pods []*v1.Pod
+	for _, s := range v.Sources {
+		if s.Kind == kind {
+			pods = append(pods, s.Pods...)
+		}
+	}
+	return pods
+}
+
+var (
+	// errUnheard: a kubelet that started while its API server did not answer knows
+	// only its static pods, and leaves the others running.
+	errUnheard = errors.New("it names no pod of its API server, and may not have reached it yet")
+	// errEmpty: a kubelet answers with an empty list before it has read its sources.
+	errEmpty = errors.New("the kubelet names no pod, and may not have read its sources yet")
+)
 
 // heard reports whether the kubelet names a pod that its API server assigned.
 func (v *View) heard() bool {
@@ -94,7 +128,8 @@ func (v *View) failure(kind SourceKind) error {
 	return nil
 }
 
-// UnreadKubeletError: a kubelet uses the runtime, and its pods are not known.
+// UnreadKubeletError: a kubelet uses the runtime, and its desired pods are not
+// known.
 type UnreadKubeletError struct {
 	PID   int
 	Cause error
@@ -111,3 +146,26 @@ func (*UnreadKubeletError) Hint() string {
 	return "read its pods: --kubelet https://127.0.0.1:10250 with --kubelet-token-file, or --kubelet-cert and --kubelet-key\n" +
 		"or read its sources: --kubeconfig with --node, and --static-pods"
 }
+
+// LiveKubeletError: a kubelet that is said to be gone uses the runtime.
+type LiveKubeletError struct{ PID int }
+
+func (e *LiveKubeletError) Error() string {
+	return fmt.Sprintf("--kubelet-is-gone: a kubelet (pid %d) uses this runtime", e.PID)
+}
+
+// UndeterminedError: pods cannot be terminated as orphans, because what the
+// kubelet desires is not known.
+type UndeterminedError struct {
+	Pods  []*inventory.Pod
+	Cause error
+}
+
+func (e *UndeterminedError) Error() string {
+	if len(e.Pods) == 1 {
+		return fmt.Sprintf("%s may not be orphaned: %v", e.Pods[0].DisplayName(), e.Cause)
+	}
+	return fmt.Sprintf("%d pods may not be orphaned: %v", len(e.Pods), e.Cause)
+}
+
+func (e *UndeterminedError) Unwrap() error { return e.Cause }

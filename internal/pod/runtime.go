@@ -58,6 +58,9 @@ type Sandbox struct {
 	// Owner is the podctl instance that created the sandbox, "" if podctl did
 	// not (see OwnerAnnotation).
 	Owner string
+	// Source is the source of the pod in the kubelet that created the sandbox: file,
+	// http or api (see ConfigSourceAnnotation). "" if no kubelet did.
+	Source string
 	// HasManifest tells that the sandbox carries its pod's manifest. The
 	// manifest itself is dropped from listings and read on adoption only.
 	HasManifest bool

@@ -22,6 +22,8 @@ type Options struct {
 	Force bool
 	// BesideKubelet also stops pods that a kubelet would start again.
 	BesideKubelet bool
+	// KubeletIsGone also stops pods that a kubelet created, if none uses the runtime.
+	KubeletIsGone bool
 }
 
 // Stopper stops pods of one runtime.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -55,14 +54,22 @@ func (s *Stopper) unclaimed(p *inventory.Pod, err error) (release func(), _ erro
 	return func() {}, nil
 }
 
-// checkKubelet refuses to stop a pod that a kubelet would start again.
+// checkKubelet refuses to stop a pod that may belong to a kubelet, unless the
+// user takes the responsibility.
 func (s *Stopper) checkKubelet(p *inventory.Pod) error {
-	path, unix := strings.CutPrefix(s.Client.Endpoint().Runtime, "unix://")
-	if p.Kind() == inventory.KindPodctl || s.BesideKubelet || !unix {
+	if p.Kind() == inventory.KindPodctl || s.BesideKubelet {
 		return nil
 	}
-	if kubelet.CheckNone(path) != nil {
+	near, err := kubelet.Find(s.Client.Endpoint().Runtime)
+	switch {
+	case near != nil:
 		return &KubeletPodError{p.DisplayName()}
+	case s.KubeletIsGone:
+		return nil
+	case err != nil:
+		return fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
+	case p.Kind() == inventory.KindKubelet:
+		return fmt.Errorf("stop pod %s: %w", p.DisplayName(), &kubelet.AbsentError{})
 	}
 	return nil
 }

@@ -1,0 +1,162 @@
+package kubelet
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// settings are a kubelet's flags and configuration. Paths are as the kubelet
+// sees them.
+type settings struct {
+	config config
+	// rootDir is --root-dir, nodeName --hostname-override ("" for the host's name),
+	// kubeconfig the kubeconfig by which it follows an API server.
+	rootDir, nodeName, kubeconfig string
+	// embedded: the program contains more than a kubelet, which gets its settings
+	// from there.
+	embedded bool
+}
+
+// config is the part of a KubeletConfiguration that matters here.
+type config struct {
+	StaticPodPath   string `json:"staticPodPath"`
+	StaticPodURL    string `json:"staticPodURL"`
+	Address         string `json:"address"`
+	Port            int    `json:"port"`
+	ReadOnlyPort    int    `json:"readOnlyPort"`
+	RuntimeEndpoint string `json:"containerRuntimeEndpoint"`
+	Reservation     `json:",inline"`
+}
+
+// defaults are those of v1beta1 (pkg/kubelet/apis/config/v1beta1/defaults.go).
+func defaults() config {
+	return config{
+		Address: "0.0.0.0", Port: 10250, RuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+		Reservation: Reservation{MaxPods: 110, EvictionHard: map[string]string{
+			"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%",
+		}},
+	}
+}
+
+// files reads the files of a kubelet.
+type files struct {
+	read func(path string) ([]byte, error)
+	glob func(dir, suffix string) ([]string, error)
+	// dir is the directory that relative paths start from.
+	dir string
+}
+
+// maxConfig bounds a configuration file, in bytes.
+const maxConfig = 1 << 20
+
+// readSettings reads a kubelet's command line, and the configuration files that
+// it names. Flags take precedence, as in the kubelet (cmd/kubelet/app/server.go).
+func readSettings(args []string, f files) (settings, error) {
+	s := settings{config: defaults(), rootDir: "/var/lib/kubelet"}
+	if len(args) == 0 {
+		return s, fmt.Errorf("its command line cannot be read")
+	}
+	flags := readFlags(args[1:])
+	s.embedded = filepath.Base(strings.Fields(args[0] + " ")[0]) != "kubelet"
+	if path := flags["config"]; path != "" {
+		if err := s.config.load(f, f.abs(path)); err != nil {
+			return s, err
+		}
+	}
+	if dir := flags["config-dir"]; dir != "" {
+		if err := s.config.loadDir(f, f.abs(dir)); err != nil {
+			return s, err
+		}
+	}
+	if err := s.override(flags, f); err != nil {
+		return s, err
+	}
+	return s, nil
+}
+
+// override applies the flags.
+func (s *settings) override(flags map[string]string, f files) error {
+	c := &s.config
+	for name, text := range map[string]*string{
+		"pod-manifest-path": &c.StaticPodPath, "manifest-url": &c.StaticPodURL, "address": &c.Address,
+		"container-runtime-endpoint": &c.RuntimeEndpoint, "root-dir": &s.rootDir, "hostname-override": &s.nodeName,
+	} {
+		*text = cmp.Or(flags[name], *text)
+	}
+	for name, number := range map[string]*int{"port": &c.Port, "read-only-port": &c.ReadOnlyPort} {
+		if flags[name] == "" {
+			continue
+		}
+		n, err := strconv.Atoi(flags[name])
+		if err != nil {
+			return fmt.Errorf("--%s %q: %w", name, flags[name], err)
+		}
+		*number = n
+	}
+	s.kubeconfig = cmp.Or(flags["kubeconfig"], flags["bootstrap-kubeconfig"])
+	for _, path := range []*string{&s.rootDir, &s.kubeconfig} {
+		if *path != "" {
+			*path = f.abs(*path)
+		}
+	}
+	return c.overrideReservation(flags)
+}
+
+// readFlags reads --NAME=VALUE and --NAME VALUE; of several the last one counts.
+func readFlags(args []string) map[string]string {
+	flags := map[string]string{}
+	for i, arg := range args {
+		name, isFlag := strings.CutPrefix(arg, "--")
+		if !isFlag {
+			continue
+		}
+		name, value, given := strings.Cut(name, "=")
+		if !given && i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
+			value = args[i+1]
+		}
+		flags[strings.ReplaceAll(name, "_", "-")] = value
+	}
+	return flags
+}
+
+func (c *config) load(f files, path string) error {
+	content, err := f.read(path)
+	if err != nil {
+		return fmt.Errorf("read its configuration: %w", err)
+	}
+	if err := yaml.Unmarshal(content, c); err != nil {
+		return fmt.Errorf("read its configuration %s: %w", path, err)
+	}
+	if c.StaticPodPath != "" && !filepath.IsAbs(c.StaticPodPath) {
+		c.StaticPodPath = filepath.Join(filepath.Dir(path), c.StaticPodPath)
+	}
+	return nil
+}
+
+// loadDir applies drop-in files in the order of their names.
+func (c *config) loadDir(f files, dir string) error {
+	paths, err := f.glob(dir, ".conf")
+	if err != nil {
+		return fmt.Errorf("read its configuration: %w", err)
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		if err := c.load(f, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f files) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(f.dir, path)
+}

@@ -1,0 +1,68 @@
+package orphan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// A pod that a kubelet created is an orphan only if the kubelet answered, and has
+// finished with it.
+func TestKubeletsPodsAreOrphansOnlyIfItHasFinishedWithThem(t *testing.T) {
+	unsettled := errors.New("not known")
+	held := func() []*inventory.Pod {
+		noSandbox := listed("loose", "", pod.Running, pod.Running)
+		noSandbox.Sandboxes = nil
+		annotated := listed("annotated", "", pod.Running, pod.Running)
+		annotated.Sandboxes[0].Labels, annotated.Sandboxes[0].Source = nil, "file"
+		bare := listed("bare", "", pod.Running, pod.Running)
+		bare.Sandboxes[0].Labels = nil
+		return inventory.Merge([]*pod.Pod{
+			annotated, bare, noSandbox,
+			listed("running", "", pod.Running, pod.Running),
+			listed("exited", "", pod.Exited, pod.Exited),
+			listed("unmounting", "", pod.Exited, pod.Exited),
+			listed("podctls", "run-dead", pod.Running, pod.Running),
+		}, nil, func(*inventory.Pod) bool { return false })
+	}
+	for _, c := range []struct {
+		name  string
+		state KubeletState
+		want  string
+	}{
+		{"it answered", KubeletState{PID: 7}, "orphaned: bare exited podctls; terminating: annotated loose running unmounting; undetermined:"},
+		{"it has not settled", KubeletState{PID: 7, Unsettled: unsettled}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
+		{"it is stopped or cannot be seen", KubeletState{Unsettled: unsettled}, "orphaned: bare loose podctls; terminating:; undetermined: annotated exited running unmounting"},
+		{"it is stopped, and its sources answered", KubeletState{}, "orphaned: annotated bare exited loose podctls running unmounting; terminating:; undetermined:"},
+		{"the user says that it is gone", KubeletState{Unsettled: unsettled, Gone: true}, "orphaned: annotated bare exited loose podctls running unmounting; terminating:; undetermined:"},
+	} {
+		if c.state.PID != 0 {
+			c.state.HasDir = map[types.UID]bool{"uid-unmounting": true}
+		}
+		f := Classify(Facts{Pods: held(), Kubelet: c.state})
+		var orphaned []*inventory.Pod
+		for _, o := range f.Orphans {
+			orphaned = append(orphaned, o.Pod)
+		}
+		got := fmt.Sprintf("orphaned:%s; terminating:%s; undetermined:%s", names(orphaned), names(f.Terminating), names(f.Undetermined))
+		if got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+func names(pods []*inventory.Pod) string {
+	var all []string
+	for _, p := range pods {
+		all = append(all, " "+p.Name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, "")
+}
