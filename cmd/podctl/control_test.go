@@ -254,7 +254,7 @@ func TestMetricsAndHealthOfARun(t *testing.T) {
 		expect(t, string(metrics), `kubelet_desired_pods{static=""} 2`, `kubelet_working_pods{config="desired",lifecycle="sync",static=""} 2`,
 			"kubelet_running_pods 2", `kubelet_running_containers{container_state="running"} 2`, "kubelet_pod_start_duration_seconds_count 2",
 			`kubelet_runtime_operations_total{operation_type="run_podsandbox"} 2`, `kubelet_pod_worker_duration_seconds_count{operation_type="create"} 2`)
-		if health, err := client.Get(t.Context(), "/healthz?verbose"); err != nil || string(health) != "[+]ping ok\n[+]syncloop ok\n[+]pleg ok\nhealthz check passed\n" {
+		if health, err := client.Get(t.Context(), "/healthz?verbose"); err != nil || string(health) != "[+]ping ok\n[+]syncloop ok\nhealthz check passed\n" {
 			t.Errorf("%q %v", health, err)
 		}
 		pods, err := client.Pods(t.Context())
@@ -264,12 +264,15 @@ func TestMetricsAndHealthOfARun(t *testing.T) {
 
 		release := w.sim.Hang("ListPodSandbox", "")
 		time.Sleep(4 * time.Minute)
-		if health, err := client.Get(t.Context(), "/healthz/pleg"); err == nil {
-			t.Errorf("healthy while no relist is answered: %q", health)
+		if health, err := client.Get(t.Context(), "/readyz"); err == nil {
+			t.Errorf("ready while no relist is answered: %q", health)
+		}
+		if health, err := client.Get(t.Context(), "/healthz"); err != nil {
+			t.Errorf("a restart does not repair the runtime, but: %q %v", health, err)
 		}
 		release()
 		time.Sleep(time.Minute)
-		if health, err := client.Get(t.Context(), "/healthz"); err != nil {
+		if health, err := client.Get(t.Context(), "/readyz"); err != nil {
 			t.Errorf("%q %v", health, err)
 		}
 		c.interrupt()

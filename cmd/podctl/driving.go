@@ -56,7 +56,7 @@ func drivingFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "keep-logs", Usage: "keep the containers' log files"},
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start even if a kubelet uses this runtime"},
 		&cli.StringFlag{Name: "cgroup-driver", Usage: "cgroup `DRIVER`: cgroupfs or systemd", DefaultText: "the runtime's"},
-		&cli.StringFlag{Name: "listen", DefaultText: "none", Usage: "also serve /metrics and /healthz at `HOST:PORT`"},
+		&cli.StringFlag{Name: "listen", DefaultText: "none", Usage: "also serve /metrics, /healthz and /readyz at `HOST:PORT`"},
 		&cli.GenericFlag{Name: "capacity", Value: &cmdline.ResourceList{}, DefaultText: "unlimited", Usage: "reject pods that request more than this machine's capacity, with the amounts of `LIST` in place of the detected ones: cpu=4,memory=8Gi,pods=110"},
 		&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, DefaultText: "none", Usage: "`LIST` of amounts to subtract from the capacity: cpu=500m,memory=1Gi"},
 		runtimeClassFlag(),

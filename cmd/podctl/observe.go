@@ -19,7 +19,7 @@ func runObserve(ctx context.Context, e *env, o agentOptions) error {
 		env: e, opts: watchOptions{globals: o.globals, source: sourceAuto}, meter: plegstat.NewMeter(e.now), calls: cri.NewCalls(e.now),
 	}
 	w.printer = newWatchPrinter(e, w.opts)
-	shown := metrics.New(e.now)
+	shown := metrics.NewObserver(e.now)
 	session, err := beginPLEG(ctx, e, o.globals, plegOptions{
 		source: sourceAuto, observer: plegstat.Tee{w.meter, shown}, operations: shown, calls: w.calls,
 	})
@@ -35,12 +35,12 @@ func runObserve(ctx context.Context, e *env, o agentOptions) error {
 		if err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
-		server := control.Serve(l, control.Public([]control.Check{{Name: "pleg", Run: session.Healthy}}, shown.Handler()), e.log)
+		server := control.Serve(l, control.Public([]control.Check{{Name: "pleg", Runtime: true, Run: session.Healthy}}, shown.Handler()), e.log)
 		defer func() { _ = server.Close() }() // the process ends anyway
 	}
 	w.session, w.subject, w.began = session, session.Subscribe(), e.now()
 	session.start(ctx)
-	manager := daemon.NewManager(e.notify, func() bool { return session.Healthy() == nil })
+	manager := daemon.NewManager(e.notify, w.alive)
 	watched := make(chan struct{})
 	defer close(watched)
 	go manager.KeepAlive(watched)

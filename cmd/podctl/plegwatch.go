@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -83,6 +84,8 @@ type watchSession struct {
 	// listed: the first list has come, or something else is to be printed, and
 	// the header is printed.
 	listed bool
+	// turned is when the loop last turned, in Unix nanoseconds.
+	turned atomic.Int64
 	// waits are the calls in flight that have a line.
 	waits []plegstat.CheckWait
 }
@@ -159,8 +162,19 @@ func (w *watchSession) end(signal os.Signal) error {
 	return w.printer.summary(now, w.stats.Summary(now.Sub(w.began), w.meter, w.session.Unhinted()))
 }
 
+// stalled is how long the loop may be busy, for instance with output that nothing
+// reads, before the process is not alive.
+const stalled = time.Minute
+
+// alive reports whether the loop turns. It does not depend on the runtime.
+func (w *watchSession) alive() bool {
+	turned := w.turned.Load()
+	return turned == 0 || w.env.now().Sub(time.Unix(0, turned)) < stalled
+}
+
 // drain prints what has come since the last call.
 func (w *watchSession) drain() error {
+	w.turned.Store(w.env.now().UnixNano())
 	notes, seen := w.notes(), w.take()
 	if !w.listed && (len(notes) > 0 || len(seen) > 0 || !w.session.Health().LastRelist.IsZero()) {
 		w.listed = true

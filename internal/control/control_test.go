@@ -71,7 +71,7 @@ func (busyError) Error() string { return "pod is busy" }
 func (busyError) Hint() string  { return "wait for it" }
 
 func (h *fakeHost) Checks() []Check {
-	return []Check{{Name: "pleg", Run: func() error { return h.unhealthy }}}
+	return []Check{{Name: "pleg", Runtime: true, Run: func() error { return h.unhealthy }}}
 }
 
 // served is a host behind a socket in a directory of its own, and its client.
@@ -180,13 +180,17 @@ func TestHealthzIsTheKubelets(t *testing.T) {
 		body    string
 	}{
 		{"healthy", Handler(&fakeHost{}, nil, nil), "/healthz", 200, "ok"},
-		{"verbose", Handler(&fakeHost{}, nil, nil), "/healthz?verbose", 200, "[+]ping ok\n[+]pleg ok\nhealthz check passed\n"},
+		{"verbose", Handler(&fakeHost{}, nil, nil), "/healthz?verbose", 200, "[+]ping ok\nhealthz check passed\n"},
+		{"ready", Handler(&fakeHost{}, nil, nil), "/readyz?verbose", 200, "[+]ping ok\n[+]pleg ok\nreadyz check passed\n"},
 		{"one", Handler(&fakeHost{}, nil, nil), "/healthz/pleg", 200, "ok"},
 		{"unknown", Handler(&fakeHost{}, nil, nil), "/healthz/etcd", 404, "404 page not found\n"},
-		{"sick", Handler(sick, nil, nil), "/healthz", 500, "[+]ping ok\n[-]pleg failed: last relist 4m ago\nhealthz check failed\n"},
+		{"sick runtime, live", Handler(sick, nil, nil), "/healthz", 200, "ok"},
+		{"sick runtime, not ready", Handler(sick, nil, nil), "/readyz", 500, "[+]ping ok\n[-]pleg failed: last relist 4m ago\nreadyz check failed\n"},
 		{"sick, one", Handler(sick, nil, nil), "/healthz/pleg", 500, "pleg: last relist 4m ago\n"},
-		{"excluded", Handler(sick, nil, nil), "/healthz?exclude=pleg&verbose", 200, "[+]ping ok\n[+]pleg excluded: ok\nhealthz check passed\n"},
-		{"anybody reads", Public(sick.Checks(), nil), "/healthz", 500, "[+]ping ok\n[-]pleg failed: reason withheld\nhealthz check failed\n"},
+		{"excluded", Handler(sick, nil, nil), "/readyz?exclude=pleg&verbose", 200, "[+]ping ok\n[+]pleg excluded: ok\nreadyz check passed\n"},
+		{"public port", Public(sick.Checks(), nil), "/readyz", 500, "[+]ping ok\n[-]pleg failed: reason withheld\nreadyz check failed\n"},
+		{"public port, one", Public(sick.Checks(), nil), "/healthz/pleg", 500, "pleg: reason withheld\n"},
+		{"public port, one, ready", Public(sick.Checks(), nil), "/readyz/pleg", 500, "pleg: reason withheld\n"},
 	} {
 		w := httptest.NewRecorder()
 		c.handler.ServeHTTP(w, httptest.NewRequest("GET", c.path, nil))
@@ -199,7 +203,7 @@ func TestHealthzIsTheKubelets(t *testing.T) {
 func TestPortServesMetricsAndHealthOnly(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "numbers") })
 	handler := Public((&fakeHost{}).Checks(), metrics)
-	for path, code := range map[string]int{"/metrics": 200, "/healthz": 200, "/pods": 404, "/workers": 404, "/events": 404, "/stop": 404} {
+	for path, code := range map[string]int{"/metrics": 200, "/healthz": 200, "/readyz": 200, "/pods": 404, "/workers": 404, "/events": 404, "/stop": 404} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		if w.Code != code {

@@ -42,14 +42,14 @@ func Handler(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 	return mux
 }
 
-// Public is what a port serves: /metrics and /healthz.
+// Public is what a port serves: /metrics, /healthz and /readyz.
 func Public(checks []Check, metrics http.Handler) http.Handler {
 	return public(checks, metrics, true)
 }
 
 func public(checks []Check, metrics http.Handler, withhold bool) *http.ServeMux {
 	mux := http.NewServeMux()
-	healthz(mux, checks, withhold)
+	health(mux, checks, withhold)
 	if metrics != nil {
 		mux.Handle("GET /metrics", metrics)
 	}

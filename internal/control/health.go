@@ -8,39 +8,53 @@ import (
 	"strings"
 )
 
-// healthz answers as the kubelet's does (k8s.io/apiserver/pkg/server/healthz):
-// "ok", or with ?verbose, and whenever a check fails, a line for each check;
-// ?exclude=NAME leaves one out. The reason of a failure is withheld where
-// anybody may read it. /healthz/NAME is one check.
-func healthz(mux *http.ServeMux, checks []Check, withhold bool) {
+// health serves the checks as the kubelet does
+// (k8s.io/apiserver/pkg/server/healthz): /healthz for liveness, /readyz for
+// readiness. Each answers "ok", or with ?verbose, and whenever a check fails, one
+// line per check; ?exclude=NAME leaves one out, and PATH/NAME is a single check.
+// /healthz leaves out checks that depend on the runtime, because a restart of
+// podctl does not repair the runtime; they can be read one by one. The reason of
+// a failure is withheld on a public port.
+func health(mux *http.ServeMux, checks []Check, withhold bool) {
 	checks = append([]Check{{Name: "ping", Run: func() error { return nil }}}, checks...)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		text, healthy := report(checks, r.URL.Query()["exclude"], withhold)
-		plain(w)
-		switch _, verbose := r.URL.Query()["verbose"]; {
-		case !healthy:
-			w.WriteHeader(http.StatusInternalServerError)
-			_, _ = io.WriteString(w, text+"healthz check failed\n")
-		case verbose:
-			_, _ = io.WriteString(w, text+"healthz check passed\n")
-		default:
-			_, _ = io.WriteString(w, "ok")
-		}
-	})
-	for _, c := range checks {
-		mux.HandleFunc("GET /healthz/"+c.Name, func(w http.ResponseWriter, _ *http.Request) {
+	live := slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return c.Runtime })
+	for path, aggregated := range map[string][]Check{"healthz": live, "readyz": checks} {
+		mux.HandleFunc("GET /"+path, func(w http.ResponseWriter, r *http.Request) {
+			text, healthy := report(aggregated, r.URL.Query()["exclude"], withhold)
 			plain(w)
-			if err := c.Run(); err != nil {
+			switch _, verbose := r.URL.Query()["verbose"]; {
+			case !healthy:
 				w.WriteHeader(http.StatusInternalServerError)
-				fmt.Fprintf(w, "%s: %v\n", c.Name, err)
-				return
+				_, _ = io.WriteString(w, text+path+" check failed\n")
+			case verbose:
+				_, _ = io.WriteString(w, text+path+" check passed\n")
+			default:
+				_, _ = io.WriteString(w, "ok")
 			}
-			_, _ = io.WriteString(w, "ok")
 		})
+		for _, c := range checks {
+			mux.HandleFunc("GET /"+path+"/"+c.Name, func(w http.ResponseWriter, _ *http.Request) { single(w, c, withhold) })
+		}
 	}
 }
 
-// report runs the checks, a line for each.
+// single answers with one check.
+func single(w http.ResponseWriter, c Check, withhold bool) {
+	plain(w)
+	err := c.Run()
+	switch {
+	case err == nil:
+		_, _ = io.WriteString(w, "ok")
+	case withhold:
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprintf(w, "%s: reason withheld\n", c.Name)
+	default:
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprintf(w, "%s: %v\n", c.Name, err)
+	}
+}
+
+// report runs the checks and returns one line for each.
 func report(checks []Check, excluded []string, withhold bool) (text string, healthy bool) {
 	var b strings.Builder
 	healthy = true

@@ -28,9 +28,12 @@ type Host interface {
 	Checks() []Check
 }
 
-// Check is one of /healthz.
+// Check is one check of /healthz and /readyz.
 type Check struct {
 	Name string
+	// Runtime: the check depends on calls of the runtime. It counts for
+	// readiness, not for liveness.
+	Runtime bool
 	// Run returns nil if all is well. It does not block.
 	Run func() error
 }

@@ -2,6 +2,9 @@ package cri
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,8 +18,21 @@ type Calls struct {
 
 	mu       sync.Mutex
 	inFlight map[*CallInFlight]struct{}
-	slowest  map[string]TimedCall // by id; nil where they are not kept
+	// unanswered are the calls that have passed their deadline, until they are
+	// retried and answered, or not retried for retryTime.
+	unanswered map[callKey]unansweredCall
+	slowest    map[string]TimedCall // by id; nil where they are not kept
 }
+
+// callKey identifies a call and its retries.
+type callKey struct{ method, id string }
+
+type unansweredCall struct{ first, last time.Time } // when the first try began, and the last one ended
+
+const eventStream = "GetContainerEvents"
+
+// retryTime is how long after its deadline a call is retried at the latest.
+const retryTime = time.Minute
 
 // CallInFlight is a call that the runtime has not answered.
 type CallInFlight struct {
@@ -36,7 +52,7 @@ var _ CallWatcher = (*Calls)(nil)
 
 // NewCalls tracks calls in flight.
 func NewCalls(now func() time.Time) *Calls {
-	return &Calls{now: now, inFlight: map[*CallInFlight]struct{}{}}
+	return &Calls{now: now, inFlight: map[*CallInFlight]struct{}{}, unanswered: map[callKey]unansweredCall{}}
 }
 
 // NewTimedCalls tracks calls in flight and keeps the slowest ones.
@@ -56,6 +72,7 @@ func (c *Calls) Begin(method, id string) (end func(error)) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.inFlight, call)
+		c.answered(call, err)
 		took, slowest := c.now().Sub(call.Since), c.slowest[id]
 		if c.slowest != nil && err == nil && id != "" && (slowest.Method == "" || took > slowest.Took) {
 			c.slowest[id] = TimedCall{method, took}
@@ -63,12 +80,43 @@ func (c *Calls) Begin(method, id string) (end func(error)) {
 	}
 }
 
-// OldestByMethod returns when the oldest call in flight of each method began.
-// The event stream is left out: it is meant to last.
+// answered records whether a call was answered, with the lock held.
+func (c *Calls) answered(call *CallInFlight, err error) {
+	key, now := callKey{call.Method, call.ID}, c.now()
+	given := !errors.Is(err, ErrDeadline) && !errors.Is(err, context.Canceled) // the PLEG cancels a call at its deadline
+	if given || call.Method == eventStream {
+		delete(c.unanswered, key)
+		return
+	}
+	c.forget(now)
+	u, retried := c.unanswered[key]
+	if !retried {
+		u.first = call.Since
+	}
+	u.last = now
+	c.unanswered[key] = u
+}
+
+// forget removes the calls that nobody retries, with the lock held.
+func (c *Calls) forget(now time.Time) {
+	maps.DeleteFunc(c.unanswered, func(_ callKey, u unansweredCall) bool { return now.Sub(u.last) > retryTime })
+}
+
+// OldestByMethod returns since when the runtime has not answered the oldest
+// call of each method. A call that is retried after its deadline counts from the
+// first try. The event stream is left out: it is meant to last.
 func (c *Calls) OldestByMethod() map[string]time.Time {
 	since := map[string]time.Time{}
+	c.mu.Lock()
+	c.forget(c.now())
+	for key, u := range c.unanswered {
+		if oldest, ok := since[key.method]; !ok || u.first.Before(oldest) {
+			since[key.method] = u.first
+		}
+	}
+	c.mu.Unlock()
 	for _, call := range c.InFlight() {
-		if _, older := since[call.Method]; !older && call.Method != "GetContainerEvents" {
+		if oldest, ok := since[call.Method]; (!ok || call.Since.Before(oldest)) && call.Method != eventStream {
 			since[call.Method] = call.Since
 		}
 	}

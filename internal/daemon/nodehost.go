@@ -140,7 +140,7 @@ func (h nodeHost) Start(ctx context.Context, namespace, name string) error {
 func (h nodeHost) Checks() []control.Check {
 	return []control.Check{
 		{Name: "syncloop", Run: h.LoopHealthy},
-		{Name: "pleg", Run: func() error { _, err := h.PLEG(); return err }},
+		{Name: "pleg", Runtime: true, Run: func() error { _, err := h.PLEG(); return err }},
 	}
 }
 

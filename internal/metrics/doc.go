@@ -1,7 +1,7 @@
 // Package metrics keeps what Prometheus scrapes, under the kubelet's names,
 // labels and buckets (pkg/kubelet/metrics/metrics.go), so that existing
 // dashboards and alerts work; what the kubelet has no name for begins with
-// podctl_.
+// podctl_, and so does everything that an observer exports.
 //
 //	worker, node ──┐ observers                       ┌─► counters, histograms ─┐
 //	pleg ──────────┼──────────► Metrics ─────────────┤                         ├─► Handler

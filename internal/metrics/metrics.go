@@ -23,7 +23,9 @@ var startBuckets = []float64{0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 
 // Metrics are the metrics of one node. Make them with New.
 type Metrics struct {
 	registry *prometheus.Registry
-	now      func() time.Time
+	// subsystem is kubelet, or own for an observer.
+	subsystem string
+	now       func() time.Time
 
 	workerDuration *prometheus.HistogramVec
 	workerStart    prometheus.Histogram
@@ -60,20 +62,35 @@ type Metrics struct {
 	state func() State
 }
 
-// New returns metrics of nothing yet. now is the clock; nil is time.Now.
+// New returns the metrics of a podctl process that manages pods, under the
+// kubelet's names. now is the clock; nil is time.Now.
 func New(now func() time.Time) *Metrics {
-	if now == nil {
-		now = time.Now
-	}
-	m := &Metrics{registry: prometheus.NewRegistry(), now: now, seen: map[types.UID]*firstSeen{}}
-	m.registry.MustRegister(
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&stateCollector{m},
-	)
+	m := newMetrics(kubelet, now)
+	m.registry.MustRegister(&stateCollector{m: m, descs: newStateDescs(kubelet), manages: true})
 	m.initPods()
 	m.initRuntime()
 	m.initPLEG()
 	m.initProbes()
+	return m
+}
+
+// NewObserver returns the metrics of a podctl process that observes a runtime and
+// manages no pods. All names begin with podctl_: the kubelet beside it exports
+// the same facts under its own names.
+func NewObserver(now func() time.Time) *Metrics {
+	m := newMetrics(own, now)
+	m.registry.MustRegister(&stateCollector{m: m, descs: newStateDescs(own)})
+	m.initRuntime()
+	m.initPLEG()
+	return m
+}
+
+func newMetrics(subsystem string, now func() time.Time) *Metrics {
+	if now == nil {
+		now = time.Now
+	}
+	m := &Metrics{registry: prometheus.NewRegistry(), subsystem: subsystem, now: now, seen: map[types.UID]*firstSeen{}}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -97,20 +114,20 @@ func (m *Metrics) counter(subsystem, name, help string) prometheus.Counter {
 }
 
 func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: kubelet, Name: name, Help: help}, labels)
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: m.subsystem, Name: name, Help: help}, labels)
 	m.registry.MustRegister(c)
 	return c
 }
 
 // histogram has the default buckets where none are given.
 func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: kubelet, Name: name, Help: help, Buckets: buckets})
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: m.subsystem, Name: name, Help: help, Buckets: buckets})
 	m.registry.MustRegister(h)
 	return h
 }
 
 func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: kubelet, Name: name, Help: help, Buckets: buckets}, labels)
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: m.subsystem, Name: name, Help: help, Buckets: buckets}, labels)
 	m.registry.MustRegister(h)
 	return h
 }

@@ -269,3 +269,28 @@ func TestAdoptedPodsDoNotCountAsStarted(t *testing.T) {
 		t.Errorf("counted %s starts", values["kubelet_pod_start_duration_seconds_count"])
 	}
 }
+
+// The kubelet beside an observer exports the same facts under its names.
+func TestObserverExportsNoNamesOfTheKubelet(t *testing.T) {
+	m := NewObserver(func() time.Time { return noon })
+	m.RuntimeOperation("Version", time.Second, nil)
+	m.Relisted(time.Second, time.Second, nil)
+	m.PodRelisted(pleg.FromHint, time.Second, true, nil)
+	m.Hinted(time.Second, false)
+	m.HintStream(nil)
+	m.Show(func() State { return State{Runtime: []*pod.Pod{{Sandboxes: []*pod.Sandbox{{State: pod.Running}}}}} })
+	values, kinds := scrape(t, m)
+	for name := range kinds {
+		if !strings.HasPrefix(name, "podctl_") && !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") && !strings.HasPrefix(name, "promhttp_") {
+			t.Errorf("an observer exports %s", name)
+		}
+		if strings.Contains(name, "desired") || strings.Contains(name, "working") {
+			t.Errorf("an observer manages no pods, but exports %s", name)
+		}
+	}
+	for series, want := range map[string]string{"podctl_running_pods": "1", "podctl_pleg_relist_duration_seconds_count": "1", `podctl_runtime_operations_total{operation_type="version"}`: "1"} {
+		if values[series] != want {
+			t.Errorf("%s = %q, want %s", series, values[series], want)
+		}
+	}
+}

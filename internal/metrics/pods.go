@@ -27,7 +27,7 @@ func (m *Metrics) initPods() {
 		"How long it took, in seconds, from when a pod was let in until it ran.", startBuckets)
 	m.restarted = m.counters("restarted_pods_total",
 		"How many pods were created again under their UID after they had ended; static is true for static pods.", "static")
-	m.orphaned = m.counter(kubelet, "orphaned_runtime_pods_total",
+	m.orphaned = m.counter(m.subsystem, "orphaned_runtime_pods_total",
 		"How many pods the runtime held that no worker knew and nobody desired, and that were therefore ended.")
 	m.evictions = m.counters("evictions",
 		"How many pods were ended because they held too much, by the signal: emptydirfs.limit.", "eviction_signal")

@@ -38,8 +38,8 @@ func (m *Metrics) initRuntime() {
 	m.operationsDuration = m.histograms("runtime_operations_duration_seconds",
 		"How long calls of the runtime took, in seconds, by operation.", prometheus.ExponentialBuckets(.005, 2.5, 14), "operation_type")
 	m.operationsErrors = m.counters("runtime_operations_errors_total", "How many calls of the runtime failed, by operation.", "operation_type")
-	m.startedPods = m.counter(kubelet, "started_pods_total", "How many sandboxes the runtime was asked to run.")
-	m.startedPodsErrors = m.counter(kubelet, "started_pods_errors_total", "How many of them it did not.")
+	m.startedPods = m.counter(m.subsystem, "started_pods_total", "How many sandboxes the runtime was asked to run.")
+	m.startedPodsErrors = m.counter(m.subsystem, "started_pods_errors_total", "How many of them it did not.")
 }
 
 // RuntimeOperation implements cri.Observer.

@@ -37,39 +37,57 @@ func desc(subsystem, name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prometheus.BuildFQName("", subsystem, name), help, labels, nil)
 }
 
-var (
-	desiredPods = desc(kubelet, "desired_pods", "How many pods are to run; static is true for static pods.", "static")
-	activePods  = desc(kubelet, "active_pods", "How many of the desired pods have not ended, and count when another is to be let in.", "static")
-	mirrorPods  = desc(kubelet, "mirror_pods", "How many mirror pods there are: none, without an API server.")
-	workingPods = desc(kubelet, "working_pods",
-		"How many pods there are workers for, by lifecycle, by whether they are desired, orphaned or known to the runtime only, and whether they are static.",
-		"lifecycle", "config", "static")
-	runningPods       = desc(kubelet, "running_pods", "How many pods of the runtime have a ready sandbox.")
-	runningContainers = desc(kubelet, "running_containers", "How many containers the runtime holds, by state.", "container_state")
+// stateDescs describe the gauges that are counted at each scrape.
+type stateDescs struct {
+	desiredPods, activePods, mirrorPods, workingPods, runningPods, runningContainers *prometheus.Desc
+	plegInFlight, plegUnhinted, plegProved, callInFlight, workInFlight, overrun      *prometheus.Desc
+}
 
-	plegInFlight = desc(own, "pleg_call_in_flight_seconds",
-		"For how long, in seconds, the oldest call of the PLEG has been without an answer; 0 without one.")
-	plegUnhinted = desc(own, "pleg_unhinted_changes_total", "How many changes the runtime sent no event of, though its stream was open.")
-	plegProved   = desc(own, "pleg_hints_proved", "1 while the runtime's events stretch the time between full relists.")
-	callInFlight = desc(own, "runtime_operation_in_flight_seconds",
-		"For how long, in seconds, the oldest call of the runtime has been without an answer, by operation; nothing without one.", "operation_type")
-	workInFlight = desc(own, "worker_operation_in_flight_seconds",
-		"For how long, in seconds, the oldest operation of a pod worker has been going on, by operation; nothing without one.", "operation_type")
-	overrun = desc(own, "pod_grace_overrun_seconds",
-		"By how much, in seconds, the pod that is most overdue has overrun its grace period; 0 if none has.")
-)
+func newStateDescs(subsystem string) stateDescs {
+	return stateDescs{
+		desiredPods: desc(subsystem, "desired_pods", "Number of desired pods; static is true for static pods.", "static"),
+		activePods:  desc(subsystem, "active_pods", "Number of desired pods that have not ended, and count at admission.", "static"),
+		mirrorPods:  desc(subsystem, "mirror_pods", "Number of mirror pods: 0, without an API server."),
+		workingPods: desc(subsystem, "working_pods",
+			"Number of pods with a worker, by lifecycle, by whether they are desired, orphaned or known to the runtime only, and whether they are static.",
+			"lifecycle", "config", "static"),
+		runningPods:       desc(subsystem, "running_pods", "Number of pods of the runtime with a ready sandbox."),
+		runningContainers: desc(subsystem, "running_containers", "Number of containers of the runtime, by state.", "container_state"),
 
-var stateDescs = []*prometheus.Desc{
-	desiredPods, activePods, mirrorPods, workingPods, runningPods, runningContainers,
-	plegInFlight, plegUnhinted, plegProved, callInFlight, workInFlight, overrun,
+		plegInFlight: desc(own, "pleg_call_in_flight_seconds",
+			"Age in seconds of the oldest call of the PLEG without an answer, from the first try of a call that is retried; 0 without one."),
+		plegUnhinted: desc(own, "pleg_unhinted_changes_total", "Number of changes without an event of the runtime while its stream was open."),
+		plegProved:   desc(own, "pleg_hints_proved", "1 while the runtime's events extend the period of full relists."),
+		callInFlight: desc(own, "runtime_operation_in_flight_seconds",
+			"Age in seconds of the oldest runtime call without an answer, from the first try of a call that is retried, by operation; absent without one.", "operation_type"),
+		workInFlight: desc(own, "worker_operation_in_flight_seconds",
+			"Age in seconds of the oldest operation of a pod worker, by operation; absent without one.", "operation_type"),
+		overrun: desc(own, "pod_grace_overrun_seconds",
+			"Seconds by which the pod that is most overdue has exceeded its grace period; 0 without one."),
+	}
+}
+
+// all returns the descriptions; those of managed pods only for a process that
+// manages pods.
+func (d stateDescs) all(manages bool) []*prometheus.Desc {
+	descs := []*prometheus.Desc{d.runningPods, d.runningContainers, d.plegInFlight, d.plegUnhinted, d.plegProved, d.callInFlight}
+	if manages {
+		descs = append(descs, d.desiredPods, d.activePods, d.mirrorPods, d.workingPods, d.workInFlight, d.overrun)
+	}
+	return descs
 }
 
 // stateCollector counts at each scrape.
-type stateCollector struct{ m *Metrics }
+type stateCollector struct {
+	m     *Metrics
+	descs stateDescs
+	// manages: the process manages pods.
+	manages bool
+}
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range stateDescs {
+	for _, d := range c.descs.all(c.manages) {
 		to <- d
 	}
 }
@@ -86,39 +104,46 @@ func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	for _, label := range []string{"", "true"} {
-		gauge(desiredPods, float64(countStatic(s.Desired, label)), label)
-		gauge(activePods, float64(countStatic(s.Active, label)), label)
-	}
-	gauge(mirrorPods, 0)
-	for w, n := range working(s.Workers) {
-		gauge(workingPods, float64(n), w.lifecycle, w.config, w.static)
+	if c.manages {
+		c.collectManaged(s, now, gauge)
 	}
 	pods, containers := running(s.Runtime)
-	gauge(runningPods, float64(pods))
+	gauge(c.descs.runningPods, float64(pods))
 	for state, n := range containers {
-		gauge(runningContainers, float64(n), state)
+		gauge(c.descs.runningContainers, float64(n), state)
 	}
 
 	age := 0.0
 	if len(s.PLEG.InFlight) > 0 {
 		age = seconds(now, s.PLEG.InFlight[0].Since)
 	}
-	gauge(plegInFlight, age)
-	to <- prometheus.MustNewConstMetric(plegUnhinted, prometheus.CounterValue, float64(s.Unhinted))
+	gauge(c.descs.plegInFlight, age)
+	to <- prometheus.MustNewConstMetric(c.descs.plegUnhinted, prometheus.CounterValue, float64(s.Unhinted))
 	proved := 0.0
 	if s.PLEG.Hints.Proved {
 		proved = 1
 	}
-	gauge(plegProved, proved)
+	gauge(c.descs.plegProved, proved)
 	for method, since := range s.Calls {
-		gauge(callInFlight, seconds(now, since), operationName(method))
+		gauge(c.descs.callInFlight, seconds(now, since), operationName(method))
+	}
+}
+
+// collectManaged counts the pods that the process manages.
+func (c *stateCollector) collectManaged(s State, now time.Time, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
+	for _, label := range []string{"", "true"} {
+		gauge(c.descs.desiredPods, float64(countStatic(s.Desired, label)), label)
+		gauge(c.descs.activePods, float64(countStatic(s.Active, label)), label)
+	}
+	gauge(c.descs.mirrorPods, 0)
+	for w, n := range working(s.Workers) {
+		gauge(c.descs.workingPods, float64(n), w.lifecycle, w.config, w.static)
 	}
 	operations, late := overdue(s.Workers, now)
 	for op, since := range operations {
-		gauge(workInFlight, seconds(now, since), op)
+		gauge(c.descs.workInFlight, seconds(now, since), op)
 	}
-	gauge(overrun, late.Seconds())
+	gauge(c.descs.overrun, late.Seconds())
 }
 
 func seconds(now, since time.Time) float64 { return max(0, now.Sub(since).Seconds()) }

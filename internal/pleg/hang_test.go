@@ -161,3 +161,25 @@ func TestHangingFullList(t *testing.T) {
 		}
 	})
 }
+
+// A full relist that hangs is retried after its deadline; its age is that of
+// the first try.
+func TestRetriedRelistCountsFromItsFirstTry(t *testing.T) {
+	w := newWorld()
+	w.noEvents = errors.ErrUnsupported
+	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, _ *Subscription) {
+		time.Sleep(time.Second)
+		began := time.Now()
+		deadline := fmt.Errorf("list sandboxes: %w", context.DeadlineExceeded)
+		for i := range 30 {
+			p.health.relisted(began.Add(time.Duration(i)*11*time.Second), deadline, false)
+			if in := p.Health().InFlight; len(in) != 1 || in[0].Op != "ListPods" || !in[0].Since.Equal(began) {
+				t.Fatalf("in flight: %+v", in)
+			}
+		}
+		p.health.relisted(began.Add(time.Hour), nil, false)
+		if in := p.Health().InFlight; len(in) != 0 {
+			t.Errorf("after an answer: %+v", in)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package pleg
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,13 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
+// The operations of a Call.
+const (
+	opListPods  = "ListPods"
+	opListPod   = "ListPod"
+	opPodStatus = "PodStatus"
+)
+
 // Call is one call of the Runtime that has not been answered.
 type Call struct {
 	// Op is the method of Runtime: ListPods, ListPod, PodStatus.
@@ -21,8 +29,8 @@ type Call struct {
 	// names for a ListPod of a pod that was not listed yet.
 	PodUID          types.UID
 	Namespace, Name string
-	// Since is when it began. Of a status that passed its deadline and is
-	// being tried again: when the first try began.
+	// Since is when the call began. For a status or a full relist that is
+	// retried after its deadline it is when the first try began.
 	Since time.Time
 }
 
@@ -67,6 +75,9 @@ type health struct {
 	state Health
 	calls map[*Call]struct{}
 	hung  map[types.UID]Call
+	// unlisted is when the first of the full relists began that have not been
+	// answered in time since the last answer; zero if the last was answered.
+	unlisted time.Time
 }
 
 func (h *health) init(o Options) {
@@ -84,8 +95,13 @@ func (p *PLEG) Health() Health {
 	for _, c := range h.hung {
 		s.InFlight = append(s.InFlight, c)
 	}
+	if !h.unlisted.IsZero() {
+		s.InFlight = append(s.InFlight, Call{Op: opListPods, Since: h.unlisted})
+	}
 	for c := range h.calls {
-		if _, hung := h.hung[c.PodUID]; !hung || c.Op != "PodStatus" {
+		switch _, hung := h.hung[c.PodUID]; {
+		case hung && c.Op == opPodStatus, !h.unlisted.IsZero() && c.Op == opListPods: // counted from the first try
+		default:
 			s.InFlight = append(s.InFlight, *c)
 		}
 	}
@@ -141,8 +157,13 @@ func (h *health) relisted(began time.Time, err error, proved bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.state.LastErr = err
-	if err == nil {
-		h.state.LastRelist = began
+	switch {
+	case err == nil:
+		h.state.LastRelist, h.unlisted = began, time.Time{}
+	case !errors.Is(err, context.DeadlineExceeded):
+		h.unlisted = time.Time{}
+	case h.unlisted.IsZero():
+		h.unlisted = began
 	}
 	h.state.Hints.Proved = proved
 }

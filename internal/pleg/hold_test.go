@@ -1,9 +1,12 @@
 package pleg
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -76,6 +79,20 @@ func TestWhoAsksIsNotHeldUp(t *testing.T) {
 		}
 		if took := time.Since(began); took > 100*time.Millisecond {
 			t.Errorf("took %s", took)
+		}
+	})
+}
+
+// A pod that is removed never releases its hold.
+func TestExpiredHoldsAreForgotten(t *testing.T) {
+	w := newWorld()
+	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, _ *Subscription) {
+		for i := range 1000 {
+			p.Hold(types.UID(fmt.Sprint("removed-", i)))
+			time.Sleep(time.Second)
+		}
+		if n := len(p.box.held); n > 2 {
+			t.Errorf("%d holds are kept", n)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package pleg
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -134,9 +135,12 @@ func (b *mailbox) closed() {
 	b.put(func() { b.current.open = false })
 }
 
-func (b *mailbox) hold(uid types.UID, until time.Time) {
+// hold also forgets the holds that were never released: a pod that is removed
+// keeps its hold until it expires.
+func (b *mailbox) hold(uid types.UID, now, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	maps.DeleteFunc(b.held, func(_ types.UID, until time.Time) bool { return !now.Before(until) })
 	b.held[uid] = until
 }
 

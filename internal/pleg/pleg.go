@@ -105,7 +105,8 @@ func (p *PLEG) RequestReinspect(uid types.UID) { p.box.flag(uid) }
 // done. One relist then shows what would have taken one per step. Full relists
 // and those that are asked for take no notice. One hold of a pod at a time.
 func (p *PLEG) Hold(uid types.UID) (release func()) {
-	p.box.hold(uid, p.opts.Now().Add(p.opts.Period))
+	now := p.opts.Now()
+	p.box.hold(uid, now, now.Add(p.opts.Period))
 	return func() { p.box.release(uid) }
 }
 

@@ -42,7 +42,7 @@ func (l *loop) startReads(now time.Time) {
 func (l *loop) startRead(r *reading, slow bool, now time.Time) {
 	r.began = now
 	var st *pod.Status
-	about := Call{Op: "PodStatus", PodUID: r.pod.UID, Namespace: r.pod.Namespace, Name: r.pod.Name, Since: now}
+	about := Call{Op: opPodStatus, PodUID: r.pod.UID, Namespace: r.pod.Namespace, Name: r.pod.Name, Since: now}
 	r.call = l.start(about, func(ctx context.Context) (err error) {
 		st, err = l.rt.PodStatus(ctx, r.pod)
 		return err
@@ -120,7 +120,7 @@ func (l *loop) readFailed(r *reading, err error, now time.Time) {
 	} else {
 		if rec.hungSince.IsZero() {
 			rec.hungSince = r.began
-			l.health.hangs(Call{Op: "PodStatus", PodUID: rec.uid, Namespace: r.pod.Namespace, Name: r.pod.Name, Since: r.began})
+			l.health.hangs(Call{Op: opPodStatus, PodUID: rec.uid, Namespace: r.pod.Namespace, Name: r.pod.Name, Since: r.began})
 		}
 		err = inFlightError(r.pod, now.Sub(rec.hungSince))
 	}

@@ -28,7 +28,7 @@ func (l *loop) startFull(now time.Time) {
 		interval = now.Sub(l.lastBegin)
 	}
 	l.lastBegin = now
-	about := Call{Op: "ListPods", Since: now}
+	about := Call{Op: opListPods, Since: now}
 	end := l.health.begin(about)
 	l.spawn(about, func() func() {
 		pods, err := l.rt.ListPods(l.ctx)
@@ -140,7 +140,7 @@ func (l *loop) startSingles(now time.Time) {
 func (l *loop) startSingle(uid types.UID, m mark, now time.Time) {
 	s := &single{mark: m, stamp: l.cache.begin(now)}
 	l.singles[uid] = s
-	c := Call{Op: "ListPod", PodUID: uid, Since: now}
+	c := Call{Op: opListPod, PodUID: uid, Since: now}
 	if rec := l.records[uid]; rec != nil && rec.seen != nil {
 		c.Namespace, c.Name = rec.seen.Namespace, rec.seen.Name
 	}
