@@ -14,8 +14,8 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-// Pods come, change and go with their manifests; an invalid one, and a
-// directory that is gone, leave them alone.
+// Pods are created, replaced and removed with their manifests; an invalid manifest,
+// and a directory that is gone, change nothing.
 func TestAgentFollowsManifests(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
@@ -56,8 +56,8 @@ func TestAgentFollowsManifests(t *testing.T) {
 	})
 }
 
-// An agent that is killed, or told to end, leaves its pods; the next one takes
-// them as they are. There is one at a time, and a run beside it has its own.
+// An agent that is killed or stopped leaves its pods; the next one adopts them as
+// they are. Only one agent runs at a time; a run beside it has its own pods.
 func TestAgentIsStartedAgain(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
@@ -103,8 +103,8 @@ func TestAgentIsStartedAgain(t *testing.T) {
 	})
 }
 
-// An agent that is killed while it ends a pod whose manifest is gone finishes
-// that with the rest of the grace period, hooks included.
+// When an agent is killed while it terminates a pod whose manifest is gone, the
+// next one finishes that with the rest of the grace period, hooks included.
 func TestAgentKilledWhileItTerminatesAPod(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
@@ -128,7 +128,7 @@ func TestAgentKilledWhileItTerminatesAPod(t *testing.T) {
 	})
 }
 
-// Critical pods end last, and within the time.
+// Critical pods terminate last, and within the time limit.
 func TestAgentDrains(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
@@ -188,8 +188,8 @@ func TestAgentKeepsPodsStopped(t *testing.T) {
 	})
 }
 
-// An observer sees what others run, in events and metrics, and has no part in
-// it.
+// An observer reports the pods of others in events and metrics, and changes
+// nothing.
 func TestAgentObserves(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)

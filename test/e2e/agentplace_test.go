@@ -77,7 +77,7 @@ func (a *agentPlace) sandboxes() map[string]string {
 	return ids
 }
 
-// has waits until containers have written these lines to /mark/NAME.
+// wrote waits until containers have written these lines to /mark/NAME.
 func (a *agentPlace) wrote(name string, lines ...string) {
 	a.t.Helper()
 	eventually(a.t, fmt.Sprintf("containers write %q to %s", lines, name),
@@ -103,7 +103,7 @@ func (a *agentPlace) holds(names ...string) {
 	}, func() string { return fmt.Sprintf("it holds %q", got) })
 }
 
-// ends ends an agent and asserts its exit code.
+// ends signals a process, waits for its exit and asserts the exit code.
 func (p *process) ends(s syscall.Signal, code int) {
 	p.t.Helper()
 	p.signal(s)
@@ -113,7 +113,7 @@ func (p *process) ends(s syscall.Signal, code int) {
 	}
 }
 
-// marking is a pod that writes to /mark/NAME when it starts and when it ends.
+// marking is a pod that writes to /mark/NAME when it starts and when it terminates.
 func (a *agentPlace) marking(name, version string, more ...string) string {
 	return a.marked(name, fmt.Sprintf(`trap "echo down%s >> /mark/%s; exit 0" TERM; echo up%s >> /mark/%s; while true; do sleep 0.1; done`, version, name, version, name), more...)
 }

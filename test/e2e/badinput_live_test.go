@@ -14,8 +14,8 @@ func with(field, pod string) string {
 }
 
 // TestBadInputShowsItsReasonAndRetriesSucceed: what only the runtime or the
-// node can find fault with is waited for, with the kubelet's reason in a line;
-// and where the cause goes away the pod runs.
+// node can reject is retried, with the kubelet's reason in a line; when the cause
+// is gone the pod runs.
 func TestBadInputShowsItsReasonAndRetriesSucceed(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
@@ -55,8 +55,8 @@ func TestBadInputShowsItsReasonAndRetriesSucceed(t *testing.T) {
 	})
 }
 
-// TestUnresolvedErrorsAreListedAtExit: the same for causes that nothing but
-// another manifest takes away.
+// TestUnresolvedErrorsAreListedAtExit: the same for causes that only another
+// manifest removes.
 func TestUnresolvedErrorsAreListedAtExit(t *testing.T) {
 	pods := with("securityContext: {runAsNonRoot: true}", pod("root", server, brief)) +
 		with("env: [{name: A, valueFrom: {configMapKeyRef: {name: nowhere, key: k}}}]", pod("variable", server, brief)) +

@@ -10,7 +10,7 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-// The old pod ends wholly before the new one starts, although no podctl was there
+// The old pod terminates completely before the new one starts, although no podctl was there
 // when the manifest changed.
 func TestManifestChangedWhilePodctlWasDead(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {

@@ -90,8 +90,8 @@ func TestDeploymentWithItsConfigMapAndSecret(t *testing.T) {
 	})
 }
 
-// keepsSecret asserts that what the runtime was told holds the secret in the
-// variables of containers only.
+// keepsSecret asserts that the runtime's requests hold the secret in the variables
+// of containers only.
 func (p *place) keepsSecret() {
 	p.t.Helper()
 	sandboxes, containers := 0, 0
@@ -157,8 +157,8 @@ func TestVariablesFromAFileOfAnInitContainer(t *testing.T) {
 	})
 }
 
-// A registry that wants a password gets that of the pod's pull secret, which
-// may stand elsewhere; without it the pull fails.
+// A registry that requires a password gets that of the pod's pull secret, which may
+// be in another file; without it the pull fails.
 func TestImagePullSecrets(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		registry := live.Registry(t, "team/app:1")

@@ -20,7 +20,7 @@ import (
 	"github.com/podctl/podctl/test/live/record"
 )
 
-// does is the output of a podctl command that ends well.
+// does is the output of a podctl command that succeeds.
 func (p *place) does(args ...string) string {
 	p.t.Helper()
 	out, errw, code := p.podctl(args...)
@@ -30,8 +30,8 @@ func (p *place) does(args ...string) string {
 	return out
 }
 
-// lineOf is the line of the output that begins with a word, its columns parted by
-// one space.
+// lineOf is the line of the output that begins with a word, its columns separated
+// by one space.
 func lineOf(out, word string) string {
 	for l := range strings.Lines(out) {
 		if words := strings.Fields(l); len(words) > 0 && words[0] == word {
@@ -69,8 +69,8 @@ const (
 	stubborn = `trap "" TERM; while true; do sleep 1; done`
 )
 
-// Other podctls see the pods of a run, stop and start them, and see what holds
-// one up that does not end.
+// Other podctl processes list the pods of a run, stop and start them, and show
+// why one does not terminate.
 func TestCommandsReachThePodsOfARun(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt).proxied()

@@ -92,7 +92,7 @@ func TestPodRunsWhenAFullDiskIsFreed(t *testing.T) {
 	})
 }
 
-// A disk that fills up while pods run does not keep them from being ended.
+// Pods can be terminated on a disk that filled up while they ran.
 func TestDiskThatFillsUpWhileAPodRuns(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)

@@ -9,8 +9,8 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-// Every example runs as it is, and without a word on stderr: a job to its end,
-// with something to show for it, a service until it is ready.
+// Every example runs unchanged, with nothing on stderr: a job until it completes,
+// with some output, a service until it is ready.
 func TestExamplesRun(t *testing.T) {
 	files, err := filepath.Glob("../../examples/*.yaml")
 	if err != nil || len(files) == 0 {

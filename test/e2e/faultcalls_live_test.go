@@ -15,7 +15,7 @@ import (
 	"github.com/podctl/podctl/test/live/record"
 )
 
-// about tells the calls that are about a pod: those that name it, its UID, or
+// about selects the calls that concern a pod: those that name it, its UID, or
 // a sandbox or container of it.
 type about struct {
 	mu  sync.Mutex
@@ -50,9 +50,9 @@ func (b *about) is(c record.Call) bool {
 	return slices.ContainsFunc(b.ids, func(id []byte) bool { return bytes.Contains(c.Request, id) })
 }
 
-// A pod whose StopContainer and StopPodSandbox never return holds up no other;
+// A pod whose StopContainer and StopPodSandbox never return delays no other pod;
 // podctl terminating names the layer and the next command; when the runtime
-// answers again it ends.
+// answers again the pod terminates.
 func TestStopThatNeverReturns(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
@@ -93,8 +93,8 @@ func TestStopThatNeverReturns(t *testing.T) {
 	})
 }
 
-// A pod whose status cannot be read is neither restarted nor forgotten, and
-// holds up no other.
+// A pod whose status cannot be read is neither restarted nor forgotten, and delays
+// no other pod.
 func TestStatusThatFailsForEver(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()

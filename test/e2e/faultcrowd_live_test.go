@@ -15,14 +15,13 @@ import (
 // crowdTimeout is how long a crowd of pods may take, on a machine that is busy.
 const crowdTimeout = 4 * time.Minute
 
-// quiet is a pod that marks that it has started and costs nothing while it
-// runs.
+// quiet is a pod that marks its start and uses no CPU while it runs.
 func (a *agentPlace) quiet(name string) string {
 	return a.marked(name, fmt.Sprintf(`cd /mark; trap "rmdir %[1]s.on; exit 0" TERM; mkdir %[1]s.on || echo %[1]s >> twice; echo %[1]s >> started; sleep 3600 & wait`, name))
 }
 
-// A hundred pods start, and are removed, by an agent that is killed in
-// between: all of them ran, once.
+// A hundred pods are started and removed by agents, the first of which is killed:
+// each of the pods ran once.
 func TestHundredPodsComeAndGo(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		const pods = 100
@@ -48,8 +47,8 @@ func TestHundredPodsComeAndGo(t *testing.T) {
 	})
 }
 
-// Two hundred manifests are dropped in and taken away at once: what has
-// started ends, and the rest never does.
+// Two hundred manifests are added and removed at once: pods that have started
+// terminate, the others never start.
 func TestTwoHundredManifestsComeAndGoAtOnce(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		const pods = 200
@@ -85,7 +84,7 @@ func (a *agentPlace) oneLifeEach(pods int) {
 	}
 }
 
-// removeAll takes all manifests away.
+// removeAll removes all manifests.
 func (a *agentPlace) removeAll() {
 	a.t.Helper()
 	for _, path := range glob(a.t, a.path("manifests")+"/*.yaml") {
@@ -112,7 +111,7 @@ func (a *agentPlace) empty() bool {
 	return a.count() == 0 && len(glob(a.t, a.path("root")+"/pods/*")) == 0 && len(glob(a.t, a.path("logs")+"/*")) == 0
 }
 
-// within waits for something that takes its time.
+// within waits for a condition that takes long.
 func (a *agentPlace) within(what string, is func() bool) {
 	a.t.Helper()
 	testutil.Eventually(a.t, crowdTimeout, what, is, func() string {

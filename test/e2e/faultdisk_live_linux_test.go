@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The disk of --root fills up: what runs goes on and can be ended, what is new
-// waits, and starts when there is room.
+// The disk of --root fills up: running pods continue and can be terminated, new
+// pods wait, and start when there is space.
 func TestAgentOnAFullDisk(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		free := a.full("inodes")

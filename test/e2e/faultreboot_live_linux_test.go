@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/test/live/record"
 )
 
-// The machine is rebooted while pods run, and while one ends: pods are
-// there once, what had ended stays so, and volumes in memory are mounted again.
+// The machine is rebooted while pods run, and while one terminates: pods are
+// there once, what had terminated stays so, and volumes in memory are mounted again.
 func TestReboot(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		memory := func(yaml string) string {
@@ -70,7 +70,7 @@ func TestReboot(t *testing.T) {
 	})
 }
 
-// The machine is rebooted in the middle of a start, and of an end.
+// The machine is rebooted in the middle of a start, and of a termination.
 func TestRebootInTheMiddle(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
@@ -113,7 +113,7 @@ func (a *agentPlace) boot() {
 	a.rt.Reboot(a.t)
 }
 
-// unmountAll takes away all mounts below the place, as a reboot does.
+// unmountAll unmounts all mounts below the place, as a reboot does.
 func (p *place) unmountAll() {
 	p.t.Helper()
 	data, err := os.ReadFile("/proc/self/mountinfo")

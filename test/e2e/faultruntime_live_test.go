@@ -8,8 +8,8 @@ import (
 	"github.com/podctl/podctl/test/live/record"
 )
 
-// The runtime is killed while containers start, while they run, and while they
-// end, and comes back.
+// The runtime is killed while containers start, run and terminate, and is started
+// again.
 func TestAgentOutlivesItsRuntime(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
@@ -51,8 +51,8 @@ func TestAgentOutlivesItsRuntime(t *testing.T) {
 	})
 }
 
-// holdUp holds the first calls of a method up until all of them are there and
-// go is closed.
+// holdUp delays the first calls of a method until all of them have been made and
+// proceed is closed.
 func (p *place) holdUp(method string, calls int) (there *sync.WaitGroup, proceed chan struct{}) {
 	there, proceed = &sync.WaitGroup{}, make(chan struct{})
 	there.Add(calls)

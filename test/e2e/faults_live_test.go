@@ -9,9 +9,9 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-// The faults that an agent has to live through, one test each. After each of
-// them no pod is lost, none is there twice, no two of one name ever ran at
-// once (lone sees to that), and at the end nothing is left (withAgent).
+// The faults that an agent must survive, one test each. After each of them no pod
+// is lost or duplicated, no two pods of one name ever ran at once (lone checks
+// that), and at the end nothing is left (withAgent).
 
 // eachFault runs a test of the agent on a runtime of its own.
 func eachFault(t *testing.T, test func(t *testing.T, a *agentPlace)) {
@@ -46,8 +46,8 @@ func (a *agentPlace) lived(name string, lines ...string) {
 	a.has("twice")
 }
 
-// A manifest is rewritten a hundred times while its pod ends: of all that only
-// the last runs.
+// A manifest is rewritten a hundred times while its pod terminates: only the last
+// version runs.
 func TestManifestRewrittenWhileItsPodEnds(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		agent := a.agent("--drain")

@@ -15,14 +15,14 @@ import (
 	"github.com/podctl/podctl/test/live/record"
 )
 
-// mostSteps bounds a walk: a pod's start, or its end, takes fewer calls.
+// mostSteps bounds a walk: a pod's start, or its termination, takes fewer calls.
 const mostSteps = 40
 
 // An agent is killed at the first, second, third … call about a pod that
 // starts, when the runtime has answered and the agent has not learned that,
 // until there is no further call; then so at each call about one that is
-// replaced, and about one that ends. The next agent brings every pod to where
-// it was to go: one life for each manifest, one after the other.
+// replaced, and about one that terminates. The next agent brings every pod to its
+// desired state: one life for each manifest, one after the other.
 func TestAgentKilledAtEachCall(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
@@ -78,7 +78,7 @@ func (w *walk) steps(of string, least int, step func(n int) (killed bool)) {
 }
 
 // step does something to a pod, with the agent killed at the n-th call about
-// it, and started again. Then all is as it should be, and containers have
+// it, and started again. Then everything is as desired, and containers have
 // written these lines. It reports whether there was an n-th call before that.
 func (w *walk) step(n int, name string, do func(), is func(name string, before int) bool, lines ...string) (killed bool) {
 	w.t.Helper()
@@ -121,7 +121,7 @@ func (w *walk) first(queue *[]string) string {
 	return name
 }
 
-// walked is a pod with all that has to be made and taken away again.
+// walked is a pod with everything that must be created and removed again.
 func (a *agentPlace) walked(name, version string) string {
 	yaml := a.lone(name, version)
 	yaml = strings.Replace(yaml, "volumes: [", "volumes: [{name: memory, emptyDir: {medium: Memory}}, ", 1)

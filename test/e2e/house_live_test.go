@@ -20,8 +20,8 @@ import (
 	"github.com/podctl/podctl/test/live/image"
 )
 
-// An agent keeps logs small without losing a line, ends unknown pods if it is
-// told to but not a living podctl's, and removes the images that no container uses
+// An agent keeps logs small without losing a line, terminates unknown pods if it
+// is configured to but not those of a living podctl, and removes the images that no container uses
 // when the disk counts as full.
 func TestAgentCollectsGarbage(t *testing.T) {
 	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {

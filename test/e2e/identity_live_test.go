@@ -9,7 +9,7 @@ import (
 )
 
 // The groups that the image gives its user count with policy Merge, and not
-// with Strict; a runtime that cannot tell them apart gets no pod that does.
+// with Strict; a runtime without that policy gets no pod that needs it.
 func TestGroupsOfTheImage(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
@@ -39,7 +39,7 @@ func TestGroupsOfTheImage(t *testing.T) {
 	})
 }
 
-// A host without AppArmor takes no pod that asks for it, by field or by
+// A host without AppArmor rejects a pod that asks for it, by field or by
 // annotation.
 func TestAppArmor(t *testing.T) {
 	enabled, err := os.ReadFile("/sys/module/apparmor/parameters/enabled")

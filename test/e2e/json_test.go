@@ -31,7 +31,7 @@ func lines(t *testing.T, out string) []line {
 	return all
 }
 
-// result is the last line of a pod: how it ended.
+// result is the last line of a pod: how it terminated.
 func result(t *testing.T, out, name string) line {
 	t.Helper()
 	for _, l := range lines(t, out) {

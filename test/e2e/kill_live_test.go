@@ -130,8 +130,8 @@ func TestGracePeriodContinuesAfterPodctlIsKilled(t *testing.T) {
 	})
 }
 
-// service is a pod that leaves marks when it starts, when it is told to end,
-// and when it does, a moment later.
+// service is a pod that leaves marks when it starts, when it gets SIGTERM, and when
+// it exits, a moment later.
 func (p *place) service(name string) string {
 	return p.marked(name, `cd /mark; trap "echo down >> service; sleep 0.3; echo end >> service; exit 0" TERM; echo up >> service; while true; do sleep 0.1; done`)
 }

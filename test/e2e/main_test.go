@@ -97,7 +97,7 @@ func (p *place) run(yaml string, args ...string) (out, errw string, code int) {
 	return out, errw, code
 }
 
-// timeout is how long anything may take before the test gives up.
+// timeout is how long a test waits for anything.
 const timeout = time.Minute
 
 // wait waits for the end and returns the exit code.
@@ -108,7 +108,7 @@ func (p *process) wait() int {
 		return p.cmd.ProcessState.ExitCode()
 	case <-time.After(timeout):
 		out, errw := p.output()
-		p.t.Fatalf("podctl did not end within %s\n%s%s", timeout, out, errw)
+		p.t.Fatalf("podctl did not exit within %s\n%s%s", timeout, out, errw)
 		return -1
 	}
 }
@@ -127,7 +127,7 @@ func (p *process) prints(text string) {
 		select {
 		case <-p.done:
 			if !strings.Contains(out, text) {
-				p.t.Fatalf("podctl ended and never printed %q\n%s%s", text, out, errw)
+				p.t.Fatalf("podctl exited and never printed %q\n%s%s", text, out, errw)
 			}
 		default:
 		}

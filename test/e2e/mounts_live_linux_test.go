@@ -77,8 +77,8 @@ func (p *place) wrote(name, want string) {
 }
 
 // TestSubPathIsMountedAndAgainForARestart: a directory that is missing is
-// made, subPathExpr is expanded, and a container that starts again gets what
-// is there by then.
+// made, subPathExpr is expanded, and a container that starts again gets the current
+// content.
 func TestSubPathIsMountedAndAgainForARestart(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
@@ -177,7 +177,7 @@ func TestMountsPropagateAsAsked(t *testing.T) {
 }
 
 // TestMountLeftByAContainerIsReportedAndNotRemoved: the pod's directory
-// waits until somebody has unmounted it.
+// stays until it is unmounted.
 func TestMountLeftByAContainerIsReportedAndNotRemoved(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		if !privileges(rt) {
@@ -215,7 +215,8 @@ func TestMountLeftByAContainerIsReportedAndNotRemoved(t *testing.T) {
 }
 
 // TestRecursiveReadOnly: read-only below the mount, too, where the runtime
-// can do that; where it cannot, Enabled waits with the kubelet's words.
+// supports it; where it does not, a pod with Enabled waits with the kubelet's
+// reason.
 func TestRecursiveReadOnly(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)

@@ -18,7 +18,7 @@ import (
 	"github.com/podctl/podctl/test/live/bare"
 )
 
-// orphan is what `podctl orphans -o json` says of one.
+// orphan is an element of what `podctl orphans -o json` prints.
 type orphan struct {
 	Metadata                      struct{ Namespace, Name, UID string }
 	Class, Owner, Result, Sandbox string
@@ -57,7 +57,7 @@ func classes(orphans map[string]orphan) string {
 	return strings.Join(all, ", ")
 }
 
-// planter makes pods with nothing but CRI calls.
+// planter makes pods with CRI calls alone.
 type planter struct {
 	p *place
 	c *bare.Client
@@ -103,8 +103,8 @@ func (l planter) pods() string {
 	return strings.Join(all, " ")
 }
 
-// One orphan of each kind beside the pods of a living run: all of them are found,
-// and nothing else; and ended, and nothing else.
+// One orphan of each kind beside the pods of a living run: all of them are listed
+// and terminated, and nothing else.
 func TestOrphansKillTerminatesOnlyOrphans(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
@@ -199,7 +199,7 @@ func TestOrphansKillTerminatesOnlyOrphans(t *testing.T) {
 	})
 }
 
-// Without its kubelet's word a pod may well be wanted.
+// A pod is not orphaned where the kubelet has not said which pods it wants.
 func TestOrphansKillRefusesUntilTheKubeletAnswers(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)

@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/test/live/record"
 )
 
-// place is where the podctls of one test keep their things.
+// place holds the directories of the podctl processes of one test.
 type place struct {
 	t  *testing.T
 	rt *live.Instance

@@ -18,12 +18,12 @@ import (
 // subscriber takes them from the other.
 var watched = []string{live.Containerd, live.Distro, live.CRIOEvents, live.CRIO, live.Containerd17}
 
-// noHints are the kinds that give podctl no hints, each with what says why.
+// noHints are the kinds that give podctl no hints, each with its reason.
 var noHints = map[string]string{
 	live.Distro: "containerd", live.Containerd17: "containerd v1.7.35 gives each event to one subscriber", live.CRIO: "switched off",
 }
 
-// whole is a pod's life as watch has to tell it.
+// whole is a pod's life as watch must print it.
 var whole = []string{
 	"ContainerStarted (sandbox)", "ContainerStarted c", "ContainerDied c, exit 3",
 	"ContainerDied (sandbox)", "ContainerRemoved c", "ContainerRemoved (sandbox)",
@@ -113,7 +113,7 @@ func TestWatchTakesNoEventsAway(t *testing.T) {
 	}, live.Private()) // which remembers subscribers that have gone
 }
 
-// TestWatchOutlivesItsRuntime: nothing is missed and nothing told twice.
+// TestWatchOutlivesItsRuntime: nothing is missed and nothing printed twice.
 func TestWatchOutlivesItsRuntime(t *testing.T) {
 	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {
 		w := at(t, rt).watch(t)

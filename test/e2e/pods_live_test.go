@@ -60,7 +60,7 @@ func TestHostPortIsReachedFromTheHost(t *testing.T) {
 	})
 }
 
-// ask returns what a server says first, "" if it says nothing.
+// ask returns what a server sends first, "" if it sends nothing.
 func ask(address string) string {
 	c, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {

@@ -193,7 +193,7 @@ func TestHooks(t *testing.T) {
 }
 
 // TestStopSignal: the process gets the signal that the manifest names, where
-// the runtime heeds it; elsewhere the pod does not start.
+// the runtime supports it; elsewhere the pod does not start.
 func TestStopSignal(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)

@@ -62,9 +62,9 @@ func imageOf(t *testing.T, registry *live.ImageRegistry, ref, user string) strin
 	return full
 }
 
-// Each bad input has the kubelet's reason in run's lines. What is refused for
-// good does not keep the others from running, and what may be mended is tried
-// again until it is.
+// run prints the kubelet's reason for each bad input. What is rejected for good does
+// not keep other pods from running, and what may be corrected is retried until it
+// is.
 func TestInvalidSecuritySettingsAreReportedAndRetried(t *testing.T) {
 	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)

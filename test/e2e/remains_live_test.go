@@ -3,7 +3,7 @@ package e2e
 import "testing"
 
 // What a killed podctl left of a pod is removed although that pod is not desired
-// any more: the next one of its name takes it away.
+// any more: the next podctl of its name removes it.
 func TestLeftoversOfAnEarlierManifestAreRemoved(t *testing.T) {
 	eachStep(t, []string{"during RunPodSandbox", "after RunPodSandbox", "after RemoveContainer", "after RemovePodSandbox"},
 		func(t *testing.T, p *place, when, method string) {

@@ -56,8 +56,8 @@ func TestRuntimeKilledWhileContainersStart(t *testing.T) {
 	t.Parallel()
 	eachPrivate(t, func(t *testing.T, p *place) {
 		p.proxied()
-		// All of them are at it: a runtime that is killed while it makes a
-		// sandbox may leave the shim behind, and podctl cannot help that.
+		// Each has its sandbox: a runtime that is killed while it makes one may
+		// leave the shim behind, which is not podctl's doing.
 		const pods = 4
 		var all sync.WaitGroup
 		var first atomic.Int32

@@ -211,7 +211,7 @@ func privileges(rt *live.Instance) bool {
 
 const noPrivileges = "no privileged pod: CRI-O gives it all capabilities, and this machine has not all"
 
-// allCaps are those that the machine has to give.
+// allCaps are the capabilities of the machine.
 func allCaps() string {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, after, _ := strings.Cut(string(status), "CapBnd:\t")

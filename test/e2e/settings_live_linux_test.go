@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-// TestHostPathsOfEveryType: what is there is mounted as what it is, and what
-// may be made is.
+// TestHostPathsOfEveryType: an existing path is mounted as the type that it has, and
+// one that may be created is.
 func TestHostPathsOfEveryType(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
@@ -126,8 +126,8 @@ func TestProcIsUnmaskedInAUserNamespace(t *testing.T) {
 	})
 }
 
-// TestPodStartsWhenItsConfigurationExists: it says what it waits for, and
-// goes on when that comes.
+// TestPodStartsWhenItsConfigurationExists: its status names what it
+// waits for, and it starts when that exists.
 func TestPodStartsWhenItsConfigurationExists(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)

@@ -52,7 +52,7 @@ func TestSocketThatIsNotCRIExitsWithThree(t *testing.T) {
 func TestSocketWithoutPermission(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt).proxied()
-		// Anybody may go there and run podctl, but not open the socket.
+		// Every user may go there and run podctl, but not open the socket.
 		own := p.path("podctl")
 		if out, err := exec.Command("cp", binary, own).CombinedOutput(); err != nil {
 			t.Fatalf("%v %s", err, out)
@@ -136,7 +136,7 @@ func TestKubeletBesideUs(t *testing.T) {
 	})
 }
 
-// A kubelet on another socket is none of our business.
+// A kubelet on another socket does not concern this runtime.
 func TestKubeletOnAnotherSocket(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)

@@ -10,8 +10,8 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-// endings is a pod whose containers end in every way, and pods that the
-// restart rules and the deadline end.
+// endings is a pod whose containers terminate in every way, and pods that the
+// restart policy and the deadline terminate.
 const endings = `
 apiVersion: v1
 kind: Pod
@@ -78,8 +78,8 @@ spec:
   volumes: [{name: d, emptyDir: {}}]
 `
 
-// TestStatusesReportHowContainersTerminated runs pods whose containers end in every
-// way and reads what run -o yaml says of them.
+// TestStatusesReportHowContainersTerminated runs pods whose containers terminate in every
+// way and reads their statuses from run -o yaml.
 func TestStatusesReportHowContainersTerminated(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		out, errw, code := at(t, rt).run(strings.ReplaceAll(endings, "IMAGE", "docker.io/library/busybox:latest"), "-o", "yaml", "-")

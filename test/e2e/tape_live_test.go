@@ -13,8 +13,8 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-// A recording of a real runtime, replayed elsewhere, tells what a watch there
-// and then told, and holds no commands.
+// A recording of a real runtime, replayed elsewhere, prints what a watch printed
+// there, and holds no commands.
 func TestReplayPrintsWhatWatchPrinted(t *testing.T) {
 	live.EachOf(t, []string{live.Containerd, live.Distro}, func(t *testing.T, rt *live.Instance) {
 		w := at(t, rt).watch(t)
@@ -45,7 +45,7 @@ func TestReplayPrintsWhatWatchPrinted(t *testing.T) {
 			_, errw := replay.output()
 			t.Fatalf("replay: exit code %d\n%s", code, errw)
 		}
-		// A relist that sees several changes at once tells of containers first.
+		// A relist that sees several changes at once reports containers first.
 		got, want := slices.Sorted(slices.Values(replay.of("one"))), slices.Sorted(slices.Values(whole))
 		if !slices.Equal(got, want) {
 			t.Errorf("the replay told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -53,8 +53,8 @@ func TestReplayPrintsWhatWatchPrinted(t *testing.T) {
 	})
 }
 
-// Relists and the runtime's events, side by side: each change is told by both,
-// and where the runtime has none to share, it is said.
+// Relists and the runtime's events, side by side: each change is reported by both,
+// and where the runtime has no events, that is reported.
 func TestCompareOfARealRuntime(t *testing.T) {
 	live.EachOf(t, []string{live.Containerd, live.Distro}, func(t *testing.T, rt *live.Instance) {
 		w := at(t, rt).watch(t)

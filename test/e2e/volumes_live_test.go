@@ -134,7 +134,7 @@ func check(t *testing.T, p *place, manifest, gid string, want func(int) (string,
 	}
 }
 
-// TestSecretModeDeniesOtherUsers: a mode that shuts the container's user out does.
+// TestSecretModeDeniesOtherUsers: a mode that denies access to the container's user does.
 func TestSecretModeDeniesOtherUsers(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		out, errw, code := at(t, rt).run(objects+mounting("job", "secret: {secretName: creds, defaultMode: 0400}",
