@@ -1,4 +1,4 @@
-# `make help` explains every target.
+# `make help` lists all targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export PATH := $(PATH):/usr/local/go/bin

@@ -3,7 +3,7 @@
 # was killed while pods ran, because that one has to work. It makes no calls to the
 # runtime.
 
-# clean goes on where a step fails: less is left then. It says so at the end.
+# clean continues where a step fails, so that less is left, and fails at the end.
 clean() {
 	local groups failed=0
 	if [[ ! -d $RUN && ! -d $LIB ]]; then

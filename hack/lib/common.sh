@@ -19,7 +19,7 @@ quietly() {
 		die "$1 failed"
 	}
 }
-# unsupported is for what this host lacks: tests skip then.
+# unsupported reports what this host lacks: tests are then skipped.
 unsupported() {
 	say "$*"
 	exit 3
@@ -50,7 +50,7 @@ parse() {
 	set_paths
 }
 
-# kind prints the kind as the names of functions have it.
+# kind prints the kind as it is part of function names.
 kind() { echo "${KIND//[-.]/_}"; }
 
 # set_paths derives every path of the runtime from its name.

@@ -57,7 +57,7 @@ tool() {
 	"$TOOLS/$name" "$@"
 }
 
-# build_tools takes a moment when nothing changed: the go command knows.
+# build_tools is fast when nothing changed.
 build_tools() {
 	mkdir -p "$TOOLS"
 	(cd "$repo" && go build -o "$TOOLS/" ./hack/ready ./hack/images) || die "cannot build hack/ready and hack/images"

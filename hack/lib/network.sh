@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # A bridge and a subnet of its own for each private runtime.
 
-# iptables_works: the command alone says nothing, the kernel may lack tables.
+# iptables_works: the command may exist where the kernel lacks tables.
 iptables_works() { iptables -w -t nat -S >/dev/null 2>&1; }
 
 # setup_network chooses bridge and subnet once, and writes the CNI network.

@@ -21,7 +21,7 @@ import (
 )
 
 // benchExits measures how long after a container's exit, as the runtime dates
-// it, the PLEG tells of it: one PLEG with hints and one without see the same
+// it, the PLEG reports it: one PLEG with hints and one without see the same
 // containers, which the bare calls start.
 func benchExits(ctx context.Context, o options) (err error) {
 	dir, err := os.MkdirTemp("", "podctl-bench")
@@ -105,8 +105,8 @@ func benchExits(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// watchExits runs a PLEG until ctx ends. Once it has told of that many exits it
-// yields how late each was.
+// watchExits runs a PLEG until ctx ends. After that many exits it yields the lag of
+// each.
 func watchExits(ctx context.Context, running *sync.WaitGroup, rt pleg.Runtime, o pleg.Options, exits int) <-chan []time.Duration {
 	p := pleg.New(rt, o)
 	sub := p.Subscribe()

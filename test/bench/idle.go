@@ -15,16 +15,14 @@ import (
 )
 
 const (
-	// settleFor is how long pods that have just started are left alone before
-	// they count as idle.
+	// settleFor is the time after their start from which pods count as idle.
 	settleFor = 15 * time.Second
 	// clockTick is the unit of /proc/PID/stat, the same on every Linux.
 	clockTick = 10 * time.Millisecond
 )
 
-// benchIdle measures what podctl costs while its pods do nothing, by the
-// kernel's account of its process and the calls that it makes; then how long a
-// listing of all those pods takes.
+// benchIdle measures the cost of podctl while its pods are idle, from /proc and the
+// calls that it makes; then the time that listing all those pods takes.
 func benchIdle(ctx context.Context, o options) error {
 	if o.podctl == "" {
 		return nil
@@ -127,7 +125,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// account is what the kernel says of a process.
+// account is what /proc says of a process.
 type account struct {
 	cpu time.Duration // user and system
 	rss int64         // bytes

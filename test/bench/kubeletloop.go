@@ -14,8 +14,8 @@ import (
 // kubeletLoop is the kubelet's relist as it works (pkg/kubelet/pleg/generic.go,
 // pkg/kubelet/kuberuntime): two lists, pods made of them, the events of every
 // container of every pod, and then, of one changed pod after the other, one
-// status after the other. What the PLEG has no part in (metrics, logs, the
-// channel's reader) is left out.
+// status after the other. What does not concern the PLEG (metrics,
+// logs, the channel's reader) is left out.
 type kubeletLoop struct {
 	rt      runtimeapi.RuntimeServiceClient
 	records map[string]*kubeletRecord

@@ -22,10 +22,10 @@ type listing struct {
 	cpu  time.Duration // of its process; 0 in this one
 }
 
-// benchList times `podctl pods` beside the two lists that it cannot do without:
+// benchList times `podctl pods` against the two lists that it needs:
 // made over a connection that is open, and by a process that connects, makes
-// them and ends (this program, started again), which is what a tool that only
-// makes the calls takes.
+// them and exits (this program, started again): the cost of a tool that only makes
+// the calls.
 func benchList(ctx context.Context, o options, endpoint string) error {
 	client, err := bare.Dial(endpoint)
 	if err != nil {
@@ -85,7 +85,7 @@ func timeProcess(cmd *exec.Cmd) (listing, error) {
 	return l, nil
 }
 
-// listOnce is all that `bench -list` does.
+// listOnce is what `bench -list` runs.
 func listOnce(ctx context.Context, endpoint string) error {
 	client, err := bare.Dial(endpoint)
 	if err != nil {

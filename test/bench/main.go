@@ -45,7 +45,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds, of which the median counts")
 	flag.IntVar(&o.exits, "exits", 40, "number of containers whose exits are timed")
 	flag.IntVar(&o.idle, "idle", 60, "number of idle pods")
-	flag.DurationVar(&o.idleFor, "idle-for", 20*time.Second, "how long they are watched")
+	flag.DurationVar(&o.idleFor, "idle-for", 20*time.Second, "how long they are measured")
 	flag.BoolVar(&list, "list", false, "make the two lists of the runtime once, and nothing else")
 	flag.Parse()
 	for n := range strings.SplitSeq(pods, ",") {

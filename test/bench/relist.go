@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// Relists are repeated for that long, and at least that often.
+	// Relists are repeated for this long, and at least this often.
 	relistFor = 2 * time.Second
 	relistMin = 5
-	// So many containers are listed at a stretch where nothing changes: how long
-	// a goroutine takes to wake up is not to be counted once a relist.
+	// This many containers are listed in a row where nothing changes, so that the
+	// time in which a goroutine wakes up is not counted in every relist.
 	relistRow = 10_000
 )
 
-// spending is what one relist of one contender took.
+// spending is the cost of one relist of one contender.
 type spending struct {
 	took, lists time.Duration
 	allocations int64 // of the whole process, the simulated runtime included
@@ -107,7 +107,7 @@ func benchRelistOf(ctx context.Context, dir string, containers int) error {
 	return nil
 }
 
-// spend does n relists and says what one of them took.
+// spend does n relists and returns the cost of one.
 func spend(r relister, n int, do func() error) (spending, error) {
 	var before, after runtime.MemStats
 	runtime.GC()

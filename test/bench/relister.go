@@ -13,11 +13,11 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// relister does one relist when it is told to.
+// relister does one relist at a time.
 type relister interface {
-	// relist returns when that many events are there and nothing else is to do.
+	// relist returns when that many events have come and nothing else is pending.
 	relist(ctx context.Context, events int) error
-	// inRow does that many relists at a stretch, of which none finds a change.
+	// inRow does that many relists in a row, none of which finds a change.
 	inRow(ctx context.Context, n int) error
 	// spent are the calls so far, and the time that the lists among them took.
 	spent() (calls int, lists time.Duration)
@@ -70,7 +70,7 @@ func repeat(ctx context.Context, r relister, n int) error {
 func (k kubeletRelister) spent() (int, time.Duration) { return k.calls, k.lists }
 
 // plegRelister is podctl's PLEG with the shortest period: its next list waits
-// at the gate, so that its coming there tells that the last one is dealt with.
+// at the gate, so that its arrival shows that the last one is processed.
 type plegRelister struct {
 	sub      *pleg.Subscription
 	at, gate chan struct{}
@@ -111,8 +111,7 @@ func (r *plegRelister) RuntimeOperation(method string, took time.Duration, _ err
 	}
 }
 
-// inRow makes that many relists one after the other, of which none may find a
-// change.
+// inRow does that many relists one after the other; none may find a change.
 func (r *plegRelister) inRow(ctx context.Context, n int) error {
 	r.free.Store(int64(n - 1))
 	return r.relist(ctx, 0)

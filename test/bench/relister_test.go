@@ -8,7 +8,7 @@ import (
 )
 
 // TestBothRelistLoopsReportTheSame: a contender that saw less would be faster. Each
-// relister fails if it has told more or less than it should have.
+// relister fails if it has reported more or less than it should have.
 func TestBothRelistLoopsReportTheSame(t *testing.T) {
 	const containers = 100
 	n, err := newSimNode(t.Context(), t.TempDir(), containers)

@@ -12,7 +12,7 @@ import (
 )
 
 // report prints the medians of all contenders, the first of which is bare, and
-// their shortest times: what others do on the machine spoils those less.
+// their shortest times, which other load on the machine affects less.
 func report(w io.Writer, pods int, results map[string][]result) {
 	fmt.Fprintf(w, "%d pod(s) running `true`, median and shortest of %d rounds\n", pods, len(results["bare"]))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -115,7 +115,7 @@ func (n *simNode) start(ctx context.Context, c *simContainer) error {
 	return err
 }
 
-// stopChanging ends one container in a hundred: an event each.
+// stopChanging stops one container in a hundred: one event each.
 func (n *simNode) stopChanging(ctx context.Context) error {
 	for _, c := range n.changing {
 		if _, err := n.rt.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: c.id}); err != nil {
@@ -125,7 +125,7 @@ func (n *simNode) stopChanging(ctx context.Context) error {
 	return nil
 }
 
-// renewChanging puts running ones in their place: two events each.
+// renewChanging replaces them by running ones: two events each.
 func (n *simNode) renewChanging(ctx context.Context) error {
 	for _, c := range n.changing {
 		if _, err := n.rt.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: c.id}); err != nil {

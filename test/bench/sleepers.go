@@ -17,8 +17,8 @@ type sleepers struct {
 	ended chan error
 }
 
-// startSleepers starts them by `podctl run` or `podctl agent`; end has to be
-// called.
+// startSleepers starts them with `podctl run` or `podctl agent`; the caller must
+// call end.
 func startSleepers(ctx context.Context, o options, endpoint, dir, command string) (*sleepers, error) {
 	cmd, err := podctlRun(ctx, o.podctl, endpoint, dir, o.idle, `sleep, "1000000"`)
 	if err != nil {
@@ -47,7 +47,7 @@ func startSleepers(ctx context.Context, o options, endpoint, dir, command string
 }
 
 // end interrupts podctl, which then removes its pods. A run that was
-// interrupted says so by its exit code.
+// interrupted exits with a code of its own.
 func (s *sleepers) end() error {
 	_ = s.cmd.Process.Signal(os.Interrupt) // it may have ended
 	err := <-s.ended

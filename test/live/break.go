@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// SmallDisk kills the runtime, puts its data (images, snapshots, database) on
-// a file system of its own of that size ("64m"), and starts it again. It
+// SmallDisk kills the runtime, puts its data (images, snapshots, database) on a
+// file system of that size ("64m"), and starts it again. It
 // returns a directory on that file system. Only for private ones.
 func (in *Instance) SmallDisk(t testing.TB, size string) string {
 	t.Helper()

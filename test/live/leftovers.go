@@ -29,8 +29,8 @@ func (in *Instance) ownRoot() string {
 }
 
 // CgroupRoot is the top-level cgroup in which a test's podctl has to put its
-// pods (--cgroup-root), so that they are told from those of other tests that
-// run on this machine: nothing of it may be left.
+// pods (--cgroup-root), which distinguishes them from those of other tests on
+// this machine: nothing of it may be left.
 func (in *Instance) CgroupRoot() string { return "podctl-" + in.Name }
 
 // Traces lists what the runtime's pods have on this machine now: what it

@@ -165,7 +165,7 @@ func newInstance(kind string) *Instance {
 	}
 }
 
-// Start starts the runtime if it is not running, over the state that it had.
+// Start starts the runtime if it is not running, with the state that it had.
 func (in *Instance) Start(t testing.TB) {
 	t.Helper()
 	args := []string{"up", in.Kind, "--name", in.Name}
@@ -184,7 +184,7 @@ func (in *Instance) Start(t testing.TB) {
 }
 
 // Kill ends the runtime's daemon with SIGKILL and returns when it is gone. Its
-// pods go on running.
+// pods continue to run.
 func (in *Instance) Kill(t testing.TB) {
 	t.Helper()
 	pid := in.PID(t)
@@ -295,7 +295,7 @@ func skip(t testing.TB, reason string) {
 	t.Skip(strings.TrimSpace(reason))
 }
 
-// eventually waits up to 10 s, which is long only on a machine in trouble.
+// eventually waits up to 10 s for a condition.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	testutil.Eventually(t, 10*time.Second, what, done)

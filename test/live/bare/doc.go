@@ -1,4 +1,4 @@
-// Package bare runs a pod with nothing but the CRI calls that it takes: the
+// Package bare runs a pod with only the CRI calls that it needs: the
 // physical limit that test/bench measures podctl against, and the way for the
 // tests of this harness to see a runtime work without podctl.
 //

@@ -32,7 +32,7 @@ func (c *Client) Watch(ctx context.Context) *Exits {
 		return e
 	}
 	// A runtime that broadcasts answers with the header at once or not at all,
-	// one without events with an error: a moment tells them apart.
+	// one without events with an error: a short wait distinguishes them.
 	first := make(chan error, 1)
 	go e.follow(events, first)
 	select {

@@ -95,8 +95,7 @@ func (c *Client) StartContainer(ctx context.Context, p *Pod) error {
 	return nil
 }
 
-// StopContainer asks the container to end; killed is what it is after timeout
-// seconds.
+// StopContainer stops the container; the runtime kills it after timeout seconds.
 func (c *Client) StopContainer(ctx context.Context, p *Pod, timeout int64) error {
 	_, err := c.Runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: p.ContainerID, Timeout: timeout})
 	return err

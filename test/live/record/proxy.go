@@ -51,9 +51,9 @@ type Proxy struct {
 }
 
 // Disturb has fault called before each call goes to the runtime. An error that
-// it returns is the client's answer, and the runtime never hears of the call.
-// It may block, for ever if it likes: ctx ends when the client has given up.
-// nil lets all calls pass again, but those that are blocked.
+// it returns is the client's answer, and the runtime does not get the call.
+// It may block: ctx ends when the client has given up. nil lets all calls pass
+// again, except those that are blocked.
 func (p *Proxy) Disturb(fault func(ctx context.Context, c Call) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *Proxy) Disturb(fault func(ctx context.Context, c Call) error) {
 
 // Watch has begin called before each call goes to the runtime, and end before
 // its answer goes to the client, which waits that long: the test that kills the
-// client in it knows what it had done and learned. Either may be nil.
+// client then knows what the client had done and learned. Either may be nil.
 func (p *Proxy) Watch(begin, end func(Call)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
