@@ -57,7 +57,7 @@ func settle(p *v1.Pod, old *v1.PodStatus, s *v1.PodStatus, now time.Time) error 
 		return err
 	}
 	for i := range s.Conditions {
-		if c := &s.Conditions[i]; nodeSets(c.Type) {
+		if c := &s.Conditions[i]; nodeSets(c.Type) && conditionOf(s.Conditions, c.Type) == c {
 			c.LastTransitionTime = since(c, old, now)
 		}
 	}
@@ -78,13 +78,8 @@ func nodeSets(t v1.PodConditionType) bool {
 
 // since is when the condition took its present value.
 func since(c *v1.PodCondition, old *v1.PodStatus, now time.Time) metav1.Time {
-	for i := range old.Conditions {
-		if o := &old.Conditions[i]; o.Type == c.Type {
-			if o.Status == c.Status {
-				return o.LastTransitionTime
-			}
-			break
-		}
+	if o := conditionOf(old.Conditions, c.Type); o != nil && o.Status == c.Status {
+		return o.LastTransitionTime
 	}
 	return metav1.NewTime(now)
 }
