@@ -167,7 +167,7 @@ func TestASandboxIsMadeOrRenewed(t *testing.T) {
 		"all are gone, their containers not, policy Never": {v1.RestartPolicyNever, false, statusOf("c=exited:1"),
 			func(st *pod.Status) { st.Sandboxes = nil }, "killpod, sandbox#0, start c"},
 		"it died": {v1.RestartPolicyAlways, false, statusOf("c=exited:137"), dead, "killpod, sandbox#1, start c"},
-		"it died, and init containers begin anew, their old runs removed": {
+		"it died, and init containers start again, their old runs removed": {
 			v1.RestartPolicyAlways, true, statusOf("c=exited:137", "i=exited:0", "i=exited:1"), dead,
 			"killpod, remove i-2, remove i-1, sandbox#1, init i",
 		},

@@ -5,7 +5,7 @@ import "time"
 const (
 	backoffFirst = 10 * time.Second
 	backoffMax   = 5 * time.Minute
-	// backoffForget is how long after its last use a back-off starts afresh.
+	// backoffForget is how long after its last use a back-off is reset.
 	backoffForget = 10 * time.Minute
 )
 

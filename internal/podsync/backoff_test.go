@@ -51,7 +51,7 @@ func TestBackoffIsForgottenAfterTenGoodMinutes(t *testing.T) {
 	}
 	b.Next("k", finished, finished)
 	if got := b.Delay("k"); got != 10*time.Second {
-		t.Errorf("begins anew with %v; want 10s", got)
+		t.Errorf("restarts with %v; want 10s", got)
 	}
 }
 

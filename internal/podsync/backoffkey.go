@@ -8,8 +8,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// BackoffKey names a container of a pod in the crash back-off. What could make
-// it stop crashing is part of it: another image or other resources begin anew
+// BackoffKey is the key of a container of a pod in the crash back-off. What
+// could make it stop crashing is part of it: another image or other resources
+// reset the back-off
 // (GetBackoffKey in pkg/kubelet/kuberuntime/helpers.go).
 func BackoffKey(p *v1.Pod, c *v1.Container) string {
 	h := fnv.New64a()

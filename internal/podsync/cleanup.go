@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Cleanup gives back what a terminated pod held on the host: its volumes are
+// Cleanup releases what a terminated pod held on the host: its volumes are
 // unmounted, then its cgroup is removed. The runtime keeps its dead containers
 // until Remove. The result has the status the pod ends with, in which every
 // container has ended and the phase is terminal

@@ -81,7 +81,7 @@ func TestRemoveLeavesNothingInTheRuntime(t *testing.T) {
 	})
 }
 
-func TestForgetBeginsAnew(t *testing.T) {
+func TestForgetDropsWhatIsRemembered(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyNever, container("c"))
 		b.mustSync(p)

@@ -9,8 +9,8 @@ import (
 )
 
 // initWalk is one pass over the init containers, from the last to the first:
-// finished ones may have been removed from the runtime, so the last one that
-// left a trace tells how far the pod has come
+// completed ones may have been removed from the runtime, so the last one that
+// is found shows how far the pod is initialized
 // (computeInitContainerActions in pkg/kubelet/kuberuntime/kuberuntime_container.go).
 type initWalk struct {
 	v  *v1.Pod
@@ -18,15 +18,15 @@ type initWalk struct {
 	in ActionInput
 	p  *Plan
 
-	// done: every init container has done its work, so that regular
+	// done: every init container has completed, so that regular
 	// containers may start.
 	done bool
 	// later: a later container shows that the one at hand was initialized
-	// before. Then only sidecars are still looked after.
+	// before. Then only sidecars are kept running.
 	later bool
 }
 
-// initContainers plans what the init containers need and tells whether the
+// initContainers plans what the init containers need and reports whether the
 // pod is initialized. A failure that is final sets KillPod.
 func (p *Plan) initContainers(v *v1.Pod, st *pod.Status, in ActionInput) bool {
 	if len(v.Spec.InitContainers) == 0 {
@@ -48,8 +48,8 @@ func (p *Plan) initContainers(v *v1.Pod, st *pod.Status, in ActionInput) bool {
 	return w.done
 }
 
-// regularActive tells whether a regular container is created or running. An
-// exited one may belong to an earlier sandbox and says nothing.
+// regularActive reports whether a regular container is created or running. An
+// exited one may belong to an earlier sandbox and does not count.
 func regularActive(v *v1.Pod, st *pod.Status) bool {
 	for i := range v.Spec.Containers {
 		last := st.Container(v.Spec.Containers[i].Name)
@@ -60,7 +60,7 @@ func regularActive(v *v1.Pod, st *pod.Status) bool {
 	return false
 }
 
-// visit judges one init container. It answers false if the pod has failed.
+// visit handles one init container. It returns false if the pod has failed.
 func (w *initWalk) visit(i int) (ok bool) {
 	c := &w.v.Spec.InitContainers[i]
 	last := w.st.Container(c.Name)
@@ -83,7 +83,7 @@ func (w *initWalk) visit(i int) (ok bool) {
 	return true
 }
 
-// initContainer judges an init container that runs to its end. It answers
+// initContainer handles an init container that runs to completion. It returns
 // false if it failed for good.
 func (w *initWalk) initContainer(i int, c *v1.Container, last *pod.ContainerStatus) (ok bool) {
 	switch last.State {
@@ -110,7 +110,7 @@ func (w *initWalk) initContainer(i int, c *v1.Container, last *pod.ContainerStat
 	return true
 }
 
-// initialized notes that the i-th init container has done its work: the next
+// initialized records that the i-th init container has completed: the next
 // one may start, or the regular containers.
 func (w *initWalk) initialized(i int) {
 	if i == len(w.v.Spec.InitContainers)-1 {

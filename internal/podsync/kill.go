@@ -15,8 +15,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// minGrace is the shortest time, in seconds, that a container is given to end
-// by itself, whatever was asked for.
+// minGrace is the shortest grace period of a container in seconds, whatever was
+// requested.
 const minGrace = 2
 
 // kill is one container to stop.
@@ -33,9 +33,9 @@ type kill struct {
 	order *order
 }
 
-// killPod stops the pod's running containers, all at once but for the order
-// of sidecars, and then every sandbox of it, also where a container did not
-// stop: that takes its processes with it
+// killPod stops the pod's running containers, concurrently but for the order
+// of sidecars, and then every sandbox of it, also if a container did not
+// stop: stopping the sandbox kills its processes
 // (killPodWithSyncResult in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func (s *Syncer) killPod(ctx context.Context, p *v1.Pod, m *memory, st *pod.Status, grace *int64) []error {
 	var names []string
@@ -77,7 +77,7 @@ func (s *Syncer) stopSandbox(ctx context.Context, id string) error {
 }
 
 // killContainer runs the container's preStop hook, waits for its turn, and
-// stops it with what the two have left of its grace period, counted in whole
+// stops it with the rest of its grace period, counted in whole
 // seconds as the kubelet does (killContainer in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go).
 func (s *Syncer) killContainer(ctx context.Context, k kill) error {
@@ -108,8 +108,8 @@ func (s *Syncer) killContainer(ctx context.Context, k kill) error {
 	return nil
 }
 
-// stopContainer stops the container, and where the runtime does not get that
-// done in time, tells it to use force.
+// stopContainer stops the container, and without a grace period if the runtime
+// does not complete that in time.
 func (s *Syncer) stopContainer(ctx context.Context, k kill, grace time.Duration) error {
 	err := s.opt.Runtime.StopContainer(ctx, k.id, grace)
 	if timedOut(ctx, err) {
@@ -124,20 +124,20 @@ func (s *Syncer) stopContainer(ctx context.Context, k kill, grace time.Duration)
 	return nil
 }
 
-// timedOut tells whether the runtime took too long, rather than the caller
-// having lost patience.
+// timedOut reports whether the runtime took too long, rather than the caller
+// having cancelled.
 func timedOut(ctx context.Context, err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
 }
 
-// preStop runs the hook for at most grace and says how long it took. A hook
-// that takes longer goes on until stop is called.
+// preStop runs the hook for at most grace and returns how long it took. A hook
+// that takes longer runs until stop is called.
 func (s *Syncer) preStop(ctx context.Context, k kill, hook *v1.LifecycleHandler, grace time.Duration) (took time.Duration, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	start, done := time.Now(), make(chan struct{})
 	go func() {
 		defer close(done)
-		// What the hook wrote may hold secrets and is not told.
+		// The output of the hook may hold secrets and is not shown.
 		target := handler.Target{ContainerID: k.id, Container: containerOf(k.p, k.name), PodIP: k.ip}
 		ran, err := handler.Run(ctx, s.opt.Runtime, target, hook)
 		s.fellBack(k.p, ran)
@@ -188,7 +188,7 @@ func preStop(c *v1.Container) *v1.LifecycleHandler {
 }
 
 // containerOf is the spec of the pod's container, one with nothing but a name
-// where the pod has none: it is stopped all the same.
+// if the pod has none: it is stopped as well.
 func containerOf(p *v1.Pod, name string) *v1.Container {
 	for c := range pod.Containers(p) {
 		if c.Name == name {

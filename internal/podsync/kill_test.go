@@ -90,7 +90,7 @@ func TestAFailedPreStopHookIsAnEventWithoutItsOutput(t *testing.T) {
 }
 
 // TestAShorterGraceCutsATerminationShort: the first is cancelled in its hook,
-// the second gives the container what is left, without the hook again.
+// the second gives the container the rest, without the hook again.
 func TestAShorterGraceCutsATerminationShort(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }

@@ -19,7 +19,7 @@ type memory struct {
 	// waiting is why containers could not be started, by their name (reason
 	// cache in pkg/kubelet/reason_cache.go).
 	waiting map[string]Waiting
-	// sandboxAttempt is the lowest attempt whose name is not known to be taken.
+	// sandboxAttempt is the lowest attempt whose name is not known to be in use.
 	sandboxAttempt uint32
 	// mountFailures is how often in a row the volumes could not be mounted.
 	mountFailures int

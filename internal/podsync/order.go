@@ -11,19 +11,19 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// order makes sidecars end after the regular containers and in the reverse of
+// order makes sidecars stop after the regular containers and in the reverse of
 // their start (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go). A
 // nil order is none.
 type order struct {
-	// waitsFor names the containers that have to end before one is stopped.
+	// waitsFor names the containers that must terminate before one is stopped.
 	waitsFor map[string][]string
 
 	mu    sync.Mutex
 	ended map[string]chan struct{}
 }
 
-// newOrder is the order in which the running containers of the pod end, nil
-// if it has no sidecars and all end at once.
+// newOrder is the order in which the running containers of the pod stop, nil
+// if it has no sidecars and all stop at once.
 func newOrder(p *v1.Pod, running []string) *order {
 	if !slices.ContainsFunc(p.Spec.InitContainers, func(c v1.Container) bool { return pod.IsSidecar(&c) }) {
 		return nil
@@ -50,8 +50,8 @@ func newOrder(p *v1.Pod, running []string) *order {
 	return o
 }
 
-// wait blocks until it is the container's turn, or grace or the context is
-// over, and says how long that took.
+// wait blocks until it is the container's turn, or grace or the context has
+// ended, and returns how long that took.
 func (o *order) wait(ctx context.Context, name string, grace time.Duration) time.Duration {
 	if o == nil || grace <= 0 {
 		return 0
@@ -75,7 +75,7 @@ func (o *order) wait(ctx context.Context, name string, grace time.Duration) time
 	return time.Since(start)
 }
 
-// end notes that the container has ended. It may be said twice.
+// end records that the container has terminated. It may be called twice.
 func (o *order) end(name string) {
 	if o == nil {
 		return

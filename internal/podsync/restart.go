@@ -8,8 +8,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// restartsAfter tells whether a container that exited with this code starts
-// again: its own rules first, then its own policy, then the pod's
+// restartsAfter reports whether a container that exited with this code
+// restarts: its own rules first, then its own policy, then the pod's
 // (ContainerShouldRestart in pkg/api/v1/pod/util.go).
 func restartsAfter(c *v1.Container, spec *v1.PodSpec, exitCode int32) bool {
 	if c.RestartPolicy == nil {
@@ -35,7 +35,7 @@ func policyRestarts(policy v1.RestartPolicy, exitCode int32) bool {
 	}
 }
 
-// matchingRule is the first restart rule that speaks of this exit code, nil
+// matchingRule returns the first restart rule that matches this exit code, nil
 // if none does.
 func matchingRule(c *v1.Container, exitCode int32) *v1.ContainerRestartRule {
 	for i := range c.RestartPolicyRules {
@@ -58,8 +58,8 @@ func matchingRule(c *v1.Container, exitCode int32) *v1.ContainerRestartRule {
 	return nil
 }
 
-// restartsIfKilled tells whether a container that podctl itself kills starts
-// again. Its rules do not speak here: it has no exit code yet.
+// restartsIfKilled reports whether a container that podctl itself kills
+// restarts. Its rules do not apply: it has no exit code yet.
 func restartsIfKilled(c *v1.Container, spec *v1.PodSpec) bool {
 	if c.RestartPolicy != nil {
 		return *c.RestartPolicy != v1.ContainerRestartPolicyNever
@@ -67,9 +67,9 @@ func restartsIfKilled(c *v1.Container, spec *v1.PodSpec) bool {
 	return spec.RestartPolicy != v1.RestartPolicyNever
 }
 
-// mustStart tells whether the container should be started now: it never was,
+// mustStart reports whether the container should be started now: it never was,
 // or it is not running and its policy says so. A container that was created
-// and not started counts as one to start again, and so does one whose state
+// and not started counts as one to restart, and so does one whose state
 // the runtime has lost (ShouldContainerBeRestarted in
 // pkg/kubelet/container/helpers.go).
 func mustStart(p *v1.Pod, c *v1.Container, st *pod.Status) bool {
@@ -90,7 +90,7 @@ func mustStart(p *v1.Pod, c *v1.Container, st *pod.Status) bool {
 	}
 }
 
-// runsOnce tells whether a success of the container is final.
+// runsOnce reports whether a success of the container is final.
 func runsOnce(c *v1.Container, spec *v1.PodSpec) bool {
 	if c.RestartPolicy != nil {
 		return *c.RestartPolicy == v1.ContainerRestartPolicyOnFailure
@@ -98,14 +98,14 @@ func runsOnce(c *v1.Container, spec *v1.PodSpec) bool {
 	return spec.RestartPolicy == v1.RestartPolicyOnFailure
 }
 
-// succeeded tells whether the container's last run exited with 0.
+// succeeded reports whether the container's last run exited with 0.
 func succeeded(c *v1.Container, st *pod.Status) bool {
 	last := st.Container(c.Name)
 	return last != nil && last.State == pod.Exited && last.ExitCode == 0
 }
 
-// anyRegularCreated tells whether a regular container was ever created: then
-// every init container has done its work.
+// anyRegularCreated reports whether a regular container was ever created: then
+// every init container has completed.
 func anyRegularCreated(p *v1.Pod, st *pod.Status) bool {
 	for i := range p.Spec.Containers {
 		if last := st.Container(p.Spec.Containers[i].Name); last != nil && last.State != pod.Unknown {

@@ -24,7 +24,7 @@ func asksOnce() func(*runtimeapi.ContainerConfig) program {
 	}
 }
 
-func TestAnExitThatAsksForItStartsAllContainersAnew(t *testing.T) {
+func TestAnExitThatAsksForItRestartsAllContainers(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = asksOnce()
 		p := restartsAll(v1.RestartPolicyNever)

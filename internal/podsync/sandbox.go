@@ -6,11 +6,11 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// sandboxVerdict says whether the pod needs a new sandbox.
+// sandboxVerdict is whether the pod needs a new sandbox.
 type sandboxVerdict struct {
-	// changed: there is none that serves.
+	// changed: a new sandbox is needed.
 	changed bool
-	// attempt is that of the sandbox that serves, or of the one to create.
+	// attempt is that of the sandbox to use, or of the one to create.
 	attempt uint32
 	// id is the newest sandbox, "" if there is none (or if it is on the wrong
 	// network, when the kubelet passes over it).

@@ -8,9 +8,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// sidecar judges an init container that keeps running beside the others. It
-// is started again whenever it is down, and whoever comes after it waits only
-// for its startup, not for its end.
+// sidecar handles an init container that keeps running beside the others. It
+// is restarted whenever it is not running, and the containers after it wait
+// only for its startup, not for its termination.
 func (w *initWalk) sidecar(i int, c *v1.Container, last *pod.ContainerStatus) {
 	switch last.State {
 	case pod.Created, pod.Exited:

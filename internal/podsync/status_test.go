@@ -19,7 +19,7 @@ import (
 	"github.com/podctl/podctl/internal/podsync"
 )
 
-var update = flag.Bool("update", false, "write testdata/status anew")
+var update = flag.Bool("update", false, "rewrite testdata/status")
 
 // statusCase is one status to compute.
 type statusCase struct {
@@ -111,7 +111,7 @@ func statusCases() []statusCase {
 		{"restart-all-asked", "An exit that a rule answers with RestartAllContainers has begun it.", restartsAll(never), reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{}},
 		{"restart-all-removed", "Removed containers wait, their runs counted and lost; the pod goes on Running.", restartsAll(never), statusOf(),
 			podsync.StatusInput{Old: new(keptStatus(restartsAll(never), reasons(statusOf("a=exited:42", "b=running")), podsync.StatusInput{Now: t0}))}},
-		{"restart-all-again", "Started anew they run with that as their last state, and it is over.", restartsAll(never), running(statusOf("a=running", "b=running")),
+		{"restart-all-again", "Restarted, they run with that as their last state, and the restart is over.", restartsAll(never), running(statusOf("a=running", "b=running")),
 			podsync.StatusInput{Old: restartAllRemoved(never)}},
 	}
 }

@@ -14,14 +14,13 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Sync brings the runtime one step nearer to the pod: it does all that can be
-// done without waiting for a container. It may be repeated after an error or
-// a crash at any point. An error with RetryAt says when to try again.
+// Sync brings the runtime one step closer to the pod: it makes every change
+// that does not wait for a container. It may be repeated after an error or a
+// crash at any point. An error with RetryAt has the time of the next retry.
 //
 // A cancelled context takes effect between two calls, in an image pull, a
-// hook, and the stop of a container; creating and starting are let finish, so
-// that nothing appears in the runtime behind the back of whoever terminates
-// the pod next (SyncPod in pkg/kubelet/kubelet.go and
+// hook, and the stop of a container; creating and starting are completed, so
+// that nothing appears in the runtime while the pod is being terminated (SyncPod in pkg/kubelet/kubelet.go and
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 	p, st := in.Pod, orEmpty(in.Pod, in.Status)
@@ -108,8 +107,8 @@ func (r *run) actionInput(restartAll bool) ActionInput {
 	return ActionInput{Probes: r.opt.Host.Probes(r.p.UID), RestartAll: restartAll, Backoff: &r.m.crash, Now: r.opt.Now()}
 }
 
-// carryOut does what the plan says, in its order, and stops at the first
-// failure until containers are started: those fail each on its own.
+// carryOut makes the changes of the plan, in its order, and stops at the first
+// failure until containers are started: each of those fails on its own.
 func (r *run) carryOut(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{r.prepare, r.mount, r.kill, r.remove, r.ensureSandbox} {
 		if err := ctx.Err(); err != nil {
@@ -123,8 +122,8 @@ func (r *run) carryOut(ctx context.Context) error {
 }
 
 // prepare makes what containers need on the host, if any is to be started. The
-// log directory comes first: it has the pod's name, by which all else is found
-// after a crash.
+// log directory comes first: it has the pod's name, by which everything else is
+// found after a crash.
 func (r *run) prepare(ctx context.Context) error {
 	if !r.plan.Starts() {
 		return nil
@@ -139,7 +138,7 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// kill ends the pod, or those of its containers that have to go.
+// kill stops the pod, or those of its containers that the plan kills.
 func (r *run) kill(ctx context.Context) error {
 	if r.plan.KillPod {
 		if r.plan.CreateSandbox && r.plan.SandboxID != "" {
@@ -159,8 +158,8 @@ func (r *run) kill(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes dead init containers and their logs. What cannot be removed
-// is only in the way, and is tried again.
+// remove deletes dead init containers and their logs. A failure is logged and
+// retried with the next sync.
 func (r *run) remove(ctx context.Context) error {
 	for _, id := range r.plan.Remove {
 		r.acted = true
@@ -176,7 +175,7 @@ func (r *run) remove(ctx context.Context) error {
 }
 
 // start starts the planned containers: init containers until one fails that
-// is not a sidecar, then the others whatever happens to each.
+// is not a sidecar, then the others independently.
 func (r *run) start(ctx context.Context) error {
 	var errs []error
 	fail := func(err error) error {

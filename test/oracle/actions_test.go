@@ -60,7 +60,7 @@ type recordedReset struct {
 // actionsRows are the differences that docs/kubelet-differences.md lists.
 var actionsRows = []documented[actionsCase, recordedActions]{
 	{
-		"a pod with ephemeralContainers is refused",
+		"a pod with a field that podctl does not honour (`ephemeralContainers` and others) is refused",
 		func(c actionsCase) bool { return len(c.Input.Pod.Spec.EphemeralContainers) > 0 },
 		func(a *recordedActions) { a.Ephemeral = nil },
 	},

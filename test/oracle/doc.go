@@ -5,13 +5,21 @@
 //
 // The recordings were made with the kubelet v1.36.3 and are data: they are
 // never edited. Setting PODCTL_ORACLE to another directory with the same
-// subdirectories (pods, worker, pleg, preempt) tries other recordings. A
-// directory that is missing fails the test; it does not skip it.
+// subdirectories tries other recordings. A directory that is missing fails the
+// test; it does not skip it.
+//
+//	subject   recorded answers of                                    compared with
+//	worker    the pod workers                                        worker.Step
+//	pleg      the generic PLEG                                       pleg.Diff and its cache
+//	preempt   the critical-pod admission handler                     preempt.Resolve
+//	pods      a standalone kubelet: its calls to containerd          render, node
+//	actions   computePodActions                                      podsync.Actions
+//	status    generateAPIPodStatus, SetPodStatus, TerminatePod       podsync.PodStatus, Settle, Finish
 //
 //	go test ./test/oracle/... -run Worker
 //
-// The recorded pods are held against podctl twice: their configs against what
-// render makes of the manifests, and, as root on Linux, all their calls against
+// The recorded pods are compared with podctl twice: their configs with what
+// render makes of the manifests, and, as root on Linux, all their calls with
 // those of a node that runs them on a containerd of its own:
 //
 //	pod.yaml ──► node ──► recording proxy ──► containerd
@@ -28,5 +36,6 @@
 // what depends on the machine (oomScoreAdj of a burstable pod, DNS servers,
 // sizes of huge pages) and is computed by the same formula; the id of the
 // image. Of the workers: a waiter that podctl releases and the kubelet leaks.
-// Everything else is equal.
+// Of actions and statuses: what a row of docs/kubelet-differences.md explains,
+// named in actionsRows and statusRows. Everything else is equal.
 package oracle

@@ -64,7 +64,7 @@ type answer struct {
 // statusRows are the differences that docs/kubelet-differences.md lists.
 var statusRows = []documented[statusCase, answer]{
 	{
-		"resources of the status are the manifest's, not read back",
+		"`resources` and `allocatedResources` of the status are the manifest's",
 		func(c statusCase) bool { return c.Input.Pod.Status.Phase == v1.PodRunning },
 		func(a *answer) {
 			for _, f := range []fields{a.Status, a.Stored, a.Final} {
