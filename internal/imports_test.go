@@ -59,7 +59,7 @@ var table = []row{
 	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
 	{"internal/podrecord", []string{"internal/atomicfile", "internal/boundedfile"}, "podctl.json: what the runtime cannot hold of a pod"},
 	{"internal/admission", []string{"internal/pod", "internal/preempt", "internal/render"}, "pure: whether a pod may run on this node"},
-	{"internal/host", []string{"internal/render", "internal/volume"}, "facts of the machine, and where podctl keeps its files"},
+	{"internal/host", []string{"internal/podrecord", "internal/render", "internal/volume"}, "facts of the machine, and where podctl keeps its files"},
 	{"internal/lifecycle", []string{"internal/pod", "internal/podrecord"}, "pure: which pods a node has and what becomes of each"},
 	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
 	{"internal/stop", []string{"internal/pod", "internal/owner", "internal/cri", "internal/host", "internal/kubelet", "internal/inventory"}, "stop and remove pods on request"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 
 	"github.com/urfave/cli/v2"
@@ -131,7 +132,7 @@ func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
 		}
 		defer func() { err = errors.Join(err, cgroups.RemoveEmptyParents()) }()
 		s.Leftovers = host.Leftovers{
-			Volumes: volume.New(p.Root), Cgroups: cgroups, Logs: p.Logs,
+			Volumes: volume.New(p.Root), Cgroups: cgroups, Logs: p.Logs, Runtime: filepath.Base(p.Locks),
 			Step: func(call string) { e.log.Info("remove leftover files", "call", call) },
 		}
 	}

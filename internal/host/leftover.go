@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/volume"
 )
@@ -22,6 +23,9 @@ type Leftovers struct {
 	Cgroups interface{ Remove(types.UID) error }
 	// Logs is the directory of all logs.
 	Logs string
+	// Runtime is the id of the pods' runtime: a directory that is recorded for
+	// another one stays, and the logs with it.
+	Runtime string
 	// Step is called before each removal; DryRun removes nothing.
 	Step   func(call string)
 	DryRun bool
@@ -31,6 +35,12 @@ type Leftovers struct {
 // cross mounts: a directory with one in it is an error.
 func (l Leftovers) Remove(ctx context.Context, uid types.UID, namespace, name string) error {
 	dir := l.Volumes.Dir(uid)
+	if other := podrecord.Read(dir).Runtime(); other != "" && other != l.Runtime {
+		if l.DryRun {
+			return nil
+		}
+		return l.Cgroups.Remove(uid)
+	}
 	if _, err := os.Lstat(dir); err == nil {
 		l.Step("remove " + dir)
 		if !l.DryRun {

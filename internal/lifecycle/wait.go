@@ -15,6 +15,8 @@ const (
 	// ForeignPod: the runtime runs a pod of that name or UID that podctl did not
 	// create.
 	ForeignPod
+	// DirectoryHeld: the pod's directory is that of a pod on another runtime.
+	DirectoryHeld
 	// RuntimeUnavailable: the runtime does not say what has to be known first.
 	RuntimeUnavailable
 	// PredecessorUnknown: what the runtime holds under this name or UID could not be
@@ -27,7 +29,7 @@ const (
 )
 
 var reasonNames = [...]string{
-	Pending: "Pending", NameHeld: "NameHeld", LockFailed: "LockFailed", ForeignPod: "ForeignPod",
+	Pending: "Pending", NameHeld: "NameHeld", LockFailed: "LockFailed", ForeignPod: "ForeignPod", DirectoryHeld: "DirectoryHeld",
 	RuntimeUnavailable: "RuntimeUnavailable", PredecessorUnknown: "PredecessorUnknown", MakingRoom: "MakingRoom", RemovalFailed: "RemovalFailed",
 }
 
@@ -36,7 +38,12 @@ func (r Reason) String() string { return name("Reason", reasonNames[:], uint8(r)
 // Blocked reports whether something is in the way that podctl does not end by
 // itself. Such a wait is retried with a back-off.
 func (r Reason) Blocked() bool {
-	return r == NameHeld || r == LockFailed || r == ForeignPod || r == RemovalFailed
+	switch r {
+	case NameHeld, LockFailed, ForeignPod, DirectoryHeld, RemovalFailed:
+		return true
+	case Pending, RuntimeUnavailable, PredecessorUnknown, MakingRoom:
+	}
+	return false
 }
 
 const (

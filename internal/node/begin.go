@@ -58,6 +58,10 @@ func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycl
 		return false
 	}
 	rec := podrecord.Read(n.opts.Facts.Dir(d.UID()))
+	if err := n.checkDirectory(d, rec, adopt); err != nil {
+		n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.DirectoryHeld, Err: err})
+		return false
+	}
 	if !adopt {
 		rec = rec.Alone(d.Document, time.Now())
 	}

@@ -27,14 +27,21 @@ var ErrNoPod = errors.New("no such pod")
 // ErrNoPod, a *NotRunningError, or says why the stop would not outlive podctl.
 func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) error {
 	p, err := n.hold(ctx, namespace, name, grace)
-	if err != nil {
+	unrecorded, _ := errors.AsType[*UnrecordedError](err)
+	if err != nil && unrecorded == nil {
 		return err
 	}
 	if n.workers.IsPodKnown(p.UID) { // else start, which is about to, sees the hold
 		n.workers.Kill(p, true, worker.KillOptions{Grace: shorter(p, grace)})
 	}
 	n.changed()
-	return n.untilDown(ctx, p)
+	if err := n.untilDown(ctx, p); err != nil || unrecorded == nil {
+		return err
+	}
+	if unrecorded.Cause = n.record(p); unrecorded.Cause == nil {
+		return nil
+	}
+	return unrecorded
 }
 
 // hold records that the pod is not to run, in its directory first. What waits
@@ -59,11 +66,43 @@ func (n *Node) hold(ctx context.Context, namespace, name string, grace *int64) (
 	rec := n.recordOf(e)
 	rec.Held = true
 	rec.Stop(time.Now(), shorter(e.Pod, grace))
-	if err := podrecord.Create(n.opts.Facts.Dir(e.UID()), rec); err != nil {
-		return nil, err
+	err = podrecord.Create(n.opts.Facts.Dir(e.UID()), rec)
+	n.setRecord(e, rec) // on a full disk, too, the pod is stopped
+	if err != nil {
+		err = &UnrecordedError{Pod: pod.DisplayName(namespace, name), Cause: err}
 	}
-	n.setRecord(e, rec)
-	return e.Pod, nil
+	return e.Pod, err
+}
+
+// UnrecordedError says that a pod was stopped, but that this could not be written
+// down: it starts again if podctl does.
+type UnrecordedError struct {
+	Pod   string
+	Cause error
+}
+
+func (e *UnrecordedError) Error() string {
+	return fmt.Sprintf("pod %s is stopped, but that could not be recorded: %v", e.Pod, e.Cause)
+}
+
+// Hint says what follows from it.
+func (e *UnrecordedError) Hint() string {
+	return "the pod starts again when podctl is restarted: make room on the disk and stop it again"
+}
+
+func (e *UnrecordedError) Unwrap() error { return e.Cause }
+
+// record writes the pod's record once more: a stopped pod may have made room.
+func (n *Node) record(p *v1.Pod) error {
+	n.mu.Lock()
+	e := n.entryOf(p.UID)
+	n.mu.Unlock()
+	if e == nil {
+		return nil // it is gone, and its record with it
+	}
+	e.recording.Lock()
+	defer e.recording.Unlock()
+	return podrecord.Create(n.opts.Facts.Dir(p.UID), n.recordOf(e))
 }
 
 // retryTimeout is how long Stop and Start wait for the loop to look again at a

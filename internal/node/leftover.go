@@ -9,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 )
 
-// takeLeftovers makes entries, to be removed, of what a podctl that was killed
-// has left on the host of pods that never came to be in the runtime, or are
-// not any more: under the name of a pod that was let in, which keeps every other
-// podctl from it. held are the pods that the runtime holds.
+// takeLeftovers removes what a podctl that was killed left on the host, for this
+// runtime, of pods that never came to be in the runtime or are not in it any more:
+// under the name of a pod that has begun, which keeps every other podctl of this
+// runtime from it. held are the pods that the runtime holds.
 func (n *Node) takeLeftovers(ctx context.Context, d Desired, held []*pod.Pod) {
 	for _, uid := range n.leftovers(d) {
 		if heldUID(held, uid) || n.has(uid) {
@@ -43,7 +44,10 @@ func (n *Node) leftovers(d Desired) []types.UID {
 	}
 	var left []types.UID
 	for _, uid := range uids {
-		if info, err := os.Lstat(n.opts.Facts.Dir(uid)); err == nil && info.IsDir() && names[uid] == 1 {
+		dir := n.opts.Facts.Dir(uid)
+		// Podctls of several runtimes may share the root: only a record says whose the
+		// directory is.
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && names[uid] == 1 && podrecord.Read(dir).Runtime() == n.locks.Runtime() {
 			left = append(left, uid)
 		}
 	}

@@ -3,6 +3,7 @@ package orphan
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -106,7 +107,7 @@ func (k *Killer) terminate(ctx context.Context, o *Orphan, step StepFunc) (Resul
 		}
 	}
 	if k.Remove && (o.Creator != "" || o.Dir != nil) {
-		leftovers := host.Leftovers{Volumes: k.volumes, Cgroups: k.Cgroups, Logs: k.finder.Logs, Step: step.call, DryRun: k.DryRun}
+		leftovers := host.Leftovers{Volumes: k.volumes, Cgroups: k.Cgroups, Logs: k.finder.Logs, Runtime: filepath.Base(k.finder.Locks), Step: step.call, DryRun: k.DryRun}
 		if err := leftovers.Remove(ctx, o.UID, o.Namespace, o.Name); err != nil {
 			return "", "", err
 		}

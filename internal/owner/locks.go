@@ -1,6 +1,8 @@
 package owner
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -133,6 +135,13 @@ func Alive(dir, instance string) (bool, error) {
 	return held, err
 }
 
+// HeldOn reports whether a living podctl manages a pod of the full name on the
+// runtime of that id, which may be another one than this one's.
+func (l *Locks) HeldOn(runtime, fullName string) (bool, error) {
+	_, held, err := holderOf(namePath(filepath.Join(filepath.Dir(l.dir), runtime), fullName))
+	return held, err
+}
+
 // Holder tells which instance manages the pods of a full name now; held is
 // false where none does.
 func Holder(dir, fullName string) (instance string, held bool, err error) {
@@ -143,8 +152,20 @@ func instancePath(dir, instance string) string {
 	return filepath.Join(dir, "instance-"+url.PathEscape(instance)+".lock")
 }
 
+// maxFileName is the longest name of a file, in bytes (NAME_MAX).
+const maxFileName = 255
+
+// namePath is the lock file of a full name; a name that is too long for one is
+// cut, and its hash put after it.
 func namePath(dir, fullName string) string {
-	return filepath.Join(dir, "pod-"+url.PathEscape(fullName)+".lock")
+	const prefix, suffix = "pod-", ".lock"
+	file := url.PathEscape(fullName)
+	if room := maxFileName - len(prefix) - len(suffix); len(file) > room {
+		sum := sha256.Sum256([]byte(fullName))
+		hash := "-" + hex.EncodeToString(sum[:16])
+		file = file[:room-len(hash)] + hash
+	}
+	return filepath.Join(dir, prefix+file+suffix)
 }
 
 // heldOr turns errHeld into a *HeldError that names the holder.

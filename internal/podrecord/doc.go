@@ -2,8 +2,13 @@
 // beside what the runtime holds: annotations of a sandbox are immutable, so that
 // the pod was asked to stop, and how it ended, is written here.
 //
-//	<root>/pods/<uid>/podctl.json ◄── Write ── node (stop, end, hold)
+//	<root>/pods/<uid>/podctl.json ◄── Sign ─── node, before anything else of the pod is on the host
+//	                              ◄── Write ── node (stop, end, hold)
 //	                              ──► Read ─── node at adoption; orphans; terminating
+//
+// It also says whose the directory is: the instance and its runtime. The
+// directories of several runtimes may lie below one root, and only the record
+// tells them apart.
 //
 // A record can only make a pod more stopped: one that is absent or cannot be
 // read is the zero Record, which stops nothing. A file is replaced in one step,

@@ -43,6 +43,19 @@ func Write(podDir string, r Record) error {
 	return nil
 }
 
+// Sign writes the first record of a pod's directory, which it makes, without
+// waiting for the disk: a record that is lost with the machine stops no pod.
+func Sign(podDir string, r Record) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write pod record: %w", err)
+	}
+	if err := os.MkdirAll(podDir, 0o750); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(podDir, File), append(b, '\n'), 0o600)
+}
+
 // Create is Write, and makes the pod's directory if there is none.
 func Create(podDir string, r Record) error {
 	if err := os.MkdirAll(podDir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -9,6 +9,16 @@ import (
 // runtimes.
 func OwnerTag(instance, runtime string) string { return instance + "@" + runtime }
 
+// Runtime returns the id of the runtime on which the record was written, "" if it
+// is not signed.
+func (r Record) Runtime() string {
+	at := strings.LastIndexByte(r.Owner, '@')
+	if at < 0 {
+		return ""
+	}
+	return r.Owner[at+1:]
+}
+
 // Owned is what a pod's directory says of the pod that it was made for.
 type Owned struct {
 	// Instance is the podctl that wrote it, on the runtime of that id (see
@@ -23,11 +33,12 @@ type Owned struct {
 // ReadOwner reads it; what is not written there, or cannot be read, is "".
 func ReadOwner(podDir string) Owned {
 	r := Read(podDir)
-	at := strings.LastIndexByte(r.Owner, '@')
-	if at < 0 {
+	runtime := r.Runtime()
+	if runtime == "" {
 		return Owned{}
 	}
-	return Owned{Instance: r.Owner[:at], Runtime: r.Owner[at+1:], Namespace: r.Namespace, Name: r.Name, Held: r.Held}
+	instance := strings.TrimSuffix(r.Owner, "@"+runtime)
+	return Owned{Instance: instance, Runtime: runtime, Namespace: r.Namespace, Name: r.Name, Held: r.Held}
 }
 
 // ReadStop reads when the pod was asked to stop, and with which grace in

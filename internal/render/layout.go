@@ -38,8 +38,15 @@ func (n *Node) SubPathDir(uid types.UID, volume, container string, index int) st
 // LogDirectory holds the logs of all the pod's containers
 // (BuildPodLogsDirectory in pkg/kubelet/kuberuntime/helpers.go).
 func (n *Node) LogDirectory(p *v1.Pod) string {
-	return filepath.Join(n.LogDir, strings.Join([]string{p.Namespace, p.Name, string(p.UID)}, "_"))
+	name := p.Name
+	if tooLong := len(p.Namespace) + len(name) + len(p.UID) + 2 - maxFileName; tooLong > 0 {
+		name = name[:max(0, len(name)-tooLong)] // the UID tells pods apart
+	}
+	return filepath.Join(n.LogDir, strings.Join([]string{p.Namespace, name, string(p.UID)}, "_"))
 }
+
+// maxFileName is the longest name of a file, in bytes (NAME_MAX).
+const maxFileName = 255
 
 // LogPath is a container's log file, relative to the pod's LogDirectory.
 func LogPath(container string, attempt uint32) string {

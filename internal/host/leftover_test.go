@@ -1,0 +1,41 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/volume"
+)
+
+type noCgroups struct{}
+
+func (noCgroups) Remove(types.UID) error { return nil }
+
+func TestLeftoversOfAPodOnAnotherRuntimeStay(t *testing.T) {
+	root := t.TempDir()
+	for runtime, stays := range map[string]bool{"mine": false, "other": true} {
+		dir := filepath.Join(root, "pods", runtime)
+		logs := filepath.Join(root, "logs", "default_web_"+runtime)
+		for _, path := range []string{dir, logs} {
+			if err := os.MkdirAll(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := podrecord.Write(dir, podrecord.Record{Owner: podrecord.OwnerTag("agent", runtime)}); err != nil {
+			t.Fatal(err)
+		}
+		l := Leftovers{Volumes: volume.New(root), Cgroups: noCgroups{}, Logs: filepath.Join(root, "logs"), Runtime: "mine", Step: func(string) {}}
+		if err := l.Remove(t.Context(), types.UID(runtime), "default", "web"); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{dir, logs} {
+			if _, err := os.Stat(path); (err == nil) != stays {
+				t.Errorf("%s of the runtime %s: %v", filepath.Base(path), runtime, err)
+			}
+		}
+	}
+}
