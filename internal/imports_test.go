@@ -43,7 +43,7 @@ var table = []row{
 	{"internal/render", []string{"internal/pod"}, "pure: pod and node facts to CRI configs"},
 	{"internal/pleg", []string{"internal/pod"}, "pure Diff, and the relisting loop"},
 	{"internal/pleg/tape", []string{"internal/pod", "internal/pleg"}, "what a PLEG was told, recorded and replayed"},
-	{"internal/diagnose", []string{"internal/pod", "internal/control", "internal/cri", "internal/event", "internal/inventory", "internal/podrecord", "internal/proc"}, "which layer a terminating pod waits for"},
+	{"internal/diagnose", []string{"internal/pod", "internal/control", "internal/cri", "internal/event", "internal/inventory", "internal/kubelet", "internal/podrecord", "internal/proc"}, "which layer a terminating pod waits for"},
 	{"internal/plegstat", []string{"internal/pod", "internal/pleg", "internal/cri"}, "measuring and comparing PLEGs"},
 	{"internal/worker", []string{"internal/pod", "internal/event"}, "pure Step, and a goroutine per pod"},
 	{"internal/podsync", []string{"internal/pod", "internal/boundedfile", "internal/event", "internal/render", "internal/handler"}, "what SyncPod means"},

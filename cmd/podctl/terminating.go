@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -64,7 +65,7 @@ func runTerminating(ctx context.Context, e *env, o terminatingOptions) error {
 			return err
 		}
 		o.runtime, o.image = endpoint.Runtime, endpoint.Image
-		t := terminatingLister{env: e, opts: o, reader: newReader(e, dir)}
+		t := terminatingLister{env: e, opts: o, reader: newReader(e, dir), warn: new(sync.Once)}
 		paths, err := o.globals.paths(endpoint)
 		if err != nil {
 			return err
@@ -92,6 +93,7 @@ func runTerminating(ctx context.Context, e *env, o terminatingOptions) error {
 // terminating is a pod that is being terminated, with the facts about it.
 type terminating struct {
 	*inventory.Pod
+	owner string
 	facts *diagnose.Facts
 }
 
@@ -102,6 +104,7 @@ type terminatingLister struct {
 	client    *cri.Client
 	reader    inventory.Reader
 	collector diagnose.Collector
+	warn      *sync.Once // about the kubelet
 }
 
 func (t terminatingLister) list(ctx context.Context) (output.List, error) {
@@ -109,17 +112,29 @@ func (t terminatingLister) list(ctx context.Context) (output.List, error) {
 	if err != nil {
 		return output.List{}, err
 	}
+	t.collector.Kubelet, err = diagnose.AskKubelet(ctx, t.client.Endpoint().Runtime, proc.Default)
+	if err != nil && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
+		t.warn.Do(func() {
+			fmt.Fprintf(t.env.errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)
+		})
+	}
 	return t.examine(ctx, all), nil
 }
 
 // examine returns the terminating ones of the pods that the user selects.
 func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) output.List {
-	shown := slices.DeleteFunc(all, func(p *inventory.Pod) bool { return !t.opts.Selects(p) })
+	shown := append(all, t.collector.Unlisted(all)...)
+	shown = slices.DeleteFunc(shown, func(p *inventory.Pod) bool { return !t.opts.Selects(p) })
 	var found []*terminating
 	for i, f := range t.collector.Terminating(ctx, shown) {
-		if f != nil {
-			found = append(found, &terminating{shown[i], f})
+		if f == nil {
+			continue
 		}
+		name := string(inventory.KindKubelet)
+		if shown[i].Manager != nil || shown[i].Runtime != nil {
+			name = ownerText(shown[i])
+		}
+		found = append(found, &terminating{shown[i], name, f})
 	}
 	return terminatingList(found, t.env.now())
 }

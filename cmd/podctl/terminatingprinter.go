@@ -56,7 +56,7 @@ func terminatingList(pods []*terminating, now time.Time) output.List {
 		item := output.Item{
 			Name: p.DisplayName(), Data: d,
 			Cells: []string{p.DisplayName(), since, grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
-			Wide:  []string{ownerText(p.Pod), cmp.Or(d.Why, "-")},
+			Wide:  []string{p.owner, cmp.Or(d.Why, "-")},
 		}
 		if d.Why != "" {
 			item.Notes = append(item.Notes, "  "+whyText(d))
@@ -89,7 +89,7 @@ func (p *terminating) data(now time.Time) terminatingPod {
 	f := p.facts
 	v := diagnose.Judge(*f, now)
 	d := terminatingPod{
-		Owner: ownerText(p.Pod), Since: f.Requested, Running: []terminatingContainer{},
+		Owner: p.owner, Since: f.Requested, Running: []terminatingContainer{},
 		Layer: v.Layer, Confidence: v.Confidence, Why: v.Why, Next: v.Next,
 	}
 	if f.Worker != nil {

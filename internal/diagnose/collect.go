@@ -35,6 +35,8 @@ type Collector struct {
 	Now     func() time.Time
 	// Server is the process that serves the runtime's socket.
 	Server cri.Server
+	// Kubelet is what the kubelet that uses the runtime says.
+	Kubelet KubeletView
 }
 
 const (
@@ -107,6 +109,9 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 		if w.LastDone.Before(f.Requested) {
 			w.LastError = event.Failure{} // it precedes the termination
 		}
+	case f.Owner == OwnerKubelet:
+		f.KubeletTerminates = c.Kubelet.terminates(p.UID)
+		f.Requested, grace = c.Kubelet.deletion(p.UID)
 	case f.Owner == OwnerGonePodctl:
 		if requested, given, ok := podrecord.ReadStop(dir); ok {
 			f.Requested, grace = requested, given
@@ -116,7 +121,9 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 		left := time.Duration(*grace)*time.Second - c.Now().Sub(f.Requested)
 		f.GraceLeft = &left
 	}
-	f.Mounts = mounts(f.Owner, string(p.UID), dir)
+	if f.Mounts = c.Kubelet.mounts[p.UID]; f.Owner != OwnerKubelet {
+		f.Mounts = mounts(dir)
+	}
 	if p.Runtime == nil {
 		return f
 	}
@@ -129,9 +136,18 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 	return f
 }
 
-// ownerOf returns who terminates a pod.
+// Unlisted returns pods that are terminating although the runtime lists nothing
+// of them: those of a kubelet with a volume that is still mounted.
+func (c Collector) Unlisted(listed []*inventory.Pod) []*inventory.Pod {
+	return c.Kubelet.unlisted(listed)
+}
+
+// ownerOf returns who terminates a pod. Only a kubelet has pods that neither the
+// runtime nor a podctl process names: see Unlisted.
 func ownerOf(p *inventory.Pod) Owner {
 	switch {
+	case p.Manager == nil && p.Runtime == nil:
+		return OwnerKubelet
 	case p.Manager != nil:
 		return OwnerPodctl
 	case p.Abandoned():
@@ -144,15 +160,9 @@ func ownerOf(p *inventory.Pod) Owner {
 	return OwnerOther
 }
 
-// mounts returns the mount points in the pod's directory: podctl's, or the
-// kubelet's wherever that is.
-func mounts(owner Owner, uid, dir string) []string {
-	filter := mountinfo.PrefixFilter(dir)
-	if owner == OwnerKubelet {
-		part := "/pods/" + uid + "/"
-		filter = func(m *mountinfo.Info) (skip, stop bool) { return !strings.Contains(m.Mountpoint, part), false }
-	}
-	mounts, err := mountinfo.GetMounts(filter)
+// mounts returns the mount points in a directory.
+func mounts(dir string) []string {
+	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
 	if err != nil {
 		return nil
 	}

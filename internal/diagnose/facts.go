@@ -26,7 +26,8 @@ type Facts struct {
 	Name      string // NAMESPACE/NAME
 	// Worker is the pod's state in the live podctl process that owns it, else nil.
 	Worker *control.Worker
-	// KubeletTerminates: the kubelet answered, and it no longer wants the pod.
+	// KubeletTerminates: the kubelet answered, and it has been told to terminate
+	// the pod.
 	KubeletTerminates bool
 	// Requested is when termination began, zero if unknown. GraceLeft is the
 	// rest of the grace period, negative once it is exceeded, nil if unknown.
@@ -79,7 +80,7 @@ func (c Container) known() bool { return c.Err == nil && c.PID != 0 && !c.Hidden
 // podctl process is being terminated.
 func (f Facts) Terminating() bool {
 	switch {
-	case f.KubeletTerminates:
+	case f.KubeletTerminates && (f.SandboxReady || len(f.Containers) > 0 || len(f.Mounts) > 0):
 		return true
 	case f.Owner == OwnerGonePodctl && !f.Requested.IsZero() && (f.SandboxReady || len(f.Containers) > 0):
 		return true

@@ -160,6 +160,8 @@ func TestPodWithoutPodctlIsTerminatingOnEvidenceOnly(t *testing.T) {
 		"ignores TERM":                      {Facts{SandboxReady: true, Containers: db(proc.Process{Ignored: sigTERM}, shim)}, false},
 		"a status that cannot be read":      {Facts{SandboxReady: true, Containers: []Container{{Name: "db", Err: errors.New("no")}}}, false},
 		"the kubelet terminates it":         {Facts{KubeletTerminates: true, SandboxReady: true}, true},
+		"the kubelet has terminated it":     {Facts{KubeletTerminates: true}, false},
+		"a volume is still mounted":         {Facts{KubeletTerminates: true, Mounts: []string{"/m"}}, true},
 		"sandbox stopped, containers run":   {Facts{Containers: db(asleep, shim)}, true},
 		"process gone":                      {Facts{SandboxReady: true, Containers: with(db(proc.Process{}, proc.Process{}), func(c *Container) { c.Gone = true })}, true},
 		"SIGTERM pending":                   {Facts{SandboxReady: true, Containers: db(proc.Process{Pending: sigTERM}, shim)}, true},

@@ -1,0 +1,121 @@
+package diagnose
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/proc"
+)
+
+// KubeletView is what the kubelet that uses the runtime says about its pods. The
+// zero value is no kubelet: it terminates nothing.
+type KubeletView struct {
+	pods map[types.UID]*v1.Pod
+	// settled: the kubelet has answered with all of its pods, so that it
+	// terminates those that it does not name.
+	settled bool
+	// mounts are the mount points of volumes by pod, in the kubelet's view.
+	mounts map[types.UID][]string
+}
+
+// kubeletTimeout bounds the kubelet's answer.
+const kubeletTimeout = 3 * time.Second
+
+// AskKubelet finds the kubelet that uses the runtime and asks it for its pods. An
+// error means that what it terminates is unknown.
+func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, error) {
+	near, err := kubelet.Find(endpoint)
+	if near == nil {
+		return KubeletView{}, err
+	}
+	v := KubeletView{}
+	if table, err := fs.MountTable(near.PID); err == nil {
+		v.mounts = volumeMounts(table)
+	}
+	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
+	defer cancel()
+	pods, err := near.Pods(ctx)
+	if err != nil {
+		return v, err
+	}
+	v.pods, v.settled = map[types.UID]*v1.Pod{}, near.Settled(pods, nil) == nil
+	for _, p := range pods {
+		v.pods[p.UID] = p
+	}
+	return v, nil
+}
+
+// terminates reports whether the kubelet has been told to terminate the pod: it
+// names a deletion time, or no longer names the pod.
+func (v KubeletView) terminates(uid types.UID) bool {
+	p, named := v.pods[uid]
+	if named {
+		return p.DeletionTimestamp != nil
+	}
+	return v.settled
+}
+
+// deletion returns when the deletion of a pod was requested and its grace period
+// in seconds; zero and nil if the kubelet does not say.
+func (v KubeletView) deletion(uid types.UID) (requested time.Time, grace *int64) {
+	p := v.pods[uid]
+	if p == nil || p.DeletionTimestamp == nil {
+		return time.Time{}, nil
+	}
+	seconds := int64(0)
+	if p.DeletionGracePeriodSeconds != nil {
+		seconds = *p.DeletionGracePeriodSeconds
+	}
+	return p.DeletionTimestamp.Add(-time.Duration(seconds) * time.Second), &seconds
+}
+
+// unlisted returns the pods that the kubelet terminates, of which the runtime
+// lists nothing and a volume is still mounted.
+func (v KubeletView) unlisted(listed []*inventory.Pod) []*inventory.Pod {
+	known := map[types.UID]bool{}
+	for _, p := range listed {
+		known[p.UID] = true
+	}
+	var found []*inventory.Pod
+	for uid := range v.mounts {
+		if known[uid] || !v.terminates(uid) {
+			continue
+		}
+		p := &inventory.Pod{UID: uid, Name: string(uid)}
+		if named := v.pods[uid]; named != nil {
+			p.Namespace, p.Name = named.Namespace, named.Name
+		}
+		found = append(found, p)
+	}
+	return found
+}
+
+// volumeDir matches the directory of a pod's volumes below a kubelet's root.
+var volumeDir = regexp.MustCompile(`/pods/([0-9a-f-]{32,36})/volume`)
+
+// volumeMounts returns the mount points of volumes in a mount table, by pod.
+func volumeMounts(table string) map[types.UID][]string {
+	mounts := map[types.UID][]string{}
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) < 5 {
+			continue
+		}
+		point := unescape.Replace(fields[4])
+		if m := volumeDir.FindStringSubmatch(point); m != nil {
+			uid := types.UID(m[1])
+			mounts[uid] = append(mounts[uid], point)
+		}
+	}
+	return mounts
+}
+
+// unescape undoes what the kernel escapes in a mount table.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
