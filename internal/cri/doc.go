@@ -20,7 +20,7 @@
 // Lists of everything are decoded only where they say something new (entries.go).
 //
 // Every method may be called by many goroutines at once and blocks for as long
-// as deadlines.go says at most; Hints and FollowLog until they are told to
+// as deadlines.go says at most; Hints and Follower until they are told to
 // end. A runtime that went away makes calls fail at once with ErrUnavailable,
 // and the calls after its return succeed: the connection is made anew in the
 // background, within three seconds.

@@ -156,6 +156,66 @@ func TestFollowLog(t *testing.T) {
 	})
 }
 
+// A runtime may report that a container has ended before it has written the
+// last lines of its log.
+func TestFollowLogWaitsUntilTheRuntimeHasWrittenAll(t *testing.T) {
+	name := logFile(t, "stdout F one")
+	runtime, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		ended, result := make(chan struct{}), make(chan error)
+		go func() {
+			result <- FollowLog(t.Context(), name, ended, func(l LogLine) error {
+				got = append(got, string(l.Text))
+				return nil
+			})
+		}()
+		close(ended)
+		for _, text := range []string{"two", "three"} {
+			time.Sleep(flushTimeout / 3)
+			fmt.Fprintf(runtime, "%sstdout F %s\n", stamp, text)
+		}
+		runtime.Close()
+		if err := <-result; err != nil || !slices.Equal(got, []string{"one", "two", "three"}) {
+			t.Errorf("printed %q, %v", got, err)
+		}
+	})
+}
+
+// A runtime that keeps the file open does not keep podctl from ending.
+func TestFollowLogDoesNotWaitForEver(t *testing.T) {
+	name := logFile(t, "stdout F one")
+	runtime, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer runtime.Close()
+	synctest.Test(t, func(t *testing.T) {
+		ended, begin := make(chan struct{}), time.Now()
+		close(ended)
+		if err := FollowLog(t.Context(), name, ended, func(LogLine) error { return nil }); err != nil || time.Since(begin) > flushTimeout+time.Second {
+			t.Errorf("%v after %s", err, time.Since(begin))
+		}
+	})
+}
+
+// A log file that is removed after it was opened is read all the same.
+func TestFollowerReadsAFileThatWasRemoved(t *testing.T) {
+	name := logFile(t, "stdout F one")
+	f := OpenFollower(name)
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	ended, got := make(chan struct{}), 0
+	close(ended)
+	if err := f.Follow(t.Context(), ended, func(LogLine) error { got++; return nil }); err != nil || got != 1 {
+		t.Errorf("%d lines, %v", got, err)
+	}
+}
+
 // TestFollowLogEnds with its context, with a reader that has had enough, and
 // without a file.
 func TestFollowLogEnds(t *testing.T) {
@@ -228,7 +288,7 @@ func TestLongLinesAreCut(t *testing.T) {
 	if err := os.WriteFile(path, []byte(long+"\n"+head+"short\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := &follower{path: path, lines: joiner{}}
+	f := &Follower{path: path, lines: joiner{}}
 	var sizes []int
 	f.each = func(l LogLine) error { sizes = append(sizes, len(l.Text)); return nil }
 	if err := f.drain(); err != nil {

@@ -12,44 +12,25 @@ import (
 	"time"
 )
 
-// followPeriod is how often FollowLog looks for more.
-const followPeriod = 100 * time.Millisecond
+const (
+	// followPeriod is how often a Follower looks for more.
+	followPeriod = 100 * time.Millisecond
+	// flushPeriod is the same once the container has ended, and flushTimeout how
+	// long the runtime may then take to write the rest.
+	flushPeriod  = 10 * time.Millisecond
+	flushTimeout = 2 * time.Second
+	// quietChecks is how many checks in a row must find nothing new where it is
+	// not known whether the runtime still writes.
+	quietChecks = 10
+)
 
-// FollowLog hands out the lines of a CRI log file from its beginning, and
-// those that follow, until ctx ends (it returns ctx's error) or ended is
-// closed: then it reads what is there and returns nil. A file that does not
-// exist yet is waited for. One that was moved away is read to its end and the
-// new one after it; one that was truncated is read from its beginning again.
-// each is called from this goroutine; an error of it ends all.
+// FollowLog reads a CRI log file as Follower does.
 func FollowLog(ctx context.Context, path string, ended <-chan struct{}, each func(LogLine) error) error {
-	f := &follower{path: path, each: each, lines: joiner{}}
-	defer f.close()
-	tick := time.NewTicker(followPeriod)
-	defer tick.Stop()
-	for last := false; ; {
-		if err := f.drain(); err != nil {
-			return fmt.Errorf("follow log: %w", err)
-		}
-		if last {
-			for _, l := range f.lines.rest() {
-				if err := each(l); err != nil {
-					return fmt.Errorf("follow log: %w", err)
-				}
-			}
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ended:
-			last = true
-		case <-tick.C:
-		}
-	}
+	return OpenFollower(path).Follow(ctx, ended, each)
 }
 
-// follower reads one log file and its successors.
-type follower struct {
+// Follower reads one CRI log file and its successors.
+type Follower struct {
 	path  string
 	each  func(LogLine) error
 	lines joiner
@@ -60,18 +41,107 @@ type follower struct {
 	begun  []byte // of a line that has no end yet
 }
 
+// OpenFollower opens the file if it exists: what is removed afterwards is
+// still read.
+func OpenFollower(path string) *Follower {
+	f := &Follower{path: path, lines: joiner{}}
+	_ = f.open() // Follow tries again, and returns the error
+	return f
+}
+
+// Follow calls each for the lines of the file from its beginning, and for those
+// that follow, until ctx ends (it returns ctx's error) or ended is closed. Then
+// the container has ended, which a runtime may report before it has written
+// the last lines: Follow reads until the runtime has closed the file, and
+// returns nil. A file that does not exist yet is waited for. One that was moved
+// away is read to its end and the new one after it; one that was truncated is
+// read from its beginning again. each is called by this goroutine; its error
+// ends Follow.
+func (f *Follower) Follow(ctx context.Context, ended <-chan struct{}, each func(LogLine) error) error {
+	f.each = each
+	defer f.close()
+	tick := time.NewTicker(followPeriod)
+	defer tick.Stop()
+	for {
+		if err := f.drain(); err != nil {
+			return fmt.Errorf("follow log: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ended:
+			return f.finish(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// finish reads what the runtime still writes of a container that has ended.
+func (f *Follower) finish(ctx context.Context) error {
+	tick := time.NewTicker(flushPeriod)
+	defer tick.Stop()
+	for checks, quiet := 0, 0; ; checks++ {
+		complete := f.complete() // asked before reading
+		before := f.read
+		if err := f.drain(); err != nil {
+			return fmt.Errorf("follow log: %w", err)
+		}
+		if quiet++; f.read != before {
+			quiet = 0
+		}
+		if complete || f.file == nil || quiet > quietChecks && !f.written() || checks >= int(flushTimeout/flushPeriod) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	for _, l := range f.lines.rest() {
+		if err := f.each(l); err != nil {
+			return fmt.Errorf("follow log: %w", err)
+		}
+	}
+	return nil
+}
+
+// complete reports whether it is known that nothing more will be written.
+func (f *Follower) complete() bool {
+	if f.file == nil {
+		return false
+	}
+	writers, known := hasWriters(f.file)
+	return known && !writers
+}
+
+// written reports whether it is known that the file is still open for writing.
+func (f *Follower) written() bool {
+	writers, known := hasWriters(f.file)
+	return known && writers
+}
+
+// open opens the file at the path.
+func (f *Follower) open() error {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	f.file, f.reader, f.read = file, bufio.NewReader(file), 0
+	return nil
+}
+
 // drain reads all that can be read now.
-func (f *follower) drain() error {
+func (f *Follower) drain() error {
 	for {
 		if f.file == nil {
-			file, err := os.Open(f.path)
+			err := f.open()
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			f.file, f.reader, f.read = file, bufio.NewReader(file), 0
 		}
 		// Asked before reading: nothing is written to a file after the runtime
 		// made its successor.
@@ -94,7 +164,7 @@ func (f *follower) drain() error {
 }
 
 // readLines reads to the end of the file.
-func (f *follower) readLines() error {
+func (f *Follower) readLines() error {
 	for {
 		part, err := f.reader.ReadSlice('\n')
 		f.read += int64(len(part))
@@ -122,9 +192,9 @@ func (f *follower) readLines() error {
 	}
 }
 
-// replaced tells whether another file, not a missing one, is at the path now,
+// replaced reports whether another file, not a missing one, is at the path now,
 // and whether this one became shorter than what was read of it.
-func (f *follower) replaced() (replaced, truncated bool) {
+func (f *Follower) replaced() (replaced, truncated bool) {
 	mine, err := f.file.Stat()
 	if err != nil {
 		return false, false
@@ -135,7 +205,7 @@ func (f *follower) replaced() (replaced, truncated bool) {
 	return false, mine.Size() < f.read
 }
 
-func (f *follower) close() {
+func (f *Follower) close() {
 	if f.file != nil {
 		_ = f.file.Close()
 	}

@@ -59,9 +59,10 @@ func (f *LogFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, ov
 	if !ok {
 		ended = make(chan struct{})
 		f.ended[path] = ended
+		log := cri.OpenFollower(path) // now, because the file goes with its pod
 		f.wg.Go(func() {
 			// A log that cannot be read is nothing to end a run for.
-			_ = cri.FollowLog(f.ctx, path, ended, func(l cri.LogLine) error {
+			_ = log.Follow(f.ctx, ended, func(l cri.LogLine) error {
 				f.printer.Log(LogLine{Namespace: i.Pod.Namespace, Pod: i.Pod.Name, Container: c.Name, Stream: l.Stream, Text: l.Text})
 				return f.ctx.Err() // there may be more than can ever be printed
 			})

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package cri
+
+import "os"
+
+// hasWriters cannot tell.
+func hasWriters(*os.File) (writers, known bool) { return false, false }
