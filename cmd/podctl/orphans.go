@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -201,7 +202,7 @@ func killOrphans(ctx context.Context, e *env, o orphansOptions, f *orphan.Finder
 	}
 	options := orphan.KillOptions{Instance: instanceName(orphan.InstancePrefix), Grace: o.grace, Remove: o.remove, DryRun: o.dryRun, Cgroups: daemon.NoCgroups{}}
 	if o.remove && !o.dryRun {
-		cgroups, err := daemon.OpenCgroups(ctx, f.Client, daemon.CgroupOptions{Root: o.cgroupRoot, Log: e.log})
+		cgroups, err := daemon.OpenCgroups(ctx, f.Client, daemon.CgroupOptions{Root: o.cgroupRoot, RunDir: filepath.Dir(f.Locks), Log: e.log})
 		if err != nil {
 			return err
 		}

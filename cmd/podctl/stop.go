@@ -126,7 +126,7 @@ func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
 	s := &stop.Stopper{Options: o.Options, Client: client, Locks: p.Locks, Log: e.log}
 	s.NewInstance = func() string { return instanceName("stop") }
 	if o.Remove {
-		cgroups, err := daemon.OpenCgroups(ctx, client, daemon.CgroupOptions{Root: o.cgroupRoot, Log: e.log})
+		cgroups, err := daemon.OpenCgroups(ctx, client, daemon.CgroupOptions{Root: o.cgroupRoot, RunDir: filepath.Dir(p.Locks), Log: e.log})
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,8 @@
 // remove the parents that an earlier one left, and nobody else's. A Manager may
 // be used from several goroutines. Every method does file I/O, and over D-Bus
 // with systemd; Remove may wait half a second for killed processes to go. A
-// lock keeps podctls from making a pod and removing its parents at one time.
+// lock on podctl's run directory keeps podctls from making a pod and removing its
+// parents at one time; the wait for it is bounded and ends with its context.
 //
 // The tree may be shared, by a kubelet or by other podctls with the same root:
 // List shows all of its pods, and the caller knows which are its own.

@@ -1,43 +1,48 @@
 package cgroup
 
 import (
-	"errors"
+	"context"
+	"fmt"
 	"os"
-	"sync"
+	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/podctl/podctl/internal/flock"
 )
 
+// lockTimeout bounds how long a pod waits for the lock. Who holds it makes or
+// removes a few directories.
+const lockTimeout = 10 * time.Second
+
 // lock keeps podctls, and the goroutines of one, from making a pod's parents
-// and removing them at the same time. It is a lock on the directory of all
-// hierarchies, which the kernel lets go of when its holder dies. One goroutine
-// at a time waits for it: each that did would have a thread, which stays.
-func lock() (unlock func(), err error) {
-	within.Lock()
-	defer func() {
-		if err != nil {
-			within.Unlock()
-		}
-	}()
-	dir, err := os.Open(mountPoint)
-	if err != nil {
+// and removing them at the same time. It is a lock on the run directory, which no
+// other user can open, and which the kernel releases when its holder dies.
+func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	select {
+	case within <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the lock of cgroups: %w", ctx.Err())
+	}
+	release := func() { <-within }
+	if m.runDir == "" {
+		return release, nil
+	}
+	if err := os.MkdirAll(m.runDir, 0o700); err != nil {
+		release()
 		return nil, err
 	}
-	for {
-		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
+	unflock, err := flock.LockDir(ctx, m.runDir)
 	if err != nil {
-		return nil, errors.Join(&os.PathError{Op: "flock", Path: mountPoint, Err: err}, dir.Close())
+		release()
+		return nil, fmt.Errorf("lock cgroups: %w", err)
 	}
 	return func() {
-		_ = dir.Close() // which lets the lock go; nobody reads from it
-		within.Unlock()
+		unflock()
+		release()
 	}, nil
 }
 
-// within is held by the goroutine of this process that has the lock, or waits
-// for it.
-var within sync.Mutex
+// within has room for the goroutine of this process that has the lock, or waits
+// for another process.
+var within = make(chan struct{}, 1)

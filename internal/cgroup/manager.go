@@ -13,6 +13,10 @@ type Options struct {
 	Root string
 	// Driver is the runtime's (RuntimeConfig); "" is Cgroupfs.
 	Driver Driver
+	// RunDir is a directory that only podctl can open, the same for all podctls
+	// of a host: a lock on it keeps them apart. "" keeps only the goroutines of this
+	// process apart.
+	RunDir string
 	// Log gets what the kubelet only logs: a limit that the kernel refused.
 	// Nil logs nothing.
 	Log *slog.Logger

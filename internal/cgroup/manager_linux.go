@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,7 @@ type Manager struct {
 	root    string
 	driver  Driver
 	unified bool
+	runDir  string
 	log     *slog.Logger
 }
 
@@ -33,19 +35,19 @@ func New(o Options) (*Manager, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("open cgroups: %w", err)
 	}
-	return &Manager{root: o.Root, driver: o.Driver, unified: cgroups.IsCgroup2UnifiedMode(), log: o.Log}, nil
+	return &Manager{root: o.Root, driver: o.Driver, unified: cgroups.IsCgroup2UnifiedMode(), runDir: o.RunDir, log: o.Log}, nil
 }
 
 // Ensure makes the pod's cgroup, with the pod's limits, and the parents that it
 // lacks. One that exists is left as it is (EnsureExists in
 // pkg/kubelet/cm/pod_container_manager_linux.go).
-func (m *Manager) Ensure(p *v1.Pod) error {
+func (m *Manager) Ensure(ctx context.Context, p *v1.Pod) error {
 	if err := checkElement("uid", string(p.UID)); err != nil {
 		return fmt.Errorf("make pod cgroup: %w", err)
 	}
 	parent := parentOf(m.root, p)
 	n := parent.child(podPrefix + string(p.UID))
-	unlock, err := lock()
+	unlock, err := m.lock(ctx)
 	if err == nil {
 		defer unlock()
 		err = m.ensureParents(parent)

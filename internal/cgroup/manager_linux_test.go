@@ -26,7 +26,7 @@ func onThisHost(t *testing.T) *Manager {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Ensure(bestEffortPod("probe")); err != nil {
+	if err := m.Ensure(t.Context(), bestEffortPod("probe")); err != nil {
 		t.Skipf("cannot make cgroups here: %v", err)
 	}
 	t.Cleanup(func() {
@@ -38,7 +38,7 @@ func onThisHost(t *testing.T) *Manager {
 			t.Error(err)
 		}
 	})
-	if err := m.Remove("probe"); err != nil {
+	if err := m.Remove(t.Context(), "probe"); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.RemoveEmptyParents(); err != nil {
@@ -83,7 +83,7 @@ func TestEnsureSetsThePodsLimitsAndItsParents(t *testing.T) {
 	m := onThisHost(t)
 	for _, p := range []*v1.Pod{guaranteedPod("g"), burstablePod("b"), bestEffortPod("e")} {
 		for range 2 {
-			if err := m.Ensure(p); err != nil {
+			if err := m.Ensure(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -124,7 +124,7 @@ func TestEnsureSetsThePodsLimitsAndItsParents(t *testing.T) {
 func TestEnsureLeavesACgroupThatExistsAlone(t *testing.T) {
 	m := onThisHost(t)
 	p, n := burstablePod("x"), name{m.root, burstable, "podx"}
-	if err := m.Ensure(p); err != nil {
+	if err := m.Ensure(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	c, err := m.open(n, Limits{})
@@ -134,7 +134,7 @@ func TestEnsureLeavesACgroupThatExistsAlone(t *testing.T) {
 	if err := c.Set(&cgroups.Resources{CpuShares: m.v1Only(700), CpuWeight: m.v2Only(700), SkipDevices: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Ensure(p); err != nil {
+	if err := m.Ensure(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	if got, missing := control(t, m, n, "cpu", "cpu.shares", "cpu.weight"); !missing {
@@ -157,7 +157,7 @@ func TestBurstablePodsWeighTogetherWhatTheyRequest(t *testing.T) {
 		diff(t, when, want, got)
 	}
 	for _, p := range []*v1.Pod{burstablePod("a"), guaranteedPod("g"), bestEffortPod("e"), burstablePod("b")} {
-		if err := m.Ensure(p); err != nil {
+		if err := m.Ensure(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -168,16 +168,16 @@ func TestBurstablePodsWeighTogetherWhatTheyRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Ensure(burstablePod("c")); err != nil {
+	if err := other.Ensure(t.Context(), burstablePod("c")); err != nil {
 		t.Fatal(err)
 	}
 	weighs("three pods of two podctls", "768", "30")
-	if err := m.Remove("a"); err != nil {
+	if err := m.Remove(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	weighs("one is gone", "512", "20")
 	for _, uid := range []types.UID{"b", "c"} {
-		if err := other.Remove(uid); err != nil {
+		if err := other.Remove(t.Context(), uid); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestBurstablePodsWeighTogetherWhatTheyRequest(t *testing.T) {
 func TestRemoveKillsWhatIsLeftAndLeavesNothing(t *testing.T) {
 	m := onThisHost(t)
 	p := bestEffortPod("x")
-	if err := m.Ensure(p); err != nil {
+	if err := m.Ensure(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	n := name{m.root, besteffort, "podx"}
@@ -209,7 +209,7 @@ func TestRemoveKillsWhatIsLeftAndLeavesNothing(t *testing.T) {
 	go func() { died <- cmd.Wait() }()
 
 	for range 2 {
-		if err := m.Remove("x"); err != nil {
+		if err := m.Remove(t.Context(), "x"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -250,7 +250,7 @@ func TestEmptyParentsAreRemovedOnlyIfPodctlMadeThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, uid := range []string{"x", "y"} {
-		if err := m.Ensure(burstablePod(uid)); err != nil {
+		if err := m.Ensure(t.Context(), burstablePod(uid)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,11 +267,11 @@ func TestEmptyParentsAreRemovedOnlyIfPodctlMadeThem(t *testing.T) {
 		}
 	}
 	step("two pods", true)
-	if err := m.Remove("x"); err != nil {
+	if err := m.Remove(t.Context(), "x"); err != nil {
 		t.Fatal(err)
 	}
 	step("one pod", true)
-	if err := m.Remove("y"); err != nil {
+	if err := m.Remove(t.Context(), "y"); err != nil {
 		t.Fatal(err)
 	}
 	step("no pod", false)
@@ -294,7 +294,7 @@ func TestAPodIsMadeWhileAnotherPodctlRemovesItsParents(t *testing.T) {
 	defer other.Wait()
 	defer close(stop)
 	for range 10 {
-		if err := m.Ensure(burstablePod("x")); err != nil {
+		if err := m.Ensure(t.Context(), burstablePod("x")); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range []name{{m.root}, {m.root, burstable}, {m.root, burstable, "podx"}} {
@@ -308,7 +308,7 @@ func TestAPodIsMadeWhileAnotherPodctlRemovesItsParents(t *testing.T) {
 				}
 			}
 		}
-		if err := m.Remove("x"); err != nil {
+		if err := m.Remove(t.Context(), "x"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -325,7 +325,7 @@ func TestLimitsAreOfTheHostsVersion(t *testing.T) {
 
 func TestUIDsThatLeaveTheTreeAreRefused(t *testing.T) {
 	m := &Manager{root: "podctl-test", driver: Cgroupfs}
-	if m.Ensure(bestEffortPod("../../x")) == nil || m.Remove("../x") == nil || m.Remove("") == nil {
+	if m.Ensure(t.Context(), bestEffortPod("../../x")) == nil || m.Remove(t.Context(), "../x") == nil || m.Remove(t.Context(), "") == nil {
 		t.Error("accepted")
 	}
 }

@@ -3,6 +3,7 @@
 package cgroup
 
 import (
+	"context"
 	"errors"
 
 	v1 "k8s.io/api/core/v1"
@@ -22,10 +23,10 @@ var errNeedsLinux = errors.New("pod cgroups need linux")
 func New(Options) (*Manager, error) { return nil, errNeedsLinux }
 
 // Ensure always fails.
-func (*Manager) Ensure(*v1.Pod) error { return errNeedsLinux }
+func (*Manager) Ensure(context.Context, *v1.Pod) error { return errNeedsLinux }
 
 // Remove always fails.
-func (*Manager) Remove(types.UID) error { return errNeedsLinux }
+func (*Manager) Remove(context.Context, types.UID) error { return errNeedsLinux }
 
 // List always fails.
 func (*Manager) List() ([]types.UID, error) { return nil, errNeedsLinux }

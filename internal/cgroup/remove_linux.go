@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -44,7 +45,7 @@ func marked(dir string) bool {
 // what the runtime left below. A pod without a cgroup is no error. The caller
 // must know that the pod is its own, and over (Destroy in
 // pkg/kubelet/cm/pod_container_manager_linux.go).
-func (m *Manager) Remove(uid types.UID) error {
+func (m *Manager) Remove(ctx context.Context, uid types.UID) error {
 	if err := checkElement("uid", string(uid)); err != nil {
 		return fmt.Errorf("remove pod cgroup: %w", err)
 	}
@@ -55,7 +56,7 @@ func (m *Manager) Remove(uid types.UID) error {
 			errs = append(errs, fmt.Errorf("remove pod cgroup %s: %w", n.path(m.driver), err))
 		}
 	}
-	if unlock, err := lock(); err == nil {
+	if unlock, err := m.lock(ctx); err == nil {
 		m.reweigh()
 		unlock()
 	}
@@ -126,7 +127,7 @@ func killable(pids map[int]bool) error {
 // pod. Whoever else uses the same root loses nothing: a directory with
 // something in it cannot be removed, and another podctl makes what it lacks.
 func (m *Manager) RemoveEmptyParents() error {
-	unlock, err := lock()
+	unlock, err := m.lock(context.Background())
 	if err != nil {
 		return fmt.Errorf("remove empty cgroups: %w", err)
 	}

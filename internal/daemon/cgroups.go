@@ -23,6 +23,8 @@ type CgroupOptions struct {
 	// Driver is cgroupfs or systemd, "" for the one that the runtime names. A
 	// runtime that names none is taken to use cgroupfs, as the kubelet does.
 	Driver string
+	// RunDir is podctl's run directory, the one of all runtimes.
+	RunDir string
 	Log    *slog.Logger
 }
 
@@ -38,7 +40,7 @@ func OpenCgroups(ctx context.Context, client *cri.Client, o CgroupOptions) (node
 		}
 	}
 	root := cmp.Or(o.Root, "podctl-"+host.RuntimeID(client.Endpoint().Runtime))
-	return cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(o.Driver), Log: o.Log})
+	return cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(o.Driver), RunDir: o.RunDir, Log: o.Log})
 }
 
 // NoCgroups is for a simulated runtime, whose containers have no processes.
@@ -50,10 +52,10 @@ var _ node.Cgroups = NoCgroups{}
 func (NoCgroups) Parent(*v1.Pod) string { return "" }
 
 // Ensure implements node.Cgroups.
-func (NoCgroups) Ensure(*v1.Pod) error { return nil }
+func (NoCgroups) Ensure(context.Context, *v1.Pod) error { return nil }
 
 // Remove implements node.Cgroups.
-func (NoCgroups) Remove(types.UID) error { return nil }
+func (NoCgroups) Remove(context.Context, types.UID) error { return nil }
 
 // RemoveEmptyParents implements node.Cgroups.
 func (NoCgroups) RemoveEmptyParents() error { return nil }

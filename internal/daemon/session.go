@@ -143,7 +143,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	if err != nil {
 		return err
 	}
-	cgroups, err := OpenCgroups(ctx, s.Client, CgroupOptions{Root: s.opts.CgroupRoot, Driver: s.opts.CgroupDriver, Log: s.opts.Log})
+	cgroups, err := OpenCgroups(ctx, s.Client, CgroupOptions{Root: s.opts.CgroupRoot, Driver: s.opts.CgroupDriver, RunDir: filepath.Dir(p.Locks), Log: s.opts.Log})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,17 @@ const (
 // and does not follow a symlink at path. While another open file holds the
 // lock it waits; when ctx ends first, the error wraps ctx.Err().
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	return lock(ctx, path, unix.O_RDWR|unix.O_CREAT)
+}
+
+// LockDir is Lock on a directory, which leaves no file behind. The directory must
+// be closed to other users.
+func LockDir(ctx context.Context, dir string) (unlock func(), err error) {
+	return lock(ctx, dir, unix.O_RDONLY|unix.O_DIRECTORY)
+}
+
+func lock(ctx context.Context, path string, flags int) (unlock func(), err error) {
+	fd, err := unix.Open(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, &os.PathError{Op: "open lock", Path: path, Err: err}
 	}

@@ -20,7 +20,7 @@ import (
 // cgroups, directories and logs.
 type Leftovers struct {
 	Volumes *volume.Manager
-	Cgroups interface{ Remove(types.UID) error }
+	Cgroups interface{ Remove(context.Context, types.UID) error }
 	// Logs is the directory of all logs.
 	Logs string
 	// Runtime is the id of the pods' runtime: a directory that is recorded for
@@ -39,7 +39,7 @@ func (l Leftovers) Remove(ctx context.Context, uid types.UID, namespace, name st
 		if l.DryRun {
 			return nil
 		}
-		return l.Cgroups.Remove(uid)
+		return l.Cgroups.Remove(ctx, uid)
 	}
 	if _, err := os.Lstat(dir); err == nil {
 		l.Step("remove " + dir)
@@ -53,7 +53,7 @@ func (l Leftovers) Remove(ctx context.Context, uid types.UID, namespace, name st
 		}
 	}
 	if !l.DryRun {
-		if err := l.Cgroups.Remove(uid); err != nil {
+		if err := l.Cgroups.Remove(ctx, uid); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +14,7 @@ import (
 
 type noCgroups struct{}
 
-func (noCgroups) Remove(types.UID) error { return nil }
+func (noCgroups) Remove(context.Context, types.UID) error { return nil }
 
 func TestLeftoversOfAPodOnAnotherRuntimeStay(t *testing.T) {
 	root := t.TempDir()

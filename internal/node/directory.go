@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -50,9 +51,9 @@ type hostCgroups struct {
 }
 
 // Ensure implements podsync.Cgroups.
-func (c hostCgroups) Ensure(p *v1.Pod) error {
+func (c hostCgroups) Ensure(ctx context.Context, p *v1.Pod) error {
 	c.n.sign(p)
-	return c.Cgroups.Ensure(p)
+	return c.Cgroups.Ensure(ctx, p)
 }
 
 // sign writes who runs the pod into its directory, once.

@@ -39,7 +39,7 @@ func (n *Node) remove(ctx context.Context, e *entry) error {
 	if err := n.opts.Volumes.Unmount(ctx, e.UID()); err != nil {
 		return err
 	}
-	if err := n.opts.Cgroups.Remove(e.UID()); err != nil {
+	if err := n.opts.Cgroups.Remove(ctx, e.UID()); err != nil {
 		return err
 	}
 	return n.removeDown(ctx, e)

@@ -235,14 +235,14 @@ type fakeCgroups struct {
 
 func (c *fakeCgroups) Parent(*v1.Pod) string { return "" }
 
-func (c *fakeCgroups) Ensure(p *v1.Pod) error {
+func (c *fakeCgroups) Ensure(_ context.Context, p *v1.Pod) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.made[p.UID] = true
 	return nil
 }
 
-func (c *fakeCgroups) Remove(uid types.UID) error {
+func (c *fakeCgroups) Remove(_ context.Context, uid types.UID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.made, uid)

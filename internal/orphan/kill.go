@@ -27,7 +27,7 @@ type KillOptions struct {
 	Grace time.Duration
 	// Remove removes containers, sandboxes and directories, too.
 	Remove, DryRun bool
-	Cgroups        interface{ Remove(types.UID) error }
+	Cgroups        interface{ Remove(context.Context, types.UID) error }
 }
 
 // Killer terminates orphans, one after the other. Make one with NewKiller, and

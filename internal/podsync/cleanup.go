@@ -25,7 +25,7 @@ func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (Result
 		}
 		return res, event.At(event.LayerVolume, fmt.Errorf("clean up pod: unmount volumes: %w", err))
 	}
-	if err := s.opt.Cgroups.Remove(p.UID); err != nil {
+	if err := s.opt.Cgroups.Remove(ctx, p.UID); err != nil {
 		return res, event.At(event.LayerCgroup, fmt.Errorf("clean up pod: remove cgroup: %w", err))
 	}
 	s.publish(p, orEmpty(p, st), true, nil)

@@ -30,9 +30,9 @@ func (h *fakeHost) step(name string) error {
 
 func (h *fakeHost) Parent(p *v1.Pod) string { return "/kubepods/pod" + string(p.UID) }
 
-func (h *fakeHost) Ensure(*v1.Pod) error { return h.step("cgroup") }
+func (h *fakeHost) Ensure(context.Context, *v1.Pod) error { return h.step("cgroup") }
 
-func (h *fakeHost) Remove(types.UID) error { return h.step("remove cgroup") }
+func (h *fakeHost) Remove(context.Context, types.UID) error { return h.step("remove cgroup") }
 
 func (h *fakeHost) Unmount(context.Context, types.UID) error {
 	return h.step("unmount")

@@ -45,8 +45,8 @@ type Runtime interface {
 type Cgroups interface {
 	// Parent is the pod's cgroup as the runtime is told it, "" for none.
 	Parent(p *v1.Pod) string
-	Ensure(p *v1.Pod) error
-	Remove(uid types.UID) error
+	Ensure(ctx context.Context, p *v1.Pod) error
+	Remove(ctx context.Context, uid types.UID) error
 }
 
 // Volumes keeps the pods' directories: their volumes, and the few files that
