@@ -20,9 +20,15 @@ import (
 )
 
 // readRecorded calls visit with each line of the subject's random.jsonl.gz and
-// upstream.jsonl.gz. One of the two files may be missing.
+// upstream.jsonl.gz. One of the two files may be missing, and in the directory
+// that PODCTL_ORACLE names the whole subject.
 func readRecorded[T any](t *testing.T, subject string, visit func(c T)) {
 	t.Helper()
+	if root := os.Getenv("PODCTL_ORACLE"); root != "" {
+		if _, err := os.Stat(filepath.Join(root, subject)); errors.Is(err, fs.ErrNotExist) {
+			t.Skipf("%s holds no recordings of %s", root, subject)
+		}
+	}
 	dir := oracleDir(t, subject)
 	lines := 0
 	for _, name := range []string{"random.jsonl.gz", "upstream.jsonl.gz"} {
