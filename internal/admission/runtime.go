@@ -19,20 +19,15 @@ type Runtime struct {
 	// supplementalGroupsPolicy.
 	ImageVolumes, StopSignals, StrictGroups bool
 	// Handlers are the names of its runtime handlers; nil if it does not list
-	// them, and then any name is admitted: the runtime itself rejects one that it
-	// does not know when it creates the sandbox.
+	// them, and then CheckClass accepts any name.
 	Handlers []string
 	// Classes maps runtime classes to handlers.
 	Classes RuntimeClasses
 }
 
-// NeedsStatus reports whether Check needs what only the runtime's status says:
-// StrictGroups and Handlers.
-func NeedsStatus(p *v1.Pod, classes RuntimeClasses) bool {
-	return wantsStrictGroups(p) || classes.Handler(p) != ""
-}
-
-func wantsStrictGroups(p *v1.Pod) bool {
+// NeedsStatus reports whether Check needs what only the runtime's status shows:
+// StrictGroups.
+func NeedsStatus(p *v1.Pod) bool {
 	sc := p.Spec.SecurityContext
 	return sc != nil && sc.SupplementalGroupsPolicy != nil && *sc.SupplementalGroupsPolicy == v1.SupplementalGroupsPolicyStrict
 }
@@ -54,15 +49,14 @@ func (c RuntimeClasses) Handler(p *v1.Pod) string {
 	return *class
 }
 
-// check returns what the pod asks for that the runtime cannot do.
+// check returns what the pod asks for that the runtime cannot do. A handler that
+// the runtime lacks is not checked: the runtime refuses the sandbox, and the pod
+// waits until the handler is there.
 func (r Runtime) check(p *v1.Pod) *Error {
 	if err := r.checkImageVolumes(p); err != nil {
 		return err
 	}
-	if err := r.checkStopSignals(p); err != nil {
-		return err
-	}
-	return r.CheckClass(p)
+	return r.checkStopSignals(p)
 }
 
 func (r Runtime) checkImageVolumes(p *v1.Pod) *Error {

@@ -50,8 +50,8 @@ func TestRuntimeClassIsAHandlerByNameOrMapping(t *testing.T) {
 		if err := (Runtime{}).CheckClass(p); err != nil {
 			t.Errorf("%q on a runtime that lists no handlers: %v", class, err)
 		}
-		if got := NeedsStatus(p, rt.Classes); got != (class != "") {
-			t.Errorf("%q: needs the status %v", class, got)
+		if err := (Policy{}).Check(p, Runtime{ImageVolumes: true, StopSignals: true, Handlers: rt.Handlers, Classes: rt.Classes}); err != nil {
+			t.Errorf("%q is not admitted: %v; want it to wait for its handler", class, err)
 		}
 	}
 }

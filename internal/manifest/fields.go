@@ -11,8 +11,8 @@ type Support uint8
 const (
 	// Honoured: the field has the effect that it has under a kubelet.
 	Honoured Support = iota
-	// Ignored: the field needs a control plane. It has no effect, and a
-	// warning says so once.
+	// Ignored: the field needs a control plane or another operating system. It
+	// has no effect, and a warning says so once.
 	Ignored
 	// Refused: the manifest is in error. Nothing is dropped in silence.
 	Refused

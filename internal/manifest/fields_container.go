@@ -19,7 +19,7 @@ var containerFields = slices.Concat(
 	resources("resources.limits"), resources("resources.requests"),
 	ignored("nobody resizes a pod without an API server", `resizePolicy`),
 	refused(noCluster, `volumeDevices resources.claims`),
-	refused("podctl runs Linux pods", `securityContext.windowsOptions`),
+	ignored(onlyWindows, `securityContext.windowsOptions`),
 )
 
 // resources are the resources of a list of them; others would need device

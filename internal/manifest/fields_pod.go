@@ -6,6 +6,7 @@ const (
 	byServer    = "only an API server writes it"
 	noScheduler = "there is no scheduler: podctl runs the pod here"
 	noAccounts  = "there are no service accounts without a control plane"
+	onlyWindows = "only containers on Windows have it"
 	noCluster   = "it needs a control plane"
 )
 
@@ -33,7 +34,7 @@ var podFields = slices.Concat(
 		spec.securityContext.appArmorProfile spec.securityContext.sysctls`),
 	resources("spec.resources.limits"), resources("spec.resources.requests"),
 	[]Field{
-		{Path: "spec.os.name", Support: Honoured, Values: []string{"linux"}, Reason: "podctl runs Linux pods"},
+		{Path: "spec.os.name", Support: Honoured, Reason: "a pod for another system than Linux is rejected: PodOSNotSupported"},
 	},
 	ignored(noScheduler, `spec.nodeName spec.nodeSelector spec.affinity spec.tolerations
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.preemptionPolicy`),
@@ -41,7 +42,7 @@ var podFields = slices.Concat(
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
 	refused(noCluster, `spec.resources.claims spec.resourceClaims spec.schedulingGroup`),
 	refused("the API server takes them only through a request of their own", `spec.ephemeralContainers`),
-	refused("podctl runs Linux pods", `spec.securityContext.windowsOptions`),
+	ignored(onlyWindows, `spec.securityContext.windowsOptions`),
 )
 
 var statusFields = ignored("podctl finds the status itself", `status`)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/event"
 )
 
 const sysctlPod = `
@@ -54,5 +56,38 @@ func TestPodThatIsNotAdmittedHasFailed(t *testing.T) {
 			t.Errorf("a pod of the same name: %+v", infos)
 		}
 		p.drain()
+	})
+}
+
+func TestAPodOfAnotherSystemIsRejected(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("a", strings.Replace(podYAML("w", "sleep 5"), "spec:", "spec:\n  os: {name: windows}", 1))
+		i := p.until("w", "rejected", Info.Ended)
+		if i.Status.Phase != v1.PodFailed || i.Status.Reason != "PodOSNotSupported" ||
+			i.Status.Message != "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS" {
+			t.Errorf("status %+v", i.Status)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
+// A runtime class needs no handler to be admitted: the runtime refuses the
+// sandbox, and the pod waits for the handler.
+func TestAPodWhoseHandlerTheRuntimeLacksIsPendingAndRetried(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("a", podYAML("classy", "sleep 5", "runtimeClassName: kata"))
+		time.Sleep(time.Minute)
+		if infos := p.Pods(); len(infos) != 1 || infos[0].Ended() || infos[0].Status.Phase != v1.PodPending {
+			t.Errorf("pods %+v; want one that is Pending", infos)
+		}
+		if n := len(w.sim.Calls("RunPodSandbox")); n < 3 {
+			t.Errorf("%d tries of the sandbox in a minute; want retries", n)
+		}
+		if messages := p.messages(event.FailedSandbox); len(messages) == 0 || !strings.HasPrefix(messages[0], "Failed to create pod sandbox: ") {
+			t.Errorf("events %v, messages %q", p.reasons(), messages)
+		}
+		p.drain()
+		w.empty()
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -36,7 +37,7 @@ func (n *Node) abilities(ctx context.Context, p *v1.Pod) (admission.Runtime, err
 		Name: n.version.String(), Classes: n.classes(), ImageVolumes: n.version.ImageVolumes(),
 		StopSignals: !n.opts.Facts.StopSignals || n.version.StopSignals(),
 	}
-	if !admission.NeedsStatus(p, rt.Classes) {
+	if !admission.NeedsStatus(p) {
 		return rt, nil
 	}
 	status, err := n.rt.Status(ctx)
@@ -44,7 +45,6 @@ func (n *Node) abilities(ctx context.Context, p *v1.Pod) (admission.Runtime, err
 		return rt, err
 	}
 	rt.StrictGroups = status.SupplementalGroupsPolicy
-	rt.Handlers = handlerNames(status.Handlers)
 	return rt, nil
 }
 
@@ -59,15 +59,20 @@ func handlerNames(handlers []cri.Handler) []string {
 func (n *Node) classes() admission.RuntimeClasses { return n.opts.RuntimeClasses }
 
 // CheckRuntimeClasses returns which of the pods want a runtime handler that the
-// runtime does not have. Where the runtime does not list its handlers, it
-// rejects the handler itself, when the pod's sandbox is created.
+// runtime does not have. If the runtime does not list its handlers, it rejects
+// the handler itself, when the pod's sandbox is created.
 func (n *Node) CheckRuntimeClasses(ctx context.Context, pods []*v1.Pod) error {
+	rt := admission.Runtime{Classes: n.classes()}
+	if !slices.ContainsFunc(pods, func(p *v1.Pod) bool { return rt.Classes.Handler(p) != "" }) {
+		return nil
+	}
+	status, err := n.rt.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("check runtime classes: %w", err)
+	}
+	rt.Handlers = handlerNames(status.Handlers)
 	var errs []error
 	for _, p := range pods {
-		rt, err := n.abilities(ctx, p)
-		if err != nil {
-			return fmt.Errorf("check runtime classes: %w", err)
-		}
 		if err := rt.CheckClass(p); err != nil {
 			errs = append(errs, fmt.Errorf("pod %q: %w", pod.DisplayName(p.Namespace, p.Name), err))
 		}
