@@ -58,12 +58,13 @@ func (e *printedError) Unwrap() error { return e.err }
 func exitCode(err error) int {
 	var usage *usageError
 	var left *leftError
+	var endpoint *cri.EndpointError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errInterrupted), errors.As(err, &left), errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &endpoint):
 		return exitUsage
 	case errors.Is(err, cri.ErrUnavailable), errors.Is(err, cri.ErrPermission), errors.Is(err, cri.ErrNotCRI), errors.Is(err, cri.ErrHung):
 		return exitUnreachable

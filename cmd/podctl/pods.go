@@ -8,12 +8,14 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/inventory"
 )
 
@@ -21,7 +23,7 @@ import (
 type podsOptions struct {
 	globals
 	inventory.Filter
-	printer output.Format
+	listOptions
 }
 
 func podsCommand(e *env) *cli.Command {
@@ -35,7 +37,7 @@ func podsCommand(e *env) *cli.Command {
 			"no podctl process manages is read for -o wide and structured formats only: it takes a call\n" +
 			"for each pod.\n" +
 			"-o is " + output.Formats + ".",
-		Flags: append(podFilterFlags(),
+		Flags: append(append(podFilterFlags(), listFlags()...),
 			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: a podctl instance; or podctl, kubelet, other"},
 			&cli.BoolFlag{Name: "terminating", Usage: "only terminating pods"},
 			&cli.BoolFlag{Name: "orphans", Usage: "only pods whose podctl process has exited"},
@@ -47,7 +49,7 @@ func podsCommand(e *env) *cli.Command {
 				return err
 			}
 			o.Owner, o.Terminating, o.Abandoned = c.String("owner"), c.Bool("terminating"), c.Bool("orphans")
-			if o.printer, err = readFormat(o.output); err != nil {
+			if o.listOptions, err = readList(c); err != nil {
 				return err
 			}
 			return runPods(c.Context, e, o)
@@ -58,13 +60,17 @@ func podsCommand(e *env) *cli.Command {
 // podFilterFlags are those of readPodFilter.
 func podFilterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "only pods of this `NAMESPACE`"},
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, DefaultText: "all", Usage: "only pods of this `NAMESPACE`"},
+		&cli.BoolFlag{Name: "all-namespaces", Aliases: []string{"A"}, Usage: "pods of all namespaces, even with --namespace"},
 		&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "only pods with these `LABELS`: app=web,tier!=db"},
 	}
 }
 
 func readPodFilter(c *cli.Context) (inventory.Filter, error) {
 	f := inventory.Filter{Namespace: c.String("namespace"), Names: c.Args().Slice()}
+	if c.Bool("all-namespaces") {
+		f.Namespace = ""
+	}
 	for _, name := range f.Names {
 		if _, err := path.Match(name, ""); err != nil {
 			return f, usagef("%q is not a name of a pod", name)
@@ -79,39 +85,71 @@ func readPodFilter(c *cli.Context) (inventory.Filter, error) {
 	return f, nil
 }
 
-// runPods lists the pods once.
 func runPods(ctx context.Context, e *env, o podsOptions) error {
-	endpoint, dir, err := findSockets(ctx, o.globals)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	reader := newReader(e, dir)
-	answers, err := reader.Ask(ctx) // while podctl connects
-	if err != nil {
-		return err
-	}
-	o.runtime, o.image = endpoint.Runtime, endpoint.Image
-	var all []*inventory.Pod
-	client, stop, err := connect(ctx, e, o.globals)
-	if err == nil {
-		defer stop()
-		all, err = reader.Join(ctx, client, answers)
-	}
-	if err != nil {
-		if all = reported(e, reader, answers, err); len(all) == 0 {
+	return o.untilInterrupted(ctx, e, func(ctx context.Context) error {
+		endpoint, dir, err := findSockets(ctx, o.globals)
+		if err != nil {
 			return err
 		}
+		o.runtime, o.image = endpoint.Runtime, endpoint.Image
+		p := &podLister{env: e, opts: o, reader: newReader(e, dir), close: func() {}}
+		defer func() { p.close() }()
+		return o.show(ctx, e, "no pods", p.list)
+	})
+}
+
+// podLister lists the pods of a runtime.
+type podLister struct {
+	env    *env
+	opts   podsOptions
+	reader inventory.Reader
+	// client is nil before the first list.
+	client *cri.Client
+	close  func()
+}
+
+func (l *podLister) list(ctx context.Context) (output.List, error) {
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers, err := l.reader.Ask(asking) // while podctl connects
+	if err != nil {
+		return output.List{}, err
 	}
-	all = slices.DeleteFunc(all, func(p *inventory.Pod) bool { return !o.Selects(p) })
-	if o.printer.IsWide() && err == nil {
-		inventory.ReadStatuses(ctx, all, client.PodStatus)
+	all, err := l.join(ctx, answers)
+	if err != nil {
+		if all = reported(l.env, l.reader, answers, err); len(all) == 0 {
+			return output.List{}, err
+		}
 	}
-	if len(all) == 0 && o.printer.IsTable() {
-		fmt.Fprintln(e.errw, "no pods")
+	selected := slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return !l.opts.Selects(p) })
+	if l.opts.format.IsWide() && err == nil {
+		inventory.ReadStatuses(ctx, selected, l.client.PodStatus)
 	}
-	return errors.Join(o.printer.Print(e.out, podListing(all, e.now(), o.noTrunc)), err)
+	return podListing(selected, l.env.now(), l.opts.noTrunc), errors.Join(err, l.opts.missing(selected))
+}
+
+func (l *podLister) join(ctx context.Context, answers func() []inventory.Live) ([]*inventory.Pod, error) {
+	if l.client == nil {
+		client, stop, err := connect(ctx, l.env, l.opts.globals)
+		if err != nil {
+			return nil, err
+		}
+		l.client, l.close = client, stop
+	}
+	return l.reader.Join(ctx, l.client, answers)
+}
+
+// missing is an error for each name that none of the pods has. A pattern may
+// match none, and a watched pod may not exist yet.
+func (o podsOptions) missing(pods []*inventory.Pod) error {
+	var errs []error
+	for _, name := range o.Names {
+		if o.watch || strings.ContainsAny(name, `*?[\`) || slices.ContainsFunc(pods, func(p *inventory.Pod) bool { return p.Matches(name) }) {
+			continue
+		}
+		errs = append(errs, &inventory.NotFoundError{Name: name})
+	}
+	return errors.Join(errs...)
 }
 
 // podData is one pod of `podctl pods -o json`.

@@ -24,7 +24,7 @@ func startCommand(e *env) *cli.Command {
 			if len(o.names) == 0 {
 				return noNameError(c)
 			}
-			return runStart(c.Context, e, o)
+			return e.untilInterrupted(c.Context, func(ctx context.Context) error { return runStart(ctx, e, o) })
 		},
 	}
 }

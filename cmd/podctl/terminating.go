@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,8 +19,7 @@ import (
 type terminatingOptions struct {
 	globals
 	inventory.Filter
-	printer output.Format
-	watch   bool
+	listOptions
 }
 
 func terminatingCommand(e *env) *cli.Command {
@@ -40,16 +35,14 @@ func terminatingCommand(e *env) *cli.Command {
 			"waits for: hook (preStop), process, cgroup (frozen), shim, runtime, network, volume or worker;\n" +
 			"- while nothing is stuck. A process that podctl cannot see is shown as hidden.\n" +
 			"-o is " + output.Formats + ".",
-		Flags: append(podFilterFlags(),
-			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "watch, and print changes; with -o json one object per line"},
-		),
+		Flags: append(podFilterFlags(), listFlags()...),
 		Action: func(c *cli.Context) error {
-			o := terminatingOptions{globals: readGlobals(c), watch: c.Bool("watch")}
+			o := terminatingOptions{globals: readGlobals(c)}
 			var err error
 			if o.Filter, err = readPodFilter(c); err != nil {
 				return err
 			}
-			if o.printer, err = readFormat(o.output); err != nil {
+			if o.listOptions, err = readList(c); err != nil {
 				return err
 			}
 			return runTerminating(c.Context, e, o)
@@ -58,8 +51,7 @@ func terminatingCommand(e *env) *cli.Command {
 }
 
 func runTerminating(ctx context.Context, e *env, o terminatingOptions) error {
-	watching := false
-	err := e.untilInterrupted(ctx, func(ctx context.Context) error {
+	return o.untilInterrupted(ctx, e, func(ctx context.Context) error {
 		endpoint, dir, err := findSockets(ctx, o.globals)
 		if err != nil {
 			return err
@@ -75,19 +67,12 @@ func runTerminating(ctx context.Context, e *env, o terminatingOptions) error {
 		}
 		client, stop, err := connect(ctx, e, o.globals)
 		if err != nil {
-			return t.printReported(ctx, err)
+			return o.show(ctx, e, "", func(ctx context.Context) (output.List, error) { return t.reported(ctx, err) })
 		}
 		defer stop()
-		t.client, t.collector.Runtime, watching = client, client, o.watch
-		if o.watch {
-			return watchListing(ctx, e, o.printer, t.list)
-		}
-		return t.print(ctx)
+		t.client, t.collector.Runtime = client, client
+		return o.show(ctx, e, "no terminating pods", t.list)
 	})
-	if watching && errors.Is(err, errInterrupted) {
-		return nil // an interrupt is how a watch ends
-	}
-	return err
 }
 
 // terminating is a pod that is being terminated, with the facts about it.
@@ -110,7 +95,7 @@ type terminatingLister struct {
 func (t terminatingLister) list(ctx context.Context) (output.List, error) {
 	all, err := t.reader.Pods(ctx, t.client)
 	if err != nil {
-		return output.List{}, err
+		return t.reported(ctx, err)
 	}
 	t.collector.Kubelet, err = diagnose.AskKubelet(ctx, t.client.Endpoint().Runtime, proc.Default)
 	if err != nil && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
@@ -139,93 +124,13 @@ func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) ou
 	return terminatingList(found, t.env.now())
 }
 
-func (t terminatingLister) print(ctx context.Context) error {
-	l, err := t.list(ctx)
-	if err != nil {
-		return t.printReported(ctx, err)
-	}
-	if len(l.Items) == 0 && t.opts.printer.IsTable() {
-		fmt.Fprintln(t.env.errw, "no terminating pods")
-	}
-	return t.opts.printer.Print(t.env.out, l)
-}
-
-// printReported prints what live podctl processes report while the runtime does
-// not answer, and returns the runtime's error.
-func (t terminatingLister) printReported(ctx context.Context, err error) error {
+// reported returns what live podctl processes report while the runtime does not
+// answer, and the runtime's error.
+func (t terminatingLister) reported(ctx context.Context, err error) (output.List, error) {
 	answers, asked := t.reader.Ask(ctx)
 	if asked != nil || ctx.Err() != nil {
-		return err
+		return output.List{}, err
 	}
-	if pods := reported(t.env, t.reader, answers, err); len(pods) > 0 {
-		return errors.Join(t.opts.printer.Print(t.env.out, t.examine(ctx, pods)), err)
-	}
-	return err
-}
-
-// watchPeriod is the poll interval of a list with --watch.
-const watchPeriod = time.Second
-
-// watchListing prints a list each time it changes, until ctx ends: on a terminal
-// in place of the last one, as JSON one object per line for each item that
-// changed.
-func watchListing(ctx context.Context, e *env, printer output.Format, list func(context.Context) (output.List, error)) error {
-	ticks := time.NewTicker(watchPeriod)
-	defer ticks.Stop()
-	shown := map[string]string{}
-	last := ""
-	for {
-		l, err := list(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		switch printer.Name() {
-		case "json":
-			now := map[string]string{}
-			for _, i := range l.Items {
-				b, err := json.Marshal(i.Data)
-				if err != nil {
-					return err
-				}
-				now[i.Name] = string(b)
-				if shown[i.Name] != now[i.Name] {
-					fmt.Fprintln(e.out, string(b))
-				}
-			}
-			shown = now
-		default:
-			var text bytes.Buffer
-			if err := printer.Print(&text, l); err != nil {
-				return err
-			}
-			if text.String() != last {
-				last = text.String()
-				printAgain(e, last)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticks.C:
-		}
-	}
-}
-
-// printAgain prints a screen: on a terminal in place of the last one, else
-// below it after an empty line.
-func printAgain(e *env, text string) {
-	if e.tty {
-		fmt.Fprint(e.out, "\x1b[H\x1b[2J")
-	}
-	at := e.now().Format(time.TimeOnly)
-	if text == "" {
-		at += "  no terminating pods"
-	}
-	fmt.Fprintf(e.out, "%s\n%s", at, text)
-	if !e.tty {
-		fmt.Fprintln(e.out)
-	}
+	pods := reported(t.env, t.reader, answers, err)
+	return t.examine(ctx, pods), err
 }

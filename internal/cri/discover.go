@@ -122,14 +122,25 @@ func discoverTimeout(o DiscoverOptions, cfg crictlConfig) (time.Duration, error)
 func endpointOf(runtime, image, source string, timeout time.Duration) (Endpoint, error) {
 	r, err := normalizeEndpoint(runtime)
 	if err != nil {
-		return Endpoint{}, fmt.Errorf("read %s: %w", source, err)
+		return Endpoint{}, &EndpointError{source, err}
 	}
 	i, err := normalizeEndpoint(cmp.Or(image, runtime))
 	if err != nil {
-		return Endpoint{}, fmt.Errorf("read image endpoint: %w", err)
+		return Endpoint{}, &EndpointError{"image endpoint", err}
 	}
 	return Endpoint{Runtime: r, Image: i, Source: source, Timeout: timeout}, nil
 }
+
+// EndpointError is an endpoint that is not the address of a CRI socket.
+type EndpointError struct {
+	// Source is the flag, variable or file that names it.
+	Source string
+	Err    error
+}
+
+func (e *EndpointError) Error() string { return fmt.Sprintf("read %s: %v", e.Source, e.Err) }
+
+func (e *EndpointError) Unwrap() error { return e.Err }
 
 // tryEndpoint tells whether a CRI runtime answers.
 func tryEndpoint(ctx context.Context, endpoint string) error {

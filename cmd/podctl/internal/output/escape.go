@@ -36,8 +36,13 @@ type Writer struct {
 	partial []byte
 }
 
-// NewWriter returns a Writer to w.
-func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+// NewWriter returns a Writer to w; w itself if it is one.
+func NewWriter(w io.Writer) *Writer {
+	if escaping, ok := w.(*Writer); ok {
+		return escaping
+	}
+	return &Writer{w: w}
+}
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
@@ -67,4 +72,13 @@ func incomplete(text []byte) int {
 		}
 	}
 	return 0
+}
+
+// Raw returns the writer below a Writer, and any other as it is: for data
+// formats and for control sequences of podctl's own.
+func Raw(w io.Writer) io.Writer {
+	if escaping, ok := w.(*Writer); ok {
+		return escaping.w
+	}
+	return w
 }

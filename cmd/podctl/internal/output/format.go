@@ -101,7 +101,7 @@ func (f Format) Print(w io.Writer, l List) error {
 		if err != nil {
 			return err
 		}
-		_, err = w.Write(b)
+		_, err = Raw(w).Write(b)
 		return err
 	case "name":
 		for _, i := range l.Items {

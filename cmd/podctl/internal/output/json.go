@@ -22,7 +22,7 @@ func encode(w io.Writer, v any, indent string) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(escapeC1(text.Bytes()))
+	_, err := Raw(w).Write(escapeC1(text.Bytes()))
 	return err
 }
 

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+)
+
+// listOptions are the options of the commands that list objects.
+type listOptions struct {
+	format output.Format
+	watch  bool
+}
+
+// listFlags are the flags of readList.
+func listFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again each time it changes; with -o json, one object per line"},
+		&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+		&cli.StringFlag{Name: "sort-by", DefaultText: "namespace and name", Usage: "sort by this `JSONPATH` into an object: .metadata.name"},
+	}
+}
+
+func readList(c *cli.Context) (listOptions, error) {
+	format, err := readFormat(readGlobals(c).output)
+	if err != nil {
+		return listOptions{}, err
+	}
+	format.NoHeaders = c.Bool("no-headers")
+	return listOptions{format, c.Bool("watch")}, asUsage(format.SortBy(c.String("sort-by")))
+}
+
+// listFunc returns what is to be listed. With an error, what is known in spite
+// of it.
+type listFunc func(context.Context) (output.List, error)
+
+// show prints a list once or, with --watch, until an interrupt. empty is what
+// is said of an empty table.
+func (o listOptions) show(ctx context.Context, e *env, empty string, list listFunc) error {
+	if o.watch {
+		return o.watchList(ctx, e, empty, list)
+	}
+	l, err := list(ctx)
+	if err != nil && len(l.Items) == 0 {
+		return err
+	}
+	if len(l.Items) == 0 && o.format.IsTable() {
+		fmt.Fprintln(e.errw, empty)
+	}
+	return errors.Join(o.format.Print(e.out, l), err)
+}
+
+// untilInterrupted does what the first interrupt cancels. It is how a watch
+// ends, and then not an error.
+func (o listOptions) untilInterrupted(ctx context.Context, e *env, do func(context.Context) error) error {
+	err := e.untilInterrupted(ctx, do)
+	if o.watch && errors.Is(err, errInterrupted) {
+		return nil
+	}
+	return err
+}
+
+// watchPeriod is the poll interval of a list with --watch.
+const watchPeriod = time.Second
+
+// watchList prints a list each time it changes, until ctx ends: on a terminal in
+// place of the last one, as JSON one object per line for each that changed.
+func (o listOptions) watchList(ctx context.Context, e *env, empty string, list listFunc) error {
+	settle()
+	ticks := time.NewTicker(watchPeriod)
+	defer ticks.Stop()
+	shown := map[string]string{}
+	last := "never printed"
+	for {
+		l, err := list(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if o.format.Name() == "json" {
+			if shown, err = printChanges(e, l, shown); err != nil {
+				return err
+			}
+		} else {
+			var text bytes.Buffer
+			if err := o.format.Print(&text, l); err != nil {
+				return err
+			}
+			if text.String() != last {
+				last = text.String()
+				printScreen(e, last, empty)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks.C:
+		}
+	}
+}
+
+// printChanges prints the items that are not shown as they are now, and returns
+// what is shown then.
+func printChanges(e *env, l output.List, shown map[string]string) (map[string]string, error) {
+	now := map[string]string{}
+	for _, i := range l.Items {
+		var line bytes.Buffer
+		if err := output.JSONLine(&line, i.Data); err != nil {
+			return nil, err
+		}
+		now[i.Name] = line.String()
+		if shown[i.Name] != now[i.Name] {
+			fmt.Fprint(output.Raw(e.out), line.String())
+		}
+	}
+	return now, nil
+}
+
+// printScreen prints a list on a terminal in place of the last one, else below
+// it after an empty line.
+func printScreen(e *env, text, empty string) {
+	if e.tty {
+		fmt.Fprint(output.Raw(e.out), "\x1b[H\x1b[2J")
+	}
+	at := e.now().Format(time.TimeOnly)
+	if text == "" {
+		at += "  " + empty
+	}
+	fmt.Fprintf(e.out, "%s\n%s", at, text)
+	if !e.tty {
+		fmt.Fprintln(e.out)
+	}
+}
