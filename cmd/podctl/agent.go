@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/owner"
 )
 
@@ -92,7 +93,7 @@ func (o agentOptions) sources() []string { return slices.Concat(o.manifests, o.c
 func (o agentOptions) check(args []string) error {
 	switch {
 	case len(args) > 0:
-		return &usageError{message: "agent takes no arguments", hint: "podctl agent --manifests " + args[0]}
+		return &usageError{message: "agent takes no arguments", hint: "podctl agent --manifests " + manifest.SourceName(args[0])}
 	case o.observe && len(o.sources()) > 0:
 		return &usageError{message: "--observe runs no pods and takes no manifests", hint: "omit --manifests and --config-from, or --observe"}
 	case len(o.manifests) == 0 && !o.observe:
@@ -111,7 +112,7 @@ func (o agentOptions) check(args []string) error {
 	seen := map[string]bool{}
 	for _, m := range o.sources() {
 		if seen[m] {
-			return usagef("%q is given twice", m)
+			return usagef("%q is given twice", manifest.SourceName(m))
 		}
 		if m == "-" {
 			return &usageError{message: "-: an agent cannot follow standard input", hint: "podctl run -"}

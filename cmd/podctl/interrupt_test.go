@@ -3,10 +3,15 @@ package main
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/owner"
 )
 
 // server ends two seconds after it was asked to; deaf only when it is killed.
@@ -170,4 +175,55 @@ func writeFile(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Every command that asks a runtime or a podctl process ends at the first
+// interrupt, although neither answers.
+func TestInterruptEndsACommandWhileACallHangs(t *testing.T) {
+	for name, args := range map[string][]string{
+		"pods": {"pods"}, "pods wide": {"pods", "-o", "wide"}, "pods watch": {"pods", "-w"}, "terminating": {"terminating"},
+		"orphans": {"orphans"}, "orphans --kill": {"orphans", "--kill"}, "stop": {"stop", "web"}, "rm": {"rm", "web"},
+		"rm --force": {"rm", "--force", "web"}, "start": {"start", "web"}, "pleg check": {"pleg", "check"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, hangs := range []string{"runtime", "podctl"} {
+				inWorld(t, func(t *testing.T, w *world) {
+					hung := w.hungPodctl()
+					defer hung()
+					if hangs == "runtime" {
+						defer w.sim.Hang("", "")()
+					}
+					c := w.start(strings.NewReader(deaf), args...)
+					time.Sleep(500 * time.Millisecond)
+					select {
+					case <-c.code: // it asks neither
+						return
+					default:
+					}
+					c.interrupt()
+					select {
+					case <-c.code:
+					case <-time.After(time.Second):
+						t.Errorf("while the %s hangs: not ended within a second", hangs)
+						<-c.code
+					}
+				})
+			}
+		})
+	}
+}
+
+// hungPodctl is a living podctl process on the world's runtime that accepts no
+// connection.
+func (w *world) hungPodctl() (close func()) {
+	dir := host.Paths{Locks: filepath.Join(w.dir, "run")}.ForRuntime(cri.SimEndpoint).Locks
+	locks, err := owner.Open(dir, "agent")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	l, err := w.net.listen(dir, "agent")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return func() { _, _ = l.Close(), locks.Close() }
 }

@@ -73,9 +73,18 @@ func loadPods(ctx context.Context, e *env, r reading) (*manifest.Set, error) {
 		printWarning(e, w)
 	}
 	if len(set.Pods) == 0 {
-		return nil, fmt.Errorf("no pods in %s", strings.Join(r.paths, ", "))
+		return nil, fmt.Errorf("no pods in %s", strings.Join(r.names(), ", "))
 	}
 	return set, nil
+}
+
+// names are the manifests as they may be printed.
+func (r reading) names() []string {
+	names := make([]string, len(r.paths))
+	for i, path := range r.paths {
+		names[i] = manifest.SourceName(path)
+	}
+	return names
 }
 
 func printWarning(e *env, p manifest.Problem) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,10 +31,10 @@ func Object(ctx context.Context, client *http.Client, address string, into any) 
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return &StatusError{URL: address, Code: resp.StatusCode}
+		return &StatusError{URL: redacted(address), Code: resp.StatusCode}
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxSize)).Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", address, err)
+		return fmt.Errorf("%s: %w", redacted(address), err)
 	}
 	return nil
 }
@@ -45,7 +46,7 @@ func PodList(ctx context.Context, client *http.Client, address string) ([]*v1.Po
 		return nil, err
 	}
 	if list.Kind != "PodList" {
-		return nil, fmt.Errorf("%s: the answer is a %q, not a PodList", address, list.Kind)
+		return nil, fmt.Errorf("%s: the answer is a %q, not a PodList", redacted(address), list.Kind)
 	}
 	pods := make([]*v1.Pod, len(list.Items))
 	for i := range list.Items {
@@ -72,4 +73,13 @@ func (e *StatusError) Hint() string {
 	default:
 		return ""
 	}
+}
+
+// redacted is an address without its password.
+func redacted(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "url"
+	}
+	return u.Redacted()
 }

@@ -20,6 +20,9 @@ import (
 // readTimeout bounds what a Client only reads: a podctl answers from memory.
 const readTimeout = 5 * time.Second
 
+// startTimeout bounds Start, which writes a small file and waits for nothing.
+const startTimeout = 10 * time.Second
+
 // ErrNotFound: the instance has no such pod.
 var ErrNotFound = errors.New("not found")
 
@@ -120,6 +123,8 @@ func (c *Client) Stop(ctx context.Context, namespace, name string, grace *int64)
 // Start lets a stopped pod run again. The error is ErrNotFound where the podctl
 // has no such pod.
 func (c *Client) Start(ctx context.Context, namespace, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	return c.order(ctx, "/start", podRequest{Namespace: namespace, Name: name})
 }
 

@@ -193,3 +193,20 @@ func TestTheClusterIsAskedForTheNodesPods(t *testing.T) {
 		t.Errorf("asked %q, want %q", *asked, want)
 	}
 }
+
+func TestPasswordOfAURLIsNotPrinted(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	address := strings.Replace(server.URL, "http://", "http://me:hunter2@", 1)
+	answers := map[string]desired.Answer{
+		"manifests": desired.Files(t.Context(), nil, address),
+		"no server": desired.Files(t.Context(), nil, "http://me:hunter2@127.0.0.1:1/x"),
+		"malformed": desired.Files(t.Context(), nil, "http://me:hunter2@[x"),
+		"kubelet":   desired.Kubelet(t.Context(), kubelet.Options{URL: address}),
+	}
+	for name, a := range answers {
+		if text := fmt.Sprint(a.Source, a.Err); a.Err == nil || strings.Contains(text, "hunter2") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}

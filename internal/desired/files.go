@@ -19,7 +19,11 @@ import (
 
 // Files are the pods of manifests, directories or URLs that podctl reads.
 func Files(ctx context.Context, client *http.Client, paths ...string) Answer {
-	a := Answer{Source: strings.Join(paths, ", "), MadeUp: map[types.UID]bool{}}
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = manifest.SourceName(path)
+	}
+	a := Answer{Source: strings.Join(names, ", "), MadeUp: map[types.UID]bool{}}
 	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{HTTP: client, Elsewhere: true})
 	if err != nil {
 		a.Err = fmt.Errorf("read desired pods: %w", err)

@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/manifest"
 )
 
 // Kubelet returns the pods that a kubelet manages.
 func Kubelet(ctx context.Context, o kubelet.Options) Answer {
-	a := Answer{Source: "kubelet " + o.Address()}
+	a := Answer{Source: "kubelet " + manifest.SourceName(o.Address())}
 	a.Pods, a.Err = o.Pods(ctx)
 	return a
 }

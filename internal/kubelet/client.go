@@ -54,6 +54,15 @@ func (o Options) Pods(ctx context.Context) ([]*v1.Pod, error) {
 // Address is the URL without a slash at its end.
 func (o Options) Address() string { return strings.TrimSuffix(cmp.Or(o.URL, ReadOnlyURL), "/") }
 
+// shown is the address without its password.
+func (o Options) shown() string {
+	u, err := url.Parse(o.Address())
+	if err != nil {
+		return "url"
+	}
+	return u.Redacted()
+}
+
 // Local reports whether the kubelet is on this machine.
 func (o Options) Local() bool {
 	u, err := url.Parse(o.Address())
@@ -66,7 +75,7 @@ func (o Options) client(base string) (*http.Client, error) {
 		return nil, err
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("%q is not an http or https URL", base)
+		return nil, fmt.Errorf("%q is not an http or https URL", u.Redacted())
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch {

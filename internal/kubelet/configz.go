@@ -40,7 +40,7 @@ func (o Options) Reservation(ctx context.Context) (*Reservation, error) {
 		return nil, fmt.Errorf("ask the kubelet: %w", err)
 	}
 	if answer.Config == nil {
-		return nil, fmt.Errorf("ask the kubelet: %s: the answer has no kubeletconfig", address)
+		return nil, fmt.Errorf("ask the kubelet: %s: the answer has no kubeletconfig", o.shown())
 	}
 	return answer.Config, nil
 }

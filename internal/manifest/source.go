@@ -38,7 +38,7 @@ func readSources(ctx context.Context, arg string, opts LoadOptions) ([]source, [
 		}
 		return one("stdin", func() ([]byte, error) { return readAll(ctx, opts.Stdin) })
 	case strings.HasPrefix(arg, "http://"), strings.HasPrefix(arg, "https://"):
-		return one(redacted(arg), func() ([]byte, error) { return readURL(ctx, arg, opts.HTTP) })
+		return one(SourceName(arg), func() ([]byte, error) { return readURL(ctx, arg, opts.HTTP) })
 	}
 	info, err := os.Stat(arg)
 	if err != nil {
@@ -144,9 +144,13 @@ func readURL(ctx context.Context, address string, client *http.Client) ([]byte, 
 	return readAll(ctx, resp.Body)
 }
 
-// redacted is a URL without its password.
-func redacted(address string) string {
-	u, err := url.Parse(address)
+// SourceName returns the name of a source as it may be printed: a URL without
+// its password.
+func SourceName(source string) string {
+	if !strings.Contains(source, "://") {
+		return source
+	}
+	u, err := url.Parse(source)
 	if err != nil {
 		return "url"
 	}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/podctl/podctl/internal/manifest"
 )
 
 // deadline bounds a download as a whole.
@@ -22,13 +24,7 @@ type page struct {
 }
 
 // shown is the URL without its password.
-func (p *page) shown() string {
-	u, err := url.Parse(p.address)
-	if err != nil {
-		return "url"
-	}
-	return u.Redacted()
-}
+func (p *page) shown() string { return manifest.SourceName(p.address) }
 
 // read asks for the page, unless it is still the one that was had.
 func (p *page) read(ctx context.Context) (Read, bool) {
