@@ -16,14 +16,14 @@ type stamp struct {
 	seq uint64
 }
 
-// entry is what the cache holds of one pod: a status, an error, or (neither)
+// entry is what the cache holds for one pod: a status, an error, or (neither)
 // that the pod is absent.
 type entry struct {
 	stamp  stamp
 	status *pod.Status
 	err    error
 	// unread: a listing newer than stamp showed a change, and the status has
-	// not been read since. The global time says nothing about this entry.
+	// not been read since. The global time does not apply to this entry.
 	unread bool
 }
 
@@ -64,8 +64,8 @@ func (c *cache) begin(now time.Time) stamp {
 	return stamp{at: now, seq: c.seq}
 }
 
-// set records a status, or the error of reading it, as of s. unread tells that
-// a newer listing waits to be read already.
+// set records a status, or the error of reading it, as of s. unread: a
+// newer listing is already waiting for its status to be read.
 func (c *cache) set(uid types.UID, st *pod.Status, err error, s stamp, unread bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +73,8 @@ func (c *cache) set(uid types.UID, st *pod.Status, err error, s stamp, unread bo
 	c.notify(uid)
 }
 
-// changed takes the entry out of what the global time vouches for. What was
-// known until now (if only that the pod was absent) keeps its own stamp.
+// changed excludes the entry from the global time. What was known until now,
+// even that the pod was absent, keeps its own stamp.
 func (c *cache) changed(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +108,7 @@ func (c *cache) absent(uid types.UID, s stamp) {
 }
 
 // advance sets the global time: everything not unread holds as of s. Entries
-// of absent pods older than that have nothing more to say.
+// of absent pods older than that are removed.
 func (c *cache) advance(s stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +130,7 @@ func (c *cache) get(uid types.UID) answer {
 	return c.answer(uid)
 }
 
-// wait returns a waiter that is done already if the cache knows something
+// wait returns a waiter that is already done if the cache knows something
 // newer than after.
 func (c *cache) wait(uid types.UID, after time.Time) *waiter {
 	c.mu.Lock()
@@ -166,8 +166,8 @@ func (c *cache) answer(uid types.UID) answer {
 	case e.err != nil || e.status.At.Equal(at):
 		return answer{e.status, e.err}
 	}
-	// What was handed out is never changed: who is told a newer time gets a
-	// copy, and so does who comes after.
+	// A status that was returned is never changed: a newer time is set on a
+	// copy.
 	st := *e.status
 	st.At = at
 	e.status = &st

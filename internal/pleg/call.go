@@ -15,9 +15,9 @@ type call struct {
 	slow     bool
 	expired  bool
 	end      func() // takes it out of the health report
-	// after is run in the loop: once with what the call came to, or with the
-	// error of its deadline; then, if it returns later still, with late set,
-	// when its answer is to be thrown away.
+	// after runs in the loop: once with the result of the call, or with the
+	// error of its deadline; and again with late set if the call returns after
+	// its deadline, when its result is discarded.
 	after func(err error, late bool)
 }
 
@@ -40,7 +40,7 @@ func (l *loop) returned(c *call, err error) {
 	c.after(err, c.expired)
 }
 
-// expire gives up the calls that have passed their deadlines.
+// expire abandons the calls that have passed their deadlines.
 func (l *loop) expire(now time.Time) {
 	for c := range l.calls {
 		if !now.Before(c.deadline) {

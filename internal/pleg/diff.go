@@ -6,7 +6,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// phase is what Diff tells apart: a created container is as good as unknown
+// phase is what Diff distinguishes: a created container counts as unknown
 // (pkg/kubelet/pleg/generic.go, convertState).
 type phase uint8
 
@@ -57,7 +57,7 @@ func Diff(old, new *pod.Pod) []Event {
 	return events
 }
 
-// transition is the heart of Diff: from one phase of a container to another.
+// transition returns the events between two phases of a container.
 func transition(old, new phase) []EventType {
 	switch {
 	case old == new:

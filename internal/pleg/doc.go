@@ -1,11 +1,11 @@
 // Package pleg is the pod lifecycle event generator: it turns what the
-// runtime lists into events, and into a cache of pod statuses that never calls
-// an old status new.
+// runtime lists into events, and into a cache of pod statuses that never passes
+// a stale status as fresh.
 //
 // Its one idea: relisting is the truth, and a runtime's own events are hints.
-// A hint makes the loop relist that one pod now; what the hint says is never
-// believed. So there is one writer, one order and one clock, and the races of
-// two writers that the kubelet's evented PLEG has to guard against do not exist.
+// A hint makes the loop relist that one pod now; its content is not used. So
+// there is one writer, one order and one clock, and the races of two writers that
+// the kubelet's evented PLEG has to guard against do not exist.
 //
 //	       every period          hint, or GetNewerThan
 //	            │                          │
@@ -35,21 +35,21 @@
 // Every list call takes a stamp when it starts: a time and a number that only
 // grows. A status is as new as the listing that it was read from, not as the
 // moment it was read. Listings of one pod are applied in the order in which they
-// started, and one that was overtaken is thrown away.
+// started, and one that was overtaken is discarded.
 //
-// A full relist advances the global time, which vouches for each pod it found
+// A full relist advances the global time, which applies to each pod that it found
 // unchanged. A pod that it found changed is marked unread *before* the global
 // time advances, and until its status was read (or failed to be) only its own
 // stamp counts. A status read that passes its deadline becomes the pod's
-// cached error, and its late answer is thrown away.
+// cached error, and its late answer is discarded.
 //
 // A relist of one pod that finds it unchanged advances that pod's time with no
 // status call. This is the kubelet's rule for its on-demand relists
-// (relistPod, then SetObservedTime), and it is as right as the full relist is,
-// which vouches for unchanged pods in the same way: states only move forward
+// (relistPod, then SetObservedTime), and it is as correct as the full relist,
+// which treats unchanged pods in the same way: states only move forward
 // (created, running, exited) and containers have ids that are never used
-// again, so a listing that equals the record says that no transition lies
-// between. What may change with no transition (resources after an in-place
+// again, so a listing that equals the record shows that there was no transition.
+// What may change without a transition (resources after an in-place
 // resize, a reason that the runtime adds to a container that had died already)
 // is re-read on RequestReinspect, here as in the kubelet.
 //

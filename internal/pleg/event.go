@@ -12,7 +12,7 @@ import (
 type EventType string
 
 const (
-	// ContainerStarted: a container or sandbox runs that did not before.
+	// ContainerStarted: a container or sandbox has started.
 	ContainerStarted EventType = "ContainerStarted"
 	// ContainerDied: a container or sandbox has exited, or vanished before it
 	// was seen exited.
@@ -20,14 +20,14 @@ const (
 	// ContainerRemoved: a container or sandbox is gone from the runtime.
 	ContainerRemoved EventType = "ContainerRemoved"
 	// ContainerChanged: a container is created, or its state is unknown. Diff
-	// yields it and it makes the status be read; it is not delivered.
+	// returns it and the status is read; it is not delivered.
 	ContainerChanged EventType = "ContainerChanged"
-	// PodSync: look at the pod again. Its status was reinspected with no
-	// other event to tell of, or events were merged (see Event.Coalesced).
+	// PodSync: sync the pod. Its status was reinspected without another event,
+	// or events were merged (see Event.Coalesced).
 	PodSync EventType = "PodSync"
 )
 
-// Source tells what made the relist run that found a change.
+// Source is what triggered the relist that found a change.
 type Source string
 
 const (
@@ -49,14 +49,15 @@ type Event struct {
 	Namespace, Name string
 	// Container is the container's name, "" for a sandbox and for a PodSync.
 	Container string
-	// Source and At tell which relist found it: At is when its list call began.
+	// Source and At describe the relist that found it: At is when its list call
+	// began.
 	Source Source
 	At     time.Time
-	// Initial: it tells of what there was by the end of the first full relist,
-	// and not of a change since.
+	// Initial: the event describes what existed at the end of the first full
+	// relist, not a change since.
 	Initial bool
-	// Pod is the listing that showed it; of a pod that is gone, the last one
-	// that had it. It may be nil where that is not known any more.
+	// Pod is the listing that showed the change, or the last listing of a pod
+	// that is gone. It is nil if that is no longer known.
 	Pod *pod.Pod
 	// Status is what was read because of it: nil if the pod is gone.
 	Status *pod.Status

@@ -41,7 +41,7 @@ func TestHangingStatusDelaysNoOtherPod(t *testing.T) {
 			t.Errorf("calls %q", calls)
 		}
 
-		// A newer status is not made up: who waits for it gets the error.
+		// A newer status is not invented: a waiter gets the error.
 		_, err := p.GetNewerThan(t.Context(), "u1", start.Add(time.Second))
 		if err == nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "status of default/u1 in flight for 1") {
 			t.Errorf("error %v", err)
@@ -64,7 +64,7 @@ func TestHangingStatusDelaysNoOtherPod(t *testing.T) {
 			t.Error("the status was asked again while the call hung")
 		}
 
-		// The late answer is thrown away, the next relist reads anew.
+		// The late answer is thrown away, the next relist reads again.
 		w.release("PodStatus u1")
 		synctest.Wait()
 		if _, err := p.Get("u1"); err == nil {

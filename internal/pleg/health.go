@@ -45,9 +45,9 @@ func (c Call) String() string {
 	}
 }
 
-// HintState tells what the runtime's events are worth.
+// HintState is the state of the runtime's events.
 type HintState struct {
-	// Open: the stream is open, Since then. Else Err tells why it is not:
+	// Open: the stream is open, since Since. Else Err is why it is not:
 	// errors.ErrUnsupported, or how it ended; nil before the first try.
 	Open  bool
 	Since time.Time
@@ -69,7 +69,7 @@ type Health struct {
 	Hints    HintState
 }
 
-// health gathers a Health. Several goroutines write to it.
+// health collects a Health. It is safe for concurrent use.
 type health struct {
 	mu    sync.Mutex
 	state Health
@@ -141,7 +141,7 @@ func (h Health) check(now time.Time) error {
 	return nil
 }
 
-// begin notes a call; the function that it returns takes it out again.
+// begin adds a call; the function that it returns removes it.
 func (h *health) begin(c Call) (end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -174,7 +174,7 @@ func (h *health) hints(s HintState) {
 	h.state.Hints = s
 }
 
-// hangs notes a pod whose status does not come, until answers takes it back.
+// hangs adds a pod whose status call hangs, until answers removes it.
 func (h *health) hangs(c Call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

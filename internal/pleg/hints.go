@@ -11,19 +11,19 @@ import (
 
 const (
 	// The hint stream is opened again after the first of these times, which
-	// doubles up to the second; at once when a runtime that was away is back.
+	// doubles up to the second; at once when the runtime answers again.
 	hintBackoff    = 250 * time.Millisecond
 	hintBackoffMax = 30 * time.Second
-	// unsupportedRetry is the time after which a runtime without events is
-	// asked again.
+	// unsupportedRetry is the time after which podctl subscribes again to a
+	// runtime without events.
 	unsupportedRetry = 5 * time.Minute
-	// A stream that ends without an event within this time is no stream: some
-	// runtimes say so that their events are off.
+	// A stream that ends without an event within this time counts as
+	// unsupported: so do some runtimes answer whose events are disabled.
 	endsAtOnce = time.Second
 )
 
 // listen keeps the hint stream open until ctx ends. It only fills the mailbox,
-// which never blocks: a runtime may stop at a reader that falls behind.
+// which never blocks: a runtime may block on a slow reader.
 func (p *PLEG) listen(ctx context.Context) {
 	wait := hintBackoff
 	for ctx.Err() == nil {

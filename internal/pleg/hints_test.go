@@ -190,7 +190,7 @@ func TestUnsupportedHintsAreTriedAgainWhenTheRuntimeIsBack(t *testing.T) {
 
 // observer remembers what it is told.
 type observer struct {
-	nobody
+	noObserver
 	streams []error
 	needed  []bool
 	backlog []bool

@@ -38,7 +38,7 @@ func TestHeldPodIsRelistedOnceItIsReleased(t *testing.T) {
 	})
 }
 
-// TestHoldEndsByItself: who forgets to release delays hints by one period.
+// A hold that is not released delays hints by one period.
 func TestHoldEndsByItself(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
@@ -60,9 +60,8 @@ func TestHoldEndsByItself(t *testing.T) {
 	})
 }
 
-// TestWhoAsksIsNotHeldUp: a hint that came before does not make the question
-// wait.
-func TestWhoAsksIsNotHeldUp(t *testing.T) {
+// A request is not delayed by a hint that came before.
+func TestRequestedRelistIsNotHeld(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{Period: time.Hour}, w, func(t *testing.T, p *PLEG, sub *Subscription) {

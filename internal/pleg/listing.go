@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// listing is the newest sighting of every pod, for those outside the loop:
-// the last full list, and what relists of single pods have said since.
+// listing is the newest sighting of every pod, for readers outside the loop:
+// the last full list, updated by relists of single pods.
 type listing struct {
 	mu    sync.Mutex
 	full  []*pod.Pod
@@ -25,7 +25,7 @@ type sighted struct {
 	seq uint64
 }
 
-// replace takes a full list over that began as number seq.
+// replace sets the full list that began as number seq.
 func (l *listing) replace(pods []*pod.Pod, seq uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *listing) replace(pods []*pod.Pod, seq uint64) {
 	maps.DeleteFunc(l.since, func(_ types.UID, s sighted) bool { return s.seq < seq })
 }
 
-// put takes the list of one pod over, unless a full one has overtaken it.
+// put sets the listing of one pod, unless a full list has overtaken it.
 func (l *listing) put(uid types.UID, p *pod.Pod, seq uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,15 +13,15 @@ type loop struct {
 	*PLEG
 	ctx  context.Context
 	done chan func()
-	// spawn makes a call of the runtime elsewhere; what that returns is run in
-	// the loop. See Stepper for the other way than a goroutine.
+	// spawn makes a runtime call outside the loop; the function that the call
+	// returns runs in the loop. Stepper replaces the goroutine.
 	spawn   func(about Call, work func() (after func()))
 	records map[types.UID]*record
 	proof   proof
 
 	// full is the full relist in flight, nil if there is none. The last one
 	// began and ended at these times; urgent, if set, is when the next one is
-	// due though its period has not passed.
+	// due before its period has passed.
 	full               *fullRelist
 	lastBegin, lastEnd time.Time
 	urgent             time.Time
@@ -80,8 +80,8 @@ func (l *loop) post(f func()) {
 	}
 }
 
-// step starts all that is due and can be started. It returns for how long
-// nothing else will be, unless something comes in.
+// step starts everything that is due and can be started. It returns the time
+// until something else is due.
 func (l *loop) step() time.Duration {
 	now := l.opts.Now()
 	l.expire(now)
@@ -97,7 +97,7 @@ func (l *loop) step() time.Duration {
 	return l.idle(now)
 }
 
-// sort takes in what came while the loop did something else.
+// sort processes the mailbox.
 func (l *loop) sort(m mail, now time.Time) {
 	seq := l.cache.lastSeq()
 	if l.proof.sync(m.stream, seq) {
@@ -106,7 +106,7 @@ func (l *loop) sort(m mail, now time.Time) {
 	for id, h := range m.hints {
 		uid := l.owner(id, h.uid)
 		if uid == "" {
-			// Somebody else's, most likely: not more often than this.
+			// Most likely not a pod's: not more often than this.
 			l.fullBy(later(now, l.lastBegin.Add(l.opts.Period/10)))
 			continue
 		}
@@ -149,7 +149,7 @@ func (l *loop) mark(uid types.UID, m mark) {
 	l.dirty[uid] = m
 }
 
-// fullBy moves the next full relist forward to t.
+// fullBy brings the next full relist forward to t.
 func (l *loop) fullBy(t time.Time) {
 	if l.urgent.IsZero() || t.Before(l.urgent) {
 		l.urgent = t
@@ -157,7 +157,7 @@ func (l *loop) fullBy(t time.Time) {
 }
 
 // fullDue is when the next full relist is due. The period is looked up each
-// time, so that one that is lost to a doubt is the short one at once.
+// time, so that a doubt shortens it at once.
 func (l *loop) fullDue(now time.Time) time.Time {
 	due := l.lastEnd.Add(l.period(now))
 	if !l.urgent.IsZero() && l.urgent.Before(due) {
@@ -178,8 +178,8 @@ func (l *loop) period(now time.Time) time.Duration {
 	return l.opts.Period
 }
 
-// retryDue is when the pods to be retried are: with the next full relist if
-// that is about to come.
+// retryDue is when the pods to be retried are due: with the next full relist if
+// that is imminent.
 func (l *loop) retryDue(now time.Time) time.Time {
 	if due := l.fullDue(now); due.Sub(l.retryAt) < l.opts.Period/2 {
 		return due

@@ -13,9 +13,9 @@ import (
 // mark asks for a relist of one pod.
 type mark struct {
 	source Source
-	// live: a hint asks that is no backlog.
+	// live: a hint that is not from the backlog asks.
 	live bool
-	// asked: somebody waits for it, so that it is not held.
+	// asked: a caller waits for it, so that it is not held.
 	asked bool
 	// after and seq: a listing that began after this time, or later than this
 	// one, serves it. after is zero for a hint, which may be older than it looks.
@@ -27,7 +27,7 @@ func (m mark) servedBy(s stamp) bool {
 	return s.seq > m.seq || !m.after.IsZero() && s.at.After(m.after)
 }
 
-// merge is the mark that is served when both are.
+// merge returns the mark that is served when both are.
 func (m mark) merge(o mark) mark {
 	if o.source == FromHint || m.source == FromRelist {
 		m.source = o.source
@@ -58,8 +58,8 @@ type stream struct {
 	at        time.Time // when it opened
 }
 
-// mailbox is what the loop has not looked at yet. Putting something in never
-// blocks, and what is put in twice is there once: a burst costs no memory.
+// mailbox is the input that the loop has not processed yet. Adding to it never
+// blocks, and duplicates are merged: a burst costs no memory.
 type mailbox struct {
 	mu      sync.Mutex
 	mail    mail
@@ -111,8 +111,8 @@ func (b *mailbox) flag(uid types.UID) {
 	b.put(func() { b.mail.reinspect[uid] = struct{}{} })
 }
 
-// hint takes an event in; it tells whether that was created before the stream
-// opened.
+// hint adds an event; it reports whether the event was created before the
+// stream opened.
 func (b *mailbox) hint(h pod.Hint) (backlog bool) {
 	b.put(func() {
 		backlog = !b.current.open || h.Created.Before(b.current.at)

@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Runtime is what the PLEG needs of a CRI runtime. Every call should end
-// when its context does.
+// Runtime is what the PLEG needs from a CRI runtime. Every call should return
+// when its context ends.
 type Runtime interface {
 	// ListPods returns every pod that the runtime holds anything of.
 	ListPods(ctx context.Context) ([]*pod.Pod, error)
@@ -35,9 +35,9 @@ type Options struct {
 	// HintedPeriod replaces Period while hints are proved. 0: 10 s. It is cut
 	// to a third of Threshold.
 	HintedPeriod time.Duration
-	// HintsOnly leaves to full relists only the catching up when the hint
-	// stream opens and ends, and a safety net every third of Threshold: what
-	// one sees who believes a runtime's events.
+	// HintsOnly limits full relists to catching up when the hint stream opens
+	// and ends, and to a safety net every third of Threshold. It shows what a
+	// PLEG detects that relies on the runtime's events.
 	HintsOnly bool
 	// Threshold is the age from which the last full relist, or a call in
 	// flight, is unhealthy. 0: 3 min.
@@ -48,13 +48,13 @@ type Options struct {
 	// Parallel bounds the relists of single pods and the status reads that
 	// are in flight together. 0: 16.
 	Parallel int
-	// Broadcasts tells whether the runtime is known to give each of its
-	// events to every subscriber. It is asked before each subscription and may
-	// block. nil: it is not known, and hints never replace the period.
+	// Broadcasts reports whether the runtime is known to deliver each event to
+	// every subscriber. It is called before each subscription and may block.
+	// nil: unknown, and hints never replace the period.
 	Broadcasts func(context.Context) bool
-	// Log is where failures and changes of the hint stream go. nil: nowhere.
+	// Log receives failures and changes of the hint stream. nil: none.
 	Log *slog.Logger
-	// Observer is told what happens. nil: nobody is.
+	// Observer observes the PLEG. nil: none.
 	Observer Observer
 	// Now is the clock. nil: time.Now.
 	Now func() time.Time
@@ -73,7 +73,7 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Observer == nil {
-		o.Observer = nobody{}
+		o.Observer = noObserver{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -81,28 +81,28 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Observer is told what the PLEG does, for metrics. Its methods must not
-// block and may be called from several goroutines.
+// Observer observes the PLEG, for metrics. Its methods must not block and may be
+// called concurrently.
 type Observer interface {
 	// Relisted: a full relist's list call has returned. interval is the time
 	// between its start and that of the one before, 0 for the first.
 	Relisted(took, interval time.Duration, err error)
 	// PodRelisted: the list call of a single pod's relist has returned.
-	// changed tells whether it was needed: it found a change.
+	// changed: it found a change.
 	PodRelisted(source Source, took time.Duration, changed bool, err error)
-	// StatusRead: the reading of a pod's status has ended.
+	// StatusRead: reading a pod's status has finished.
 	StatusRead(took time.Duration, err error)
-	// Hinted: an event has come. latency is its age, backlog tells that it is
-	// older than the subscription.
+	// Hinted: an event was received. latency is its age; backlog: it is older
+	// than the subscription.
 	Hinted(latency time.Duration, backlog bool)
 	// HintStream: the stream has opened (nil) or ended (never nil).
 	HintStream(err error)
 }
 
-type nobody struct{}
+type noObserver struct{}
 
-func (nobody) Relisted(time.Duration, time.Duration, error)   {}
-func (nobody) PodRelisted(Source, time.Duration, bool, error) {}
-func (nobody) StatusRead(time.Duration, error)                {}
-func (nobody) Hinted(time.Duration, bool)                     {}
-func (nobody) HintStream(error)                               {}
+func (noObserver) Relisted(time.Duration, time.Duration, error)   {}
+func (noObserver) PodRelisted(Source, time.Duration, bool, error) {}
+func (noObserver) StatusRead(time.Duration, error)                {}
+func (noObserver) Hinted(time.Duration, bool)                     {}
+func (noObserver) HintStream(error)                               {}

@@ -95,15 +95,15 @@ func (p *PLEG) RequestRelist(uid types.UID) {
 	p.box.ask(uid, mark{source: FromRequest, asked: true, after: p.opts.Now(), seq: p.cache.lastSeq()})
 }
 
-// RequestReinspect makes the pod's status be read at its next relist even if
-// that shows no change, and a PodSync follow. The next relist is at most a
-// Period away. A pod that the runtime does not hold then is not flagged.
+// RequestReinspect makes the next relist of the pod, at most a Period away, read
+// its status even without a change, and send a PodSync. It has no effect on a
+// pod that the runtime does not list then.
 func (p *PLEG) RequestReinspect(uid types.UID) { p.box.flag(uid) }
 
-// Hold lets the hints of a pod wait, until release is called or a Period has
-// passed: for who is changing the pod step by step and looks at it once that is
-// done. One relist then shows what would have taken one per step. Full relists
-// and those that are asked for take no notice. One hold of a pod at a time.
+// Hold delays the hints of a pod until release is called or a Period has passed,
+// for a caller that changes the pod in several steps: one relist then replaces
+// one per step. Full relists and requested relists are not delayed. There is one
+// hold per pod at a time.
 func (p *PLEG) Hold(uid types.UID) (release func()) {
 	now := p.opts.Now()
 	p.box.hold(uid, now, now.Add(p.opts.Period))
@@ -114,8 +114,8 @@ func (p *PLEG) Hold(uid types.UID) (release func()) {
 // UID.
 func (p *PLEG) Pods() []*pod.Pod { return p.list.sorted() }
 
-// Unhinted is how many changes full relists have found whose hint did not
-// come within a Period, though the hint stream was open.
+// Unhinted returns the number of changes found by full relists whose hint did
+// not arrive within a Period while the hint stream was open.
 func (p *PLEG) Unhinted() int { return int(p.missed.Load()) }
 
 // Run relists until ctx ends. It may be called once.

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// proofNeeded is how many changes in a row must have been hinted before hints
+// proofNeeded is the number of consecutive changes with a hint before hints
 // replace the period for the first time.
 const proofNeeded = 3
 
@@ -21,20 +21,20 @@ type proof struct {
 	// happened before the stream opened; only later ones count. 0: none has.
 	caughtUp uint64
 	openSeq  uint64
-	// streak is the number of changes in a row that had been hinted. Twice as
-	// many are needed as the last time after each time that proved hints failed: a
-	// runtime that never tells of some changes (CRI-O: of a pod's removal) is not
-	// trusted anew with each pod that starts.
+	// streak is the number of consecutive changes with a hint. Each time that
+	// proved hints fail, the number needed doubles: a runtime that never reports
+	// some changes (CRI-O: the removal of a pod) does not regain trust with each
+	// pod that starts.
 	streak, failures int
 	// doubts are changes that a full relist found before their hint came, each
 	// with the time until which it may still come. One that does not ends the streak.
 	doubts map[types.UID]time.Time
-	// missed counts the doubts that came true, of all sessions.
+	// missed counts the doubts that were confirmed, in all sessions.
 	missed int
 }
 
-// sync takes in the state of the stream; seq is the last list call that has
-// begun. It tells whether something may have been missed, so that a full
+// sync applies the state of the stream; seq is the last list call that has
+// begun. It reports whether something may have been missed, so that a full
 // relist must catch up.
 func (p *proof) sync(s stream, seq uint64) (gap bool) {
 	if s.session == p.session && s.open == p.open {
@@ -51,15 +51,14 @@ func (p *proof) relisted(seq uint64) {
 	}
 }
 
-// upToDate tells whether the stream is open and nothing from before it is
-// missing.
+// upToDate reports whether the stream is open and a full relist has caught up.
 func (p *proof) upToDate() bool { return p.open && p.caughtUp != 0 }
 
 // hinted: a live hint of the pod has come.
 func (p *proof) hinted(uid types.UID) { delete(p.doubts, uid) }
 
-// changed: the list call number seq has found a change of the pod; full tells
-// that it was a full relist, live that a live hint had asked for it. The hint
+// changed: list call number seq has found a change of the pod. full: it was a
+// full relist; live: a live hint had triggered it. The hint
 // of a change that a full relist found first may come until the time given.
 func (p *proof) changed(uid types.UID, seq uint64, full, live bool, until time.Time) {
 	switch {
@@ -76,7 +75,7 @@ func (p *proof) changed(uid types.UID, seq uint64, full, live bool, until time.T
 	}
 }
 
-// proved tells whether hints may replace the period.
+// proved reports whether hints may replace the period.
 func (p *proof) proved(now time.Time) bool {
 	for uid, until := range p.doubts {
 		if now.After(until) {
@@ -91,5 +90,5 @@ func (p *proof) proved(now time.Time) bool {
 	return p.open && p.broadcast && p.caughtUp != 0 && p.streak >= p.needed() && len(p.doubts) == 0
 }
 
-// needed is the streak that is a proof.
+// needed is the streak that counts as proof.
 func (p *proof) needed() int { return proofNeeded << p.failures }

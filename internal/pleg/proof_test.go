@@ -116,7 +116,7 @@ func TestRuntimeThatNeverHintsAtRemovalsLosesItsCredit(t *testing.T) {
 	})
 }
 
-// TestEachFailureOfHintsDoublesWhatProofNeeds, and a new stream begins anew.
+// A new stream starts over.
 func TestEachFailureOfHintsDoublesWhatProofNeeds(t *testing.T) {
 	now := time.Now()
 	var p proof
@@ -211,7 +211,7 @@ func TestOnlyChangesAfterTheCatchUpCount(t *testing.T) {
 	if !p.proved(now) {
 		t.Errorf("%+v", p)
 	}
-	p.changed("u1", 9, false, false, now) // found on demand, its hint is on its way
+	p.changed("u1", 9, false, false, now) // found on demand, its hint is still to come
 	if !p.proved(now) {
 		t.Errorf("%+v", p)
 	}

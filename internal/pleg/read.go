@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// reading is one reading of a pod's status, because of a listing.
+// reading is one read of a pod's status, caused by a listing.
 type reading struct {
 	rec    *record
 	pod    *pod.Pod
@@ -22,8 +22,8 @@ type reading struct {
 	began  time.Time
 }
 
-// startReads starts the reads that wait, in order. Pods that hung the last
-// time get half of the places at most: they are likely to hang again.
+// startReads starts waiting reads in order. Pods that hung the last time get at
+// most half of the slots: they are likely to hang again.
 func (l *loop) startReads(now time.Time) {
 	waiting := l.queue[:0]
 	for _, r := range l.queue {
@@ -96,8 +96,8 @@ func (l *loop) readDone(r *reading, read *pod.Status, now time.Time) {
 	}
 }
 
-// keepIPs returns the pod's addresses: of a pod whose sandboxes are all dead
-// the last known ones (pkg/kubelet/pleg/generic.go, getPodIPs).
+// keepIPs returns the pod's addresses: the last known ones if all of its
+// sandboxes are dead (pkg/kubelet/pleg/generic.go, getPodIPs).
 func (l *loop) keepIPs(uid types.UID, st *pod.Status) []string {
 	ready := func(s *pod.SandboxStatus) bool { return s.State == pod.Running }
 	if len(st.IPs) > 0 || slices.ContainsFunc(st.Sandboxes, ready) {
@@ -130,8 +130,8 @@ func (l *loop) readFailed(r *reading, err error, now time.Time) {
 	}
 }
 
-// unreadable caches the error of reading p's status. The record stays as it
-// is and the pod is read again at its next relist.
+// unreadable caches the error of reading p's status. The record is unchanged,
+// and the status is read again at the pod's next relist.
 func (l *loop) unreadable(rec *record, p *pod.Pod, s stamp, err error, now time.Time) {
 	if text := err.Error(); rec.lastErr != text && (rec.lastErr == "" || rec.hungSince.IsZero()) {
 		l.opts.Log.Warn("status not read", "op", "PodStatus", "pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID, "err", err)
@@ -143,7 +143,7 @@ func (l *loop) unreadable(rec *record, p *pod.Pod, s stamp, err error, now time.
 	l.retryLater(rec.uid, now)
 }
 
-// healthy: the pod's status does not hang (any more).
+// healthy: the pod's status does not hang, or no longer.
 func (l *loop) healthy(rec *record) {
 	if !rec.hungSince.IsZero() {
 		rec.hungSince = time.Time{}

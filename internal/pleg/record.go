@@ -9,7 +9,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// record is what the loop knows of one pod.
+// record is what the loop knows about one pod.
 type record struct {
 	uid types.UID
 	// old is the listing that the last events led to: what the next ones are
@@ -20,10 +20,10 @@ type record struct {
 	seen   *pod.Pod
 	stamp  stamp
 	source Source
-	// first is what the pod was by the end of the first full relist, until that
-	// has been told.
+	// first is the pod at the end of the first full relist, until its initial
+	// events have been sent.
 	first *pod.Pod
-	// present tells that some listing since the last absence had the pod.
+	// present: a listing since the last absence had the pod.
 	present bool
 	// reading is the status read in flight or in the queue, nil if none is.
 	reading *reading
@@ -32,15 +32,16 @@ type record struct {
 	// reinspect: read the status at the next relist even if it shows no change.
 	reinspect bool
 	// hungSince is when the first read began of those in a row that passed
-	// their deadlines; zero if the last one did not. stuck tells that such a
-	// call has not even returned.
+	// their deadlines; zero if the last one did not. stuck: such a call has
+	// not even returned.
 	hungSince time.Time
 	stuck     bool
 	// lastErr is the last error of a read, so that a lasting one is logged once.
 	lastErr string
 }
 
-// holds tells whether the last listings had a container or sandbox of this id.
+// holds reports whether the last listings had a container or sandbox with this
+// id.
 func (r *record) holds(id string) bool {
 	return holds(r.seen, id) || r.old != r.seen && holds(r.old, id)
 }
@@ -68,11 +69,11 @@ type sighting struct {
 	stamp  stamp
 	source Source
 	full   bool // by a full relist
-	live   bool // a live hint had asked for it
+	live   bool // a live hint triggered it
 }
 
 // observe applies a listing of the pod, unless a later one has been applied
-// already. It tells whether the pod has changed since the one before.
+// already. It reports whether the pod has changed since the previous one.
 func (l *loop) observe(uid types.UID, s sighting, now time.Time) (changed bool) {
 	rec := l.records[uid]
 	if rec == nil {
@@ -126,7 +127,7 @@ func (l *loop) evaluate(rec *record, now time.Time) {
 	l.queue = append(l.queue, rec.reading)
 }
 
-// outdate tells the cache that its entry is older than a change.
+// outdate marks the cache entry as older than a change.
 func (l *loop) outdate(rec *record) {
 	if !rec.unread {
 		rec.unread = true
@@ -134,9 +135,9 @@ func (l *loop) outdate(rec *record) {
 	}
 }
 
-// gone closes the record of a pod that the runtime does not hold any more;
-// last is the last listing that had it. What a read in flight was to tell is
-// told without its status.
+// gone closes the record of a pod that the runtime no longer lists; last is the
+// last listing that had it. Events that wait for a read in flight are sent
+// without a status.
 func (l *loop) gone(rec *record, last *pod.Pod) {
 	var events []Event
 	if r := rec.reading; r != nil {
@@ -157,8 +158,8 @@ func (l *loop) gone(rec *record, last *pod.Pod) {
 	l.deliver(rec, events, Event{Source: rec.source, At: rec.stamp.at, Pod: last})
 }
 
-// deliver hands events to the subscribers, all but those that the kubelet
-// keeps to itself as well. how has what they share.
+// deliver sends events to the subscribers, except those that the kubelet does
+// not send either. how has the fields that they share.
 func (l *loop) deliver(rec *record, events []Event, how Event) {
 	first := phases(rec.first)
 	kept := events[:0]

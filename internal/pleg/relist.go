@@ -47,8 +47,8 @@ func (l *loop) startFull(now time.Time) {
 	})
 }
 
-// fullFailed changes nothing. What it was to serve waits for the next one, but
-// for what may be had without it.
+// fullFailed changes nothing. The requests that it would have served wait for
+// the next one, except those that a relist of one pod can serve.
 func (l *loop) fullFailed(f *fullRelist, err error, now time.Time) {
 	if !l.failing {
 		l.opts.Log.Warn("relist failed", "op", "ListPods", "err", err)
@@ -86,8 +86,8 @@ func (l *loop) fullDone(f *fullRelist, pods []*pod.Pod, now time.Time) {
 	l.list.replace(pods, f.stamp.seq)
 }
 
-// unlisted are the records of the pods that no listing has shown since a full
-// relist began, by UID: the same history has the same events.
+// unlisted returns the records of the pods that no listing has shown since a
+// full relist began, by UID, so that the same history yields the same events.
 func (l *loop) unlisted(since stamp) []*record {
 	var gone []*record
 	for _, rec := range l.records {
@@ -99,8 +99,8 @@ func (l *loop) unlisted(since stamp) []*record {
 	return gone
 }
 
-// sighting is what the full relist says of one pod. A hint had asked for it if
-// the list took one's place, or one has come meanwhile.
+// sighting is what the full relist shows about one pod. A hint triggered it if
+// the list replaced a hinted relist, or a hint was received meanwhile.
 func (l *loop) sighting(f *fullRelist, uid types.UID, p *pod.Pod) sighting {
 	live := f.marks[uid].live || l.dirty[uid].live
 	if s := l.singles[uid]; s != nil {
@@ -115,9 +115,9 @@ type single struct {
 	stamp stamp
 }
 
-// startSingles relists the pods that wait for it, one relist a pod, but for
-// those that a listing has served meanwhile. A pod whose status is being read
-// waits until that has ended.
+// startSingles relists the waiting pods, one relist per pod, except those that a
+// listing has served meanwhile. A pod whose status is being read waits until the
+// read has finished.
 func (l *loop) startSingles(now time.Time) {
 	waiting := l.order[:0]
 	for _, uid := range l.order {
@@ -156,7 +156,7 @@ func (l *loop) startSingle(uid types.UID, m mark, now time.Time) {
 		now := l.opts.Now()
 		changed := false
 		if err != nil {
-			if !l.failing { // else it has been said
+			if !l.failing { // else the failure of the full relist is logged
 				l.opts.Log.Warn("relist failed", "op", "ListPod", "uid", uid, "err", err)
 			}
 			l.retryLater(uid, now)

@@ -113,7 +113,7 @@ func TestReinspectEndsInPodSync(t *testing.T) {
 		told(sub)
 		w.took()
 		p.RequestReinspect("u1")
-		p.RequestReinspect("nobody")
+		p.RequestReinspect("absent")
 		synctest.Wait()
 		w.expect(t)
 		time.Sleep(time.Second)

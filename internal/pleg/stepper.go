@@ -10,11 +10,11 @@ import (
 )
 
 // Stepper is a PLEG without goroutines, timers or a hint stream of its own:
-// who holds it says what time it is, when a call of the runtime returns, and
-// what the runtime's events are. The loop is that of Run. What happened once
-// can so be made to happen again, in no time and in the same order.
+// the caller sets the time, makes runtime calls return and delivers the
+// runtime's events. The loop is that of Run. A recorded history is replayed in
+// the same order without waiting.
 //
-// It is for one goroutine, and time never goes back.
+// It is not safe for concurrent use, and time never goes back.
 type Stepper struct {
 	p       *PLEG
 	l       *loop
@@ -51,48 +51,47 @@ func (s *Stepper) Health() Health { return s.p.Health() }
 // Unhinted is PLEG.Unhinted.
 func (s *Stepper) Unhinted() int { return s.p.Unhinted() }
 
-// Step lets the PLEG do what is due, and returns when something else will be
-// if nothing comes in before.
+// Step lets the PLEG do what is due, and returns when something else is due
+// without further input.
 func (s *Stepper) Step(now time.Time) (due time.Time) {
 	s.now = now
 	return now.Add(s.l.step())
 }
 
-// Started returns the calls that were started since it was asked the last time.
+// Started returns the calls that were started since the last call of Started.
 func (s *Stepper) Started() []*Pending {
 	started := s.started
 	s.started = nil
 	return started
 }
 
-// Return lets a call return: the runtime is asked now, and the PLEG takes the
-// answer in. A call returns once. Step follows.
+// Return makes a call return: the runtime is called now, and the PLEG receives
+// the answer. A call returns once. Step follows.
 func (s *Stepper) Return(now time.Time, c *Pending) {
 	s.now = now
 	c.work()()
 }
 
-// HintsOpened says that the hint stream is open, and whether the runtime is
+// HintsOpened reports that the hint stream is open, and whether the runtime is
 // known to broadcast. Step follows, as after HintsEnded, Hint and Relist.
 func (s *Stepper) HintsOpened(now time.Time, broadcast bool) {
 	s.now = now
 	s.p.hintsOpened(now, broadcast)
 }
 
-// HintsEnded says why the hint stream has ended, or could not be opened.
+// HintsEnded reports why the hint stream has ended, or could not be opened.
 func (s *Stepper) HintsEnded(now time.Time, err error) {
 	s.now = now
 	s.p.hintsEnded(err)
 }
 
-// Hint says that an event has come.
+// Hint delivers an event.
 func (s *Stepper) Hint(now time.Time, h pod.Hint) {
 	s.now = now
 	s.p.hinted(h)
 }
 
-// Relist asks for a relist of one pod, as its source would, or of all if uid
-// is "".
+// Relist requests a relist of one pod for a source, or of all pods if uid is "".
 func (s *Stepper) Relist(now time.Time, uid types.UID, source Source) {
 	s.now = now
 	if uid == "" {

@@ -11,9 +11,9 @@ import (
 // merged into one.
 const keepPerPod = 64
 
-// Subscription delivers events to one consumer, in order. None is dropped: of
-// a consumer that falls far behind, the events of one pod are merged into a
-// PodSync that counts them.
+// Subscription delivers events to one consumer, in order. None is dropped: if
+// the consumer falls far behind, the events of one pod are merged into a PodSync
+// that counts them.
 type Subscription struct {
 	ready   chan struct{}
 	all     *subscribers
@@ -22,8 +22,9 @@ type Subscription struct {
 	perPod  map[types.UID]int
 }
 
-// Subscribe returns a subscription to all events from now on. Who subscribes
-// before Run gets those of the first relist, which tell of everything there is.
+// Subscribe returns a subscription to all events from now on. A subscription
+// before Run receives those of the first relist, which describe everything that
+// exists.
 func (p *PLEG) Subscribe() *Subscription {
 	s := &Subscription{ready: make(chan struct{}, 1), all: &p.subs, perPod: map[types.UID]int{}}
 	p.subs.mu.Lock()
@@ -45,7 +46,7 @@ func (s *Subscription) Take() []Event {
 	return events
 }
 
-// Close ends the subscription. What waits may still be taken.
+// Close ends the subscription. Waiting events may still be taken.
 func (s *Subscription) Close() {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
@@ -82,7 +83,7 @@ func (s *Subscription) merge(last Event) {
 	s.perPod[last.PodUID] = 1
 }
 
-// subscribers is everyone to be told.
+// subscribers are all subscriptions.
 type subscribers struct {
 	mu   sync.Mutex
 	list []*Subscription

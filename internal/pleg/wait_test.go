@@ -23,7 +23,7 @@ func TestGetNewerThanKnownMakesNoCall(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if st, err := p.GetNewerThan(t.Context(), "nobody", before); err != nil || len(st.Sandboxes) != 0 {
+		if st, err := p.GetNewerThan(t.Context(), "absent", before); err != nil || len(st.Sandboxes) != 0 {
 			t.Errorf("%+v, %v", st, err)
 		}
 		synctest.Wait()
@@ -208,7 +208,7 @@ func TestFailedRelistOfOnePodIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestManyWaitersOneRelist: who asks while a relist that serves him is in
+// TestManyWaitersOneRelist: a caller that asks while a relist that serves it is in
 // flight, or with others, causes none of his own.
 func TestManyWaitersOneRelist(t *testing.T) {
 	w := newWorld()

@@ -10,7 +10,7 @@ import (
 // maxSpan keeps the arithmetic of times from overflowing.
 const maxSpan = int64(math.MaxInt64 / 4)
 
-// check refuses an entry that no Recorder writes after those before.
+// check rejects an entry that no Recorder writes after the previous ones.
 func (t *Reader) check(e *entry) error {
 	switch {
 	case e.T < t.last:

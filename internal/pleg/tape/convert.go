@@ -10,8 +10,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// The functions of this file copy field by field: what they do not name stays
-// behind.
+// The functions of this file copy field by field: a field that they do not name
+// is not recorded.
 
 func fromPod(p *pod.Pod) podLine {
 	l := podLine{UID: p.UID, Namespace: p.Namespace, Name: p.Name}
@@ -95,7 +95,7 @@ func (l *hintLine) hint() pod.Hint {
 	return pod.Hint{ID: l.ID, PodUID: l.UID, Created: l.Created, Deleted: l.Deleted}
 }
 
-// utc keeps the node's time zone to itself.
+// utc hides the time zone of the node.
 func utc(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -105,14 +105,13 @@ func utc(t time.Time) time.Time {
 
 var states = []pod.State{pod.Unknown, pod.Created, pod.Running, pod.Exited}
 
-// stateOf is the state of that name; what has none is unknown.
+// stateOf returns the state with that name, unknown if there is none.
 func stateOf(name string) pod.State {
 	i := slices.IndexFunc(states, func(s pod.State) bool { return s.String() == name })
 	return states[max(i, 0)]
 }
 
-// oneWord is a reason such as OOMKilled, and nothing of what is no reason but
-// a text.
+// oneWord returns a reason such as OOMKilled, and "" for a text.
 func oneWord(reason string) string {
 	for _, r := range reason {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) || r > unicode.MaxASCII {
@@ -125,7 +124,7 @@ func oneWord(reason string) string {
 // maxError is how much of an error's text is kept.
 const maxError = 500
 
-// errorText is an error in a line.
+// errorText is an error in one line.
 func errorText(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	if len(text) > maxError {

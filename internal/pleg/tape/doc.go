@@ -1,14 +1,14 @@
-// Package tape records what a runtime told a PLEG, and lets another PLEG live
-// through it again.
+// Package tape records the answers of a runtime to a PLEG, and replays them to
+// another PLEG.
 //
-// Its one idea: what the PLEG does follows from what it is told and when, so
-// the answers and the events of the runtime, with their times, are all that a
-// recording needs. A replay runs them through the loop that a live PLEG runs.
+// Its one idea: what the PLEG does follows from its input and the times of that
+// input, so the answers and events of the runtime, with their times, are all that
+// a recording needs. A replay runs them through the loop of a live PLEG.
 //
 //	runtime ◄── Recorder ◄── pleg.PLEG          a live run
 //	               │
 //	               ▼
-//	      header, call, answer, hint, … end     JSON, one object a line
+//	      header, call, answer, hint, … end     JSON, one object per line
 //	               │
 //	               ▼
 //	            Reader ──► Play ──► pleg.Stepper ──► events
@@ -19,9 +19,9 @@
 // of sandboxes, and the runtime's error texts. What it does not name cannot
 // leave the node, because it is not copied: labels, annotations, images, log
 // paths, mounts, users, termination messages. Commands, arguments and
-// environments are not even asked for.
+// environments are not requested.
 //
-// # How a replay keeps step
+// # How a replay stays in step
 //
 // The clock of a replay goes from entry to entry. An entry that says that a
 // call began makes the loop do what is due, and that is this call, as it was
@@ -29,10 +29,10 @@
 // little later than it might, so a replay waits that little (slack) for the
 // tape before it acts on its own.
 //
-// Where the code has changed since, the two differ. A list that the tape has
-// and the loop does not ask for is made nevertheless, so that no change is
-// missed. A call that the tape does not have is answered with what the tape
-// said last, which shows no change. Report counts both.
+// If the code has changed since, the two differ. A list that the tape has and
+// the loop does not make is made nevertheless, so that no change is missed. A
+// call that the tape does not have gets the last answer of the tape, which shows
+// no change. Report counts both.
 //
 // # Who owns what, and what may block
 //
@@ -40,5 +40,5 @@
 // lines whole and in order, and is held while a line is written. Play is one
 // goroutine, and blocks in its reader and in PlayOptions.Wait only.
 //
-// Differs from the kubelet in that it has nothing like it.
+// The kubelet has no counterpart.
 package tape

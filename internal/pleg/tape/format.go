@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// formatName is how a tape is known, formatVersion what this package reads
-	// and writes. Fields may be added to a version; readers ignore those that
-	// they do not know.
+	// formatName identifies a tape, formatVersion is the version that this
+	// package reads and writes. Fields may be added to a version; readers ignore
+	// unknown ones.
 	formatName    = "podctl-pleg"
 	formatVersion = 1
 )
@@ -55,7 +55,7 @@ type entry struct {
 	Do string `json:"do"`
 	// N is the number of a call, from 1 on, and of its answer.
 	N int `json:"n,omitempty"`
-	// Op and UID say what a call asks for.
+	// Op and UID are the request of a call.
 	Op  string    `json:"op,omitempty"`
 	UID types.UID `json:"uid,omitempty"`
 	// Pods answers the two lists: all pods in the runtime's order, or one or

@@ -29,7 +29,7 @@ type live struct {
 	pods   int
 }
 
-// told is an event and when its subscriber got it.
+// told is an event and when its subscriber received it.
 type told struct {
 	at time.Time
 	ev pleg.Event
@@ -50,7 +50,7 @@ func (x told) String() string {
 	return text
 }
 
-// record records what the PLEG is told while during runs, and what it tells.
+// record records the input of the PLEG while during runs, and its events.
 func record(t *testing.T, opts pleg.Options, during func(*live)) *live {
 	t.Helper()
 	l := &live{}
@@ -99,7 +99,7 @@ func (l *live) follow(ctx context.Context, sub *pleg.Subscription) {
 	}
 }
 
-// replayed is what the tape's replay tells.
+// replayed returns the events of the tape's replay.
 func replayed(t *testing.T, tape []byte) ([]told, Report) {
 	t.Helper()
 	r, err := NewReader("tape", bytes.NewReader(tape))

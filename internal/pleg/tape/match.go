@@ -8,7 +8,7 @@ import (
 )
 
 // called: in the live run a call began now. The loop has made it already, or
-// does so now.
+// makes it now.
 func (p *player) called(r *recorded) {
 	p.recorded[r.N] = r
 	if p.match(r) {
@@ -27,7 +27,7 @@ func (p *player) called(r *recorded) {
 	p.step()
 }
 
-// match finds the loop's call that the tape's is.
+// match finds the loop's call that corresponds to the tape's.
 func (p *player) match(r *recorded) bool {
 	for _, w := range p.waiting {
 		if w.as == nil && r.is(w) {
@@ -76,7 +76,7 @@ func (p *player) answered(e entry) {
 	p.unasked = append(p.unasked, r)
 }
 
-// finish lets the loop's call return; nil is what the tape said last.
+// finish makes the loop's call return; nil stands for the tape's last answer.
 func (p *player) finish(w *waiting, a *answer) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(o *waiting) bool { return o == w })
 	p.rt.next = a
@@ -87,7 +87,7 @@ func (p *player) finish(w *waiting, a *answer) {
 }
 
 // unknown is the oldest call of the loop that the tape does not have, nil if
-// there is none. A list of everything in flight speaks for the lists of single
+// there is none. A list of everything in flight stands for the lists of single
 // pods.
 func (p *player) unknown() *waiting {
 	listing := slices.ContainsFunc(p.waiting, func(w *waiting) bool { return w.Op == opList && w.as != nil })

@@ -12,14 +12,14 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// memory is what the tape has said so far of every pod, and the runtime that
-// the replayed PLEG asks: it answers with what the tape says next, if that is
-// set, else with what it said last.
+// memory is the tape's last answer about every pod, and the runtime of the
+// replayed PLEG: it returns the tape's next answer if that is set, else the last
+// one.
 type memory struct {
 	next *answer
 
-	// What is handed out is made anew each time, as a runtime does: the PLEG
-	// may tell two listings apart that are equal.
+	// Each answer is a new value, as from a runtime: the PLEG may distinguish two
+	// listings that are equal.
 	full     []podLine // of the last ListPods
 	listed   bool
 	since    map[types.UID]*podLine // of ListPod since then; nil: absent
@@ -37,7 +37,7 @@ func newMemory() *memory {
 	return &memory{since: map[types.UID]*podLine{}, statuses: map[types.UID]*pod.Status{}}
 }
 
-// learn takes an answer of the tape in.
+// learn stores an answer of the tape.
 func (m *memory) learn(op string, uid types.UID, e entry) *answer {
 	if e.Error != "" {
 		return &answer{err: errors.New(e.Error)}
@@ -72,7 +72,7 @@ func one(pods []*pod.Pod) *pod.Pod {
 	return pods[0]
 }
 
-// line is what the tape said last of a pod, nil if that is absent.
+// line is the tape's last answer about a pod, nil if the pod is absent.
 func (m *memory) line(uid types.UID) *podLine {
 	if l, ok := m.since[uid]; ok {
 		return l
@@ -134,5 +134,5 @@ func (m *memory) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
 	return nil, errNotRecorded
 }
 
-// Hints is not asked for: a replay says what the stream says.
+// Hints is not called: the replay delivers the events.
 func (m *memory) Hints(context.Context, func(), func(pod.Hint)) error { return errors.ErrUnsupported }

@@ -10,22 +10,22 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 )
 
-// slack is how much later than it might a live loop may have acted.
+// slack is how much later than necessary a live loop may have acted.
 const slack = 100 * time.Millisecond
 
-// PlayOptions of a replay. The zero value replays as fast as it can, and
-// tells nobody.
+// PlayOptions of a replay. The zero value replays as fast as possible, without
+// reporting events.
 type PlayOptions struct {
-	// Events gets the events as they come, and the time that it is then.
+	// Events receives the events as they occur, with the time of the recording.
 	Events func(now time.Time, events []pleg.Event)
-	// Wait is called before the clock goes on to that time; an error ends the
-	// replay. nil: nothing waits.
+	// Wait is called before the clock advances to that time; an error ends the
+	// replay. nil: no waiting.
 	Wait     func(ctx context.Context, until time.Time) error
 	Observer pleg.Observer
 	Log      *slog.Logger
 }
 
-// Report is what a replay came to.
+// Report is the result of a replay.
 type Report struct {
 	// Span is the time that the tape spans, as far as it was replayed.
 	Span time.Duration
@@ -43,8 +43,8 @@ type player struct {
 	s      *pleg.Stepper
 	events *pleg.Subscription
 	now    time.Time
-	// timer is when the loop wants a step though nothing comes in, and came
-	// since when something has that it has not looked at; zero if nothing.
+	// timer is when the loop needs a step without input. came is since when
+	// there is input that it has not processed; zero if there is none.
 	timer, came time.Time
 	// recorded are the calls of the tape that were not answered yet, waiting
 	// those of the loop. unasked are answers of the tape that came a moment ago
@@ -108,8 +108,8 @@ func (p *player) play(ctx context.Context, t *Reader) error {
 	}
 }
 
-// until lets the clock go on to a time. What the loop would do by itself well
-// before, for which the tape has nothing, happens on the way.
+// until advances the clock to a time. What the loop does by itself well before,
+// without an entry on the tape, happens meanwhile.
 func (p *player) until(ctx context.Context, at time.Time) error {
 	for {
 		act, when := p.step, p.timer
@@ -150,7 +150,7 @@ func (p *player) advance(ctx context.Context, to time.Time) error {
 	return nil
 }
 
-// take does what an entry says, now.
+// take applies an entry, now.
 func (p *player) take(e entry) {
 	switch e.Do {
 	case kindCall:
@@ -158,7 +158,7 @@ func (p *player) take(e entry) {
 	case kindAnswer:
 		p.answered(e)
 	case kindOpened:
-		p.s.HintsOpened(p.now, true) // podctl listens to no other runtimes
+		p.s.HintsOpened(p.now, true) // podctl subscribes to no other runtimes
 		p.open = true
 		p.something()
 	case kindHint:
@@ -188,8 +188,8 @@ type unsupported string
 func (u unsupported) Error() string { return string(u) }
 func (unsupported) Unwrap() error   { return errors.ErrUnsupported }
 
-// something has come in. The loop looks at it with the next call of the tape:
-// what a live loop looked at together is looked at together.
+// something adds input. The loop processes it with the next call of the tape:
+// what a live loop processed together is processed together.
 func (p *player) something() {
 	if p.came.IsZero() {
 		p.came = p.now

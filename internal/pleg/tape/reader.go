@@ -12,7 +12,7 @@ import (
 // maxLine bounds a line: a list of 100,000 containers fits.
 const maxLine = 64 << 20
 
-// LineError says what is wrong with a line of a tape.
+// LineError reports an error in a line of a tape.
 type LineError struct {
 	File string
 	Line int // from 1 on
@@ -22,7 +22,7 @@ type LineError struct {
 func (e *LineError) Error() string { return fmt.Sprintf("read %s:%d: %v", e.File, e.Line, e.Err) }
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
+// Hint names the next step.
 func (e *LineError) Hint() string {
 	switch {
 	case errors.Is(e.Err, ErrForeign):
@@ -34,13 +34,13 @@ func (e *LineError) Hint() string {
 }
 
 var (
-	// ErrForeign: the file is no recording, or one of a later podctl.
+	// ErrForeign: the file is not a recording, or one of a later version.
 	ErrForeign = errors.New("not a recording of podctl pleg record")
 	// ErrCutOff: the recording ends before its end.
 	ErrCutOff = errors.New("the recording is cut off here")
 )
 
-// Reader reads a tape line by line, and refuses what no Recorder writes.
+// Reader reads a tape line by line, and rejects what no Recorder writes.
 type Reader struct {
 	// Header is the first line.
 	Header Header

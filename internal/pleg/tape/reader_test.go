@@ -106,7 +106,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// TestWhatComesBeforeTheCutIsReplayed, and then it is said where it ends.
+// A truncated tape is replayed up to its end, and the error names the line.
 func TestWhatComesBeforeTheCutIsReplayed(t *testing.T) {
 	all, report := replayed(t, []byte(short))
 	if len(all) != 3 || report != (Report{Span: 900 * time.Millisecond}) {
@@ -162,8 +162,7 @@ func TestPlayEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// FuzzPlay: no file makes a replay panic, hang, or end with an error that does
-// not say where.
+// FuzzPlay: no file makes a replay panic, hang, or fail without naming the line.
 func FuzzPlay(f *testing.F) {
 	f.Add([]byte(short))
 	f.Add([]byte(short[:len(short)-40]))

@@ -16,8 +16,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Recorder is a runtime that writes down what the runtime behind it answers.
-// What cannot be written is an error of the tape, never one of a call.
+// Recorder is a runtime that records the answers of the runtime behind it. A
+// failed write is an error of the tape, never one of a call.
 type Recorder struct {
 	rt  pleg.Runtime
 	now func() time.Time
@@ -33,12 +33,12 @@ type Recorder struct {
 	failed chan struct{}
 }
 
-// Count is what a tape holds.
+// Count is the size of a tape.
 type Count struct {
 	// Relists are the lists of all pods, PodRelists those of one.
 	Relists, PodRelists int
 	Statuses, Hints     int
-	// Errors are the calls of them that failed.
+	// Errors are those of these calls that failed.
 	Errors int
 	// Bytes is the size of the tape, the time that it spans Span.
 	Bytes int64
@@ -53,8 +53,8 @@ func NewRecorder(rt pleg.Runtime, now func() time.Time) *Recorder {
 }
 
 // Begin writes the header. Its Format, Version and Start are set here. From
-// now on each call is written with one Write a line, so that a tape which is
-// cut off ends in a whole line but for the last.
+// now on each line is written with one Write, so that in a truncated tape only
+// the last line can be incomplete.
 func (r *Recorder) Begin(w io.Writer, h Header) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,8 +64,8 @@ func (r *Recorder) Begin(w io.Writer, h Header) error {
 	return r.err
 }
 
-// End writes that the tape is complete. What is called after that is not
-// recorded. It returns the first error of writing.
+// End completes the tape. Later calls are not recorded. It returns the first
+// error of writing.
 func (r *Recorder) End() (Count, error) {
 	r.record(func() entry { return entry{Do: kindEnd} })
 	r.mu.Lock()
@@ -74,7 +74,7 @@ func (r *Recorder) End() (Count, error) {
 	return r.count, r.err
 }
 
-// Failed is closed when the tape could not be written: End says why.
+// Failed is closed when the tape could not be written: End returns why.
 func (r *Recorder) Failed() <-chan struct{} { return r.failed }
 
 // record writes an entry, and sets its time. It is made under the lock.

@@ -18,7 +18,7 @@ import (
 )
 
 // TestOtherPeriodMissesNothing: a replay that relists more or less often than
-// the recorded PLEG did tells of the same transitions.
+// the recorded PLEG reports the same transitions.
 func TestOtherPeriodMissesNothing(t *testing.T) {
 	l := record(t, pleg.Options{}, func(l *live) {
 		for range 5 {
@@ -87,7 +87,7 @@ func (secretive) Hints(_ context.Context, opened func(), each func(pod.Hint)) er
 // may are the strings that a tape may carry, by the name of their field.
 var may = []string{"UID", "Name", "Namespace", "ID", "SandboxID", "IPs"}
 
-// fill puts the secret into every string that a tape has no business with.
+// fill puts the secret into every string that must not be recorded.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -113,7 +113,7 @@ func fill(v reflect.Value) {
 }
 
 // TestNothingSecretLeaves: whatever a later field of the vocabulary holds, it
-// is on no tape unless somebody names it here.
+// is not recorded unless it is named here.
 func TestNothingSecretLeaves(t *testing.T) {
 	var tape bytes.Buffer
 	r := NewRecorder(secretive{}, time.Now)
