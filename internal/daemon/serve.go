@@ -52,12 +52,15 @@ func (s *Session) serve(p host.Paths) error {
 		s.onClose(control.Serve(l, control.Public(host.Checks(), handler), s.opts.Log).Close)
 		s.opts.Log.Info("serves metrics", "address", l.Addr().String())
 	}
-	l, err := s.opts.Listen(p.Locks, s.opts.Instance)
-	if err != nil {
-		s.opts.Log.Warn("no control socket", "err", err)
-		return nil
+	s.control.log, s.control.open = s.opts.Log, func() (*control.Server, error) {
+		l, err := s.opts.Listen(p.Locks, s.opts.Instance)
+		if err != nil {
+			return nil, err
+		}
+		return control.Serve(l, control.Handler(host, &s.served.events, handler), s.opts.Log), nil
 	}
-	s.onClose(control.Serve(l, control.Handler(host, &s.served.events, handler), s.opts.Log).Close)
+	s.control.reopen()
+	s.onClose(s.control.Close)
 	s.onClose(func() error { s.served.events.Close(); return nil })
 	return nil
 }

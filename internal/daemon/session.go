@@ -63,10 +63,11 @@ type Session struct {
 	*node.Node
 	Client *cri.Client
 	// Facts are the machine's.
-	Facts  *render.Node
-	served *served
-	opts   Options
-	closes []func() error
+	Facts   *render.Node
+	served  *served
+	control controlSocket
+	opts    Options
+	closes  []func() error
 }
 
 // Open connects to the runtime and builds a node. The caller closes the session.
@@ -158,6 +159,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		PLEG:     pleg.Options{Observer: s.served.metrics},
 		Observer: s.served.metrics, Probes: s.served.metrics,
 		Events: s.served.send(s.opts.Events), Log: s.opts.Log,
+		RunDirRestored: func() { s.control.reopen() },
 	})
 	return nil
 }

@@ -70,4 +70,8 @@ const (
 	// RuntimeDown and RuntimeUp: the runtime stopped answering, and answers again.
 	RuntimeDown = "RuntimeDown"
 	RuntimeUp   = "RuntimeUp"
+	// RunDirLost and RunDirRestored: the locks in the run directory were deleted and
+	// could not be taken again, and were taken again.
+	RunDirLost     = "RunDirectoryLost"
+	RunDirRestored = "RunDirectoryRestored"
 )

@@ -55,6 +55,14 @@ func (e *Event) Text() string {
 		return text
 	case RuntimeUp:
 		return "the runtime answers again"
+	case RunDirLost:
+		text := "the locks in the run directory were deleted and cannot be restored"
+		if e.Failure != nil {
+			text += ": " + e.Failure.Text
+		}
+		return text
+	case RunDirRestored:
+		return "the locks in the run directory were deleted, and are restored"
 	}
 	return ""
 }

@@ -2,6 +2,8 @@ package node
 
 import (
 	"time"
+
+	"github.com/podctl/podctl/internal/event"
 )
 
 // A full name is held from before its first pod starts until its last one has
@@ -24,7 +26,24 @@ func (n *Node) release(fullName string) {
 // beat leaves a sign of life for a podctl that finds the node's pods after it was
 // killed (podctl orphans).
 func (n *Node) beat() {
+	n.restoreLocks()
 	if err := n.locks.Beat(time.Now()); err != nil {
 		n.log.Debug("date the instance's lock", "err", err)
 	}
+}
+
+// restoreLocks takes the locks again whose files somebody has deleted: else the
+// node's pods would be anybody's.
+func (n *Node) restoreLocks() {
+	restored, err := n.locks.Restore()
+	if restored {
+		n.runtimeEvent(event.Event{Reason: event.RunDirRestored, Warning: true})
+		if n.opts.RunDirRestored != nil {
+			n.opts.RunDirRestored()
+		}
+	}
+	if err != nil && !n.locksLost {
+		n.runtimeEvent(event.Event{Reason: event.RunDirLost, Warning: true, Failure: &event.Failure{Layer: event.LayerHost, Text: err.Error()}})
+	}
+	n.locksLost = err != nil
 }

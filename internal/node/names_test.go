@@ -2,11 +2,14 @@ package node
 
 import (
 	"log/slog"
+	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/owner"
 )
@@ -60,6 +63,33 @@ func TestNameOfAPodThatCannotStartYetIsGivenBack(t *testing.T) {
 		w.sim.Restart()
 		p.until("web", "running", running)
 		p.drain()
+		w.empty()
+	})
+}
+
+// The run directory is deleted under a living podctl: what it manages stays its
+// own.
+func TestDeletedRunDirectoryIsRestored(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
+		a := w.podctl("agent", web)
+		first := a.until("web", "running", running)
+		if err := os.RemoveAll(w.root + "/locks"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * housekeepingPeriod)
+		if !slices.Contains(a.reasons(), event.RunDirRestored) {
+			t.Errorf("events: %v", a.reasons())
+		}
+		b := w.podctl("run-b", web)
+		b.until("web", "waiting", waits(lifecycle.NameHeld))
+		b.drain()
+		a.want(web, podYAML("db", "sleep 3600", "terminationGracePeriodSeconds: 1"))
+		a.until("db", "running", running)
+		if i := a.until("web", "running on", running); i.Status.ContainerStatuses[0].ContainerID != first.Status.ContainerStatuses[0].ContainerID {
+			t.Error("web was restarted")
+		}
+		a.drain()
 		w.empty()
 	})
 }

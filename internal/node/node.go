@@ -72,6 +72,9 @@ type Options struct {
 	Events func(event.Event)
 	// Observer is told what the node does, for metrics; nil is nobody.
 	Observer Observer
+	// RunDirRestored is called by the loop after deleted locks were taken again: what
+	// else was in the run directory is gone. Nil is nothing.
+	RunDirRestored func()
 	// Log gets what is no event; nil is silence.
 	Log *slog.Logger
 }
@@ -119,6 +122,9 @@ type Node struct {
 	drain *drain
 	// removed are the ends of removals that the loop has not taken yet.
 	removed map[types.UID]error
+	// locksLost: locks could not be restored, which was reported. Only the loop has
+	// it.
+	locksLost bool
 	// settling counts the pods that were dropped and whose names are not released
 	// yet.
 	settling int

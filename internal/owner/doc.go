@@ -11,6 +11,9 @@
 // of two podctls that want one name, one gets it and the other learns who
 // has it.
 //
+// A lock whose file was deleted guards nothing: Restore, which the node calls
+// every two seconds, takes it again.
+//
 // The locks are flock(2) on files in a directory of one CRI socket; those of
 // podctls that were killed are removed by the next one that comes. Nothing
 // here blocks: a lock is taken at once or not at all. All methods of Locks

@@ -44,9 +44,14 @@ func lockFile(path, holder string) (*os.File, error) {
 	}
 }
 
-// unlockFile lets the lock go and leaves no file behind.
+// unlockFile releases the lock and leaves no file behind. A file that is no
+// longer the lock's, because it was deleted, is left alone.
 func unlockFile(f *os.File) error {
-	return errors.Join(os.Remove(f.Name()), f.Close())
+	same, err := isAt(f, f.Name())
+	if err == nil && same {
+		err = os.Remove(f.Name())
+	}
+	return errors.Join(err, f.Close())
 }
 
 // holderOf reads who holds the lock at path; held is false where nobody does.

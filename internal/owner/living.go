@@ -34,9 +34,13 @@ func Living(dir string) ([]string, error) {
 	return living, nil
 }
 
-// Beat dates the instance's lock file, so that somebody who finds it after the
+// Beat dates the instance's lock file, so that a podctl that finds it after the
 // instance was killed knows until when it lived.
-func (l *Locks) Beat(now time.Time) error { return os.Chtimes(l.self.Name(), now, now) }
+func (l *Locks) Beat(now time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return os.Chtimes(l.self.Name(), now, now)
+}
 
 // LastBeat is about when an instance died that was killed: its last Beat. It is
 // zero for one that lives, has ended by itself, or whose lock file another podctl

@@ -1,0 +1,37 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+)
+
+// Restore takes the locks again whose files were deleted, with the directory or
+// without. restored reports whether there were any. The error joins one for each
+// lock that could not be taken, a *HeldError if another podctl has it now; those
+// are tried again by the next call. Until then they guard nothing.
+func (l *Locks) Restore() (restored bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	again := func(f *os.File, what string) *os.File {
+		if same, err := isAt(f, f.Name()); err != nil || same {
+			return f // one that cannot be read is not known to be gone
+		}
+		next, err := openLock(f.Name(), l.instance)
+		if err != nil {
+			errs = append(errs, heldOr(err, f.Name(), what))
+			return f
+		}
+		restored = true
+		_ = f.Close() // nothing was written
+		return next
+	}
+	l.self = again(l.self, fmt.Sprintf("instance %q", l.instance))
+	for _, name := range slices.Sorted(maps.Keys(l.names)) {
+		l.names[name] = again(l.names[name], fmt.Sprintf("pod %q", name))
+	}
+	return restored, errors.Join(errs...)
+}
