@@ -60,7 +60,7 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error
 	}
 	o.n.probes.Terminate(in.Pod.UID)
 	_, err = o.n.sync.Terminate(ctx, podsync.TerminateInput{
-		Pod: in.Pod, Status: st, Grace: in.Grace, Override: override(in.Pod, in.Status),
+		Pod: in.Pod, Status: st, Objects: o.n.desired.all(), Grace: in.Grace, Override: override(in.Pod, in.Status),
 		Fresh: func(ctx context.Context) (*pod.Status, error) {
 			o.n.touch(in.Pod.UID)
 			return o.n.statusOf(ctx, in.Pod.UID)

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/probe"
 )
@@ -18,6 +19,9 @@ func (n *Node) probeChanged(p *v1.Pod, t probe.Type) {
 	}
 	n.resync(p.UID)
 }
+
+// probeEvent sends a probe's warning.
+func (n *Node) probeEvent(p *v1.Pod, e event.Event) { n.send(p, n.sync.Masked(p, e)) }
 
 // known is the pod's last status, if it has one.
 func (n *Node) known(uid types.UID) (v1.PodStatus, bool) {

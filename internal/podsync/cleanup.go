@@ -17,8 +17,9 @@ import (
 // until Remove. The result has the status the pod ends with, in which every
 // container has ended and the phase is terminal
 // (SyncTerminatedPod in pkg/kubelet/kubelet.go).
-func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (Result, error) {
-	res := Result{Status: s.publish(p, orEmpty(p, st), true, nil)}
+func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (res Result, err error) {
+	defer s.leave(p.UID, &res, &err)
+	res.Status = s.publish(p, orEmpty(p, st), true, nil)
 	if err := s.opt.Volumes.Unmount(ctx, p.UID); err != nil {
 		if ctx.Err() == nil {
 			s.failed(p, event.FailedUnmount, opCleanup, event.LayerVolume, err, "Unable to remove volumes: %v", err)

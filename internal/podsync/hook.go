@@ -32,7 +32,7 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 	if err := r.killContainer(ctx, kill{
 		p: r.p, m: r.m, id: id, name: c.Name, ip: ip, reason: KillPostStartFailed, message: string(KillPostStartFailed),
 	}); err != nil {
-		r.opt.Log.Warn("container of a failed hook stays", "container", c.Name, "uid", r.p.UID, "err", err)
+		r.opt.Log.Warn("container of a failed hook stays", "container", c.Name, "uid", r.p.UID, "err", r.maskOf(r.p.UID).error(err))
 	}
 	return failed
 }

@@ -143,7 +143,7 @@ func (s *Syncer) preStop(ctx context.Context, k kill, hook *v1.LifecycleHandler,
 		s.fellBack(k.p, ran)
 		if err != nil && ctx.Err() == nil {
 			s.warn(k.p, k.name, event.FailedPreStop, "PreStopHook failed")
-			s.opt.Log.Warn("preStop hook failed", "container", k.name, "uid", k.p.UID, "err", err)
+			s.opt.Log.Warn("preStop hook failed", "container", k.name, "uid", k.p.UID, "err", s.maskOf(k.p.UID).error(err))
 		}
 	}()
 	timer := time.NewTimer(grace)

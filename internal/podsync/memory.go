@@ -32,6 +32,10 @@ type memory struct {
 	mu sync.Mutex
 	// hooks are the containers whose preStop hook was begun, by id.
 	hooks map[string]bool
+	// secrets are the values of Secrets that must not be handed out, and mask
+	// replaces them; nil without any.
+	secrets map[string]bool
+	mask    *mask
 }
 
 // remember gives the memory of a pod, a fresh one for a new pod.

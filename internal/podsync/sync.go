@@ -22,10 +22,12 @@ import (
 // hook, and the stop of a container; creating and starting are completed, so
 // that nothing appears in the runtime while the pod is being terminated (SyncPod in pkg/kubelet/kubelet.go and
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go).
-func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
+func (s *Syncer) Sync(ctx context.Context, in SyncInput) (res Result, err error) {
 	p, st := in.Pod, orEmpty(in.Pod, in.Status)
+	s.learn(p, in.Objects)
+	defer s.leave(p.UID, &res, &err)
 	before, _ := s.Status(p.UID)
-	res := Result{Status: s.publish(p, st, false, nil)}
+	res.Status = s.publish(p, st, false, nil)
 	if pod.IsTerminal(res.Status.Phase) {
 		if res.Status.Reason == reasonDeadline && !pod.IsTerminal(before.Phase) {
 			s.normal(p, "", event.DeadlineExceeded, messageDeadline)
@@ -54,7 +56,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (Result, error) {
 		}
 		return res, nil
 	}
-	err := r.carryOut(ctx)
+	err = r.carryOut(ctx)
 	res.Acted = r.acted
 	res.Status = s.publish(p, r.st, false, nil)
 	if err != nil {

@@ -134,7 +134,9 @@ func New(opt Options) *Syncer {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Syncer{opt: opt, begun: opt.Now(), pods: map[types.UID]*memory{}}
+	s := &Syncer{opt: opt, begun: opt.Now(), pods: map[types.UID]*memory{}}
+	s.opt.Host = maskedHost{opt.Host, s}
+	return s
 }
 
 // Result is what a sync or a termination found.
@@ -164,6 +166,8 @@ type SyncInput struct {
 type TerminateInput struct {
 	Pod    *v1.Pod
 	Status *pod.Status
+	// Objects are what the pod may refer to.
+	Objects *pod.Objects
 	// Grace is the grace period in seconds, nil for the pod's own.
 	Grace *int64
 	// Override changes the status, to say why the pod is ended; may be nil.
@@ -176,13 +180,14 @@ type TerminateInput struct {
 
 // Status is the last status that was computed for the pod.
 func (s *Syncer) Status(uid types.UID) (v1.PodStatus, bool) {
+	mask := s.maskOf(uid)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.pods[uid]
 	if !ok || m.status == nil {
 		return v1.PodStatus{}, false
 	}
-	return *m.status.DeepCopy(), true
+	return mask.status(*m.status.DeepCopy()), true
 }
 
 // Forget drops what is remembered of the pod.

@@ -16,9 +16,11 @@ import (
 // be cancelled at any point and called again, with another grace period: a
 // preStop hook that was begun is not run twice
 // (SyncTerminatingPod in pkg/kubelet/kubelet.go).
-func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (Result, error) {
+func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (res Result, err error) {
 	p, st := in.Pod, orEmpty(in.Pod, in.Status)
-	res := Result{Status: s.publish(p, st, false, in.Override)}
+	s.learn(p, in.Objects)
+	defer s.leave(p.UID, &res, &err)
+	res.Status = s.publish(p, st, false, in.Override)
 	res.Acted = len(st.Sandboxes) > 0 || st.AnyRunning()
 	if errs := s.killPod(ctx, p, s.remember(p.UID), st, in.Grace); len(errs) > 0 {
 		if ctx.Err() != nil {
