@@ -34,11 +34,11 @@ live: ## run every live test on every kind of runtime, or PODCTL_LIVE_RUNTIMES="
 .PHONY: bench
 bench: build ## measure podctl against the bare CRI calls, its PLEG and its preemption against the kubelet's, and idle pods
 	go test -run '^$$' -bench Plan ./internal/preempt
-	@hack/with-runtime containerd bash -c 'go run ./test/bench -podctl bin/podctl -r "$$CONTAINER_RUNTIME_ENDPOINT" $(BENCHFLAGS)'
+	@hack/with-runtime containerd bash -c 'go -C test run ./bench -podctl $(CURDIR)/bin/podctl -r "$$CONTAINER_RUNTIME_ENDPOINT" $(BENCHFLAGS)'
 
 .PHONY: chaos
 chaos: ## break everything around an agent of 30 churning pods for DURATION (10m); prints its SEED, which repeats a run
-	@PODCTL_LIVE=required go test ./test/e2e -run '^TestChaos$$' -count=1 -v -timeout 0 -args -chaos.for=$(or $(DURATION),10m) -chaos.seed=$(or $(SEED),0)
+	@PODCTL_LIVE=required go -C test test ./e2e -run '^TestChaos$$' -count=1 -v -timeout 0 -args -chaos.for=$(or $(DURATION),10m) -chaos.seed=$(or $(SEED),0)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)

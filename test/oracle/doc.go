@@ -16,7 +16,7 @@
 //	actions   computePodActions                                      podsync.Actions
 //	status    generateAPIPodStatus, SetPodStatus, TerminatePod       podsync.PodStatus, Settle, Finish
 //
-//	go test ./test/oracle/... -run Worker
+//	go -C test test ./oracle/... -run Worker
 //
 // The recorded pods are compared with podctl twice: their configs with what
 // render makes of the manifests, and, as root on Linux, all their calls with

@@ -1,7 +1,7 @@
 // Command images writes the test image and the pause image of podctl's
 // private runtimes as busybox.tar and pause.tar into a directory.
 //
-//	go run ./hack/images DIR
+//	go -C test run ./live/images DIR
 package main
 
 import (
