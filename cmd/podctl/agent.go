@@ -27,7 +27,7 @@ type agentOptions struct {
 	// manifests are the sources that are followed; of configFrom only ConfigMaps,
 	// Secrets and claims are read.
 	manifests, configFrom []string
-	// replicas and strict are those of reading.
+	// replicas and strict are those of manifestOptions.
 	replicas int
 	strict   bool
 	// fileCheck and httpCheck are the periods in which sources are read again.

@@ -22,7 +22,7 @@ import (
 
 type renderOptions struct {
 	globals
-	reading
+	manifestOptions
 	// sandbox and container narrow the output to one config.
 	sandbox      bool
 	container    string
@@ -46,14 +46,14 @@ func renderCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "container", Usage: "print only the config of container `NAME`"},
 			&cli.StringFlag{Name: "cgroup-driver", Value: string(cgroup.Cgroupfs), DefaultText: string(cgroup.Cgroupfs), Usage: "cgroup `DRIVER` of the runtime: cgroupfs or systemd"},
 			&cli.BoolFlag{Name: "show-secrets", Usage: "print the values of Secrets"},
-		}, readingFlags()...),
+		}, manifestFlags()...),
 		Action: func(c *cli.Context) error {
 			o := renderOptions{
 				globals: readGlobals(c), showSecrets: c.Bool("show-secrets"),
 				sandbox: c.Bool("sandbox"), container: c.String("container"), cgroupDriver: c.String("cgroup-driver"),
 			}
 			var err error
-			if o.reading, err = readReading(c); err != nil {
+			if o.manifestOptions, err = readManifestOptions(c); err != nil {
 				return err
 			}
 			switch {
@@ -86,7 +86,7 @@ type renderedContainer struct {
 
 func runRender(ctx context.Context, e *env, o renderOptions) error {
 	ctx, interrupted := e.untilInterrupt(ctx)
-	set, err := loadPods(ctx, e, o.reading)
+	set, err := loadPods(ctx, e, o.manifestOptions)
 	if interrupted() {
 		return errInterrupted
 	}

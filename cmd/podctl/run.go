@@ -23,7 +23,7 @@ import (
 type runOptions struct {
 	globals
 	driving
-	reading
+	manifestOptions
 	// wait is what to wait for: waitComplete or waitReady.
 	wait        string
 	waitTimeout time.Duration // 0 is for ever
@@ -53,7 +53,7 @@ func runCommand(e *env) *cli.Command {
 			&cli.Int64Flag{Name: "grace-period", DefaultText: "the pods' own", Usage: "`SECONDS` that pods are given to end, where that is less than their own"},
 			&cli.BoolFlag{Name: "keep", Usage: "leave the pods running on exit; a later run adopts them"},
 			&cli.BoolFlag{Name: "logs", Usage: "print what the containers write, prefixed by pod/container"},
-		}, slices.Concat(readingFlags(), drivingFlags())...),
+		}, slices.Concat(manifestFlags(), drivingFlags())...),
 		Action: func(c *cli.Context) error {
 			o := runOptions{
 				globals: readGlobals(c),
@@ -61,7 +61,7 @@ func runCommand(e *env) *cli.Command {
 				keep: c.Bool("keep"), logs: c.Bool("logs"),
 			}
 			var err error
-			if o.reading, err = readReading(c); err != nil {
+			if o.manifestOptions, err = readManifestOptions(c); err != nil {
 				return err
 			}
 			if o.driving, err = readDriving(c); err != nil {
@@ -122,7 +122,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 			err = errors.Join(err, r.session.Close())
 		}
 	}()
-	set, err := loadPods(ctx, e, o.reading)
+	set, err := loadPods(ctx, e, o.manifestOptions)
 	if err != nil {
 		return nil, err
 	}

@@ -44,3 +44,33 @@ func TestFailureDuringAnInterruptIsReported(t *testing.T) {
 		}
 	}
 }
+
+const hooked = `
+apiVersion: v1
+kind: Pod
+metadata: {name: hooked}
+spec:
+  terminationGracePeriodSeconds: 60
+  containers:
+  - name: web
+    image: busybox
+    command: [sleep, "3600"]
+    lifecycle: {preStop: {exec: {command: [sleep, "30"]}}}
+`
+
+// SIGTERM has not been sent while the preStop hook runs: the process does not
+// ignore it.
+func TestTerminatingNamesARunningPreStopHook(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		release := w.sim.Hang("ExecSync", "")
+		c := w.run(hooked)
+		stop := w.start(nil, "stop", "hooked")
+		time.Sleep(4 * time.Second)
+		out := w.ran(0, time.Second, "terminating")
+		expect(t, out, " hook ", "the preStop hook of web has been running for 4s; SIGTERM follows it", "hint: podctl stop --grace-period 1 default/hooked")
+		release()
+		stop.ends(0, 2*time.Minute)
+		c.interrupt()
+		c.ends(exitInterrupted, 2*time.Minute)
+	})
+}

@@ -17,7 +17,7 @@ import (
 
 type validateOptions struct {
 	globals
-	reading
+	manifestOptions
 }
 
 func validateCommand(e *env) *cli.Command {
@@ -25,11 +25,11 @@ func validateCommand(e *env) *cli.Command {
 		Name:      "validate",
 		Usage:     "validate manifests as the API server would, and report how podctl treats each field",
 		ArgsUsage: "FILE|DIR|URL|- …",
-		Flags:     readingFlags(),
+		Flags:     manifestFlags(),
 		Action: func(c *cli.Context) error {
 			o := validateOptions{globals: readGlobals(c)}
 			var err error
-			if o.reading, err = readReading(c); err != nil {
+			if o.manifestOptions, err = readManifestOptions(c); err != nil {
 				return err
 			}
 			if o.output != "" && o.output != "json" {

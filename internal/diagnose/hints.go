@@ -3,8 +3,10 @@ package diagnose
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // force returns the last resort of the pod's owner. podctl rm refuses pods of a
@@ -25,6 +27,19 @@ func (f Facts) force() []string {
 		}
 	}
 	return nil
+}
+
+// orForceShim returns commands, and the last resort for a shim that does not
+// work after them: SIGKILL does not reach the runtime through it. containerd
+// removes the container of a shim that has exited.
+func (f Facts) orForceShim(shim proc.Process, first ...string) []string {
+	switch {
+	case f.Owner == OwnerPodctl || f.Owner == OwnerGonePodctl:
+		return f.orForce(first...)
+	case strings.HasPrefix(shim.Comm, "containerd-shim"):
+		return append(first, fmt.Sprintf("kill -KILL %d", shim.PID))
+	}
+	return first
 }
 
 // orForce returns commands, and the last resort after them.

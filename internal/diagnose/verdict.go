@@ -92,18 +92,18 @@ func judgeShim(f Facts, c Container) (Verdict, bool) {
 	switch {
 	case shim.State == proc.Stopped || shim.State == proc.Traced:
 		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s (pid %d) is stopped", c.Name, shim.PID),
-			f.orForce(fmt.Sprintf("kill -CONT %d", shim.PID))}, true
+			f.orForceShim(shim, fmt.Sprintf("kill -CONT %d", shim.PID))}, true
 	case shim.State.Ended() || shim.State == proc.Uninterruptible && f.overdue():
-		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s (pid %d, state %s) does not work", c.Name, shim.PID, shim.State), f.orForce()}, true
+		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s (pid %d, state %s) does not work", c.Name, shim.PID, shim.State), f.orForceShim(shim)}, true
 	case c.Kill.PID != 0 && c.KillAge >= slowKill:
 		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s waits for %s (pid %d), which has been sending the signal for %s",
-			c.Name, c.Kill.Comm, c.Kill.PID, age(c.KillAge)), f.orForce(fmt.Sprintf("cat /proc/%d/stack", c.Kill.PID))}, true
+			c.Name, c.Kill.Comm, c.Kill.PID, age(c.KillAge)), f.orForceShim(shim, fmt.Sprintf("cat /proc/%d/stack", c.Kill.PID))}, true
 	case c.Gone && shim.PID == 0:
-		return Verdict{LayerShim, Observed, fmt.Sprintf("%s (pid %d) has exited; the runtime still reports it as running", c.Name, c.PID), f.orForce()}, true
+		return Verdict{LayerShim, Observed, fmt.Sprintf("%s (pid %d) has exited; the runtime still reports it as running", c.Name, c.PID), f.orForceShim(shim)}, true
 	case p.State.Ended():
-		next := f.orForce()
+		next := f.orForceShim(shim)
 		if shim.PID != 0 {
-			next = f.orForce(fmt.Sprintf("cat /proc/%d/wchan", shim.PID))
+			next = f.orForceShim(shim, fmt.Sprintf("cat /proc/%d/wchan", shim.PID))
 		}
 		return Verdict{LayerShim, Observed, fmt.Sprintf("%s (pid %d) is a zombie: its parent, pid %d, does not wait for it", c.Name, p.PID, p.Parent), next}, true
 	case f.Worker == nil && shim.PID == 0 && p.Parent == 1 && !c.Gone:
@@ -117,7 +117,7 @@ func judgeCgroup(f Facts, c Container) (Verdict, bool) {
 	if c.Frozen == "" {
 		return Verdict{}, false
 	}
-	return Verdict{LayerCgroup, Observed, fmt.Sprintf("%s (pid %d) is frozen by the cgroup %s", c.Name, c.PID, c.Frozen), f.orForce(thaw(c.Frozen))}, true
+	return Verdict{LayerCgroup, Observed, fmt.Sprintf("%s (pid %d) is frozen by the cgroup %s", c.Name, c.PID, c.Frozen), []string{thaw(c.Frozen)}}, true
 }
 
 func judgeProcess(f Facts, c Container) (Verdict, bool) {

@@ -93,7 +93,7 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			c.Frozen = "/sys/fs/cgroup/freezer/kubepods/pod1/freezer.state"
 		})}, LayerCgroup, "db (pid 8812) is frozen by the cgroup /sys/fs/cgroup/freezer/kubepods/pod1/freezer.state", "echo THAWED > /sys/fs/cgroup/freezer/kubepods/pod1/freezer.state"},
 		{"frozen, cgroup v2", Facts{Worker: ends(nil), Containers: with(db(asleep, shim), func(c *Container) { c.Frozen = "/sys/fs/cgroup/pod1/cgroup.freeze" })},
-			LayerCgroup, "frozen by", "echo 0 > /sys/fs/cgroup/pod1/cgroup.freeze · podctl rm --force default/db"},
+			LayerCgroup, "frozen by", "echo 0 > /sys/fs/cgroup/pod1/cgroup.freeze"},
 		{"a zombie", Facts{Worker: ends(nil), GraceLeft: &over, Containers: db(proc.Process{State: proc.Zombie, Parent: 7}, shim)},
 			LayerShim, "is a zombie: its parent, pid 7, does not wait for it", "cat /proc/7/wchan"},
 		{"status unreadable, nothing runs", Facts{Worker: failed(event.LayerStatus), SandboxReady: true, Mounts: []string{"/var/lib/podctl/pods/u1/volumes/v"}},
@@ -104,8 +104,8 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			LayerShim, "has exited; the runtime still reports it as running", "podctl rm --force default/db"},
 		{"its shim is stopped", Facts{Worker: ends(nil), Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped})},
 			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7"},
-		{"the shim of a kubelet's pod is stopped", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped})},
-			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7 · kill -KILL 8812"},
+		{"the shim of a kubelet's pod is stopped", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped, Comm: "containerd-shim"})},
+			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7 · kill -KILL 7"},
 		{"runc kill hangs", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: with(db(asleep, shim), func(c *Container) {
 			c.Kill, c.KillAge = proc.Process{PID: 400, Comm: "runc"}, 12*time.Second
 		})}, LayerShim, "the shim of db waits for runc (pid 400), which has been sending the signal for 12s", "cat /proc/400/stack"},

@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/manifest"
 )
 
-// reading are the options of the commands that read manifests.
-type reading struct {
+// manifestOptions are the options of the commands that read manifests.
+type manifestOptions struct {
 	paths      []string
 	configFrom []string
 	replicas   int
@@ -20,8 +20,8 @@ type reading struct {
 	strict bool
 }
 
-// readingFlags are the flags of readReading.
-func readingFlags() []cli.Flag {
+// manifestFlags are the flags of readManifestOptions.
+func manifestFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "config-from", Usage: "read only ConfigMaps, Secrets and claims from this `FILE|DIR|URL`; repeatable"},
 		replicasFlag(),
@@ -33,19 +33,19 @@ func replicasFlag() cli.Flag {
 	return &cli.IntFlag{Name: "replicas", Value: 1, DefaultText: "1", Usage: "`NUMBER` of pods to run of a Deployment, ReplicaSet or StatefulSet"}
 }
 
-func readReading(c *cli.Context) (reading, error) {
-	r := reading{paths: c.Args().Slice(), configFrom: c.StringSlice("config-from"), replicas: c.Int("replicas"), strict: c.Bool("strict")}
+func readManifestOptions(c *cli.Context) (manifestOptions, error) {
+	r := manifestOptions{paths: c.Args().Slice(), configFrom: c.StringSlice("config-from"), replicas: c.Int("replicas"), strict: c.Bool("strict")}
 	switch {
 	case len(r.paths) == 0:
-		return reading{}, &usageError{message: "no manifest given", hint: "podctl " + c.Command.Name + " " + c.Command.ArgsUsage}
+		return manifestOptions{}, &usageError{message: "no manifest given", hint: "podctl " + c.Command.Name + " " + c.Command.ArgsUsage}
 	case r.replicas < 1:
-		return reading{}, usagef("--replicas %d is less than 1", r.replicas)
+		return manifestOptions{}, usagef("--replicas %d is less than 1", r.replicas)
 	}
 	return r, nil
 }
 
 // load reads the manifests.
-func (r reading) load(ctx context.Context, e *env) (*manifest.Set, error) {
+func (r manifestOptions) load(ctx context.Context, e *env) (*manifest.Set, error) {
 	set, err := manifest.Load(ctx, r.paths, manifest.LoadOptions{Stdin: e.in, Replicas: r.replicas, ConfigFrom: r.configFrom})
 	if r.strict {
 		err = strictly(set, err)
@@ -64,7 +64,7 @@ func strictly(set *manifest.Set, err error) error {
 }
 
 // loadPods reads at least one pod and prints the warnings.
-func loadPods(ctx context.Context, e *env, r reading) (*manifest.Set, error) {
+func loadPods(ctx context.Context, e *env, r manifestOptions) (*manifest.Set, error) {
 	set, err := r.load(ctx, e)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func loadPods(ctx context.Context, e *env, r reading) (*manifest.Set, error) {
 }
 
 // names are the manifests as they may be printed.
-func (r reading) names() []string {
+func (r manifestOptions) names() []string {
 	names := make([]string, len(r.paths))
 	for i, path := range r.paths {
 		names[i] = manifest.SourceName(path)
