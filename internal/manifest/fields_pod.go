@@ -50,7 +50,10 @@ var statusFields = ignored("podctl finds the status itself", `status`)
 // volumeFields are the sources of a volume, and its name.
 var volumeFields = slices.Concat(
 	honoured(`name hostPath emptyDir configMap secret downwardAPI projected persistentVolumeClaim image`),
-	refused(noAccounts, `projected.sources[].serviceAccountToken`),
+	[]Field{{
+		Path: "projected.sources[].serviceAccountToken", Support: Refused, Reason: noAccounts,
+		Hint: "remove the volume and its mounts; of a pod exported with its metadata.resourceVersion podctl drops them itself",
+	}},
 	refused(noCluster, `projected.sources[].clusterTrustBundle projected.sources[].podCertificate`),
 	refused(notYet, `nfs`),
 	refused(noCluster, `csi ephemeral`),
