@@ -51,6 +51,27 @@ func TestLockWaitEndsWithTheContext(t *testing.T) {
 	}
 }
 
+func TestADirectoryIsLockedWithoutALockFile(t *testing.T) {
+	dir := t.TempDir()
+	unlock, err := LockDir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := LockDir(ctx, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("a held lock: %v, want the context's error", err)
+	}
+	unlock()
+	if unlock, err = LockDir(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left in the directory: %v, %v", left, err)
+	}
+}
+
 func TestLockDoesNotFollowASymlink(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")

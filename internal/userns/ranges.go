@@ -27,9 +27,6 @@ type Ranges struct{ pods string }
 // New is about the pods in the directory pods below root.
 func New(root string) *Ranges { return &Ranges{pods: filepath.Join(root, "pods")} }
 
-// lockName lies beside the directory of the pods.
-const lockName = ".userns.lock"
-
 // lockWait bounds the wait for other pods that are given their ranges.
 const lockWait = 30 * time.Second
 
@@ -43,7 +40,7 @@ func (r *Ranges) Of(ctx context.Context, uid types.UID) (first, length uint32, e
 	}
 	waiting, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	unlock, err := flock.Lock(waiting, filepath.Join(filepath.Dir(r.pods), lockName))
+	unlock, err := flock.LockDir(waiting, r.pods)
 	if err != nil {
 		return fail(err)
 	}
