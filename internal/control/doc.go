@@ -7,7 +7,7 @@
 //	                         │                        │
 //	            <run-dir>/<runtime>/<instance>.sock ◄─┘
 //
-//	--listen 127.0.0.1:PORT ◄── Public: /metrics and /healthz only
+//	--listen 127.0.0.1:PORT ◄── Public: /metrics, /healthz and /readyz only
 //
 // The types of the API are in types.go; /pods answers with a v1.PodList as
 // the kubelet's does. A socket is its owner's alone (0600, in a directory of
@@ -21,6 +21,6 @@
 //
 // Differs from the kubelet in: a socket instead of a port with certificates;
 // /pods carries a deletion timestamp for a pod that podctl is ending; /workers,
-// /events, /stop and /start, which the kubelet has not; /healthz has a check of
-// the PLEG, which the kubelet folds into the node's condition.
+// /events, /stop and /start, which the kubelet does not have; /readyz has a check
+// of the PLEG, which the kubelet folds into the node's condition.
 package control
