@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/manifest"
 )
 
@@ -34,15 +35,17 @@ func preemptCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "preempt",
 		Usage: "show which pods the kubelet would preempt for a critical pod, and why; or evict them",
-		Description: "The pods on the node are those of live podctl processes, unless --node-pods,\n" +
-			"--kubelet or --kubeconfig name other sources. Several pods arrive one after the other.\n" +
+		Description: "The pods on the node are those of the kubelet that uses the runtime, else of live podctl\n" +
+			"processes, unless --node-pods, --kubelet or --kubeconfig name other sources. It refuses if\n" +
+			"podctl cannot see whether a kubelet uses the runtime, or what is allocatable there. Several\n" +
+			"pods arrive one after the other.\n" +
 			"Without --dry-run the victims are evicted with their own grace period, if podctl manages them.\n" +
 			"The exit code is 0 if every pod fits, or fits after evictions, else 1.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "evict no pod"},
 			&cli.StringSliceFlag{Name: "filename", Aliases: []string{"f"}, Usage: "`FILE|DIR|URL` of the arriving pod"},
 			&cli.StringSliceFlag{Name: "what-if", Usage: "`FILE|DIR|URL` of a pod that arrives next"},
-			&cli.StringSliceFlag{Name: "node-pods", DefaultText: "live podctl processes", Usage: "`FILE|DIR` of the pods on the node"},
+			&cli.StringSliceFlag{Name: "node-pods", DefaultText: "those of the kubelet, else of live podctl processes", Usage: "`FILE|DIR` of the pods on the node"},
 			&cli.GenericFlag{Name: "allocatable", Value: &cmdline.ResourceList{}, DefaultText: "the cluster's, podctl's, the kubelet's, or this machine's", Usage: "`LIST` of allocatable amounts, each replacing the detected one: cpu=4,memory=8Gi,pods=110"},
 			&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, Usage: "`LIST` of amounts to subtract from this machine's capacity"},
 			&cli.BoolFlag{Name: "explain", Usage: "print the rounds of the search for victims"},
@@ -116,7 +119,7 @@ func runPreempt(ctx context.Context, e *env, o preemptOptions) error {
 	})
 }
 
-// readNode reads the node, and prints the warnings about it.
+// readNode reads the node at which the pods arrive.
 func readNode(ctx context.Context, e *env, o preemptOptions) (*arrival.Node, error) {
 	p, err := o.globals.paths(cri.Endpoint{})
 	if err != nil {
@@ -125,15 +128,19 @@ func readNode(ctx context.Context, e *env, o preemptOptions) (*arrival.Node, err
 	n, err := arrival.Read(ctx, arrival.Options{
 		Sources: o.sources, NodePods: o.nodePods, Allocatable: o.allocatable, Reserved: o.reserved, PodsDir: p.Pods(), Logs: p.Logs,
 		Podctls: func(ctx context.Context) ([]*control.Client, error) { return livePodctls(ctx, e, o.globals) },
+		Kubelet: func(ctx context.Context) (*kubelet.Near, error) {
+			endpoint, _, err := findSockets(ctx, o.globals)
+			if err != nil {
+				return nil, err
+			}
+			return kubelet.Find(endpoint.Runtime)
+		},
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && n.OfKubelet() && !o.dryRun {
+		return nil, errNotOurs
 	}
-	for _, w := range n.Warnings {
-		fmt.Fprintf(e.errw, "warning: %s\n", w.Text)
-		if w.Hint != "" {
-			fmt.Fprintf(e.errw, "  hint: %s\n", w.Hint)
-		}
-	}
-	return n, nil
+	return n, err
 }
+
+// errNotOurs: podctl evicts only pods that podctl processes manage.
+var errNotOurs = &usageError{message: "the pods on this node are a kubelet's", hint: "podctl preempt --dry-run shows which pods would be preempted"}

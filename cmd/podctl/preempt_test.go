@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A kubelet that says what it keeps back is asked; one that does not, as on
-// its read-only port, leaves its defaults, and a warning.
+// What is allocatable comes from the kubelet; where that is not known, as with the
+// read-only port of one elsewhere, preempt refuses to judge.
 func TestPreemptAsksTheKubeletWhatIsAllocatable(t *testing.T) {
 	settings := `{"kubeletconfig":{"maxPods":3}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -25,18 +25,22 @@ func TestPreemptAsksTheKubeletWhatIsAllocatable(t *testing.T) {
 	defer server.Close()
 	w := &world{t: t, dir: t.TempDir()}
 	dns := w.file("dns.yaml", needing("dns", "1m", criticalClass))
-	ask := func() (out, errw string) {
-		c := w.start(nil, "preempt", "--dry-run", "-f", dns, "--kubelet", server.URL)
-		c.ends(0, 10*time.Second)
+	ask := func(code int, more ...string) (out, errw string) {
+		c := w.start(nil, append([]string{"preempt", "--dry-run", "-f", dns, "--kubelet", server.URL}, more...)...)
+		c.ends(code, 10*time.Second)
 		return c.out.String(), c.errw.String()
 	}
-	out, errw := ask()
+	out, errw := ask(0)
 	expect(t, out, "kubelet "+server.URL+" has 3 pods, ")
 	if errw != "" {
 		t.Errorf("stderr: %s", errw)
 	}
 	settings = ""
-	out, errw = ask()
-	expect(t, out, "this machine has 110 pods, ")
-	expect(t, errw, "warning: the kubelet's configuration cannot be read, using its defaults: ask the kubelet: ", "/configz: 404")
+	out, errw = ask(1)
+	expect(t, errw, "podctl: preempt: what is allocatable at kubelet "+server.URL+" is not known: ", "/configz: 404", "hint: pass --allocatable")
+	if out != "" {
+		t.Errorf("stdout: %s", out)
+	}
+	out, _ = ask(0, "--allocatable", "cpu=4,memory=8Gi,pods=9")
+	expect(t, out, "--allocatable has 9 pods, 4 cpu, 8Gi memory")
 }

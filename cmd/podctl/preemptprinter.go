@@ -140,7 +140,20 @@ func sentence(a arrival.Arrival) string {
 		return fmt.Sprintf("%s fits", a.Pod)
 	}
 	text := fmt.Sprintf("for %s the kubelet would evict %s", a.Pod, output.Plural(len(a.Plan.Victims), "pod"))
-	return text + opinion(a.Plan)
+	return text + tied(a.Plan) + opinion(a.Plan)
+}
+
+// tied names the equal pods among which the order of the kubelet's list decides.
+func tied(r *preempt.Result) string {
+	ties := r.Ties()
+	if len(ties) == 0 {
+		return ""
+	}
+	last := ties[len(ties)-1]
+	if len(r.Victims) == 1 {
+		return ", one of " + last.OneOf()
+	}
+	return fmt.Sprintf(", of which %d are of equal pods: %s", len(ties), ties[0].OneOf())
 }
 
 // opinion compares the kubelet's set of victims with the smallest one.
@@ -158,7 +171,7 @@ func opinion(r *preempt.Result) string {
 		names[i] = v.String()
 	}
 	switch {
-	case s.Better == preempt.NoBetter:
+	case s.Better == preempt.NoBetter, s.Better == preempt.EarlierNames:
 		return ", " + proof
 	case len(s.Victims) < len(r.Victims):
 		return fmt.Sprintf("; %s alone would suffice (%s)", and(names), proof)
@@ -171,7 +184,7 @@ func opinion(r *preempt.Result) string {
 var criteria = map[preempt.Criterion]string{
 	preempt.FewerGuaranteed: "fewer guaranteed pods", preempt.FewerBurstable: "fewer burstable pods",
 	preempt.FewerBestEffort: "fewer best-effort pods", preempt.LowerPriorities: "lower priorities",
-	preempt.LessMemoryFreed: "less memory freed", preempt.LessCPUFreed: "less cpu freed", preempt.EarlierNames: "the first by name",
+	preempt.LessMemoryFreed: "less memory freed", preempt.LessCPUFreed: "less cpu freed",
 }
 
 // and joins names with commas and "and".

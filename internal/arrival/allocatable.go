@@ -1,15 +1,82 @@
 package arrival
 
 import (
+	"context"
+	"fmt"
 	"maps"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/render"
 )
+
+// readAllocatable makes allocatable what the kubelet lets pods request: the one
+// that is named, else the one that uses the runtime, else one with the default
+// configuration.
+func (n *Node) readAllocatable(ctx context.Context, o Options) error {
+	facts, err := host.ReadFacts(o.PodsDir, o.Logs, "")
+	if err != nil {
+		return err
+	}
+	n.Object.Status.Allocatable = admission.Allocatable(facts, nil, o.Reserved)
+	if !o.Sources.AskKubelet && n.near == nil {
+		return nil
+	}
+	source, r, err := n.reservation(ctx, o)
+	if err == nil {
+		n.Object.Status.Allocatable, n.Allocatable = kubeletAllocatable(facts, r, o.Reserved), "kubelet "+source
+		return nil
+	}
+	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourcePods} {
+		if _, given := o.Allocatable[name]; !given {
+			return &UnknownAllocatableError{Kubelet: source, Cause: err}
+		}
+	}
+	n.Allocatable = "--allocatable"
+	return nil
+}
+
+// reservation reads what the kubelet reserves: its /configz, which only its
+// authenticated server has, else its configuration file.
+func (n *Node) reservation(ctx context.Context, o Options) (source string, r *kubelet.Reservation, err error) {
+	if o.Sources.AskKubelet {
+		at := o.Sources.Kubelet
+		if !at.Local() {
+			return manifest.SourceName(at.Address()), nil, fmt.Errorf("the capacity of its machine is not known")
+		}
+		if r, err = at.Reservation(ctx); err == nil {
+			return manifest.SourceName(at.Address()), r, nil
+		}
+		source = manifest.SourceName(at.Address())
+	}
+	if n.near != nil {
+		r, err = n.near.Reservation(ctx)
+		return n.near.Server(), r, err
+	}
+	return source, nil, err
+}
+
+// UnknownAllocatableError: what the kubelet lets pods request is not known.
+type UnknownAllocatableError struct {
+	Kubelet string
+	Cause   error
+}
+
+func (e *UnknownAllocatableError) Error() string {
+	return fmt.Sprintf("what is allocatable at kubelet %s is not known: %v", e.Kubelet, e.Cause)
+}
+
+func (e *UnknownAllocatableError) Unwrap() error { return e.Cause }
+
+// Hint names the flags that say it.
+func (*UnknownAllocatableError) Hint() string {
+	return "pass --allocatable cpu=4,memory=8Gi,pods=110, or --kubelet with the authenticated port and credentials, or --kubeconfig"
+}
 
 // kubeletAllocatable is what a kubelet on this machine lets pods request, less
 // reserved (pkg/kubelet/cm/node_container_manager_linux.go). Storage is that of

@@ -7,12 +7,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/desired"
-	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/preempt"
-	"github.com/podctl/podctl/internal/render"
 )
 
 // Node is the node at which pods arrive.
@@ -25,10 +23,9 @@ type Node struct {
 	// Pods are the active pods.
 	Pods    []*v1.Pod
 	Sources []Source
-	// Warnings are about what was assumed.
-	Warnings []Warning
-
 	podctls []*control.Client
+	near    *kubelet.Near
+	ofNear  bool
 }
 
 // Source is a source of the pods on the node.
@@ -36,9 +33,6 @@ type Source struct {
 	Name string `json:"name"` // "kubelet http://127.0.0.1:10255"
 	Pods int    `json:"pods"` // active pods
 }
-
-// Warning is an assumption about the node, and how to replace it by a fact.
-type Warning struct{ Text, Hint string }
 
 // Options say which node is read, and how.
 type Options struct {
@@ -54,27 +48,41 @@ type Options struct {
 	// Podctls returns clients of the live podctl processes: the pods on the node
 	// are theirs where no other source is named.
 	Podctls func(context.Context) ([]*control.Client, error)
+	// Kubelet returns the kubelet that uses the runtime, nil if none does. Its pods
+	// are on the node where no other source is named.
+	Kubelet func(context.Context) (*kubelet.Near, error)
 }
 
-// Read reads the node.
+// named reports whether a source of pods is named.
+func (o Options) named() bool {
+	return o.Sources.AskKubelet || o.Sources.Kubeconfig != "" || len(o.NodePods) > 0
+}
+
+// OfKubelet reports whether the pods are those of the kubelet that uses the
+// runtime, because no other source was named.
+func (n *Node) OfKubelet() bool { return n.ofNear }
+
+// Read reads the node. The error is a *kubelet.UnseenError if a kubelet may use
+// the runtime that podctl cannot see, and an *UnknownAllocatableError if the
+// kubelet's configuration cannot be read.
 func Read(ctx context.Context, o Options) (*Node, error) {
 	cluster, err := o.Sources.Cluster()
 	if err != nil {
 		return nil, err
 	}
 	n := &Node{Object: &v1.Node{}, Allocatable: "this machine"}
+	if !o.named() || o.Sources.AskKubelet {
+		if n.near, err = o.Kubelet(ctx); err != nil && !o.named() {
+			return nil, err
+		}
+	}
 	if cluster != nil {
 		if n.Object, err = cluster.Node(ctx); err != nil {
 			return nil, err
 		}
 		n.Allocatable = "node " + n.Object.Name
-	} else {
-		facts, err := host.ReadFacts(o.PodsDir, o.Logs, "")
-		if err != nil {
-			return nil, err
-		}
-		n.Object.Status.Allocatable = admission.Allocatable(facts, nil, o.Reserved)
-		n.askKubelet(ctx, o, facts)
+	} else if err := n.readAllocatable(ctx, o); err != nil {
+		return nil, err
 	}
 	if err := n.ask(ctx, o, cluster); err != nil {
 		return nil, err
@@ -86,6 +94,10 @@ func Read(ctx context.Context, o Options) (*Node, error) {
 // ask asks all sources for the pods on the node. Several may name one pod.
 func (n *Node) ask(ctx context.Context, o Options, cluster *desired.Cluster) error {
 	answers := o.Sources.Answers(ctx, cluster)
+	if n.near != nil && !o.named() {
+		n.ofNear = true
+		answers = append(answers, desired.Near(ctx, n.near))
+	}
 	if len(o.NodePods) > 0 {
 		answers = append(answers, desired.Files(ctx, nil, o.NodePods...))
 	}
@@ -113,26 +125,4 @@ func (n *Node) ask(ctx context.Context, o Options, cluster *desired.Cluster) err
 		n.Sources = append(n.Sources, source)
 	}
 	return errors.Join(errs...)
-}
-
-// askKubelet makes allocatable what the kubelet that was named lets pods
-// request, with a warning if that is not known.
-func (n *Node) askKubelet(ctx context.Context, o Options, facts *render.Node) {
-	if !o.Sources.AskKubelet {
-		return
-	}
-	at := o.Sources.Kubelet
-	if !at.Local() {
-		n.Warnings = append(n.Warnings, Warning{
-			Text: "what is allocatable at " + at.URL + " is not known; using this machine's capacity",
-			Hint: "pass --allocatable, or --kubeconfig to read the node object",
-		})
-		return
-	}
-	r, err := at.Reservation(ctx)
-	if err != nil {
-		n.Warnings = append(n.Warnings, Warning{Text: "the kubelet's configuration cannot be read, using its defaults: " + err.Error()})
-		return
-	}
-	n.Object.Status.Allocatable, n.Allocatable = kubeletAllocatable(facts, r, o.Reserved), "kubelet "+at.URL
 }

@@ -54,15 +54,6 @@ func (o Options) Pods(ctx context.Context) ([]*v1.Pod, error) {
 // Address is the URL without a slash at its end.
 func (o Options) Address() string { return strings.TrimSuffix(cmp.Or(o.URL, ReadOnlyURL), "/") }
 
-// shown is the address without its password.
-func (o Options) shown() string {
-	u, err := url.Parse(o.Address())
-	if err != nil {
-		return "url"
-	}
-	return u.Redacted()
-}
-
 // Local reports whether the kubelet is on this machine.
 func (o Options) Local() bool {
 	u, err := url.Parse(o.Address())

@@ -2,7 +2,9 @@ package kubelet
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -32,15 +34,23 @@ func (o Options) Reservation(ctx context.Context) (*Reservation, error) {
 		return nil, fmt.Errorf("ask the kubelet: %w", err)
 	}
 	defer client.CloseIdleConnections()
+	r, err := reservationAt(ctx, client, o.Address())
+	if err != nil {
+		return nil, fmt.Errorf("ask the kubelet: %w", err)
+	}
+	return r, nil
+}
+
+func reservationAt(ctx context.Context, client *http.Client, url string) (*Reservation, error) {
 	var answer struct {
 		Config *Reservation `json:"kubeletconfig"`
 	}
-	address := o.Address() + "/configz"
+	address := url + "/configz"
 	if err := apiget.Object(ctx, client, address, &answer); err != nil {
-		return nil, fmt.Errorf("ask the kubelet: %w", err)
+		return nil, err
 	}
 	if answer.Config == nil {
-		return nil, fmt.Errorf("ask the kubelet: %s: the answer has no kubeletconfig", o.shown())
+		return nil, errors.New("the answer of /configz has no kubeletconfig")
 	}
 	return answer.Config, nil
 }

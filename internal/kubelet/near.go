@@ -98,12 +98,24 @@ func (n *Near) HasPodDir(uid types.UID) bool {
 	return err == nil
 }
 
-// Reservation is what its configuration file reserves.
-func (n *Near) Reservation() (*Reservation, error) {
-	if n.Err != nil {
-		return nil, n.Err
+// Reservation is what it reserves: by its /configz, else by its configuration
+// files and flags, which it read when it was started.
+func (n *Near) Reservation(ctx context.Context) (*Reservation, error) {
+	for _, url := range n.servers() {
+		client, err := n.client(url)
+		if err != nil {
+			return nil, err
+		}
+		r, err := reservationAt(ctx, client, url)
+		client.CloseIdleConnections()
+		if err == nil {
+			return r, nil
+		}
 	}
-	if n.settings.embedded {
+	switch {
+	case n.Err != nil:
+		return nil, n.Err
+	case n.settings.embedded:
 		return nil, errors.New("its configuration is not in a file")
 	}
 	r := n.settings.config.Reservation
@@ -201,16 +213,24 @@ func (n *Near) Pods(ctx context.Context) ([]*v1.Pod, error) {
 }
 
 func (n *Near) podsAt(ctx context.Context, url string) ([]*v1.Pod, error) {
-	client, err := Options{URL: url}.client(url)
+	client, err := n.client(url)
 	if err != nil {
 		return nil, err
 	}
 	defer client.CloseIdleConnections()
-	client.Transport.(*http.Transport).DialContext = n.dial
-	if t := client.Transport.(*http.Transport); t.TLSClientConfig != nil {
-		t.TLSClientConfig.InsecureSkipVerify = true // its address is that of a process of this host
-	}
 	return apiget.PodList(ctx, client, url+"/pods")
+}
+
+// client connects in the kubelet's network namespace. Its certificate is not
+// verified: the address is that of a process of this host.
+func (n *Near) client(url string) (*http.Client, error) {
+	client, err := Options{URL: url}.client(url)
+	if err != nil {
+		return nil, err
+	}
+	t := client.Transport.(*http.Transport)
+	t.DialContext, t.TLSClientConfig.InsecureSkipVerify = n.dial, true
+	return client, nil
 }
 
 // dial connects in its network namespace.

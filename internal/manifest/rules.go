@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // systemPriorities are the classes that every cluster has
@@ -16,8 +18,12 @@ var systemPriorities = map[string]int32{
 }
 
 // setPriority gives a pod of a system class its number, as the priority
-// admission plugin of the API server does.
+// admission plugin of the API server does. A static pod has not passed that: the
+// kubelet judges it without a number.
 func setPriority(p *v1.Pod) {
+	if pod.IsStatic(p) {
+		return
+	}
 	if number, ok := systemPriorities[p.Spec.PriorityClassName]; ok && p.Spec.Priority == nil {
 		p.Spec.Priority = &number
 	}
@@ -39,7 +45,7 @@ func checkRules(p *v1.Pod, report func(field, message, hint string)) {
 	case !known:
 		report("spec.priorityClassName", fmt.Sprintf("Invalid value: %q: priority classes live in a cluster; without one podctl knows only %v", class, slices.Sorted(maps.Keys(systemPriorities))),
 			"set spec.priority beside it")
-	case *p.Spec.Priority != number:
+	case p.Spec.Priority != nil && *p.Spec.Priority != number:
 		report("spec.priority", fmt.Sprintf("Invalid value: %d: %s has the priority %d", *p.Spec.Priority, class, number), "leave it out")
 	}
 }

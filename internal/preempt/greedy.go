@@ -176,6 +176,18 @@ func (g *greedy) last(like, end int) int {
 	return end
 }
 
+// equal returns the candidates left that compare equal to the chosen one, by name.
+func (g *greedy) equal(ch choice) []PodRef {
+	var refs []PodRef
+	for _, c := range g.list {
+		if g.shapes[c.shape].compare(&g.shapes[ch.chosen.shape]) == 0 {
+			refs = append(refs, refTo(c.pod))
+		}
+	}
+	slices.SortFunc(refs, func(a, b PodRef) int { return naturally(a.String(), b.String()) })
+	return refs
+}
+
 func (g *greedy) remove(at int) {
 	gone := g.list[at].shape
 	if g.shapes[gone].live--; g.shapes[gone].live == 0 {

@@ -118,6 +118,7 @@ func (p *planner) stage(c class, short []int64) []*candidate {
 		}
 		if ch.next != nil {
 			round.Next = &Rival{refTo(ch.next.pod), g.shapes[ch.next.shape].distance, tieBreak(ch, g)}
+			round.Equal = g.equal(ch)
 		}
 		s.Rounds = append(s.Rounds, round)
 		p.judged[ch.chosen.index] = judgement{round: number, reached: true, distance: ch.distance}

@@ -84,6 +84,9 @@ type Round struct {
 	Next *Rival `json:"next,omitempty"`
 	// Tied counts the others at the same distance.
 	Tied int `json:"tied,omitempty"`
+	// Equal are the others that nothing distinguishes from the chosen one: the order
+	// of the kubelet's list decides, which changes from one admission to the next.
+	Equal []PodRef `json:"equal,omitempty"`
 }
 
 // Rival is the runner-up of a round.

@@ -1,11 +1,13 @@
 package preempt
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Why is the reason for a verdict of this result in words, for people:
+// Why is the reason for a verdict of this result in words:
 // "distance 0.33, the nearest of 3 · leaves 160m cpu short".
 func (r *Result) Why(v Verdict) string {
 	switch v.Reason {
@@ -44,7 +46,7 @@ func (r *Result) whyVictim(v Verdict) string {
 	case next.By == Nearer:
 		fmt.Fprintf(&b, ", the nearest of %d", round.Candidates)
 	case next.By == Later:
-		fmt.Fprintf(&b, ", as %s, which comes earlier", next.Pod)
+		fmt.Fprintf(&b, ", one of %s", round.OneOf())
 	default:
 		fmt.Fprintf(&b, ", smaller request than %s", next.Pod)
 	}
@@ -52,6 +54,55 @@ func (r *Result) whyVictim(v Verdict) string {
 		fmt.Fprintf(&b, " · leaves %s short", list(round.Left))
 	}
 	return b.String()
+}
+
+// maxNamed is the number of equal pods up to which all are named.
+const maxNamed = 4
+
+// OneOf names the chosen pod with those equal to it: "x2, x3 … x13", "" if there
+// are none.
+func (r *Round) OneOf() string {
+	if len(r.Equal) == 0 {
+		return ""
+	}
+	all := append([]PodRef{r.Chosen}, r.Equal...)
+	slices.SortFunc(all, func(a, b PodRef) int { return naturally(a.String(), b.String()) })
+	names := make([]string, len(all))
+	for i, ref := range all {
+		names[i] = ref.String()
+	}
+	if len(names) > maxNamed {
+		return fmt.Sprintf("%s, %s … %s", names[0], names[1], names[len(names)-1])
+	}
+	return strings.Join(names, ", ")
+}
+
+// naturally compares names with numbers in them: x2 comes before x13.
+func naturally(a, b string) int {
+	prefix := func(s string) string { return strings.TrimRight(s, "0123456789") }
+	if prefix(a) == prefix(b) && len(a) != len(b) {
+		return cmp.Compare(len(a), len(b))
+	}
+	return strings.Compare(a, b)
+}
+
+// Ties are the rounds in which nothing but the order of the kubelet's list decided
+// and in which another pod than a victim could have been chosen.
+func (r *Result) Ties() []*Round {
+	victims := map[PodRef]bool{}
+	for _, v := range r.Victims {
+		victims[refTo(v)] = true
+	}
+	var ties []*Round
+	for i := range r.Stages {
+		for j := range r.Stages[i].Rounds {
+			round := &r.Stages[i].Rounds[j]
+			if slices.ContainsFunc(round.Equal, func(ref PodRef) bool { return !victims[ref] }) {
+				ties = append(ties, round)
+			}
+		}
+	}
+	return ties
 }
 
 // round finds a round and its stage by number.

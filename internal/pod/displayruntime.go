@@ -1,0 +1,106 @@
+package pod
+
+import "slices"
+
+// DisplayOfRuntime displays a pod by what the runtime shows of it, for a pod whose
+// spec is not known. status may be nil: then an exit code is not known. A container
+// that has completed before another one was created is taken for an init container.
+func DisplayOfRuntime(p *Pod, status *Status) Display {
+	d := Display{Status: "Running"}
+	var ended []string
+	created, running := 0, 0
+	for _, c := range newest(p) {
+		d.Restarts += int32(c.Attempt)
+		if c.isInit(p, status) {
+			continue
+		}
+		d.Containers++
+		switch c.State {
+		case Running:
+			running++
+		case Created:
+			created++
+		case Exited, Unknown:
+			ended = append(ended, c.end(status))
+		}
+	}
+	d.Ready = running
+	ready := slices.ContainsFunc(p.Sandboxes, func(s *Sandbox) bool { return s.State == Running })
+	switch {
+	case !ready && running > 0:
+		d.Status = "Terminating"
+	case len(ended) > 0:
+		d.Status = worstEnd(ended, running > 0)
+	case ready && running < max(d.Containers, 1):
+		d.Status = "ContainerCreating"
+	case !ready:
+		d.Status = completed
+	}
+	return d
+}
+
+// worstEnd is the end of a container that has not completed, else Completed: or
+// NotReady while others run.
+func worstEnd(ended []string, running bool) string {
+	for _, end := range ended {
+		if end != completed {
+			return end
+		}
+	}
+	if running {
+		return "NotReady"
+	}
+	return completed
+}
+
+// newest returns the last attempt of each container, oldest container first.
+func newest(p *Pod) []*Container {
+	var all []*Container
+	for _, c := range p.Containers { // newest first
+		if !slices.ContainsFunc(all, func(o *Container) bool { return o.Name == c.Name }) {
+			all = append(all, c)
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// isInit reports whether the container had ended well when another one was
+// created.
+func (c *Container) isInit(p *Pod, status *Status) bool {
+	if c.State != Exited {
+		return false
+	}
+	finished := c.CreatedAt // without a status, any later container was created after it
+	if status != nil {
+		s := status.ContainerByID(c.ID)
+		if s == nil || s.ExitCode != 0 {
+			return false
+		}
+		finished = s.FinishedAt
+	}
+	return slices.ContainsFunc(p.Containers, func(o *Container) bool {
+		return o.Name != c.Name && o.SandboxID == c.SandboxID && o.CreatedAt.After(finished)
+	})
+}
+
+// end is how a container ended, in the kubelet's words: Completed, Error,
+// OOMKilled …
+func (c *Container) end(status *Status) string {
+	if c.State == Unknown {
+		return "ContainerStatusUnknown"
+	}
+	if status == nil {
+		return "Exited"
+	}
+	s := status.ContainerByID(c.ID)
+	switch {
+	case s == nil:
+		return "Exited"
+	case s.Reason != "" && s.Reason != completed:
+		return s.Reason
+	case s.ExitCode != 0:
+		return "Error"
+	}
+	return completed
+}
