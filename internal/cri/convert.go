@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -46,15 +47,24 @@ func toContainer(c *runtimeapi.Container) *pod.Container {
 
 // toSandboxStatus converts PodSandboxStatus.
 func toSandboxStatus(s *runtimeapi.PodSandboxStatus) *pod.SandboxStatus {
+	ips := sandboxIPs(s.Network)
 	return &pod.SandboxStatus{
 		ID:             s.Id,
 		Attempt:        s.GetMetadata().GetAttempt(),
 		State:          sandboxState(s.State),
 		CreatedAt:      toTime(s.CreatedAt),
-		IPs:            sandboxIPs(s.Network),
+		IPs:            ips,
+		NetworkUnknown: s.Network == nil || s.Network.Ip != "" && ips == nil,
 		HostNetwork:    s.GetLinux().GetNamespaces().GetOptions().GetNetwork() == runtimeapi.NamespaceMode_NODE,
 		RuntimeHandler: s.RuntimeHandler,
 	}
+}
+
+// signalName returns the name of the signal in the Kubernetes API, which spells
+// the CRI's SIGRTMINPLUS3 as SIGRTMIN+3 (runtimeSignalToString in
+// pkg/kubelet/kuberuntime/helpers.go).
+func signalName(s runtimeapi.Signal) string {
+	return strings.NewReplacer("PLUS", "+", "MINUS", "-").Replace(s.String())
 }
 
 // sandboxIPs returns the sandbox's addresses, primary first: none if one of
@@ -108,7 +118,7 @@ func toContainerStatus(s *runtimeapi.ContainerStatus, sandboxID string) *pod.Con
 		c.User = &pod.User{UID: u.Uid, GID: u.Gid, SupplementalGroups: u.SupplementalGroups}
 	}
 	if s.StopSignal != runtimeapi.Signal_RUNTIME_DEFAULT {
-		c.StopSignal = s.StopSignal.String()
+		c.StopSignal = signalName(s.StopSignal)
 	}
 	for _, m := range s.Mounts {
 		c.Mounts = append(c.Mounts, pod.Mount{

@@ -26,11 +26,14 @@ type Status struct {
 
 // SandboxStatus is the part of PodSandboxStatus that podctl uses.
 type SandboxStatus struct {
-	ID             string
-	Attempt        uint32
-	State          State
-	CreatedAt      time.Time
-	IPs            []string
+	ID        string
+	Attempt   uint32
+	State     State
+	CreatedAt time.Time
+	IPs       []string
+	// NetworkUnknown: the runtime gives no network information, or an address
+	// that cannot be read: that there are no IPs means nothing.
+	NetworkUnknown bool
 	HostNetwork    bool
 	RuntimeHandler string
 }

@@ -176,7 +176,10 @@ func TestASandboxIsMadeOrRenewed(t *testing.T) {
 		"it died, and all had succeeded, policy OnFailure": {v1.RestartPolicyOnFailure, false, statusOf("c=exited:0"), dead, "killpod"},
 		"it died, and one had failed, policy OnFailure":    {v1.RestartPolicyOnFailure, false, statusOf("c=exited:1"), dead, "killpod, sandbox#1, start c"},
 		"it has no address":                                {v1.RestartPolicyAlways, false, statusOf("c=running"), func(st *pod.Status) { st.Sandboxes[0].IPs = nil }, "killpod, sandbox#1, start c"},
-		"it is on the host's network":                      {v1.RestartPolicyAlways, false, statusOf("c=running"), func(st *pod.Status) { st.Sandboxes[0].HostNetwork = true }, "killpod, sandbox#1, start c"},
+		"its runtime reports no network": {v1.RestartPolicyAlways, false, statusOf("c=running"), func(st *pod.Status) {
+			st.Sandboxes[0].IPs, st.Sandboxes[0].NetworkUnknown = nil, true
+		}, "-"},
+		"it is on the host's network": {v1.RestartPolicyAlways, false, statusOf("c=running"), func(st *pod.Status) { st.Sandboxes[0].HostNetwork = true }, "killpod, sandbox#1, start c"},
 		"two are ready": {v1.RestartPolicyAlways, false, statusOf("c=running"), func(st *pod.Status) {
 			st.Sandboxes = slices.Insert(st.Sandboxes, 0, &pod.SandboxStatus{ID: "s2", Attempt: 4, State: pod.Running, IPs: st.IPs})
 		}, "killpod, sandbox#5, start c"},

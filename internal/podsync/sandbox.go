@@ -19,7 +19,7 @@ type sandboxVerdict struct {
 
 // judgeSandbox compares the pod's sandboxes with what the pod needs: exactly
 // one ready sandbox, the newest, on the network the pod asks for, with an
-// address unless it is the host's
+// address unless it is the host's or the runtime does not report addresses
 // (PodSandboxChanged in pkg/kubelet/kuberuntime/util/util.go).
 func judgeSandbox(p *v1.Pod, st *pod.Status) sandboxVerdict {
 	if len(st.Sandboxes) == 0 {
@@ -39,7 +39,7 @@ func judgeSandbox(p *v1.Pod, st *pod.Status) sandboxVerdict {
 	case newest.HostNetwork != pod.IsHostNetwork(p):
 		next.id = ""
 		return next
-	case !newest.HostNetwork && len(newest.IPs) == 0:
+	case !newest.HostNetwork && len(newest.IPs) == 0 && !newest.NetworkUnknown:
 		return next
 	}
 	return sandboxVerdict{attempt: newest.Attempt, id: newest.ID}
