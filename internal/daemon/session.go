@@ -140,6 +140,8 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	if s.Facts, err = host.ReadFacts(p.Pods(), p.Logs, p.Seccomp()); err != nil {
 		return err
 	}
+	// What resourceFieldRefs and volumes in memory are given is what is bounded.
+	s.Facts.Allocatable = admission.Allocatable(s.Facts, s.opts.Capacity, s.opts.Reserved)
 	policy, err := admission.ReadPolicy(s.opts.UnsafeSysctls)
 	if err != nil {
 		return err
@@ -170,7 +172,7 @@ func (s *Session) allocatable() v1.ResourceList {
 	if s.opts.Capacity == nil && s.opts.Reserved == nil {
 		return nil
 	}
-	return admission.Allocatable(s.Facts, s.opts.Capacity, s.opts.Reserved)
+	return s.Facts.Allocatable
 }
 
 // Alive counts the pods that have not ended.
