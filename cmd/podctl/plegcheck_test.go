@@ -97,8 +97,8 @@ func TestCheckNamesAListThatHangs(t *testing.T) {
 	})
 }
 
-// TestCheckOfASilentRuntime: there is somebody, who does not even say who.
-func TestCheckOfASilentRuntime(t *testing.T) {
+// A server that accepts connections and does not answer is unhealthy.
+func TestCheckOfARuntimeThatDoesNotAnswer(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.sim.Hang("", "")()
 		c := w.check(exitFailed, 6*time.Second, "--timeout=5s")
@@ -113,14 +113,14 @@ func TestCheckOfARuntimeThatGoesAway(t *testing.T) {
 		time.Sleep(time.Second)
 		w.sim.Crash()
 		c.ends(exitUnreachable, 2*time.Second)
-		if got, want := c.errw.String(), "podctl: pleg check: list sandboxes: nobody listens at sim:\n"; !strings.HasPrefix(got, want) {
+		if got, want := c.errw.String(), "podctl: pleg check: list sandboxes: no process listens at sim:\n"; !strings.HasPrefix(got, want) {
 			t.Errorf("stderr %q, want %q", got, want)
 		}
 		c = w.check(exitUnreachable, 2*time.Second, "--brief")
-		c.lines("unreachable: connect to sim:: nobody listens at sim:")
+		c.lines("unreachable: connect to sim:: no process listens at sim:")
 		c.silent()
 		c = w.check(exitUnreachable, 2*time.Second, "-o", "json")
-		c.lines(`{"status":"unreachable","reason":"connect to sim:: nobody listens at sim:","samples":0,"relistP50":0,"relistP95":0,"relistMax":0,"pods":0,"containers":0,"slowest":[],"waits":[],"errors":[]}`)
+		c.lines(`{"status":"unreachable","reason":"connect to sim:: no process listens at sim:","samples":0,"relistP50":0,"relistP95":0,"relistMax":0,"pods":0,"containers":0,"slowest":[],"waits":[],"errors":[]}`)
 		c.silent()
 	})
 }

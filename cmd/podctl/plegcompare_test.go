@@ -25,7 +25,7 @@ func (w *world) compare(flags ...string) *command {
 func TestCompareShowsWhoWasFirstAndWhatWasMissed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.pod("default", "old").start("old", "sleep", "3600")
-		time.Sleep(6 * time.Minute) // what nobody heard of is forgotten
+		time.Sleep(6 * time.Minute) // the simulated runtime forgets old events
 		c := w.compare("--for=30s")
 		c.lines(compareHeader)
 		p := w.pod("default", "job")

@@ -205,7 +205,7 @@ func TestWatchOverARestart(t *testing.T) {
 		w.sim.Restart()
 		time.Sleep(10*time.Second + 300*time.Millisecond)
 		c.linesMatch(watchHeader,
-			"runtime down: list sandboxes: nobody listens at sim:",
+			"runtime down: list sandboxes: no process listens at sim:",
 			"runtime up again after 1.s", // when gRPC tries again is random
 			"default/job ContainerDied job exit 0 relist .*s")
 		web.start("more", "sleep", "3600")

@@ -15,7 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// simPod is a pod that somebody else runs: by the bare calls of the runtime.
+// simPod is a pod that is created by plain runtime calls.
 type simPod struct {
 	sim     *sim.Runtime
 	check   func(error)

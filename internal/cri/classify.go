@@ -89,7 +89,7 @@ func describeDial(e *Error, endpoint string, err error) {
 		e.text = fmt.Sprintf("%s is not a socket", path)
 		e.hint = "name the runtime's socket, as in unix:///run/containerd/containerd.sock"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		e.text = fmt.Sprintf("nobody listens at %s", path)
+		e.text = fmt.Sprintf("no process listens at %s", path)
 		e.hint = "the socket is a leftover of a runtime that ended: start it again, for instance with systemctl start " + serviceOf(path)
 	default:
 		e.text = fmt.Sprintf("connect to %s: %v", path, err)

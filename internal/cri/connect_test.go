@@ -55,12 +55,12 @@ func TestConnectSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"no socket", tempSocket,
 			[]error{ErrUnavailable}, "no socket at PATH", "--runtime-endpoint"},
-		{"nobody listens", func(t *testing.T) string {
+		{"no process listens", func(t *testing.T) string {
 			l, path := listen(t)
 			l.(*net.UnixListener).SetUnlinkOnClose(false)
 			l.Close()
 			return path
-		}, []error{ErrUnavailable}, "nobody listens at PATH", "systemctl start containerd"},
+		}, []error{ErrUnavailable}, "no process listens at PATH", "systemctl start containerd"},
 		{"not a socket", func(t *testing.T) string {
 			path := tempSocket(t)
 			if err := os.WriteFile(path, nil, 0o600); err != nil {

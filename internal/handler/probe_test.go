@@ -39,7 +39,7 @@ func targetOf(t *testing.T, rawURL, path string) (handler.Target, *v1.HTTPGetAct
 		&v1.HTTPGetAction{Path: path, Port: intstr.FromInt(number), Scheme: v1.URIScheme(strings.ToUpper(u.Scheme))}
 }
 
-// deadURL is a URL at which nobody listens.
+// deadURL is a URL at which no process listens.
 func deadURL(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,4 +1,4 @@
-// Package metrics keeps what Prometheus scrapes, under the kubelet's names,
+// Package metrics holds the metrics for Prometheus, under the kubelet's names,
 // labels and buckets (pkg/kubelet/metrics/metrics.go), so that existing
 // dashboards and alerts work; what the kubelet has no name for begins with
 // podctl_, and so does everything that an observer exports.
@@ -7,11 +7,11 @@
 //	pleg ──────────┼──────────► Metrics ─────────────┤                         ├─► Handler
 //	cri ───────────┘                                 └─► State, at each scrape ┘
 //
-// Counters and histograms are counted as things happen: Metrics is the observer
-// of each inner package, and none of its methods blocks. Gauges are counted
-// when somebody asks, from the State that the owner of the node hands over, so
-// that they are never older than the scrape. Each Metrics has a registry of its
-// own: two nodes in one process do not meet. It is the only importer of
+// Counters and histograms are updated by observation: Metrics is the observer of
+// each inner package, and none of its methods blocks. Gauges are computed at each
+// scrape from the State that the owner of the node returns, so that they are
+// never older than the scrape. Each Metrics has a registry of its
+// own: two nodes in one process do not interfere. It is the only importer of
 // Prometheus.
 //
 // Differs from the kubelet in: gauges of pods are of the moment, not of the last

@@ -56,8 +56,8 @@ type Metrics struct {
 	probeDuration *prometheus.HistogramVec
 
 	mu sync.Mutex
-	// seen are the pods that were let in and whose first sync, and then first
-	// running container, is awaited.
+	// seen are the admitted pods whose first sync, and then first running
+	// container, is awaited.
 	seen  map[types.UID]*firstSeen
 	state func() State
 }
@@ -99,8 +99,8 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }
 
-// Show makes state what gauges are counted from. It is called at each scrape
-// and must not block.
+// Show sets the function that returns the state for gauges. It is called at each
+// scrape and must not block.
 func (m *Metrics) Show(state func() State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,7 +119,7 @@ func (m *Metrics) counters(name, help string, labels ...string) *prometheus.Coun
 	return c
 }
 
-// histogram has the default buckets where none are given.
+// histogram registers a histogram, with the default buckets if buckets is nil.
 func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: m.subsystem, Name: name, Help: help, Buckets: buckets})
 	m.registry.MustRegister(h)

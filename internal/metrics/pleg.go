@@ -9,16 +9,16 @@ import (
 var _ pleg.Observer = (*Metrics)(nil)
 
 func (m *Metrics) initPLEG() {
-	m.relistDuration = m.histogram("pleg_relist_duration_seconds", "How long listing all pods of the runtime took, in seconds.", nil)
-	m.relistInterval = m.histogram("pleg_relist_interval_seconds", "How long it was, in seconds, from the beginning of one full relist to that of the next.", nil)
-	m.lastSeen = prometheusGauge(m, m.subsystem, "pleg_last_seen_seconds", "When the last full relist began that the runtime answered, as a Unix time in seconds.")
-	m.podRelistDuration = m.histogram("pleg_pod_relist_duration_seconds", "How long listing a single pod took, in seconds.", nil)
-	m.counter(m.subsystem, "pleg_discard_events", "How many events of the PLEG were dropped: none.")
-	m.connections = m.counter(m.subsystem, "evented_pleg_connection_success_count", "How often the runtime's event stream was opened.")
-	m.connectionErrors = m.counter(m.subsystem, "evented_pleg_connection_error_count", "How often the runtime's event stream could not be opened, or broke.")
-	m.hintLatency = m.histogram("evented_pleg_connection_latency_seconds", "How old the runtime's events were when they came, in seconds.", nil)
-	m.hints = m.counter(own, "pleg_hints_total", "How many events the runtime sent.")
-	m.neededHints = m.counter(own, "pleg_needed_hints_total", "How many relists that an event of the runtime asked for found a change.")
+	m.relistDuration = m.histogram("pleg_relist_duration_seconds", "Duration in seconds of listing all pods of the runtime.", nil)
+	m.relistInterval = m.histogram("pleg_relist_interval_seconds", "Seconds from the start of one full relist to the start of the next.", nil)
+	m.lastSeen = prometheusGauge(m, m.subsystem, "pleg_last_seen_seconds", "Start of the last successful full relist, as a Unix time in seconds.")
+	m.podRelistDuration = m.histogram("pleg_pod_relist_duration_seconds", "Duration in seconds of listing a single pod.", nil)
+	m.counter(m.subsystem, "pleg_discard_events", "Number of discarded PLEG events: 0.")
+	m.connections = m.counter(m.subsystem, "evented_pleg_connection_success_count", "Number of times that the runtime's event stream was opened.")
+	m.connectionErrors = m.counter(m.subsystem, "evented_pleg_connection_error_count", "Number of times that the runtime's event stream could not be opened or was interrupted.")
+	m.hintLatency = m.histogram("evented_pleg_connection_latency_seconds", "Age in seconds of the runtime's events on arrival.", nil)
+	m.hints = m.counter(own, "pleg_hints_total", "Number of events from the runtime.")
+	m.neededHints = m.counter(own, "pleg_needed_hints_total", "Number of relists triggered by an event of the runtime that found a change.")
 }
 
 // Relisted implements pleg.Observer.
@@ -40,8 +40,8 @@ func (m *Metrics) PodRelisted(source pleg.Source, took time.Duration, changed bo
 	}
 }
 
-// StatusRead implements pleg.Observer. The calls that it is made of are
-// counted as runtime operations.
+// StatusRead implements pleg.Observer. Its CRI calls are counted as runtime
+// operations.
 func (*Metrics) StatusRead(time.Duration, error) {}
 
 // Hinted implements pleg.Observer.

@@ -20,21 +20,21 @@ type firstSeen struct {
 
 func (m *Metrics) initPods() {
 	m.workerDuration = m.histograms("pod_worker_duration_seconds",
-		"How long one operation of a pod worker took, in seconds, by operation: create, update, sync, kill or terminated.", nil, "operation_type")
+		"Duration in seconds of one operation of a pod worker, by operation: create, update, sync, kill or terminated.", nil, "operation_type")
 	m.workerStart = m.histogram("pod_worker_start_duration_seconds",
-		"How long it took, in seconds, from when a pod was let in until its worker began.", nil)
+		"Seconds from the admission of a pod until its worker started.", nil)
 	m.podStart = m.histogram("pod_start_duration_seconds",
-		"How long it took, in seconds, from when a pod was let in until it ran.", startBuckets)
+		"Seconds from the admission of a pod until it was running.", startBuckets)
 	m.restarted = m.counters("restarted_pods_total",
-		"How many pods were created again under their UID after they had ended; static is true for static pods.", "static")
+		"Number of pods restarted under their UID after they had terminated; static is true for static pods.", "static")
 	m.orphaned = m.counter(m.subsystem, "orphaned_runtime_pods_total",
-		"How many pods the runtime held that no worker knew and nobody desired, and that were therefore ended.")
+		"Number of pods of the runtime without a worker that no source desired, and that were therefore terminated.")
 	m.evictions = m.counters("evictions",
-		"How many pods were ended because they held too much, by the signal: emptydirfs.limit.", "eviction_signal")
+		"Number of evicted pods, by signal: emptydirfs.limit.", "eviction_signal")
 	m.preemptions = m.counters("preemptions",
-		"How many pods were ended to make room for a critical one, by the resource that was short.", "preemption_signal")
+		"Number of pods preempted for a critical pod, by the insufficient resource.", "preemption_signal")
 	m.rejections = m.counters("admission_rejections_total",
-		"How many pods were not let in, by reason.", "reason")
+		"Number of rejected pods, by reason.", "reason")
 }
 
 // PhaseChanged implements worker.Observer.

@@ -17,10 +17,10 @@ var probeResults = map[pod.ProbeResult]string{pod.ProbeUnknown: "unknown", pod.P
 
 func (m *Metrics) initProbes() {
 	m.probes = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Subsystem: "prober", Name: "probe_total", Help: "How many answers a probe of a container has had, by result.",
+		Subsystem: "prober", Name: "probe_total", Help: "Number of probe results of a container, by result.",
 	}, []string{"probe_type", "result", "container", "pod", "namespace", "pod_uid"})
 	m.probeDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Subsystem: "prober", Name: "probe_duration_seconds", Help: "How long a probe that succeeded took, in seconds.",
+		Subsystem: "prober", Name: "probe_duration_seconds", Help: "Duration in seconds of successful probes.",
 	}, []string{"probe_type", "container", "pod", "namespace"})
 	m.registry.MustRegister(m.probes, m.probeDuration)
 }
@@ -33,8 +33,7 @@ func (m *Metrics) Probed(p *v1.Pod, container string, t probe.Type, answer pod.P
 	}
 }
 
-// Stopped implements probe.Observer: a probe that is not asked any more has no
-// metrics.
+// Stopped implements probe.Observer: a probe that has stopped has no metrics.
 func (m *Metrics) Stopped(p *v1.Pod, container string, t probe.Type) {
 	m.probes.DeletePartialMatch(prometheus.Labels{"probe_type": t.String(), "container": container, "pod_uid": string(p.UID)})
 	m.probeDuration.DeleteLabelValues(t.String(), container, p.Name, p.Namespace)

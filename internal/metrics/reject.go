@@ -2,8 +2,8 @@ package metrics
 
 import "strings"
 
-// rejectionReasons are the labels of admission_rejections_total: any reason
-// that comes would be one for ever (admissionRejectionReasons in
+// rejectionReasons are the labels of admission_rejections_total, a fixed set:
+// each new label would be a series for ever (admissionRejectionReasons in
 // pkg/kubelet/kubelet.go).
 var rejectionReasons = map[string]bool{
 	"AppArmor": true, "PodOSSelectorNodeLabelDoesNotMatch": true, "PodOSNotSupported": true, "InvalidNodeInfo": true,
@@ -15,7 +15,7 @@ var rejectionReasons = map[string]bool{
 	"node(s) had taints that the pod didn't tolerate": true,
 }
 
-// Rejected counts a pod that was not let in.
+// Rejected counts a rejected pod.
 func (m *Metrics) Rejected(reason string) {
 	switch {
 	case rejectionReasons[reason]:
@@ -27,10 +27,9 @@ func (m *Metrics) Rejected(reason string) {
 	m.rejections.WithLabelValues(reason).Inc()
 }
 
-// Evicted counts a pod that was ended because it held too much; signal says of
-// what.
+// Evicted counts an evicted pod; signal is the resource that it exceeded.
 func (m *Metrics) Evicted(signal string) { m.evictions.WithLabelValues(signal).Inc() }
 
-// Preempted counts a pod that was ended to make room; signal is the resource
-// that was short, "" if none was.
+// Preempted counts a preempted pod; signal is the insufficient resource, "" if
+// there was none.
 func (m *Metrics) Preempted(signal string) { m.preemptions.WithLabelValues(signal).Inc() }

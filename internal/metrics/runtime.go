@@ -34,12 +34,12 @@ func operationName(method string) string {
 }
 
 func (m *Metrics) initRuntime() {
-	m.operations = m.counters("runtime_operations_total", "How many calls of the runtime were made, by operation.", "operation_type")
+	m.operations = m.counters("runtime_operations_total", "Number of runtime calls, by operation.", "operation_type")
 	m.operationsDuration = m.histograms("runtime_operations_duration_seconds",
-		"How long calls of the runtime took, in seconds, by operation.", prometheus.ExponentialBuckets(.005, 2.5, 14), "operation_type")
-	m.operationsErrors = m.counters("runtime_operations_errors_total", "How many calls of the runtime failed, by operation.", "operation_type")
-	m.startedPods = m.counter(m.subsystem, "started_pods_total", "How many sandboxes the runtime was asked to run.")
-	m.startedPodsErrors = m.counter(m.subsystem, "started_pods_errors_total", "How many of them it did not.")
+		"Duration of runtime calls in seconds, by operation.", prometheus.ExponentialBuckets(.005, 2.5, 14), "operation_type")
+	m.operationsErrors = m.counters("runtime_operations_errors_total", "Number of failed runtime calls, by operation.", "operation_type")
+	m.startedPods = m.counter(m.subsystem, "started_pods_total", "Number of sandboxes that the runtime was asked to run.")
+	m.startedPodsErrors = m.counter(m.subsystem, "started_pods_errors_total", "Number of sandboxes that the runtime failed to run.")
 }
 
 // RuntimeOperation implements cri.Observer.

@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// State is what gauges are counted from.
+// State is the source of the gauges.
 type State struct {
 	// Desired are the pods that sources want, Active those of them that have
 	// not ended.
@@ -23,7 +23,8 @@ type State struct {
 	// hint so far.
 	PLEG     pleg.Health
 	Unhinted int
-	// Calls of the runtime in flight: since when the oldest of each method.
+	// Calls are the runtime calls without an answer: when the oldest of each
+	// method began.
 	Calls map[string]time.Time
 }
 
@@ -77,7 +78,7 @@ func (d stateDescs) all(manages bool) []*prometheus.Desc {
 	return descs
 }
 
-// stateCollector counts at each scrape.
+// stateCollector computes the gauges at each scrape.
 type stateCollector struct {
 	m     *Metrics
 	descs stateDescs
@@ -92,7 +93,7 @@ func (c *stateCollector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. Without a state there is nothing.
+// Collect implements prometheus.Collector. Without a state it sends nothing.
 func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
 	c.m.mu.Lock()
 	state := c.m.state
@@ -162,7 +163,7 @@ func countStatic(pods []*v1.Pod, label string) int {
 type workingLabels struct{ lifecycle, config, static string }
 
 // working counts as HandlePodCleanups does (pkg/kubelet/kubelet_pods.go): every
-// combination that there can be has a value, if only 0.
+// possible combination has a value, even 0.
 func working(workers []worker.Info) map[workingLabels]int {
 	counts := map[workingLabels]int{}
 	for _, lifecycle := range []string{"sync", "terminating", "terminated"} {
@@ -205,8 +206,8 @@ func running(pods []*pod.Pod) (ready int, containers map[string]int) {
 	return ready, containers
 }
 
-// overdue is since when the oldest operation of each kind goes on, and the
-// worst overrun of a grace period.
+// overdue returns when the oldest operation of each kind began, and the largest
+// overrun of a grace period.
 func overdue(workers []worker.Info, now time.Time) (operations map[string]time.Time, late time.Duration) {
 	operations = map[string]time.Time{}
 	for _, w := range workers {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,6 +90,25 @@ func freeze(t *testing.T, pid int) (file, thawed string) {
 	return "", ""
 }
 
+// usesVolume starts a process on the host whose directory is in a volume of the
+// pod, so that the volume cannot be unmounted.
+func (k *kubeletPlace) usesVolume(name string) *exec.Cmd {
+	k.t.Helper()
+	var dir string
+	for _, p := range k.kubelet.Pods(k.t) {
+		if p.Name == name+k.node {
+			dir = filepath.Join(k.kubelet.Root, "pods", string(p.UID), "volumes/kubernetes.io~empty-dir/cache")
+		}
+	}
+	cmd := exec.Command("sleep", "600")
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	k.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd
+}
+
 // Pods that a kubelet terminates are listed with the layer for which they wait,
 // and each hint works: podctl removes no pod of a kubelet.
 func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
@@ -102,10 +122,12 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 	const deaf = `trap "" TERM; while true; do sleep 0.1; done`
 	hooked := strings.Replace(pod("hooked", server, grace), "    command:", "    lifecycle: {preStop: {exec: {command: [sleep, \"290\"]}}}\n    command:", 1)
 	stuck := map[string]string{"deaf": pod("deaf", deaf, grace), "hooked": hooked, "orphaned": pod("orphaned", server, grace), "frozen": pod("frozen", server, grace)}
+	stuck["busy"] = strings.Replace(pod("busy", server, brief, "volumes: [{name: cache, emptyDir: {medium: Memory}}]"), "    command:", "    volumeMounts: [{name: cache, mountPath: /cache}]\n    command:", 1)
 	for name, manifest := range stuck {
 		k.kubelet.WriteStatic(t, name+".yaml", requesting("10m", manifest))
 	}
-	k.kubelet.Runs(t, "web", "cache", "log", "deaf", "hooked", "orphaned", "frozen")
+	k.kubelet.Runs(t, "web", "cache", "log", "busy", "deaf", "hooked", "orphaned", "frozen")
+	user := k.usesVolume("busy")
 	shim := k.firstProcess("orphaned").Parent
 	if err := syscall.Kill(shim, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -125,6 +147,7 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 		"deaf":     {"process", fmt.Sprintf("kill -KILL %d", deafPID)},
 		"hooked":   {"hook", "kill -KILL "},
 		"orphaned": {"shim", fmt.Sprintf("kill -CONT %d", shim)},
+		"busy":     {"volume", "fuser -vm " + k.kubelet.Root},
 		"frozen":   {"cgroup", fmt.Sprintf("echo %s > %s", thawed, file)},
 	}
 	eventually(t, "terminating names the layer of each pod", func() bool {
@@ -144,6 +167,10 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 		}
 	}
 
+	if got := classes(k.orphans()); got != "" {
+		t.Errorf("orphans: %s", got)
+	}
+
 	// In another PID namespace the processes cannot be seen: they are not gone.
 	pidNamespace := []string{"unshare", "--pid", "--fork", "--mount-proc"}
 	for name, p := range k.terminating(func(args ...string) (string, string, int) { return k.within(pidNamespace, args...) }) {
@@ -158,6 +185,10 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 	}
 
 	// The hints work.
+	if err := user.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = user.Wait()
 	if err := os.WriteFile(file, []byte(thawed), 0); err != nil {
 		t.Fatal(err)
 	}
