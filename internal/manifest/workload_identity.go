@@ -44,7 +44,7 @@ func (w *workload) setIdentity(spec map[string]any, name string, i int) {
 func (w *workload) identity(i int, hash string) (name string, labels map[string]string) {
 	switch w.kind.name {
 	case "Deployment":
-		set := w.meta.Name + "-" + hash
+		set := w.meta.Name + "-" + identityHash(w.kind.name, w.meta.Namespace, w.meta.Name)
 		return w.generated(set, i), map[string]string{"pod-template-hash": hash}
 	case "StatefulSet":
 		name = fmt.Sprintf("%s-%d", w.meta.Name, w.start+i)
@@ -80,11 +80,19 @@ func (w *workload) generated(set string, i int) string {
 	return base[:min(len(base), maxGenerated)] + fiveOf(w.kind.name, w.meta.Namespace, set, strconv.Itoa(i))
 }
 
-// templateHash is the hash in the names of a Deployment's pods and in their
-// label pod-template-hash. It is made as Kubernetes makes it (ComputeHash in
+// identityHash stands in the names of a Deployment's pods where Kubernetes has the
+// hash of the template, the name of a ReplicaSet. It is the same for each version of
+// the Deployment, so that a changed template replaces the pods under their names
+// instead of starting others beside them.
+func identityHash(kind, namespace, name string) string {
+	hasher := fnv.New32a()
+	_, _ = hasher.Write([]byte(strings.Join([]string{kind, namespace, name}, "\x00"))) // never fails
+	return rand.SafeEncodeString(fmt.Sprint(hasher.Sum32()))
+}
+
+// templateHash is the label pod-template-hash of a Deployment's pods. It is made as Kubernetes makes it (ComputeHash in
 // pkg/controller/controller_utils.go), but of the template as written:
-// Kubernetes hashes its own Go struct, whose hash changes with its releases,
-// and a pod that has another name is another pod.
+// Kubernetes hashes its own Go struct, whose hash changes with its releases.
 func templateHash(template map[string]any) string {
 	metadata, _ := template["metadata"].(map[string]any)
 	written := map[string]any{"labels": metadata["labels"], "annotations": metadata["annotations"], "spec": template["spec"]}

@@ -136,19 +136,22 @@ func TestGeneratedNames(t *testing.T) {
 	}
 }
 
-// A changed template is another pod: of a Deployment under another name, as
-// its set would be another one; of a Job under the same, which it replaces.
-func TestAChangedTemplateIsAnotherPod(t *testing.T) {
+// A changed template is another pod under the same name, whose pod it replaces: the
+// workload's identity decides that, not the hash of its template.
+func TestChangedTemplateReplacesThePodOfTheWorkload(t *testing.T) {
 	for _, c := range []struct {
 		workload func(name, image string) string
-		renamed  bool
+		hashed   bool
 	}{{aDeployment, true}, {aJob, false}} {
 		one, two := mustLoad(t, c.workload("w", "x:1"), 1).Pods[0], mustLoad(t, c.workload("w", "x:2"), 1).Pods[0]
-		if one.UID == two.UID || (one.Name != two.Name) != c.renamed {
+		if one.UID == two.UID || one.Name != two.Name {
 			t.Errorf("%s %s and %s %s", one.Name, one.UID, two.Name, two.UID)
 		}
-		if one.Labels["pod-template-hash"] == two.Labels["pod-template-hash"] && c.renamed {
+		if one.Labels["pod-template-hash"] == two.Labels["pod-template-hash"] && c.hashed {
 			t.Errorf("the same hash %q", one.Labels["pod-template-hash"])
+		}
+		if other := mustLoad(t, c.workload("v", "x:1"), 1).Pods[0]; strings.TrimPrefix(other.Name, "v") == strings.TrimPrefix(one.Name, "w") {
+			t.Errorf("another workload has the same hash: %s and %s", other.Name, one.Name)
 		}
 	}
 }
