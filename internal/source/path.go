@@ -1,10 +1,12 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +19,7 @@ const (
 	// maxFile is the kubelet's bound of a manifest
 	// (pkg/kubelet/config/common.go).
 	maxFile = 10 << 20
-	// attempts are how often a directory is read that changes meanwhile.
+	// attempts is how often what changes in a directory is read again.
 	attempts = 5
 )
 
@@ -34,32 +36,66 @@ func readPath(ctx context.Context, name string) Read {
 		}
 		return Read{Files: []File{{Name: name, Data: data}}}
 	}
+	return readDir(ctx, name, list)
+}
+
+// readDir reads a directory. What changes while it is read is read again; a file
+// that keeps changing is an error of that file, and keeps nothing else from being
+// read.
+func readDir(ctx context.Context, dir string, list func(string) (listing, error)) Read {
+	before, err := list(dir)
+	if err != nil {
+		return Read{Err: short(err)}
+	}
+	files := map[string]File{}
+	unsettled := before.byName()
 	for range attempts {
-		before, err := list(name)
+		moving := map[string]bool{}
+		for name, e := range unsettled {
+			again := readEntry(dir, e)
+			was, had := files[name]
+			// A file that was only touched is settled.
+			moving[name] = !had || was.Err != nil || again.Err != nil || !bytes.Equal(was.Data, again.Data)
+			files[name] = again
+		}
+		after, err := list(dir)
 		if err != nil {
 			return Read{Err: short(err)}
 		}
-		r := Read{Identity: before.identity}
-		for _, e := range before.entries {
-			f := File{Name: filepath.Join(name, e.name)}
-			if f.Err = e.err; f.Err == nil {
-				f.Data, f.Err = readFile(f.Name)
-			}
-			f.Err = short(f.Err)
-			r.Files = append(r.Files, f)
+		if after.identity != before.identity { // another directory of that name
+			files, before, unsettled = map[string]File{}, after, after.byName()
+			continue
 		}
-		after, err := list(name)
-		if err != nil {
-			return Read{Err: short(err)}
-		}
-		if before.same(after) {
-			return r
+		unsettled = before.differing(after, moving)
+		before = after
+		if len(unsettled) == 0 {
+			break
 		}
 		if ctx.Err() != nil {
 			return Read{Err: ctx.Err()}
 		}
 	}
-	return Read{Err: errors.New("it keeps changing while it is read")}
+	for name, e := range unsettled {
+		files[name] = File{Name: filepath.Join(dir, e.name), Err: errChanging}
+	}
+	r, there := Read{Identity: before.identity}, before.byName()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if _, is := there[name]; is || files[name].Err == errChanging {
+			r.Files = append(r.Files, files[name])
+		}
+	}
+	return r
+}
+
+var errChanging = errors.New("it keeps changing while it is read")
+
+func readEntry(dir string, e entry) File {
+	f := File{Name: filepath.Join(dir, e.name), Err: e.err}
+	if f.Err == nil {
+		f.Data, f.Err = readFile(f.Name)
+	}
+	f.Err = short(f.Err)
+	return f
 }
 
 // short is an error without the path, which is known.
@@ -85,10 +121,35 @@ type entry struct {
 	err      error
 }
 
-func (l listing) same(other listing) bool {
-	return l.identity == other.identity && slices.EqualFunc(l.entries, other.entries, func(a, b entry) bool {
-		return a.name == b.name && a.identity == b.identity && a.size == b.size && a.modified.Equal(b.modified) && (a.err == nil) == (b.err == nil)
-	})
+func (l listing) byName() map[string]entry {
+	entries := make(map[string]entry, len(l.entries))
+	for _, e := range l.entries {
+		entries[e.name] = e
+	}
+	return entries
+}
+
+// differing returns the entries that are others in the later listing, or in one of
+// the two only. One whose content did not change when it was read again (moving
+// is false) may have another time.
+func (l listing) differing(later listing, moving map[string]bool) map[string]entry {
+	differing := later.byName()
+	for _, was := range l.entries {
+		is, there := differing[was.name]
+		switch again, read := moving[was.name]; {
+		case !there:
+			differing[was.name] = was
+		case is.same(was) || read && !again && is.sameFile(was):
+			delete(differing, was.name)
+		}
+	}
+	return differing
+}
+
+func (e entry) same(other entry) bool { return e.sameFile(other) && e.modified.Equal(other.modified) }
+
+func (e entry) sameFile(other entry) bool {
+	return e.identity == other.identity && e.size == other.size && (e.err == nil) == (other.err == nil)
 }
 
 // list looks at the manifests of a directory.
@@ -124,7 +185,7 @@ func list(dir string) (listing, error) {
 	return l, nil
 }
 
-// isManifest tells by its name whether a file of a directory is read.
+// isManifest reports by its name whether a file of a directory is read.
 func isManifest(name string) bool {
 	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }
