@@ -35,7 +35,7 @@ var table = []row{
 	{"internal/desired", []string{"internal/pod", "internal/manifest", "internal/kubelet", "internal/apiget"}, "who says which pods belong on this node"},
 	{"internal/inventory", []string{"internal/pod", "internal/control", "internal/cri", "internal/owner"}, "every pod of a runtime, joined"},
 	{"internal/orphan", []string{"internal/pod", "internal/control", "internal/cri", "internal/desired", "internal/host", "internal/inventory", "internal/kubelet", "internal/owner", "internal/podrecord", "internal/proc", "internal/volume", "internal/worker"}, "pure Classify, find, terminate"},
-	{"internal/arrival", []string{"internal/pod", "internal/manifest", "internal/admission", "internal/control", "internal/desired", "internal/host", "internal/kubelet", "internal/preempt", "internal/render"}, "pods that arrive at this node: admitted, and for which victims"},
+	{"internal/arrival", []string{"internal/pod", "internal/manifest", "internal/admission", "internal/control", "internal/desired", "internal/host", "internal/kubelet", "internal/preempt", "internal/render", "internal/worker"}, "pods that arrive at this node: admitted, and for which victims"},
 	{"internal/manifest", []string{"internal/pod"}, "bytes to defaulted, validated pods"},
 	{"internal/source", []string{"internal/pod", "internal/manifest"}, "directories and URLs that are followed"},
 	{"internal/cri", []string{"internal/pod", "internal/boundedfile", "internal/proc"}, "a CRI socket as a typed client"},

@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
 )
 
 // askPodctls asks the live podctl processes for their desired pods, and for what
@@ -58,11 +59,12 @@ func desiredBy(ctx context.Context, c *control.Client) ([]*v1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	leaving := map[types.UID]bool{}
+	leaving, terminating := map[types.UID]bool{}, map[types.UID]bool{}
 	for _, w := range workers {
 		// One that was not admitted, or waits, holds nothing: another podctl may run
 		// its twin.
 		leaving[w.UID] = !w.Desired || w.Rejected != "" || w.WaitReason != ""
+		terminating[w.UID] = w.Phase == worker.Terminating.String()
 	}
 	list, err := c.Pods(ctx)
 	if err != nil {
@@ -70,9 +72,16 @@ func desiredBy(ctx context.Context, c *control.Client) ([]*v1.Pod, error) {
 	}
 	var pods []*v1.Pod
 	for i := range list.Items {
-		if p := &list.Items[i]; !leaving[p.UID] {
-			pods = append(pods, p)
+		p := &list.Items[i]
+		if leaving[p.UID] {
+			continue
 		}
+		if terminating[p.UID] && pod.IsTerminal(p.Status.Phase) {
+			// It holds what it requests until nothing of it runs (filterOutInactivePods in
+			// pkg/kubelet/kubelet_pods.go).
+			p.Status.Phase = v1.PodRunning
+		}
+		pods = append(pods, p)
 	}
 	return pods, nil
 }

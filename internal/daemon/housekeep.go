@@ -5,11 +5,14 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/gc"
 	"github.com/podctl/podctl/internal/logrotate"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
 )
 
 // Housekeeping is what an agent does beside running pods.
@@ -30,7 +33,7 @@ func (s *Session) KeepHouse(ctx context.Context, h Housekeeping) {
 	defer both.Wait()
 	both.Go(func() {
 		gc.New(gc.Options{
-			Runtime: newCollected(s.Client), Pods: s.RuntimePods, Mine: s.keptPods,
+			Runtime: newCollected(s.Client), Pods: s.RuntimePods, Mine: s.keptPods, Evicted: s.evictedPods, RemoveLogs: s.removeLogs(),
 			Containers: h.Containers, Images: h.Images, Log: s.opts.Log,
 		}).Run(ctx)
 	})
@@ -46,6 +49,26 @@ func (s *Session) keptPods() map[types.UID]bool {
 		kept[i.Pod.UID] = i.Desired && !i.Again && i.Refused() == nil
 	}
 	return kept
+}
+
+// evictedPods are the pods that were evicted and have ended.
+func (s *Session) evictedPods() map[types.UID]bool {
+	evicted := map[types.UID]bool{}
+	for _, w := range s.Workers() {
+		evicted[w.UID] = w.Evicted && w.Phase == worker.Finished
+	}
+	return evicted
+}
+
+// removeLogs returns what removes the logs of a container, nil if logs are kept.
+func (s *Session) removeLogs() func(*pod.Pod, *pod.Container) error {
+	if s.opts.KeepLogs {
+		return nil
+	}
+	return func(p *pod.Pod, c *pod.Container) error {
+		of := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID}}
+		return logrotate.Remove(s.LogFile(of, c.Name, int32(c.Attempt)))
+	}
 }
 
 // rotateLogs rotates the logs of running containers every logPeriod.

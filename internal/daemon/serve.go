@@ -84,8 +84,9 @@ func (h nodeHost) state() metrics.State {
 	return s
 }
 
-// isActive reports whether a desired pod has not ended (filterOutInactivePods
-// in pkg/kubelet/kubelet_pods.go).
+// isActive reports whether a desired pod holds what it requests: one that has
+// failed does while it terminates (filterOutInactivePods in
+// pkg/kubelet/kubelet_pods.go).
 func isActive(i node.Info) bool {
-	return i.Admitted() && i.Stage < worker.Terminated && !pod.IsTerminal(i.Status.Phase)
+	return i.Admitted() && i.Stage < worker.Terminated && (i.Stage == worker.Terminating || !pod.IsTerminal(i.Status.Phase))
 }

@@ -31,13 +31,19 @@ type Runtime interface {
 	ImageSpace(ctx context.Context) (capacity, available uint64, err error)
 }
 
-// Options of a Collector; all but Log are required.
+// Options of a Collector; all but Evicted, RemoveLogs and Log are required.
 type Options struct {
 	Runtime Runtime
 	// Pods are the runtime's as they were listed last, and Mine the UIDs of
 	// those whose garbage is to be collected.
 	Pods func() []*pod.Pod
 	Mine func() map[types.UID]bool
+	// Evicted are those of them that were evicted and have ended: no dead container
+	// of theirs is kept (evictContainers in pkg/kubelet/kuberuntime/kuberuntime_gc.go).
+	// Nil is none.
+	Evicted func() map[types.UID]bool
+	// RemoveLogs removes the logs of a container that was removed; nil keeps them.
+	RemoveLogs func(*pod.Pod, *pod.Container) error
 	// Containers and Images say what is garbage.
 	Containers Policy
 	Images     ImagePolicy
@@ -79,14 +85,34 @@ func (c *Collector) Run(ctx context.Context) {
 // containers removes dead containers and sandboxes.
 func (c *Collector) containers(ctx context.Context) {
 	mine := c.o.Mine()
-	var pods []*pod.Pod
+	evicted := map[types.UID]bool{}
+	if c.o.Evicted != nil {
+		evicted = c.o.Evicted()
+	}
+	var pods, kept, gone []*pod.Pod
+	podOf := map[*pod.Container]*pod.Pod{}
 	for _, p := range c.o.Pods() {
-		if mine[p.UID] {
-			pods = append(pods, p)
+		if !mine[p.UID] {
+			continue
+		}
+		pods = append(pods, p)
+		if evicted[p.UID] {
+			gone = append(gone, p)
+		} else {
+			kept = append(kept, p)
+		}
+		for _, container := range p.Containers {
+			podOf[container] = p
 		}
 	}
-	for _, dead := range Containers(pods, c.o.Containers, time.Now()) {
-		c.did("remove dead container", dead.ID, c.o.Runtime.RemoveContainer(ctx, dead.ID))
+	now := time.Now()
+	all := Policy{MinAge: c.o.Containers.MinAge, MaxContainers: -1}
+	for _, dead := range append(Containers(gone, all, now), Containers(kept, c.o.Containers, now)...) {
+		err := c.o.Runtime.RemoveContainer(ctx, dead.ID)
+		if err == nil && c.o.RemoveLogs != nil {
+			err = c.o.RemoveLogs(podOf[dead], dead)
+		}
+		c.did("remove dead container", dead.ID, err)
 	}
 	for _, s := range Sandboxes(pods) {
 		err := c.o.Runtime.StopPodSandbox(ctx, s.ID) // its network may be left

@@ -82,3 +82,33 @@ func TestCollectorCollectsItsOwn(t *testing.T) {
 		}
 	})
 }
+
+func TestDeadContainersOfAnEvictedPodAllGoWithTheirLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		evicted, kept := make1("evicted", "c-1:dead@2 c-0:dead@3"), make1("kept", "c-1:dead@2 c-0:dead@3")
+		for _, p := range []*pod.Pod{evicted, kept} {
+			for _, c := range p.Containers {
+				c.CreatedAt = time.Now()
+			}
+		}
+		f := &fake{available: 500}
+		both := map[types.UID]bool{"evicted": true, "kept": true}
+		logs := 0
+		c := New(Options{
+			Runtime: f, Pods: func() []*pod.Pod { return []*pod.Pod{evicted, kept} },
+			Mine: func() map[types.UID]bool { return both }, Evicted: func() map[types.UID]bool { return map[types.UID]bool{"evicted": true} },
+			RemoveLogs: func(p *pod.Pod, _ *pod.Container) error {
+				if p == nil {
+					t.Error("logs of no pod")
+				}
+				logs++
+				return nil
+			},
+			Containers: Policy{MaxPerContainer: 1, MaxContainers: -1},
+		})
+		c.containers(t.Context())
+		if len(f.removed) != 3 || logs != 3 {
+			t.Errorf("removed %v, and the logs of %d", f.removed, logs)
+		}
+	})
+}

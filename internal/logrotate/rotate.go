@@ -50,6 +50,22 @@ func Rotate(ctx context.Context, path string, p Policy, now time.Time, reopen fu
 	return nil
 }
 
+// Remove removes a log and what its rotations have left (Clean in
+// pkg/kubelet/logs/container_log_manager.go). A log that is not there is none.
+func Remove(path string) error {
+	names, err := filesBeside(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove log: %w", err)
+	}
+	var errs []error
+	for _, name := range append(names, path) {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("remove log: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // filesBeside are the files that rotations of a log have left.
 func filesBeside(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))

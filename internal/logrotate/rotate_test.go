@@ -102,3 +102,24 @@ func TestRotate(t *testing.T) {
 	must(rotate(nil))
 	files("0.log.20260102-150905.gz", "0.log.20260102-151005")
 }
+
+func TestRemoveTakesWhatRotationsLeft(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"0.log", "0.log.20260102-150405", "0.log.20260102-150305.gz", "1.log", "10.log"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // the second time there is nothing
+		if err := Remove(filepath.Join(dir, "0.log")); err != nil {
+			t.Error(err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 2 {
+		t.Errorf("left %v, %v; want those of other attempts", left, err)
+	}
+	if err := Remove(filepath.Join(dir, "none", "0.log")); err != nil {
+		t.Error(err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/logrotate"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -90,7 +91,7 @@ func (n *Node) prune(ctx context.Context, ev pleg.Event) {
 				return
 			}
 			if !n.opts.KeepLogs && c.LogPath != "" {
-				_ = os.Remove(c.LogPath) // goes with the pod at the latest
+				_ = logrotate.Remove(c.LogPath) // goes with the pod at the latest
 			}
 		})
 	}
