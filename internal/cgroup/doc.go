@@ -14,7 +14,7 @@
 //
 // The kernel's tree is the only state. What podctl itself made carries the
 // mark trusted.podctl (an extended attribute), so that a later podctl may
-// remove the parents that an earlier one left, and nobody else's. A Manager may
+// remove the parents that an earlier one left, and no others. A Manager may
 // be used from several goroutines. Every method does file I/O, and over D-Bus
 // with systemd; Remove may wait half a second for killed processes to go. A
 // lock on podctl's run directory keeps podctls from making a pod and removing its

@@ -22,7 +22,7 @@ func TestLockIsInARunDirectoryThatOnlyPodctlCanOpen(t *testing.T) {
 	}
 	defer hierarchies.Close()
 	if err := unix.Flock(int(hierarchies.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		t.Skip(err) // somebody has it
+		t.Skip(err) // it is held
 	}
 	unlock, err := m.lock(t.Context())
 	if err != nil {

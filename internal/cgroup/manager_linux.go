@@ -116,7 +116,7 @@ func (m *Manager) ensure(n name, l Limits, mark string) error {
 	return nil
 }
 
-// List shows every pod that has a cgroup, whoever made it.
+// List returns every pod that has a cgroup, whichever program created it.
 func (m *Manager) List() ([]types.UID, error) {
 	found := map[types.UID]bool{}
 	for _, parent := range parents(m.root) {
@@ -167,7 +167,7 @@ func existing(c cgroups.Manager) []string {
 	return out
 }
 
-// hasControllers tells whether a v2 cgroup has all controllers that the root
+// hasControllers reports whether a v2 cgroup has all controllers that the root
 // has and pods need.
 func (m *Manager) hasControllers(n name) bool {
 	if !m.unified {

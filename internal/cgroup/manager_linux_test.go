@@ -58,7 +58,7 @@ func dirs(t *testing.T, m *Manager, n name) []string {
 }
 
 // control reads a file of the cgroup, of v1's controller or of v2; missing
-// tells that this host has no such file.
+// says that this host has no such file.
 func control(t *testing.T, m *Manager, n name, controller, v1File, v2File string) (value string, missing bool) {
 	t.Helper()
 	c, err := m.open(n, Limits{})
@@ -241,7 +241,7 @@ func TestRemoveDoesNotKillPodctlItself(t *testing.T) {
 
 func TestEmptyParentsAreRemovedOnlyIfPodctlMadeThem(t *testing.T) {
 	m := onThisHost(t)
-	// Somebody else's root, with our pod in it.
+	// Another program's root, with our pod in it.
 	c, err := m.open(name{m.root}, Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestEmptyParentsAreRemovedOnlyIfPodctlMadeThem(t *testing.T) {
 			t.Errorf("%s: burstable is there: %v, want %v", what, got, wantBurstable)
 		}
 		if dirs(t, m, name{m.root}) == nil {
-			t.Errorf("%s: somebody else's root was removed", what)
+			t.Errorf("%s: another program's root was removed", what)
 		}
 	}
 	step("two pods", true)

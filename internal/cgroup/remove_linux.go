@@ -124,7 +124,7 @@ func killable(pids map[int]bool) error {
 }
 
 // RemoveEmptyParents removes the parents that podctl made and that hold no
-// pod. Whoever else uses the same root loses nothing: a directory with
+// pod. Other users of the same root lose nothing: a directory with
 // something in it cannot be removed, and another podctl makes what it lacks.
 func (m *Manager) RemoveEmptyParents() error {
 	unlock, err := m.lock(context.Background())
@@ -173,7 +173,7 @@ func (m *Manager) removeEmpty(n name) error {
 	return errors.Join(errs...)
 }
 
-// hasChildren tells whether the cgroup has cgroups in it, or may have.
+// hasChildren reports whether the cgroup has cgroups in it, or may have.
 func hasChildren(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -21,7 +21,7 @@ func requested(p *v1.Pod) string {
 
 // reweigh gives the parent of burstable pods the weight that its pods request
 // together, whichever podctl made them (setCPUCgroupConfig in
-// pkg/kubelet/cm/qos_container_manager_linux.go). A parent that somebody else
+// pkg/kubelet/cm/qos_container_manager_linux.go). A parent that another program
 // made is left alone. The lock is held. What fails is logged: the pods run all
 // the same, and the next pod's coming or going tries again.
 func (m *Manager) reweigh() {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// BroadcastsEvents tells whether the runtime is known to give each of its
+// BroadcastsEvents reports whether the runtime is known to give each of its
 // events to every subscriber. containerd before 2.0 is not one of these: there
 // a second subscriber takes the first one's events.
 func (v Version) BroadcastsEvents() bool {

@@ -97,7 +97,7 @@ func (c *Calls) answered(call *CallInFlight, err error) {
 	c.unanswered[key] = u
 }
 
-// forget removes the calls that nobody retries, with the lock held.
+// forget removes the calls that are not retried, with the lock held.
 func (c *Calls) forget(now time.Time) {
 	maps.DeleteFunc(c.unanswered, func(_ callKey, u unansweredCall) bool { return now.Sub(u.last) > retryTime })
 }

@@ -73,31 +73,29 @@ func nameReserved(text string) bool {
 	return false
 }
 
-// describeDial says why no connection could be made, in the words of whoever
-// has to repair it.
+// describeDial adds to e why no connection could be made, and what to do about it.
 func describeDial(e *Error, endpoint string, err error) {
 	path := socketPath(endpoint)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		e.kinds = append(e.kinds, ErrPermission)
 		e.text = fmt.Sprintf("permission denied on %s", path)
-		e.hint = "the runtime's socket belongs to root: run podctl as root, for instance with sudo"
+		e.hint = "only root can open the runtime's socket: run podctl as root, for instance with sudo"
 	case errors.Is(err, fs.ErrNotExist):
 		e.text = fmt.Sprintf("no socket at %s", path)
-		e.hint = "start the runtime, or say where it is: --runtime-endpoint, CONTAINER_RUNTIME_ENDPOINT or /etc/crictl.yaml"
+		e.hint = "start the runtime, or name its endpoint: --runtime-endpoint, CONTAINER_RUNTIME_ENDPOINT or /etc/crictl.yaml"
 	case errors.Is(err, syscall.ECONNREFUSED) && !isSocket(path):
 		e.text = fmt.Sprintf("%s is not a socket", path)
 		e.hint = "name the runtime's socket, as in unix:///run/containerd/containerd.sock"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.text = fmt.Sprintf("no process listens at %s", path)
-		e.hint = "the socket is a leftover of a runtime that ended: start it again, for instance with systemctl start " + serviceOf(path)
+		e.hint = "the socket remains from a runtime that exited: start it again, for instance with systemctl start " + serviceOf(path)
 	default:
 		e.text = fmt.Sprintf("connect to %s: %v", path, err)
 	}
 }
 
-// isSocket tells of a file whether one could listen there. What cannot be
-// looked at might be one.
+// isSocket reports whether the file at path is a socket, or cannot be examined.
 func isSocket(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || info.Mode()&fs.ModeSocket != 0

@@ -20,9 +20,9 @@ type Options struct {
 	Endpoint Endpoint
 	// Log gets one debug line a call; nil is silence.
 	Log *slog.Logger
-	// Observer is told of every call that ended; nil is nobody.
+	// Observer is told of every call that ended; may be nil.
 	Observer Observer
-	// Watcher is told of every call while it is in flight; nil is nobody.
+	// Watcher is told of every call while it is in flight; may be nil.
 	Watcher CallWatcher
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -52,7 +52,7 @@ type Client struct {
 }
 
 // Connect connects and makes sure that a CRI v1 runtime answers. Its errors
-// tell apart a missing socket, a refused one, one that nobody serves, and one
+// tell apart a missing socket, a refused one, one without a server, and one
 // that something else serves; each is ErrUnavailable or ErrNotCRI, with a hint.
 func Connect(ctx context.Context, o Options) (*Client, error) {
 	if o.Endpoint.Image == "" {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// WellKnownSockets are tried, in this order, when nobody names a runtime.
+// WellKnownSockets are tried, in this order, when no runtime is named.
 var WellKnownSockets = []string{
 	"/run/containerd/containerd.sock",
 	"/run/crio/crio.sock",
@@ -118,7 +118,7 @@ func discoverTimeout(o DiscoverOptions, cfg crictlConfig) (time.Duration, error)
 	return cfg.timeout, nil
 }
 
-// endpointOf checks what somebody named.
+// endpointOf checks an endpoint that was named.
 func endpointOf(runtime, image, source string, timeout time.Duration) (Endpoint, error) {
 	r, err := normalizeEndpoint(runtime)
 	if err != nil {
@@ -142,7 +142,7 @@ func (e *EndpointError) Error() string { return fmt.Sprintf("read %s: %v", e.Sou
 
 func (e *EndpointError) Unwrap() error { return e.Err }
 
-// tryEndpoint tells whether a CRI runtime answers.
+// tryEndpoint reports whether a CRI runtime answers.
 func tryEndpoint(ctx context.Context, endpoint string) error {
 	c, err := Connect(ctx, Options{Endpoint: Endpoint{Runtime: endpoint, Timeout: wellKnownTimeout}})
 	if err != nil {

@@ -39,9 +39,9 @@ func (e *DiscoverError) Unwrap() []error {
 // Hint is what to do about it.
 func (e *DiscoverError) Hint() string {
 	if errors.Is(e, ErrPermission) {
-		return "a runtime's socket belongs to root: run podctl as root, for instance with sudo"
+		return "only root can open a runtime's socket: run podctl as root, for instance with sudo"
 	}
-	return "start a runtime (systemctl start containerd), or say where it is: --runtime-endpoint unix:///path/to/socket"
+	return "start a runtime (systemctl start containerd), or name its endpoint: --runtime-endpoint unix:///path/to/socket"
 }
 
 // reason is an error in the runtime's words alone, for a list that says

@@ -22,7 +22,7 @@
 // Every method may be called by many goroutines at once and blocks for as long
 // as deadlines.go says at most; Hints and Follower until they are told to
 // end. A runtime that went away makes calls fail at once with ErrUnavailable,
-// and the calls after its return succeed: the connection is made anew in the
+// and the calls after its return succeed: the connection is made again in the
 // background, within three seconds.
 //
 // Environment values, commands and arguments are never logged here.

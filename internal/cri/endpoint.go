@@ -11,10 +11,10 @@ import (
 // through, Connect needs Options.Dial with it.
 const SimEndpoint = "sim:"
 
-// Endpoint says where the runtime is, and how patient to be with it.
+// Endpoint is the address of a runtime with the timeout of its calls.
 type Endpoint struct {
-	// Runtime and Image are URLs, unix:///path; Image equals Runtime where
-	// nobody asked for another.
+	// Runtime and Image are URLs, unix:///path; Image equals Runtime
+	// unless another was named.
 	Runtime, Image string
 	// Source is who named Runtime: "--runtime-endpoint", an environment
 	// variable's name, a file's path, or "well-known socket".

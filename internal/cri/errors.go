@@ -15,7 +15,7 @@ var (
 	// ErrNotFound: the runtime holds no such container, sandbox or image. It
 	// is an fs.ErrNotExist.
 	ErrNotFound = kind("not found", fs.ErrNotExist)
-	// ErrUnavailable: nobody answers at the socket, the connection broke, or
+	// ErrUnavailable: nothing answers at the socket, the connection broke, or
 	// the runtime says that it is not ready yet.
 	ErrUnavailable = kind("runtime unavailable", nil)
 	// ErrUnsupported: the runtime does not implement the call. It is an

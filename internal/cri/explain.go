@@ -75,7 +75,7 @@ func notV1(ctx context.Context, c *conn, e *Error) {
 	e.hint = `if this is containerd, take "cri" out of disabled_plugins in /etc/containerd/config.toml and restart it; its log says why if the plugin failed to load`
 }
 
-// peek connects once more and looks at the first bytes: gRPC's own error does
+// peek connects again and looks at the first bytes: gRPC's own error does
 // not distinguish an HTTP/1 server from a mute one. It returns "" if the server
 // speaks HTTP/2, as a CRI runtime does, and ErrHung if it does not answer.
 func peek(d *dialer) (string, error) {

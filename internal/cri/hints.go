@@ -20,7 +20,7 @@ const immediately = time.Second
 // ends; it never returns nil. opened is called once, as soon as the runtime has
 // read the subscription, and before the first hint; each is called for every
 // event, from one goroutine. It must not block: containerd stops its own work
-// when a reader falls behind. The runtime replays what nobody heard of the last
+// when a reader falls behind. The runtime replays what no reader received of the last
 // minutes: such a hint has a time before the subscription.
 //
 // A runtime without events is ErrUnsupported, a stream that ended

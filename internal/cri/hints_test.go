@@ -88,8 +88,8 @@ func TestHintsOfAPodsLife(t *testing.T) {
 	})
 }
 
-// TestHintsReplayWhatNobodyHeard, with the times of then.
-func TestHintsReplayWhatNobodyHeard(t *testing.T) {
+// TestHintsReplayUnreadEvents, with the times of then.
+func TestHintsReplayUnreadEvents(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
 		runPod(t, c, "old", "true")
 		time.Sleep(6 * time.Minute)

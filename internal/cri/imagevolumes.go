@@ -9,12 +9,12 @@ import (
 // that is not here is taken to be able to.
 var imageVolumesSince = map[string][2]int{"containerd": {2, 1}, "cri-o": {1, 31}}
 
-// ImageVolumes tells whether the runtime is known to mount images as volumes.
+// ImageVolumes reports whether the runtime is known to mount images as volumes.
 // It has to be asked by version: the CRI does not tell, and an older runtime
 // reads such a mount as one of an empty host path.
 func (v Version) ImageVolumes() bool { return v.since(imageVolumesSince) }
 
-// since tells whether the runtime is of the release that is given for it or a
+// since reports whether the runtime is of the release that is given for it or a
 // later one, or none is given.
 func (v Version) since(releases map[string][2]int) bool {
 	first, ok := releases[v.Name]

@@ -47,8 +47,8 @@ func (g *grouped) pods(versions [2]uint64, group func() []*pod.Pod) []*pod.Pod {
 
 // ListPod lists one pod; nil, nil if the runtime holds nothing of it. It asks
 // by the UID label. Only where that finds nothing it looks through all
-// sandboxes, for one that bears the UID in its metadata alone: whoever made it
-// by hand did not label it.
+// sandboxes, for one that has the UID only in its metadata: a sandbox created by
+// hand has no labels.
 func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	selector := map[string]string{pod.UIDLabel: string(uid)}
 	pods, err := c.filtered(ctx,

@@ -183,7 +183,7 @@ func (f *Follower) readLines() error {
 				err = f.each(full)
 			}
 		} else {
-			err = nil // not a log line: somebody else's writing
+			err = nil // not a log line
 		}
 		f.begun = f.begun[:0]
 		if err != nil {

@@ -4,6 +4,6 @@ package cri
 // heed a container's stop signal; one that is not here is taken to.
 var stopSignalsSince = map[string][2]int{"containerd": {2, 4}, "cri-o": {1, 34}}
 
-// StopSignals tells whether the runtime is known to stop a container with the
+// StopSignals reports whether the runtime is known to stop a container with the
 // signal that its config names. An older one reads past it without a word.
 func (v Version) StopSignals() bool { return v.since(stopSignalsSince) }

@@ -53,7 +53,7 @@ func TestTerminationMessageOfALog(t *testing.T) {
 	const stamp, long = "2026-01-02T15:04:05Z stderr ", 3000
 	many := strings.Repeat(stamp+"F x\n", 100)
 	for _, c := range []struct{ name, log, want string }{
-		{"no end", stamp + "F first\n" + stamp + "P last words\n", "first\nlast words"},
+		{"no end", stamp + "F first\n" + stamp + "P last message\n", "first\nlast message"},
 		{"a line in parts", stamp + "P half \n" + stamp + "F whole\n", "half whole\n"},
 		{"80 lines", many, strings.Repeat("x\n", 80)},
 		{"parts are lines", many + strings.Repeat(stamp+"P y\n", 79) + stamp + "F z\n", strings.Repeat("y", 79) + "z\n"},

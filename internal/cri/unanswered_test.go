@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A metric of calls in flight that began anew with each try of a call that is
+// A metric of calls in flight that began again with each try of a call that is
 // retried every ten seconds would never reach the threshold of its alert.
 func TestRetriedCallCountsFromItsFirstTry(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -40,6 +40,6 @@ func TestRetriedCallCountsFromItsFirstTry(t *testing.T) {
 	try("db", 10*time.Second, deadline)
 	now = now.Add(retryTime + time.Second)
 	if since := calls.OldestByMethod(); len(since) != 0 || len(calls.unanswered) != 0 {
-		t.Errorf("a call that nobody retries: %v", since)
+		t.Errorf("a call that is not retried: %v", since)
 	}
 }

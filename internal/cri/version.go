@@ -47,7 +47,7 @@ type RuntimeStatus struct {
 	Others []Condition
 	// Handlers is empty where the runtime does not say.
 	Handlers []Handler
-	// SupplementalGroupsPolicy tells that the runtime honours the field of
+	// SupplementalGroupsPolicy reports whether the runtime honours the field of
 	// that name.
 	SupplementalGroupsPolicy bool
 }

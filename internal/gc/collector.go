@@ -26,8 +26,8 @@ type Runtime interface {
 	// are marked as used.
 	Images(ctx context.Context) ([]Image, error)
 	RemoveImage(ctx context.Context, id string) error
-	// ImageSpace is the size of the file system of images, and what is left of
-	// it, in bytes.
+	// ImageSpace is the size of the file system of images, and how much of
+	// it is available, in bytes.
 	ImageSpace(ctx context.Context) (capacity, available uint64, err error)
 }
 

@@ -62,7 +62,7 @@ func Images(images []Image, seen map[string]Seen, need uint64, p ImagePolicy, no
 	var free []Image
 	for _, i := range images {
 		s := seen[i.ID]
-		// What was used since now is in use by somebody who came meanwhile.
+		// What was used since now is in use by a container that was created meanwhile.
 		if i.Used || i.Pinned || !s.Used.Before(now) || now.Sub(s.First) < p.MinAge {
 			continue
 		}

@@ -143,7 +143,7 @@ func TestHTTPProbeFailsOnTimeoutAndWithoutServer(t *testing.T) {
 	}
 }
 
-func TestTCPProbeSucceedsWhereSomebodyListens(t *testing.T) {
+func TestTCPProbeSucceedsAtAListener(t *testing.T) {
 	server := httptest.NewServer(nil)
 	defer server.Close()
 	target, get := targetOf(t, server.URL, "/")

@@ -14,7 +14,7 @@ import (
 )
 
 // Rotate rotates the log at path if it is too large. reopen makes the runtime
-// open the path anew. A log that is not there is none.
+// reopen the path. A log that is not there is none.
 func Rotate(ctx context.Context, path string, p Policy, now time.Time, reopen func(context.Context) error) error {
 	info, err := os.Stat(path)
 	switch {

@@ -79,7 +79,7 @@ func TestRotate(t *testing.T) {
 	}
 	log("first and large")
 	if err := rotate(errors.New("no luck")); err == nil {
-		t.Error("no error though the log was not opened anew")
+		t.Error("no error though the log was not reopened")
 	}
 	files("0.log")
 	must(rotate(nil))

@@ -56,7 +56,7 @@ func Compress(document []byte) (string, error) {
 	return b.String(), nil
 }
 
-// fits tells whether Compress takes a document, without the work of it where
+// fits reports whether Compress takes a document, without the work of it where
 // the size alone says so.
 func fits(document []byte) error {
 	const zipOverhead = 64 // of gzip, on data that does not compress

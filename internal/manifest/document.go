@@ -189,7 +189,7 @@ func (c chunk) syntax(err error, fallback int) error {
 		line = 1 + bytes.Count(c.text[:firstBadByte(c.text)], []byte("\n"))
 	}
 	// A tab in the indentation is blamed first: the parser's own words for
-	// it ("cannot start any token") help nobody.
+	// it ("cannot start any token") do not help.
 	for i, text := range bytes.Split(c.text, []byte("\n")) {
 		indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
 		if bytes.ContainsRune(indent, '\t') && len(bytes.TrimSpace(text)) > 0 && i+1 >= line-1 {

@@ -17,7 +17,7 @@ var containerFields = slices.Concat(
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
 	resources("resources.limits"), resources("resources.requests"),
-	ignored("nobody resizes a pod without an API server", `resizePolicy`),
+	ignored("pods are not resized without an API server", `resizePolicy`),
 	refused(noCluster, `volumeDevices resources.claims`),
 	ignored(onlyWindows, `securityContext.windowsOptions`),
 )

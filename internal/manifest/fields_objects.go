@@ -28,7 +28,7 @@ var claimFields = slices.Concat(objectMeta,
 	honoured(`spec.accessModes`),
 	[]Field{
 		{Path: "spec.volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: oneMachine},
-		// Every claim must have it, so a warning would tell nobody anything.
+		// Every claim must have it, so a warning would say nothing.
 		{Path: "spec.resources", Support: Honoured, Reason: oneMachine + ", and has what room the disk has"},
 	},
 	ignored(oneMachine, `spec.selector spec.storageClassName spec.volumeName spec.volumeAttributesClassName`),

@@ -74,7 +74,7 @@ func decode(document []byte) (*v1.Pod, error) {
 }
 
 // forgetServerFields clears what only an API server writes, as the API server
-// does at creation. A deletion timestamp above all: it would end the pod.
+// does at creation. A deletion timestamp above all: it would terminate the pod.
 func forgetServerFields(p *v1.Pod) {
 	forgetServerMeta(&p.ObjectMeta)
 	p.Status = v1.PodStatus{Phase: v1.PodPending}

@@ -117,7 +117,7 @@ func (l *loader) useAll(b *builder, k *kind, doc map[string]any, meta metav1.Obj
 }
 
 // named reports a document that has the kind and name of an earlier one, and
-// tells whether it is the first.
+// reports whether it is the first.
 func (l *loader) named(b *builder, d *Document) bool {
 	if d.Name == "" {
 		return true // a problem already

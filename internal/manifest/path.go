@@ -86,7 +86,7 @@ func parsePath(text string) path {
 	return p
 }
 
-// under tells whether a field's printed path is at or below another's.
+// under reports whether a field's printed path is at or below another's.
 func under(field, top string) bool {
 	rest, ok := strings.CutPrefix(field, top)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -99,7 +99,7 @@ func isMerge(key *yamlv3.Node) bool {
 	return key.Kind == yamlv3.ScalarNode && key.Value == "<<" && (isPlain(key) || strings.HasSuffix(key.Tag, "merge"))
 }
 
-// isPlain tells whether a scalar was written without quotes or a tag, so that
+// isPlain reports whether a scalar was written without quotes or a tag, so that
 // its text decides its type.
 func isPlain(n *yamlv3.Node) bool {
 	return n.Kind == yamlv3.ScalarNode && n.Style&^yamlv3.FlowStyle == 0

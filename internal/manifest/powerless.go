@@ -21,7 +21,7 @@ var powerlessGroups = []string{"autoscaling", "policy", "extensions"}
 var powerlessCore = strings.Fields(`Service Endpoints ServiceAccount Namespace PersistentVolume LimitRange ResourceQuota
 	Node Event PodTemplate ControllerRevision Binding ComponentStatus`)
 
-// isPowerless tells whether a document is of a kind that people put beside
+// isPowerless reports whether a document is of a kind that people put beside
 // pods, and that has no effect without a control plane.
 func isPowerless(version, kind string) bool {
 	group, _, grouped := strings.Cut(version, "/")

@@ -122,7 +122,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// A pipe that nobody writes to must not hold up Ctrl-C.
+// A pipe without a writer must not delay Ctrl-C.
 func TestReadingAPipeEndsWithItsContext(t *testing.T) {
 	r, w := io.Pipe()
 	defer func() { _ = w.Close() }()

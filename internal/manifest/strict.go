@@ -205,7 +205,7 @@ func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
 	return v, true
 }
 
-// isMode tells whether the field has permissions of files, which everybody
+// isMode reports whether the field has permissions of files, which everybody
 // writes in octal.
 func isMode(at path) bool {
 	name := at[len(at)-1].name
@@ -238,7 +238,7 @@ func isInteger(text string) bool {
 
 var unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
 
-// decodesItself tells whether a type has its own form in JSON.
+// decodesItself reports whether a type has its own form in JSON.
 func decodesItself(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(unmarshalerType)
 }

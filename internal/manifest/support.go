@@ -105,7 +105,7 @@ func (w *useWalk) use(v any, at path, row *Field) {
 	w.uses = append(w.uses, u)
 }
 
-// nothing tells whether a value sets nothing: an empty list, and an empty
+// nothing reports whether a value sets nothing: an empty list, and an empty
 // mapping where that makes no difference. (An empty mapping may choose: a
 // volume with `downwardAPI: {}` is one.)
 func nothing(v any, support Support) bool {

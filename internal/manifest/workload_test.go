@@ -99,7 +99,7 @@ spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}
 	}
 }
 
-// Whoever finds a pod of a workload in the runtime makes the same pod of its
+// A pod of a workload that is found in the runtime becomes the same pod by its
 // document again: a document is a pod's, whatever it was made of.
 func TestAPodOfAWorkloadIsMadeAgainOfItsDocument(t *testing.T) {
 	set := mustLoad(t, strings.Join([]string{aStatefulSet, aDeployment("web", "x"), aJob("once", "x")}, "---\n"), 2)

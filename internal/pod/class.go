@@ -8,7 +8,7 @@ import (
 // system-cluster-critical (pkg/apis/scheduling/types.go).
 const CriticalPriority int32 = 2_000_000_000
 
-// IsStatic tells whether the pod came from a source other than the API
+// IsStatic reports whether the pod came from a source other than the API
 // server, by its annotation (pkg/kubelet/types/pod_update.go). podctl's own
 // pods are static only if their manifest says so.
 func IsStatic(p *v1.Pod) bool {
@@ -16,24 +16,24 @@ func IsStatic(p *v1.Pod) bool {
 	return ok && source != "api"
 }
 
-// IsMirror tells whether the pod is an API server's image of a static pod.
+// IsMirror reports whether the pod is an API server's image of a static pod.
 func IsMirror(p *v1.Pod) bool {
 	_, ok := p.Annotations[ConfigMirrorAnnotation]
 	return ok
 }
 
-// IsCritical tells whether the pod is static, mirror, or of critical
+// IsCritical reports whether the pod is static, mirror, or of critical
 // priority: such a pod may preempt, and is never preempted by a pod that is
 // not.
 func IsCritical(p *v1.Pod) bool {
 	return IsStatic(p) || IsMirror(p) || (p.Spec.Priority != nil && *p.Spec.Priority >= CriticalPriority)
 }
 
-// IsSidecar tells whether an init container keeps running beside the
+// IsSidecar reports whether an init container keeps running beside the
 // containers: restartPolicy Always.
 func IsSidecar(c *v1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
 }
 
-// IsHostNetwork tells whether the pod shares the node's network namespace.
+// IsHostNetwork reports whether the pod shares the node's network namespace.
 func IsHostNetwork(p *v1.Pod) bool { return p.Spec.HostNetwork }

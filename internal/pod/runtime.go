@@ -61,7 +61,7 @@ type Sandbox struct {
 	// Source is the source of the pod in the kubelet that created the sandbox: file,
 	// http or api (see ConfigSourceAnnotation). "" if no kubelet did.
 	Source string
-	// HasManifest tells that the sandbox carries its pod's manifest. The
+	// HasManifest reports whether the sandbox carries its pod's manifest. The
 	// manifest itself is dropped from listings and read on adoption only.
 	HasManifest bool
 }
@@ -81,7 +81,7 @@ type Container struct {
 	Hash string
 }
 
-// Running tells whether a sandbox is ready or a container runs.
+// Running reports whether a sandbox is ready or a container runs.
 // (A pod whose sandbox alone is ready still counts: it holds its name,
 // its network and its cgroup.)
 func (p *Pod) Running() bool {

@@ -113,7 +113,7 @@ func (s *Status) ContainerByID(id string) *ContainerStatus {
 	return nil
 }
 
-// AnyRunning tells whether any container of the pod runs.
+// AnyRunning reports whether any container of the pod runs.
 func (s *Status) AnyRunning() bool {
 	for _, c := range s.Containers {
 		if c.State == Running {
@@ -132,7 +132,7 @@ type Hint struct {
 	PodUID types.UID
 	// Created is the time the runtime stamped on the event.
 	Created time.Time
-	// Deleted tells that the container or sandbox is gone from the runtime,
+	// Deleted reports whether the container or sandbox is gone from the runtime,
 	// so that no listing can map ID to a pod any more.
 	Deleted bool
 }

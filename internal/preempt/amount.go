@@ -38,7 +38,7 @@ func (a Amount) MarshalJSON() ([]byte, error) {
 	}{a.Resource, a.Quantity()})
 }
 
-// list writes amounts for people: "400m cpu, 1Gi memory".
+// list formats amounts for output: "400m cpu, 1Gi memory".
 func list(amounts []Amount) string {
 	words := make([]string, len(amounts))
 	for i, a := range amounts {

@@ -81,7 +81,7 @@ func (s *search) rest(i int, c class, do func(it *item, left int)) {
 	}
 }
 
-// possible tells whether the items from i on could free all that is short.
+// possible reports whether the items from i on could free all that is short.
 func (s *search) possible(i int, c class) bool {
 	for j, open := range s.open {
 		if open <= 0 {

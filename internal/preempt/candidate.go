@@ -31,7 +31,7 @@ type candidate struct {
 	spared Reason
 }
 
-// freesNothing tells that its eviction would not help at all.
+// freesNothing reports whether its eviction would not help at all.
 func (c *candidate) freesNothing() bool {
 	for _, f := range c.frees {
 		if f > 0 {

@@ -75,14 +75,14 @@ func constraints(p *v1.Pod, node *v1.Node, others []*v1.Pod) (failures []Failure
 	return failures, unchecked
 }
 
-// selects tells whether the pod is particular about nodes.
+// selects reports whether the pod is particular about nodes.
 func selects(p *v1.Pod) bool {
 	affinity := p.Spec.Affinity
 	return len(p.Spec.NodeSelector) > 0 || affinity != nil && affinity.NodeAffinity != nil &&
 		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
 }
 
-// matches tells whether the node is one that the pod selects. Whatever the
+// matches reports whether the node is one that the pod selects. Whatever the
 // node's label of its system says, the kubelet corrects it first.
 func matches(p *v1.Pod, node *v1.Node) bool {
 	labelled := *node

@@ -1,5 +1,5 @@
 // Package preempt answers, without touching anything, whether a pod fits on a
-// node, and whom the kubelet would evict for a critical one that does not.
+// node, and which pods the kubelet would preempt for a critical one that does not.
 //
 //	pod, node, pods ─► Admit ─┬─ OS, groups policy ──────────────► rejected
 //	                          ├─ selector, name, ports, taints ──► rejected
@@ -17,7 +17,7 @@
 // through an example.
 //
 // Beside the kubelet's set of victims stands the smallest one (Smallest), found
-// by branch and bound. It is an opinion: nobody acts on it.
+// by branch and bound. It is advice: nothing acts on it.
 //
 // # Differs from the kubelet in
 //

@@ -24,7 +24,7 @@ type Failure struct {
 	// Shortage is set if it is a resource that is short: then and only then can
 	// evicting pods help.
 	Shortage *Usage
-	// Detail says more than the kubelet does, for people; "" if there is no more
+	// Detail adds to what the kubelet says, for output; "" if there is no more
 	// to say.
 	Detail string
 

@@ -55,13 +55,13 @@ func newGreedy(all []*candidate) *greedy {
 type choice struct {
 	chosen   *candidate
 	distance float64
-	// next is who would have been chosen otherwise, nil if there was nobody else;
+	// next is who would have been chosen otherwise, nil if there was no other pod;
 	// its distance is that of its shape. tied counts others at the same distance.
 	next *candidate
 	tied int
 }
 
-// run chooses until nothing is short or nobody is left. It changes short, and
+// run chooses until nothing is short or no pod is left. It changes short, and
 // calls round, if given, after each choice.
 func (g *greedy) run(short []int64, round func(choice)) []*candidate {
 	var chosen []*candidate

@@ -9,7 +9,7 @@ import (
 // ten milliseconds.
 const effort = 1_000_000
 
-// smallest finds the best set of victims, and tells whether it is proved that
+// smallest finds the best set of victims, and reports whether it is proved that
 // none has fewer pods (by class), and that none is better at all.
 // Stage by stage it settles the least number of guaranteed, then burstable,
 // then best-effort pods, and last which ones:

@@ -8,7 +8,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Plan works out whom the kubelet would evict so that the preemptor, which
+// Plan computes which pods the kubelet would preempt so that the preemptor, which
 // lacks need, can be admitted; with a verdict on each of the pods, which are
 // the active ones in the kubelet's order. It is getPodsToPreempt
 // (pkg/kubelet/preemption/preemption.go).

@@ -17,13 +17,13 @@ func hugePages(name v1.ResourceName) bool {
 	return strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
 }
 
-// ofKubernetes tells names with kubernetes.io before the slash.
+// ofKubernetes reports whether a name has kubernetes.io before the slash.
 func ofKubernetes(name v1.ResourceName) bool {
 	return strings.Contains(string(name), v1.ResourceDefaultNamespacePrefix)
 }
 
-// extended tells names of resources that somebody else than Kubernetes
-// defined: vendor.example/thing.
+// extended reports whether a name is that of an extended resource, such as
+// vendor.example/thing.
 func extended(name v1.ResourceName) bool {
 	return strings.Contains(string(name), "/") && !ofKubernetes(name) &&
 		!strings.HasPrefix(string(name), v1.DefaultResourceRequestsPrefix) &&
@@ -75,7 +75,7 @@ func withoutMissing(p *v1.Pod, allocatable v1.ResourceList) (*v1.Pod, []v1.Resou
 	return &checked, missing
 }
 
-// claimed tells whether a device claim stands for the container's request.
+// claimed reports whether a device claim stands for the container's request.
 func claimed(p *v1.Pod, container string, name v1.ResourceName) bool {
 	status := p.Status.ExtendedResourceClaimStatus
 	if status == nil || !extended(name) && !strings.HasPrefix(string(name), resourceapi.ResourceDeviceClassPrefix) {

@@ -23,7 +23,7 @@ type Result struct {
 	// Victims, then those who could be, then those who cannot.
 	Verdicts []Verdict `json:"verdicts"`
 	// Stages are the three classes in the order in which victims were looked for.
-	// Empty if nobody was looked for: nothing is short, the preemptor is not
+	// Empty if no victim was looked for: nothing is short, the preemptor is not
 	// critical, or Missing is not empty.
 	Stages []Stage `json:"stages,omitempty"`
 	// Missing is what would be short even without all possible victims.
@@ -49,7 +49,7 @@ type Verdict struct {
 	// Distance is how far it was, in that round, from freeing all that was short:
 	// 0 would have done alone.
 	Distance float64 `json:"distance"`
-	// Terminating: somebody has asked for its end already.
+	// Terminating: its termination was requested already.
 	Terminating bool `json:"terminating,omitempty"`
 	// GraceSeconds is how long it may take to end.
 	GraceSeconds int64 `json:"graceSeconds"`
@@ -74,13 +74,13 @@ type Round struct {
 	// Candidates is how many there were to choose from.
 	Candidates int    `json:"candidates"`
 	Chosen     PodRef `json:"chosen"`
-	// Before is the distance if nobody is chosen: the number of resources that
+	// Before is the distance if no pod is chosen: the number of resources that
 	// are short. Distance is that of the chosen one.
 	Before   float64 `json:"before"`
 	Distance float64 `json:"distance"`
 	// Left is what is still short in this stage afterwards.
 	Left []Amount `json:"left,omitempty"`
-	// Next is who would have been chosen otherwise, nil if nobody else was left.
+	// Next is who would have been chosen otherwise, nil if no other pod was left.
 	Next *Rival `json:"next,omitempty"`
 	// Tied counts the others at the same distance.
 	Tied int `json:"tied,omitempty"`

@@ -6,13 +6,13 @@ import (
 
 // search is a branch and bound over subsets of candidates that free what is
 // short with at most so many of each class. It walks the candidates class by
-// class in a given order, takes each or not, and turns back where what is left
-// cannot do (bound.go), or cannot do better (best.go).
+// class in a given order, takes each or not, and backtracks where the rest
+// cannot suffice (bound.go), or cannot improve the best set (best.go).
 //
 // A candidate dominates those after it in its class of which none frees more
-// of anything: with them in its place, a set is no better. So, who is passed
-// over takes those whom it dominates with it; and who is dominated by as many as
-// may be taken is not looked at at all.
+// of anything: with them in its place, a set is no better. So passing
+// over a candidate passes over those that it dominates; and a candidate that is
+// dominated by as many as may be taken is not considered at all.
 type search struct {
 	items []item
 	// start is where each class begins in items, and ends the one before.
@@ -86,7 +86,7 @@ func (s *search) admit(all []*candidate, limit int) {
 	}
 }
 
-// covers tells that the first frees no less than the second of anything.
+// covers reports whether the first frees no less than the second of anything.
 func covers(a, b []int64) bool {
 	for j := range a {
 		if a[j] < b[j] {

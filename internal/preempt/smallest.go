@@ -13,7 +13,7 @@ import (
 // with the fewest guaranteed pods, then the fewest burstable, then best-effort
 // ones; then with the lowest priorities, the highest compared first; then with
 // the least memory freed, then cpu; then the first by names. The kubelet's own
-// set, chosen one by one, is often larger. Nobody acts on this one.
+// set, chosen one by one, is often larger. Nothing acts on this one.
 type Smallest struct {
 	// Pods and Victims are the set, by name.
 	Pods    []*v1.Pod `json:"-"`
@@ -98,7 +98,7 @@ func saturate(a, b int64) int64 {
 	return a + b
 }
 
-// compare tells whether s is better (negative) or worse than t, and in what.
+// compare reports whether s is better (negative) or worse than t, and in what.
 func (s *set) compare(t *set) (int, Criterion) {
 	for _, by := range []struct {
 		sign int

@@ -10,9 +10,9 @@ import (
 // Warning is something about a plan that people should know.
 type Warning struct {
 	Kind WarningKind `json:"kind"`
-	// Pod is whom it is about, nil if it is about the plan as a whole.
+	// Pod is the pod that it is about, nil if it is about the plan as a whole.
 	Pod *PodRef `json:"pod,omitempty"`
-	// Text is a sentence for people, without a full stop.
+	// Text is a sentence for output, without a full stop.
 	Text string `json:"text"`
 }
 

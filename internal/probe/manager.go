@@ -18,7 +18,7 @@ import (
 type Observer interface {
 	// Probed tells of an answer, Success or Failure, and how long it took.
 	Probed(p *v1.Pod, container string, t Type, answer pod.ProbeResult, took time.Duration)
-	// Stopped tells that the probe is not asked any more.
+	// Stopped reports whether the probe has been stopped.
 	Stopped(p *v1.Pod, container string, t Type)
 }
 

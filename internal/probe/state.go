@@ -85,7 +85,7 @@ const (
 
 func (v Verdict) String() string { return [...]string{Wait: "Wait", Ask: "Ask", Done: "Done"}[v] }
 
-// Look takes note of what has become of the container and says what is to be
+// Look records the state of the container and returns what is to be
 // done: the part of doProbe before the probe in
 // pkg/kubelet/prober/worker.go. Pure.
 func (s State) Look(t Type, spec *v1.Probe, v View, now time.Time) (State, Verdict) {

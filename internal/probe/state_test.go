@@ -120,7 +120,7 @@ func TestAContainerThatReplacesAnotherGoesOnCounting(t *testing.T) {
 	s.ID = "c0"
 	s, _ = s.Look(probe.Liveness, spec(), up(true), now)
 	if s = s.Judge(probe.Liveness, spec(), pod.ProbeFailure); s.Result != pod.ProbeSuccess {
-		t.Errorf("%+v; want a probe that was on hold to begin anew", s)
+		t.Errorf("%+v; want a probe that was on hold to start over", s)
 	}
 }
 

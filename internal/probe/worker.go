@@ -58,7 +58,7 @@ func (w *worker) run(ctx context.Context, delay time.Duration) {
 	}
 }
 
-// look does what is due, and tells whether it will be due again.
+// look does what is due, and reports whether it will be due again.
 func (w *worker) look(ctx context.Context) (again bool) {
 	status, known := w.m.opt.Status(w.entry.pod.UID)
 	if !known {

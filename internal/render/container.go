@@ -35,7 +35,7 @@ type ContainerInput struct {
 	// TerminationLog is the file made for this start's termination message,
 	// in Node.ContainerDir; "" mounts none.
 	TerminationLog string
-	// RecursiveReadOnly tells that the runtime handler can do it.
+	// RecursiveReadOnly reports whether the runtime handler can do it.
 	RecursiveReadOnly bool
 	// UserNamespace is as in SandboxInput.
 	UserNamespace *runtimeapi.UserNamespace

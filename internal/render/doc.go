@@ -9,7 +9,7 @@
 //
 // Everything is a pure function: no file is read, no clock, no randomness, and
 // the arguments are not changed. What only the machine knows is in Node, read
-// once by whoever owns the machine (package node); what only this pod's life
+// once by the owner of the machine (package node); what only this pod's life
 // knows (image, IPs, directories made for it) is in the inputs. One input
 // always gives one output, byte for byte. Nothing here blocks.
 //

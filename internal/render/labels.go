@@ -18,7 +18,7 @@ func containerLabels(p *v1.Pod, c *v1.Container) map[string]string {
 }
 
 // containerAnnotations carry what is needed to end the container and to read
-// its last words, should the manifest be gone by then
+// its termination message, should the manifest be gone by then
 // (pkg/kubelet/kuberuntime/labels.go).
 func containerAnnotations(p *v1.Pod, c *v1.Container, attempt uint32) map[string]string {
 	a := map[string]string{

@@ -24,10 +24,10 @@ type Node struct {
 	HugePages v1.ResourceList
 	// CgroupV2 tells that the unified hierarchy is the only one.
 	CgroupV2 bool
-	// SwapController tells that swap can be limited: memory.memsw.limit_in_bytes
+	// SwapController reports whether swap can be limited: memory.memsw.limit_in_bytes
 	// (v1) or memory.swap.max (v2) exists.
 	SwapController bool
-	// SELinux tells that it is enabled.
+	// SELinux reports whether it is enabled.
 	SELinux bool
 	// HugePageSizes are the page sizes of the kernel as runc names them
 	// ("2MB", "1GB"), in the order of its listing.
@@ -36,7 +36,7 @@ type Node struct {
 	// directories that exist: masked in containers.
 	ThermalThrottle []string
 	// DNS is the node's resolv.conf: see ParseResolvConf. Who makes pods over a
-	// long time reads it anew.
+	// long time reads it again.
 	DNS DNS
 	// ClusterDomain ends the domain of a pod with a subdomain. The standalone
 	// kubelet's is empty.

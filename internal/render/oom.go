@@ -50,7 +50,7 @@ func burstableScore(p *v1.Pod, c *v1.Container, capacity int64) (int64, error) {
 	return min(max(score, 1000+guaranteedScore), bestEffortScore-1), nil
 }
 
-// isSidecarOf tells whether c is a restartable init container of the pod;
+// isSidecarOf reports whether c is a restartable init container of the pod;
 // restartPolicy Always on a main container makes no sidecar.
 func isSidecarOf(p *v1.Pod, c *v1.Container) bool {
 	if !pod.IsSidecar(c) {

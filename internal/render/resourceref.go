@@ -73,7 +73,7 @@ func defaultLimit(p *v1.Pod, n *Node, name v1.ResourceName) resource.Quantity {
 	return ofNode
 }
 
-// findContainer looks for a container by name; main tells that it is not an
+// findContainer looks for a container by name; main reports that it is not an
 // init container.
 func findContainer(p *v1.Pod, name string) (c *v1.Container, main bool) {
 	for i := range p.Spec.Containers {

@@ -111,7 +111,7 @@ func supplementalGroups(sc *v1.PodSecurityContext) ([]int64, runtimeapi.Suppleme
 	return groups, runtimeapi.SupplementalGroupsPolicy(policy), nil
 }
 
-// anyPrivileged tells whether any container of the pod is privileged.
+// anyPrivileged reports whether any container of the pod is privileged.
 func anyPrivileged(p *v1.Pod) bool {
 	for c := range pod.Containers(p) {
 		if sc := c.SecurityContext; sc != nil && ptr.Deref(sc.Privileged, false) {

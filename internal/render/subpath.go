@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// SubPath is a part of a volume that a container mounts. Whoever owns the
+// SubPath is a part of a volume that a container mounts. The owner of the
 // volumes makes it and hands its host path back in ContainerInput.SubPaths.
 type SubPath struct {
 	// Index is the position in the container's volumeMounts.

@@ -44,7 +44,7 @@ type Update struct {
 const (
 	defaultCheck = 20 * time.Second
 	// settle is how long nothing may happen to a directory before it is read:
-	// whoever writes a file in place is given the time to finish.
+	// a program that writes a file in place has time to finish.
 	settle = 100 * time.Millisecond
 )
 
@@ -167,7 +167,7 @@ func (o Options) parse(ctx context.Context, name string, data []byte) (*manifest
 	return set, err
 }
 
-// same tells whether two states want the same.
+// same reports whether two states want the same.
 func (s State) same(other State) bool {
 	if s.Ready != other.Ready || len(s.files) != len(other.files) {
 		return false

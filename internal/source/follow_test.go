@@ -17,7 +17,7 @@ import (
 	"github.com/podctl/podctl/internal/testutil"
 )
 
-// followed is a source under way.
+// followed is a source that is being followed.
 type followed struct {
 	t  *testing.T
 	mu sync.Mutex

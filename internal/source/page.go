@@ -32,7 +32,7 @@ func (p *page) read(ctx context.Context) (Read, bool) {
 	defer cancel()
 	data, changed, err := p.get(ctx)
 	if err != nil {
-		p.etag, p.modified = "", "" // the next answer tells that it is back
+		p.etag, p.modified = "", "" // the next answer shows that it is back
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err
 		}

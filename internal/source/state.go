@@ -116,7 +116,7 @@ func (s State) refuse(r Read) error {
 	}
 	// Another directory has taken the name. A link may have been turned to
 	// another version of the manifests; but a directory that was unmounted, or
-	// made anew, has not lost its pods.
+	// created again, has not lost its pods.
 	there := map[string]bool{}
 	for _, f := range r.Files {
 		there[f.Name] = true
@@ -265,7 +265,7 @@ func keysOf(p *manifest.Pod) [2]string {
 	return [2]string{"name " + p.Namespace + "/" + p.Name, "uid " + string(p.UID)}
 }
 
-// Partial tells whether the source may want more than is known: it was never
+// Partial reports whether the source may want more than is known: it was never
 // read, or it has a file that was never valid.
 func (s State) Partial() bool {
 	for _, f := range s.files {

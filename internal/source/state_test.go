@@ -98,7 +98,7 @@ func TestWhatAReadMakesOfASource(t *testing.T) {
 	}
 }
 
-// Whoever had a name keeps it, whichever file is first by name.
+// The pod that had a name keeps it, whichever file is first by name.
 func TestTwinsLeaveTheRunningPodAlone(t *testing.T) {
 	s, _ := State{}.Next("src", Read{Files: files("b", "x")}, words)
 	had := map[string]string{"name /x": "b", "uid x": "b"}

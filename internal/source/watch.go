@@ -8,7 +8,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watcher tells that something in or about a path may have changed. Where
+// watcher reports whether something in or about a path may have changed. Where
 // nothing can be watched it says nothing, and the ticker has to do.
 type watcher struct {
 	path    string
@@ -87,7 +87,7 @@ func (w *watcher) renew() {
 
 func (w *watcher) close() {
 	if w.fs != nil {
-		_ = w.fs.Close() // nobody reads it any more
+		_ = w.fs.Close() // it is not read any more
 	}
 	<-w.done
 }

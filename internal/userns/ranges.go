@@ -88,7 +88,7 @@ func (r *Ranges) taken() (map[types.UID]uint32, error) {
 	return taken, nil
 }
 
-// lowestFree is the start of a range that nobody has. The first is never
+// lowestFree is the start of a free range. The first is never
 // given: it holds the users of the host.
 func lowestFree(taken map[types.UID]uint32) (uint32, error) {
 	used := map[uint32]bool{}

@@ -46,7 +46,7 @@ const (
 type update struct {
 	dir  string
 	want files
-	// own gives everything in dir to whom it belongs, before it is to be seen.
+	// own gives everything in dir to its owner, before it becomes visible.
 	own func() error
 
 	current string // the directory that dataName leads to, "" for none
@@ -104,7 +104,7 @@ func (u *update) compare() error {
 	return err
 }
 
-// holds tells whether a directory has exactly the files.
+// holds reports whether a directory has exactly the files.
 func holds(dir string, want files) (bool, error) {
 	seen := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -274,7 +274,7 @@ func (u *update) clean() error {
 
 func (u *update) at(name string) string { return filepath.Join(u.dir, name) }
 
-// isStamped tells whether a name is that of a directory of files.
+// isStamped reports whether a name is that of a directory of files.
 func isStamped(name string) bool {
 	const stamp = len(stampLayout)
 	if len(name) <= stamp || strings.ContainsRune(name, filepath.Separator) {

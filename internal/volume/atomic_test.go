@@ -61,8 +61,8 @@ func aPayload(t *rapid.T) files {
 }
 
 // TestAnUpdateIsSeenWholeOrNotAtAll writes one payload after the other, some of
-// them by a podctl that dies after some step. At every step, whoever goes
-// through ..data sees all files of one payload and none of another; whoever
+// them by a podctl that dies after some step. At every step, a reader that goes
+// through ..data sees all files of one payload and none of another; a reader that
 // goes by the names sees one of its files, or none that has just come or gone;
 // and an update that comes to its end leaves nothing else behind.
 func TestAnUpdateIsSeenWholeOrNotAtAll(t *testing.T) {

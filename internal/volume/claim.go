@@ -90,7 +90,7 @@ func setUpClaim(ctx context.Context, r request) error {
 	if len(others) > 0 && slices.Contains(object.Spec.AccessModes, v1.ReadWriteOncePod) {
 		return errors.New("volume uses the ReadWriteOncePod access mode and is already in use by another pod")
 	}
-	// The first pod says whom the directory belongs to.
+	// The first pod decides the owner of the directory.
 	if len(others) == 0 && !source.ReadOnly {
 		if err := giveClaim(ctx, r.path, r.pod); err != nil {
 			return err
@@ -117,7 +117,7 @@ func usesClaim(r request) (bool, error) {
 	return info.IsDir(), nil
 }
 
-// makeClaim makes the claim's directory: open to whoever the containers run
+// makeClaim makes the claim's directory: open to the users that the containers run
 // as, but not to others of the host.
 func makeClaim(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {

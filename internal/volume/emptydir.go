@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// emptyDirMode is open to whoever the containers run as
+	// emptyDirMode is open to every user that containers run as
 	// (pkg/volume/emptydir/empty_dir.go).
 	emptyDirMode = os.FileMode(0o777)
 	emptyDirName = "kubernetes.io~empty-dir"

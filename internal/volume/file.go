@@ -13,8 +13,8 @@ import (
 	"github.com/podctl/podctl/internal/boundedfile"
 )
 
-// WriteFile writes a file of the pod's directory and returns its path. Whoever
-// reads sees the old content or the new, also after a crash; a file that has
+// WriteFile writes a file of the pod's directory and returns its path. A
+// reader sees the old content or the new, also after a crash; a file that has
 // this content already stays the same file, so that containers that have it
 // mounted go on seeing it.
 func (m *Manager) WriteFile(uid types.UID, name string, content []byte, mode os.FileMode) (string, error) {

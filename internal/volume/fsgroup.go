@@ -34,7 +34,7 @@ func fsGroup(p *v1.Pod) *int64 {
 	return p.Spec.SecurityContext.FSGroup
 }
 
-// belongsTo tells whether the top directory is the group's already, with all
+// belongsTo reports whether the top directory is the group's already, with all
 // that giveTo would give: with the policy OnRootMismatch that is taken for
 // everything in it (requiresPermissionChange in pkg/volume/volume_linux.go).
 func belongsTo(info os.FileInfo, group int64, a access) bool {

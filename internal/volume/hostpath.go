@@ -50,7 +50,7 @@ func setUpHostPath(_ context.Context, r request) error {
 	return nil
 }
 
-// hostPathType tells whether a file is of a type, and what to call it if not.
+// hostPathType reports whether a file is of a type, and what to call it if not.
 type hostPathType struct {
 	name string
 	is   func(os.FileMode) bool

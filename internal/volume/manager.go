@@ -39,7 +39,7 @@ type kind struct {
 	// elsewhere tells where the kind's volumes lie, with pod directories in
 	// pods; nil for one whose volumes lie in its directory.
 	elsewhere func(pods string, p *v1.Pod, v *v1.Volume) string
-	// owns tells whether a volume is of the kind.
+	// owns reports whether a volume is of the kind.
 	owns func(*v1.Volume) bool
 	// setUp makes the volume. It must bear to be repeated: after a crash, and
 	// after a failure.
@@ -92,7 +92,7 @@ func (e *Error) EventMessage() string {
 	return fmt.Sprintf("MountVolume.SetUp failed for volume %q : %v", e.Volume, e.Err)
 }
 
-// Harmless tells that containers can start all the same: only the newest
+// Harmless reports whether containers can start all the same: only the newest
 // contents are missing.
 func (e *Error) Harmless() bool { return e.Old }
 
@@ -158,7 +158,7 @@ func (m *Manager) setUp(ctx context.Context, k *kind, r request) (string, error)
 	return r.path, k.setUp(ctx, r)
 }
 
-// isMounted tells whether any container mounts the volume: the kubelet makes
+// isMounted reports whether any container mounts the volume: the kubelet makes
 // no other (pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go).
 func isMounted(p *v1.Pod, volume string) bool {
 	for c := range pod.Containers(p) {

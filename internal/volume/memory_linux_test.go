@@ -164,7 +164,7 @@ func TestUnmountTakesAwayWhatADeadPodctlMountedAndNothingElse(t *testing.T) {
 	mustLive(t, outside)
 }
 
-// TestAMountOnAVolumeThatIsNotOfItsKindIsForeign: somebody has mounted a
+// TestAMountOnAVolumeThatIsNotOfItsKindIsForeign: another program has mounted a
 // directory right over a volume.
 func TestAMountOnAVolumeThatIsNotOfItsKindIsForeign(t *testing.T) {
 	for _, name := range []string{"v", "e"} {

@@ -89,7 +89,7 @@ func unmountVolumes(base, uid string) error {
 	return nil
 }
 
-// isOwn tells whether a mount below the pod's volumes is one that Mount makes:
+// isOwn reports whether a mount below the pod's volumes is one that Mount makes:
 // on a volume itself, of a kind that is mounted, and whole.
 func isOwn(top string, info *mountinfo.Info) bool {
 	dir, volume := filepath.Split(strings.TrimPrefix(info.Mountpoint, top+"/"))

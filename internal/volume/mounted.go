@@ -7,7 +7,7 @@ import (
 
 // MountedError is a directory of a pod that is not removed, because something
 // is mounted in it that podctl has not mounted: a container did, through a
-// volume with mountPropagation Bidirectional, or somebody on the host.
+// volume with mountPropagation Bidirectional, or a user of the host.
 type MountedError struct {
 	Path   string
 	Mounts []string

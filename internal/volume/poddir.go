@@ -57,8 +57,8 @@ func (m *Manager) CreatePod(uid types.UID) error {
 }
 
 // TerminationLog makes the file in which the next start of the container may
-// leave its last words, and returns its path. Anyone may write it: who the
-// container runs as is not known here (makeMounts in
+// leave a termination message, and returns its path. Every user may write it: the
+// user of the container is not known here (makeMounts in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go).
 func (m *Manager) TerminationLog(uid types.UID, container string) (string, error) {
 	path, err := m.terminationLog(uid, container)

@@ -98,8 +98,8 @@ func TestRemovalDoesNotFollowASymlinkInAnyPlace(t *testing.T) {
 	}
 }
 
-// TestRemovalIsNotLedOutByASwap removes a tree, again and again, while somebody
-// exchanges a directory in it with a symlink to elsewhere as fast as he can.
+// TestRemovalIsNotLedOutByASwap removes a tree, again and again, while a
+// goroutine keeps exchanging a directory in it with a symlink to elsewhere.
 func TestRemovalIsNotLedOutByASwap(t *testing.T) {
 	m, volume, outside := aPodOnDisk(t)
 	at, link := filepath.Join(volume, "swapped"), filepath.Join(volume, "link")
@@ -124,7 +124,7 @@ func TestRemovalIsNotLedOutByASwap(t *testing.T) {
 		if err := os.Symlink(filepath.Dir(outside), link); err != nil {
 			t.Fatal(err)
 		}
-		// The exchange may make it fail; then nobody is exchanged any more.
+		// The exchange may make it fail; then the exchange has ended.
 		for m.RemovePod(t.Context(), "u1") != nil {
 		}
 		mustLive(t, outside)

@@ -58,7 +58,7 @@ func (m *Manager) unshare(uid types.UID) error {
 	return unmount(dir)
 }
 
-// propagates tells whether a container of the pod wants mounts of the host, or
+// propagates reports whether a container of the pod wants mounts of the host, or
 // its own on the host.
 func propagates(p *v1.Pod) bool {
 	for c := range pod.Containers(p) {
@@ -71,7 +71,7 @@ func propagates(p *v1.Pod) bool {
 	return false
 }
 
-// isShared tells whether the mount that the path lies on is shared.
+// isShared reports whether the mount that the path lies on is shared.
 func isShared(path string) (bool, error) {
 	infos, err := mountinfo.GetMounts(mountinfo.ParentsFilter(path))
 	if err != nil {

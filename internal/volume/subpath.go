@@ -35,7 +35,7 @@ func (e *SubPathError) Unwrap() error { return e.err }
 // BindSubPath mounts the part of a volume at path, relative to the volume's
 // host path, at target, which lies in the pod's directory as subPathsName
 // says. A directory that is missing is made, with the volume's mode. It is
-// called before each start of a container, and mounts anew what has become
+// called before each start of a container, and mounts again what has become
 // another file since. An error is a *SubPathError.
 //
 // Containers of the pod may change the volume meanwhile. Symlinks that stay in

@@ -139,7 +139,7 @@ func bindBeneath(base, path, target string) error {
 	return nil
 }
 
-// keepOrUnmount tells whether the file is mounted at target; anything else
+// keepOrUnmount reports whether the file is mounted at target; anything else
 // that is mounted there is unmounted.
 func keepOrUnmount(target string, file os.FileInfo) (mounted bool, err error) {
 	for {

@@ -26,7 +26,7 @@ func (m *Manager) OverLimit(ctx context.Context, p *v1.Pod) (volume string, limi
 	return "", resource.Quantity{}, false
 }
 
-// hasLimit tells whether the volume is one for OverLimit to look at.
+// hasLimit reports whether the volume is one for OverLimit to look at.
 func hasLimit(v *v1.Volume) bool {
 	return v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil && v.EmptyDir.SizeLimit.Sign() > 0
 }

@@ -51,7 +51,7 @@ func TestAnEmptyDirIsOverItsLimitByWhatItTakesOnDisk(t *testing.T) {
 	unused := limited("1Mi")
 	unused.Spec.Containers = nil
 	if _, _, got := m.OverLimit(t.Context(), unused); got {
-		t.Error("a volume that nobody mounts is over its limit")
+		t.Error("a volume that no container mounts is over its limit")
 	}
 	if err := m.Unmount(t.Context(), "u1"); err != nil {
 		t.Fatal(err)

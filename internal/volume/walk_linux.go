@@ -64,7 +64,7 @@ func walk(ctx context.Context, dir string, visit visitFunc) error {
 
 const openDirectory = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// walker is a walk on its way.
+// walker is a walk in progress.
 type walker struct {
 	visit  visitFunc
 	tree   mount

@@ -14,7 +14,7 @@ type EventMode uint8
 
 const (
 	// EventsBroadcast is containerd 2: every subscriber hears every event; the
-	// first one what nobody heard in the last five minutes, too.
+	// first one what no stream received in the last five minutes, too.
 	EventsBroadcast EventMode = iota
 	// EventsStolen is containerd 1.7: subscribers share one queue.
 	EventsStolen
@@ -46,7 +46,7 @@ func (r *Runtime) SetEvents(m EventMode) {
 	r.events.subscribers = nil
 }
 
-// TamperEvents has f called for every event that is sent to somebody; f may
+// TamperEvents has f called for every event that is sent to a stream; f may
 // change it, and answers how many times it is sent: 0 loses it, 2 doubles it.
 func (r *Runtime) TamperEvents(f func(*runtimeapi.ContainerEventResponse) int) {
 	r.mu.Lock()

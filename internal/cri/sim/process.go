@@ -126,7 +126,7 @@ func (p *process) setTrap(signal string, t trap) {
 	p.traps[signal] = t
 }
 
-// hasPending tells whether takePending has something to return.
+// hasPending reports whether takePending has something to return.
 func (p *process) hasPending() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

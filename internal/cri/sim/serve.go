@@ -34,7 +34,7 @@ func (r *Runtime) Serve(l net.Listener) error { return r.gate.serve(l) }
 func (r *Runtime) Dial(ctx context.Context) (net.Conn, error) { return r.gate.dial(ctx) }
 
 // Crash makes the runtime go away as containerd does when it is killed: calls
-// in flight break, connections are refused, nobody hears events. What runs
+// in flight break, connections are refused, no event is delivered. What runs
 // goes on running.
 func (r *Runtime) Crash() { r.gate.stop() }
 

@@ -78,7 +78,7 @@ func (s *shell) builtin(name string, args []string) control {
 		s.file(name, args)
 	default:
 		switch {
-		case s.inBackground: // it obeys nobody, and ends with its container
+		case s.inBackground: // it ignores signals, and ends with its container
 			<-s.ctx.Done()
 			return leaveShell
 		case !s.exec:
@@ -187,7 +187,7 @@ func (s *shell) wait() {
 		select {
 		case <-s.jobs[0]:
 			s.jobs = s.jobs[1:]
-		case <-wake: // or what is left of a signal already handled
+		case <-wake: // or the rest of a signal already handled
 			if s.p.hasPending() {
 				return
 			}
