@@ -54,8 +54,8 @@ func terminatingList(pods []*terminating, now time.Time) output.List {
 			running = append(running, c.text())
 		}
 		item := output.Item{
-			Name: p.DisplayName(), Data: d,
-			Cells: []string{p.DisplayName(), since, grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
+			Name: p.displayName(), Data: d,
+			Cells: []string{p.displayName(), since, grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
 			Wide:  []string{p.owner, cmp.Or(d.Why, "-")},
 		}
 		if d.Why != "" {
@@ -67,6 +67,14 @@ func terminatingList(pods []*terminating, now time.Time) output.List {
 		l.Items = append(l.Items, item)
 	}
 	return l
+}
+
+// displayName is NAMESPACE/NAME, or the UID of a pod that nothing names any more.
+func (p *terminating) displayName() string {
+	if p.Namespace == "" {
+		return p.Name
+	}
+	return p.DisplayName()
 }
 
 // whyText says what was observed, and marks what was inferred.

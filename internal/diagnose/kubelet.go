@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"time"
 
@@ -36,8 +35,8 @@ func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, 
 		return KubeletView{}, err
 	}
 	v := KubeletView{}
-	if table, err := fs.MountTable(near.PID); err == nil {
-		v.mounts = volumeMounts(table)
+	if table, err := fs.MountTable(near.PID); err == nil && near.PodDirs() != "" {
+		v.mounts = volumeMounts(table, near.PodDirs())
 	}
 	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
 	defer cancel()
@@ -97,11 +96,10 @@ func (v KubeletView) unlisted(listed []*inventory.Pod) []*inventory.Pod {
 	return found
 }
 
-// volumeDir matches the directory of a pod's volumes below a kubelet's root.
-var volumeDir = regexp.MustCompile(`/pods/([0-9a-f-]{32,36})/volume`)
-
-// volumeMounts returns the mount points of volumes in a mount table, by pod.
-func volumeMounts(table string) map[types.UID][]string {
+// volumeMounts returns the mount points of volumes below the directory of the
+// pods' directories, by pod. Other kubelets and podctl have directories of their
+// own.
+func volumeMounts(table, podDirs string) map[types.UID][]string {
 	mounts := map[types.UID][]string{}
 	for line := range strings.Lines(table) {
 		fields := strings.Fields(line)
@@ -109,9 +107,10 @@ func volumeMounts(table string) map[types.UID][]string {
 			continue
 		}
 		point := unescape.Replace(fields[4])
-		if m := volumeDir.FindStringSubmatch(point); m != nil {
-			uid := types.UID(m[1])
-			mounts[uid] = append(mounts[uid], point)
+		path, below := strings.CutPrefix(point, podDirs+"/")
+		uid, part, _ := strings.Cut(path, "/")
+		if below && strings.HasPrefix(part, "volume") {
+			mounts[types.UID(uid)] = append(mounts[types.UID(uid)], point)
 		}
 	}
 	return mounts

@@ -39,8 +39,9 @@ func TestVolumesOfTerminatedPodsAreUnlistedPods(t *testing.T) {
 	table := "36 35 0:40 / /var/lib/kubelet/pods/" + uid + `/volumes/kubernetes.io~empty-dir/my\040cache rw - tmpfs tmpfs rw` + "\n" +
 		"37 35 0:41 / /var/lib/kubelet/pods/" + alive + "/volumes/kubernetes.io~projected/token rw - tmpfs tmpfs rw\n" +
 		"38 35 0:42 / /var/lib/kubelet/pods/" + listed + "/volume-subpaths/a/b/0 rw - ext4 /dev/x rw\n" +
+		"40 35 0:44 / /var/lib/podctl/pods/" + uid + "/volumes/kubernetes.io~empty-dir/x rw - tmpfs tmpfs rw\n" +
 		"39 35 0:43 / /proc rw - proc proc rw\nshort line\n"
-	v := KubeletView{pods: map[types.UID]*v1.Pod{alive: {}}, settled: true, mounts: volumeMounts(table)}
+	v := KubeletView{pods: map[types.UID]*v1.Pod{alive: {}}, settled: true, mounts: volumeMounts(table, "/var/lib/kubelet/pods")}
 	want := []string{"/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~empty-dir/my cache"}
 	if len(v.mounts) != 3 || !reflect.DeepEqual(v.mounts[uid], want) {
 		t.Errorf("mounts %q", v.mounts)

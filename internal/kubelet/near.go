@@ -88,6 +88,16 @@ func (n *Near) StaticPods() string {
 	return n.path(n.settings.config.StaticPodPath)
 }
 
+// PodDirs is the directory of its pods' directories as its mount table names it,
+// "" if its settings could not be read.
+func (n *Near) PodDirs() string {
+	if n.Err != nil || n.settings.rootDir == "" {
+		return ""
+	}
+	dir := strings.TrimPrefix(n.path(filepath.Join(n.settings.rootDir, "pods")), strings.TrimSuffix(n.root, "/"))
+	return filepath.Join("/", dir)
+}
+
 // HasPodDir reports whether it still has the directory of a pod: it removes that
 // when the pod has terminated and its volumes are unmounted.
 func (n *Near) HasPodDir(uid types.UID) bool {

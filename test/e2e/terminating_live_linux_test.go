@@ -91,12 +91,13 @@ func freeze(t *testing.T, pid int) (file, thawed string) {
 }
 
 // usesVolume starts a process on the host whose directory is in a volume of the
-// pod, so that the volume cannot be unmounted.
-func (k *kubeletPlace) usesVolume(name string) *exec.Cmd {
+// pod, so that the volume cannot be unmounted. It returns the pod's UID, too.
+func (k *kubeletPlace) usesVolume(name string) (user *exec.Cmd, uid string) {
 	k.t.Helper()
 	var dir string
 	for _, p := range k.kubelet.Pods(k.t) {
 		if p.Name == name+k.node {
+			uid = string(p.UID)
 			dir = filepath.Join(k.kubelet.Root, "pods", string(p.UID), "volumes/kubernetes.io~empty-dir/cache")
 		}
 	}
@@ -106,7 +107,7 @@ func (k *kubeletPlace) usesVolume(name string) *exec.Cmd {
 		k.t.Fatal(err)
 	}
 	k.t.Cleanup(func() { _ = cmd.Process.Kill() })
-	return cmd
+	return cmd, uid
 }
 
 // Pods that a kubelet terminates are listed with the layer for which they wait,
@@ -127,7 +128,7 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 		k.kubelet.WriteStatic(t, name+".yaml", requesting("10m", manifest))
 	}
 	k.kubelet.Runs(t, "web", "cache", "log", "busy", "deaf", "hooked", "orphaned", "frozen")
-	user := k.usesVolume("busy")
+	user, busy := k.usesVolume("busy")
 	shim := k.firstProcess("orphaned").Parent
 	if err := syscall.Kill(shim, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -144,16 +145,16 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 		k.kubelet.RemoveStatic(t, name+".yaml")
 	}
 	want := map[string]struct{ layer, hint string }{
-		"deaf":     {"process", fmt.Sprintf("kill -KILL %d", deafPID)},
-		"hooked":   {"hook", "kill -KILL "},
-		"orphaned": {"shim", fmt.Sprintf("kill -CONT %d", shim)},
-		"busy":     {"volume", "fuser -vm " + k.kubelet.Root},
-		"frozen":   {"cgroup", fmt.Sprintf("echo %s > %s", thawed, file)},
+		"deaf" + k.node:     {"process", fmt.Sprintf("kill -KILL %d", deafPID)},
+		"hooked" + k.node:   {"hook", "kill -KILL "},
+		"orphaned" + k.node: {"shim", fmt.Sprintf("kill -CONT %d", shim)},
+		busy:                {"volume", "fuser -vm " + k.kubelet.Root}, // the runtime lists nothing of it any more
+		"frozen" + k.node:   {"cgroup", fmt.Sprintf("echo %s > %s", thawed, file)},
 	}
 	eventually(t, "terminating names the layer of each pod", func() bool {
 		found := k.terminating(k.podctl)
 		for name, w := range want {
-			p := found[name+k.node]
+			p := found[name]
 			if p.Layer != w.layer || !slices.ContainsFunc(p.Next, func(n string) bool { return strings.HasPrefix(n, w.hint) }) {
 				return false
 			}
