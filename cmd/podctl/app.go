@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 )
 
 const about = `podctl runs Kubernetes pods on a CRI runtime (containerd, CRI-O) without a
@@ -24,6 +25,9 @@ control plane, exactly as the kubelet would.
 
 // run is the whole program without its process.
 func run(args []string, e *env) int {
+	// Everything printed passes a writer that escapes control characters; what
+	// is to reach the terminal or a file unchanged takes output.Raw.
+	e.out, e.errw = output.NewWriter(e.out), output.NewWriter(e.errw)
 	err := runApp(newApp(e), args)
 	printError(e.errw, err)
 	return exitCode(err)

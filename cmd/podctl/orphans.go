@@ -231,7 +231,7 @@ func killOrphan(ctx context.Context, e *env, o orphansOptions, k *orphan.Killer,
 	d := newOrphanData(found)
 	say := func(text string) {
 		if o.printer.IsTable() {
-			fmt.Fprintf(e.out, "%s%s\n", found.Title(), text)
+			fmt.Fprintln(e.out, output.OneLine(found.Title()+text))
 		}
 	}
 	result, reason, err := k.Kill(ctx, found, func(call string, failure error) {

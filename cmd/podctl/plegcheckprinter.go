@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // printCheck writes a report in the format of the options.
 func printCheck(w io.Writer, r plegstat.CheckReport, o checkOptions) error {
 	if o.output == "json" {
-		return json.NewEncoder(w).Encode(r)
+		return output.JSONLine(w, r)
 	}
 	text := checkBrief(r) + "\n"
 	if !o.brief {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -114,22 +113,21 @@ func (p *compareJSON) begin() error { return nil }
 
 func (p *compareJSON) transitions(now time.Time, list []*plegstat.Transition) error {
 	var b strings.Builder
-	encoder := json.NewEncoder(&b)
 	for _, t := range list {
-		if err := encoder.Encode(newCompareLine(t, now)); err != nil {
+		if err := output.JSONLine(&b, newCompareLine(t, now)); err != nil {
 			return err
 		}
 	}
-	_, err := io.WriteString(p.out, b.String())
+	_, err := io.WriteString(output.Raw(p.out), b.String())
 	return err
 }
 
 func (p *compareJSON) note(at time.Time, text string) error {
-	return json.NewEncoder(p.out).Encode(compareLine{Time: at, Type: "note", Message: text})
+	return output.JSONLine(p.out, compareLine{Time: at, Type: "note", Message: text})
 }
 
 func (p *compareJSON) summary(at time.Time, s plegstat.CompareSummary) error {
-	return json.NewEncoder(p.out).Encode(compareLine{Time: at, Type: "summary", Summary: &s})
+	return output.JSONLine(p.out, compareLine{Time: at, Type: "summary", Summary: &s})
 }
 
 func newCompareLine(t *plegstat.Transition, now time.Time) compareLine {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -125,7 +124,7 @@ func (o recordOptions) checkFile() error {
 // open creates the file. Only the user may read it: it shows details of a node.
 func (o recordOptions) open(e *env) (io.WriteCloser, error) {
 	if o.file == "-" {
-		return unclosed{e.out}, nil
+		return unclosed{output.Raw(e.out)}, nil
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if !o.force {
@@ -176,7 +175,7 @@ func (o recordOptions) print(e *env, s recordSummary) error {
 		out = e.errw
 	}
 	if o.output == "json" {
-		return json.NewEncoder(out).Encode(s)
+		return output.JSONLine(out, s)
 	}
 	_, err := io.WriteString(out, s.text()+"\n")
 	return err

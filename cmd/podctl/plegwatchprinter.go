@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -92,7 +91,8 @@ func (p *watchTable) note(at time.Time, text string) error {
 }
 
 func (p *watchTable) summary(_ time.Time, s plegstat.WatchSummary) error {
-	return p.lines(watchSummaryText(s))
+	_, err := io.WriteString(p.env.out, watchSummaryText(s)+"\n")
+	return err
 }
 
 // width is the width of a line; 0: no limit.
@@ -104,8 +104,9 @@ func (p *watchTable) width() int {
 	return width
 }
 
+// lines prints lines of escaped cells, which may be colored.
 func (p *watchTable) lines(lines ...string) error {
-	_, err := io.WriteString(p.env.out, strings.Join(lines, "\n")+"\n")
+	_, err := io.WriteString(output.Raw(p.env.out), strings.Join(lines, "\n")+"\n")
 	return err
 }
 
@@ -146,22 +147,21 @@ func (p *watchJSON) begin([]*pod.Pod) error { return nil }
 
 func (p *watchJSON) events(events []plegstat.Event) error {
 	var b strings.Builder
-	encoder := json.NewEncoder(&b)
 	for _, ev := range events {
-		if err := encoder.Encode(eventLine(ev)); err != nil {
+		if err := output.JSONLine(&b, eventLine(ev)); err != nil {
 			return err
 		}
 	}
-	_, err := io.WriteString(p.out, b.String())
+	_, err := io.WriteString(output.Raw(p.out), b.String())
 	return err
 }
 
 func (p *watchJSON) note(at time.Time, text string) error {
-	return json.NewEncoder(p.out).Encode(watchLine{Time: at, Type: "note", Message: text})
+	return output.JSONLine(p.out, watchLine{Time: at, Type: "note", Message: text})
 }
 
 func (p *watchJSON) summary(at time.Time, s plegstat.WatchSummary) error {
-	return json.NewEncoder(p.out).Encode(watchLine{Time: at, Type: "summary", Summary: &s})
+	return output.JSONLine(p.out, watchLine{Time: at, Type: "summary", Summary: &s})
 }
 
 func eventLine(ev plegstat.Event) watchLine {

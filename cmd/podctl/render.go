@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cgroup"
@@ -183,11 +182,9 @@ func printConfigs(e *env, configs []any, asJSON bool) error {
 		if n > 0 {
 			fmt.Fprintln(e.out, "---")
 		}
-		text, err := yaml.Marshal(c)
-		if err != nil {
+		if err := output.YAML(e.out, c); err != nil {
 			return err
 		}
-		fmt.Fprint(e.out, string(text))
 	}
 	return nil
 }

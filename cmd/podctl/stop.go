@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
@@ -150,7 +151,7 @@ func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
 			if errs[i] = err; err == nil {
 				printing.Lock()
 				defer printing.Unlock()
-				fmt.Fprintln(e.out, outcomeText(found.DisplayName(), outcome))
+				fmt.Fprintln(e.out, outcomeText(output.OneLine(found.DisplayName()), outcome))
 			}
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"text/template"
 
 	"k8s.io/client-go/util/jsonpath"
-	"sigs.k8s.io/yaml"
 )
 
 // Formats are those of every command that prints a list.
@@ -97,12 +96,7 @@ func (f Format) Print(w io.Writer, l List) error {
 	case "json":
 		return JSON(w, l.data())
 	case "yaml":
-		b, err := yaml.Marshal(l.data())
-		if err != nil {
-			return err
-		}
-		_, err = Raw(w).Write(b)
-		return err
+		return YAML(w, l.data())
 	case "name":
 		for _, i := range l.Items {
 			if _, err := fmt.Fprintln(w, OneLine(i.Name)); err != nil {

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"unicode/utf8"
+	"unicode"
+	"unicode/utf16"
+
+	"sigs.k8s.io/yaml"
 )
 
 // JSON writes a value, indented.
@@ -22,26 +25,41 @@ func encode(w io.Writer, v any, indent string) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := Raw(w).Write(escapeC1(text.Bytes()))
+	_, err := Raw(w).Write(escapeUnprintable(text.Bytes()))
 	return err
 }
 
-// escapeC1 escapes the control characters that encoding/json leaves in strings:
-// DEL and U+0080 to U+009F, which some terminals obey.
-func escapeC1(text []byte) []byte {
-	isC1 := func(r rune) bool { return r >= 0x7f && r <= 0x9f }
-	if !bytes.ContainsFunc(text, isC1) {
+// escapeUnprintable escapes the characters that encoding/json leaves in strings
+// and a terminal may obey: DEL, C1 control characters, bidirectional overrides.
+func escapeUnprintable(text []byte) []byte {
+	unprintable := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
+	if !bytes.ContainsFunc(text, unprintable) {
 		return text
 	}
 	var b bytes.Buffer
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		if isC1(r) {
+	for _, r := range string(text) {
+		switch high, low := utf16.EncodeRune(r); {
+		case !unprintable(r):
+			b.WriteRune(r)
+		case high != unicode.ReplacementChar:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
 			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.Write(text[:size])
 		}
-		text = text[size:]
 	}
 	return b.Bytes()
+}
+
+// YAML writes a value as YAML.
+func YAML(w io.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	// A YAML parser refuses control characters that are not escaped.
+	if text, err = yaml.JSONToYAML(escapeUnprintable(text)); err != nil {
+		return err
+	}
+	_, err = Raw(w).Write(text)
+	return err
 }

@@ -1,12 +1,12 @@
 package runview
 
 import (
-	"encoding/json"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
@@ -77,7 +77,7 @@ func (p *jsonPrinter) print(l RunLine) {
 	if l.Time.IsZero() {
 		l.Time = p.screen.Now()
 	}
-	_ = json.NewEncoder(p.screen.Out).Encode(l) // as with fmt.Fprint: the reader may be gone
+	_ = output.JSONLine(p.screen.Out, l) // as with fmt.Fprint: the reader may be gone
 }
 
 func (p *jsonPrinter) Note(text string) { p.print(RunLine{Type: "note", Message: text}) }

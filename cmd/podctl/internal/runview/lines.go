@@ -151,7 +151,10 @@ func saysAll(reason string) bool {
 func namesContainer(reason string) bool { return reason == event.Killing }
 
 func (p *linePrinter) Log(l LogLine) {
-	p.print("%s/%s | %s\n", pod.DisplayName(l.Namespace, l.Pod), l.Container, l.Text)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// What a container writes reaches a file or a pipe unchanged.
+	fmt.Fprintf(output.Raw(p.screen.Out), "%s/%s | %s\n", pod.DisplayName(l.Namespace, l.Pod), l.Container, l.Text)
 }
 
 func (*linePrinter) Refresh([]node.Info) {}

@@ -79,13 +79,13 @@ func (p *livePrinter) above(text string) {
 func (p *livePrinter) erase() {
 	if p.rows > 0 {
 		// The terminal may have echoed a ^C, so first back to the left.
-		fmt.Fprintf(p.screen.Out, "\r\x1b[%dA\x1b[J", p.rows)
+		fmt.Fprintf(output.Raw(p.screen.Out), "\r\x1b[%dA\x1b[J", p.rows)
 	}
 	p.rows = 0
 }
 
 func (p *livePrinter) draw(table string) {
-	fmt.Fprint(p.screen.Out, table)
+	fmt.Fprint(output.Raw(p.screen.Out), table) // its cells are escaped, its colors are not
 	p.table, p.rows = table, strings.Count(table, "\n")
 }
 

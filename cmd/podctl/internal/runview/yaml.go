@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/node"
 )
 
@@ -50,15 +50,11 @@ func (p *yamlPrinter) document(i node.Info) {
 	if p.printed[i.Pod.UID] {
 		return
 	}
-	text, err := yaml.Marshal(podObject(i, p.node))
-	if err != nil {
-		panic(err) // the types of the API can be marshalled
-	}
 	if len(p.printed) > 0 {
 		fmt.Fprintln(p.screen.Out, "---")
 	}
 	p.printed[i.Pod.UID] = true
-	fmt.Fprintf(p.screen.Out, "%s", text)
+	_ = output.YAML(p.screen.Out, podObject(i, p.node)) // as with fmt.Fprint: the reader may be gone
 }
 
 // podObject is the pod as an API server would show it: what it runs by, with
