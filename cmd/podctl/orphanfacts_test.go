@@ -24,7 +24,7 @@ func TestPodsOfASilentPodctlAreNoOrphans(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := w.ran(0, 10*time.Second, "orphans")
-		expect(t, out, "default/bare", "directories are not judged: podctl \"run-", "is alive and has no socket")
+		expect(t, out, "default/bare", "directories are not judged: podctl \"run-", "is alive and does not answer")
 		if fields(out, "default/kept") != "" || fields(out, "uid-dir") != "" {
 			t.Errorf("named:\n%s", out)
 		}
@@ -39,7 +39,7 @@ func TestPodsOfASilentPodctlAreNoOrphans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect(t, w.ran(0, 10*time.Second, "orphans"), "no orphans", `podctl "agent" is alive and has no socket`)
+		expect(t, w.ran(0, 10*time.Second, "orphans"), "no orphans", `podctl "agent" is alive and does not answer`)
 		if err := other.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,9 @@ import (
 // cgroups, directories and logs.
 type Leftovers struct {
 	Volumes *volume.Manager
-	Cgroups interface{ Remove(context.Context, types.UID) error }
+	Cgroups interface {
+		Remove(context.Context, types.UID) error
+	}
 	// Logs is the directory of all logs.
 	Logs string
 	// Runtime is the id of the pods' runtime: a directory that is recorded for

@@ -54,13 +54,12 @@ func (p Paths) Pods() string { return filepath.Join(p.Root, "pods") }
 func (p Paths) Seccomp() string { return filepath.Join(p.Root, "seccomp") }
 
 // RuntimeID identifies a runtime of this machine by its socket: locks and
-// cgroups are about the pods of one runtime. A runtime has one id however its
-// socket is spelled, for /run and /var/run are often the same.
+// cgroups are about the pods of one runtime. It has one id by every path to the
+// socket: /run and /var/run are often the same, and a socket may be mounted or
+// linked at several places.
 func RuntimeID(endpoint string) string {
 	if path, unix := strings.CutPrefix(endpoint, "unix://"); unix {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			endpoint = "unix://" + real
-		}
+		endpoint = "unix://" + socketName(path)
 	}
 	id := sha256.Sum256([]byte(endpoint))
 	return hex.EncodeToString(id[:6])

@@ -23,6 +23,9 @@ type Pod struct {
 	// did. Alive: that instance, or another one that adopted the pod, is alive.
 	Creator string
 	Alive   bool
+	// Elsewhere is the live podctl instance that owns the pod, or may own it, by
+	// another endpoint of the runtime; "" if none does.
+	Elsewhere string
 	// Status is what the runtime's status calls return, nil where it was not read.
 	Status *pod.Status
 }

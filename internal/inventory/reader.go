@@ -63,7 +63,13 @@ func (r Reader) Join(ctx context.Context, client *cri.Client, answers func() []L
 			r.Unanswered(l.Err)
 		}
 	}
-	return Merge(listed, live, AliveExcept(r.Dir, "")), nil
+	all := Merge(listed, live, AliveExcept(r.Dir, ""))
+	elsewhere, err := AskElsewhere(ctx, r.Dir, r.Dial)
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	elsewhere.Assign(all)
+	return all, nil
 }
 
 // Reported returns the pods that live podctl processes report: all that is known

@@ -3,7 +3,6 @@ package orphan
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/volume"
 )
@@ -141,38 +138,12 @@ func (f *Finder) judgeDirs(ctx context.Context, v *View, dirs []Dir) {
 // shownAnywhere maps the pods of all live podctl processes, on any runtime, to
 // their instances. A process that does not answer may have any pod.
 func (f *Finder) shownAnywhere(ctx context.Context) (map[types.UID]string, error) {
-	shown := map[types.UID]string{}
-	runtimes, err := filepath.Glob(filepath.Join(filepath.Dir(f.Locks), "*"))
+	all, err := inventory.AskAll(ctx, filepath.Dir(f.Locks), f.Dial)
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range runtimes {
-		living, err := owner.Living(dir)
-		if err != nil {
-			return nil, err
-		}
-		clients, err := control.Find(dir, f.Dial)
-		if err != nil {
-			return nil, err
-		}
-		silent := map[string]bool{}
-		for _, name := range living {
-			// stop and orphans create no directories.
-			silent[name] = !strings.HasPrefix(name, "stop-") && !strings.HasPrefix(name, InstancePrefix+"-")
-		}
-		for _, l := range inventory.Ask(ctx, clients) {
-			if l.Err != nil {
-				return nil, l.Err
-			}
-			delete(silent, l.Client.Instance())
-			for _, w := range l.Workers {
-				shown[w.UID] = l.Client.Instance()
-			}
-		}
-		maps.DeleteFunc(silent, func(_ string, is bool) bool { return !is })
-		for name := range silent {
-			return nil, fmt.Errorf("podctl %q is alive and has no socket", name)
-		}
+	if len(all.Silent) > 0 {
+		return nil, fmt.Errorf("podctl %q is alive and does not answer", all.Silent[0])
 	}
-	return shown, nil
+	return all.Owners, nil
 }

@@ -61,6 +61,11 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 		return nil, err
 	}
 	v.Pods = inventory.Merge(listed, live, inventory.AliveExcept(f.Locks, f.self))
+	elsewhere, err := inventory.AskElsewhere(ctx, f.Locks, f.Dial)
+	if err != nil {
+		return nil, err
+	}
+	elsewhere.Assign(v.Pods)
 	for _, s := range v.Sources {
 		v.Answers = append(v.Answers, s.Answer)
 	}

@@ -27,7 +27,9 @@ type KillOptions struct {
 	Grace time.Duration
 	// Remove removes containers, sandboxes and directories, too.
 	Remove, DryRun bool
-	Cgroups        interface{ Remove(context.Context, types.UID) error }
+	Cgroups        interface {
+		Remove(context.Context, types.UID) error
+	}
 }
 
 // Killer terminates orphans, one after the other. Make one with NewKiller, and
@@ -171,6 +173,8 @@ func (v *View) sparedBy(o Orphan) string {
 			return source + " desires it now"
 		case p.Manager != nil:
 			return p.Manager.Instance() + " manages it now"
+		case p.Elsewhere != "":
+			return p.Elsewhere + " manages it, by another endpoint of the runtime"
 		}
 		return "a podctl process manages it now"
 	}

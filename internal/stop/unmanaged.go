@@ -19,6 +19,9 @@ import (
 // stopUnmanaged stops a pod that no living podctl process manages. Its name is
 // claimed meanwhile, so that none starts to.
 func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome, error) {
+	if p.Elsewhere != "" {
+		return Outcome{}, &ElsewhereError{Pod: p.DisplayName(), Instance: p.Elsewhere}
+	}
 	if err := s.checkKubelet(p); err != nil {
 		return Outcome{}, err
 	}
@@ -72,6 +75,19 @@ func (s *Stopper) checkKubelet(p *inventory.Pod) error {
 		return fmt.Errorf("stop pod %s: %w", p.DisplayName(), &kubelet.AbsentError{})
 	}
 	return nil
+}
+
+// ElsewhereError: a live podctl process that uses another endpoint owns the pod,
+// or may own it.
+type ElsewhereError struct{ Pod, Instance string }
+
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("stop pod %s: podctl %q manages it, by another endpoint", e.Pod, e.Instance)
+}
+
+// Hint says how that process is reached.
+func (*ElsewhereError) Hint() string {
+	return "use the endpoint of that process with -r, or stop it"
 }
 
 // KubeletPodError is a pod that may belong to a living kubelet.

@@ -155,7 +155,6 @@ func TestPodsOfAHealthyKubeletAreItsOwn(t *testing.T) {
 
 // preempt counts the kubelet's pods, or refuses to judge.
 func TestPreemptCountsThePodsOfTheKubelet(t *testing.T) {
-	t.Skip("preempt does not find the kubelet beside it")
 	besideKubelet(t, func(_ *testing.T, k *kubeletPlace) { k.preempts() })
 }
 
