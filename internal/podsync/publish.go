@@ -28,6 +28,7 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 		if change != nil {
 			change(&computed)
 		}
+		keepCause(&computed, old)
 		kept, err := Settle(held, old, computed, in.Now)
 		if err == nil {
 			computed = kept
@@ -116,6 +117,14 @@ func asHeld(p *v1.Pod, st *pod.Status, old *v1.PodStatus) *v1.Pod {
 		held.Status.StartTime = firstSandbox(st)
 	}
 	return &held
+}
+
+// keepCause keeps why a pod reached its terminal phase, even if its containers
+// then exit with 0 although it failed. The kubelet drops reason and message there.
+func keepCause(s, old *v1.PodStatus) {
+	if old != nil && pod.IsTerminal(old.Phase) && s.Phase == old.Phase && s.Reason == "" {
+		s.Reason, s.Message = old.Reason, old.Message
+	}
 }
 
 // firstSandbox is when the oldest of the pod's sandboxes was created, nil if

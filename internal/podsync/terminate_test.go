@@ -96,6 +96,30 @@ func TestOverrideSaysWhyThePodWasEnded(t *testing.T) {
 	})
 }
 
+// The containers of a victim may all exit with 0, which alone would be Succeeded.
+func TestWhyAPodFailedOutlivesContainersThatExitWithZero(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		started(t, b, p)
+		_, err := b.syncer.Terminate(t.Context(), podsync.TerminateInput{
+			Pod: p, Status: b.rt.snapshot(),
+			Override: func(s *v1.PodStatus) { s.Phase, s.Reason = v1.PodFailed, "Preempting" },
+			Fresh:    func(context.Context) (*pod.Status, error) { return b.rt.snapshot(), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		exited := b.rt.snapshot()
+		if len(exited.Containers) != 1 || exited.Containers[0].ExitCode != 0 {
+			t.Fatalf("containers %+v, want one that exited with 0", exited.Containers)
+		}
+		res, err := b.syncer.Cleanup(t.Context(), p, exited)
+		if err != nil || res.Status.Phase != v1.PodFailed || res.Status.Reason != "Preempting" {
+			t.Errorf("%s %s, %v; want Failed, Preempting", res.Status.Phase, res.Status.Reason, err)
+		}
+	})
+}
+
 func TestACancelledStopLeavesTheSandbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }
