@@ -86,6 +86,7 @@ func (a *agentPlace) wrote(name string, lines ...string) {
 }
 
 // holds waits until the runtime holds just the pods of these names.
+// Where it holds none, no pod has a directory either.
 func (a *agentPlace) holds(names ...string) {
 	a.t.Helper()
 	var got []string
@@ -99,7 +100,7 @@ func (a *agentPlace) holds(names ...string) {
 			got = append(got, p.Name)
 		}
 		slices.Sort(got)
-		return slices.Equal(got, names)
+		return slices.Equal(got, names) && (len(names) > 0 || a.empty())
 	}, func() string { return fmt.Sprintf("it holds %q", got) })
 }
 

@@ -81,6 +81,10 @@ func makePlace(t *testing.T, rt *live.Instance) *place {
 			t.Fatal(err)
 		}
 	}
+	// The lock of the user id ranges stays when the last pod is removed.
+	if err := os.WriteFile(p.path("root/.userns.lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return p
 }
 

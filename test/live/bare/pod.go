@@ -3,6 +3,7 @@ package bare
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -16,6 +17,8 @@ type Spec struct {
 	LogDir  string // on the host; the container's log is c.log in it
 	// HostPort is a port of the host that leads to the pod's port 80; 0 is none.
 	HostPort int32
+	// Unlabelled omits the labels that a kubelet gives its pods.
+	Unlabelled bool
 }
 
 // Pod is a Spec that was started.
@@ -33,11 +36,8 @@ func (s Spec) sandbox() *runtimeapi.PodSandboxConfig {
 		Metadata:     &runtimeapi.PodSandboxMetadata{Name: s.Name, Uid: "uid-" + s.Name, Namespace: "default"},
 		Hostname:     s.Name,
 		LogDirectory: s.LogDir,
-		Labels: map[string]string{
-			"io.kubernetes.pod.name": s.Name, "io.kubernetes.pod.namespace": "default",
-			"io.kubernetes.pod.uid": "uid-" + s.Name,
-		},
-		Linux: &runtimeapi.LinuxPodSandboxConfig{},
+		Labels:       s.labels(nil),
+		Linux:        &runtimeapi.LinuxPodSandboxConfig{},
 	}
 	if s.HostPort != 0 {
 		config.PortMappings = []*runtimeapi.PortMapping{{HostPort: s.HostPort, ContainerPort: 80}}
@@ -51,12 +51,21 @@ func (s Spec) container() *runtimeapi.ContainerConfig {
 		Image:    &runtimeapi.ImageSpec{Image: s.Image, UserSpecifiedImage: s.Image},
 		Command:  s.Command,
 		LogPath:  "c.log",
-		Labels: map[string]string{
-			"io.kubernetes.container.name": "c", "io.kubernetes.pod.uid": "uid-" + s.Name,
-			"io.kubernetes.pod.name": s.Name, "io.kubernetes.pod.namespace": "default",
-		},
-		Linux: &runtimeapi.LinuxContainerConfig{},
+		Labels:   s.labels(map[string]string{"io.kubernetes.container.name": "c"}),
+		Linux:    &runtimeapi.LinuxContainerConfig{},
 	}
+}
+
+// labels are those that a kubelet gives a pod, with more for a container.
+func (s Spec) labels(more map[string]string) map[string]string {
+	if s.Unlabelled {
+		return nil
+	}
+	labels := map[string]string{
+		"io.kubernetes.pod.name": s.Name, "io.kubernetes.pod.namespace": "default", "io.kubernetes.pod.uid": "uid-" + s.Name,
+	}
+	maps.Copy(labels, more)
+	return labels
 }
 
 // Start makes the sandbox and starts the container. What was made is in the
