@@ -26,20 +26,6 @@ func aPodOnDisk(t *testing.T) (m *Manager, volume, outside string) {
 	return m, paths["a"], outside
 }
 
-func mustLive(t *testing.T, path string) {
-	t.Helper()
-	if b, err := os.ReadFile(path); err != nil || string(b) != "keep me" {
-		t.Fatalf("%s was touched: %q, %v", path, b, err)
-	}
-}
-
-func mustBeGone(t *testing.T, path string) {
-	t.Helper()
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("%s is still there: %v", path, err)
-	}
-}
-
 func TestRemovalTakesTheWholeTreeAndMayBeRepeated(t *testing.T) {
 	m, volume, outside := aPodOnDisk(t)
 	write(t, filepath.Join(volume, "deep/er/file"), "")

@@ -342,3 +342,17 @@ func TestNamesThatLeaveTheDirectoryAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func mustLive(t *testing.T, path string) {
+	t.Helper()
+	if b, err := os.ReadFile(path); err != nil || string(b) != "keep me" {
+		t.Fatalf("%s was touched: %q, %v", path, b, err)
+	}
+}
+
+func mustBeGone(t *testing.T, path string) {
+	t.Helper()
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("%s is still there: %v", path, err)
+	}
+}

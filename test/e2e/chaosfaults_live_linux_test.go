@@ -28,6 +28,7 @@ var chaosFaults = []struct {
 	{"network namespace deleted", (*chaos).deleteNetwork},
 	{"pod directory deleted", (*chaos).deletePodDirectory},
 	{"log directory deleted", (*chaos).deleteLogDirectory},
+	{"run directory deleted", (*chaos).deleteRunDirectory},
 	{"disk of the agent full", func(c *chaos) bool { return c.fillDisk(c.path("root/fill")) }},
 	{"disk of the runtime full", func(c *chaos) bool { return !c.runtimeDown && c.fillDisk(c.runtimeFill()) }},
 }
@@ -51,6 +52,10 @@ func (c *chaos) killAgent() bool {
 	return true
 }
 
+// agentStops is how long an agent may take to exit after SIGTERM; it gives its own
+// operations ten seconds.
+const agentStops = 8 * time.Second
+
 func (c *chaos) stopAgent() bool {
 	if c.agent == nil || c.runtimeDown {
 		return false
@@ -59,10 +64,15 @@ func (c *chaos) stopAgent() bool {
 	c.agent = nil
 	_ = agent.cmd.Process.Signal(syscall.SIGCONT) // it may be frozen
 	_ = agent.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-agent.done:
+	case <-time.After(agentStops): // it prints its goroutines and exits with 2
+		_ = agent.cmd.Process.Signal(syscall.SIGQUIT)
+	}
 	// One that was just started may not serve, or not even handle SIGTERM yet.
 	if code := agent.wait(); code != 0 && code != exitUnreachable && code != exitInterrupted && code != exitSignal {
 		out, errw := agent.output()
-		c.t.Errorf("SIGTERM: the agent ends with %d\n%s%s", code, tail(out), tail(errw))
+		c.t.Errorf("SIGTERM: the agent exits with %d\n%s%s", code, tail(out), errw)
 	}
 	c.later(0, time.Second, c.startAgent)
 	return true
@@ -157,6 +167,11 @@ func (c *chaos) deletePodDirectory() bool {
 func (c *chaos) deleteLogDirectory() bool {
 	dir, ok := one(c, glob(c.t, c.path("logs/*")))
 	return ok && os.RemoveAll(dir) == nil
+}
+
+// deleteRunDirectory deletes the locks and the control socket of a living agent.
+func (c *chaos) deleteRunDirectory() bool {
+	return c.agent != nil && os.RemoveAll(c.path("run")) == nil
 }
 
 // runtimeFill is the directory that takes all space of the runtime's disk.

@@ -130,9 +130,3 @@ func (p *place) unmountAll() {
 		}
 	}
 }
-
-// sofar reads the whole lines of an output that may go on.
-func sofar(t *testing.T, out string) []line {
-	t.Helper()
-	return lines(t, out[:strings.LastIndex(out, "\n")+1])
-}

@@ -42,3 +42,9 @@ func result(t *testing.T, out, name string) line {
 	t.Fatalf("no result of pod %s:\n%s", name, out)
 	return line{}
 }
+
+// sofar reads the whole lines of an output that may go on.
+func sofar(t *testing.T, out string) []line {
+	t.Helper()
+	return lines(t, out[:strings.LastIndex(out, "\n")+1])
+}

@@ -50,8 +50,8 @@ func (in *Instance) Traces(dirs ...string) Traces {
 	add("link", glob("/sys/class/net/"+in.bridge()+"/brif/*"))
 	add("lease", glob(in.lib+"/cni/*/10.*"))
 	add("attachment", glob("/var/lib/cni/results/podctl-"+in.Name+"-*"))
-	add("state", glob(in.run+"/state/io.containerd.runtime.v2.task/k8s.io/*", in.run+"/runc*/k8s.io/*",
-		in.lib+"/root/io.containerd.grpc.v1.cri/*/*", in.run+"/storage/*-containers/*"))
+	add("state", slices.DeleteFunc(glob(in.run+"/state/io.containerd.runtime.v2.task/k8s.io/*", in.run+"/runc*/k8s.io/*",
+		in.lib+"/root/io.containerd.grpc.v1.cri/*/*", in.run+"/storage/*-containers/*"), isHalfRemoved))
 	add("cgroup", rootCgroups(in.CgroupRoot()))
 	add("cgroup", slices.DeleteFunc(podCgroups(in.ownRoot()), in.isOthers))
 	for _, dir := range dirs {
@@ -63,6 +63,10 @@ func (in *Instance) Traces(dirs ...string) Traces {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+// isHalfRemoved reports whether a containerd has renamed a task's directory in order
+// to remove it. One that is killed in between leaves it for ever.
+func isHalfRemoved(dir string) bool { return strings.HasPrefix(filepath.Base(dir), ".") }
 
 // Leftovers records the current traces and fails the test if there are more when
 // it ends; it waits a moment for them to go, because a runtime cleans up after it
