@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/host"
@@ -162,6 +163,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		Observer: s.served.metrics, Probes: s.served.metrics,
 		Events: s.served.send(s.opts.Events), Log: s.opts.Log,
 		RunDirRestored: func() { s.control.reopen() },
+		HostPorts:      (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance)}).hold,
 	})
 	return nil
 }

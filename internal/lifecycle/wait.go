@@ -15,6 +15,8 @@ const (
 	// ForeignPod: the runtime runs a pod of that name or UID that podctl did not
 	// create.
 	ForeignPod
+	// HostPortHeld: a pod of another podctl of this host has a host port of the pod's.
+	HostPortHeld
 	// DirectoryHeld: the pod's directory is that of a pod on another runtime.
 	DirectoryHeld
 	// RuntimeUnavailable: the runtime does not say what has to be known first.
@@ -29,7 +31,7 @@ const (
 )
 
 var reasonNames = [...]string{
-	Pending: "Pending", NameHeld: "NameHeld", LockFailed: "LockFailed", ForeignPod: "ForeignPod", DirectoryHeld: "DirectoryHeld",
+	Pending: "Pending", NameHeld: "NameHeld", LockFailed: "LockFailed", ForeignPod: "ForeignPod", DirectoryHeld: "DirectoryHeld", HostPortHeld: "HostPortHeld",
 	RuntimeUnavailable: "RuntimeUnavailable", PredecessorUnknown: "PredecessorUnknown", MakingRoom: "MakingRoom", RemovalFailed: "RemovalFailed",
 }
 
@@ -39,7 +41,7 @@ func (r Reason) String() string { return name("Reason", reasonNames[:], uint8(r)
 // itself. Such a wait is retried with a back-off.
 func (r Reason) Blocked() bool {
 	switch r {
-	case NameHeld, LockFailed, ForeignPod, DirectoryHeld, RemovalFailed:
+	case NameHeld, LockFailed, ForeignPod, HostPortHeld, DirectoryHeld, RemovalFailed:
 		return true
 	case Pending, RuntimeUnavailable, PredecessorUnknown, MakingRoom:
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/preempt"
 )
 
 // claimAll claims the names of the pods that are to start.
@@ -77,8 +78,23 @@ func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycl
 			n.notAdmitted(ctx, d, err)
 			return false
 		}
+		release, err := n.holdPorts(ctx, d.Pod)
+		if err != nil {
+			n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.HostPortHeld, Err: err})
+			return false
+		}
+		defer release()
 	}
 	return n.enter(ctx, d, lifecycle.Begin{How: how, Pod: endedAs(d.Pod, rec), Held: hold}, rec)
+}
+
+// holdPorts keeps other podctls from starting a pod with the same host ports
+// until release is called.
+func (n *Node) holdPorts(ctx context.Context, p *v1.Pod) (release func(), err error) {
+	if n.opts.HostPorts == nil || !preempt.HasHostPort(p) {
+		return func() {}, nil
+	}
+	return n.opts.HostPorts(ctx, p)
 }
 
 // endedAs is the pod, with the phase in which it has ended before.

@@ -72,6 +72,10 @@ type Options struct {
 	Events func(event.Event)
 	// Observer is told what the node does, for metrics; nil is nobody.
 	Observer Observer
+	// HostPorts returns why a pod that is about to start may not have its host ports:
+	// another podctl of this host has a pod with one of them. No other podctl starts
+	// such a pod before release is called. Nil looks at this node's pods only.
+	HostPorts func(ctx context.Context, p *v1.Pod) (release func(), err error)
 	// RunDirRestored is called by the loop after deleted locks were taken again: what
 	// else was in the run directory is gone. Nil is nothing.
 	RunDirRestored func()

@@ -64,7 +64,7 @@ func constraints(p *v1.Pod, node *v1.Node, others []*v1.Pod) (failures []Failure
 				fmt.Sprintf("the pod is for node %q, this is %q", wanted, node.Name)))
 		}
 	}
-	if detail := portTaken(p, others); detail != "" {
+	if detail := PortTaken(p, others); detail != "" {
 		failures = append(failures, predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports", detail))
 	}
 	if !pod.IsStatic(p) {

@@ -19,10 +19,17 @@ type port struct {
 // an address like any other, as in the kubelet.
 const everyAddress = "0.0.0.0"
 
-// portTaken says which host port of the pod another pod has, and who; "" if
+// HasHostPort reports whether the pod asks for a port of the host.
+func HasHostPort(p *v1.Pod) bool {
+	has := false
+	eachHostPort(p, func(port, string) { has = true })
+	return has
+}
+
+// PortTaken says which host port of the pod another pod has, and which pod; "" if
 // there is none (pkg/scheduler/framework/plugins/nodeports). Init containers
 // count if they are sidecars.
-func portTaken(p *v1.Pod, others []*v1.Pod) string {
+func PortTaken(p *v1.Pod, others []*v1.Pod) string {
 	wanted := map[port][]string{}
 	eachHostPort(p, func(at port, address string) { wanted[at] = append(wanted[at], address) })
 	if len(wanted) == 0 {
