@@ -45,6 +45,7 @@ func (l *loader) pod(b *builder, _ *kind, doc map[string]any) {
 		if l.opts.Elsewhere {
 			return
 		}
+		warnRules(p.Pod, b.warning)
 		said := map[string]bool{}
 		for _, problem := range b.problems {
 			said[problem.Field] = true

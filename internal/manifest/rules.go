@@ -29,6 +29,14 @@ func setPriority(p *v1.Pod) {
 	}
 }
 
+// warnRules reports what is valid and does not work without a control plane.
+func warnRules(p *v1.Pod, report func(field, message, hint string)) {
+	for i, gate := range p.Spec.ReadinessGates {
+		report(fmt.Sprintf("spec.readinessGates[%d]", i),
+			fmt.Sprintf("nothing sets the condition %q without an API server: the pod is never ready", gate.ConditionType), "")
+	}
+}
+
 // checkRules reports what neither the API server's validation nor the field
 // table says: the rules that come of having no control plane.
 func checkRules(p *v1.Pod, report func(field, message, hint string)) {

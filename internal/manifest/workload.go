@@ -103,6 +103,7 @@ func (b *builder) template(p *Pod) {
 		}
 	}
 	checkRules(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) })
+	warnRules(p.Pod, func(at, message, hint string) { b.warning(moved(at), message, hint) })
 	if err := fits(p.Document); err != nil {
 		b.tooLarge("spec.template", err)
 	}
