@@ -1,10 +1,3 @@
-// Command picture runs a command in a terminal of its own and writes the
-// screen as SVG.
-//
-//	picture -o docs/img/run.svg -rows 20 -snap 20s -- podctl run web.yaml
-//
-// The screen is taken when the command exits, or after -snap, when the command
-// is then interrupted.
 package main
 
 import (
