@@ -53,6 +53,7 @@ var documented = []struct {
 	}},
 	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "validDocument", "fieldLine"}},
 	{"podctl render", []string{"renderedPod", "renderedContainer"}},
+	{"podctl terminating -o json", []string{"terminatingPod", "terminatingMetadata", "terminatingContainer"}},
 	{"podctl orphans -o json", []string{"orphanData", "orphanMetadata"}},
 	{"podctl pleg watch -o json", []string{"watchLine", "WatchSummary"}},
 	{"podctl pleg check -o json", []string{"CheckReport", "CheckSlow", "CheckWait", "CheckError"}},
@@ -211,7 +212,7 @@ func jsonType(goType string) string {
 		return "boolean"
 	case "time.Time":
 		return "string, RFC 3339"
-	case "v1.PodPhase", "event.Adoption", "EvictionCause", "ProbeResult", "Layer":
+	case "v1.PodPhase", "event.Adoption", "EvictionCause", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence":
 		return "string"
 	case "any", "map[string]int":
 		return "object"

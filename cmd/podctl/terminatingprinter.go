@@ -13,11 +13,7 @@ import (
 
 // terminatingPod is one pod of `podctl terminating -o json`.
 type terminatingPod struct {
-	Metadata struct {
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-		UID       string `json:"uid"`
-	} `json:"metadata"` // of the pod
+	Metadata         terminatingMetadata    `json:"metadata"`                   // of the pod
 	Owner            string                 `json:"owner"`                      // as in podctl pods
 	Since            time.Time              `json:"since,omitzero"`             // when termination began, if known
 	GraceLeftSeconds *int64                 `json:"graceLeftSeconds,omitempty"` // rest of the grace period, negative once it is exceeded
@@ -27,6 +23,13 @@ type terminatingPod struct {
 	Why              string                 `json:"why,omitempty"`              // what was observed
 	LastError        string                 `json:"lastError,omitempty"`        // error of the owner's last operation
 	Next             []string               `json:"next,omitempty"`             // commands to try
+}
+
+// terminatingMetadata is the identity of a pod.
+type terminatingMetadata struct {
+	Namespace string `json:"namespace"` // empty for a pod that only its volumes name
+	Name      string `json:"name"`      // the UID for a pod that only its volumes name
+	UID       string `json:"uid"`       // pod UID
 }
 
 // terminatingContainer is a container that still runs.
@@ -103,7 +106,7 @@ func (p *terminating) data(now time.Time) terminatingPod {
 	if f.Worker != nil {
 		d.LastError = f.Worker.LastError.Text
 	}
-	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.Namespace, p.Name, string(p.UID)
+	d.Metadata = terminatingMetadata{p.Namespace, p.Name, string(p.UID)}
 	if f.GraceLeft != nil {
 		left := int64(f.GraceLeft.Round(time.Second) / time.Second)
 		d.GraceLeftSeconds = &left
