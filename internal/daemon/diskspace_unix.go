@@ -18,3 +18,13 @@ func diskSpace(dir string) (capacity, available uint64, err error) {
 	size := uint64(fs.Bsize)
 	return uint64(fs.Blocks) * size, uint64(fs.Bavail) * size, nil //nolint:unconvert // the types differ between systems
 }
+
+// freeSpace returns how many bytes of a directory's file system are free for a
+// privileged program, as the runtime is.
+func freeSpace(dir string) (uint64, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return 0, fmt.Errorf("read size of %s: %w", dir, err)
+	}
+	return uint64(fs.Bfree) * uint64(fs.Bsize), nil //nolint:unconvert // the types differ between systems
+}

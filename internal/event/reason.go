@@ -70,6 +70,9 @@ const (
 	// RuntimeDown and RuntimeUp: the runtime stopped answering, and answers again.
 	RuntimeDown = "RuntimeDown"
 	RuntimeUp   = "RuntimeUp"
+	// LogDirFull: the file system of the log directory is full, so that what
+	// containers write is lost.
+	LogDirFull = "LogDirectoryFull"
 	// RunDirLost and RunDirRestored: the locks in the run directory were deleted and
 	// could not be taken again, and were taken again.
 	RunDirLost     = "RunDirectoryLost"

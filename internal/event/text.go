@@ -55,6 +55,8 @@ func (e *Event) Text() string {
 		return text
 	case RuntimeUp:
 		return "the runtime answers again"
+	case LogDirFull:
+		return "the file system of the log directory is full: what containers write is lost"
 	case RunDirLost:
 		text := "the locks in the run directory were deleted and cannot be restored"
 		if e.Failure != nil {

@@ -23,6 +23,7 @@ func (n *Node) Run(ctx context.Context) error {
 	var plegErr error
 	relisting.Go(func() { plegErr = n.pleg.Run(ctx) })
 	relisting.Go(func() { n.watchLimits(ctx) })
+	relisting.Go(func() { n.watchLogSpace(ctx) })
 
 	n.loop(ctx, events)
 

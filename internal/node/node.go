@@ -76,6 +76,8 @@ type Options struct {
 	// another podctl of this host has a pod with one of them. No other podctl starts
 	// such a pod before release is called. Nil looks at this node's pods only.
 	HostPorts func(ctx context.Context, p *v1.Pod) (release func(), err error)
+	// LogSpace returns how many bytes are free for container logs; nil is not known.
+	LogSpace func() (free uint64, err error)
 	// RunDirRestored is called by the loop after deleted locks were taken again: what
 	// else was in the run directory is gone. Nil is nothing.
 	RunDirRestored func()

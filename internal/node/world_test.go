@@ -40,6 +40,8 @@ type world struct {
 	killUnknown bool
 	// allocatable bounds the nodes that start, nil does not.
 	allocatable v1.ResourceList
+	// logSpace is what is free for logs, in bytes; 0 is not known.
+	logSpace atomic.Int64
 	// observer of the nodes that start, nil is nobody.
 	observer Observer
 	// setBy is by how much the clock was set, for what the runtime dates.
@@ -97,7 +99,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Admission: admission.Policy{Sysctls: sysctls}, Allocatable: w.allocatable, Observer: w.observer,
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Volumes: volume.New(w.root),
-		KillUnknown: w.killUnknown,
+		KillUnknown: w.killUnknown, LogSpace: w.freeForLogs(),
 		Events: func(ev event.Event) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -268,4 +270,11 @@ const job = "restartPolicy: Never"
 // fixUID fixes the uid of the manifest of a pod.
 func fixUID(name, manifest string) string {
 	return strings.Replace(manifest, "{name: "+name+"}", "{name: "+name+", uid: fixed-1}", 1)
+}
+
+func (w *world) freeForLogs() func() (uint64, error) {
+	if w.logSpace.Load() == 0 {
+		return nil
+	}
+	return func() (uint64, error) { return uint64(w.logSpace.Load()), nil }
 }
