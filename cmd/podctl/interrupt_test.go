@@ -90,7 +90,7 @@ func TestInterruptWithKeepLeavesThePodsToALaterRun(t *testing.T) {
 		c := w.run(server, "--keep")
 		c.interrupt()
 		c.ends(exitInterrupted, time.Second)
-		c.printed("leaving the pods as they are")
+		c.printed("leaving 1 pod running: no probes and no restarts")
 		w.holds(1)
 
 		c = w.run(server)

@@ -49,7 +49,7 @@ var documented = []struct {
 	types []string
 }{
 	{"podctl run -o json, podctl agent -o json", []string{
-		"RunLine", "ContainerLine", "event.Exit", "event.Image", "event.Waiting", "event.Stop", "event.Eviction", "event.Probe", "event.Failure",
+		"RunLine", "ContainerLine", "event.Exit", "event.Image", "event.Waiting", "event.Stop", "event.Eviction", "event.Probe", "event.Unready", "event.Failure",
 	}},
 	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "validDocument", "fieldLine"}},
 	{"podctl render", []string{"renderedPod", "renderedContainer"}},
@@ -212,7 +212,7 @@ func jsonType(goType string) string {
 		return "boolean"
 	case "time.Time":
 		return "string, RFC 3339"
-	case "v1.PodPhase", "event.Adoption", "EvictionCause", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence":
+	case "v1.PodPhase", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence":
 		return "string"
 	case "any", "map[string]int":
 		return "object"

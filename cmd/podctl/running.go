@@ -139,6 +139,7 @@ func (r *running) end(ctx context.Context, why error) error {
 	outcome := r.outcome()
 	failures := outcome.Failures()
 	results := r.infos()
+	r.noteEnd(len(failures) == 0 && why == nil)
 	if !r.opts.keep {
 		if err := r.remove(ctx, r.opts.grace); err != nil {
 			return err
@@ -147,6 +148,19 @@ func (r *running) end(ctx context.Context, why error) error {
 	r.logs.Wait(r.env.interrupts, r.opts.keep)
 	r.printer.Finish(results)
 	return outcome.Verdict(failures, why)
+}
+
+// noteEnd says what becomes of pods that still run: that they are terminated
+// although they are ready, or that they are left alone.
+func (r *running) noteEnd(ready bool) {
+	alive := r.session.Alive()
+	switch {
+	case alive == 0:
+	case r.opts.keep:
+		r.printer.Note(fmt.Sprintf("leaving %s running: no probes and no restarts until podctl run or podctl agent adopts them", output.Plural(alive, "pod")))
+	case ready && r.opts.wait == waitReady:
+		r.printer.Note("ready: the run is over, and its pods are terminated; --keep leaves them running")
+	}
 }
 
 // outcome is what the run is judged by.
@@ -173,7 +187,7 @@ func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
 // interrupted ends the pods on the user's request.
 func (r *running) interrupted(ctx context.Context) error {
 	if r.opts.keep {
-		r.printer.Note("leaving the pods as they are")
+		r.noteEnd(false)
 		r.printer.Finish(r.infos())
 		return errInterrupted
 	}

@@ -53,6 +53,9 @@ type Worker struct {
 	// WaitsForName is the UID of the pod that has this one's full name.
 	WaitsForName types.UID `json:"waitsForName,omitempty"`
 
+	// Unready are the containers whose probes failed when they were last asked.
+	Unready []event.Unready `json:"unready,omitempty"`
+
 	// Operation in flight: sync, terminate, terminate-runtime, cleanup; and
 	// since when. Pending is the update that waits behind it.
 	Operation      string    `json:"operation,omitempty"`

@@ -72,7 +72,7 @@ func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 		Phase: s.Phase.String(), Since: s.Since, Status: servedPod(i).Status.Phase,
 		Desired: i.Desired, Orphan: s.Orphan, HasConfig: s.Pod() != nil, Static: s.Pod() != nil && pod.IsStatic(s.Pod()),
 		Adopted: i.Adopted, Stopped: i.Stopped, Again: i.Again, WaitsForName: s.NameHolder,
-		LastDone: s.LastDone, LastError: s.LastError, NextWake: s.NextWake,
+		LastDone: s.LastDone, LastError: s.LastError, NextWake: s.NextWake, Unready: i.Unready,
 	}
 	w.Ready, w.Containers = pod.CountReady(&i.Status, i.Pod)
 	w.Restarts = pod.CountRestarts(&i.Status)

@@ -73,9 +73,26 @@ type Stop struct {
 	// Cause is the worker's: killed, evicted, deleted, phase, runtime-only,
 	// orphaned.
 	Cause string `json:"cause,omitempty"`
+	// Why is what made podctl stop the pod: command, manifest-changed,
+	// manifest-removed, shutdown; absent if it is none of these.
+	Why StopReason `json:"why,omitempty"`
 	// Grace is the grace period in seconds, 0 for the pod's own.
 	Grace int64 `json:"graceSeconds,omitempty"`
 }
+
+// StopReason is what made podctl stop a pod.
+type StopReason string
+
+const (
+	// ByCommand: podctl stop.
+	ByCommand StopReason = "command"
+	// ManifestChanged: the pod is replaced by one of its changed manifest.
+	ManifestChanged StopReason = "manifest-changed"
+	// ManifestRemoved: no source wants the pod.
+	ManifestRemoved StopReason = "manifest-removed"
+	// Shutdown: the podctl that runs it terminates its pods.
+	Shutdown StopReason = "shutdown"
+)
 
 // EvictionCause is what a pod is evicted for. The zero value is no eviction.
 type EvictionCause string
@@ -110,6 +127,16 @@ type Probe struct {
 	Result ProbeResult `json:"result"`
 	// Output is what the probe said, or the error.
 	Output string `json:"output,omitempty"`
+	// Failures is how often in a row it failed.
+	Failures int32 `json:"failures,omitempty"`
+}
+
+// Unready is a container whose probe failed when it was last asked.
+type Unready struct {
+	// Container is the container's name.
+	Container string `json:"container"`
+	// Probe is what the probe said.
+	Probe Probe `json:"probe"`
 }
 
 // ProbeResult is how a probe did not simply succeed.

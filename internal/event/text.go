@@ -34,10 +34,7 @@ func (e *Event) Text() string {
 	case Preempting:
 		return waitText(e.Victims)
 	case Terminating:
-		if e.Stop != nil && e.Stop.Grace > 0 {
-			return fmt.Sprintf("stopping, up to %ds", e.Stop.Grace)
-		}
-		return "stopping"
+		return e.Stop.text()
 	case Stopped:
 		return "nothing of the pod runs any more"
 	case Removed:
@@ -125,6 +122,43 @@ func (a Adoption) text() string {
 	case Continues:
 	}
 	return "the runtime already holds the pod: it continues"
+}
+
+func (s *Stop) text() string {
+	text := "stopping"
+	if s == nil {
+		return text
+	}
+	switch s.Why {
+	case ByCommand:
+		text += ": podctl stop"
+	case ManifestChanged:
+		text += ": its manifest changed"
+	case ManifestRemoved:
+		text += ": its manifest was removed"
+	case Shutdown:
+	}
+	if s.Grace > 0 {
+		text += fmt.Sprintf(", up to %ds", s.Grace)
+	}
+	return text
+}
+
+// Text returns "liveness failed 3 times: connection refused".
+func (p *Probe) Text() string {
+	text := strings.ToLower(p.Type)
+	switch {
+	case p.Result == ProbeWarned:
+		text += " warned"
+	case p.Failures > 1:
+		text += fmt.Sprintf(" failed %d times", p.Failures)
+	default:
+		text += " failed"
+	}
+	if output := strings.TrimSpace(p.Output); output != "" {
+		text += ": " + output
+	}
+	return text
 }
 
 func waitText(victims []string) string {

@@ -42,6 +42,8 @@ type Info struct {
 	NextWake time.Time
 	// LastError is how the last operation failed, zero if it did not.
 	LastError event.Failure
+	// Unready are the containers whose probes failed when they were last asked.
+	Unready []event.Unready
 	// Grace is the grace period in seconds that the stop amounts to, 0 where
 	// none is given; StopRequested is when the stop began.
 	Grace         int64

@@ -29,7 +29,7 @@ func (n *Node) Pods() []Info {
 			Pod: e.Pod, Status: e.status, Stage: e.stage, Lifecycle: e.Phase,
 			Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.again(), Stopped: e.record.Held && !e.again(),
 			Rejected: e.Rejection, Wait: e.Wait, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
-			LastError: w.LastError, Grace: w.Grace,
+			LastError: w.LastError, Grace: w.Grace, Unready: n.sync.MaskedUnready(uid, n.probes.Unready(uid)),
 		}
 		if e.Wait.Tries > 0 {
 			info.NextWake = e.Wait.RetryAt
@@ -142,7 +142,9 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 		switch c.To {
 		case worker.Terminating:
 			if c.State.Cause != worker.CauseCompleted {
-				w.n.send(p, event.Event{Reason: event.Terminating, Stop: &event.Stop{Cause: c.State.Cause.String(), Grace: c.State.Grace}})
+				w.n.send(p, event.Event{Reason: event.Terminating, Stop: &event.Stop{
+					Cause: c.State.Cause.String(), Why: w.n.stopReason(p, c.State.Cause), Grace: c.State.Grace,
+				}})
 			}
 		case worker.Terminated:
 			w.n.send(p, event.Event{Reason: event.Stopped})
@@ -152,6 +154,28 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 		}
 	}
 	w.n.changed()
+}
+
+// stopReason returns what made the node stop the pod.
+func (n *Node) stopReason(p *v1.Pod, cause worker.Cause) event.StopReason {
+	desired, _ := n.desired.union()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e := n.entryOf(p.UID)
+	switch {
+	case cause == worker.CauseEvicted, cause == worker.CausePhase, cause == worker.CauseRuntimeOnly, e == nil:
+		return ""
+	case n.drain != nil:
+		return event.Shutdown
+	case e.record.Held && !e.again():
+		return event.ByCommand
+	}
+	for _, d := range desired {
+		if d.Pod.Namespace == p.Namespace && d.Pod.Name == p.Name {
+			return event.ManifestChanged
+		}
+	}
+	return event.ManifestRemoved
 }
 
 func (w workerWatch) OperationStarted(o worker.Operation) {

@@ -44,6 +44,17 @@ func (h maskedHost) Published(p *v1.Pod, s v1.PodStatus) {
 // Masked returns the event without values of the pod's Secrets.
 func (s *Syncer) Masked(p *v1.Pod, e event.Event) event.Event { return s.maskOf(p.UID).event(e) }
 
+// MaskedUnready returns the unready containers without values of the pod's
+// Secrets.
+func (s *Syncer) MaskedUnready(uid types.UID, unready []event.Unready) []event.Unready {
+	if m := s.maskOf(uid); m != nil {
+		for i := range unready {
+			unready[i].Probe.Output = m.text(unready[i].Probe.Output)
+		}
+	}
+	return unready
+}
+
 // leave masks what an operation on the pod returns.
 func (s *Syncer) leave(uid types.UID, res *Result, err *error) {
 	m := s.maskOf(uid)

@@ -1,7 +1,10 @@
 package probe
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,6 +69,8 @@ type entry struct {
 type reading struct {
 	id     string
 	result pod.ProbeResult
+	// last is the last answer where that was a failure, else zero.
+	last event.Probe
 }
 
 // New makes a Manager. It does nothing until Add.
@@ -184,7 +189,7 @@ func (m *Manager) Terminate(uid types.UID) {
 			w.stop()
 			delete(e.workers, k)
 			if known {
-				e.results[k] = reading{viewOf(&status, k.container).ID, pod.ProbeSuccess}
+				e.results[k] = reading{id: viewOf(&status, k.container).ID, result: pod.ProbeSuccess}
 			}
 		}
 	}
@@ -216,6 +221,36 @@ func (m *Manager) Results(uid types.UID) pod.ProbeResults {
 	return r
 }
 
+// Unready returns the probes of the pod that failed when they were last asked,
+// sorted by container and type.
+func (m *Manager) Unready(uid types.UID) []event.Unready {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var unready []event.Unready
+	if e := m.pods[uid]; e != nil {
+		for k, reading := range e.results {
+			if reading.last != (event.Probe{}) {
+				unready = append(unready, event.Unready{Container: k.container, Probe: reading.last})
+			}
+		}
+	}
+	slices.SortFunc(unready, func(a, b event.Unready) int {
+		return cmp.Or(strings.Compare(a.Container, b.Container), strings.Compare(a.Probe.Type, b.Probe.Type))
+	})
+	return unready
+}
+
+// answered remembers the last answer, zero for a success.
+func (m *Manager) answered(w *worker, last event.Probe) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w.entry.workers[w.key] == w && m.pods[w.entry.pod.UID] == w.entry {
+		r := w.entry.results[w.key]
+		r.last = last
+		w.entry.results[w.key] = r
+	}
+}
+
 // set makes a result known, of a probe that was not stopped meanwhile.
 func (m *Manager) set(w *worker, id string, result pod.ProbeResult) {
 	m.mu.Lock()
@@ -227,7 +262,7 @@ func (m *Manager) set(w *worker, id string, result pod.ProbeResult) {
 	if before.id != id {
 		before.result = w.probe.initial()
 	}
-	w.entry.results[w.key] = reading{id, result}
+	w.entry.results[w.key] = reading{id: id, result: result, last: before.last}
 	m.mu.Unlock()
 	if before.result != result && (w.probe != Liveness || result == pod.ProbeFailure) {
 		m.opt.Changed(w.entry.pod, w.probe)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -330,6 +331,33 @@ func TestAnswersAreObserved(t *testing.T) {
 		defer w.mu.Unlock()
 		if slices.Sort(w.log); !slices.Equal(w.log, want) {
 			t.Errorf("%q; want %q", w.log, want)
+		}
+	})
+}
+
+// Why a container is not ready can be asked for until its probe succeeds.
+func TestUnreadyHasTheLastFailureAndHowOften(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var well atomic.Bool
+		w.answer = func(context.Context, string) (string, int32, error) {
+			if well.Load() {
+				return "", 0, nil
+			}
+			return "connection refused", 1, nil
+		}
+		w.runs("1", true)
+		w.m.Add(podOf(0, 0, 1), false)
+		time.Sleep(2500 * time.Millisecond)
+		synctest.Wait()
+		got := w.m.Unready(uid)
+		if len(got) != 1 || got[0].Container != "c" || got[0].Probe.Type != "Readiness" || got[0].Probe.Failures != 3 || got[0].Probe.Output != "connection refused" {
+			t.Errorf("unready %+v", got)
+		}
+		well.Store(true)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := w.m.Unready(uid); len(got) != 0 {
+			t.Errorf("unready %+v after a success", got)
 		}
 	})
 }

@@ -31,6 +31,8 @@ type worker struct {
 	hurry chan struct{}
 
 	state State
+	// failures is how often in a row it was answered with a failure, or not.
+	failures int32
 }
 
 // run looks at the container every period, first after a delay, until there is
@@ -109,6 +111,7 @@ func (w *worker) ask(ctx context.Context, podIP string) (answer pod.ProbeResult,
 			break
 		}
 	}
+	w.failures++
 	switch {
 	case err != nil:
 		w.event(event.Unhealthy, event.ProbeErrored, err.Error(), "%s probe errored and resulted in %s state: %v", w.probe, result, err)
@@ -117,17 +120,23 @@ func (w *worker) ask(ctx context.Context, podIP string) (answer pod.ProbeResult,
 		w.event(event.Unhealthy, event.ProbeFailed, output, "%s probe failed: %s", w.probe, output)
 		return pod.ProbeFailure, true
 	case result == handler.Warning:
+		w.failures = 0
 		w.event(event.ProbeWarning, event.ProbeWarned, output, "%s probe warning: %s", w.probe, output)
 	}
+	w.failures = 0
+	w.m.answered(w, event.Probe{})
 	return pod.ProbeSuccess, true
 }
 
-// event sends a warning in the kubelet's words.
+// event sends a warning in the kubelet's words, and remembers a failure.
 func (w *worker) event(reason string, result event.ProbeResult, output, format string, args ...any) {
+	p := event.Probe{Type: w.probe.String(), Result: result, Output: output, Failures: w.failures}
+	if reason == event.Unhealthy {
+		w.m.answered(w, p)
+	}
 	if w.m.opt.Events != nil {
 		w.m.opt.Events(w.entry.pod, event.Event{
-			Container: w.container, Reason: reason, Warning: true, Message: fmt.Sprintf(format, args...),
-			Probe: &event.Probe{Type: w.probe.String(), Result: result, Output: output},
+			Container: w.container, Reason: reason, Warning: true, Message: fmt.Sprintf(format, args...), Probe: &p,
 		})
 	}
 }

@@ -122,18 +122,22 @@ func (o *Outcome) reasons(i node.Info) []reason {
 	if len(all) == 0 && !i.LastError.IsZero() {
 		all = append(all, reason{text: ": " + i.LastError.Text})
 	}
-	if text := notReady(&i.Status); len(all) == 0 && o.Ready && text != "" {
+	if text := notReady(i); len(all) == 0 && o.Ready && text != "" {
 		all = append(all, reason{text: " is not ready: " + text})
 	}
 	if len(all) == 0 {
-		all = append(all, reason{text: " is " + strings.ToLower(phaseText(i))})
+		all = append(all, reason{text: " is " + strings.ToLower(statusText(i))})
 	}
 	return all
 }
 
-// notReady is what keeps a pod that runs from being ready, "" if nothing does.
-func notReady(s *v1.PodStatus) string {
-	for _, c := range s.Conditions {
+// notReady is what keeps a pod that runs from being ready, by its probes or
+// else by its condition; "" if nothing does.
+func notReady(i node.Info) string {
+	if text := unreadyText(i); text != "" {
+		return text
+	}
+	for _, c := range i.Status.Conditions {
 		if c.Type == v1.PodReady && c.Status != v1.ConditionTrue {
 			return c.Message
 		}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -90,6 +91,17 @@ func TestWhatIsNoFailure(t *testing.T) {
 	}
 	if got := verdictOf(false, nil, web(func(i *node.Info) { i.Status.Conditions = ready })); got == "" {
 		t.Error("ready, but completion was waited for: no failure")
+	}
+}
+
+func TestATimeoutSaysWhyAPodIsNotReady(t *testing.T) {
+	i := web(func(i *node.Info) {
+		i.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse, Message: "containers with unready status: [web]"}}
+		i.Unready = []event.Unready{{Container: "web", Probe: event.Probe{Type: "Readiness", Result: event.ProbeFailed, Output: "connection refused", Failures: 3}}}
+	})
+	got := verdictOf(true, nil, i)
+	if want := "1 of 1 pods failed\n  default/web is not ready: web: readiness failed 3 times: connection refused"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -52,6 +52,7 @@ type RunLine struct {
 	Rejected   string          `json:"rejected,omitempty"`   // why a pod was not admitted
 	Restarts   *int32          `json:"restarts,omitempty"`   // of all of a pod's containers
 	Containers []ContainerLine `json:"containers,omitempty"` // of a pod, init containers first
+	Unready    []event.Unready `json:"unready,omitempty"`    // of a pod: containers whose probes failed when they were last asked
 }
 
 // ContainerLine is how a container ended, or what it is doing.
@@ -107,7 +108,7 @@ func podLine(i node.Info) RunLine {
 	n := pod.CountRestarts(&i.Status)
 	l := RunLine{
 		Type: "pod", Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: string(i.Pod.UID),
-		Phase: i.Status.Phase, Reason: i.Status.Reason, Message: i.Status.Message, Restarts: &n,
+		Phase: i.Status.Phase, Reason: i.Status.Reason, Message: i.Status.Message, Restarts: &n, Unready: i.Unready,
 	}
 	if err := i.Refused(); err != nil {
 		l.Rejected = err.Error()

@@ -90,7 +90,7 @@ func TestTheTableIsDrawnOverItself(t *testing.T) {
 	p.Finish([]node.Info{web(nil)})
 	want := `default/web: restartPolicy Always, runs until Ctrl-C
 default/web/web | hello �[2J
-POD          PHASE    READY  RESTARTS  AGE  NOW
+POD          STATUS   READY  RESTARTS  AGE  NOW
 default/web  Running  2/3    0         41s`
 	if s.String() != want {
 		t.Errorf("the screen shows\n%s\nwant\n%s", s, want)
@@ -155,7 +155,7 @@ func TestAnEchoedInterruptDoesNotMoveTheTable(t *testing.T) {
 	fmt.Fprint(s, "^C")
 	p.Note("terminating 1 pod, up to 30s · once more to force")
 	want := `terminating 1 pod, up to 30s · once more to force
-POD          PHASE    READY  RESTARTS  AGE  NOW
+POD          STATUS   READY  RESTARTS  AGE  NOW
 default/web  Running  2/3    0         41s`
 	if s.String() != want {
 		t.Errorf("the screen shows\n%s\nwant\n%s", s, want)

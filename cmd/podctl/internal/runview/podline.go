@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-var podHeader = []string{"POD", "PHASE", "READY", "RESTARTS", "AGE", "NOW"}
+var podHeader = []string{"POD", "STATUS", "READY", "RESTARTS", "AGE", "NOW"}
 
 // podRow is a pod's line in the table. activity is what an event last said
 // that the pod is busy with, "" if nothing.
@@ -21,7 +21,7 @@ func podRow(i node.Info, activity string, now time.Time) []string {
 	ready, total := pod.CountReady(&i.Status, i.Pod)
 	return []string{
 		pod.DisplayName(i.Pod.Namespace, i.Pod.Name),
-		phaseText(i),
+		statusText(i),
 		fmt.Sprintf("%d/%d", ready, total),
 		fmt.Sprint(pod.CountRestarts(&i.Status)),
 		age(i, now),
@@ -29,16 +29,23 @@ func podRow(i node.Info, activity string, now time.Time) []string {
 	}
 }
 
-func phaseText(i node.Info) string {
+// statusText is kubectl's STATUS, or podctl's for a pod that may not run.
+func statusText(i node.Info) string {
 	switch {
 	case i.Rejected != nil:
 		return "Rejected"
+	case i.Refused() != nil:
+		return i.Wait.Reason.String()
+	case i.Stopped && i.Stage == worker.Finished:
+		return "Stopped"
 	case i.Stage == worker.Terminating && !pod.IsTerminal(i.Status.Phase):
 		return "Terminating"
 	case i.Status.Phase == "":
 		return string(v1.PodPending)
 	}
-	return string(i.Status.Phase)
+	p := *i.Pod // what it points to is not changed
+	p.Status = i.Status
+	return pod.DisplayOf(&p).Status
 }
 
 func age(i node.Info, now time.Time) string {
@@ -71,7 +78,17 @@ func nowText(i node.Info, activity string, now time.Time) string {
 	if c := runningInit(i); c != "" {
 		return c + " runs"
 	}
-	return ""
+	return unreadyText(i)
+}
+
+// unreadyText is why a pod that runs is not ready, by its probes: "web:
+// readiness failed 3 times: connection refused". "" if they do not say.
+func unreadyText(i node.Info) string {
+	var texts []string
+	for _, u := range i.Unready {
+		texts = append(texts, u.Container+": "+u.Probe.Text())
+	}
+	return strings.Join(texts, " · ")
 }
 
 func terminatingText(i node.Info, now time.Time) string {

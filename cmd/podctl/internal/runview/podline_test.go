@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -42,7 +43,7 @@ func web(change func(*node.Info)) node.Info {
 }
 
 func runs(name string) v1.ContainerStatus {
-	return v1.ContainerStatus{Name: name, Ready: true, State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}
+	return v1.ContainerStatus{Name: name, Ready: true, Started: new(true), State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}
 }
 
 func waits(name, reason, message string) v1.ContainerStatus {
@@ -99,6 +100,12 @@ func TestNowSaysWhatThePodWaitsForAndUntilWhen(t *testing.T) {
 			i.Status.Phase = v1.PodPending
 			i.Status.InitContainerStatuses = []v1.ContainerStatus{ended("first", 0, "Completed", ""), runs("side")}
 		}, "", ""},
+		{"not ready, by its probes", func(i *node.Info) {
+			i.Unready = []event.Unready{
+				{Container: "web", Probe: event.Probe{Type: "Readiness", Result: event.ProbeFailed, Output: "connection refused\n", Failures: 3}},
+				{Container: "cache", Probe: event.Probe{Type: "Startup", Result: event.ProbeErrored, Failures: 1}},
+			}
+		}, "", "web: readiness failed 3 times: connection refused · cache: startup failed"},
 		{"stopping", func(i *node.Info) { i.Stage = worker.Terminating }, "", "stopping"},
 		{"stopping with grace", func(i *node.Info) {
 			i.Stage, i.Grace, i.StopRequested = worker.Terminating, 30, noon.Add(-4*time.Second)
@@ -152,6 +159,15 @@ func TestPodRow(t *testing.T) {
 		{"rejected", func(i *node.Info) {
 			i.Status, i.Rejected = v1.PodStatus{}, errors.New("taken")
 		}, "default/web|Rejected|0/3|0|-|taken"},
+		{"a crash loop", func(i *node.Info) { setContainers(i, runs("web"), waits("cache", "CrashLoopBackOff", "")) }, "default/web|CrashLoopBackOff|1/3|0|41s|cache: CrashLoopBackOff"},
+		{"completed", func(i *node.Info) {
+			i.Status.Phase = v1.PodSucceeded
+			setContainers(i, ended("web", 0, "Completed", ""), ended("cache", 0, "Completed", ""))
+		}, "default/web|Completed|0/3|0|41s|cache exited 0"},
+		{"stopped", func(i *node.Info) {
+			i.Stage, i.Stopped, i.Status.Phase = worker.Finished, true, v1.PodSucceeded
+			setContainers(i, ended("web", 0, "Completed", ""))
+		}, "default/web|Stopped|0/3|0|41s|web exited 0"},
 		{"terminating", func(i *node.Info) { i.Stage = worker.Terminating }, "default/web|Terminating|2/3|0|41s|stopping"},
 		{"words of a runtime stay in their line", func(i *node.Info) {
 			i.LastError.Text = "one\ntwo\t\x1b[2J"
