@@ -1,7 +1,7 @@
 // What only tests and benchmarks need is not in the module that users install.
 module github.com/podctl/podctl/test
 
-go 1.26.0
+go 1.26.5
 
 require (
 	github.com/creack/pty v1.1.24

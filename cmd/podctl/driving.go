@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/host"
 )
 
 // driving are the options that all commands that run pods share.
@@ -26,6 +27,8 @@ type driving struct {
 	// listen is where metrics and health are served beside the control socket:
 	// HOST:PORT, "" for nowhere.
 	listen string
+	// resolver reads the resolver configuration that pods inherit.
+	resolver host.Resolver
 	// capacity and reserved bound what pods may request; nil and nil do not.
 	capacity, reserved v1.ResourceList
 }
@@ -35,7 +38,7 @@ func (d driving) options(e *env, g globals, o daemon.Options) daemon.Options {
 	o.ConnectOptions, o.Paths, o.CgroupRoot = g.connectOptions(e), g.given(), g.cgroupRoot
 	o.BesideKubelet, o.CgroupDriver, o.UnsafeSysctls = d.besideKubelet, d.cgroupDriver, d.unsafeSysctls
 	o.KeepLogs, o.RuntimeClasses, o.Address = d.keepLogs, d.runtimeClasses, d.listen
-	o.Capacity, o.Reserved = d.capacity, d.reserved
+	o.Capacity, o.Reserved, o.Resolver = d.capacity, d.reserved, d.resolver
 	o.Listen, o.Now = e.listen, e.now
 	return o
 }
@@ -59,6 +62,7 @@ func drivingFlags() []cli.Flag {
 		&cli.StringFlag{Name: "listen", DefaultText: "none", Usage: "also serve /metrics, /healthz and /readyz at `HOST:PORT`"},
 		&cli.GenericFlag{Name: "capacity", Value: &cmdline.ResourceList{}, DefaultText: "unlimited", Usage: "reject pods that request more than this machine's capacity, with the amounts of `LIST` in place of the detected ones: cpu=4,memory=8Gi,pods=110"},
 		&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, DefaultText: "none", Usage: "`LIST` of amounts to subtract from the capacity: cpu=500m,memory=1Gi"},
+		&cli.StringFlag{Name: "resolv-conf", DefaultText: host.ResolvConf, Usage: "resolver configuration that pods inherit, a `FILE`; an empty name disables DNS lookups; by default systemd-resolved's upstream file if that is in use"},
 		runtimeClassFlag(),
 		&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", DefaultText: "none", Usage: "allow pods to set this `SYSCTL`, or all with a prefix: net.core.*; repeatable"},
 	}
@@ -69,6 +73,10 @@ func readDriving(c *cli.Context) (driving, error) {
 		besideKubelet: c.Bool("beside-kubelet"), cgroupDriver: c.String("cgroup-driver"),
 		unsafeSysctls: c.StringSlice("allowed-unsafe-sysctls"), keepLogs: c.Bool("keep-logs"),
 		listen: c.String("listen"), capacity: cmdline.Resources(c, "capacity"), reserved: cmdline.Resources(c, "reserved"),
+	}
+	if c.IsSet("resolv-conf") {
+		file := c.String("resolv-conf")
+		d.resolver.File = &file
 	}
 	if d.listen != "" && !isHostPort(d.listen) {
 		return driving{}, usagef("--listen %q is not HOST:PORT", d.listen)

@@ -35,7 +35,7 @@ func runObserve(ctx context.Context, e *env, o agentOptions) error {
 		if err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
-		server := control.Serve(l, control.Public([]control.Check{{Name: "pleg", Runtime: true, Run: session.Healthy}}, shown.Handler()), e.log)
+		server := control.ServePublic(l, control.Public([]control.Check{{Name: "pleg", Runtime: true, Run: session.Healthy}}, shown.Handler()), e.log)
 		defer func() { _ = server.Close() }() // the process ends anyway
 	}
 	w.session, w.subject, w.began = session, session.Subscribe(), e.now()

@@ -32,6 +32,9 @@ type Dialer func(ctx context.Context, path string) (net.Conn, error)
 // Find returns a client for every living podctl that has a socket in dir, by
 // name: none if dir is not there.
 func Find(dir string, dial Dialer) ([]*Client, error) {
+	if err := owner.CheckDir(dir); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
 	paths, err := sockets(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, rootError{err}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 // Server serves one listener. Make one with Serve.
@@ -19,13 +21,32 @@ type Server struct {
 // Serve serves the handler until Close. It returns at once; that it cannot go
 // on is logged.
 func Serve(l net.Listener, h http.Handler, log *slog.Logger) *Server {
+	return serve(&http.Server{Handler: h, ReadHeaderTimeout: readTimeout, IdleTimeout: idleTimeout}, l, log)
+}
+
+// Limits of a port that any machine may connect to: a connection that sends
+// nothing, or reads nothing, is closed, and there are only so many, for each
+// takes a file descriptor.
+const (
+	maxConnections = 256
+	idleTimeout    = 30 * time.Second
+	writeTimeout   = 30 * time.Second
+)
+
+// ServePublic serves a handler that answers at once at a port of the machine.
+func ServePublic(l net.Listener, h http.Handler, log *slog.Logger) *Server {
+	return serve(&http.Server{
+		Handler: h, ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: 16 << 10,
+	}, netutil.LimitListener(l, maxConnections), log)
+}
+
+func serve(server *http.Server, l net.Listener, log *slog.Logger) *Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{http: &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}}
+	s := &Server{http: server}
+	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	s.done.Go(func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			log.Warn("control server", "address", l.Addr(), "err", err)

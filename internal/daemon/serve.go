@@ -49,7 +49,7 @@ func (s *Session) serve(p host.Paths) error {
 		if err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
-		s.onClose(control.Serve(l, control.Public(host.Checks(), handler), s.opts.Log).Close)
+		s.onClose(control.ServePublic(l, control.Public(host.Checks(), handler), s.opts.Log).Close)
 		s.opts.Log.Info("serves metrics", "address", l.Addr().String())
 	}
 	s.control.log, s.control.open = s.opts.Log, func() (*control.Server, error) {

@@ -46,6 +46,8 @@ type Options struct {
 	RuntimeClasses map[string]string
 	// Capacity and Reserved bound what pods may request; nil and nil do not.
 	Capacity, Reserved v1.ResourceList
+	// Resolver reads the resolver configuration that pods inherit.
+	Resolver host.Resolver
 	// KeepLogs and KillUnknown are those of node.Options.
 	KeepLogs, KillUnknown bool
 	// Address is where metrics and health are served beside the control
@@ -143,6 +145,10 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	}
 	// What resourceFieldRefs and volumes in memory are given is what is bounded.
 	s.Facts.Allocatable = admission.Allocatable(s.Facts, s.opts.Capacity, s.opts.Reserved)
+	resolver := func() (render.DNS, error) { return s.opts.Resolver.Read(s.Facts.IPs) }
+	if s.Facts.DNS, err = resolver(); err != nil {
+		return err
+	}
 	policy, err := admission.ReadPolicy(s.opts.UnsafeSysctls)
 	if err != nil {
 		return err
@@ -154,7 +160,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	s.onClose(cgroups.RemoveEmptyParents)
 	s.Node = node.New(node.Options{
 		Instance: s.opts.Instance, Sources: s.opts.Sources,
-		Runtime: s.Client, Locks: locks, Facts: s.Facts, Resolver: host.ReadResolvConf, Admission: policy, Cgroups: cgroups,
+		Runtime: s.Client, Locks: locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
 		Allocatable: s.allocatable(),
 		Volumes:     volume.New(p.Root),
 		UserIDs:     userns.New(p.Root).Of, RuntimeClasses: s.opts.RuntimeClasses,

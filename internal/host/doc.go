@@ -5,7 +5,7 @@
 //	flags, or the defaults ─► Paths: pod directories, logs, locks of one runtime
 //
 // The functions read small files and block no longer than that takes. Nothing
-// is cached; ReadResolvConf is called again for every pod, because resolv.conf
+// is cached; Resolver.Read is called again for every pod, because resolv.conf
 // changes.
 //
 // It differs from the kubelet in this: the facts come from the machine alone,

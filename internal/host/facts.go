@@ -9,9 +9,6 @@ import (
 	"github.com/podctl/podctl/internal/render"
 )
 
-// resolvConf is the node's resolver configuration, given on to pods.
-const resolvConf = "/etc/resolv.conf"
-
 // ReadFacts reads what rendering needs to know about this machine. podsDir and
 // logDir are podctl's own settings and are copied into the result.
 func ReadFacts(podsDir, logDir, seccompDir string) (*render.Node, error) {
@@ -24,29 +21,16 @@ func ReadFacts(podsDir, logDir, seccompDir string) (*render.Node, error) {
 	if n.IPs, err = nodeIPs(); err != nil {
 		return nil, fmt.Errorf("read node facts: %w", err)
 	}
-	if n.DNS, err = ReadResolvConf(); err != nil {
+	if n.DNS, err = (Resolver{}).Read(n.IPs); err != nil {
 		return nil, err
 	}
 	return n, readMachine(n)
 }
 
-// ReadResolvConf reads the machine's resolv.conf; without one it is empty.
-func ReadResolvConf() (render.DNS, error) {
-	content, err := os.ReadFile(resolvConf)
-	if err != nil && !os.IsNotExist(err) {
-		return render.DNS{}, fmt.Errorf("read resolver configuration: %w", err)
-	}
-	dns, err := render.ParseResolvConf(content)
-	if err != nil {
-		return render.DNS{}, fmt.Errorf("read resolver configuration: %s: %w", resolvConf, err)
-	}
-	return dns, nil
-}
-
-// nodeIPs is the address that faces the default route, and one of the other
-// family if there is any; on a host without a route, the first address that
-// is not a loopback, and failing that the loopback: a pod of the host
-// network then has at least an address.
+// nodeIPs returns the address of the default route, and one of the other family
+// if there is any; without a route, the first address that is not a loopback
+// address, and without that the loopback address, so that a pod of the host
+// network always has one.
 func nodeIPs() ([]string, error) {
 	var ips []string
 	for _, probe := range [...]struct{ network, to string }{{"udp4", "192.0.2.1:9"}, {"udp6", "[2001:db8::1]:9"}} {

@@ -70,6 +70,9 @@ func openLock(path, holder string) (f *os.File, err error) {
 	for range 100 {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 		if err == nil {
+			err = CheckDir(filepath.Dir(path))
+		}
+		if err == nil {
 			f, err = lockFile(path, holder)
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
