@@ -1,6 +1,6 @@
 // Package lifecycle decides which pods a node has and what becomes of each: a
 // pure state machine. The node reads the sources, the locks and the runtime,
-// tells what it found as events, and carries out the actions that come back.
+// passes what it found as events, and carries out the actions that come back.
 //
 //	             Claim          Begin
 //	┌► Waiting ────────► Starting ────► Active

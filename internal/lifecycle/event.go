@@ -71,7 +71,7 @@ type Stop struct{}
 // Start: podctl start came.
 type Start struct{}
 
-// Retry: somebody asks what the pod waits for.
+// Retry: a user asks what the pod waits for.
 type Retry struct{}
 
 func (Desire) isEvent()      {}

@@ -33,7 +33,7 @@ func TestLookAdoptsStopsOrLeavesWhatTheRuntimeHolds(t *testing.T) {
 		{name: "an older manifest of a desired name is stopped", held: runtimePod("u0", "web", "run-dead", pod.Running), stop: []string{"u0"}},
 		{name: "its own that is not desired is stopped", held: runtimePod("u9", "old", me, pod.Running), stop: []string{"u9"}},
 		{name: "another's that is not desired is left alone", held: runtimePod("u9", "old", "run-dead", pod.Running)},
-		{name: "a foreign running pod of a desired name stands in the way", held: runtimePod("k1", "web", "", pod.Running), fore: []string{"u1"}},
+		{name: "a foreign running pod of a desired name keeps it waiting", held: runtimePod("k1", "web", "", pod.Running), fore: []string{"u1"}},
 		{name: "and so does one of a desired uid", held: runtimePod("u1", "other", "", pod.Running), fore: []string{"u1"}},
 		{name: "a foreign dead one does not", held: runtimePod("k1", "web", "", pod.Exited)},
 		{name: "a foreign pod of another name is left alone", held: runtimePod("k1", "other", "", pod.Running)},

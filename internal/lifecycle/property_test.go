@@ -24,8 +24,8 @@ type fakeNode struct {
 	known, finished map[types.UID]bool
 	// touchable are the pods that this podctl started, or found to be podctl's.
 	touchable map[types.UID]bool
-	// taken are the names that another podctl holds, room tells whether pods are
-	// admitted.
+	// taken are the names that another podctl holds, reject and busy are what admission
+	// answers.
 	taken  map[string]bool
 	busy   bool
 	reject bool

@@ -154,7 +154,7 @@ func (n *Node) notAdmitted(ctx context.Context, d Desired, err error) {
 	}
 }
 
-// reportRejection tells of a pod that was not admitted, with the kubelet's
+// reportRejection reports a pod that was not admitted, with the kubelet's
 // reason.
 func (n *Node) reportRejection(a lifecycle.ReportRejection) {
 	if refused, ok := errors.AsType[*admission.Error](a.Err); ok {

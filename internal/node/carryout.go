@@ -137,7 +137,7 @@ func (n *Node) dropped(a lifecycle.Drop, e *entry) {
 	n.changed()
 }
 
-// reportWait tells what a pod waits for that podctl does not end by itself.
+// reportWait reports what a pod waits for that podctl does not end by itself.
 func (n *Node) reportWait(a lifecycle.ReportWait) {
 	w := a.Wait
 	switch {

@@ -71,7 +71,7 @@ func started(was, now *v1.ContainerStatus) bool {
 
 // ended returns how a container ended that had not ended that way before; a
 // container that was restarted meanwhile shows it as its last state. How one
-// ended that was removed to start all anew is not known.
+// terminated that was removed because all are restarted is not known.
 func ended(was, now *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	if was.ContainerID == "" && now.ContainerID == "" {
 		return nil // it never was

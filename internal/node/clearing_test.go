@@ -130,7 +130,7 @@ func TestVictimsGoOneAfterTheOther(t *testing.T) {
 		a := w.podctl("agent", first, second)
 		a.until("first", "running", running)
 		a.until("second", "running", running)
-		// Another pod that arrives at that time waits, and gets what is left.
+		// Another pod that arrives at that time waits, and gets what remains.
 		dns := requesting("900m", podYAML("dns", "sleep 3600", criticalClass))
 		other := requesting("200m", podYAML("other", "sleep 3600"))
 		begin := time.Now()
@@ -165,7 +165,7 @@ func TestAVictimThatCannotBeKilledLeavesThePodOut(t *testing.T) {
 	})
 }
 
-// Whoever is not wanted any more when there is room does not hold it.
+// A pod that is not desired any more when there is room does not hold it.
 func TestRoomForAPodThatIsGoneIsFree(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
@@ -177,7 +177,7 @@ func TestRoomForAPodThatIsGoneIsFree(t *testing.T) {
 		a.want(victim, requesting("800m", podYAML("other", "sleep 3600")))
 		a.until("other", "running", running)
 		if slices.ContainsFunc(a.Pods(), func(i Info) bool { return i.Pod.Name == "dns" }) {
-			t.Error("dns was let in although nobody wants it any more")
+			t.Error("dns was admitted although it is not desired any more")
 		}
 		a.drain()
 		w.empty()

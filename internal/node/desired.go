@@ -38,8 +38,8 @@ func newDesired(sources []string) *desired {
 	return d
 }
 
-// set replaces all that one source wants, and tells which objects are others
-// than before.
+// set replaces all that one source wants, and returns which objects differ from
+// those before.
 func (d *desired) set(source string, pods []Desired, objects *pod.Objects, partial bool) *objectNames {
 	d.mu.Lock()
 	defer d.mu.Unlock()

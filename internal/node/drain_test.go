@@ -67,7 +67,7 @@ func TestDrainDoesNotWaitForARuntimeThatIsAskedAboutItsNetwork(t *testing.T) {
 	})
 }
 
-// What was under way to be let in when Drain returned is not let in.
+// A pod that was starting when Drain returned does not start.
 func TestNothingIsLetInAfterDrain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
@@ -83,7 +83,7 @@ func TestNothingIsLetInAfterDrain(t *testing.T) {
 		release()
 		time.Sleep(time.Second)
 		if pods := b.Pods(); len(pods) > 0 {
-			t.Errorf("let in: %+v", pods)
+			t.Errorf("started: %+v", pods)
 		}
 		b.kill()
 		c := w.podctl("run-c", web)

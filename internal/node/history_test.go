@@ -75,7 +75,7 @@ type history struct {
 	born   int
 	down   bool
 	undo   []func()
-	// orders are those under way.
+	// orders are those in flight.
 	orders sync.WaitGroup
 }
 
@@ -97,8 +97,8 @@ func (h *history) play() {
 	if h.rival != nil {
 		h.beside()
 	}
-	// What was rejected is asked for anew, and every name: what is left of it has
-	// to go.
+	// What was rejected is asked for again, and every name: its leftovers have to
+	// go.
 	for _, ask := range [][]string{nil, {h.version("dns")}, nil} {
 		h.podctl.want(ask...)
 		time.Sleep(time.Minute)
@@ -286,7 +286,7 @@ func (h *history) converges(manifests []string) {
 	}
 }
 
-// as tells whether a pod does what its manifest says.
+// as reports whether a pod does what its manifest says.
 func as(i Info, d Desired) bool {
 	if i.Pod.Spec.Containers[0].Command[2] != d.Pod.Spec.Containers[0].Command[2] {
 		return false

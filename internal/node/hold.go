@@ -19,7 +19,7 @@ import (
 // ErrNoPod: the node has no pod of that name.
 var ErrNoPod = errors.New("no such pod")
 
-// Stop ends a pod although a source goes on desiring it, and keeps it so: also
+// Stop stops a pod although a source still desires it, and keeps it so: also
 // across restarts of podctl, until its manifest changes or Start. grace, in
 // seconds, shortens its own; nil leaves it. Stop returns when nothing of the
 // pod, or of one before it of that name, runs any more; that ctx ends before does
@@ -45,8 +45,8 @@ func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) e
 }
 
 // hold records that the pod is not to run, in its directory first. What waits
-// for something that may never end is not stopped: another podctl, or nobody,
-// runs it.
+// for something that may never end is not stopped: if anything runs it, another
+// podctl does.
 func (n *Node) hold(ctx context.Context, namespace, name string, grace *int64) (*v1.Pod, error) {
 	e, err := n.retried(ctx, namespace, name)
 	if err != nil {
@@ -92,7 +92,7 @@ func (e *UnrecordedError) Hint() string {
 
 func (e *UnrecordedError) Unwrap() error { return e.Cause }
 
-// record writes the pod's record once more: a stopped pod may have made room.
+// record writes the pod's record again: a stopped pod may have freed space.
 func (n *Node) record(p *v1.Pod) error {
 	n.mu.Lock()
 	e := n.entryOf(p.UID)

@@ -11,8 +11,8 @@ import (
 
 func stopped(i Info) bool { return i.Stopped && i.Stage == worker.Finished }
 
-// A stopped pod stays so while its manifest stays, whoever is killed meanwhile,
-// and runs anew once it is started.
+// A stopped pod stays so while its manifest stays, whichever podctl is killed
+// meanwhile, and runs again once it is started.
 func TestStopOutlivesPodctlUntilStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 5")
@@ -36,7 +36,7 @@ func TestStopOutlivesPodctlUntilStart(t *testing.T) {
 		if err := b.Start(t.Context(), "default", "web"); err != nil {
 			t.Fatal(err)
 		}
-		b.until("web", "running anew", running)
+		b.until("web", "running again", running)
 		if err := b.Start(t.Context(), "default", "web"); !errors.As(err, new(*RunningError)) {
 			t.Errorf("start of a running pod: %v", err)
 		}
@@ -79,7 +79,7 @@ func TestStoppedPodRunsWhenItsManifestChanges(t *testing.T) {
 	}
 }
 
-// A stop that podctl was killed in is finished with what is left of its grace,
+// A stop that podctl was killed in is completed with the rest of its grace,
 // and the pod stays down.
 func TestStopThatWasCutShortHolds(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -149,7 +149,7 @@ func TestStartOfAPodThatHasEnded(t *testing.T) {
 		if got := w.calls("StartContainer"); !slices.Equal(got, []string{"StartContainer default/job/c", "StartContainer default/job/c"}) {
 			t.Errorf("started %v, want twice", got)
 		}
-		if err := p.Stop(t.Context(), "default", "nobody", nil); !errors.Is(err, ErrNoPod) {
+		if err := p.Stop(t.Context(), "default", "absent", nil); !errors.Is(err, ErrNoPod) {
 			t.Errorf("stop of a pod that is not there: %v", err)
 		}
 		p.drain()
@@ -171,7 +171,7 @@ func TestAHoldEndsWithWhatItWasOf(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		p.want(web)
-		p.until("web", "running anew", running)
+		p.until("web", "running again", running)
 		p.drain()
 		w.empty()
 	})

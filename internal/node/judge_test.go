@@ -12,7 +12,7 @@ import (
 )
 
 // judge looks into the runtime whenever a podctl has made a sandbox or is
-// about to start a container, and tells what must never be:
+// about to start a container, and reports what must never be:
 //
 //   - two live sandboxes of one full name
 //   - a start in a sandbox that is not the only one of its pod that lives, or

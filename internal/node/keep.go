@@ -10,12 +10,12 @@ import (
 // SetPartly is Set of a source that is not known in full: it could not be read
 // yet, or a part of it is invalid. What it wants beside may be what this
 // instance runs already, from when it could be read: such pods are adopted and
-// go on, instead of being ended because nobody desires them.
+// keep running, instead of being stopped because no source desires them.
 func (n *Node) SetPartly(source string, pods []Desired, objects *pod.Objects) {
 	n.set(source, pods, objects, true)
 }
 
-// isPartial tells whether any source is not known in full.
+// isPartial reports whether any source is not known in full.
 func (d *desired) isPartial() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -29,7 +29,7 @@ func (d *desired) keep(want Desired) {
 	d.kept = append(d.kept, want)
 }
 
-// keepUnread makes this instance's pods that nobody desires desired, if they
+// keepUnread makes this instance's pods that no source desires desired, if they
 // may be of a source that is not known in full, and takes them out of what is
 // to be ended.
 func (n *Node) keepUnread(ctx context.Context, found *lifecycle.Findings) {

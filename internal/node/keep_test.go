@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What runs may be of the source that cannot be read: it goes on, and another
+// What runs may be of the source that cannot be read: it keeps running, and another
 // source's pods start. Once the source is read, what it does not want ends.
 func TestPodsOfASourceThatCannotBeReadGoOn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

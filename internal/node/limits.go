@@ -86,7 +86,7 @@ func (m *measurements) start(ctx context.Context, pods []*v1.Pod, measure func(c
 	}
 }
 
-// isCurrent tells whether the pod still runs by this very spec.
+// isCurrent reports whether the pod still runs by this very spec.
 func (n *Node) isCurrent(p *v1.Pod) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -59,7 +59,7 @@ func TestAPodIsEvictedOnceAVolumeIsOverItsLimit(t *testing.T) {
 
 // evictions is an observer of those.
 type evictions struct {
-	nobody
+	noObserver
 	signals []string
 }
 

@@ -64,7 +64,7 @@ func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
 }
 
 // take wakes the workers of the pods that something happened to. A pod that
-// is leaving is on its way down already: its worker retries by itself, or has
+// is leaving is being stopped already: its worker retries by itself, or has
 // forgotten it, and must not take the news for the beginning of another life.
 func (n *Node) take(ctx context.Context, events []pleg.Event) {
 	synced := map[types.UID]bool{}
@@ -109,7 +109,7 @@ func (n *Node) resync(uid types.UID) {
 	n.workers.Update(u)
 }
 
-// killedForUnknownReason tells of a container that was killed for a reason
+// killedForUnknownReason reports whether a container was killed for a reason
 // that the runtime may still be about to learn: that it was out of memory. A
 // hint is quicker than the kernel's notice of that.
 func killedForUnknownReason(ev pleg.Event) bool {

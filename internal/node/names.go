@@ -32,8 +32,8 @@ func (n *Node) beat() {
 	}
 }
 
-// restoreLocks takes the locks again whose files somebody has deleted: else the
-// node's pods would be anybody's.
+// restoreLocks takes the locks again whose files were deleted: without them any
+// podctl could take the node's pods over.
 func (n *Node) restoreLocks() {
 	restored, err := n.locks.Restore()
 	if restored {

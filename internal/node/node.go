@@ -63,14 +63,14 @@ type Options struct {
 	KeepLogs bool
 	// PLEG configures relisting.
 	PLEG pleg.Options
-	// Probes is told of every answer to a probe; nil is nobody.
+	// Probes is told of every answer to a probe; nil is none.
 	Probes probe.Observer
-	// KillUnknown: the runtime's running pods that nobody knows are ended, as a
-	// kubelet ends them.
+	// KillUnknown: unknown running pods of the runtime are stopped, as a kubelet
+	// stops them.
 	KillUnknown bool
 	// Events is called for each event, in order, and must not block.
 	Events func(event.Event)
-	// Observer is told what the node does, for metrics; nil is nobody.
+	// Observer is told what the node does, for metrics; nil is none.
 	Observer Observer
 	// HostPorts returns why a pod that is about to start may not have its host ports:
 	// another podctl of this host has a pod with one of them. No other podctl starts
@@ -147,13 +147,13 @@ type Node struct {
 	looped atomic.Int64
 }
 
-// New puts a node together. It calls nobody.
+// New puts a node together. It makes no call.
 func New(o Options) *Node {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Observer == nil {
-		o.Observer = nobody{}
+		o.Observer = noObserver{}
 	}
 	version := o.Runtime.Connected()
 	n := &Node{
@@ -180,7 +180,7 @@ func New(o Options) *Node {
 	return n
 }
 
-// Set tells what a source wants: all of it, and the objects beside it. It may
+// Set sets what a source wants: all of it, and the objects beside it. It may
 // be called at any time.
 func (n *Node) Set(source string, pods []Desired, objects *pod.Objects) {
 	n.set(source, pods, objects, false)

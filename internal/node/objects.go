@@ -61,7 +61,7 @@ func differing[T any](before, after map[types.NamespacedName]*T) map[types.Names
 // objectNames are names of objects.
 type objectNames struct{ configMaps, secrets, claims map[types.NamespacedName]bool }
 
-// concerns tells whether the pod refers to any of them.
+// concerns reports whether the pod refers to any of them.
 func (c *objectNames) concerns(p *v1.Pod) bool {
 	refs := pod.RefsOf(p)
 	among := func(names map[string]bool, changed map[types.NamespacedName]bool) bool {
@@ -76,7 +76,7 @@ func (c *objectNames) concerns(p *v1.Pod) bool {
 }
 
 // wakeUsers has the pods synced at once that refer to what has changed: their
-// volumes follow it, and what waits for it goes on. The kubelet finds out at
+// volumes follow it, and what waits for it continues. The kubelet finds out at
 // the pod's next resync.
 func (n *Node) wakeUsers(c *objectNames) {
 	var users []types.UID

@@ -79,7 +79,7 @@ func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) (err error) {
 	return o.n.sync.TerminateRuntime(ctx, p, runtimeGrace)
 }
 
-// runtimeGrace, in seconds, is what a pod that nobody knows is given (SyncTerminatingRuntimePod
+// runtimeGrace, in seconds, is what an unknown pod is given (SyncTerminatingRuntimePod
 // in pkg/kubelet/kubelet.go).
 const runtimeGrace = 1
 
@@ -132,7 +132,7 @@ func (o ops) status(ctx context.Context, p *v1.Pod) (*pod.Status, error) {
 	return st, event.At(event.LayerStatus, err)
 }
 
-// touch takes note that the runtime may hold something else of the pod now.
+// touch records that the runtime may hold something else of the pod now.
 func (n *Node) touch(uid types.UID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -34,7 +34,7 @@ func (n *Node) known(uid types.UID) (v1.PodStatus, bool) {
 	return e.status, true
 }
 
-// adoptedPod tells whether the runtime held the pod before podctl knew it.
+// adoptedPod reports whether the runtime held the pod before podctl knew it.
 func (n *Node) adoptedPod(uid types.UID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -196,7 +196,7 @@ func TestReadinessIsAskedWhileThePodEndsAndLivenessIsNot(t *testing.T) {
 	})
 }
 
-func TestProbesOfAnAdoptedPodStartAnew(t *testing.T) {
+func TestProbesOfAnAdoptedPodStartAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		text := probedYAML("web",
 			`readinessProbe: {exec: {command: ["true"]}, periodSeconds: 10}`,

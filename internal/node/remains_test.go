@@ -36,7 +36,7 @@ func (w *world) lose() {
 	}
 }
 
-func TestJobOfWhichOnlyItsRecordIsLeftIsNotDoneTwice(t *testing.T) {
+func TestJobOfWhichOnlyItsRecordRemainsIsNotDoneTwice(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		text := podYAML("job", "sleep 1", job)
 		a := w.podctl("run-a", text)
@@ -55,7 +55,7 @@ func TestJobOfWhichOnlyItsRecordIsLeftIsNotDoneTwice(t *testing.T) {
 	})
 }
 
-func TestStoppedPodOfWhichOnlyItsRecordIsLeftStartsAnew(t *testing.T) {
+func TestStoppedPodOfWhichOnlyItsRecordRemainsStartsAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "echo up; sleep 3600", "terminationGracePeriodSeconds: 20")
 		a := w.podctl("run-a", web)
@@ -65,7 +65,7 @@ func TestStoppedPodOfWhichOnlyItsRecordIsLeftStartsAnew(t *testing.T) {
 		a.kill()
 		w.lose()
 		b := w.podctl("run-b", web)
-		i := b.until("web", "running anew", running)
+		i := b.until("web", "running again", running)
 		if n := i.Status.ContainerStatuses[0].RestartCount; n != 0 {
 			t.Errorf("restart count %d: its former life's logs were counted", n)
 		}
@@ -94,7 +94,7 @@ func TestRecordOfAnEarlierManifestEndsNoPod(t *testing.T) {
 }
 
 // A podctl that is killed before its pod came to be leaves what the host has of
-// it: whoever comes for the name takes it away, also with another manifest.
+// it: the next podctl of the name removes it, also with another manifest.
 func TestRemainsOfAPodThatNeverCameToBe(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		release := w.sim.Hang("RunPodSandbox", "")

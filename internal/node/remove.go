@@ -14,8 +14,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// startRemoval removes what is left of a pod that no worker knows, in a goroutine
-// of its own; the loop takes its end.
+// startRemoval removes the leftovers of a pod that no worker knows, in a goroutine
+// of its own; the loop takes the result.
 func (n *Node) startRemoval(ctx context.Context, uid types.UID) {
 	n.mu.Lock()
 	e := n.entryOf(uid)

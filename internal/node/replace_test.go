@@ -30,7 +30,7 @@ func TestSameManifestAdoptsThePodOfADeadPodctl(t *testing.T) {
 	})
 }
 
-// The old pod ends wholly before the new one starts, also if nobody was
+// The old pod has terminated before the new one starts, also if no podctl was
 // there when the manifest changed.
 func TestChangedManifestReplacesThePod(t *testing.T) {
 	for _, dead := range []bool{false, true} {
@@ -81,7 +81,7 @@ func TestManifestChangedWhileThePodTerminates(t *testing.T) {
 	})
 }
 
-// Back to the manifest that is on its way down: it ends, and starts anew.
+// Back to the manifest of the pod that is terminating: it terminates, and then starts again.
 func TestManifestThatComesBackWhileItsPodTerminates(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 10")
@@ -90,7 +90,7 @@ func TestManifestThatComesBackWhileItsPodTerminates(t *testing.T) {
 		p.want()
 		time.Sleep(3 * time.Second)
 		p.want(web)
-		p.until("web", "running anew", func(i Info) bool {
+		p.until("web", "running again", func(i Info) bool {
 			return running(i) && i.Status.ContainerStatuses[0].ContainerID != first.Status.ContainerStatuses[0].ContainerID
 		})
 		p.drain()
@@ -125,7 +125,7 @@ func TestStopThatWasCutShortIsBroughtToItsEnd(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		a.kill()
 		b := w.podctl("run-b", web)
-		second := b.until("web", "running anew", func(i Info) bool {
+		second := b.until("web", "running again", func(i Info) bool {
 			return running(i) && i.Status.ContainerStatuses[0].ContainerID != first.Status.ContainerStatuses[0].ContainerID
 		})
 		if second.Status.ContainerStatuses[0].RestartCount != 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// What nobody desires any more does not count: a kubelet whose file has changed
+// What is not desired any more does not count: a kubelet whose file has changed
 // has forgotten the pod before (GetActivePods), and lets the next one in.
 func TestAPodTakesThePlaceOfItsOlderManifestOnAFullNode(t *testing.T) {
 	for name, fix := range map[string]func(name, manifest string) string{
@@ -51,7 +51,7 @@ func TestWhatRunsHasItsPlaceBeforeWhatIsNew(t *testing.T) {
 }
 
 // Room that was made for a pod which is then rejected for something else is
-// nobody's: other pods are let in.
+// free: other pods are admitted.
 func TestRoomForAPodThatIsRejectedIsFree(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")

@@ -24,7 +24,7 @@ func (r syncRuntime) Exec(ctx context.Context, id string, command []string, time
 
 // network remembers for a short while whether the runtime's network is ready.
 type network struct {
-	// asking has room for one: whoever asks the runtime, and may look at what
+	// asking has room for one: the goroutine that asks the runtime, and may look at what
 	// is below.
 	asking chan struct{}
 	// readyAt is when the runtime last said so.

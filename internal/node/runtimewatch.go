@@ -8,7 +8,7 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 )
 
-// runtimeWatch tells when the runtime stops answering and when it is back, and
+// runtimeWatch reports when the runtime stops answering and when it is back, and
 // passes all on to the next observer, nil if there is none.
 type runtimeWatch struct {
 	n    *Node

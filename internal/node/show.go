@@ -24,7 +24,7 @@ type Observer interface {
 	// OrphanFound: the runtime held a pod of podctl's that no worker knew and
 	// that has to go.
 	OrphanFound()
-	// Rejected: a pod was not let in, for this reason.
+	// Rejected: a pod was not admitted, for this reason.
 	Rejected(reason string)
 	// Evicted: a pod was ended for good because it held too much of this.
 	Evicted(signal string)
@@ -32,18 +32,18 @@ type Observer interface {
 	Preempted(signal string)
 }
 
-// nobody observes nothing.
-type nobody struct{}
+// noObserver observes nothing.
+type noObserver struct{}
 
-func (nobody) PhaseChanged(worker.PhaseChange)           {}
-func (nobody) OperationStarted(worker.Operation)         {}
-func (nobody) OperationDone(worker.Operation)            {}
-func (nobody) StatusChanged(_ *v1.Pod, _, _ v1.PodPhase) {}
-func (nobody) Restarted(*v1.Pod)                         {}
-func (nobody) OrphanFound()                              {}
-func (nobody) Rejected(string)                           {}
-func (nobody) Evicted(string)                            {}
-func (nobody) Preempted(string)                          {}
+func (noObserver) PhaseChanged(worker.PhaseChange)           {}
+func (noObserver) OperationStarted(worker.Operation)         {}
+func (noObserver) OperationDone(worker.Operation)            {}
+func (noObserver) StatusChanged(_ *v1.Pod, _, _ v1.PodPhase) {}
+func (noObserver) Restarted(*v1.Pod)                         {}
+func (noObserver) OrphanFound()                              {}
+func (noObserver) Rejected(string)                           {}
+func (noObserver) Evicted(string)                            {}
+func (noObserver) Preempted(string)                          {}
 
 // Workers returns every pod that a worker knows, as that sees it, by namespace,
 // name and UID.
@@ -82,5 +82,5 @@ func (n *Node) LoopHealthy() error {
 	return nil
 }
 
-// turn takes note that the loop goes round.
+// turn records that the loop makes progress.
 func (n *Node) turn() { n.looped.Store(time.Now().UnixNano()) }

@@ -28,7 +28,7 @@ const (
 // (pkg/kubelet/nodeshutdown: two groups, each with its share of the time). Pods
 // that have ended, or that were stopped, stay as they are, so that a later podctl
 // does not start them. The error is ErrPodsLeft where the time is over before
-// the pods are: those that are left go on ending.
+// the pods are terminated: the remaining ones go on terminating.
 func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 	end := time.Now().Add(within)
 	ended := func(e *entry) bool {

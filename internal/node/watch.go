@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// Pods returns every pod that the node has to do with, sorted by namespace,
+// Pods returns every pod of the node, sorted by namespace,
 // name and UID.
 func (n *Node) Pods() []Info {
 	states := map[types.UID]worker.Info{}
@@ -105,7 +105,7 @@ func (n *Node) phaseOf(uid types.UID) v1.PodPhase {
 	return v1.PodPending
 }
 
-// setStatus keeps a pod's new status and tells what has changed.
+// setStatus keeps a pod's new status and reports what has changed.
 func (n *Node) setStatus(p *v1.Pod, s v1.PodStatus) {
 	n.mu.Lock()
 	e := n.entryOf(p.UID)

@@ -36,13 +36,13 @@ type world struct {
 	watch cri.CallWatcher
 	// partly: podctls that start do not know in full what is wanted.
 	partly bool
-	// killUnknown: podctls end pods that nobody knows.
+	// killUnknown: podctls stop unknown pods.
 	killUnknown bool
 	// allocatable bounds the nodes that start, nil does not.
 	allocatable v1.ResourceList
 	// logSpace is what is free for logs, in bytes; 0 is not known.
 	logSpace atomic.Int64
-	// observer of the nodes that start, nil is nobody.
+	// observer of the nodes that start, nil is none.
 	observer Observer
 	// setBy is by how much the clock was set, for what the runtime dates.
 	setBy atomic.Int64
@@ -137,7 +137,7 @@ func desire(t *testing.T, manifests ...string) []Desired {
 }
 
 // kill ends the process as SIGKILL does: nothing is said to anybody, and its
-// locks are let go by the kernel.
+// locks are released by the kernel.
 func (p *podctl) kill() {
 	p.t.Helper()
 	p.end()

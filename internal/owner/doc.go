@@ -1,5 +1,5 @@
 // Package owner says which podctl manages which pod, by locks that the
-// kernel lets go of when their holder dies.
+// kernel releases when their holder dies.
 //
 //	<dir>/instance-run-5f2a.lock      held while that podctl lives
 //	<dir>/pod-web_default.lock        held while some podctl manages a pod of that full name

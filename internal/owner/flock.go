@@ -15,7 +15,7 @@ import (
 var errHeld = errors.New("lock is held")
 
 // lockFile takes the lock at path and writes holder into it, or returns
-// errHeld. A lock file is unlinked by its holder before the lock is let go,
+// errHeld. A lock file is unlinked by its holder before the lock is released,
 // so a lock counts only while its file is still the one at path.
 func lockFile(path, holder string) (*os.File, error) {
 	for {
@@ -55,7 +55,7 @@ func unlockFile(f *os.File) error {
 	return errors.Join(err, f.Close())
 }
 
-// holderOf reads who holds the lock at path; held is false where nobody does.
+// holderOf reads who holds the lock at path; held is false if it is free.
 // It asks by taking a shared lock for a moment.
 func holderOf(path string) (holder string, held bool, err error) {
 	f, err := os.Open(path)

@@ -34,9 +34,9 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is managed by the living podctl %q%s", e.What, e.Owner, process)
 }
 
-// Hint tells what to do about it.
+// Hint says how to resolve it.
 func (e *HeldError) Hint() string {
-	return "end that podctl, or wait for it; two never manage one pod"
+	return "stop that podctl, or wait for it: the pod starts once its name is released"
 }
 
 // Locks are the locks that one instance holds. Use Open; the zero value is
@@ -105,7 +105,7 @@ func (l *Locks) Claim(fullName string) error {
 	return nil
 }
 
-// Release lets a full name go. Of a name that is not held it does nothing.
+// Release releases a full name. For a name that is not held it does nothing.
 func (l *Locks) Release(fullName string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *Locks) Release(fullName string) error {
 	return unlockFile(f)
 }
 
-// Close lets everything go, the instance last. The directory is removed
+// Close releases everything, the instance last. The directory is removed
 // once it is empty.
 func (l *Locks) Close() error {
 	l.mu.Lock()
@@ -132,7 +132,7 @@ func (l *Locks) Close() error {
 	return errors.Join(errs...)
 }
 
-// Alive tells whether an instance of that name lives.
+// Alive reports whether an instance of that name lives.
 func Alive(dir, instance string) (bool, error) {
 	_, held, err := holderOf(instancePath(dir, instance))
 	return held, err
@@ -145,8 +145,8 @@ func (l *Locks) HeldOn(runtime, fullName string) (bool, error) {
 	return held, err
 }
 
-// Holder tells which instance manages the pods of a full name now; held is
-// false where none does.
+// Holder returns which instance manages the pods of a full name now; held is
+// false if none does.
 func Holder(dir, fullName string) (instance string, held bool, err error) {
 	return holderOf(namePath(dir, fullName))
 }

@@ -173,7 +173,7 @@ func TestNeverTwoHoldersUnderRaces(t *testing.T) {
 	}
 	wg.Wait()
 	if claims.Load() == 0 {
-		t.Error("nobody ever held the name")
+		t.Error("the name was never held")
 	}
 }
 

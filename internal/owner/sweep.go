@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweep removes the lock files that nobody holds: those of podctls that were
-// killed. What it cannot remove is in nobody's way.
+// sweep removes the lock files that are not held: those of podctls that were
+// killed. What it cannot remove does no harm.
 //
-// It asks with shared locks, so that whoever wants to take one meanwhile sees
+// It asks with shared locks, so that a podctl that wants to take one meanwhile sees
 // that it is not held and tries again. While it has one, no holder can replace
 // the file, and no other sweeper, for there is one at a time.
 func sweep(dir string) {
@@ -20,7 +20,7 @@ func sweep(dir string) {
 	}
 	defer d.Close()
 	if flock(d) != nil {
-		return // somebody is at it
+		return // another podctl sweeps
 	}
 	files, _ := d.ReadDir(-1) // what cannot be read stays
 	for _, f := range files {

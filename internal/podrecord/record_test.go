@@ -39,7 +39,7 @@ func TestRecordSurvivesAndUnreadableMeansAbsent(t *testing.T) {
 	}
 }
 
-// A stop goes on after a crash with what it had left; asking again does not
+// A stop continues after a crash with the rest of its grace; asking again does not
 // prolong it, and asking for less shortens it.
 func TestGraceOfARecordCountsFromTheFirstRequest(t *testing.T) {
 	start := time.Unix(1000, 0)

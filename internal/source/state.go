@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Identity tells directories apart that have one name after another. The zero
+// Identity distinguishes directories that have one name after another. The zero
 // value is of what has none, such as a URL.
 type Identity struct{ Device, Inode uint64 }
 
@@ -151,7 +151,7 @@ func (s State) failed(name string, err error) (State, []Notice) {
 	s.failure = err.Error()
 	p := manifest.Problem{File: name, Message: s.failure, Hint: "nothing is started from it until it can be read"}
 	if s.Ready {
-		p.Hint = "what it held when it was last read goes on; podctl agent, started again, takes it as it is"
+		p.Hint = "the pods of its last valid content keep running; restart podctl agent to read it as it is now"
 	}
 	return s, []Notice{{Level: Failed, Problem: p}}
 }

@@ -30,7 +30,7 @@ func watch(path string) *watcher {
 		return w
 	}
 	w.fs = fs
-	// The parent tells when the path itself is renamed, made or turned.
+	// The parent reports when the path itself is renamed, made or turned.
 	w.parent = filepath.Dir(filepath.Clean(path))
 	_ = fs.Add(w.parent) // it may not exist
 	go w.run()
@@ -67,7 +67,7 @@ func (w *watcher) renew() {
 	}
 	info, err := os.Stat(w.path)
 	if err != nil || !info.IsDir() {
-		return // the parent tells of a file, and of what comes back
+		return // the parent reports a file, and what comes back
 	}
 	id := identityOf(info)
 	if id == w.identity && slices.Contains(w.fs.WatchList(), w.watched) {
