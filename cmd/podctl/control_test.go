@@ -16,7 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/diagnose"
 )
 
-// pair is a pod that ends when it is told to, and one that does not listen.
+// pair is a pod that terminates on SIGTERM, and one that ignores it.
 const pair = `
 apiVersion: v1
 kind: Pod
