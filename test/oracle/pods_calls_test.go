@@ -59,7 +59,7 @@ func decode[M proto.Message](data []byte, m M) M {
 	return m
 }
 
-// order is what the order of a pod's calls has to be.
+// order is the required order of a pod's calls.
 type order struct{ sidecars map[string]bool }
 
 func orderOf(p *v1.Pod) order {
@@ -103,7 +103,7 @@ func (o order) even(calls []podCall) evened {
 	}
 	slices.Sort(e.probes)
 	e.probes = slices.Compact(e.probes)
-	// Of all orders that say the same, the first.
+	// Of all equivalent orders, the first.
 	for len(rest) > 0 {
 		first := 0
 		for i := range rest {
@@ -155,7 +155,7 @@ func (c podCall) outline() string {
 }
 
 // compareCalls compares what the kubelet did with what podctl did: which
-// calls in which order, whether what was to be made failed, and all arguments.
+// calls in which order, whether a creation failed, and all arguments.
 func compareCalls(t *testing.T, kubelet, podctl evened, mask func(string) string, hugePages []string) {
 	t.Helper()
 	if diff := cmp.Diff(kubelet.probes, podctl.probes); diff != "" {

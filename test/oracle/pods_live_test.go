@@ -63,8 +63,8 @@ func replay(t *testing.T, p *podctl, c podCase, want node.Desired) {
 		sofar := order.even(p.calls())
 		return len(sofar.calls) >= len(expected.calls) && len(sofar.probes) >= len(expected.probes)
 	}
-	// A container that the kubelet did not have to stop had ended by itself,
-	// and that was known.
+	// A container that the kubelet did not stop had exited by itself, and that
+	// was known.
 	stopped := map[string]bool{}
 	for _, call := range c.calls[before:] {
 		stopped[call.Container] = true
@@ -76,7 +76,7 @@ func replay(t *testing.T, p *podctl, c podCase, want node.Desired) {
 	if !p.within(t, timeout, func() bool { return seen() && settled() }) {
 		t.Errorf("not all that the kubelet did before the removal was done within %s", timeout)
 	}
-	// What was started last has to come to set its traps, as it had when it
+	// The process started last needs time to set its traps, as it had when it
 	// was recorded.
 	if before > 0 {
 		idle := time.Duration(c.removedAfter-c.calls[before-1].T) * time.Millisecond

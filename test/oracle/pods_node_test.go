@@ -113,7 +113,7 @@ type podctl struct {
 	ips map[string]bool
 }
 
-// podctl starts one. It ends, and with it its pods, when the test does.
+// podctl starts one. It and its pods are stopped when the test ends.
 func (h *host) podctl(t *testing.T, name string) *podctl {
 	t.Helper()
 	at := func(elem ...string) string { return filepath.Join(append([]string{h.dir, name}, elem...)...) }
@@ -165,7 +165,7 @@ func (h *host) podctl(t *testing.T, name string) *podctl {
 	return p
 }
 
-// run runs the node until the test has ended and its pods are down.
+// run runs the node until the test has ended and its pods are stopped.
 func (p *podctl) run(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
@@ -188,7 +188,7 @@ func (p *podctl) run(t *testing.T) {
 func (p *podctl) calls() []podCall { return changesOf(p.proxy.Calls()) }
 
 // within waits until the condition holds, and reports whether it did in time.
-// Meanwhile it notes the addresses of the pod.
+// Meanwhile it records the addresses of the pod.
 func (p *podctl) within(t *testing.T, timeout time.Duration, is func() bool) bool {
 	t.Helper()
 	return testutil.Poll(timeout, func() bool {

@@ -15,7 +15,7 @@ import (
 
 // TestPreempt gives every recorded node to preempt.Resolve and compares the
 // victims, in the order killed, whether the preemptor is admitted, and the
-// error. What a kill that fails changes is the node's affair (killFails).
+// error. What a failing kill changes is tested in node (killFails).
 func TestPreempt(t *testing.T) {
 	for _, c := range readPreemptCases(t, oracleDir(t, "preempt")) {
 		t.Run(fmt.Sprintf("case-%d", c.Case), func(t *testing.T) { replayPreempt(t, c) })
@@ -28,7 +28,7 @@ type preemptCase struct {
 	Preemptor    *v1.Pod           `json:"preemptor"`
 	Pods         []*v1.Pod         `json:"pods"`
 	Insufficient []preemptShortage `json:"insufficient"`
-	// OtherReason: a failure that is not about resources stands beside them.
+	// OtherReason: there is also a failure that is not about resources.
 	OtherReason bool `json:"otherReason"`
 
 	Victims  []string `json:"victims"`

@@ -161,7 +161,7 @@ func recordedImage(args map[string]any) string {
 	return recorded.Image.Image
 }
 
-// TestPodsLayout holds the package that names the files of a pod against the
+// TestPodsLayout compares the package that names the files of a pod with the
 // one that makes them.
 func TestPodsLayout(t *testing.T) {
 	root := t.TempDir()
