@@ -98,7 +98,7 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 			t.Errorf("stop printed %q, want %q", out, want)
 		}
 		time.Sleep(time.Second) // it is down; now it is cleaned up
-		if got := fields(w.ran(0, time.Second, "pods"), "default/web"); !strings.HasPrefix(got, "default/web Succeeded finished "+owner+" 0/1") {
+		if got := fields(w.ran(0, time.Second, "pods"), "default/web"); !strings.HasPrefix(got, "default/web Stopped finished "+owner+" 0/1") {
 			t.Errorf("a stopped pod: %q", got)
 		}
 		if out, want := w.ran(0, time.Second, "start", "web"), "default/web started by "+owner+"\n"; out != want {
@@ -189,7 +189,7 @@ func TestPodsOfADeadPodctlAreOrphansAndCanBeEnded(t *testing.T) {
 		expect(t, w.ran(1, time.Second, "start", "web"), "no podctl process manages a pod default/web")
 
 		expect(t, w.ran(0, 3*time.Second, "stop", "web"), "default/web stopped; no podctl process manages it: podctl rm default/web removes it")
-		if got := fields(w.ran(0, time.Second, "pods"), "default/web"); !strings.HasPrefix(got, "default/web Exited") {
+		if got := fields(w.ran(0, time.Second, "pods"), "default/web"); !strings.HasPrefix(got, "default/web Completed") {
 			t.Errorf("got %q", got)
 		}
 		if out := w.ran(0, 25*time.Second, "rm", "web", "kube/deaf"); !strings.Contains(out, "default/web removed\n") || !strings.Contains(out, "kube/deaf removed\n") {

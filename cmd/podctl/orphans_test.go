@@ -110,7 +110,7 @@ func (w *world) orphanage() (live *command) {
 	return w.run(pair)
 }
 
-func TestOrphansAreListedWithWhoWasAsked(t *testing.T) {
+func TestOrphansAreListedWithTheirSources(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		live := w.orphanage()
 		out := w.ran(0, time.Second, "orphans")
@@ -164,7 +164,7 @@ func TestOrphansAreListedWithWhoWasAsked(t *testing.T) {
 	})
 }
 
-func TestKillEndsOrphansAndNothingElse(t *testing.T) {
+func TestKillTerminatesOrphansOnly(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		live := w.orphanage()
 		w.sim.ClearCalls()
@@ -246,7 +246,7 @@ func TestPodsOfAKubeletThatIsNotThereAreSpared(t *testing.T) {
 	})
 }
 
-func TestAnInterruptedKillStopsAfterThePodThatItIsAt(t *testing.T) {
+func TestInterruptedKillStopsAfterTheCurrentPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.plant("a", "sleep", "3600") // deaf
 		w.plant("b", "sleep", "3600")
@@ -280,7 +280,7 @@ func TestAPodThatBecomesDesiredMeanwhileIsSpared(t *testing.T) {
 		if made := strings.Join(w.endings(), ", "); made != "StopContainer default/a/c, StopPodSandbox default/a" {
 			t.Errorf("calls: %s", made)
 		}
-		// Whoever cannot be asked any more ends it all.
+		// A named source that does not answer any more stops the command.
 		kill = w.start(nil, "orphans", "--kill", "--desired", filepath.Join(w.dir, "gone"))
 		kill.ends(1, time.Second)
 		expect(t, kill.errw.String(), "the desired pods are not known: ", "gone")
@@ -291,7 +291,7 @@ func TestAPodThatBecomesDesiredMeanwhileIsSpared(t *testing.T) {
 
 // A podctl waits for a name that a leftover has: it is that one which is in the
 // way, though the podctl has locked the name.
-func TestALeftoverThatReservesANameIsEndedForWhoWaitsForIt(t *testing.T) {
+func TestOrphanThatReservesANameIsTerminatedForThePodThatWaits(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.plant("kept", "sleep", "3600")
 		c := w.run(pair + "---" + keptManifest)
@@ -307,8 +307,8 @@ func TestALeftoverThatReservesANameIsEndedForWhoWaitsForIt(t *testing.T) {
 	})
 }
 
-// What is being ended cannot become somebody's: its name is locked.
-func TestNoPodctlTakesAPodThatIsBeingEndedAsAnOrphan(t *testing.T) {
+// A pod that is being terminated cannot be adopted: its name is locked.
+func TestNoPodctlAdoptsAPodThatIsBeingTerminated(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		deaf := strings.Replace(keptManifest, "exit 0", "", 1)
 		c := w.run(deaf, "--keep")

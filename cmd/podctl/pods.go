@@ -12,11 +12,15 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
 )
 
 // podsOptions are the options of `podctl pods`.
@@ -29,7 +33,7 @@ type podsOptions struct {
 func podsCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "pods",
-		Usage:     "list the pods of the runtime: phase, owner, ready containers, restarts, IP, age",
+		Usage:     "list the pods of the runtime: status, owner, ready containers, restarts, IP, age",
 		ArgsUsage: "[NAMESPACE/]NAME …",
 		Description: "Lists all pods of the runtime, whatever created them, and those that live podctl processes\n" +
 			"are about to create. WORKER is the phase of the pod's worker in the podctl process that\n" +
@@ -122,10 +126,39 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 		}
 	}
 	selected := slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return !l.opts.Selects(p) })
-	if l.opts.format.IsWide() && err == nil {
-		inventory.ReadStatuses(ctx, selected, l.client.PodStatus)
+	if err == nil {
+		l.complete(ctx, selected)
 	}
 	return podListing(selected, l.env.now(), l.opts.noTrunc), errors.Join(err, l.opts.missing(selected))
+}
+
+// kubeletTimeout bounds the answer of a kubelet: without it the pods are shown as
+// the runtime shows them.
+const kubeletTimeout = 2 * time.Second
+
+// complete reads what the listing does not show: a kubelet's pods as it shows
+// them; else the status of those with a container that has ended, and of all for
+// formats with an IP.
+func (l *podLister) complete(ctx context.Context, pods []*inventory.Pod) {
+	if slices.ContainsFunc(pods, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
+		if near, err := kubelet.Find(l.client.Endpoint().Runtime); err == nil && near != nil {
+			asking, cancel := context.WithTimeout(ctx, kubeletTimeout)
+			defer cancel()
+			objects := map[types.UID]*v1.Pod{}
+			answer := desired.Near(asking, near)
+			for _, object := range answer.Pods {
+				objects[object.UID] = object
+			}
+			for _, p := range pods {
+				if p.Kind() == inventory.KindKubelet {
+					p.Object = objects[p.UID]
+				}
+			}
+		}
+	}
+	wide := l.opts.format.IsWide()
+	omit := func(p *inventory.Pod) bool { return !wide && !p.NeedsStatus() }
+	inventory.ReadStatuses(ctx, slices.DeleteFunc(slices.Clone(pods), omit), l.client.PodStatus)
 }
 
 func (l *podLister) join(ctx context.Context, answers func() []inventory.Live) ([]*inventory.Pod, error) {
@@ -161,6 +194,7 @@ type podData struct {
 		Labels            map[string]string `json:"labels,omitempty"`
 		CreationTimestamp time.Time         `json:"creationTimestamp,omitzero"` // when it started
 	} `json:"metadata"`
+	Status     string   `json:"status"`            // as kubectl: Running, CrashLoopBackOff, Completed, Error, Init:1/2, Terminating …; Stopped, Rejected
 	Phase      string   `json:"phase"`             // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
 	Worker     string   `json:"worker,omitempty"`  // syncing, terminating, terminated, finished; missing if no podctl process manages it
 	Kind       string   `json:"kind"`              // podctl, kubelet, other
@@ -176,7 +210,7 @@ type podData struct {
 
 func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 	l := output.List{
-		Header: []string{"POD", "PHASE", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
+		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
 		Wide:   []string{"UID", "SANDBOX"},
 	}
 	for _, p := range pods {
@@ -195,7 +229,7 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 		l.Items = append(l.Items, output.Item{
 			Name: p.DisplayName(), Data: d,
 			Cells: []string{
-				p.DisplayName(), d.Phase, cmp.Or(d.Worker, "-"), ownerText(p), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
+				p.DisplayName(), d.Status, cmp.Or(d.Worker, "-"), ownerText(p), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 				strconv.Itoa(int(d.Restarts)), ip, age,
 			},
 			Wide: []string{d.Metadata.UID, sandbox},
@@ -213,9 +247,10 @@ func ownerText(p *inventory.Pod) string {
 }
 
 func newPodData(p *inventory.Pod) podData {
+	display := p.Display()
 	d := podData{
 		Phase: p.Phase(), Worker: p.Worker.Phase, Kind: string(p.Kind()), Owner: p.Creator, Abandoned: p.Abandoned(),
-		Restarts: p.Restarts(), IPs: p.IPs(), Reason: cmp.Or(p.Worker.Rejected, p.Worker.LastError.Text), Sandbox: p.Sandbox(),
+		Status: display.Status, Ready: display.Ready, Containers: display.Containers, Restarts: display.Restarts, IPs: p.IPs(), Reason: cmp.Or(p.Worker.Rejected, p.Worker.LastError.Text), Sandbox: p.Sandbox(),
 	}
 	if d.Worker == "unknown" {
 		d.Worker = "" // no worker has it
@@ -225,6 +260,5 @@ func newPodData(p *inventory.Pod) podData {
 	}
 	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.Namespace, p.Name, string(p.UID)
 	d.Metadata.Labels, d.Metadata.CreationTimestamp = p.Labels(), p.Started()
-	d.Ready, d.Containers = p.Ready()
 	return d
 }

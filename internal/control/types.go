@@ -25,6 +25,8 @@ type Worker struct {
 	Cause string `json:"cause,omitempty"`
 	// Status is the pod's phase in its status: Pending, Running, Succeeded, Failed.
 	Status v1.PodPhase `json:"status,omitempty"`
+	// Display is what kubectl shows as STATUS: CrashLoopBackOff, Completed, Init:1/2 …
+	Display string `json:"display,omitempty"`
 	// StartTime, IPs and, as kubectl counts them, ready containers, all
 	// containers and restarts are of that status, too.
 	StartTime  time.Time `json:"startTime,omitzero"`

@@ -74,8 +74,9 @@ func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 		Adopted: i.Adopted, Stopped: i.Stopped, Again: i.Again, WaitsForName: s.NameHolder,
 		LastDone: s.LastDone, LastError: s.LastError, NextWake: s.NextWake, Unready: i.Unready,
 	}
-	w.Ready, w.Containers = pod.CountReady(&i.Status, i.Pod)
-	w.Restarts = pod.CountRestarts(&i.Status)
+	served := servedPod(i)
+	d := pod.DisplayOf(&served)
+	w.Display, w.Ready, w.Containers, w.Restarts = d.Status, d.Ready, d.Containers, d.Restarts
 	for _, ip := range i.Status.PodIPs {
 		w.IPs = append(w.IPs, ip.IP)
 	}

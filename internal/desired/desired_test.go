@@ -56,7 +56,7 @@ func TestStaticPodsHaveTheNodesName(t *testing.T) {
 	}
 }
 
-func TestAStaticFileThatCannotBeReadLeavesNoAnswer(t *testing.T) {
+func TestAnInvalidStaticFileIsAnError(t *testing.T) {
 	for name, content := range map[string]string{"broken": "a: [", "no pod": "kind: Service\nmetadata: {name: a}\n", "no name": "kind: Pod\n"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -82,8 +82,8 @@ func TestFilesAreReadAsPodctlReadsThem(t *testing.T) {
 	}
 }
 
-// podsServer answers with two pods to whoever has the token, and remembers
-// what was asked.
+// podsServer answers requests with the token with two pods, and records the
+// paths.
 func podsServer(t *testing.T, start func(http.Handler) *httptest.Server, token string) (*httptest.Server, *[]string) {
 	t.Helper()
 	var asked []string
@@ -132,14 +132,14 @@ func TestTheKubeletIsGivenTheToken(t *testing.T) {
 	}
 }
 
-func TestATokenGoesNowhereUnprotected(t *testing.T) {
+func TestATokenIsSentOverHTTPSOnly(t *testing.T) {
 	plain, asked := podsServer(t, httptest.NewServer, "")
 	token := write(t, t.TempDir(), "token", "secret")
 	if a := desired.Kubelet(t.Context(), kubelet.Options{URL: plain.URL, TokenFile: token}); a.Err == nil || len(*asked) > 0 {
 		t.Errorf("by http: %v, asked %q", a.Err, *asked)
 	}
-	// A certificate that nobody vouches for is good enough on the loopback
-	// only; with a CA it is checked there too.
+	// An unverified certificate is accepted on the loopback only; with a CA it is
+	// verified there, too.
 	s, asked := podsServer(t, httptest.NewTLSServer, "secret")
 	other := httptest.NewTLSServer(nil)
 	defer other.Close()
@@ -154,7 +154,7 @@ func TestATokenGoesNowhereUnprotected(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPodListIsNoAnswer(t *testing.T) {
+func TestOnlyAPodListIsAnAnswer(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"other JSON": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"kind":"Status"}`) },
 		"no JSON":    func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `<html>`) },

@@ -1,11 +1,11 @@
-// Package desired asks everyone who can know which pods belong on this node.
+// Package desired asks all sources for the pods that are desired on this node.
 //
-//	Files    manifests that a person names           ┐
+//	Files    manifests that the user names           ┐
 //	Static   a kubelet's static pod directory        │
 //	Kubelet  a kubelet's /pods                       ├──► Answer: pods, or why not
 //	Cluster  the API server, by a kubeconfig         ┘
 //
-// An Answer that failed is no answer: that a pod is not in it means nothing.
+// An Answer with an error says nothing about pods that are not in it.
 // Live podctl processes answer through their control sockets, which package
 // control knows.
 //

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/control"
@@ -26,6 +27,9 @@ type Pod struct {
 	// Elsewhere is the live podctl instance that owns the pod, or may own it, by
 	// another endpoint of the runtime; "" if none does.
 	Elsewhere string
+	// Object is the pod as the kubelet that manages it shows it, nil where it was not
+	// read.
+	Object *v1.Pod
 	// Status is what the runtime's status calls return, nil where it was not read.
 	Status *pod.Status
 }

@@ -87,7 +87,7 @@ func (r Reader) Reported(answers func() []Live) []*Pod {
 // statusReads bounds the status calls in flight.
 const statusReads = 16
 
-// ReadStatuses reads the status of the pods that no podctl process manages. A
+// ReadStatuses reads the statuses of pods that no podctl process manages. A
 // status that cannot be read stays nil.
 func ReadStatuses(ctx context.Context, pods []*Pod, read func(context.Context, *pod.Pod) (*pod.Status, error)) {
 	var g errgroup.Group

@@ -62,36 +62,6 @@ func (p *Pod) RunningContainers() int {
 	return n
 }
 
-// Ready counts containers: for a pod that no podctl process manages those that
-// run, and all container names.
-func (p *Pod) Ready() (ready, total int) {
-	if p.Manager != nil {
-		return p.Worker.Ready, p.Worker.Containers
-	}
-	names := map[string]bool{}
-	for _, c := range p.Runtime.Containers {
-		names[c.Name] = true
-	}
-	return p.RunningContainers(), len(names)
-}
-
-// Restarts counts restarts: for a pod that no podctl process manages from the
-// containers' attempts.
-func (p *Pod) Restarts() int32 {
-	if p.Manager != nil {
-		return p.Worker.Restarts
-	}
-	latest := map[string]int32{}
-	for _, c := range p.Runtime.Containers {
-		latest[c.Name] = max(latest[c.Name], int32(c.Attempt))
-	}
-	n := int32(0)
-	for _, attempt := range latest {
-		n += attempt
-	}
-	return n
-}
-
 // Started is when the pod started, else when its first sandbox was created, zero
 // if neither is known.
 func (p *Pod) Started() time.Time {

@@ -112,7 +112,7 @@ func TestCommandsReachThePodsOfARun(t *testing.T) {
 		}
 
 		matches(t, p.does("stop", "web"), `^default/web stopped by run-`)
-		matches(t, lineOf(p.does("pods"), "default/web"), `^default/web (Succeeded|Failed) (terminated|finished) run-\S+ 0/1 `)
+		matches(t, lineOf(p.does("pods"), "default/web"), `^default/web Stopped (terminated|finished) run-\S+ 0/1 `)
 		matches(t, p.does("start", "web"), `^default/web started by run-`)
 
 		var once sync.Once
