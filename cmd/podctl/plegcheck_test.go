@@ -134,7 +134,7 @@ func TestCheckSaysWhyThereAreNoHints(t *testing.T) {
 		w.sim.SetVersion("cri-o", "1.34.0")
 		w.sim.SetEvents(sim.EventsEOF)
 		c = w.check(exitOK, 2*time.Second)
-		c.printed("  hints: no: watch container events: the runtime ended the stream at once: its events are switched off\n")
+		c.printed("  hints: no: watch container events: the runtime ended the stream at once: its events are disabled\n")
 	})
 }
 

@@ -138,7 +138,7 @@ func (w *world) neverSubscribed() {
 func TestWatchWithoutEventsSaysSo(t *testing.T) {
 	for mode, why := range map[sim.EventMode]string{
 		sim.EventsUnimplemented: "watch container events: method GetContainerEvents not implemented",
-		sim.EventsEOF:           "watch container events: the runtime ended the stream at once: its events are switched off",
+		sim.EventsEOF:           "watch container events: the runtime ended the stream at once: its events are disabled",
 	} {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.sim.SetEvents(mode)

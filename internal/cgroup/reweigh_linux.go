@@ -28,7 +28,7 @@ func (m *Manager) reweigh() {
 	n := name{m.root, burstable}
 	c, err := m.open(n, Limits{})
 	if err != nil {
-		m.log.Warn("weigh burstable pods", "cgroup", n.path(m.driver), "err", err)
+		m.log.Warn("set the weight of burstable pods", "cgroup", n.path(m.driver), "err", err)
 		return
 	}
 	for _, dir := range existing(c) {
@@ -37,7 +37,7 @@ func (m *Manager) reweigh() {
 		}
 		l := Limits{CPUShares: uint64(pod.CPUShares(m.requestedBelow(dir)))}
 		if err := c.Set(m.resources(l, nil)); err != nil {
-			m.log.Warn("weigh burstable pods", "cgroup", n.path(m.driver), "err", err)
+			m.log.Warn("set the weight of burstable pods", "cgroup", n.path(m.driver), "err", err)
 		}
 		return
 	}

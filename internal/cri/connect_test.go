@@ -75,10 +75,10 @@ func TestConnectSaysWhatIsWrong(t *testing.T) {
 		}, []error{ErrNotCRI}, "an HTTP server listens there, not a CRI runtime", "not a CRI runtime"},
 		{"closes the connection", func(t *testing.T) string {
 			return serveConns(t, func(c net.Conn) { c.Close() })
-		}, []error{ErrNotCRI}, "something listens there that closes the connection", "not a CRI runtime"},
+		}, []error{ErrNotCRI}, "the server closes the connection", "not a CRI runtime"},
 		{"speaks something else", func(t *testing.T) string {
 			return serveConns(t, func(c net.Conn) { _, _ = io.WriteString(c, "220 mail.example.org ESMTP\r\n") })
-		}, []error{ErrNotCRI}, "something listens there that does not speak gRPC", "not a CRI runtime"},
+		}, []error{ErrNotCRI}, "the server does not speak gRPC", "not a CRI runtime"},
 		{"gRPC without CRI", func(t *testing.T) string {
 			return serveGRPC(t, grpc.NewServer())
 		}, []error{ErrNotCRI, ErrUnsupported, errors.ErrUnsupported},

@@ -90,7 +90,7 @@ func peek(d *dialer) (string, error) {
 	// The opening of HTTP/2 and an empty SETTINGS frame, which a server must
 	// answer with its own.
 	if _, err := io.WriteString(nc, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
-		return "something listens there that closes the connection", nil
+		return "the server closes the connection", nil
 	}
 	head := make([]byte, 9)
 	n, err := io.ReadFull(nc, head)
@@ -101,9 +101,9 @@ func peek(d *dialer) (string, error) {
 	case err == nil && head[3] == 4: // a SETTINGS frame
 		return "", nil
 	case n > 0:
-		return "something listens there that does not speak gRPC", nil
+		return "the server does not speak gRPC", nil
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "", ErrHung
 	}
-	return "something listens there that closes the connection", nil
+	return "the server closes the connection", nil
 }

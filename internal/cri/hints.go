@@ -95,7 +95,7 @@ func streamEnd(err error, lasted bool) error {
 	e := answerError("GetContainerEvents", "", "the runtime ended the stream")
 	e.kinds = []error{ErrUnavailable}
 	if !lasted {
-		e.text += " at once: its events are switched off"
+		e.text += " at once: its events are disabled"
 		e.kinds = []error{ErrUnsupported}
 		e.hint = "CRI-O: set enable_pod_events = true in crio.conf"
 	}

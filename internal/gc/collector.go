@@ -149,7 +149,7 @@ func (c *Collector) images(ctx context.Context) {
 		}
 	}
 	if freed < need {
-		c.o.Log.Warn("the disk of images is full", "free", available, "freed", freed, "wanted", need)
+		c.o.Log.Warn("the file system of images is full", "free", available, "freed", freed, "wanted", need)
 	}
 }
 

@@ -37,7 +37,7 @@ func Run(ctx context.Context, x Execer, t Target, h *v1.LifecycleHandler) (Ran, 
 	case h.TCPSocket != nil:
 		return Ran{}, fmt.Errorf("%w: tcpSocket is for probes only", ErrInvalid)
 	default:
-		return Ran{}, fmt.Errorf("%w: it says nothing", ErrInvalid)
+		return Ran{}, fmt.Errorf("%w: no action is set", ErrInvalid)
 	}
 }
 

@@ -89,7 +89,7 @@ func TestSleepHookWaitsAndEndsWithItsContext(t *testing.T) {
 func TestTCPSocketHooksFailAsInTheKubelet(t *testing.T) {
 	for want, h := range map[string]*v1.LifecycleHandler{
 		"invalid handler: tcpSocket is for probes only": {TCPSocket: &v1.TCPSocketAction{}},
-		"invalid handler: it says nothing":              {},
+		"invalid handler: no action is set":             {},
 	} {
 		_, err := handler.Run(t.Context(), nil, handler.Target{}, h)
 		if !errors.Is(err, handler.ErrInvalid) || err.Error() != want {

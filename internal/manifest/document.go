@@ -125,7 +125,7 @@ func (c chunk) parseYAML() ([]document, error) {
 		return nil, c.syntax(err, 1)
 	}
 	if key := keyThatIsNoScalar(&root); key != nil {
-		return nil, &syntaxError{key.Line, "a key must be a word, and this is a list or a mapping", ""}
+		return nil, &syntaxError{key.Line, "a key must be a scalar, got a list or a mapping", ""}
 	}
 	if err := checkExpansion(&root); err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ var valued = []struct {
 		"a value that begins with * belongs in quotes",
 	},
 	{regexp.MustCompile(`(?s)^anchor '.*' value contains itself$`), "the value of an anchor contains itself", ""},
-	{regexp.MustCompile(`(?s)^unsupported map key of type: .*$`), "a key must be a word", ""},
+	{regexp.MustCompile(`(?s)^unsupported map key of type: .*$`), "a key must be a scalar", ""},
 }
 
 func withoutValues(message string) (text, hint string) {

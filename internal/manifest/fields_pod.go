@@ -45,7 +45,7 @@ var podFields = slices.Concat(
 	ignored(onlyWindows, `spec.securityContext.windowsOptions`),
 )
 
-var statusFields = ignored("podctl finds the status itself", `status`)
+var statusFields = ignored("podctl computes the status", `status`)
 
 // volumeFields are the sources of a volume, and its name.
 var volumeFields = slices.Concat(
@@ -57,6 +57,6 @@ var volumeFields = slices.Concat(
 	refused(noCluster, `projected.sources[].clusterTrustBundle projected.sources[].podCertificate`),
 	refused(notYet, `nfs`),
 	refused(noCluster, `csi ephemeral`),
-	refused("no plugin of podctl's mounts it", `iscsi fc cinder cephfs rbd glusterfs flocker azureFile azureDisk vsphereVolume quobyte
+	refused("podctl has no plugin for it", `iscsi fc cinder cephfs rbd glusterfs flocker azureFile azureDisk vsphereVolume quobyte
 		photonPersistentDisk portworxVolume scaleIO storageos gcePersistentDisk awsElasticBlockStore flexVolume gitRepo`),
 )

@@ -110,7 +110,7 @@ func (l *loader) document(file string, value any, at *positions) {
 	}
 	doc, ok := value.(map[string]any)
 	if !ok {
-		fail("", "a document must be a mapping, and this is "+describe(value), "")
+		fail("", "a document must be a mapping, got "+describe(value), "")
 		return
 	}
 	version, _ := doc["apiVersion"].(string)

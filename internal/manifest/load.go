@@ -180,7 +180,7 @@ func (l *loader) findTwins() {
 		problem := Problem{File: p.File, Kind: podKind.name, Name: p.Name}
 		if first := names[name]; first != nil && p.Name != "" {
 			problem.Line, problem.Field = p.LineOf("metadata.name"), "metadata.name"
-			problem.Message = fmt.Sprintf("%s is also the pod at %s:%d", name, first.File, first.LineOf("metadata.name"))
+			problem.Message = fmt.Sprintf("%s is also defined at %s:%d", name, first.File, first.LineOf("metadata.name"))
 			problem.Hint = "give one of them another name or namespace"
 			l.problems = append(l.problems, problem)
 			continue

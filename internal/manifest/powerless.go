@@ -54,6 +54,6 @@ func (l *loader) warnPowerless() {
 	}
 	first := l.others[0]
 	l.set.Warnings = append(l.set.Warnings, Problem{
-		File: first.file, Line: first.line, Message: "ignored, for want of a control plane: " + strings.Join(names, ", "),
+		File: first.file, Line: first.line, Message: "ignored without a control plane: " + strings.Join(names, ", "),
 	})
 }

@@ -165,7 +165,7 @@ func (c *checker) unknown(name string, at path, levels []level) {
 func (c *checker) base64(v any, at path) (any, bool) {
 	text, ok := v.(string)
 	if !ok {
-		return nil, c.refuse(at, "a string of base64 is wanted, and this is "+describe(v), "")
+		return nil, c.refuse(at, "expected a base64 string, got "+describe(v), "")
 	}
 	if _, err := base64.StdEncoding.DecodeString(text); err != nil {
 		return nil, c.refuse(at, "the value is not base64", "plain text belongs in stringData of a Secret, in data of a ConfigMap")
@@ -181,7 +181,7 @@ func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
 			return v, true
 		}
 		if c.secret {
-			return nil, c.refuse(at, "a string is wanted, and this is "+describe(v), "put it in quotes")
+			return nil, c.refuse(at, "expected a string, got "+describe(v), "put it in quotes")
 		}
 		message, hint := notText(v, node)
 		return nil, c.refuse(at, message, hint)
@@ -222,7 +222,7 @@ func (c *checker) wrong(at path, v any, wanted string) bool {
 	case wanted == "a list":
 		hint = "begin each item with a dash: - …"
 	}
-	return c.refuse(at, wanted+" is wanted, and this is "+describe(v), hint)
+	return c.refuse(at, "expected "+wanted+", got "+describe(v), hint)
 }
 
 func (c *checker) refuse(at path, message, hint string) bool {

@@ -50,16 +50,16 @@ func notText(v any, n *yamlv3.Node) (message, hint string) {
 		n = deref(n)
 	}
 	if n == nil || !isPlain(n) {
-		return "a string is wanted, and this is " + describe(v), ""
+		return "expected a string, got " + describe(v), ""
 	}
 	hint = fmt.Sprintf("write %q", n.Value)
 	switch {
 	case slices.Contains(words11, n.Value):
 		return fmt.Sprintf("`%s` is the boolean %v in YAML 1.1", n.Value, v), hint
 	case fmt.Sprint(v) == n.Value:
-		return fmt.Sprintf("a string is wanted, and `%s` is %s", n.Value, describe(v)), hint
+		return fmt.Sprintf("expected a string, but `%s` is %s", n.Value, describe(v)), hint
 	}
-	return fmt.Sprintf("a string is wanted, and `%s` is %s %v in YAML 1.1", n.Value, strings.Replace(describe(v), "a ", "the ", 1), v), hint
+	return fmt.Sprintf("expected a string, but `%s` is %s %v in YAML 1.1", n.Value, strings.Replace(describe(v), "a ", "the ", 1), v), hint
 }
 
 // octalInteger explains an integer that was written with a leading zero.

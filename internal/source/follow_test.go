@@ -124,7 +124,7 @@ func TestDirectoryIsFollowed(t *testing.T) {
 	f.says("no such file or directory")
 	f.has("b i:1")
 	must(t, os.Mkdir(dir, 0o700))
-	f.says("another directory")
+	f.says("replaced by an empty one")
 	f.has("b i:1")
 	write(t, filepath.Join(dir, "c.yaml"), podYAML("c", "i:1"))
 	f.has("c i:1")

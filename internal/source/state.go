@@ -139,8 +139,8 @@ func (s State) refuse(r Read) error {
 }
 
 var (
-	errOtherFileSystem = errors.New("another file system is here now, without all the manifests: was it unmounted?")
-	errOtherDirectory  = errors.New("another directory is here now, and it is empty")
+	errOtherFileSystem = errors.New("the directory is on another file system and has no manifests: was it unmounted?")
+	errOtherDirectory  = errors.New("the directory was replaced by an empty one")
 )
 
 // failed is the state after a read that does not count.
@@ -188,7 +188,7 @@ func notEmpty(name string, s *manifest.Set) error {
 	if len(s.Pods) > 0 || len(s.Documents) > 0 {
 		return nil
 	}
-	return manifest.Problems{{File: name, Message: "the file holds no manifest", Hint: "remove the file to end its pods"}}
+	return manifest.Problems{{File: name, Message: "the file holds no manifest", Hint: "remove the file to terminate its pods"}}
 }
 
 // pods is how many pods the file desires.
@@ -252,7 +252,7 @@ func (s State) union(had map[string]string) (pods []*manifest.Pod, objects *pod.
 				first = holder[keys[1]]
 			}
 			twins = append(twins, manifest.Problem{
-				File: p.File, Line: p.Line, Message: fmt.Sprintf("pod %s is also the one at %s:%d, which counts", pod.DisplayName(p.Namespace, p.Name), first.File, first.Line),
+				File: p.File, Line: p.Line, Message: fmt.Sprintf("pod %s is already defined at %s:%d, which takes precedence", pod.DisplayName(p.Namespace, p.Name), first.File, first.Line),
 				Hint: "give one of them another name, or remove one file",
 			})
 		}

@@ -94,7 +94,7 @@ func (u *update) compare() error {
 		return err
 	}
 	if !isStamped(current) {
-		return fmt.Errorf("%s leads to %q, which is none of its directories", u.at(dataName), current)
+		return fmt.Errorf("%s leads to %q, which is not one of its directories", u.at(dataName), current)
 	}
 	u.current = current
 	same, err := holds(u.at(current), u.want)

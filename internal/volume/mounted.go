@@ -19,5 +19,5 @@ func (e *MountedError) Error() string {
 
 // Hint is what to do about it.
 func (e *MountedError) Hint() string {
-	return "a container with mountPropagation Bidirectional left it behind: umount " + strings.Join(e.Mounts, " ")
+	return "a container with mountPropagation Bidirectional left it mounted: umount " + strings.Join(e.Mounts, " ")
 }

@@ -182,7 +182,7 @@ func openIn(dir *os.File, name string) (*os.File, error) {
 	if err == nil {
 		var inner mount
 		if inner, err = mountOf(child); err == nil && inner != outer {
-			err = fmt.Errorf("%s: something is mounted there", shortPath(dir, name))
+			err = fmt.Errorf("%s: a file system is mounted there", shortPath(dir, name))
 		}
 	}
 	if err != nil {

@@ -182,7 +182,7 @@ func TestAMountThatComesAfterTheLookIsNotCrossed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := removeIn(t.Context(), dir, "u1"); err == nil || !strings.Contains(err.Error(), at+": something is mounted there") {
+	if err := removeIn(t.Context(), dir, "u1"); err == nil || !strings.Contains(err.Error(), at+": a file system is mounted there") {
 		t.Errorf("error %v does not name %s", err, at)
 	}
 	mustLive(t, outside)

@@ -37,7 +37,7 @@ func TestAgentFollowsManifests(t *testing.T) {
 		if err := os.Mkdir(a.path("manifests"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		agent.prints("another directory is here now, and it is empty")
+		agent.prints("the directory was replaced by an empty one")
 		if err := os.Remove(a.path("manifests")); err != nil {
 			t.Fatal(err)
 		}
