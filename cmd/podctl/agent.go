@@ -150,7 +150,7 @@ func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err er
 		}
 	}()
 	events := output.NewQueue[event.Event]()
-	s, err := daemon.Open(ctx, o.driving.options(e, o.globals, daemon.Options{
+	s, err := daemon.Open(ctx, o.options(e, o.globals, daemon.Options{
 		Instance: agentName, Sources: o.sources(), KillUnknown: o.killUnknown, Events: events.Put,
 	}))
 	if held, ok := errors.AsType[*owner.HeldError](err); ok {

@@ -114,8 +114,7 @@ func examine(ctx context.Context, e *env, o checkOptions) (plegstat.CheckReport,
 	case errors.Is(err, cri.ErrDeadline):
 		r := plegstat.NewCheckReport()
 		r.Status, r.Reason = plegstat.Unhealthy, err.Error()
-		var failure *cri.Error
-		if errors.As(err, &failure) {
+		if failure, ok := errors.AsType[*cri.Error](err); ok {
 			r.Hint = failure.Hint()
 		}
 		return r, nil

@@ -127,7 +127,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 		return nil, err
 	}
 	events := output.NewQueue[event.Event]()
-	s, err := daemon.Open(ctx, o.driving.options(e, o.globals, daemon.Options{
+	s, err := daemon.Open(ctx, o.options(e, o.globals, daemon.Options{
 		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.Put,
 	}))
 	if err != nil {

@@ -58,7 +58,7 @@ func runTerminating(ctx context.Context, e *env, o terminatingOptions) error {
 		}
 		o.runtime, o.image = endpoint.Runtime, endpoint.Image
 		t := terminatingLister{env: e, opts: o, reader: newReader(e, dir), warn: new(sync.Once)}
-		paths, err := o.globals.paths(endpoint)
+		paths, err := o.paths(endpoint)
 		if err != nil {
 			return err
 		}

@@ -171,10 +171,12 @@ restore_host() {
 }
 
 # kubelet_lives reports whether a kubelet runs on this host; kubelet_lives foreign
-# ignores those of private runtimes.
+# ignores those of private runtimes. By the executable: a process that has ended has
+# none, and tests have processes of that name.
 kubelet_lives() {
 	local pid
 	for pid in $(pidof kubelet k3s rke2 || true); do
+		[[ $(readlink "/proc/$pid/exe" || true) =~ /(kubelet|k3s|rke2)$ ]] || continue
 		[[ ${1:-} ]] && grep -qaF "$RUN_BASE/" "/proc/$pid/cmdline" 2>/dev/null || return 0
 	done
 	return 1

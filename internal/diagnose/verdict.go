@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -232,12 +233,7 @@ func (f Facts) failedIn(layers ...event.Layer) bool {
 	if f.Worker == nil || f.Worker.LastError.IsZero() {
 		return false
 	}
-	for _, l := range layers {
-		if f.Worker.LastError.Layer == l {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(layers, f.Worker.LastError.Layer)
 }
 
 // judgeStatus examines a pod whose status the runtime does not report: podctl

@@ -56,11 +56,10 @@ func At(layer Layer, err error) error {
 // LayerOf returns the layer of the first error in the tree of err that has one
 // (a method Layer() Layer), "" if there is none.
 func LayerOf(err error) Layer {
-	var e interface {
+	if e, ok := errors.AsType[interface {
 		error
 		Layer() Layer
-	}
-	if errors.As(err, &e) {
+	}](err); ok {
 		return e.Layer()
 	}
 	return ""

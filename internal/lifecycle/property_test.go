@@ -120,10 +120,7 @@ func (n *fakeNode) attempt(uid types.UID) {
 
 // reconcile is one turn of the loop, with the workers' own at its end.
 func (n *fakeNode) reconcile() {
-	known := map[types.UID]bool{}
-	for uid, is := range n.known {
-		known[uid] = is
-	}
+	known := maps.Clone(n.known)
 	entries, actions := Reconcile(n.entries, Input{Desired: n.desired, Known: known}, n.now)
 	n.say("reconcile %v: %v", slices.Sorted(maps.Keys(n.desired)), actions)
 	n.entries = entries

@@ -81,7 +81,9 @@ func TestSecretsAreMaskedInEventsStatusesAndErrors(t *testing.T) {
 	}
 	t.Run("the runtime's message of a run", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, b *bench) {
-			b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{noStart: `exec: "hunter2": executable file not found`} }
+			b.rt.program = func(*runtimeapi.ContainerConfig) program {
+				return program{noStart: `exec: "hunter2": executable file not found`}
+			}
 			p := secretive(func(c *v1.Container) { c.Command = []string{"$(TOKEN)"} })
 			leaks(t, b, p, "hunter2")
 			st := b.rt.snapshot()

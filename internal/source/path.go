@@ -80,7 +80,7 @@ func readDir(ctx context.Context, dir string, list func(string) (listing, error)
 	}
 	r, there := Read{Identity: before.identity}, before.byName()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if _, is := there[name]; is || files[name].Err == errChanging {
+		if _, is := there[name]; is || errors.Is(files[name].Err, errChanging) {
 			r.Files = append(r.Files, files[name])
 		}
 	}

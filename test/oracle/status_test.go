@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 	"time"
 
@@ -134,9 +135,7 @@ func fieldsOf(t *testing.T, s v1.PodStatus) fields {
 // gone.
 func merged(base, changed fields) fields {
 	all := fields{}
-	for name, value := range base {
-		all[name] = value
-	}
+	maps.Copy(all, base)
 	for name, value := range changed {
 		if value == nil {
 			delete(all, name)
