@@ -116,3 +116,25 @@ func TestPodWithTheLongestNameRuns(t *testing.T) {
 		w.empty()
 	})
 }
+
+// Two podctls reach one runtime by two paths: a bind mount of its socket, say.
+func TestPodOfALivingPodctlOnAnotherPathToTheRuntimeIsLeftToIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
+		a := w.podctl("agent", web)
+		first := a.until("web", "running", running)
+		w.locks = "alias"
+		b := w.podctl("agent", web)
+		b.until("web", "waiting", waits(lifecycle.DirectoryHeld))
+		a.until("web", "running on", running)
+		a.kill()
+		i := b.until("web", "running", running)
+		if !i.Adopted || i.Status.ContainerStatuses[0].ContainerID != first.Status.ContainerStatuses[0].ContainerID {
+			t.Errorf("not taken over: %+v", i.Status)
+		}
+		b.drain()
+		if got := len(w.calls("RunPodSandbox")); got != 1 {
+			t.Errorf("%d sandboxes", got)
+		}
+	})
+}

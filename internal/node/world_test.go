@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -40,6 +41,9 @@ type world struct {
 	killUnknown bool
 	// allocatable bounds the nodes that start, nil does not.
 	allocatable v1.ResourceList
+	// locks is the name of the lock directory of the nodes that start: the id of their
+	// runtime; "" is "locks".
+	locks string
 	// logSpace is what is free for logs, in bytes; 0 is not known.
 	logSpace atomic.Int64
 	// observer of the nodes that start, nil is none.
@@ -84,7 +88,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 	if p.client, err = cri.Connect(ctx, cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: w.sim.Dial, Watcher: w.watch}); err != nil {
 		w.t.Fatal(err)
 	}
-	if p.locks, err = owner.Open(filepath.Join(w.root, "locks"), instance); err != nil {
+	if p.locks, err = owner.Open(filepath.Join(w.root, cmp.Or(w.locks, "locks")), instance); err != nil {
 		w.t.Fatal(err)
 	}
 	facts := &render.Node{
