@@ -39,7 +39,7 @@ func TestFirstInterruptTerminatesGracefully(t *testing.T) {
 		c := w.run(server)
 		c.interrupt()
 		c.ends(exitInterrupted, 5*time.Second)
-		c.printed("runs until Ctrl-C", "terminating 1 pod, up to 30s · once more to force", "web exited 0 after 12")
+		c.printed("runs until Ctrl-C", "terminating 1 pod, up to 30s · Ctrl-C again to force", "web exited 0 after 12")
 		c.silent()
 		w.holds(0)
 	})
@@ -53,7 +53,7 @@ func TestSecondInterruptForces(t *testing.T) {
 		c.goesOn()
 		c.interrupt()
 		c.ends(exitInterrupted, 5*time.Second)
-		c.printed("forcing · once more to leave the pods behind", "web exited 137")
+		c.printed("forcing · Ctrl-C again to leave the pods behind", "web exited 137")
 		c.silent()
 		w.holds(0)
 	})
@@ -70,7 +70,7 @@ func TestThirdInterruptLeavesThePods(t *testing.T) {
 		}
 		c.interrupt()
 		c.ends(exitInterrupted, time.Second)
-		want := "podctl: run: interrupted while terminating: 1 pod left behind\n  hint: the same command again ends them, and starts anew\n"
+		want := "podctl: run: interrupted while terminating: 1 pod left behind\n  hint: the same command again terminates them, and starts new ones\n"
 		if got := c.errw.String(); got != want {
 			t.Errorf("stderr %q, want %q", got, want)
 		}

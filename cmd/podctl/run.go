@@ -156,7 +156,7 @@ func instanceName(kind string) string {
 	return kind + "-" + hex.EncodeToString(b[:])
 }
 
-// endless tells whether a pod never completes by itself: a container of it
+// endless reports whether a pod never completes by itself: a container of it
 // always starts again.
 func endless(p *v1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c v1.Container) bool {

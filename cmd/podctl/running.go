@@ -19,7 +19,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// running is one `podctl run` under way: it follows its pods, then ends them.
+// running is one `podctl run` in progress: it follows its pods, then terminates them.
 type running struct {
 	env     *env
 	opts    runOptions
@@ -75,7 +75,7 @@ func (r *running) note() {
 	}
 }
 
-// noteGates says which pods wait for a condition that nobody sets here.
+// noteGates says which pods wait for a condition that podctl does not set.
 func (r *running) noteGates() {
 	for _, d := range r.want {
 		for _, gate := range d.Pod.Spec.ReadinessGates {
@@ -118,7 +118,7 @@ func (r *running) follow(ctx context.Context) error {
 	return r.end(ctx, nil)
 }
 
-// settled tells whether there is nothing more to wait for.
+// settled reports whether there is nothing more to wait for.
 func (r *running) settled() bool {
 	for _, d := range r.want {
 		i, ok := r.last[d.Pod.UID]
@@ -200,10 +200,10 @@ func (r *running) interrupted(ctx context.Context) error {
 }
 
 // remove ends the pods and shows it. A first Ctrl-C while it does shortens
-// the grace as far as it goes, a second one leaves what is left.
+// the grace as far as it goes, a second one leaves the remaining pods.
 func (r *running) remove(ctx context.Context, grace *int64) error {
 	if n := r.session.Alive(); n > 0 {
-		r.printer.Note(fmt.Sprintf("terminating %s, up to %ds · once more to force", output.Plural(n, "pod"), r.longestGrace(grace)))
+		r.printer.Note(fmt.Sprintf("terminating %s, up to %ds · Ctrl-C again to force", output.Plural(n, "pod"), r.longestGrace(grace)))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -232,7 +232,7 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 				return &leftError{pods: r.session.Alive()}
 			}
 			forced = true
-			r.printer.Note("forcing · once more to leave the pods behind")
+			r.printer.Note("forcing · Ctrl-C again to leave the pods behind")
 			now := int64(0)
 			go func() { _ = r.session.Drain(ctx, &now) }() // the first Drain says how it ends
 		}
@@ -246,7 +246,7 @@ func (e *leftError) Error() string {
 	return fmt.Sprintf("interrupted while terminating: %s left behind", output.Plural(e.pods, "pod"))
 }
 
-func (*leftError) Hint() string { return "the same command again ends them, and starts anew" }
+func (*leftError) Hint() string { return "the same command again terminates them, and starts new ones" }
 
 // longestGrace is the time, in seconds, that terminating may take.
 func (r *running) longestGrace(grace *int64) int64 {

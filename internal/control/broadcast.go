@@ -9,7 +9,7 @@ import (
 // backlog is how many events wait for a reader that does not read.
 const backlog = 1024
 
-// Broadcaster gives every event to whoever reads /events at that moment. The
+// Broadcaster sends every event to the current readers of /events. The
 // zero value has no readers.
 type Broadcaster struct {
 	mu      sync.Mutex

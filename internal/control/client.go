@@ -63,7 +63,7 @@ func (e rootError) Error() string { return "find podctls: " + e.error.Error() }
 
 func (e rootError) Unwrap() error { return e.error }
 
-// Hint tells who may.
+// Hint returns who may.
 func (rootError) Hint() string {
 	return "their sockets belong to root: run podctl as root, for instance with sudo"
 }
@@ -97,7 +97,7 @@ func dialUnix(ctx context.Context, path string) (net.Conn, error) {
 // Instance is the name under which the podctl owns pods.
 func (c *Client) Instance() string { return c.instance }
 
-// Pods are the pods that it has to do with, with their status.
+// Pods are the pods that it manages, with their status.
 func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
 	list := &v1.PodList{}
 	return list, c.read(ctx, "/pods", list)

@@ -214,7 +214,7 @@ func TestPortServesMetricsAndHealthOnly(t *testing.T) {
 
 func TestEventsStreamUntilThePodctlEnds(t *testing.T) {
 	var events Broadcaster
-	events.Send(event.Event{Reason: "Before"}) // nobody reads yet
+	events.Send(event.Event{Reason: "Before"}) // there is no reader yet
 	_, c := served(t, &fakeHost{}, &events)
 	opened, got := make(chan struct{}), []string{}
 	ended := make(chan error, 1)

@@ -58,7 +58,7 @@ func public(checks []Check, metrics http.Handler, withhold bool) *http.ServeMux 
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }
 
 // readPod reads which pod a request is about, and refuses one that names none.

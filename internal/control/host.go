@@ -9,7 +9,7 @@ import (
 // Host is what the server shows and drives: a node. All but Stop and Preempt answer at
 // once. Errors of Stop, Start and Preempt are ErrNotFound where there is no such pod.
 type Host interface {
-	// Pods are all pods that the node has to do with, with their status.
+	// Pods are all pods that the node manages, with their status.
 	Pods() *v1.PodList
 	// NodeObject is the node itself: its name, and what is allocatable where it is
 	// bounded.

@@ -87,7 +87,7 @@ func sockets(dir string) ([]string, error) {
 
 // sweep removes the sockets whose instances are dead. An instance of that name
 // may come meanwhile: so a socket is moved aside before the last look at the
-// lock, and back if its owner lives. What cannot be removed is in nobody's way.
+// lock, and back if its owner lives. What cannot be removed does no harm.
 func sweep(dir string) {
 	paths, _ := sockets(dir)
 	for _, path := range paths {

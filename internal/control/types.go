@@ -42,7 +42,7 @@ type Worker struct {
 	HasConfig bool `json:"hasConfig"`
 	Static    bool `json:"static,omitempty"`
 	// Adopted: the runtime held it before this podctl began. Stopped: podctl
-	// stop ended it, to stay so. Again: it is being ended to begin anew.
+	// stop stopped it, and it stays stopped. Again: it is being stopped to start again.
 	Adopted bool `json:"adopted,omitempty"`
 	Stopped bool `json:"stopped,omitempty"`
 	Again   bool `json:"again,omitempty"`
@@ -74,14 +74,14 @@ type Worker struct {
 	NextWake time.Time `json:"nextWake,omitzero"`
 
 	// StopRequested is when it began to end, GraceSeconds what it was given,
-	// GraceLeftSeconds what is left of that now: negative once it is overrun.
+	// GraceLeftSeconds what remains of that now: negative once it is overrun.
 	StopRequested    time.Time `json:"stopRequested,omitzero"`
 	GraceSeconds     int64     `json:"graceSeconds,omitempty"`
 	GraceLeftSeconds *int64    `json:"graceLeftSeconds,omitempty"`
 }
 
-// Terminating tells whether the pod is on its way down: asked to stop, and
-// not yet cleaned up.
+// Terminating reports whether the pod is terminating: asked to stop, and not yet
+// cleaned up.
 func (w Worker) Terminating() bool { return w.Phase == "terminating" || w.Phase == "terminated" }
 
 // Call is one call of the runtime that has not been answered.

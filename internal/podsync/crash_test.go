@@ -101,7 +101,7 @@ func TestANameThatIsTakenRaisesTheAttempt(t *testing.T) {
 	})
 }
 
-func TestSandboxThatDiedIsReplacedAndInitBeginsAnew(t *testing.T) {
+func TestSandboxThatDiedIsReplacedAndInitRunsAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(cfg *runtimeapi.ContainerConfig) program {
 			if cfg.Metadata.Name == "i" {

@@ -27,7 +27,7 @@ type bench struct {
 	hooks  *hooks
 	opt    podsync.Options
 	syncer *podsync.Syncer
-	// probes are fed to the pod's syncs, by whoever simulates a prober.
+	// probes are fed to the pod's syncs, by the test that simulates a prober.
 	probesMu sync.Mutex
 	probes   pod.ProbeResults
 }

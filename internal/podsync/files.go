@@ -78,7 +78,7 @@ func attemptByLogs(dir, container string) uint32 {
 }
 
 // removeLog deletes a container's log and its rotations. A log that stays
-// harms nobody.
+// does no harm.
 func removeLog(path string) {
 	rotated, _ := filepath.Glob(path + ".*")
 	for _, name := range append(rotated, path) {

@@ -23,7 +23,7 @@ func (r *run) features(ctx context.Context) (Features, error) {
 	return r.opt.Host.Features(ctx, r.opt.Host.RuntimeHandler(r.p))
 }
 
-// recursiveReadOnly tells whether the pod's runtime handler can do that. It is
+// recursiveReadOnly reports whether the pod's runtime handler can do that. It is
 // asked only for a container that wants it; what cannot be told is no
 // (runtimeClassSupportsRecursiveReadOnlyMounts in pkg/kubelet/kubelet_pods.go).
 func (r *run) recursiveReadOnly(ctx context.Context) bool {

@@ -38,7 +38,7 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 }
 
 // hookMessage is what the container's status says of a failed hook: there the
-// hook's output may be read by whoever may read the pod.
+// hook's output may be read by anyone who may read the pod.
 func hookMessage(p *v1.Pod, c *v1.Container, h *v1.LifecycleHandler, output []byte, err error) string {
 	what := ""
 	switch {

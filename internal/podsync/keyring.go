@@ -124,7 +124,7 @@ func (k keyring) lookup(image string) []*runtimeapi.AuthConfig {
 	return found
 }
 
-// matches tells whether a credential's registry speaks for a repository: the
+// matches reports whether a credential's registry speaks for a repository: the
 // same number of parts of the host, each matching; the same port; the
 // beginning of the path.
 func matches(registry, repository string) bool {

@@ -172,7 +172,7 @@ type TerminateInput struct {
 	Grace *int64
 	// Override changes the status, to say why the pod is ended; may be nil.
 	Override func(*v1.PodStatus)
-	// Fresh reads the pod's status anew, after all was stopped: the proof that
+	// Fresh reads the pod's status again, after all was stopped: the proof that
 	// nothing runs, and the exit codes. Nil without an error is a pod that the
 	// runtime no longer holds.
 	Fresh func(ctx context.Context) (*pod.Status, error)

@@ -79,7 +79,7 @@ func (m *machine) accept(r request) {
 }
 
 // merge adds a request to those that the terminating pod has had, and gives it
-// the grace that comes of them all. It tells whether that shortens the grace.
+// the grace that comes of them all. It reports whether that shortens the grace.
 func (m *machine) merge(r *request) (shorter bool) {
 	m.wait(r.kill.Waiter)
 	if r.kill.Status != (StatusOverride{}) {

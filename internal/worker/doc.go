@@ -26,8 +26,8 @@
 // the pods themselves alone.
 //
 // Nothing here blocks but Ops, in the pod's goroutine, and Close. Observers and
-// the log are served after the mutex is released, in order, by whoever is
-// there. A spec that was handed in is shared, and never changed by anyone.
+// the log are served after the mutex is released, in order, by the
+// caller. A spec that was handed in is shared, and never changed by anyone.
 //
 // # Invariants
 //
@@ -49,7 +49,7 @@
 //     only when the earlier is Finished or forgotten. Whether a pod is
 //     exclusive is not to change during its life.
 //   - A name is held only by pods that are not Finished.
-//   - A pod that nobody desires ends and is forgotten, if its operations
+//   - A pod that is not desired ends and is forgotten, if its operations
 //     succeed in the end.
 //   - Step changes nothing that it is given.
 //

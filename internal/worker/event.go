@@ -51,7 +51,7 @@ type Kill struct {
 	Evict bool
 	// Status replaces the override of earlier kills unless it is zero.
 	Status StatusOverride
-	// Waiter is released once the pod is down; 0 is nobody.
+	// Waiter is released once the pod is down; 0 is none.
 	Waiter WaiterID
 }
 

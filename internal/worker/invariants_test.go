@@ -17,10 +17,10 @@ const (
 	graceShrinks           = "grace, where given, is at least 1 s and never grows"
 	releasedOnce           = "every waiter is released exactly once, when the pod is down"
 	nothingAfterFinished   = "nothing starts after Finished"
-	nobodyIsLost           = "every pod that is not Finished has an operation running or a wake-up pending"
+	noPodIsLost            = "every pod that is not Finished has an operation running or a wake-up pending"
 	oneExclusive           = "two exclusive pods of one full name never run at once"
 	nameOfFinishedIsFree   = "a name is held only by pods that are not Finished"
-	undesiredIsForgotten   = "a pod that nobody desires ends and is forgotten"
+	undesiredIsForgotten   = "a pod that is not desired ends and is forgotten"
 	stepChangesNothingElse = "Step changes nothing that it is given"
 )
 
@@ -177,7 +177,7 @@ func (c *checker) after(w *world, uid types.UID, fullName string, p *worldPod, b
 		}
 	}
 	if after.Phase != Unknown && after.Phase != Finished && p.running == nil && p.wake < 0 {
-		c.fail(nobodyIsLost, "%s is %s", uid, after)
+		c.fail(noPodIsLost, "%s is %s", uid, after)
 	}
 	for _, holder := range w.names.Holders(fullName) {
 		if h, ok := w.pods[holder]; !ok || h.state.Phase == Finished {
@@ -189,7 +189,7 @@ func (c *checker) after(w *world, uid types.UID, fullName string, p *worldPod, b
 	}
 }
 
-// end checks a world in which nobody desires any pod, and in which every
+// end checks a world in which no pod is desired, and in which every
 // operation was let end.
 func (c *checker) end(w *world) {
 	for _, uid := range w.uids() {

@@ -98,21 +98,21 @@ var mutants = []struct {
 		}
 		return effects
 	})},
-	{"Wake is dropped", nobodyIsLost, after(drop[Wake])},
-	{"a failed Cleanup is not tried again", nobodyIsLost, after(func(before State, ev Event, s *State, effects []Effect) []Effect {
+	{"Wake is dropped", noPodIsLost, after(drop[Wake])},
+	{"a failed Cleanup is not retried", noPodIsLost, after(func(before State, ev Event, s *State, effects []Effect) []Effect {
 		if before.Running == OpCleanup && s.Running == OpNone {
 			return drop[Wake](before, ev, s, effects)
 		}
 		return effects
 	})},
-	{"the pending update is dropped with the operation", nobodyIsLost, after(func(_ State, ev Event, s *State, effects []Effect) []Effect {
+	{"the pending update is dropped with the operation", noPodIsLost, after(func(_ State, ev Event, s *State, effects []Effect) []Effect {
 		if _, ok := ev.(OpDone); ok && s.Running == OpTerminate {
 			s.Running = OpNone
 			return drop[Start](*s, ev, s, effects)
 		}
 		return effects
 	})},
-	{"nobody looks who holds the name", oneExclusive, given(func(_ *State, v *NameView, _ Event) { *v = NameView{} })},
+	{"the holder of the name is not checked", oneExclusive, given(func(_ *State, v *NameView, _ Event) { *v = NameView{} })},
 	{"an adopted pod does not wait for the other holder", oneExclusive, given(func(s *State, v *NameView, _ Event) {
 		if s.Started {
 			*v = NameView{}
@@ -162,7 +162,7 @@ func TestCheckerCatchesEachMutant(t *testing.T) {
 func TestEveryInvariantHasAMutant(t *testing.T) {
 	all := []string{
 		phaseNeverGoesBack, oneOperation, noSyncAfterStop, noOverlap, outdatedIsCancelled, graceShrinks, releasedOnce,
-		nothingAfterFinished, nobodyIsLost, oneExclusive, nameOfFinishedIsFree, undesiredIsForgotten, stepChangesNothingElse,
+		nothingAfterFinished, noPodIsLost, oneExclusive, nameOfFinishedIsFree, undesiredIsForgotten, stepChangesNothingElse,
 	}
 	for _, invariant := range all {
 		found := false

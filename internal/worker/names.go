@@ -36,7 +36,7 @@ type NameView struct {
 	Next types.UID
 }
 
-// mayTake tells whether uid may take the name now.
+// mayTake reports whether uid may take the name now.
 func (v NameView) mayTake(uid types.UID) bool {
 	return v.Holder == "" && (v.Next == "" || v.Next == uid)
 }
@@ -71,7 +71,7 @@ func (n *Names) Apply(change NameChange, fullName string, uid types.UID, live fu
 	case NameJoin:
 		add(&n.line, fullName, uid)
 	case NameAwait:
-		// Nobody looks along the line of a name that is held.
+		// The queue of a name that is held is not searched.
 		if len(n.holders[fullName]) == 0 {
 			n.drop(fullName, n.next(fullName, uid, live))
 		}

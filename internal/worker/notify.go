@@ -12,8 +12,8 @@ import (
 
 // Observer is told what happens, one call at a time and in order, after the
 // states have changed and without any lock held: it may ask Workers, and also
-// give them events, but should return soon, since whoever caused the change
-// waits for it.
+// give them events, but should return soon, since the caller that caused the
+// change waits for it.
 type Observer interface {
 	// PhaseChanged: a pod entered another phase. To is Unknown when it was
 	// forgotten.
@@ -49,7 +49,7 @@ type Operation struct {
 }
 
 // notes hands over to the log and the Observer what happened under the
-// worker's mutex, in that order, once the mutex is free. Whoever comes first
+// worker's mutex, in that order, once the mutex is free. The first caller
 // delivers for all.
 type notes struct {
 	log      *slog.Logger

@@ -207,7 +207,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if left := w.Snapshot(); len(left) > 0 {
-			t.Errorf("pods that nobody desires are still known: %v", left)
+			t.Errorf("pods that are not desired are still known: %v", left)
 		}
 		for i, done := range waiters {
 			if !isClosed(done) {

@@ -23,7 +23,7 @@ type Ops interface {
 	Sync(ctx context.Context, in SyncInput) (terminal bool, err error)
 	// Terminate stops all containers. Without an error nothing of the pod runs.
 	Terminate(ctx context.Context, in TerminateInput) error
-	// TerminateRuntime does the same for a pod whose spec nobody knows, with
+	// TerminateRuntime does the same for a pod whose spec is not known, with
 	// the grace of 1 s that the kubelet gives it.
 	TerminateRuntime(ctx context.Context, p *pod.Pod) error
 	// Cleanup releases what the stopped pod holds. Without an error the pod is

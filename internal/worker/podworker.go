@@ -156,7 +156,7 @@ func (w *Workers) view(uid types.UID, s State, ev Event) NameView {
 	return w.names.View(fullName, uid, w.live)
 }
 
-// live tells whether a pod may still start, or run on.
+// live reports whether a pod may still start, or run on.
 func (w *Workers) live(uid types.UID) bool {
 	p, ok := w.pods[uid]
 	return ok && p.state.Phase == Syncing

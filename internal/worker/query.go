@@ -60,7 +60,7 @@ func (w *Workers) IsPodForMirrorPodTerminatingByFullName(fullName string) bool {
 	return false
 }
 
-// IsPodKnown tells whether the worker remembers the UID.
+// IsPodKnown reports whether the worker remembers the UID.
 func (w *Workers) IsPodKnown(uid types.UID) bool {
 	return w.ask(uid, func(State) bool { return true }, never)
 }

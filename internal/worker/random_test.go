@@ -82,7 +82,7 @@ func (h *history) run(steps int) []violation {
 		h.w.now = h.w.now.Add(time.Duration(h.choose(3)) * time.Second)
 		h.event(historyUIDs[h.choose(len(historyUIDs))])
 	}
-	// Nobody is desired, and everything succeeds: it takes a few rounds.
+	// No pod is desired, and everything succeeds: it takes a few rounds.
 	for range 6 {
 		for _, uid := range h.w.uids() {
 			h.give(uid, Reconcile{})

@@ -1,7 +1,7 @@
 package worker
 
 // reconcile is SyncKnownPods for one pod (removeTerminatedWorker in
-// pkg/kubelet/pod_workers.go): a pod that nobody desires is stopped, its
+// pkg/kubelet/pod_workers.go): a pod that is not desired is stopped, its
 // stopping is tried again, and once Finished it is forgotten.
 func (m *machine) reconcile(ev Reconcile) {
 	if m.s.Phase == Unknown {

@@ -69,7 +69,7 @@ func (r request) cause(orphan bool) Cause {
 	return CauseNone
 }
 
-// ended tells whether the spec's own status says that the pod has ended.
+// ended reports whether the spec's own status says that the pod has ended.
 func ended(p *v1.Pod) bool {
 	return p != nil && pod.IsTerminal(p.Status.Phase)
 }

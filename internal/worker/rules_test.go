@@ -19,7 +19,7 @@ func TestGraceIsTheSmallestThatWasAskedForAndNeverGrows(t *testing.T) {
 		want                     int64
 	}{
 		{"nothing at all is 1", 0, nil, nil, nil, 1},
-		{"the spec's, if nobody asks", 0, nil, nil, n(30), 30},
+		{"the spec's, if nothing else is asked for", 0, nil, nil, n(30), 30},
 		{"a spec of 0 is 1", 0, nil, nil, n(0), 1},
 		{"the deletion's before the spec's", 0, n(10), nil, n(30), 10},
 		{"the deletion's, though longer than the spec's", 0, n(50), nil, n(30), 50},
@@ -95,7 +95,7 @@ func TestNamesAreGivenFirstComeFirstServed(t *testing.T) {
 			t.Errorf("%s: %s sees %+v (may take: %v), want %+v (%v)", what, uid, got, got.mayTake(uid), want, may)
 		}
 	}
-	expect("nobody wants it", "u1", NameView{}, true)
+	expect("it is not desired", "u1", NameView{}, true)
 	for _, uid := range []types.UID{"u1", "u2", "u3"} {
 		do(uid, NameJoin)
 	}

@@ -50,7 +50,7 @@ type State struct {
 	// TerminatingSeen: the stop request was picked up. No container starts
 	// any more.
 	TerminatingSeen bool
-	// Deleted: it was marked for deletion, or nobody desires it.
+	// Deleted: it was marked for deletion, or it is not desired.
 	Deleted bool
 	// Evicted: the stop request was an eviction.
 	Evicted bool
@@ -88,7 +88,7 @@ type Work struct {
 	Grace int64
 }
 
-// IsZero tells whether there is nothing to do.
+// IsZero reports whether there is nothing to do.
 func (w Work) IsZero() bool { return w.Pod == nil && w.Runtime == nil }
 
 // String prints the work without the pod: "create exclusive grace=5".
@@ -125,7 +125,7 @@ type WaiterID uint64
 // FullName is the name that exclusive pods compete for.
 func (s State) FullName() string { return pod.FullName(s.Name, s.Namespace) }
 
-// RuntimeOnly tells whether only the runtime knows the pod: no spec ever came.
+// RuntimeOnly reports whether only the runtime knows the pod: no spec ever came.
 func (s State) RuntimeOnly() bool {
 	return s.Pod() == nil && (s.Active.Runtime != nil || s.Pending.Runtime != nil)
 }
@@ -153,7 +153,7 @@ func (s State) config() *v1.Pod {
 	return s.Pending.Pod
 }
 
-// waitsForName tells whether the pod is held back only by its name.
+// waitsForName reports whether the pod is held back only by its name.
 func (s State) waitsForName() bool {
 	return s.Phase == Syncing && s.Running == OpNone && !s.Pending.IsZero()
 }

@@ -31,7 +31,7 @@ func Step(s State, names NameView, now time.Time, ev Event) (State, []Effect) {
 	return m.s, m.effects
 }
 
-// machine is one Step under way.
+// machine is one Step in progress.
 type machine struct {
 	s       State
 	names   NameView
@@ -71,7 +71,7 @@ func (m *machine) wait(w WaiterID) {
 }
 
 // release lets go of all waiters, and of late, who came when there was nothing
-// to wait for any more (0 is nobody).
+// to wait for any more (0 is none).
 func (m *machine) release(late WaiterID) {
 	m.wait(late)
 	if len(m.s.Waiters) > 0 {

@@ -21,11 +21,11 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-var update = flag.Bool("update", false, "write the golden files of testdata anew")
+var update = flag.Bool("update", false, "rewrite the golden files of testdata")
 
 // TestTranscripts plays testdata/*.txt: a comment with the kubelet's rule,
 // then commands, "----" and the recorded answer: the effects in order, and the
-// state that they leave. -update records them anew.
+// state that they leave. -update records them again.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -67,7 +67,7 @@ func golden(t *testing.T, file, got string) {
 	w, g := strings.Split(string(want), "\n"), strings.Split(got, "\n")
 	for i := range max(len(w), len(g)) {
 		if i >= len(w) || i >= len(g) || w[i] != g[i] {
-			t.Fatalf("%s:%d differs (-update records it anew)\nwant %q\ngot  %q", file, i+1, at(w, i), at(g, i))
+			t.Fatalf("%s:%d differs (-update rewrites it)\nwant %q\ngot  %q", file, i+1, at(w, i), at(g, i))
 		}
 	}
 }
@@ -80,7 +80,7 @@ func at(lines []string, i int) string {
 }
 
 // play keeps a transcript's comments and commands, and answers each block
-// anew. Blocks are parted by empty lines.
+// again. Blocks are parted by empty lines.
 func play(t *testing.T, text string) string {
 	s := &script{t: t, w: newWorld(Step), specs: map[types.UID]spec{}}
 	var out []string

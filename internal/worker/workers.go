@@ -19,7 +19,7 @@ type Options struct {
 	// Log gets one line per phase change and per failed operation. Nil drops
 	// them.
 	Log *slog.Logger
-	// Observer is told of phase changes and operations. Nil is nobody.
+	// Observer is told of phase changes and operations. Nil drops them.
 	Observer Observer
 	// Jitter draws from [0, 1): every wake-up is stretched by up to half. Nil
 	// draws at random.

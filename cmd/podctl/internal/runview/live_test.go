@@ -153,8 +153,8 @@ func TestAnEchoedInterruptDoesNotMoveTheTable(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
 	p.Refresh([]node.Info{web(nil)})
 	fmt.Fprint(s, "^C")
-	p.Note("terminating 1 pod, up to 30s · once more to force")
-	want := `terminating 1 pod, up to 30s · once more to force
+	p.Note("terminating 1 pod, up to 30s · Ctrl-C again to force")
+	want := `terminating 1 pod, up to 30s · Ctrl-C again to force
 POD          STATUS   READY  RESTARTS  AGE  NOW
 default/web  Running  2/3    0         41s`
 	if s.String() != want {
