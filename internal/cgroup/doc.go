@@ -1,5 +1,5 @@
-// Package cgroup makes and removes the control groups of pods, below which the
-// runtime puts those of their containers.
+// Package cgroup creates and removes the cgroups of pods, below which the runtime
+// creates those of their containers.
 //
 //	/kubepods                        guaranteed pods lie directly below
 //	   ├── pod<uid>                  limits of the pod: see PodLimits

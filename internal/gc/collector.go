@@ -17,7 +17,7 @@ const (
 	imagePeriod     = 5 * time.Minute
 )
 
-// Runtime is what a Collector asks of the runtime.
+// Runtime is the part of the CRI that a Collector uses.
 type Runtime interface {
 	RemoveContainer(ctx context.Context, id string) error
 	StopPodSandbox(ctx context.Context, id string) error
@@ -44,19 +44,19 @@ type Options struct {
 	Evicted func() map[types.UID]bool
 	// RemoveLogs removes the logs of a container that was removed; nil keeps them.
 	RemoveLogs func(*pod.Pod, *pod.Container) error
-	// Containers and Images say what is garbage.
+	// Containers and Images define what is garbage.
 	Containers Policy
 	Images     ImagePolicy
 	Log        *slog.Logger
 }
 
-// Collector removes what is garbage, now and then. Make one with New.
+// Collector removes garbage periodically. Create one with New.
 type Collector struct {
 	o    Options
 	seen map[string]Seen
 }
 
-// New makes a collector; nothing happens until Run.
+// New returns a Collector; nothing happens until Run.
 func New(o Options) *Collector {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

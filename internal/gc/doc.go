@@ -1,5 +1,5 @@
-// Package gc says which dead containers, dead sandboxes and unused images may
-// go, and takes them away.
+// Package gc decides which dead containers, dead sandboxes and unused images are
+// garbage, and removes them.
 //
 //	listing ─► Containers ─┐
 //	        ─► Sandboxes ──┼─► Collector ─► RemoveContainer, RemovePodSandbox, RemoveImage
@@ -7,11 +7,11 @@
 //
 // The three are pure. The Collector owns what is known of images, which is when
 // each was first seen and last used; it is not kept across restarts. Its Run
-// blocks; it touches only pods that it is told are its own's to look after, and
-// never a running container or a ready sandbox.
+// blocks; it touches only the pods that Options.Mine returns, and never a
+// running container or a ready sandbox.
 //
-// Differs from the kubelet in: only pods of this podctl are looked at, because
-// there may be others on the runtime; what belongs to pods that are gone is not
-// garbage here, but removed with its pod. The rules are those of
+// Differs from the kubelet in: only pods of this podctl are collected, because
+// there may be others on the runtime; containers of removed pods are not garbage
+// here, but removed with their pod. The rules are those of
 // pkg/kubelet/kuberuntime/kuberuntime_gc.go and pkg/kubelet/images/image_gc_manager.go.
 package gc

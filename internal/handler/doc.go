@@ -1,22 +1,21 @@
-// Package handler runs what hooks and probes have in common: an action on one
-// container that either succeeds or does not.
+// Package handler runs the actions that hooks and probes have in common: on one
+// container, with success or failure as the result.
 //
 //	LifecycleHandler ─► Run ───┐       ┌─► exec     a command in the container, through Execer
 //	                           ├───────┼─► httpGet  from the host to the pod
-//	v1.Probe ─────────► Probe ─┘       ├─► tcp      (probes) can it be connected to
+//	v1.Probe ─────────► Probe ─┘       ├─► tcp      (probes) a connection
 //	                                   ├─► grpc     (probes) grpc.health.v1
 //	                                   └─► sleep    (hooks)  a wait
 //
-// What looks alike is not: a probe has a timeout and judges the answer, a hook
-// has neither. A probe's request has no connection that stays, asks as
-// kube-probe, and its status must be below 400; a hook's asks as
-// kube-lifecycle, any HTTP answer is good, and https that turns out to be http
-// is tried again as http. A tcpSocket hook is valid and always fails, as in the
-// kubelet since ever.
+// The two differ in detail: a probe has a timeout and checks the response, a hook
+// has neither. A probe does not keep its connection, has the user agent
+// kube-probe, and its status must be below 400; a hook has the user agent
+// kube-lifecycle, accepts any HTTP response, and falls back from https to http.
+// A tcpSocket hook is valid and always fails, as in the kubelet.
 //
 // The caller owns the deadline of a hook: Run ends when its context does.
-// Nothing is kept between calls, and any number may run at once. What an exec
-// or a body says may be secret: it is returned and not logged.
+// Nothing is kept between calls, and any number may run at once. The output
+// of a command and a body may be secret: they are returned, not logged.
 //
 // It answers to pkg/probe, runProbe in pkg/kubelet/prober/prober.go, and
 // pkg/kubelet/lifecycle/handlers.go.

@@ -10,7 +10,7 @@ import (
 
 // Objects are what pods may refer to: the ConfigMaps, Secrets and claims that
 // lie beside them. They are handed out as they are and never changed again;
-// who wants others makes others. nil has none, and so has the zero value.
+// a change is a new value. nil has none, and so has the zero value.
 type Objects struct {
 	ConfigMaps map[types.NamespacedName]*v1.ConfigMap
 	Secrets    map[types.NamespacedName]*v1.Secret

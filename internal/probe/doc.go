@@ -1,4 +1,4 @@
-// Package probe asks containers how they are: startup, liveness, readiness.
+// Package probe runs the startup, liveness and readiness probes of containers.
 //
 //	            every period                               by container id
 //	pod status ─────────────► State.Look ─► ask ─► State.Judge ─► Results ─► podsync
@@ -6,8 +6,8 @@
 //	                              ▼                    ▼
 //	                     wait, on hold, done      thresholds ─► Changed, events
 //
-// State is the pure core: what one probe of one container remembers, whether it
-// asks now (Look), and what an answer means (Judge). Around it is a goroutine
+// State is the pure core: the state of one probe of one container, whether it
+// is due (Look), and what a result means (Judge). Around it is a goroutine
 // per container and probe, which owns its State and blocks in a probe only, at
 // most for its timeout, three times. A Manager holds the results under one
 // mutex, which is held for no call out of the package: Changed and Events are
@@ -20,8 +20,8 @@
 //
 // # Differs from the kubelet in
 //
-//   - A kubelet that has just started lets every probe wait for a random part
-//     of its period. Here only those of pods that are taken over do: `podctl
+//   - A kubelet that has just started delays every probe by a random part of its
+//     period. Here only the probes of adopted pods are delayed, because `podctl
 //     run` has always just started.
 //   - Probes that are stopped are cancelled, in the runtime too.
 //   - A container that is created and not started has no failed result.
