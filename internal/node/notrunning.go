@@ -1,0 +1,77 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// retryTimeout is how long Stop and Start wait for the loop to look again at a
+// pod that waits.
+const retryTimeout = 5 * time.Second
+
+// retried is the entry of the name. If it is blocked it is tried again first, so
+// that an error says what is in the way now; the error is a *NotRunningError if
+// something is.
+func (n *Node) retried(ctx context.Context, namespace, name string) (*entry, error) {
+	n.mu.Lock()
+	e, err := n.named(namespace, name)
+	blocked := err == nil && isBlocked(e)
+	uid, tries := types.UID(""), 0
+	if blocked {
+		uid, tries = e.UID(), e.Wait.Tries
+		n.step(uid, lifecycle.Retry{})
+	}
+	n.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if blocked {
+		n.poke()
+		timed, cancel := context.WithTimeout(ctx, retryTimeout)
+		defer cancel()
+		_ = n.until(timed, func() bool { // what is known then is said
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			e := n.entryOf(uid)
+			return e == nil || e.Phase != lifecycle.Starting && (!isBlocked(e) || e.Wait.Tries != tries)
+		})
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e, err = n.named(namespace, name); err != nil {
+		return nil, err
+	}
+	return e, notRunning(e)
+}
+
+func isBlocked(e *entry) bool { return e.Phase == lifecycle.Waiting && e.Wait.Reason.Blocked() }
+
+// notRunning is why a pod does not run and will not by itself, nil if that is
+// not so.
+func notRunning(e *entry) error {
+	switch {
+	case e.Phase == lifecycle.Rejected:
+		return &NotRunningError{pod.DisplayName(e.Pod.Namespace, e.Pod.Name), e.Rejection}
+	case isBlocked(e):
+		return &NotRunningError{pod.DisplayName(e.Pod.Namespace, e.Pod.Name), e.Wait.Err}
+	}
+	return nil
+}
+
+// NotRunningError says that a pod does not run here.
+type NotRunningError struct {
+	Pod   string
+	Cause error
+}
+
+func (e *NotRunningError) Error() string {
+	return fmt.Sprintf("pod %s does not run: %v", e.Pod, e.Cause)
+}
+
+func (e *NotRunningError) Unwrap() error { return e.Cause }
