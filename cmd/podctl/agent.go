@@ -79,6 +79,8 @@ func agentCommand(e *env) *cli.Command {
 			if err := o.check(c.Args().Slice()); err != nil {
 				return err
 			}
+			e, flush := e.unblocked()
+			defer flush()
 			if o.observe {
 				return runObserve(c.Context, e, o)
 			}

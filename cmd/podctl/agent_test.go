@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -28,6 +30,12 @@ type agentUnderTest struct {
 
 func startAgent(t *testing.T, dir string, args ...string) *agentUnderTest {
 	t.Helper()
+	return startAgentTo(t, nil, dir, args...)
+}
+
+// startAgentTo starts an agent that prints to out, nil for its screen.
+func startAgentTo(t *testing.T, out io.Writer, dir string, args ...string) *agentUnderTest {
+	t.Helper()
 	runtime := sim.New(sim.Options{})
 	a := &agentUnderTest{command: &command{t: t, interrupts: make(chan os.Signal, 4), code: make(chan int, 1)}}
 	level := &slog.LevelVar{}
@@ -44,6 +52,9 @@ func startAgent(t *testing.T, dir string, args ...string) *agentUnderTest {
 			return 20 * time.Millisecond
 		},
 		interrupts: a.interrupts, log: slog.New(slog.NewTextHandler(&a.errw, &slog.HandlerOptions{Level: level})), level: level,
+	}
+	if out != nil {
+		e.out = out
 	}
 	all := []string{"podctl", "-r", "sim:", "--root", filepath.Join(dir, "root"), "--log-dir", filepath.Join(dir, "logs"), "--run-dir", filepath.Join(dir, "run"), "agent"}
 	go func() { a.code <- run(append(all, args...), e) }()
@@ -132,6 +143,33 @@ func TestAgentSaysWhichOfTwoSourcesCounts(t *testing.T) {
 	a := startAgent(t, dir, "--manifests", filepath.Join(dir, "b.yaml"), "--manifests", filepath.Join(dir, "a.yaml"))
 	a.prints("b.yaml:1: pod default/web is also defined at " + filepath.Join(dir, "a.yaml") + ":1, which is used")
 	a.prints("all containers are ready")
+	a.interrupts <- syscall.SIGTERM
+	a.ends(0, 10*time.Second)
+}
+
+// An agent whose output is not read follows its manifests, runs their pods and
+// stops on SIGTERM.
+func TestAgentWithAStalledOutputGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	manifests := filepath.Join(dir, "manifests")
+	manifest := filepath.Join(manifests, "web.yaml")
+	if err := errors.Join(os.Mkdir(manifests, 0o700), os.WriteFile(manifest, []byte(agentPod), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	unread, stdout := io.Pipe()
+	defer unread.Close()
+	a := startAgentTo(t, stdout, dir, "--manifests", manifests)
+	pods := func(n int) {
+		t.Helper()
+		testutil.Eventually(t, 20*time.Second, fmt.Sprintf("there are %d pods", n),
+			func() bool { found, _ := os.ReadDir(filepath.Join(dir, "root", "pods")); return len(found) == n },
+			func() string { return a.errw.String() })
+	}
+	pods(1)
+	if err := os.Remove(manifest); err != nil {
+		t.Fatal(err)
+	}
+	pods(0)
 	a.interrupts <- syscall.SIGTERM
 	a.ends(0, 10*time.Second)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/daemon"
@@ -102,4 +104,29 @@ func (e *env) untilInterrupt(ctx context.Context) (_ context.Context, interrupte
 		cancel(nil)
 		return <-came
 	}
+}
+
+// outputLimit is how much output of an agent waits for its reader, and
+// flushTimeout how long its exit does.
+const (
+	outputLimit  = 1 << 20
+	flushTimeout = time.Second
+)
+
+// unblocked returns an env whose output never blocks, for a service: a journal
+// that stalls or a pipe without a reader must not stall pods. flush has to be
+// called at the end.
+func (e *env) unblocked() (_ *env, flush func()) {
+	u := *e
+	var errw *output.Async
+	dropped := func(stream string) func(int) {
+		return func(n int) {
+			fmt.Fprintf(errw, "podctl: %s to %s dropped: it was not read\n", output.Plural(n, "write"), stream)
+		}
+	}
+	errw = output.NewAsync(output.Raw(e.errw), outputLimit, dropped("stderr"))
+	out := output.NewAsync(output.Raw(e.out), outputLimit, dropped("stdout"))
+	u.out, u.errw = output.NewWriter(out), output.NewWriter(errw)
+	u.log = slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: e.level}))
+	return &u, func() { out.Flush(flushTimeout); errw.Flush(flushTimeout) }
 }
