@@ -20,8 +20,13 @@ type listOptions struct {
 
 // listFlags are the flags of readList.
 func listFlags() []cli.Flag {
+	watch := &cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again each time it changes; with -o json, one object per line"}
+	return append([]cli.Flag{watch}, formatFlags()...)
+}
+
+// formatFlags are those of listFlags without --watch.
+func formatFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again each time it changes; with -o json, one object per line"},
 		&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
 		&cli.StringFlag{Name: "sort-by", DefaultText: "namespace and name", Usage: "sort by this `JSONPATH` into an object: .metadata.name"},
 	}

@@ -56,7 +56,7 @@ func orphansCommand(e *env) *cli.Command {
 			"known: the kubelet is stopped, starting, does not answer, or podctl cannot see it.\n" +
 			"Ctrl-C stops it after the current pod.\n" +
 			"-o is " + output.Formats + ".",
-		Flags: append(append(podFilterFlags(),
+		Flags: append(append(append(podFilterFlags(), formatFlags()...),
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 1 if there are orphans"},
 			&cli.BoolFlag{Name: "kill", Usage: "terminate them"},
 			&cli.BoolFlag{Name: "rm", Usage: "with --kill, remove containers, sandboxes and directories, too"},
@@ -87,9 +87,11 @@ func readOrphans(c *cli.Context) (o orphansOptions, err error) {
 	if o.sources, err = readDesired(c); err != nil {
 		return o, err
 	}
-	if o.printer, err = readFormat(o.output); err != nil {
+	list, err := readList(c)
+	if err != nil {
 		return o, err
 	}
+	o.printer = list.format
 	for _, name := range []string{"rm", "grace-period", "dry-run"} {
 		if c.IsSet(name) && !o.kill {
 			return o, &usageError{message: "--" + name + " goes with --kill", hint: "podctl orphans --kill --dry-run prints what --kill would do"}
