@@ -20,6 +20,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
+// mountPoint is where the kernel's cgroup hierarchies are mounted.
+const mountPoint = "/sys/fs/cgroup"
+
 // Manager makes and removes the cgroups of pods. It holds no state but its
 // settings.
 type Manager struct {

@@ -33,6 +33,3 @@ func (*Manager) List() ([]types.UID, error) { return nil, errNeedsLinux }
 
 // RemoveEmptyParents always fails.
 func (*Manager) RemoveEmptyParents() error { return errNeedsLinux }
-
-// ReadFacts knows nothing here.
-func ReadFacts() Facts { return Facts{} }

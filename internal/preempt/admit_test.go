@@ -156,22 +156,3 @@ func TestAdmitNamesWhoHasThePort(t *testing.T) {
 		t.Errorf("an init container's port: %s", d.Reason)
 	}
 }
-
-func TestAllocatableIsCapacityLessReserved(t *testing.T) {
-	got, err := Allocatable(quantities("cpu=4 memory=8Gi pods=110"), quantities("cpu=500m memory=9Gi"))
-	if err != nil || !equalLists(got, quantities("cpu=3500m memory=0 pods=110")) {
-		t.Errorf("%v, %v", got, err)
-	}
-	if _, err := Allocatable(quantities("cpu=4"), quantities("cpus=1")); err == nil || err.Error() != `reserve "cpus": the node has none` {
-		t.Errorf("%v", err)
-	}
-}
-
-func equalLists(a, b v1.ResourceList) bool {
-	for name, q := range a {
-		if q.Cmp(b[name]) != 0 {
-			return false
-		}
-	}
-	return len(a) == len(b)
-}

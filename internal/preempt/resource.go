@@ -1,7 +1,6 @@
 package preempt
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -84,32 +83,4 @@ func claimed(p *v1.Pod, container string, name v1.ResourceName) bool {
 	return slices.ContainsFunc(status.RequestMappings, func(m v1.ContainerExtendedResourceRequest) bool {
 		return m.ContainerName == container && m.ResourceName == string(name)
 	})
-}
-
-// Allocatable is what pods may use of a node: its capacity less what is
-// reserved, never less than nothing (pkg/kubelet/cm/node_container_manager_linux.go).
-// It is an error to reserve a resource that the node does not have.
-func Allocatable(capacity, reserved v1.ResourceList) (v1.ResourceList, error) {
-	left := capacity.DeepCopy()
-	for _, name := range sortedNames(reserved) {
-		q, ok := left[name]
-		if !ok {
-			return nil, fmt.Errorf("reserve %q: the node has none", name)
-		}
-		q.Sub(reserved[name])
-		if q.Sign() < 0 {
-			q.Set(0)
-		}
-		left[name] = q
-	}
-	return left, nil
-}
-
-func sortedNames(l v1.ResourceList) []v1.ResourceName {
-	names := make([]v1.ResourceName, 0, len(l))
-	for name := range l {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
