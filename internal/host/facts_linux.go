@@ -79,7 +79,7 @@ func hugePages(dir string) v1.ResourceList {
 	return list
 }
 
-// swapController tells whether the kernel can limit swap by cgroup
+// swapController reports whether the kernel can limit swap by cgroup
 // (swapControllerAvailable in pkg/kubelet/kuberuntime/kuberuntime_container_linux.go).
 func swapController(v2 bool) bool {
 	if !v2 {
