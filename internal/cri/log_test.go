@@ -109,13 +109,18 @@ func TestTailLogReadsFromTheEnd(t *testing.T) {
 // TestFollowLog: waits for the file, hands out lines as they end, goes over to
 // the next file when it was rotated, starts again when it was truncated, and
 // ends when it is told.
+// followLog opens a log file and follows it.
+func followLog(ctx context.Context, path string, ended <-chan struct{}, each func(LogLine) error) error {
+	return OpenFollower(path).Follow(ctx, ended, each)
+}
+
 func TestFollowLog(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "0.log")
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
 		ended, result := make(chan struct{}), make(chan error)
 		go func() {
-			result <- FollowLog(t.Context(), name, ended, func(l LogLine) error {
+			result <- followLog(t.Context(), name, ended, func(l LogLine) error {
 				got = append(got, string(l.Text))
 				return nil
 			})
@@ -168,7 +173,7 @@ func TestFollowLogWaitsUntilTheRuntimeHasWrittenAll(t *testing.T) {
 		var got []string
 		ended, result := make(chan struct{}), make(chan error)
 		go func() {
-			result <- FollowLog(t.Context(), name, ended, func(l LogLine) error {
+			result <- followLog(t.Context(), name, ended, func(l LogLine) error {
 				got = append(got, string(l.Text))
 				return nil
 			})
@@ -196,7 +201,7 @@ func TestFollowLogDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended, begin := make(chan struct{}), time.Now()
 		close(ended)
-		if err := FollowLog(t.Context(), name, ended, func(LogLine) error { return nil }); err != nil || time.Since(begin) > flushTimeout+time.Second {
+		if err := followLog(t.Context(), name, ended, func(LogLine) error { return nil }); err != nil || time.Since(begin) > flushTimeout+time.Second {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
 	})
@@ -223,16 +228,16 @@ func TestFollowLogEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := FollowLog(ctx, name, nil, func(LogLine) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		if err := followLog(ctx, name, nil, func(LogLine) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("context: %v", err)
 		}
 		enough := errors.New("enough")
-		if err := FollowLog(t.Context(), name, nil, func(LogLine) error { return enough }); !errors.Is(err, enough) {
+		if err := followLog(t.Context(), name, nil, func(LogLine) error { return enough }); !errors.Is(err, enough) {
 			t.Errorf("reader: %v", err)
 		}
 		ended := make(chan struct{})
 		close(ended)
-		if err := FollowLog(t.Context(), name+".none", ended, nil); err != nil {
+		if err := followLog(t.Context(), name+".none", ended, nil); err != nil {
 			t.Errorf("no file: %v", err)
 		}
 	})

@@ -24,11 +24,6 @@ const (
 	quietChecks = 10
 )
 
-// FollowLog reads a CRI log file as Follower does.
-func FollowLog(ctx context.Context, path string, ended <-chan struct{}, each func(LogLine) error) error {
-	return OpenFollower(path).Follow(ctx, ended, each)
-}
-
 // Follower reads one CRI log file and its successors.
 type Follower struct {
 	path  string

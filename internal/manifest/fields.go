@@ -43,9 +43,7 @@ type Field struct {
 // notYet is the reason of fields that podctl will honour.
 const notYet = "not supported yet"
 
-// Fields is the whole field table, in the order of the Pod type's parts.
-func Fields() []Field { return slices.Clone(table) }
-
+// table is the whole field table, in the order of the Pod type's parts.
 var table = slices.Concat(metadataFields, podFields,
 	below("spec.containers[]", containerFields),
 	below("spec.initContainers[]", containerFields),

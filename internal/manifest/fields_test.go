@@ -59,7 +59,7 @@ func TestEveryFieldOfThePodTypeHasARow(t *testing.T) {
 
 func TestEveryRowNamesAField(t *testing.T) {
 	seen := map[string]bool{}
-	for _, row := range Fields() {
+	for _, row := range table {
 		if seen[row.Path] {
 			t.Errorf("%s: two rows", row.Path)
 		}

@@ -35,7 +35,7 @@ type Failure struct {
 func ShortOf(u Usage) Failure { return Failure{Shortage: &u} }
 
 // Predicate is the failure of anything else: a predicate by its name, with its
-// description, as "NodePorts".
+// description, as "NodePorts". Only the tests of the kubelet's recordings use it.
 func Predicate(name, description string) Failure { return predicate(name, description, "") }
 
 func predicate(name, description, detail string) Failure {
