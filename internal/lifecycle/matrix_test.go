@@ -4,12 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata and the table in docs/node.md")
@@ -140,38 +140,7 @@ func TestMatrix(t *testing.T) {
 		}
 		fmt.Fprintln(&text)
 	}
-	golden(t, "testdata/matrix.txt", text.String())
-}
-
-// golden compares with a file, or writes it.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) == got {
-		return
-	}
-	w, g := strings.Split(string(want), "\n"), strings.Split(got, "\n")
-	for i := range max(len(w), len(g)) {
-		if i >= len(w) || i >= len(g) || w[i] != g[i] {
-			t.Fatalf("%s:%d differs (-update rewrites it)\nwant %q\ngot  %q", file, i+1, lineOf(w, i), lineOf(g, i))
-		}
-	}
-}
-
-func lineOf(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return "(end of file)"
+	testutil.Golden(t, *update, "testdata/matrix.txt", text.String())
 }
 
 // violations are the invariants of Entry that an entry breaks.

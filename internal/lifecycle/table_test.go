@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 const (
@@ -28,7 +30,7 @@ func TestTableInTheDocs(t *testing.T) {
 	if !ok {
 		t.Fatalf("%s has no line %q", page, end)
 	}
-	golden(t, page, head+begin+transitionTable()+end+tail)
+	testutil.Golden(t, *update, page, head+begin+transitionTable()+end+tail)
 }
 
 // transitionTable has a row for each event and a column for each phase.

@@ -3,39 +3,19 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // TestTranscripts plays testdata/*.txt: a comment with the rule, then commands,
 // "----" and the recorded answer: the actions, and all entries. -update records
 // them again.
-func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, file := range files {
-		if filepath.Base(file) == "matrix.txt" {
-			continue
-		}
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasPrefix(string(data), "# ") {
-				t.Error("it must open with the rule that it shows, after \"# \"")
-			}
-			golden(t, file, play(t, string(data)))
-		})
-	}
-}
+func TestTranscripts(t *testing.T) { testutil.Transcripts(t, *update, "matrix.txt", play) }
 
 // play keeps a transcript's comments and commands, and answers each block.
 func play(t *testing.T, text string) string {

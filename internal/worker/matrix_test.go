@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 const matrixFile = "matrix.txt"
@@ -137,7 +138,7 @@ func TestMatrix(t *testing.T) {
 			fmt.Fprintln(&text)
 		}
 	}
-	golden(t, "testdata/"+matrixFile, text.String())
+	testutil.Golden(t, *update, "testdata/"+matrixFile, text.String())
 }
 
 // checkTimes asserts the times, which the file leaves out.

@@ -6,8 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files of testdata")
@@ -26,58 +25,7 @@ var update = flag.Bool("update", false, "rewrite the golden files of testdata")
 // TestTranscripts plays testdata/*.txt: a comment with the kubelet's rule,
 // then commands, "----" and the recorded answer: the effects in order, and the
 // state that they leave. -update records them again.
-func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, file := range files {
-		if filepath.Base(file) == matrixFile {
-			continue
-		}
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasPrefix(string(data), "# ") {
-				t.Error("it must open with the rule that it shows, after \"# \"")
-			}
-			golden(t, file, play(t, string(data)))
-		})
-	}
-}
-
-// golden compares with a file, or writes it.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) == got {
-		return
-	}
-	w, g := strings.Split(string(want), "\n"), strings.Split(got, "\n")
-	for i := range max(len(w), len(g)) {
-		if i >= len(w) || i >= len(g) || w[i] != g[i] {
-			t.Fatalf("%s:%d differs (-update rewrites it)\nwant %q\ngot  %q", file, i+1, at(w, i), at(g, i))
-		}
-	}
-}
-
-func at(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return "(end of file)"
-}
+func TestTranscripts(t *testing.T) { testutil.Transcripts(t, *update, matrixFile, play) }
 
 // play keeps a transcript's comments and commands, and answers each block
 // again. Blocks are parted by empty lines.
