@@ -26,7 +26,7 @@ var table = []row{
 	{"internal/atomicfile", nil, "files that are replaced in one step"},
 	{"internal/boundedfile", nil, "files that others can write, read with a bound"},
 	{"internal/flock", nil, "locks on files, waited for until a context ends"},
-	{"internal/testutil", nil, "what tests share; the program does not import it"},
+	{"internal/testutil", []string{"internal/pod"}, "what tests share; the program does not import it"},
 	{"internal/event", nil, "typed facts: what failed and in which layer"},
 	{"internal/proc", nil, "processes as /proc shows them"},
 	{"internal/owner", []string{"internal/proc"}, "locks that say who manages a pod"},

@@ -3,31 +3,19 @@ package main
 import (
 	"bytes"
 	"testing"
-	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
-var lunch = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-
-// listed is a pod as a runtime lists it, with the kubelet's labels. owner is the
-// podctl instance that created it, "" for none.
-func listed(name, owner string, sandbox pod.State, containers ...pod.State) *pod.Pod {
-	uid := types.UID("uid-" + name)
-	p := &pod.Pod{UID: uid, Namespace: "default", Name: name, Sandboxes: []*pod.Sandbox{{
-		ID: "sandbox-of-" + name, State: sandbox, Owner: owner, CreatedAt: lunch.Add(-90 * time.Second),
-		Labels: map[string]string{pod.UIDLabel: string(uid), "app": name},
-	}}}
-	for i, state := range containers {
-		p.Containers = append(p.Containers, &pod.Container{Name: string(rune('a' + i)), State: state, Attempt: uint32(i)})
-	}
-	return p
-}
+// lunch is the present of the tests, listed a pod as a runtime lists it.
+var (
+	lunch  = testutil.Noon
+	listed = testutil.ListedPod
+)
 
 func podExamples() []*inventory.Pod {
 	bare := listed("bare", "", pod.Running, pod.Running)
