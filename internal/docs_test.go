@@ -106,7 +106,7 @@ func TestPathsInPagesExist(t *testing.T) {
 	}
 }
 
-// TestArchitectureListsThePackages holds the table for people against the one
+// TestArchitectureListsThePackages holds the table of the page against the one
 // that is enforced.
 func TestArchitectureListsThePackages(t *testing.T) {
 	text, err := os.ReadFile("../docs/architecture.md")

@@ -17,7 +17,7 @@ type row struct {
 	pkg string
 	// module lists the packages of this module that pkg may import.
 	module []string
-	// idea is printed with a breach, so that whoever made it sees what for.
+	// idea is printed with a breach, so that its author sees the reason.
 	idea string
 }
 

@@ -46,7 +46,7 @@ func TestRunOfNothingThatFits(t *testing.T) {
 	})
 }
 
-// A critical pod of a run evicts whom it must, and the run has failed because
+// A critical pod of a run evicts the pods that it must, and the run has failed because
 // of that one.
 func TestRunOfACriticalPodOnAFullNode(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -61,9 +61,9 @@ func TestRunOfACriticalPodOnAFullNode(t *testing.T) {
 	})
 }
 
-// Without --dry-run, preempt evicts whom it has named: those of live
+// Without --dry-run, preempt evicts the pods that it has named: those of live
 // podctls.
-func TestPreemptEvictsWhomItNames(t *testing.T) {
+func TestPreemptEvictsThePodsThatItNames(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(needing("a", "600m", "")+needing("b", "400m", ""), "--capacity", "cpu=1")
 		dns := w.file("dns.yaml", needing("dns", "500m", criticalClass))

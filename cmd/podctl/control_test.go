@@ -146,7 +146,7 @@ func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 			t.Errorf("-o json: %+v", d)
 		}
 		release()
-		stop.ends(0, 40*time.Second) // the call begins anew
+		stop.ends(0, 40*time.Second) // the call is made again
 		c.interrupt()
 		c.ends(exitInterrupted, 30*time.Second)
 		w.holds(0)
@@ -169,7 +169,7 @@ func TestTerminatingWatchesUntilInterrupted(t *testing.T) {
 	})
 }
 
-// A podctl that was killed leaves pods that nobody manages.
+// A podctl that was killed leaves unmanaged pods.
 func TestPodsOfADeadPodctlAreOrphansAndCanBeEnded(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(pair, "--keep")
@@ -219,7 +219,7 @@ func TestRmForceGoesOnWhereThePodctlGetsNowhere(t *testing.T) {
 	})
 }
 
-func TestEventsAreStreamedToWhoeverReads(t *testing.T) {
+func TestEventsAreStreamedToEveryReader(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(pair)
 		client := w.podctls()[0]

@@ -156,7 +156,7 @@ func TestInterruptWhileTheRuntimeIsSilent(t *testing.T) {
 	})
 }
 
-// A pod that nobody has seen has not succeeded.
+// A pod that was never listed has not succeeded.
 func TestTimeIsUpBeforeThePodWasLetIn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.sim.Hang("ListPodSandbox", "")()

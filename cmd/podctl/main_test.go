@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// As timeout(1) sends them, which has nobody's intention to force.
+// As timeout(1) sends them, which is not a request to force.
 func TestTwoSignalsAtOnceAreOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, to := make(chan os.Signal), make(chan os.Signal, 4)

@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 )
 
-// pipeNet stands for unix sockets where time is virtual: there nobody may wait
+// pipeNet stands for unix sockets where time is virtual: there no goroutine may wait
 // for the network. A socket is an empty file, so that it can be found.
 type pipeNet struct {
 	mu sync.Mutex

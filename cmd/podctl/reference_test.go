@@ -20,7 +20,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 )
 
-var update = flag.Bool("update", false, "write docs/cli.md anew")
+var update = flag.Bool("update", false, "rewrite docs/cli.md")
 
 const referencePath = "../../docs/cli.md"
 

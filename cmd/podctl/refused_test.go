@@ -67,7 +67,7 @@ func TestForbiddenSysctl(t *testing.T) {
 	})
 }
 
-func TestSysctlThatNobodyCanAllow(t *testing.T) {
+func TestSysctlThatCannotBeAllowed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(tuned, "--allowed-unsafe-sysctls", "vm.swappiness")
 		c.ends(2, time.Second)

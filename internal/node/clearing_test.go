@@ -83,7 +83,7 @@ func TestAHostPortIsOnePods(t *testing.T) {
 
 // The victims and no others go, one after the other, with their own grace; they
 // stay away, also when podctl is killed; and then the pod runs.
-func TestACriticalPodEvictsWhomThePlanSays(t *testing.T) {
+func TestACriticalPodEvictsThePodsOfThePlan(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
 		small := requesting("200m", podYAML("small", "sleep 3600", "terminationGracePeriodSeconds: 5"))

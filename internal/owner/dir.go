@@ -21,7 +21,7 @@ func (e *UnsafeDirError) Error() string {
 
 // Hint returns how to make it safe.
 func (e *UnsafeDirError) Hint() string {
-	return "it has to belong to the user that runs podctl, or to root, and nobody else may write in it: chmod 0700, or another --run-dir"
+	return "it has to belong to the user that runs podctl, or to root, and no other user may write in it: chmod 0700, or another --run-dir"
 }
 
 // CheckDir returns an *UnsafeDirError if anyone but root and the user of this

@@ -65,7 +65,7 @@ type fakeRuntime struct {
 	// images that are present; pulling any other fails with pullError.
 	images    map[string]pod.Image
 	pullError error
-	// password is what pulls need, if any; users are whom they came from.
+	// password is what pulls need, if any; users are the senders.
 	password string
 	users    []string
 	// ip is the address of every sandbox that is not on the host's network.

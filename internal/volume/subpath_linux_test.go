@@ -224,7 +224,7 @@ func TestSubPathSwappedMeanwhileNeverLeadsOut(t *testing.T) {
 	}
 }
 
-func TestSubPathIsMountedAnewOnlyIfItHasBecomeAnotherFile(t *testing.T) {
+func TestSubPathIsMountedAgainOnlyIfItHasBecomeAnotherFile(t *testing.T) {
 	s := aVolume(t)
 	write(t, filepath.Join(s.volume, "d/f"), "first")
 	for range 2 {
