@@ -74,6 +74,16 @@ func newEnv(interrupts <-chan os.Signal) *env {
 	}
 }
 
+// tableWidth is the width to which tables are cut: the terminal's, 0 without one
+// or if they are to be full.
+func (e *env) tableWidth(full bool) int {
+	if full || !e.tty {
+		return 0
+	}
+	width, _ := e.size()
+	return width
+}
+
 // untilInterrupted calls do with a context that the first interrupt cancels; the
 // error is then errInterrupted, unless do failed for another reason.
 func (e *env) untilInterrupted(ctx context.Context, do func(context.Context) error) error {

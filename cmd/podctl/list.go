@@ -16,6 +16,8 @@ import (
 type listOptions struct {
 	format output.Format
 	watch  bool
+	// full does not cut tables to the terminal.
+	full bool
 }
 
 // listFlags are the flags of readList.
@@ -33,12 +35,13 @@ func formatFlags() []cli.Flag {
 }
 
 func readList(c *cli.Context) (listOptions, error) {
-	format, err := readFormat(readGlobals(c).output)
+	g := readGlobals(c)
+	format, err := readFormat(g.output)
 	if err != nil {
 		return listOptions{}, err
 	}
 	format.NoHeaders = c.Bool("no-headers")
-	return listOptions{format, c.Bool("watch")}, asUsage(format.SortBy(c.String("sort-by")))
+	return listOptions{format, c.Bool("watch"), g.noTrunc}, asUsage(format.SortBy(c.String("sort-by")))
 }
 
 // listFunc returns what is to be listed. With an error, what is known in spite
@@ -48,6 +51,7 @@ type listFunc func(context.Context) (output.List, error)
 // show prints a list once or, with --watch, until an interrupt. empty is what
 // is said of an empty table.
 func (o listOptions) show(ctx context.Context, e *env, empty string, list listFunc) error {
+	o.format.Width = e.tableWidth(o.full)
 	if o.watch {
 		return o.watchList(ctx, e, empty, list)
 	}

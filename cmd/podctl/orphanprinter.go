@@ -115,6 +115,7 @@ func printOrphans(e *env, o orphansOptions, v *orphan.View, found orphan.Finding
 	if len(found.Orphans) == 0 {
 		fmt.Fprintln(e.out, "no orphans")
 	}
+	o.printer.Width = e.tableWidth(o.noTrunc)
 	if err := o.printer.Print(e.out, orphanListing(found.Orphans, e.now())); err != nil {
 		return err
 	}

@@ -45,11 +45,15 @@ func (f Format) table(w io.Writer, l List) error {
 
 // rows prints a table with notes below its rows.
 func (f Format) rows(w io.Writer, header []string, rows [][]string, notes func(row int) []string) error {
-	t := NewTable(header)
+	t := NewTable(header, len(header)-1)
 	var text strings.Builder
-	lines := t.Rows(rows, 0)
+	width := f.Width
+	if f.name == "wide" {
+		width = 0
+	}
+	lines := t.Rows(rows, width)
 	if !f.NoHeaders {
-		fmt.Fprintln(&text, t.Header(0))
+		fmt.Fprintln(&text, t.Header(width))
 	}
 	for n, line := range lines {
 		fmt.Fprintln(&text, line)

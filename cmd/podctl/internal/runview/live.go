@@ -103,7 +103,7 @@ func (p *livePrinter) render(infos []node.Info, lines int) string {
 		rows[n] = podRow(i, p.activity[i.Pod.UID], p.screen.Now())
 	}
 	width, _ := p.screen.Size()
-	t := output.NewTable(podHeader, 0)
+	t := output.NewTable(podHeader, 0, len(podHeader)-1)
 	drawn := t.Rows(rows, width)
 	var table strings.Builder
 	table.WriteString(t.Header(width) + "\n")
