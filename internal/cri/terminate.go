@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -33,31 +35,41 @@ const stepTimeout = 15 * time.Second
 // StopPodSandbox; and RemoveContainer, RemovePodSandbox. What no longer exists
 // is no error.
 func (c *Client) TerminatePod(ctx context.Context, p *pod.Pod, o TerminateOptions) error {
-	var errs []error
+	failed := map[string][]error{} // of containers, by sandbox
 	for _, container := range p.Containers {
 		if container.State == pod.Running || container.State == pod.Unknown {
-			errs = append(errs, c.terminateContainer(ctx, container, o))
+			if err := c.terminateContainer(ctx, container, o); err != nil {
+				failed[container.SandboxID] = append(failed[container.SandboxID], err)
+			}
 		}
 	}
-	if !o.Escalate {
-		if err := errors.Join(errs...); err != nil {
-			return err
-		}
+	if !o.Escalate && len(failed) > 0 {
+		return errors.Join(joined(failed)...)
 	}
+	var errs []error
 	for _, s := range p.Sandboxes {
 		if s.State != pod.Running && !o.Escalate {
 			continue
 		}
 		err := o.call(ctx, "StopPodSandbox "+pod.ShortID(s.ID), func(ctx context.Context) error { return c.StopPodSandbox(ctx, s.ID) })
 		if err == nil {
-			errs = nil // the runtime has stopped the containers with it
+			delete(failed, s.ID) // the runtime has stopped its containers with it
 		}
 		errs = append(errs, err)
 	}
+	errs = append(joined(failed), errs...)
 	if o.Remove {
 		return c.removePod(ctx, p, o, errs)
 	}
 	return errors.Join(errs...)
+}
+
+// joined returns the errors of all containers, by id of their sandboxes.
+func joined(failed map[string][]error) (errs []error) {
+	for _, sandbox := range slices.Sorted(maps.Keys(failed)) {
+		errs = append(errs, failed[sandbox]...)
+	}
+	return errs
 }
 
 func (c *Client) terminateContainer(ctx context.Context, container *pod.Container, o TerminateOptions) error {
