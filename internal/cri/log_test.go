@@ -318,3 +318,38 @@ func TestLongLinesAreCut(t *testing.T) {
 		t.Errorf("allocated %d bytes", after.TotalAlloc-before.TotalAlloc)
 	}
 }
+
+// That the runtime has closed the rotated file says nothing of its successor,
+// which it still writes.
+func TestFollowerReadsTheSuccessorOfACompleteFileToItsEnd(t *testing.T) {
+	name := logFile(t, "stdout F one")
+	f := OpenFollower(name)
+	if _, known := hasWriters(f.file); !known {
+		t.Skip("the file system does not know a file's writers")
+	}
+	if err := os.Rename(name, name+".1"); err != nil {
+		t.Fatal(err)
+	}
+	runtime, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer runtime.Close()
+	if _, err := runtime.WriteString(stamp + "stdout F two\n"); err != nil {
+		t.Fatal(err)
+	}
+	got := []string{}
+	f.each = func(l LogLine) error {
+		got = append(got, string(l.Text))
+		if string(l.Text) == "two" { // the last line comes after the first pass
+			time.AfterFunc(2*flushPeriod, func() {
+				_, _ = runtime.WriteString(stamp + "stdout F three\n")
+				_ = runtime.Close()
+			})
+		}
+		return nil
+	}
+	if err := f.finish(t.Context()); err != nil || !slices.Equal(got, []string{"one", "two", "three"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -77,13 +77,14 @@ func (f *Follower) finish(ctx context.Context) error {
 	defer tick.Stop()
 	for checks, quiet := 0, 0; ; checks++ {
 		complete := f.complete() // asked before reading
-		before := f.read
+		file, before := f.file, f.read
 		if err := f.drain(); err != nil {
 			return fmt.Errorf("follow log: %w", err)
 		}
-		if quiet++; f.read != before {
+		if quiet++; f.file != file || f.read != before {
 			quiet = 0
 		}
+		complete = complete && f.file == file // not of its successor
 		if complete || f.file == nil || quiet > quietChecks && !f.written() || checks >= int(flushTimeout/flushPeriod) {
 			break
 		}
