@@ -53,17 +53,26 @@ func Listen(dir, instance string) (net.Listener, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &socket{Listener: l, path: path}, nil
+	made, err := os.Lstat(path)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &socket{Listener: l, path: path, made: made}, nil
 }
 
-// socket removes its file when it is closed.
+// socket removes its file when it is closed, but not one that a later Listen put
+// in its place.
 type socket struct {
 	net.Listener
 	path string
+	made fs.FileInfo
 }
 
 func (s *socket) Close() error {
-	err := os.Remove(s.path)
+	at, err := os.Lstat(s.path)
+	if err == nil && os.SameFile(s.made, at) {
+		err = os.Remove(s.path)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
