@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,18 +15,26 @@ import (
 // errHeld: another open file holds the lock.
 var errHeld = errors.New("lock is held")
 
+// A lock that is only being asked about is tried again after lockRetry, no more
+// than lockTries times: those who ask hold it for a moment, but may be suspended.
+const (
+	lockRetry = time.Millisecond
+	lockTries = 100
+)
+
 // lockFile takes the lock at path and writes holder into it, or returns
 // errHeld. A lock file is unlinked by its holder before the lock is released,
 // so a lock counts only while its file is still the one at path.
 func lockFile(path, holder string) (*os.File, error) {
-	for {
+	for tries := 1; ; tries++ {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return nil, err
 		}
 		if err := flock(f); err != nil {
 			_ = f.Close() // nothing was written
-			if _, held, herr := holderOf(path); errors.Is(err, errHeld) && herr == nil && !held {
+			if _, held, herr := holderOf(path); tries < lockTries && errors.Is(err, errHeld) && herr == nil && !held {
+				time.Sleep(lockRetry)
 				continue // it was only being asked about, see holderOf
 			}
 			return nil, err

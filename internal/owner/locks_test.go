@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func open(t *testing.T, dir, instance string) *Locks {
@@ -201,5 +203,31 @@ func TestLastBeatTellsWhenAKilledInstanceDied(t *testing.T) {
 	}
 	if living, err := Living(dir); err != nil || len(living) > 0 {
 		t.Errorf("Living = %v %v", living, err)
+	}
+}
+
+// One that asks for the holder and is suspended while it asks does not keep
+// lockFile from returning.
+func TestLockThatIsBeingAskedAboutIsTriedABoundedNumberOfTimes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pod-a.lock")
+	asking, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(asking.Fd()), unix.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockFile(path, "agent"); !errors.Is(err, errHeld) {
+		t.Errorf("asked about without end: %v", err)
+	}
+	if err := asking.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := lockFile(path, "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unlockFile(f); err != nil {
+		t.Error(err)
 	}
 }
