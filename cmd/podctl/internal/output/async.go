@@ -61,7 +61,7 @@ func (a *Async) drain() {
 		a.pending = a.pending[len(text):]
 		a.lost -= lost
 		a.err = err
-		done := err != nil || len(a.pending) == 0
+		done := err != nil || len(a.pending) == 0 && a.lost == 0
 		if done {
 			close(a.idle)
 		}

@@ -49,3 +49,24 @@ func TestAStalledReaderBlocksNoWriter(t *testing.T) {
 		}
 	})
 }
+
+func TestWritesDroppedDuringTheLastWriteAreReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := &stalled{release: make(chan struct{})}
+		lost := 0
+		a := NewAsync(to, 10, func(n int) { lost += n })
+		for i := range 3 {
+			if _, err := a.Write([]byte("012345678\n")); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				synctest.Wait() // the write is in progress before the others are dropped
+			}
+		}
+		close(to.release)
+		synctest.Wait()
+		if lost != 2 || to.String() != "012345678\n" {
+			t.Errorf("%d writes reported as dropped, want 2; written %q", lost, to.String())
+		}
+	})
+}
