@@ -2,39 +2,57 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/preempt"
-	"github.com/podctl/podctl/internal/worker"
 )
 
 // hostPorts knows which host ports the pods of the host's other podctls have, on
 // any runtime: two pods with one would both run, and traffic reach one of them.
+// The node's loop uses it, and no other goroutine.
 type hostPorts struct {
 	// runDir is podctl's run directory, with a directory for each runtime.
 	runDir string
 	// own is this podctl's control socket.
 	own string
+	log *slog.Logger
+
+	// peers are the other podctls, by control socket.
+	peers map[string]*portPeer
+	// noWait is until when the lock is only tried, because a wait for it ended
+	// without it.
+	noWait time.Time
 }
 
-// portTimeout bounds the wait for other podctls that start pods with host ports,
-// and for the answer of each.
-const portTimeout = 5 * time.Second
+const (
+	// portsDir is the directory below the run directory that is locked while a pod
+	// with host ports starts. The run directory's own lock is that of the cgroups,
+	// which is never held while another process is asked.
+	portsDir = "host-ports"
+	// portLockTimeout bounds the wait for other podctls that start pods with host
+	// ports, and portAskTimeout the answers of all of them, which come from memory.
+	// The node's loop waits no longer than both.
+	portLockTimeout = time.Second
+	portAskTimeout  = time.Second
+	// portPause is how long a lock that was not released is not waited for again,
+	// and a podctl that did not answer not asked again: all the pods that one turn
+	// of the loop starts wait once.
+	portPause = 2 * time.Second
+)
 
 // hold returns why a pod may not have its host ports. Until release is called no
 // other podctl starts a pod with a host port.
 func (h *hostPorts) hold(ctx context.Context, p *v1.Pod) (release func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, portTimeout)
-	defer cancel()
-	if release, err = flock.LockDir(waiting, h.runDir); err != nil {
+	if release, err = h.lock(ctx); err != nil {
 		return nil, fmt.Errorf("check host ports: %w", err)
 	}
 	others, err := h.others(ctx)
@@ -50,14 +68,48 @@ func (h *hostPorts) hold(ctx context.Context, p *v1.Pod) (release func(), err er
 	return release, nil
 }
 
-// others are the pods of other living podctls that may have host ports now. A
-// podctl that does not answer may have any.
+func (h *hostPorts) lock(ctx context.Context) (unlock func(), err error) {
+	dir := filepath.Join(h.runDir, portsDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	wait := portLockTimeout
+	if time.Now().Before(h.noWait) {
+		wait = 0
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	unlock, err = flock.LockDir(waiting, dir)
+	if errors.Is(err, context.DeadlineExceeded) && wait > 0 {
+		h.noWait = time.Now().Add(portPause)
+	}
+	return unlock, err
+}
+
+// others returns the pods of other living podctls that may have host ports now.
 func (h *hostPorts) others(ctx context.Context) ([]*v1.Pod, error) {
-	runtimes, err := os.ReadDir(h.runDir)
+	clients, err := h.find()
 	if err != nil {
 		return nil, fmt.Errorf("check host ports: %w", err)
 	}
+	h.ask(ctx, clients)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("check host ports: %w", err)
+	}
 	var pods []*v1.Pod
+	for _, peer := range h.peers {
+		pods = append(pods, peer.pods...)
+	}
+	return pods, nil
+}
+
+// find returns the other living podctls, by control socket.
+func (h *hostPorts) find() (map[string]*control.Client, error) {
+	runtimes, err := os.ReadDir(h.runDir)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*control.Client{}
 	for _, dir := range runtimes {
 		if !dir.IsDir() {
 			continue
@@ -65,45 +117,15 @@ func (h *hostPorts) others(ctx context.Context) ([]*v1.Pod, error) {
 		path := filepath.Join(h.runDir, dir.Name())
 		clients, err := control.Find(path, nil)
 		if err != nil {
-			return nil, fmt.Errorf("check host ports: %w", err)
+			return nil, err
 		}
 		for _, c := range clients {
-			if control.Path(path, c.Instance()) == h.own {
-				continue
+			if socket := control.Path(path, c.Instance()); socket != h.own {
+				found[socket] = c
 			}
-			theirs, err := runningPods(ctx, c)
-			if err != nil {
-				return nil, fmt.Errorf("check host ports: podctl %q: %w", c.Instance(), err)
-			}
-			pods = append(pods, theirs...)
 		}
 	}
-	return pods, nil
-}
-
-// runningPods are the pods of a podctl of which something may run.
-func runningPods(ctx context.Context, c *control.Client) ([]*v1.Pod, error) {
-	ctx, cancel := context.WithTimeout(ctx, portTimeout)
-	defer cancel()
-	workers, err := c.Workers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.Pods(ctx)
-	if err != nil {
-		return nil, err
-	}
-	runs := map[types.UID]bool{}
-	for _, w := range workers {
-		runs[w.UID] = w.Phase == worker.Syncing.String() || w.Phase == worker.Terminating.String()
-	}
-	var pods []*v1.Pod
-	for i := range list.Items {
-		if p := &list.Items[i]; runs[p.UID] {
-			pods = append(pods, p)
-		}
-	}
-	return pods, nil
+	return found, nil
 }
 
 // hostPortError says that another podctl's pod has a host port.

@@ -1,10 +1,16 @@
 package daemon
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/owner"
 )
 
@@ -34,27 +41,69 @@ func withHostPort(uid, name string) *v1.Pod {
 	return p
 }
 
-func TestHostPortOfAnotherPodctlIsInUseUntilItsPodHasTerminated(t *testing.T) {
-	run, err := os.MkdirTemp("", "run") // short enough for a socket
+// runDirectory returns a run directory whose path is short enough for a socket.
+func runDirectory(t *testing.T) string {
+	t.Helper()
+	run, err := os.MkdirTemp("", "run")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(run) })
-	theirs := filepath.Join(run, "other-runtime")
-	locks, err := owner.Open(theirs, "run-b")
+	return run
+}
+
+// livingPodctl is the listener of another living podctl.
+func livingPodctl(t *testing.T, run, instance string) net.Listener {
+	t.Helper()
+	dir := filepath.Join(run, "other-runtime")
+	locks, err := owner.Open(dir, instance)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = locks.Close() })
-	l, err := control.Listen(theirs, "run-b")
+	l, err := control.Listen(dir, instance)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := &otherHost{pod: *withHostPort("b", "web"), phase: "syncing"}
-	server := control.Serve(l, control.Handler(other, &control.Broadcaster{}, http.NotFoundHandler()), nil)
-	t.Cleanup(func() { _ = server.Close() })
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
 
-	h := &hostPorts{runDir: run, own: control.Path(filepath.Join(run, "runtime"), "agent")}
+// counted counts the requests to a handler and answers them unless it is silent.
+type counted struct {
+	http.Handler
+	requests atomic.Int64
+	silent   atomic.Bool
+}
+
+func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.requests.Add(1)
+	if c.silent.Load() {
+		<-r.Context().Done()
+		return
+	}
+	c.Handler.ServeHTTP(w, r)
+}
+
+// answering serves another podctl.
+func answering(t *testing.T, l net.Listener, host control.Host) *counted {
+	t.Helper()
+	c := &counted{Handler: control.Handler(host, &control.Broadcaster{}, http.NotFoundHandler())}
+	server := control.Serve(l, c, nil)
+	t.Cleanup(func() { _ = server.Close() })
+	return c
+}
+
+func portsOf(run string) *hostPorts {
+	return &hostPorts{runDir: run, own: control.Path(filepath.Join(run, "runtime"), "agent"), log: slog.New(slog.DiscardHandler)}
+}
+
+func TestHostPortOfAnotherPodctlIsInUseUntilItsPodHasTerminated(t *testing.T) {
+	run := runDirectory(t)
+	other := &otherHost{pod: *withHostPort("b", "web"), phase: "syncing"}
+	answering(t, livingPodctl(t, run, "run-b"), other)
+
+	h := portsOf(run)
 	mine := withHostPort("a", "api")
 	for phase, taken := range map[string]bool{"syncing": true, "terminating": true, "finished": false, "unknown": false} {
 		other.phase = phase
@@ -65,5 +114,77 @@ func TestHostPortOfAnotherPodctlIsInUseUntilItsPodHasTerminated(t *testing.T) {
 		if err == nil {
 			release()
 		}
+	}
+}
+
+// A suspended podctl neither keeps pods from starting nor takes the time of each
+// of them.
+func TestSilentPodctlIsAskedOnceForAllPodsOfATurn(t *testing.T) {
+	run := runDirectory(t)
+	silent := answering(t, livingPodctl(t, run, "run-b"), &otherHost{pod: *withHostPort("b", "web"), phase: "syncing"})
+	silent.silent.Store(true)
+	h := portsOf(run)
+	for range 20 {
+		release, err := h.hold(t.Context(), withHostPort("a", "api"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+	}
+	if n := silent.requests.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+func TestSilentPodctlKeepsThePortsOfItsLastAnswer(t *testing.T) {
+	run := runDirectory(t)
+	other := answering(t, livingPodctl(t, run, "run-b"), &otherHost{pod: *withHostPort("b", "web"), phase: "syncing"})
+	h := portsOf(run)
+	for _, what := range []string{"answers", "is silent", "was silent"} {
+		_, err := h.hold(t.Context(), withHostPort("a", "api"))
+		if _, taken := errors.AsType[*hostPortError](err); !taken {
+			t.Errorf("the other podctl %s: %v", what, err)
+		}
+		other.silent.Store(true)
+	}
+}
+
+// Two podctls that answer only once both were asked.
+func TestPodctlsAreAskedForHostPortsAtTheSameTime(t *testing.T) {
+	run := runDirectory(t)
+	var both sync.WaitGroup
+	both.Add(2)
+	for _, name := range []string{"run-b", "run-c"} {
+		c := answering(t, livingPodctl(t, run, name), &otherHost{pod: *withHostPort("b", name), phase: "syncing"})
+		first, next := sync.OnceFunc(both.Done), c.Handler
+		c.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			first()
+			both.Wait()
+			next.ServeHTTP(w, r)
+		})
+	}
+	_, err := portsOf(run).hold(t.Context(), withHostPort("a", "api"))
+	if _, taken := errors.AsType[*hostPortError](err); !taken {
+		t.Errorf("not all were asked: %v", err)
+	}
+}
+
+// The run directory's lock is that of the cgroups of every pod.
+func TestHostPortsDoNotLockTheCgroups(t *testing.T) {
+	run := runDirectory(t)
+	release, err := portsOf(run).hold(t.Context(), withHostPort("a", "api"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	tried, cancel := context.WithCancel(t.Context())
+	cancel()
+	unlock, err := flock.LockDir(tried, run)
+	if err != nil {
+		t.Fatalf("the run directory is locked: %v", err)
+	}
+	unlock()
+	if _, err := portsOf(run).hold(t.Context(), withHostPort("b", "web")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("another podctl starts a pod with host ports meanwhile: %v", err)
 	}
 }

@@ -170,7 +170,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		Events: s.served.send(s.opts.Events), Log: s.opts.Log,
 		LogSpace:       func() (uint64, error) { return freeSpace(p.Logs) },
 		RunDirRestored: func() { s.control.reopen() },
-		HostPorts:      (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance)}).hold,
+		HostPorts:      (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,
 	})
 	return nil
 }
