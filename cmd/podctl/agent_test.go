@@ -43,8 +43,8 @@ func startAgentTo(t *testing.T, out io.Writer, dir string, args ...string) *agen
 	network := &pipeNet{}
 	e := &env{
 		in: strings.NewReader(""), out: &a.out, errw: &a.errw, size: func() (int, int) { return 0, 0 }, now: time.Now,
-		simulate: func() (*sim.Runtime, func()) { return runtime, runtime.Close },
-		listen:   network.listen, dial: network.dial,
+		simulate: func() (*sim.Runtime, func()) { return runtime, runtime.Close }, simOutlives: true,
+		listen: network.listen, dial: network.dial,
 		notify: func(state string) time.Duration {
 			a.mu.Lock()
 			defer a.mu.Unlock()

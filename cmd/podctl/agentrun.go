@@ -141,7 +141,7 @@ func (a *agent) reportDuplicates() {
 func (a *agent) stop(ctx context.Context) error {
 	a.drainEvents()
 	if !a.opts.drain {
-		a.printer.Note(fmt.Sprintf("leaving %s running", output.Plural(a.session.Alive(), "pod")))
+		a.noteLeft()
 		return nil
 	}
 	a.printer.Note(fmt.Sprintf("terminating %s within %s · interrupt again to leave them", output.Plural(a.session.Alive(), "pod"), a.opts.drainTimeout))
@@ -161,6 +161,18 @@ func (a *agent) stop(ctx context.Context) error {
 		case <-a.env.interrupts:
 			return &leftError{pods: a.session.Alive()}
 		}
+	}
+}
+
+// noteLeft says what becomes of pods that still run.
+func (a *agent) noteLeft() {
+	alive := a.session.Alive()
+	switch {
+	case alive == 0:
+	case a.session.Ephemeral():
+		a.printer.Note(fmt.Sprintf("the simulated runtime ends, and %s with it", output.Plural(alive, "pod")))
+	default:
+		a.printer.Note(fmt.Sprintf("leaving %s running", output.Plural(alive, "pod")))
 	}
 }
 

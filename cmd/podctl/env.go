@@ -32,6 +32,8 @@ type env struct {
 	now     func() time.Time
 	// simulate returns the runtime that "sim:" stands for, and what closes it.
 	simulate func() (*sim.Runtime, func())
+	// simOutlives: that runtime outlives this process, as a real one does.
+	simOutlives bool
 	// listen creates the control socket of an instance; dial connects to one.
 	listen func(dir, instance string) (net.Listener, error)
 	dial   control.Dialer

@@ -113,7 +113,7 @@ func connectWatched(ctx context.Context, e *env, g globals, watcher cri.CallWatc
 }
 
 func (g globals) connectOptions(e *env) daemon.ConnectOptions {
-	return daemon.ConnectOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout, Simulate: e.simulate, Log: e.log}
+	return daemon.ConnectOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout, Simulate: e.simulate, SimOutlives: e.simOutlives, Log: e.log}
 }
 
 // given are the directories that the user gave.

@@ -147,8 +147,8 @@ func newOrphanFinder(e *env, o orphansOptions, client *cri.Client) (*orphan.Find
 	}
 	return &orphan.Finder{
 		Client: client, Locks: p.Locks, Logs: p.Logs, Root: p.Root, Dial: e.dial, Log: e.log,
-		// A simulated runtime has no directories beside those that were given.
-		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && o.root == "",
+		// The directories below the root are not of a runtime that ends with its process.
+		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.simOutlives,
 		Sources:  o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods, KubeletIsGone: o.kubeletIsGone,
 	}, nil
 }

@@ -100,7 +100,7 @@ func (w *world) watchRecorded(out io.Writer, source plegSource, output, file str
 	interrupts := make(chan os.Signal, 1)
 	e := &env{
 		out: out, errw: out, size: func() (int, int) { return 0, 0 }, now: time.Now, interrupts: interrupts, log: slog.New(slog.DiscardHandler),
-		simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} },
+		simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} }, simOutlives: true,
 	}
 	g := globals{runtime: cri.SimEndpoint, output: output}
 	o := watchOptions{globals: g, source: source, initial: true}

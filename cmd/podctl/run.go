@@ -133,7 +133,7 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 	if err != nil {
 		return nil, err
 	}
-	if o.keep && s.Simulated() {
+	if o.keep && s.Ephemeral() {
 		fmt.Fprintln(e.errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
 	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: runview.New(e.screen(o.globals), viewOptions(s, o.output, o.wait == waitReady))}

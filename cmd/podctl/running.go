@@ -156,6 +156,7 @@ func (r *running) noteEnd(ready bool) {
 	alive := r.session.Alive()
 	switch {
 	case alive == 0:
+	case r.opts.keep && r.session.Ephemeral(): // run has warned of it
 	case r.opts.keep:
 		r.printer.Note(fmt.Sprintf("leaving %s running: no probes and no restarts until podctl run or podctl agent adopts them", output.Plural(alive, "pod")))
 	case ready && r.opts.wait == waitReady:

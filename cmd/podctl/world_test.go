@@ -68,8 +68,8 @@ func (w *world) start(in io.Reader, args ...string) *command {
 	level.Set(slog.LevelError)
 	e := &env{
 		in: in, out: &c.out, errw: &c.errw, size: func() (int, int) { return 0, 0 }, now: time.Now,
-		simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} },
-		listen:   w.net.listen, dial: w.net.dial,
+		simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} }, simOutlives: true,
+		listen: w.net.listen, dial: w.net.dial,
 		interrupts: c.interrupts, log: slog.New(slog.NewTextHandler(&c.errw, &slog.HandlerOptions{Level: level})), level: level,
 	}
 	all := []string{

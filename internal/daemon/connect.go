@@ -17,6 +17,8 @@ type ConnectOptions struct {
 	Timeout time.Duration
 	// Simulate returns the runtime that "sim:" stands for, and what closes it.
 	Simulate func() (*sim.Runtime, func())
+	// SimOutlives: that runtime outlives this process, as a real one does.
+	SimOutlives bool
 	// Watcher and Observer are those of cri.Options.
 	Watcher  cri.CallWatcher
 	Observer cri.Observer

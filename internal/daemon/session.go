@@ -101,8 +101,11 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	return s, s.serve(p)
 }
 
-// Simulated reports whether the runtime is in this process.
-func (s *Session) Simulated() bool { return s.Client.Endpoint().Runtime == cri.SimEndpoint }
+// Ephemeral reports whether the runtime, and with it the pods, ends with this
+// process.
+func (s *Session) Ephemeral() bool {
+	return s.Client.Endpoint().Runtime == cri.SimEndpoint && !s.opts.SimOutlives
+}
 
 // checkKubelet refuses a runtime that a kubelet uses.
 func (s *Session) checkKubelet() error {
@@ -113,21 +116,55 @@ func (s *Session) checkKubelet() error {
 	return kubelet.CheckNone(path)
 }
 
-// paths returns the directories of the node. Those of a simulated runtime are
-// temporary unless given, so that it needs no root and shares nothing.
-func (s *Session) paths() (host.Paths, error) {
-	base := host.DefaultPaths
-	if s.Simulated() {
-		temporary, err := os.MkdirTemp("", "podctl-sim-")
-		if err != nil {
-			return host.Paths{}, err
-		}
-		s.onClose(func() error { return os.RemoveAll(temporary) })
-		base = host.Below(temporary)
+// paths returns the directories of the node.
+func (s *Session) paths() (p host.Paths, err error) {
+	if s.Ephemeral() {
+		p, err = s.ephemeralPaths()
+	} else {
+		p, err = host.DefaultPaths.With(s.opts.Paths)
 	}
-	p, err := base.With(s.opts.Paths)
 	return p.ForRuntime(s.Client.Endpoint().Runtime), err
 }
+
+// ephemeralPaths returns directories for pods that end with this process. A pod
+// of the same UID on another runtime must neither lose its directory and logs
+// to them, nor be refused because of them: they are in no directory of other
+// pods and are removed at the end. Logs are in a subdirectory of the log
+// directory that the user gave, since they may be kept. Locks are already
+// separate for each runtime, and end with the process.
+func (s *Session) ephemeralPaths() (host.Paths, error) {
+	temporary, err := os.MkdirTemp("", simDirPattern)
+	if err != nil {
+		return host.Paths{}, err
+	}
+	s.onClose(func() error { return os.RemoveAll(temporary) })
+	given := s.opts.Paths
+	given.Root = ""
+	if given.Logs != "" {
+		if given.Logs, err = s.ephemeralLogs(given.Logs); err != nil {
+			return host.Paths{}, err
+		}
+	}
+	return host.Below(temporary).With(given)
+}
+
+// ephemeralLogs makes a subdirectory for logs, which is removed at the end
+// unless logs are kept.
+func (s *Session) ephemeralLogs(parent string) (string, error) {
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", fmt.Errorf("make podctl's directories: %w", err)
+	}
+	dir, err := os.MkdirTemp(parent, simDirPattern)
+	if err != nil {
+		return "", err
+	}
+	if !s.opts.KeepLogs {
+		s.onClose(func() error { return os.RemoveAll(dir) })
+	}
+	return dir, nil
+}
+
+const simDirPattern = "podctl-sim-"
 
 func (s *Session) build(ctx context.Context, p host.Paths) error {
 	for _, dir := range []string{p.Root, p.Logs} {
