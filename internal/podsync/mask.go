@@ -3,6 +3,7 @@ package podsync
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,6 +26,9 @@ const (
 	// maskShortest is the length in bytes below which a value is not replaced: it
 	// would be found in any text.
 	maskShortest = 3
+	// maskShortestLine is the same of one line of a value of several: a script or
+	// a configuration has lines of common words.
+	maskShortestLine = 8
 )
 
 // maskedHost masks what a Syncer tells the node.
@@ -74,7 +78,7 @@ func (s *Syncer) learn(p *v1.Pod, objects *pod.Objects) {
 	defer m.mu.Unlock()
 	before, spec := len(m.secrets), ""
 	for _, v := range values {
-		if m.secrets[v] || len(v) < maskShortest {
+		if m.secrets[v] || len(v) < maskShortest || strings.TrimSpace(v) == "" {
 			continue
 		}
 		if spec == "" {
@@ -89,7 +93,7 @@ func (s *Syncer) learn(p *v1.Pod, objects *pod.Objects) {
 		m.secrets[v] = true
 	}
 	if len(m.secrets) != before {
-		m.mask = newMask(m.secrets)
+		m.mask = newMask(m.secrets, spec)
 	}
 }
 
@@ -128,31 +132,62 @@ func manifestText(p *v1.Pod) string {
 }
 
 // mask replaces values in texts; nil replaces none.
-type mask struct{ *strings.Replacer }
+type mask struct{ forms []string }
 
 // newMask masks the values as they are, and as a path, a quoted text or one
-// line of several shows them.
-func newMask(values map[string]bool) *mask {
+// line of several shows them. Forms that the spec contains are no secret.
+func newMask(values map[string]bool, spec string) *mask {
 	forms := map[string]bool{}
+	derive := func(form string, shortest int) {
+		if len(form) >= shortest && strings.TrimSpace(form) != "" && !strings.Contains(spec, form) {
+			forms[form] = true
+		}
+	}
 	for v := range values {
+		forms[v] = true
 		quoted := strconv.Quote(v)
 		clean := filepath.Clean(v)
-		for _, form := range append(strings.Split(v, "\n"), v, strings.TrimSpace(v), quoted[1:len(quoted)-1], clean, strings.Trim(clean, "/")) {
-			if len(form) >= maskShortest {
-				forms[form] = true
+		for _, form := range [...]string{strings.TrimSpace(v), quoted[1 : len(quoted)-1], clean, strings.Trim(clean, "/")} {
+			derive(form, maskShortest)
+		}
+		for line := range strings.SplitSeq(v, "\n") {
+			derive(line, maskShortestLine)
+		}
+	}
+	return &mask{slices.Sorted(maps.Keys(forms))}
+}
+
+// span is the part of a text from one byte up to another.
+type span struct{ from, to int }
+
+// spans are the parts of the text that the forms cover, in order. Values may
+// overlap in a text: parts that overlap or touch are one.
+func (m *mask) spans(s string) []span {
+	var all []span
+	for _, form := range m.forms {
+		for from := 0; ; from++ {
+			at := strings.Index(s[from:], form)
+			if at < 0 {
+				break
+			}
+			from += at
+			if last := len(all) - 1; last >= 0 && all[last].from <= from && from <= all[last].to {
+				all[last].to = max(all[last].to, from+len(form))
+			} else {
+				all = append(all, span{from, from + len(form)})
 			}
 		}
 	}
-	longest := make([]string, 0, len(forms))
-	for form := range forms {
-		longest = append(longest, form)
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	merged := all[:0]
+	for _, part := range all {
+		if last := len(merged) - 1; last >= 0 && part.from <= merged[last].to {
+			merged[last].to = max(merged[last].to, part.to)
+		} else {
+			merged = append(merged, part)
+		}
 	}
-	slices.SortFunc(longest, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	pairs := make([]string, 0, 2*len(longest))
-	for _, form := range longest {
-		pairs = append(pairs, form, maskText)
-	}
-	return &mask{strings.NewReplacer(pairs...)}
+	return merged
 }
 
 // maskOf returns the pod's mask, nil if it has no secrets.
@@ -172,7 +207,19 @@ func (m *mask) text(s string) string {
 	if m == nil {
 		return s
 	}
-	return m.Replace(s)
+	spans := m.spans(s)
+	if len(spans) == 0 {
+		return s
+	}
+	var out strings.Builder
+	end := 0
+	for _, part := range spans {
+		out.WriteString(s[end:part.from])
+		out.WriteString(maskText)
+		end = part.to
+	}
+	out.WriteString(s[end:])
+	return out.String()
 }
 
 func (m *mask) event(e event.Event) event.Event {

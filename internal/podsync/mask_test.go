@@ -135,3 +135,66 @@ func TestAMaskedErrorKeepsItsLayerAndRetry(t *testing.T) {
 		}
 	})
 }
+
+// Lines of a script are common words; what the manifest says, spaces and short
+// lines are not masked, long lines are.
+func TestOnlyDistinctiveFormsOfASecretAreMasked(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		const said = "container c of " + testImage + " in pod   web: cannot run or done"
+		p := secretive(func(c *v1.Container) { c.Image = testImage })
+		b.rt.fail = func(m, _ string) error {
+			if m == "CreateContainer" {
+				return errors.New(said + ": correct horse")
+			}
+			return nil
+		}
+		out := leaks(t, b, p, "\nweb\nrun\ndone\n   \n"+testImage+"\ncorrect horse\n")
+		if !strings.Contains(out, said+": ***") || strings.Contains(out, "correct horse") {
+			t.Errorf("masked too much, or too little, in\n%s", out)
+		}
+		if out := leaks(t, b, p, "    \n"); !strings.Contains(out, said) {
+			t.Errorf("spaces are masked in\n%s", out)
+		}
+		if out := leaks(t, b, p, "\n"+testImage+"\n"); !strings.Contains(out, said) {
+			t.Errorf("the image is masked in\n%s", out)
+		}
+	})
+}
+
+func TestSecretsThatOverlapAreMaskedWhole(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := secretive(func(c *v1.Container) {
+			c.EnvFrom = []v1.EnvFromSource{{SecretRef: &v1.SecretEnvSource{LocalObjectReference: v1.LocalObjectReference{Name: "s"}}}}
+		})
+		b.rt.fail = func(m, _ string) error {
+			if m == "CreateContainer" {
+				return errors.New("no abcXsecondsecret, nor ababab here")
+			}
+			return nil
+		}
+		_, err := syncWith(b, p, withSecret(p.Namespace, "s", v1.SecretTypeOpaque, map[string][]byte{
+			"token": []byte("abcX"), "two": []byte("cXsecondsecret"), "self": []byte("abab"),
+		}))
+		if err == nil || !strings.Contains(err.Error(), "no ***, nor *** here") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// A termination message is cut to its container's share after it is masked.
+func TestSecretsAreMaskedBeforeMessagesAreCut(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{noStart: "no"} }
+		p := secretive(func(*v1.Container) {})
+		leaks(t, b, p, "hunter2secret")
+		st := b.rt.snapshot()
+		for _, c := range st.Containers {
+			c.Message = strings.Repeat("x", 12<<10-4) + "hunter2secret"
+		}
+		res, err := b.syncer.Terminate(t.Context(), podsync.TerminateInput{Pod: p, Status: st, Fresh: func(context.Context) (*pod.Status, error) { return st, nil }})
+		text, _ := json.Marshal(res.Status)
+		if strings.Contains(string(text), "hunt") || !strings.Contains(string(text), "x***") || err != nil {
+			t.Errorf("…%s, %v", text[max(0, len(text)-200):], err)
+		}
+	})
+}

@@ -29,6 +29,8 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 			change(&computed)
 		}
 		keepCause(&computed, old)
+		// Before Settle cuts messages: the beginning of a value is not recognized.
+		computed = s.maskOf(p.UID).status(computed)
 		kept, err := Settle(held, old, computed, in.Now)
 		if err == nil {
 			computed = kept

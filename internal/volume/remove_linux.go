@@ -204,12 +204,18 @@ func shortPath(dir *os.File, name string) string {
 	return path[:maxPathText/2] + "…" + path[len(path)-maxPathText/2:]
 }
 
-// mount tells mounts apart, also two of one file system. id is 0 on kernels
-// before 5.8, which do not report it.
+// mount tells mounts apart, also two of one file system, by the id. Kernels
+// before 5.8 do not report it; only then the device stands for it: files of one
+// overlay mount may have several devices, those of its layers.
 type mount struct {
-	id           uint64
-	major, minor uint32
+	id     uint64
+	device device
 }
+
+// device is the number of the device that statx reports.
+type device struct{ major, minor uint32 }
+
+func deviceOf(st *unix.Statx_t) device { return device{st.Dev_major, st.Dev_minor} }
 
 const statxMask = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID
 
@@ -222,9 +228,8 @@ func mountOf(f *os.File) (mount, error) {
 }
 
 func mountOfStatx(st *unix.Statx_t) mount {
-	m := mount{major: st.Dev_major, minor: st.Dev_minor}
 	if st.Mask&unix.STATX_MNT_ID != 0 {
-		m.id = st.Mnt_id
+		return mount{id: st.Mnt_id}
 	}
-	return m
+	return mount{device: deviceOf(st)}
 }

@@ -9,17 +9,17 @@ import (
 
 // OverLimit looks for an emptyDir that holds more than its sizeLimit, as the
 // kubelet does (emptyDirLimitEviction in pkg/kubelet/eviction/eviction_manager.go).
-// It reads all directories of those volumes, which takes as long as containers
-// like it to, and ends with ctx. A volume that cannot be read to its end counts
-// with what was read.
+// It reads the directories of those volumes until one is over its limit, and ends
+// with ctx. A volume that cannot be read to its end counts with what was read.
 func (m *Manager) OverLimit(ctx context.Context, p *v1.Pod) (volume string, limit resource.Quantity, over bool) {
 	for i := range p.Spec.Volumes {
 		v := &p.Spec.Volumes[i]
 		if !hasLimit(v) || !isMounted(p, v.Name) {
 			continue
 		}
-		used, _ := usage(ctx, emptyDir.path(m.pods, p, v))
-		if ctx.Err() == nil && used > v.EmptyDir.SizeLimit.Value() {
+		most := v.EmptyDir.SizeLimit.Value()
+		used, _ := usage(ctx, emptyDir.path(m.pods, p, v), most)
+		if ctx.Err() == nil && used > most {
 			return v.Name, *v.EmptyDir.SizeLimit, true
 		}
 	}

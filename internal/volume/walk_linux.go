@@ -41,11 +41,14 @@ type visitFunc func(dir int, name string, st *unix.Statx_t) error
 // directory above those is closed on the way down, and on the way up opened as
 // ".." and compared with what it was, because containers can move directories.
 func walk(ctx context.Context, dir string, visit visitFunc) error {
-	fd, err := unix.Open(dir, openDirectory, 0)
+	return (&walker{visit: visit, maxLevels: maxLevels}).walk(ctx, dir)
+}
+
+func (w *walker) walk(ctx context.Context, dir string) error {
+	fd, err := openat(unix.AT_FDCWD, dir)
 	if err != nil {
 		return &os.PathError{Op: "open", Path: dir, Err: err}
 	}
-	w := &walker{visit: visit}
 	defer w.close()
 	if err := w.enter(fd); err != nil {
 		return &os.PathError{Op: "statx", Path: dir, Err: err}
@@ -66,7 +69,12 @@ const openDirectory = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.
 
 // walker is a walk in progress.
 type walker struct {
-	visit  visitFunc
+	visit visitFunc
+	// maxLevels is the depth at which the walk fails or, with skipDeep, leaves
+	// out what lies deeper.
+	maxLevels int
+	skipDeep  bool
+
 	tree   mount
 	levels []level
 	bufs   [maxOpenLevels][]byte
@@ -86,11 +94,12 @@ type level struct {
 
 // fileID tells files apart as long as they exist.
 type fileID struct {
-	mount mount
-	inode uint64
+	mount  mount
+	device device
+	inode  uint64
 }
 
-func idOf(st *unix.Statx_t) fileID { return fileID{mountOfStatx(st), st.Ino} }
+func idOf(st *unix.Statx_t) fileID { return fileID{mountOfStatx(st), deviceOf(st), st.Ino} }
 
 // next visits the next entry of the deepest directory.
 func (w *walker) next() error {
@@ -102,7 +111,7 @@ func (w *walker) next() error {
 			buf = make([]byte, entriesSize)
 			w.bufs[min(depth, maxOpenLevels-1)] = buf
 		}
-		n, err := unix.Getdents(l.fd, buf)
+		n, err := ignoringEINTR(func() (int, error) { return unix.Getdents(l.fd, buf) })
 		if err != nil && !errors.Is(err, unix.ENOENT) {
 			return err
 		}
@@ -116,7 +125,7 @@ func (w *walker) next() error {
 		return err
 	}
 	var st unix.Statx_t
-	err = unix.Statx(l.fd, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, statxMask, &st)
+	err = statx(l.fd, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, &st)
 	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
@@ -152,10 +161,13 @@ func (l *level) pop() (string, error) {
 }
 
 func (w *walker) descend(from *level, name string) error {
-	if len(w.levels) >= maxLevels {
+	if len(w.levels) >= w.maxLevels {
+		if w.skipDeep {
+			return nil
+		}
 		return errTooDeep
 	}
-	fd, err := unix.Openat(from.fd, name, openDirectory, 0)
+	fd, err := openat(from.fd, name)
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
 		return nil // exchanged meanwhile
@@ -173,7 +185,7 @@ func (w *walker) descend(from *level, name string) error {
 // again at once.
 func (w *walker) enter(fd int) error {
 	var st unix.Statx_t
-	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, statxMask, &st); err != nil {
+	if err := statx(fd, "", unix.AT_EMPTY_PATH, &st); err != nil {
 		_ = unix.Close(fd) // the error says enough
 		return err
 	}
@@ -191,7 +203,7 @@ func (w *walker) leave() error {
 	w.levels = w.levels[:len(w.levels)-1]
 	if len(w.levels) == 0 {
 		var st unix.Statx_t
-		if err := unix.Statx(last.fd, "", unix.AT_EMPTY_PATH, statxMask, &st); err != nil {
+		if err := statx(last.fd, "", unix.AT_EMPTY_PATH, &st); err != nil {
 			return err
 		}
 		return w.visit(last.fd, ".", &st)
@@ -200,13 +212,13 @@ func (w *walker) leave() error {
 	if up.fd >= 0 {
 		return nil
 	}
-	fd, err := unix.Openat(last.fd, "..", openDirectory, 0)
+	fd, err := openat(last.fd, "..")
 	if err != nil {
 		return err
 	}
 	up.fd = fd // which close closes
 	var st unix.Statx_t
-	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, statxMask, &st); err != nil {
+	if err := statx(fd, "", unix.AT_EMPTY_PATH, &st); err != nil {
 		return err
 	}
 	if idOf(&st) != up.id || up.position == 0 {
@@ -222,4 +234,25 @@ func (w *walker) close() {
 			_ = unix.Close(l.fd) // it was only read
 		}
 	}
+}
+
+// ignoringEINTR repeats a system call that a signal interrupts: on network and
+// FUSE file systems any may be.
+func ignoringEINTR[T any](call func() (T, error)) (T, error) {
+	for {
+		v, err := call()
+		if !errors.Is(err, unix.EINTR) {
+			return v, err
+		}
+	}
+}
+
+// openat opens a directory by its name in another.
+func openat(dir int, name string) (int, error) {
+	return ignoringEINTR(func() (int, error) { return unix.Openat(dir, name, openDirectory, 0) })
+}
+
+func statx(dir int, name string, flags int, st *unix.Statx_t) error {
+	_, err := ignoringEINTR(func() (struct{}, error) { return struct{}{}, unix.Statx(dir, name, flags, statxMask, st) })
+	return err
 }
