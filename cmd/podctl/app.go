@@ -15,7 +15,7 @@ import (
 )
 
 const about = `podctl runs Kubernetes pods on a CRI runtime (containerd, CRI-O) without a
-control plane, exactly as the kubelet would.
+control plane, as the kubelet would; differences are documented.
 
    podctl run pod.yaml           run pods in the foreground until they end
    podctl agent --manifests DIR  run the pods of a directory as a service

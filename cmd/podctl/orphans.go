@@ -127,6 +127,9 @@ func runOrphans(ctx context.Context, e *env, o orphansOptions) error {
 	if o.kill {
 		return killOrphans(ctx, e, o, f, v, found)
 	}
+	if err := errors.Join(v.Missing(), o.missing(v, found.Orphans)); err != nil {
+		return err
+	}
 	if err := printOrphans(e, o, v, found); err != nil {
 		return err
 	}
@@ -182,6 +185,11 @@ func (o orphansOptions) unmatched(found []orphan.Orphan) []string {
 		}
 	}
 	return none
+}
+
+// missing is an error for each name that neither an orphan nor another pod has.
+func (o orphansOptions) missing(v *orphan.View, found []orphan.Orphan) error {
+	return missing(o.unmatched(found), v.Pods, false)
 }
 
 // killOrphans terminates the orphans, after another look before each. One that

@@ -142,8 +142,8 @@ func TestOrphansAreListedWithTheirSources(t *testing.T) {
 		expect(t, out, "kept.yaml (1 pod)", "bare.yaml (1 pod)")
 		out = w.ran(0, time.Second, "orphans", "--desired", w.write("kept.yaml", strings.Replace(keptManifest, "3600", "1800", 1)), "kept")
 		expect(t, fields(out, "default/kept"), "name-reserved", "kept.yaml desires another pod of its name")
-		out = w.ran(0, time.Second, "orphans", "--desired", filepath.Join(w.dir, "none.yaml"), "-l", "app=kept")
-		expect(t, out, "default/kept", "not read: ", "none.yaml", "would refuse")
+		out = w.ran(0, time.Second, "orphans", "--desired", w.write("broken.yaml", "kind: ["), "-l", "app=kept")
+		expect(t, out, "default/kept", "not read: ", "broken.yaml", "would refuse")
 
 		if out := w.ran(1, time.Second, "orphans", "--exit-code", "-o", "name"); out != "default/bare\ndefault/kept\ndefault/stopped\nuid-dir\n" {
 			t.Errorf("-o name: %q", out)

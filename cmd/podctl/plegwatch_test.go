@@ -42,7 +42,7 @@ func TestWatchPrintsWhatIsThereFirstOnlyIfAsked(t *testing.T) {
 		time.Sleep(time.Minute)
 		c := w.watch()
 		c.lines(watchHeader)
-		c.stopped("0 events in 0s · 2 full relists, p95 0ms · every change had a hint")
+		c.stopped("0 events in 0s · 2 full relists, p95 0ms")
 
 		c = w.watch("--initial")
 		c.lines(watchHeader,

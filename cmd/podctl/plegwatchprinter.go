@@ -197,7 +197,7 @@ func watchSummaryText(s plegstat.WatchSummary) string {
 		parts = append(parts, "1 change without a hint")
 	case *s.Unhinted > 1:
 		parts = append(parts, fmt.Sprintf("%d changes without a hint", *s.Unhinted))
-	default:
+	case total > 0:
 		parts = append(parts, "every change had a hint")
 	}
 	if s.Gaps > 0 {

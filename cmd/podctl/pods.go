@@ -37,9 +37,9 @@ func podsCommand(e *env) *cli.Command {
 		ArgsUsage: "[NAMESPACE/]NAME …",
 		Description: "Lists all pods of the runtime, whatever created them, and those that live podctl processes\n" +
 			"are about to create. WORKER is the phase of the pod's worker in the podctl process that\n" +
-			"manages it. OWNER is that process, (exited) if it has; kubelet; or other. The IP of a pod that\n" +
-			"no podctl process manages is read for -o wide and structured formats only: it takes a call\n" +
-			"for each pod.\n" +
+			"manages it. OWNER is a podctl process, kubelet or other; (exited) marks a podctl process that has\n" +
+			"exited. The IP of a pod that no podctl process manages is read for -o wide and structured\n" +
+			"formats only: it takes a call for each pod.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(append(podFilterFlags(), listFlags()...),
 			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: a podctl instance; or podctl, kubelet, other"},
@@ -129,7 +129,7 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 	if err == nil {
 		l.complete(ctx, selected)
 	}
-	return podListing(selected, l.env.now(), l.opts.noTrunc), errors.Join(err, l.opts.missing(selected))
+	return podListing(selected, l.env.now(), l.opts.noTrunc), errors.Join(err, missing(l.opts.Names, selected, l.opts.watch))
 }
 
 // kubeletTimeout bounds the answer of a kubelet: without it the pods are shown as
@@ -174,10 +174,10 @@ func (l *podLister) join(ctx context.Context, answers func() []inventory.Live) (
 
 // missing is an error for each name that none of the pods has. A pattern may
 // match none, and a watched pod may not exist yet.
-func (o podsOptions) missing(pods []*inventory.Pod) error {
+func missing(names []string, pods []*inventory.Pod, watch bool) error {
 	var errs []error
-	for _, name := range o.Names {
-		if o.watch || strings.ContainsAny(name, `*?[\`) || slices.ContainsFunc(pods, func(p *inventory.Pod) bool { return p.Matches(name) }) {
+	for _, name := range names {
+		if watch || strings.ContainsAny(name, `*?[\`) || slices.ContainsFunc(pods, func(p *inventory.Pod) bool { return p.Matches(name) }) {
 			continue
 		}
 		errs = append(errs, &inventory.NotFoundError{Name: name})

@@ -103,13 +103,15 @@ func (t terminatingLister) list(ctx context.Context) (output.List, error) {
 			fmt.Fprintf(t.env.errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)
 		})
 	}
-	return t.examine(ctx, all), nil
+	list, unlisted := t.examine(ctx, all)
+	return list, missing(t.opts.Names, append(all, unlisted...), t.opts.watch)
 }
 
-// examine returns the terminating ones of the pods that the user selects.
-func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) output.List {
-	shown := append(all, t.collector.Unlisted(all)...)
-	shown = slices.DeleteFunc(shown, func(p *inventory.Pod) bool { return !t.opts.Selects(p) })
+// examine returns the terminating ones of the pods that the user selects, and
+// the pods that only their directories show.
+func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) (output.List, []*inventory.Pod) {
+	unlisted := t.collector.Unlisted(all)
+	shown := slices.DeleteFunc(slices.Concat(all, unlisted), func(p *inventory.Pod) bool { return !t.opts.Selects(p) })
 	var found []*terminating
 	for i, f := range t.collector.Terminating(ctx, shown) {
 		if f == nil {
@@ -121,7 +123,7 @@ func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) ou
 		}
 		found = append(found, &terminating{shown[i], name, f})
 	}
-	return terminatingList(found, t.env.now())
+	return terminatingList(found, t.env.now()), unlisted
 }
 
 // reported returns what live podctl processes report while the runtime does not
@@ -132,5 +134,6 @@ func (t terminatingLister) reported(ctx context.Context, err error) (output.List
 		return output.List{}, err
 	}
 	pods := reported(t.env, t.reader, answers, err)
-	return t.examine(ctx, pods), err
+	list, _ := t.examine(ctx, pods)
+	return list, err
 }

@@ -3,6 +3,7 @@ package orphan
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -46,6 +47,18 @@ type View struct {
 // read reports whether a source of the kind answered.
 func (v *View) read(kind SourceKind) bool {
 	return slices.ContainsFunc(v.Sources, func(s Source) bool { return s.Kind == kind && s.Err == nil })
+}
+
+// Missing is an error for each named manifest that does not exist: a mistyped
+// name, not a source that fails to answer.
+func (v *View) Missing() error {
+	var errs []error
+	for _, s := range v.Sources {
+		if s.Kind == FromFile && errors.Is(s.Err, fs.ErrNotExist) {
+			errs = append(errs, s.Err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Refusal is why no pod may be terminated after this look: without an answer that
