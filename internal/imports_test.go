@@ -31,7 +31,7 @@ var table = []row{
 	{"internal/proc", nil, "processes as /proc shows them"},
 	{"internal/owner", []string{"internal/proc"}, "locks that say who manages a pod"},
 	{"internal/apiget", nil, "bounded reads of Kubernetes objects"},
-	{"internal/kubelet", []string{"internal/apiget", "internal/proc"}, "the kubelet that uses the same runtime"},
+	{"internal/kubelet", []string{"internal/apiget", "internal/boundedfile", "internal/proc"}, "the kubelet that uses the same runtime"},
 	{"internal/desired", []string{"internal/pod", "internal/manifest", "internal/kubelet", "internal/apiget"}, "who says which pods belong on this node"},
 	{"internal/inventory", []string{"internal/pod", "internal/control", "internal/cri", "internal/owner"}, "every pod of a runtime, joined"},
 	{"internal/orphan", []string{"internal/pod", "internal/control", "internal/cri", "internal/desired", "internal/host", "internal/inventory", "internal/kubelet", "internal/owner", "internal/podrecord", "internal/proc", "internal/volume", "internal/worker"}, "pure Classify, find, terminate"},

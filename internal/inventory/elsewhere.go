@@ -18,8 +18,10 @@ type Elsewhere struct {
 	// Owners maps their pods to their instances.
 	Owners map[types.UID]string
 	// Silent are the instances that did not answer: they may own any pod that they
-	// created.
+	// created, or whose name they hold.
 	Silent []string
+	// silentIn are the same instances by their directory.
+	silentIn map[string][]string
 }
 
 // AskAll asks the live podctl processes of all directories below the run
@@ -34,7 +36,7 @@ func AskElsewhere(ctx context.Context, dir string, dial control.Dialer) (Elsewhe
 }
 
 func askBelow(ctx context.Context, run, except string, dial control.Dialer) (Elsewhere, error) {
-	found := Elsewhere{Owners: map[types.UID]string{}}
+	found := Elsewhere{Owners: map[types.UID]string{}, silentIn: map[string][]string{}}
 	dirs, err := filepath.Glob(filepath.Join(run, "*"))
 	if err != nil {
 		return found, err
@@ -73,6 +75,7 @@ func (e *Elsewhere) ask(ctx context.Context, dir string, dial control.Dialer) er
 		// stop and orphans own no pods.
 		if !strings.HasPrefix(name, "stop-") && !strings.HasPrefix(name, "orphans-") {
 			e.Silent = append(e.Silent, name)
+			e.silentIn[dir] = append(e.silentIn[dir], name)
 		}
 	}
 	return nil
@@ -85,6 +88,21 @@ func (e Elsewhere) owner(p *Pod) string {
 	}
 	if p.Creator != "" && slices.Contains(e.Silent, p.Creator) {
 		return p.Creator
+	}
+	return e.silentHolder(p.FullName())
+}
+
+// silentHolder is the silent instance that holds the name of a pod, "" if none
+// does: it may have adopted the pod. Where that cannot be read it is assumed.
+func (e Elsewhere) silentHolder(fullName string) string {
+	for dir, silent := range e.silentIn {
+		holder, held, err := owner.Holder(dir, fullName)
+		switch {
+		case held && slices.Contains(silent, holder):
+			return holder
+		case err != nil, held && holder == "":
+			return silent[0]
+		}
 	}
 	return ""
 }

@@ -29,6 +29,31 @@ func TestOwnersByAnotherEndpointAreAlive(t *testing.T) {
 	}
 }
 
+// A silent podctl process of another endpoint holds the names of its pods, also
+// of those that another instance created.
+func TestNamesHeldBySilentProcessesOfOtherDirectoriesAreElsewhere(t *testing.T) {
+	run := t.TempDir()
+	locks, err := owner.Open(filepath.Join(run, "there"), "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locks.Close()
+	pods := Merge([]*pod.Pod{listed("adopted", "run-dead", pod.Running), listed("left", "run-dead", pod.Running)}, nil, func(*Pod) bool { return false })
+	if err := locks.Claim("adopted_default"); err != nil {
+		t.Fatal(err)
+	}
+	found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found.Assign(pods)
+	for _, p := range pods {
+		if want := map[string]string{"adopted": "agent"}[p.Name]; p.Elsewhere != want || p.Alive != (want != "") {
+			t.Errorf("%s: owner %q, alive %v, want %q", p.Name, p.Elsewhere, p.Alive, want)
+		}
+	}
+}
+
 func TestAskElsewhereFindsSilentProcessesOfOtherDirectories(t *testing.T) {
 	run := t.TempDir()
 	for dir, instance := range map[string]string{"here": "agent", "there": "run-1", "also": "stop-1"} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -142,36 +141,6 @@ func below(root, path string) string {
 		return filepath.Join(root, path) // a loop of links, which cannot be opened
 	}
 	return real
-}
-
-// filesOf reads the files of a process.
-func filesOf(pid int) files {
-	root := rootOf(pid)
-	dir, err := os.Readlink(filepath.Join(filepath.Dir(proc.Default.Root(pid)), "cwd"))
-	if err != nil {
-		dir = "/"
-	}
-	return files{
-		dir: dir,
-		read: func(path string) ([]byte, error) {
-			f, err := os.Open(below(root, path))
-			if err != nil {
-				return nil, err
-			}
-			defer f.Close()
-			return io.ReadAll(io.LimitReader(f, maxConfig))
-		},
-		glob: func(dir, suffix string) ([]string, error) {
-			entries, err := os.ReadDir(below(root, dir))
-			var paths []string
-			for _, e := range entries {
-				if strings.HasSuffix(e.Name(), suffix) {
-					paths = append(paths, filepath.Join(dir, e.Name()))
-				}
-			}
-			return paths, err
-		},
-	}
 }
 
 // servers are the URLs of its servers: the read-only one, if it has one, and the

@@ -44,17 +44,6 @@ func defaults() config {
 	}
 }
 
-// files reads the files of a kubelet.
-type files struct {
-	read func(path string) ([]byte, error)
-	glob func(dir, suffix string) ([]string, error)
-	// dir is the directory that relative paths start from.
-	dir string
-}
-
-// maxConfig bounds a configuration file, in bytes.
-const maxConfig = 1 << 20
-
 // readSettings reads a kubelet's command line, and the configuration files that
 // it names. Flags take precedence, as in the kubelet (cmd/kubelet/app/server.go).
 func readSettings(args []string, f files) (settings, error) {
@@ -63,7 +52,8 @@ func readSettings(args []string, f files) (settings, error) {
 		return s, fmt.Errorf("its command line cannot be read")
 	}
 	flags := readFlags(args[1:])
-	s.embedded = filepath.Base(strings.Fields(args[0] + " ")[0]) != "kubelet"
+	program := strings.Fields(args[0]) // empty if the process has chosen so
+	s.embedded = len(program) == 0 || filepath.Base(program[0]) != "kubelet"
 	if path := flags["config"]; path != "" {
 		if err := s.config.load(f, f.abs(path)); err != nil {
 			return s, err

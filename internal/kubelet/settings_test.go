@@ -72,6 +72,15 @@ func TestSettingsAreReadFromCommandLineAndConfig(t *testing.T) {
 	}
 }
 
+// Any process of the host may be named kubelet and have an empty argv[0].
+func TestEmptyNameOfTheProgramIsEmbedded(t *testing.T) {
+	for _, args := range [][]string{{""}, {" "}, {"", "--node-ip=::1"}} {
+		if s, err := readSettings(args, fakeFiles(nil)); err != nil || !s.embedded {
+			t.Errorf("%q: embedded %v, %v", args, s.embedded, err)
+		}
+	}
+}
+
 func quantities(pairs ...string) (all map[v1.ResourceName]resource.Quantity) {
 	all = map[v1.ResourceName]resource.Quantity{}
 	for i := 0; i < len(pairs); i += 2 {

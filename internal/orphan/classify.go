@@ -2,6 +2,7 @@ package orphan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -110,7 +112,7 @@ func (k KubeletState) claim(p *inventory.Pod) claim {
 	// Containers without a sandbox do not show what created them.
 	unclear := len(p.Runtime.Sandboxes) == 0
 	switch {
-	case k.Gone, p.Kind() != inventory.KindKubelet && !unclear, unclear && k.PID == 0:
+	case k.Gone, p.Kind() != inventory.KindKubelet && !unclear, unclear && k.PID == 0 && !isUnseen(k.Unsettled):
 		return notItsPod
 	case k.Unsettled != nil:
 		return mayDesirePod
@@ -118,6 +120,12 @@ func (k KubeletState) claim(p *inventory.Pod) claim {
 		return terminatesPod
 	}
 	return notItsPod
+}
+
+// isUnseen reports whether a kubelet may use the runtime that podctl cannot see.
+func isUnseen(err error) bool {
+	_, unseen := errors.AsType[*kubelet.UnseenError](err)
+	return unseen
 }
 
 func orphanedPod(p *inventory.Pod, w wantedPods, exited map[string]time.Time) Orphan {

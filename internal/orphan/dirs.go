@@ -122,7 +122,11 @@ func (f *Finder) judgeDirs(ctx context.Context, v *View, dirs []Dir) {
 		v.DirsUnknown = err.Error()
 		return
 	}
-	tables := mountTables(processes)
+	tables, err := mountTables(processes)
+	if err != nil {
+		v.DirsUnknown = err.Error()
+		return
+	}
 	for i := range dirs {
 		d := &dirs[i]
 		switch {

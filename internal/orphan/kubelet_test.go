@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -39,7 +40,8 @@ func TestKubeletsPodsAreOrphansOnlyIfItHasFinishedWithThem(t *testing.T) {
 	}{
 		{"it answered", KubeletState{PID: 7}, "orphaned: bare exited podctls; terminating: annotated loose running unmounting; undetermined:"},
 		{"it has not settled", KubeletState{PID: 7, Unsettled: unsettled}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
-		{"it is stopped or cannot be seen", KubeletState{Unsettled: unsettled}, "orphaned: bare loose podctls; terminating:; undetermined: annotated exited running unmounting"},
+		{"it is stopped", KubeletState{Unsettled: &kubelet.AbsentError{}}, "orphaned: bare loose podctls; terminating:; undetermined: annotated exited running unmounting"},
+		{"it cannot be seen", KubeletState{Unsettled: &kubelet.UnseenError{Cause: unsettled}}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
 		{"it is stopped, and its sources answered", KubeletState{}, "orphaned: annotated bare exited loose podctls running unmounting; terminating:; undetermined:"},
 		{"the user says that it is gone", KubeletState{Unsettled: unsettled, Gone: true}, "orphaned: annotated bare exited loose podctls running unmounting; terminating:; undetermined:"},
 	} {

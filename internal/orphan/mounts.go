@@ -1,6 +1,9 @@
 package orphan
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/podctl/podctl/internal/proc"
@@ -10,27 +13,43 @@ import (
 const processes = proc.Default
 
 // mountTables returns the mount tables of all processes, each mount namespace
-// once.
-func mountTables(all proc.FS) []string {
+// once, except those that podctl is not permitted to read. It is an error if
+// another one cannot be read: a directory may be in use there.
+func mountTables(all proc.FS) ([]string, error) {
 	pids, err := all.PIDs()
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	seen := map[string]bool{}
 	var tables []string
 	for _, pid := range pids {
 		namespace, err := all.Namespace(pid, "mnt")
-		if err != nil || seen[namespace] {
+		if err == nil && seen[namespace] {
 			continue
 		}
-		table, err := all.MountTable(pid)
-		if err != nil {
-			continue // it has exited
+		var table string
+		if err == nil {
+			table, err = all.MountTable(pid)
 		}
-		seen[namespace] = true
-		tables = append(tables, table)
+		switch {
+		case err == nil:
+			seen[namespace] = true
+			tables = append(tables, table)
+		case !errors.Is(err, fs.ErrPermission) && !hasExited(all, pid, err):
+			return nil, fmt.Errorf("read mount tables: %w", err)
+		}
 	}
-	return tables
+	return tables, nil
+}
+
+// hasExited reports whether a read failed because the process has exited; a
+// zombie has no mounts any more.
+func hasExited(all proc.FS, pid int, err error) bool {
+	if errors.Is(err, proc.ErrGone) {
+		return true
+	}
+	p, err := all.Read(pid)
+	return errors.Is(err, proc.ErrGone) || err == nil && p.State.Ended()
 }
 
 // usedElsewhere reports whether a part of the pod's directory is mounted outside

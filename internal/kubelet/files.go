@@ -1,0 +1,88 @@
+package kubelet
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/proc"
+)
+
+// files reads the files of a kubelet.
+type files struct {
+	read func(path string) ([]byte, error)
+	glob func(dir, suffix string) ([]string, error)
+	// dir is the directory that relative paths start from.
+	dir string
+}
+
+// maxConfig bounds a configuration file, in bytes.
+const maxConfig = 1 << 20
+
+// filesOf reads the files of a process.
+func filesOf(pid int) files {
+	dir, err := os.Readlink(filepath.Join(filepath.Dir(proc.Default.Root(pid)), "cwd"))
+	if err != nil {
+		dir = "/"
+	}
+	return filesBelow(rootOf(pid), dir)
+}
+
+// filesBelow reads regular files and directories below a root directory only:
+// the process chooses the paths, and may replace what is there at any time.
+func filesBelow(root, dir string) files {
+	return files{
+		dir: dir,
+		read: func(path string) ([]byte, error) {
+			r, name, err := openRoot(root, path)
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = r.Close() }() // it is only read
+			f, err := boundedfile.OpenIn(r, name)
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = f.Close() }() // it is only read
+			return boundedfile.All(f, maxConfig)
+		},
+		glob: func(dir, suffix string) ([]string, error) {
+			entries, err := readDir(root, dir)
+			var paths []string
+			for _, e := range entries {
+				if strings.HasSuffix(e.Name(), suffix) {
+					paths = append(paths, filepath.Join(dir, e.Name()))
+				}
+			}
+			return paths, err
+		},
+	}
+}
+
+// openRoot opens a root directory, and returns the name below it that a path of
+// the process has without symbolic links.
+func openRoot(root, path string) (*os.Root, string, error) {
+	name, err := filepath.Rel(root, below(root, path))
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := os.OpenRoot(root)
+	return r, name, err
+}
+
+// readDir opens nothing but a directory.
+func readDir(root, path string) ([]os.DirEntry, error) {
+	r, name, err := openRoot(root, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // it is only read
+	dir, err := r.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }() // it is only read
+	return dir.ReadDir(-1)
+}
