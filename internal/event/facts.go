@@ -66,6 +66,16 @@ type Waiting struct {
 	Message string `json:"message,omitempty"`
 	// Until is the end of the back-off, zero without one.
 	Until time.Time `json:"until,omitzero"`
+	// Crash is the back-off of a container that exited, nil for another reason.
+	Crash *Crash `json:"crash,omitempty"`
+}
+
+// Crash is a container's back-off after an exit.
+type Crash struct {
+	// BackOffSeconds is the whole back-off.
+	BackOffSeconds float64 `json:"backOffSeconds"`
+	// ExitCode is that of the last exit.
+	ExitCode int32 `json:"exitCode"`
 }
 
 // Stop is how a pod is being stopped.

@@ -57,6 +57,8 @@ type Start struct {
 	// FinishedAt is when its last run ended, zero without one: where the next
 	// back-off is counted from.
 	FinishedAt time.Time
+	// ExitCode is that of its last run.
+	ExitCode int32
 }
 
 // KillReason is why a container is killed. Some reasons change the grace
@@ -238,7 +240,7 @@ func (in ActionInput) start(v *v1.Pod, c *v1.Container, st *pod.Status) Start {
 	s := Start{Container: c}
 	for _, cs := range st.Containers {
 		if cs.Name == c.Name && cs.State == pod.Exited {
-			s.FinishedAt = cs.FinishedAt
+			s.FinishedAt, s.ExitCode = cs.FinishedAt, cs.ExitCode
 			break
 		}
 	}

@@ -78,7 +78,9 @@ func (r *run) backOff(start Start) *StartError {
 			Container: c.Name, Reason: reasonCrashLoop, NotBefore: start.NotBefore,
 			Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", start.Backoff, c.Name, podRef(r.p)),
 		}
-		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.BackOff}, failed.waiting(), "Back-off restarting failed container %s in pod %s", c.Name, podRef(r.p))
+		waiting := failed.waiting()
+		waiting.Crash = &event.Crash{BackOffSeconds: start.Backoff.Seconds(), ExitCode: start.ExitCode}
+		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.BackOff}, waiting, "Back-off restarting failed container %s in pod %s", c.Name, podRef(r.p))
 		return failed
 	}
 	r.m.crash.Next(BackoffKey(r.p, c), start.FinishedAt, now)

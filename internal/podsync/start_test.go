@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -177,6 +178,10 @@ func TestCrashingContainersAreBackedOffAndTheErrorSaysUntilWhen(t *testing.T) {
 				t.Fatalf("restarts within its back-off of %v", delay)
 			}
 			wantWaiting(t, res.Status, "CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=c pod=p_default(%s)", delay, testUID))
+			last := b.events.list[len(b.events.list)-1]
+			if last.Waiting == nil || last.Waiting.Crash == nil || *last.Waiting.Crash != (event.Crash{BackOffSeconds: delay.Seconds(), ExitCode: 1}) {
+				t.Errorf("event %+v; want a back-off of %v after exit 1", last.Waiting, delay)
+			}
 			at := retryAt(t, err)
 			if !at.Equal(finished.Add(delay)) {
 				t.Errorf("retry %v after its end; want %v", at.Sub(finished), delay)

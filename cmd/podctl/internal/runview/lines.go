@@ -122,6 +122,10 @@ func (p *linePrinter) exitText(ev event.Event) string {
 func waitingLine(ev event.Event) string {
 	var text string
 	switch {
+	case ev.Waiting.Crash != nil:
+		crash := ev.Waiting.Crash
+		backOff := time.Duration(crash.BackOffSeconds * float64(time.Second))
+		text = fmt.Sprintf("back-off %s restarting failed container, last exit %d", backOff, crash.ExitCode)
 	case ev.Reason != event.Failed:
 		text = ev.Text()
 	case ev.Waiting.Message == "":
