@@ -41,7 +41,7 @@ func (n *Node) Evict(ctx context.Context, namespace, name string, why event.Evic
 	if err != nil {
 		return fmt.Errorf("evict: %w", err)
 	}
-	if err := n.evict(ctx, e.Pod, why); err != nil {
+	if err := n.evict(ctx, n.desiredOf(e).Pod, why); err != nil {
 		return fmt.Errorf("evict %s: %w", pod.DisplayName(namespace, name), err)
 	}
 	return nil

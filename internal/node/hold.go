@@ -54,23 +54,24 @@ func (n *Node) hold(ctx context.Context, namespace, name string, grace *int64) (
 	e.recording.Lock() // keeps the directory, too: see removeDown
 	defer e.recording.Unlock()
 	n.mu.Lock()
-	before := n.entryOf(e.UID()) != e || e.Phase != lifecycle.Active
+	p := e.Pod
+	before := n.entryOf(p.UID) != e || e.Phase != lifecycle.Active
 	if before {
-		n.step(e.UID(), lifecycle.Stop{})
+		n.step(p.UID, lifecycle.Stop{})
 	}
 	n.mu.Unlock()
 	if before {
-		return e.Pod, nil
+		return p, nil
 	}
 	rec := n.recordOf(e)
 	rec.Held = true
-	rec.Stop(time.Now(), shorter(e.Pod, grace))
-	err = podrecord.Create(n.opts.Facts.Dir(e.UID()), rec)
+	rec.Stop(time.Now(), shorter(p, grace))
+	err = podrecord.Create(n.opts.Facts.Dir(p.UID), rec)
 	n.setRecord(e, rec) // on a full disk, too, the pod is stopped
 	if err != nil {
 		err = &UnrecordedError{Pod: pod.DisplayName(namespace, name), Cause: err}
 	}
-	return e.Pod, err
+	return p, err
 }
 
 // UnrecordedError says that a pod was stopped, but that this could not be written
@@ -138,9 +139,10 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	e.recording.Lock()
 	defer e.recording.Unlock()
 	n.mu.Lock()
-	old, ended, active := e.record, e.stage == worker.Finished, e.Phase == lifecycle.Active
+	life, old, ended, active := e.Desired, e.record, e.stage == worker.Finished, e.Phase == lifecycle.Active
+	uid := life.UID()
 	if !active {
-		n.step(e.UID(), lifecycle.Start{}) // it starts when its earlier life is over
+		n.step(uid, lifecycle.Start{}) // it starts when its earlier life is over
 	}
 	n.mu.Unlock()
 	switch {
@@ -151,18 +153,18 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	}
 	// A podctl that is killed from here on starts the pod, because what was
 	// stopped and is not held starts again.
-	rec := n.signed(e.Desired, podrecord.Record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
+	rec := n.signed(life, podrecord.Record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
 	if !old.StopRequested.IsZero() {
 		rec.StopRequested = old.StopRequested
 	}
-	if err := podrecord.Write(n.opts.Facts.Dir(e.UID()), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := podrecord.Write(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	n.mu.Lock()
 	var w work
-	if n.entryOf(e.UID()) == e && e.Phase == lifecycle.Active { // else its next life is not held
+	if n.entryOf(uid) == e && e.Phase == lifecycle.Active { // else its next life is not held
 		e.record = rec
-		w = n.step(e.UID(), lifecycle.Start{})
+		w = n.step(uid, lifecycle.Start{})
 	}
 	n.mu.Unlock()
 	n.carryOut(ctx, w)

@@ -100,7 +100,7 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	if !leaving {
 		return nil
 	}
-	if err := o.n.removeDown(ctx, e); err != nil {
+	if err := o.n.removeDown(ctx, e, in.Pod); err != nil {
 		return err
 	}
 	o.n.mu.Lock()

@@ -19,11 +19,12 @@ import (
 func (n *Node) startRemoval(ctx context.Context, uid types.UID) {
 	n.mu.Lock()
 	e := n.entryOf(uid)
+	life := e.Desired
 	n.mu.Unlock()
 	n.removals.Go(func() {
-		err := n.remove(ctx, e)
+		err := n.remove(ctx, e, life.Pod)
 		if err != nil {
-			n.log.Warn("remove pod", "pod", e.FullName(), "uid", uid, "err", err)
+			n.log.Warn("remove pod", "pod", life.FullName(), "uid", uid, "err", err)
 		}
 		n.mu.Lock()
 		n.removed[uid] = err
@@ -34,22 +35,23 @@ func (n *Node) startRemoval(ctx context.Context, uid types.UID) {
 	})
 }
 
-// remove removes all that is left of a pod that no worker knows any more: not
-// every pod comes to be cleaned up. It may be repeated.
-func (n *Node) remove(ctx context.Context, e *entry) error {
-	if err := n.opts.Volumes.Unmount(ctx, e.UID()); err != nil {
+// remove removes all leftovers of a pod that no worker knows any more: not
+// every pod comes to be cleaned up. The pod is that of the life that ends. It may
+// be repeated.
+func (n *Node) remove(ctx context.Context, e *entry, p *v1.Pod) error {
+	if err := n.opts.Volumes.Unmount(ctx, p.UID); err != nil {
 		return err
 	}
-	if err := n.opts.Cgroups.Remove(ctx, e.UID()); err != nil {
+	if err := n.opts.Cgroups.Remove(ctx, p.UID); err != nil {
 		return err
 	}
-	return n.removeDown(ctx, e)
+	return n.removeDown(ctx, e, p)
 }
 
-// removeDown takes away what a pod that is down and cleaned up has left: dead
+// removeDown removes the leftovers of a pod that is down and cleaned up: dead
 // containers and sandboxes, its directory, its logs. It may be repeated.
-func (n *Node) removeDown(ctx context.Context, e *entry) error {
-	uid := e.UID()
+func (n *Node) removeDown(ctx context.Context, e *entry, p *v1.Pod) error {
+	uid := p.UID
 	st, err := n.statusOf(ctx, uid)
 	if err != nil {
 		return event.At(event.LayerStatus, err)
@@ -67,7 +69,7 @@ func (n *Node) removeDown(ctx context.Context, e *entry) error {
 		return event.At(event.LayerHost, err)
 	}
 	if !n.opts.KeepLogs {
-		if err := os.RemoveAll(n.opts.Facts.LogDirectory(e.Pod)); err != nil {
+		if err := os.RemoveAll(n.opts.Facts.LogDirectory(p)); err != nil {
 			return event.At(event.LayerHost, err)
 		}
 	}

@@ -37,7 +37,7 @@ func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 	if e == nil {
 		return nil, fmt.Errorf("annotate sandbox: pod %s is not known", p.UID)
 	}
-	compressed, err := manifest.Compress(e.Document)
+	compressed, err := manifest.Compress(h.n.desiredOf(e).Document)
 	if err != nil {
 		return nil, err
 	}
