@@ -208,7 +208,7 @@ func TestAgentObserves(t *testing.T) {
 		a.wrote("web", "up1")
 		observer.prints("ContainerStarted")
 		eventually(t, "metrics count the pod", func() bool {
-			return strings.Contains(get(t, "http://"+address+"/metrics"), "\nkubelet_running_pods 1\n")
+			return strings.Contains(get(t, "http://"+address+"/metrics"), "\npodctl_running_pods 1\n")
 		}, func() string { return get(t, "http://"+address+"/metrics") })
 		if body := get(t, "http://"+address+"/healthz"); body != "ok" {
 			t.Errorf("health: %q", body)

@@ -20,7 +20,7 @@ var watched = []string{live.Containerd, live.Distro, live.CRIOEvents, live.CRIO,
 
 // noHints are the kinds that give podctl no hints, each with its reason.
 var noHints = map[string]string{
-	live.Distro: "containerd", live.Containerd17: "containerd v1.7.35 delivers each event to one subscriber only", live.CRIO: "switched off",
+	live.Distro: "containerd", live.Containerd17: "containerd v1.7.35 delivers each event to one subscriber only", live.CRIO: "its events are disabled",
 }
 
 // whole is a pod's life as watch must print it.
