@@ -238,11 +238,13 @@ func (w *watchSession) printWaits() error {
 			}
 		}
 	}
-	for _, h := range hanging {
-		if !slices.ContainsFunc(w.waits, h.SameAs) {
-			if err := w.printer.note(now, fmt.Sprintf("no answer for %s: %s", output.Age(now.Sub(h.Since)), waitText(h, w.opts.noTrunc))); err != nil {
-				return err
-			}
+	for i, h := range hanging {
+		if known := slices.IndexFunc(w.waits, h.SameAs); known >= 0 {
+			hanging[i] = w.waits[known] // between two tries it is less specific
+			continue
+		}
+		if err := w.printer.note(now, fmt.Sprintf("no answer for %s: %s", output.Age(now.Sub(h.Since)), waitText(h, w.opts.noTrunc))); err != nil {
+			return err
 		}
 	}
 	w.waits = hanging
