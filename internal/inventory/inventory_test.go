@@ -11,11 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/testutil"
 )
 
-// lunch is the present of the tests, listed a pod as a runtime lists it.
-var (
-	lunch  = testutil.Noon
-	listed = testutil.ListedPod
-)
+// listed is a pod as a runtime lists it.
+var listed = testutil.ListedPod
 
 func examples() []*Pod {
 	bare := listed("bare", "", pod.Running, pod.Running)
