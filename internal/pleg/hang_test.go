@@ -169,6 +169,7 @@ func TestRetriedRelistCountsFromItsFirstTry(t *testing.T) {
 	w.noEvents = errors.ErrUnsupported
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, _ *Subscription) {
 		time.Sleep(time.Second)
+		synctest.Wait() // the relist of this second is over
 		began := time.Now()
 		deadline := fmt.Errorf("list sandboxes: %w", context.DeadlineExceeded)
 		for i := range 30 {

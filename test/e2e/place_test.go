@@ -52,7 +52,7 @@ func beside(t *testing.T, rt *live.Instance) *place {
 	p := makePlace(t, rt)
 	t.Cleanup(func() {
 		for _, dir := range []string{"root/pods", "logs", "run"} {
-			left, err := filepath.Glob(p.path(dir) + "/*")
+			left, err := filepath.Glob(p.path(dir) + "/[^h]*") // but run/host-ports
 			if err != nil || len(left) > 0 {
 				t.Errorf("left over: %v %v", left, err)
 			}
@@ -81,7 +81,10 @@ func makePlace(t *testing.T, rt *live.Instance) *place {
 			t.Fatal(err)
 		}
 	}
-	// The lock of the user id ranges stays when the last pod is removed.
+	// The locks of user id ranges and host ports stay when the last pod is removed.
+	if err := os.Mkdir(p.path("run/host-ports"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(p.path("root/.userns.lock"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -63,13 +63,20 @@ type Outcome struct {
 	Said func(i node.Info, c v1.ContainerStatus) []string
 }
 
+// isUnlisted reports whether a pod has not started because the runtime has not
+// yet reported what it holds.
+func isUnlisted(i node.Info) bool {
+	waits := i.Lifecycle == lifecycle.Waiting && (i.Wait.Reason == lifecycle.RuntimeUnavailable || i.Wait.Reason == lifecycle.Pending)
+	return waits || i.Lifecycle == lifecycle.Starting
+}
+
 // Failures returns the wanted pods that did not do what the run waited for, and
 // why. It calls Said, so it comes before log files are removed.
 func (o *Outcome) Failures() []Failure {
 	var failures []Failure
 	for _, d := range o.Want {
 		i, ok := o.Last[d.Pod.UID]
-		if !ok || i.Wait.Reason == lifecycle.RuntimeUnavailable {
+		if !ok || isUnlisted(i) {
 			failures = append(failures, Failure{
 				pod:     pod.DisplayName(d.Pod.Namespace, d.Pod.Name),
 				reasons: []reason{{text: " was not started: the runtime did not say what it holds"}},
