@@ -28,9 +28,11 @@ type kubeletPlace struct {
 }
 
 // besideKubelet runs the test once beside a kubelet with its read-only port, and
-// once beside one that has none and a node name of its own.
+// once beside one that has none and a node name of its own. Tests beside a kubelet
+// run beside no others: the test process is a client of the kubelet's runtime and
+// the recording proxy of other tests, so that podctl takes it for a proxy between
+// them, and refuses to start there.
 func besideKubelet(t *testing.T, test func(t *testing.T, k *kubeletPlace)) {
-	t.Parallel()
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
