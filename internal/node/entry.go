@@ -35,13 +35,6 @@ type entry struct {
 	alarm    *time.Timer
 }
 
-// desiredOf returns what the entry's present life runs by.
-func (n *Node) desiredOf(e *entry) Desired {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return e.Desired
-}
-
 // again reports whether another life of the pod follows this one.
 func (e *entry) again() bool { return e.Next != nil }
 

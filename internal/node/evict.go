@@ -31,6 +31,10 @@ var errNotStarted = errors.New("it has not started")
 func (n *Node) Evict(ctx context.Context, namespace, name string, why event.Eviction) error {
 	n.mu.Lock()
 	e, err := n.named(namespace, name)
+	var p *v1.Pod
+	if err == nil {
+		p = e.Pod
+	}
 	if err == nil && !e.hasWorker() {
 		// To evict what does not run would free nothing.
 		if err = notRunning(e); err == nil {
@@ -41,7 +45,7 @@ func (n *Node) Evict(ctx context.Context, namespace, name string, why event.Evic
 	if err != nil {
 		return fmt.Errorf("evict: %w", err)
 	}
-	if err := n.evict(ctx, n.desiredOf(e).Pod, why); err != nil {
+	if err := n.evict(ctx, p, why); err != nil {
 		return fmt.Errorf("evict %s: %w", pod.DisplayName(namespace, name), err)
 	}
 	return nil

@@ -33,11 +33,15 @@ func (h syncHost) Probes(uid types.UID) pod.ProbeResults { return h.n.probes.Res
 func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 	h.n.mu.Lock()
 	e := h.n.entryOf(p.UID)
+	var document []byte
+	if e != nil {
+		document = e.Document
+	}
 	h.n.mu.Unlock()
 	if e == nil {
 		return nil, fmt.Errorf("annotate sandbox: pod %s is not known", p.UID)
 	}
-	compressed, err := manifest.Compress(h.n.desiredOf(e).Document)
+	compressed, err := manifest.Compress(document)
 	if err != nil {
 		return nil, err
 	}
