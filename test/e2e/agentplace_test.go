@@ -122,15 +122,18 @@ func (a *agentPlace) marking(name, version string, more ...string) string {
 // control is the client of the agent's socket.
 func (a *agentPlace) control() *control.Client {
 	a.t.Helper()
-	var found []*control.Client
+	var (
+		sockets []string
+		found   []*control.Client
+		err     error
+	)
 	eventually(a.t, "an agent listens", func() bool {
-		dirs, err := filepath.Glob(a.path("run") + "/*")
-		if err != nil || len(dirs) != 1 {
+		if sockets, err = filepath.Glob(a.path("run") + "/*/*.sock"); err != nil || len(sockets) != 1 {
 			return false
 		}
-		found, err = control.Find(dirs[0], nil)
+		found, err = control.Find(filepath.Dir(sockets[0]), nil)
 		return err == nil && len(found) == 1
-	}, func() string { return fmt.Sprint(found) })
+	}, func() string { return fmt.Sprintf("%d live owners of %q: %v", len(found), sockets, err) })
 	return found[0]
 }
 
