@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/term"
@@ -141,4 +142,12 @@ func (e *env) unblocked() (_ *env, flush func()) {
 	u.out, u.errw = output.NewWriter(out), output.NewWriter(errw)
 	u.log = slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: e.level}))
 	return &u, func() { out.Flush(flushTimeout); errw.Flush(flushTimeout) }
+}
+
+// settle restores normal garbage collection, for commands that go on running:
+// main delays it, since most commands end soon.
+func settle() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(100)
+	}
 }

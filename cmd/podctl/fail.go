@@ -47,17 +47,25 @@ func usagef(format string, args ...any) error {
 // exit code.
 var errInterrupted = errors.New("interrupted")
 
-// printedError ends a command whose failure is already printed as data.
+// leaver is an error of a command that the user interrupted, which says more
+// than that.
+type leaver interface{ Interrupted() }
+
+// printedError is an error that must not be printed again.
 type printedError struct{ err error }
 
 func (e *printedError) Error() string { return e.err.Error() }
 func (e *printedError) Unwrap() error { return e.err }
 
+// printed returns an error that ends a command whose failure is already printed
+// as data.
+func printed(err error) error { return &printedError{err} }
+
 // exitCode maps an error to the process's exit code. It is the only place
 // that does.
 func exitCode(err error) int {
 	var usage *usageError
-	var left *leftError
+	var left leaver
 	var endpoint *cri.EndpointError
 	switch {
 	case err == nil:

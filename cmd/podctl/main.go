@@ -58,10 +58,3 @@ func tuneStartup() {
 		debug.SetGCPercent(startupGC)
 	}
 }
-
-// settle restores normal garbage collection, for commands that go on running.
-func settle() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(100)
-	}
-}

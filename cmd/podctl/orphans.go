@@ -107,7 +107,7 @@ func readOrphans(c *cli.Context) (o orphansOptions, err error) {
 }
 
 // errOrphans: there are some, and they are printed.
-var errOrphans = &printedError{errors.New("there are orphans")}
+var errOrphans = printed(errors.New("there are orphans"))
 
 func runOrphans(ctx context.Context, e *env, o orphansOptions) error {
 	client, stop, err := connect(ctx, e, o.globals)

@@ -88,7 +88,7 @@ func runCheck(ctx context.Context, e *env, o checkOptions) error {
 		return printErr
 	}
 	if err != nil {
-		return &printedError{err}
+		return printed(err)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func preemptCommand(e *env) *cli.Command {
 }
 
 // errNotAdmitted: the answer is printed.
-var errNotAdmitted = &printedError{errors.New("not admitted")}
+var errNotAdmitted = printed(errors.New("not admitted"))
 
 // runPreempt prints, for each arriving pod, whether it fits and which pods would
 // be preempted for it.

@@ -247,6 +247,10 @@ func (e *leftError) Error() string {
 	return fmt.Sprintf("interrupted while terminating: %s left behind", output.Plural(e.pods, "pod"))
 }
 
+// Interrupted marks an interruption.
+func (*leftError) Interrupted() {}
+
+// Hint returns what to do about the pods.
 func (*leftError) Hint() string { return "the same command again terminates them, and starts new ones" }
 
 // longestGrace is the time, in seconds, that terminating may take.
