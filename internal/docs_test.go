@@ -120,7 +120,7 @@ func TestArchitectureListsThePackages(t *testing.T) {
 	for _, r := range table {
 		want := "–"
 		switch {
-		case r.pkg == "cmd/podctl":
+		case r.pkg == "cmd/podctl" || slices.Equal(r.module, []string{"internal/", "cmd/podctl/internal/"}):
 			want = "all"
 		case slices.Equal(r.module, []string{"internal/"}):
 			want = "all internal"

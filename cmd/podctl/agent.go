@@ -11,6 +11,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
@@ -22,7 +23,7 @@ const agentName = "agent"
 
 // agentOptions are the options of `podctl agent`.
 type agentOptions struct {
-	globals
+	shell.Globals
 	driving
 	// manifests are the sources that are followed; of configFrom only ConfigMaps,
 	// Secrets and claims are read.
@@ -42,7 +43,7 @@ type agentOptions struct {
 	observe bool
 }
 
-func agentCommand(e *env) *cli.Command {
+func agentCommand(e *shell.Env) *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringSliceFlag{Name: "manifests", Usage: "run the pods of this `DIR|FILE|URL` and follow its changes; repeatable"},
 		&cli.StringSliceFlag{Name: "config-from", Usage: "read only ConfigMaps, Secrets and claims from this `DIR|FILE|URL` and follow its changes; repeatable"},
@@ -64,7 +65,7 @@ func agentCommand(e *env) *cli.Command {
 		Flags: append(append(flags, housekeepingFlags()...), drivingFlags()...),
 		Action: func(c *cli.Context) error {
 			o := agentOptions{
-				globals: readGlobals(c), manifests: c.StringSlice("manifests"), configFrom: c.StringSlice("config-from"),
+				Globals: shell.ReadGlobals(c), manifests: c.StringSlice("manifests"), configFrom: c.StringSlice("config-from"),
 				replicas: c.Int("replicas"), strict: c.Bool("strict"),
 				fileCheck: c.Duration("file-check-frequency"), httpCheck: c.Duration("http-check-frequency"),
 				observe: c.Bool("observe"), killUnknown: c.String("adopt-runtime") == "kill", drain: c.Bool("drain"), drainTimeout: c.Duration("drain-timeout"),
@@ -79,7 +80,7 @@ func agentCommand(e *env) *cli.Command {
 			if err := o.check(c.Args().Slice()); err != nil {
 				return err
 			}
-			e, flush := e.unblocked()
+			e, flush := e.Unblocked()
 			defer flush()
 			if o.observe {
 				return runObserve(c.Context, e, o)
@@ -95,29 +96,29 @@ func (o agentOptions) sources() []string { return slices.Concat(o.manifests, o.c
 func (o agentOptions) check(args []string) error {
 	switch {
 	case len(args) > 0:
-		return &usageError{message: "agent takes no arguments", hint: "podctl agent --manifests " + manifest.SourceName(args[0])}
+		return &shell.UsageError{Message: "agent takes no arguments", Advice: "podctl agent --manifests " + manifest.SourceName(args[0])}
 	case o.observe && len(o.sources()) > 0:
-		return &usageError{message: "--observe runs no pods and takes no manifests", hint: "omit --manifests and --config-from, or --observe"}
+		return &shell.UsageError{Message: "--observe runs no pods and takes no manifests", Advice: "omit --manifests and --config-from, or --observe"}
 	case len(o.manifests) == 0 && !o.observe:
-		return &usageError{message: "no manifests given", hint: "podctl agent --manifests DIR"}
+		return &shell.UsageError{Message: "no manifests given", Advice: "podctl agent --manifests DIR"}
 	case o.replicas < 1:
-		return usagef("--replicas %d is less than 1", o.replicas)
+		return shell.Usagef("--replicas %d is less than 1", o.replicas)
 	case o.fileCheck <= 0:
-		return usagef("--file-check-frequency %s is not positive", o.fileCheck)
+		return shell.Usagef("--file-check-frequency %s is not positive", o.fileCheck)
 	case o.httpCheck <= 0:
-		return usagef("--http-check-frequency %s is not positive", o.httpCheck)
+		return shell.Usagef("--http-check-frequency %s is not positive", o.httpCheck)
 	case o.drainTimeout <= 0:
-		return usagef("--drain-timeout %s is not positive", o.drainTimeout)
-	case o.output != "" && o.output != "json":
-		return usagef("--output %q: agent prints text or json", o.output)
+		return shell.Usagef("--drain-timeout %s is not positive", o.drainTimeout)
+	case o.Output != "" && o.Output != "json":
+		return shell.Usagef("--output %q: agent prints text or json", o.Output)
 	}
 	seen := map[string]bool{}
 	for _, m := range o.sources() {
 		if seen[m] {
-			return usagef("%q is given twice", manifest.SourceName(m))
+			return shell.Usagef("%q is given twice", manifest.SourceName(m))
 		}
 		if m == "-" {
-			return &usageError{message: "-: an agent cannot follow standard input", hint: "podctl run -"}
+			return &shell.UsageError{Message: "-: an agent cannot follow standard input", Advice: "podctl run -"}
 		}
 		seen[m] = true
 	}
@@ -125,8 +126,8 @@ func (o agentOptions) check(args []string) error {
 }
 
 // runAgent follows the sources until it is told to stop.
-func runAgent(ctx context.Context, e *env, o agentOptions) error {
-	settle()
+func runAgent(ctx context.Context, e *shell.Env, o agentOptions) error {
+	shell.Settle()
 	a, err := prepareAgent(ctx, e, o)
 	if err != nil {
 		return err
@@ -140,19 +141,19 @@ func runAgent(ctx context.Context, e *env, o agentOptions) error {
 
 // prepareAgent does everything before the first source is read. An interrupt
 // cancels it.
-func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err error) {
-	ctx, interrupted := e.untilInterrupt(ctx)
+func prepareAgent(ctx context.Context, e *shell.Env, o agentOptions) (a *agent, err error) {
+	ctx, interrupted := e.UntilInterrupt(ctx)
 	defer func() {
 		if !interrupted() {
 			return
 		}
-		err = errInterrupted
+		err = shell.ErrInterrupted
 		if a != nil {
 			err = errors.Join(err, a.session.Close())
 		}
 	}()
 	events := output.NewQueue[event.Event]()
-	s, err := daemon.Open(ctx, o.options(e, o.globals, daemon.Options{
+	s, err := daemon.Open(ctx, o.options(e, o.Globals, daemon.Options{
 		Instance: agentName, Sources: o.sources(), KillUnknown: o.killUnknown, Events: events.Put,
 	}))
 	if held, ok := errors.AsType[*owner.HeldError](err); ok {
@@ -162,7 +163,7 @@ func prepareAgent(ctx context.Context, e *env, o agentOptions) (a *agent, err er
 		return nil, err
 	}
 	a = &agent{env: e, opts: o, session: s, events: events, updates: make(chan sourceUpdate)}
-	a.printer = runview.NewAgent(e.screen(o.globals), viewOptions(s, o.output, true))
+	a.printer = runview.NewAgent(screenOf(e, o.Globals), viewOptions(s, o.Output, true))
 	return a, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/testutil"
 )
@@ -41,20 +42,20 @@ func startAgentTo(t *testing.T, out io.Writer, dir string, args ...string) *agen
 	level := &slog.LevelVar{}
 	level.Set(slog.LevelError)
 	network := &pipeNet{}
-	e := &env{
-		in: strings.NewReader(""), out: &a.out, errw: &a.errw, size: func() (int, int) { return 0, 0 }, now: time.Now,
-		simulate: func() (*sim.Runtime, func()) { return runtime, runtime.Close }, simOutlives: true,
-		listen: network.listen, dial: network.dial,
-		notify: func(state string) time.Duration {
+	e := &shell.Env{
+		In: strings.NewReader(""), Out: &a.out, Errw: &a.errw, Size: func() (int, int) { return 0, 0 }, Now: time.Now,
+		Simulate: func() (*sim.Runtime, func()) { return runtime, runtime.Close }, SimOutlives: true,
+		Listen: network.listen, Dial: network.dial,
+		Notify: func(state string) time.Duration {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.states = append(a.states, state)
 			return 20 * time.Millisecond
 		},
-		interrupts: a.interrupts, log: slog.New(slog.NewTextHandler(&a.errw, &slog.HandlerOptions{Level: level})), level: level,
+		Interrupts: a.interrupts, Log: slog.New(slog.NewTextHandler(&a.errw, &slog.HandlerOptions{Level: level})), Level: level,
 	}
 	if out != nil {
-		e.out = out
+		e.Out = out
 	}
 	all := []string{"podctl", "-r", "sim:", "--root", filepath.Join(dir, "root"), "--log-dir", filepath.Join(dir, "logs"), "--run-dir", filepath.Join(dir, "run"), "agent"}
 	go func() { a.code <- run(append(all, args...), e) }()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
@@ -20,7 +21,7 @@ import (
 
 // agent is a running `podctl agent`.
 type agent struct {
-	env     *env
+	env     *shell.Env
 	opts    agentOptions
 	session *daemon.Session
 	events  *output.Queue[event.Event]
@@ -74,7 +75,7 @@ func (a *agent) run(ctx context.Context) error {
 
 // follow applies what the sources deliver, until an interrupt.
 func (a *agent) follow(ctx context.Context) error {
-	manager := daemon.NewManager(a.env.notify, a.healthy)
+	manager := daemon.NewManager(a.env.Notify, a.healthy)
 	watchdog, stop := manager.Watchdog()
 	defer stop()
 	for {
@@ -88,7 +89,7 @@ func (a *agent) follow(ctx context.Context) error {
 			a.drainEvents()
 		case <-watchdog:
 			manager.Alive()
-		case <-a.env.interrupts:
+		case <-a.env.Interrupts:
 			manager.Stopping()
 			return a.stop(ctx)
 		}
@@ -158,7 +159,7 @@ func (a *agent) stop(ctx context.Context) error {
 			return err
 		case <-a.events.Ready():
 			a.drainEvents()
-		case <-a.env.interrupts:
+		case <-a.env.Interrupts:
 			return &leftError{pods: a.session.Alive()}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
 const about = `podctl runs Kubernetes pods on a CRI runtime (containerd, CRI-O) without a
@@ -24,24 +25,24 @@ control plane, as the kubelet would; differences are documented.
    podctl pods                   list the pods of the runtime and their owners`
 
 // run is the whole program without its process.
-func run(args []string, e *env) int {
+func run(args []string, e *shell.Env) int {
 	// Everything printed passes a writer that escapes control characters; what
 	// is to reach the terminal or a file unchanged takes output.Raw.
-	e.out, e.errw = output.NewWriter(e.out), output.NewWriter(e.errw)
+	e.Out, e.Errw = output.NewWriter(e.Out), output.NewWriter(e.Errw)
 	err := runApp(newApp(e), args)
-	printError(e.errw, err)
-	return exitCode(err)
+	shell.PrintError(e.Errw, err)
+	return shell.ExitCode(err)
 }
 
 func runApp(app *cli.App, args []string) error {
 	ordered, err := cmdline.Reorder(app, args)
 	if missing, ok := errors.AsType[*cmdline.MissingValueError](err); ok {
-		return &usageError{message: missing.Error(), hint: "podctl COMMAND --help"}
+		return &shell.UsageError{Message: missing.Error(), Advice: "podctl COMMAND --help"}
 	}
 	return app.Run(ordered)
 }
 
-func newApp(e *env) *cli.App {
+func newApp(e *shell.Env) *cli.App {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
 	commands := []*cli.Command{
 		runCommand(e), agentCommand(e), validateCommand(e), renderCommand(e),
@@ -55,12 +56,12 @@ func newApp(e *env) *cli.App {
 		Name:                      "podctl",
 		Usage:                     "run Kubernetes pods on a CRI runtime without a control plane",
 		Description:               about,
-		Version:                   version(),
+		Version:                   shell.Version(),
 		Commands:                  commands,
-		Flags:                     globalFlags(),
-		Reader:                    e.in,
-		Writer:                    e.out,
-		ErrWriter:                 e.errw,
+		Flags:                     shell.GlobalFlags(),
+		Reader:                    e.In,
+		Writer:                    e.Out,
+		ErrWriter:                 e.Errw,
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
 		OnUsageError:              onUsageError(""),
@@ -78,17 +79,17 @@ func newApp(e *env) *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 	}
-	cmdline.Help{Globals: globalFlags, ExitCodes: exitCodes}.Install(app)
+	cmdline.Help{Globals: shell.GlobalFlags, ExitCodes: shell.ExitCodes}.Install(app)
 	return app
 }
 
 // dress gives a command and its subcommands what all commands share. name is
 // the command's full name.
-func dress(e *env, c *cli.Command, name string) {
+func dress(e *shell.Env, c *cli.Command, name string) {
 	for _, sub := range c.Subcommands {
 		dress(e, sub, name+" "+sub.Name)
 	}
-	c.Flags = append(c.Flags, commandGlobals()...)
+	c.Flags = append(c.Flags, shell.CommandGlobals()...)
 	c.HideHelpCommand = true
 	c.OnUsageError = onUsageError(name)
 	c.HelpName = "podctl " + name
@@ -102,30 +103,30 @@ func dress(e *env, c *cli.Command, name string) {
 func onUsageError(command string) cli.OnUsageErrorFunc {
 	program := strings.TrimSpace("podctl " + command)
 	return func(c *cli.Context, err error, inCommand bool) error {
-		usage := &usageError{message: err.Error(), hint: program + " --help"}
+		usage := &shell.UsageError{Message: err.Error(), Advice: program + " --help"}
 		flags := c.App.VisibleFlags()
 		if inCommand {
 			flags = c.Command.VisibleFlags()
 		}
-		if name, unknown := strings.CutPrefix(usage.message, "flag provided but not defined: -"); unknown {
-			usage.message = "unknown flag " + cmdline.Dashed(name)
+		if name, unknown := strings.CutPrefix(usage.Message, "flag provided but not defined: -"); unknown {
+			usage.Message = "unknown flag " + cmdline.Dashed(name)
 			near, known := cmdline.Closest(name, cmdline.FlagNames(flags)), ""
 			if inCommand {
 				known = cmdline.ForeignFlag(name, program, c.Command)
 			}
 			switch {
 			case known != "":
-				usage.hint = known
+				usage.Advice = known
 			case near != "":
-				usage.hint = "did you mean " + cmdline.Dashed(near) + "?"
+				usage.Advice = "did you mean " + cmdline.Dashed(near) + "?"
 			}
 		}
-		if name, invalid := cmdline.InvalidFlag(usage.message); invalid {
-			usage.message = strings.Replace(strings.TrimSuffix(usage.message, ": parse error"), " -"+name, " "+cmdline.Dashed(name), 1)
-			usage.hint = cmp.Or(cmdline.ValueHint(name, flags), usage.hint)
+		if name, invalid := cmdline.InvalidFlag(usage.Message); invalid {
+			usage.Message = strings.Replace(strings.TrimSuffix(usage.Message, ": parse error"), " -"+name, " "+cmdline.Dashed(name), 1)
+			usage.Advice = cmp.Or(cmdline.ValueHint(name, flags), usage.Advice)
 		}
 		if command != "" {
-			usage.message = command + ": " + usage.message
+			usage.Message = command + ": " + usage.Message
 		}
 		return usage
 	}
@@ -158,21 +159,21 @@ func unknownCommand(parent string, commands []*cli.Command, name string) error {
 	case near != "":
 		hint = "did you mean " + parent + " " + near + "?"
 	}
-	return &usageError{message: fmt.Sprintf("unknown command %q", name), hint: hint}
+	return &shell.UsageError{Message: fmt.Sprintf("unknown command %q", name), Advice: hint}
 }
 
 // checked wraps an action with what all commands share: -v takes effect, and
 // errors carry the command's name.
-func checked(e *env, name string, action cli.ActionFunc) cli.ActionFunc {
+func checked(e *shell.Env, name string, action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		switch {
-		case nearest(c, "debug", (*cli.Context).Bool):
-			e.level.Set(slog.LevelDebug)
-		case nearest(c, "verbose", (*cli.Context).Bool):
-			e.level.Set(slog.LevelInfo)
+		case shell.Nearest(c, "debug", (*cli.Context).Bool):
+			e.Level.Set(slog.LevelDebug)
+		case shell.Nearest(c, "verbose", (*cli.Context).Bool):
+			e.Level.Set(slog.LevelInfo)
 		}
-		if timeout := nearest(c, "timeout", (*cli.Context).Duration); timeout < 0 {
-			return usagef("--timeout %s is negative", timeout)
+		if timeout := shell.Nearest(c, "timeout", (*cli.Context).Duration); timeout < 0 {
+			return shell.Usagef("--timeout %s is negative", timeout)
 		}
 		if err := action(c); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

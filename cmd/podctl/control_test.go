@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/diagnose"
@@ -113,7 +114,7 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 		expect(t, w.ran(1, time.Second, "start", "kube/nobody"), "no podctl process manages a pod kube/nobody")
 
 		c.interrupt()
-		c.ends(exitInterrupted, 30*time.Second)
+		c.ends(shell.ExitInterrupted, 30*time.Second)
 		w.holds(0)
 	})
 }
@@ -148,7 +149,7 @@ func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 		release()
 		stop.ends(0, 40*time.Second) // the call is made again
 		c.interrupt()
-		c.ends(exitInterrupted, 30*time.Second)
+		c.ends(shell.ExitInterrupted, 30*time.Second)
 		w.holds(0)
 	})
 }
@@ -165,7 +166,7 @@ func TestTerminatingWatchesUntilInterrupted(t *testing.T) {
 		watch.printed("\nPOD ", "\nkube/deaf ", "no terminating pods")
 		watch.silent()
 		c.interrupt()
-		c.ends(exitInterrupted, 30*time.Second)
+		c.ends(shell.ExitInterrupted, 30*time.Second)
 	})
 }
 
@@ -175,7 +176,7 @@ func TestPodsOfADeadPodctlAreOrphansAndCanBeEnded(t *testing.T) {
 		c := w.run(pair, "--keep")
 		owner := w.podctls()[0].Instance()
 		c.interrupt()
-		c.ends(exitInterrupted, 5*time.Second)
+		c.ends(shell.ExitInterrupted, 5*time.Second)
 		if left := w.podctls(); len(left) != 0 {
 			t.Errorf("podctls are found that have ended: %v", left)
 		}
@@ -215,7 +216,7 @@ func TestRmForceGoesOnWhereThePodctlGetsNowhere(t *testing.T) {
 			}
 		}
 		c.interrupt()
-		c.ends(exitInterrupted, 3*time.Minute)
+		c.ends(shell.ExitInterrupted, 3*time.Minute)
 	})
 }
 
@@ -235,7 +236,7 @@ func TestEventsAreStreamedToEveryReader(t *testing.T) {
 		}()
 		<-opened
 		c.interrupt()
-		c.ends(exitInterrupted, 30*time.Second)
+		c.ends(shell.ExitInterrupted, 30*time.Second)
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -276,7 +277,7 @@ func TestMetricsAndHealthOfARun(t *testing.T) {
 			t.Errorf("%q %v", health, err)
 		}
 		c.interrupt()
-		c.ends(exitInterrupted, 30*time.Second)
+		c.ends(shell.ExitInterrupted, 30*time.Second)
 	})
 }
 
@@ -287,7 +288,7 @@ func TestRmTriesAgainWhatItsPodctlRemovesToo(t *testing.T) {
 		w.sim.Inject(sim.Fault{Method: "RemoveContainer", Match: "default/web", Err: status.Error(codes.Unknown, "container is already in removing state")})
 		expect(t, w.ran(0, 10*time.Second, "rm", "web"), "default/web removed; ")
 		c.interrupt()
-		c.ends(exitInterrupted, 30*time.Second)
+		c.ends(shell.ExitInterrupted, 30*time.Second)
 		w.holds(0)
 	})
 }
@@ -307,7 +308,7 @@ func TestTerminatingShowsErrorsOfTheEndOnly(t *testing.T) {
 		release()
 		stop.ends(0, time.Minute)
 		c.interrupt()
-		c.ends(exitInterrupted, 30*time.Second)
+		c.ends(shell.ExitInterrupted, 30*time.Second)
 		w.holds(0)
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/kubelet"
 )
@@ -32,11 +33,11 @@ func readDesired(c *cli.Context) (desired.Sources, error) {
 	s.AskKubelet = s.Kubelet != kubelet.Options{}
 	switch {
 	case (s.Kubelet.CertFile == "") != (s.Kubelet.KeyFile == ""):
-		return s, usagef("--kubelet-cert and --kubelet-key go together")
+		return s, shell.Usagef("--kubelet-cert and --kubelet-key go together")
 	case s.AskKubelet && s.Kubelet.URL == "":
-		return s, usagef("--kubelet is missing: the credentials are for that URL")
+		return s, shell.Usagef("--kubelet is missing: the credentials are for that URL")
 	case s.Node != "" && s.Kubeconfig == "" && c.String("static-pods") == "":
-		return s, usagef("--node is a node of the cluster that --kubeconfig names")
+		return s, shell.Usagef("--node is a node of the cluster that --kubeconfig names")
 	}
 	return s, nil
 }

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/host"
@@ -34,12 +35,12 @@ type driving struct {
 }
 
 // options completes the options of a daemon with the shared ones.
-func (d driving) options(e *env, g globals, o daemon.Options) daemon.Options {
-	o.ConnectOptions, o.Paths, o.CgroupRoot = g.connectOptions(e), g.given(), g.cgroupRoot
+func (d driving) options(e *shell.Env, g shell.Globals, o daemon.Options) daemon.Options {
+	o.ConnectOptions, o.Paths, o.CgroupRoot = g.ConnectOptions(e), g.Given(), g.CgroupRoot
 	o.BesideKubelet, o.CgroupDriver, o.UnsafeSysctls = d.besideKubelet, d.cgroupDriver, d.unsafeSysctls
 	o.KeepLogs, o.RuntimeClasses, o.Address = d.keepLogs, d.runtimeClasses, d.listen
 	o.Capacity, o.Reserved, o.Resolver = d.capacity, d.reserved, d.resolver
-	o.Listen, o.Now = e.listen, e.now
+	o.Listen, o.Now = e.Listen, e.Now
 	return o
 }
 
@@ -79,13 +80,13 @@ func readDriving(c *cli.Context) (driving, error) {
 		d.resolver.File = &file
 	}
 	if d.listen != "" && !isHostPort(d.listen) {
-		return driving{}, usagef("--listen %q is not HOST:PORT", d.listen)
+		return driving{}, shell.Usagef("--listen %q is not HOST:PORT", d.listen)
 	}
 	if d.cgroupDriver != "" && d.cgroupDriver != "cgroupfs" && d.cgroupDriver != "systemd" {
-		return driving{}, usagef("--cgroup-driver %q is neither cgroupfs nor systemd", d.cgroupDriver)
+		return driving{}, shell.Usagef("--cgroup-driver %q is neither cgroupfs nor systemd", d.cgroupDriver)
 	}
 	if _, err := admission.NewSysctls("", d.unsafeSysctls); err != nil {
-		return driving{}, usagef("--allowed-unsafe-sysctls: %v", err)
+		return driving{}, shell.Usagef("--allowed-unsafe-sysctls: %v", err)
 	}
 	var err error
 	d.runtimeClasses, err = readRuntimeClasses(c)
@@ -109,10 +110,10 @@ func readRuntimeClasses(c *cli.Context) (map[string]string, error) {
 	for _, value := range c.StringSlice(runtimeClassFlagName) {
 		name, handler, ok := strings.Cut(value, "=")
 		if !ok || name == "" || handler == "" {
-			return nil, usagef("--%s %q is not CLASS=HANDLER", runtimeClassFlagName, value)
+			return nil, shell.Usagef("--%s %q is not CLASS=HANDLER", runtimeClassFlagName, value)
 		}
 		if other, twice := classes[name]; twice && other != handler {
-			return nil, usagef("--%s: class %q has both %q and %q", runtimeClassFlagName, name, other, handler)
+			return nil, shell.Usagef("--%s: class %q has both %q and %q", runtimeClassFlagName, name, other, handler)
 		}
 		classes[name] = handler
 	}

@@ -9,16 +9,17 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
 // parse is what a command reads of a command line.
-func parse(t *testing.T, args ...string) globals {
+func parse(t *testing.T, args ...string) shell.Globals {
 	t.Helper()
-	var got globals
-	app := newApp(&env{out: io.Discard, errw: io.Discard})
+	var got shell.Globals
+	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
 	app.Command("validate").Action = func(c *cli.Context) error {
-		got = readGlobals(c)
+		got = shell.ReadGlobals(c)
 		return nil
 	}
 	if err := app.Run(append([]string{"podctl"}, args...)); err != nil {
@@ -29,9 +30,9 @@ func parse(t *testing.T, args ...string) globals {
 
 func TestGlobalFlagsStandOnEitherSideOfTheCommand(t *testing.T) {
 	flags := []string{"-r", "/cri", "-i", "/image", "--timeout", "3s", "--root", "/root", "--log-dir", "/logs", "--run-dir", "/run", "-o", "json", "--no-color"}
-	want := globals{
-		runtime: "/cri", image: "/image", timeout: 3 * time.Second, root: "/root", logDir: "/logs", runDir: "/run",
-		output: "json", noColor: true,
+	want := shell.Globals{
+		Runtime: "/cri", Image: "/image", Timeout: 3 * time.Second, Root: "/root", LogDir: "/logs", RunDir: "/run",
+		Output: "json", NoColor: true,
 	}
 	if got := parse(t, append(flags, "validate", "x")...); got != want {
 		t.Errorf("before: %+v", got)
@@ -39,7 +40,7 @@ func TestGlobalFlagsStandOnEitherSideOfTheCommand(t *testing.T) {
 	if got := parse(t, append(append([]string{"validate"}, flags...), "x")...); got != want {
 		t.Errorf("after: %+v", got)
 	}
-	if got := parse(t, "-r", "/before", "--root=/kept", "validate", "-r", "/after", "x"); got.runtime != "/after" || got.root != "/kept" {
+	if got := parse(t, "-r", "/before", "--root=/kept", "validate", "-r", "/after", "x"); got.Runtime != "/after" || got.Root != "/kept" {
 		t.Errorf("both: %+v", got)
 	}
 }
@@ -51,17 +52,17 @@ func TestAFlagWinsOverItsVariable(t *testing.T) {
 	} {
 		t.Setenv("PODCTL_"+name, value)
 	}
-	want := globals{
-		runtime: "/cri", image: "/image", timeout: 3 * time.Second, root: "/root", logDir: "/logs", runDir: "/run",
-		output: "json", noColor: true,
+	want := shell.Globals{
+		Runtime: "/cri", Image: "/image", Timeout: 3 * time.Second, Root: "/root", LogDir: "/logs", RunDir: "/run",
+		Output: "json", NoColor: true,
 	}
 	if got := parse(t, "validate", "x"); got != want {
 		t.Errorf("variables: %+v", got)
 	}
-	if got := parse(t, "-r", "/flag", "validate", "x"); got.runtime != "/flag" {
+	if got := parse(t, "-r", "/flag", "validate", "x"); got.Runtime != "/flag" {
 		t.Errorf("before the command: %+v", got)
 	}
-	if got := parse(t, "validate", "-r", "/flag", "--no-color=false", "x"); got.runtime != "/flag" || got.noColor {
+	if got := parse(t, "validate", "-r", "/flag", "--no-color=false", "x"); got.Runtime != "/flag" || got.NoColor {
 		t.Errorf("after the command: %+v", got)
 	}
 }
@@ -78,7 +79,7 @@ func TestTheClosestWordIsFewSlipsAway(t *testing.T) {
 
 // Every flag is described, and what the help says of it is what it is.
 func TestHelpNamesEveryFlag(t *testing.T) {
-	app := newApp(&env{out: io.Discard, errw: io.Discard, simulate: func() (*sim.Runtime, func()) { return nil, nil }})
+	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard, Simulate: func() (*sim.Runtime, func()) { return nil, nil }})
 	for _, c := range app.Commands {
 		for _, f := range c.Flags {
 			d := cmdline.Describe(f)

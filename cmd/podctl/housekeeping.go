@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/gc"
 	"github.com/podctl/podctl/internal/logrotate"
@@ -49,17 +50,17 @@ func readHousekeeping(c *cli.Context) (daemon.Housekeeping, error) {
 	size, err := resource.ParseQuantity(c.String("container-log-max-size"))
 	switch adopt := c.String("adopt-runtime"); {
 	case adopt != "no" && adopt != "kill":
-		return h, usagef("--adopt-runtime %q is neither no nor kill", adopt)
+		return h, shell.Usagef("--adopt-runtime %q is neither no nor kill", adopt)
 	case h.Images.High < 0 || h.Images.High > 100:
-		return h, usagef("--image-gc-high-threshold %d is not between 0 and 100", h.Images.High)
+		return h, shell.Usagef("--image-gc-high-threshold %d is not between 0 and 100", h.Images.High)
 	case h.Images.Low < 0 || h.Images.Low > 100:
-		return h, usagef("--image-gc-low-threshold %d is not between 0 and 100", h.Images.Low)
+		return h, shell.Usagef("--image-gc-low-threshold %d is not between 0 and 100", h.Images.Low)
 	case h.Images.Low > h.Images.High:
-		return h, usagef("--image-gc-low-threshold %d is above --image-gc-high-threshold %d", h.Images.Low, h.Images.High)
+		return h, shell.Usagef("--image-gc-low-threshold %d is above --image-gc-high-threshold %d", h.Images.Low, h.Images.High)
 	case err != nil:
-		return h, usagef("--container-log-max-size %q is not a size, such as 10Mi", c.String("container-log-max-size"))
+		return h, shell.Usagef("--container-log-max-size %q is not a size, such as 10Mi", c.String("container-log-max-size"))
 	case h.Logs.MaxFiles < 2:
-		return h, usagef("--container-log-max-files %d is less than 2", h.Logs.MaxFiles)
+		return h, shell.Usagef("--container-log-max-files %d is less than 2", h.Logs.MaxFiles)
 	}
 	h.Logs.MaxSize = size.Value()
 	return h, nil

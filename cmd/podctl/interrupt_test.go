@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/owner"
@@ -38,7 +39,7 @@ func TestFirstInterruptTerminatesGracefully(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(server)
 		c.interrupt()
-		c.ends(exitInterrupted, 5*time.Second)
+		c.ends(shell.ExitInterrupted, 5*time.Second)
 		c.printed("runs until Ctrl-C", "terminating 1 pod, up to 30s · Ctrl-C again to force", "web exited 0 after 12")
 		c.silent()
 		w.holds(0)
@@ -52,7 +53,7 @@ func TestSecondInterruptForces(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		c.goesOn()
 		c.interrupt()
-		c.ends(exitInterrupted, 5*time.Second)
+		c.ends(shell.ExitInterrupted, 5*time.Second)
 		c.printed("forcing · Ctrl-C again to leave the pods behind", "web exited 137")
 		c.silent()
 		w.holds(0)
@@ -69,7 +70,7 @@ func TestThirdInterruptLeavesThePods(t *testing.T) {
 			c.goesOn()
 		}
 		c.interrupt()
-		c.ends(exitInterrupted, time.Second)
+		c.ends(shell.ExitInterrupted, time.Second)
 		want := "podctl: run: interrupted while terminating: 1 pod left behind\n  hint: the same command again terminates them, and starts new ones\n"
 		if got := c.errw.String(); got != want {
 			t.Errorf("stderr %q, want %q", got, want)
@@ -80,7 +81,7 @@ func TestThirdInterruptLeavesThePods(t *testing.T) {
 		c = w.run(deaf, "--wait=ready")
 		c.printed("it stops, and then starts again", "nothing of the pod runs any more", " started", "all containers are ready")
 		c.interrupt()
-		c.ends(exitOK, 5*time.Second)
+		c.ends(shell.ExitOK, 5*time.Second)
 		w.holds(0)
 	})
 }
@@ -89,14 +90,14 @@ func TestInterruptWithKeepLeavesThePodsToALaterRun(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(server, "--keep")
 		c.interrupt()
-		c.ends(exitInterrupted, time.Second)
+		c.ends(shell.ExitInterrupted, time.Second)
 		c.printed("leaving 1 pod running: no probes and no restarts")
 		w.holds(1)
 
 		c = w.run(server)
 		c.printed("the runtime already holds the pod: it continues")
 		c.interrupt()
-		c.ends(exitInterrupted, 5*time.Second)
+		c.ends(shell.ExitInterrupted, 5*time.Second)
 		c.printed("web exited 0 after 2") // twice ten seconds, and two to end
 		c.silent()
 		w.holds(0)
@@ -110,7 +111,7 @@ func TestInterruptAfterTheWaitForcesTheEnd(t *testing.T) {
 		c.printed("all containers are ready", "terminating 1 pod")
 		c.goesOn()
 		c.interrupt()
-		c.ends(exitOK, 5*time.Second)
+		c.ends(shell.ExitOK, 5*time.Second)
 		c.printed("forcing")
 		c.silent()
 		w.holds(0)
@@ -121,7 +122,7 @@ func TestGracePeriodFlagShortensThePodsOwn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(deaf, "--grace-period=3")
 		c.interrupt()
-		c.ends(exitInterrupted, 6*time.Second)
+		c.ends(shell.ExitInterrupted, 6*time.Second)
 		c.printed("terminating 1 pod, up to 3s", "web exited 137 after 13")
 		w.holds(0)
 	})
@@ -136,7 +137,7 @@ func TestInterruptWhileTheManifestIsRead(t *testing.T) {
 				synctest.Wait()
 				c.goesOn()
 				c.interrupt()
-				c.ends(exitInterrupted, time.Second)
+				c.ends(shell.ExitInterrupted, time.Second)
 				c.silent()
 				never.Close() // the read goes on until there is something
 			})
@@ -151,7 +152,7 @@ func TestInterruptWhileTheRuntimeIsSilent(t *testing.T) {
 		time.Sleep(time.Second)
 		c.goesOn()
 		c.interrupt()
-		c.ends(exitInterrupted, time.Second)
+		c.ends(shell.ExitInterrupted, time.Second)
 		c.silent()
 	})
 }
@@ -161,7 +162,7 @@ func TestTimeIsUpBeforeThePodWasLetIn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.sim.Hang("ListPodSandbox", "")()
 		c := w.start(nil, "run", "--wait-timeout=5s", writeFile(t, deaf))
-		c.ends(exitFailed, 6*time.Second)
+		c.ends(shell.ExitFailed, 6*time.Second)
 		if said := c.errw.String(); !strings.Contains(said, "default/web was not started") {
 			t.Errorf("stderr: %q", said)
 		}

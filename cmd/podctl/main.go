@@ -6,11 +6,13 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
 func main() {
 	tuneStartup()
-	os.Exit(run(os.Args, newEnv(signals())))
+	os.Exit(run(os.Args, shell.NewEnv(signals())))
 }
 
 // signals delivers interrupts, each one separately.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/manifest"
 )
 
@@ -37,16 +38,16 @@ func readManifestOptions(c *cli.Context) (manifestOptions, error) {
 	r := manifestOptions{paths: c.Args().Slice(), configFrom: c.StringSlice("config-from"), replicas: c.Int("replicas"), strict: c.Bool("strict")}
 	switch {
 	case len(r.paths) == 0:
-		return manifestOptions{}, &usageError{message: "no manifest given", hint: "podctl " + c.Command.Name + " " + c.Command.ArgsUsage}
+		return manifestOptions{}, &shell.UsageError{Message: "no manifest given", Advice: "podctl " + c.Command.Name + " " + c.Command.ArgsUsage}
 	case r.replicas < 1:
-		return manifestOptions{}, usagef("--replicas %d is less than 1", r.replicas)
+		return manifestOptions{}, shell.Usagef("--replicas %d is less than 1", r.replicas)
 	}
 	return r, nil
 }
 
 // load reads the manifests.
-func (r manifestOptions) load(ctx context.Context, e *env) (*manifest.Set, error) {
-	set, err := manifest.Load(ctx, r.paths, manifest.LoadOptions{Stdin: e.in, Replicas: r.replicas, ConfigFrom: r.configFrom})
+func (r manifestOptions) load(ctx context.Context, e *shell.Env) (*manifest.Set, error) {
+	set, err := manifest.Load(ctx, r.paths, manifest.LoadOptions{Stdin: e.In, Replicas: r.replicas, ConfigFrom: r.configFrom})
 	if r.strict {
 		err = strictly(set, err)
 	}
@@ -64,7 +65,7 @@ func strictly(set *manifest.Set, err error) error {
 }
 
 // loadPods reads at least one pod and prints the warnings.
-func loadPods(ctx context.Context, e *env, r manifestOptions) (*manifest.Set, error) {
+func loadPods(ctx context.Context, e *shell.Env, r manifestOptions) (*manifest.Set, error) {
 	set, err := r.load(ctx, e)
 	if err != nil {
 		return nil, err
@@ -87,9 +88,9 @@ func (r manifestOptions) names() []string {
 	return names
 }
 
-func printWarning(e *env, p manifest.Problem) {
-	fmt.Fprintf(e.errw, "warning: %s\n", p)
+func printWarning(e *shell.Env, p manifest.Problem) {
+	fmt.Fprintf(e.Errw, "warning: %s\n", p)
 	if p.Hint != "" {
-		fmt.Fprintf(e.errw, "  hint: %s\n", p.Hint)
+		fmt.Fprintf(e.Errw, "  hint: %s\n", p.Hint)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/owner"
 )
 
@@ -51,6 +52,6 @@ func TestPodsOfASilentPodctlAreNoOrphans(t *testing.T) {
 		w.write("root/pods/uid-dir/podctl.json", `{"owner": "agent@`+filepath.Base(filepath.Dir(sockets[0]))+`", "namespace": "default", "name": "ours"}`)
 		expect(t, fields(w.ran(0, 10*time.Second, "orphans"), "default/ours"), "directory", "agent, exited")
 		live.interrupt()
-		live.ends(exitInterrupted, 30*time.Second)
+		live.ends(shell.ExitInterrupted, 30*time.Second)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/orphan"
 )
@@ -107,27 +108,27 @@ func orphanListing(found []orphan.Orphan, now time.Time) output.List {
 
 // printOrphans prints the list; a table also with the sources and the next
 // command to try.
-func printOrphans(e *env, o orphansOptions, v *orphan.View, found orphan.Findings) error {
+func printOrphans(e *shell.Env, o orphansOptions, v *orphan.View, found orphan.Findings) error {
 	if !o.printer.IsTable() {
 		warnUnread(e, v, found)
-		return o.printer.Print(e.out, orphanListing(found.Orphans, e.now()))
+		return o.printer.Print(e.Out, orphanListing(found.Orphans, e.Now()))
 	}
 	if len(found.Orphans) == 0 {
-		fmt.Fprintln(e.out, "no orphans")
+		fmt.Fprintln(e.Out, "no orphans")
 	}
-	o.printer.Width = e.tableWidth(o.noTrunc)
-	if err := o.printer.Print(e.out, orphanListing(found.Orphans, e.now())); err != nil {
+	o.printer.Width = e.TableWidth(o.NoTrunc)
+	if err := o.printer.Print(e.Out, orphanListing(found.Orphans, e.Now())); err != nil {
 		return err
 	}
 	if names := podNames(found.Terminating); names != "" {
-		fmt.Fprintf(e.out, "terminated by the kubelet (pid %d): %s\n", v.Kubelet.PID, names)
+		fmt.Fprintf(e.Out, "terminated by the kubelet (pid %d): %s\n", v.Kubelet.PID, names)
 	}
-	fmt.Fprintln(e.out, askedLine(v))
+	fmt.Fprintln(e.Out, askedLine(v))
 	for _, line := range unreadLines(v, found) {
-		fmt.Fprintln(e.out, line)
+		fmt.Fprintln(e.Out, line)
 	}
 	if len(found.Orphans)+len(found.Undetermined) > 0 && !o.kill {
-		fmt.Fprintf(e.out, "hint: %s\n", killHint(v, found))
+		fmt.Fprintf(e.Out, "hint: %s\n", killHint(v, found))
 	}
 	return nil
 }
@@ -141,19 +142,19 @@ func podNames(pods []*inventory.Pod) string {
 }
 
 // printKilled prints the summary of --kill.
-func printKilled(e *env, o orphansOptions, found []orphan.Orphan, done []orphanData) error {
+func printKilled(e *shell.Env, o orphansOptions, found []orphan.Orphan, done []orphanData) error {
 	if !o.printer.IsTable() {
 		l := output.List{}
 		for i, d := range done {
 			l.Items = append(l.Items, output.Item{Name: found[i].Title(), Data: d})
 		}
-		return o.printer.Print(e.out, l)
+		return o.printer.Print(e.Out, l)
 	}
 	if rest := len(found) - len(done); rest > 0 {
-		fmt.Fprintf(e.out, "interrupted: %s not terminated\n", output.Plural(rest, "orphan"))
+		fmt.Fprintf(e.Out, "interrupted: %s not terminated\n", output.Plural(rest, "orphan"))
 	}
 	if o.dryRun && len(found) > 0 {
-		fmt.Fprintln(e.out, "dry run: no call was made")
+		fmt.Fprintln(e.Out, "dry run: no call was made")
 	}
 	return nil
 }
@@ -200,8 +201,8 @@ func unreadLines(v *orphan.View, found orphan.Findings) []string {
 }
 
 // warnUnread prints them as warnings, where they are not part of the output.
-func warnUnread(e *env, v *orphan.View, found orphan.Findings) {
+func warnUnread(e *shell.Env, v *orphan.View, found orphan.Findings) {
 	for _, line := range unreadLines(v, found) {
-		fmt.Fprintf(e.errw, "warning: %s\n", line)
+		fmt.Fprintf(e.Errw, "warning: %s\n", line)
 	}
 }

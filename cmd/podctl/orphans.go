@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/desired"
@@ -22,7 +23,7 @@ import (
 
 // orphansOptions are the options of `podctl orphans`.
 type orphansOptions struct {
-	globals
+	shell.Globals
 	inventory.Filter
 	sources desired.Sources
 	printer output.Format
@@ -39,7 +40,7 @@ type orphansOptions struct {
 	grace          time.Duration
 }
 
-func orphansCommand(e *env) *cli.Command {
+func orphansCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "orphans",
 		Usage:     "list orphaned pods; with --kill, terminate them",
@@ -56,7 +57,7 @@ func orphansCommand(e *env) *cli.Command {
 			"known: the kubelet is stopped, starting, does not answer, or podctl cannot see it.\n" +
 			"Ctrl-C stops it after the current pod.\n" +
 			"-o is " + output.Formats + ".",
-		Flags: append(append(append(podFilterFlags(), formatFlags()...),
+		Flags: append(append(append(podFilterFlags(), shell.FormatFlags()...),
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 1 if there are orphans"},
 			&cli.BoolFlag{Name: "kill", Usage: "terminate them"},
 			&cli.BoolFlag{Name: "rm", Usage: "with --kill, remove containers, sandboxes and directories, too"},
@@ -71,14 +72,14 @@ func orphansCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return e.untilInterrupted(c.Context, func(ctx context.Context) error { return runOrphans(ctx, e, o) })
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runOrphans(ctx, e, o) })
 		},
 	}
 }
 
 func readOrphans(c *cli.Context) (o orphansOptions, err error) {
 	o = orphansOptions{
-		globals: readGlobals(c), desired: c.StringSlice("desired"), staticPods: c.String("static-pods"), kubeletIsGone: c.Bool("kubelet-is-gone"), exitCode: c.Bool("exit-code"),
+		Globals: shell.ReadGlobals(c), desired: c.StringSlice("desired"), staticPods: c.String("static-pods"), kubeletIsGone: c.Bool("kubelet-is-gone"), exitCode: c.Bool("exit-code"),
 		kill: c.Bool("kill"), remove: c.Bool("rm"), dryRun: c.Bool("dry-run"), grace: time.Duration(c.Int64("grace-period")) * time.Second,
 	}
 	if o.Filter, err = readPodFilter(c); err != nil {
@@ -87,30 +88,30 @@ func readOrphans(c *cli.Context) (o orphansOptions, err error) {
 	if o.sources, err = readDesired(c); err != nil {
 		return o, err
 	}
-	list, err := readList(c)
+	list, err := shell.ReadList(c)
 	if err != nil {
 		return o, err
 	}
-	o.printer = list.format
+	o.printer = list.Format
 	for _, name := range []string{"rm", "grace-period", "dry-run"} {
 		if c.IsSet(name) && !o.kill {
-			return o, &usageError{message: "--" + name + " goes with --kill", hint: "podctl orphans --kill --dry-run prints what --kill would do"}
+			return o, &shell.UsageError{Message: "--" + name + " goes with --kill", Advice: "podctl orphans --kill --dry-run prints what --kill would do"}
 		}
 	}
 	switch {
 	case o.grace < 0:
-		return o, usagef("--grace-period %d is negative", c.Int64("grace-period"))
+		return o, shell.Usagef("--grace-period %d is negative", c.Int64("grace-period"))
 	case o.kill && o.exitCode:
-		return o, usagef("--exit-code is for the list; --kill fails if a pod cannot be terminated")
+		return o, shell.Usagef("--exit-code is for the list; --kill fails if a pod cannot be terminated")
 	}
 	return o, nil
 }
 
 // errOrphans: there are some, and they are printed.
-var errOrphans = printed(errors.New("there are orphans"))
+var errOrphans = shell.Printed(errors.New("there are orphans"))
 
-func runOrphans(ctx context.Context, e *env, o orphansOptions) error {
-	client, stop, err := connect(ctx, e, o.globals)
+func runOrphans(ctx context.Context, e *shell.Env, o orphansOptions) error {
+	client, stop, err := shell.Connect(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
@@ -139,8 +140,8 @@ func runOrphans(ctx context.Context, e *env, o orphansOptions) error {
 	return nil
 }
 
-func newOrphanFinder(e *env, o orphansOptions, client *cri.Client) (*orphan.Finder, error) {
-	p, err := o.paths(client.Endpoint())
+func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orphan.Finder, error) {
+	p, err := o.Paths(client.Endpoint())
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +150,9 @@ func newOrphanFinder(e *env, o orphansOptions, client *cri.Client) (*orphan.Find
 		return nil, err
 	}
 	return &orphan.Finder{
-		Client: client, Locks: p.Locks, Logs: p.Logs, Root: p.Root, Dial: e.dial, Log: e.log,
+		Client: client, Locks: p.Locks, Logs: p.Logs, Root: p.Root, Dial: e.Dial, Log: e.Log,
 		// The directories below the root are not of a runtime that ends with its process.
-		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.simOutlives,
+		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives,
 		Sources:  o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods, KubeletIsGone: o.kubeletIsGone,
 	}, nil
 }
@@ -194,7 +195,7 @@ func (o orphansOptions) missing(v *orphan.View, found []orphan.Orphan) error {
 
 // killOrphans terminates the orphans, after another look before each. One that
 // cannot be terminated does not keep it from the others.
-func killOrphans(ctx context.Context, e *env, o orphansOptions, f *orphan.Finder, v *orphan.View, all orphan.Findings) (err error) {
+func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.Finder, v *orphan.View, all orphan.Findings) (err error) {
 	if err := v.Refusal(); err != nil {
 		return err
 	}
@@ -212,7 +213,7 @@ func killOrphans(ctx context.Context, e *env, o orphansOptions, f *orphan.Finder
 	}
 	options := orphan.KillOptions{Instance: instanceName(orphan.InstancePrefix), Grace: o.grace, Remove: o.remove, DryRun: o.dryRun, Cgroups: daemon.NoCgroups{}}
 	if o.remove && !o.dryRun {
-		cgroups, err := daemon.OpenCgroups(ctx, f.Client, daemon.CgroupOptions{Root: o.cgroupRoot, RunDir: filepath.Dir(f.Locks), Log: e.log})
+		cgroups, err := daemon.OpenCgroups(ctx, f.Client, daemon.CgroupOptions{Root: o.CgroupRoot, RunDir: filepath.Dir(f.Locks), Log: e.Log})
 		if err != nil {
 			return err
 		}
@@ -237,11 +238,11 @@ func killOrphans(ctx context.Context, e *env, o orphansOptions, f *orphan.Finder
 }
 
 // killOrphan terminates one orphan, and prints each call and the result.
-func killOrphan(ctx context.Context, e *env, o orphansOptions, k *orphan.Killer, found orphan.Orphan) (orphanData, error) {
+func killOrphan(ctx context.Context, e *shell.Env, o orphansOptions, k *orphan.Killer, found orphan.Orphan) (orphanData, error) {
 	d := newOrphanData(found)
 	say := func(text string) {
 		if o.printer.IsTable() {
-			fmt.Fprintln(e.out, output.OneLine(found.Title()+text))
+			fmt.Fprintln(e.Out, output.OneLine(found.Title()+text))
 		}
 	}
 	result, reason, err := k.Kill(ctx, found, func(call string, failure error) {

@@ -11,6 +11,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
@@ -100,7 +101,7 @@ func (w *world) orphanage() (live *command) {
 	w.t.Helper()
 	c := w.run(keptManifest, "--keep")
 	c.interrupt()
-	c.ends(exitInterrupted, 5*time.Second)
+	c.ends(shell.ExitInterrupted, 5*time.Second)
 	w.plant("bare", "sleep", "3600")
 	stopped := w.plant("stopped", "sleep", "3600")
 	if _, err := w.sim.StopPodSandbox(w.t.Context(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: stopped}); err != nil {
@@ -160,7 +161,7 @@ func TestOrphansAreListedWithTheirSources(t *testing.T) {
 			t.Errorf("-o jsonpath: %q", out)
 		}
 		live.interrupt()
-		live.ends(exitInterrupted, 30*time.Second)
+		live.ends(shell.ExitInterrupted, 30*time.Second)
 	})
 }
 
@@ -199,7 +200,7 @@ func TestKillTerminatesOrphansOnly(t *testing.T) {
 			t.Errorf("a pod of a living podctl: %q", got)
 		}
 		live.interrupt()
-		live.ends(exitInterrupted, 30*time.Second)
+		live.ends(shell.ExitInterrupted, 30*time.Second)
 		w.holds(0)
 	})
 }
@@ -253,7 +254,7 @@ func TestInterruptedKillStopsAfterTheCurrentPod(t *testing.T) {
 		c := w.start(nil, "orphans", "--kill", "--grace-period", "30")
 		time.Sleep(5 * time.Second)
 		c.interrupt()
-		c.ends(exitInterrupted, time.Minute)
+		c.ends(shell.ExitInterrupted, time.Minute)
 		c.printed("default/a ended\n", "interrupted: 1 orphan not terminated\n")
 		if out := c.out.String(); strings.Contains(out, "default/b:") {
 			t.Errorf("it went on:\n%s", out)
@@ -269,7 +270,7 @@ func TestAPodThatBecomesDesiredMeanwhileIsSpared(t *testing.T) {
 		w.plant("b", "sleep", "3600")
 		c := w.run(keptManifest, "--keep")
 		c.interrupt()
-		c.ends(exitInterrupted, 5*time.Second)
+		c.ends(shell.ExitInterrupted, 5*time.Second)
 		w.write("desired/none.yaml", strings.ReplaceAll(keptManifest, "kept", "none"))
 		kill := w.start(nil, "orphans", "--kill", "--grace-period", "30", "--desired", filepath.Join(w.dir, "desired"))
 		time.Sleep(5 * time.Second)
@@ -285,7 +286,7 @@ func TestAPodThatBecomesDesiredMeanwhileIsSpared(t *testing.T) {
 		kill.ends(1, time.Second)
 		expect(t, kill.errw.String(), "the desired pods are not known: ", "gone")
 		again.interrupt()
-		again.ends(exitInterrupted, 30*time.Second)
+		again.ends(shell.ExitInterrupted, 30*time.Second)
 	})
 }
 
@@ -303,7 +304,7 @@ func TestOrphanThatReservesANameIsTerminatedForThePodThatWaits(t *testing.T) {
 		}
 		expect(t, w.ran(0, time.Second, "orphans"), "no orphans\n")
 		c.interrupt()
-		c.ends(exitInterrupted, 30*time.Second)
+		c.ends(shell.ExitInterrupted, 30*time.Second)
 	})
 }
 
@@ -313,11 +314,11 @@ func TestNoPodctlAdoptsAPodThatIsBeingTerminated(t *testing.T) {
 		deaf := strings.Replace(keptManifest, "exit 0", "", 1)
 		c := w.run(deaf, "--keep")
 		c.interrupt()
-		c.ends(exitInterrupted, 5*time.Second)
+		c.ends(shell.ExitInterrupted, 5*time.Second)
 		kill := w.start(nil, "orphans", "--kill", "--rm", "--grace-period", "30")
 		time.Sleep(5 * time.Second)
 		run := w.start(strings.NewReader(deaf), "run", "-")
-		run.ends(exitFailed, 5*time.Second)
+		run.ends(shell.ExitFailed, 5*time.Second)
 		expect(t, run.errw.String(), `pod "kept_default" is managed by the living podctl "orphans-`)
 		kill.ends(0, time.Minute)
 		kill.printed("default/kept removed\n")

@@ -9,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
 )
 
 // plegCommand groups the commands that show how the PLEG works.
-func plegCommand(e *env) *cli.Command {
+func plegCommand(e *shell.Env) *cli.Command {
 	return groupCommand(&cli.Command{
 		Name:  "pleg",
 		Usage: "show pod lifecycle events, their detection latency, and the runtime calls that the PLEG waits for",
@@ -40,7 +41,7 @@ func groupCommand(c *cli.Command) *cli.Command {
 		for _, sub := range c.Subcommands {
 			lines = append(lines, name+" "+sub.Name+": "+sub.Usage)
 		}
-		return &usageError{message: "no command given", hint: strings.Join(lines, "\n")}
+		return &shell.UsageError{Message: "no command given", Advice: strings.Join(lines, "\n")}
 	}
 	return c
 }
@@ -75,10 +76,10 @@ func readSource(c *cli.Context) (plegSource, time.Duration, error) {
 	switch source {
 	case sourceAuto, sourceRelist, sourceEvents:
 	default:
-		return "", 0, usagef("--source %q is none of auto, relist, events", source)
+		return "", 0, shell.Usagef("--source %q is none of auto, relist, events", source)
 	}
 	if period <= 0 {
-		return "", 0, usagef("--relist-period %s is not positive", period)
+		return "", 0, shell.Usagef("--relist-period %s is not positive", period)
 	}
 	return source, period, nil
 }
@@ -106,14 +107,14 @@ func readFilter(c *cli.Context) (plegstat.Filter, error) {
 			if near := cmdline.Closest(given, eventTypes); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			return f, &usageError{message: "--type " + given + " is not an event type", hint: hint}
+			return f, &shell.UsageError{Message: "--type " + given + " is not an event type", Advice: hint}
 		}
 		f.Types = append(f.Types, pleg.EventType(eventTypes[i]))
 	}
 	if selector := c.String("selector"); selector != "" {
 		var err error
 		if f.Selector, err = labels.Parse(selector); err != nil {
-			return f, usagef("--selector %q: %v", selector, err)
+			return f, shell.Usagef("--selector %q: %v", selector, err)
 		}
 	}
 	return f, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
@@ -16,7 +17,7 @@ import (
 
 // checkOptions are the options of `podctl pleg check`.
 type checkOptions struct {
-	globals
+	shell.Globals
 	samples   int
 	threshold time.Duration
 	brief     bool
@@ -34,7 +35,7 @@ const (
 	slowestShown = 3
 )
 
-func plegCheckCommand(e *env) *cli.Command {
+func plegCheckCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:  "check",
 		Usage: "check that the runtime lists pods and reports their status, measure how fast, and name calls that hang",
@@ -47,21 +48,21 @@ func plegCheckCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "brief", Usage: "print one line, for node-problem-detector and similar tools"},
 		},
 		Action: func(c *cli.Context) error {
-			o := checkOptions{globals: readGlobals(c), samples: c.Int("samples"), threshold: c.Duration("threshold"), brief: c.Bool("brief")}
+			o := checkOptions{Globals: shell.ReadGlobals(c), samples: c.Int("samples"), threshold: c.Duration("threshold"), brief: c.Bool("brief")}
 			switch {
 			case c.NArg() > 0:
-				return usagef("check takes no arguments")
-			case o.output != "" && o.output != "json":
-				return usagef("--output %q: check prints text or json", o.output)
-			case o.output != "" && o.brief:
-				return usagef("--brief and --output exclude each other")
+				return shell.Usagef("check takes no arguments")
+			case o.Output != "" && o.Output != "json":
+				return shell.Usagef("--output %q: check prints text or json", o.Output)
+			case o.Output != "" && o.brief:
+				return shell.Usagef("--brief and --output exclude each other")
 			case o.samples < 1:
-				return usagef("--samples %d is less than 1", o.samples)
+				return shell.Usagef("--samples %d is less than 1", o.samples)
 			case o.threshold <= 0:
-				return usagef("--threshold %s is not positive", o.threshold)
+				return shell.Usagef("--threshold %s is not positive", o.threshold)
 			}
-			if o.timeout == 0 {
-				o.timeout = checkTimeout
+			if o.Timeout == 0 {
+				o.Timeout = checkTimeout
 			}
 			return runCheck(c.Context, e, o)
 		},
@@ -69,14 +70,14 @@ func plegCheckCommand(e *env) *cli.Command {
 }
 
 // runCheck prints a report. Its error is already printed; it sets the exit code.
-func runCheck(ctx context.Context, e *env, o checkOptions) error {
-	ctx, interrupted := e.untilInterrupt(ctx)
+func runCheck(ctx context.Context, e *shell.Env, o checkOptions) error {
+	ctx, interrupted := e.UntilInterrupt(ctx)
 	report, err := examine(ctx, e, o)
 	if interrupted() {
-		return errInterrupted
+		return shell.ErrInterrupted
 	}
 	switch {
-	case err != nil && !o.brief && o.output == "":
+	case err != nil && !o.brief && o.Output == "":
 		return err
 	case err != nil:
 		report = plegstat.NewCheckReport()
@@ -84,29 +85,29 @@ func runCheck(ctx context.Context, e *env, o checkOptions) error {
 	case report.Status != plegstat.Healthy:
 		err = errors.New(report.Reason)
 	}
-	if printErr := printCheck(e.out, report, o); printErr != nil {
+	if printErr := printCheck(e.Out, report, o); printErr != nil {
 		return printErr
 	}
 	if err != nil {
-		return printed(err)
+		return shell.Printed(err)
 	}
 	return nil
 }
 
 // examine checks the runtime until it knows enough, or has waited long enough.
 // An error means that the runtime is unreachable.
-func examine(ctx context.Context, e *env, o checkOptions) (plegstat.CheckReport, error) {
-	c := &checkSession{opts: o, now: e.now, began: e.now(), meter: plegstat.NewMeter(e.now), calls: cri.NewTimedCalls(e.now)}
-	connecting, cancel := context.WithTimeout(ctx, o.timeout)
+func examine(ctx context.Context, e *shell.Env, o checkOptions) (plegstat.CheckReport, error) {
+	c := &checkSession{opts: o, now: e.Now, began: e.Now(), meter: plegstat.NewMeter(e.Now), calls: cri.NewTimedCalls(e.Now)}
+	connecting, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	session, err := openPLEG(connecting, e, o.globals, plegOptions{
+	session, err := openPLEG(connecting, e, o.Globals, plegOptions{
 		source: sourceAuto, period: samplePeriod, threshold: o.threshold,
 		// The check gives up before any call does, so that a call that hangs is
 		// still in flight when the report is made.
-		timeout: 2 * o.timeout, callDeadline: 2 * o.timeout,
+		timeout: 2 * o.Timeout, callDeadline: 2 * o.Timeout,
 		observer: c.meter, calls: c.calls,
 		wrap: func(rt pleg.Runtime) pleg.Runtime {
-			c.reads = &plegstat.StatusReads{Runtime: rt, Now: e.now}
+			c.reads = &plegstat.StatusReads{Runtime: rt, Now: e.Now}
 			return c.reads
 		},
 	})
@@ -146,14 +147,14 @@ type checkSession struct {
 // wait returns when everything has been answered, one call has been in flight
 // for too long, or the check as a whole has taken too long.
 func (c *checkSession) wait(ctx context.Context) {
-	end := time.Duration(c.opts.samples)*samplePeriod + c.opts.timeout
+	end := time.Duration(c.opts.samples)*samplePeriod + c.opts.Timeout
 	poll := time.NewTicker(checkPoll)
 	defer poll.Stop()
 	for {
 		if c.done = c.answered(); c.done || c.meter.Failure() != nil || c.now().Sub(c.began) >= end {
 			return
 		}
-		if in := c.session.Health().InFlight; len(in) > 0 && c.now().Sub(in[0].Since) >= min(c.opts.timeout, c.opts.threshold) {
+		if in := c.session.Health().InFlight; len(in) > 0 && c.now().Sub(in[0].Since) >= min(c.opts.Timeout, c.opts.threshold) {
 			return
 		}
 		select {
@@ -190,7 +191,7 @@ func (c *checkSession) report() plegstat.CheckReport {
 		r.Containers += len(p.Containers)
 	}
 	for _, call := range c.session.Health().InFlight {
-		if age := c.now().Sub(call.Since); age >= time.Second || !c.done && age >= c.opts.timeout {
+		if age := c.now().Sub(call.Since); age >= time.Second || !c.done && age >= c.opts.Timeout {
 			r.Waits = append(r.Waits, plegstat.Explain(c.calls, call, pods, c.now()))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/plegstat"
@@ -33,7 +34,7 @@ func TestCheckHealthy(t *testing.T) {
 		w.sim.Delay("ListContainers", "", 3*time.Millisecond)
 		w.sim.Delay("ContainerStatus", "backup", 200*time.Millisecond)
 		w.sim.Delay("PodSandboxStatus", "web", 20*time.Millisecond)
-		c := w.check(exitOK, 2*time.Second)
+		c := w.check(shell.ExitOK, 2*time.Second)
 		c.lines(
 			"healthy",
 			"relist p50 3ms, p95 3ms, max 3ms over 10 samples",
@@ -43,7 +44,7 @@ func TestCheckHealthy(t *testing.T) {
 		)
 		c.silent()
 
-		c = w.check(exitOK, 2*time.Second, "--brief", "--samples=3")
+		c = w.check(shell.ExitOK, 2*time.Second, "--brief", "--samples=3")
 		c.linesMatch("healthy: relist p50 3ms, p95 3ms, max 3ms over [34] samples · 2 pods, 3 containers")
 		c.silent()
 	})
@@ -61,7 +62,7 @@ func TestCheckNamesTheCallThatHangs(t *testing.T) {
 			id := db.start("db", "sleep", "3600")
 			want := strings.NewReplacer("SANDBOX", db.sandbox[:13], "CONTAINER", id[:13]).Replace(want)
 			defer w.sim.Hang(method, "db")()
-			c := w.check(exitFailed, 11*time.Second)
+			c := w.check(shell.ExitFailed, 11*time.Second)
 			c.linesMatch(
 				"unhealthy: no answer for 10s",
 				"waits for "+regexp.QuoteMeta(want)+`, in flight for 10s \(since 00:00:00.000\)`,
@@ -72,7 +73,7 @@ func TestCheckNamesTheCallThatHangs(t *testing.T) {
 				"hints: yes, to every subscriber",
 			)
 			c.silent()
-			c = w.check(exitFailed, 3*time.Second, "--timeout=2s", "--brief")
+			c = w.check(shell.ExitFailed, 3*time.Second, "--timeout=2s", "--brief")
 			c.lines("unhealthy: no answer for 2s: " + want)
 			c.silent()
 		})
@@ -82,7 +83,7 @@ func TestCheckNamesTheCallThatHangs(t *testing.T) {
 func TestCheckNamesAListThatHangs(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.sim.Inject(sim.Fault{Method: "ListContainers", Hang: true, Skip: 3, Times: -1})()
-		c := w.check(exitFailed, 6*time.Second, "--timeout=5s")
+		c := w.check(shell.ExitFailed, 6*time.Second, "--timeout=5s")
 		c.lines(
 			"unhealthy: no answer for 5s",
 			"waits for ListContainers, in flight for 5s (since 00:00:00.200)",
@@ -92,7 +93,7 @@ func TestCheckNamesAListThatHangs(t *testing.T) {
 			"hints: yes, to every subscriber",
 		)
 		c.silent()
-		c = w.check(exitFailed, 6*time.Second, "--timeout=5m", "--threshold=5s", "--brief")
+		c = w.check(shell.ExitFailed, 6*time.Second, "--timeout=5m", "--threshold=5s", "--brief")
 		c.lines("unhealthy: no answer for 5s: ListContainers")
 	})
 }
@@ -101,7 +102,7 @@ func TestCheckNamesAListThatHangs(t *testing.T) {
 func TestCheckOfARuntimeThatDoesNotAnswer(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.sim.Hang("", "")()
-		c := w.check(exitFailed, 6*time.Second, "--timeout=5s")
+		c := w.check(shell.ExitFailed, 6*time.Second, "--timeout=5s")
 		c.lines("unhealthy: connect to sim:: no answer within 5s")
 		c.silent()
 	})
@@ -112,14 +113,14 @@ func TestCheckOfARuntimeThatGoesAway(t *testing.T) {
 		c := w.start(nil, "pleg", "check", "--samples=100")
 		time.Sleep(time.Second)
 		w.sim.Crash()
-		c.ends(exitUnreachable, 2*time.Second)
+		c.ends(shell.ExitUnreachable, 2*time.Second)
 		if got, want := c.errw.String(), "podctl: pleg check: list sandboxes: no process listens at sim:\n"; !strings.HasPrefix(got, want) {
 			t.Errorf("stderr %q, want %q", got, want)
 		}
-		c = w.check(exitUnreachable, 2*time.Second, "--brief")
+		c = w.check(shell.ExitUnreachable, 2*time.Second, "--brief")
 		c.lines("unreachable: connect to sim:: no process listens at sim:")
 		c.silent()
-		c = w.check(exitUnreachable, 2*time.Second, "-o", "json")
+		c = w.check(shell.ExitUnreachable, 2*time.Second, "-o", "json")
 		c.lines(`{"status":"unreachable","reason":"connect to sim:: no process listens at sim:","samples":0,"relistP50":0,"relistP95":0,"relistMax":0,"pods":0,"containers":0,"slowest":[],"waits":[],"errors":[]}`)
 		c.silent()
 	})
@@ -128,12 +129,12 @@ func TestCheckOfARuntimeThatGoesAway(t *testing.T) {
 func TestCheckSaysWhyThereAreNoHints(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.sim.SetVersion("containerd", "1.7.35")
-		c := w.check(exitOK, 2*time.Second)
+		c := w.check(shell.ExitOK, 2*time.Second)
 		c.printed("  hints: no: containerd 1.7.35 delivers each event to one subscriber only: podctl would take events from the kubelet\n")
 		w.neverSubscribed()
 		w.sim.SetVersion("cri-o", "1.34.0")
 		w.sim.SetEvents(sim.EventsEOF)
-		c = w.check(exitOK, 2*time.Second)
+		c = w.check(shell.ExitOK, 2*time.Second)
 		c.printed("  hints: no: watch container events: the runtime ended the stream at once: its events are disabled\n")
 	})
 }
@@ -142,13 +143,13 @@ func TestCheckUnhealthyStatusAndThreshold(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.pod("default", "web").start("web", "sleep", "3600")
 		end := w.sim.Inject(sim.Fault{Method: "ContainerStatus", Err: status.Error(codes.Unknown, "bad task"), Times: -1})
-		c := w.check(exitFailed, 2*time.Second)
+		c := w.check(shell.ExitFailed, 2*time.Second)
 		c.printed("unhealthy: status of default/web: read status of container ", ": bad task\n  status of default/web: ")
 		end()
 
 		defer w.sim.Delay("ContainerStatus", "", 300*time.Millisecond)()
-		w.check(exitOK, 2*time.Second)
-		c = w.check(exitFailed, 2*time.Second, "--threshold=200ms")
+		w.check(shell.ExitOK, 2*time.Second)
+		c = w.check(shell.ExitFailed, 2*time.Second, "--threshold=200ms")
 		c.printed("unhealthy: ")
 	})
 }
@@ -159,7 +160,7 @@ func TestCheckInterrupted(t *testing.T) {
 		c := w.start(nil, "pleg", "check")
 		time.Sleep(time.Second)
 		c.interrupt()
-		c.ends(exitInterrupted, time.Second)
+		c.ends(shell.ExitInterrupted, time.Second)
 		c.lines()
 		c.silent()
 	})
@@ -171,7 +172,7 @@ func TestCheckJSON(t *testing.T) {
 		id := db.start("db", "sleep", "3600")
 		defer w.sim.Hang("ContainerStatus", "db")()
 		began := time.Now()
-		c := w.check(exitFailed, 2*time.Second, "-o", "json", "--timeout=1s")
+		c := w.check(shell.ExitFailed, 2*time.Second, "-o", "json", "--timeout=1s")
 		var r plegstat.CheckReport
 		if err := json.Unmarshal([]byte(c.out.String()), &r); err != nil {
 			t.Fatal(err)

@@ -13,12 +13,12 @@ import (
 
 // printCheck writes a report in the format of the options.
 func printCheck(w io.Writer, r plegstat.CheckReport, o checkOptions) error {
-	if o.output == "json" {
+	if o.Output == "json" {
 		return output.JSONLine(w, r)
 	}
 	text := checkBrief(r) + "\n"
 	if !o.brief {
-		text = checkText(r, o.noTrunc)
+		text = checkText(r, o.NoTrunc)
 	}
 	_, err := io.WriteString(w, text)
 	return err

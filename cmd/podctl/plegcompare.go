@@ -8,19 +8,20 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
 )
 
 // compareOptions are the options of `podctl pleg compare`.
 type compareOptions struct {
-	globals
+	shell.Globals
 	filter plegstat.Filter
 	last   time.Duration // duration of the comparison; 0: until an interrupt
 	period time.Duration
 }
 
-func plegCompareCommand(e *env) *cli.Command {
+func plegCompareCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:  "compare",
 		Usage: "compare a PLEG that relists with one that uses the runtime's events: which is first, and what each misses",
@@ -35,20 +36,20 @@ func plegCompareCommand(e *env) *cli.Command {
 			relistPeriodFlag(),
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
-			o := compareOptions{globals: readGlobals(c), last: c.Duration("for"), period: c.Duration("relist-period")}
+			o := compareOptions{Globals: shell.ReadGlobals(c), last: c.Duration("for"), period: c.Duration("relist-period")}
 			var err error
 			if o.filter, err = readFilter(c); err != nil {
 				return err
 			}
 			switch {
 			case c.NArg() > 0:
-				return usagef("compare takes no arguments")
-			case o.output != "" && o.output != "json":
-				return usagef("--output %q: compare prints text or json", o.output)
+				return shell.Usagef("compare takes no arguments")
+			case o.Output != "" && o.Output != "json":
+				return shell.Usagef("--output %q: compare prints text or json", o.Output)
 			case o.last < 0:
-				return usagef("--for %s is negative", o.last)
+				return shell.Usagef("--for %s is negative", o.last)
 			case o.period <= 0:
-				return usagef("--relist-period %s is not positive", o.period)
+				return shell.Usagef("--relist-period %s is not positive", o.period)
 			}
 			return runCompare(c.Context, e, o)
 		},
@@ -79,7 +80,7 @@ const minAllowance = 5 * time.Second
 // compareSession is one run of `podctl pleg compare`.
 type compareSession struct {
 	*plegstat.Comparison
-	env     *env
+	env     *shell.Env
 	opts    compareOptions
 	meter   *plegstat.Meter // of the side with hints
 	printer comparePrinter
@@ -90,10 +91,10 @@ type compareSession struct {
 }
 
 // runCompare compares until the time is up or it is interrupted.
-func runCompare(ctx context.Context, e *env, o compareOptions) error {
-	c := &compareSession{env: e, opts: o, meter: plegstat.NewMeter(e.now), printer: newComparePrinter(e, o.globals), began: e.now()}
+func runCompare(ctx context.Context, e *shell.Env, o compareOptions) error {
+	c := &compareSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), printer: newComparePrinter(e, o.Globals), began: e.Now()}
 	// Both sides share one connection, so that both have the same latency.
-	session, err := beginPLEG(ctx, e, o.globals, plegOptions{source: sourceEvents, observer: c.meter})
+	session, err := beginPLEG(ctx, e, o.Globals, plegOptions{source: sourceEvents, observer: c.meter})
 	if unshared, ok := errors.AsType[*unsharedError](err); ok {
 		return &nothingToCompareError{unshared}
 	}
@@ -101,7 +102,7 @@ func runCompare(ctx context.Context, e *env, o compareOptions) error {
 		return err
 	}
 	defer session.Close()
-	relisting := pleg.New(politeRuntime{session.client, sourceRelist}, pleg.Options{Period: o.period, Log: e.log, Now: e.now})
+	relisting := pleg.New(politeRuntime{session.client, sourceRelist}, pleg.Options{Period: o.period, Log: e.Log, Now: e.Now})
 	c.Comparison = plegstat.NewComparison(max(3*o.period, minAllowance))
 	c.sides = [2]*pleg.Subscription{plegstat.ByHints: session.Subscribe(), plegstat.ByRelists: relisting.Subscribe()}
 
@@ -133,7 +134,7 @@ func (c *compareSession) run() error {
 		case <-poll.C:
 		case <-timeout:
 			return c.end()
-		case <-c.env.interrupts:
+		case <-c.env.Interrupts:
 			return c.end()
 		}
 		if err := c.drain(); err != nil {
@@ -146,13 +147,13 @@ func (c *compareSession) end() error {
 	if err := c.drain(); err != nil {
 		return err
 	}
-	now := c.env.now()
+	now := c.env.Now()
 	return c.printer.summary(now, c.Summary(now.Sub(c.began), c.meter.Gaps()))
 }
 
 // drain prints what has been decided since the last call.
 func (c *compareSession) drain() error {
-	now := c.env.now()
+	now := c.env.Now()
 	for _, n := range c.meter.Take() {
 		if n.Kind == plegstat.NoHints {
 			return &nothingToCompareError{n.Err}

@@ -9,6 +9,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
@@ -43,7 +44,7 @@ func TestCompareShowsWhoWasFirstAndWhatWasMissed(t *testing.T) {
 		time.Sleep(7 * time.Second)
 		c.lines("default/job ContainerRemoved job relists missed")
 		w.sim.TamperEvents(nil)
-		c.ends(exitOK, time.Minute)
+		c.ends(shell.ExitOK, time.Minute)
 		c.lines("4 transitions in 30s · events first 2 times, by p50 300ms, p95 500ms, max 500ms",
 			"events missed 1 · relists missed 1, 1 never seen running",
 			"lag, where the runtime reports the time: events p50 0ms, p95 0ms · relists p50 300ms, p95 500ms")
@@ -59,7 +60,7 @@ func TestCompareInJSON(t *testing.T) {
 		time.Sleep(time.Hour)
 		c.goesOn()
 		c.interrupt()
-		c.ends(exitOK, time.Second)
+		c.ends(shell.ExitOK, time.Second)
 		c.silent()
 		var lines []compareLine
 		for text := range strings.Lines(c.out.String()) {
@@ -93,7 +94,7 @@ func TestCompareNeverTakesEventsFromAKubelet(t *testing.T) {
 		w.sim.Close()
 		w.sim = recorded
 		c := w.start(nil, "pleg", "compare")
-		c.ends(exitFailed, time.Second)
+		c.ends(shell.ExitFailed, time.Second)
 		want := "podctl: pleg compare: nothing to compare relists with: containerd 1.7.35 delivers each event to one subscriber only: " +
 			"podctl would take events from the kubelet\n  hint: podctl pleg watch works with this runtime, by relists\n"
 		if c.errw.String() != want || c.out.String() != "" {
@@ -113,7 +114,7 @@ func TestCompareNeedsEvents(t *testing.T) {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.sim.SetEvents(mode)
 			c := w.start(nil, "pleg", "compare")
-			c.ends(exitFailed, 2*time.Second)
+			c.ends(shell.ExitFailed, 2*time.Second)
 			if said := c.errw.String(); !strings.HasPrefix(said, "podctl: pleg compare: nothing to compare relists with: ") ||
 				!strings.Contains(said, want) || !strings.HasSuffix(said, "hint: podctl pleg watch works with this runtime, by relists\n") {
 				t.Errorf("stderr %q", said)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/plegstat"
 )
 
@@ -19,11 +20,11 @@ type comparePrinter interface {
 	summary(at time.Time, s plegstat.CompareSummary) error
 }
 
-func newComparePrinter(e *env, g globals) comparePrinter {
-	if g.output == "json" {
-		return &compareJSON{e.out}
+func newComparePrinter(e *shell.Env, g shell.Globals) comparePrinter {
+	if g.Output == "json" {
+		return &compareJSON{e.Out}
 	}
-	p := &compareTable{watchTable{env: e, full: g.noTrunc, table: output.NewTable(
+	p := &compareTable{watchTable{env: e, full: g.NoTrunc, table: output.NewTable(
 		[]string{"TIME", "POD", "EVENT", "CONTAINER", "FIRST", "BY", "EVENTS", "RELISTS"}, 1, 3)}}
 	for column, likely := range []string{"15:04:05.000", "default/web-0", "ContainerStarted", "(sandbox)", "relists", "999ms", "missed", "missed"} {
 		p.table.Expect(column, likely)

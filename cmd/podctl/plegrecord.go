@@ -12,13 +12,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pleg/tape"
 )
 
 // recordOptions are the options of `podctl pleg record`.
 type recordOptions struct {
-	globals
+	shell.Globals
 	file   string // "-" is stdout
 	force  bool
 	last   time.Duration // duration of the recording; 0: until an interrupt
@@ -26,7 +27,7 @@ type recordOptions struct {
 	period time.Duration
 }
 
-func plegRecordCommand(e *env) *cli.Command {
+func plegRecordCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "record",
 		Usage:     "record the runtime's answers to the PLEG, for podctl pleg replay",
@@ -41,20 +42,20 @@ func plegRecordCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "force", Usage: "overwrite FILE if it exists"},
 		}, sourceFlags()...),
 		Action: func(c *cli.Context) error {
-			o := recordOptions{globals: readGlobals(c), file: c.Args().First(), force: c.Bool("force"), last: c.Duration("for")}
+			o := recordOptions{Globals: shell.ReadGlobals(c), file: c.Args().First(), force: c.Bool("force"), last: c.Duration("for")}
 			var err error
 			if o.source, o.period, err = readSource(c); err != nil {
 				return err
 			}
 			switch {
 			case c.NArg() != 1:
-				return &usageError{message: fmt.Sprintf("expected one FILE, got %d", c.NArg()), hint: "podctl pleg record FILE, or - for stdout"}
-			case o.output != "" && o.output != "json":
-				return usagef("--output %q: record prints text or json", o.output)
+				return &shell.UsageError{Message: fmt.Sprintf("expected one FILE, got %d", c.NArg()), Advice: "podctl pleg record FILE, or - for stdout"}
+			case o.Output != "" && o.Output != "json":
+				return shell.Usagef("--output %q: record prints text or json", o.Output)
 			case o.last < 0:
-				return usagef("--for %s is negative", o.last)
+				return shell.Usagef("--for %s is negative", o.last)
 			case o.period < time.Millisecond:
-				return usagef("--relist-period %s is less than 1ms", o.period)
+				return shell.Usagef("--relist-period %s is less than 1ms", o.period)
 			}
 			return runRecord(c.Context, e, o)
 		},
@@ -62,13 +63,13 @@ func plegRecordCommand(e *env) *cli.Command {
 }
 
 // runRecord records until it is interrupted or the time is up.
-func runRecord(ctx context.Context, e *env, o recordOptions) (err error) {
+func runRecord(ctx context.Context, e *shell.Env, o recordOptions) (err error) {
 	if err := o.checkFile(); err != nil {
 		return err
 	}
 	var recorder *tape.Recorder
-	session, err := beginPLEG(ctx, e, o.globals, plegOptions{source: o.source, period: o.period, wrap: func(rt pleg.Runtime) pleg.Runtime {
-		recorder = tape.NewRecorder(rt, e.now)
+	session, err := beginPLEG(ctx, e, o.Globals, plegOptions{source: o.source, period: o.period, wrap: func(rt pleg.Runtime) pleg.Runtime {
+		recorder = tape.NewRecorder(rt, e.Now)
 		return recorder
 	}})
 	if err != nil {
@@ -79,7 +80,7 @@ func runRecord(ctx context.Context, e *env, o recordOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	header := tape.Header{Podctl: version(), Runtime: session.version.String(), Period: tape.Duration(o.period), HintsOnly: o.source == sourceEvents}
+	header := tape.Header{Podctl: shell.Version(), Runtime: session.version.String(), Period: tape.Duration(o.period), HintsOnly: o.source == sourceEvents}
 	if err = recorder.Begin(out, header); err == nil {
 		session.start(ctx)
 		o.wait(e, recorder.Failed())
@@ -92,7 +93,7 @@ func runRecord(ctx context.Context, e *env, o recordOptions) (err error) {
 }
 
 // wait returns when the recording ends.
-func (o recordOptions) wait(e *env, failed <-chan struct{}) {
+func (o recordOptions) wait(e *shell.Env, failed <-chan struct{}) {
 	var timeout <-chan time.Time
 	if o.last > 0 {
 		timer := time.NewTimer(o.last)
@@ -102,7 +103,7 @@ func (o recordOptions) wait(e *env, failed <-chan struct{}) {
 	select {
 	case <-timeout:
 	case <-failed:
-	case <-e.interrupts:
+	case <-e.Interrupts:
 	}
 }
 
@@ -122,9 +123,9 @@ func (o recordOptions) checkFile() error {
 }
 
 // open creates the file. Only the user may read it: it shows details of a node.
-func (o recordOptions) open(e *env) (io.WriteCloser, error) {
+func (o recordOptions) open(e *shell.Env) (io.WriteCloser, error) {
 	if o.file == "-" {
-		return unclosed{output.Raw(e.out)}, nil
+		return unclosed{output.Raw(e.Out)}, nil
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if !o.force {
@@ -169,12 +170,12 @@ func newRecordSummary(file, runtime string, c tape.Count) recordSummary {
 	}
 }
 
-func (o recordOptions) print(e *env, s recordSummary) error {
-	out := e.out
+func (o recordOptions) print(e *shell.Env, s recordSummary) error {
+	out := e.Out
 	if o.file == "-" {
-		out = e.errw
+		out = e.Errw
 	}
-	if o.output == "json" {
+	if o.Output == "json" {
 		return output.JSONLine(out, s)
 	}
 	_, err := io.WriteString(out, s.text()+"\n")

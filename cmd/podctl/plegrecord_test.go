@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pleg"
@@ -78,7 +79,7 @@ func TestReplayPrintsWhatAWatchPrinted(t *testing.T) {
 					}
 					began := time.Now()
 					replay := w.start(nil, append(flags, file)...)
-					replay.ends(exitOK, time.Second)
+					replay.ends(shell.ExitOK, time.Second)
 					replay.silent()
 					if took := time.Since(began); took != 0 {
 						t.Errorf("the replay waited for %s", took)
@@ -98,16 +99,16 @@ func TestReplayPrintsWhatAWatchPrinted(t *testing.T) {
 func (w *world) watchRecorded(out io.Writer, source plegSource, output, file string) {
 	w.t.Helper()
 	interrupts := make(chan os.Signal, 1)
-	e := &env{
-		out: out, errw: out, size: func() (int, int) { return 0, 0 }, now: time.Now, interrupts: interrupts, log: slog.New(slog.DiscardHandler),
-		simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} }, simOutlives: true,
+	e := &shell.Env{
+		Out: out, Errw: out, Size: func() (int, int) { return 0, 0 }, Now: time.Now, Interrupts: interrupts, Log: slog.New(slog.DiscardHandler),
+		Simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} }, SimOutlives: true,
 	}
-	g := globals{runtime: cri.SimEndpoint, output: output}
-	o := watchOptions{globals: g, source: source, initial: true}
-	c := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.now), calls: cri.NewTimedCalls(e.now), printer: newWatchPrinter(e, o)}
+	g := shell.Globals{Runtime: cri.SimEndpoint, Output: output}
+	o := watchOptions{Globals: g, source: source, initial: true}
+	c := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), calls: cri.NewTimedCalls(e.Now), printer: newWatchPrinter(e, o)}
 	var recorder *tape.Recorder
 	session, err := openPLEG(w.t.Context(), e, g, plegOptions{source: source, observer: c.meter, calls: c.calls, wrap: func(rt pleg.Runtime) pleg.Runtime {
-		recorder = tape.NewRecorder(rt, e.now)
+		recorder = tape.NewRecorder(rt, e.Now)
 		return recorder
 	}})
 	if err != nil {
@@ -120,7 +121,7 @@ func (w *world) watchRecorded(out io.Writer, source plegSource, output, file str
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c.session, c.subject, c.began = session, session.Subscribe(), e.now()
+	c.session, c.subject, c.began = session, session.Subscribe(), e.Now()
 	session.start(w.t.Context())
 	done := make(chan error)
 	go func() { done <- c.run() }()
@@ -148,7 +149,7 @@ func TestRecordSaysWhatItRecorded(t *testing.T) {
 		c := w.start(nil, "pleg", "record", "--for=10s", "-o=json", file)
 		time.Sleep(5 * time.Second)
 		w.pod("default", "job").start("job", "sleep", "1")
-		c.ends(exitOK, 6*time.Second)
+		c.ends(shell.ExitOK, 6*time.Second)
 		c.silent()
 		var got recordSummary
 		if err := json.Unmarshal([]byte(c.out.String()), &got); err != nil {
@@ -174,7 +175,7 @@ func TestRecordSaysWhatItRecorded(t *testing.T) {
 		time.Sleep(7 * time.Second)
 		c.printed("default/job", "ContainerStarted", "ContainerDied")
 		c.goesOn()
-		c.ends(exitOK, 4*time.Second)
+		c.ends(shell.ExitOK, 4*time.Second)
 		if took := time.Since(before); took != 10*time.Second {
 			t.Errorf("took %s", took)
 		}
@@ -184,12 +185,12 @@ func TestRecordSaysWhatItRecorded(t *testing.T) {
 func TestInterruptedReplayExits130(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		file := filepath.Join(t.TempDir(), "tape")
-		w.start(nil, "pleg", "record", "--for=1h", file).ends(exitOK, 2*time.Hour)
+		w.start(nil, "pleg", "record", "--for=1h", file).ends(shell.ExitOK, 2*time.Hour)
 		c := w.start(nil, "pleg", "replay", "--realtime", file)
 		time.Sleep(time.Minute)
 		c.goesOn()
 		c.interrupt()
-		c.ends(exitInterrupted, time.Second)
+		c.ends(shell.ExitInterrupted, time.Second)
 		c.silent()
 	})
 }
@@ -202,12 +203,12 @@ func TestRecordingMayBePiped(t *testing.T) {
 		w.pod("default", "web")
 		time.Sleep(time.Second)
 		c.interrupt()
-		c.ends(exitOK, time.Second)
+		c.ends(shell.ExitOK, time.Second)
 		if want := "recorded 2s of podctl-sim 2.4.2: "; !strings.HasPrefix(c.errw.String(), want) || strings.Contains(c.errw.String(), "replay") {
 			t.Errorf("stderr %q", c.errw.String())
 		}
 		c = w.start(strings.NewReader(c.out.String()), "pleg", "replay", "--type=ContainerStarted", "-")
-		c.ends(exitOK, time.Second)
+		c.ends(shell.ExitOK, time.Second)
 		c.silent()
 		c.printed("default/web", "1 event in 2s: 1 ContainerStarted")
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pleg/tape"
 	"github.com/podctl/podctl/internal/plegstat"
@@ -23,7 +24,7 @@ type replayOptions struct {
 	realtime bool
 }
 
-func plegReplayCommand(e *env) *cli.Command {
+func plegReplayCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "replay",
 		Usage:     "replay a recording through podctl's PLEG, and print the events as watch does",
@@ -37,7 +38,7 @@ func plegReplayCommand(e *env) *cli.Command {
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
 			o := replayOptions{
-				watchOptions: watchOptions{globals: readGlobals(c), initial: c.Bool("initial")},
+				watchOptions: watchOptions{Globals: shell.ReadGlobals(c), initial: c.Bool("initial")},
 				file:         c.Args().First(), realtime: c.Bool("realtime"),
 			}
 			var err error
@@ -47,9 +48,9 @@ func plegReplayCommand(e *env) *cli.Command {
 			}
 			switch {
 			case c.NArg() != 1:
-				return &usageError{message: fmt.Sprintf("expected one FILE, got %d", c.NArg()), hint: "podctl pleg replay FILE, or - for stdin"}
-			case o.output != "" && o.output != "json":
-				return usagef("--output %q: replay prints text or json", o.output)
+				return &shell.UsageError{Message: fmt.Sprintf("expected one FILE, got %d", c.NArg()), Advice: "podctl pleg replay FILE, or - for stdin"}
+			case o.Output != "" && o.Output != "json":
+				return shell.Usagef("--output %q: replay prints text or json", o.Output)
 			}
 			return runReplay(c.Context, e, o)
 		},
@@ -57,12 +58,12 @@ func plegReplayCommand(e *env) *cli.Command {
 }
 
 // runReplay prints the events that the PLEG makes of a recording.
-func runReplay(ctx context.Context, e *env, o replayOptions) error {
-	return e.untilInterrupted(ctx, func(ctx context.Context) error { return replay(ctx, e, o) })
+func runReplay(ctx context.Context, e *shell.Env, o replayOptions) error {
+	return e.UntilInterrupted(ctx, func(ctx context.Context) error { return replay(ctx, e, o) })
 }
 
-func replay(ctx context.Context, e *env, o replayOptions) error {
-	name, in := "standard input", io.Reader(&interruptible{ctx, e.in})
+func replay(ctx context.Context, e *shell.Env, o replayOptions) error {
+	name, in := "standard input", io.Reader(&interruptible{ctx, e.In})
 	if o.file != "-" {
 		f, err := os.Open(o.file)
 		if err != nil {
@@ -75,7 +76,7 @@ func replay(ctx context.Context, e *env, o replayOptions) error {
 	if err != nil {
 		return err
 	}
-	r := &replaySession{env: e, opts: o, printer: newWatchPrinter(e, o.watchOptions), began: e.now()}
+	r := &replaySession{env: e, opts: o, printer: newWatchPrinter(e, o.watchOptions), began: e.Now()}
 	r.start = recording.Header.Start.Local()
 	r.clock = r.start
 	r.meter = plegstat.NewMeter(func() time.Time { return r.clock })
@@ -84,7 +85,7 @@ func replay(ctx context.Context, e *env, o replayOptions) error {
 
 // replaySession is one run of `podctl pleg replay`.
 type replaySession struct {
-	env     *env
+	env     *shell.Env
 	opts    replayOptions
 	printer watchPrinter
 	meter   *plegstat.Meter
@@ -104,7 +105,7 @@ func (r *replaySession) run(ctx context.Context, recording *tape.Reader) error {
 	if err := r.printer.note(r.start, fmt.Sprintf("recorded %s by podctl %s on %s", r.start.Format("2006-01-02 15:04:05 MST"), h.Podctl, h.Runtime)); err != nil {
 		return err
 	}
-	report, err := tape.Play(ctx, recording, tape.PlayOptions{Events: r.events, Wait: r.wait, Observer: r.meter, Log: r.env.log})
+	report, err := tape.Play(ctx, recording, tape.PlayOptions{Events: r.events, Wait: r.wait, Observer: r.meter, Log: r.env.Log})
 	if r.err != nil {
 		return r.err
 	}
@@ -112,7 +113,7 @@ func (r *replaySession) run(ctx context.Context, recording *tape.Reader) error {
 		return err
 	}
 	r.clock = r.start.Add(report.Span)
-	r.env.log.Info("replayed", "op", "replay", "missing", report.Missing, "unasked", report.Unasked)
+	r.env.Log.Info("replayed", "op", "replay", "missing", report.Missing, "unasked", report.Unasked)
 	if err := r.notes(); err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (r *replaySession) wait(ctx context.Context, until time.Time) error {
 	if !r.opts.realtime {
 		return nil
 	}
-	timer := time.NewTimer(r.clock.Sub(r.start) - r.env.now().Sub(r.began))
+	timer := time.NewTimer(r.clock.Sub(r.start) - r.env.Now().Sub(r.began))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

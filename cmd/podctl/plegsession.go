@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
@@ -43,12 +44,12 @@ type plegSession struct {
 }
 
 // beginPLEG is openPLEG that the first interrupt cancels.
-func beginPLEG(ctx context.Context, e *env, g globals, o plegOptions) (session *plegSession, err error) {
-	err = e.untilInterrupted(ctx, func(ctx context.Context) (err error) {
+func beginPLEG(ctx context.Context, e *shell.Env, g shell.Globals, o plegOptions) (session *plegSession, err error) {
+	err = e.UntilInterrupted(ctx, func(ctx context.Context) (err error) {
 		session, err = openPLEG(ctx, e, g, o)
 		return err
 	})
-	if errors.Is(err, errInterrupted) && session != nil {
+	if errors.Is(err, shell.ErrInterrupted) && session != nil {
 		session.Close()
 	}
 	return session, err
@@ -57,11 +58,11 @@ func beginPLEG(ctx context.Context, e *env, g globals, o plegOptions) (session *
 // openPLEG connects to the runtime and makes a PLEG, which does nothing before
 // start. The caller closes the session. With --source events the error is an
 // unsharedError if podctl must not subscribe to this runtime.
-func openPLEG(ctx context.Context, e *env, g globals, o plegOptions) (*plegSession, error) {
+func openPLEG(ctx context.Context, e *shell.Env, g shell.Globals, o plegOptions) (*plegSession, error) {
 	if o.timeout > 0 {
-		g.timeout = o.timeout
+		g.Timeout = o.timeout
 	}
-	client, stop, err := connectWatched(ctx, e, g, o.calls, o.operations)
+	client, stop, err := shell.ConnectWatched(ctx, e, g, o.calls, o.operations)
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +84,14 @@ func openPLEG(ctx context.Context, e *env, g globals, o plegOptions) (*plegSessi
 		HintsOnly: o.source == sourceEvents,
 		// politeRuntime does not subscribe to any other.
 		Broadcasts: func(context.Context) bool { return true },
-		Log:        e.log, Observer: o.observer, Now: e.now,
+		Log:        e.Log, Observer: o.observer, Now: e.Now,
 	})
 	return s, nil
 }
 
 // start runs the PLEG until Close.
 func (s *plegSession) start(ctx context.Context) {
-	settle()
+	shell.Settle()
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.ended = make(chan struct{})
 	go func() {

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
@@ -20,7 +21,7 @@ import (
 
 // watchOptions are the options of `podctl pleg watch`.
 type watchOptions struct {
-	globals
+	shell.Globals
 	filter  plegstat.Filter
 	source  plegSource
 	period  time.Duration
@@ -29,7 +30,7 @@ type watchOptions struct {
 	initial bool
 }
 
-func plegWatchCommand(e *env) *cli.Command {
+func plegWatchCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:  "watch",
 		Usage: "print pod lifecycle events as the PLEG detects them, with their latency",
@@ -46,7 +47,7 @@ func plegWatchCommand(e *env) *cli.Command {
 		}, sourceFlags()),
 		Action: func(c *cli.Context) error {
 			o := watchOptions{
-				globals: readGlobals(c), count: c.Int("count"), last: c.Duration("for"), initial: c.Bool("initial"),
+				Globals: shell.ReadGlobals(c), count: c.Int("count"), last: c.Duration("for"), initial: c.Bool("initial"),
 			}
 			var err error
 			if o.filter, err = readFilter(c); err != nil {
@@ -57,13 +58,13 @@ func plegWatchCommand(e *env) *cli.Command {
 			}
 			switch {
 			case c.NArg() > 0:
-				return &usageError{message: "watch takes no arguments", hint: "podctl pleg watch --pod " + c.Args().First()}
-			case o.output != "" && o.output != "json":
-				return usagef("--output %q: watch prints text or json", o.output)
+				return &shell.UsageError{Message: "watch takes no arguments", Advice: "podctl pleg watch --pod " + c.Args().First()}
+			case o.Output != "" && o.Output != "json":
+				return shell.Usagef("--output %q: watch prints text or json", o.Output)
 			case o.count < 0:
-				return usagef("--count %d is negative", o.count)
+				return shell.Usagef("--count %d is negative", o.count)
 			case o.last < 0:
-				return usagef("--for %s is negative", o.last)
+				return shell.Usagef("--for %s is negative", o.last)
 			}
 			return runWatch(c.Context, e, o)
 		},
@@ -72,7 +73,7 @@ func plegWatchCommand(e *env) *cli.Command {
 
 // watchSession is one run of `podctl pleg watch`, or an observing agent.
 type watchSession struct {
-	env     *env
+	env     *shell.Env
 	opts    watchOptions
 	session *plegSession
 	meter   *plegstat.Meter
@@ -100,14 +101,14 @@ const (
 )
 
 // runWatch prints events until it is interrupted or has printed enough.
-func runWatch(ctx context.Context, e *env, o watchOptions) error {
-	w := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.now), calls: cri.NewCalls(e.now), printer: newWatchPrinter(e, o)}
-	session, err := beginPLEG(ctx, e, o.globals, plegOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
+func runWatch(ctx context.Context, e *shell.Env, o watchOptions) error {
+	w := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now), printer: newWatchPrinter(e, o)}
+	session, err := beginPLEG(ctx, e, o.Globals, plegOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	w.session, w.subject, w.began = session, session.Subscribe(), e.now()
+	w.session, w.subject, w.began = session, session.Subscribe(), e.Now()
 	session.start(ctx)
 	return w.run()
 }
@@ -134,7 +135,7 @@ func (w *watchSession) run() error {
 				return err
 			}
 			return fmt.Errorf("%d of %s in %s", w.stats.Events, output.Plural(w.opts.count, "event"), w.opts.last)
-		case signal := <-w.env.interrupts:
+		case signal := <-w.env.Interrupts:
 			return w.end(signal)
 		}
 		if err := w.drain(); err != nil {
@@ -152,13 +153,13 @@ func (w *watchSession) end(signal os.Signal) error {
 	if err := w.drain(); err != nil {
 		return err
 	}
-	if signal == os.Interrupt && w.env.tty && w.opts.output == "" {
+	if signal == os.Interrupt && w.env.TTY && w.opts.Output == "" {
 		// The terminal has echoed a ^C.
-		if _, err := io.WriteString(w.env.out, " "); err != nil {
+		if _, err := io.WriteString(w.env.Out, " "); err != nil {
 			return err
 		}
 	}
-	now := w.env.now()
+	now := w.env.Now()
 	return w.printer.summary(now, w.stats.Summary(now.Sub(w.began), w.meter, w.session.Unhinted()))
 }
 
@@ -169,12 +170,12 @@ const stalled = time.Minute
 // alive reports whether the loop turns. It does not depend on the runtime.
 func (w *watchSession) alive() bool {
 	turned := w.turned.Load()
-	return turned == 0 || w.env.now().Sub(time.Unix(0, turned)) < stalled
+	return turned == 0 || w.env.Now().Sub(time.Unix(0, turned)) < stalled
 }
 
 // drain prints what has come since the last call.
 func (w *watchSession) drain() error {
-	w.turned.Store(w.env.now().UnixNano())
+	w.turned.Store(w.env.Now().UnixNano())
 	notes, seen := w.notes(), w.take()
 	if !w.listed && (len(notes) > 0 || len(seen) > 0 || !w.session.Health().LastRelist.IsZero()) {
 		w.listed = true
@@ -207,7 +208,7 @@ func (w *watchSession) notes() []plegstat.Note {
 // take returns the events to print.
 func (w *watchSession) take() []plegstat.Event {
 	var seen []plegstat.Event
-	now := w.env.now()
+	now := w.env.Now()
 	for _, ev := range w.subject.Take() {
 		if w.full() {
 			break
@@ -224,7 +225,7 @@ func (w *watchSession) take() []plegstat.Event {
 
 // printWaits prints once that a call hangs, and once that it has been answered.
 func (w *watchSession) printWaits() error {
-	now := w.env.now()
+	now := w.env.Now()
 	var hanging []plegstat.CheckWait
 	for _, c := range w.session.Health().InFlight {
 		if now.Sub(c.Since) >= longWait {
@@ -233,7 +234,7 @@ func (w *watchSession) printWaits() error {
 	}
 	for _, old := range w.waits {
 		if !slices.ContainsFunc(hanging, old.SameAs) {
-			if err := w.printer.note(now, fmt.Sprintf("answered after %s: %s", output.Age(now.Sub(old.Since)), waitText(old, w.opts.noTrunc))); err != nil {
+			if err := w.printer.note(now, fmt.Sprintf("answered after %s: %s", output.Age(now.Sub(old.Since)), waitText(old, w.opts.NoTrunc))); err != nil {
 				return err
 			}
 		}
@@ -243,7 +244,7 @@ func (w *watchSession) printWaits() error {
 			hanging[i] = w.waits[known] // between two tries it is less specific
 			continue
 		}
-		if err := w.printer.note(now, fmt.Sprintf("no answer for %s: %s", output.Age(now.Sub(h.Since)), waitText(h, w.opts.noTrunc))); err != nil {
+		if err := w.printer.note(now, fmt.Sprintf("no answer for %s: %s", output.Age(now.Sub(h.Since)), waitText(h, w.opts.NoTrunc))); err != nil {
 			return err
 		}
 	}

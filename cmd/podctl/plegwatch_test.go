@@ -9,6 +9,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
@@ -74,7 +75,7 @@ func TestWatchFilters(t *testing.T) {
 					synctest.Wait()
 				}
 				watch.interrupt()
-				watch.ends(exitOK, time.Second)
+				watch.ends(shell.ExitOK, time.Second)
 				var got []string
 				for _, l := range watchLines(t, watch) {
 					if l.Type == "event" {
@@ -118,7 +119,7 @@ func TestWatchNeverStealsEvents(t *testing.T) {
 		w.neverSubscribed()
 
 		c = w.watch("--source=events")
-		c.ends(exitFailed, time.Second)
+		c.ends(shell.ExitFailed, time.Second)
 		want := "podctl: pleg watch: --source events: containerd 1.7.35 delivers each event to one subscriber only: podctl would take events from the kubelet\n" +
 			"  hint: relists work with every runtime: --source relist\n"
 		if got := c.errw.String(); got != want {
@@ -147,12 +148,12 @@ func TestWatchWithoutEventsSaysSo(t *testing.T) {
 			time.Sleep(time.Second)
 			c.lines(watchHeader, "relists only: "+why, "default/web ContainerStarted (sandbox) 10.88.0.2 relist 500ms")
 			c.interrupt()
-			c.ends(exitOK, time.Second)
+			c.ends(shell.ExitOK, time.Second)
 			c.linesMatch("1 event in 1s: 1 ContainerStarted · [234] full relists, p95 0ms · lag p50 500ms, p95 500ms, max 500ms · no hints")
 			c.silent()
 
 			c = w.watch("--source=events")
-			c.ends(exitFailed, time.Second)
+			c.ends(shell.ExitFailed, time.Second)
 			if got := c.errw.String(); !strings.HasPrefix(got, "podctl: pleg watch: --source events: "+why+"\n") {
 				t.Errorf("stderr %q", got)
 			}
@@ -212,7 +213,7 @@ func TestWatchOverARestart(t *testing.T) {
 		synctest.Wait()
 		c.lines("default/web ContainerStarted more hint 0ms")
 		c.interrupt()
-		c.ends(exitOK, time.Second)
+		c.ends(shell.ExitOK, time.Second)
 		c.linesMatch("2 events in 20s: 1 ContainerStarted, 1 ContainerDied · .* · every change had a hint · event stream interrupted once")
 		c.silent()
 	})
@@ -240,7 +241,7 @@ func TestWatchNamesACallThatHangs(t *testing.T) {
 		c.linesMatch("default/db ContainerStarted db relist 1m.s", `default/db ContainerStarted \(sandbox\) 10.88.0.2 relist 1m.s`,
 			`answered after 1m.s: ContainerStatus of default/db/db \(container `+id[:13]+`\)`)
 		c.interrupt()
-		c.ends(exitOK, time.Second)
+		c.ends(shell.ExitOK, time.Second)
 		c.silent()
 	})
 }
@@ -249,16 +250,16 @@ func TestWatchEndsAfterCountAndTime(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.watch("--count=2")
 		w.pod("default", "web").start("web", "sleep", "3600")
-		c.ends(exitOK, time.Second)
+		c.ends(shell.ExitOK, time.Second)
 		c.printed("2 events in")
 
 		c = w.watch("--for=2s")
-		c.ends(exitOK, 2*time.Second)
+		c.ends(shell.ExitOK, 2*time.Second)
 		c.printed("0 events in 2s")
 		c.silent()
 
 		c = w.watch("--for=2s", "--count=1")
-		c.ends(exitFailed, 2*time.Second)
+		c.ends(shell.ExitFailed, 2*time.Second)
 		c.printed("0 events in 2s")
 		if got, want := c.errw.String(), "podctl: pleg watch: 0 of 1 event in 2s\n"; got != want {
 			t.Errorf("stderr %q, want %q", got, want)
@@ -272,7 +273,7 @@ func TestWatchInterruptedBeforeItBegan(t *testing.T) {
 		c := w.watch()
 		c.goesOn()
 		c.interrupt()
-		c.ends(exitInterrupted, time.Second)
+		c.ends(shell.ExitInterrupted, time.Second)
 		c.silent()
 	})
 }

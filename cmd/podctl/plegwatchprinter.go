@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
 	"github.com/podctl/podctl/internal/pod"
@@ -22,15 +23,15 @@ type watchPrinter interface {
 	summary(at time.Time, s plegstat.WatchSummary) error
 }
 
-func newWatchPrinter(e *env, o watchOptions) watchPrinter {
-	if o.output == "json" {
-		return &watchJSON{e.out}
+func newWatchPrinter(e *shell.Env, o watchOptions) watchPrinter {
+	if o.Output == "json" {
+		return &watchJSON{e.Out}
 	}
 	header := []string{"TIME", "POD", "EVENT", "CONTAINER", "DETAIL", "SOURCE", "LAG"}
-	if o.noTrunc {
+	if o.NoTrunc {
 		header = append(header, "ID")
 	}
-	p := &watchTable{env: e, full: o.noTrunc, color: e.tty && !o.noColor && !e.noColor, table: output.NewTable(header, 1, 3, 4)}
+	p := &watchTable{env: e, full: o.NoTrunc, color: e.TTY && !o.NoColor && !e.NoColor, table: output.NewTable(header, 1, 3, 4)}
 	p.table.Expect(0, "15:04:05.000")
 	p.table.Expect(1, "default/a-pod-0123456789")
 	p.table.Expect(2, "ContainerStarted")
@@ -43,7 +44,7 @@ func newWatchPrinter(e *env, o watchOptions) watchPrinter {
 
 // watchTable prints a table.
 type watchTable struct {
-	env   *env
+	env   *shell.Env
 	full  bool
 	color bool
 	table *output.Table
@@ -91,7 +92,7 @@ func (p *watchTable) note(at time.Time, text string) error {
 }
 
 func (p *watchTable) summary(_ time.Time, s plegstat.WatchSummary) error {
-	_, err := io.WriteString(p.env.out, watchSummaryText(s)+"\n")
+	_, err := io.WriteString(p.env.Out, watchSummaryText(s)+"\n")
 	return err
 }
 
@@ -100,13 +101,13 @@ func (p *watchTable) width() int {
 	if p.full {
 		return 0
 	}
-	width, _ := p.env.size()
+	width, _ := p.env.Size()
 	return width
 }
 
 // lines prints lines of escaped cells, which may be colored.
 func (p *watchTable) lines(lines ...string) error {
-	_, err := io.WriteString(output.Raw(p.env.out), strings.Join(lines, "\n")+"\n")
+	_, err := io.WriteString(output.Raw(p.env.Out), strings.Join(lines, "\n")+"\n")
 	return err
 }
 

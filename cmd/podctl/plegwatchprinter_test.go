@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
 	"github.com/podctl/podctl/internal/pod"
@@ -81,9 +82,9 @@ func TestDetail(t *testing.T) {
 }
 
 // tableOf is what the table's printer makes of events on a terminal.
-func tableOf(o watchOptions, e *env, events ...plegstat.Event) string {
+func tableOf(o watchOptions, e *shell.Env, events ...plegstat.Event) string {
 	var out strings.Builder
-	e.out, e.tty = &out, true
+	e.Out, e.TTY = &out, true
 	p := newWatchPrinter(e, o)
 	if err := p.events(events); err != nil {
 		return err.Error()
@@ -96,13 +97,13 @@ func TestWatchTablePaintsWhatFailed(t *testing.T) {
 	good := someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited})
 	bad := someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3})
 	row := "15:04:05.118  default/web               ContainerDied     web        exit 3              hint"
-	if got := tableOf(watchOptions{}, &env{size: size}, bad); got != output.Red+row+output.Plain+"\n" {
+	if got := tableOf(watchOptions{}, &shell.Env{Size: size}, bad); got != output.Red+row+output.Plain+"\n" {
 		t.Errorf("%q", got)
 	}
 	for name, got := range map[string]string{
-		"good":       tableOf(watchOptions{}, &env{size: size}, good),
-		"--no-color": tableOf(watchOptions{globals: globals{noColor: true}}, &env{size: size}, bad),
-		"NO_COLOR":   tableOf(watchOptions{}, &env{size: size, noColor: true}, bad),
+		"good":       tableOf(watchOptions{}, &shell.Env{Size: size}, good),
+		"--no-color": tableOf(watchOptions{Globals: shell.Globals{NoColor: true}}, &shell.Env{Size: size}, bad),
+		"NO_COLOR":   tableOf(watchOptions{}, &shell.Env{Size: size, NoColor: true}, bad),
 	} {
 		if strings.Contains(got, "\x1b") {
 			t.Errorf("%s: %q", name, got)
@@ -116,7 +117,7 @@ func TestWatchTableIsSafe(t *testing.T) {
 	ev := someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, Reason: "a\nb\x1b[2J"})
 	ev.Name, ev.Container = "w\x1b[31m", "c\r\n"
 	ev.Status.Containers[0].Name = ev.Container
-	got := tableOf(watchOptions{globals: globals{noColor: true}}, &env{size: func() (int, int) { return 0, 0 }}, ev)
+	got := tableOf(watchOptions{Globals: shell.Globals{NoColor: true}}, &shell.Env{Size: func() (int, int) { return 0, 0 }}, ev)
 	if strings.ContainsAny(got, "\x1b\r") || strings.Count(got, "\n") != 1 {
 		t.Errorf("%q", got)
 	}
@@ -127,10 +128,10 @@ func TestWatchTableFitsTheTerminalUnlessNothingIsToBeCut(t *testing.T) {
 	ev.Name = strings.Repeat("long", 20)
 	ev.ID = strings.Repeat("0123456789abcdef", 4)
 	size := func() (int, int) { return 80, 24 }
-	if got := tableOf(watchOptions{}, &env{size: size}, ev); len([]rune(got)) > 81 || strings.Contains(got, ev.ID) {
+	if got := tableOf(watchOptions{}, &shell.Env{Size: size}, ev); len([]rune(got)) > 81 || strings.Contains(got, ev.ID) {
 		t.Errorf("%q", got)
 	}
-	if got := tableOf(watchOptions{globals: globals{noTrunc: true}}, &env{size: size}, ev); !strings.Contains(got, ev.Name) || !strings.HasSuffix(got, ev.ID+"\n") {
+	if got := tableOf(watchOptions{Globals: shell.Globals{NoTrunc: true}}, &shell.Env{Size: size}, ev); !strings.Contains(got, ev.Name) || !strings.HasSuffix(got, ev.ID+"\n") {
 		t.Errorf("%q", got)
 	}
 }
@@ -141,7 +142,7 @@ func TestWatchPrintersReturnTheOutputsError(t *testing.T) {
 	r, w := io.Pipe()
 	r.Close()
 	for _, output := range []string{"", "json"} {
-		p := newWatchPrinter(&env{out: w, size: func() (int, int) { return 0, 0 }}, watchOptions{globals: globals{output: output}})
+		p := newWatchPrinter(&shell.Env{Out: w, Size: func() (int, int) { return 0, 0 }}, watchOptions{Globals: shell.Globals{Output: output}})
 		for name, err := range map[string]error{
 			"events":  p.events([]plegstat.Event{someEvent(pleg.PodSync, nil)}),
 			"note":    p.note(seenAt, "note"),

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -138,7 +139,7 @@ const watchHeader = "TIME POD EVENT CONTAINER DETAIL SOURCE LAG"
 func (c *command) stopped(summary string) {
 	c.t.Helper()
 	c.interrupt()
-	c.ends(exitOK, time.Second)
+	c.ends(shell.ExitOK, time.Second)
 	c.lines(summary)
 	c.silent()
 }

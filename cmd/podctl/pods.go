@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
@@ -25,12 +26,12 @@ import (
 
 // podsOptions are the options of `podctl pods`.
 type podsOptions struct {
-	globals
+	shell.Globals
 	inventory.Filter
-	listOptions
+	shell.ListOptions
 }
 
-func podsCommand(e *env) *cli.Command {
+func podsCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "pods",
 		Usage:     "list the pods of the runtime: status, owner, ready containers, restarts, IP, age",
@@ -41,19 +42,19 @@ func podsCommand(e *env) *cli.Command {
 			"exited. The IP of a pod that no podctl process manages is read for -o wide and structured\n" +
 			"formats only: it takes a call for each pod.\n" +
 			"-o is " + output.Formats + ".",
-		Flags: append(append(podFilterFlags(), listFlags()...),
+		Flags: append(append(podFilterFlags(), shell.ListFlags()...),
 			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: a podctl instance; or podctl, kubelet, other"},
 			&cli.BoolFlag{Name: "terminating", Usage: "only terminating pods"},
 			&cli.BoolFlag{Name: "orphans", Usage: "only pods whose podctl process has exited"},
 		),
 		Action: func(c *cli.Context) error {
-			o := podsOptions{globals: readGlobals(c)}
+			o := podsOptions{Globals: shell.ReadGlobals(c)}
 			var err error
 			if o.Filter, err = readPodFilter(c); err != nil {
 				return err
 			}
 			o.Owner, o.Terminating, o.Abandoned = c.String("owner"), c.Bool("terminating"), c.Bool("orphans")
-			if o.listOptions, err = readList(c); err != nil {
+			if o.ListOptions, err = shell.ReadList(c); err != nil {
 				return err
 			}
 			return runPods(c.Context, e, o)
@@ -77,34 +78,34 @@ func readPodFilter(c *cli.Context) (inventory.Filter, error) {
 	}
 	for _, name := range f.Names {
 		if _, err := path.Match(name, ""); err != nil {
-			return f, usagef("%q is not a name of a pod", name)
+			return f, shell.Usagef("%q is not a name of a pod", name)
 		}
 	}
 	if text := c.String("selector"); text != "" {
 		var err error
 		if f.Selector, err = labels.Parse(text); err != nil {
-			return f, usagef("--selector %q: %v", text, err)
+			return f, shell.Usagef("--selector %q: %v", text, err)
 		}
 	}
 	return f, nil
 }
 
-func runPods(ctx context.Context, e *env, o podsOptions) error {
-	return o.untilInterrupted(ctx, e, func(ctx context.Context) error {
-		endpoint, dir, err := findSockets(ctx, o.globals)
+func runPods(ctx context.Context, e *shell.Env, o podsOptions) error {
+	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
+		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
 		if err != nil {
 			return err
 		}
-		o.runtime, o.image = endpoint.Runtime, endpoint.Image
-		p := &podLister{env: e, opts: o, reader: newReader(e, dir), close: func() {}}
+		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
+		p := &podLister{env: e, opts: o, reader: shell.NewReader(e, dir), close: func() {}}
 		defer func() { p.close() }()
-		return o.show(ctx, e, "no pods", p.list)
+		return o.Show(ctx, e, "no pods", p.list)
 	})
 }
 
 // podLister lists the pods of a runtime.
 type podLister struct {
-	env    *env
+	env    *shell.Env
 	opts   podsOptions
 	reader inventory.Reader
 	// client is nil before the first list.
@@ -121,7 +122,7 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 	}
 	all, err := l.join(ctx, answers)
 	if err != nil {
-		if all = reported(l.env, l.reader, answers, err); len(all) == 0 {
+		if all = shell.Reported(l.env, l.reader, answers, err); len(all) == 0 {
 			return output.List{}, err
 		}
 	}
@@ -129,7 +130,7 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 	if err == nil {
 		l.complete(ctx, selected)
 	}
-	return podListing(selected, l.env.now(), l.opts.noTrunc), errors.Join(err, missing(l.opts.Names, selected, l.opts.watch))
+	return podListing(selected, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(l.opts.Names, selected, l.opts.Watch))
 }
 
 // kubeletTimeout bounds the answer of a kubelet: without it the pods are shown as
@@ -156,14 +157,14 @@ func (l *podLister) complete(ctx context.Context, pods []*inventory.Pod) {
 			}
 		}
 	}
-	wide := l.opts.format.IsWide()
+	wide := l.opts.Format.IsWide()
 	omit := func(p *inventory.Pod) bool { return !wide && !p.NeedsStatus() }
 	inventory.ReadStatuses(ctx, slices.DeleteFunc(slices.Clone(pods), omit), l.client.PodStatus)
 }
 
 func (l *podLister) join(ctx context.Context, answers func() []inventory.Live) ([]*inventory.Pod, error) {
 	if l.client == nil {
-		client, stop, err := connect(ctx, l.env, l.opts.globals)
+		client, stop, err := shell.Connect(ctx, l.env, l.opts.Globals)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
@@ -65,7 +66,7 @@ func TestListsAreEmptyInEveryFormat(t *testing.T) {
 		"": "", "table": "", "wide": "", "name": "", "json": "[]\n", "yaml": "[]\n",
 		"jsonpath={[*].metadata.name}": "", "go-template={{len .}}": "0", "custom-columns=A:.b": "A\n",
 	} {
-		p, err := readFormat(format)
+		p, err := shell.ReadFormat(format)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func TestListsAreEmptyInEveryFormat(t *testing.T) {
 
 func TestUnknownOutputFormatsAreRejected(t *testing.T) {
 	for _, format := range []string{"xml", "json=x", "jsonpath", "jsonpath={", "jsonpath={.items[*].metadata.name}", "jsonpath={range .items[*]}{.phase}{end}", "go-template={{", "custom-columns", "custom-columns=A"} {
-		if _, err := readFormat(format); err == nil {
+		if _, err := shell.ReadFormat(format); err == nil {
 			t.Errorf("-o %s is accepted", format)
 		}
 	}
@@ -86,7 +87,7 @@ func TestUnknownOutputFormatsAreRejected(t *testing.T) {
 
 func mustFormat(t *testing.T, value string) output.Format {
 	t.Helper()
-	f, err := readFormat(value)
+	f, err := shell.ReadFormat(value)
 	if err != nil {
 		t.Fatal(err)
 	}

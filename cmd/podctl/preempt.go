@@ -11,6 +11,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/arrival"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
@@ -21,7 +22,7 @@ import (
 
 // preemptOptions are the options of `podctl preempt`.
 type preemptOptions struct {
-	globals
+	shell.Globals
 	sources desired.Sources
 	// paths are the manifests of the pods that arrive, in order.
 	paths []string
@@ -31,7 +32,7 @@ type preemptOptions struct {
 	dryRun, explain       bool
 }
 
-func preemptCommand(e *env) *cli.Command {
+func preemptCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:  "preempt",
 		Usage: "show which pods the kubelet would preempt for a critical pod, and why; or evict them",
@@ -52,7 +53,7 @@ func preemptCommand(e *env) *cli.Command {
 		}, desiredFlags()...),
 		Action: func(c *cli.Context) error {
 			o := preemptOptions{
-				globals: readGlobals(c), dryRun: c.Bool("dry-run"), explain: c.Bool("explain"),
+				Globals: shell.ReadGlobals(c), dryRun: c.Bool("dry-run"), explain: c.Bool("explain"),
 				paths: append(c.StringSlice("filename"), c.StringSlice("what-if")...), nodePods: c.StringSlice("node-pods"),
 				allocatable: cmdline.Resources(c, "allocatable"), reserved: cmdline.Resources(c, "reserved"),
 			}
@@ -62,28 +63,28 @@ func preemptCommand(e *env) *cli.Command {
 			}
 			switch {
 			case len(c.StringSlice("filename")) == 0:
-				return &usageError{message: "no manifest given", hint: "podctl preempt --dry-run -f FILE"}
+				return &shell.UsageError{Message: "no manifest given", Advice: "podctl preempt --dry-run -f FILE"}
 			case c.NArg() > 0:
-				return &usageError{message: fmt.Sprintf("unexpected argument %q", c.Args().First()), hint: "podctl preempt --dry-run -f " + c.Args().First()}
-			case o.output != "" && o.output != "json":
-				return usagef("--output %q: preempt prints text, or json", o.output)
+				return &shell.UsageError{Message: fmt.Sprintf("unexpected argument %q", c.Args().First()), Advice: "podctl preempt --dry-run -f " + c.Args().First()}
+			case o.Output != "" && o.Output != "json":
+				return shell.Usagef("--output %q: preempt prints text, or json", o.Output)
 			case !o.dryRun && (o.sources.AskKubelet || o.sources.Kubeconfig != "" || len(o.nodePods) > 0 || len(c.StringSlice("what-if")) > 0):
-				return &usageError{message: "only pods of live podctl processes can be evicted", hint: "podctl preempt --dry-run shows which pods would be preempted"}
+				return &shell.UsageError{Message: "only pods of live podctl processes can be evicted", Advice: "podctl preempt --dry-run shows which pods would be preempted"}
 			case o.sources.Kubeconfig != "" && len(o.reserved) > 0:
-				return usagef("--reserved is subtracted from this machine's capacity, and cannot be combined with --kubeconfig")
+				return shell.Usagef("--reserved is subtracted from this machine's capacity, and cannot be combined with --kubeconfig")
 			}
-			return e.untilInterrupted(c.Context, func(ctx context.Context) error { return runPreempt(ctx, e, o) })
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runPreempt(ctx, e, o) })
 		},
 	}
 }
 
 // errNotAdmitted: the answer is printed.
-var errNotAdmitted = printed(errors.New("not admitted"))
+var errNotAdmitted = shell.Printed(errors.New("not admitted"))
 
 // runPreempt prints, for each arriving pod, whether it fits and which pods would
 // be preempted for it.
-func runPreempt(ctx context.Context, e *env, o preemptOptions) error {
-	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.in, Elsewhere: true})
+func runPreempt(ctx context.Context, e *shell.Env, o preemptOptions) error {
+	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.In, Elsewhere: true})
 	if err == nil && len(set.Pods) == 0 {
 		err = fmt.Errorf("no pods in %s", strings.Join(o.paths, ", "))
 	}
@@ -99,8 +100,8 @@ func runPreempt(ctx context.Context, e *env, o preemptOptions) error {
 		pods = append(pods, p.Pod)
 	}
 	arrivals := n.Admit(pods)
-	if o.output == "json" {
-		err = output.JSON(e.out, preemption{Sources: n.Sources, Arrivals: arrivals})
+	if o.Output == "json" {
+		err = output.JSON(e.Out, preemption{Sources: n.Sources, Arrivals: arrivals})
 	} else {
 		err = printArrivals(e, o, n, arrivals)
 	}
@@ -113,23 +114,23 @@ func runPreempt(ctx context.Context, e *env, o preemptOptions) error {
 		return err
 	}
 	return n.Evict(ctx, arrivals, func(name string) {
-		if o.output == "" {
-			fmt.Fprintf(e.out, "evicted %s\n", name)
+		if o.Output == "" {
+			fmt.Fprintf(e.Out, "evicted %s\n", name)
 		}
 	})
 }
 
 // readNode reads the node at which the pods arrive.
-func readNode(ctx context.Context, e *env, o preemptOptions) (*arrival.Node, error) {
-	p, err := o.globals.paths(cri.Endpoint{})
+func readNode(ctx context.Context, e *shell.Env, o preemptOptions) (*arrival.Node, error) {
+	p, err := o.Globals.Paths(cri.Endpoint{})
 	if err != nil {
 		return nil, err
 	}
 	n, err := arrival.Read(ctx, arrival.Options{
 		Sources: o.sources, NodePods: o.nodePods, Allocatable: o.allocatable, Reserved: o.reserved, PodsDir: p.Pods(), Logs: p.Logs,
-		Podctls: func(ctx context.Context) ([]*control.Client, error) { return livePodctls(ctx, e, o.globals) },
+		Podctls: func(ctx context.Context) ([]*control.Client, error) { return shell.LivePodctls(ctx, e, o.Globals) },
 		Kubelet: func(ctx context.Context) (*kubelet.Near, error) {
-			endpoint, _, err := findSockets(ctx, o.globals)
+			endpoint, _, err := shell.FindSockets(ctx, o.Globals)
 			if err != nil {
 				return nil, err
 			}
@@ -143,4 +144,4 @@ func readNode(ctx context.Context, e *env, o preemptOptions) (*arrival.Node, err
 }
 
 // errNotOurs: podctl evicts only pods that podctl processes manage.
-var errNotOurs = &usageError{message: "the pods on this node are a kubelet's", hint: "podctl preempt --dry-run shows which pods would be preempted"}
+var errNotOurs = &shell.UsageError{Message: "the pods on this node are a kubelet's", Advice: "podctl preempt --dry-run shows which pods would be preempted"}

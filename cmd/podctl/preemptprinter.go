@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/arrival"
 	"github.com/podctl/podctl/internal/preempt"
 )
@@ -21,10 +22,10 @@ type preemption struct {
 
 // printArrivals prints, for each pod that arrives, the arithmetic, a table of
 // the pods on the node, and one sentence.
-func printArrivals(e *env, o preemptOptions, n *arrival.Node, arrivals []arrival.Arrival) error {
+func printArrivals(e *shell.Env, o preemptOptions, n *arrival.Node, arrivals []arrival.Arrival) error {
 	for i, a := range arrivals {
 		if i > 0 {
-			fmt.Fprintln(e.out)
+			fmt.Fprintln(e.Out)
 		}
 		if err := printArrival(e, o, n, a); err != nil {
 			return err
@@ -33,11 +34,11 @@ func printArrivals(e *env, o preemptOptions, n *arrival.Node, arrivals []arrival
 	return nil
 }
 
-func printArrival(e *env, o preemptOptions, n *arrival.Node, a arrival.Arrival) error {
+func printArrival(e *shell.Env, o preemptOptions, n *arrival.Node, a arrival.Arrival) error {
 	if len(a.Usage) > 0 {
-		fmt.Fprintln(e.out, arithmetic(n, a))
+		fmt.Fprintln(e.Out, arithmetic(n, a))
 	}
-	fmt.Fprintf(e.out, "asked: %s\n", askedSources(n))
+	fmt.Fprintf(e.Out, "asked: %s\n", askedSources(n))
 	if a.Plan != nil {
 		if err := printVerdicts(e, a.Plan); err != nil {
 			return err
@@ -46,16 +47,16 @@ func printArrival(e *env, o preemptOptions, n *arrival.Node, a arrival.Arrival) 
 			explain(e, a.Plan)
 		}
 	}
-	fmt.Fprintf(e.out, "podctl: %s\n", sentence(a))
+	fmt.Fprintf(e.Out, "podctl: %s\n", sentence(a))
 	for _, name := range a.Ignored {
-		fmt.Fprintf(e.out, "warning: this node has no %s: the kubelet does not check such a request\n", name)
+		fmt.Fprintf(e.Out, "warning: this node has no %s: the kubelet does not check such a request\n", name)
 	}
 	for _, what := range a.Unchecked {
-		fmt.Fprintf(e.out, "warning: not checked: %s\n", what)
+		fmt.Fprintf(e.Out, "warning: not checked: %s\n", what)
 	}
 	if a.Plan != nil {
 		for _, w := range a.Plan.Warnings {
-			fmt.Fprintf(e.out, "warning: %s\n", w.Text)
+			fmt.Fprintf(e.Out, "warning: %s\n", w.Text)
 		}
 	}
 	return nil
@@ -108,7 +109,7 @@ func orNothing(amounts []string) string {
 	return strings.Join(amounts, ", ")
 }
 
-func printVerdicts(e *env, r *preempt.Result) error {
+func printVerdicts(e *shell.Env, r *preempt.Result) error {
 	var rows [][]string
 	for _, v := range r.Verdicts {
 		var frees []string
@@ -124,7 +125,7 @@ func printVerdicts(e *env, r *preempt.Result) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return output.PrintTable(e.out, []string{"POD", "QOS", "PRIORITY", "REQUESTS", "VERDICT", "WHY"}, rows)
+	return output.PrintTable(e.Out, []string{"POD", "QOS", "PRIORITY", "REQUESTS", "VERDICT", "WHY"}, rows)
 }
 
 // sentence is the answer in one sentence.
@@ -208,33 +209,33 @@ func askedSources(n *arrival.Node) string {
 }
 
 // explain prints the rounds in which the kubelet looks for victims.
-func explain(e *env, r *preempt.Result) {
+func explain(e *shell.Env, r *preempt.Result) {
 	if len(r.Stages) == 0 {
-		fmt.Fprintln(e.out, "no round: no victim is needed")
+		fmt.Fprintln(e.Out, "no round: no victim is needed")
 		return
 	}
 	for _, s := range r.Stages {
-		fmt.Fprintf(e.out, "%s: %s\n", s.Class, output.Plural(s.Candidates, "possible victim"))
+		fmt.Fprintf(e.Out, "%s: %s\n", s.Class, output.Plural(s.Candidates, "possible victim"))
 		if len(s.Short) == 0 {
-			fmt.Fprintln(e.out, "  no victim is needed from this class")
+			fmt.Fprintln(e.Out, "  no victim is needed from this class")
 			continue
 		}
-		fmt.Fprintf(e.out, "  short without all cheaper pods and the victims so far: %s\n", amounts(s.Short))
+		fmt.Fprintf(e.Out, "  short without all cheaper pods and the victims so far: %s\n", amounts(s.Short))
 		for _, round := range s.Rounds {
-			fmt.Fprintf(e.out, "  round %d: %s of %d, distance %.2f → %.2f", round.Number, round.Chosen, round.Candidates, round.Before, round.Distance)
+			fmt.Fprintf(e.Out, "  round %d: %s of %d, distance %.2f → %.2f", round.Number, round.Chosen, round.Candidates, round.Before, round.Distance)
 			if n := round.Next; n != nil {
-				fmt.Fprintf(e.out, " · next %s, %.2f%s", n.Pod, n.Distance, tie(n.By))
+				fmt.Fprintf(e.Out, " · next %s, %.2f%s", n.Pod, n.Distance, tie(n.By))
 			}
 			if round.Tied > 0 {
-				fmt.Fprintf(e.out, " · %d as near", round.Tied)
+				fmt.Fprintf(e.Out, " · %d as near", round.Tied)
 			}
 			if len(round.Left) > 0 {
-				fmt.Fprintf(e.out, " · leaves %s short", amounts(round.Left))
+				fmt.Fprintf(e.Out, " · leaves %s short", amounts(round.Left))
 			}
-			fmt.Fprintln(e.out)
+			fmt.Fprintln(e.Out)
 		}
 	}
-	fmt.Fprintln(e.out, "victims are killed in the reverse order of the classes, one after the other")
+	fmt.Fprintln(e.Out, "victims are killed in the reverse order of the classes, one after the other")
 }
 
 func amounts(list []preempt.Amount) string {

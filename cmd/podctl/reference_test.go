@@ -18,6 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/cli.md")
@@ -62,7 +63,7 @@ var documented = []struct {
 }
 
 func reference(t *testing.T) string {
-	app := newApp(&env{out: io.Discard, errw: io.Discard})
+	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
 	var b strings.Builder
 	b.WriteString("<!-- Made by make docs from cmd/podctl: change it there. -->\n\n# The command line\n\n" +
 		"    podctl [global options] COMMAND [options] [arguments]\n\n" +
@@ -82,7 +83,7 @@ func reference(t *testing.T) string {
 	}
 	b.WriteString("\nThe runtime is looked for as by crictl: the option, `PODCTL_RUNTIME_ENDPOINT`, `CONTAINER_RUNTIME_ENDPOINT`, `/etc/crictl.yaml`\n" +
 		"(`CRI_CONFIG_FILE` names another), then the well-known sockets.\n\n## Exit codes\n\n| code | |\n|---|---|\n")
-	for _, c := range exitCodes {
+	for _, c := range shell.ExitCodes {
 		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, c.Meaning)
 	}
 	for _, c := range app.Commands {
@@ -109,7 +110,7 @@ func commandReference(b *strings.Builder, c *cli.Command) {
 		fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(c.Description, "\n   ", "\n    "))
 	}
 	global := map[string]bool{}
-	for _, f := range globalFlags() {
+	for _, f := range shell.GlobalFlags() {
 		global[f.Names()[0]] = true
 	}
 	rows := ""

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/host"
@@ -20,7 +21,7 @@ import (
 )
 
 type renderOptions struct {
-	globals
+	shell.Globals
 	manifestOptions
 	// sandbox and container narrow the output to one config.
 	sandbox      bool
@@ -29,7 +30,7 @@ type renderOptions struct {
 	showSecrets  bool
 }
 
-func renderCommand(e *env) *cli.Command {
+func renderCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "render",
 		Usage:     "print the CRI configs of a manifest",
@@ -48,7 +49,7 @@ func renderCommand(e *env) *cli.Command {
 		}, manifestFlags()...),
 		Action: func(c *cli.Context) error {
 			o := renderOptions{
-				globals: readGlobals(c), showSecrets: c.Bool("show-secrets"),
+				Globals: shell.ReadGlobals(c), showSecrets: c.Bool("show-secrets"),
 				sandbox: c.Bool("sandbox"), container: c.String("container"), cgroupDriver: c.String("cgroup-driver"),
 			}
 			var err error
@@ -56,12 +57,12 @@ func renderCommand(e *env) *cli.Command {
 				return err
 			}
 			switch {
-			case o.output != "" && o.output != "json" && o.output != "yaml":
-				return usagef("--output %q: render prints yaml or json", o.output)
+			case o.Output != "" && o.Output != "json" && o.Output != "yaml":
+				return shell.Usagef("--output %q: render prints yaml or json", o.Output)
 			case o.sandbox && o.container != "":
-				return usagef("--sandbox and --container are mutually exclusive")
+				return shell.Usagef("--sandbox and --container are mutually exclusive")
 			case o.cgroupDriver != string(cgroup.Cgroupfs) && o.cgroupDriver != string(cgroup.Systemd):
-				return usagef("--cgroup-driver %q is neither cgroupfs nor systemd", o.cgroupDriver)
+				return shell.Usagef("--cgroup-driver %q is neither cgroupfs nor systemd", o.cgroupDriver)
 			}
 			return runRender(c.Context, e, o)
 		},
@@ -83,16 +84,16 @@ type renderedContainer struct {
 	Config any    `json:"config"` // the CRI's ContainerConfig
 }
 
-func runRender(ctx context.Context, e *env, o renderOptions) error {
-	ctx, interrupted := e.untilInterrupt(ctx)
+func runRender(ctx context.Context, e *shell.Env, o renderOptions) error {
+	ctx, interrupted := e.UntilInterrupt(ctx)
 	set, err := loadPods(ctx, e, o.manifestOptions)
 	if interrupted() {
-		return errInterrupted
+		return shell.ErrInterrupted
 	}
 	if err != nil {
 		return err
 	}
-	p, err := o.globals.paths(cri.Endpoint{})
+	p, err := o.Globals.Paths(cri.Endpoint{})
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 	}
 	for _, p := range set.Pods {
 		r, err := renderPod(p.Pod, objects, facts, func(p *v1.Pod) string {
-			return cgroup.Parent(cmp.Or(o.cgroupRoot, cgroup.DefaultRoot), cgroup.Driver(o.cgroupDriver), p)
+			return cgroup.Parent(cmp.Or(o.CgroupRoot, cgroup.DefaultRoot), cgroup.Driver(o.cgroupDriver), p)
 		})
 		if err != nil {
 			return fmt.Errorf("pod %s: %w", pod.DisplayName(p.Namespace, p.Name), err)
@@ -118,7 +119,7 @@ func runRender(ctx context.Context, e *env, o renderOptions) error {
 		}
 		configs = append(configs, picked)
 	}
-	return printConfigs(e, configs, o.output == "json")
+	return printConfigs(e, configs, o.Output == "json")
 }
 
 // renderPod renders the first attempt of a pod and of all its containers.
@@ -171,18 +172,18 @@ func pick(r renderedPod, o renderOptions) (any, error) {
 	return nil, fmt.Errorf("pod %s has no container %q", pod.DisplayName(r.Namespace, r.Name), o.container)
 }
 
-func printConfigs(e *env, configs []any, asJSON bool) error {
+func printConfigs(e *shell.Env, configs []any, asJSON bool) error {
 	for n, c := range configs {
 		if asJSON {
-			if err := output.JSON(e.out, c); err != nil {
+			if err := output.JSON(e.Out, c); err != nil {
 				return err
 			}
 			continue
 		}
 		if n > 0 {
-			fmt.Fprintln(e.out, "---")
+			fmt.Fprintln(e.Out, "---")
 		}
-		if err := output.YAML(e.out, c); err != nil {
+		if err := output.YAML(e.Out, c); err != nil {
 			return err
 		}
 	}

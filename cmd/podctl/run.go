@@ -14,6 +14,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
@@ -21,7 +22,7 @@ import (
 
 // runOptions are what `podctl run` was asked for.
 type runOptions struct {
-	globals
+	shell.Globals
 	driving
 	manifestOptions
 	// wait is what to wait for: waitComplete or waitReady.
@@ -39,7 +40,7 @@ const (
 	waitReady    = "ready"
 )
 
-func runCommand(e *env) *cli.Command {
+func runCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "run pods in the foreground until they end",
@@ -56,7 +57,7 @@ func runCommand(e *env) *cli.Command {
 		}, slices.Concat(manifestFlags(), drivingFlags())...),
 		Action: func(c *cli.Context) error {
 			o := runOptions{
-				globals: readGlobals(c),
+				Globals: shell.ReadGlobals(c),
 				wait:    c.String("wait"), waitTimeout: c.Duration("wait-timeout"),
 				keep: c.Bool("keep"), logs: c.Bool("logs"),
 			}
@@ -82,13 +83,13 @@ func runCommand(e *env) *cli.Command {
 func (o runOptions) check() error {
 	switch {
 	case o.wait != waitComplete && o.wait != waitReady:
-		return usagef("--wait %q is neither complete nor ready", o.wait)
+		return shell.Usagef("--wait %q is neither complete nor ready", o.wait)
 	case o.waitTimeout < 0:
-		return usagef("--wait-timeout %s is negative", o.waitTimeout)
+		return shell.Usagef("--wait-timeout %s is negative", o.waitTimeout)
 	case o.grace != nil && *o.grace < 0:
-		return usagef("--grace-period %d is negative", *o.grace)
-	case o.output != "" && o.output != "json" && o.output != "yaml":
-		return usagef("--output %q: run prints text, json or yaml", o.output)
+		return shell.Usagef("--grace-period %d is negative", *o.grace)
+	case o.Output != "" && o.Output != "json" && o.Output != "yaml":
+		return shell.Usagef("--output %q: run prints text, json or yaml", o.Output)
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ const runSource = "manifests"
 
 // runRun runs the pods of the manifests until they are done with, and leaves
 // nothing behind unless it is asked to.
-func runRun(ctx context.Context, e *env, o runOptions) error {
+func runRun(ctx context.Context, e *shell.Env, o runOptions) error {
 	r, err := prepare(ctx, e, o)
 	if err != nil {
 		return err
@@ -111,13 +112,13 @@ func runRun(ctx context.Context, e *env, o runOptions) error {
 }
 
 // prepare does all that comes before the first pod. An interrupt ends it.
-func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) {
-	ctx, interrupted := e.untilInterrupt(ctx)
+func prepare(ctx context.Context, e *shell.Env, o runOptions) (r *running, err error) {
+	ctx, interrupted := e.UntilInterrupt(ctx)
 	defer func() {
 		if !interrupted() {
 			return
 		}
-		err = errInterrupted
+		err = shell.ErrInterrupted
 		if r != nil {
 			err = errors.Join(err, r.session.Close())
 		}
@@ -127,16 +128,16 @@ func prepare(ctx context.Context, e *env, o runOptions) (r *running, err error) 
 		return nil, err
 	}
 	events := output.NewQueue[event.Event]()
-	s, err := daemon.Open(ctx, o.options(e, o.globals, daemon.Options{
+	s, err := daemon.Open(ctx, o.options(e, o.Globals, daemon.Options{
 		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.Put,
 	}))
 	if err != nil {
 		return nil, err
 	}
 	if o.keep && s.Ephemeral() {
-		fmt.Fprintln(e.errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
+		fmt.Fprintln(e.Errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
-	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: runview.New(e.screen(o.globals), viewOptions(s, o.output, o.wait == waitReady))}
+	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: runview.New(screenOf(e, o.Globals), viewOptions(s, o.Output, o.wait == waitReady))}
 	var pods []*v1.Pod
 	for _, p := range set.Pods {
 		pods = append(pods, p.Pod)

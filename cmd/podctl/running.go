@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
@@ -21,7 +22,7 @@ import (
 
 // running is one `podctl run` in progress: it follows its pods, then terminates them.
 type running struct {
-	env     *env
+	env     *shell.Env
 	opts    runOptions
 	session *daemon.Session
 	events  *output.Queue[event.Event]
@@ -98,7 +99,7 @@ func (r *running) follow(ctx context.Context) error {
 	}
 	redraw := time.NewTicker(redrawPeriod)
 	defer redraw.Stop()
-	settle()
+	shell.Settle()
 	r.refresh()
 	for !r.settled() {
 		select {
@@ -110,7 +111,7 @@ func (r *running) follow(ctx context.Context) error {
 			r.printer.Refresh(r.infos())
 		case <-timeout:
 			return r.end(ctx, fmt.Errorf("not %s after %s", r.opts.wait, r.opts.waitTimeout))
-		case <-r.env.interrupts:
+		case <-r.env.Interrupts:
 			return r.interrupted(ctx)
 		}
 	}
@@ -145,7 +146,7 @@ func (r *running) end(ctx context.Context, why error) error {
 			return err
 		}
 	}
-	r.logs.Wait(r.env.interrupts, r.opts.keep)
+	r.logs.Wait(r.env.Interrupts, r.opts.keep)
 	r.printer.Finish(results)
 	return outcome.Verdict(failures, why)
 }
@@ -190,14 +191,14 @@ func (r *running) interrupted(ctx context.Context) error {
 	if r.opts.keep {
 		r.noteEnd(false)
 		r.printer.Finish(r.infos())
-		return errInterrupted
+		return shell.ErrInterrupted
 	}
 	if err := r.remove(ctx, r.opts.grace); err != nil {
 		return err
 	}
-	r.logs.Wait(r.env.interrupts, false)
+	r.logs.Wait(r.env.Interrupts, false)
 	r.printer.Finish(r.infos())
-	return errInterrupted
+	return shell.ErrInterrupted
 }
 
 // remove ends the pods and shows it. A first Ctrl-C while it does shortens
@@ -228,7 +229,7 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 			r.refresh()
 		case <-redraw.C:
 			r.printer.Refresh(r.infos())
-		case <-r.env.interrupts:
+		case <-r.env.Interrupts:
 			if forced {
 				return &leftError{pods: r.session.Alive()}
 			}
@@ -297,9 +298,9 @@ func (r *running) drainEvents() {
 	}
 }
 
-// screen is where a run or an agent is shown.
-func (e *env) screen(g globals) runview.Screen {
-	return runview.Screen{Out: e.out, Errw: e.errw, TTY: e.tty, Color: !g.noColor && !e.noColor, Size: e.size, Now: e.now}
+// screenOf is where a run or an agent is shown.
+func screenOf(e *shell.Env, g shell.Globals) runview.Screen {
+	return runview.Screen{Out: e.Out, Errw: e.Errw, TTY: e.TTY, Color: !g.NoColor && !e.NoColor, Size: e.Size, Now: e.Now}
 }
 
 // viewOptions say what is shown of a session's pods.

@@ -19,14 +19,15 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"podctl": func() {
-		e := newEnv(signals())
-		e.simulate = scriptedSim
+		e := shell.NewEnv(signals())
+		e.Simulate = scriptedSim
 		os.Exit(run(os.Args, e))
 	}})
 }
@@ -155,7 +156,7 @@ func TestPermissionDeniedNamesTheSocketAndExits3(t *testing.T) {
 	var errw bytes.Buffer
 	cmd.Stderr = &errw
 	var exit *exec.ExitError
-	if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != exitUnreachable {
+	if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != shell.ExitUnreachable {
 		t.Errorf("%v, want exit code 3\n%s", err, errw.String())
 	}
 	for _, want := range []string{"podctl: run: connect to unix://" + socket, "permission denied", "hint: "} {

@@ -9,30 +9,31 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/pod"
 )
 
-func startCommand(e *env) *cli.Command {
+func startCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "start",
 		Usage:     "start pods that were stopped or have ended",
 		ArgsUsage: "[NAMESPACE/]NAME …",
 		Flags:     []cli.Flag{namespaceFlag()},
 		Action: func(c *cli.Context) error {
-			o := stopOptions{globals: readGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace")}
+			o := stopOptions{Globals: shell.ReadGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace")}
 			if len(o.names) == 0 {
 				return noNameError(c)
 			}
-			return e.untilInterrupted(c.Context, func(ctx context.Context) error { return runStart(ctx, e, o) })
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runStart(ctx, e, o) })
 		},
 	}
 }
 
 // runStart asks every podctl process for each pod: the runtime may have nothing
 // of it.
-func runStart(ctx context.Context, e *env, o stopOptions) error {
-	clients, err := livePodctls(ctx, e, o.globals)
+func runStart(ctx context.Context, e *shell.Env, o stopOptions) error {
+	clients, err := shell.LivePodctls(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
@@ -47,13 +48,13 @@ func runStart(ctx context.Context, e *env, o stopOptions) error {
 	return errors.Join(errs...)
 }
 
-func start(ctx context.Context, e *env, clients []*control.Client, namespace, name string) error {
+func start(ctx context.Context, e *shell.Env, clients []*control.Client, namespace, name string) error {
 	display := pod.DisplayName(namespace, name)
 	var refused error
 	for _, c := range clients {
 		switch err := c.Start(ctx, namespace, name); {
 		case err == nil:
-			fmt.Fprintf(e.out, "%s started by %s\n", display, c.Instance())
+			fmt.Fprintf(e.Out, "%s started by %s\n", display, c.Instance())
 			return nil
 		case !errors.Is(err, control.ErrNotFound):
 			refused = err

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
@@ -19,13 +20,13 @@ import (
 
 // stopOptions are the options of `podctl stop` and `podctl rm`.
 type stopOptions struct {
-	globals
+	shell.Globals
 	stop.Options
 	names     []string
 	namespace string
 }
 
-func stopCommand(e *env) *cli.Command {
+func stopCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "stop",
 		Usage:     "stop pods and keep them stopped",
@@ -39,12 +40,12 @@ func stopCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return e.untilInterrupted(c.Context, func(ctx context.Context) error { return runStop(ctx, e, o) })
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runStop(ctx, e, o) })
 		},
 	}
 }
 
-func rmCommand(e *env) *cli.Command {
+func rmCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
 		Usage:     "stop pods and remove them",
@@ -62,7 +63,7 @@ func rmCommand(e *env) *cli.Command {
 			if o.Force && o.Grace == nil {
 				o.Grace = new(int64)
 			}
-			return e.untilInterrupted(c.Context, func(ctx context.Context) error { return runStop(ctx, e, o) })
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runStop(ctx, e, o) })
 		},
 	}
 }
@@ -82,7 +83,7 @@ func readGracePeriod(c *cli.Context) (*int64, error) {
 	}
 	grace := c.Int64("grace-period")
 	if grace < 0 {
-		return nil, usagef("--grace-period %d is negative", grace)
+		return nil, shell.Usagef("--grace-period %d is negative", grace)
 	}
 	return &grace, nil
 }
@@ -96,7 +97,7 @@ func stopFlags() []cli.Flag {
 }
 
 func readStop(c *cli.Context) (o stopOptions, err error) {
-	o = stopOptions{globals: readGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace")}
+	o = stopOptions{Globals: shell.ReadGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace")}
 	if len(o.names) == 0 {
 		return o, noNameError(c)
 	}
@@ -106,35 +107,35 @@ func readStop(c *cli.Context) (o stopOptions, err error) {
 }
 
 func noNameError(c *cli.Context) error {
-	return &usageError{message: "no pod given", hint: "podctl " + c.Command.Name + " NAMESPACE/NAME; podctl pods lists them"}
+	return &shell.UsageError{Message: "no pod given", Advice: "podctl " + c.Command.Name + " NAMESPACE/NAME; podctl pods lists them"}
 }
 
 // runStop stops the pods at the same time.
-func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
-	client, disconnect, err := connect(ctx, e, o.globals)
+func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
+	client, disconnect, err := shell.Connect(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
 	defer disconnect()
-	p, err := o.paths(client.Endpoint())
+	p, err := o.Paths(client.Endpoint())
 	if err != nil {
 		return err
 	}
-	all, err := newReader(e, p.Locks).Pods(ctx, client)
+	all, err := shell.NewReader(e, p.Locks).Pods(ctx, client)
 	if err != nil {
 		return err
 	}
-	s := &stop.Stopper{Options: o.Options, Client: client, Locks: p.Locks, Log: e.log}
+	s := &stop.Stopper{Options: o.Options, Client: client, Locks: p.Locks, Log: e.Log}
 	s.NewInstance = func() string { return instanceName("stop") }
 	if o.Remove {
-		cgroups, err := daemon.OpenCgroups(ctx, client, daemon.CgroupOptions{Root: o.cgroupRoot, RunDir: filepath.Dir(p.Locks), Log: e.log})
+		cgroups, err := daemon.OpenCgroups(ctx, client, daemon.CgroupOptions{Root: o.CgroupRoot, RunDir: filepath.Dir(p.Locks), Log: e.Log})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, cgroups.RemoveEmptyParents()) }()
 		s.Leftovers = host.Leftovers{
 			Volumes: volume.New(p.Root), Cgroups: cgroups, Logs: p.Logs, Runtime: filepath.Base(p.Locks),
-			Step: func(call string) { e.log.Info("remove leftover files", "call", call) },
+			Step: func(call string) { e.Log.Info("remove leftover files", "call", call) },
 		}
 	}
 	errs := make([]error, len(o.names))
@@ -151,7 +152,7 @@ func runStop(ctx context.Context, e *env, o stopOptions) (err error) {
 			if errs[i] = err; err == nil {
 				printing.Lock()
 				defer printing.Unlock()
-				fmt.Fprintln(e.out, outcomeText(output.OneLine(found.DisplayName()), outcome))
+				fmt.Fprintln(e.Out, outcomeText(output.OneLine(found.DisplayName()), outcome))
 			}
 		})
 	}

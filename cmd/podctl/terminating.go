@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
@@ -17,12 +18,12 @@ import (
 
 // terminatingOptions are the options of `podctl terminating`.
 type terminatingOptions struct {
-	globals
+	shell.Globals
 	inventory.Filter
-	listOptions
+	shell.ListOptions
 }
 
-func terminatingCommand(e *env) *cli.Command {
+func terminatingCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "terminating",
 		Usage:     "list terminating pods: what still runs, which layer is stuck, and the next command to try",
@@ -35,14 +36,14 @@ func terminatingCommand(e *env) *cli.Command {
 			"waits for: hook (preStop), process, cgroup (frozen), shim, runtime, network, volume or worker;\n" +
 			"- while nothing is stuck. A process that podctl cannot see is shown as hidden.\n" +
 			"-o is " + output.Formats + ".",
-		Flags: append(podFilterFlags(), listFlags()...),
+		Flags: append(podFilterFlags(), shell.ListFlags()...),
 		Action: func(c *cli.Context) error {
-			o := terminatingOptions{globals: readGlobals(c)}
+			o := terminatingOptions{Globals: shell.ReadGlobals(c)}
 			var err error
 			if o.Filter, err = readPodFilter(c); err != nil {
 				return err
 			}
-			if o.listOptions, err = readList(c); err != nil {
+			if o.ListOptions, err = shell.ReadList(c); err != nil {
 				return err
 			}
 			return runTerminating(c.Context, e, o)
@@ -50,28 +51,28 @@ func terminatingCommand(e *env) *cli.Command {
 	}
 }
 
-func runTerminating(ctx context.Context, e *env, o terminatingOptions) error {
-	return o.untilInterrupted(ctx, e, func(ctx context.Context) error {
-		endpoint, dir, err := findSockets(ctx, o.globals)
+func runTerminating(ctx context.Context, e *shell.Env, o terminatingOptions) error {
+	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
+		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
 		if err != nil {
 			return err
 		}
-		o.runtime, o.image = endpoint.Runtime, endpoint.Image
-		t := terminatingLister{env: e, opts: o, reader: newReader(e, dir), warn: new(sync.Once)}
-		paths, err := o.paths(endpoint)
+		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
+		t := terminatingLister{env: e, opts: o, reader: shell.NewReader(e, dir), warn: new(sync.Once)}
+		paths, err := o.Paths(endpoint)
 		if err != nil {
 			return err
 		}
 		t.collector = diagnose.Collector{
-			PodDirs: paths.Pods(), Proc: proc.Default, Cgroups: "/sys/fs/cgroup", Now: e.now, Server: cri.ServerOf(endpoint),
+			PodDirs: paths.Pods(), Proc: proc.Default, Cgroups: "/sys/fs/cgroup", Now: e.Now, Server: cri.ServerOf(endpoint),
 		}
-		client, stop, err := connect(ctx, e, o.globals)
+		client, stop, err := shell.Connect(ctx, e, o.Globals)
 		if err != nil {
-			return o.show(ctx, e, "", func(ctx context.Context) (output.List, error) { return t.reported(ctx, err) })
+			return o.Show(ctx, e, "", func(ctx context.Context) (output.List, error) { return t.reported(ctx, err) })
 		}
 		defer stop()
 		t.client, t.collector.Runtime = client, client
-		return o.show(ctx, e, "no terminating pods", t.list)
+		return o.Show(ctx, e, "no terminating pods", t.list)
 	})
 }
 
@@ -84,7 +85,7 @@ type terminating struct {
 
 // terminatingLister lists terminating pods.
 type terminatingLister struct {
-	env       *env
+	env       *shell.Env
 	opts      terminatingOptions
 	client    *cri.Client
 	reader    inventory.Reader
@@ -100,11 +101,11 @@ func (t terminatingLister) list(ctx context.Context) (output.List, error) {
 	t.collector.Kubelet, err = diagnose.AskKubelet(ctx, t.client.Endpoint().Runtime, proc.Default)
 	if err != nil && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
 		t.warn.Do(func() {
-			fmt.Fprintf(t.env.errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)
+			fmt.Fprintf(t.env.Errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)
 		})
 	}
 	list, unlisted := t.examine(ctx, all)
-	return list, missing(t.opts.Names, append(all, unlisted...), t.opts.watch)
+	return list, missing(t.opts.Names, append(all, unlisted...), t.opts.Watch)
 }
 
 // examine returns the terminating ones of the pods that the user selects, and
@@ -123,7 +124,7 @@ func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) (o
 		}
 		found = append(found, &terminating{shown[i], name, f})
 	}
-	return terminatingList(found, t.env.now()), unlisted
+	return terminatingList(found, t.env.Now()), unlisted
 }
 
 // reported returns what live podctl processes report while the runtime does not
@@ -133,7 +134,7 @@ func (t terminatingLister) reported(ctx context.Context, err error) (output.List
 	if asked != nil || ctx.Err() != nil {
 		return output.List{}, err
 	}
-	pods := reported(t.env, t.reader, answers, err)
+	pods := shell.Reported(t.env, t.reader, answers, err)
 	list, _ := t.examine(ctx, pods)
 	return list, err
 }

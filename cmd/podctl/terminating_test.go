@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
 // What podctl processes report is printed, with a warning, and the exit code
@@ -16,25 +18,25 @@ func TestPodsOfPodctlAreListedWhileRuntimeHangs(t *testing.T) {
 		stop := w.start(nil, "stop", "kube/deaf")
 		time.Sleep(2 * time.Second)
 		release := w.sim.Hang("", "")
-		out := w.ran(exitUnreachable, 11*time.Second, "pods")
+		out := w.ran(shell.ExitUnreachable, 11*time.Second, "pods")
 		expect(t, out, "warning: the runtime does not answer", "default/web", "kube/deaf", "podctl: pods: connect to sim:: ")
-		out = w.ran(exitUnreachable, 11*time.Second, "terminating")
+		out = w.ran(shell.ExitUnreachable, 11*time.Second, "terminating")
 		expect(t, out, "warning: the runtime does not answer", "kube/deaf", "podctl: terminating: connect to sim:: ")
 		release()
 		stop.ends(0, 2*time.Minute)
 		c.interrupt()
-		c.ends(exitInterrupted, time.Minute)
+		c.ends(shell.ExitInterrupted, time.Minute)
 	})
 }
 
 func TestFailureDuringAnInterruptIsReported(t *testing.T) {
 	failure := errors.New("no space left on device")
 	for _, c := range []struct{ err, want error }{
-		{nil, errInterrupted}, {context.Canceled, errInterrupted}, {failure, failure},
+		{nil, shell.ErrInterrupted}, {context.Canceled, shell.ErrInterrupted}, {failure, failure},
 	} {
 		interrupts := make(chan os.Signal, 1)
-		e := &env{interrupts: interrupts}
-		err := e.untilInterrupted(t.Context(), func(ctx context.Context) error {
+		e := &shell.Env{Interrupts: interrupts}
+		err := e.UntilInterrupted(t.Context(), func(ctx context.Context) error {
 			interrupts <- os.Interrupt
 			<-ctx.Done()
 			return c.err
@@ -71,6 +73,6 @@ func TestTerminatingNamesARunningPreStopHook(t *testing.T) {
 		release()
 		stop.ends(0, 2*time.Minute)
 		c.interrupt()
-		c.ends(exitInterrupted, 2*time.Minute)
+		c.ends(shell.ExitInterrupted, 2*time.Minute)
 	})
 }

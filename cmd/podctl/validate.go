@@ -11,46 +11,47 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
 )
 
 type validateOptions struct {
-	globals
+	shell.Globals
 	manifestOptions
 }
 
-func validateCommand(e *env) *cli.Command {
+func validateCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "validate",
 		Usage:     "validate manifests as the API server would, and report how podctl treats each field",
 		ArgsUsage: "FILE|DIR|URL|- …",
 		Flags:     manifestFlags(),
 		Action: func(c *cli.Context) error {
-			o := validateOptions{globals: readGlobals(c)}
+			o := validateOptions{Globals: shell.ReadGlobals(c)}
 			var err error
 			if o.manifestOptions, err = readManifestOptions(c); err != nil {
 				return err
 			}
-			if o.output != "" && o.output != "json" {
-				return usagef("--output %q: validate prints text or json", o.output)
+			if o.Output != "" && o.Output != "json" {
+				return shell.Usagef("--output %q: validate prints text or json", o.Output)
 			}
 			return runValidate(c.Context, e, o)
 		},
 	}
 }
 
-func runValidate(ctx context.Context, e *env, o validateOptions) error {
-	ctx, interrupted := e.untilInterrupt(ctx)
+func runValidate(ctx context.Context, e *shell.Env, o validateOptions) error {
+	ctx, interrupted := e.UntilInterrupt(ctx)
 	set, err := o.load(ctx, e)
 	if interrupted() {
-		return errInterrupted
+		return shell.ErrInterrupted
 	}
 	var problems manifest.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return err
 	}
-	if o.output == "json" {
+	if o.Output == "json" {
 		if err := printValidation(e, set, problems); err != nil {
 			return err
 		}
@@ -63,16 +64,16 @@ func runValidate(ctx context.Context, e *env, o validateOptions) error {
 	return nil
 }
 
-func printValidated(e *env, set *manifest.Set, problems manifest.Problems) {
+func printValidated(e *shell.Env, set *manifest.Set, problems manifest.Problems) {
 	for _, w := range set.Warnings {
 		printWarning(e, w)
 	}
 	if len(problems) > 0 {
-		fmt.Fprintln(e.out, problems.Error())
+		fmt.Fprintln(e.Out, problems.Error())
 		return
 	}
 	if len(set.Pods) == 0 && len(set.Documents) == 0 {
-		fmt.Fprintln(e.out, "no pods")
+		fmt.Fprintln(e.Out, "no pods")
 	}
 	type line struct {
 		file string
@@ -102,7 +103,7 @@ func printValidated(e *env, set *manifest.Set, problems manifest.Problems) {
 		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
 	})
 	for _, l := range lines {
-		fmt.Fprintf(e.out, "%s:%d: %s\n", l.file, l.line, l.text)
+		fmt.Fprintf(e.Out, "%s:%d: %s\n", l.file, l.line, l.text)
 	}
 }
 
@@ -175,7 +176,7 @@ type fieldLine struct {
 	Reason  string `json:"reason,omitempty"` // why it is ignored or refused
 }
 
-func printValidation(e *env, set *manifest.Set, problems manifest.Problems) error {
+func printValidation(e *shell.Env, set *manifest.Set, problems manifest.Problems) error {
 	v := validation{
 		Problems: problemLines(problems), Warnings: problemLines(set.Warnings),
 		Pods: []validPod{}, Documents: []validDocument{},
@@ -195,7 +196,7 @@ func printValidation(e *env, set *manifest.Set, problems manifest.Problems) erro
 		}
 		v.Documents = append(v.Documents, valid)
 	}
-	return output.JSON(e.out, v)
+	return output.JSON(e.Out, v)
 }
 
 func fieldLines(file string, uses []manifest.Use) []fieldLine {

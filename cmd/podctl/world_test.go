@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
@@ -66,11 +67,11 @@ func (w *world) start(in io.Reader, args ...string) *command {
 	c := &command{t: w.t, interrupts: make(chan os.Signal, 4), code: make(chan int, 1)}
 	level := &slog.LevelVar{}
 	level.Set(slog.LevelError)
-	e := &env{
-		in: in, out: &c.out, errw: &c.errw, size: func() (int, int) { return 0, 0 }, now: time.Now,
-		simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} }, simOutlives: true,
-		listen: w.net.listen, dial: w.net.dial,
-		interrupts: c.interrupts, log: slog.New(slog.NewTextHandler(&c.errw, &slog.HandlerOptions{Level: level})), level: level,
+	e := &shell.Env{
+		In: in, Out: &c.out, Errw: &c.errw, Size: func() (int, int) { return 0, 0 }, Now: time.Now,
+		Simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} }, SimOutlives: true,
+		Listen: w.net.listen, Dial: w.net.dial,
+		Interrupts: c.interrupts, Log: slog.New(slog.NewTextHandler(&c.errw, &slog.HandlerOptions{Level: level})), Level: level,
 	}
 	all := []string{
 		"podctl", "-r", "sim:", "--root", filepath.Join(w.dir, "root"), "--log-dir", filepath.Join(w.dir, "logs"),

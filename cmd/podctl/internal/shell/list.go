@@ -1,4 +1,4 @@
-package main
+package shell
 
 import (
 	"bytes"
@@ -12,64 +12,64 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 )
 
-// listOptions are the options of the commands that list objects.
-type listOptions struct {
-	format output.Format
-	watch  bool
+// ListOptions are the options of the commands that list objects.
+type ListOptions struct {
+	Format output.Format
+	Watch  bool
 	// full does not cut tables to the terminal.
 	full bool
 }
 
-// listFlags are the flags of readList.
-func listFlags() []cli.Flag {
+// ListFlags are the flags of readList.
+func ListFlags() []cli.Flag {
 	watch := &cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again each time it changes; with -o json, one object per line"}
-	return append([]cli.Flag{watch}, formatFlags()...)
+	return append([]cli.Flag{watch}, FormatFlags()...)
 }
 
-// formatFlags are those of listFlags without --watch.
-func formatFlags() []cli.Flag {
+// FormatFlags are those of listFlags without --watch.
+func FormatFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
 		&cli.StringFlag{Name: "sort-by", DefaultText: "namespace and name", Usage: "sort by this `JSONPATH` into an object: .metadata.name"},
 	}
 }
 
-func readList(c *cli.Context) (listOptions, error) {
-	g := readGlobals(c)
-	format, err := readFormat(g.output)
+func ReadList(c *cli.Context) (ListOptions, error) {
+	g := ReadGlobals(c)
+	format, err := ReadFormat(g.Output)
 	if err != nil {
-		return listOptions{}, err
+		return ListOptions{}, err
 	}
 	format.NoHeaders = c.Bool("no-headers")
-	return listOptions{format, c.Bool("watch"), g.noTrunc}, asUsage(format.SortBy(c.String("sort-by")))
+	return ListOptions{format, c.Bool("watch"), g.NoTrunc}, asUsage(format.SortBy(c.String("sort-by")))
 }
 
 // listFunc returns what is to be listed. With an error, what is known in spite
 // of it.
 type listFunc func(context.Context) (output.List, error)
 
-// show prints a list once or, with --watch, until an interrupt. empty is what
+// Show prints a list once or, with --watch, until an interrupt. empty is what
 // is said of an empty table.
-func (o listOptions) show(ctx context.Context, e *env, empty string, list listFunc) error {
-	o.format.Width = e.tableWidth(o.full)
-	if o.watch {
+func (o ListOptions) Show(ctx context.Context, e *Env, empty string, list listFunc) error {
+	o.Format.Width = e.TableWidth(o.full)
+	if o.Watch {
 		return o.watchList(ctx, e, empty, list)
 	}
 	l, err := list(ctx)
 	if err != nil && len(l.Items) == 0 {
 		return err
 	}
-	if len(l.Items) == 0 && o.format.IsTable() {
-		fmt.Fprintln(e.errw, empty)
+	if len(l.Items) == 0 && o.Format.IsTable() {
+		fmt.Fprintln(e.Errw, empty)
 	}
-	return errors.Join(o.format.Print(e.out, l), err)
+	return errors.Join(o.Format.Print(e.Out, l), err)
 }
 
-// untilInterrupted does what the first interrupt cancels. It is how a watch
+// UntilInterrupted does what the first interrupt cancels. It is how a watch
 // ends, and then not an error.
-func (o listOptions) untilInterrupted(ctx context.Context, e *env, do func(context.Context) error) error {
-	err := e.untilInterrupted(ctx, do)
-	if o.watch && errors.Is(err, errInterrupted) {
+func (o ListOptions) UntilInterrupted(ctx context.Context, e *Env, do func(context.Context) error) error {
+	err := e.UntilInterrupted(ctx, do)
+	if o.Watch && errors.Is(err, ErrInterrupted) {
 		return nil
 	}
 	return err
@@ -80,8 +80,8 @@ const watchPeriod = time.Second
 
 // watchList prints a list each time it changes, until ctx ends: on a terminal in
 // place of the last one, as JSON one object per line for each that changed.
-func (o listOptions) watchList(ctx context.Context, e *env, empty string, list listFunc) error {
-	settle()
+func (o ListOptions) watchList(ctx context.Context, e *Env, empty string, list listFunc) error {
+	Settle()
 	ticks := time.NewTicker(watchPeriod)
 	defer ticks.Stop()
 	shown := map[string]string{}
@@ -94,13 +94,13 @@ func (o listOptions) watchList(ctx context.Context, e *env, empty string, list l
 		if err != nil {
 			return err
 		}
-		if o.format.Name() == "json" {
+		if o.Format.Name() == "json" {
 			if shown, err = printChanges(e, l, shown); err != nil {
 				return err
 			}
 		} else {
 			var text bytes.Buffer
-			if err := o.format.Print(&text, l); err != nil {
+			if err := o.Format.Print(&text, l); err != nil {
 				return err
 			}
 			if text.String() != last {
@@ -118,7 +118,7 @@ func (o listOptions) watchList(ctx context.Context, e *env, empty string, list l
 
 // printChanges prints the items that are not shown as they are now, and returns
 // what is shown then.
-func printChanges(e *env, l output.List, shown map[string]string) (map[string]string, error) {
+func printChanges(e *Env, l output.List, shown map[string]string) (map[string]string, error) {
 	now := map[string]string{}
 	for _, i := range l.Items {
 		var line bytes.Buffer
@@ -127,7 +127,7 @@ func printChanges(e *env, l output.List, shown map[string]string) (map[string]st
 		}
 		now[i.Name] = line.String()
 		if shown[i.Name] != now[i.Name] {
-			fmt.Fprint(output.Raw(e.out), line.String())
+			fmt.Fprint(output.Raw(e.Out), line.String())
 		}
 	}
 	return now, nil
@@ -135,16 +135,16 @@ func printChanges(e *env, l output.List, shown map[string]string) (map[string]st
 
 // printScreen prints a list on a terminal in place of the last one, else below
 // it after an empty line.
-func printScreen(e *env, text, empty string) {
-	if e.tty {
-		fmt.Fprint(output.Raw(e.out), "\x1b[H\x1b[2J")
+func printScreen(e *Env, text, empty string) {
+	if e.TTY {
+		fmt.Fprint(output.Raw(e.Out), "\x1b[H\x1b[2J")
 	}
-	at := e.now().Format(time.TimeOnly)
+	at := e.Now().Format(time.TimeOnly)
 	if text == "" {
 		at += "  " + empty
 	}
-	fmt.Fprintf(e.out, "%s\n%s", at, text)
-	if !e.tty {
-		fmt.Fprintln(e.out)
+	fmt.Fprintf(e.Out, "%s\n%s", at, text)
+	if !e.TTY {
+		fmt.Fprintln(e.Out)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package shell
 
 import (
 	"context"
@@ -13,25 +13,25 @@ import (
 	"github.com/podctl/podctl/internal/host"
 )
 
-// globals are the settings of every command, given before or after the
+// Globals are the settings of every command, given before or after the
 // command's name.
-type globals struct {
-	runtime, image string
-	// timeout bounds read-only CRI calls; 0 is crictl's setting or the default.
-	timeout time.Duration
+type Globals struct {
+	Runtime, Image string
+	// Timeout bounds read-only CRI calls; 0 is crictl's setting or the default.
+	Timeout time.Duration
 	// root, logDir and runDir are "" where not given: see paths.
-	root, logDir, runDir string
-	// cgroupRoot is "" where not given: see daemon.CgroupOptions.
-	cgroupRoot string
-	output     string
-	noColor    bool
+	Root, LogDir, RunDir string
+	// CgroupRoot is "" where not given: see daemon.CgroupOptions.
+	CgroupRoot string
+	Output     string
+	NoColor    bool
 	// noTrunc: output is not truncated, and ids are shown.
-	noTrunc bool
+	NoTrunc bool
 }
 
-// globalFlags are the flags before the command's name. Only they read the
+// GlobalFlags are the flags before the command's name. Only they read the
 // environment, so that a flag before the command wins over a variable.
-func globalFlags() []cli.Flag {
+func GlobalFlags() []cli.Flag {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "runtime-endpoint", Aliases: []string{"r"}, DefaultText: "as crictl", Usage: "CRI `ENDPOINT`; sim: simulates a runtime in this process"},
 		&cli.StringFlag{Name: "image-endpoint", Aliases: []string{"i"}, DefaultText: "runtime endpoint", Usage: "CRI `ENDPOINT` of the image service"},
@@ -54,9 +54,9 @@ func globalEnv(name string) string {
 	return "PODCTL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// commandGlobals are the global flags after the command's name.
-func commandGlobals() []cli.Flag {
-	return withEnv(globalFlags(), func(string) []string { return nil })
+// CommandGlobals are the global flags after the command's name.
+func CommandGlobals() []cli.Flag {
+	return withEnv(GlobalFlags(), func(string) []string { return nil })
 }
 
 // withEnv sets the environment variables of flags.
@@ -74,21 +74,21 @@ func withEnv(flags []cli.Flag, env func(name string) []string) []cli.Flag {
 	return flags
 }
 
-// readGlobals reads the global flags: one after the command wins over one
+// ReadGlobals reads the global flags: one after the command wins over one
 // before it.
-func readGlobals(c *cli.Context) globals {
-	return globals{
-		runtime: nearest(c, "runtime-endpoint", (*cli.Context).String), image: nearest(c, "image-endpoint", (*cli.Context).String),
-		timeout: nearest(c, "timeout", (*cli.Context).Duration),
-		root:    nearest(c, "root", (*cli.Context).String), logDir: nearest(c, "log-dir", (*cli.Context).String),
-		runDir: nearest(c, "run-dir", (*cli.Context).String), cgroupRoot: nearest(c, "cgroup-root", (*cli.Context).String),
-		output: nearest(c, "output", (*cli.Context).String), noColor: nearest(c, "no-color", (*cli.Context).Bool),
-		noTrunc: nearest(c, "no-trunc", (*cli.Context).Bool),
+func ReadGlobals(c *cli.Context) Globals {
+	return Globals{
+		Runtime: Nearest(c, "runtime-endpoint", (*cli.Context).String), Image: Nearest(c, "image-endpoint", (*cli.Context).String),
+		Timeout: Nearest(c, "timeout", (*cli.Context).Duration),
+		Root:    Nearest(c, "root", (*cli.Context).String), LogDir: Nearest(c, "log-dir", (*cli.Context).String),
+		RunDir: Nearest(c, "run-dir", (*cli.Context).String), CgroupRoot: Nearest(c, "cgroup-root", (*cli.Context).String),
+		Output: Nearest(c, "output", (*cli.Context).String), NoColor: Nearest(c, "no-color", (*cli.Context).Bool),
+		NoTrunc: Nearest(c, "no-trunc", (*cli.Context).Bool),
 	}
 }
 
-// nearest returns the value of a flag in the nearest context that sets it.
-func nearest[T any](c *cli.Context, name string, get func(*cli.Context, string) T) T {
+// Nearest returns the value of a flag in the nearest context that sets it.
+func Nearest[T any](c *cli.Context, name string, get func(*cli.Context, string) T) T {
 	for _, at := range c.Lineage() {
 		if at.IsSet(name) {
 			return get(at, name)
@@ -98,35 +98,35 @@ func nearest[T any](c *cli.Context, name string, get func(*cli.Context, string) 
 	return zero
 }
 
-// connect finds the runtime and connects to it. The function that it returns
+// Connect finds the runtime and connects to it. The function that it returns
 // closes the connection and is never nil.
-func connect(ctx context.Context, e *env, g globals) (*cri.Client, func(), error) {
-	return connectWatched(ctx, e, g, nil, nil)
+func Connect(ctx context.Context, e *Env, g Globals) (*cri.Client, func(), error) {
+	return ConnectWatched(ctx, e, g, nil, nil)
 }
 
-// connectWatched connects; the watcher is called for every call while it is in
+// ConnectWatched connects; the watcher is called for every call while it is in
 // flight, the observer once it has ended.
-func connectWatched(ctx context.Context, e *env, g globals, watcher cri.CallWatcher, observer cri.Observer) (*cri.Client, func(), error) {
-	o := g.connectOptions(e)
+func ConnectWatched(ctx context.Context, e *Env, g Globals, watcher cri.CallWatcher, observer cri.Observer) (*cri.Client, func(), error) {
+	o := g.ConnectOptions(e)
 	o.Watcher, o.Observer = watcher, observer
 	return daemon.Connect(ctx, o)
 }
 
-func (g globals) connectOptions(e *env) daemon.ConnectOptions {
-	return daemon.ConnectOptions{Runtime: g.runtime, Image: g.image, Timeout: g.timeout, Simulate: e.simulate, SimOutlives: e.simOutlives, Log: e.log}
+func (g Globals) ConnectOptions(e *Env) daemon.ConnectOptions {
+	return daemon.ConnectOptions{Runtime: g.Runtime, Image: g.Image, Timeout: g.Timeout, Simulate: e.Simulate, SimOutlives: e.SimOutlives, Log: e.Log}
 }
 
-// given are the directories that the user gave.
-func (g globals) given() host.Paths { return host.Paths{Root: g.root, Logs: g.logDir, Locks: g.runDir} }
+// Given are the directories that the user gave.
+func (g Globals) Given() host.Paths { return host.Paths{Root: g.Root, Logs: g.LogDir, Locks: g.RunDir} }
 
-// paths are podctl's directories on a runtime.
-func (g globals) paths(endpoint cri.Endpoint) (host.Paths, error) {
-	p, err := host.DefaultPaths.With(g.given())
+// Paths are podctl's directories on a runtime.
+func (g Globals) Paths(endpoint cri.Endpoint) (host.Paths, error) {
+	p, err := host.DefaultPaths.With(g.Given())
 	return p.ForRuntime(endpoint.Runtime), err
 }
 
-// version returns the version of the module, as stamped by the go command.
-func version() string {
+// Version returns the version of the module, as stamped by the go command.
+func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}

@@ -1,0 +1,153 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/daemon"
+)
+
+// Env is a command's only access to the outside world.
+type Env struct {
+	In   io.Reader
+	Out  io.Writer
+	Errw io.Writer
+	// tty: out is a terminal, so that output may move the cursor.
+	TTY bool
+	// Size returns the terminal's size in columns and lines, 0 if unknown.
+	Size func() (width, height int)
+	// noColor: the environment disables colors (https://no-color.org).
+	NoColor bool
+	Now     func() time.Time
+	// Simulate returns the runtime that "sim:" stands for, and what closes it.
+	Simulate func() (*sim.Runtime, func())
+	// simOutlives: that runtime outlives this process, as a real one does.
+	SimOutlives bool
+	// Listen creates the control socket of an instance; dial connects to one.
+	Listen func(dir, instance string) (net.Listener, error)
+	Dial   control.Dialer
+	// Notify sends a state to the service manager, see daemon.SDNotify; nil
+	// without one.
+	Notify func(state string) time.Duration
+	// Interrupts delivers SIGINT and SIGTERM, each one separately.
+	Interrupts <-chan os.Signal
+	// Log goes to errw; its level is set by -v.
+	Log   *slog.Logger
+	Level *slog.LevelVar
+}
+
+func NewEnv(interrupts <-chan os.Signal) *Env {
+	level := &slog.LevelVar{}
+	level.Set(slog.LevelError)
+	return &Env{
+		In:   os.Stdin,
+		Out:  os.Stdout,
+		Errw: os.Stderr,
+		TTY:  term.IsTerminal(int(os.Stdout.Fd())),
+		Size: func() (int, int) {
+			w, h, err := term.GetSize(int(os.Stdout.Fd()))
+			if err != nil {
+				return 0, 0
+			}
+			return w, h
+		},
+		NoColor: os.Getenv("NO_COLOR") != "",
+		Now:     time.Now,
+		Simulate: func() (*sim.Runtime, func()) {
+			runtime := sim.New(sim.Options{})
+			return runtime, runtime.Close
+		},
+		Listen:     control.Listen,
+		Notify:     daemon.SDNotify,
+		Interrupts: interrupts,
+		Log:        slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+		Level:      level,
+	}
+}
+
+// TableWidth is the width to which tables are cut: the terminal's, 0 without one
+// or if they are to be full.
+func (e *Env) TableWidth(full bool) int {
+	if full || !e.TTY {
+		return 0
+	}
+	width, _ := e.Size()
+	return width
+}
+
+// UntilInterrupted calls do with a context that the first interrupt cancels; the
+// error is then errInterrupted, unless do failed for another reason.
+func (e *Env) UntilInterrupted(ctx context.Context, do func(context.Context) error) error {
+	ctx, interrupted := e.UntilInterrupt(ctx)
+	err := do(ctx)
+	if interrupted() && (err == nil || errors.Is(err, context.Canceled)) {
+		return ErrInterrupted
+	}
+	return err
+}
+
+// UntilInterrupt returns a context that the first interrupt cancels. The
+// caller has to call interrupted: it stops listening for interrupts and reports
+// whether one came.
+func (e *Env) UntilInterrupt(ctx context.Context) (_ context.Context, interrupted func() bool) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	came := make(chan bool, 1)
+	go func() {
+		select {
+		case <-e.Interrupts:
+			cancel(ErrInterrupted)
+			came <- true
+		case <-ctx.Done():
+			came <- false
+		}
+	}()
+	return ctx, func() bool {
+		cancel(nil)
+		return <-came
+	}
+}
+
+// outputLimit is how much output of an agent waits for its reader, and
+// flushTimeout how long its exit does.
+const (
+	outputLimit  = 1 << 20
+	flushTimeout = time.Second
+)
+
+// Unblocked returns an env whose output never blocks, for a service: a journal
+// that stalls or a pipe without a reader must not stall pods. flush has to be
+// called at the end.
+func (e *Env) Unblocked() (_ *Env, flush func()) {
+	u := *e
+	var errw *output.Async
+	dropped := func(stream string) func(int) {
+		return func(n int) {
+			fmt.Fprintf(errw, "podctl: %s to %s dropped: it was not read\n", output.Plural(n, "write"), stream)
+		}
+	}
+	errw = output.NewAsync(output.Raw(e.Errw), outputLimit, dropped("stderr"))
+	out := output.NewAsync(output.Raw(e.Out), outputLimit, dropped("stdout"))
+	u.Out, u.Errw = output.NewWriter(out), output.NewWriter(errw)
+	u.Log = slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: e.Level}))
+	return &u, func() { out.Flush(flushTimeout); errw.Flush(flushTimeout) }
+}
+
+// Settle restores normal garbage collection, for commands that go on running:
+// main delays it, since most commands end soon.
+func Settle() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(100)
+	}
+}

@@ -1,0 +1,108 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/cri"
+)
+
+// Exit codes of the program.
+const (
+	ExitOK          = 0
+	ExitFailed      = 1   // the operation, or a pod, failed
+	ExitUsage       = 2   // the command line is wrong
+	ExitUnreachable = 3   // the runtime is unreachable
+	ExitInterrupted = 130 // Ctrl-C
+)
+
+var ExitCodes = []cmdline.ExitCode{
+	{Code: ExitOK, Meaning: "done"},
+	{Code: ExitFailed, Meaning: "the operation or a pod failed, or a check found something"},
+	{Code: ExitUsage, Meaning: "the command line is wrong"},
+	{Code: ExitUnreachable, Meaning: "the runtime is unreachable"},
+	{Code: ExitInterrupted, Meaning: "interrupted"},
+}
+
+// UsageError is a wrong command line.
+type UsageError struct {
+	Message string
+	Advice  string
+}
+
+func (e *UsageError) Error() string { return e.Message }
+func (e *UsageError) Hint() string  { return e.Advice }
+
+func Usagef(format string, args ...any) error {
+	return &UsageError{Message: fmt.Sprintf(format, args...)}
+}
+
+// ErrInterrupted ends a command that the user interrupted. It only sets the
+// exit code.
+var ErrInterrupted = errors.New("interrupted")
+
+// leaver is an error of a command that the user interrupted, which says more
+// than that.
+type leaver interface{ Interrupted() }
+
+// printedError is an error that must not be printed again.
+type printedError struct{ err error }
+
+func (e *printedError) Error() string { return e.err.Error() }
+func (e *printedError) Unwrap() error { return e.err }
+
+// Printed returns an error that ends a command whose failure is already printed
+// as data.
+func Printed(err error) error { return &printedError{err} }
+
+// ExitCode maps an error to the process's exit code. It is the only place
+// that does.
+func ExitCode(err error) int {
+	var usage *UsageError
+	var left leaver
+	var endpoint *cri.EndpointError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, ErrInterrupted), errors.As(err, &left), errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	case errors.As(err, &usage), errors.As(err, &endpoint):
+		return ExitUsage
+	case errors.Is(err, cri.ErrUnavailable), errors.Is(err, cri.ErrPermission), errors.Is(err, cri.ErrNotCRI), errors.Is(err, cri.ErrHung):
+		return ExitUnreachable
+	}
+	return ExitFailed
+}
+
+// PrintError writes the error and its hints.
+func PrintError(w io.Writer, err error) {
+	var printed *printedError
+	if err == nil || errors.Is(err, ErrInterrupted) || errors.Is(err, syscall.EPIPE) || errors.As(err, &printed) {
+		return
+	}
+	fmt.Fprintf(w, "podctl: %s\n", strings.TrimRight(err.Error(), "\n"))
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) && hinted.Hint() != "" {
+		fmt.Fprintf(w, "  hint: %s\n", strings.ReplaceAll(hinted.Hint(), "\n", "\n  hint: "))
+	}
+}
+
+// ReadFormat reads a value of --output.
+func ReadFormat(value string) (output.Format, error) {
+	f, err := output.ParseFormat(value)
+	return f, asUsage(err)
+}
+
+// asUsage turns an error about a flag's value into a usageError.
+func asUsage(err error) error {
+	if wrong, ok := errors.AsType[*output.FormatError](err); ok {
+		return &UsageError{Message: wrong.Message, Advice: wrong.Advice}
+	}
+	return err
+}
