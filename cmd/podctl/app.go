@@ -89,7 +89,7 @@ func dress(e *shell.Env, c *cli.Command, name string) {
 	for _, sub := range c.Subcommands {
 		dress(e, sub, name+" "+sub.Name)
 	}
-	c.Flags = append(c.Flags, shell.CommandGlobals()...)
+	c.Flags = append(c.Flags, cmdline.Besides(shell.CommandGlobals(), c.Flags)...)
 	c.HideHelpCommand = true
 	c.OnUsageError = onUsageError(name)
 	c.HelpName = "podctl " + name

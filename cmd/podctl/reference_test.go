@@ -109,15 +109,10 @@ func commandReference(b *strings.Builder, c *cli.Command) {
 	if c.Description != "" {
 		fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(c.Description, "\n   ", "\n    "))
 	}
-	global := map[string]bool{}
-	for _, f := range shell.GlobalFlags() {
-		global[f.Names()[0]] = true
-	}
 	rows := ""
-	for _, f := range c.Flags {
-		if d := cmdline.Describe(f); !global[d.Name] && d.Name != "help" {
-			rows += fmt.Sprintf("| `%s` | %s | %s |\n", strings.TrimSpace(d.Synopsis()), d.Default, cell(d.Usage))
-		}
+	for _, f := range cmdline.Own(c, shell.GlobalFlags()) {
+		d := cmdline.Describe(f)
+		rows += fmt.Sprintf("| `%s` | %s | %s |\n", strings.TrimSpace(d.Synopsis()), d.Default, cell(d.Usage))
 	}
 	if rows != "" {
 		b.WriteString("\n| option | default | |\n|---|---|---|\n" + rows)

@@ -3,7 +3,6 @@ package cmdline
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -65,14 +64,9 @@ func (h Help) command(c *cli.Command) string {
 	if len(c.Subcommands) > 0 {
 		text += "\nCOMMANDS:\n" + commandLines(c.Subcommands)
 	}
-	return text + "\nOPTIONS:\n" + flagLines(h.own(c)) + flagLines([]cli.Flag{cli.HelpFlag}) +
-		"\n" + globalCategory + ":\n" + flagLines(h.Globals())
-}
-
-// own returns the flags of a command that are not global.
-func (h Help) own(c *cli.Command) []cli.Flag {
-	shared := append(FlagNames(h.Globals()), cli.HelpFlag.Names()...)
-	return slices.DeleteFunc(slices.Clone(c.Flags), func(f cli.Flag) bool { return slices.Contains(shared, f.Names()[0]) })
+	own := Own(c, h.Globals())
+	return text + "\nOPTIONS:\n" + flagLines(own) + flagLines([]cli.Flag{cli.HelpFlag}) +
+		"\n" + globalCategory + ":\n" + flagLines(Besides(h.Globals(), own))
 }
 
 func commandLines(commands []*cli.Command) string {

@@ -15,7 +15,8 @@ func (e *MissingValueError) Error() string { return fmt.Sprintf("flag needs a va
 
 // Reorder returns the command line with the flags of each command before its
 // arguments, as urfave/cli needs them: pods web -o json becomes pods -o json web.
-// It splits -ojson and -Aw as kubectl reads them. What follows -- is left alone.
+// It splits -ojson and -Aw as kubectl reads them. What follows -- is left alone;
+// where a command's usage has a --, it remains among the arguments.
 // args begins with the program's name. The error is a *MissingValueError.
 func Reorder(app *cli.App, args []string) ([]string, error) {
 	if len(args) == 0 {
@@ -23,8 +24,9 @@ func Reorder(app *cli.App, args []string) ([]string, error) {
 	}
 	flags, commands := app.Flags, app.Commands
 	result, rest := args[:1:1], args[1:]
+	usage := ""
 	for {
-		level, err := splitLevel(rest, flags, len(commands) > 0)
+		level, err := splitLevel(rest, flags, len(commands) > 0, strings.Contains(usage, "-- "))
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +40,7 @@ func Reorder(app *cli.App, args []string) ([]string, error) {
 			return append(result, level.arguments...), nil
 		}
 		result, rest = append(result, name), level.arguments[1:]
-		flags, commands = commands[i].Flags, commands[i].Subcommands
+		flags, commands, usage = commands[i].Flags, commands[i].Subcommands, commands[i].ArgsUsage
 	}
 }
 
@@ -47,14 +49,17 @@ type level struct{ flags, arguments []string }
 
 // splitLevel splits the flags of a command from its arguments. For a command
 // with subcommands, the first argument ends the search: what follows is the
-// subcommand's.
-func splitLevel(args []string, flags []cli.Flag, hasSubcommands bool) (level, error) {
+// subcommand's. keepDashes keeps a -- among the arguments.
+func splitLevel(args []string, flags []cli.Flag, hasSubcommands, keepDashes bool) (level, error) {
 	var l level
 	takesValue := values(flags)
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
 		switch {
+		case arg == "--" && keepDashes:
+			l.arguments = append(append([]string{arg}, l.arguments...), append([]string{arg}, args...)...)
+			return l, nil
 		case arg == "--":
 			l.arguments = append(append([]string{arg}, l.arguments...), args...)
 			return l, nil

@@ -19,6 +19,7 @@ func testApp() *cli.App {
 				&cli.BoolFlag{Name: "all", Aliases: []string{"A"}}, &cli.BoolFlag{Name: "watch", Aliases: []string{"w"}},
 				&cli.StringSliceFlag{Name: "also"}, &cli.DurationFlag{Name: "for"},
 			}},
+			{Name: "exec", ArgsUsage: "TARGET -- COMMAND", Flags: []cli.Flag{output, &cli.BoolFlag{Name: "stdin", Aliases: []string{"i"}}}},
 			{Name: "pleg", Subcommands: []*cli.Command{{Name: "watch", Flags: []cli.Flag{output, &cli.BoolFlag{Name: "x"}}}}},
 		},
 	}
@@ -42,6 +43,9 @@ func TestFlagsAreMovedBeforeArguments(t *testing.T) {
 		"pods - -w":                       "pods -w -",
 		"pods web -- -o json":             "pods -- web -o json",
 		"pods -w -- web -n":               "pods -w -- web -n",
+		"exec web -i -- ls -o x":          "exec -i -- web -- ls -o x",
+		"exec -- ls -i":                   "exec -- -- ls -i",
+		"exec web ls":                     "exec web ls",
 		"pods web --for -5s":              "pods --for -5s web",
 		"pods web --unknown x":            "pods --unknown web x",
 		"pods web -qx":                    "pods -qx web",
