@@ -33,11 +33,14 @@ func withTerminationMessage(c *pod.ContainerStatus) *pod.ContainerStatus {
 	if c.State != pod.Exited {
 		return c
 	}
-	text := messageFile(c)
+	text, cut := messageFile(c)
 	policy := v1.TerminationMessagePolicy(c.Annotations[pod.TerminationMessagePolicyAnnotation])
 	if text == "" && policy == v1.TerminationMessageFallbackToLogsOnError &&
 		c.ExitCode != 0 && c.Reason != "ContainerCannotRun" {
-		text = messageFromLog(c.LogPath)
+		text, cut = messageFromLog(c.LogPath)
+	}
+	if cut {
+		c.CutMessage = len(text)
 	}
 	switch {
 	case text == "":
@@ -50,11 +53,11 @@ func withTerminationMessage(c *pod.ContainerStatus) *pod.ContainerStatus {
 }
 
 // messageFile reads the end of the file mounted at the termination message
-// path, "" if there is none.
-func messageFile(c *pod.ContainerStatus) string {
+// path, "" if there is none. cut: the file has more.
+func messageFile(c *pod.ContainerStatus) (text string, cut bool) {
 	at := c.Annotations[pod.TerminationMessagePathAnnotation]
 	if at == "" {
-		return ""
+		return "", false
 	}
 	if !path.IsAbs(at) {
 		at = "/" + at
@@ -63,53 +66,56 @@ func messageFile(c *pod.ContainerStatus) string {
 		if m.ContainerPath != at {
 			continue
 		}
-		text, err := readEnd(m.HostPath, maxMessageFile)
+		text, cut, err := readEnd(m.HostPath, maxMessageFile)
 		if err != nil && !os.IsNotExist(err) {
-			return "read termination message: " + err.Error()
+			return "read termination message: " + err.Error(), false
 		}
-		return text
+		return text, cut
 	}
-	return ""
+	return "", false
 }
 
 // readEnd reads at most the last n bytes of a file; of anything but a regular
-// file, nothing.
-func readEnd(name string, n int64) (string, error) {
+// file, nothing. cut: the file has more.
+func readEnd(name string, n int64) (text string, cut bool, err error) {
 	f, err := boundedfile.Open(name)
 	if errors.Is(err, boundedfile.ErrNotRegular) {
-		return "", nil
+		return "", false, nil
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-n), n))
-	return string(data), err
+	return string(data), info.Size() > n, err
 }
 
 // messageFromLog is the end of a log. What the runtime could not write in one
 // line, or what its process did not end, has no end here either
 // (readLastStringFromContainerLogs, which counts the lines of the file as well).
-func messageFromLog(name string) string {
+// cut: the log has more.
+func messageFromLog(name string) (text string, cut bool) {
 	newline := []byte("\n")
 	tail, err := readBack(name, maxMessageLog, func(tail []byte) bool { return bytes.Count(tail, newline) >= maxMessageLogLines })
 	if err != nil {
-		return "read termination message: " + err.Error()
+		return "read termination message: " + err.Error(), false
 	}
 	lines := slices.Collect(bytes.Lines(tail))
-	var text []byte
+	var all []byte
 	for _, line := range lines[max(0, len(lines)-maxMessageLogLines):] {
 		l, err := ParseLogLine(bytes.TrimSuffix(line, newline))
 		if err != nil {
 			continue
 		}
-		if text = append(text, l.Text...); !l.Partial {
-			text = append(text, '\n')
+		if all = append(all, l.Text...); !l.Partial {
+			all = append(all, '\n')
 		}
 	}
-	return string(text[max(0, len(text)-maxMessageLogBytes):])
+	// Lines before these may have begun a value of several lines.
+	cut = len(all) > maxMessageLogBytes || len(lines) >= maxMessageLogLines
+	return string(all[max(0, len(all)-maxMessageLogBytes):]), cut
 }

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -57,13 +58,38 @@ func runtimeNames() []string {
 	}
 	var names []string
 	for _, pid := range pids {
-		if p := readProcess(pid); isKubelet(p) && pid != os.Getpid() {
+		if p := readProcess(pid); isKubelet(p) && pid != os.Getpid() && mayBeKubelet(proc.Default, pid) {
 			if s, err := readSettings(p.args, filesOf(pid)); err == nil && s.config.RuntimeEndpoint != "" {
 				names = append(names, s.config.RuntimeEndpoint)
 			}
 		}
 	}
 	return names
+}
+
+// mayBeKubelet reports whether a process can be the kubelet that its name says:
+// every container, and every user of the host, may run a program of that name,
+// whose arguments would make podctl take any socket for that of a runtime.
+//
+// A kubelet mounts volumes: it has CAP_SYS_ADMIN, also in a container, and without
+// it the kubelet does not start. The capability counts in podctl's user namespace
+// only, because everyone has all capabilities in a namespace of their own. The
+// mount namespace does not decide: kubelets run in containers, and users of the
+// host share podctl's. A process that must not be examined may be one.
+//
+// This is not how the kubelet of a runtime is recognized: it is a client of it,
+// whatever it may do.
+func mayBeKubelet(all proc.FS, pid int) bool {
+	p, err := all.Read(pid)
+	if err != nil {
+		return !errors.Is(err, proc.ErrGone)
+	}
+	theirs, err := all.Namespace(pid, "user")
+	if err != nil {
+		return !errors.Is(err, proc.ErrGone)
+	}
+	ours, err := all.Namespace(os.Getpid(), "user")
+	return err != nil || theirs == ours && p.Capabilities.Has(proc.SysAdmin)
 }
 
 // readProcess reads what is readable; a process that has exited is no kubelet.

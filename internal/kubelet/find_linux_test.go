@@ -9,12 +9,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
 	"testing"
+
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // TestMain lets the test binary, copied to a file named kubelet, connect to
 // a socket and wait.
 func TestMain(m *testing.M) {
+	if os.Getenv("KUBELET_TEST_WAIT") != "" {
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test closes it
+		return
+	}
 	if path := os.Getenv("KUBELET_TEST_CONNECT"); path != "" {
 		conn, err := net.Dial("unix", path)
 		if err != nil {
@@ -149,6 +158,79 @@ func testKubelet(t *testing.T, dir string) {
 			t.Errorf("%s: got %v, want *BesideError", path, err)
 		} else if beside.PID != kubelet.Process.Pid {
 			t.Errorf("%s: names pid %d, want %d", path, beside.PID, kubelet.Process.Pid)
+		}
+	}
+}
+
+// What a process named kubelet says counts only if it can be one.
+func TestOnlyAProcessWithTheRightsOfAKubeletNamesSockets(t *testing.T) {
+	const all, some = "000001ffffffffff", "00000000a80425fb"
+	for _, c := range []struct {
+		name, user, capabilities string
+		want                     bool
+	}{
+		{"a kubelet, on the host or in a container", "user:[1]", all, true},
+		{"in a container without privileges, or a user of the host", "user:[1]", some, false},
+		{"in a user namespace", "user:[2]", all, false},
+		{"a user namespace that must not be read", "", some, true},
+	} {
+		procfs := proc.FS(t.TempDir())
+		for pid, user := range map[int]string{os.Getpid(): "user:[1]", 7: c.user} {
+			dir := filepath.Join(string(procfs), strconv.Itoa(pid))
+			ns := filepath.Join(dir, "ns", "user")
+			if err := errors.Join(
+				os.MkdirAll(filepath.Dir(ns), 0o755), os.WriteFile(filepath.Join(dir, "stat"), []byte("7 (kubelet) S 1"), 0o600),
+				os.WriteFile(filepath.Join(dir, "status"), []byte("CapEff:\t"+c.capabilities+"\n"), 0o600),
+			); err != nil {
+				t.Fatal(err)
+			}
+			link := func() error { return os.Symlink(user, ns) }
+			if user == "" {
+				link = func() error { return os.WriteFile(ns, nil, 0o600) } // no link: there, and not readable
+			}
+			if err := link(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := mayBeKubelet(procfs, 7); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	if mayBeKubelet(proc.FS(t.TempDir()), 7) {
+		t.Error("a process that has exited may be a kubelet")
+	}
+}
+
+// A process named kubelet that could not be one adds no socket.
+func TestProcessNamedKubeletWithoutRightsNamesNoSocket(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it starts a process of another user")
+	}
+	exe := filepath.Join("/tmp", fmt.Sprintf("podctl-test-%d", os.Getpid()), "kubelet")
+	if err := os.MkdirAll(filepath.Dir(exe), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(exe)) })
+	copyFile(t, os.Args[0], exe)
+	for _, c := range []struct {
+		uid  uint32
+		want bool
+	}{{0, true}, {65534, false}} {
+		cmd := exec.Command(exe, "--container-runtime-endpoint=unix:///run/bus.sock")
+		cmd.Env = append(os.Environ(), "KUBELET_TEST_WAIT=1")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		got := slices.Contains(runtimeNames(), "unix:///run/bus.sock")
+		in.Close()
+		_ = cmd.Wait()
+		if got != c.want {
+			t.Errorf("of user %d its socket counts: %v", c.uid, got)
 		}
 	}
 }

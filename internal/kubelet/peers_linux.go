@@ -91,7 +91,7 @@ func readPeers(server int, ours uint32, names []string) (*peers, unixSocket, err
 	}
 	networks := []int{os.Getpid(), server}
 	for _, pid := range pids {
-		if isKubelet(readProcess(pid)) {
+		if isKubelet(readProcess(pid)) && mayBeKubelet(proc.Default, pid) {
 			networks = append(networks, pid)
 		}
 	}

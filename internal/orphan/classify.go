@@ -112,7 +112,7 @@ func (k KubeletState) claim(p *inventory.Pod) claim {
 	// Containers without a sandbox do not show what created them.
 	unclear := len(p.Runtime.Sandboxes) == 0
 	switch {
-	case k.Gone, p.Kind() != inventory.KindKubelet && !unclear, unclear && k.PID == 0 && !isUnseen(k.Unsettled):
+	case k.Gone, p.Kind() != inventory.KindKubelet && !unclear, unclear && isAbsent(k.Unsettled):
 		return notItsPod
 	case k.Unsettled != nil:
 		return mayDesirePod
@@ -122,10 +122,10 @@ func (k KubeletState) claim(p *inventory.Pod) claim {
 	return notItsPod
 }
 
-// isUnseen reports whether a kubelet may use the runtime that podctl cannot see.
-func isUnseen(err error) bool {
-	_, unseen := errors.AsType[*kubelet.UnseenError](err)
-	return unseen
+// isAbsent reports whether no kubelet uses the runtime, and none was named.
+func isAbsent(err error) bool {
+	_, absent := errors.AsType[*kubelet.AbsentError](err)
+	return absent
 }
 
 func orphanedPod(p *inventory.Pod, w wantedPods, exited map[string]time.Time) Orphan {

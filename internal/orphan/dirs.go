@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/podrecord"
@@ -120,6 +121,10 @@ func (f *Finder) judgeDirs(ctx context.Context, v *View, dirs []Dir) {
 	shown, err := f.shownAnywhere(ctx)
 	if err != nil {
 		v.DirsUnknown = err.Error()
+		return
+	}
+	if at := f.Client.Endpoint(); strings.HasPrefix(at.Runtime, "unix://") && cri.ServerOf(at).PID == 0 {
+		v.DirsUnknown = "the mounts of containers are not visible: podctl runs in another PID namespace than the runtime"
 		return
 	}
 	tables, err := mountTables(processes)

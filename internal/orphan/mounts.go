@@ -3,7 +3,6 @@ package orphan
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/podctl/podctl/internal/proc"
@@ -13,8 +12,8 @@ import (
 const processes = proc.Default
 
 // mountTables returns the mount tables of all processes, each mount namespace
-// once, except those that podctl is not permitted to read. It is an error if
-// another one cannot be read: a directory may be in use there.
+// once. It is an error if one cannot be read, also if that is not permitted: a
+// directory may be in use there.
 func mountTables(all proc.FS) ([]string, error) {
 	pids, err := all.PIDs()
 	if err != nil {
@@ -27,15 +26,15 @@ func mountTables(all proc.FS) ([]string, error) {
 		if err == nil && seen[namespace] {
 			continue
 		}
-		var table string
-		if err == nil {
-			table, err = all.MountTable(pid)
-		}
+		// The table of a process with more capabilities can be read, its namespace
+		// cannot.
+		named := err == nil
+		table, err := all.MountTable(pid)
 		switch {
 		case err == nil:
-			seen[namespace] = true
+			seen[namespace] = named
 			tables = append(tables, table)
-		case !errors.Is(err, fs.ErrPermission) && !hasExited(all, pid, err):
+		case !hasExited(all, pid, err):
 			return nil, fmt.Errorf("read mount tables: %w", err)
 		}
 	}

@@ -62,7 +62,10 @@ type ContainerStatus struct {
 	// termination message where the container left one.
 	Reason  string
 	Message string
-	LogPath string
+	// CutMessage is the length in bytes of the end of Message that is the end of a
+	// longer text, 0 if Message is whole: its first bytes may be a part of a value.
+	CutMessage int
+	LogPath    string
 	// Annotations are those of the container: enough to end it without its
 	// manifest (grace, hooks, termination message path).
 	Annotations map[string]string

@@ -198,3 +198,21 @@ func TestSecretsAreMaskedBeforeMessagesAreCut(t *testing.T) {
 		}
 	})
 }
+
+// A message that is the end of a longer text may begin within a value.
+func TestTheEndOfASecretAtTheCutOfAMessageIsMasked(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{noStart: "no"} }
+		leaks(t, b, secretive(func(*v1.Container) {}), "hunter2secret")
+		st := b.rt.snapshot()
+		for _, c := range st.Containers {
+			c.Message, c.CutMessage = "tersecret: er2secret is wrong", len("er2secret is wrong")
+		}
+		p := secretive(func(*v1.Container) {})
+		res, err := b.syncer.Terminate(t.Context(), podsync.TerminateInput{Pod: p, Status: st, Fresh: func(context.Context) (*pod.Status, error) { return st, nil }})
+		text, _ := json.Marshal(res.Status)
+		if !strings.Contains(string(text), "tersecret: *** is wrong") || err != nil {
+			t.Errorf("%s, %v", text, err)
+		}
+	})
+}

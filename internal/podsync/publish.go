@@ -21,7 +21,8 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 		if !ended {
 			in.Waiting = m.waiting
 		}
-		computed = PodStatus(held, st, in)
+		// Before a cut is seen no more: the end of a value is recognized at it only.
+		computed = PodStatus(held, s.maskOf(p.UID).heads(st), in)
 		if old == nil {
 			addMounts(&computed, p, st)
 		}

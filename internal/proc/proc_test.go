@@ -32,10 +32,10 @@ func TestReadParsesStatAndStatus(t *testing.T) {
 	root := FS(t.TempDir())
 	fake(t, root, 10, map[string]string{ // the name is chosen to mislead
 		"stat":   "10 (a) Z 1 (b\n) D 7 10 10 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 99 1",
-		"status": "Name:\tx\nNSpid:\t10\t1\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000100\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000000\n",
+		"status": "Name:\tx\nNSpid:\t10\t1\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000100\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000000\nCapEff:\t0000000000200000\n",
 	})
 	got, err := root.Read(10)
-	want := Process{PID: 10, Parent: 7, State: Uninterruptible, Start: 4711, Comm: "a) Z 1 (b\n", PIDs: []int{10, 1}, Pending: 0x100, Ignored: 0x1000}
+	want := Process{PID: 10, Parent: 7, State: Uninterruptible, Start: 4711, Comm: "a) Z 1 (b\n", PIDs: []int{10, 1}, Pending: 0x100, Ignored: 0x1000, Capabilities: 1 << SysAdmin}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v\nwant %+v", got, err, want)
 	}

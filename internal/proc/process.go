@@ -21,6 +21,8 @@ type Process struct {
 	PIDs []int
 	// Pending are signals sent to the process and not yet delivered.
 	Pending, Blocked, Ignored, Caught SignalSet
+	// Capabilities are the effective ones, in the user namespace of the process.
+	Capabilities CapabilitySet
 }
 
 // State is the kernel's letter for the state of a process.
@@ -54,6 +56,15 @@ type SignalSet uint64
 func (s SignalSet) Has(signal syscall.Signal) bool {
 	return signal > 0 && s&(1<<(uint(signal)-1)) != 0
 }
+
+// CapabilitySet is a set of capabilities as /proc/PID/status shows it.
+type CapabilitySet uint64
+
+// SysAdmin is CAP_SYS_ADMIN.
+const SysAdmin = 21
+
+// Has reports whether the set contains the capability.
+func (s CapabilitySet) Has(capability uint) bool { return s&(1<<capability) != 0 }
 
 // IsNamespaceInit reports whether the process is the first of a PID namespace,
 // which the kernel protects from signals that it does not handle.
@@ -131,6 +142,8 @@ func (p *Process) parseStatus(status string) {
 			p.Ignored = parseSignals(value)
 		case "SigCgt":
 			p.Caught = parseSignals(value)
+		case "CapEff":
+			p.Capabilities = CapabilitySet(parseSignals(value))
 		}
 	}
 }
