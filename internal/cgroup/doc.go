@@ -1,5 +1,5 @@
 // Package cgroup creates and removes the cgroups of pods, below which the runtime
-// creates those of their containers.
+// creates those of their containers, and reads what the kernel counts in them.
 //
 //	/kubepods                        guaranteed pods lie directly below
 //	   ├── pod<uid>                  limits of the pod: see PodLimits
@@ -19,6 +19,10 @@
 // with systemd; Remove may wait half a second for killed processes to go. A
 // lock on podctl's run directory keeps podctls from making a pod and removing its
 // parents at one time; the wait for it is bounded and ends with its context.
+//
+// A Tree finds the cgroups of all containers by their ids, in both versions and in
+// the spelling of each runtime; Stat and Pressure read one. What the kernel does not
+// show is nil, and never zero.
 //
 // The tree may be shared, by a kubelet or by other podctls with the same root:
 // List shows all of its pods, and the caller knows which are its own.

@@ -16,7 +16,7 @@ import (
 func TestLockIsInARunDirectoryThatOnlyPodctlCanOpen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	m := &Manager{runDir: dir}
-	hierarchies, err := os.Open(mountPoint)
+	hierarchies, err := os.Open(Mounts)
 	if err != nil {
 		t.Skip(err)
 	}

@@ -20,9 +20,6 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// mountPoint is where the kernel's cgroup hierarchies are mounted.
-const mountPoint = "/sys/fs/cgroup"
-
 // Manager makes and removes the cgroups of pods. It holds no state but its
 // settings.
 type Manager struct {
@@ -176,8 +173,8 @@ func (m *Manager) hasControllers(n name) bool {
 	if !m.unified {
 		return true
 	}
-	have := controllers(filepath.Join(mountPoint, n.path(m.driver)))
-	for _, c := range controllers(mountPoint) {
+	have := controllers(filepath.Join(Mounts, n.path(m.driver)))
+	for _, c := range controllers(Mounts) {
 		if slices.Contains(neededControllers, c) && !slices.Contains(have, c) {
 			return false
 		}

@@ -39,7 +39,7 @@ func (m *Manager) resources(l Limits, c cgroups.Manager) *cgroups.Resources {
 
 func (m *Manager) hasHugetlb(c cgroups.Manager) bool {
 	if m.unified {
-		return slices.Contains(controllers(mountPoint), "hugetlb")
+		return slices.Contains(controllers(Mounts), "hugetlb")
 	}
 	return c.GetPaths()["hugetlb"] != ""
 }

@@ -58,6 +58,9 @@ var calls = map[string]call{
 	"ListImages":       {"list images", read},
 	"ImageFsInfo":      {"read image filesystem", read},
 
+	"ListContainerStats":  {"read statistics of containers", read},
+	"ListPodSandboxStats": {"read statistics of sandboxes", read},
+
 	"RunPodSandbox":    {"run sandbox", slowChange},
 	"StopPodSandbox":   {"stop sandbox", change},
 	"RemovePodSandbox": {"remove sandbox", change},

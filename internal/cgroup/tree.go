@@ -1,0 +1,99 @@
+package cgroup
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Mounts is where the kernel's cgroup hierarchies are mounted.
+const Mounts = "/sys/fs/cgroup"
+
+const (
+	// maxGroups bounds the cgroups that Scan looks at.
+	maxGroups = 100_000
+	// idLength is the length of the ids of containers and sandboxes, which the
+	// runtimes make of 32 random bytes.
+	idLength = 64
+)
+
+// Tree is the cgroups of containers and pods at one moment, whichever program
+// created them. The zero value has none.
+type Tree struct {
+	root       string
+	unified    bool
+	containers map[string]string    // path by id of the container or sandbox
+	pods       map[types.UID]string // path by UID of the pod
+}
+
+// Scan finds the cgroups of containers by their ids, and those of pods by their
+// UIDs, in the hierarchies below root. They lie in one path of each hierarchy of
+// v1; the one of memory is searched.
+func Scan(root string) (*Tree, error) {
+	t := &Tree{root: root, containers: map[string]string{}, pods: map[types.UID]string{}}
+	top := filepath.Join(root, "memory")
+	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
+		t.unified, top = true, root
+	}
+	seen := 0
+	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == top:
+			return err
+		case err != nil: // removed since its parent was read
+			return fs.SkipDir
+		case !e.IsDir():
+			return nil
+		}
+		if seen++; seen > maxGroups {
+			return fs.SkipAll
+		}
+		name, _ := filepath.Rel(top, path)
+		// What is below is the container's own, whatever its name is.
+		if id, ok := containerID(e.Name()); ok {
+			t.containers[id] = "/" + name
+			return fs.SkipDir
+		}
+		for _, driver := range []Driver{Cgroupfs, Systemd} {
+			if uid, ok := podUID(e.Name(), driver); ok {
+				t.pods[uid] = "/" + name
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find cgroups: %w", err)
+	}
+	return t, nil
+}
+
+// containerID is the id in the name of a directory: ID, cri-containerd-ID.scope,
+// crio-ID. That of CRI-O's monitor is not a container's.
+func containerID(dir string) (string, bool) {
+	name := strings.TrimSuffix(dir, ".scope")
+	at := strings.LastIndexAny(name, "-:") + 1
+	id := name[at:]
+	if len(id) != idLength || strings.Trim(id, "0123456789abcdef") != "" || strings.HasSuffix(name[:at], "conmon-") {
+		return "", false
+	}
+	return id, true
+}
+
+// Container returns the path of the cgroup of a container or sandbox, "" if there
+// is none: it does not run, or it runs out of sight.
+func (t *Tree) Container(id string) string { return t.containers[id] }
+
+// Pod returns the path of the cgroup of a pod, "" if it has none of its own.
+func (t *Tree) Pod(uid types.UID) string { return t.pods[uid] }
+
+// File returns the path of a file of a cgroup. controller is the hierarchy of v1.
+func (t *Tree) File(group, controller, name string) string {
+	if t.unified {
+		controller = ""
+	}
+	return filepath.Join(t.root, controller, group, name)
+}

@@ -1,0 +1,82 @@
+package cri
+
+import (
+	"context"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// ContainerStats are what a runtime reports that a container uses. nil is what it
+// does not report.
+type ContainerStats struct {
+	ID string
+	// CPU is the time used since the container was started, as of At.
+	CPU *time.Duration
+	At  time.Time
+	// WorkingSet is memory in bytes, WritableLayer the bytes in the container's own
+	// layer.
+	WorkingSet, WritableLayer *uint64
+}
+
+// ContainerStats returns the statistics of all containers that run.
+// ErrUnsupported: the runtime has none.
+func (c *Client) ContainerStats(ctx context.Context) ([]ContainerStats, error) {
+	r, err := c.runtime.ListContainerStats(ctx, &runtimeapi.ListContainerStatsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]ContainerStats, 0, len(r.Stats))
+	for _, s := range r.Stats {
+		if s != nil {
+			all = append(all, toContainerStats(s))
+		}
+	}
+	return all, nil
+}
+
+func toContainerStats(s *runtimeapi.ContainerStats) ContainerStats {
+	to := ContainerStats{
+		ID:         s.GetAttributes().GetId(),
+		At:         toTime(s.GetCpu().GetTimestamp()),
+		WorkingSet: optional(s.GetMemory().GetWorkingSetBytes()), WritableLayer: optional(s.GetWritableLayer().GetUsedBytes()),
+	}
+	if used := s.GetCpu().GetUsageCoreNanoSeconds(); used != nil && !to.At.IsZero() {
+		cpu := time.Duration(used.Value)
+		to.CPU = &cpu
+	}
+	return to
+}
+
+// SandboxStats are the bytes that a sandbox received and sent by its default
+// interface, as of At.
+type SandboxStats struct {
+	ID     string
+	Rx, Tx uint64
+	At     time.Time
+}
+
+// SandboxStats returns the statistics of the sandboxes whose network the runtime
+// reports. ErrUnsupported: the runtime has none.
+func (c *Client) SandboxStats(ctx context.Context) ([]SandboxStats, error) {
+	r, err := c.runtime.ListPodSandboxStats(ctx, &runtimeapi.ListPodSandboxStatsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	var all []SandboxStats
+	for _, s := range r.Stats {
+		n := s.GetLinux().GetNetwork()
+		rx, tx := n.GetDefaultInterface().GetRxBytes(), n.GetDefaultInterface().GetTxBytes()
+		if at := toTime(n.GetTimestamp()); rx != nil && tx != nil && !at.IsZero() {
+			all = append(all, SandboxStats{ID: s.GetAttributes().GetId(), Rx: rx.Value, Tx: tx.Value, At: at})
+		}
+	}
+	return all, nil
+}
+
+func optional(v *runtimeapi.UInt64Value) *uint64 {
+	if v == nil {
+		return nil
+	}
+	return &v.Value
+}

@@ -1,0 +1,54 @@
+package usage
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Snapshot is what was read of pods at one moment.
+type Snapshot struct {
+	// Containers are the running ones, by id.
+	Containers map[string]Sample
+	// Networks are by id of the sandbox; those of the host's network are missing.
+	Networks map[string]Network
+	// Limits are those of the pods' own cgroups.
+	Limits map[types.UID]Limits
+}
+
+// Sample is what was read of one container. nil is unknown, or no limit.
+type Sample struct {
+	Source Source
+	At     time.Time
+	// CPU is a counter: the time used since the container was started.
+	CPU *time.Duration
+	// Periods and Throttled are counters of the periods in which the CPU limit was
+	// enforced, and in which it was reached.
+	Periods, Throttled *uint64
+	// Memory is the working set and Disk the writable layer, in bytes.
+	Memory, PIDs, Disk *uint64
+	Limits
+}
+
+// Source is where a sample comes from: counters of different sources are not
+// compared.
+type Source uint8
+
+// The sources.
+const (
+	FromCgroup Source = iota
+	FromRuntime
+)
+
+// Limits are in cores and in bytes; nil is none, or unknown.
+type Limits struct {
+	CPULimit    *float64
+	MemoryLimit *uint64
+}
+
+// Network is what a sandbox received and sent, in bytes.
+type Network struct {
+	Source Source
+	At     time.Time
+	Rx, Tx uint64
+}
