@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/suggest"
 )
 
 const about = `podctl runs Kubernetes pods on a CRI runtime (containerd, CRI-O) without a
@@ -110,7 +111,7 @@ func onUsageError(command string) cli.OnUsageErrorFunc {
 		}
 		if name, unknown := strings.CutPrefix(usage.Message, "flag provided but not defined: -"); unknown {
 			usage.Message = "unknown flag " + cmdline.Dashed(name)
-			near, known := cmdline.Closest(name, cmdline.FlagNames(flags)), ""
+			near, known := suggest.Word(name, cmdline.FlagNames(flags)), ""
 			if inCommand {
 				known = cmdline.ForeignFlag(name, program, c.Command)
 			}
@@ -152,7 +153,7 @@ func unknownCommand(parent string, commands []*cli.Command, name string) error {
 		known = append(known, cmd.Name)
 	}
 	hint := "one of: " + strings.Join(known, ", ")
-	near := cmdline.Closest(name, known)
+	near := suggest.Word(name, known)
 	switch {
 	case parent == "podctl" && cmdline.ForeignCommands[name] != "":
 		hint = cmdline.ForeignCommands[name]

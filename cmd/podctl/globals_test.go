@@ -67,16 +67,6 @@ func TestAFlagWinsOverItsVariable(t *testing.T) {
 	}
 }
 
-func TestTheClosestWordIsFewSlipsAway(t *testing.T) {
-	for word, want := range map[string]string{
-		"runn": "run", "rnu": "", "ru": "run", "valdate": "validate", "redner": "render", "xyz": "", "": "", "r": "",
-	} {
-		if got := cmdline.Closest(word, []string{"run", "validate", "render", "r"}); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
-	}
-}
-
 // Every flag is described, and what the help says of it is what it is.
 func TestHelpNamesEveryFlag(t *testing.T) {
 	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard, Simulate: func() (*sim.Runtime, func()) { return nil, nil }})

@@ -190,7 +190,7 @@ func (o orphansOptions) unmatched(found []orphan.Orphan) []string {
 
 // missing is an error for each name that neither an orphan nor another pod has.
 func (o orphansOptions) missing(v *orphan.View, found []orphan.Orphan) error {
-	return missing(o.unmatched(found), v.Pods, false)
+	return missing(o.unmatched(found), v.Pods, v.Pods, false)
 }
 
 // killOrphans terminates the orphans, after another look before each. One that

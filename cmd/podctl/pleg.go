@@ -8,10 +8,10 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
+	"github.com/podctl/podctl/internal/suggest"
 )
 
 // plegCommand groups the commands that show how the PLEG works.
@@ -104,7 +104,7 @@ func readFilter(c *cli.Context) (plegstat.Filter, error) {
 		i := slices.IndexFunc(eventTypes, func(t string) bool { return strings.EqualFold(t, given) })
 		if i < 0 {
 			hint := "one of: " + strings.Join(eventTypes, ", ")
-			if near := cmdline.Closest(given, eventTypes); near != "" {
+			if near := suggest.Word(given, eventTypes); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			return f, &shell.UsageError{Message: "--type " + given + " is not an event type", Advice: hint}

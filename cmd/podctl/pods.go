@@ -22,6 +22,7 @@ import (
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/target"
 )
 
 // podsOptions are the options of `podctl pods`.
@@ -130,7 +131,7 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 	if err == nil {
 		l.complete(ctx, selected)
 	}
-	return podListing(selected, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(l.opts.Names, selected, l.opts.Watch))
+	return podListing(selected, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(l.opts.Names, selected, all, l.opts.Watch))
 }
 
 // kubeletTimeout bounds the answer of a kubelet: without it the pods are shown as
@@ -173,15 +174,15 @@ func (l *podLister) join(ctx context.Context, answers func() []inventory.Live) (
 	return l.reader.Join(ctx, l.client, answers)
 }
 
-// missing is an error for each name that none of the pods has. A pattern may
-// match none, and a watched pod may not exist yet.
-func missing(names []string, pods []*inventory.Pod, watch bool) error {
+// missing is an error for each name that none of the selected pods has, with what is
+// near among all. A pattern may match none, and a watched pod may not exist yet.
+func missing(names []string, selected, all []*inventory.Pod, watch bool) error {
 	var errs []error
 	for _, name := range names {
-		if watch || strings.ContainsAny(name, `*?[\`) || slices.ContainsFunc(pods, func(p *inventory.Pod) bool { return p.Matches(name) }) {
+		if watch || strings.ContainsAny(name, `*?[\`) || slices.ContainsFunc(selected, func(p *inventory.Pod) bool { return p.Matches(name) }) {
 			continue
 		}
-		errs = append(errs, &inventory.NotFoundError{Name: name})
+		errs = append(errs, target.NotFound(all, name))
 	}
 	return errors.Join(errs...)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/host"
-	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/stop"
+	"github.com/podctl/podctl/internal/target"
 	"github.com/podctl/podctl/internal/volume"
 )
 
@@ -138,26 +138,22 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 			Step: func(call string) { e.Log.Info("remove leftover files", "call", call) },
 		}
 	}
-	errs := make([]error, len(o.names))
+	found, unknown := target.Pods(all, target.Query{Namespace: o.namespace, Words: o.names})
+	errs := make([]error, len(found))
 	var printing sync.Mutex
 	var stopping sync.WaitGroup
-	for i, name := range o.names {
+	for i, p := range found {
 		stopping.Go(func() {
-			found, err := inventory.Find(all, name, o.namespace)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			outcome, err := s.Stop(ctx, found)
+			outcome, err := s.Stop(ctx, p)
 			if errs[i] = err; err == nil {
 				printing.Lock()
 				defer printing.Unlock()
-				fmt.Fprintln(e.Out, outcomeText(output.OneLine(found.DisplayName()), outcome))
+				fmt.Fprintln(e.Out, outcomeText(output.OneLine(p.DisplayName()), outcome))
 			}
 		})
 	}
 	stopping.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, unknown)...)
 }
 
 func outcomeText(name string, o stop.Outcome) string {

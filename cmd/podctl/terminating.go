@@ -105,7 +105,8 @@ func (t terminatingLister) list(ctx context.Context) (output.List, error) {
 		})
 	}
 	list, unlisted := t.examine(ctx, all)
-	return list, missing(t.opts.Names, append(all, unlisted...), t.opts.Watch)
+	all = append(all, unlisted...)
+	return list, missing(t.opts.Names, all, all, t.opts.Watch)
 }
 
 // examine returns the terminating ones of the pods that the user selects, and

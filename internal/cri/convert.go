@@ -17,15 +17,16 @@ import (
 func toSandbox(s *runtimeapi.PodSandbox) *pod.Sandbox {
 	_, hasManifest := s.Annotations[pod.ManifestAnnotation]
 	return &pod.Sandbox{
-		ID:             s.Id,
-		Attempt:        s.GetMetadata().GetAttempt(),
-		State:          sandboxState(s.State),
-		CreatedAt:      toTime(s.CreatedAt),
-		RuntimeHandler: s.RuntimeHandler,
-		Labels:         s.Labels,
-		Owner:          s.Annotations[pod.OwnerAnnotation],
-		Source:         s.Annotations[pod.ConfigSourceAnnotation],
-		HasManifest:    hasManifest,
+		ID:               s.Id,
+		Attempt:          s.GetMetadata().GetAttempt(),
+		State:            sandboxState(s.State),
+		CreatedAt:        toTime(s.CreatedAt),
+		RuntimeHandler:   s.RuntimeHandler,
+		Labels:           s.Labels,
+		Owner:            s.Annotations[pod.OwnerAnnotation],
+		Source:           s.Annotations[pod.ConfigSourceAnnotation],
+		DefaultContainer: s.Annotations[pod.DefaultContainerAnnotation],
+		HasManifest:      hasManifest,
 	}
 }
 

@@ -1,7 +1,9 @@
 package inventory
 
 import (
+	"path"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -33,4 +35,15 @@ func (f Filter) Selects(p *Pod) bool {
 		return false
 	}
 	return true
+}
+
+// Matches reports whether a pattern with * and ? matches the pod's name, with
+// its namespace if the pattern has one.
+func (p *Pod) Matches(pattern string) bool {
+	name := p.Name
+	if strings.Contains(pattern, "/") {
+		name = p.Namespace + "/" + p.Name
+	}
+	match, err := path.Match(pattern, name)
+	return match && err == nil
 }

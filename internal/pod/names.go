@@ -26,6 +26,10 @@ const (
 	// mirror pods (pkg/kubelet/types/pod_update.go).
 	ConfigSourceAnnotation = "kubernetes.io/config.source"
 	ConfigMirrorAnnotation = "kubernetes.io/config.mirror"
+
+	// DefaultContainerAnnotation names the container that commands mean where none
+	// is named (staging/src/k8s.io/kubectl/pkg/cmd/util/podcmd/podcmd.go).
+	DefaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
 )
 
 // podctl's own annotations on a sandbox.

@@ -61,6 +61,9 @@ type Sandbox struct {
 	// Source is the source of the pod in the kubelet that created the sandbox: file,
 	// http or api (see ConfigSourceAnnotation). "" if no kubelet did.
 	Source string
+	// DefaultContainer is the container that commands mean where none is named
+	// (see DefaultContainerAnnotation), "" if the pod does not name one.
+	DefaultContainer string
 	// HasManifest reports whether the sandbox carries its pod's manifest. The
 	// manifest itself is dropped from listings and read on adoption only.
 	HasManifest bool
@@ -108,6 +111,15 @@ func (p *Pod) SandboxLabels() map[string]string {
 		return nil
 	}
 	return p.Sandboxes[0].Labels
+}
+
+// DefaultContainer returns that of the pod's newest sandbox, "" if there is none.
+// The pod may be nil.
+func (p *Pod) DefaultContainer() string {
+	if p == nil || len(p.Sandboxes) == 0 {
+		return ""
+	}
+	return p.Sandboxes[0].DefaultContainer
 }
 
 // IDs maps the ids of a pod's sandboxes and containers to the containers' names;

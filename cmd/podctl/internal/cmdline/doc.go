@@ -2,7 +2,7 @@
 // arguments, suggestions, and help that fits a terminal.
 //
 //	os.Args ─► Reorder (flags before arguments) ─► urfave/cli ─► command
-//	unknown name ─► Closest, ForeignCommand, ForeignFlag ─► hint
+//	unknown name ─► ForeignCommands, ForeignFlag ─► hint
 //
 // Everything is pure but the help printer, which urfave/cli calls.
 package cmdline
