@@ -40,6 +40,8 @@ func everyCall(t *testing.T, c *Client) {
 	pods, err := c.ListPods(ctx)
 	check(nil, err)
 	check(c.PodStatus(ctx, pods[0]))
+	check(c.ContainerStats(ctx))
+	check(c.SandboxStats(ctx))
 	_, _, err = c.Manifest(ctx, sb)
 	check(nil, err)
 	_, err = c.ExecSync(ctx, id, []string{"sleep", "1"}, 5*time.Second)
