@@ -12,16 +12,12 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/target"
 )
 
@@ -134,30 +130,11 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 	return podListing(selected, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(l.opts.Names, selected, all, l.opts.Watch))
 }
 
-// kubeletTimeout bounds the answer of a kubelet: without it the pods are shown as
-// the runtime shows them.
-const kubeletTimeout = 2 * time.Second
-
 // complete reads what the listing does not show: a kubelet's pods as it shows
 // them; else the status of those with a container that has ended, and of all for
 // formats with an IP.
 func (l *podLister) complete(ctx context.Context, pods []*inventory.Pod) {
-	if slices.ContainsFunc(pods, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
-		if near, err := kubelet.Find(l.client.Endpoint().Runtime); err == nil && near != nil {
-			asking, cancel := context.WithTimeout(ctx, kubeletTimeout)
-			defer cancel()
-			objects := map[types.UID]*v1.Pod{}
-			answer := desired.Near(asking, near)
-			for _, object := range answer.Pods {
-				objects[object.UID] = object
-			}
-			for _, p := range pods {
-				if p.Kind() == inventory.KindKubelet {
-					p.Object = objects[p.UID]
-				}
-			}
-		}
-	}
+	shell.ReadKubeletObjects(ctx, l.client.Endpoint().Runtime, pods)
 	wide := l.opts.Format.IsWide()
 	omit := func(p *inventory.Pod) bool { return !wide && !p.NeedsStatus() }
 	inventory.ReadStatuses(ctx, slices.DeleteFunc(slices.Clone(pods), omit), l.client.PodStatus)

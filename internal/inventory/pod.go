@@ -27,8 +27,8 @@ type Pod struct {
 	// Elsewhere is the live podctl instance that owns the pod, or may own it, by
 	// another endpoint of the runtime; "" if none does.
 	Elsewhere string
-	// Object is the pod as the kubelet that manages it shows it, nil where it was not
-	// read.
+	// Object is the pod as its owner shows it, a podctl process or a kubelet; nil where
+	// it was not read.
 	Object *v1.Pod
 	// Status is what the runtime's status calls return, nil where it was not read.
 	Status *pod.Status

@@ -1,0 +1,94 @@
+package look
+
+import (
+	"context"
+	"slices"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/target"
+)
+
+// session is a connection to the runtime and what it lists.
+type session struct {
+	Client *cri.Client
+	// Pods are all pods of the runtime, and those of live podctl processes: as
+	// they were when the session was opened, or listed the last time.
+	Pods []*inventory.Pod
+	// Paths are podctl's directories on the runtime.
+	Paths host.Paths
+
+	reader     inventory.Reader
+	disconnect func()
+}
+
+// open connects to the runtime and lists it once.
+func open(ctx context.Context, e *shell.Env, g shell.Globals) (*session, error) {
+	client, disconnect, err := shell.Connect(ctx, e, g)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{Client: client, disconnect: disconnect}
+	if s.Paths, err = g.Paths(client.Endpoint()); err == nil {
+		s.reader = shell.NewReader(e, s.Paths.Locks)
+		err = s.list(ctx)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close disconnects from the runtime.
+func (s *session) Close() { s.disconnect() }
+
+// list lists the runtime again.
+func (s *session) list(ctx context.Context) error {
+	pods, err := s.reader.Pods(ctx, s.Client)
+	if err == nil {
+		s.Pods = pods
+	}
+	return err
+}
+
+// readObjects sets the objects of the pods whose owners, podctl processes or a
+// kubelet, answer.
+func (s *session) readObjects(ctx context.Context, pods []*inventory.Pod) {
+	shell.ReadPodctlObjects(ctx, pods)
+	shell.ReadKubeletObjects(ctx, s.Client.Endpoint().Runtime, pods)
+}
+
+// containers returns the containers that a query names, see target.Containers. Specs
+// are read only if a default container depends on them.
+func (s *session) containers(ctx context.Context, q target.Query) ([]target.Target, error) {
+	found, err := target.Containers(s.Pods, q)
+	var need []*inventory.Pod
+	for _, t := range found {
+		if target.NeedsSpec(t) {
+			need = append(need, t.Pod)
+		}
+	}
+	if len(need) == 0 {
+		return found, err
+	}
+	s.readObjects(ctx, need)
+	if !slices.ContainsFunc(need, func(p *inventory.Pod) bool { return p.Object != nil }) {
+		return found, err
+	}
+	return target.Containers(s.Pods, q)
+}
+
+// one returns the container that a query names, see target.One.
+func (s *session) one(ctx context.Context, q target.Query) (target.Target, error) {
+	t, err := target.One(s.Pods, q)
+	if err != nil || !target.NeedsSpec(t) {
+		return t, err
+	}
+	if s.readObjects(ctx, []*inventory.Pod{t.Pod}); t.Pod.Object == nil {
+		return t, nil
+	}
+	return target.One(s.Pods, q)
+}
