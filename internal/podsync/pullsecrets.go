@@ -2,18 +2,20 @@ package podsync
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/event"
 )
 
-// credentials are what an image may be pulled with, from the pod's
-// imagePullSecrets (getPullSecretsForPod in pkg/kubelet/kubelet_pods.go).
-// Secrets that are missing are told in an event; the pull goes ahead.
-func (r *run) credentials(image string) ([]*runtimeapi.AuthConfig, error) {
-	keys := keyring{}
+// credentials are what an image may be pulled with: from the pod's imagePullSecrets
+// (getPullSecretsForPod in pkg/kubelet/kubelet_pods.go), then those of the node.
+// Missing Secrets are named in an event; the pull goes ahead.
+func (r *run) credentials(ctx context.Context, image string) ([]*runtimeapi.AuthConfig, error) {
+	keys := credential.Keyring{}
 	var missing []string
 	for _, ref := range r.p.Spec.ImagePullSecrets {
 		if ref.Name == "" {
@@ -24,7 +26,7 @@ func (r *run) credentials(image string) ([]*runtimeapi.AuthConfig, error) {
 			missing = append(missing, ref.Name)
 			continue
 		}
-		if err := keys.add(s); err != nil {
+		if err := keys.AddSecret(s); err != nil {
 			return nil, err
 		}
 	}
@@ -32,13 +34,17 @@ func (r *run) credentials(image string) ([]*runtimeapi.AuthConfig, error) {
 		r.toldMissing = true
 		r.warn(r.p, "", event.NoPullSecret, "Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(missing, ", "))
 	}
-	return keys.lookup(image), nil
+	found := keys.Lookup(image)
+	if r.opt.NodeCredentials != nil {
+		found = append(slices.Clip(found), r.opt.NodeCredentials(ctx, image)...)
+	}
+	return found, nil
 }
 
 // pullImage pulls with each credential in turn until one does, without any if
 // there is none (PullImage in pkg/kubelet/kuberuntime/kuberuntime_image.go).
 func (r *run) pullImage(ctx context.Context, image string) (ref string, err error) {
-	credentials, err := r.credentials(image)
+	credentials, err := r.credentials(ctx, image)
 	if err != nil {
 		return "", err
 	}

@@ -99,7 +99,7 @@ type Host interface {
 	NetworkReady(ctx context.Context) error
 }
 
-// Options are what a Syncer works with. All but Now and Log are required.
+// Options are what a Syncer works with. All but NodeCredentials, Now and Log are required.
 type Options struct {
 	Runtime Runtime
 	Cgroups Cgroups
@@ -108,8 +108,11 @@ type Options struct {
 	Node    *render.Node
 	// RuntimeName begins container ids ("containerd").
 	RuntimeName string
-	Now         func() time.Time // nil is time.Now
-	Log         *slog.Logger     // nil drops all
+	// NodeCredentials returns what the node has to pull an image with, tried after the
+	// pod's own; nil is none. It may block and ends with ctx.
+	NodeCredentials func(ctx context.Context, image string) []*runtimeapi.AuthConfig
+	Now             func() time.Time // nil is time.Now
+	Log             *slog.Logger     // nil drops all
 }
 
 // Syncer brings what the runtime holds of a pod in line with the pod, and

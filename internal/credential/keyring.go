@@ -1,4 +1,4 @@
-package podsync
+package credential
 
 import (
 	"encoding/base64"
@@ -16,24 +16,27 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// keyring holds what pods log in to registries with, by registry: a host, a
-// port where one is named, and a path. A host may have wildcards, one for
-// each part of its name (pkg/credentialprovider/keyring.go).
-type keyring map[string][]*runtimeapi.AuthConfig
+// Keyring holds credentials by registry: a host, a port where one is named, and a
+// path. A host may have wildcards, one for each part of its name
+// (pkg/credentialprovider/keyring.go).
+type Keyring map[string][]*runtimeapi.AuthConfig
 
-// dockerConfig is the content of a Secret of the type
-// kubernetes.io/dockercfg, and the auths of one of the type
-// kubernetes.io/dockerconfigjson.
-type dockerConfig map[string]struct {
+// dockerConfig is the content of a Secret of the type kubernetes.io/dockercfg, and
+// the auths of one of the type kubernetes.io/dockerconfigjson and of a config.json.
+type dockerConfig map[string]dockerAuth
+
+type dockerAuth struct {
 	Username string `json:"username"`
 	Password string `json:"password"`
 	// Auth is base64 of user:password, and wins.
 	Auth string `json:"auth"`
+	// IdentityToken is what docker login stores instead of a password.
+	IdentityToken string `json:"identitytoken"`
 }
 
-// add takes the credentials of one Secret; other kinds of Secrets have none.
-// Its error tells nothing of the Secret but its name.
-func (k keyring) add(s *v1.Secret) error {
+// AddSecret adds the credentials of a Secret; Secrets of other types have none. Its
+// error contains nothing of the Secret but its name.
+func (k Keyring) AddSecret(s *v1.Secret) error {
 	var config dockerConfig
 	var err error
 	switch s.Type {
@@ -50,18 +53,30 @@ func (k keyring) add(s *v1.Secret) error {
 	if err != nil {
 		return fmt.Errorf("secret %q is no docker config", s.Name)
 	}
-	for registry, entry := range config {
-		auth := &runtimeapi.AuthConfig{Username: entry.Username, Password: entry.Password}
-		if entry.Auth != "" {
-			if auth.Username, auth.Password, err = decodeAuth(entry.Auth); err != nil {
-				return fmt.Errorf("secret %q: auth of %q: %w", s.Name, registry, err)
-			}
-		}
-		if at, ok := registryKey(registry); ok {
-			k[at] = append(k[at], auth)
-		}
+	if err := k.add(config); err != nil {
+		return fmt.Errorf("secret %q: %w", s.Name, err)
 	}
 	return nil
+}
+
+func (k Keyring) add(config dockerConfig) error {
+	for registry, entry := range config {
+		auth := &runtimeapi.AuthConfig{Username: entry.Username, Password: entry.Password, IdentityToken: entry.IdentityToken}
+		if entry.Auth != "" {
+			var err error
+			if auth.Username, auth.Password, err = decodeAuth(entry.Auth); err != nil {
+				return fmt.Errorf("auth of %q: %w", registry, err)
+			}
+		}
+		k.put(registry, auth)
+	}
+	return nil
+}
+
+func (k Keyring) put(registry string, auth *runtimeapi.AuthConfig) {
+	if at, ok := registryKey(registry); ok {
+		k[at] = append(k[at], auth)
+	}
 }
 
 // decodeAuth reads base64 with or without padding.
@@ -100,9 +115,9 @@ func registryKey(name string) (key string, ok bool) {
 // dockerHub is the registry of names without one, as docker configs name it.
 const dockerHub = "index.docker.io"
 
-// lookup is every credential that may fit an image, those of longer registry
+// Lookup returns every credential that may fit an image, those of longer registry
 // names first. Docker Hub's are the last resort of its images.
-func (k keyring) lookup(image string) []*runtimeapi.AuthConfig {
+func (k Keyring) Lookup(image string) []*runtimeapi.AuthConfig {
 	ref, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
 		return nil

@@ -1,4 +1,4 @@
-package podsync
+package credential
 
 import (
 	"encoding/base64"
@@ -22,12 +22,12 @@ func users(t *testing.T, image string, registries ...string) []string {
 	for _, r := range registries {
 		entries = append(entries, `"`+r+`": {"username": "`+r+`", "password": "p"}`)
 	}
-	k := keyring{}
-	if err := k.add(pullSecret(v1.SecretTypeDockerConfigJson, v1.DockerConfigJsonKey, `{"auths": {`+strings.Join(entries, ",")+`}}`)); err != nil {
+	k := Keyring{}
+	if err := k.AddSecret(pullSecret(v1.SecretTypeDockerConfigJson, v1.DockerConfigJsonKey, `{"auths": {`+strings.Join(entries, ",")+`}}`)); err != nil {
 		t.Fatal(err)
 	}
 	var found []string
-	for _, auth := range k.lookup(image) {
+	for _, auth := range k.Lookup(image) {
 		found = append(found, auth.Username)
 	}
 	return found
@@ -93,26 +93,26 @@ func TestPullSecretsAreReadInBothForms(t *testing.T) {
 		"old":         pullSecret(v1.SecretTypeDockercfg, v1.DockerConfigKey, `{"r.io": {"auth": "`+auth("u:p:1")+`"}}`),
 		"with others": pullSecret(v1.SecretTypeDockerConfigJson, v1.DockerConfigJsonKey, `{"credsStore": "x", "auths": {"r.io": {"username": "u", "password": "p:1", "email": "e"}}}`),
 	} {
-		k := keyring{}
-		if err := k.add(s); err != nil {
+		k := Keyring{}
+		if err := k.AddSecret(s); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := k.lookup("r.io/app"); len(got) != 1 || got[0].Username != "u" || got[0].Password != "p:1" {
+		if got := k.Lookup("r.io/app"); len(got) != 1 || got[0].Username != "u" || got[0].Password != "p:1" {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
 }
 
 // A Secret of another type is passed over; one that cannot be read is an
-// error, which tells nothing of it.
+// error, which contains nothing of it.
 func TestUnreadablePullSecrets(t *testing.T) {
-	k := keyring{}
-	if err := k.add(pullSecret(v1.SecretTypeOpaque, v1.DockerConfigJsonKey, `{"auths": {"r.io": {}}}`)); err != nil || len(k) > 0 {
+	k := Keyring{}
+	if err := k.AddSecret(pullSecret(v1.SecretTypeOpaque, v1.DockerConfigJsonKey, `{"auths": {"r.io": {}}}`)); err != nil || len(k) > 0 {
 		t.Errorf("%v, %v", err, k)
 	}
 	for _, text := range []string{`hunter2`, `{"auths": "hunter2"}`, `{"auths": {"r.io": {"auth": "hunter2!"}}}`, `{"auths": {"r.io": {"auth": "aHVudGVyMg=="}}}`, `{"auths": {"r.io": {"username": 1}}}`} {
-		err := k.add(pullSecret(v1.SecretTypeDockerConfigJson, v1.DockerConfigJsonKey, text))
+		err := k.AddSecret(pullSecret(v1.SecretTypeDockerConfigJson, v1.DockerConfigJsonKey, text))
 		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), `secret "s"`) {
 			t.Errorf("%s: %v", text, err)
 		}
