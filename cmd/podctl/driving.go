@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/host"
 )
@@ -32,6 +33,8 @@ type driving struct {
 	resolver host.Resolver
 	// capacity and reserved bound what pods may request; nil and nil do not.
 	capacity, reserved v1.ResourceList
+	// credentials are what images are pulled with beside the pods' own.
+	credentials credential.Config
 }
 
 // options completes the options of a daemon with the shared ones.
@@ -40,7 +43,7 @@ func (d driving) options(e *shell.Env, g shell.Globals, o daemon.Options) daemon
 	o.BesideKubelet, o.CgroupDriver, o.UnsafeSysctls = d.besideKubelet, d.cgroupDriver, d.unsafeSysctls
 	o.KeepLogs, o.RuntimeClasses, o.Address = d.keepLogs, d.runtimeClasses, d.listen
 	o.Capacity, o.Reserved, o.Resolver = d.capacity, d.reserved, d.resolver
-	o.Listen, o.Now = e.Listen, e.Now
+	o.Listen, o.Now, o.Credentials = e.Listen, e.Now, d.credentials
 	return o
 }
 
@@ -56,7 +59,7 @@ func isHostPort(address string) bool {
 
 // drivingFlags are the flags of readDriving.
 func drivingFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(shell.CredentialFlags(),
 		&cli.BoolFlag{Name: "keep-logs", Usage: "keep the containers' log files"},
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start even if a kubelet uses this runtime"},
 		&cli.StringFlag{Name: "cgroup-driver", Usage: "cgroup `DRIVER`: cgroupfs or systemd", DefaultText: "the runtime's"},
@@ -66,7 +69,7 @@ func drivingFlags() []cli.Flag {
 		&cli.StringFlag{Name: "resolv-conf", DefaultText: host.ResolvConf, Usage: "resolver configuration that pods inherit, a `FILE`; an empty name disables DNS lookups; by default systemd-resolved's upstream file if that is in use"},
 		runtimeClassFlag(),
 		&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", DefaultText: "none", Usage: "allow pods to set this `SYSCTL`, or all with a prefix: net.core.*; repeatable"},
-	}
+	)
 }
 
 func readDriving(c *cli.Context) (driving, error) {
@@ -89,6 +92,9 @@ func readDriving(c *cli.Context) (driving, error) {
 		return driving{}, shell.Usagef("--allowed-unsafe-sysctls: %v", err)
 	}
 	var err error
+	if d.credentials, err = shell.ReadCredentials(c); err != nil {
+		return driving{}, err
+	}
 	d.runtimeClasses, err = readRuntimeClasses(c)
 	return d, err
 }

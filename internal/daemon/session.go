@@ -16,6 +16,7 @@ import (
 
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/host"
@@ -46,6 +47,8 @@ type Options struct {
 	RuntimeClasses map[string]string
 	// Capacity and Reserved bound what pods may request; nil and nil do not.
 	Capacity, Reserved v1.ResourceList
+	// Credentials are what images are pulled with beside the pods' own.
+	Credentials credential.Config
 	// Resolver reads the resolver configuration that pods inherit.
 	Resolver host.Resolver
 	// KeepLogs and KillUnknown are those of node.Options.
@@ -195,6 +198,10 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		return err
 	}
 	s.onClose(cgroups.RemoveEmptyParents)
+	credentials, err := s.opts.Credentials.Open(credential.ForNode(s.opts.Log), s.opts.Now)
+	if err != nil {
+		return err
+	}
 	s.Node = node.New(node.Options{
 		Instance: s.opts.Instance, Sources: s.opts.Sources,
 		Runtime: s.Client, Locks: locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
@@ -205,6 +212,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		PLEG:     pleg.Options{Observer: s.served.metrics},
 		Observer: s.served.metrics, Probes: s.served.metrics,
 		Events: s.served.send(s.opts.Events), Log: s.opts.Log,
+		Credentials:    credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
 		LogSpace:       func() (uint64, error) { return freeSpace(p.Logs) },
 		RunDirRestored: func() { s.control.reopen() },
 		HostPorts:      (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/owner"
@@ -59,6 +60,9 @@ type Options struct {
 	RuntimeClasses map[string]string
 	// UserIDs gives pods with a user namespace their ids: see podsync.Options.
 	UserIDs func(ctx context.Context, uid types.UID) (first, length uint32, err error)
+	// Credentials returns what an image is pulled with beside the pod's own secrets;
+	// nil is nothing: see podsync.Options.
+	Credentials credential.Lookup
 	// KeepLogs leaves the log files of removed pods where they are.
 	KeepLogs bool
 	// PLEG configures relisting.
@@ -174,7 +178,7 @@ func New(o Options) *Node {
 	})
 	n.sync = podsync.New(podsync.Options{
 		Runtime: syncRuntime{o.Runtime}, Cgroups: hostCgroups{o.Cgroups, n}, Volumes: o.Volumes, Host: syncHost{n},
-		Node: o.Facts, RuntimeName: version.Name, Log: o.Log,
+		Node: o.Facts, RuntimeName: version.Name, NodeCredentials: o.Credentials, Log: o.Log,
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})
 	return n

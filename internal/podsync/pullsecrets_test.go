@@ -1,14 +1,17 @@
 package podsync_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podsync"
 )
 
 func dockerConfig(namespace, name, text string) *pod.Objects {
@@ -36,6 +39,32 @@ func TestAPullTriesEachCredentialInTurn(t *testing.T) {
 		}
 		if want := []string{"first", "second"}; !slices.Equal(b.rt.users, want) {
 			t.Errorf("pulled as %q, want %q", b.rt.users, want)
+		}
+	})
+}
+
+// The node's credentials come after the pod's own, in the kubelet's order
+// (pkg/kubelet/images/image_manager.go).
+func TestAPullTriesTheNodesCredentialsAfterThePods(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.password = "right"
+		opt := b.opt
+		var asked []string
+		opt.NodeCredentials = func(_ context.Context, image string) []*runtimeapi.AuthConfig {
+			asked = append(asked, image)
+			return []*runtimeapi.AuthConfig{{Username: "node", Password: "old"}, {Username: "plugin", Password: "right"}}
+		}
+		b.syncer = podsync.New(opt)
+		p := pullPod("a")
+		objects := dockerConfig(p.Namespace, "a", `{"auths": {"example.com": {"username": "pod", "password": "old"}}}`)
+		if _, err := syncWith(b, p, objects); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"pod", "node", "plugin"}; !slices.Equal(b.rt.users, want) {
+			t.Errorf("pulled as %q, want %q", b.rt.users, want)
+		}
+		if want := []string{"example.com/team/app:1"}; !slices.Equal(asked, want) {
+			t.Errorf("asked for %q, want %q", asked, want)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/handler"
 	"github.com/podctl/podctl/internal/pod"
@@ -109,8 +110,8 @@ type Options struct {
 	// RuntimeName begins container ids ("containerd").
 	RuntimeName string
 	// NodeCredentials returns what the node has to pull an image with, tried after the
-	// pod's own; nil is none. It may block and ends with ctx.
-	NodeCredentials func(ctx context.Context, image string) []*runtimeapi.AuthConfig
+	// pod's own; nil is none.
+	NodeCredentials credential.Lookup
 	Now             func() time.Time // nil is time.Now
 	Log             *slog.Logger     // nil drops all
 }
