@@ -25,6 +25,9 @@ type Run struct {
 	How How
 }
 
+// Update: give the pod's worker the new version of its manifest.
+type Update struct{ Pod *v1.Pod }
+
 // Kill: stop the pod, if its worker knows it.
 type Kill struct {
 	Pod   *v1.Pod
@@ -66,6 +69,7 @@ type ReportRejection struct {
 
 func (Attempt) isAction()         {}
 func (Run) isAction()             {}
+func (Update) isAction()          {}
 func (Kill) isAction()            {}
 func (TakeOver) isAction()        {}
 func (Recreate) isAction()        {}
@@ -76,6 +80,7 @@ func (ReportRejection) isAction() {}
 
 func (a Attempt) String() string { return "attempt" }
 func (a Run) String() string     { return "run " + a.How.String() }
+func (a Update) String() string  { return "update" }
 func (a Kill) String() string {
 	if a.Grace == nil {
 		return "kill"

@@ -2,7 +2,7 @@
 // pure state machine. The node reads the sources, the locks and the runtime,
 // passes what it found as events, and carries out the actions that come back.
 //
-//	             Claim          Begin
+//	             Claim          Begin    ┌─┐ a manifest that changes in place
 //	┌► Waiting ────────► Starting ────► Active
 //	│    ▲  └── Defer ─────┘ │            │ Undesire, a changed manifest,
 //	│    │                   ▼            ▼ podctl start

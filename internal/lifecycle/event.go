@@ -14,6 +14,8 @@ type Desire struct {
 	Desired
 	// Known: a worker knows the pod.
 	Known bool
+	// InPlace: the running pod can follow to this version of its manifest.
+	InPlace bool
 }
 
 // Undesire: no source wants the pod any more.

@@ -79,6 +79,7 @@ func columns() []column {
 	return []column{
 		{"desire, same manifest", wish},
 		{"desire, changed manifest", Desire{Desired: v("v3")}},
+		{"desire, changed in place", Desire{Desired: v("v3"), InPlace: true}},
 		{"desire, known to its worker", Desire{Desired: v("v1"), Known: true}},
 		{"undesire", Undesire{}},
 		{"undesire, grace 5", Undesire{&grace}},

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -78,6 +79,8 @@ func (n *fakeNode) carryOut(actions []Action) {
 			n.must(!n.known[uid], "%s runs although its worker knows it", uid)
 			n.known[uid], n.touchable[uid] = true, true
 			n.finished[uid] = a.How == Hold || a.How == Finish
+		case Update:
+			n.must(n.known[uid] && !n.finished[uid], "%s is updated, and does not run", uid)
 		case Kill:
 			n.must(n.touchable[uid], "%s is killed, and is not ours", uid)
 			n.must(!started, "%s is killed after something was started", uid)
@@ -93,6 +96,10 @@ func (n *fakeNode) carryOut(actions []Action) {
 			n.must(!n.known[uid], "%s is dropped while its worker knows it", uid)
 		}
 	}
+}
+
+func (n *fakeNode) inPlace(running Entry, version Desired) bool {
+	return !n.finished[running.UID()] && sameNumber(running, version)
 }
 
 // attempt is what a node does about a pod that is due.
@@ -121,7 +128,7 @@ func (n *fakeNode) attempt(uid types.UID) {
 // reconcile is one turn of the loop, with the workers' own at its end.
 func (n *fakeNode) reconcile() {
 	known := maps.Clone(n.known)
-	entries, actions := Reconcile(n.entries, Input{Desired: n.desired, Known: known}, n.now)
+	entries, actions := Reconcile(n.entries, Input{Desired: n.desired, Known: known, InPlace: n.inPlace}, n.now)
 	n.say("reconcile %v: %v", slices.Sorted(maps.Keys(n.desired)), actions)
 	n.entries = entries
 	for _, e := range entries {
@@ -150,6 +157,7 @@ func (n *fakeNode) check() {
 	for uid := range n.desired {
 		e := n.entries[uid]
 		n.must(e.IsDesired(), "%s is desired, and is %s", uid, e)
+		n.must(e.Phase != Active || bytes.Equal(e.Document, n.desired[uid].Document), "%s does not follow its manifest: %s", uid, e)
 		n.must(e.Phase != Starting, "%s is still starting", uid)
 		if e.Phase == Waiting {
 			n.must(!e.Wait.RetryAt.After(n.now.Add(MaxRetryPeriod)), "%s is not retried soon: %s", uid, e)
@@ -170,7 +178,7 @@ func (n *fakeNode) random(choice func(int) int) {
 	switch choice(14) {
 	case 0, 1, 2:
 		s := script{}
-		d := s.pod(string(uid), fmt.Sprint("v", choice(2)))
+		d := s.pod(string(uid), []string{"v0", "v0.1", "v1"}[choice(3)])
 		for other, has := range n.desired {
 			if has.FullName() == d.FullName() {
 				delete(n.desired, other)

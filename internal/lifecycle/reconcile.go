@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -16,6 +17,9 @@ type Input struct {
 	Desired map[types.UID]Desired
 	// Known are the pods that a worker knows.
 	Known map[types.UID]bool
+	// InPlace reports whether a pod that runs can follow to another version of its
+	// manifest; nil: none can.
+	InPlace func(running Entry, version Desired) bool
 	// Grace in seconds shortens that of the pods which are not desired any more; nil
 	// is their own.
 	Grace *int64
@@ -48,7 +52,7 @@ func Reconcile(entries map[types.UID]Entry, in Input, now time.Time) (map[types.
 	}
 	for _, d := range Sorted(in.Desired) {
 		var did []Action
-		next[d.UID()], did = Step(next[d.UID()], now, Desire{d, in.Known[d.UID()]})
+		next[d.UID()], did = Step(next[d.UID()], now, in.desire(next[d.UID()], d))
 		for _, a := range did {
 			if _, isAttempt := a.(Attempt); isAttempt {
 				start = append(start, a)
@@ -59,6 +63,12 @@ func Reconcile(entries map[types.UID]Entry, in Input, now time.Time) (map[types.
 	}
 	maps.DeleteFunc(next, func(_ types.UID, e Entry) bool { return e.Phase == None })
 	return next, append(stop, start...)
+}
+
+// desire is what an entry is told of a desired pod.
+func (in Input) desire(e Entry, d Desired) Desire {
+	changed := e.Phase == Active && !bytes.Equal(e.Document, d.Document)
+	return Desire{Desired: d, Known: in.Known[d.UID()], InPlace: changed && in.InPlace != nil && in.InPlace(e, d)}
 }
 
 func sortedEntries(entries map[types.UID]Entry) []Entry {

@@ -86,8 +86,13 @@ func (m *machine) desire(ev Desire) {
 			m.attempt()
 		}
 	case Active:
-		if m.changed(ev) {
-			// A manifest that fixes its uid has changed.
+		switch {
+		case !m.changed(ev):
+		case ev.InPlace:
+			m.e.Desired = ev.Desired
+			m.act(Update{ev.Pod})
+		default:
+			// Of a version that a running pod cannot become, or of a pod that has ended.
 			m.leave(&ev.Desired, nil)
 		}
 	case Stopping, Removing, Removed:

@@ -92,7 +92,7 @@ func (s *script) run(words []string) string {
 }
 
 func (s *script) reconcile(words []string) string {
-	in := Input{Desired: map[types.UID]Desired{}, Known: s.known}
+	in := Input{Desired: map[types.UID]Desired{}, Known: s.known, InPlace: sameNumber}
 	for _, word := range words {
 		uid, document, _ := strings.Cut(word, "=")
 		in.Desired[types.UID(uid)] = s.pod(uid, document)
@@ -106,6 +106,13 @@ func (s *script) reconcile(words []string) string {
 	return text
 }
 
+// sameNumber: of the documents v1.1, v1.2 and v2, the first two.
+func sameNumber(running Entry, version Desired) bool {
+	before, _, _ := strings.Cut(string(running.Document), ".")
+	after, _, _ := strings.Cut(string(version.Document), ".")
+	return before == after
+}
+
 func uidOf(a Action) types.UID {
 	switch a := a.(type) {
 	case Attempt:
@@ -113,6 +120,8 @@ func uidOf(a Action) types.UID {
 	case Remove:
 		return a.UID
 	case Run:
+		return a.Pod.UID
+	case Update:
 		return a.Pod.UID
 	case Kill:
 		return a.Pod.UID

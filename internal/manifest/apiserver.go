@@ -23,8 +23,8 @@ import (
 	"k8s.io/kubernetes/pkg/capabilities"
 )
 
-// This file is the only one that imports k8s.io/kubernetes. Feature gates
-// have the defaults of its release.
+// This file and apiserver_update.go are the only ones that import k8s.io/kubernetes.
+// Feature gates have the defaults of its release.
 
 // withDefaults is the pod as the API server stores it: defaulted, and taken
 // through the internal type and back, which moves and normalizes a few fields

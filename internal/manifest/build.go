@@ -89,7 +89,7 @@ func (b *builder) build(doc map[string]any) *Pod {
 	b.validate(pod)
 	checkRules(pod, b.problem)
 	if pod.UID == "" {
-		pod.UID = hashUID(document)
+		pod.UID = podUID(doc)
 	}
 	if err := fits(document); err != nil {
 		b.tooLarge("", err)

@@ -23,7 +23,8 @@
 // is a warning. All problems of all documents are reported at once, and
 // nothing of a Set with problems should be started.
 //
-// A pod's identity is its document: Pod.Document is what was read, in one
+// A pod's identity is what is immutable of its document (mutable.go), and
+// InPlace reports whether a running pod can follow to another version. Pod.Document is what was read, in one
 // canonical form, and Decode makes the same pod of it again, UID included.
 // It travels with the sandbox (Compress), so that a podctl that was killed
 // finds its pods again.
@@ -35,7 +36,7 @@
 // Differs from the kubelet in (pkg/kubelet/config): the manifest is decoded
 // strictly, so a misspelt field is an error and not dropped; all problems are
 // reported, not the first one; names get no node suffix, and pods no
-// toleration and no config annotations; the UID is a hash of the document and
+// toleration and no config annotations; the UID is a hash of what is immutable of the document and
 // not of the node and file name; List is read beside PodList; a priority
 // class of the system gets its number, which is otherwise an admission
 // plugin's work; a runtime class is never ignored.

@@ -11,11 +11,11 @@ const (
 )
 
 var metadataFields = slices.Concat(
-	honoured(`apiVersion kind metadata.name metadata.namespace metadata.uid metadata.labels metadata.annotations
+	honoured(`apiVersion kind metadata.name metadata.namespace metadata.uid metadata.generation metadata.labels metadata.annotations
 		metadata.annotations[kubernetes.io/config.source]`),
 	// A generateName without a name is an error of its own (rules.go).
 	ignored("metadata.name is set, and names the pod", `metadata.generateName`),
-	ignored(byServer, `metadata.selfLink metadata.resourceVersion metadata.generation metadata.creationTimestamp
+	ignored(byServer, `metadata.selfLink metadata.resourceVersion metadata.creationTimestamp
 		metadata.deletionTimestamp metadata.deletionGracePeriodSeconds metadata.managedFields`),
 	ignored("there are no controllers and no garbage collector", `metadata.ownerReferences metadata.finalizers`),
 	refused("podctl writes it", `metadata.annotations[podctl.io/*]`),

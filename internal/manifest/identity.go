@@ -56,7 +56,7 @@ func Decode(document []byte) (*v1.Pod, error) {
 		return nil, fmt.Errorf("decode pod document: %w", err)
 	}
 	if p.UID == "" {
-		p.UID = hashUID(canonical(doc))
+		p.UID = podUID(doc)
 	}
 	return p, nil
 }
@@ -81,14 +81,19 @@ func forgetServerFields(p *v1.Pod) {
 }
 
 func forgetServerMeta(m *metav1.ObjectMeta) {
-	m.ResourceVersion, m.Generation, m.ManagedFields = "", 0, nil
+	m.ResourceVersion, m.ManagedFields = "", nil
 	m.SelfLink = "" //nolint:staticcheck // deprecated, and still in manifests that were read from a cluster
 	m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = metav1.Time{}, nil, nil
 }
 
-// hashUID is the UID of a document that names none, in the form of a UUID of
-// version 8 (RFC 9562). It must never change for a given document: a pod with
-// another UID is another pod, and would replace the one that runs.
+// podUID is the UID of a pod whose document names none. It must never change for
+// a given document: a pod with another UID is another pod, and would replace the
+// one that runs.
+func podUID(doc map[string]any) types.UID {
+	return hashUID(marshal(immutable(resolved(doc, podKind))))
+}
+
+// hashUID is a UID made of bytes, in the form of a UUID of version 8 (RFC 9562).
 func hashUID(document []byte) types.UID {
 	sum := sha256.Sum256(document)
 	sum[6] = sum[6]&0x0f | 0x80

@@ -128,15 +128,15 @@ func TestIdentityIsTheDocumentNotItsFormatting(t *testing.T) {
 	})
 }
 
-func TestIdentityChangesWithTheDocument(t *testing.T) {
+func TestIdentityChangesWithWhatIsImmutable(t *testing.T) {
 	base := "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: x}]}"
 	seen := map[string]string{}
 	for _, text := range []string{
 		base,
 		strings.Replace(base, "name: a", "name: b", 1),
 		strings.Replace(base, "name: a", "name: a, namespace: other", 1),
-		strings.Replace(base, "name: a", "name: a, labels: {}", 1),
-		strings.Replace(base, "image: x", "image: z", 1),
+		strings.Replace(base, "image: x", "image: x, args: [z]", 1),
+		strings.Replace(base, "name: a", "name: a, labels: {pod-template-hash: abc}", 1),
 		strings.Replace(base, "image: x", "image: x, imagePullPolicy: Always", 1), // the default, but written
 	} {
 		set, err := Load(t.Context(), []string{"-"}, from(text))
@@ -149,9 +149,19 @@ func TestIdentityChangesWithTheDocument(t *testing.T) {
 		}
 		seen[uid] = text
 	}
-	set, err := Load(t.Context(), []string{"-"}, from(strings.Replace(base, "name: a", "name: a, namespace: default", 1)))
-	if err != nil || seen[string(set.Pods[0].UID)] != base {
-		t.Errorf("the default namespace, written, makes another pod: %v", err)
+	for what, text := range map[string]string{
+		"the default namespace, written": strings.Replace(base, "name: a", "name: a, namespace: default", 1),
+		"labels and annotations":         strings.Replace(base, "name: a", "name: a, labels: {a: b}, annotations: {c: d}", 1),
+		"another generation":             strings.Replace(base, "name: a", "name: a, generation: 7", 1),
+		"another image":                  strings.Replace(base, "image: x", "image: z", 1),
+		"other resources":                strings.Replace(base, "image: x", "image: x, resources: {requests: {cpu: 1}}", 1),
+		"a deadline":                     strings.Replace(base, "spec: {", "spec: {activeDeadlineSeconds: 5, ", 1),
+		"a toleration":                   strings.Replace(base, "spec: {", "spec: {tolerations: [{operator: Exists}], ", 1),
+	} {
+		set, err := Load(t.Context(), []string{"-"}, from(text))
+		if err != nil || seen[string(set.Pods[0].UID)] != base {
+			t.Errorf("%s: another pod, %v", what, err)
+		}
 	}
 }
 

@@ -156,7 +156,7 @@ func (w *workload) pod(i int, raw, clean map[string]any) (*Pod, error) {
 		return nil, err
 	}
 	if p.UID == "" {
-		p.UID = hashUID(document)
+		p.UID = podUID(value)
 	}
 	return &Pod{Pod: p, Document: document, value: value}, nil
 }

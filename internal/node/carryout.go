@@ -22,6 +22,8 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 			attempts = append(attempts, a.UID)
 		case lifecycle.Run:
 			n.run(a)
+		case lifecycle.Update:
+			n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeUpdate, Exclusive: true})
 		case lifecycle.Kill:
 			n.stop([]*v1.Pod{a.Pod}, a.Grace)
 		case lifecycle.TakeOver:

@@ -52,7 +52,7 @@ func (n *Node) compare() (w work, desired map[types.UID]Desired, ready bool) {
 		w.add(done)
 	}
 	clear(n.removed)
-	in := lifecycle.Input{Desired: desired, Known: map[types.UID]bool{}}
+	in := lifecycle.Input{Desired: desired, Known: map[types.UID]bool{}, InPlace: n.becomes}
 	if n.drain != nil {
 		in.Grace = n.drain.grace
 	}

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +17,9 @@ import (
 	"github.com/podctl/podctl/internal/podrecord"
 )
 
-// adoptable are those of the found pods that run by the very document that is
-// desired. One that fixes its uid may have changed while no podctl ran: it is
-// older, to be stopped like any older manifest, and created again after that.
+// adoptable are those of the found pods that run by the document that is desired,
+// or can follow to it. The document may have changed while no podctl ran: any other
+// is older, to be stopped like any older manifest, and created again after that.
 func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map[types.UID]Desired) (adopt map[types.UID]bool, older []*pod.Pod) {
 	adopt = map[types.UID]bool{}
 	for _, p := range found.Adopt {
@@ -28,7 +27,7 @@ func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map
 		switch {
 		case unanswered(err):
 			found.Postpone(p)
-		case err == nil && !bytes.Equal(held.Document, want[p.UID].Document):
+		case err == nil && !n.continues(p.UID, held, want[p.UID]):
 			older = append(older, p)
 		default:
 			adopt[p.UID] = true

@@ -8,9 +8,7 @@ import (
 )
 
 // changed reports whether a running container was made from another definition:
-// another image. That happens only to a pod whose manifest fixes its uid: any
-// other pod changes its uid with its manifest and becomes another pod. A
-// container without a hash counts as unchanged (containerChanged in
+// another image. A container without a hash counts as unchanged (containerChanged in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func changed(c *v1.Container, last *pod.ContainerStatus) bool {
 	return last.Hash != "" && last.Hash != render.Hash(c)

@@ -1,0 +1,41 @@
+package node
+
+import (
+	"bytes"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/podrecord"
+)
+
+// becomes reports whether a running pod can follow to another version of its
+// manifest: its worker still syncs it, and the API server would take the change.
+// A pod that has ended, or that podctl stop stopped, begins again instead.
+func (n *Node) becomes(running lifecycle.Entry, version Desired) bool {
+	return !n.workers.IsPodTerminationRequested(running.UID()) && n.inPlace(running.Pod, version.Pod)
+}
+
+// inPlace logs why a change of a manifest replaces the pod.
+func (n *Node) inPlace(running, version *v1.Pod) bool {
+	err := manifest.InPlace(running, version)
+	if err != nil {
+		n.log.Info("replace pod", "pod", Desired{Pod: running}.FullName(), "uid", running.UID, "reason", err)
+	}
+	return err == nil
+}
+
+// continues reports whether a pod that the runtime holds, and that ran by an
+// older document, continues as the desired one: by the same rule.
+func (n *Node) continues(uid types.UID, held, want Desired) bool {
+	if bytes.Equal(held.Document, want.Document) {
+		return true
+	}
+	if rec := podrecord.Read(n.opts.Facts.Dir(uid)); rec.Stopped() {
+		// It may have been updated in place before it ended.
+		return rec.Manifest == podrecord.Fingerprint(want.Document)
+	}
+	return n.inPlace(held.Pod, want.Pod)
+}
