@@ -7,7 +7,8 @@ CRIO_DIR=$CACHE/crio-$CRIO_VERSION
 
 install_crio() {
 	install_common
-	install_packages conmon conmon skopeo skopeo gcc gcc pkg-config pkg-config \
+	# Without nft, CRI-O 1.34 crashes at the first pod with a host port.
+	install_packages conmon conmon skopeo skopeo nft nftables gcc gcc pkg-config pkg-config \
 		/usr/include/seccomp.h libseccomp-dev /usr/include/stdio.h libc6-dev
 	[[ -d $CRIO_DIR ]] || say "building CRI-O $CRIO_VERSION, once: this takes a few minutes"
 	once "$CRIO_DIR" go_build_crio || unsupported "cannot build CRI-O $CRIO_VERSION"

@@ -89,6 +89,7 @@ clean_network() {
 		done
 		clean_host_ports
 	fi
+	clean_crio_host_ports
 	clean_cni_results
 }
 
@@ -109,6 +110,24 @@ clean_host_ports() {
 		$(printf -- '-F CNI-HOSTPORT-%s\n' DNAT MASQ SETMARK)
 		$(printf -- '-X CNI-HOSTPORT-%s\n' DNAT MASQ SETMARK)
 	EOF
+}
+
+# clean_crio_host_ports removes what CRI-O's table holds for our subnet's pods, and
+# the table when it holds nothing else: CRI-O adds it with each port.
+clean_crio_host_ports() {
+	local table subnet elements
+	subnet=$(<"$RUN/subnet")
+	table=$(nft -j list table ip crio-hostports 2>/dev/null) || return 0
+	elements=$(jq -r --arg subnet "$subnet." '
+		.nftables[] | (.map // .set) | select(.elem) | .name as $set | .elem[]
+		| (if type == "array" then {key: .[0].elem.val, value: .[1]} else {key: .elem.val} end)
+		| [.key.concat[], (.value.concat // [])[]] as $fields
+		| select(any($fields[]; tostring | startswith($subnet)))
+		| "delete element ip crio-hostports \($set) { \([.key.concat[] | tostring] | join(" . ")) }"' <<<"$table")
+	[[ -z $elements ]] || nft -f - <<<"$elements"
+	nft -j list table ip crio-hostports | jq -e 'all(.nftables[] | (.map // .set // {}); has("elem") | not)' >/dev/null ||
+		return 0
+	nft delete table ip crio-hostports
 }
 
 edit_nat() { { echo '*nat' && cat && echo COMMIT; } | iptables-restore -w --noflush; }

@@ -22,7 +22,7 @@ type Traces []string
 // ownRoot is the top-level cgroup in which all runtimes of the kind on this
 // machine put the sandboxes that name no parent.
 func (in *Instance) ownRoot() string {
-	if in.Kind == CRIO {
+	if in.Kind == CRIO || in.Kind == CRIOEvents {
 		return "crio"
 	}
 	return "k8s.io"

@@ -136,10 +136,12 @@ func TestDownAfterKillWithPodsLeavesNothing(t *testing.T) {
 					t.Errorf("left over: processes %v", found)
 				}
 			}
-			rules, _ := exec.Command("iptables-save").Output() // none where there is no iptables
+			rules, _ := exec.Command("iptables-save").Output()                                // none where there is no iptables
+			table, _ := exec.Command("nft", "list", "table", "ip", "crio-hostports").Output() // CRI-O's
+			rules = append(rules, table...)
 			for _, mark := range []string{"podctl-" + rt.Name, subnet + "."} {
 				if bytes.Contains(rules, []byte(mark)) {
-					t.Errorf("left over: iptables rules with %s\n%s", mark, rules)
+					t.Errorf("left over: firewall rules with %s\n%s", mark, rules)
 				}
 			}
 		})
