@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -43,13 +42,29 @@ func runApp(app *cli.App, args []string) error {
 	return app.Run(ordered)
 }
 
+// commands are all commands, in the order of the help.
+func commands(e *shell.Env) []*cli.Command {
+	var all []*cli.Command
+	add := func(category string, commands ...*cli.Command) {
+		for _, c := range commands {
+			c.Category = category
+			all = append(all, c)
+		}
+	}
+	add("run pods",
+		runCommand(e), agentCommand(e), validateCommand(e), renderCommand(e))
+	add("list and stop pods",
+		podsCommand(e), stopCommand(e), startCommand(e), rmCommand(e), orphansCommand(e), terminatingCommand(e))
+	add("examine the node",
+		plegCommand(e), preemptCommand(e))
+	add("this program",
+		versionCommand(e), optionsCommand(e))
+	return all
+}
+
 func newApp(e *shell.Env) *cli.App {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
-	commands := []*cli.Command{
-		runCommand(e), agentCommand(e), validateCommand(e), renderCommand(e),
-		podsCommand(e), orphansCommand(e), terminatingCommand(e), stopCommand(e), startCommand(e), rmCommand(e),
-		plegCommand(e), preemptCommand(e),
-	}
+	commands := commands(e)
 	for _, c := range commands {
 		dress(e, c, c.Name)
 	}
@@ -73,14 +88,14 @@ func newApp(e *shell.Env) *cli.App {
 		Action: func(c *cli.Context) error {
 			switch {
 			case c.Args().First() == "help" && c.NArg() > 1:
-				return showHelp(c, "podctl", c.App.Commands, c.Args().Slice()[1:])
+				return help(c, c.Args().Slice()[1:])
 			case c.NArg() > 0 && c.Args().First() != "help":
 				return unknownCommand("podctl", c.App.Commands, c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}
-	cmdline.Help{Globals: shell.GlobalFlags, ExitCodes: shell.ExitCodes}.Install(app)
+	cmdline.Help{Globals: shell.GlobalFlags, ExitCodes: shell.ExitCodes, Topics: topicNames()}.Install(app)
 	return app
 }
 
@@ -133,19 +148,6 @@ func onUsageError(command string) cli.OnUsageErrorFunc {
 	}
 }
 
-// showHelp is `podctl help COMMAND`: words are the command's full name.
-func showHelp(c *cli.Context, parent string, commands []*cli.Command, words []string) error {
-	i := slices.IndexFunc(commands, func(sub *cli.Command) bool { return sub.Name == words[0] })
-	switch {
-	case i < 0:
-		return unknownCommand(parent, commands, words[0])
-	case len(words) > 1 && len(commands[i].Subcommands) > 0:
-		return showHelp(c, parent+" "+words[0], commands[i].Subcommands, words[1:])
-	}
-	cli.HelpPrinter(c.App.Writer, "", commands[i])
-	return nil
-}
-
 // unknownCommand lists the commands of the parent, or suggests one.
 func unknownCommand(parent string, commands []*cli.Command, name string) error {
 	var known []string
@@ -153,6 +155,9 @@ func unknownCommand(parent string, commands []*cli.Command, name string) error {
 		known = append(known, cmd.Name)
 	}
 	hint := "one of: " + strings.Join(known, ", ")
+	if parent == "podctl" {
+		hint = "podctl help lists the commands"
+	}
 	near := suggest.Word(name, known)
 	switch {
 	case parent == "podctl" && cmdline.ForeignCommands[name] != "":

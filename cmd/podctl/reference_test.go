@@ -60,6 +60,7 @@ var documented = []struct {
 	{"podctl pleg check -o json", []string{"CheckReport", "CheckSlow", "CheckWait", "CheckError"}},
 	{"podctl pleg compare -o json", []string{"compareLine", "CompareSummary"}},
 	{"podctl pleg record -o json", []string{"recordSummary"}},
+	{"podctl version -o json", []string{"versionData", "podctlVersion", "runtimeVersion"}},
 }
 
 func reference(t *testing.T) string {

@@ -10,14 +10,13 @@ import (
 // ForeignCommands maps commands of kubectl, crictl and podman to what podctl has
 // in their place.
 var ForeignCommands = map[string]string{
-	"get": "podctl pods", "ps": "podctl pods", "ls": "podctl pods", "list": "podctl pods",
-	"describe": "podctl pods -o yaml NAMESPACE/NAME", "inspectp": "podctl pods -o yaml NAMESPACE/NAME",
+	"get":   "podctl pods, podctl images, podctl events",
 	"apply": "podctl run FILE, or podctl agent --manifests DIR", "create": "podctl run FILE, or podctl agent --manifests DIR",
 	"play": "podctl run FILE", "kube": "podctl run FILE", "runp": "podctl run FILE",
-	"delete": "podctl stop stops a pod, podctl rm removes it", "kill": "podctl stop stops a pod, podctl rm removes it",
-	"stopp": "podctl stop", "rmp": "podctl rm", "restart": "podctl stop, then podctl start",
-	"events": "podctl pleg watch", "top": "podctl pods", "drain": "podctl agent --drain terminates its pods on exit",
-	"version": "podctl --version",
+	"kill": "podctl stop stops a pod, podctl rm removes it", "restart": "podctl stop, then podctl start",
+	"drain": "podctl agent --drain terminates its pods on exit",
+	"image": "podctl images, podctl pull, podctl rmi", "inspecti": "podctl images -o yaml",
+	"info": "podctl doctor", "config": "podctl help environment", "explain": "podctl help manifests",
 }
 
 // ForeignFlag returns a hint for a flag of kubectl's or crictl's, by its name
@@ -58,7 +57,7 @@ func ValueHint(name string, flags []cli.Flag) string {
 		switch f.(type) {
 		case *cli.DurationFlag:
 			return "a duration has a unit: " + Dashed(name) + " 30s, 5m, 1h30m"
-		case *cli.IntFlag, *cli.Int64Flag:
+		case *cli.IntFlag, *cli.Int64Flag, *cli.UintFlag:
 			return "an integer without a unit: " + Dashed(name) + " 5"
 		}
 	}

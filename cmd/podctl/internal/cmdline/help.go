@@ -3,7 +3,9 @@ package cmdline
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 )
@@ -22,6 +24,40 @@ type Help struct {
 	// Globals returns the flags that the app and all commands have.
 	Globals   func() []cli.Flag
 	ExitCodes []ExitCode
+	// Topics are what help explains beside commands.
+	Topics []string
+}
+
+// Category is a group of commands in the help.
+type Category struct {
+	Name     string
+	Commands []*cli.Command
+}
+
+// Categories groups the visible commands by their category, in the order in which
+// the categories first appear.
+func Categories(commands []*cli.Command) []Category {
+	var all []Category
+	for _, c := range commands {
+		if c.Hidden {
+			continue
+		}
+		i := slices.IndexFunc(all, func(known Category) bool { return known.Name == c.Category })
+		if i < 0 {
+			i, all = len(all), append(all, Category{Name: c.Category})
+		}
+		all[i].Commands = append(all[i].Commands, c)
+	}
+	return all
+}
+
+// Options describes flags, one a line.
+func Options(flags []cli.Flag) string {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, flagLines(flags))
+	_ = t.Flush() // a strings.Builder does not fail
+	return b.String()
 }
 
 // Install makes the library print this help. That of a command is made when it
@@ -44,13 +80,18 @@ var printTemplate = cli.HelpPrinter
 func (h Help) app(a *cli.App) string {
 	var b strings.Builder
 	b.WriteString("USAGE:\n   podctl [global options] COMMAND [options] [arguments]\n\n" + indented(a.Description))
-	b.WriteString("\nCOMMANDS:\n" + commandLines(a.Commands))
+	for _, category := range Categories(a.Commands) {
+		b.WriteString("\n" + strings.ToUpper(category.Name) + ":\n" + commandLines(category.Commands))
+	}
 	b.WriteString("\n" + globalCategory + ", before or after the command:\n" + flagLines(a.Flags) + flagLines([]cli.Flag{cli.HelpFlag, cli.VersionFlag}))
 	b.WriteString("\nEXIT CODES:\n")
 	for _, c := range h.ExitCodes {
 		fmt.Fprintf(&b, "   %d\t%s\n", c.Code, c.Meaning)
 	}
 	b.WriteString("\nRun podctl COMMAND --help for the options of a command.\n")
+	if len(h.Topics) > 0 {
+		b.WriteString("Run podctl help TOPIC for one of: " + strings.Join(h.Topics, ", ") + ".\n")
+	}
 	return b.String()
 }
 
@@ -63,6 +104,9 @@ func (h Help) command(c *cli.Command) string {
 	}
 	if len(c.Subcommands) > 0 {
 		text += "\nCOMMANDS:\n" + commandLines(c.Subcommands)
+	}
+	if names := AliasesOf(strings.TrimPrefix(name, "podctl ")); len(names) > 0 {
+		text += "\nALIASES:\n   " + strings.Join(names, ", ") + "\n"
 	}
 	own := Own(c, h.Globals())
 	return text + "\nOPTIONS:\n" + flagLines(own) + flagLines([]cli.Flag{cli.HelpFlag}) +

@@ -15,7 +15,7 @@ func (e *MissingValueError) Error() string { return fmt.Sprintf("flag needs a va
 
 // Reorder returns the command line with the flags of each command before its
 // arguments, as urfave/cli needs them: pods web -o json becomes pods -o json web.
-// It splits -ojson and -Aw as kubectl reads them. What follows -- is left alone;
+// An alias of a command is replaced by it (see Expand). It splits -ojson and -Aw as kubectl reads them. What follows -- is left alone;
 // where a command's usage has a --, it remains among the arguments.
 // args begins with the program's name. The error is a *MissingValueError.
 func Reorder(app *cli.App, args []string) ([]string, error) {
@@ -25,7 +25,7 @@ func Reorder(app *cli.App, args []string) ([]string, error) {
 	flags, commands := app.Flags, app.Commands
 	result, rest := args[:1:1], args[1:]
 	usage := ""
-	for {
+	for depth := 0; ; depth++ {
 		level, err := splitLevel(rest, flags, len(commands) > 0, strings.Contains(usage, "-- "))
 		if err != nil {
 			return nil, err
@@ -33,6 +33,9 @@ func Reorder(app *cli.App, args []string) ([]string, error) {
 		result = append(result, level.flags...)
 		if len(commands) == 0 || len(level.arguments) == 0 {
 			return append(result, level.arguments...), nil
+		}
+		if depth == 0 {
+			level.arguments = Expand(level.arguments, commands)
 		}
 		name := level.arguments[0]
 		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(name) })

@@ -86,7 +86,7 @@ func FuzzReorder(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(once) < len(args) {
+		if len(once) < len(args)-1 { // an alias of two words is one
 			t.Fatalf("%q became %q", args, once)
 		}
 		twice, err := Reorder(testApp(), once)

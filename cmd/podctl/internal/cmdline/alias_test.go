@@ -1,0 +1,40 @@
+package cmdline
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+func TestAliasesStandForCommands(t *testing.T) {
+	app := testApp()
+	app.Commands = append(app.Commands, &cli.Command{Name: "top"}, &cli.Command{Name: "rm"})
+	for in, want := range map[string]string{
+		"ps":               "pods",
+		"ls -A":            "pods -A",
+		"-o json ps web":   "-o json pods web",
+		"get pods web -A":  "pods -A web",
+		"get po -ojson":    "pods -o json",
+		"get nodes":        "get nodes",
+		"delete pod web":   "rm pod web",
+		"top pod web":      "top pods web",
+		"top web":          "top web",
+		"image ls":         "image ls", // there is no such command here
+		"pods ps":          "pods ps",
+		"pleg watch ls":    "pleg watch ls",
+		"pods -- get pods": "pods -- get pods",
+	} {
+		got, err := Reorder(app, append([]string{"podctl"}, strings.Fields(in)...))
+		if want := append([]string{"podctl"}, strings.Fields(want)...); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+}
+
+func TestAliasesOfACommandAreSorted(t *testing.T) {
+	if got := strings.Join(AliasesOf("pods"), ","); got != "get po,get pod,get pods,list,ls,po,pod,ps" {
+		t.Error(got)
+	}
+}
