@@ -27,7 +27,7 @@ func wantsAppArmor(p *v1.Pod) bool {
 	if sc := p.Spec.SecurityContext; sc != nil && confines(sc.AppArmorProfile) {
 		return true
 	}
-	for c := range pod.Containers(p) {
+	for c := range pod.AllContainers(p) {
 		if sc := c.SecurityContext; sc != nil && confines(sc.AppArmorProfile) {
 			return true
 		}

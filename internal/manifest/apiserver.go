@@ -54,8 +54,7 @@ func validate(p *v1.Pod) (field.ErrorList, []string, error) {
 	capabilities.Setup(true, 0)
 	opts := podutil.GetValidationOptionsFromPodSpecAndMeta(&internal.Spec, nil, &internal.ObjectMeta, nil)
 	opts.ResourceIsPod = true
-	errs := validation.ValidatePodCreate(internal, opts)
-	return errs, podutil.GetWarningsForPod(context.Background(), internal, nil), nil
+	return created(internal, opts), podutil.GetWarningsForPod(context.Background(), internal, nil), nil
 }
 
 // toInternal copies first: the conversion shares memory with its source.

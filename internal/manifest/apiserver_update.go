@@ -40,6 +40,22 @@ func InPlace(old, changed *v1.Pod) error {
 	return nil
 }
 
+// created is what the API server answers to the creation of a pod, and then to the
+// request that adds its ephemeral containers.
+func created(p *core.Pod, opts validation.PodValidationOptions) field.ErrorList {
+	if len(p.Spec.EphemeralContainers) == 0 {
+		return validation.ValidatePodCreate(p, opts)
+	}
+	without := p.DeepCopy()
+	without.Spec.EphemeralContainers = nil
+	if errs := validation.ValidatePodCreate(without, opts); len(errs) > 0 {
+		return errs
+	}
+	without.ResourceVersion = "1"
+	_, errs := extended(without, p)
+	return errs
+}
+
 // stored is a pod as the API server stores it, of that generation.
 func stored(p *v1.Pod, generation int64) (*core.Pod, error) {
 	internal, err := toInternal(p)

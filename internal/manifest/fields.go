@@ -47,6 +47,7 @@ const notYet = "not supported yet"
 var table = slices.Concat(metadataFields, podFields,
 	below("spec.containers[]", containerFields),
 	below("spec.initContainers[]", containerFields),
+	below("spec.ephemeralContainers[]", ephemeralFields),
 	below("spec.volumes[]", volumeFields),
 	statusFields)
 

@@ -22,6 +22,22 @@ var containerFields = slices.Concat(
 	ignored(onlyWindows, `securityContext.windowsOptions`),
 )
 
+// ephemeralFields are those of an ephemeral container; of the others the API
+// server allows none.
+var ephemeralFields = slices.Concat(
+	honoured(`name targetContainerName image imagePullPolicy command args workingDir
+		env[].name env[].value env[].valueFrom.fieldRef env[].valueFrom.resourceFieldRef
+		env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef env[].valueFrom.fileKeyRef envFrom
+		volumeMounts terminationMessagePath terminationMessagePolicy stdin stdinOnce tty
+		securityContext.runAsUser securityContext.runAsGroup securityContext.runAsNonRoot
+		securityContext.readOnlyRootFilesystem securityContext.privileged securityContext.allowPrivilegeEscalation
+		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
+		securityContext.seLinuxOptions securityContext.appArmorProfile`),
+	refused("ephemeral containers have none", `ports resources resizePolicy restartPolicy restartPolicyRules lifecycle
+		livenessProbe readinessProbe startupProbe volumeDevices`),
+	ignored(onlyWindows, `securityContext.windowsOptions`),
+)
+
 // resources are the resources of a list of them; others would need device
 // plugins.
 func resources(list string) []Field {

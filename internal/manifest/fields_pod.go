@@ -41,7 +41,6 @@ var podFields = slices.Concat(
 	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
 	refused(noCluster, `spec.resources.claims spec.resourceClaims spec.schedulingGroup`),
-	refused("the API server takes them only through a request of their own", `spec.ephemeralContainers`),
 	ignored(onlyWindows, `spec.securityContext.windowsOptions`),
 )
 

@@ -30,6 +30,8 @@ type Plan struct {
 	SandboxID string
 	// Attempt is that of the sandbox that containers are started in.
 	Attempt uint32
+	// Ephemeral are the ephemeral containers to start, each on its own.
+	Ephemeral []Start
 	// Init are the init containers to start, in order; a sidecar that cannot
 	// start is passed over, another ends the sync.
 	Init []Start
@@ -39,12 +41,12 @@ type Plan struct {
 
 // Empty reports whether the plan changes nothing.
 func (p Plan) Empty() bool {
-	return !p.KillPod && !p.CreateSandbox && len(p.Kill)+len(p.Reset)+len(p.Remove)+len(p.Init)+len(p.Containers) == 0
+	return !p.KillPod && !p.CreateSandbox && len(p.Kill)+len(p.Reset)+len(p.Remove)+len(p.Ephemeral)+len(p.Init)+len(p.Containers) == 0
 }
 
 // Starts reports whether the plan creates a sandbox or a container.
 func (p Plan) Starts() bool {
-	return p.CreateSandbox || len(p.Init)+len(p.Containers) > 0
+	return p.CreateSandbox || len(p.Ephemeral)+len(p.Init)+len(p.Containers) > 0
 }
 
 // Start is a container to start.
@@ -54,6 +56,9 @@ type Start struct {
 	NotBefore time.Time
 	// Backoff is that wait as a whole, for the message; 0 without one.
 	Backoff time.Duration
+	// Target names the container whose processes an ephemeral container sees; ""
+	// is none.
+	Target string
 	// FinishedAt is when its last run ended, zero without one: where the next
 	// back-off is counted from.
 	FinishedAt time.Time
@@ -123,6 +128,7 @@ func Actions(p *v1.Pod, st *pod.Status, in ActionInput) Plan {
 
 // goOn plans the next changes in the sandbox that the pod has.
 func (p *Plan) goOn(v *v1.Pod, st *pod.Status, in ActionInput) {
+	p.ephemeralContainers(v, st)
 	initialized := p.initContainers(v, st, in)
 	if p.KillPod || !initialized {
 		return
@@ -131,6 +137,17 @@ func (p *Plan) goOn(v *v1.Pod, st *pod.Status, in ActionInput) {
 	if kept == 0 && len(p.Containers) == 0 {
 		// Sidecars alone do not keep a pod alive.
 		p.killPod()
+	}
+}
+
+// ephemeralContainers plans to start those that were never created: they are not
+// restarted, and do not wait for init containers.
+func (p *Plan) ephemeralContainers(v *v1.Pod, st *pod.Status) {
+	for i := range v.Spec.EphemeralContainers {
+		c := &v.Spec.EphemeralContainers[i]
+		if st.Container(c.Name) == nil {
+			p.Ephemeral = append(p.Ephemeral, Start{Container: pod.Ephemeral(c), Target: c.TargetContainerName})
+		}
 	}
 }
 

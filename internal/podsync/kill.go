@@ -190,7 +190,7 @@ func preStop(c *v1.Container) *v1.LifecycleHandler {
 // containerOf is the spec of the pod's container, one with nothing but a name
 // if the pod has none: it is stopped as well.
 func containerOf(p *v1.Pod, name string) *v1.Container {
-	for c := range pod.Containers(p) {
+	for c := range pod.AllContainers(p) {
 		if c.Name == name {
 			return c
 		}

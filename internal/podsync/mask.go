@@ -101,7 +101,7 @@ func (s *Syncer) learn(p *v1.Pod, objects *pod.Objects) {
 // refer to.
 func secretValues(p *v1.Pod, objects *pod.Objects) []string {
 	var values []string
-	for c := range pod.Containers(p) {
+	for c := range pod.AllContainers(p) {
 		for _, from := range c.EnvFrom {
 			if from.SecretRef == nil {
 				continue

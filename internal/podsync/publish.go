@@ -145,8 +145,11 @@ func firstSandbox(st *pod.Status) *metav1.Time {
 // addMounts adds the mounts of containers that the runtime held before the pod
 // had a status: the kubelet learns them from the API server.
 func addMounts(s *v1.PodStatus, p *v1.Pod, st *pod.Status) {
-	for c := range pod.Containers(p) {
+	for c := range pod.AllContainers(p) {
 		cs := findIn(s, c.Name)
+		if cs == nil {
+			cs = find(s.EphemeralContainerStatuses, c.Name)
+		}
 		if cs == nil || len(cs.VolumeMounts) > 0 {
 			continue
 		}

@@ -3,6 +3,7 @@ package podsync
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -93,6 +94,7 @@ func normalize(p *v1.Pod, s *v1.PodStatus) {
 		cut(&s.Conditions[i].LastProbeTime)
 		cut(&s.Conditions[i].LastTransitionTime)
 	}
+	slices.SortFunc(s.EphemeralContainerStatuses, byName)
 	share := maxMessages
 	if n := len(p.Spec.Containers) + len(p.Spec.InitContainers) + len(p.Spec.EphemeralContainers); n > 0 {
 		share /= n

@@ -50,7 +50,7 @@ func (r *run) tryStart(ctx context.Context, start Start) *StartError {
 		}
 		return failed
 	}
-	id, failed := r.create(ctx, c, image)
+	id, failed := r.create(ctx, start, image)
 	if failed != nil {
 		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, failed.waiting(), "Error: %s", failed.Message)
 		return failed
@@ -89,10 +89,15 @@ func (r *run) backOff(start Start) *StartError {
 
 // create creates the container. A name that is taken belongs to a leftover of
 // a crash; the next attempt has another.
-func (r *run) create(ctx context.Context, c *v1.Container, image *pod.Image) (id string, failed *StartError) {
+func (r *run) create(ctx context.Context, start Start, image *pod.Image) (id string, failed *StartError) {
+	c := start.Container
 	attempt := r.attempt(c)
+	target, err := r.target(start)
+	if err != nil {
+		return "", &StartError{Container: c.Name, Reason: reasonConfig, Message: err.Error(), err: err}
+	}
 	for try := 0; ; try++ {
-		cfg, err := r.containerConfig(ctx, c, image, attempt)
+		cfg, err := r.containerConfig(ctx, c, image, attempt, target)
 		if err != nil {
 			return "", &StartError{Container: c.Name, Reason: reasonConfig, Message: cause(err), err: err}
 		}
@@ -108,6 +113,19 @@ func (r *run) create(ctx context.Context, c *v1.Container, image *pod.Image) (id
 	}
 }
 
+// target is the id of the container whose processes an ephemeral container sees,
+// "" without one (getTargetID).
+func (r *run) target(start Start) (id string, err error) {
+	if start.Target == "" {
+		return "", nil
+	}
+	cs := r.st.Container(start.Target)
+	if cs == nil {
+		return "", fmt.Errorf("unable to find target container %v", start.Target)
+	}
+	return cs.ID, nil
+}
+
 // attempt is the container's next attempt, and its restart count: one more
 // than its last run's, or than the logs of runs that the runtime has
 // forgotten.
@@ -118,7 +136,7 @@ func (r *run) attempt(c *v1.Container) uint32 {
 	return attemptByLogs(r.opt.Node.LogDirectory(r.p), c.Name)
 }
 
-func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *pod.Image, attempt uint32) (*runtimeapi.ContainerConfig, error) {
+func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *pod.Image, attempt uint32, target string) (*runtimeapi.ContainerConfig, error) {
 	if err := r.writeHosts(r.p, r.ips); err != nil {
 		return nil, err
 	}
@@ -129,6 +147,7 @@ func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *pod.I
 	in := render.ContainerInput{
 		Node:           r.opt.Node,
 		Attempt:        attempt,
+		Target:         target,
 		Image:          *image,
 		PodIPs:         r.ips,
 		Volumes:        r.volumes,

@@ -62,6 +62,7 @@ func PodStatus(p *v1.Pod, st *pod.Status, in StatusInput) v1.PodStatus {
 	conv := converter{p: p, st: st, in: in, restarting: RestartsAll(p, st, old)}
 	s.ContainerStatuses = conv.all(p.Spec.Containers, old.ContainerStatuses, false)
 	s.InitContainerStatuses = conv.all(p.Spec.InitContainers, old.InitContainerStatuses, true)
+	s.EphemeralContainerStatuses = conv.all(ephemeral(p), old.EphemeralContainerStatuses, false)
 	slices.SortFunc(s.ContainerStatuses, byName)
 
 	setPhase(&s, p, st, old, in)
@@ -69,6 +70,15 @@ func PodStatus(p *v1.Pod, st *pod.Status, in StatusInput) v1.PodStatus {
 	setConditions(&s, p, st, old)
 	setIPs(&s, p, st, in.HostIPs)
 	return s
+}
+
+// ephemeral are the pod's ephemeral containers, nil without any.
+func ephemeral(p *v1.Pod) []v1.Container {
+	var list []v1.Container
+	for i := range p.Spec.EphemeralContainers {
+		list = append(list, *pod.Ephemeral(&p.Spec.EphemeralContainers[i]))
+	}
+	return list
 }
 
 // setIPs sets the addresses: those of the pod's sandbox; for a pod on the

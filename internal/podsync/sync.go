@@ -176,8 +176,8 @@ func (r *run) remove(ctx context.Context) error {
 	return nil
 }
 
-// start starts the planned containers: init containers until one fails that
-// is not a sidecar, then the others independently.
+// start starts the planned containers: ephemeral ones independently, init
+// containers until one fails that is not a sidecar, then the others independently.
 func (r *run) start(ctx context.Context) error {
 	var errs []error
 	fail := func(err error) error {
@@ -185,6 +185,17 @@ func (r *run) start(ctx context.Context) error {
 			return ctx.Err()
 		}
 		return joinErrors(append(errs, err), r.opt.Now())
+	}
+	for _, start := range r.plan.Ephemeral {
+		if r.plan.KillPod {
+			break // there is no sandbox any more
+		}
+		if err := r.startContainer(ctx, start); err != nil {
+			if ctx.Err() != nil {
+				return fail(err)
+			}
+			errs = append(errs, err)
+		}
 	}
 	for _, start := range r.plan.Init {
 		if err := r.startContainer(ctx, start); err != nil {

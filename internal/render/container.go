@@ -37,6 +37,9 @@ type ContainerInput struct {
 	TerminationLog string
 	// RecursiveReadOnly reports whether the runtime handler can do it.
 	RecursiveReadOnly bool
+	// Target is the id of the container whose processes an ephemeral container
+	// sees; "" is none.
+	Target string
 	// UserNamespace is as in SandboxInput.
 	UserNamespace *runtimeapi.UserNamespace
 }

@@ -52,6 +52,9 @@ func containerSecurity(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimea
 	if err != nil {
 		return nil, err
 	}
+	if in.Target != "" && namespaces.Pid == runtimeapi.NamespaceMode_CONTAINER {
+		namespaces.Pid, namespaces.TargetId = runtimeapi.NamespaceMode_TARGET, in.Target
+	}
 	groups, policy, err := supplementalGroups(podSecurityContext(p))
 	if err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func supplementalGroups(sc *v1.PodSecurityContext) ([]int64, runtimeapi.Suppleme
 
 // anyPrivileged reports whether any container of the pod is privileged.
 func anyPrivileged(p *v1.Pod) bool {
-	for c := range pod.Containers(p) {
+	for c := range pod.AllContainers(p) {
 		if sc := c.SecurityContext; sc != nil && ptr.Deref(sc.Privileged, false) {
 			return true
 		}

@@ -161,7 +161,7 @@ func (m *Manager) setUp(ctx context.Context, k *kind, r request) (string, error)
 // isMounted reports whether any container mounts the volume: the kubelet makes
 // no other (pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go).
 func isMounted(p *v1.Pod, volume string) bool {
-	for c := range pod.Containers(p) {
+	for c := range pod.AllContainers(p) {
 		for _, mount := range c.VolumeMounts {
 			if mount.Name == volume {
 				return true

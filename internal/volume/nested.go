@@ -16,7 +16,7 @@ import (
 // other volumes: in one that is read-only to them the runtime cannot
 // (pkg/volume/util/nested_volumes.go).
 func makeMountPoints(dir string, p *v1.Pod, volume string) error {
-	for c := range pod.Containers(p) {
+	for c := range pod.AllContainers(p) {
 		for _, point := range mountPoints(c, volume) {
 			if !filepath.IsLocal(point) {
 				return fmt.Errorf("invalid container mount point %v", point)

@@ -61,7 +61,7 @@ func (m *Manager) unshare(uid types.UID) error {
 // propagates reports whether a container of the pod wants mounts of the host, or
 // its own on the host.
 func propagates(p *v1.Pod) bool {
-	for c := range pod.Containers(p) {
+	for c := range pod.AllContainers(p) {
 		for _, m := range c.VolumeMounts {
 			if m.MountPropagation != nil && *m.MountPropagation != v1.MountPropagationNone {
 				return true

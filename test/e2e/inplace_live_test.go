@@ -42,12 +42,12 @@ spec:
 `, label, "v"+label, "d"+label, more, a.path("mark"))
 }
 
-// status is that of the agent's pod.
+// status is that of the agent's pod, the zero value while no agent answers.
 func (a *agentPlace) status(name string) v1.PodStatus {
 	a.t.Helper()
 	list, err := a.control().Pods(a.t.Context())
 	if err != nil {
-		a.t.Fatal(err)
+		return v1.PodStatus{}
 	}
 	for _, p := range list.Items {
 		if p.Name == name {

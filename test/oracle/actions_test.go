@@ -58,13 +58,7 @@ type recordedReset struct {
 }
 
 // actionsRows are the differences that docs/kubelet-differences.md lists.
-var actionsRows = []documented[actionsCase, recordedActions]{
-	{
-		"a pod with a field that podctl does not honour (`ephemeralContainers` and others) is refused",
-		func(c actionsCase) bool { return len(c.Input.Pod.Spec.EphemeralContainers) > 0 },
-		func(a *recordedActions) { a.Ephemeral = nil },
-	},
-}
+var actionsRows = []documented[actionsCase, recordedActions]{}
 
 // want is the kubelet's answer. It removes containers in the order of a map.
 func (c actionsCase) want() recordedActions {
@@ -79,6 +73,9 @@ func podctlActions(c actionsCase) recordedActions {
 	got := recordedActions{
 		KillPod: plan.KillPod, CreateSandbox: plan.CreateSandbox, SandboxID: plan.SandboxID, Attempt: plan.Attempt,
 		Kill: map[string]recordedKill{}, RestartAll: podsync.RestartsAll(p, st, &p.Status),
+	}
+	for _, s := range plan.Ephemeral {
+		got.Ephemeral = append(got.Ephemeral, s.Container.Name)
 	}
 	for _, s := range plan.Init {
 		got.Init = append(got.Init, s.Container.Name)
