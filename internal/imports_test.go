@@ -41,7 +41,8 @@ var table = []row{
 	{"internal/arrival", []string{"internal/pod", "internal/manifest", "internal/admission", "internal/control", "internal/desired", "internal/host", "internal/kubelet", "internal/preempt", "internal/render", "internal/worker"}, "pods that arrive at this node: admitted, and for which victims"},
 	{"internal/manifest", []string{"internal/pod"}, "bytes to defaulted, validated pods"},
 	{"internal/source", []string{"internal/pod", "internal/manifest"}, "directories and URLs that are followed"},
-	{"internal/cri", []string{"internal/pod", "internal/boundedfile", "internal/proc"}, "a CRI socket as a typed client"},
+	{"internal/logs", []string{"internal/boundedfile"}, "the log files of containers, read and followed"},
+	{"internal/cri", []string{"internal/pod", "internal/boundedfile", "internal/logs", "internal/proc"}, "a CRI socket as a typed client"},
 	{"internal/cri/sim", nil, "a CRI runtime in memory"},
 	{"internal/render", []string{"internal/pod"}, "pure: pod and node facts to CRI configs"},
 	{"internal/pleg", []string{"internal/pod"}, "pure Diff, and the relisting loop"},
@@ -73,7 +74,7 @@ var table = []row{
 	{"cmd/podctl/internal/output", nil, "tables, lists in kubectl's formats, JSON, escaping"},
 	{"cmd/podctl/internal/shell", []string{"internal/control", "internal/credential", "internal/cri", "internal/cri/sim", "internal/daemon", "internal/desired", "internal/host", "internal/inventory", "internal/kubelet", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output"}, "what commands share: streams, global flags, lists, errors"},
 	{"cmd/podctl/internal/look", []string{"internal/", "cmd/podctl/internal/"}, "the commands that look inside pods"},
-	{"cmd/podctl/internal/runview", []string{"internal/event", "internal/node", "internal/worker", "internal/lifecycle", "internal/pod", "internal/cri", "internal/source", "cmd/podctl/internal/output"}, "shows a run, and why its pods failed"},
+	{"cmd/podctl/internal/runview", []string{"internal/event", "internal/node", "internal/worker", "internal/lifecycle", "internal/pod", "internal/logs", "internal/source", "cmd/podctl/internal/output"}, "shows a run, and why its pods failed"},
 }
 
 // only lists libraries that a single place may import, by prefix.

@@ -13,9 +13,9 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -175,7 +175,7 @@ const lastLines = 20
 
 // said returns what a container wrote last.
 func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
-	lines, err := cri.TailLog(r.session.LogFile(i.Pod, c.Name, c.RestartCount), lastLines)
+	lines, err := logs.Collect(r.session.LogFile(i.Pod, c.Name, c.RestartCount), logs.Options{Tail: lastLines})
 	if err != nil {
 		return nil // it has written nothing
 	}

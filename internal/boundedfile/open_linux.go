@@ -23,6 +23,15 @@ func Open(path string) (*os.File, error) {
 	return reopen(found)
 }
 
+// OpenNoFollow is Open, except that the path must not name a symlink.
+func OpenNoFollow(path string) (*os.File, error) {
+	found, err := os.OpenFile(path, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	return reopen(found)
+}
+
 // OpenIn is Open for a file below root, which no symlink leaves.
 func OpenIn(root *os.Root, name string) (*os.File, error) {
 	for range maxLinks {

@@ -20,8 +20,7 @@
 // Lists of everything are decoded only where they say something new (entries.go).
 //
 // Every method may be called by many goroutines at once and blocks for as long
-// as deadlines.go says at most; Hints and Follower until they are told to
-// end. A runtime that went away makes calls fail at once with ErrUnavailable,
+// as deadlines.go says at most; Hints until it is told to end. A runtime that went away makes calls fail at once with ErrUnavailable,
 // and the calls after its return succeed: the connection is made again in the
 // background, within three seconds.
 //

@@ -1,16 +1,15 @@
 package cri
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
 	"path"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -20,9 +19,6 @@ const (
 	maxMessageFile     = 4096 // bytes
 	maxMessageLogBytes = 2048
 	maxMessageLogLines = 80
-	// maxMessageLog is how much of a log is read for a message, in bytes: a
-	// runtime may write lines of any length.
-	maxMessageLog = 4 << 20
 )
 
 // withTerminationMessage adds to an exited container's message the one that
@@ -94,24 +90,17 @@ func readEnd(name string, n int64) (text string, cut bool, err error) {
 	return string(data), info.Size() > n, err
 }
 
-// messageFromLog is the end of a log. What the runtime could not write in one
-// line, or what its process did not end, has no end here either
-// (readLastStringFromContainerLogs, which counts the lines of the file as well).
-// cut: the log has more.
+// messageFromLog is the end of a log's newest file. What the runtime could not
+// write in one line, or what its process did not end, has no end here either
+// (readLastStringFromContainerLogs). cut: the log has more.
 func messageFromLog(name string) (text string, cut bool) {
-	newline := []byte("\n")
-	tail, err := readBack(name, maxMessageLog, func(tail []byte) bool { return bytes.Count(tail, newline) >= maxMessageLogLines })
+	lines, err := logs.Collect(name, logs.Options{Tail: maxMessageLogLines, OneFile: true, Parts: true})
 	if err != nil {
 		return "read termination message: " + err.Error(), false
 	}
-	lines := slices.Collect(bytes.Lines(tail))
 	var all []byte
-	for _, line := range lines[max(0, len(lines)-maxMessageLogLines):] {
-		l, err := ParseLogLine(bytes.TrimSuffix(line, newline))
-		if err != nil {
-			continue
-		}
-		if all = append(all, l.Text...); !l.Partial {
+	for _, l := range lines {
+		if all = append(all, l.Text...); l.Ends {
 			all = append(all, '\n')
 		}
 	}

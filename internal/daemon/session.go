@@ -21,6 +21,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
@@ -249,7 +250,7 @@ func (s *Session) LogFile(p *v1.Pod, container string, attempt int32) string {
 // it wrote none.
 func (s *Session) LastLine(ev event.Event) []byte {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID}}
-	lines, err := cri.TailLog(s.LogFile(p, ev.Container, ev.Attempt), 1)
+	lines, err := logs.Collect(s.LogFile(p, ev.Container, ev.Attempt), logs.Options{Tail: 1})
 	if err != nil || len(lines) == 0 {
 		return nil
 	}

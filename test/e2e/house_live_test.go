@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/test/live"
 	"github.com/podctl/podctl/test/live/bare"
 	"github.com/podctl/podctl/test/live/image"
@@ -61,7 +61,7 @@ func TestAgentCollectsGarbage(t *testing.T) {
 		a.wrote("loud", "wrote", "wrote")
 		var said int
 		for _, path := range a.logs() {
-			lines, err := cri.TailLog(path, 1000)
+			lines, err := logs.Collect(path, logs.Options{Tail: 1000, OneFile: true})
 			if err != nil {
 				t.Error(err)
 			}

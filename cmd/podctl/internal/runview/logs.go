@@ -3,12 +3,11 @@ package runview
 import (
 	"context"
 	"os"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -16,22 +15,35 @@ import (
 // LogFollowers print what the containers of a run write, every attempt from
 // its beginning.
 type LogFollowers struct {
-	ctx     context.Context
 	cancel  context.CancelFunc
 	path    func(p *v1.Pod, container string, attempt int32) string
-	printer Printer
 	enabled bool
 
-	ended map[string]chan struct{} // by log file; closed when it is complete
-	done  map[string]bool
-	wg    sync.WaitGroup
+	group *logs.Group
+	// followed are the containers by their log files; done those that have ended.
+	followed map[string]LogLine
+	done     map[string]bool
+	ended    chan struct{}
 }
 
 // FollowLogs returns followers that print to p, unless enabled is false; path is
 // the log file of a container. They end with ctx.
 func FollowLogs(ctx context.Context, path func(*v1.Pod, string, int32) string, p Printer, enabled bool) *LogFollowers {
 	ctx, cancel := context.WithCancel(ctx)
-	return &LogFollowers{ctx: ctx, cancel: cancel, path: path, printer: p, enabled: enabled, ended: map[string]chan struct{}{}, done: map[string]bool{}}
+	f := &LogFollowers{cancel: cancel, path: path, enabled: enabled, followed: map[string]LogLine{}, done: map[string]bool{}, ended: make(chan struct{})}
+	f.group = logs.NewGroup(logs.GroupOptions{Each: func(of any, l logs.Line) error {
+		line := of.(LogLine)
+		line.Stream, line.Text = l.Stream.String(), l.Text
+		p.Log(line)
+		return ctx.Err() // there may be more than can ever be printed
+	}})
+	go func() {
+		defer close(f.ended)
+		// A log that cannot be read is no reason to end a run.
+		_ = f.group.Run(ctx)
+		f.group.Close()
+	}()
+	return f
 }
 
 // Follow begins with the logs that are new, and ends with those whose
@@ -55,39 +67,28 @@ func (f *LogFollowers) Follow(infos []node.Info) {
 
 func (f *LogFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, over bool) {
 	path := f.path(i.Pod, c.Name, attempt)
-	ended, ok := f.ended[path]
-	if !ok {
-		ended = make(chan struct{})
-		f.ended[path] = ended
-		log := cri.OpenFollower(path) // now, because the file goes with its pod
-		f.wg.Go(func() {
-			// A log that cannot be read is nothing to end a run for.
-			_ = log.Follow(f.ctx, ended, func(l cri.LogLine) error {
-				f.printer.Log(LogLine{Namespace: i.Pod.Namespace, Pod: i.Pod.Name, Container: c.Name, Stream: l.Stream, Text: l.Text})
-				return f.ctx.Err() // there may be more than can ever be printed
-			})
-		})
+	if _, ok := f.followed[path]; !ok {
+		f.followed[path] = LogLine{Namespace: i.Pod.Namespace, Pod: i.Pod.Name, Container: c.Name}
+		// Opened now, because the file is removed with its pod. One that cannot be read is
+		// no reason to end a run.
+		_ = f.group.Add(path, f.followed[path], path, logs.Options{Tail: -1, Follow: true})
 	}
 	if over && !f.done[path] {
 		f.done[path] = true
-		close(ended)
+		f.group.End(path)
 	}
 }
 
-// Wait returns when all has been printed that was written, or is cut short:
-// by the user, or, if containers go on writing, after a while.
+// Wait returns when everything that was written is printed, or earlier: on an
+// interrupt or, if containers continue to write, after a second.
 func (f *LogFollowers) Wait(interrupts <-chan os.Signal, goesOn bool) {
-	for path, ended := range f.ended {
+	for path := range f.followed {
 		if !f.done[path] {
 			f.done[path] = true
-			close(ended)
+			f.group.End(path)
 		}
 	}
-	printed := make(chan struct{})
-	go func() {
-		f.wg.Wait()
-		close(printed)
-	}()
+	f.group.Seal()
 	var enough <-chan time.Time
 	if goesOn {
 		timer := time.NewTimer(logsOfKeptPods)
@@ -95,14 +96,14 @@ func (f *LogFollowers) Wait(interrupts <-chan os.Signal, goesOn bool) {
 		enough = timer.C
 	}
 	select {
-	case <-printed:
+	case <-f.ended:
 	case <-enough:
 	case <-interrupts:
 	}
 	f.cancel()
-	<-printed
+	<-f.ended
 }
 
-// logsOfKeptPods is how long, at the end, what pods that are kept have written
-// is still printed.
+// logsOfKeptPods is how long, at the end, the logs of pods that are kept are
+// still printed.
 const logsOfKeptPods = time.Second

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package cri
+package logs
 
 import "os"
 

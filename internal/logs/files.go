@@ -1,0 +1,155 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/podctl/podctl/internal/boundedfile"
+)
+
+const (
+	zipSuffix = ".gz"
+	tmpSuffix = ".tmp"
+)
+
+// rotatedNames returns the files that rotations left beside the log at path,
+// oldest first, each without its suffix .gz: NAME.20060102-150405. A directory
+// that does not exist has none.
+func rotatedNames(path string) ([]string, error) {
+	dir, base := filepath.Split(path)
+	entries, err := os.ReadDir(filepath.Clean(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if stamp, ok := strings.CutPrefix(e.Name(), base+"."); ok && !strings.HasSuffix(stamp, tmpSuffix) {
+			names = append(names, dir+strings.TrimSuffix(e.Name(), zipSuffix))
+		}
+	}
+	slices.Sort(names) // by time
+	return slices.Compact(names), nil
+}
+
+// file is an open log file.
+type file struct {
+	*os.File
+	// zipped: it is compressed, and cannot be read from its end.
+	zipped bool
+}
+
+// openPlain opens a log file that is not compressed.
+func openPlain(path string) (*file, error) {
+	f, err := boundedfile.OpenNoFollow(path)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	return &file{File: f}, nil
+}
+
+// openRotated opens a rotated file by its name without .gz. It may be compressed
+// at any time, and has both names while it is.
+func openRotated(name string) (*file, error) {
+	f, err := openPlain(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	zipped, err := boundedfile.OpenNoFollow(name + zipSuffix)
+	if err != nil {
+		return nil, explain(name+zipSuffix, err)
+	}
+	return &file{File: zipped, zipped: true}, nil
+}
+
+// size returns the size of the file, 0 if it is not known.
+func (f *file) size() int64 {
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// sameAs reports whether the other file holds the same log: it is the same file
+// or, since a compressed one is not, has the same beginning. A log begins with a
+// time in nanoseconds.
+func (f *file) sameAs(other *file) bool {
+	a, errA := f.Stat()
+	b, errB := other.Stat()
+	if errA != nil || errB != nil {
+		return false
+	}
+	if !f.zipped && !other.zipped {
+		return os.SameFile(a, b)
+	}
+	mine, theirs := f.head(), other.head()
+	return len(mine) > 0 && string(mine) == string(theirs)
+}
+
+// headSize is how much of two files is compared.
+const headSize = 512
+
+func (f *file) head() []byte {
+	section := io.NewSectionReader(f, 0, math.MaxInt64)
+	r, err := f.reader(section)
+	if err != nil {
+		return nil
+	}
+	head := make([]byte, headSize)
+	n, _ := io.ReadFull(r, head) // what could be read is compared
+	return head[:n]
+}
+
+// reader returns a reader of the log in r, which reads the file.
+func (f *file) reader(r io.Reader) (io.Reader, error) {
+	if !f.zipped {
+		return r, nil
+	}
+	return newUnzip(r)
+}
+
+// FileError is a log file that cannot be read, or a part of one.
+type FileError struct {
+	Path string
+	Err  error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("read log %s: %v", e.Path, e.Err) }
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Hint returns who may read it, where that is the cause.
+func (e *FileError) Hint() string {
+	if errors.Is(e.Err, fs.ErrPermission) {
+		return "log files belong to root: run podctl as root, for instance with sudo"
+	}
+	return ""
+}
+
+// explain returns the error without the path that FileError names.
+func explain(path string, err error) error {
+	if inner, ok := errors.AsType[*fs.PathError](err); ok {
+		err = inner.Err
+	}
+	return &FileError{path, err}
+}
+
+// OddError is the error for lines of a log file that are no log lines.
+type OddError struct {
+	Path  string
+	Lines int
+}
+
+func (e *OddError) Error() string {
+	return fmt.Sprintf("read log %s: %d lines are not in the format of container logs and are omitted", e.Path, e.Lines)
+}

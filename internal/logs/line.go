@@ -1,0 +1,135 @@
+package logs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Stream is the stream that a container wrote to.
+type Stream uint8
+
+// The streams.
+const (
+	Stdout Stream = iota
+	Stderr
+	streams = 2
+)
+
+func (s Stream) String() string {
+	if s == Stderr {
+		return "stderr"
+	}
+	return "stdout"
+}
+
+// Line is one line that a container wrote, or a piece of a line that is longer
+// than maxLine or not complete yet.
+type Line struct {
+	// Time is when the runtime received the line's beginning.
+	Time time.Time
+	// Stream is where the container wrote it.
+	Stream Stream
+	// Text is without the line's end. It is valid until the next call of the
+	// Reader.
+	Text []byte
+	// Begins and Ends report whether the text begins and ends the line.
+	Begins, Ends bool
+}
+
+// record is one line of a log file.
+type record struct {
+	time    time.Time
+	stream  Stream
+	partial bool
+	text    []byte
+}
+
+// formatError is the error for a line that is no log line.
+type formatError struct{ size int }
+
+func (e *formatError) Error() string {
+	return fmt.Sprintf("parse log line: want \"time stream tags text\", have %d bytes of something else", e.size)
+}
+
+// parseRecord reads one line of a log file:
+//
+//	2026-01-02T15:04:05.123456789Z stdout F the text
+//
+// F ends a line, P is a part of one; more tags may follow after colons. The
+// JSON of Docker is read as well, as crictl does. The text is a part of raw,
+// not a copy, except in JSON.
+func parseRecord(raw []byte) (record, error) {
+	stamp, r, rest, ok := parseHead(raw)
+	if !ok {
+		if len(raw) > 0 && raw[0] == '{' {
+			return parseJSON(raw)
+		}
+		return record{}, &formatError{len(raw)}
+	}
+	if err := r.time.UnmarshalText(stamp); err != nil {
+		return record{}, fmt.Errorf("parse log line: %w", err)
+	}
+	r.text = rest
+	return r, nil
+}
+
+// parseHead splits a line of a log file into its time, which is not examined,
+// its stream and tag, and its text.
+func parseHead(raw []byte) (stamp []byte, r record, text []byte, ok bool) {
+	space := bytes.IndexByte(raw, ' ')
+	if space < len("2006-01-02T15:04:05Z") {
+		return nil, r, nil, false
+	}
+	stamp, raw = raw[:space], raw[space+1:]
+	const name = len("stdout ")
+	if len(raw) < name+2 {
+		return nil, r, nil, false
+	}
+	switch string(raw[:name]) {
+	case "stdout ":
+	case "stderr ":
+		r.stream = Stderr
+	default:
+		return nil, r, nil, false
+	}
+	raw = raw[name:]
+	switch raw[0] {
+	case 'F':
+	case 'P':
+		r.partial = true
+	default:
+		return nil, r, nil, false
+	}
+	switch raw[1] {
+	case ' ':
+		return stamp, r, raw[2:], true
+	case ':':
+		if end := bytes.IndexByte(raw, ' '); end >= 0 {
+			return stamp, r, raw[end+1:], true
+		}
+	}
+	return nil, r, nil, false
+}
+
+// parseJSON reads one line of Docker's json-file driver: a text without a line
+// end is a part of one.
+func parseJSON(raw []byte) (record, error) {
+	var l struct {
+		Log    string    `json:"log"`
+		Stream string    `json:"stream"`
+		Time   time.Time `json:"time"`
+	}
+	if err := json.Unmarshal(raw, &l); err != nil || l.Stream != "stdout" && l.Stream != "stderr" {
+		return record{}, &formatError{len(raw)}
+	}
+	r := record{time: l.Time, text: []byte(l.Log), partial: true}
+	if l.Stream == "stderr" {
+		r.stream = Stderr
+	}
+	if end := len(r.text) - 1; end >= 0 && r.text[end] == '\n' {
+		r.text, r.partial = r.text[:end], false
+	}
+	return r, nil
+}

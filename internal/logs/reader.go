@@ -1,0 +1,312 @@
+package logs
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+)
+
+// Reader reads the log of one attempt of a container: its rotated files, oldest
+// first, then the file at its path and, while it is followed, its successors.
+type Reader struct {
+	path  string
+	opts  Options
+	lines joiner
+
+	// queue are the rotated files before the newest one that are not read yet.
+	queue []string
+	// known are the names of the rotated files that are read or queued.
+	known []string
+	// current is the newest file; it is open before the queue is read, so that
+	// it is not lost when it is rotated meanwhile. nil if there is none yet.
+	current *file
+	// open is the file that is read, nil between two; scan reads it. number is its
+	// place among the files of the reader, from 0.
+	open   *file
+	scan   *scanner
+	number int
+	// from is where the last lines of each stream begin, for a tail.
+	from [streams]position
+	// replaced: current is not at the path any more, and will not grow.
+	replaced bool
+	// head is the record of the line of the file that is read; skipping: that line,
+	// or its stream's line, is not selected.
+	head     record
+	skipping bool
+	omitting [streams]bool
+	// ended: everything was read, and the log is not followed.
+	ended bool
+	// odd counts the lines that are no log lines.
+	odd int
+}
+
+// Open returns a reader of the log at path, and opens what exists of it: what is
+// removed afterwards is still read. Without Follow, a log that does not exist is
+// an fs.ErrNotExist; an error is a *FileError.
+func Open(path string, o Options) (*Reader, error) {
+	r := &Reader{path: path, opts: o}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// begin finds the files, and where in them the reading begins.
+func (r *Reader) begin() error {
+	if err := r.advance(nil); err != nil {
+		return err
+	}
+	if r.current == nil {
+		if !r.opts.Follow {
+			return &FileError{r.path, fs.ErrNotExist}
+		}
+		return nil
+	}
+	r.skipOld()
+	if r.opts.Tail < 0 {
+		return nil
+	}
+	names := r.queue
+	counter := &tailCounter{want: r.opts.Tail, wanted: [streams]bool{!r.opts.Omit[Stdout], !r.opts.Omit[Stderr]}, parts: r.opts.Parts}
+	from, err := findTail(len(names)+1, func(i int) (*file, func() error, error) {
+		if i == len(names) {
+			return r.current, func() error { return nil }, nil
+		}
+		f, err := openRotated(names[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, f.Close, nil
+	}, counter)
+	if err != nil {
+		r.problem(err)
+	}
+	r.from = from
+	first := from[Stdout].file
+	switch {
+	case r.opts.Omit[Stdout]:
+		first = from[Stderr].file
+	case !r.opts.Omit[Stderr]:
+		first = min(first, from[Stderr].file)
+	}
+	r.queue = r.queue[first:]
+	r.number = first
+	return nil
+}
+
+// skipOld leaves out rotated files whose last line is before Since.
+func (r *Reader) skipOld() {
+	if r.opts.Since.IsZero() {
+		return
+	}
+	r.queue = slices.DeleteFunc(r.queue, func(name string) bool {
+		f, err := openRotated(name)
+		if err != nil {
+			return false // reported when it is read
+		}
+		defer func() { _ = f.Close() }()
+		info, err := f.Stat()
+		return err == nil && info.ModTime().Before(r.opts.Since)
+	})
+}
+
+// Next returns the next line. ok is false if there is none now: Done reports
+// whether there will be one later.
+func (r *Reader) Next() (l Line, ok bool, err error) {
+	for {
+		rec, ok, err := r.record()
+		if err != nil {
+			return Line{}, false, err
+		}
+		if !ok {
+			return Line{}, false, nil
+		}
+		if r.opts.Parts {
+			return Line{Time: rec.time, Stream: rec.stream, Text: rec.text, Begins: true, Ends: !rec.partial}, true, nil
+		}
+		if l, ok := r.lines.add(rec); ok && r.selects(l) {
+			return l, true, nil
+		}
+	}
+}
+
+// Flush returns a piece of a line whose end is not written yet, if there is one.
+func (r *Reader) Flush() (Line, bool) {
+	for {
+		l, ok := r.lines.flush()
+		if !ok || r.selects(l) {
+			return l, ok
+		}
+	}
+}
+
+// Done reports whether everything was read and the log is not followed.
+func (r *Reader) Done() bool { return r.ended }
+
+// finish ends the following: Next returns what the files hold now, and is done.
+func (r *Reader) finish() { r.opts.Follow = false }
+
+// writers returns whether it is known that no process has the newest file open
+// for writing, and whether it is known that one has.
+func (r *Reader) writers() (complete, written bool) {
+	if r.current == nil {
+		return false, false
+	}
+	writers, known := hasWriters(r.current.File)
+	return known && !writers, known && writers
+}
+
+// Odd returns how many lines of the files were no log lines.
+func (r *Reader) Odd() int { return r.odd }
+
+// selects reports whether a line, or a piece of one, is not before Since.
+func (r *Reader) selects(l Line) bool {
+	if l.Begins {
+		r.omitting[l.Stream] = l.Time.Before(r.opts.Since)
+	}
+	return !r.omitting[l.Stream]
+}
+
+// record returns the next record of the files; ok is false if there is none now.
+func (r *Reader) record() (rec record, ok bool, err error) {
+	for {
+		if r.open == nil {
+			if more, err := r.openNext(); err != nil || !more {
+				return record{}, false, err
+			}
+		}
+		c, err := r.scan.next()
+		switch {
+		case err == nil:
+		case !errors.Is(err, io.EOF):
+			r.problem(explain(r.open.Name(), err))
+			r.scan.r = eof{}
+			fallthrough
+		default:
+			more, rest, err := r.atEnd()
+			if err != nil || !more {
+				return record{}, false, err
+			}
+			if rest == nil {
+				continue
+			}
+			c = *rest
+		}
+		if rec, ok := r.parse(c); ok {
+			return rec, true, nil
+		}
+	}
+}
+
+// parse returns the record of a chunk, or its continuation; ok is false if it is
+// not selected, or no log line.
+func (r *Reader) parse(c chunk) (record, bool) {
+	if !c.begins {
+		if r.skipping {
+			return record{}, false
+		}
+		rec := r.head
+		rec.text = c.text
+		rec.partial = rec.partial || !c.ends
+		return rec, true
+	}
+	for len(c.text) > 0 && c.text[0] == 0 { // left by a crash of the machine
+		c.text = c.text[1:]
+	}
+	rec, err := parseRecord(c.text)
+	if err != nil {
+		r.skipping = true
+		if len(c.text) > 0 {
+			r.odd++
+		}
+		return record{}, false
+	}
+	at := position{r.number, c.offset}
+	r.skipping = r.opts.Omit[rec.stream] || at.before(r.from[rec.stream])
+	r.head = rec
+	rec.partial = rec.partial || !c.ends
+	return rec, !r.skipping
+}
+
+// openNext opens the next file of the queue, or the newest one.
+func (r *Reader) openNext() (bool, error) {
+	if r.ended {
+		return false, nil
+	}
+	if len(r.queue) > 0 {
+		name := r.queue[0]
+		r.queue = r.queue[1:]
+		f, err := openRotated(name)
+		if err != nil {
+			r.problem(err)
+			r.number++
+			return r.openNext()
+		}
+		return true, r.read(f)
+	}
+	if r.current == nil {
+		if err := r.advance(nil); err != nil || r.current == nil {
+			r.ended = !r.opts.Follow
+			return false, err
+		}
+		return r.openNext()
+	}
+	return true, r.read(r.current)
+}
+
+// read begins to read a file, at the last lines if it is the first one.
+func (r *Reader) read(f *file) error {
+	r.open = f
+	offset := r.firstOffset(f)
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return explain(f.Name(), err)
+	}
+	in, err := f.reader(f)
+	if err != nil {
+		r.problem(explain(f.Name(), err))
+		in = eof{}
+	}
+	r.scan = newScanner(in, offset)
+	return nil
+}
+
+// firstOffset returns where the reading of the file that is next begins.
+func (r *Reader) firstOffset(f *file) int64 {
+	if f.zipped {
+		return 0
+	}
+	first := position{r.number, math.MaxInt64}
+	for s, from := range r.from {
+		if !r.opts.Omit[s] && from.before(first) {
+			first = from
+		}
+	}
+	if first.file < r.number || first.offset == math.MaxInt64 {
+		return 0
+	}
+	return first.offset
+}
+
+// eof is a file of which nothing can be read.
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+func (r *Reader) problem(err error) {
+	if r.opts.Problem != nil {
+		r.opts.Problem(err)
+	}
+}
+
+// Close closes the files.
+func (r *Reader) Close() {
+	r.ended = true
+	for _, f := range []*file{r.open, r.current} {
+		if f != nil {
+			_ = f.Close() // it was only read; closing one twice has no effect
+		}
+	}
+	r.open, r.current = nil, nil
+}

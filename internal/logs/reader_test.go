@@ -1,0 +1,324 @@
+package logs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// open opens a reader, which the test closes; problems fail the test.
+func open(t *testing.T, path string, o Options) *Reader {
+	t.Helper()
+	if o.Problem == nil {
+		o.Problem = func(err error) { t.Errorf("problem: %v", err) }
+	}
+	r, err := Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+func TestPartsOfALineAreJoinedByStream(t *testing.T) {
+	name := logFile(t, "stdout F one", "stdout P tw", "stderr F err", "stdout F o", "stderr P not ", "stdout F three", "stderr P ended")
+	r := open(t, name, All)
+	if got := read(t, r); !slices.Equal(got, []string{"one", "err", "two", "three"}) {
+		t.Errorf("%q", got)
+	}
+	if l, ok := r.Flush(); !ok || string(l.Text) != "not ended" || l.Ends || !r.Done() {
+		t.Errorf("the rest is %+v", l)
+	}
+}
+
+func TestRotatedFilesAreReadOldestFirst(t *testing.T) {
+	name := logFile(t)
+	write(t, name+".20260101-000000", "stdout F one", "stdout P tw")
+	compress(t, name+".20260101-000000")
+	write(t, name+".20260102-000000", "stdout F o", "stdout F three")
+	write(t, name, "stdout F four")
+	for _, other := range []string{".20260103-000000.gz.tmp", ".20260103-000000.tmp"} { // left over from a rotation
+		if err := os.WriteFile(name+other, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(filepath.Dir(name), "10.log.20260102-000000"), "stdout F another attempt")
+	if got := read(t, open(t, name, All)); !slices.Equal(got, []string{"one", "two", "three", "four"}) {
+		t.Errorf("%q", got)
+	}
+	if got := read(t, open(t, name, Options{Tail: -1, OneFile: true})); !slices.Equal(got, []string{"four"}) {
+		t.Errorf("one file: %q", got)
+	}
+}
+
+func TestLinesBeforeSinceAndOfTheOtherStreamAreOmitted(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "0.log")
+	var text strings.Builder
+	for minute := range 6 {
+		fmt.Fprintf(&text, "2026-01-02T15:0%d:00Z %s F %d\n", minute, Stream(minute%2), minute)
+	}
+	if err := os.WriteFile(name, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	since := time.Date(2026, 1, 2, 15, 2, 0, 0, time.UTC)
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Tail: -1, Since: since}, "2 3 4 5"},
+		{Options{Tail: -1, Omit: [streams]bool{Stderr: true}}, "0 2 4"},
+		{Options{Tail: 2, Omit: [streams]bool{Stdout: true}}, "3 5"},
+		{Options{Tail: 2, Since: since.Add(3 * time.Minute)}, "5"},
+		{Options{Tail: 0}, ""},
+	} {
+		if got := strings.Join(read(t, open(t, name, c.o)), " "); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.o, got, c.want)
+		}
+	}
+	// A rotated file whose last write was before is not even opened.
+	if err := os.WriteFile(name+".20260101-000000.gz", []byte("no gzip"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(name+".20260101-000000.gz", since, since.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, open(t, name, Options{Tail: -1, Since: since.Add(3 * time.Minute)})); !slices.Equal(got, []string{"5"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A runtime can be configured to write lines of any length, and writes others in
+// parts.
+func TestVeryLongLinesAreReadInPiecesInBoundedMemory(t *testing.T) {
+	const size = 10 << 20
+	for name, text := range map[string]string{
+		"one record":   stamp + "stdout F " + strings.Repeat("x", size) + "\n",
+		"many records": strings.Repeat(stamp+"stdout P "+strings.Repeat("x", 16<<10)+"\n", size>>14) + stamp + "stdout F \n",
+	} {
+		path := filepath.Join(t.TempDir(), "0.log")
+		if err := os.WriteFile(path, []byte(text+stamp+"stdout F short\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []Options{All, {Tail: 2}} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			r := open(t, path, o)
+			pieces, bytes, begun, ended := 0, 0, 0, 0
+			for {
+				l, ok, err := r.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !ok {
+					break
+				}
+				pieces, bytes = pieces+1, bytes+len(l.Text)
+				if l.Begins {
+					begun++
+				}
+				if l.Ends {
+					ended++
+				}
+				if len(l.Text) > 2*maxLine {
+					t.Errorf("%s: a piece of %d bytes", name, len(l.Text))
+				}
+				runtime.ReadMemStats(&after)
+				if held := int64(after.HeapInuse) - int64(before.HeapInuse); held > size/2 {
+					t.Fatalf("%s: %d bytes held", name, held)
+				}
+			}
+			if bytes != size+len("short") || begun != 2 || ended != 2 || pieces < 10 {
+				t.Errorf("%s, tail %d: %d pieces of %d bytes, %d begun, %d ended", name, o.Tail, pieces, bytes, begun, ended)
+			}
+		}
+	}
+}
+
+func TestWhatIsNoLogLineIsCountedAndOmitted(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "0.log")
+	text := stamp + "stdout F one\ngarbage\n\n\x00\x00\x00" + stamp + "stdout F two\n" + strings.Repeat("\xff", 3*scanBuffer) + "\n" + stamp + "stdout F three"
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{All, {Tail: 3}, {Tail: 100}} {
+		r := open(t, name, o)
+		if got := read(t, r); !slices.Equal(got, []string{"one", "two", "three"}) || r.Odd() != 2 {
+			t.Errorf("%q, %d odd lines", got, r.Odd())
+		}
+	}
+}
+
+func TestACutOrBrokenCompressedFileIsAProblemAndTheRestIsRead(t *testing.T) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"cut":        func(b []byte) []byte { return b[:len(b)/2] },
+		"empty":      func([]byte) []byte { return nil },
+		"not zipped": func([]byte) []byte { return []byte("plain text") },
+		"flipped":    func(b []byte) []byte { b[len(b)-6]++; return b },
+	} {
+		path := logFile(t, "stdout F last")
+		rotated := path + ".20260101-000000"
+		var lines []string
+		for n := range 5000 {
+			lines = append(lines, fmt.Sprintf("stdout F %d %x", n, n*n*7919))
+		}
+		write(t, rotated, lines...)
+		compress(t, rotated)
+		data, err := os.ReadFile(rotated + zipSuffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(rotated+zipSuffix, damage(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, tail := range []int64{-1, 3} {
+			var problems []error
+			got := read(t, open(t, path, Options{Tail: tail, Problem: func(err error) { problems = append(problems, err) }}))
+			if len(got) == 0 || got[len(got)-1] != "last" || tail == 3 && len(got) > 3 {
+				t.Errorf("%s, tail %d: %d lines", name, tail, len(got))
+			}
+			var file *FileError
+			if len(problems) != 1 || !errors.As(problems[0], &file) || file.Path != rotated+zipSuffix {
+				t.Errorf("%s, tail %d: problems %v", name, tail, problems)
+			}
+			if cut := errors.Is(problems[0], errCut); cut != (name == "cut" || name == "empty") {
+				t.Errorf("%s: %v", name, problems[0])
+			}
+		}
+	}
+}
+
+// The path is the runtime's, and the directory may be mounted into a container.
+func TestOnlyRegularFilesAreOpened(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret")
+	write(t, secret, "stdout F secret")
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(
+		unix.Mkfifo(at("fifo"), 0o600), os.Symlink(secret, at("link")), os.Mkdir(at("dir"), 0o700),
+		os.Symlink(secret, at("0.log.20260101-000000")), unix.Mkfifo(at("0.log.20260102-000000.gz"), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{at("fifo"), at("link"), at("dir"), "/dev/zero", at("link") + "/0.log", ""} {
+		r, err := Open(path, All)
+		if err == nil {
+			t.Errorf("%s was opened: %q", path, read(t, r))
+		}
+	}
+	write(t, at("0.log"), "stdout F mine")
+	var problems []error
+	got := read(t, open(t, at("0.log"), Options{Tail: -1, Problem: func(err error) { problems = append(problems, err) }}))
+	if !slices.Equal(got, []string{"mine"}) || len(problems) != 2 {
+		t.Errorf("%q, problems %v", got, problems)
+	}
+	if _, err := Open(at("none"), All); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestALogThatIsRemovedIsStillRead(t *testing.T) {
+	name := logFile(t, "stdout F one")
+	r := open(t, name, Options{Tail: -1, Follow: true})
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, r); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestATruncatedLogIsReadFromItsBeginning(t *testing.T) {
+	name := logFile(t, "stdout F one", "stdout F two")
+	r := open(t, name, Options{Tail: 1, Follow: true})
+	got := read(t, r)
+	if err := os.Truncate(name, 0); err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, read(t, r)...)
+	write(t, name, "stdout F x")
+	if got = append(got, read(t, r)...); !slices.Equal(got, []string{"two", "x"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Between its renaming and the runtime's next write, only the rotated name exists.
+func TestALogWithoutItsOwnNameIsFollowedByItsRotatedOne(t *testing.T) {
+	name := logFile(t)
+	rotated := name + ".20260101-000000"
+	if err := os.Rename(name, rotated); err != nil {
+		t.Fatal(err)
+	}
+	write(t, rotated, "stdout F one")
+	r := open(t, name, Options{Tail: -1, Follow: true})
+	got := read(t, r)
+	write(t, rotated, "stdout F two")
+	got = append(got, read(t, r)...)
+	write(t, rotated, "stdout F three")
+	write(t, name, "stdout F four")
+	if got = append(got, read(t, r)...); !slices.Equal(got, []string{"one", "two", "three", "four"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestATornLastLineIsCompletedLater(t *testing.T) {
+	name := logFile(t, "stdout F one")
+	r := open(t, name, Options{Tail: -1, Follow: true})
+	got := read(t, r)
+	for _, part := range []string{stamp[:7], stamp[7:] + "std", "out F tw", "o", "\n"} {
+		f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(part); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		got = append(got, read(t, r)...)
+	}
+	if !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestReadingAllocatesNothingPerLine(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "0.log")
+	if err := os.WriteFile(name, bytes.Repeat([]byte(stamp+"stdout F hello\n"), 20000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(3, func() {
+		r := open(t, name, All)
+		for _, ok, _ := r.Next(); ok; _, ok, _ = r.Next() {
+		}
+	}); n > 200 {
+		t.Errorf("%v allocations for 20000 lines", n)
+	}
+}
+
+func BenchmarkReader(b *testing.B) {
+	name := filepath.Join(b.TempDir(), "0.log")
+	line := "2026-01-02T15:04:05.123456789Z stdout F " + strings.Repeat("x", 80) + "\n"
+	data := bytes.Repeat([]byte(line), 100000)
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		r, err := Open(name, All)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, ok, _ := r.Next(); ok; _, ok, _ = r.Next() {
+		}
+		r.Close()
+	}
+}
