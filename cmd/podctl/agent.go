@@ -177,11 +177,18 @@ func (e *secondAgentError) Error() string {
 	if e.held.PID != 0 {
 		process = fmt.Sprintf(" (pid %d)", e.held.PID)
 	}
-	return "an agent" + process + " runs on this runtime already"
+	text := "an agent" + process + " runs on this runtime already"
+	if e.held.Endpoint != "" {
+		text += ", by " + e.held.Endpoint
+	}
+	return text
 }
 
 func (e *secondAgentError) Unwrap() error { return e.held }
 
-func (*secondAgentError) Hint() string {
+func (e *secondAgentError) Hint() string {
+	if e.held.Deleted {
+		return e.held.Hint()
+	}
 	return "start that one with more --manifests, stop it, or use another runtime with -r"
 }

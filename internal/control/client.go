@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -72,6 +73,8 @@ func (rootError) Hint() string {
 type Client struct {
 	instance, path string
 	http           *http.Client
+	// id is that of the last answer.
+	id atomic.Value
 }
 
 func newClient(path, instance string, dial Dialer) *Client {
@@ -96,6 +99,13 @@ func dialUnix(ctx context.Context, path string) (net.Conn, error) {
 
 // Instance is the name under which the podctl owns pods.
 func (c *Client) Instance() string { return c.instance }
+
+// ID is the unique id of the process that answered last, "" before the first answer
+// and for processes of earlier versions.
+func (c *Client) ID() string {
+	id, _ := c.id.Load().(string)
+	return id
+}
 
 // Pods are the pods that it manages, with their status.
 func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
@@ -203,6 +213,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.R
 	if err != nil {
 		return nil, c.wrap(path, err)
 	}
+	c.id.Store(res.Header.Get(idHeader))
 	if res.StatusCode == http.StatusOK {
 		return res.Body, nil
 	}

@@ -70,6 +70,8 @@ type busyError struct{}
 func (busyError) Error() string { return "pod is busy" }
 func (busyError) Hint() string  { return "wait for it" }
 
+func (h *fakeHost) ID() string { return "run-1/id/boot" }
+
 func (h *fakeHost) Checks() []Check {
 	return []Check{{Name: "pleg", Runtime: true, Run: func() error { return h.unhealthy }}}
 }

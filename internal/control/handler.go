@@ -12,7 +12,19 @@ const maxBody = 64 << 10
 
 // Handler is what a socket serves: everything. metrics may be nil; without
 // events the stream is empty.
+// Each answer names the process by its unique id.
 func Handler(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
+	mux := private(h, events, metrics)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(idHeader, h.ID())
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// idHeader is the header of an answer that has the unique id of the process.
+const idHeader = "Podctl-Instance"
+
+func private(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 	mux := public(h.Checks(), metrics, false)
 	mux.HandleFunc("GET /pods", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.Pods()) })
 	mux.HandleFunc("GET /node", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.NodeObject()) })

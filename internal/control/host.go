@@ -9,6 +9,8 @@ import (
 // Host is what the server shows and drives: a node. All but Stop and Preempt answer at
 // once. Errors of Stop, Start and Preempt are ErrNotFound where there is no such pod.
 type Host interface {
+	// ID is the unique id of the process: see owner.Holder.
+	ID() string
 	// Pods are all pods that the node manages, with their status.
 	Pods() *v1.PodList
 	// NodeObject is the node itself: its name, and what is allocatable where it is

@@ -24,6 +24,7 @@ func toSandbox(s *runtimeapi.PodSandbox) *pod.Sandbox {
 		RuntimeHandler:   s.RuntimeHandler,
 		Labels:           s.Labels,
 		Owner:            s.Annotations[pod.OwnerAnnotation],
+		OwnerID:          s.Annotations[pod.InstanceAnnotation],
 		Source:           s.Annotations[pod.ConfigSourceAnnotation],
 		DefaultContainer: s.Annotations[pod.DefaultContainerAnnotation],
 		HasManifest:      hasManifest,

@@ -45,6 +45,7 @@ func (c *Client) PullImage(ctx context.Context, image string, sandbox *runtimeap
 	annotations := maps.Clone(sandbox.GetAnnotations())
 	delete(annotations, pod.ManifestAnnotation)
 	delete(annotations, pod.OwnerAnnotation)
+	delete(annotations, pod.InstanceAnnotation)
 	r, err := c.image.PullImage(ctx, &runtimeapi.PullImageRequest{
 		Image:         &runtimeapi.ImageSpec{Image: image, Annotations: annotations},
 		Auth:          auth,

@@ -20,6 +20,8 @@ type CgroupOptions struct {
 	// Root is the cgroup above all pods, "" for one of this runtime. Podctls
 	// that share a root would remove each other's pods.
 	Root string
+	// Runtime is the id of the runtime, "" for that of its endpoint.
+	Runtime string
 	// Driver is cgroupfs or systemd, "" for the one that the runtime names. A
 	// runtime that names none is taken to use cgroupfs, as the kubelet does.
 	Driver string
@@ -39,7 +41,7 @@ func OpenCgroups(ctx context.Context, client *cri.Client, o CgroupOptions) (node
 			return nil, err
 		}
 	}
-	root := cmp.Or(o.Root, "podctl-"+host.RuntimeID(client.Endpoint().Runtime))
+	root := cmp.Or(o.Root, "podctl-"+cmp.Or(o.Runtime, host.RuntimeID(client.Endpoint().Runtime)))
 	return cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(o.Driver), RunDir: o.RunDir, Log: o.Log})
 }
 

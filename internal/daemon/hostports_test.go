@@ -33,6 +33,7 @@ func (h *otherHost) Pods() *v1.PodList { return &v1.PodList{Items: []v1.Pod{h.po
 func (h *otherHost) Workers() []control.Worker {
 	return []control.Worker{{UID: h.pod.UID, Phase: h.phase}}
 }
+func (h *otherHost) ID() string              { return "" }
 func (h *otherHost) Checks() []control.Check { return nil }
 
 func withHostPort(uid, name string) *v1.Pod {

@@ -18,10 +18,15 @@ import (
 // nodeHost is a node as the control socket serves it.
 type nodeHost struct {
 	*node.Node
+	// id is the unique id of this process.
+	id     string
 	served *served
 }
 
 var _ control.Host = nodeHost{}
+
+// ID implements control.Host.
+func (h nodeHost) ID() string { return h.id }
 
 // Pods implements control.Host.
 func (h nodeHost) Pods() *v1.PodList {

@@ -71,6 +71,7 @@ type Session struct {
 	Client *cri.Client
 	// Facts are the machine's.
 	Facts   *render.Node
+	locks   *owner.Locks
 	served  *served
 	control controlSocket
 	opts    Options
@@ -99,6 +100,14 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	if err != nil {
 		return nil, err
 	}
+	s.locks, err = owner.Join(ctx, owner.JoinOptions{
+		Run: filepath.Dir(p.Locks), ID: filepath.Base(p.Locks), Instance: o.Instance, Runtime: s.identify(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(s.locks.Close)
+	p.Locks = s.locks.Dir()
 	if err := s.build(ctx, p); err != nil {
 		return nil, err
 	}
@@ -128,6 +137,25 @@ func (s *Session) paths() (p host.Paths, err error) {
 		p, err = host.DefaultPaths.With(s.opts.Paths)
 	}
 	return p.ForRuntime(s.Client.Endpoint().Runtime), err
+}
+
+// identifyTimeout bounds the call by which the runtime is identified.
+const identifyTimeout = 2 * time.Second
+
+// identify returns what the runtime is recognized by. One that does not say where
+// its images are is recognized by its socket alone.
+func (s *Session) identify(ctx context.Context) owner.Runtime {
+	endpoint := s.Client.Endpoint().Runtime
+	if endpoint == cri.SimEndpoint {
+		return owner.Runtime{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
+	defer cancel()
+	storage, err := s.Client.ImageFilesystem(ctx)
+	if err != nil {
+		s.opts.Log.Warn("the runtime is recognized by its socket alone", "err", err)
+	}
+	return host.Runtime(endpoint, s.Client.Connected().Name, storage)
 }
 
 // ephemeralPaths returns directories for pods that end with this process. A pod
@@ -176,11 +204,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 			return fmt.Errorf("make podctl's directories: %w", err)
 		}
 	}
-	locks, err := owner.Open(p.Locks, s.opts.Instance)
-	if err != nil {
-		return err
-	}
-	s.onClose(locks.Close)
+	var err error
 	if s.Facts, err = host.ReadFacts(p.Pods(), p.Logs, p.Seccomp()); err != nil {
 		return err
 	}
@@ -194,7 +218,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	if err != nil {
 		return err
 	}
-	cgroups, err := OpenCgroups(ctx, s.Client, CgroupOptions{Root: s.opts.CgroupRoot, Driver: s.opts.CgroupDriver, RunDir: filepath.Dir(p.Locks), Log: s.opts.Log})
+	cgroups, err := OpenCgroups(ctx, s.Client, CgroupOptions{Root: s.opts.CgroupRoot, Runtime: s.locks.Runtime(), Driver: s.opts.CgroupDriver, RunDir: filepath.Dir(p.Locks), Log: s.opts.Log})
 	if err != nil {
 		return err
 	}
@@ -205,7 +229,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	}
 	s.Node = node.New(node.Options{
 		Instance: s.opts.Instance, Sources: s.opts.Sources,
-		Runtime: s.Client, Locks: locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
+		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
 		Allocatable: s.allocatable(),
 		Volumes:     volume.New(p.Root),
 		UserIDs:     userns.New(p.Root).Of, RuntimeClasses: s.opts.RuntimeClasses,
@@ -213,10 +237,11 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		PLEG:     pleg.Options{Observer: s.served.metrics},
 		Observer: s.served.metrics, Probes: s.served.metrics,
 		Events: s.served.send(s.opts.Events), Log: s.opts.Log,
-		Credentials:    credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
-		LogSpace:       func() (uint64, error) { return freeSpace(p.Logs) },
-		RunDirRestored: func() { s.control.reopen() },
-		HostPorts:      (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,
+		Credentials:     credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
+		LogSpace:        func() (uint64, error) { return freeSpace(p.Logs) },
+		RunDirRestored:  func() { s.control.reopen() },
+		OwnersElsewhere: ownersElsewhere(s.locks.Dir()),
+		HostPorts:       (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,
 	})
 	return nil
 }

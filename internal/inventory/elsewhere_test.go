@@ -17,7 +17,7 @@ func TestOwnersByAnotherEndpointAreAlive(t *testing.T) {
 		listed("shown", "agent", pod.Running), listed("mine", "run-silent", pod.Running),
 		listed("left", "run-dead", pod.Running), listed("bare", "", pod.Running),
 	}, nil, func(*Pod) bool { return false })
-	Elsewhere{Owners: map[types.UID]string{"uid-shown": "agent"}, Silent: []string{"run-silent"}}.Assign(pods)
+	Elsewhere{Owners: map[types.UID]owner.Holder{"uid-shown": {Name: "agent"}}, Silent: []owner.Holder{{Name: "run-silent"}}}.Assign(pods)
 	for _, p := range pods {
 		want := map[string]string{"shown": "agent", "mine": "run-silent"}[p.Name]
 		if p.Elsewhere != want || p.Alive != (want != "") {
@@ -64,7 +64,7 @@ func TestAskElsewhereFindsSilentProcessesOfOtherDirectories(t *testing.T) {
 		defer locks.Close()
 	}
 	found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), nil)
-	if err != nil || len(found.Silent) != 1 || found.Silent[0] != "run-1" || len(found.Owners) != 0 {
+	if err != nil || len(found.Silent) != 1 || found.Silent[0].Name != "run-1" || len(found.Owners) != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

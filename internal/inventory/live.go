@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/owner"
 )
 
 // Live is the answer of one live podctl process: its pods, or why it did not
@@ -34,17 +33,4 @@ func Ask(ctx context.Context, clients []*control.Client) []Live {
 	}
 	asking.Wait()
 	return live
-}
-
-// AliveExcept returns a function that reports whether a live podctl process
-// other than self is responsible for a pod that none of them names. Where that
-// cannot be determined the answer is true.
-func AliveExcept(dir, self string) func(*Pod) bool {
-	return func(p *Pod) bool {
-		if alive, err := owner.Alive(dir, p.Creator); alive || err != nil {
-			return true
-		}
-		holder, held, err := owner.Holder(dir, p.FullName())
-		return held && (self == "" || holder != self) || err != nil
-	}
 }

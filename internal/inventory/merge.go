@@ -19,7 +19,7 @@ func Merge(listed []*pod.Pod, live []Live, alive func(*Pod) bool) []*Pod {
 	for _, r := range listed {
 		p := &Pod{UID: r.UID, Namespace: r.Namespace, Name: r.Name, Runtime: r}
 		if len(r.Sandboxes) > 0 {
-			p.Creator = r.Sandboxes[0].Owner
+			p.Creator, p.CreatorID = r.Sandboxes[0].Owner, r.Sandboxes[0].OwnerID
 		}
 		byUID[r.UID] = p
 	}

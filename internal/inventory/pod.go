@@ -23,7 +23,9 @@ type Pod struct {
 	// Creator is the podctl instance that created the newest sandbox, "" if none
 	// did. Alive: that instance, or another one that adopted the pod, is alive.
 	Creator string
-	Alive   bool
+	// CreatorID is the unique id of that process, "" if it is not known.
+	CreatorID string
+	Alive     bool
 	// Elsewhere is the live podctl instance that owns the pod, or may own it, by
 	// another endpoint of the runtime; "" if none does.
 	Elsewhere string

@@ -19,8 +19,10 @@ type Findings struct {
 	// Foreign holds, by UID of the desired pod whose UID or name it has, a running
 	// pod that podctl did not create and therefore leaves alone.
 	Foreign map[types.UID]*pod.Pod
-	// HeldBy holds why a pod that has to go cannot be: another podctl manages it.
-	HeldBy map[types.UID]error
+	// HeldBy and HeldNames hold, by UID and full name, why a pod is neither adopted
+	// nor stopped: another podctl process manages it.
+	HeldBy    map[types.UID]error
+	HeldNames map[string]error
 	// Unread and UnreadNames are the pods, by UID and full name, that could not be
 	// read now.
 	Unread      map[types.UID]bool
@@ -38,7 +40,7 @@ func Look(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Des
 	}
 	f := Findings{
 		Unwanted: map[types.UID]bool{},
-		Foreign:  map[types.UID]*pod.Pod{}, HeldBy: map[types.UID]error{},
+		Foreign:  map[types.UID]*pod.Pod{}, HeldBy: map[types.UID]error{}, HeldNames: map[string]error{},
 		Unread: map[types.UID]bool{}, UnreadNames: map[string]bool{},
 	}
 	for _, p := range held {
@@ -74,6 +76,11 @@ func OwnerOf(p *pod.Pod) string {
 		return ""
 	}
 	return p.Sandboxes[0].Owner
+}
+
+// Hold records that another podctl process manages the pod.
+func (f *Findings) Hold(p *pod.Pod, why error) {
+	f.HeldBy[p.UID], f.HeldNames[p.FullName()] = why, why
 }
 
 // Postpone records that the pod could not be read now.
@@ -125,6 +132,9 @@ func (f *Findings) Against(d Desired) (reason Defer, ok bool) {
 		return Defer{ForeignPod, &ForeignPodError{Pod: p}}, true
 	}
 	if err, found := f.HeldBy[uid]; found {
+		return Defer{NameHeld, err}, true
+	}
+	if err, found := f.HeldNames[d.FullName()]; found {
 		return Defer{NameHeld, err}, true
 	}
 	if f.Unread[uid] || f.UnreadNames[d.FullName()] {

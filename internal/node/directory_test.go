@@ -109,7 +109,7 @@ func TestPodWithTheLongestNameRuns(t *testing.T) {
 		name := strings.Repeat(strings.Repeat("a", 62)+".", 4) + "b" // 253 characters
 		a := w.podctl("agent", podYAML(name, "sleep 3600", "terminationGracePeriodSeconds: 1"))
 		a.until(name, "running", running)
-		if _, held, err := owner.Holder(filepath.Join(w.root, "locks"), name+"_default"); err != nil || !held {
+		if _, held, err := owner.HolderOf(filepath.Join(w.root, "locks"), name+"_default"); err != nil || !held {
 			t.Errorf("its name is held: %v, %v", held, err)
 		}
 		a.drain()

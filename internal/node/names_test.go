@@ -31,7 +31,7 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 	}
 	held := func() bool {
 		n.release(name)
-		_, held, err := owner.Holder(dir, name)
+		_, held, err := owner.HolderOf(dir, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestNameOfAPodThatCannotStartYetIsGivenBack(t *testing.T) {
 		w.sim.Crash()
 		p.want(podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
 		time.Sleep(5 * time.Second)
-		if _, held, err := owner.Holder(w.root+"/locks", "web_default"); err != nil || held {
+		if _, held, err := owner.HolderOf(w.root+"/locks", "web_default"); err != nil || held {
 			t.Errorf("held: %v, %v", held, err)
 		}
 		w.sim.Restart()

@@ -80,6 +80,9 @@ type Options struct {
 	// another podctl of this host has a pod with one of them. No other podctl starts
 	// such a pod before release is called. Nil looks at this node's pods only.
 	HostPorts func(ctx context.Context, p *v1.Pod) (release func(), err error)
+	// OwnersElsewhere asks the podctl processes that use other endpoints which pods
+	// they own; nil knows none.
+	OwnersElsewhere func(ctx context.Context) (Owners, error)
 	// LogSpace returns how many bytes are free for container logs; nil is not known.
 	LogSpace func() (free uint64, err error)
 	// RunDirRestored is called by the loop after deleted locks were taken again: what

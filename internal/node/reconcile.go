@@ -118,6 +118,7 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 		}
 		n.takeOrphans(ctx, held, desired)
 	}
+	n.leaveOwned(ctx, &found)
 	adopt, older := n.adoptable(ctx, found, desired)
 	n.stopFound(ctx, append(found.Stop, older...), &found)
 	// What runs already has its place before anything new is admitted.

@@ -45,7 +45,7 @@ func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{pod.OwnerAnnotation: h.n.opts.Instance, pod.ManifestAnnotation: compressed}, nil
+	return map[string]string{pod.OwnerAnnotation: h.n.opts.Instance, pod.InstanceAnnotation: h.n.locks.ID(), pod.ManifestAnnotation: compressed}, nil
 }
 
 // RuntimeHandler implements podsync.Host.

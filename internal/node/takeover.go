@@ -42,7 +42,7 @@ func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map
 func (n *Node) stopFound(ctx context.Context, pods []*pod.Pod, found *lifecycle.Findings) {
 	for _, p := range pods {
 		if err := n.locks.Claim(p.FullName()); err != nil {
-			found.HeldBy[p.UID] = err // another podctl manages it by now
+			found.Hold(p, err) // another podctl process manages it by now
 			continue
 		}
 		d, err := n.manifestOf(ctx, p)

@@ -44,6 +44,8 @@ type world struct {
 	// locks is the name of the lock directory of the nodes that start: the id of their
 	// runtime; "" is "locks".
 	locks string
+	// owners are OwnersElsewhere of the nodes that start.
+	owners func(context.Context) (Owners, error)
 	// logSpace is what is free for logs, in bytes; 0 is not known.
 	logSpace atomic.Int64
 	// observer of the nodes that start, nil is none.
@@ -103,7 +105,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Admission: admission.Policy{Sysctls: sysctls}, Allocatable: w.allocatable, Observer: w.observer,
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Volumes: volume.New(w.root),
-		KillUnknown: w.killUnknown, LogSpace: w.freeForLogs(),
+		KillUnknown: w.killUnknown, OwnersElsewhere: w.owners, LogSpace: w.freeForLogs(),
 		Events: func(ev event.Event) {
 			p.mu.Lock()
 			defer p.mu.Unlock()

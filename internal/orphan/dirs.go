@@ -152,7 +152,11 @@ func (f *Finder) shownAnywhere(ctx context.Context) (map[types.UID]string, error
 		return nil, err
 	}
 	if len(all.Silent) > 0 {
-		return nil, fmt.Errorf("podctl %q is alive and does not answer", all.Silent[0])
+		return nil, fmt.Errorf("podctl %q is alive and does not answer", all.Silent[0].Name)
 	}
-	return all.Owners, nil
+	shown := map[types.UID]string{}
+	for uid, h := range all.Owners {
+		shown[uid] = h.Name
+	}
+	return shown, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -22,16 +21,16 @@ const (
 	lockTries = 100
 )
 
-// lockFile takes the lock at path and writes holder into it, or returns
+// lockFile takes the lock at path and writes its holder into it, or returns
 // errHeld. A lock file is unlinked by its holder before the lock is released,
 // so a lock counts only while its file is still the one at path.
-func lockFile(path, holder string) (*os.File, error) {
+func lockFile(path string, holder Holder) (*os.File, error) {
 	for tries := 1; ; tries++ {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return nil, err
 		}
-		if err := flock(f); err != nil {
+		if err := tryFlock(f); err != nil {
 			_ = f.Close() // nothing was written
 			if _, held, herr := holderOf(path); tries < lockTries && errors.Is(err, errHeld) && herr == nil && !held {
 				time.Sleep(lockRetry)
@@ -64,31 +63,31 @@ func unlockFile(f *os.File) error {
 	return errors.Join(err, f.Close())
 }
 
-// holderOf reads who holds the lock at path; held is false if it is free.
-// It asks by taking a shared lock for a moment.
-func holderOf(path string) (holder string, held bool, err error) {
+// holderOf reads which process holds the lock at path; held is false if it is
+// free. It asks by taking a shared lock for a moment.
+func holderOf(path string) (holder Holder, held bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", false, nil
+		return Holder{}, false, nil
 	}
 	if err != nil {
-		return "", false, err
+		return Holder{}, false, err
 	}
 	defer f.Close()
 	switch err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); {
 	case err == nil:
-		return "", false, nil
+		return Holder{}, false, nil
 	case !errors.Is(err, unix.EWOULDBLOCK):
-		return "", false, fmt.Errorf("flock %s: %w", path, err)
+		return Holder{}, false, fmt.Errorf("flock %s: %w", path, err)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", true, err
+		return Holder{}, true, err
 	}
-	return strings.TrimSpace(string(b)), true, nil
+	return parseHolder(string(b)), true, nil
 }
 
-func flock(f *os.File) error {
+func tryFlock(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return errHeld
@@ -111,10 +110,10 @@ func isAt(f *os.File, path string) (bool, error) {
 	return os.SameFile(mine, at), nil
 }
 
-func write(f *os.File, holder string) error {
+func write(f *os.File, holder Holder) error {
 	if err := f.Truncate(0); err != nil {
 		return err
 	}
-	_, err := f.WriteAt([]byte(holder+"\n"), 0)
+	_, err := f.WriteAt([]byte(holder.text()), 0)
 	return err
 }

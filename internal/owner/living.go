@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// Living are the names of the instances that live, in order of name: none if dir
-// is not there.
-func Living(dir string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "instance-*.lock"))
+// Living are the instances that live, in order of name: none if dir does not exist.
+func Living(dir string) ([]Holder, error) {
+	files, err := filepath.Glob(filepath.Join(dir, instancePrefix+"*"+suffix))
 	if err != nil {
 		return nil, err
 	}
-	var living []string
+	var living []Holder
 	for _, path := range files {
-		name, err := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "instance-"), ".lock"))
+		name, err := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), instancePrefix), suffix))
 		if err != nil {
 			continue // none of ours
 		}
-		alive, err := Alive(dir, name)
+		holder, alive, err := holderOf(path)
 		switch {
 		case err != nil:
 			return nil, err
 		case alive:
-			living = append(living, name)
+			holder.Name = name // which it may be about to write
+			living = append(living, holder)
 		}
 	}
 	return living, nil

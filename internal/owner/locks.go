@@ -21,6 +21,11 @@ type HeldError struct {
 	Owner string
 	// PID is its process, 0 where that is not known.
 	PID int
+	// Endpoint is the endpoint by which that process uses the runtime, "" if it is
+	// the one that was asked for or not known.
+	Endpoint string
+	// Deleted: the file of its lock was deleted, and it has yet to restore it.
+	Deleted bool
 }
 
 func (e *HeldError) Error() string {
@@ -31,20 +36,30 @@ func (e *HeldError) Error() string {
 	if e.PID != 0 {
 		process = fmt.Sprintf(" (pid %d)", e.PID)
 	}
-	return fmt.Sprintf("%s is managed by the living podctl %q%s", e.What, e.Owner, process)
+	text := fmt.Sprintf("%s is managed by the living podctl %q%s", e.What, e.Owner, process)
+	if e.Endpoint != "" {
+		text += ", which uses this runtime by " + e.Endpoint
+	}
+	if e.Deleted {
+		text += ", whose lock was deleted and is not restored yet"
+	}
+	return text
 }
 
 // Hint says how to resolve it.
 func (e *HeldError) Hint() string {
+	if e.Deleted {
+		return "it restores its locks within seconds unless it is suspended: try again, or stop it"
+	}
 	return "stop that podctl, or wait for it: the pod starts once its name is released"
 }
 
 // Locks are the locks that one instance holds. Use Open; the zero value is
 // not usable.
 type Locks struct {
-	dir      string
-	instance string
-	self     *os.File
+	dir    string
+	holder Holder
+	self   *os.File
 
 	mu sync.Mutex
 	// names holds an open, locked file for each claimed full name.
@@ -52,28 +67,35 @@ type Locks struct {
 }
 
 // Open makes dir if need be, and takes the lock of the instance of that
-// name. The error is a *HeldError where such an instance lives. What podctls
-// that were killed left in dir is removed.
-func Open(dir, instance string) (*Locks, error) {
-	path := instancePath(dir, instance)
-	f, err := openLock(path, instance)
+// name. The error is a *HeldError where such an instance lives, or where a living
+// process has yet to restore locks that were deleted from dir. What podctl
+// processes that were killed left in dir is removed.
+func Open(dir, instance string) (*Locks, error) { return openAs(dir, newHolder(instance, Runtime{})) }
+
+func openAs(dir string, h Holder) (*Locks, error) {
+	path := instancePath(dir, h.Name)
+	what := fmt.Sprintf("instance %q", h.Name)
+	if lost, any := waitForLost(filepath.Dir(dir), func(l Lost) bool { return l.dir == filepath.Base(dir) }); any {
+		return nil, lost.heldError(what)
+	}
+	f, err := openLock(path, h)
 	if err != nil {
-		return nil, heldOr(err, path, fmt.Sprintf("instance %q", instance))
+		return nil, heldOr(err, path, what, h.Runtime)
 	}
 	sweep(dir)
-	return &Locks{dir: dir, instance: instance, self: f, names: map[string]*os.File{}}, nil
+	return &Locks{dir: dir, holder: h, self: f, names: map[string]*os.File{}}, nil
 }
 
-// openLock takes a lock in a directory that it makes. The directory may go in
-// between, with the last one who had a lock in it, and so it tries again.
-func openLock(path, holder string) (f *os.File, err error) {
+// openLock takes a lock in a directory that it makes. The directory may be removed
+// meanwhile by the last process that had a lock in it: it is then made again.
+func openLock(path string, h Holder) (f *os.File, err error) {
 	for range 100 {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 		if err == nil {
 			err = CheckDir(filepath.Dir(path))
 		}
 		if err == nil {
-			f, err = lockFile(path, holder)
+			f, err = lockFile(path, h)
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break
@@ -83,9 +105,15 @@ func openLock(path, holder string) (f *os.File, err error) {
 }
 
 // Instance is the name that Open was given.
-func (l *Locks) Instance() string { return l.instance }
+func (l *Locks) Instance() string { return l.holder.Name }
 
-// Runtime is the name of the directory, which there is one of for each runtime.
+// ID is unique to this process: see Holder.
+func (l *Locks) ID() string { return l.holder.ID }
+
+// Dir is the directory of the locks, which there is one of for each runtime.
+func (l *Locks) Dir() string { return l.dir }
+
+// Runtime is the name of that directory.
 func (l *Locks) Runtime() string { return filepath.Base(l.dir) }
 
 // Claim takes the lock of a pod's full name, and does nothing where this
@@ -96,10 +124,14 @@ func (l *Locks) Claim(fullName string) error {
 	if _, ok := l.names[fullName]; ok {
 		return nil
 	}
-	path := namePath(l.dir, fullName)
-	f, err := lockFile(path, l.instance)
+	path, what := namePath(l.dir, fullName), fmt.Sprintf("pod %q", fullName)
+	f, err := lockFile(path, Holder{Name: l.holder.Name, ID: l.holder.ID})
 	if err != nil {
-		return heldOr(err, path, fmt.Sprintf("pod %q", fullName))
+		return heldOr(err, path, what, l.holder.Runtime)
+	}
+	isName := func(lost Lost) bool { return lost.dir == l.Runtime() && lost.file == filepath.Base(path) }
+	if lost, any := waitForLost(filepath.Dir(l.dir), isName); any {
+		return errors.Join(lost.heldError(what), unlockFile(f))
 	}
 	l.names[fullName] = f
 	return nil
@@ -145,14 +177,21 @@ func (l *Locks) HeldOn(runtime, fullName string) (bool, error) {
 	return held, err
 }
 
-// Holder returns which instance manages the pods of a full name now; held is
+// HolderOf returns which process manages the pods of a full name now; held is
 // false if none does.
-func Holder(dir, fullName string) (instance string, held bool, err error) {
+func HolderOf(dir, fullName string) (h Holder, held bool, err error) {
 	return holderOf(namePath(dir, fullName))
 }
 
+// Names of lock files.
+const (
+	instancePrefix = "instance-"
+	namePrefix     = "pod-"
+	suffix         = ".lock"
+)
+
 func instancePath(dir, instance string) string {
-	return filepath.Join(dir, "instance-"+url.PathEscape(instance)+".lock")
+	return filepath.Join(dir, instancePrefix+url.PathEscape(instance)+suffix)
 }
 
 // maxFileName is the longest name of a file, in bytes (NAME_MAX).
@@ -161,24 +200,30 @@ const maxFileName = 255
 // namePath is the lock file of a full name; a name that is too long for one is
 // cut, and its hash put after it.
 func namePath(dir, fullName string) string {
-	const prefix, suffix = "pod-", ".lock"
 	file := url.PathEscape(fullName)
-	if room := maxFileName - len(prefix) - len(suffix); len(file) > room {
+	if room := maxFileName - len(namePrefix) - len(suffix); len(file) > room {
 		sum := sha256.Sum256([]byte(fullName))
 		hash := "-" + hex.EncodeToString(sum[:16])
 		file = file[:room-len(hash)] + hash
 	}
-	return filepath.Join(dir, prefix+file+suffix)
+	return filepath.Join(dir, namePrefix+file+suffix)
 }
 
-// heldOr turns errHeld into a *HeldError that names the holder.
-func heldOr(err error, path, what string) error {
+// heldOr turns errHeld into a *HeldError that names the holder. runtime is the one
+// of the process that asks.
+func heldOr(err error, path, what string, runtime Runtime) error {
 	if !errors.Is(err, errHeld) {
 		return fmt.Errorf("lock %s: %w", what, err)
 	}
+	held := &HeldError{What: what, PID: holderPID(path)}
 	holder, _, err := holderOf(path)
 	if err != nil {
-		holder = ""
+		return held
 	}
-	return &HeldError{What: what, Owner: holder, PID: holderPID(path)}
+	held.Owner = holder.Name
+	instance, _, err := holderOf(instancePath(filepath.Dir(path), holder.Name))
+	if err == nil && runtime.Endpoint != "" && instance.Runtime.Endpoint != runtime.Endpoint {
+		held.Endpoint = instance.Runtime.Endpoint
+	}
+	return held
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,8 +35,8 @@ func TestNameIsHeldByOneInstanceAtATime(t *testing.T) {
 	if err := b.Claim("web_default"); !errors.As(err, &held) || held.Owner != "run-a" {
 		t.Fatalf("second instance: got %v, want held by run-a", err)
 	}
-	if who, alive, err := Holder(dir, "web_default"); who != "run-a" || !alive || err != nil {
-		t.Errorf("Holder = %q %v %v", who, alive, err)
+	if who, alive, err := HolderOf(dir, "web_default"); who.Name != "run-a" || !alive || err != nil {
+		t.Errorf("HolderOf = %v %v %v", who, alive, err)
 	}
 	if err := a.Release("web_default"); err != nil {
 		t.Fatal(err)
@@ -89,7 +88,7 @@ func TestDeadHolderLetsGo(t *testing.T) {
 	if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 7 {
 		t.Fatalf("child: %v", err)
 	}
-	if _, alive, err := Holder(dir, "web_default"); alive || err != nil {
+	if _, alive, err := HolderOf(dir, "web_default"); alive || err != nil {
 		t.Errorf("Holder: alive=%v %v", alive, err)
 	}
 	l := open(t, dir, "run-next")
@@ -145,7 +144,7 @@ func TestNeverTwoHoldersUnderRaces(t *testing.T) {
 	})
 	wg.Go(func() {
 		for range 500 {
-			if _, _, err := Holder(dir, "free_one"); err != nil {
+			if _, _, err := HolderOf(dir, "free_one"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -189,7 +188,7 @@ func TestLastBeatTellsWhenAKilledInstanceDied(t *testing.T) {
 	if at, err := LastBeat(dir, "run-a"); err != nil || !at.IsZero() {
 		t.Errorf("of a living one: %v %v", at, err)
 	}
-	if living, err := Living(dir); err != nil || !slices.Equal(living, []string{"run-a"}) {
+	if living, err := Living(dir); err != nil || len(living) != 1 || living[0].Name != "run-a" {
 		t.Errorf("Living = %v %v", living, err)
 	}
 	if err := l.self.Close(); err != nil { // as when it is killed
@@ -217,13 +216,13 @@ func TestLockThatIsBeingAskedAboutIsTriedABoundedNumberOfTimes(t *testing.T) {
 	if err := unix.Flock(int(asking.Fd()), unix.LOCK_SH); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockFile(path, "agent"); !errors.Is(err, errHeld) {
+	if _, err := lockFile(path, Holder{Name: "agent"}); !errors.Is(err, errHeld) {
 		t.Errorf("asked about without end: %v", err)
 	}
 	if err := asking.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := lockFile(path, "agent")
+	f, err := lockFile(path, Holder{Name: "agent"})
 	if err != nil {
 		t.Fatal(err)
 	}

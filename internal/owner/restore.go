@@ -16,22 +16,22 @@ func (l *Locks) Restore() (restored bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var errs []error
-	again := func(f *os.File, what string) *os.File {
+	again := func(f *os.File, h Holder, what string) *os.File {
 		if same, err := isAt(f, f.Name()); err != nil || same {
 			return f // one that cannot be read is not known to be gone
 		}
-		next, err := openLock(f.Name(), l.instance)
+		next, err := openLock(f.Name(), h)
 		if err != nil {
-			errs = append(errs, heldOr(err, f.Name(), what))
+			errs = append(errs, heldOr(err, f.Name(), what, l.holder.Runtime))
 			return f
 		}
 		restored = true
 		_ = f.Close() // nothing was written
 		return next
 	}
-	l.self = again(l.self, fmt.Sprintf("instance %q", l.instance))
+	l.self = again(l.self, l.holder, fmt.Sprintf("instance %q", l.holder.Name))
 	for _, name := range slices.Sorted(maps.Keys(l.names)) {
-		l.names[name] = again(l.names[name], fmt.Sprintf("pod %q", name))
+		l.names[name] = again(l.names[name], Holder{Name: l.holder.Name, ID: l.holder.ID}, fmt.Sprintf("pod %q", name))
 	}
 	return restored, errors.Join(errs...)
 }

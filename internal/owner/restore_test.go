@@ -25,7 +25,7 @@ func TestLocksOfADeletedDirectoryAreTakenAgain(t *testing.T) {
 	if restored, err := l.Restore(); !restored || err != nil {
 		t.Errorf("restored %v, %v", restored, err)
 	}
-	if _, held, err := Holder(dir, "web_default"); !held || err != nil {
+	if _, held, err := HolderOf(dir, "web_default"); !held || err != nil {
 		t.Errorf("held %v, %v", held, err)
 	}
 	if living, err := Living(dir); len(living) != 1 || err != nil {
@@ -67,7 +67,7 @@ func TestLockThatAnotherHasTakenMeanwhileIsLeftToIt(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	if holder, held, err := Holder(dir, "web_default"); holder != "run-b" || !held || err != nil {
+	if holder, held, err := HolderOf(dir, "web_default"); holder.Name != "run-b" || !held || err != nil {
 		t.Errorf("%q %v, %v", holder, held, err)
 	}
 }

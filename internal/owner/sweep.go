@@ -19,12 +19,12 @@ func sweep(dir string) {
 		return
 	}
 	defer d.Close()
-	if flock(d) != nil {
+	if tryFlock(d) != nil {
 		return // another podctl sweeps
 	}
 	files, _ := d.ReadDir(-1) // what cannot be read stays
 	for _, f := range files {
-		if filepath.Ext(f.Name()) == ".lock" {
+		if filepath.Ext(f.Name()) == suffix {
 			sweepFile(filepath.Join(dir, f.Name()))
 		}
 	}

@@ -36,6 +36,9 @@ const (
 const (
 	// OwnerAnnotation names the podctl instance that created the sandbox.
 	OwnerAnnotation = "podctl.io/owner"
+	// InstanceAnnotation is the unique id of that podctl process: see owner.Holder.
+	// Sandboxes that earlier versions created do not have it.
+	InstanceAnnotation = "podctl.io/instance"
 	// ManifestAnnotation is the pod's document as it was read, before
 	// defaulting: gzip, then base64.
 	ManifestAnnotation = "podctl.io/manifest"

@@ -58,6 +58,9 @@ type Sandbox struct {
 	// Owner is the podctl instance that created the sandbox, "" if podctl did
 	// not (see OwnerAnnotation).
 	Owner string
+	// OwnerID is the unique id of that process, "" if it is not known (see
+	// InstanceAnnotation).
+	OwnerID string
 	// Source is the source of the pod in the kubelet that created the sandbox: file,
 	// http or api (see ConfigSourceAnnotation). "" if no kubelet did.
 	Source string

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package host
+
+func serverPID(string) int { return 0 }

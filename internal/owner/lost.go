@@ -1,0 +1,115 @@
+package owner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/proc"
+)
+
+// Lost is a lock of a living process whose file was deleted: it guards nothing
+// until the process has restored it, but what it stands for has an owner.
+type Lost struct {
+	Holder
+	PID int
+	// dir is the name of the file's directory below the run directory.
+	dir, file string
+}
+
+// LostLocks are the locks of other living processes whose files were deleted from
+// the directories below a run directory. Processes that cannot be seen from here
+// are left out.
+func LostLocks(run string) LostList {
+	var lost LostList
+	for _, pid := range proc.Default.LockHolders() {
+		if pid == os.Getpid() {
+			continue
+		}
+		for _, f := range proc.Default.DeletedFiles(pid) {
+			if filepath.Ext(f.Path) != suffix || !isBelow(f.Path, run) {
+				continue
+			}
+			dir, file := filepath.Split(f.Path)
+			text, err := f.Read()
+			if err != nil {
+				continue // closed meanwhile
+			}
+			lost = append(lost, Lost{Holder: parseHolder(string(text)), PID: pid, dir: filepath.Base(dir), file: file})
+		}
+	}
+	return lost
+}
+
+// isBelow reports whether a lock file lies in a directory of the run directory. It
+// may be mounted at another path for the process that has the file open.
+func isBelow(path, run string) bool {
+	return filepath.Base(filepath.Dir(filepath.Dir(path))) == filepath.Base(run)
+}
+
+// LostList are deleted locks.
+type LostList []Lost
+
+// Dirs are the directories below the run directory in which they lay.
+func (l LostList) Dirs(run string) []string {
+	var dirs []string
+	for _, lost := range l {
+		if dir := filepath.Join(run, lost.dir); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// Living are the instances among them whose lock lay in a directory.
+func (l LostList) Living(dir string) []Holder {
+	var living []Holder
+	for _, lost := range l {
+		if lost.dir == filepath.Base(dir) && strings.HasPrefix(lost.file, instancePrefix) {
+			living = append(living, lost.Holder)
+		}
+	}
+	return living
+}
+
+// Holder returns which process holds the deleted lock of a full name.
+func (l LostList) Holder(dir, fullName string) (h Holder, held bool) {
+	lost, held := l.at(namePath(dir, fullName))
+	return lost.Holder, held
+}
+
+// at is the process that holds the deleted lock that lay at path.
+func (l LostList) at(path string) (Lost, bool) {
+	for _, lost := range l {
+		if lost.file == filepath.Base(path) && lost.dir == filepath.Base(filepath.Dir(path)) {
+			return lost, true
+		}
+	}
+	return Lost{}, false
+}
+
+// heldError says that the process holds the lock.
+func (l Lost) heldError(what string) *HeldError {
+	return &HeldError{What: what, Owner: l.Name, PID: l.PID, Deleted: true}
+}
+
+// waitForLost returns a deleted lock below the run directory that matches. A
+// process that releases a lock deletes its file just before: that is no such lock.
+func waitForLost(run string, match func(Lost) bool) (found Lost, any bool) {
+	for range lostTries {
+		lost := LostLocks(run)
+		i := slices.IndexFunc(lost, match)
+		if i < 0 {
+			return Lost{}, false
+		}
+		found = lost[i]
+		time.Sleep(lockRetry)
+	}
+	return found, true
+}
+
+// lostTries is how often a lock must be seen as deleted to be taken for one that
+// its process has not deleted.
+const lostTries = 5

@@ -1,0 +1,85 @@
+package owner
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// A living process whose locks were deleted owns what it owned: its names cannot be
+// claimed, its directory not be opened, until it has restored them or died.
+func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
+	if dir := os.Getenv("OWNER_TEST_DIR"); dir != "" {
+		l, err := Open(dir, "agent")
+		if err == nil {
+			err = l.Claim("web_default")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Stdout.WriteString("ready\n")
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent closes it
+		os.Exit(0)
+	}
+	run := t.TempDir()
+	dir := filepath.Join(run, "id")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestDeletedLocksOfALivingProcessStillCount$")
+	cmd.Env = append(os.Environ(), "OWNER_TEST_DIR="+dir)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	before, err := Open(dir, "run-before")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	var held *HeldError
+	if _, err := Open(dir, "agent"); !errors.As(err, &held) || !held.Deleted || held.Owner != "agent" || held.PID != cmd.Process.Pid {
+		t.Errorf("open: %v", err)
+	}
+	if _, err := before.Restore(); err != nil {
+		t.Error(err)
+	}
+	if err := before.Claim("web_default"); !errors.As(err, &held) || !held.Deleted || held.Owner != "agent" {
+		t.Errorf("claim: %v", err)
+	}
+	if err := before.Claim("other_default"); err != nil {
+		t.Errorf("claim of a name that it did not have: %v", err)
+	}
+	lost := LostLocks(run)
+	if h, held := lost.Holder(dir, "web_default"); !held || h.Name != "agent" || h.ID == "" {
+		t.Errorf("%+v %v", h, held)
+	}
+	if living := lost.Living(dir); len(living) != 1 || living[0].Name != "agent" {
+		t.Errorf("%+v", living)
+	}
+	if others := LostLocks(filepath.Join(run, "elsewhere")); len(others) > 0 {
+		t.Errorf("of another run directory: %+v", others)
+	}
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := before.Claim("web_default"); err != nil {
+		t.Errorf("after its death: %v", err)
+	}
+	if err := before.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,28 @@
+package owner
+
+// Runtime is what a runtime says about itself, by which it is recognized through
+// a proxy, too. The zero value is a runtime about which nothing is known.
+type Runtime struct {
+	// Endpoint is the socket that is used.
+	Endpoint string `json:"endpoint,omitempty"`
+	// Name is the runtime's, Storage the directory in which it keeps images, as it
+	// names it.
+	Name    string `json:"name,omitempty"`
+	Storage string `json:"storage,omitempty"`
+	// File identifies that directory on this host, as device and inode, "" if it is
+	// not seen from here.
+	File string `json:"file,omitempty"`
+}
+
+// Same reports whether both are one runtime, by whatever endpoint it is reached.
+// Two runtimes do not share the directory of their images; in containers with
+// directories of their own two may have the same path.
+func (r Runtime) Same(other Runtime) bool {
+	switch {
+	case r.Name != other.Name || r.Storage != other.Storage || r.Storage == "":
+		return false
+	case r.File != "" && other.File != "":
+		return r.File == other.File
+	}
+	return r.File != "" || other.File != ""
+}

@@ -1,0 +1,71 @@
+package proc
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// BootID returns the first part of the id that the kernel gives each boot, "" if
+// it is not known.
+func (f FS) BootID() string {
+	b, err := readBounded(filepath.Join(string(f), "sys/kernel/random/boot_id"), maxFile)
+	if err != nil {
+		return ""
+	}
+	id, _, _ := strings.Cut(strings.TrimSpace(string(b)), "-")
+	return id
+}
+
+// LockHolders returns the PIDs of the visible processes that hold an exclusive
+// flock, in ascending order.
+func (f FS) LockHolders() []int {
+	b, err := readBounded(filepath.Join(string(f), "locks"), maxTable)
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for line := range strings.Lines(string(b)) {
+		// 1: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF
+		fields := strings.Fields(line)
+		if len(fields) < 6 || fields[1] != "FLOCK" || fields[3] != "WRITE" {
+			continue
+		}
+		if pid, err := strconv.Atoi(fields[4]); err == nil && pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids)
+}
+
+// OpenFile is a file that a process has open.
+type OpenFile struct {
+	// Path is where it was when it was deleted.
+	Path string
+	fd   string
+}
+
+// Read returns the content of the file, bounded.
+func (f OpenFile) Read() ([]byte, error) { return readBounded(f.fd, maxFile) }
+
+// DeletedFiles returns the files that a process has open and that were deleted;
+// none if its descriptors must not be read.
+func (f FS) DeletedFiles(pid int) []OpenFile {
+	dir := f.path(pid, "fd")
+	fds, _ := os.ReadDir(dir)
+	var files []OpenFile
+	for _, fd := range fds {
+		name := filepath.Join(dir, fd.Name())
+		target, err := os.Readlink(name)
+		if err != nil {
+			continue
+		}
+		if path, deleted := strings.CutSuffix(target, " (deleted)"); deleted {
+			files = append(files, OpenFile{Path: path, fd: name})
+		}
+	}
+	return files
+}
