@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/podctl/podctl/test/live"
+)
+
+// alias is another path to a runtime's socket.
+type alias struct {
+	name string
+	// make makes it in dir and returns the path of the socket.
+	make func(t *testing.T, socket, dir string) string
+	// proxy: another process serves the socket.
+	proxy bool
+}
+
+var aliases = []alias{
+	{name: "symbolic link", make: func(t *testing.T, socket, dir string) string {
+		return linked(t, os.Symlink, socket, filepath.Join(dir, "link.sock"))
+	}},
+	{name: "symbolic link to its directory", make: func(t *testing.T, socket, dir string) string {
+		return filepath.Join(linked(t, os.Symlink, filepath.Dir(socket), filepath.Join(dir, "link")), filepath.Base(socket))
+	}},
+	{name: "hard link", make: func(t *testing.T, socket, _ string) string {
+		return linked(t, os.Link, socket, filepath.Join(filepath.Dir(socket), "hard.sock"))
+	}},
+	{name: "bind mount", make: func(t *testing.T, socket, dir string) string {
+		path := filepath.Join(dir, "bound.sock")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return bound(t, socket, path)
+	}},
+	{name: "bind mount of its directory", make: func(t *testing.T, socket, dir string) string {
+		path := filepath.Join(dir, "bound")
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(bound(t, filepath.Dir(socket), path), filepath.Base(socket))
+	}},
+	{name: "proxy", proxy: true, make: func(t *testing.T, socket, dir string) string {
+		return forwarded(t, socket, filepath.Join(dir, "proxy.sock"))
+	}},
+}
+
+func linked(t *testing.T, link func(string, string) error, target, path string) string {
+	t.Helper()
+	if err := link(target, path); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(path) })
+	return path
+}
+
+func bound(t *testing.T, target, path string) string {
+	t.Helper()
+	if err := syscall.Mount(target, path, "", syscall.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(path, syscall.MNT_DETACH) })
+	return path
+}
+
+// forwarded serves a socket that passes every byte on.
+func forwarded(t *testing.T, socket, path string) string {
+	t.Helper()
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("unix", socket)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			pass := func(to, from net.Conn) {
+				_, _ = io.Copy(to, from) // ends with either side
+				to.Close()
+				from.Close()
+			}
+			go pass(server, client)
+			go pass(client, server)
+		}
+	}()
+	return path
+}
+
+// Whatever path leads to the runtime, the pods of a living agent stay its own: those
+// that run, one that has ended and one that waits without a sandbox.
+func TestPodsStayTheirAgentsByEveryPathToTheRuntime(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		a := withAgent(t, rt)
+		a.put("web.yaml", a.marking("web", "", brief))
+		a.put("job.yaml", a.marked("job", "echo ran >> /mark/job", never))
+		a.put("wait.yaml", strings.Replace(a.marking("wait", ""), "volumes: [", "volumes: [{name: c, configMap: {name: missing}}, ", 1))
+		agent := a.agent()
+		a.wrote("web", "up")
+		a.wrote("job", "ran")
+		agent.prints("wait")
+		for _, alias := range aliases {
+			t.Run(alias.name, func(t *testing.T) {
+				p := *a.place
+				p.t, p.endpoint = t, "unix://"+alias.make(t, strings.TrimPrefix(rt.Endpoint, "unix://"), p.path("mark"))
+				if found := p.orphans(); len(found) > 0 {
+					t.Errorf("orphans: %v", found)
+				}
+				if out, errw, code := p.podctl("orphans", "--kill", "--rm"); code != 0 || strings.Contains(out, "StopContainer") || strings.Contains(out, "removed") {
+					t.Errorf("orphans --kill: exit %d\n%s%s", code, out, errw)
+				}
+				if alias.proxy {
+					if out, errw, code := p.podctl("rm", "--force", "default/web"); code != 1 || !strings.Contains(errw, `podctl "agent" manages it, by another endpoint`) {
+						t.Errorf("rm --force: exit %d\n%s%s", code, out, errw)
+					}
+				}
+				out, errw, code := p.podctl("agent", "--manifests", p.path("manifests"))
+				want := fmt.Sprintf("an agent (pid %d) runs on this runtime already", agent.cmd.Process.Pid)
+				if alias.proxy {
+					want += ", by " + rt.Endpoint
+				}
+				if code != 1 || !strings.Contains(errw, want) || out != "" {
+					t.Errorf("second agent: exit %d, want %q\n%s%s", code, want, out, errw)
+				}
+				for _, name := range []string{"web", "job", "wait"} {
+					run := p.start("", p.path("manifests/"+name+".yaml"))
+					run.prints(fmt.Sprintf(`pod "%s_default" is managed by the living podctl "agent" (pid %d)`, name, agent.cmd.Process.Pid))
+					_ = run.cmd.Process.Signal(syscall.SIGINT) // it may have exited
+					if code := run.wait(); code == 0 {
+						out, errw := run.output()
+						t.Errorf("run %s: exit %d\n%s%s", name, code, out, errw)
+					}
+				}
+			})
+		}
+		a.has("web", "up")
+		a.has("job", "ran")
+		a.remove("web.yaml")
+		a.remove("job.yaml")
+		a.remove("wait.yaml")
+		a.wrote("web", "up", "down")
+		a.holds()
+		agent.ends(syscall.SIGTERM, 0)
+	})
+}
