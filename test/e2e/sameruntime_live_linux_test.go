@@ -156,3 +156,47 @@ func TestPodsStayTheirAgentsByEveryPathToTheRuntime(t *testing.T) {
 		agent.ends(syscall.SIGTERM, 0)
 	})
 }
+
+// The run directory of a living agent is deleted: its pods stay its own, also before
+// it can restore its locks, and it restores them.
+func TestPodsStayTheirAgentsWithoutItsRunDirectory(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		a := withAgent(t, rt)
+		a.put("web.yaml", a.marking("web", "", brief))
+		agent := a.agent()
+		a.wrote("web", "up")
+		eventually(t, "the pod is managed", func() bool { return strings.Contains(a.does("pods"), "default/web") }, func() string { return "" })
+		agent.signal(syscall.SIGSTOP)
+		for _, dir := range glob(t, a.path("run/*")) {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		proxy := *a.place
+		proxy.endpoint = "unix://" + forwarded(t, strings.TrimPrefix(rt.Endpoint, "unix://"), a.path("mark/proxy.sock"))
+		for name, p := range map[string]*place{"directly": a.place, "through a proxy": &proxy} {
+			if out, errw, code := p.podctl("orphans", "--kill", "--rm"); strings.Contains(out, "default/web") || code == 0 && errw != "" {
+				t.Errorf("%s: orphans --kill: exit %d\n%s%s", name, code, out, errw)
+			}
+		}
+		_, errw, code := a.podctl("agent", "--manifests", a.path("manifests"))
+		if want := fmt.Sprintf("an agent (pid %d) runs on this runtime already", agent.cmd.Process.Pid); code != 1 || !strings.Contains(errw, want) {
+			t.Errorf("second agent: exit %d, want %q\n%s", code, want, errw)
+		}
+		out, errw, code := a.run("", a.path("manifests/web.yaml"))
+		if want := fmt.Sprintf(`the living podctl "agent" (pid %d)`, agent.cmd.Process.Pid); code != 1 || !strings.Contains(errw, want) || !strings.Contains(errw, "was deleted") {
+			t.Errorf("run: exit %d, want %q\n%s%s", code, want, out, errw)
+		}
+		agent.signal(syscall.SIGCONT)
+		agent.prints("run directory")
+		eventually(t, "its locks and its socket are restored", func() bool {
+			out, _, code := a.podctl("pods", "default/web")
+			return code == 0 && strings.Contains(out, "agent") && strings.Contains(out, "syncing")
+		}, func() string { out, errw, _ := a.podctl("pods"); return out + errw })
+		a.has("web", "up")
+		a.remove("web.yaml")
+		a.wrote("web", "up", "down")
+		a.holds()
+		agent.ends(syscall.SIGTERM, 0)
+	})
+}
