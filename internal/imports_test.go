@@ -43,6 +43,7 @@ var table = []row{
 	{"internal/source", []string{"internal/pod", "internal/manifest"}, "directories and URLs that are followed"},
 	{"internal/logs", []string{"internal/boundedfile"}, "the log files of containers, read and followed"},
 	{"internal/cri", []string{"internal/pod", "internal/boundedfile", "internal/logs", "internal/proc"}, "a CRI socket as a typed client"},
+	{"internal/stream", nil, "exec, attach and port-forward over the runtime's URLs"},
 	{"internal/cri/sim", nil, "a CRI runtime in memory"},
 	{"internal/render", []string{"internal/pod"}, "pure: pod and node facts to CRI configs"},
 	{"internal/pleg", []string{"internal/pod"}, "pure Diff, and the relisting loop"},

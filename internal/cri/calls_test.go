@@ -55,6 +55,16 @@ func everyCall(t *testing.T, c *Client) {
 	check(nil, c.RemovePodSandbox(ctx, sb))
 	check(c.ListImages(ctx))
 	check(nil, c.RemoveImage(ctx, "busybox"))
+	// Of what is gone: the streaming server of the simulated runtime does not run
+	// in a bubble.
+	gone := func(_ string, err error) {
+		if !errors.Is(err, ErrNotFound) {
+			t.Error(err)
+		}
+	}
+	gone(c.Exec(ctx, id, []string{"true"}, Streams{Stdout: true}))
+	gone(c.Attach(ctx, id, Streams{Stdout: true}))
+	gone(c.PortForward(ctx, sb, 80))
 }
 
 // TestEveryCallHasItsDeadline, the longer ones those of the table in

@@ -48,6 +48,8 @@ func classify(f failure) *Error {
 		if f.dial != nil {
 			describeDial(e, f.endpoint, f.dial)
 		}
+	case codes.ResourceExhausted:
+		e.kinds = []error{ErrTooLarge}
 	case codes.AlreadyExists:
 		e.kinds = []error{ErrNameReserved}
 	default:

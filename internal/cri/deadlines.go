@@ -69,6 +69,9 @@ var calls = map[string]call{
 	"StopContainer":    {"stop container", withOwn},
 	"RemoveContainer":  {"remove container", change},
 	"ExecSync":         {"exec in container", withOwn},
+	"Exec":             {"exec in container", read},
+	"Attach":           {"attach to container", read},
+	"PortForward":      {"forward ports of sandbox", read},
 	"PullImage":        {"pull image", pull},
 	"RemoveImage":      {"remove image", change},
 

@@ -35,6 +35,9 @@ var (
 	// ErrHung: a server accepts connections at the socket and does not answer.
 	// The error is also ErrDeadline.
 	ErrHung = kind("runtime does not answer", context.DeadlineExceeded)
+	// ErrTooLarge: the answer, or the request, is larger than what the runtime or
+	// this client transfers.
+	ErrTooLarge = kind("message too large", nil)
 	// ErrNotCRI: something answers at the socket that is not a CRI v1 runtime.
 	ErrNotCRI = kind("not a CRI v1 runtime", nil)
 )

@@ -28,7 +28,7 @@
 //
 // Calls take no time of their own. An event's subscriber has an unbounded
 // queue, where containerd stops its own work when one is 100 events behind.
-// Ids must be given whole. There are no stats, no checkpoints and no streaming
-// of exec, attach and port-forward. Files exist only as far as shell
+// Ids must be given whole. There are no stats and no checkpoints. Of what a client
+// types only cat reads anything; a pod listens at ports that ServePort opens. Files exist only as far as shell
 // redirections go; volumes are not shared between containers.
 package sim

@@ -20,6 +20,26 @@ type containerLog struct {
 
 	mu   sync.Mutex
 	file *os.File // nil where nothing is logged
+	// attached are told of all that is written.
+	attached map[int]func(stream, text string)
+	lastID   int
+}
+
+// attach calls show with all that is written from now on, until detach is called.
+func (l *containerLog) attach(show func(stream, text string)) (detach func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.attached == nil {
+		l.attached = map[int]func(stream, text string){}
+	}
+	l.lastID++
+	id := l.lastID
+	l.attached[id] = show
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.attached, id)
+	}
 }
 
 // openLog creates or goes on with the log file. Without a path it discards.
@@ -53,6 +73,9 @@ func (l *containerLog) reopen() error {
 func (l *containerLog) write(stream, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, show := range l.attached {
+		show(stream, text)
+	}
 	if l.file == nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -30,8 +31,9 @@ type Runtime struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	runtimeapi.UnimplementedImageServiceServer
 
-	opts Options
-	gate *gate
+	opts    Options
+	gate    *gate
+	streams streams
 	// running counts the goroutines of processes.
 	running sync.WaitGroup
 
@@ -42,7 +44,8 @@ type Runtime struct {
 	images     map[string]*image // by normalized reference
 	scripts    map[string][]Script
 	ips        map[int]bool
-	name       string // what it calls itself
+	ports      map[string]map[uint16]func(io.ReadWriteCloser) // by pod, see ServePort
+	name       string                                         // what it calls itself
 	version    string
 	network    string // why the network is not ready, "" if it is
 	lastID     int
@@ -67,6 +70,7 @@ func New(o Options) *Runtime {
 		images:     map[string]*image{},
 		scripts:    map[string][]Script{},
 		ips:        map[int]bool{},
+		ports:      map[string]map[uint16]func(io.ReadWriteCloser){},
 	}
 	r.gate = newGate(r.newServer)
 	return r
@@ -82,6 +86,7 @@ func (r *Runtime) Close() {
 	}
 	r.mu.Unlock()
 	r.gate.close()
+	r.streams.stop()
 	r.running.Wait()
 }
 

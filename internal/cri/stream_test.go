@@ -1,0 +1,37 @@
+package cri
+
+import (
+	"errors"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+func TestInputOfAContainerIsReadFromBothRuntimes(t *testing.T) {
+	for info, want := range map[string]ContainerInput{
+		`{"pid":1,"config":{"tty":true,"stdin":true,"stdin_once":true}}`: {Known: true, TTY: true, Stdin: true, Once: true},
+		`{"pid":1,"config":{"metadata":{"name":"c"}}}`:                   {Known: true},
+		`{"runtimeSpec":{"annotations":{"io.kubernetes.cri-o.TTY":"true","io.kubernetes.cri-o.Stdin":"true","io.kubernetes.cri-o.StdinOnce":"false"}}}`: {Known: true, TTY: true, Stdin: true},
+		`{"pid":1}`: {},
+	} {
+		if got, err := parseInput([]byte(info)); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", info, got, err, want)
+		}
+	}
+	if _, err := parseInput([]byte("{")); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestOutputThatIsTooLargeIsAKindOfError(t *testing.T) {
+	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
+		_, id := runPod(t, c, "p", "sleep", "600")
+		r.FailNext("ExecSync", "", status.Error(codes.ResourceExhausted, "grpc: trying to send message larger than max (16777229 vs. 16777216)"))
+		if _, err := c.ExecSync(t.Context(), id, []string{"x"}, 0); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%v", err)
+		}
+	})
+}

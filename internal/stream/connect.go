@@ -1,0 +1,214 @@
+package stream
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
+)
+
+const (
+	// connectTimeout bounds connecting, the handshake, and the answer to each
+	// stream that is opened.
+	connectTimeout = 10 * time.Second
+	// maxResponse bounds the response to the handshake, in bytes.
+	maxResponse = 64 << 10
+	// pingPeriod keeps idle connections open.
+	pingPeriod = 5 * time.Second
+)
+
+// ErrLost: the connection ended before the runtime reported the result.
+var ErrLost = errors.New("the connection to the runtime was lost")
+
+// upgraded is a connection after its handshake.
+type upgraded struct {
+	net.Conn
+	// unread is what the handshake read beyond the response, then Conn.
+	unread io.Reader
+}
+
+func (u *upgraded) Read(p []byte) (int, error) { return u.unread.Read(p) }
+
+// dial connects to a URL of the runtime and upgrades to SPDY. The end of ctx
+// closes the connection, also later.
+func dial(ctx context.Context, text, protocol string) (*upgraded, error) {
+	u, err := checkURL(text, onThisHost)
+	if err != nil {
+		return nil, err
+	}
+	handshake, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := dialURL(handshake, u)
+	if err != nil {
+		return nil, connectError(ctx, handshake, u, err)
+	}
+	stop := context.AfterFunc(handshake, func() { _ = conn.Close() })
+	up, err := upgrade(conn, u, protocol)
+	if !stop() && err == nil {
+		err = handshake.Err()
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, connectError(ctx, handshake, u, err)
+	}
+	context.AfterFunc(ctx, func() { _ = conn.Close() })
+	return up, nil
+}
+
+func dialURL(ctx context.Context, u *url.URL) (net.Conn, error) {
+	if u.Scheme == "https" {
+		// The certificate is the runtime's own, as it makes it at its start; the
+		// kubelet does not verify it either. checkURL keeps this on the host.
+		d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec
+		return d.DialContext(ctx, "tcp", u.Host)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", u.Host)
+}
+
+// connectError names the address, and prefers the reason why a context ended.
+func connectError(ctx, handshake context.Context, u *url.URL, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case handshake.Err() != nil:
+		err = fmt.Errorf("no answer within %s", connectTimeout)
+	}
+	return &connectFailure{address: u.Host, err: err}
+}
+
+type connectFailure struct {
+	address string
+	err     error
+}
+
+var _ interface{ Hint() string } = (*connectFailure)(nil)
+
+func (e *connectFailure) Error() string {
+	return fmt.Sprintf("connect to the runtime's streaming server at %s: %v", e.address, e.err)
+}
+func (e *connectFailure) Unwrap() error { return e.err }
+
+// Hint explains a server that cannot be reached.
+func (e *connectFailure) Hint() string {
+	if _, ok := errors.AsType[*net.OpError](e.err); ok {
+		return "the runtime serves streams in its own network namespace: podctl must run in the same one"
+	}
+	return ""
+}
+
+// upgrade makes the handshake.
+func upgrade(conn net.Conn, u *url.URL, protocol string) (*upgraded, error) {
+	req, err := http.NewRequest(http.MethodPost, u.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set(httpstream.HeaderConnection, httpstream.HeaderUpgrade)
+	req.Header.Set(httpstream.HeaderUpgrade, spdy.HeaderSpdy31)
+	req.Header.Set(httpstream.HeaderProtocolVersion, protocol)
+	if err := req.Write(conn); err != nil {
+		return nil, err
+	}
+	limited := &io.LimitedReader{R: conn, N: maxResponse}
+	reader := bufio.NewReader(limited)
+	resp, err := http.ReadResponse(reader, req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusSwitchingProtocols || !strings.EqualFold(resp.Header.Get(httpstream.HeaderUpgrade), spdy.HeaderSpdy31) {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1024)) // as far as it can be read
+		return nil, fmt.Errorf("it answered %s: %s", resp.Status, strings.TrimSpace(string(text)))
+	}
+	if got := resp.Header.Get(httpstream.HeaderProtocolVersion); got != protocol {
+		return nil, fmt.Errorf("it speaks %q, not %s", got, protocol)
+	}
+	limited.N = math.MaxInt64
+	return &upgraded{Conn: conn, unread: reader}, nil
+}
+
+// connection is a SPDY connection whose error stream shows a connection that was
+// lost.
+type connection struct {
+	httpstream.Connection
+	raw    net.Conn
+	report *errorStream // nil before it is open
+}
+
+// reported is how much the runtime has reported of the result, in bytes: 0 is a
+// connection that was lost before.
+func (c *connection) reported() int {
+	if c.report == nil {
+		return 0
+	}
+	return int(c.report.read.Load())
+}
+
+func newConnection(up *upgraded) (*connection, error) {
+	c, err := spdy.NewClientConnectionWithPings(up, pingPeriod)
+	if err != nil {
+		_ = up.Close()
+		return nil, err
+	}
+	return &connection{Connection: c, raw: up.Conn}, nil
+}
+
+// CreateStream opens a stream.
+func (c *connection) CreateStream(headers http.Header) (httpstream.Stream, error) {
+	late := time.AfterFunc(connectTimeout, func() { _ = c.raw.Close() })
+	defer late.Stop()
+	s, err := c.Connection.CreateStream(headers)
+	if err != nil || headers.Get(streamType) != streamTypeError {
+		return s, err
+	}
+	c.report = &errorStream{Stream: s}
+	return c.report, nil
+}
+
+// Close closes the connection at once: a server that does not read cannot delay it.
+func (c *connection) Close() error {
+	late := time.AfterFunc(closeTimeout, func() { _ = c.raw.Close() })
+	defer late.Stop()
+	err := c.Connection.Close()
+	_ = c.raw.Close()
+	return err
+}
+
+// closeTimeout is how long the server has to accept the end of the streams.
+const closeTimeout = 200 * time.Millisecond
+
+const (
+	streamType      = "streamType"
+	streamTypeError = "error"
+	streamTypeData  = "data"
+	// maxError bounds what the error stream may carry, in bytes.
+	maxError = 64 << 10
+)
+
+// errorStream is a runtime's report of the result.
+type errorStream struct {
+	httpstream.Stream
+	read atomic.Int64
+}
+
+// Read bounds the report.
+func (s *errorStream) Read(p []byte) (int, error) {
+	left := maxError - int(s.read.Load())
+	if left <= 0 {
+		return 0, io.EOF
+	}
+	n, err := s.Stream.Read(p[:min(len(p), left)])
+	s.read.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,61 @@
+package stream
+
+import (
+	"sync"
+
+	"k8s.io/client-go/tools/remotecommand"
+)
+
+// Sizes passes the sizes of a terminal to a session. A size that was not yet sent
+// is replaced by the next one. It is safe for concurrent use.
+type Sizes struct {
+	mu      sync.Mutex
+	changed chan struct{} // holds one
+	next    remotecommand.TerminalSize
+	closed  bool
+}
+
+var _ remotecommand.TerminalSizeQueue = (*Sizes)(nil)
+
+// NewSizes returns an empty queue.
+func NewSizes() *Sizes { return &Sizes{changed: make(chan struct{}, 1)} }
+
+// Put sends a size, in columns and lines. One without area is left out: the
+// terminal does not have it.
+func (s *Sizes) Put(columns, lines int) {
+	if columns <= 0 || lines <= 0 || columns > 1<<16-1 || lines > 1<<16-1 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.next = remotecommand.TerminalSize{Width: uint16(columns), Height: uint16(lines)}
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends Next.
+func (s *Sizes) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.changed)
+	}
+}
+
+// Next waits for a size; nil after Close.
+func (s *Sizes) Next() *remotecommand.TerminalSize {
+	_, open := <-s.changed
+	if !open {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := s.next
+	return &size
+}

@@ -1,0 +1,24 @@
+package stream
+
+import (
+	"testing"
+
+	"k8s.io/client-go/tools/remotecommand"
+)
+
+func TestSizesNotYetSentAreReplaced(t *testing.T) {
+	s := NewSizes()
+	s.Put(80, 24)
+	s.Put(0, 24)
+	s.Put(132, 43)
+	if got := s.Next(); got == nil || *got != (remotecommand.TerminalSize{Width: 132, Height: 43}) {
+		t.Errorf("%+v", got)
+	}
+	s.Put(1<<20, 24)
+	s.Close()
+	s.Close()
+	s.Put(80, 24)
+	if got := s.Next(); got != nil {
+		t.Errorf("after Close: %+v", got)
+	}
+}
