@@ -61,6 +61,7 @@ var table = []row{
 	{"internal/metrics", []string{"internal/pod", "internal/pleg", "internal/probe", "internal/worker"}, "the kubelet's metrics"},
 	{"internal/userns", []string{"internal/atomicfile", "internal/boundedfile", "internal/flock"}, "user ids of pods with a user namespace"},
 	{"internal/gc", []string{"internal/pod"}, "which dead containers, sandboxes and images go"},
+	{"internal/images", []string{"internal/pod", "internal/cri"}, "the images of a runtime and the pods that use them"},
 	{"internal/logrotate", nil, "log files that are kept small"},
 	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
 	{"internal/podrecord", []string{"internal/atomicfile", "internal/boundedfile"}, "podctl.json: what the runtime cannot hold of a pod"},

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/suggest"
@@ -65,6 +66,12 @@ func commands(e *shell.Env) []*cli.Command {
 func newApp(e *shell.Env) *cli.App {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
 	commands := commands(e)
+	commands := []*cli.Command{
+		runCommand(e), agentCommand(e), validateCommand(e), renderCommand(e),
+		podsCommand(e), orphansCommand(e), terminatingCommand(e), stopCommand(e), startCommand(e), rmCommand(e),
+		plegCommand(e), preemptCommand(e),
+		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e),
+	}
 	for _, c := range commands {
 		dress(e, c, c.Name)
 	}

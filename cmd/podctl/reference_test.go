@@ -61,6 +61,9 @@ var documented = []struct {
 	{"podctl pleg compare -o json", []string{"compareLine", "CompareSummary"}},
 	{"podctl pleg record -o json", []string{"recordSummary"}},
 	{"podctl version -o json", []string{"versionData", "podctlVersion", "runtimeVersion"}},
+	{"podctl images -o json", []string{"imageData", "imageUser"}},
+	{"podctl pull -o json", []string{"pullData"}},
+	{"podctl rmi -o json, podctl prune -o json", []string{"removedImage"}},
 }
 
 func reference(t *testing.T) string {
@@ -133,7 +136,7 @@ type typeSource struct {
 func parseTypes(t *testing.T) map[string]typeSource {
 	t.Helper()
 	var files []string
-	for _, dir := range []string{".", "internal/runview", "../../internal/plegstat"} {
+	for _, dir := range []string{".", "internal/look", "internal/runview", "../../internal/plegstat"} {
 		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

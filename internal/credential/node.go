@@ -61,6 +61,11 @@ func (c Config) Open(found Files, now func() time.Time) ([]Source, error) {
 // ctx.
 type Lookup func(ctx context.Context, image string) []*runtimeapi.AuthConfig
 
+// Fixed returns the same credentials for every image.
+func Fixed(auth *runtimeapi.AuthConfig) Lookup {
+	return func(context.Context, string) []*runtimeapi.AuthConfig { return []*runtimeapi.AuthConfig{auth} }
+}
+
 // Node are the credentials that the node adds to those of a pod.
 type Node struct {
 	// Sources are asked in order.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/distribution/reference"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/event"
@@ -24,7 +23,7 @@ func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*pod.Image, *St
 		}
 		return nil, &StartError{Container: c.Name, Reason: reason, Message: message, err: err}
 	}
-	name, err := withTag(c.Image)
+	name, err := pod.WithTag(c.Image)
 	if err != nil {
 		return fail(event.InspectFailed, reasonInvalidImage, fmt.Sprintf("Failed to apply default image tag %q: %v", c.Image, err), err)
 	}
@@ -117,19 +116,6 @@ func (r *run) imageStatus(ctx context.Context, name string) (*pod.Image, error) 
 		return nil, err
 	}
 	r.images[name] = image
-	return image, nil
-}
-
-// withTag is the image's name with the tag that it stands for: latest, if it
-// has neither tag nor digest.
-func withTag(image string) (string, error) {
-	ref, err := reference.ParseNormalizedNamed(image)
-	if err != nil {
-		return "", fmt.Errorf("couldn't parse image name %q: %w", image, err)
-	}
-	if reference.IsNameOnly(ref) {
-		return image + ":latest", nil
-	}
 	return image, nil
 }
 

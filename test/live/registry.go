@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/podctl/podctl/test/live/image"
@@ -59,6 +60,35 @@ func Registry(t testing.TB, names ...string) *ImageRegistry {
 	defer r.mu.Unlock()
 	r.requests = nil
 	return r
+}
+
+// Push adds the test image with a label, so that its id is not that of the image that
+// every runtime holds.
+func (r *ImageRegistry) Push(t testing.TB, names ...string) {
+	t.Helper()
+	img, err := image.Busybox()
+	if err != nil {
+		t.Fatalf("fill registry: %v", err)
+	}
+	for _, n := range names {
+		config, err := img.ConfigFile()
+		if err != nil {
+			t.Fatalf("fill registry: %v", err)
+		}
+		config = config.DeepCopy()
+		config.Config.Labels = map[string]string{"name": n}
+		labelled, err := mutate.ConfigFile(img, config)
+		if err != nil {
+			t.Fatalf("fill registry: %v", err)
+		}
+		ref, err := name.ParseReference(r.Image(n))
+		if err != nil {
+			t.Fatalf("fill registry: %v", err)
+		}
+		if err := remote.Write(ref, labelled, remote.WithContext(t.Context())); err != nil {
+			t.Fatalf("fill registry: %v", err)
+		}
+	}
 }
 
 // Image returns the full name of an image of this registry.

@@ -22,6 +22,8 @@ type Options struct {
 	CgroupDriver string
 	// Handlers are the runtime handlers beside the default and "runc".
 	Handlers []string
+	// Info is the verbose part of the runtime's status.
+	Info map[string]string
 	// Record keeps every call for Calls.
 	Record bool
 }

@@ -33,6 +33,7 @@ func (r *Runtime) Status(context.Context, *runtimeapi.StatusRequest) (*runtimeap
 		network.Message = "Network plugin returns error: " + r.network
 	}
 	resp := &runtimeapi.StatusResponse{
+		Info: r.opts.Info,
 		Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
 			{Type: runtimeapi.RuntimeReady, Status: true}, network,
 			{Type: "ContainerdHasNoDeprecationWarnings", Status: true},

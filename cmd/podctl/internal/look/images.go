@@ -1,0 +1,167 @@
+package look
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/images"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// imagesOptions are the options of `podctl images`.
+type imagesOptions struct {
+	shell.Globals
+	shell.ListOptions
+	words           []string
+	unused, digests bool
+}
+
+// Images returns the command `podctl images`.
+func Images(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "images",
+		Usage:     "list the images of the runtime: names, size, and which pods use them",
+		ArgsUsage: "[NAME|PATTERN|ID …]",
+		Description: "A name without a tag stands for all tags of the repository. SIZE is the runtime's: layers\n" +
+			"that images share count for each of them, because the CRI does not report layers. USED BY names\n" +
+			"the pods with a container of the image or an image volume, and those whose spec names it; the\n" +
+			"number in brackets counts containers. (pinned) marks images that the runtime asks to keep.\n" +
+			"-o is " + output.Formats + ".",
+		Flags: append(shell.ListFlags(),
+			&cli.BoolFlag{Name: "unused", Usage: "only images that podctl prune would remove"},
+			&cli.BoolFlag{Name: "digests", Usage: "show digests"},
+		),
+		Action: func(c *cli.Context) error {
+			o := imagesOptions{Globals: shell.ReadGlobals(c), words: c.Args().Slice(), unused: c.Bool("unused"), digests: c.Bool("digests")}
+			var err error
+			if o.ListOptions, err = shell.ReadList(c); err != nil {
+				return err
+			}
+			return o.UntilInterrupted(c.Context, e, func(ctx context.Context) error { return runImages(ctx, e, o) })
+		},
+	}
+}
+
+func runImages(ctx context.Context, e *shell.Env, o imagesOptions) error {
+	l, err := openImages(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return o.Show(ctx, e, "no images", func(ctx context.Context) (output.List, error) {
+		all, err := l.images(ctx)
+		if err != nil {
+			return output.List{}, err
+		}
+		selected, err := images.Select(all, o.words)
+		if o.unused {
+			selected = slices.DeleteFunc(slices.Clone(selected), func(i *images.Image) bool { return !i.Unused() })
+		}
+		return o.listing(selected), err
+	})
+}
+
+// imageData is one image of `podctl images -o json`.
+type imageData struct {
+	ID          string      `json:"id"`                    // of the runtime
+	RepoTags    []string    `json:"repoTags,omitempty"`    // names with a tag
+	RepoDigests []string    `json:"repoDigests,omitempty"` // names with a digest
+	Size        uint64      `json:"size"`                  // bytes, as the runtime reports them; shared layers count
+	Pinned      bool        `json:"pinned"`                // the runtime asks to keep it, or sandboxes are made of it
+	User        string      `json:"user,omitempty"`        // that it names
+	UID         *int64      `json:"uid,omitempty"`         // that it names
+	UsedBy      []imageUser `json:"usedBy"`                // [] if nothing uses it
+}
+
+// imageUser is a container or a pod that uses an image.
+type imageUser struct {
+	Namespace string `json:"namespace"`           // of the pod
+	Pod       string `json:"pod"`                 // its name
+	Container string `json:"container,omitempty"` // missing if only the pod's spec names the image
+	ID        string `json:"id,omitempty"`        // of the container
+	State     string `json:"state,omitempty"`     // created, running, exited, unknown
+	Volume    bool   `json:"volume"`              // it is a volume, not what the container is made of
+}
+
+func newImageData(i *images.Image) imageData {
+	d := imageData{ID: i.ID, RepoTags: i.RepoTags, RepoDigests: i.RepoDigests, Size: i.Size, Pinned: i.Pinned, User: i.Username, UID: i.UID, UsedBy: []imageUser{}}
+	for _, u := range i.Uses {
+		user := imageUser{Namespace: u.Namespace, Pod: u.Pod, Container: u.Container, ID: u.ID, Volume: u.Volume}
+		if u.ID != "" {
+			user.State = u.State.String()
+		}
+		d.UsedBy = append(d.UsedBy, user)
+	}
+	return d
+}
+
+func (o imagesOptions) listing(selected []*images.Image) output.List {
+	l := output.List{Header: []string{"IMAGE", "ID", "SIZE", "USED BY"}, Wide: []string{"DIGESTS", "USER"}}
+	if o.digests {
+		l.Header = []string{"IMAGE", "ID", "DIGESTS", "SIZE", "USED BY"}
+	}
+	for _, i := range selected {
+		digests := digestsText(i)
+		cells := []string{namesText(i), shortImageID(i.ID, o.NoTrunc), output.Size(i.Size), usedBy(i)}
+		if o.digests {
+			cells = slices.Insert(cells, 2, digests)
+		}
+		l.Items = append(l.Items, output.Item{Name: i.Name(), Data: newImageData(i), Cells: cells, Wide: []string{digests, userText(&i.Image)}})
+	}
+	return l
+}
+
+// namesText are the names of an image, <none> if it has no tag.
+func namesText(i *images.Image) string {
+	if len(i.RepoTags) == 0 {
+		if len(i.RepoDigests) == 0 {
+			return "<none>"
+		}
+		repository, _, _ := strings.Cut(i.RepoDigests[0], "@")
+		return repository + ":<none>"
+	}
+	return strings.Join(i.RepoTags, ", ")
+}
+
+func digestsText(i *images.Image) string {
+	var digests []string
+	for _, name := range i.RepoDigests {
+		_, digest, _ := strings.Cut(name, "@")
+		if !slices.Contains(digests, digest) {
+			digests = append(digests, digest)
+		}
+	}
+	if len(digests) == 0 {
+		return "-"
+	}
+	return strings.Join(digests, ", ")
+}
+
+func userText(i *pod.Image) string {
+	if i.UID != nil {
+		return strconv.FormatInt(*i.UID, 10)
+	}
+	if i.Username != "" {
+		return i.Username
+	}
+	return "-"
+}
+
+func usedBy(i *images.Image) string {
+	text := usersText(i.Uses)
+	switch {
+	case i.Pinned && text == "":
+		return "(pinned)"
+	case i.Pinned:
+		return text + " (pinned)"
+	case text == "":
+		return "-"
+	}
+	return text
+}

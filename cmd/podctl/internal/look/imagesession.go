@@ -1,0 +1,87 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/images"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// imageLister lists the images of a runtime with their users.
+type imageLister struct {
+	*session
+	reader images.Reader
+}
+
+// openImages connects to the runtime.
+func openImages(ctx context.Context, e *shell.Env, g shell.Globals) (*imageLister, error) {
+	s, err := open(ctx, e, g)
+	if err != nil {
+		return nil, err
+	}
+	return &imageLister{session: s}, nil
+}
+
+// images returns all images, by name. The specs of pods count where their owners, podctl
+// processes or a kubelet, answer.
+func (l *imageLister) images(ctx context.Context) ([]*images.Image, error) {
+	all, err := l.reader.Read(ctx, l.Client, l.listed)
+	if err != nil {
+		return nil, err
+	}
+	l.readObjects(ctx, l.Pods)
+	var specs []*v1.Pod
+	for _, p := range l.Pods {
+		if p.Object != nil {
+			specs = append(specs, p.Object)
+		}
+	}
+	images.AddSpecs(all, specs)
+	return all, nil
+}
+
+// listed lists the runtime again and returns its pods.
+func (l *imageLister) listed(ctx context.Context) ([]*pod.Pod, error) {
+	if err := l.list(ctx); err != nil {
+		return nil, err
+	}
+	var pods []*pod.Pod
+	for _, p := range l.Pods {
+		if p.Runtime != nil {
+			pods = append(pods, p.Runtime)
+		}
+	}
+	return pods, nil
+}
+
+// shortImageID is an image's id, truncated as crictl does unless full is set.
+func shortImageID(id string, full bool) string {
+	digits := strings.TrimPrefix(id, "sha256:")
+	if full {
+		return id
+	}
+	return digits[:min(len(digits), 13)]
+}
+
+// usersText names the pods that use an image, each once.
+func usersText(uses []images.Use) string {
+	var names []string
+	counts := map[string]int{}
+	for _, u := range uses {
+		name := pod.DisplayName(u.Namespace, u.Pod)
+		if counts[name]++; counts[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for n, name := range names {
+		if counts[name] > 1 {
+			names[n] = fmt.Sprintf("%s (%d)", name, counts[name])
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,243 @@
+package look
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/credential"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// pulls is how many images are pulled at once.
+const pulls = 3
+
+// pullOptions are the options of `podctl pull`.
+type pullOptions struct {
+	shell.Globals
+	images []string
+	format output.Format
+	// login is USER:PASSWORD of --creds, "" if there are none; config is where else to
+	// look.
+	login  string
+	config credential.Config
+}
+
+// Pull returns the command `podctl pull`.
+func Pull(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "pull",
+		Usage:     "pull images",
+		ArgsUsage: "IMAGE …",
+		Description: "Pulls up to 3 images at once. The CRI does not report the progress of a pull: on a terminal\n" +
+			"the time so far is shown. Without --creds the credentials are those of docker's config file,\n" +
+			"its credential helpers, and the kubelet's; each that fits is tried.\n" +
+			"-o is " + output.Formats + ".",
+		Flags: append(shell.CredentialFlags(),
+			&cli.StringFlag{Name: "creds", DefaultText: "none", Usage: "`USER:PASSWORD` for all images; - reads it from standard input, so that no process listing shows it"},
+			&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+		),
+		Action: func(c *cli.Context) error {
+			o := pullOptions{Globals: shell.ReadGlobals(c), images: c.Args().Slice(), login: c.String("creds")}
+			var err error
+			if o.format, err = shell.ReadFormat(o.Output); err != nil {
+				return err
+			}
+			if o.format.NoHeaders = c.Bool("no-headers"); len(o.images) == 0 {
+				return &shell.UsageError{Message: "no image given", Advice: "podctl pull IMAGE …"}
+			}
+			if o.config, err = shell.ReadCredentials(c); err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runPull(ctx, e, o) })
+		},
+	}
+}
+
+func runPull(ctx context.Context, e *shell.Env, o pullOptions) error {
+	credentials, err := o.credentials(ctx, e)
+	if err != nil {
+		return err
+	}
+	client, disconnect, err := shell.Connect(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	progress := startProgress(e, o.images)
+	pulled := make([]pullData, len(o.images))
+	errs := make([]error, len(o.images))
+	var g errgroup.Group
+	g.SetLimit(pulls)
+	for n, image := range o.images {
+		g.Go(func() error {
+			pulled[n], errs[n] = pullOne(ctx, e, client, image, credentials)
+			progress.done()
+			return nil
+		})
+	}
+	_ = g.Wait() // returns no error
+	progress.stop()
+	l := output.List{Header: []string{"IMAGE", "ID", "SIZE", "TOOK"}}
+	for n, p := range pulled {
+		if errs[n] == nil {
+			l.Items = append(l.Items, output.Item{
+				Name: p.Image, Data: p,
+				Cells: []string{p.Image, shortImageID(p.ID, o.NoTrunc), output.Size(p.Size), output.ShortTime(time.Duration(p.Seconds * float64(time.Second)))},
+			})
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	o.format.Width = e.TableWidth(o.NoTrunc)
+	return errors.Join(append([]error{o.format.Print(e.Out, l)}, errs...)...)
+}
+
+// pullData is one image of `podctl pull -o json`.
+type pullData struct {
+	Image   string  `json:"image"`   // as it was pulled: with a tag
+	ID      string  `json:"id"`      // of the runtime
+	Size    uint64  `json:"size"`    // bytes, as the runtime reports them
+	Seconds float64 `json:"seconds"` // that the pull took
+}
+
+// credentials returns what looks up credentials: those of --creds alone, if there are.
+func (o pullOptions) credentials(ctx context.Context, e *shell.Env) (credential.Lookup, error) {
+	if o.login == "" {
+		sources, err := o.config.Open(credential.ForUser(e.Log), e.Now)
+		return credential.Node{Sources: sources, Log: e.Log}.Credentials, err
+	}
+	text := o.login
+	if text == "-" {
+		var err error
+		if text, err = readLine(ctx, e.In); err != nil {
+			return nil, fmt.Errorf("--creds: read standard input: %w", err)
+		}
+	}
+	login, err := credential.ParseLogin(text)
+	if err != nil {
+		return nil, shell.Usagef("--creds: %v", err)
+	}
+	return credential.Fixed(login), nil
+}
+
+// maxLine bounds a line of standard input.
+const maxLine = 64 << 10
+
+// readLine reads the first line; it ends with ctx.
+func readLine(ctx context.Context, in io.Reader) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		line, err := bufio.NewReader(io.LimitReader(in, maxLine)).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		read <- answer{strings.TrimRight(line, "\r\n"), err}
+	}()
+	select {
+	case a := <-read:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// pullOne pulls an image with each credential in turn until one succeeds.
+func pullOne(ctx context.Context, e *shell.Env, client *cri.Client, image string, credentials credential.Lookup) (pullData, error) {
+	name, err := pod.WithTag(image)
+	if err != nil {
+		return pullData{}, err
+	}
+	begun := e.Now()
+	auths := credentials(ctx, name)
+	ref := ""
+	if len(auths) == 0 {
+		ref, err = client.PullImage(ctx, name, nil, nil)
+	}
+	var failed []error
+	for _, auth := range auths {
+		if ref, err = client.PullImage(ctx, name, nil, auth); err == nil || ctx.Err() != nil {
+			break
+		}
+		failed = append(failed, err)
+	}
+	if err != nil {
+		return pullData{}, cmp.Or(errors.Join(failed...), err)
+	}
+	took := e.Now().Sub(begun)
+	status, err := client.ImageStatus(ctx, ref)
+	if err != nil {
+		return pullData{}, err
+	}
+	if status == nil {
+		status = &pod.Image{ID: ref}
+	}
+	return pullData{Image: name, ID: status.ID, Size: status.Size, Seconds: took.Round(time.Millisecond).Seconds()}, nil
+}
+
+// progress shows on a terminal for how long images have been pulled.
+type progress struct {
+	env   *shell.Env
+	begun time.Time
+	end   chan struct{}
+	shown sync.WaitGroup
+
+	mu   sync.Mutex
+	left int
+}
+
+const progressPeriod = time.Second
+
+func startProgress(e *shell.Env, names []string) *progress {
+	p := &progress{env: e, begun: e.Now(), end: make(chan struct{}), left: len(names)}
+	if e.TTY {
+		p.shown.Go(p.show)
+	}
+	return p
+}
+
+func (p *progress) show() {
+	ticks := time.NewTicker(progressPeriod)
+	defer ticks.Stop()
+	const clear = "\r\x1b[K"
+	defer fmt.Fprint(output.Raw(p.env.Out), clear)
+	for {
+		p.mu.Lock()
+		left := p.left
+		p.mu.Unlock()
+		fmt.Fprintf(output.Raw(p.env.Out), "%spulling %s, %s", clear, output.Plural(left, "image"), output.Age(p.env.Now().Sub(p.begun)))
+		select {
+		case <-ticks.C:
+		case <-p.end:
+			return
+		}
+	}
+}
+
+func (p *progress) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left--
+}
+
+func (p *progress) stop() {
+	close(p.end)
+	p.shown.Wait()
+}

@@ -1,0 +1,142 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/images"
+)
+
+// rmiOptions are the options of `podctl rmi`.
+type rmiOptions struct {
+	shell.Globals
+	words  []string
+	force  bool
+	format output.Format
+}
+
+// Rmi returns the command `podctl rmi`.
+func Rmi(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "rmi",
+		Usage:     "remove images",
+		ArgsUsage: "NAME|PATTERN|ID …",
+		Description: "Removes an image with all its names. Refuses an image that a pod uses, or that has names which\n" +
+			"were not given, unless --force; and always one that the runtime asks to keep. Containers that\n" +
+			"run go on; a pod that needs the image again pulls it.\n" +
+			"-o is " + output.Formats + ".",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "also remove images that pods use, and names that were not given"},
+			&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+		},
+		Action: func(c *cli.Context) error {
+			o := rmiOptions{Globals: shell.ReadGlobals(c), words: c.Args().Slice(), force: c.Bool("force")}
+			if len(o.words) == 0 {
+				return &shell.UsageError{Message: "no image given", Advice: "podctl rmi NAME …; podctl images lists them"}
+			}
+			var err error
+			if o.format, err = shell.ReadFormat(o.Output); err != nil {
+				return err
+			}
+			o.format.NoHeaders = c.Bool("no-headers")
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runRmi(ctx, e, o) })
+		},
+	}
+}
+
+func runRmi(ctx context.Context, e *shell.Env, o rmiOptions) error {
+	l, err := openImages(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	all, err := l.images(ctx)
+	if err != nil {
+		return err
+	}
+	selected, unknown := images.Select(all, o.words)
+	errs := []error{unknown}
+	var removed []*images.Image
+	for _, i := range selected {
+		if err := o.refusal(i); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if err := l.Client.RemoveImage(ctx, i.ID); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, i)
+	}
+	if len(removed) > 0 || !o.format.IsTable() {
+		o.format.Width = e.TableWidth(o.NoTrunc)
+		errs = append(errs, o.format.Print(e.Out, removedListing(removed, o.NoTrunc)))
+	}
+	return errors.Join(errs...)
+}
+
+// removedImage is one image of `podctl rmi -o json` and `podctl prune -o json`.
+type removedImage struct {
+	ID          string   `json:"id"`                    // of the runtime
+	RepoTags    []string `json:"repoTags,omitempty"`    // names with a tag
+	RepoDigests []string `json:"repoDigests,omitempty"` // names with a digest
+	Size        uint64   `json:"size"`                  // bytes, as the runtime reported them; shared layers count
+}
+
+func removedListing(removed []*images.Image, full bool) output.List {
+	l := output.List{Header: []string{"REMOVED", "ID", "SIZE"}}
+	for _, i := range removed {
+		l.Items = append(l.Items, output.Item{
+			Name: i.Name(), Data: removedImage{i.ID, i.RepoTags, i.RepoDigests, i.Size},
+			Cells: []string{namesText(i), shortImageID(i.ID, full), output.Size(i.Size)},
+		})
+	}
+	return l
+}
+
+// refusal returns why an image is not removed; nil if it is.
+func (o rmiOptions) refusal(i *images.Image) error {
+	switch {
+	case i.Pinned:
+		return fmt.Errorf("%s: the runtime keeps this image for its sandboxes", i.Name())
+	case o.force:
+		return nil
+	case len(i.Uses) > 0:
+		return &imageInUseError{name: i.Name(), users: usersText(i.Uses)}
+	}
+	if others := i.Others(o.words); len(others) > 0 {
+		return &otherNamesError{name: i.Name(), id: shortImageID(i.ID, false), others: others}
+	}
+	return nil
+}
+
+// imageInUseError: pods use the image.
+type imageInUseError struct{ name, users string }
+
+func (e *imageInUseError) Error() string { return fmt.Sprintf("%s is in use by %s", e.name, e.users) }
+
+// Hint returns what removes it.
+func (e *imageInUseError) Hint() string {
+	return "podctl rmi --force removes it; its containers keep running"
+}
+
+// otherNamesError: an image would be removed with names that were not given.
+type otherNamesError struct {
+	name, id string
+	others   []string
+}
+
+func (e *otherNamesError) Error() string {
+	return fmt.Sprintf("%s is also named %s", e.name, strings.Join(e.others, ", "))
+}
+
+// Hint returns what removes all names.
+func (e *otherNamesError) Hint() string {
+	return fmt.Sprintf("podctl rmi %s removes the image with all its names", e.id)
+}
