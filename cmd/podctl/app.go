@@ -56,6 +56,8 @@ func commands(e *shell.Env) []*cli.Command {
 		runCommand(e), agentCommand(e), validateCommand(e), renderCommand(e))
 	add("list and stop pods",
 		podsCommand(e), stopCommand(e), startCommand(e), rmCommand(e), orphansCommand(e), terminatingCommand(e))
+	add("images",
+		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e))
 	add("examine the node",
 		plegCommand(e), preemptCommand(e))
 	add("this program",
@@ -66,12 +68,6 @@ func commands(e *shell.Env) []*cli.Command {
 func newApp(e *shell.Env) *cli.App {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
 	commands := commands(e)
-	commands := []*cli.Command{
-		runCommand(e), agentCommand(e), validateCommand(e), renderCommand(e),
-		podsCommand(e), orphansCommand(e), terminatingCommand(e), stopCommand(e), startCommand(e), rmCommand(e),
-		plegCommand(e), preemptCommand(e),
-		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e),
-	}
 	for _, c := range commands {
 		dress(e, c, c.Name)
 	}
