@@ -134,7 +134,7 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 		}
 		defer func() { err = errors.Join(err, cgroups.RemoveEmptyParents()) }()
 		s.Leftovers = host.Leftovers{
-			Volumes: volume.New(p.Root), Cgroups: cgroups, Logs: p.Logs, Runtime: filepath.Base(p.Locks),
+			Volumes: volume.NewNamed(p.Root, p.Dirs().Name), Cgroups: cgroups, Logs: p.Logs, Runtime: filepath.Base(p.Locks),
 			Step: func(call string) { e.Log.Info("remove leftover files", "call", call) },
 		}
 	}

@@ -64,7 +64,7 @@ func runTerminating(ctx context.Context, e *shell.Env, o terminatingOptions) err
 			return err
 		}
 		t.collector = diagnose.Collector{
-			PodDirs: paths.Pods(), Proc: proc.Default, Cgroups: "/sys/fs/cgroup", Now: e.Now, Server: cri.ServerOf(endpoint),
+			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: proc.Default, Cgroups: "/sys/fs/cgroup", Now: e.Now, Server: cri.ServerOf(endpoint),
 		}
 		client, stop, err := shell.Connect(ctx, e, o.Globals)
 		if err != nil {

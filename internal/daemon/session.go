@@ -13,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/control"
@@ -25,6 +26,7 @@ import (
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/userns"
 	"github.com/podctl/podctl/internal/volume"
@@ -101,7 +103,7 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 		return nil, err
 	}
 	s.locks, err = owner.Join(ctx, owner.JoinOptions{
-		Run: filepath.Dir(p.Locks), ID: filepath.Base(p.Locks), Instance: o.Instance, Runtime: s.identify(ctx),
+		Run: filepath.Dir(p.Locks), ID: filepath.Base(p.Locks), Instance: o.Instance, Runtime: identify(ctx, s.Client, o.Log),
 	})
 	if err != nil {
 		return nil, err
@@ -137,25 +139,6 @@ func (s *Session) paths() (p host.Paths, err error) {
 		p, err = host.DefaultPaths.With(s.opts.Paths)
 	}
 	return p.ForRuntime(s.Client.Endpoint().Runtime), err
-}
-
-// identifyTimeout bounds the call by which the runtime is identified.
-const identifyTimeout = 2 * time.Second
-
-// identify returns what the runtime is recognized by. One that does not say where
-// its images are is recognized by its socket alone.
-func (s *Session) identify(ctx context.Context) owner.Runtime {
-	endpoint := s.Client.Endpoint().Runtime
-	if endpoint == cri.SimEndpoint {
-		return owner.Runtime{}
-	}
-	ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
-	defer cancel()
-	storage, err := s.Client.ImageFilesystem(ctx)
-	if err != nil {
-		s.opts.Log.Warn("the runtime is recognized by its socket alone", "err", err)
-	}
-	return host.Runtime(endpoint, s.Client.Connected().Name, storage)
 }
 
 // ephemeralPaths returns directories for pods that end with this process. A pod
@@ -208,6 +191,8 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	if s.Facts, err = host.ReadFacts(p.Pods(), p.Logs, p.Seccomp()); err != nil {
 		return err
 	}
+	dirs := p.Dirs()
+	s.Facts.DirName = dirs.Name
 	// What resourceFieldRefs and volumes in memory are given is what is bounded.
 	s.Facts.Allocatable = admission.Allocatable(s.Facts, s.opts.Capacity, s.opts.Reserved)
 	resolver := func() (render.DNS, error) { return s.opts.Resolver.Read(s.Facts.IPs) }
@@ -231,8 +216,8 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		Instance: s.opts.Instance, Sources: s.opts.Sources,
 		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
 		Allocatable: s.allocatable(),
-		Volumes:     volume.New(p.Root),
-		UserIDs:     userns.New(p.Root).Of, RuntimeClasses: s.opts.RuntimeClasses,
+		Dirs:        dirs, Volumes: volume.NewNamed(p.Root, dirs.Name),
+		UserIDs: userIDs(p, dirs), RuntimeClasses: s.opts.RuntimeClasses,
 		KeepLogs: s.opts.KeepLogs, KillUnknown: s.opts.KillUnknown,
 		PLEG:     pleg.Options{Observer: s.served.metrics},
 		Observer: s.served.metrics, Probes: s.served.metrics,
@@ -244,6 +229,15 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		HostPorts:       (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,
 	})
 	return nil
+}
+
+// userIDs gives pods with a user namespace their ids, which are kept in the pods'
+// directories.
+func userIDs(p host.Paths, dirs *poddir.Dirs) func(context.Context, types.UID) (first, length uint32, err error) {
+	ranges := userns.New(p.Root)
+	return func(ctx context.Context, uid types.UID) (first, length uint32, err error) {
+		return ranges.Of(ctx, types.UID(dirs.Name(uid)))
+	}
 }
 
 // allocatable returns what pods may request on this machine, nil if they are

@@ -11,6 +11,7 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
@@ -30,6 +31,8 @@ type Collector struct {
 	Runtime Runtime
 	// PodDirs is the directory of podctl's pod directories.
 	PodDirs string
+	// DirName names the pods' directories in it; nil is their UID.
+	DirName func(types.UID) string
 	Proc    proc.FS
 	Cgroups string // mount point of the cgroups
 	Now     func() time.Time
@@ -94,7 +97,7 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 	f := Facts{
 		Owner: ownerOf(p), OwnerName: p.Creator, Name: p.DisplayName(), Server: c.Server,
 	}
-	dir := filepath.Join(c.PodDirs, string(p.UID))
+	dir := filepath.Join(c.PodDirs, c.dirName(p.UID))
 	var grace *int64
 	switch {
 	case p.Manager != nil:
@@ -269,4 +272,11 @@ func (c Collector) findKill(d *Container, children []proc.Process) {
 // containers. The kernel truncates names to 15 bytes.
 func isShim(comm string) bool {
 	return strings.HasPrefix(comm, "containerd-shim") || strings.HasPrefix(comm, "conmon") || comm == "shim"
+}
+
+func (c Collector) dirName(uid types.UID) string {
+	if c.DirName == nil {
+		return string(uid)
+	}
+	return c.DirName(uid)
 }

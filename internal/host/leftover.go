@@ -63,7 +63,7 @@ func (l Leftovers) Remove(ctx context.Context, uid types.UID, namespace, name st
 }
 
 func (l Leftovers) removeLogs(uid types.UID, namespace, name string) error {
-	n := render.Node{LogDir: l.Logs}
+	n := render.Node{LogDir: l.Logs, DirName: func(uid types.UID) string { return filepath.Base(l.Volumes.Dir(uid)) }}
 	logs := n.LogDirectory(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}})
 	if name == "" || filepath.Dir(logs) != filepath.Clean(l.Logs) {
 		return nil

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"strings"
+
+	"github.com/podctl/podctl/internal/poddir"
 )
 
 // Paths are the directories in which podctl keeps its files. In an argument,
@@ -49,6 +51,9 @@ func (p Paths) ForRuntime(endpoint string) Paths {
 
 // Pods is the directory of the pods' directories.
 func (p Paths) Pods() string { return filepath.Join(p.Root, "pods") }
+
+// Dirs names the pods' directories. The paths are those of one runtime.
+func (p Paths) Dirs() *poddir.Dirs { return poddir.New(p.Pods(), filepath.Base(p.Locks)) }
 
 // Seccomp is the directory of local seccomp profiles.
 func (p Paths) Seccomp() string { return filepath.Join(p.Root, "seccomp") }

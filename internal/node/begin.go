@@ -58,8 +58,8 @@ func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycl
 		n.postpone(ctx, d, why)
 		return false
 	}
-	rec := podrecord.Read(n.opts.Facts.Dir(d.UID()))
-	if err := n.checkDirectory(d, rec, adopt); err != nil {
+	rec, err := n.recordFor(d, adopt)
+	if err != nil {
 		n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.DirectoryHeld, Err: err})
 		return false
 	}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,8 +10,8 @@ import (
 	"github.com/podctl/podctl/internal/podrecord"
 )
 
-// DirectoryError says that a pod's directory is that of a pod on another
-// runtime, because both are of one UID: of one manifest, for instance.
+// DirectoryError says that the directory of a pod that runs already is that of a
+// pod on another runtime, because both are of one UID: of one manifest, for instance.
 type DirectoryError struct {
 	Dir string
 	// Owner is the podctl and the runtime that it belongs to.
@@ -26,21 +27,25 @@ func (e *DirectoryError) Hint() string {
 	return "give this runtime directories of its own with --root and --log-dir, or remove the other pod"
 }
 
-// checkDirectory returns why the pod's directory and what is recorded in it may
-// not be used: it is another runtime's. If this runtime has the pod, and no podctl
-// manages it by the other runtime's id, then that id is another path to the same
-// runtime.
-func (n *Node) checkDirectory(d Desired, rec podrecord.Record, adopt bool) error {
-	other := rec.Runtime()
-	if other == "" || other == n.locks.Runtime() {
-		return nil
+// recordFor returns the record of a pod that begins. A new pod whose directory is
+// another runtime's gets one of its own. The error says why what is recorded may not
+// be used for a pod that this runtime has: the directory is another runtime's, and a
+// living process manages the pod there. If none does, the other runtime's id is
+// another path to this one.
+func (n *Node) recordFor(d Desired, adopt bool) (podrecord.Record, error) {
+	dir := n.opts.Facts.Dir(d.UID())
+	rec := podrecord.Read(dir)
+	if !rec.IsElsewhere(n.locks.Runtime(), n.locks.Fingerprint()) {
+		return rec, nil
 	}
-	if adopt {
-		if held, err := n.locks.HeldOn(other, d.FullName()); err == nil && !held {
-			return nil
-		}
+	if !adopt {
+		n.opts.Dirs.Own(d.UID())
+		return podrecord.Read(n.opts.Facts.Dir(d.UID())), nil
 	}
-	return &DirectoryError{Dir: n.opts.Facts.Dir(d.UID()), Owner: rec.Owner}
+	if held, err := n.locks.HeldOn(rec.Runtime(), d.FullName()); err != nil || held {
+		return rec, &DirectoryError{Dir: dir, Owner: rec.Owner}
+	}
+	return rec, nil
 }
 
 // hostCgroups signs a pod's directory before anything of the pod is on the host,
@@ -76,7 +81,12 @@ func (n *Node) sign(p *v1.Pod) {
 		return
 	}
 	rec := n.recordOf(e)
-	if err := write(n.opts.Facts.Dir(p.UID), rec); err != nil {
+	err := write(n.opts.Facts.Dir(p.UID), rec)
+	if _, taken := errors.AsType[*podrecord.TakenError](err); taken {
+		n.opts.Dirs.Own(p.UID) // another runtime's pod of the UID has just begun
+		err = write(n.opts.Facts.Dir(p.UID), rec)
+	}
+	if err != nil {
 		n.log.Warn("sign pod directory", "uid", p.UID, "err", err)
 		return
 	}

@@ -44,23 +44,62 @@ func TestDirectoryOfAPodOnAnotherRuntimeIsNotALeftover(t *testing.T) {
 	})
 }
 
-func TestRecordOfAnotherRuntimeIsNotBelieved(t *testing.T) {
+// A pod of one UID on another runtime, of the same manifest for instance, shares
+// neither directory nor logs nor record: a job that succeeded there runs here.
+func TestPodOfAUIDOnAnotherRuntimeRunsBesideIt(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		text := fixUID("job", podYAML("job", "sleep 1", job))
 		d := desire(t, text)[0]
-		w.otherRuntime("fixed-1", "job", podrecord.Record{Manifest: podrecord.Fingerprint(d.Document), Phase: "Succeeded"})
+		theirs := w.otherRuntime("fixed-1", "job", podrecord.Record{Manifest: podrecord.Fingerprint(d.Document), Phase: "Succeeded"})
 		a := w.podctl("agent", text)
-		i := a.until("job", "waiting", waits(lifecycle.DirectoryHeld))
-		if i.Succeeded() || i.Status.Phase == "Succeeded" {
-			t.Errorf("it counts as succeeded: %+v", i.Status)
+		if i := a.until("job", "finished", finished); !i.Succeeded() || len(w.calls("StartContainer")) != 1 {
+			t.Errorf("status %+v, calls %v", i.Status, w.calls())
 		}
-		if err := os.RemoveAll(filepath.Join(w.root, "pods", "fixed-1")); err != nil {
-			t.Fatal(err)
+		own := filepath.Join(w.root, "pods", "fixed-1@locks")
+		if rec := podrecord.Read(own); rec.Owner != "agent@locks" || rec.Phase != "Succeeded" {
+			t.Errorf("record %+v", rec)
 		}
-		if i := a.until("job", "finished", finished); !i.Succeeded() {
-			t.Errorf("status %+v", i.Status)
+		if _, err := os.Stat(filepath.Join(w.root, "logs", "default_job_fixed-1@locks", "c", "0.log")); err != nil {
+			t.Error(err)
 		}
-		a.drain()
+		a.kill()
+		b := w.podctl("agent", text) // the next one believes its own record
+		if i := b.until("job", "finished", finished); !i.Succeeded() || len(w.calls("StartContainer")) != 1 {
+			t.Errorf("after a restart: status %+v, calls %v", i.Status, w.calls())
+		}
+		b.drain()
+		for _, path := range []string{own, filepath.Join(w.root, "logs", "default_job_fixed-1@locks")} {
+			if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s is left: %v", path, err)
+			}
+		}
+		for _, path := range []string{theirs, filepath.Join(w.root, "logs", "default_job_fixed-1")} {
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("of the other pod: %v", err)
+			}
+		}
+	})
+}
+
+// Two podctl processes on two runtimes start pods of one UID at the same time: the
+// one that signs the directory second has one of its own.
+func TestPodWhoseDirectoryWasJustTakenHasItsOwn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		a := w.podctl("agent")
+		d := desire(t, fixUID("web", podYAML("web", "sleep 3600")))[0]
+		a.opts.Dirs.Name("fixed-1") // as begin asks, before the other process signs
+		w.otherRuntime("fixed-1", "web", podrecord.Record{})
+		a.mu.Lock()
+		a.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}}
+		a.mu.Unlock()
+		a.sign(d.Pod)
+		if other := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1")); other.Owner != "run-x@crio" {
+			t.Errorf("its record was overwritten: %+v", other)
+		}
+		if own := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1@locks")); own.Owner != "agent@locks" {
+			t.Errorf("record %+v", own)
+		}
+		a.kill()
 	})
 }
 

@@ -108,7 +108,7 @@ func (n *Node) record(p *v1.Pod) error {
 // signed is a record that says of which pod and whose it is.
 func (n *Node) signed(d Desired, r podrecord.Record) podrecord.Record {
 	r.Owner, r.Namespace, r.Name = n.ownerTag(), d.Pod.Namespace, d.Pod.Name
-	r.Manifest = podrecord.Fingerprint(d.Document)
+	r.Manifest, r.RuntimeFingerprint = podrecord.Fingerprint(d.Document), n.locks.Fingerprint()
 	return r
 }
 

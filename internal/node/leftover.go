@@ -28,17 +28,18 @@ func (n *Node) takeLeftovers(ctx context.Context, d Desired, held []*pod.Pod) {
 // leftovers are the UIDs of all pods of the name that have a directory, and
 // logs under no other name. Logs alone may be there on purpose.
 func (n *Node) leftovers(d Desired) []types.UID {
-	ours := strings.TrimSuffix(filepath.Base(n.opts.Facts.LogDirectory(d.Pod)), string(d.Pod.UID))
+	ours := strings.TrimSuffix(filepath.Base(n.opts.Facts.LogDirectory(d.Pod)), n.opts.Dirs.Name(d.Pod.UID))
 	logs, err := os.ReadDir(n.opts.Facts.LogDir)
 	if err != nil {
 		return nil // nothing has logs yet
 	}
-	names := map[types.UID]int{}
+	names := map[string]int{}
 	var uids []types.UID
 	for _, dir := range logs {
-		uid := types.UID(dir.Name()[strings.LastIndex(dir.Name(), "_")+1:])
-		names[uid]++
-		if strings.HasPrefix(dir.Name(), ours) && uid != "" {
+		name := dir.Name()[strings.LastIndex(dir.Name(), "_")+1:]
+		names[name]++
+		uid, mine := n.opts.Dirs.UID(name)
+		if strings.HasPrefix(dir.Name(), ours) && uid != "" && mine && n.opts.Dirs.Name(uid) == name {
 			uids = append(uids, uid)
 		}
 	}
@@ -47,7 +48,7 @@ func (n *Node) leftovers(d Desired) []types.UID {
 		dir := n.opts.Facts.Dir(uid)
 		// Podctls of several runtimes may share the root: only a record says whose the
 		// directory is.
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() && names[uid] == 1 && podrecord.Read(dir).Runtime() == n.locks.Runtime() {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && names[n.opts.Dirs.Name(uid)] == 1 && podrecord.Read(dir).Runtime() == n.locks.Runtime() {
 			left = append(left, uid)
 		}
 	}

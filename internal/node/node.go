@@ -19,6 +19,7 @@ import (
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/probe"
 	"github.com/podctl/podctl/internal/render"
@@ -52,6 +53,8 @@ type Options struct {
 	// Allocatable is what all pods together may request (see Allocatable); nil
 	// does not bound them.
 	Allocatable v1.ResourceList
+	// Dirs names the pods' directories, to Facts and Volumes, too.
+	Dirs *poddir.Dirs
 	// Cgroups makes pod cgroups, Volumes what is in pod directories.
 	Cgroups Cgroups
 	Volumes Volumes

@@ -73,6 +73,7 @@ func (n *Node) removeDown(ctx context.Context, e *entry, p *v1.Pod) error {
 			return event.At(event.LayerHost, err)
 		}
 	}
+	n.opts.Dirs.Forget(uid)
 	return nil
 }
 

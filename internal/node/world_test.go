@@ -21,6 +21,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/volume"
 	"github.com/podctl/podctl/internal/worker"
@@ -97,6 +98,8 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Name: "node", IPs: []string{"192.0.2.1"}, MemoryCapacity: 8 << 30, CgroupV2: true,
 		PodsDir: filepath.Join(w.root, "pods"), LogDir: filepath.Join(w.root, "logs"),
 	}
+	dirs := poddir.New(facts.PodsDir, p.locks.Runtime())
+	facts.DirName = dirs.Name
 	sysctls, err := admission.NewSysctls("6.1", nil)
 	if err != nil {
 		w.t.Fatal(err)
@@ -104,7 +107,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 	p.Node = New(Options{
 		Admission: admission.Policy{Sysctls: sysctls}, Allocatable: w.allocatable, Observer: w.observer,
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
-		Cgroups: w.cgroups, Volumes: volume.New(w.root),
+		Cgroups: w.cgroups, Dirs: dirs, Volumes: volume.NewNamed(w.root, dirs.Name),
 		KillUnknown: w.killUnknown, OwnersElsewhere: w.owners, LogSpace: w.freeForLogs(),
 		Events: func(ev event.Event) {
 			p.mu.Lock()

@@ -14,7 +14,9 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/volume"
 )
@@ -37,14 +39,18 @@ func (f *Finder) listDirs() ([]Dir, error) {
 	if f.SkipDirs {
 		return nil, nil
 	}
-	volumes := volume.New(f.Root)
-	uids, err := volumes.PodDirs()
+	volumes, names := volume.New(f.Root), f.dirs()
+	found, err := volumes.PodDirs()
 	if err != nil {
 		return nil, err
 	}
 	var dirs []Dir
-	for _, uid := range uids {
-		d := Dir{UID: uid, Path: volumes.Dir(uid)}
+	for _, name := range found {
+		uid, ours := names.UID(name)
+		d := Dir{UID: uid, Path: filepath.Join(volumes.PodsDir(), name)}
+		if !ours {
+			d.Keep = onAnotherRuntime
+		}
 		info, err := os.Lstat(d.Path)
 		if err != nil {
 			continue // removed
@@ -64,6 +70,14 @@ func (f *Finder) listDirs() ([]Dir, error) {
 	return dirs, nil
 }
 
+// onAnotherRuntime is why a directory is kept that another runtime's pod has.
+const onAnotherRuntime = "its pod is on another runtime"
+
+// dirs names the directories of the pods of this runtime.
+func (f *Finder) dirs() *poddir.Dirs {
+	return host.Paths{Root: f.Root, Locks: f.Locks}.Dirs()
+}
+
 // readRecord completes a directory from the pod's record in it.
 func (f *Finder) readRecord(d *Dir) {
 	rec := podrecord.ReadOwner(d.Path)
@@ -75,22 +89,22 @@ func (f *Finder) readRecord(d *Dir) {
 	case rec.Held:
 		d.Keep = "its pod was stopped by podctl stop"
 	case rec.Runtime != "" && d.Instance == "":
-		d.Keep = "its pod is on another runtime"
+		d.Keep = onAnotherRuntime
 	}
 	if d.Name == "" {
-		d.Namespace, d.Name = nameOfLogs(f.Logs, d.UID)
+		d.Namespace, d.Name = nameOfLogs(f.Logs, filepath.Base(d.Path))
 	}
 }
 
 // nameOfLogs is the pod's name as its log directory has it, "" if there is none,
 // or several.
-func nameOfLogs(logs string, uid types.UID) (namespace, name string) {
+func nameOfLogs(logs, dir string) (namespace, name string) {
 	entries, err := os.ReadDir(logs)
 	if err != nil {
 		return "", ""
 	}
 	for _, e := range entries {
-		before, ok := strings.CutSuffix(e.Name(), "_"+string(uid))
+		before, ok := strings.CutSuffix(e.Name(), "_"+dir)
 		if !ok {
 			continue
 		}
@@ -138,7 +152,7 @@ func (f *Finder) judgeDirs(ctx context.Context, v *View, dirs []Dir) {
 		case held[d.UID] || d.Keep != "":
 		case shown[d.UID] != "":
 			d.Keep = shown[d.UID] + " has the pod"
-		case usedElsewhere(tables, string(d.UID)):
+		case usedElsewhere(tables, filepath.Base(d.Path)):
 			d.Keep = "a part of it is mounted in a container"
 		}
 	}

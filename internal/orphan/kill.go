@@ -49,7 +49,7 @@ func NewKiller(f *Finder, o KillOptions) (*Killer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Killer{KillOptions: o, finder: f, locks: locks, volumes: volume.New(f.Root)}, nil
+	return &Killer{KillOptions: o, finder: f, locks: locks, volumes: volume.NewNamed(f.Root, f.dirs().Name)}, nil
 }
 
 // Close releases the locks.

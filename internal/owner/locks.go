@@ -113,6 +113,9 @@ func (l *Locks) ID() string { return l.holder.ID }
 // Dir is the directory of the locks, which there is one of for each runtime.
 func (l *Locks) Dir() string { return l.dir }
 
+// Fingerprint is that of the runtime: see Runtime.
+func (l *Locks) Fingerprint() string { return l.holder.Runtime.Fingerprint() }
+
 // Runtime is the name of that directory.
 func (l *Locks) Runtime() string { return filepath.Base(l.dir) }
 

@@ -1,5 +1,10 @@
 package owner
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 // Runtime is what a runtime says about itself, by which it is recognized through
 // a proxy, too. The zero value is a runtime about which nothing is known.
 type Runtime struct {
@@ -25,4 +30,14 @@ func (r Runtime) Same(other Runtime) bool {
 		return r.File == other.File
 	}
 	return r.File != "" || other.File != ""
+}
+
+// Fingerprint is the same for a runtime by every endpoint; "" if that cannot be
+// determined.
+func (r Runtime) Fingerprint() string {
+	if r.Storage == "" || r.File == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(r.Name + "\n" + r.Storage + "\n" + r.File))
+	return hex.EncodeToString(sum[:8])
 }

@@ -43,17 +43,45 @@ func Write(podDir string, r Record) error {
 	return nil
 }
 
-// Sign writes the first record of a pod's directory, which it makes, without
-// waiting for the disk: a record that is lost with the machine stops no pod.
+// TakenError says that a pod's directory is that of a pod on another runtime.
+type TakenError struct{ Dir, Owner string }
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("the directory %s belongs to a pod on another runtime (podctl %s)", e.Dir, e.Owner)
+}
+
+// Sign makes a pod's directory with its first record in it, or writes the record
+// into the directory if there is one that is not another runtime's. The error is
+// then a *TakenError; of two processes that sign a directory at once one gets it. The
+// disk is not waited for: a record that is lost with the machine stops no pod.
 func Sign(podDir string, r Record) error {
 	b, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("write pod record: %w", err)
 	}
-	if err := os.MkdirAll(podDir, 0o750); err != nil {
+	b = append(b, '\n')
+	if err := os.MkdirAll(filepath.Dir(podDir), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(podDir, File), append(b, '\n'), 0o600)
+	aside, err := os.MkdirTemp(filepath.Dir(podDir), ".sign-")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(os.Chmod(aside, 0o750), os.WriteFile(filepath.Join(aside, File), b, 0o600))
+	if err == nil {
+		err = os.Rename(aside, podDir)
+	}
+	if err == nil {
+		return nil
+	}
+	_ = os.RemoveAll(aside) // at worst a small file is left
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if there := Read(podDir); there.IsElsewhere(r.Runtime(), r.RuntimeFingerprint) {
+		return &TakenError{Dir: podDir, Owner: there.Owner}
+	}
+	return os.WriteFile(filepath.Join(podDir, File), b, 0o600)
 }
 
 // Create is Write, and makes the pod's directory if there is none.

@@ -19,6 +19,13 @@ func (r Record) Runtime() string {
 	return r.Owner[at+1:]
 }
 
+// IsElsewhere reports whether the record is that of a pod on another runtime than
+// the one of the id and fingerprint.
+func (r Record) IsElsewhere(runtime, fingerprint string) bool {
+	same := r.RuntimeFingerprint != "" && r.RuntimeFingerprint == fingerprint
+	return r.Runtime() != "" && r.Runtime() != runtime && !same
+}
+
 // Owned is what a pod's directory says of the pod that it was made for.
 type Owned struct {
 	// Instance is the podctl that wrote it, on the runtime of that id (see

@@ -13,6 +13,9 @@ import (
 type Record struct {
 	// Owner is the instance that wrote it and its runtime: see OwnerTag.
 	Owner string `json:"owner,omitempty"`
+	// RuntimeFingerprint is that of the runtime, by whatever endpoint it is reached; "" if it
+	// could not be determined.
+	RuntimeFingerprint string `json:"runtimeFingerprint,omitempty"`
 	// Namespace and Name are the pod's.
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`

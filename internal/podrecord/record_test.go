@@ -2,9 +2,11 @@ package podrecord
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,5 +88,57 @@ func TestGraceLeftDoesNotGrowWhenTheClockIsSetBack(t *testing.T) {
 	shorter := int64(10)
 	if r.Stop(back, &shorter); *r.GraceLeft(back) != 10 || *r.GraceSeconds != 10 {
 		t.Errorf("asked for 10: %d left of %d", *r.GraceLeft(back), *r.GraceSeconds)
+	}
+}
+
+// Of several that sign a directory at the same time one gets it.
+func TestSignGivesADirectoryToOneRuntime(t *testing.T) {
+	pods := t.TempDir()
+	dir := filepath.Join(pods, "u1")
+	var signed [8]error
+	var wg sync.WaitGroup
+	for i := range signed {
+		wg.Go(func() { signed[i] = Sign(dir, Record{Owner: OwnerTag("agent", fmt.Sprint(i)), Name: "web"}) })
+	}
+	wg.Wait()
+	winner := Read(dir).Owner
+	for i, err := range signed {
+		taken, ok := errors.AsType[*TakenError](err)
+		if won := winner == OwnerTag("agent", fmt.Sprint(i)); won != (err == nil) || !won && (!ok || taken.Owner != winner) {
+			t.Errorf("%d: %v, the directory is of %s", i, err, winner)
+		}
+	}
+	if left, _ := os.ReadDir(pods); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+	// Its owner signs again, by another endpoint of the same runtime, too.
+	again := Read(dir)
+	again.Held, again.RuntimeFingerprint = true, "f1"
+	if err := Sign(dir, again); err != nil || !Read(dir).Held {
+		t.Errorf("again: %v", err)
+	}
+	again.Owner = OwnerTag("agent", "proxy")
+	if err := Sign(dir, again); err != nil {
+		t.Errorf("by a proxy: %v", err)
+	}
+}
+
+func TestRecordOfTheSameRuntimeIsKnownByItsFingerprint(t *testing.T) {
+	for _, c := range []struct {
+		record    Record
+		elsewhere bool
+	}{
+		{Record{}, false},
+		{Record{Owner: "agent@here"}, false},
+		{Record{Owner: "agent@there"}, true},
+		{Record{Owner: "agent@there", RuntimeFingerprint: "f1"}, false},
+		{Record{Owner: "agent@there", RuntimeFingerprint: "f2"}, true},
+	} {
+		if got := c.record.IsElsewhere("here", "f1"); got != c.elsewhere {
+			t.Errorf("%+v: %v", c.record, got)
+		}
+		if c.record.Owner == "agent@there" && !c.record.IsElsewhere("here", "") {
+			t.Errorf("%+v: not elsewhere for a runtime without a fingerprint", c.record)
+		}
 	}
 }

@@ -19,7 +19,14 @@ import (
 //	<LogDir>/NAMESPACE_NAME_<uid>/NAME/ATTEMPT.log
 
 // Dir is the pod's own directory.
-func (n *Node) Dir(uid types.UID) string { return filepath.Join(n.PodsDir, string(uid)) }
+func (n *Node) Dir(uid types.UID) string { return filepath.Join(n.PodsDir, n.dirName(uid)) }
+
+func (n *Node) dirName(uid types.UID) string {
+	if n.DirName == nil {
+		return string(uid)
+	}
+	return n.DirName(uid)
+}
 
 // HostsFile is where the pod's /etc/hosts is written.
 func (n *Node) HostsFile(uid types.UID) string { return filepath.Join(n.Dir(uid), "etc-hosts") }
@@ -38,11 +45,11 @@ func (n *Node) SubPathDir(uid types.UID, volume, container string, index int) st
 // LogDirectory holds the logs of all the pod's containers
 // (BuildPodLogsDirectory in pkg/kubelet/kuberuntime/helpers.go).
 func (n *Node) LogDirectory(p *v1.Pod) string {
-	name := p.Name
-	if tooLong := len(p.Namespace) + len(name) + len(p.UID) + 2 - maxFileName; tooLong > 0 {
+	name, dir := p.Name, n.dirName(p.UID)
+	if tooLong := len(p.Namespace) + len(name) + len(dir) + 2 - maxFileName; tooLong > 0 {
 		name = name[:max(0, len(name)-tooLong)] // the UID tells pods apart
 	}
-	return filepath.Join(n.LogDir, strings.Join([]string{p.Namespace, name, string(p.UID)}, "_"))
+	return filepath.Join(n.LogDir, strings.Join([]string{p.Namespace, name, dir}, "_"))
 }
 
 // maxFileName is the longest name of a file, in bytes (NAME_MAX).

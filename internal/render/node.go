@@ -3,6 +3,7 @@ package render
 import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Node is what rendering needs to know of the machine and of podctl's own
@@ -47,6 +48,8 @@ type Node struct {
 	// PodsDir holds a directory per pod, LogDir the log directories, and
 	// SeccompDir the profiles that localhostProfile names.
 	PodsDir, LogDir, SeccompDir string
+	// DirName names the directories of a pod in PodsDir and LogDir; nil is its UID.
+	DirName func(types.UID) string
 }
 
 // memoryReserved is what the kubelet keeps back before it evicts

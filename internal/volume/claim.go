@@ -83,7 +83,7 @@ func setUpClaim(ctx context.Context, r request) error {
 	if err := makeClaim(r.path); err != nil {
 		return err
 	}
-	others, err := usersOf(r.pods, r.path, string(r.pod.UID))
+	others, err := usersOf(r.pods, r.path, filepath.Base(r.dir))
 	if err != nil {
 		return err
 	}

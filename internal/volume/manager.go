@@ -19,6 +19,8 @@ import (
 // Manager keeps the directories of all pods below one root.
 type Manager struct {
 	pods string
+	// nameOf is the name of a pod's directory in pods.
+	nameOf func(types.UID) string
 
 	mu sync.Mutex
 	// mounted are the volumes made by this process, by pod and name.
@@ -28,7 +30,12 @@ type Manager struct {
 // New keeps pods in the directory pods below root. Nothing is made before the
 // first pod.
 func New(root string) *Manager {
-	return &Manager{pods: filepath.Join(root, "pods"), mounted: map[types.UID]map[string]string{}}
+	return NewNamed(root, func(uid types.UID) string { return string(uid) })
+}
+
+// NewNamed is New with directories that nameOf names.
+func NewNamed(root string, nameOf func(types.UID) string) *Manager {
+	return &Manager{pods: filepath.Join(root, "pods"), nameOf: nameOf, mounted: map[types.UID]map[string]string{}}
 }
 
 // kind is one kind of volume.
@@ -57,6 +64,8 @@ type request struct {
 	// path is where it has to be; inPod its place in the kind's directory, the
 	// parent of which exists; pods has the directories of all pods.
 	path, inPod, pods string
+	// dir is the pod's directory.
+	dir string
 }
 
 // kinds are all that podctl can make.
@@ -125,7 +134,7 @@ func (m *Manager) Mount(ctx context.Context, p *v1.Pod, in pod.VolumeInput) (map
 		if done && (k == nil || !k.live) {
 			continue
 		}
-		path, err := m.setUp(ctx, k, request{pod: p, volume: v, in: in, pods: m.pods})
+		path, err := m.setUp(ctx, k, request{pod: p, volume: v, in: in, pods: m.pods, dir: m.Dir(p.UID)})
 		if err != nil {
 			errs = append(errs, &Error{Volume: v.Name, Err: err, Old: done})
 			continue
@@ -145,12 +154,12 @@ func (m *Manager) setUp(ctx context.Context, k *kind, r request) (string, error)
 	if k == nil {
 		return "", fmt.Errorf("volumes of kind %s are not supported", kindName(r.volume))
 	}
-	r.path = k.path(m.pods, r.pod, r.volume)
+	r.path = k.path(m.pods, r.dir, r.pod, r.volume)
 	if k.dir != "" {
 		if err := checkName("volume", r.volume.Name); err != nil {
 			return "", err
 		}
-		r.inPod = k.inPod(m.pods, r.pod, r.volume)
+		r.inPod = k.inPod(r.dir, r.volume)
 		if err := os.MkdirAll(filepath.Dir(r.inPod), 0o750); err != nil {
 			return "", err
 		}
@@ -198,14 +207,14 @@ func (m *Manager) Unmount(ctx context.Context, uid types.UID) error {
 	if err := m.unmountSubPaths(uid); err != nil {
 		return fmt.Errorf("remove volumes: %w", err)
 	}
-	if err := unmountVolumes(m.pods, string(uid)); err != nil {
+	if err := unmountVolumes(m.pods, m.nameOf(uid)); err != nil {
 		return fmt.Errorf("remove volumes: %w", err)
 	}
 	if err := m.unshare(uid); err != nil {
 		return fmt.Errorf("remove volumes: %w", err)
 	}
 	for _, dir := range []string{subPathsName, volumesName} {
-		if err := remove(ctx, m.pods, string(uid), dir); err != nil {
+		if err := remove(ctx, m.pods, m.nameOf(uid), dir); err != nil {
 			return fmt.Errorf("remove volumes: %w", err)
 		}
 	}

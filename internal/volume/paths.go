@@ -15,23 +15,24 @@ func Paths(podsDir string, p *v1.Pod) map[string]string {
 	for i := range p.Spec.Volumes {
 		v := &p.Spec.Volumes[i]
 		if k := kindOf(v); k != nil && isMounted(p, v.Name) {
-			paths[v.Name] = k.path(podsDir, p, v)
+			paths[v.Name] = k.path(podsDir, filepath.Join(podsDir, string(p.UID)), p, v)
 		}
 	}
 	return paths
 }
 
-// path is where a volume of the kind lies, with pod directories in pods.
-func (k *kind) path(pods string, p *v1.Pod, v *v1.Volume) string {
+// path is where a volume of the kind lies, with pod directories in pods, of which
+// dir is the pod's.
+func (k *kind) path(pods, dir string, p *v1.Pod, v *v1.Volume) string {
 	if k.elsewhere != nil {
 		return k.elsewhere(pods, p, v)
 	}
-	return k.inPod(pods, p, v)
+	return k.inPod(dir, v)
 }
 
 // inPod is the volume's place in the pod's directory.
-func (k *kind) inPod(pods string, p *v1.Pod, v *v1.Volume) string {
-	return filepath.Join(pods, string(p.UID), volumesName, k.dir, v.Name)
+func (k *kind) inPod(dir string, v *v1.Volume) string {
+	return filepath.Join(dir, volumesName, k.dir, v.Name)
 }
 
 // escapeGlob makes a pattern that matches the path alone.

@@ -24,23 +24,23 @@ const (
 func (m *Manager) PodsDir() string { return m.pods }
 
 // Dir is the pod's directory.
-func (m *Manager) Dir(uid types.UID) string { return filepath.Join(m.pods, string(uid)) }
+func (m *Manager) Dir(uid types.UID) string { return filepath.Join(m.pods, m.nameOf(uid)) }
 
 func (m *Manager) volumesDir(uid types.UID) string { return filepath.Join(m.Dir(uid), volumesName) }
 
-// PodDirs lists the pods that have a directory.
-func (m *Manager) PodDirs() ([]types.UID, error) {
+// PodDirs lists the names of the directories of pods.
+func (m *Manager) PodDirs() ([]string, error) {
 	entries, err := os.ReadDir(m.pods)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("list pod directories: %w", err)
 	}
-	var uids []types.UID
+	var names []string
 	for _, e := range entries {
 		if e.IsDir() {
-			uids = append(uids, types.UID(e.Name()))
+			names = append(names, e.Name())
 		}
 	}
-	return uids, nil
+	return names, nil
 }
 
 // CreatePod makes the pod's directory, which may exist (makePodDataDirs in
@@ -93,7 +93,7 @@ func (m *Manager) RemovePod(ctx context.Context, uid types.UID) error {
 	if err := checkName("uid", string(uid)); err != nil {
 		return fmt.Errorf("remove pod directory: %w", err)
 	}
-	if err := remove(ctx, m.pods, string(uid)); err != nil {
+	if err := remove(ctx, m.pods, m.nameOf(uid)); err != nil {
 		return fmt.Errorf("remove pod directory: %w", err)
 	}
 	m.forget(uid)

@@ -194,7 +194,7 @@ func (m *Manager) unmountSubPaths(uid types.UID) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(pods, string(uid), subPathsName)
+	dir := filepath.Join(pods, m.nameOf(uid), subPathsName)
 	points, err := mountsIn(dir)
 	if err != nil {
 		return err

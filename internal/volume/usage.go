@@ -18,7 +18,7 @@ func (m *Manager) OverLimit(ctx context.Context, p *v1.Pod) (volume string, limi
 			continue
 		}
 		most := v.EmptyDir.SizeLimit.Value()
-		used, _ := usage(ctx, emptyDir.path(m.pods, p, v), most)
+		used, _ := usage(ctx, emptyDir.path(m.pods, m.Dir(p.UID), p, v), most)
 		if ctx.Err() == nil && used > most {
 			return v.Name, *v.EmptyDir.SizeLimit, true
 		}

@@ -271,7 +271,7 @@ func TestPodDirsListsDirectoriesOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff(t, "pods", []types.UID{"a", "b"}, got)
+	diff(t, "pods", []string{"a", "b"}, got)
 }
 
 func TestTerminationLogIsAFreshFileThatAnyoneMayWrite(t *testing.T) {

@@ -200,3 +200,63 @@ func TestPodsStayTheirAgentsWithoutItsRunDirectory(t *testing.T) {
 		agent.ends(syscall.SIGTERM, 0)
 	})
 }
+
+// Two runtimes share --root, --log-dir and --run-dir: pods of one name, and of one
+// manifest, run on both, and nothing of the one is taken for the other's.
+func TestRuntimesShareDirectories(t *testing.T) {
+	kinds := live.Kinds()
+	if len(kinds) < 2 {
+		t.Skip("two kinds of runtimes are needed: PODCTL_LIVE_RUNTIMES")
+	}
+	a := at(t, live.Runtime(t, kinds[0]))
+	other := live.Runtime(t, kinds[1])
+	other.Leftovers(t)
+	b := *a
+	b.rt, b.endpoint = other, other.Endpoint
+
+	const data = `; echo here > /data/file; cat /data/file; trap "cat /data/file >> /mark/$M; exit 0" TERM; echo up >> /mark/$M; while true; do sleep 0.1; done`
+	web := func(mark string) string {
+		yaml := a.marked("web", "M="+mark+data, brief)
+		yaml = strings.Replace(yaml, "volumes: [", "volumes: [{name: data, emptyDir: {}}, ", 1)
+		return strings.Replace(yaml, "volumeMounts: [", "volumeMounts: [{name: data, mountPath: /data}, ", 1)
+	}
+	up := func(mark string, times int) {
+		t.Helper()
+		eventually(t, "containers are up", func() bool { return len(a.marks(mark)) == times }, func() string { return strings.Join(a.marks(mark), " ") })
+	}
+	v1 := a.start(web("v1"), "-")
+	up("v1", 1)
+	v2 := b.start(web("v2"), "-")
+	up("v2", 1)
+	v1.ends(syscall.SIGINT, exitInterrupted)
+	v2.ends(syscall.SIGINT, exitInterrupted)
+	a.has("v1", "up", "here") // its volume was there to the end
+	a.has("v2", "up", "here")
+
+	one, two := a.start(web("same"), "-"), (*process)(nil)
+	up("same", 1)
+	two = b.start(web("same"), "-")
+	up("same", 2)
+	if dirs, logs := glob(t, a.path("root/pods/*")), glob(t, a.path("logs/*/c/0.log")); len(dirs) != 2 || len(logs) != 2 {
+		t.Errorf("directories %v, logs %v", dirs, logs)
+	}
+	for name, p := range map[string]*place{"first": a, "second": &b} {
+		if found := p.orphans(); len(found) > 0 {
+			t.Errorf("orphans of the %s: %v", name, found)
+		}
+	}
+	one.ends(syscall.SIGINT, exitInterrupted)
+	a.has("same", "up", "up", "here")
+	two.ends(syscall.SIGINT, exitInterrupted)
+	a.has("same", "up", "up", "here", "here")
+
+	job := a.marked("job", "echo ran >> /mark/job", never)
+	if _, errw, code := a.run(job, "--keep", "-"); code != 0 {
+		t.Errorf("exit %d\n%s", code, errw)
+	}
+	if _, errw, code := b.run(job, "-"); code != 0 {
+		t.Errorf("on the other runtime: exit %d\n%s", code, errw)
+	}
+	a.has("job", "ran", "ran")
+	a.does("rm", "default/job")
+}

@@ -1,0 +1,58 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/proc"
+)
+
+// identifyTimeout bounds the call by which a runtime is identified.
+const identifyTimeout = 2 * time.Second
+
+// identify returns what the runtime is recognized by, whatever endpoint leads to it.
+// One that does not say where its images are is recognized by its socket alone.
+func identify(ctx context.Context, client *cri.Client, log *slog.Logger) owner.Runtime {
+	endpoint := client.Endpoint()
+	if endpoint.Runtime == cri.SimEndpoint {
+		return owner.Runtime{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
+	defer cancel()
+	storage, err := client.ImageFilesystem(ctx)
+	if err != nil {
+		log.Warn("the runtime is recognized by its socket alone", "err", err)
+	}
+	return owner.Runtime{
+		Endpoint: endpoint.Runtime, Name: client.Connected().Name, Storage: storage,
+		File: fileOf(cri.ServerOf(endpoint).PID, storage),
+	}
+}
+
+// fileOf is the device and inode of a path as the process that serves the runtime's
+// socket sees it, which may have files of its own; "" if it is not seen.
+func fileOf(pid int, path string) string {
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	root := "/"
+	if pid != 0 {
+		root = proc.Default.Root(pid)
+	}
+	info, err := os.Stat(filepath.Join(root, path))
+	if err != nil {
+		return ""
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%x:%x", uint64(stat.Dev), stat.Ino)
+}

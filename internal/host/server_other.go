@@ -1,5 +1,0 @@
-//go:build !linux
-
-package host
-
-func serverPID(string) int { return 0 }
