@@ -7,13 +7,17 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/test/bufconn"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -244,4 +248,36 @@ func oldServer() *grpc.Server {
 		}}},
 	}, struct{}{})
 	return s
+}
+
+// CRI-O resets connections whose first call has another content type, so that a
+// client would stay disconnected whose first call after a restart is a list.
+func TestEveryCallHasThePlainContentType(t *testing.T) {
+	var mu sync.Mutex
+	types := map[string][]string{}
+	s := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		header, _ := metadata.FromIncomingContext(ctx)
+		mu.Lock()
+		types[path.Base(info.FullMethod)] = header.Get("content-type")
+		mu.Unlock()
+		return handle(ctx, req)
+	}))
+	runtime := sim.New(sim.Options{})
+	defer runtime.Close()
+	runtimeapi.RegisterRuntimeServiceServer(s, runtime)
+	c, err := Connect(t.Context(), Options{Endpoint: Endpoint{Runtime: serveGRPC(t, s)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.ListPods(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, method := range []string{"Version", "ListPodSandbox", "ListContainers"} {
+		if got := types[method]; !slices.Equal(got, []string{"application/grpc"}) {
+			t.Errorf("%s: content type %q", method, got)
+		}
+	}
 }

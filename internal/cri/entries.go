@@ -194,5 +194,6 @@ func (listCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return decode(buffer.ReadOnlyData())
 }
 
-// Name is that of gRPC's own codec: the bytes are the same.
-func (listCodec) Name() string { return "proto" }
+// Name is empty: a name would become part of the content type, and CRI-O resets
+// a connection whose first call's is not plainly application/grpc.
+func (listCodec) Name() string { return "" }

@@ -69,3 +69,23 @@ func TestPodFilter(t *testing.T) {
 		}
 	}
 }
+
+func TestKindByTheMarksOfAKubelet(t *testing.T) {
+	labels := map[string]string{pod.UIDLabel: "1"}
+	crio := map[string]string{pod.UIDLabel: "1", pod.ContainerNameLabel: "POD"}
+	for name, c := range map[string]struct {
+		sandbox pod.Sandbox
+		want    Kind
+	}{
+		"annotation":                    {pod.Sandbox{Source: "file"}, KindKubelet},
+		"labels":                        {pod.Sandbox{Labels: labels}, KindKubelet},
+		"labels that CRI-O adds":        {pod.Sandbox{Labels: crio}, KindOther},
+		"annotation and CRI-O's labels": {pod.Sandbox{Labels: crio, Source: "api"}, KindKubelet},
+		"neither":                       {pod.Sandbox{}, KindOther},
+	} {
+		p := &Pod{Runtime: &pod.Pod{Sandboxes: []*pod.Sandbox{&c.sandbox}}}
+		if got := p.Kind(); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

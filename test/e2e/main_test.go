@@ -85,6 +85,7 @@ func (p *place) command(yaml string, cmd *exec.Cmd) *process {
 		_ = proc.cmd.Process.Kill() // it has ended, if the test passes
 		<-proc.done
 	})
+	p.started = append(p.started, proc)
 	return proc
 }
 

@@ -22,6 +22,8 @@ type place struct {
 	// dir holds root, logs, run, and mark, where containers leave marks.
 	dir   string
 	proxy *record.Proxy
+	// started are the processes that the test started, for what they printed.
+	started []*process
 }
 
 // each runs the test on every kind of runtime, side by side: on each there is
@@ -145,7 +147,17 @@ func (p *place) gets(lines int) {
 	const name = "service"
 	eventually(p.t, fmt.Sprintf("containers write %d lines", lines),
 		func() bool { return len(p.marks(name)) >= lines },
-		func() string { return fmt.Sprintf("they wrote %q", p.marks(name)) })
+		func() string { return fmt.Sprintf("they wrote %q\n%s", p.marks(name), p.outputs()) })
+}
+
+// outputs is what each process printed, for the explanation of a failure.
+func (p *place) outputs() string {
+	var all strings.Builder
+	for _, proc := range p.started {
+		out, errw := proc.output()
+		fmt.Fprintf(&all, "%s\n%s%s", strings.Join(proc.cmd.Args[1:], " "), out, errw)
+	}
+	return all.String()
 }
 
 // mark leaves a mark for containers to find at /mark, unmark takes it away.

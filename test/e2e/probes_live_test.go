@@ -200,7 +200,7 @@ func TestStopSignal(t *testing.T) {
 		yaml := fields(p.marked("web", `trap "echo term >> /mark/sig; exit 0" TERM; trap "echo usr1 >> /mark/sig; exit 0" USR1; while true; do sleep 0.1; done`, brief, "os: {name: linux}"),
 			`lifecycle: {stopSignal: SIGUSR1}`)
 		run := p.start(yaml, "-o", "json", "-")
-		if rt.Kind == live.Distro {
+		if rt.Kind == live.Distro || rt.Kind == live.Containerd17 {
 			run.reported(1, "web", "StopSignalNotSupported", "SIGUSR1")
 			if code := run.wait(); code != 1 {
 				t.Errorf("exit code %d", code)

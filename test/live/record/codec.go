@@ -5,11 +5,11 @@ import "fmt"
 // message is a message as it is on the wire.
 type message struct{ data []byte }
 
-// rawCodec passes messages through. It is named as the codec that the other
-// ends use.
+// rawCodec passes messages through. It has no name: CRI-O resets connections whose
+// content type is not plainly application/grpc.
 type rawCodec struct{}
 
-func (rawCodec) Name() string { return "proto" }
+func (rawCodec) Name() string { return "" }
 
 func (rawCodec) Marshal(v any) ([]byte, error) {
 	m, ok := v.(*message)
