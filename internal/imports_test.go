@@ -33,7 +33,7 @@ var table = []row{
 	{"internal/proc", nil, "processes as /proc shows them"},
 	{"internal/owner", []string{"internal/flock", "internal/proc"}, "locks that say who manages a pod"},
 	{"internal/apiget", nil, "bounded reads of Kubernetes objects"},
-	{"internal/kubelet", []string{"internal/apiget", "internal/boundedfile", "internal/proc"}, "the kubelet that uses the same runtime"},
+	{"internal/kubelet", []string{"internal/pod", "internal/apiget", "internal/boundedfile", "internal/proc"}, "the kubelet that uses the same runtime"},
 	{"internal/desired", []string{"internal/pod", "internal/manifest", "internal/kubelet", "internal/apiget"}, "who says which pods belong on this node"},
 	{"internal/inventory", []string{"internal/pod", "internal/control", "internal/cri", "internal/owner"}, "every pod of a runtime, joined"},
 	{"internal/target", []string{"internal/pod", "internal/inventory", "internal/suggest"}, "pure: names, globs, selectors and ids to pods and containers"},

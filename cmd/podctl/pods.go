@@ -123,18 +123,19 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 			return output.List{}, err
 		}
 	}
+	if err == nil {
+		shell.ReadKubeletObjects(ctx, l.client.Endpoint().Runtime, all)
+	}
 	selected := slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return !l.opts.Selects(p) })
 	if err == nil {
-		l.complete(ctx, selected)
+		l.readStatuses(ctx, selected)
 	}
 	return podListing(selected, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(l.opts.Names, selected, all, l.opts.Watch))
 }
 
-// complete reads what the listing does not show: a kubelet's pods as it shows
-// them; else the status of those with a container that has ended, and of all for
-// formats with an IP.
-func (l *podLister) complete(ctx context.Context, pods []*inventory.Pod) {
-	shell.ReadKubeletObjects(ctx, l.client.Endpoint().Runtime, pods)
+// readStatuses reads the status of pods with a container that has ended, and of
+// all for formats with an IP.
+func (l *podLister) readStatuses(ctx context.Context, pods []*inventory.Pod) {
 	wide := l.opts.Format.IsWide()
 	omit := func(p *inventory.Pod) bool { return !wide && !p.NeedsStatus() }
 	inventory.ReadStatuses(ctx, slices.DeleteFunc(slices.Clone(pods), omit), l.client.PodStatus)

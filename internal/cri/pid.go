@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -17,6 +19,8 @@ type ContainerProcess struct {
 	PID int
 	// PreStop: the container was created with a preStop hook.
 	PreStop bool
+	// Grace is the grace period with which it was created, nil if unknown.
+	Grace *time.Duration
 }
 
 // ContainerProcess reads the first process of a container. containerd and
@@ -26,7 +30,12 @@ func (c *Client) ContainerProcess(ctx context.Context, id string) (ContainerProc
 	if err != nil {
 		return ContainerProcess{}, err
 	}
-	p := ContainerProcess{PreStop: r.GetStatus().GetAnnotations()[pod.PreStopAnnotation] != ""}
+	annotations := r.GetStatus().GetAnnotations()
+	p := ContainerProcess{PreStop: annotations[pod.PreStopAnnotation] != ""}
+	if seconds, err := strconv.ParseInt(annotations[pod.TerminationGraceAnnotation], 10, 32); err == nil {
+		grace := time.Duration(seconds) * time.Second
+		p.Grace = &grace
+	}
 	text := r.GetInfo()["info"]
 	if text == "" {
 		return p, nil

@@ -183,7 +183,7 @@ func (c Collector) container(ctx context.Context, ct *pod.Container, scan scan) 
 		d.Err = err
 		return d
 	}
-	d.PID, d.PreStop = info.PID, info.PreStop
+	d.PID, d.PreStop, d.Grace = info.PID, info.PreStop, info.Grace
 	if d.PID == 0 {
 		return d
 	}

@@ -71,6 +71,8 @@ type Container struct {
 	// started in the container by an exec, PID 0 if there is none.
 	PreStop bool
 	Hook    proc.Process
+	// Grace is the grace period with which it was created, nil if unknown.
+	Grace *time.Duration
 }
 
 // known reports whether the first process was read.

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ type KubeletView struct {
 const kubeletTimeout = 3 * time.Second
 
 // AskKubelet finds the kubelet that uses the runtime and asks it for its pods. An
-// error means that what it terminates is unknown.
+// error means that not all that it terminates is known.
 func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, error) {
 	near, err := kubelet.Find(endpoint)
 	if near == nil {
@@ -44,9 +45,13 @@ func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, 
 	if err != nil {
 		return v, err
 	}
-	v.pods, v.settled = map[types.UID]*v1.Pod{}, near.Settled(pods, nil) == nil
+	incomplete := near.Complete(pods)
+	v.pods, v.settled = map[types.UID]*v1.Pod{}, incomplete == nil
 	for _, p := range pods {
 		v.pods[p.UID] = p
+	}
+	if incomplete != nil {
+		return v, fmt.Errorf("a kubelet (pid %d) may not name all of its pods: %w", near.PID, incomplete)
 	}
 	return v, nil
 }

@@ -55,7 +55,7 @@ const (
 // layers around it wait for it.
 func Judge(f Facts, now time.Time) Verdict {
 	for _, rule := range []func(Facts, time.Time) (Verdict, bool){
-		judgeContainers, judgeHooks, judgeCalls, judgeStatus, judgeVolumes, judgeNetwork, judgeWorker, judgeHidden,
+		judgeContainers, judgeHooks, judgeCalls, judgeStatus, judgeVolumes, judgeNetwork, judgeWorker, judgeHidden, judgeKubelet,
 	} {
 		if v, found := rule(f, now); found {
 			return v
@@ -303,6 +303,20 @@ func judgeHidden(f Facts, _ time.Time) (Verdict, bool) {
 		}
 	}
 	return Verdict{}, false
+}
+
+// judgeKubelet says that nothing is known to be stuck: the kubelet waits for the
+// containers, and does not say since when.
+func judgeKubelet(f Facts, _ time.Time) (Verdict, bool) {
+	if !f.KubeletTerminates || f.GraceLeft != nil || len(f.Containers) == 0 {
+		return Verdict{}, false
+	}
+	c := f.Containers[0]
+	why := "the kubelet terminates it, and " + c.Name + " has not exited"
+	if c.Grace != nil {
+		why += "; its grace period is " + age(*c.Grace)
+	}
+	return Verdict{Layer: LayerNone, Confidence: Observed, Why: why}, true
 }
 
 func inKernel(waitChannel string) string {

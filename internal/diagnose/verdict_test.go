@@ -81,6 +81,10 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		{"preStop hook in a kubelet's pod", Facts{Owner: OwnerKubelet, KubeletTerminates: true, SandboxReady: true, Containers: with(db(ignores, shim), func(c *Container) {
 			c.PreStop, c.Hook = true, proc.Process{PID: 9001, Comm: "sleep"}
 		})}, LayerHook, "sleep (pid 9001) was started by an exec in db, probably as its preStop hook", "kill -KILL 8812"},
+		{"a kubelet's pod during its grace period", Facts{Owner: OwnerKubelet, KubeletTerminates: true, SandboxReady: true, Containers: with(db(asleep, shim), func(c *Container) {
+			grace := time.Minute
+			c.Grace = &grace
+		})}, LayerNone, "the kubelet terminates it, and db has not exited; its grace period is 1m0s", ""},
 		{"an exec in a kubelet's pod that runs on", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: with(db(ignores, shim), func(c *Container) {
 			c.PreStop, c.Hook = true, proc.Process{PID: 9001, Comm: "sh"}
 		})}, LayerNone, "", ""},

@@ -12,10 +12,20 @@ func (p *Pod) Display() pod.Display {
 	switch {
 	case p.Manager != nil:
 		return p.managedDisplay()
-	case p.Object != nil:
+	case p.Object != nil && !p.objectLacks():
 		return pod.DisplayOf(p.Object)
 	}
-	return pod.DisplayOfRuntime(p.Runtime, p.Status)
+	d := pod.DisplayOfRuntime(p.Runtime, p.Status)
+	if p.Terminating() {
+		d.Status = "Terminating"
+	}
+	return d
+}
+
+// objectLacks reports whether the kubelet has not read the containers that run: one
+// that was just started says Pending of all pods.
+func (p *Pod) objectLacks() bool {
+	return len(p.Object.Status.ContainerStatuses) == 0 && p.RunningContainers() > 0
 }
 
 func (p *Pod) managedDisplay() pod.Display {

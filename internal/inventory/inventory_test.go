@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -86,6 +87,26 @@ func TestKindByTheMarksOfAKubelet(t *testing.T) {
 		p := &Pod{Runtime: &pod.Pod{Sandboxes: []*pod.Sandbox{&c.sandbox}}}
 		if got := p.Kind(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// A pod that its kubelet no longer names runs until its grace period is over.
+func TestPodThatItsKubeletDoesNotNameIsTerminatingWhileItRuns(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		terminates bool
+		state      pod.State
+		want       string
+	}{
+		{"named", false, pod.Running, "Running Running false"},
+		{"not named", true, pod.Running, "Terminating Terminating true"},
+		{"not named, and ended", true, pod.Exited, "Exited Exited false"},
+	} {
+		p := Merge([]*pod.Pod{listed("web", "", c.state, c.state)}, nil, func(*Pod) bool { return false })[0]
+		p.KubeletTerminates = c.terminates
+		if got := fmt.Sprint(p.Phase(), " ", p.Display().Status, " ", p.Terminating()); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }

@@ -32,6 +32,9 @@ type Pod struct {
 	// Object is the pod as its owner shows it, a podctl process or a kubelet; nil where
 	// it was not read.
 	Object *v1.Pod
+	// KubeletTerminates: the kubelet that manages the pod has answered completely,
+	// and does not name it any more.
+	KubeletTerminates bool
 	// Status is what the runtime's status calls return, nil where it was not read.
 	Status *pod.Status
 }

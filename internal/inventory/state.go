@@ -26,11 +26,14 @@ func (p *Pod) Phase() string {
 }
 
 // Terminating reports whether the pod is terminating. For a pod that no podctl
-// process manages that is known only once its sandbox was stopped before all of
-// its containers were.
+// process manages that is known if its kubelet does not name it any more, else only
+// once its sandbox was stopped before all of its containers were.
 func (p *Pod) Terminating() bool {
 	if p.Manager != nil {
 		return p.Worker.Terminating()
+	}
+	if p.KubeletTerminates && p.Runtime.Running() || p.Object != nil && p.Object.DeletionTimestamp != nil {
+		return true
 	}
 	return !p.SandboxReady() && p.RunningContainers() > 0
 }

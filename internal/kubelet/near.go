@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/apiget"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/proc"
 )
 
@@ -171,6 +173,10 @@ func (n *Near) Server() string {
 	return fmt.Sprintf("process %d", n.PID)
 }
 
+// nearTimeout bounds the answers of all its servers: they are one process of this
+// machine, which answers from memory.
+const nearTimeout = 5 * time.Second
+
 // Pods returns the pods that it manages, without credentials.
 func (n *Near) Pods(ctx context.Context) ([]*v1.Pod, error) {
 	if n.Err != nil {
@@ -180,6 +186,8 @@ func (n *Near) Pods(ctx context.Context) ([]*v1.Pod, error) {
 	if len(urls) == 0 {
 		return nil, errors.New("it has no server")
 	}
+	ctx, cancel := context.WithTimeout(ctx, nearTimeout)
+	defer cancel()
 	var errs []error
 	for _, url := range urls {
 		pods, err := n.podsAt(ctx, url)
@@ -240,6 +248,29 @@ func (n *Near) Settled(pods []*v1.Pod, static []*v1.Pod) error {
 		}
 	}
 	return nil
+}
+
+// errUnheard: a kubelet that started while its API server did not answer knows
+// only its static pods, and leaves the others running.
+var errUnheard = errors.New("it names no pod of its API server, and may not have reached it yet")
+
+// Heard returns nil if what the kubelet answered with shows that it has reached
+// its API server, if it follows one.
+func (n *Near) Heard(pods []*v1.Pod) error {
+	ofServer := func(p *v1.Pod) bool { return p.Annotations[pod.ConfigSourceAnnotation] == "api" }
+	if n.Follows && !slices.ContainsFunc(pods, ofServer) {
+		return errUnheard
+	}
+	return nil
+}
+
+// Complete returns nil if the pods that it answered with are all that it has: it
+// terminates every other one.
+func (n *Near) Complete(pods []*v1.Pod) error {
+	if err := n.Heard(pods); err != nil {
+		return err
+	}
+	return n.Settled(pods, nil)
 }
 
 // UnseenError: a kubelet may use the runtime, and podctl cannot see whether one

@@ -42,6 +42,8 @@ type KubeletState struct {
 	PID int
 	// Unsettled is why its desired pods are not known, nil if Answers has them all.
 	Unsettled error
+	// Answered: Answers has its own answer, which names its pods by UID.
+	Answered bool
 	// Gone: the user says that it does not exist any more.
 	Gone bool
 	// HasDir are the pods of which it has the directory: it removes that in the end.
@@ -65,7 +67,14 @@ func Classify(f Facts) Findings {
 	var found Findings
 	for _, p := range f.Pods {
 		known[p.UID] = true
-		if p.Runtime == nil || p.Manager != nil || p.Alive || w.by(p.UID, p.FullName(), p.Creator != "") != "" {
+		if p.Runtime == nil || p.Manager != nil || p.Alive {
+			continue
+		}
+		if w.by(p.UID, p.FullName(), p.Creator != "") != "" {
+			// An earlier pod of a static pod's name is not the one that is desired.
+			if w.byUID[p.UID] == "" && f.Kubelet.Answered && f.Kubelet.claim(p) == terminatesPod {
+				found.Terminating = append(found.Terminating, p)
+			}
 			continue
 		}
 		switch f.Kubelet.claim(p) {

@@ -138,7 +138,7 @@ func (f *Finder) staticPods(v *View) string {
 
 // judgeKubelet is what the view says of the kubelet.
 func (f *Finder) judgeKubelet(v *View) KubeletState {
-	k := KubeletState{Gone: f.KubeletIsGone, Unsettled: v.unsettled(), HasDir: map[types.UID]bool{}}
+	k := KubeletState{Gone: f.KubeletIsGone, Answered: v.read(FromKubelet), Unsettled: v.unsettled(), HasDir: map[types.UID]bool{}}
 	if v.Near == nil {
 		return k
 	}

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/pod"
@@ -57,6 +59,32 @@ func TestKubeletsPodsAreOrphansOnlyIfItHasFinishedWithThem(t *testing.T) {
 		got := fmt.Sprintf("orphaned:%s; terminating:%s; undetermined:%s", names(orphaned), names(f.Terminating), names(f.Undetermined))
 		if got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// An earlier pod of a static pod's name is terminated by the kubelet, if that has
+// said which one it desires.
+func TestEarlierPodOfAStaticPodsNameIsTerminating(t *testing.T) {
+	held := inventory.Merge([]*pod.Pod{listed("web", "", pod.Running, pod.Running)}, nil, func(*inventory.Pod) bool { return false })
+	static := desired.Answer{Source: "static", ByName: true, Pods: []*v1.Pod{wantedOne("web", "made-up")}}
+	ofKubelet := func(uid string) desired.Answer {
+		return desired.Answer{Source: "kubelet", Pods: []*v1.Pod{wantedOne("web", uid)}}
+	}
+	for _, c := range []struct {
+		name    string
+		state   KubeletState
+		answers []desired.Answer
+		want    string
+	}{
+		{"the kubelet desires another one", KubeletState{PID: 7, Answered: true}, []desired.Answer{static, ofKubelet("uid-next")}, " web"},
+		{"it desires this one", KubeletState{PID: 7, Answered: true}, []desired.Answer{static, ofKubelet("uid-web")}, ""},
+		{"its sources answered for it", KubeletState{PID: 7}, []desired.Answer{static}, ""},
+		{"it has not settled", KubeletState{PID: 7, Answered: true, Unsettled: errEmpty}, []desired.Answer{static, ofKubelet("uid-next")}, ""},
+	} {
+		f := Classify(Facts{Pods: held, Kubelet: c.state, Answers: c.answers})
+		if got := names(f.Terminating); got != c.want || len(f.Orphans)+len(f.Undetermined) > 0 {
+			t.Errorf("%s: terminating:%s, want:%s; %d orphans", c.name, got, c.want, len(f.Orphans))
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
-	"github.com/podctl/podctl/internal/pod"
 )
 
 // SourceKind is the kind of a source of desired pods.
@@ -96,8 +95,9 @@ func (v *View) unsettled() error {
 		return nil
 	case !v.read(FromKubelet):
 		return &UnreadKubeletError{PID: v.Near.PID, Cause: v.failure(FromKubelet)}
-	case v.Near.Follows && !v.read(FromCluster) && !v.heard():
-		return &UnreadKubeletError{PID: v.Near.PID, Cause: errUnheard}
+	}
+	if err := v.Near.Heard(v.podsOf(FromKubelet)); err != nil && !v.read(FromCluster) {
+		return &UnreadKubeletError{PID: v.Near.PID, Cause: err}
 	}
 	if err := v.Near.Settled(v.podsOf(FromKubelet), v.podsOf(FromStatic)); err != nil {
 		return &UnreadKubeletError{PID: v.Near.PID, Cause: err}
@@ -116,20 +116,8 @@ func (v *View) podsOf(kind SourceKind) []*v1.Pod {
 	return pods
 }
 
-var (
-	// errUnheard: a kubelet that started while its API server did not answer knows
-	// only its static pods, and leaves the others running.
-	errUnheard = errors.New("it names no pod of its API server, and may not have reached it yet")
-	// errEmpty: a kubelet answers with an empty list before it has read its sources.
-	errEmpty = errors.New("the kubelet names no pod, and may not have read its sources yet")
-)
-
-// heard reports whether the kubelet names a pod that its API server assigned.
-func (v *View) heard() bool {
-	return slices.ContainsFunc(v.Sources, func(s Source) bool {
-		return s.Kind == FromKubelet && slices.ContainsFunc(s.Pods, func(p *v1.Pod) bool { return p.Annotations[pod.ConfigSourceAnnotation] == "api" })
-	})
-}
+// errEmpty: a kubelet answers with an empty list before it has read its sources.
+var errEmpty = errors.New("the kubelet names no pod, and may not have read its sources yet")
 
 // failure is why the source of the kind did not answer.
 func (v *View) failure(kind SourceKind) error {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,9 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -25,26 +24,10 @@ type kubeletPlace struct {
 	kubelet *live.Kubelet
 	client  *bare.Client
 	node    string // the end of the names of its pods, with the hyphen
-}
-
-// besideKubelet runs the test once beside a kubelet with its read-only port, and
-// once beside one that has none and a node name of its own. Tests beside a kubelet
-// run beside no others: the test process is a client of the kubelet's runtime and
-// the recording proxy of other tests, so that podctl takes it for a proxy between
-// them, and refuses to start there.
-func besideKubelet(t *testing.T, test func(t *testing.T, k *kubeletPlace)) {
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Run("read-only-port", func(t *testing.T) {
-		t.Parallel()
-		test(t, startKubelet(t, strings.ToLower(host)))
-	})
-	t.Run("authenticated-port", func(t *testing.T) {
-		t.Parallel()
-		test(t, startKubelet(t, "node-1", "--read-only-port=0", "--hostname-override=node-1"))
-	})
+	// names are those of its pods, without the node; leaving is the pod that it is
+	// terminating, "" if there is none.
+	names   []string
+	leaving string
 }
 
 // startKubelet starts a kubelet with three static pods, and waits for them.
@@ -57,15 +40,29 @@ func startKubelet(t *testing.T, node string, flags ...string) *kubeletPlace {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { k.client.Close() })
-	names := []string{"web", "cache", "log"}
-	for _, name := range names {
-		kubelet.WriteStatic(t, name+".yaml", requesting("100m", pod(name, server, brief)))
-	}
-	kubelet.Runs(t, names...)
+	k.adds("web", "cache", "log")
 	return k
 }
 
-// containers are the ids of the running containers by the name of their pods.
+// adds adds static pods, and waits for all pods of the kubelet.
+func (k *kubeletPlace) adds(names ...string) {
+	k.t.Helper()
+	for _, name := range names {
+		k.kubelet.WriteStatic(k.t, name+".yaml", requesting("10m", pod(name, server, brief)))
+	}
+	k.names = append(k.names, names...)
+	k.kubelet.Runs(k.t, k.names...)
+}
+
+// in is the place of a subtest.
+func (k *kubeletPlace) in(t *testing.T) *kubeletPlace {
+	sub, p := *k, *k.place
+	p.t, sub.place = t, &p
+	return &sub
+}
+
+// containers are the ids of the running containers by the name of their pods, but
+// for the pod that the kubelet is terminating.
 func (k *kubeletPlace) containers() map[string]string {
 	k.t.Helper()
 	list, err := k.client.Runtime.ListContainers(k.t.Context(), &runtimeapi.ListContainersRequest{
@@ -76,17 +73,19 @@ func (k *kubeletPlace) containers() map[string]string {
 	}
 	all := map[string]string{}
 	for _, c := range list.Containers {
-		all[c.Labels["io.kubernetes.pod.name"]] = c.Id
+		if name := c.Labels["io.kubernetes.pod.name"]; name != k.leaving+k.node {
+			all[name] = c.Id
+		}
 	}
 	return all
 }
 
 // unharmed asserts that what is done leaves every running container and every
-// sandbox of the kubelet's as it is.
+// sandbox of the kubelet's as it is, but for the pod that it is terminating.
 func (k *kubeletPlace) unharmed(what string, do func()) {
 	k.t.Helper()
 	before, sandboxes := k.containers(), k.sandboxes()
-	if len(before) < 3 {
+	if len(before) < len(k.names) {
 		k.t.Fatalf("before %s: the kubelet's containers are %v", what, before)
 	}
 	do()
@@ -107,7 +106,9 @@ func (k *kubeletPlace) sandboxes() []string {
 	}
 	var all []string
 	for _, s := range list.Items {
-		all = append(all, fmt.Sprintf("%s %s %s", s.Metadata.Name, s.Id, s.State))
+		if s.Metadata.Name != k.leaving+k.node {
+			all = append(all, fmt.Sprintf("%s %s %s", s.Metadata.Name, s.Id, s.State))
+		}
 	}
 	slices.Sort(all)
 	return all
@@ -117,10 +118,11 @@ func (k *kubeletPlace) sandboxes() []string {
 // rm refuses: it does not know who would be harmed.
 func (k *kubeletPlace) sparesEverything(run func(args ...string) (out, errw string, code int)) {
 	k.t.Helper()
+	name := "default/" + cmp.Or(k.leaving, "web") + k.node
 	for _, args := range [][]string{
-		{"orphans", "--kill"}, {"orphans", "--kill", "--rm", "default/web" + k.node},
+		{"orphans", "--kill", "--rm"}, {"orphans", "--kill", name},
 		{"orphans", "--kill", "--static-pods", k.kubelet.Static},
-		{"rm", "--force", "default/web" + k.node}, {"rm", "--force", "--all"},
+		{"rm", "--force", name}, {"rm", "--force", "--all"},
 	} {
 		k.unharmed(strings.Join(args, " "), func() {
 			out, errw, code := run(args...)
@@ -134,40 +136,20 @@ func (k *kubeletPlace) sparesEverything(run func(args ...string) (out, errw stri
 	}
 }
 
-// Beside a healthy kubelet its pods are its own in every command.
-func TestPodsOfAHealthyKubeletAreItsOwn(t *testing.T) {
-	besideKubelet(t, func(t *testing.T, k *kubeletPlace) {
-		k.sparesEverything(k.podctl)
-		if got := classes(k.orphans()); got != "" {
-			t.Errorf("orphans: %s", got)
-		}
-		if out := k.does("terminating", "-o", "name"); strings.TrimSpace(out) != "" {
-			t.Errorf("terminating on a healthy node: %s", out)
-		}
-		out := k.does("pods", "-o", "wide")
-		t.Logf("\n%s", out)
-		for _, p := range k.kubelet.Pods(t) {
-			line := lineOf(out, p.Namespace+"/"+p.Name)
-			if !strings.Contains(line, "kubelet") || !strings.Contains(line, "Running") {
-				t.Errorf("pods names no kubelet as the owner of %s, which runs: %q", p.Name, line)
-			}
-		}
-	})
-}
-
-// preempt counts the kubelet's pods, or refuses to judge.
-func TestPreemptCountsThePodsOfTheKubelet(t *testing.T) {
-	besideKubelet(t, func(_ *testing.T, k *kubeletPlace) { k.preempts() })
-}
-
+// preempts asserts that preempt counts the kubelet's pods, or refuses to judge.
 func (k *kubeletPlace) preempts() {
+	k.t.Helper()
+	k.preemptsWith(k.podctl)
+}
+
+func (k *kubeletPlace) preemptsWith(run func(args ...string) (out, errw string, code int)) {
 	k.t.Helper()
 	file := k.path("critical.yaml")
 	manifest := requesting("100m", pod("critical", server, criticalClass))
 	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
 		k.t.Fatal(err)
 	}
-	out, errw, code := k.podctl("preempt", "--dry-run", "-f", file, "-o", "json")
+	out, errw, code := run("preempt", "--dry-run", "-f", file, "-o", "json")
 	var said struct {
 		Sources []struct {
 			Name string
@@ -187,52 +169,6 @@ func (k *kubeletPlace) preempts() {
 	if want := len(k.kubelet.Pods(k.t)); pods != want {
 		k.t.Errorf("preempt counts %d pods, the kubelet has %d: %+v", pods, want, said.Sources)
 	}
-}
-
-// A kubelet that terminates a pod gracefully is left to it: nothing shortens the
-// grace period, and the pod is not an orphan although /pods no longer names it.
-func TestGraceOfAKubeletsPodIsNotShortened(t *testing.T) {
-	besideKubelet(t, func(t *testing.T, k *kubeletPlace) {
-		const flush = `trap "echo flushing >> /mark/flush; sleep 10; echo flushed >> /mark/flush; exit 0" TERM; ` +
-			`echo up >> /mark/flush; while true; do sleep 0.1; done`
-		k.kubelet.WriteStatic(t, "flush.yaml", k.marked("flush", flush, "terminationGracePeriodSeconds: 60"))
-		k.getsLines("flush", "up")
-		k.kubelet.Runs(t, "web", "cache", "log", "flush")
-		k.kubelet.RemoveStatic(t, "flush.yaml")
-		k.getsLines("flush", "up", "flushing")
-		for range 2 {
-			k.sparesEverything(k.podctl)
-			if got := classes(k.orphans()); got != "" {
-				t.Errorf("orphans: %s", got)
-			}
-			time.Sleep(time.Second)
-		}
-		t.Logf("\n%s", k.does("terminating"))
-		k.getsLines("flush", "up", "flushing", "flushed")
-	})
-}
-
-// A kubelet that is gone, hangs or starts has not said that its pods are orphans.
-func TestPodsOfAKubeletThatDoesNotAnswerAreSpared(t *testing.T) {
-	besideKubelet(t, func(t *testing.T, k *kubeletPlace) {
-		for _, state := range []struct {
-			name        string
-			enter, exit func()
-		}{
-			{"frozen", func() { k.kubelet.Signal(t, syscall.SIGSTOP) }, func() { k.kubelet.Signal(t, syscall.SIGCONT) }},
-			{"killed", func() { k.kubelet.Kill(t) }, func() { k.kubelet.Start(t) }},
-			{"starting", func() { k.kubelet.Kill(t); k.kubelet.Launch(t) }, func() { k.kubelet.Start(t) }},
-			{"starting again", func() { k.kubelet.Kill(t); k.kubelet.Launch(t) }, func() { k.kubelet.Start(t) }},
-		} {
-			state.enter()
-			k.sparesEverything(k.podctl)
-			state.exit()
-			k.kubelet.Runs(t, "web", "cache", "log")
-			if t.Failed() {
-				t.Fatalf("with the kubelet %s", state.name)
-			}
-		}
-	})
 }
 
 // layout is a way to run podctl in a container: a command that runs another.
@@ -262,30 +198,6 @@ func (k *kubeletPlace) layouts() []layout {
 		{"pid-net-and-socket-elsewhere", other, elsewhere("--net", "--pid", "--fork", "--mount-proc")},
 		{"pid-net-mount-and-no-ptrace", other, slices.Concat(weak, elsewhere("--net", "--pid", "--fork", "--mount-proc"))},
 	}
-}
-
-// podctl in a container sees less; what it cannot see it does not touch.
-func TestPodctlInAContainerHarmsNoPodOfTheKubelet(t *testing.T) {
-	besideKubelet(t, func(t *testing.T, k *kubeletPlace) {
-		for _, l := range k.layouts() {
-			t.Run(l.name, func(t *testing.T) {
-				k.kubelet.Runs(t, "web", "cache", "log")
-				in := *k
-				p := *k.place
-				p.t, in.place = t, &p
-				if l.socket != "" {
-					p.endpoint = "unix://" + l.socket
-				}
-				in.sparesEverything(func(args ...string) (string, string, int) {
-					return in.within(l.argv, args...)
-				})
-				out, errw, code := in.within(l.argv, "pods")
-				t.Logf("pods: exit %d\n%s%s", code, out, errw)
-				out, errw, code = in.within(l.argv, "orphans")
-				t.Logf("orphans: exit %d\n%s%s", code, out, errw)
-			})
-		}
-	})
 }
 
 // within runs podctl below another command.

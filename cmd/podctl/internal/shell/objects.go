@@ -32,7 +32,12 @@ func ReadKubeletObjects(ctx context.Context, endpoint string, pods []*inventory.
 	}
 	ctx, cancel := context.WithTimeout(ctx, objectsTimeout)
 	defer cancel()
-	setObjects(pods, desired.Near(ctx, near).Pods, isKubelets)
+	answer := desired.Near(ctx, near)
+	setObjects(pods, answer.Pods, isKubelets)
+	complete := answer.Err == nil && near.Complete(answer.Pods) == nil
+	for _, p := range pods {
+		p.KubeletTerminates = complete && isKubelets(p) && p.Object == nil
+	}
 }
 
 // ReadPodctlObjects sets the objects of the pods that live podctl processes manage, as
