@@ -58,6 +58,8 @@ func commands(e *shell.Env) []*cli.Command {
 		podsCommand(e), stopCommand(e), startCommand(e), rmCommand(e), orphansCommand(e), terminatingCommand(e))
 	add("images",
 		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e))
+	add("look inside pods",
+		look.Wait(e))
 	add("examine the node",
 		plegCommand(e), preemptCommand(e))
 	add("this program",

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
@@ -165,36 +166,13 @@ func missing(names []string, selected, all []*inventory.Pod, watch bool) error {
 	return errors.Join(errs...)
 }
 
-// podData is one pod of `podctl pods -o json`.
-type podData struct {
-	Metadata struct {
-		Namespace         string            `json:"namespace"`
-		Name              string            `json:"name"`
-		UID               string            `json:"uid"`
-		Labels            map[string]string `json:"labels,omitempty"`
-		CreationTimestamp time.Time         `json:"creationTimestamp,omitzero"` // when it started
-	} `json:"metadata"`
-	Status     string   `json:"status"`            // as kubectl: Running, CrashLoopBackOff, Completed, Error, Init:1/2, Terminating …; Stopped, Rejected
-	Phase      string   `json:"phase"`             // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
-	Worker     string   `json:"worker,omitempty"`  // syncing, terminating, terminated, finished; missing if no podctl process manages it
-	Kind       string   `json:"kind"`              // podctl, kubelet, other
-	Owner      string   `json:"owner,omitempty"`   // the podctl instance that manages it, else the one that created it
-	Abandoned  bool     `json:"abandoned"`         // that instance has exited
-	Ready      int      `json:"ready"`             // containers
-	Containers int      `json:"containers"`        // all of the pod
-	Restarts   int32    `json:"restarts"`          // of all containers
-	IPs        []string `json:"ips,omitempty"`     // primary first
-	Sandbox    string   `json:"sandbox,omitempty"` // id of the newest sandbox
-	Reason     string   `json:"reason,omitempty"`  // why it was rejected, or the worker's last error
-}
-
 func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 	l := output.List{
 		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
 		Wide:   []string{"UID", "SANDBOX"},
 	}
 	for _, p := range pods {
-		d := newPodData(p)
+		d := look.NewPodData(p)
 		ip, sandbox := "-", "-"
 		if len(d.IPs) > 0 {
 			ip = d.IPs[0]
@@ -224,21 +202,4 @@ func ownerText(p *inventory.Pod) string {
 		return p.Owner() + " (exited)"
 	}
 	return p.Owner()
-}
-
-func newPodData(p *inventory.Pod) podData {
-	display := p.Display()
-	d := podData{
-		Phase: p.Phase(), Worker: p.Worker.Phase, Kind: string(p.Kind()), Owner: p.Creator, Abandoned: p.Abandoned(),
-		Status: display.Status, Ready: display.Ready, Containers: display.Containers, Restarts: display.Restarts, IPs: p.IPs(), Reason: cmp.Or(p.Worker.Rejected, p.Worker.LastError.Text), Sandbox: p.Sandbox(),
-	}
-	if d.Worker == "unknown" {
-		d.Worker = "" // no worker has it
-	}
-	if p.Managed() || p.Runtime == nil {
-		d.Owner = p.Manager.Instance()
-	}
-	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.Namespace, p.Name, string(p.UID)
-	d.Metadata.Labels, d.Metadata.CreationTimestamp = p.Labels(), p.Started()
-	return d
 }

@@ -60,6 +60,7 @@ var documented = []struct {
 	{"podctl pleg check -o json", []string{"CheckReport", "CheckSlow", "CheckWait", "CheckError"}},
 	{"podctl pleg compare -o json", []string{"compareLine", "CompareSummary"}},
 	{"podctl pleg record -o json", []string{"recordSummary"}},
+	{"podctl wait -o json", []string{"waitData"}},
 	{"podctl version -o json", []string{"versionData", "podctlVersion", "runtimeVersion"}},
 	{"podctl images -o json", []string{"imageData", "imageUser"}},
 	{"podctl pull -o json", []string{"pullData"}},

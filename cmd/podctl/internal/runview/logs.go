@@ -31,6 +31,10 @@ type LogFollowers struct {
 func FollowLogs(ctx context.Context, path func(*v1.Pod, string, int32) string, p Printer, enabled bool) *LogFollowers {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &LogFollowers{cancel: cancel, path: path, enabled: enabled, followed: map[string]LogLine{}, done: map[string]bool{}, ended: make(chan struct{})}
+	if !enabled {
+		close(f.ended) // nothing is watched
+		return f
+	}
 	f.group = logs.NewGroup(logs.GroupOptions{Each: func(of any, l logs.Line) error {
 		line := of.(LogLine)
 		line.Stream, line.Text = l.Stream.String(), l.Text
@@ -88,7 +92,9 @@ func (f *LogFollowers) Wait(interrupts <-chan os.Signal, goesOn bool) {
 			f.group.End(path)
 		}
 	}
-	f.group.Seal()
+	if f.enabled {
+		f.group.Seal()
+	}
 	var enough <-chan time.Time
 	if goesOn {
 		timer := time.NewTimer(logsOfKeptPods)

@@ -61,15 +61,24 @@ func (e *printedError) Unwrap() error { return e.err }
 // as data.
 func Printed(err error) error { return &printedError{err} }
 
+// StatusError ends a command with the exit code of a program or container. Nothing is
+// printed.
+type StatusError struct{ Code int }
+
+func (e *StatusError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
+
 // ExitCode maps an error to the process's exit code. It is the only place
 // that does.
 func ExitCode(err error) int {
 	var usage *UsageError
+	var program *StatusError
 	var left leaver
 	var endpoint *cri.EndpointError
 	switch {
 	case err == nil:
 		return ExitOK
+	case errors.As(err, &program):
+		return program.Code
 	case errors.Is(err, ErrInterrupted), errors.As(err, &left), errors.Is(err, context.Canceled):
 		return ExitInterrupted
 	case errors.As(err, &usage), errors.As(err, &endpoint):
@@ -83,7 +92,8 @@ func ExitCode(err error) int {
 // PrintError writes the error and its hints.
 func PrintError(w io.Writer, err error) {
 	var printed *printedError
-	if err == nil || errors.Is(err, ErrInterrupted) || errors.Is(err, syscall.EPIPE) || errors.As(err, &printed) {
+	var program *StatusError
+	if err == nil || errors.As(err, &program) || errors.Is(err, ErrInterrupted) || errors.Is(err, syscall.EPIPE) || errors.As(err, &printed) {
 		return
 	}
 	fmt.Fprintf(w, "podctl: %s\n", strings.TrimRight(err.Error(), "\n"))

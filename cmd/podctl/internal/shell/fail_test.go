@@ -19,7 +19,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{nil, ExitOK}, {errors.New("anything"), ExitFailed}, {Printed(errors.New("orphans")), ExitFailed}, {Usagef("wrong"), ExitUsage},
 		{cri.ErrUnavailable, ExitUnreachable}, {cri.ErrPermission, ExitUnreachable}, {cri.ErrNotCRI, ExitUnreachable},
-		{cri.ErrNotFound, ExitFailed}, {ErrInterrupted, ExitInterrupted}, {left{errors.New("2 pods are still terminating")}, ExitInterrupted},
+		{cri.ErrNotFound, ExitFailed}, {ErrInterrupted, ExitInterrupted}, {&StatusError{7}, 7}, {left{errors.New("2 pods are still terminating")}, ExitInterrupted},
 	} {
 		if got := ExitCode(errors.Join(c.err)); got != c.want {
 			t.Errorf("%v: exit code %d, want %d", c.err, got, c.want)

@@ -1,0 +1,108 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/await"
+	"github.com/podctl/podctl/internal/target"
+)
+
+// waitOptions are the options of `podctl wait`.
+type waitOptions struct {
+	shell.Globals
+	target.Query
+	condition await.Condition
+	// timeout of the wait; 0 checks once.
+	timeout time.Duration
+	// exitCode: podctl exits with the container's code.
+	exitCode bool
+	json     bool
+}
+
+// Wait returns the command that waits for a condition of pods.
+func Wait(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "wait",
+		Usage:     "wait until pods are ready or deleted, or containers have exited",
+		ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] …",
+		Description: "--for is one of:\n" +
+			"  condition=Ready    a condition of the pod's API status is True, or =VALUE. Of a pod whose owner\n" +
+			"                     shows no status: its sandbox is ready and all of its containers run\n" +
+			"  delete             the runtime holds nothing of the pod; a pod that does not exist is deleted\n" +
+			"  exit[=CODE]        the container's newest attempt has exited; another CODE is a failure\n" +
+			"  jsonpath={PATH}=VALUE\n" +
+			"                     a value of what podctl pods -o json prints; without =VALUE, any\n" +
+			"Every target is waited for; the exit code is 1 if one does not get there, with what was last seen of\n" +
+			"it. --exit-code exits with the container's own code. -o is table or json.",
+		Flags: append(targetFlags(bySelector|byContainer|byAllContainers),
+			&cli.StringFlag{Name: "for", Usage: "wait for this `CONDITION`: " + await.Forms},
+			&cli.DurationFlag{Name: "timeout", Value: 30 * time.Second, DefaultText: "30s", Usage: "give up after this `DURATION`; 0 checks once"},
+			&cli.BoolFlag{Name: "exit-code", Usage: "exit with the container's exit code, with --for exit and a single container"},
+		),
+		Action: func(c *cli.Context) error {
+			o, err := readWait(c)
+			if err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runWait(ctx, e, o) })
+		},
+	}
+}
+
+func readWait(c *cli.Context) (o waitOptions, err error) {
+	o = waitOptions{Globals: shell.ReadGlobals(c), timeout: c.Duration("timeout"), exitCode: c.Bool("exit-code")}
+	// This command's --timeout is not that of CRI calls.
+	o.Timeout = shell.Nearest(c.Lineage()[1], "timeout", (*cli.Context).Duration)
+	if c.String("for") == "" {
+		return o, &shell.UsageError{Message: "no condition given", Advice: "--for " + await.Forms}
+	}
+	if o.condition, err = await.Parse(c.String("for")); err != nil {
+		return o, &shell.UsageError{Message: "--for " + err.Error(), Advice: "one of: " + await.Forms}
+	}
+	if o.exitCode && o.condition.Kind != await.Exited {
+		return o, shell.Usagef("--exit-code needs --for exit")
+	}
+	switch o.Output {
+	case "", "table":
+	case "json":
+		o.json = true
+	default:
+		return o, shell.Usagef("--output %q: wait prints table or json", o.Output)
+	}
+	o.Query, err = needTarget(c, c.Args().Slice())
+	return o, err
+}
+
+// waitData is one target of `podctl wait -o json`, a line as soon as it is decided.
+type waitData struct {
+	Pod       string `json:"pod"`                 // NAMESPACE/NAME
+	UID       string `json:"uid"`                 // of the pod
+	Container string `json:"container,omitempty"` // with --for exit
+	Condition string `json:"condition"`           // as it was given
+	Met       bool   `json:"met"`                 // whether it is
+	TimedOut  bool   `json:"timedOut,omitempty"`  // it is not yet
+	Seen      string `json:"seen"`                // what was last seen
+	ExitCode  *int32 `json:"exitCode,omitempty"`  // of the container, if it has exited
+}
+
+// notMetError: a target did not get there.
+type notMetError struct {
+	target, condition, last string
+	timedOut                time.Duration // 0 if it cannot get there any more
+	checked                 bool          // once only
+}
+
+func (e *notMetError) Error() string {
+	switch {
+	case e.checked:
+		return fmt.Sprintf("%s: not %s: %s", e.target, e.condition, e.last)
+	case e.timedOut > 0:
+		return fmt.Sprintf("%s: not %s after %s: %s", e.target, e.condition, e.timedOut, e.last)
+	}
+	return fmt.Sprintf("%s: never %s: %s", e.target, e.condition, e.last)
+}
