@@ -56,6 +56,8 @@ func commands(e *shell.Env) []*cli.Command {
 		runCommand(e), agentCommand(e), validateCommand(e), renderCommand(e))
 	add("list and stop pods",
 		podsCommand(e), stopCommand(e), startCommand(e), rmCommand(e), orphansCommand(e), terminatingCommand(e))
+	add("look inside pods",
+		look.Cp(e))
 	add("images",
 		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e))
 	add("look inside pods",

@@ -21,6 +21,9 @@ type ContainerProcess struct {
 	PreStop bool
 	// Grace is the grace period with which it was created, nil if unknown.
 	Grace *time.Duration
+	// Snapshot is containerd's name of the container's file system, Snapshotter what
+	// keeps it; "" where the runtime does not report them.
+	Snapshot, Snapshotter string
 }
 
 // ContainerProcess reads the first process of a container. containerd and
@@ -41,11 +44,13 @@ func (c *Client) ContainerProcess(ctx context.Context, id string) (ContainerProc
 		return p, nil
 	}
 	var info struct {
-		PID int `json:"pid"`
+		PID         int    `json:"pid"`
+		Snapshot    string `json:"snapshotKey"`
+		Snapshotter string `json:"snapshotter"`
 	}
 	if err := json.Unmarshal([]byte(text), &info); err != nil {
 		return ContainerProcess{}, fmt.Errorf("read pid of container %s: %w", shortID(id), err)
 	}
-	p.PID = info.PID
+	p.PID, p.Snapshot, p.Snapshotter = info.PID, info.Snapshot, info.Snapshotter
 	return p, nil
 }

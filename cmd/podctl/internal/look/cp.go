@@ -1,0 +1,276 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/filecopy"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/stream"
+	"github.com/podctl/podctl/internal/target"
+)
+
+// cpOptions are the options of `podctl cp`.
+type cpOptions struct {
+	shell.Globals
+	query    target.Query
+	from, to filecopy.Place
+	quiet    bool
+}
+
+// Cp returns the command `podctl cp`.
+func Cp(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "cp",
+		Usage:     "copy files and directories into and out of containers",
+		ArgsUsage: "SOURCE DESTINATION",
+		Description: "One of the two is [NAMESPACE/]POD[/CONTAINER]:PATH. A directory is copied with all below it, into\n" +
+			"the destination if that is a directory, else under its name; DIR/. is its content. Mode, owner,\n" +
+			"times, symlinks and hard links are kept; device nodes, FIFOs and sockets are not copied, and\n" +
+			"setuid and setgid are cleared on the way to this host. As root on the host of the container\n" +
+			"nothing is needed in the container; else tar.",
+		Flags: append(targetFlags(byContainer), &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print errors only"}),
+		Action: func(c *cli.Context) error {
+			o, err := readCp(c)
+			if err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runCp(ctx, e, o) })
+		},
+	}
+}
+
+func readCp(c *cli.Context) (o cpOptions, err error) {
+	o = cpOptions{Globals: shell.ReadGlobals(c), quiet: c.Bool("quiet")}
+	if c.NArg() != 2 {
+		return o, &shell.UsageError{Message: "two arguments are needed: SOURCE DESTINATION", Advice: "podctl cp web:/etc/hosts hosts"}
+	}
+	if o.from, err = filecopy.ParsePlace(c.Args().Get(0)); err != nil {
+		return o, shell.Usagef("%v", err)
+	}
+	if o.to, err = filecopy.ParsePlace(c.Args().Get(1)); err != nil {
+		return o, shell.Usagef("%v", err)
+	}
+	if (o.from.Target == "") == (o.to.Target == "") {
+		return o, &shell.UsageError{Message: "one of SOURCE and DESTINATION must be in a container, and the other on this host", Advice: "podctl cp web:/etc/hosts hosts; ./a:b is a file of this host"}
+	}
+	o.query, err = readTarget(c, []string{o.from.Target + o.to.Target})
+	return o, err
+}
+
+func runCp(ctx context.Context, e *shell.Env, o cpOptions) error {
+	s, err := open(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	t, err := s.one(ctx, o.query)
+	if err != nil {
+		return err
+	}
+	if len(t.DefaultedFrom) > 0 && !o.quiet {
+		fmt.Fprintf(e.Errw, "container %s of %s; -c chooses another\n", t.Container.Name, t.Pod.DisplayName())
+	}
+	container, err := s.containerEnd(ctx, t, o.to.Target != "")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = container.Close() }() // nothing is written by it
+	from, to := filecopy.End(filecopy.Host()), container
+	if o.from.Target != "" {
+		from, to = container, from
+	}
+	return finish(ctx, func() error { return o.copy(ctx, e, from, to) })
+}
+
+// copyGrace is how long a copy may take to end when it is interrupted. A read of a
+// file system that hangs does not end at all.
+const copyGrace = 500 * time.Millisecond
+
+// finish returns when do has, at the latest copyGrace after ctx.
+func finish(ctx context.Context, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(copyGrace):
+		return ctx.Err()
+	}
+}
+
+func (o cpOptions) copy(ctx context.Context, e *shell.Env, from, to filecopy.End) error {
+	source, err := from.Open(ctx, o.from)
+	if err != nil {
+		return err
+	}
+	sink, made, err := to.Create(ctx, o.to, o.from)
+	if err != nil {
+		return err
+	}
+	bar := startBar(e, o.quiet)
+	begun := e.Now()
+	result, err := filecopy.Copy(ctx, source, sink, filecopy.Options{ToHost: o.to.Target == "", Name: o.from.String(), Progress: bar.set})
+	bar.stop()
+	if !o.quiet && result.Files > 0 && ctx.Err() == nil {
+		fmt.Fprintf(e.Errw, "copied %s, %s in %s to %s\n", output.Plural(result.Files, "file"), output.Size(uint64(result.Bytes)), output.ShortTime(e.Now().Sub(begun)), made)
+	}
+	if result.Cleared > 0 {
+		fmt.Fprintf(e.Errw, "warning: setuid and setgid of %s were cleared\n", output.Plural(result.Cleared, "file"))
+	}
+	return err
+}
+
+// containerEnd returns the way to the files of a container.
+func (s *session) containerEnd(ctx context.Context, t target.Target, writes bool) (filecopy.End, error) {
+	if t.Container == nil {
+		return nil, fmt.Errorf("pod %s has no container", t.DisplayName())
+	}
+	process, err := s.Client.ContainerProcess(ctx, t.Container.ID)
+	if err != nil {
+		return nil, err
+	}
+	if t.Container.State != pod.Running {
+		return nil, &notMountedError{container: t.DisplayName(), state: t.Container.State, process: process}
+	}
+	tar := &filecopy.Tar{Exec: s.exec(t.Container.ID)}
+	if process.PID == 0 || os.Geteuid() != 0 {
+		return tar, nil
+	}
+	root, err := filecopy.OpenRoot(process.PID, t.Container.ID)
+	_, elsewhere := errors.AsType[*filecopy.NotVisibleError](err)
+	switch {
+	case elsewhere, errors.Is(err, fs.ErrNotExist), errors.Is(err, errors.ErrUnsupported):
+		return tar, nil
+	case err != nil:
+		return nil, err
+	case writes && !root.IDs().Identity():
+		// Only a process in the user namespace can create files in it.
+		return tar, root.Close()
+	}
+	return root, nil
+}
+
+// exec runs commands in a container.
+func (s *session) exec(id string) filecopy.Exec {
+	return func(ctx context.Context, command []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
+		url, err := s.Client.Exec(ctx, id, command, cri.Streams{Stdin: stdin != nil, Stdout: true, Stderr: true})
+		if err != nil {
+			return 0, err
+		}
+		err = stream.Run(ctx, stream.Session{URL: url, Stdin: stdin, Stdout: stdout, Stderr: stderr})
+		if exit, ok := errors.AsType[*stream.ExitError](err); ok {
+			return exit.Code, nil
+		}
+		return 0, err
+	}
+}
+
+// notMountedError: the files of a container that does not run are not mounted.
+type notMountedError struct {
+	container string
+	state     pod.State
+	process   cri.ContainerProcess
+}
+
+func (e *notMountedError) Error() string {
+	return fmt.Sprintf("container %s is %s: its files are mounted only while it runs", e.container, e.state)
+}
+
+// Hint says where they are as far as the runtime reports it.
+func (e *notMountedError) Hint() string {
+	if e.process.Snapshot == "" {
+		return "the CRI does not give access to the files of a container that does not run"
+	}
+	return fmt.Sprintf("containerd keeps them as a snapshot, which the CRI does not give access to: ctr -n k8s.io snapshots --snapshotter %s mounts DIR %s", e.process.Snapshotter, e.process.Snapshot)
+}
+
+// bar shows the progress of a copy on a terminal.
+type bar struct {
+	env *shell.Env
+	end chan struct{}
+	on  sync.WaitGroup
+
+	mu  sync.Mutex
+	now filecopy.Progress
+}
+
+const barPeriod = 200 * time.Millisecond
+
+func startBar(e *shell.Env, quiet bool) *bar {
+	b := &bar{env: e, end: make(chan struct{})}
+	if e.TTY && !quiet {
+		b.on.Go(b.show)
+	}
+	return b
+}
+
+func (b *bar) set(p filecopy.Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now = p
+}
+
+func (b *bar) show() {
+	ticks := time.NewTicker(barPeriod)
+	defer ticks.Stop()
+	const clear = "\r\x1b[K"
+	shown := false
+	begun := b.env.Now()
+	for {
+		select {
+		case <-ticks.C:
+			b.mu.Lock()
+			p := b.now
+			b.mu.Unlock()
+			fmt.Fprint(output.Raw(b.env.Out), clear+barText(p, b.env.Now().Sub(begun)))
+			shown = true
+		case <-b.end:
+			if shown {
+				fmt.Fprint(output.Raw(b.env.Out), clear)
+			}
+			return
+		}
+	}
+}
+
+func (b *bar) stop() {
+	close(b.end)
+	b.on.Wait()
+}
+
+// barWidth is the width of a bar in characters.
+const barWidth = 30
+
+// barText is a line of progress: a bar if the size is known.
+func barText(p filecopy.Progress, took time.Duration) string {
+	rate := output.Size(uint64(float64(p.Bytes)/max(took.Seconds(), 0.001))) + "/s"
+	if p.Total == 0 {
+		return fmt.Sprintf("%s, %s, %s", output.Plural(p.Files, "file"), output.Size(uint64(p.Bytes)), rate)
+	}
+	done := min(float64(p.Bytes)/float64(p.Total), 1)
+	full := int(done * barWidth)
+	line := make([]byte, barWidth)
+	for i := range line {
+		if line[i] = '.'; i < full {
+			line[i] = '#'
+		}
+	}
+	return fmt.Sprintf("[%s] %3.0f%% of %s, %s", line, 100*done, output.Size(uint64(p.Total)), rate)
+}

@@ -1,0 +1,20 @@
+package look
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/internal/filecopy"
+)
+
+func TestBarText(t *testing.T) {
+	for want, p := range map[string]filecopy.Progress{
+		"[###############...............]  50% of 2.0KiB, 512B/s":   {Files: 1, Bytes: 1024, Total: 2048},
+		"[##############################] 100% of 2.0KiB, 2.0KiB/s": {Files: 1, Bytes: 4096, Total: 2048},
+		"3 files, 1.0KiB, 512B/s":                                   {Files: 3, Bytes: 1024},
+	} {
+		if got := barText(p, 2*time.Second); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

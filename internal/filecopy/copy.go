@@ -1,0 +1,196 @@
+package filecopy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+)
+
+// Options of Copy.
+type Options struct {
+	// ToHost clears setuid and setgid: a container must not give programs to the host
+	// that run as another user.
+	ToHost bool
+	// Name is what is copied as the user knows it; it begins the paths in errors.
+	Name string
+	// Progress is called as bytes are copied; nil is nothing.
+	Progress func(Progress)
+}
+
+// Progress is how much was copied.
+type Progress struct {
+	Files int
+	Bytes int64
+	// Total is the size of a single file; 0 of a tree, which is not known beforehand.
+	Total int64
+}
+
+// Result is what was copied.
+type Result struct {
+	Progress
+	// Cleared are the files whose setuid or setgid was cleared.
+	Cleared int
+}
+
+// maxErrors is how many entries that could not be copied an error names.
+const maxErrors = 10
+
+// SkippedError: some entries were not copied, all others were.
+type SkippedError struct {
+	// Errs are the first errors, Count is how many there were.
+	Errs  []error
+	Count int
+}
+
+func (e *SkippedError) Error() string {
+	text := errors.Join(e.Errs...).Error()
+	if more := e.Count - len(e.Errs); more > 0 {
+		text += fmt.Sprintf("\nand %d more were not copied", more)
+	}
+	return text
+}
+
+func (e *SkippedError) Unwrap() []error { return e.Errs }
+
+func (e *SkippedError) add(err error) {
+	if e.Count++; len(e.Errs) < maxErrors {
+		e.Errs = append(e.Errs, err)
+	}
+}
+
+// Copy copies all entries and closes the sink. The error for entries that were passed
+// over is a *SkippedError.
+func Copy(ctx context.Context, from Source, to Sink, o Options) (Result, error) {
+	c := &copying{ctx: ctx, to: to, opts: o}
+	err := from.Each(ctx, c.put, func(err error) { c.skipped.add(err) })
+	if closeErr := to.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil && c.skipped.Count > 0 {
+		err = &c.skipped
+	}
+	return c.result, err
+}
+
+type copying struct {
+	ctx     context.Context
+	to      Sink
+	opts    Options
+	result  Result
+	skipped SkippedError
+}
+
+func (c *copying) put(e Entry) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if e.Kind == Other {
+		c.skipped.add(&RefusedError{path.Join(c.opts.Name, e.Path), e.What})
+		return nil
+	}
+	const privileged = fs.ModeSetuid | fs.ModeSetgid
+	if c.opts.ToHost && e.Kind == File && e.Mode&privileged != 0 {
+		e.Mode &^= privileged
+		c.result.Cleared++
+	}
+	var content io.Reader
+	if e.Kind == File {
+		if e.Path == "" {
+			c.result.Total = e.Size
+		}
+		c.result.Files++
+		r := &counted{c: c, e: e}
+		defer func() { _ = r.Close() }() // only read
+		// Before the sink begins: what cannot be opened is passed over.
+		if e.LinkTo == "" && r.open() != nil {
+			c.skipped.add(r.failed)
+			return nil
+		}
+		content = r
+	}
+	return c.to.Put(c.ctx, e, content)
+}
+
+// report reports the progress.
+func (c *copying) report(n int64) {
+	c.result.Bytes += n
+	if c.opts.Progress != nil {
+		c.opts.Progress(c.result.Progress)
+	}
+}
+
+// chunk is how much is copied between two looks at the context.
+const chunk = 4 << 20
+
+// maxPseudo bounds a file that claims to be empty, as those of proc do.
+const maxPseudo = 16 << 20
+
+// counted opens a file when it is first read, counts what is read, and reads no more
+// than the size that was found: a file may grow for ever.
+type counted struct {
+	c    *copying
+	e    Entry
+	file io.ReadCloser
+	left int64
+	// failed is why the file cannot be opened.
+	failed error
+}
+
+// open opens the file; its error is remembered as the source's.
+func (r *counted) open() error {
+	if r.file != nil || r.failed != nil {
+		return r.failed
+	}
+	if r.left = r.e.Size; r.left == 0 {
+		r.left = maxPseudo
+	}
+	r.file, r.failed = r.e.Open()
+	return r.failed
+}
+
+// Read implements io.Reader.
+func (r *counted) Read(p []byte) (int, error) {
+	if err := r.c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := r.open(); err != nil {
+		return 0, err
+	}
+	if r.left <= 0 {
+		return 0, io.EOF
+	}
+	n, err := r.file.Read(p[:min(int64(len(p)), r.left)])
+	r.left -= int64(n)
+	r.c.report(int64(n))
+	return n, err
+}
+
+// WriteTo implements io.WriterTo: where both ends are files, the kernel copies.
+func (r *counted) WriteTo(w io.Writer) (total int64, err error) {
+	if err := r.open(); err != nil {
+		return 0, err
+	}
+	for {
+		if err := r.c.ctx.Err(); err != nil {
+			return total, err
+		}
+		want := min(chunk, r.left)
+		n, err := io.Copy(w, &io.LimitedReader{R: r.file, N: want})
+		total, r.left = total+n, r.left-n
+		r.c.report(n)
+		if err != nil || n < want || r.left <= 0 {
+			return total, err
+		}
+	}
+}
+
+// Close closes the file if it was opened.
+func (r *counted) Close() error {
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
+}
