@@ -67,7 +67,7 @@ var table = []row{
 	{"internal/logrotate", nil, "log files that are kept small"},
 	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
 	{"internal/poddir", nil, "the names of pods' directories, by runtime"},
-	{"internal/podrecord", []string{"internal/atomicfile", "internal/boundedfile"}, "podctl.json: what the runtime cannot hold of a pod"},
+	{"internal/podrecord", []string{"internal/pod", "internal/atomicfile", "internal/boundedfile"}, "podctl.json: what the runtime cannot hold of a pod"},
 	{"internal/admission", []string{"internal/pod", "internal/preempt", "internal/render"}, "pure: whether a pod may run on this node"},
 	{"internal/host", []string{"internal/poddir", "internal/podrecord", "internal/render", "internal/volume"}, "facts of the machine, and where podctl keeps its files"},
 	{"internal/lifecycle", []string{"internal/pod", "internal/podrecord"}, "pure: which pods a node has and what becomes of each"},

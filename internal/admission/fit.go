@@ -29,6 +29,18 @@ func Fit(p *v1.Pod, allocatable v1.ResourceList, active []*v1.Pod) (*preempt.Res
 	return d.Plan, nil
 }
 
+// Resize returns why a pod that runs cannot have what it asks for now beside the
+// other active ones, nil if it can. No pod is evicted for it.
+func Resize(p *v1.Pod, allocatable v1.ResourceList, others []*v1.Pod) *Error {
+	if allocatable == nil {
+		return nil
+	}
+	ordinary := p.DeepCopy()
+	ordinary.Spec.Priority, ordinary.Spec.PriorityClassName = nil, "" // a critical pod would preempt
+	_, refused := Fit(ordinary, allocatable, others)
+	return refused
+}
+
 // place is this node as preempt knows nodes.
 func place(allocatable v1.ResourceList, strictGroups bool) *v1.Node {
 	return &v1.Node{Status: v1.NodeStatus{

@@ -50,6 +50,18 @@ func PodLimits(p *v1.Pod) Limits {
 	return out
 }
 
+// Amounts are the pod's share of CPU time and its limits, in the terms in which a
+// pod is resized: see pod.CgroupAmounts.
+func (l Limits) Amounts() pod.CgroupAmounts {
+	return pod.CgroupAmounts{CPUShares: int64(l.CPUShares), CPUQuota: l.CPUQuota, Memory: l.Memory}
+}
+
+// shares is the inverse of weight, rounded up (CPUWeightToCPUShares in
+// pkg/kubelet/cm/cgroup_manager_linux.go).
+func shares(weight int64) int64 {
+	return ((weight-1)*(pod.MaxCPUShares-pod.MinCPUShares)+9998)/9999 + pod.MinCPUShares
+}
+
 // weight is shares in the range of cgroup v2, 1 to 10000.
 func weight(shares uint64) uint64 {
 	if shares >= pod.MaxCPUShares {

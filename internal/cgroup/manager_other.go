@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Manager makes and removes the cgroups of pods; there are none on this
@@ -24,6 +26,20 @@ func New(Options) (*Manager, error) { return nil, errNeedsLinux }
 
 // Ensure always fails.
 func (*Manager) Ensure(context.Context, *v1.Pod) error { return errNeedsLinux }
+
+// Wanted is what the pod's cgroup would enforce.
+func (*Manager) Wanted(p *v1.Pod) pod.CgroupAmounts { return PodLimits(p).Amounts() }
+
+// Enforced always fails.
+func (*Manager) Enforced(*v1.Pod) (pod.CgroupAmounts, error) {
+	return pod.CgroupAmounts{}, errNeedsLinux
+}
+
+// MemoryUsed always fails.
+func (*Manager) MemoryUsed(*v1.Pod) (int64, error) { return 0, errNeedsLinux }
+
+// Resize always fails.
+func (*Manager) Resize(context.Context, *v1.Pod, pod.CgroupAmounts) error { return errNeedsLinux }
 
 // Remove always fails.
 func (*Manager) Remove(context.Context, types.UID) error { return errNeedsLinux }

@@ -48,6 +48,8 @@ func everyCall(t *testing.T, c *Client) {
 	check(nil, err)
 	_, err = c.ExecSync(ctx, id, []string{"true"}, 0)
 	check(nil, err)
+	check(nil, c.UpdateContainerResources(ctx, id, &runtimeapi.LinuxContainerResources{CpuShares: 2}))
+	check(nil, c.UpdatePodSandboxResources(ctx, sb, nil, nil))
 	check(nil, c.ReopenContainerLog(ctx, id))
 	check(nil, c.StopContainer(ctx, id, 30*time.Second))
 	check(nil, c.RemoveContainer(ctx, id))
@@ -78,6 +80,7 @@ func TestEveryCallHasItsDeadline(t *testing.T) {
 			"CreateContainer": {2 * time.Minute}, "StartContainer": {2 * time.Minute}, "RemoveContainer": {2 * time.Minute},
 			"StopPodSandbox": {2 * time.Minute}, "RemovePodSandbox": {2 * time.Minute},
 			"ReopenContainerLog": {2 * time.Minute}, "RemoveImage": {2 * time.Minute},
+			"UpdateContainerResources": {2 * time.Minute}, "UpdatePodSandboxResources": {2 * time.Minute},
 			"StopContainer": {2*time.Minute + 30*time.Second},
 			"ExecSync":      {2*time.Minute + 5*time.Second, 6 * time.Hour},
 			"PullImage":     {6 * time.Hour},

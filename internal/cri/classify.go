@@ -53,8 +53,11 @@ func classify(f failure) *Error {
 	case codes.AlreadyExists:
 		e.kinds = []error{ErrNameReserved}
 	default:
-		if nameReserved(e.text) {
+		switch {
+		case nameReserved(e.text):
 			e.kinds = []error{ErrNameReserved}
+		case f.method == "UpdatePodSandboxResources" && strings.Contains(e.text, "not implemented"): // containerd 2.2
+			e.kinds = []error{ErrUnsupported}
 		}
 	}
 	return e

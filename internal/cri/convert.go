@@ -122,6 +122,9 @@ func toContainerStatus(s *runtimeapi.ContainerStatus, sandboxID string) *pod.Con
 	if s.StopSignal != runtimeapi.Signal_RUNTIME_DEFAULT {
 		c.StopSignal = signalName(s.StopSignal)
 	}
+	if l := s.GetResources().GetLinux(); l != nil {
+		c.Resources = &pod.Enforced{CPUShares: l.CpuShares, CPUQuota: l.CpuQuota, CPUPeriod: l.CpuPeriod, MemoryLimit: l.MemoryLimitInBytes}
+	}
 	for _, m := range s.Mounts {
 		c.Mounts = append(c.Mounts, pod.Mount{
 			HostPath: m.HostPath, ContainerPath: m.ContainerPath, ReadOnly: m.Readonly, RecursiveReadOnly: m.RecursiveReadOnly,

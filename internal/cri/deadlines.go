@@ -72,8 +72,12 @@ var calls = map[string]call{
 	"Exec":             {"exec in container", read},
 	"Attach":           {"attach to container", read},
 	"PortForward":      {"forward ports of sandbox", read},
-	"PullImage":        {"pull image", pull},
-	"RemoveImage":      {"remove image", change},
+
+	"UpdateContainerResources":  {"resize container", change},
+	"UpdatePodSandboxResources": {"resize sandbox", change},
+
+	"PullImage":   {"pull image", pull},
+	"RemoveImage": {"remove image", change},
 
 	"ReopenContainerLog": {"reopen log of container", change},
 

@@ -17,6 +17,8 @@ type ContainerStats struct {
 	// WorkingSet is memory in bytes, WritableLayer the bytes in the container's own
 	// layer.
 	WorkingSet, WritableLayer *uint64
+	// Memory is memory in bytes with the caches.
+	Memory *uint64
 }
 
 // ContainerStats returns the statistics of all containers that run.
@@ -40,6 +42,7 @@ func toContainerStats(s *runtimeapi.ContainerStats) ContainerStats {
 		ID:         s.GetAttributes().GetId(),
 		At:         toTime(s.GetCpu().GetTimestamp()),
 		WorkingSet: optional(s.GetMemory().GetWorkingSetBytes()), WritableLayer: optional(s.GetWritableLayer().GetUsedBytes()),
+		Memory: optional(s.GetMemory().GetUsageBytes()),
 	}
 	if used := s.GetCpu().GetUsageCoreNanoSeconds(); used != nil && !to.At.IsZero() {
 		cpu := time.Duration(used.Value)

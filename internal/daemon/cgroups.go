@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // CgroupOptions say where pod cgroups are.
@@ -55,6 +56,18 @@ func (NoCgroups) Parent(*v1.Pod) string { return "" }
 
 // Ensure implements node.Cgroups.
 func (NoCgroups) Ensure(context.Context, *v1.Pod) error { return nil }
+
+// Wanted implements node.Cgroups.
+func (NoCgroups) Wanted(p *v1.Pod) pod.CgroupAmounts { return cgroup.PodLimits(p).Amounts() }
+
+// Enforced implements node.Cgroups.
+func (NoCgroups) Enforced(*v1.Pod) (pod.CgroupAmounts, error) { return pod.CgroupAmounts{}, nil }
+
+// MemoryUsed implements node.Cgroups.
+func (NoCgroups) MemoryUsed(*v1.Pod) (int64, error) { return 0, nil }
+
+// Resize implements node.Cgroups.
+func (NoCgroups) Resize(context.Context, *v1.Pod, pod.CgroupAmounts) error { return nil }
 
 // Remove implements node.Cgroups.
 func (NoCgroups) Remove(context.Context, types.UID) error { return nil }

@@ -26,6 +26,10 @@ const (
 	HTTPFallback     = "LifecycleHTTPFallback"
 	DeadlineExceeded = "DeadlineExceeded"
 	Unhealthy        = "Unhealthy"
+	ResizeStarted    = "ResizeStarted"
+	ResizeDeferred   = "ResizeDeferred"
+	ResizeCompleted  = "ResizeCompleted"
+	ResizeError      = "ResizeError"
 	ProbeWarning     = "ProbeWarning"
 	// FailedSync: the pod's status in the runtime cannot be read.
 	FailedSync = "FailedSync"

@@ -15,7 +15,7 @@ import (
 
 // InPlace returns nil if the API server would let a pod be changed from its old
 // version to its new one, both defaulted, by the requests that it has for that: an
-// update, and a change of its ephemeral containers; else why not
+// update, a change of its ephemeral containers, and a resize; else why not
 // (pkg/registry/core/pod/strategy.go).
 func InPlace(old, changed *v1.Pod) error {
 	from, err := stored(old, changed.Generation)
@@ -27,7 +27,7 @@ func InPlace(old, changed *v1.Pod) error {
 		return err
 	}
 	capabilities.Setup(true, 0)
-	for _, request := range []func(from, to *core.Pod) (*core.Pod, field.ErrorList){updated, extended} {
+	for _, request := range []func(from, to *core.Pod) (*core.Pod, field.ErrorList){updated, extended, resized} {
 		next, errs := request(from, to)
 		if len(errs) > 0 {
 			return fmt.Errorf("update pod: %w", errs.ToAggregate())
@@ -35,7 +35,7 @@ func InPlace(old, changed *v1.Pod) error {
 		from = next
 	}
 	if !equality.Semantic.DeepEqual(from.Spec, to.Spec) {
-		return errors.New("update pod: its resources change")
+		return errors.New("update pod: what changes is immutable")
 	}
 	return nil
 }
@@ -92,6 +92,18 @@ func extended(from, to *core.Pod) (*core.Pod, field.ErrorList) {
 	next := from.DeepCopy()
 	next.Spec.EphemeralContainers = to.Spec.EphemeralContainers
 	return next, validation.ValidatePodEphemeralContainersUpdate(next, from, updateOptions(next, from))
+}
+
+// resized is the pod with its new resources.
+func resized(from, to *core.Pod) (*core.Pod, field.ErrorList) {
+	if equality.Semantic.DeepEqual(from.Spec, to.Spec) {
+		return from, nil
+	}
+	next := from.DeepCopy()
+	next.Spec.Resources = to.Spec.Resources
+	keepResources(next.Spec.Containers, to.Spec.Containers)
+	keepResources(next.Spec.InitContainers, to.Spec.InitContainers)
+	return next, validation.ValidatePodResize(next, from, updateOptions(next, from))
 }
 
 func updateOptions(next, from *core.Pod) validation.PodValidationOptions {

@@ -10,14 +10,13 @@ var containerFields = slices.Concat(
 		volumeMounts
 		lifecycle livenessProbe readinessProbe startupProbe
 		terminationMessagePath terminationMessagePolicy
-		restartPolicy restartPolicyRules
+		restartPolicy restartPolicyRules resizePolicy
 		stdin stdinOnce tty
 		securityContext.runAsUser securityContext.runAsGroup securityContext.runAsNonRoot
 		securityContext.readOnlyRootFilesystem securityContext.privileged securityContext.allowPrivilegeEscalation
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
 	resources("resources.limits"), resources("resources.requests"),
-	ignored("pods are not resized without an API server", `resizePolicy`),
 	refused(noCluster, `volumeDevices resources.claims`),
 	ignored(onlyWindows, `securityContext.windowsOptions`),
 )

@@ -39,7 +39,10 @@ spec:
 		{"a changed ephemeral container", "{name: e, image: x}]", "{name: e, image: z}]", false},
 		{"one ephemeral container less", "ephemeralContainers: [{name: e, image: x}]", "ephemeralContainers: []", false},
 		{"a command", "command: [sleep]", "command: [cat]", false},
-		{"a request removed", "requests: {cpu: 100m}, ", "", false},
+		{"more CPU time", "limits: {cpu: 200m}", "limits: {cpu: 300m}", true},
+		{"a limit removed", ", limits: {cpu: 200m}", "", false},
+		{"more of both", "requests: {cpu: 100m}, limits: {cpu: 200m}", "requests: {cpu: 100m, memory: 1Mi}, limits: {cpu: 100m, memory: 1Mi}", true},
+		{"other storage", "limits: {cpu: 200m}", "limits: {cpu: 200m, ephemeral-storage: 1Gi}", false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			load := func(text string) *Pod {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -23,7 +24,7 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 		case lifecycle.Run:
 			n.run(a)
 		case lifecycle.Update:
-			n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeUpdate, Exclusive: true})
+			n.allocate(a.Pod.UID)
 		case lifecycle.Kill:
 			n.stop([]*v1.Pod{a.Pod}, a.Grace)
 		case lifecycle.TakeOver:
@@ -47,6 +48,9 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 func (n *Node) run(a lifecycle.Run) {
 	if a.How == lifecycle.New {
 		n.send(a.Pod, event.Event{Reason: event.Starting})
+		n.mu.Lock()
+		n.grant(a.Pod.UID, pod.AllocationOf(a.Pod))
+		n.mu.Unlock()
 		n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeCreate, Exclusive: true})
 		n.stopHeld(a.Pod)
 		return
@@ -55,7 +59,8 @@ func (n *Node) run(a lifecycle.Run) {
 	n.send(a.Pod, event.Event{Reason: event.Adopted, Adoption: adoption(a.How, rec)})
 	n.workers.Adopt(a.Pod, true)
 	if a.How == lifecycle.Resume {
-		n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeSync, Exclusive: true})
+		n.resync(a.Pod.UID)
+		n.allocate(a.Pod.UID)
 		n.stopHeld(a.Pod)
 		return
 	}

@@ -67,7 +67,7 @@ func (n *Node) active() []*v1.Pod {
 		if !e.hasWorker() || !e.IsDesired() || down || pod.IsTerminal(e.status.Phase) && e.stage == worker.Syncing {
 			continue
 		}
-		pods = append(pods, e.Pod)
+		pods = append(pods, e.allocated())
 	}
 	return pods
 }

@@ -33,6 +33,12 @@ type entry struct {
 	// then; zero and nil without one.
 	deadline time.Time
 	alarm    *time.Timer
+	// granted is what the pod may use, nil for what it asks for; adopted is what an
+	// earlier podctl gave its containers. deferred is a resize that waits, nil without
+	// one. current is the pod with what it was granted.
+	granted, adopted *pod.Allocation
+	deferred         *deferral
+	current          current
 }
 
 // again reports whether another life of the pod follows this one.

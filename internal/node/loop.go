@@ -104,7 +104,7 @@ func (n *Node) resync(uid types.UID) {
 		n.mu.Unlock()
 		return
 	}
-	u := worker.Update{Pod: e.Pod, Type: worker.TypeSync, Exclusive: true}
+	u := worker.Update{Pod: e.allocated(), Type: worker.TypeSync, Exclusive: true}
 	n.mu.Unlock()
 	n.workers.Update(u)
 }

@@ -35,9 +35,12 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 		return false, err
 	}
 	o.n.probes.Add(in.Pod, o.n.adoptedPod(in.Pod.UID))
-	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st, Objects: o.n.desired.all()})
+	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st, Objects: o.n.desired.all(), Adopted: o.n.adoptedAs(in.Pod.UID)})
 	if res.Acted || err != nil {
 		o.n.touch(in.Pod.UID)
+	}
+	if res.Resized {
+		o.n.pleg.RequestReinspect(in.Pod.UID) // no listing shows the difference
 	}
 	o.n.probes.Hurry(in.Pod.UID, &res.Status)
 	if res.Terminal {

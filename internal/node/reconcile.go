@@ -25,6 +25,7 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	}
 	if full {
 		n.beat()
+		n.retryResizes()
 	}
 	attempts := n.carryOut(ctx, w)
 	var pods []*v1.Pod

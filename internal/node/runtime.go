@@ -22,6 +22,18 @@ func (r syncRuntime) Exec(ctx context.Context, id string, command []string, time
 	return append(res.Stdout, res.Stderr...), res.ExitCode, err
 }
 
+// MemoryUsed implements podsync.Runtime.
+func (r syncRuntime) MemoryUsed(ctx context.Context) (map[string]int64, error) {
+	all, err := r.ContainerStats(ctx)
+	used := map[string]int64{}
+	for _, s := range all {
+		if s.Memory != nil {
+			used[s.ID] = int64(*s.Memory)
+		}
+	}
+	return used, err
+}
+
 // network remembers for a short while whether the runtime's network is ready.
 type network struct {
 	// asking has room for one: the goroutine that asks the runtime, and may look at what

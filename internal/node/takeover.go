@@ -31,6 +31,11 @@ func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map
 			older = append(older, p)
 		default:
 			adopt[p.UID] = true
+			if err == nil {
+				n.mu.Lock()
+				n.grant(p.UID, had(podrecord.Read(n.opts.Facts.Dir(p.UID)), held.Pod))
+				n.mu.Unlock()
+			}
 		}
 	}
 	return adopt, older

@@ -16,11 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/volume"
@@ -252,6 +254,14 @@ func (c *fakeCgroups) Ensure(_ context.Context, p *v1.Pod) error {
 	c.made[p.UID] = true
 	return nil
 }
+
+func (c *fakeCgroups) Wanted(p *v1.Pod) pod.CgroupAmounts { return cgroup.PodLimits(p).Amounts() }
+
+func (c *fakeCgroups) Enforced(*v1.Pod) (pod.CgroupAmounts, error) { return pod.CgroupAmounts{}, nil }
+
+func (c *fakeCgroups) MemoryUsed(*v1.Pod) (int64, error) { return 0, nil }
+
+func (c *fakeCgroups) Resize(context.Context, *v1.Pod, pod.CgroupAmounts) error { return nil }
 
 func (c *fakeCgroups) Remove(_ context.Context, uid types.UID) error {
 	c.mu.Lock()

@@ -76,6 +76,15 @@ type ContainerStatus struct {
 	// runtime does not say.
 	StopSignal string
 	Mounts     []Mount
+	// Resources are what the runtime enforces on it, nil where the runtime does not
+	// say.
+	Resources *Enforced
+}
+
+// Enforced are CPU time and memory as the runtime has set them; 0 is not set.
+type Enforced struct {
+	CPUShares, CPUQuota, CPUPeriod int64
+	MemoryLimit                    int64
 }
 
 // User is the numeric identity of a container's first process.

@@ -10,8 +10,9 @@
 // directories of several runtimes may lie below one root, and only the record
 // tells them apart.
 //
-// A record can only make a pod more stopped: one that is absent or cannot be
-// read is the zero Record, which stops nothing. A file is replaced in one step,
+// A record can only make a pod more stopped, but for the resources that it was
+// resized to: one that is absent or cannot be read is the zero Record, which stops
+// nothing. A file is replaced in one step,
 // so that a reader sees the old record or the new one, after a crash too.
 //
 // Reading and writing block as long as the disk does. A Record is a value; who

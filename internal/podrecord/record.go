@@ -6,6 +6,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Record is what the runtime cannot hold of a pod: that it was asked to stop,
@@ -26,6 +28,8 @@ type Record struct {
 	// GraceSeconds is the grace that was given, counted from StopRequested, nil
 	// if none was.
 	GraceSeconds *int64 `json:"graceSeconds,omitempty"`
+	// Resources are what the pod was resized to, nil if it never was.
+	Resources *pod.Allocation `json:"resources,omitempty"`
 	// Held: podctl stop stopped it; it stays stopped until its manifest changes
 	// or podctl start.
 	Held bool `json:"held,omitempty"`

@@ -35,13 +35,18 @@ type Plan struct {
 	// Init are the init containers to start, in order; a sidecar that cannot
 	// start is passed over, another ends the sync.
 	Init []Start
+	// Memory and CPU are the running containers to resize, those that shrink first.
+	Memory, CPU []Resize
+	// ResizePod: the pod's cgroup has to be resized, because containers are, or start
+	// again for it.
+	ResizePod bool
 	// Containers are the regular containers to start, each on its own.
 	Containers []Start
 }
 
 // Empty reports whether the plan changes nothing.
 func (p Plan) Empty() bool {
-	return !p.KillPod && !p.CreateSandbox && len(p.Kill)+len(p.Reset)+len(p.Remove)+len(p.Ephemeral)+len(p.Init)+len(p.Containers) == 0
+	return !p.KillPod && !p.CreateSandbox && len(p.Kill)+len(p.Reset)+len(p.Remove)+len(p.Ephemeral)+len(p.Init)+len(p.Containers) == 0 && !p.resizes()
 }
 
 // Starts reports whether the plan creates a sandbox or a container.
@@ -101,6 +106,11 @@ type ActionInput struct {
 	// RestartAll: all of the pod's containers restart (AllContainersRestarting
 	// in its status).
 	RestartAll bool
+	// Actuated is what running containers were given, by name; of one that is not in
+	// it nothing has to change.
+	Actuated map[string]pod.Amounts
+	// ActuatedPod is what the pod as a whole was given, nil if nothing has to change.
+	ActuatedPod *pod.Amounts
 	// Backoff is the crash back-off, keyed by BackoffKey; nil for none.
 	Backoff *Backoff
 	Now     time.Time
@@ -134,6 +144,9 @@ func (p *Plan) goOn(v *v1.Pod, st *pod.Status, in ActionInput) {
 		return
 	}
 	kept := p.regularContainers(v, st, in)
+	if in.ActuatedPod != nil && *in.ActuatedPod != *podAmounts(v) {
+		p.ResizePod = true
+	}
 	if kept == 0 && len(p.Containers) == 0 {
 		// Sidecars alone do not keep a pod alive.
 		p.killPod()
@@ -209,7 +222,12 @@ func (p *Plan) regularContainers(v *v1.Pod, st *pod.Status, in ActionInput) (kep
 		}
 		kill, restart, unwanted := in.unwanted(v, c, last)
 		if !unwanted {
-			kept++
+			if kill, restart = p.resize(v, c, last, in); !restart {
+				kept++
+				continue
+			}
+			p.Containers = append(p.Containers, in.start(v, c, st))
+			p.Kill = append(p.Kill, kill)
 			continue
 		}
 		if restart {

@@ -21,8 +21,8 @@ const (
 // setConditions computes the conditions that belong to the node, in the
 // kubelet's order (pkg/kubelet/status/generate.go). Conditions of others, from
 // the pod itself, stay, and so does the one that an eviction left.
-func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus) {
-	s.Conditions = othersConditions(p, old)
+func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus, resize []v1.PodCondition) {
+	s.Conditions = othersConditions(p, old, resize)
 	add := func(c v1.PodCondition) {
 		c.ObservedGeneration = p.Generation
 		s.Conditions = append(s.Conditions, c)
@@ -37,11 +37,12 @@ func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus
 	}
 }
 
-// othersConditions are the conditions that are not the node's, and that of a
-// disruption as the node saw it.
-func othersConditions(p *v1.Pod, old *v1.PodStatus) []v1.PodCondition {
+// othersConditions are the conditions that are not the node's, those of a resize,
+// and that of a disruption as the node saw it.
+func othersConditions(p *v1.Pod, old *v1.PodStatus, resize []v1.PodCondition) []v1.PodCondition {
 	others := slices.Clone(p.Status.Conditions)
 	others = slices.DeleteFunc(others, func(c v1.PodCondition) bool { return owned(c.Type) })
+	others = append(others, resize...)
 	disruption := conditionOf(old.Conditions, v1.DisruptionTarget)
 	if disruption == nil {
 		return others

@@ -128,6 +128,9 @@ func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.Con
 	if old != nil {
 		inherit(&s, old, cs)
 	}
+	if cs.State == pod.Running {
+		setResources(&s, cs, old)
+	}
 	v.setState(&s, cs, old)
 	return s
 }
@@ -147,20 +150,6 @@ func inherit(s, old *v1.ContainerStatus, cs *pod.ContainerStatus) {
 		return
 	}
 	s.Started = old.Started
-	if old.State.Running != nil && old.ContainerID == s.ContainerID && old.Resources != nil {
-		keepResources(s.Resources.Limits, old.Resources.Limits)
-		keepResources(s.Resources.Requests, old.Resources.Requests)
-	}
-}
-
-// keepResources keeps the cpu and memory of a running container as they were,
-// where it has any resources.
-func keepResources(now, old v1.ResourceList) {
-	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
-		if q, ok := old[name]; ok && now != nil {
-			now[name] = q.DeepCopy()
-		}
-	}
 }
 
 // setState sets what the run is doing.

@@ -41,6 +41,6 @@
 //   - The status of a pod whose start has failed shows why at once, not from the
 //     next sync on. What the kubelet learns from the API server comes from the
 //     last status and, for an adopted pod, from the runtime.
-//   - The resources in the status are the manifest's, not read back from the
-//     runtime and the pod's cgroup: podctl resizes no running pod.
+//   - The resources of the pod as a whole in the status are what it was granted,
+//     not read back from its cgroup.
 package podsync

@@ -57,6 +57,14 @@ func (b *bench) sync(p *v1.Pod) (podsync.Result, error) {
 	return b.syncer.Sync(b.t.Context(), podsync.SyncInput{Pod: p, Status: b.rt.snapshot()})
 }
 
+// syncWith syncs a pod whose containers an earlier podctl started.
+func (b *bench) syncWith(p *v1.Pod, adopted *pod.Allocation) {
+	b.t.Helper()
+	if _, err := b.syncer.Sync(b.t.Context(), podsync.SyncInput{Pod: p, Status: b.rt.snapshot(), Adopted: adopted}); err != nil {
+		b.t.Fatalf("Sync: %v", err)
+	}
+}
+
 func (b *bench) mustSync(p *v1.Pod) podsync.Result {
 	b.t.Helper()
 	res, err := b.sync(p)

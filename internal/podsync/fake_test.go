@@ -70,6 +70,8 @@ type fakeRuntime struct {
 	users    []string
 	// ip is the address of every sandbox that is not on the host's network.
 	ip string
+	// memory is what containers use, by id.
+	memory map[string]int64
 	// latency of every call but the stops.
 	latency time.Duration
 
@@ -334,6 +336,23 @@ func (f *fakeRuntime) StopContainer(ctx context.Context, id string, grace time.D
 	f.exit(c, 137, "")
 	return nil
 }
+
+func (f *fakeRuntime) UpdateContainerResources(ctx context.Context, id string, r *runtimeapi.LinuxContainerResources) error {
+	detail := fmt.Sprintf("%d/%d/%d", r.CpuShares, r.CpuQuota, r.MemoryLimitInBytes)
+	if err := f.begin(ctx, call{method: "UpdateContainerResources", container: f.name(id), detail: detail}); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.container(id).Resources = &pod.Enforced{CPUShares: r.CpuShares, CPUQuota: r.CpuQuota, CPUPeriod: r.CpuPeriod, MemoryLimit: r.MemoryLimitInBytes}
+	return nil
+}
+
+func (f *fakeRuntime) UpdatePodSandboxResources(context.Context, string, *runtimeapi.LinuxContainerResources, *runtimeapi.LinuxContainerResources) error {
+	return nil
+}
+
+func (f *fakeRuntime) MemoryUsed(context.Context) (map[string]int64, error) { return f.memory, nil }
 
 func (f *fakeRuntime) RemoveContainer(_ context.Context, id string) error {
 	f.read("RemoveContainer")

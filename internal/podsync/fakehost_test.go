@@ -2,11 +2,13 @@ package podsync_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/volume"
@@ -19,6 +21,9 @@ type fakeHost struct {
 	mu    sync.Mutex
 	steps []string
 	err   map[string]error
+	// enforced is what the pod's cgroup has, used the memory that it uses.
+	enforced pod.CgroupAmounts
+	used     int64
 }
 
 func (h *fakeHost) step(name string) error {
@@ -31,6 +36,33 @@ func (h *fakeHost) step(name string) error {
 func (h *fakeHost) Parent(p *v1.Pod) string { return "/kubepods/pod" + string(p.UID) }
 
 func (h *fakeHost) Ensure(context.Context, *v1.Pod) error { return h.step("cgroup") }
+
+// The cgroup has what the limits of the pod amount to, and enforces what was written
+// last.
+func (h *fakeHost) Wanted(p *v1.Pod) pod.CgroupAmounts { return cgroup.PodLimits(p).Amounts() }
+
+func (h *fakeHost) Enforced(*v1.Pod) (pod.CgroupAmounts, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.enforced, nil
+}
+
+func (h *fakeHost) MemoryUsed(*v1.Pod) (int64, error) { return h.used, nil }
+
+func (h *fakeHost) Resize(_ context.Context, _ *v1.Pod, a pod.CgroupAmounts) error {
+	h.mu.Lock()
+	if a.CPUShares != 0 {
+		h.enforced.CPUShares = a.CPUShares
+	}
+	if a.CPUQuota != 0 {
+		h.enforced.CPUQuota = a.CPUQuota
+	}
+	if a.Memory != 0 {
+		h.enforced.Memory = a.Memory
+	}
+	h.mu.Unlock()
+	return h.step(fmt.Sprintf("cgroup %d/%d/%d", a.CPUShares, a.CPUQuota, a.Memory))
+}
 
 func (h *fakeHost) Remove(context.Context, types.UID) error { return h.step("remove cgroup") }
 

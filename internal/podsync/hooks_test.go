@@ -23,6 +23,7 @@ type hooks struct {
 	userIDs      func(types.UID) (first, length uint32, err error)
 	resolver     func() (render.DNS, error)
 	networkReady func() error
+	resized      []*v1.Pod
 }
 
 var _ podsync.Host = (*hooks)(nil)
@@ -46,6 +47,8 @@ func (h *hooks) Annotations(p *v1.Pod) (map[string]string, error) {
 	}
 	return h.annotations(p)
 }
+
+func (h *hooks) Resized(p *v1.Pod) { h.resized = append(h.resized, p) }
 
 func (h *hooks) RuntimeHandler(*v1.Pod) string { return h.handler }
 

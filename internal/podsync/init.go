@@ -91,6 +91,7 @@ func (w *initWalk) initContainer(i int, c *v1.Container, last *pod.ContainerStat
 		// Created and started are one step: the start must have failed.
 		w.start(i)
 	case pod.Running:
+		_, _ = w.p.resize(w.v, c, last, w.in) // validation lets none restart for it
 	case pod.Exited:
 		if last.ExitCode == 0 && last.Reason != reasonOOMKilled {
 			w.initialized(i)

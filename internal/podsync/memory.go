@@ -24,6 +24,11 @@ type memory struct {
 	// mountFailures is how often in a row the volumes could not be mounted.
 	mountFailures int
 
+	// actuated is what running containers were given, by name, and actuatedPod what
+	// the pod as a whole was: nil before the first sync.
+	actuated    map[string]actuated
+	actuatedPod *pod.Amounts
+
 	// telling is held while a status is computed and published.
 	telling sync.Mutex
 	// status is guarded by the Syncer's mutex; what it points to never changes.
@@ -36,6 +41,14 @@ type memory struct {
 	// replaces them; nil without any.
 	secrets map[string]bool
 	mask    *mask
+	// pending and progress are the conditions of a resize, nil without one.
+	pending, progress *v1.PodCondition
+}
+
+// actuated is what a run of a container was given.
+type actuated struct {
+	id      string
+	amounts pod.Amounts
 }
 
 // remember gives the memory of a pod, a fresh one for a new pod.
@@ -44,7 +57,7 @@ func (s *Syncer) remember(uid types.UID) *memory {
 	defer s.mu.Unlock()
 	m, ok := s.pods[uid]
 	if !ok {
-		m = &memory{pullError: map[string]string{}, waiting: map[string]Waiting{}, hooks: map[string]bool{}}
+		m = &memory{pullError: map[string]string{}, waiting: map[string]Waiting{}, hooks: map[string]bool{}, actuated: map[string]actuated{}}
 		s.pods[uid] = m
 	}
 	return m

@@ -18,6 +18,7 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 		held := asHeld(p, st, old)
 		in := s.statusInput(p.UID, old)
 		in.Ended = ended
+		in.Resize = m.resizeConditions(pod.IsTerminal(phaseOf(old)))
 		if !ended {
 			in.Waiting = m.waiting
 		}

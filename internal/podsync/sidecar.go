@@ -40,6 +40,10 @@ func (w *initWalk) runningSidecar(i int, c *v1.Container, last *pod.ContainerSta
 		w.restart(i, last, KillChanged, fmt.Sprintf("Init container %s definition changed", c.Name))
 	case c.LivenessProbe != nil && w.in.Probes.Liveness[last.ID] == pod.ProbeFailure:
 		w.restart(i, last, KillLivenessProbe, fmt.Sprintf("Init container %s failed liveness probe", c.Name))
+	default:
+		if kill, restart := w.p.resize(w.v, c, last, w.in); restart {
+			w.restart(i, last, kill.Reason, kill.Message)
+		}
 	}
 }
 

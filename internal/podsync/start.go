@@ -55,6 +55,7 @@ func (r *run) tryStart(ctx context.Context, start Start) *StartError {
 		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, failed.waiting(), "Error: %s", failed.Message)
 		return failed
 	}
+	r.m.actuated[c.Name] = actuated{id, pod.AmountsOf(r.p, c)}
 	r.normal(r.p, c.Name, event.Created, "Container created")
 	if err := r.opt.Runtime.StartContainer(context.WithoutCancel(ctx), id); err != nil {
 		text := stable(message(err), id, c.Name)

@@ -30,6 +30,8 @@ type StatusInput struct {
 	// RuntimeName is the runtime's name, for container ids
 	// ("containerd://…").
 	RuntimeName string
+	// Resize are the conditions of a resize.
+	Resize []v1.PodCondition
 	// Ended: the containers do not restart, whatever their policies are.
 	Ended bool
 	// Begun is when podctl started: a container that started well before was
@@ -67,7 +69,7 @@ func PodStatus(p *v1.Pod, st *pod.Status, in StatusInput) v1.PodStatus {
 
 	setPhase(&s, p, st, old, in)
 	setReadiness(&s, p, in)
-	setConditions(&s, p, st, old)
+	setConditions(&s, p, st, old, in.Resize)
 	setIPs(&s, p, st, in.HostIPs)
 	return s
 }

@@ -27,6 +27,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (res Result, err error)
 	s.learn(p, in.Objects)
 	defer s.leave(p.UID, &res, &err)
 	before, _ := s.Status(p.UID)
+	s.followResize(p, st, in.Adopted)
 	res.Status = s.publish(p, st, false, nil)
 	if pod.IsTerminal(res.Status.Phase) {
 		if res.Status.Reason == reasonDeadline && !pod.IsTerminal(before.Phase) {
@@ -57,7 +58,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (res Result, err error)
 		return res, nil
 	}
 	err = r.carryOut(ctx)
-	res.Acted = r.acted
+	res.Acted, res.Resized = r.acted, r.plan.resizes() && err == nil
 	res.Status = s.publish(p, r.st, false, nil)
 	if err != nil {
 		err = fmt.Errorf("sync pod: %w", err)
@@ -106,7 +107,10 @@ type run struct {
 }
 
 func (r *run) actionInput(restartAll bool) ActionInput {
-	return ActionInput{Probes: r.opt.Host.Probes(r.p.UID), RestartAll: restartAll, Backoff: &r.m.crash, Now: r.opt.Now()}
+	return ActionInput{
+		Probes: r.opt.Host.Probes(r.p.UID), RestartAll: restartAll, Backoff: &r.m.crash, Now: r.opt.Now(),
+		Actuated: r.actuated(), ActuatedPod: r.m.actuatedPod,
+	}
 }
 
 // carryOut makes the changes of the plan, in its order, and stops at the first
@@ -204,6 +208,12 @@ func (r *run) start(ctx context.Context) error {
 			}
 			errs = append(errs, err)
 		}
+	}
+	if err := r.resize(ctx); err != nil {
+		if ctx.Err() != nil {
+			return fail(err)
+		}
+		errs = append(errs, err)
 	}
 	for _, start := range r.plan.Containers {
 		if err := r.startContainer(ctx, start); err != nil {

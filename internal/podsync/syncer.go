@@ -37,6 +37,14 @@ type Runtime interface {
 	// itself.
 	StopContainer(ctx context.Context, id string, grace time.Duration) error
 	RemoveContainer(ctx context.Context, id string) error
+	// UpdateContainerResources gives a running container other resources.
+	UpdateContainerResources(ctx context.Context, id string, r *runtimeapi.LinuxContainerResources) error
+	// UpdatePodSandboxResources tells the runtime what the pod's cgroup is about to
+	// enforce; it may refuse.
+	UpdatePodSandboxResources(ctx context.Context, id string, overhead, r *runtimeapi.LinuxContainerResources) error
+	// MemoryUsed is the memory that each container uses, in bytes, by its id, where
+	// the runtime says.
+	MemoryUsed(ctx context.Context) (map[string]int64, error)
 	PullImage(ctx context.Context, image string, sandbox *runtimeapi.PodSandboxConfig, auth *runtimeapi.AuthConfig) (ref string, err error)
 	// ImageStatus is nil without an error where the runtime lacks the image.
 	ImageStatus(ctx context.Context, image string) (*pod.Image, error)
@@ -47,6 +55,13 @@ type Cgroups interface {
 	// Parent is the pod's cgroup as the runtime is told it, "" for none.
 	Parent(p *v1.Pod) string
 	Ensure(ctx context.Context, p *v1.Pod) error
+	// Wanted is what the pod's cgroup is to enforce, Enforced what it does.
+	Wanted(p *v1.Pod) pod.CgroupAmounts
+	Enforced(p *v1.Pod) (pod.CgroupAmounts, error)
+	// MemoryUsed is the memory that the pod uses, in bytes.
+	MemoryUsed(p *v1.Pod) (int64, error)
+	// Resize writes those amounts that are not 0.
+	Resize(ctx context.Context, p *v1.Pod, a pod.CgroupAmounts) error
 	Remove(ctx context.Context, uid types.UID) error
 }
 
@@ -75,6 +90,9 @@ type Volumes interface {
 type Host interface {
 	// Event takes an event of a pod.
 	Event(p *v1.Pod, e event.Event)
+	// Resized: the running containers of the pod have all that it asks for, after it
+	// was resized.
+	Resized(p *v1.Pod)
 	// Published takes each status as soon as it is known: before what is done
 	// about it.
 	Published(p *v1.Pod, s v1.PodStatus)
@@ -150,6 +168,9 @@ type Result struct {
 	// Acted: something was changed in the runtime, so that a relist of this
 	// pod is worth asking for.
 	Acted bool
+	// Resized: containers were resized in place, which the next sync shows. No event
+	// of the runtime asks for it.
+	Resized bool
 	// Deadline is when activeDeadlineSeconds will be over, zero without them:
 	// the pod must be synced then, without waiting for its resync.
 	Deadline time.Time
@@ -164,6 +185,9 @@ type SyncInput struct {
 	Status *pod.Status
 	// Objects are what the pod may refer to.
 	Objects *pod.Objects
+	// Adopted is what the containers that run were given by an earlier podctl, nil if
+	// they were given what the pod asks for.
+	Adopted *pod.Allocation
 }
 
 // TerminateInput is one termination.

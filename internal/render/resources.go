@@ -67,6 +67,14 @@ func containerResources(p *v1.Pod, c *v1.Container, n *Node) (*runtimeapi.LinuxC
 	return r, nil
 }
 
+// ContainerResources are those with which a running container is resized.
+func ContainerResources(p *v1.Pod, c *v1.Container, n *Node) (*runtimeapi.LinuxContainerResources, error) {
+	return containerResources(p, c, n)
+}
+
+// Overhead is what the sandbox of a pod needs for itself.
+func Overhead(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources { return overheadResources(p, n) }
+
 // requestOf is the CPU request, nil if there is none.
 func requestOf(list v1.ResourceList) *resource.Quantity {
 	if q, ok := list[v1.ResourceCPU]; ok {

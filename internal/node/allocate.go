@@ -1,0 +1,133 @@
+package node
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// allocated is the pod as it may run: with the resources that the node has granted
+// it. n.mu is held.
+func (e *entry) allocated() *v1.Pod {
+	if e.current.from != e.Pod || e.current.granted != e.granted {
+		e.current = current{from: e.Pod, granted: e.granted, pod: e.granted.Apply(e.Pod)}
+	}
+	return e.current.pod
+}
+
+// current is a pod with the resources that it was granted.
+type current struct {
+	from    *v1.Pod
+	granted *pod.Allocation
+	pod     *v1.Pod
+}
+
+// allocate grants a pod that asks for other resources than it was granted what it
+// asks for, if that fits beside the others; else it waits for room
+// (handlePodResourcesResize in pkg/kubelet/allocation/allocation_manager.go). The
+// changed pod goes to its worker.
+func (n *Node) allocate(uid types.UID) {
+	n.mu.Lock()
+	e := n.entryOf(uid)
+	if e == nil || e.Phase != lifecycle.Active {
+		n.mu.Unlock()
+		return
+	}
+	want, had := e.Pod, e.allocated()
+	var refused *admission.Error
+	if had != want {
+		if refused = n.refuse(want); refused == nil {
+			e.granted = pod.AllocationOf(want)
+		}
+	}
+	pending := refused != nil && (e.deferred == nil || *e.deferred != deferral{want.Generation, refused.Message})
+	settled := refused == nil && e.deferred != nil && had == want
+	e.deferred = nil
+	if refused != nil {
+		e.deferred = &deferral{want.Generation, refused.Message}
+	}
+	u := worker.Update{Pod: e.allocated(), Type: worker.TypeUpdate, Exclusive: true}
+	n.mu.Unlock()
+	switch {
+	case pending:
+		n.sync.ResizePending(want, refused.Message)
+	case settled:
+		n.sync.ResizeWithdrawn(want)
+	case refused == nil && had != want:
+		n.sync.ResizeStarted(want)
+	}
+	n.workers.Update(u)
+}
+
+// deferral is a resize that waits for room: of which generation, and why.
+type deferral struct {
+	generation int64
+	message    string
+}
+
+// refuse returns why the pod does not fit beside the others with what it asks for,
+// nil if it does. No pod is evicted for a resize. n.mu is held.
+func (n *Node) refuse(p *v1.Pod) *admission.Error {
+	var others []*v1.Pod
+	for _, other := range n.active() {
+		if other.UID != p.UID {
+			others = append(others, other)
+		}
+	}
+	return admission.Resize(p, n.opts.Allocatable, others)
+}
+
+// retryResizes grants what waits for room and has it by now. Only the loop calls it.
+func (n *Node) retryResizes() {
+	n.mu.Lock()
+	var uids []types.UID
+	for uid, e := range n.entries {
+		if e.deferred != nil {
+			uids = append(uids, uid)
+		}
+	}
+	n.mu.Unlock()
+	for _, uid := range uids {
+		n.allocate(uid)
+	}
+}
+
+// Resized implements podsync.Host: the next podctl is to know what the containers
+// have.
+func (h syncHost) Resized(p *v1.Pod) {
+	h.n.updateRecord(p.UID, func(r *podrecord.Record) bool {
+		r.Resources = pod.AllocationOf(p)
+		return true
+	})
+}
+
+// had is what the containers of a held pod were given: what it was resized to, else
+// what its sandbox was created with.
+func had(rec podrecord.Record, held *v1.Pod) *pod.Allocation {
+	if rec.Resources != nil {
+		return rec.Resources
+	}
+	return pod.AllocationOf(held)
+}
+
+// adoptedAs is what an earlier podctl gave the pod's containers, nil if none did.
+func (n *Node) adoptedAs(uid types.UID) *pod.Allocation {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e := n.entryOf(uid); e != nil {
+		return e.adopted
+	}
+	return nil
+}
+
+// grant records what a pod that starts was granted. n.mu is held.
+func (n *Node) grant(uid types.UID, a *pod.Allocation) {
+	if e := n.entryOf(uid); e != nil {
+		e.granted, e.adopted = a, a
+	}
+}

@@ -1,0 +1,102 @@
+package node
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// asking is a pod that asks for CPU time.
+func asking(name, cpu string) string {
+	return strings.Replace(podYAML(name, "sleep 3600", "terminationGracePeriodSeconds: 1"), "{name: c,", "{name: c, resources: {requests: {cpu: "+cpu+"}},", 1)
+}
+
+func resizeState(i Info) (granted string, pending, progress bool) {
+	for _, c := range i.Status.Conditions {
+		pending = pending || c.Type == v1.PodResizePending
+		progress = progress || c.Type == v1.PodResizeInProgress
+	}
+	if s := i.Status.ContainerStatuses; len(s) > 0 {
+		granted = s[0].AllocatedResources.Cpu().String()
+	}
+	return granted, pending, progress
+}
+
+func has(cpu string, pending bool) func(Info) bool {
+	return func(i Info) bool {
+		granted, waits, progress := resizeState(i)
+		return running(i) && granted == cpu && waits == pending && !progress
+	}
+}
+
+// A resize that does not fit waits, shows so, and is granted once there is room; the
+// pod keeps what it has meanwhile.
+func TestResizeWaitsForRoom(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("4Gi"), v1.ResourcePods: resource.MustParse("10")}
+		p := w.podctl("run-a", asking("web", "1"), asking("db", "2"))
+		p.until("web", "running", has("1", false))
+		p.until("db", "running", has("2", false))
+		w.sim.ClearCalls()
+		p.want(asking("web", "3"), asking("db", "2"))
+		i := p.until("web", "waiting for room", has("1", true))
+		for _, c := range i.Status.Conditions {
+			if c.Type == v1.PodResizePending && (c.Reason != "Deferred" || c.Message != "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000") {
+				t.Errorf("condition: %+v", c)
+			}
+		}
+		if got := w.calls("UpdateContainerResources"); len(got) > 0 {
+			t.Errorf("resized: %v", got)
+		}
+		p.want(asking("web", "3"))
+		p.until("web", "resized", has("3", false))
+		if got := w.calls("UpdateContainerResources", "RunPodSandbox"); len(got) != 1 {
+			t.Errorf("calls: %v", got)
+		}
+		p.drain()
+	})
+}
+
+// A wish that is withdrawn leaves nothing behind.
+func TestResizeThatIsWithdrawn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2"), v1.ResourceMemory: resource.MustParse("4Gi"), v1.ResourcePods: resource.MustParse("10")}
+		p := w.podctl("run-a", asking("web", "1"))
+		p.until("web", "running", has("1", false))
+		p.want(asking("web", "8"))
+		p.until("web", "waiting for room", has("1", true))
+		p.want(asking("web", "1"))
+		p.until("web", "as before", has("1", false))
+		p.drain()
+	})
+}
+
+// The next podctl knows what the containers have: what was given by the last is not
+// given again, and what was asked for meanwhile is.
+func TestResizeSurvivesPodctl(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("agent", asking("web", "1"))
+		p.until("web", "running", has("1", false))
+		p.want(asking("web", "2"))
+		p.until("web", "resized", has("2", false))
+		w.sim.ClearCalls()
+		p.kill()
+		p = w.podctl("agent", asking("web", "2"))
+		p.until("web", "adopted", has("2", false))
+		time.Sleep(time.Minute)
+		if got := w.calls("UpdateContainerResources", "RunPodSandbox"); len(got) > 0 {
+			t.Errorf("given again: %v", got)
+		}
+		p.kill()
+		p = w.podctl("agent", asking("web", "3"))
+		p.until("web", "resized", has("3", false))
+		if got := w.calls("UpdateContainerResources", "RunPodSandbox"); len(got) != 1 {
+			t.Errorf("calls: %v", got)
+		}
+		p.drain()
+		w.empty()
+	})
+}
