@@ -68,3 +68,12 @@ func (c *Client) sandboxStatus(ctx context.Context, id string) (*runtimeapi.PodS
 	}
 	return r, nil
 }
+
+// SandboxReady reports whether a sandbox is ready.
+func (c *Client) SandboxReady(ctx context.Context, id string) (bool, error) {
+	r, err := c.sandboxStatus(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	return r.GetStatus().GetState() == runtimeapi.PodSandboxState_SANDBOX_READY, nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -93,4 +94,18 @@ func parseInput(info []byte) (ContainerInput, error) {
 		return ContainerInput{Known: true, TTY: on("TTY"), Stdin: on("Stdin"), Once: on("StdinOnce")}, nil
 	}
 	return ContainerInput{}, nil
+}
+
+// MissingCommand returns why a container does not have a command, if that is what
+// a runtime's text says: the OCI runtime's words, which containerd and CRI-O pass on.
+// "" if it is not.
+func MissingCommand(text string) string {
+	const notInPath, notThere = "executable file not found in $PATH", "no such file or directory"
+	switch {
+	case strings.Contains(text, notInPath):
+		return notInPath
+	case strings.Contains(text, "unable to start container process") && strings.Contains(text, notThere):
+		return notThere
+	}
+	return ""
 }

@@ -35,3 +35,16 @@ func TestOutputThatIsTooLargeIsAKindOfError(t *testing.T) {
 		}
 	})
 }
+
+func TestMissingCommandsOfBothRuntimes(t *testing.T) {
+	for text, want := range map[string]string{
+		`failed to start exec "1": OCI runtime exec failed: exec failed: unable to start container process: exec: "sh": executable file not found in $PATH: unknown`: "executable file not found in $PATH",
+		`exec failed: unable to start container process: exec: "/bin/sh": stat /bin/sh: no such file or directory`:                                                   "no such file or directory",
+		`open /run/containerd/x: no such file or directory`: "",
+		`container is in CONTAINER_EXITED state`:            "",
+	} {
+		if got := MissingCommand(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ type Sizes struct {
 	mu      sync.Mutex
 	changed chan struct{} // holds one
 	next    remotecommand.TerminalSize
+	redraw  bool // send a slightly different size first
 	closed  bool
 }
 
@@ -38,6 +39,14 @@ func (s *Sizes) Put(columns, lines int) {
 	}
 }
 
+// Redraw makes a program that already runs draw its screen again, as for a change
+// of size. It has to be called before Put.
+func (s *Sizes) Redraw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.redraw = true
+}
+
 // Close ends Next.
 func (s *Sizes) Close() {
 	s.mu.Lock()
@@ -57,5 +66,13 @@ func (s *Sizes) Next() *remotecommand.TerminalSize {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	size := s.next
+	if s.redraw && !s.closed {
+		s.redraw = false
+		size.Width--
+		select {
+		case s.changed <- struct{}{}:
+		default:
+		}
+	}
 	return &size
 }

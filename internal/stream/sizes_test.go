@@ -22,3 +22,14 @@ func TestSizesNotYetSentAreReplaced(t *testing.T) {
 		t.Errorf("after Close: %+v", got)
 	}
 }
+
+func TestRedrawSendsAnotherSizeFirst(t *testing.T) {
+	s := NewSizes()
+	s.Redraw()
+	s.Put(80, 24)
+	for _, want := range []remotecommand.TerminalSize{{Width: 79, Height: 24}, {Width: 80, Height: 24}} {
+		if got := s.Next(); got == nil || *got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/stream"
+	"github.com/podctl/podctl/internal/target"
+)
+
+type attachOptions struct {
+	shell.Globals
+	streamOptions
+	query target.Query
+}
+
+// Attach is `podctl attach`.
+func Attach(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "attach",
+		Usage:     "connect to the first process of a running container",
+		ArgsUsage: "[NAMESPACE/]POD[/CONTAINER]",
+		Description: "Prints what the container writes from now on; podctl logs has what it wrote before. Exits\n" +
+			"with the container's exit code when it exits. The detach keys, or Ctrl-C without --tty, leave\n" +
+			"it running.",
+		Flags: append(targetFlags(byContainer), streamFlags()...),
+		Action: func(c *cli.Context) error {
+			o := attachOptions{Globals: shell.ReadGlobals(c)}
+			var err error
+			if o.streamOptions, err = readStreams(c); err != nil {
+				return err
+			}
+			if o.query, err = needTarget(c, c.Args().Slice()); err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runAttach(ctx, e, o) })
+		},
+	}
+}
+
+func runAttach(ctx context.Context, e *shell.Env, o attachOptions) error {
+	s, err := open(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	t, err := s.one(ctx, o.query)
+	if err != nil {
+		return err
+	}
+	if err := s.running(ctx, t, e.Now()); err != nil {
+		return err
+	}
+	input, err := s.Client.ContainerInput(ctx, t.Container.ID)
+	if err != nil {
+		return err
+	}
+	if input.Known && o.stdin && !input.Stdin {
+		return &noInputError{t.DisplayName()}
+	}
+	if input.Known && o.tty && !input.TTY {
+		fmt.Fprintf(e.Errw, "warning: --tty has no effect: container %s has no terminal\n", t.DisplayName())
+		o.tty = false
+	}
+	local := newLocalStreams(e, o.streamOptions)
+	local.noteDefault(t)
+	url, err := s.Client.Attach(ctx, t.Container.ID, cri.Streams{
+		Stdin: local.o.stdin, Stdout: true, Stderr: true, TTY: local.o.tty || input.TTY,
+	})
+	if err != nil {
+		return err
+	}
+	if err := local.announce(ctx, s, t); err != nil {
+		return err
+	}
+	local.containerTTY = input.TTY
+	err = local.run(ctx, url, true)
+	return s.attachEnd(ctx, t, local, err)
+}
+
+// announce says what is attached to, and where the output before is.
+func (l *localStreams) announce(ctx context.Context, s *session, t target.Target) error {
+	status, err := s.Client.ContainerStatus(ctx, t.Container.ID)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("attached to %s", t.DisplayName())
+	if !status.StartedAt.IsZero() {
+		text += fmt.Sprintf(", started %s ago", output.Age(l.e.Now().Sub(status.StartedAt)))
+	}
+	text += fmt.Sprintf("; earlier output: podctl logs %s", t.DisplayName())
+	if l.o.tty && l.o.stdin && len(l.o.detachKeys) > 0 {
+		text += "; detach: " + l.o.detachNames
+	}
+	l.note("%s", text)
+	return nil
+}
+
+// exitWait is how long the exit code of a container is waited for whose output has
+// ended.
+const exitWait = 5 * time.Second
+
+// attachEnd says why the session has ended; the exit code of a container that has
+// exited is podctl's.
+func (s *session) attachEnd(ctx context.Context, t target.Target, local *localStreams, err error) error {
+	switch {
+	case errors.Is(err, stream.ErrDetached):
+		local.note("detached from %s; the container goes on", t.DisplayName())
+		return nil
+	case errors.Is(err, stream.ErrLost):
+		return &lostError{what: "the container", err: err}
+	case err != nil:
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, exitWait)
+	defer cancel()
+	for {
+		status, err := s.Client.ContainerStatus(ctx, t.Container.ID)
+		switch {
+		case errors.Is(err, cri.ErrNotFound):
+			return fmt.Errorf("%s was removed: its exit code is unknown", t.DisplayName())
+		case ctx.Err() != nil && context.Cause(ctx) == context.DeadlineExceeded:
+			local.note("%s has closed its output and goes on", t.DisplayName())
+			return nil
+		case err != nil:
+			return err
+		case status.State == pod.Exited:
+			local.note("%s exited with code %d", t.DisplayName(), status.ExitCode)
+			return exitCodeError(int(status.ExitCode))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// noInputError is a container that was created without a standard input.
+type noInputError struct{ name string }
+
+func (e *noInputError) Error() string {
+	return fmt.Sprintf("container %s has no standard input", e.name)
+}
+
+// Hint names what does work.
+func (e *noInputError) Hint() string {
+	return fmt.Sprintf("podctl attach %s without --stdin; stdin: true in the manifest opens it", output.OneLine(e.name))
+}

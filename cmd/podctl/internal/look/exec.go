@@ -1,0 +1,172 @@
+package look
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/stream"
+	"github.com/podctl/podctl/internal/target"
+)
+
+type execOptions struct {
+	shell.Globals
+	streamOptions
+	query   target.Query
+	command []string
+	// all runs the command in every container of the query.
+	all bool
+	// limit is how long the command may take without streams, 0 for no limit.
+	limit time.Duration
+}
+
+// Exec is `podctl exec`.
+func Exec(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "exec",
+		Usage:     "run a command in a container",
+		ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] -- COMMAND [ARGUMENT …]",
+		Description: "The exit code is the command's. Without --stdin and --tty, the output is printed when the\n" +
+			"command exits, and Ctrl-C kills the command; --stdin streams it. --all runs the command in all\n" +
+			"running containers that match, and exits with the highest exit code.",
+		Flags: append(append(targetFlags(bySelector|byContainer), streamFlags()...),
+			&cli.BoolFlag{Name: "all", Usage: "run the command in every container that matches, and prefix each line with its name"},
+			&cli.DurationFlag{Name: "timeout", DefaultText: "none", Usage: "kill the command after a `DURATION`; not with --stdin or --tty"},
+			&cli.StringFlag{Name: "cwd", DefaultText: "none", Usage: "refused: the CRI cannot set the working `DIR` of a command"},
+			&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, DefaultText: "none", Usage: "refused: the CRI cannot set a variable `NAME=VALUE` of a command"},
+		),
+		Action: func(c *cli.Context) error {
+			o, err := readExec(c)
+			if err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runExec(ctx, e, o) })
+		},
+	}
+}
+
+// streamFlags are the flags of streamOptions.
+func streamFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "stdin", Aliases: []string{"i"}, Usage: "connect standard input"},
+		&cli.BoolFlag{Name: "tty", Aliases: []string{"t"}, Usage: "connect the terminal: keys, size and colors"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print only what the container writes"},
+		&cli.StringFlag{Name: "detach-keys", Value: stream.DefaultDetachKeys, DefaultText: stream.DefaultDetachKeys, Usage: "with --stdin and --tty, leave the container to itself at these `KEYS`; empty for none"},
+	}
+}
+
+func readStreams(c *cli.Context) (o streamOptions, err error) {
+	o = streamOptions{stdin: c.Bool("stdin"), tty: c.Bool("tty"), quiet: c.Bool("quiet"), detachNames: c.String("detach-keys")}
+	if o.detachKeys, err = stream.ParseKeys(c.String("detach-keys")); err != nil {
+		return o, &shell.UsageError{Message: err.Error(), Advice: "--detach-keys " + stream.DefaultDetachKeys}
+	}
+	return o, nil
+}
+
+func readExec(c *cli.Context) (o execOptions, err error) {
+	o = execOptions{Globals: shell.ReadGlobals(c), all: c.Bool("all"), limit: c.Duration("timeout")}
+	// The global --timeout goes before the command.
+	o.Timeout = shell.Nearest(c.Lineage()[1], "timeout", (*cli.Context).Duration)
+	words := c.Args().Slice()
+	i := slices.Index(words, "--")
+	if i < 0 || i == len(words)-1 {
+		return o, &shell.UsageError{Message: "no command given", Advice: "podctl exec POD -- COMMAND"}
+	}
+	words, o.command = words[:i], words[i+1:]
+	if o.streamOptions, err = readStreams(c); err != nil {
+		return o, err
+	}
+	switch {
+	case c.IsSet("cwd"):
+		return o, &shell.UsageError{Message: "--cwd: the CRI cannot set the working directory of a command", Advice: "podctl exec POD -- sh -c 'cd DIR && exec COMMAND'"}
+	case c.IsSet("env"):
+		return o, &shell.UsageError{Message: "--env: the CRI cannot set variables of a command", Advice: "podctl exec POD -- env NAME=VALUE COMMAND"}
+	case o.limit < 0:
+		return o, shell.Usagef("--timeout %s is negative", o.limit)
+	case o.limit > 0 && (o.stdin || o.tty):
+		return o, &shell.UsageError{Message: "--timeout does not go with --stdin and --tty", Advice: "podctl exec POD -- timeout SECONDS COMMAND"}
+	case o.all && (o.stdin || o.tty):
+		return o, shell.Usagef("--all does not go with --stdin and --tty")
+	}
+	o.query, err = needTarget(c, words)
+	return o, err
+}
+
+func runExec(ctx context.Context, e *shell.Env, o execOptions) error {
+	s, err := open(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if o.all {
+		return s.execAll(ctx, e, o)
+	}
+	t, err := s.one(ctx, o.query)
+	if err != nil {
+		return err
+	}
+	if err := s.running(ctx, t, e.Now()); err != nil {
+		return err
+	}
+	local := newLocalStreams(e, o.streamOptions)
+	local.noteDefault(t)
+	if !local.o.stdin && !local.o.tty {
+		result, err := s.execSync(ctx, t, o)
+		if err != nil {
+			return err
+		}
+		return result.print(e)
+	}
+	url, err := s.Client.Exec(ctx, t.Container.ID, o.command, cri.Streams{Stdin: local.o.stdin, Stdout: true, Stderr: true, TTY: local.o.tty})
+	if err != nil {
+		return explainExec(t, o.command, err)
+	}
+	var stderr tail
+	local.stderr = &stderr
+	err = local.run(ctx, url, false)
+	switch {
+	case errors.Is(err, stream.ErrDetached):
+		local.note("detached from %s", t.DisplayName())
+		return nil
+	case errors.Is(err, stream.ErrLost):
+		return &lostError{what: "the command", err: err}
+	case isFailedStart(err, stderr):
+		return &noCommandError{target: t, command: o.command[0], reason: cri.MissingCommand(string(stderr))}
+	}
+	return explainExec(t, o.command, err)
+}
+
+// isFailedStart reports whether a command was missing in the way of CRI-O, which
+// passes the OCI runtime's output and exit code as the command's.
+func isFailedStart(err error, stderr tail) bool {
+	exit, ok := errors.AsType[*stream.ExitError](err)
+	return ok && exit.Code == 255 && bytes.Contains(stderr, []byte("exec failed: unable to start container process")) && cri.MissingCommand(string(stderr)) != ""
+}
+
+// tail keeps the end of what is written to it.
+type tail []byte
+
+func (t *tail) Write(p []byte) (int, error) {
+	const limit = 4096
+	*t = append(*t, p[max(0, len(p)-limit):]...)
+	*t = append((*t)[:0], (*t)[max(0, len(*t)-limit):]...)
+	return len(p), nil
+}
+
+// lostError is a session that the runtime did not end.
+type lostError struct {
+	what string
+	err  error
+}
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// Hint says what is not known.
+func (e *lostError) Hint() string { return e.what + " may still run" }

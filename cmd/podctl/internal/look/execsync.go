@@ -1,0 +1,122 @@
+package look
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/stream"
+	"github.com/podctl/podctl/internal/target"
+)
+
+// execResult is what a command has written, once it has exited.
+type execResult struct {
+	cri.ExecResult
+	// cut: the runtime may have dropped the end of the output.
+	cut bool
+}
+
+// execSync runs a command without streams.
+func (s *session) execSync(ctx context.Context, t target.Target, o execOptions) (execResult, error) {
+	r, err := s.Client.ExecSync(ctx, t.Container.ID, o.command, o.limit)
+	switch {
+	case errors.Is(err, cri.ErrTooLarge):
+		return execResult{}, &outputError{t.DisplayName()}
+	case errors.Is(err, cri.ErrDeadline) && o.limit > 0:
+		return execResult{}, fmt.Errorf("%s: the command was killed: it took longer than %s", t.DisplayName(), o.limit)
+	case err != nil:
+		return execResult{}, explainExec(t, o.command, err)
+	}
+	return execResult{r, isCut(r.Stdout, r.Stderr)}, nil
+}
+
+// logPrefix is the length of what CRI-O stores before each line of a command: a
+// time, a stream and a tag.
+const logPrefix = len("2006-01-02T15:04:05.000000000+07:00 stdout F ")
+
+// logChunk is how much of a long line CRI-O stores with one prefix.
+const logChunk = 8192
+
+// isCut reports whether CRI-O may have cut the output: what it stores of it,
+// with a prefix for each line, has nearly reached the limit.
+func isCut(stdout, stderr []byte) bool {
+	size := 0
+	for _, out := range [][]byte{stdout, stderr} {
+		size += len(out) + (bytes.Count(out, []byte("\n"))+len(out)/logChunk)*logPrefix
+	}
+	return size >= cri.ExecSyncLimit-1<<16
+}
+
+// print prints the output and returns the exit code as an error.
+func (r execResult) print(e *shell.Env) error {
+	if _, err := toUser(e.Out).Write(r.Stdout); err != nil {
+		return err
+	}
+	if _, err := toUser(e.Errw).Write(r.Stderr); err != nil {
+		return err
+	}
+	if r.cut {
+		fmt.Fprintf(e.Errw, "warning: %s\n  hint: %s\n", cutMessage, cutHint)
+	}
+	return exitCodeError(int(r.ExitCode))
+}
+
+const (
+	cutMessage = "the runtime returns at most 16 MiB of output: the end may be missing"
+	cutHint    = "podctl exec --stdin streams it"
+)
+
+// outputError is a command whose output the runtime could not return.
+type outputError struct{ name string }
+
+func (e *outputError) Error() string {
+	return e.name + ": the command has exited, but its output is larger than the 16 MiB that the runtime returns"
+}
+
+// Hint names the way without a limit.
+func (e *outputError) Hint() string { return cutHint }
+
+// exitCodeError makes podctl exit as the command did.
+func exitCodeError(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return &shell.StatusError{Code: code}
+}
+
+// explainExec says what an error means to a user who ran a command.
+func explainExec(t target.Target, command []string, err error) error {
+	if exit, ok := errors.AsType[*stream.ExitError](err); ok {
+		return exitCodeError(exit.Code)
+	}
+	if err == nil {
+		return nil
+	}
+	if reason := cri.MissingCommand(err.Error()); reason != "" {
+		return &noCommandError{target: t, command: command[0], reason: reason, err: err}
+	}
+	return err
+}
+
+// noCommandError is a command that the container does not have.
+type noCommandError struct {
+	target  target.Target
+	command string
+	reason  string
+	err     error // the runtime's, nil if it answered with output
+}
+
+func (e *noCommandError) Error() string {
+	return fmt.Sprintf("%s has no command %q: %s", e.target.DisplayName(), e.command, e.reason)
+}
+func (e *noCommandError) Unwrap() error { return e.err }
+
+// Hint is the way into an image without a shell.
+func (e *noCommandError) Hint() string {
+	return fmt.Sprintf("podctl debug %s -it --image busybox --target %s brings a shell along",
+		output.OneLine(e.target.Pod.DisplayName()), output.OneLine(e.target.Container.Name))
+}

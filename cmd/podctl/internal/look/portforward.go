@@ -1,0 +1,318 @@
+package look
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/stream"
+	"github.com/podctl/podctl/internal/target"
+)
+
+type forwardOptions struct {
+	shell.Globals
+	query     target.Query
+	ports     []stream.Port
+	addresses []string
+	quiet     bool
+}
+
+// PortForward is `podctl port-forward`.
+func PortForward(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "port-forward",
+		Usage:     "forward local TCP ports to a pod",
+		ArgsUsage: "[NAMESPACE/]POD [LOCAL:]REMOTE …",
+		Description: "REMOTE is a number or the name of a container's port; :REMOTE picks a free local port. Prints\n" +
+			"the addresses and forwards until Ctrl-C. A connection that fails is reported and ends alone.\n" +
+			"When the pod is replaced, new connections go to its successor.",
+		Flags: append(targetFlags(byContainer),
+			&cli.StringSliceFlag{Name: "address", DefaultText: "localhost", Usage: "listen at this `ADDRESS`; 0.0.0.0 and :: are all of the host; several by repetition or commas"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "do not print addresses and replaced pods"},
+		),
+		Action: func(c *cli.Context) error {
+			o, err := readForward(c)
+			if err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runForward(ctx, e, o) })
+		},
+	}
+}
+
+func readForward(c *cli.Context) (o forwardOptions, err error) {
+	o = forwardOptions{Globals: shell.ReadGlobals(c), quiet: c.Bool("quiet")}
+	words := c.Args().Slice()
+	if len(words) > 2 && slices.Contains([]string{"pod", "pods", "po"}, words[0]) {
+		words = words[1:]
+	}
+	if len(words) < 2 {
+		return o, &shell.UsageError{Message: "a pod and a port are needed", Advice: "podctl port-forward POD 8080:80"}
+	}
+	for _, text := range words[1:] {
+		port, err := stream.ParsePort(text)
+		if wrong, ok := errors.AsType[*stream.PortError](err); ok {
+			return o, &shell.UsageError{Message: wrong.Error(), Advice: wrong.Hint()}
+		}
+		o.ports = append(o.ports, port)
+	}
+	for _, list := range c.StringSlice("address") {
+		o.addresses = append(o.addresses, strings.Split(list, ",")...)
+	}
+	if len(o.addresses) == 0 {
+		o.addresses = []string{"localhost"}
+	}
+	for _, a := range o.addresses {
+		if a != "localhost" && net.ParseIP(a) == nil {
+			return o, &shell.UsageError{Message: fmt.Sprintf("--address %q is not an IP address or localhost", a), Advice: "--address 0.0.0.0 listens at all addresses of the host"}
+		}
+	}
+	o.query, err = needTarget(c, words[:1])
+	return o, err
+}
+
+func runForward(ctx context.Context, e *shell.Env, o forwardOptions) error {
+	s, err := open(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	f := &podForward{e: e, o: o, s: s}
+	if err := f.resolve(ctx); err != nil {
+		return err
+	}
+	listeners, err := f.listen(ctx)
+	if err != nil {
+		return err
+	}
+	shell.Settle()
+	forwarder := &stream.Forwarder{URL: f.url, Failed: f.failed}
+	return forwarder.Serve(ctx, listeners)
+}
+
+// podForward forwards to the pod that a query names, whichever it is at the time.
+type podForward struct {
+	e *shell.Env
+	o forwardOptions
+	s *session
+
+	mu sync.Mutex // of all below, and of the session's listing
+	// sandbox is the pod's ready sandbox.
+	sandbox string
+	target  target.Target
+	// named are the numbers of the named ports of the pod.
+	named map[string]uint16
+}
+
+// resolve finds the pod's ready sandbox in the session's listing, with mu held or
+// before Serve.
+func (f *podForward) resolve(ctx context.Context) error {
+	t, err := f.s.one(ctx, f.o.query)
+	if err != nil {
+		return err
+	}
+	sandbox := readySandbox(t.Pod)
+	if sandbox == "" {
+		return fmt.Errorf("%s has no ready sandbox", t.Pod.DisplayName())
+	}
+	named := map[string]uint16{}
+	if slices.ContainsFunc(f.o.ports, func(p stream.Port) bool { return p.Name != "" }) {
+		if named, err = f.readNames(ctx, t, sandbox); err != nil {
+			return err
+		}
+	}
+	f.target, f.sandbox, f.named = t, sandbox, named
+	return nil
+}
+
+func readySandbox(p *inventory.Pod) string {
+	if p.Runtime == nil {
+		return ""
+	}
+	for _, s := range p.Runtime.Sandboxes {
+		if s.State == pod.Running {
+			return s.ID
+		}
+	}
+	return ""
+}
+
+// readNames reads the named ports of the pod's containers, the newest of each name;
+// all that are asked for must be there.
+func (f *podForward) readNames(ctx context.Context, t target.Target, sandbox string) (map[string]uint16, error) {
+	named, protocols := map[string]uint16{}, map[string]v1.Protocol{}
+	for _, c := range t.Pod.Runtime.Containers {
+		if c.SandboxID != sandbox {
+			continue
+		}
+		status, err := f.s.Client.ContainerStatus(ctx, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range containerPorts(status) {
+			if _, known := named[p.Name]; !known && p.Name != "" {
+				named[p.Name], protocols[p.Name] = uint16(p.ContainerPort), p.Protocol
+			}
+		}
+	}
+	for _, p := range f.o.ports {
+		if p.Name == "" {
+			continue
+		}
+		if _, ok := named[p.Name]; !ok {
+			return nil, &portNameError{pod: t.Pod.DisplayName(), name: p.Name, known: slices.Sorted(maps.Keys(named))}
+		}
+		if protocol := protocols[p.Name]; protocol != "" && protocol != v1.ProtocolTCP {
+			return nil, fmt.Errorf("port %q of %s is %s: the CRI forwards TCP only", p.Name, t.Pod.DisplayName(), protocol)
+		}
+	}
+	return named, nil
+}
+
+// containerPorts are the ports of a container's specification, none if they are
+// not known.
+func containerPorts(status *pod.ContainerStatus) []v1.ContainerPort {
+	var ports []v1.ContainerPort
+	if err := json.Unmarshal([]byte(status.Annotations[pod.PortsAnnotation]), &ports); err != nil {
+		return nil
+	}
+	return ports
+}
+
+// listen opens the local ports and prints their addresses.
+func (f *podForward) listen(ctx context.Context) ([]*stream.Listener, error) {
+	var listeners []*stream.Listener
+	for _, p := range f.o.ports {
+		remote := p.Remote
+		if p.Name != "" {
+			remote = f.named[p.Name]
+		}
+		local := p.Local
+		if local == 0 && !p.Any {
+			local = remote
+		}
+		open, err := stream.Listen(ctx, f.o.addresses, local)
+		if err != nil {
+			for _, l := range listeners {
+				_ = l.Close()
+			}
+			return nil, err
+		}
+		for _, l := range open {
+			listeners = append(listeners, &stream.Listener{Listener: l, Remote: func(context.Context) (uint16, error) { return f.remote(p), nil }})
+			if !f.o.quiet {
+				fmt.Fprintf(f.e.Out, "%s -> %s port %s\n", l.Addr(), f.target.Pod.DisplayName(), portText(p, remote))
+			}
+		}
+	}
+	return listeners, nil
+}
+
+func portText(p stream.Port, number uint16) string {
+	if p.Name != "" {
+		return fmt.Sprintf("%d (%s)", number, p.Name)
+	}
+	return fmt.Sprint(number)
+}
+
+// remote is the number of a port in the pod as it is now.
+func (f *podForward) remote(p stream.Port) uint16 {
+	if p.Name == "" {
+		return p.Remote
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.named[p.Name]
+}
+
+// replaceWait is how long a connection waits for the successor of a pod.
+const replaceWait = 5 * time.Second
+
+// url asks for a connection to the pod: to its successor if it was replaced.
+func (f *podForward) url(ctx context.Context, port uint16) (string, error) {
+	f.mu.Lock()
+	sandbox := f.sandbox
+	f.mu.Unlock()
+	if !f.ready(ctx, sandbox) {
+		var err error
+		if sandbox, err = f.successor(ctx, sandbox); err != nil {
+			return "", err
+		}
+	}
+	return f.s.Client.PortForward(ctx, sandbox, port)
+}
+
+// ready reports whether a sandbox is ready. CRI-O returns a URL for one that is not.
+func (f *podForward) ready(ctx context.Context, sandbox string) bool {
+	ready, err := f.s.Client.SandboxReady(ctx, sandbox)
+	return err == nil && ready
+}
+
+// successor finds the sandbox that has replaced another one, and says so.
+func (f *podForward) successor(ctx context.Context, old string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, replaceWait)
+	defer cancel()
+	for {
+		f.mu.Lock()
+		if f.sandbox != old { // another connection has found it
+			defer f.mu.Unlock()
+			return f.sandbox, nil
+		}
+		err := f.s.list(ctx)
+		if err == nil {
+			err = f.resolve(ctx)
+		}
+		sandbox := f.sandbox
+		f.mu.Unlock()
+		if err == nil && sandbox != old {
+			if !f.o.quiet {
+				fmt.Fprintf(f.e.Errw, "%s was replaced: new connections go to its successor\n", f.target.Pod.DisplayName())
+			}
+			return sandbox, nil
+		}
+		select {
+		case <-ctx.Done():
+			if err == nil {
+				err = errors.New("the sandbox does not answer")
+			}
+			return "", err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// failed reports a connection that failed.
+func (f *podForward) failed(l *stream.Listener, err error) {
+	fmt.Fprintf(f.e.Errw, "connection at %s failed: %v\n", l.Addr(), err)
+}
+
+// portNameError is a port that no container of the pod has.
+type portNameError struct {
+	pod, name string
+	known     []string
+}
+
+func (e *portNameError) Error() string {
+	return fmt.Sprintf("no port of %s is named %q", e.pod, e.name)
+}
+
+// Hint lists the names that there are.
+func (e *portNameError) Hint() string {
+	if len(e.known) == 0 {
+		return "its ports have no names: use the number"
+	}
+	return "one of: " + strings.Join(e.known, ", ")
+}

@@ -1,0 +1,149 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/stream"
+)
+
+// streamOptions are the options of exec and attach.
+type streamOptions struct {
+	stdin, tty, quiet bool
+	detachKeys        []byte
+	detachNames       string // as they were given
+}
+
+// localStreams are the streams of this process as a session of exec or attach uses
+// them.
+type localStreams struct {
+	e *shell.Env
+	o streamOptions
+	// input is the terminal that is typed on, nil if stdin is none.
+	input *os.File
+	// containerTTY: the container writes to a terminal of its own, also without
+	// --tty here.
+	containerTTY bool
+	// stderr gets a copy of the container's errors; may be nil.
+	stderr io.Writer
+}
+
+// newLocalStreams decides what of the options is possible: a container's terminal
+// needs one here.
+func newLocalStreams(e *shell.Env, o streamOptions) *localStreams {
+	l := &localStreams{e: e, o: o, input: terminalOf(e.In)}
+	if !o.tty {
+		return l
+	}
+	if o.stdin && l.input == nil || !o.stdin && !e.TTY {
+		which := "output"
+		if o.stdin {
+			which = "input"
+		}
+		l.note("warning: --tty has no effect: standard %s is not a terminal", which)
+		l.o.tty = false
+	}
+	return l
+}
+
+// note tells the user what is neither output nor an error.
+func (l *localStreams) note(format string, args ...any) {
+	if !l.o.quiet {
+		fmt.Fprintf(l.e.Errw, format+"\n", args...)
+	}
+}
+
+// terminalOf returns the terminal that a stream is, nil if it is none.
+func terminalOf(stream any) *os.File {
+	if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// toUser returns the writer for a container's output: bytes reach a file or pipe
+// unchanged; on a terminal, control characters have no effect.
+func toUser(w io.Writer) io.Writer {
+	if raw := output.Raw(w); terminalOf(raw) == nil {
+		return raw
+	}
+	return w
+}
+
+// run connects the streams to a URL of the runtime until the session, or ctx,
+// ends. redraw: a program that already runs draws its screen again. While it
+// runs, a terminal that is typed on passes every key to the container.
+func (l *localStreams) run(ctx context.Context, url string, redraw bool) error {
+	s := stream.Session{URL: url, TTY: l.o.tty || l.containerTTY, Stdout: toUser(l.e.Out), Stderr: toUser(l.e.Errw)}
+	if l.stderr != nil {
+		s.Stderr = io.MultiWriter(s.Stderr, l.stderr)
+	}
+	if l.o.stdin {
+		s.Stdin = l.e.In
+	}
+	if !l.o.tty {
+		return stream.Run(ctx, s)
+	}
+	s.Stdout, s.Stderr = output.Raw(l.e.Out), nil
+	s.Sizes = stream.NewSizes()
+	stop := l.watchSize(s.Sizes, redraw)
+	defer stop()
+	if !l.o.stdin {
+		return stream.Run(ctx, s)
+	}
+	ctx, in, done := stream.Detachable(ctx, l.e.In, l.o.detachKeys)
+	defer done()
+	s.Stdin = in
+	state, err := term.MakeRaw(int(l.input.Fd()))
+	if err != nil {
+		return fmt.Errorf("set the terminal's mode: %w", err)
+	}
+	defer func() { _ = term.Restore(int(l.input.Fd()), state) }() // the terminal may be gone
+	return stream.Run(ctx, s)
+}
+
+// size is the terminal's, 0 if unknown.
+func (l *localStreams) size() (columns, lines int) {
+	if columns, lines = l.e.Size(); columns > 0 || l.input == nil {
+		return columns, lines
+	}
+	columns, lines, err := term.GetSize(int(l.input.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return columns, lines
+}
+
+// watchSize passes the terminal's size, now and after each change.
+func (l *localStreams) watchSize(sizes *stream.Sizes, redraw bool) (stop func()) {
+	changed := make(chan os.Signal, 1)
+	signal.Notify(changed, syscall.SIGWINCH)
+	ended := make(chan struct{})
+	go func() {
+		defer sizes.Close()
+		if redraw {
+			sizes.Redraw()
+		}
+		sizes.Put(l.size())
+		for {
+			select {
+			case <-changed:
+				sizes.Put(l.size())
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(changed)
+		close(ended)
+	}
+}
