@@ -148,6 +148,14 @@ func (c *Client) Preempt(ctx context.Context, namespace, name string) error {
 	return c.order(ctx, "/preempt", podRequest{Namespace: namespace, Name: name})
 }
 
+// Debug adds an ephemeral container to a pod that runs, and returns before it is
+// started. The error is ErrNotFound where the podctl has no such pod.
+func (c *Client) Debug(ctx context.Context, namespace, name string, container v1.EphemeralContainer) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return c.order(ctx, "/debug", debugRequest{Namespace: namespace, Name: name, Container: container})
+}
+
 // Get reads a path as it is: /metrics, /healthz. An answer that is no success
 // is an error with its text.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
@@ -191,7 +199,7 @@ func (c *Client) read(ctx context.Context, path string, into any) error {
 	return c.wrap(path, json.Unmarshal(b, into))
 }
 
-func (c *Client) order(ctx context.Context, path string, req podRequest) error {
+func (c *Client) order(ctx context.Context, path string, req any) error {
 	b, err := json.Marshal(req)
 	if err != nil {
 		return err

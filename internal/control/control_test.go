@@ -25,6 +25,7 @@ type fakeHost struct {
 	stopped, started, preempted string
 	grace                       *int64
 	unhealthy                   error
+	debugged                    v1.EphemeralContainer
 }
 
 func (h *fakeHost) Pods() *v1.PodList {
@@ -48,6 +49,12 @@ func (h *fakeHost) Start(_ context.Context, namespace, name string) error {
 
 func (h *fakeHost) Preempt(_ context.Context, namespace, name string) error {
 	return h.order(&h.preempted, namespace, name)
+}
+
+func (h *fakeHost) Debug(namespace, name string, c v1.EphemeralContainer) error {
+	h.debugged = c
+	var order string
+	return h.order(&order, namespace, name)
 }
 
 func (h *fakeHost) NodeObject() *v1.Node {
@@ -131,6 +138,10 @@ func TestClientReadsAndOrders(t *testing.T) {
 	}
 	if err := c.Start(t.Context(), "default", "other"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Start of an unknown pod: %v", err)
+	}
+	debug := v1.EphemeralContainer{EphemeralContainerCommon: v1.EphemeralContainerCommon{Name: "d", Image: "i"}, TargetContainerName: "c"}
+	if err := c.Debug(t.Context(), "default", "web", debug); err != nil || h.debugged.TargetContainerName != "c" {
+		t.Errorf("Debug: %v, the host got %+v", err, h.debugged)
 	}
 	if err := c.Preempt(t.Context(), "default", "web"); err != nil || h.preempted != "default/web" {
 		t.Errorf("Preempt: %v, the host got %q", err, h.preempted)

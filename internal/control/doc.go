@@ -21,6 +21,6 @@
 //
 // Differs from the kubelet in: a socket instead of a port with certificates;
 // /pods carries a deletion timestamp for a pod that podctl is ending; /workers,
-// /events, /stop and /start, which the kubelet does not have; /readyz has a check
+// /events, /stop and /start, which the kubelet does not have, nor /debug; /readyz has a check
 // of the PLEG, which the kubelet folds into the node's condition.
 package control

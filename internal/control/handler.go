@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// maxBody bounds a request: a name and a number.
+// maxBody bounds a request: a name and a number, or a container.
 const maxBody = 64 << 10
 
 // Handler is what a socket serves: everything. metrics may be nil; without
@@ -51,6 +51,18 @@ func private(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 			done(w, h.Preempt(r.Context(), req.Namespace, req.Name))
 		}
 	})
+	mux.HandleFunc("POST /debug", func(w http.ResponseWriter, r *http.Request) {
+		var req debugRequest
+		err := readJSON(w, r, &req)
+		if err == nil && (req.Name == "" || req.Namespace == "" || req.Container.Name == "") {
+			err = errors.New("namespace, name and container are needed")
+		}
+		if err != nil {
+			fail(w, http.StatusBadRequest, fmt.Errorf("read request: %w", err))
+			return
+		}
+		done(w, h.Debug(req.Namespace, req.Name, req.Container))
+	})
 	return mux
 }
 
@@ -76,9 +88,7 @@ func answer(w http.ResponseWriter, v any) {
 // readPod reads which pod a request is about, and refuses one that names none.
 func readPod(w http.ResponseWriter, r *http.Request) (podRequest, bool) {
 	var req podRequest
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	d.DisallowUnknownFields()
-	err := d.Decode(&req)
+	err := readJSON(w, r, &req)
 	if err == nil && (req.Name == "" || req.Namespace == "") {
 		err = errors.New("namespace and name are needed")
 	}
@@ -90,6 +100,12 @@ func readPod(w http.ResponseWriter, r *http.Request) (podRequest, bool) {
 		return req, false
 	}
 	return req, true
+}
+
+func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
 }
 
 // done answers how an order ended.

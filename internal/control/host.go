@@ -26,6 +26,9 @@ type Host interface {
 	// Preempt ends a pod to make room for another, and returns when nothing of it
 	// runs.
 	Preempt(ctx context.Context, namespace, name string) error
+	// Debug adds an ephemeral container to a pod that runs, and returns before it is
+	// started.
+	Debug(namespace, name string, c v1.EphemeralContainer) error
 	// Checks are those of /healthz, beside ping, in order.
 	Checks() []Check
 }

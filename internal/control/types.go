@@ -120,6 +120,13 @@ type podRequest struct {
 	GraceSeconds *int64 `json:"graceSeconds,omitempty"` // of /stop: nil is the pod's own
 }
 
+// debugRequest is the body of /debug.
+type debugRequest struct {
+	Namespace string                `json:"namespace"`
+	Name      string                `json:"name"`
+	Container v1.EphemeralContainer `json:"container"`
+}
+
 // errorBody is the body of an answer that is an error.
 type errorBody struct {
 	Error string `json:"error"`

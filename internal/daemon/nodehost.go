@@ -142,6 +142,11 @@ func (h nodeHost) Start(ctx context.Context, namespace, name string) error {
 	return absent(h.Node.Start(ctx, namespace, name))
 }
 
+// Debug implements control.Host.
+func (h nodeHost) Debug(namespace, name string, c v1.EphemeralContainer) error {
+	return absent(h.Node.Debug(namespace, name, c))
+}
+
 // Checks implements control.Host.
 func (h nodeHost) Checks() []control.Check {
 	return []control.Check{

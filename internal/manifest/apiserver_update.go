@@ -56,6 +56,21 @@ func created(p *core.Pod, opts validation.PodValidationOptions) field.ErrorList 
 	return errs
 }
 
+// WithEphemeral returns the pod with one more ephemeral container, defaulted, or why
+// the API server would not add it.
+func WithEphemeral(p *v1.Pod, c v1.EphemeralContainer) (*v1.Pod, error) {
+	next := p.DeepCopy()
+	next.Spec.EphemeralContainers = append(next.Spec.EphemeralContainers, c)
+	next, err := withDefaults(next)
+	if err != nil {
+		return nil, err
+	}
+	if err := InPlace(p, next); err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
 // stored is a pod as the API server stores it, of that generation.
 func stored(p *v1.Pod, generation int64) (*core.Pod, error) {
 	internal, err := toInternal(p)

@@ -12,10 +12,11 @@ import (
 )
 
 // allocated is the pod as it may run: with the resources that the node has granted
-// it. n.mu is held.
+// it, and the containers that podctl debug added. n.mu is held.
 func (e *entry) allocated() *v1.Pod {
-	if e.current.from != e.Pod || e.current.granted != e.granted {
-		e.current = current{from: e.Pod, granted: e.granted, pod: e.granted.Apply(e.Pod)}
+	debug := len(e.record.Debug)
+	if e.current.from != e.Pod || e.current.granted != e.granted || e.current.debug != debug {
+		e.current = current{from: e.Pod, granted: e.granted, debug: debug, pod: withDebug(e.granted.Apply(e.Pod), e.record.Debug)}
 	}
 	return e.current.pod
 }
@@ -24,6 +25,7 @@ func (e *entry) allocated() *v1.Pod {
 type current struct {
 	from    *v1.Pod
 	granted *pod.Allocation
+	debug   int
 	pod     *v1.Pod
 }
 
@@ -38,15 +40,16 @@ func (n *Node) allocate(uid types.UID) {
 		n.mu.Unlock()
 		return
 	}
-	want, had := e.Pod, e.allocated()
+	want := e.Pod
+	resizes := e.granted.Apply(want) != want
 	var refused *admission.Error
-	if had != want {
+	if resizes {
 		if refused = n.refuse(want); refused == nil {
 			e.granted = pod.AllocationOf(want)
 		}
 	}
 	pending := refused != nil && (e.deferred == nil || *e.deferred != deferral{want.Generation, refused.Message})
-	settled := refused == nil && e.deferred != nil && had == want
+	settled := refused == nil && e.deferred != nil && !resizes
 	e.deferred = nil
 	if refused != nil {
 		e.deferred = &deferral{want.Generation, refused.Message}
@@ -58,7 +61,7 @@ func (n *Node) allocate(uid types.UID) {
 		n.sync.ResizePending(want, refused.Message)
 	case settled:
 		n.sync.ResizeWithdrawn(want)
-	case refused == nil && had != want:
+	case refused == nil && resizes:
 		n.sync.ResizeStarted(want)
 	}
 	n.workers.Update(u)

@@ -73,7 +73,7 @@ func (n *Node) sign(p *v1.Pod) {
 	defer e.recording.Unlock()
 	n.mu.Lock()
 	signed, write := e.record.Owner == n.ownerTag(), podrecord.Sign
-	if e.record != (podrecord.Record{}) {
+	if !e.record.IsZero() {
 		write = podrecord.Write // what it says must not be lost
 	}
 	n.mu.Unlock()

@@ -26,7 +26,7 @@ func (n *Node) Pods() []Info {
 	for uid, e := range n.entries {
 		w := states[uid]
 		info := Info{
-			Pod: e.Pod, Status: e.status, Stage: e.stage, Lifecycle: e.Phase,
+			Pod: withDebug(e.Pod, e.record.Debug), Status: e.status, Stage: e.stage, Lifecycle: e.Phase,
 			Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.again(), Stopped: e.record.Held && !e.again(),
 			Rejected: e.Rejection, Wait: e.Wait, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
 			LastError: w.LastError, Grace: w.Grace, Unready: n.sync.MaskedUnready(uid, n.probes.Unready(uid)),

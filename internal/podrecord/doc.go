@@ -11,7 +11,7 @@
 // tells them apart.
 //
 // A record can only make a pod more stopped, but for the resources that it was
-// resized to: one that is absent or cannot be read is the zero Record, which stops
+// resized to and the containers that podctl debug added: one that is absent or cannot be read is the zero Record, which stops
 // nothing. A file is replaced in one step,
 // so that a reader sees the old record or the new one, after a crash too.
 //

@@ -3,6 +3,7 @@ package podrecord
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"reflect"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,6 +31,8 @@ type Record struct {
 	GraceSeconds *int64 `json:"graceSeconds,omitempty"`
 	// Resources are what the pod was resized to, nil if it never was.
 	Resources *pod.Allocation `json:"resources,omitempty"`
+	// Debug are the ephemeral containers that podctl debug added.
+	Debug []v1.EphemeralContainer `json:"debug,omitempty"`
 	// Held: podctl stop stopped it; it stays stopped until its manifest changes
 	// or podctl start.
 	Held bool `json:"held,omitempty"`
@@ -38,6 +41,9 @@ type Record struct {
 	Reason  string      `json:"reason,omitempty"`
 	Message string      `json:"message,omitempty"`
 }
+
+// IsZero reports whether nothing is recorded.
+func (r Record) IsZero() bool { return reflect.DeepEqual(r, Record{}) }
 
 // Alone returns what the record means where it is all that there is of a pod: it
 // must be of this very document, else the pod merely has to be stopped.
