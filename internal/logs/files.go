@@ -151,5 +151,9 @@ type OddError struct {
 }
 
 func (e *OddError) Error() string {
-	return fmt.Sprintf("read log %s: %d lines are not in the format of container logs and are omitted", e.Path, e.Lines)
+	lines := "1 line is"
+	if e.Lines != 1 {
+		lines = fmt.Sprintf("%d lines are", e.Lines)
+	}
+	return fmt.Sprintf("read log %s: %s not in the format of container logs and omitted", e.Path, lines)
 }

@@ -2,15 +2,18 @@ package logs
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // GroupOptions are what a Group does with what it reads. The functions are called
 // by Run.
 type GroupOptions struct {
-	// Each is called for each line, in the order of time; its error ends Run.
+	// Each is called for each line, in the order of time. Its error ends Run, or
+	// with ErrEnough the reading of this log.
 	Each func(of any, l Line) error
 	// Idle is called when there is nothing more to read for now; nil for nothing.
 	Idle func() error
@@ -23,17 +26,21 @@ type GroupOptions struct {
 	PollOnly bool
 }
 
+// ErrEnough ends the reading of one log.
+var ErrEnough = errors.New("enough lines")
+
 // Group reads several logs and merges them in the order of time. While they are
 // followed, a line waits up to window for an earlier one of another log.
 type Group struct {
 	opts GroupOptions
 	wake chan struct{}
+	// watcher is made for the first log that is followed.
+	watcher atomic.Pointer[watcher]
 
-	mu      sync.Mutex
-	added   []*member
-	ended   []string
-	sealed  bool
-	watcher *watcher
+	mu     sync.Mutex
+	added  []*member
+	ended  []string
+	sealed bool
 
 	// What follows belongs to Run.
 	members map[string]*member
@@ -44,7 +51,9 @@ type Group struct {
 
 // NewGroup returns a group without logs. The caller closes it.
 func NewGroup(o GroupOptions) *Group {
-	return &Group{opts: o, wake: make(chan struct{}, 1), members: map[string]*member{}, watcher: newWatcher(o.PollOnly)}
+	g := &Group{opts: o, wake: make(chan struct{}, 1), members: map[string]*member{}}
+	g.watcher.Store(&watcher{})
+	return g
 }
 
 // Add opens a log, which is read by Run. The key is for End; of is what Each is
@@ -57,10 +66,13 @@ func (g *Group) Add(key string, of any, path string, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Follow {
-		g.watcher.add(filepath.Dir(path))
-	}
 	g.mu.Lock()
+	if o.Follow && !g.opts.PollOnly {
+		if g.watcher.Load().notify == nil {
+			g.watcher.Store(newWatcher())
+		}
+		g.watcher.Load().add(filepath.Dir(path))
+	}
 	g.added = append(g.added, &member{key: key, dir: filepath.Dir(path), of: of, reader: r, changed: true})
 	g.mu.Unlock()
 	g.signal()
@@ -90,7 +102,7 @@ func (g *Group) Close() {
 	for _, m := range g.members {
 		m.reader.Close()
 	}
-	g.watcher.close()
+	g.watcher.Load().close()
 }
 
 func (g *Group) signal() {

@@ -260,11 +260,11 @@ func TestAChangeIsNotifiedByTheKernel(t *testing.T) {
 		Idle: func() error { idle <- true; return nil },
 	})
 	defer g.Close()
-	if g.watcher.period() != pollPeriod {
-		t.Skip("the kernel has no watcher left")
-	}
 	if err := g.Add("", nil, name, followed); err != nil {
 		t.Fatal(err)
+	}
+	if g.watcher.Load().period() != pollPeriod {
+		t.Skip("the kernel has no watcher left")
 	}
 	ran := make(chan error)
 	go func() { ran <- g.Run(ctx) }()

@@ -23,7 +23,7 @@ type openLine struct {
 // add returns the line that the record completes, or a piece of one that grows
 // too long; ok is false if there is nothing to pass on yet. The line is valid
 // until the next call.
-func (j *joiner) add(r record) (l Line, ok bool) {
+func (j *joiner) add(r *record) (l Line, ok bool) {
 	o := &j.open[r.stream]
 	if !o.is && !r.partial {
 		return Line{Time: r.time, Stream: r.stream, Text: r.text, Begins: true, Ends: true}, true

@@ -60,76 +60,79 @@ func (e *formatError) Error() string {
 // F ends a line, P is a part of one; more tags may follow after colons. The
 // JSON of Docker is read as well, as crictl does. The text is a part of raw,
 // not a copy, except in JSON.
-func parseRecord(raw []byte) (record, error) {
-	stamp, r, rest, ok := parseHead(raw)
+func parseRecord(r *record, raw []byte) error {
+	stamp, ok := r.parseHead(raw)
 	if !ok {
 		if len(raw) > 0 && raw[0] == '{' {
-			return parseJSON(raw)
+			return r.parseJSON(raw)
 		}
-		return record{}, &formatError{len(raw)}
+		return &formatError{len(raw)}
 	}
 	if err := r.time.UnmarshalText(stamp); err != nil {
-		return record{}, fmt.Errorf("parse log line: %w", err)
+		return fmt.Errorf("parse log line: %w", err)
 	}
-	r.text = rest
-	return r, nil
+	return nil
 }
 
-// parseHead splits a line of a log file into its time, which is not examined,
-// its stream and tag, and its text.
-func parseHead(raw []byte) (stamp []byte, r record, text []byte, ok bool) {
+// parseHead splits a line of a log file into its stream, tag and text, and its
+// time, which is returned and not examined.
+func (r *record) parseHead(raw []byte) (stamp []byte, ok bool) {
 	space := bytes.IndexByte(raw, ' ')
 	if space < len("2006-01-02T15:04:05Z") {
-		return nil, r, nil, false
+		return nil, false
 	}
 	stamp, raw = raw[:space], raw[space+1:]
 	const name = len("stdout ")
 	if len(raw) < name+2 {
-		return nil, r, nil, false
+		return nil, false
 	}
 	switch string(raw[:name]) {
 	case "stdout ":
+		r.stream = Stdout
 	case "stderr ":
 		r.stream = Stderr
 	default:
-		return nil, r, nil, false
+		return nil, false
 	}
 	raw = raw[name:]
 	switch raw[0] {
 	case 'F':
+		r.partial = false
 	case 'P':
 		r.partial = true
 	default:
-		return nil, r, nil, false
+		return nil, false
 	}
 	switch raw[1] {
 	case ' ':
-		return stamp, r, raw[2:], true
+		r.text = raw[2:]
+		return stamp, true
 	case ':':
 		if end := bytes.IndexByte(raw, ' '); end >= 0 {
-			return stamp, r, raw[end+1:], true
+			r.text = raw[end+1:]
+			return stamp, true
 		}
 	}
-	return nil, r, nil, false
+	return nil, false
 }
 
 // parseJSON reads one line of Docker's json-file driver: a text without a line
 // end is a part of one.
-func parseJSON(raw []byte) (record, error) {
+func (r *record) parseJSON(raw []byte) error {
 	var l struct {
 		Log    string    `json:"log"`
 		Stream string    `json:"stream"`
 		Time   time.Time `json:"time"`
 	}
 	if err := json.Unmarshal(raw, &l); err != nil || l.Stream != "stdout" && l.Stream != "stderr" {
-		return record{}, &formatError{len(raw)}
+		return &formatError{len(raw)}
 	}
-	r := record{time: l.Time, text: []byte(l.Log), partial: true}
+	*r = record{time: l.Time, text: []byte(l.Log), partial: true}
 	if l.Stream == "stderr" {
 		r.stream = Stderr
 	}
 	if end := len(r.text) - 1; end >= 0 && r.text[end] == '\n' {
 		r.text, r.partial = r.text[:end], false
 	}
-	return r, nil
+	return nil
 }

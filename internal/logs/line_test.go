@@ -19,7 +19,8 @@ func TestParseRecord(t *testing.T) {
 		{`{"log":"docker\n","stream":"stderr","time":"2026-01-02T15:04:05Z"}`, "docker", Stderr, false},
 		{`{"log":"half","stream":"stdout","time":"2026-01-02T15:04:05Z"}`, "half", Stdout, true},
 	} {
-		r, err := parseRecord([]byte(c.in))
+		var r record
+		err := parseRecord(&r, []byte(c.in))
 		if err != nil || r.stream != c.stream || string(r.text) != c.text || r.partial != c.partial || r.time.Year() != 2026 {
 			t.Errorf("%q: %+v, %v", c.in, r, err)
 		}
@@ -28,7 +29,8 @@ func TestParseRecord(t *testing.T) {
 		"", "hello", "2026-01-02T15:04:05Z stdout F", "yesterday-and-the-day-before stdout F x", "2026-01-02T15:04:05Z stdin F x",
 		"2026-01-02T15:04:05Z stdout Q x", "2026-01-02T15:04:05Z stdout Fx y", "2026-01-02T15:04:05Z stdout F:", "{}", "{",
 	} {
-		if r, err := parseRecord([]byte(in)); err == nil {
+		var r record
+		if err := parseRecord(&r, []byte(in)); err == nil {
 			t.Errorf("%q: %+v, want an error", in, r)
 		}
 	}
@@ -40,12 +42,13 @@ func FuzzParseRecord(f *testing.F) {
 	f.Add([]byte(stamp + "stderr P:x "))
 	f.Add([]byte(`{"log":"docker\n","stream":"stderr","time":"2026-01-02T15:04:05Z"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, err := parseRecord(raw)
+		var r, again record
+		err := parseRecord(&r, raw)
 		if err != nil {
 			return
 		}
 		tag := map[bool]string{true: "P", false: "F"}[r.partial]
-		again, err := parseRecord([]byte(r.time.Format(time.RFC3339Nano) + " " + r.stream.String() + " " + tag + " " + string(r.text)))
+		err = parseRecord(&again, []byte(r.time.Format(time.RFC3339Nano)+" "+r.stream.String()+" "+tag+" "+string(r.text)))
 		if err != nil || !again.time.Equal(r.time) || again.stream != r.stream || again.partial != r.partial || string(again.text) != string(r.text) {
 			t.Errorf("%q: %+v became %+v, %v", raw, r, again, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -61,10 +62,11 @@ func (g *Group) round(ctx context.Context) error {
 		if len(g.dry) > 0 && !m.mature(g.now) {
 			return nil
 		}
-		if err := g.opts.Each(m.of, m.head); err != nil {
+		err := g.opts.Each(m.of, m.head)
+		if err != nil && !errors.Is(err, ErrEnough) {
 			return err
 		}
-		if !g.next(m) {
+		if m.done = err != nil; m.done || !g.next(m) {
 			heap.Pop(&g.heads)
 			g.rest(m)
 		} else if len(g.heads) > 1 {

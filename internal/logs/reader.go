@@ -115,18 +115,15 @@ func (r *Reader) skipOld() {
 // Next returns the next line. ok is false if there is none now: Done reports
 // whether there will be one later.
 func (r *Reader) Next() (l Line, ok bool, err error) {
+	var rec record
 	for {
-		rec, ok, err := r.record()
-		if err != nil {
+		if ok, err := r.record(&rec); err != nil || !ok {
 			return Line{}, false, err
-		}
-		if !ok {
-			return Line{}, false, nil
 		}
 		if r.opts.Parts {
 			return Line{Time: rec.time, Stream: rec.stream, Text: rec.text, Begins: true, Ends: !rec.partial}, true, nil
 		}
-		if l, ok := r.lines.add(rec); ok && r.selects(l) {
+		if l, ok := r.lines.add(&rec); ok && r.selects(&l) {
 			return l, true, nil
 		}
 	}
@@ -136,7 +133,7 @@ func (r *Reader) Next() (l Line, ok bool, err error) {
 func (r *Reader) Flush() (Line, bool) {
 	for {
 		l, ok := r.lines.flush()
-		if !ok || r.selects(l) {
+		if !ok || r.selects(&l) {
 			return l, ok
 		}
 	}
@@ -162,19 +159,19 @@ func (r *Reader) writers() (complete, written bool) {
 func (r *Reader) Odd() int { return r.odd }
 
 // selects reports whether a line, or a piece of one, is not before Since.
-func (r *Reader) selects(l Line) bool {
+func (r *Reader) selects(l *Line) bool {
 	if l.Begins {
 		r.omitting[l.Stream] = l.Time.Before(r.opts.Since)
 	}
 	return !r.omitting[l.Stream]
 }
 
-// record returns the next record of the files; ok is false if there is none now.
-func (r *Reader) record() (rec record, ok bool, err error) {
+// record reads the next record of the files; ok is false if there is none now.
+func (r *Reader) record(rec *record) (ok bool, err error) {
 	for {
 		if r.open == nil {
 			if more, err := r.openNext(); err != nil || !more {
-				return record{}, false, err
+				return false, err
 			}
 		}
 		c, err := r.scan.next()
@@ -187,47 +184,48 @@ func (r *Reader) record() (rec record, ok bool, err error) {
 		default:
 			more, rest, err := r.atEnd()
 			if err != nil || !more {
-				return record{}, false, err
+				return false, err
 			}
 			if rest == nil {
 				continue
 			}
 			c = *rest
 		}
-		if rec, ok := r.parse(c); ok {
-			return rec, true, nil
+		if r.parse(rec, &c) {
+			return true, nil
 		}
 	}
 }
 
-// parse returns the record of a chunk, or its continuation; ok is false if it is
-// not selected, or no log line.
-func (r *Reader) parse(c chunk) (record, bool) {
+// parse reads the record of a chunk, or its continuation, and reports whether it is
+// selected: it is not, if it is no log line.
+func (r *Reader) parse(rec *record, c *chunk) bool {
 	if !c.begins {
 		if r.skipping {
-			return record{}, false
+			return false
 		}
-		rec := r.head
+		*rec = r.head
 		rec.text = c.text
 		rec.partial = rec.partial || !c.ends
-		return rec, true
+		return true
 	}
 	for len(c.text) > 0 && c.text[0] == 0 { // left by a crash of the machine
 		c.text = c.text[1:]
 	}
-	rec, err := parseRecord(c.text)
-	if err != nil {
+	if err := parseRecord(rec, c.text); err != nil {
 		r.skipping = true
 		if len(c.text) > 0 {
 			r.odd++
 		}
-		return record{}, false
+		return false
 	}
 	at := position{r.number, c.offset}
 	r.skipping = r.opts.Omit[rec.stream] || at.before(r.from[rec.stream])
-	r.head = rec
-	rec.partial = rec.partial || !c.ends
-	return rec, !r.skipping
+	if !c.ends {
+		r.head = *rec
+		rec.partial = true
+	}
+	return !r.skipping
 }
 
 // openNext opens the next file of the queue, or the newest one.

@@ -163,7 +163,8 @@ func backward(f io.ReaderAt, size int64, add func(s Stream, partial bool, offset
 // headOf returns the stream and tag of a record from its beginning. In Docker's
 // format, every record counts as a line.
 func headOf(head []byte) (s Stream, partial, ok bool) {
-	if _, r, _, ok := parseHead(head); ok {
+	var r record
+	if _, ok := r.parseHead(head); ok {
 		return r.stream, r.partial, true
 	}
 	return Stdout, false, len(head) > 0 && head[0] == '{'

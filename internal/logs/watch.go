@@ -18,19 +18,16 @@ const (
 	flushPeriod = 10 * time.Millisecond
 )
 
-// watcher watches directories, as far as the kernel can.
+// watcher watches directories, as far as the kernel can. The zero value polls.
 type watcher struct {
 	notify *fsnotify.Watcher // nil without one
 	// incomplete: some directories are not watched.
 	incomplete atomic.Bool
 }
 
-func newWatcher(pollOnly bool) *watcher {
+func newWatcher() *watcher {
 	w := &watcher{}
-	if !pollOnly {
-		w.notify, _ = fsnotify.NewWatcher() // without one, files are polled
-	}
-	w.incomplete.Store(w.notify == nil)
+	w.notify, _ = fsnotify.NewWatcher() // without one, files are polled
 	return w
 }
 
@@ -55,7 +52,7 @@ func (w *watcher) events() (chan fsnotify.Event, chan error) {
 }
 
 func (w *watcher) period() time.Duration {
-	if w.incomplete.Load() {
+	if w.notify == nil || w.incomplete.Load() {
 		return watchlessPeriod
 	}
 	return pollPeriod
@@ -65,7 +62,7 @@ func (w *watcher) period() time.Duration {
 func (g *Group) wait(ctx context.Context) error {
 	timer := time.NewTimer(g.timeout())
 	defer timer.Stop()
-	events, errs := g.watcher.events()
+	events, errs := g.watcher.Load().events()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -96,7 +93,7 @@ func (g *Group) wait(ctx context.Context) error {
 
 // timeout is how long nothing needs to be done unless something changes.
 func (g *Group) timeout() time.Duration {
-	timeout := g.watcher.period()
+	timeout := g.watcher.Load().period()
 	if len(g.heads) > 0 {
 		timeout = min(timeout, window)
 	}

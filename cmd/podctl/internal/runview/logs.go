@@ -35,7 +35,7 @@ func FollowLogs(ctx context.Context, path func(*v1.Pod, string, int32) string, p
 		close(f.ended) // nothing is watched
 		return f
 	}
-	f.group = logs.NewGroup(logs.GroupOptions{Each: func(of any, l logs.Line) error {
+	f.group = logs.NewGroup(logs.GroupOptions{PollOnly: true, Each: func(of any, l logs.Line) error {
 		line := of.(LogLine)
 		line.Stream, line.Text = l.Stream.String(), l.Text
 		p.Log(line)

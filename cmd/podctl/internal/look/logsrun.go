@@ -1,0 +1,240 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/logs"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/target"
+)
+
+// logsRun is one run of `podctl logs`.
+type logsRun struct {
+	env     *shell.Env
+	opts    logsOptions
+	session *session
+	group   *logs.Group
+	printer *logPrinter
+
+	mu sync.Mutex
+	// problems are what could not be read.
+	problems []error
+	// sources is the number of containers so far.
+	sources int
+}
+
+// outputTimeout is how long a run waits, once it is interrupted, for a reader of
+// its output.
+const outputTimeout = 300 * time.Millisecond
+
+func runLogs(ctx context.Context, e *shell.Env, o logsOptions) error {
+	err := e.UntilInterrupted(ctx, func(ctx context.Context) error {
+		s, err := open(ctx, e, o.Globals)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		r := &logsRun{env: e, opts: o, session: s, printer: newLogPrinter(e, o)}
+		return r.run(ctx)
+	})
+	if o.follow && errors.Is(err, shell.ErrInterrupted) {
+		return nil // it is how following ends
+	}
+	return err
+}
+
+func (r *logsRun) run(ctx context.Context) error {
+	shell.Settle()
+	found, err := r.find(ctx)
+	if err != nil && len(found) == 0 {
+		return err
+	}
+	problems := []error{err}
+	r.group = logs.NewGroup(logs.GroupOptions{Each: r.line, Idle: r.printer.flush, Problem: r.problem, Pieces: pieceTime})
+	if len(found) > 1 && r.env.TTY {
+		r.printer.prefix = true
+	}
+	waits := false // for a container that does not exist yet
+	for _, f := range found {
+		if r.opts.follow && f.Container == nil {
+			waits = true
+			continue
+		}
+		if f.err == nil {
+			f.err = r.add(f, r.opts.lines)
+		}
+		if f.err != nil {
+			problems = append(problems, f.err)
+		}
+	}
+	if r.opts.follow && (waits || r.sources > 0) {
+		follow := &logFollow{logsRun: r, seen: map[string]bool{}}
+		go follow.run(ctx, found)
+	} else {
+		r.group.Seal()
+	}
+	ran := make(chan error, 1)
+	go func() {
+		err := r.group.Run(ctx)
+		r.group.Close()
+		ran <- errors.Join(err, r.printer.finish())
+	}()
+	select {
+	case err = <-ran:
+	case <-ctx.Done():
+		select {
+		case err = <-ran:
+		case <-time.After(outputTimeout): // nothing reads the output
+			err = ctx.Err()
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(append([]error{err}, append(problems, r.problems...)...)...)
+}
+
+func (r *logsRun) line(of any, l logs.Line) error {
+	s := of.(*logSource)
+	err := r.printer.line(s, l)
+	if errors.Is(err, errLimit) {
+		return logs.ErrEnough
+	}
+	return err
+}
+
+func (r *logsRun) problem(_ any, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.problems = append(r.problems, err)
+}
+
+// foundLog is the log of one container.
+type foundLog struct {
+	target.Target
+	path string
+	err  error
+}
+
+// find returns the logs that the query means. An attempt that was removed is
+// found beside that of a later one.
+func (r *logsRun) find(ctx context.Context) ([]*foundLog, error) {
+	q := r.opts.query
+	targets, err := r.session.containers(ctx, q)
+	var missing *target.AttemptNotFoundError
+	removed := len(targets) == 0 && errors.As(err, &missing)
+	if removed {
+		q.Attempt, q.Previous = nil, false
+		if targets, _ = r.session.containers(ctx, q); len(targets) == 0 {
+			return nil, err
+		}
+	}
+	var found []*foundLog
+	for _, t := range targets {
+		if len(t.DefaultedFrom) > 0 {
+			fmt.Fprintf(r.env.Errw, "container %s of %s is shown; others: %s\n", t.Container.Name, t.Pod.DisplayName(), strings.Join(t.DefaultedFrom, ", "))
+		}
+		found = append(found, &foundLog{Target: t})
+	}
+	r.readPaths(ctx, found)
+	if !removed {
+		return found, err
+	}
+	for _, f := range found {
+		f.err = errors.Join(f.err, f.earlier(r.opts.query, err))
+	}
+	return found, nil
+}
+
+// earlier sets the path to that of an earlier attempt, which the runtime does
+// not have any more; missing is the error if its log is not there either.
+func (f *foundLog) earlier(q target.Query, missing error) error {
+	if f.Container == nil || filepath.Base(f.path) != filepath.Base(render.LogPath(f.Container.Name, f.Container.Attempt)) {
+		return missing
+	}
+	attempt := int64(f.Container.Attempt) - 1
+	if q.Attempt != nil {
+		attempt = int64(*q.Attempt)
+	}
+	if attempt < 0 {
+		return missing
+	}
+	f.path = filepath.Join(filepath.Dir(f.path), filepath.Base(render.LogPath(f.Container.Name, uint32(attempt))))
+	log, err := logs.Open(f.path, logs.All)
+	if err != nil {
+		return missing
+	}
+	log.Close()
+	return nil
+}
+
+// statusReads is how many statuses are read at once.
+const statusReads = 16
+
+// readPaths asks the runtime where the logs are.
+func (r *logsRun) readPaths(ctx context.Context, found []*foundLog) {
+	var g errgroup.Group
+	g.SetLimit(statusReads)
+	for _, f := range found {
+		g.Go(func() error {
+			f.path, f.err = r.pathOf(ctx, f.Target)
+			return nil
+		})
+	}
+	_ = g.Wait() // returns no error
+}
+
+// noLogError: a container has no log that could be read.
+type noLogError struct{ container, cause, hint string }
+
+func (e *noLogError) Error() string { return e.container + ": " + e.cause }
+
+// Hint implements the optional interface of errors.
+func (e *noLogError) Hint() string { return e.hint }
+
+func (r *logsRun) pathOf(ctx context.Context, t target.Target) (string, error) {
+	if t.Container == nil {
+		return "", &noLogError{t.DisplayName(), "the runtime has no container of the pod yet", "podctl logs -f waits for none; podctl pods shows why a pod waits"}
+	}
+	status, err := r.session.Client.ContainerStatus(ctx, t.Container.ID)
+	switch {
+	case err != nil:
+		return "", err
+	case status.LogPath == "":
+		return "", &noLogError{t.DisplayName(), "the runtime writes no log of it", "its sandbox was created without a log directory"}
+	case !filepath.IsAbs(status.LogPath):
+		return "", &noLogError{t.DisplayName(), fmt.Sprintf("its log path %q is not absolute", output.Printable(status.LogPath)), ""}
+	}
+	return status.LogPath, nil
+}
+
+// add adds a log to what is printed.
+func (r *logsRun) add(f *foundLog, o logs.Options) error {
+	s := &logSource{name: f.DisplayName(), left: r.opts.limit}
+	if r.printer.color {
+		s.color = prefixColors[r.sources%len(prefixColors)]
+	}
+	o.Follow = r.opts.follow
+	err := r.group.Add(f.Container.ID, s, f.path, o)
+	if err == nil {
+		r.sources++
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if f.Container.State == pod.Created {
+		return &noLogError{f.DisplayName(), "it has not started, and has no log", ""}
+	}
+	return &noLogError{f.DisplayName(), fmt.Sprintf("its log %s does not exist on this host", output.Printable(f.path)), "it was removed, or the runtime runs on another host"}
+}
