@@ -39,6 +39,7 @@ var table = []row{
 	{"internal/inventory", []string{"internal/pod", "internal/control", "internal/cri", "internal/owner"}, "every pod of a runtime, joined"},
 	{"internal/target", []string{"internal/pod", "internal/inventory", "internal/suggest"}, "pure: names, globs, selectors and ids to pods and containers"},
 	{"internal/orphan", []string{"internal/pod", "internal/control", "internal/cri", "internal/desired", "internal/host", "internal/inventory", "internal/kubelet", "internal/owner", "internal/poddir", "internal/podrecord", "internal/proc", "internal/volume", "internal/worker"}, "pure Classify, find, terminate"},
+	{"internal/inspect", []string{"internal/pod"}, "pure: masking and comparing what a runtime answers"},
 	{"internal/await", []string{"internal/pod", "internal/inventory"}, "pure: whether a pod has reached what a user waits for"},
 	{"internal/arrival", []string{"internal/pod", "internal/manifest", "internal/admission", "internal/control", "internal/desired", "internal/host", "internal/kubelet", "internal/preempt", "internal/render", "internal/worker"}, "pods that arrive at this node: admitted, and for which victims"},
 	{"internal/manifest", []string{"internal/pod"}, "bytes to defaulted, validated pods"},

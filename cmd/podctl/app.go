@@ -60,6 +60,8 @@ func commands(e *shell.Env) []*cli.Command {
 		look.Logs(e), look.Exec(e), look.Attach(e), look.Cp(e), look.PortForward(e), look.Wait(e))
 	add("images",
 		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e))
+	add("look inside pods",
+		look.Inspect(e), look.Wait(e))
 	add("examine the node",
 		plegCommand(e), preemptCommand(e))
 	add("this program",

@@ -60,6 +60,7 @@ var documented = []struct {
 	{"podctl pleg check -o json", []string{"CheckReport", "CheckSlow", "CheckWait", "CheckError"}},
 	{"podctl pleg compare -o json", []string{"compareLine", "CompareSummary"}},
 	{"podctl pleg record -o json", []string{"recordSummary"}},
+	{"podctl inspect", []string{"inspection", "inspectMetadata", "inspectDifference"}},
 	{"podctl wait -o json", []string{"waitData"}},
 	{"podctl version -o json", []string{"versionData", "podctlVersion", "runtimeVersion"}},
 	{"podctl images -o json", []string{"imageData", "imageUser"}},
@@ -215,7 +216,7 @@ func jsonType(goType string) string {
 		return "string, RFC 3339"
 	case "v1.PodPhase", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence":
 		return "string"
-	case "any", "map[string]int":
+	case "any", "map[string]int", "map[string]any":
 		return "object"
 	}
 	return goType

@@ -1,0 +1,217 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/inspect"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/target"
+)
+
+// inspectOptions are the options of `podctl inspect`.
+type inspectOptions struct {
+	shell.Globals
+	target.Query
+	format      output.Format
+	showSecrets bool
+	// diff compares two attempts of a container.
+	diff bool
+}
+
+// Inspect returns the command that prints what the runtime answers about pods.
+func Inspect(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "inspect",
+		Usage:     "print the runtime's verbose status of a pod's sandbox and containers",
+		ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] …",
+		Description: "Prints, as JSON, what the runtime answers with its verbose status calls about the sandbox and the\n" +
+			"newest attempt of each container, or the attempts that --attempt or --previous choose. One\n" +
+			"target is printed as an object, several as an array. Values of environment variables from\n" +
+			"Secrets, or with names such as PASSWORD and TOKEN, are masked, and podctl's copy of the manifest;\n" +
+			"arguments of commands are not.\n" +
+			"--diff prints the differences between two attempts of a container: --attempt, else the one\n" +
+			"before the newest, and the newest.\n" +
+			"-o is json (default), yaml, name, jsonpath=TEMPLATE, go-template=TEMPLATE or custom-columns=SPEC;\n" +
+			"with --diff also table (its default).",
+		Flags: append(targetFlags(bySelector|byContainer|byAttempt),
+			&cli.BoolFlag{Name: "show-secrets", Usage: "do not mask values that may be secrets"},
+			&cli.BoolFlag{Name: "diff", Usage: "print the differences between two attempts of a container"},
+			&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+		),
+		Action: func(c *cli.Context) error {
+			o, err := readInspect(c)
+			if err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runInspect(ctx, e, o) })
+		},
+	}
+}
+
+func readInspect(c *cli.Context) (o inspectOptions, err error) {
+	o = inspectOptions{Globals: shell.ReadGlobals(c), showSecrets: c.Bool("show-secrets"), diff: c.Bool("diff")}
+	if o.Output == "" && !o.diff {
+		o.Output = "json"
+	}
+	if o.format, err = shell.ReadFormat(o.Output); err != nil {
+		return o, err
+	}
+	o.format.NoHeaders = c.Bool("no-headers")
+	if o.format.IsTable() && !o.diff {
+		return o, &shell.UsageError{Message: fmt.Sprintf("--output %q: inspect prints data", o.Output), Advice: "podctl describe prints a page"}
+	}
+	o.Query, err = needTarget(c, c.Args().Slice())
+	return o, err
+}
+
+// inspection is one pod of `podctl inspect`.
+type inspection struct {
+	Metadata   inspectMetadata  `json:"metadata"`   // of the pod
+	Sandboxes  []map[string]any `json:"sandboxes"`  // of the containers, newest first: status, and info as the runtime has it
+	Containers []map[string]any `json:"containers"` // status, and info as the runtime has it
+}
+
+// inspectMetadata is the identity of an inspected pod.
+type inspectMetadata struct {
+	Namespace string `json:"namespace"` // of the pod
+	Name      string `json:"name"`      // of the pod
+	UID       string `json:"uid"`       // of the pod
+}
+
+func runInspect(ctx context.Context, e *shell.Env, o inspectOptions) error {
+	s, err := open(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	o.format.Width = e.TableWidth(o.NoTrunc)
+	if o.diff {
+		return runInspectDiff(ctx, e, o, s)
+	}
+	o.AllContainers = o.Container == ""
+	found, wrong := target.Containers(s.Pods, o.Query)
+	items, err := inspectPods(ctx, s, o, found)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(items) == 0:
+		return wrong
+	case len(items) == 1 && o.isOne():
+		err = o.format.PrintObject(e.Out, nil, items[0])
+	default:
+		err = o.format.Print(e.Out, output.List{Items: items})
+	}
+	return errors.Join(err, wrong)
+}
+
+// isOne reports whether the query can only stand for one pod.
+func (o inspectOptions) isOne() bool {
+	words := strings.Join(o.Words, " ")
+	return o.Selector == nil && !o.AllNamespaces && !strings.ContainsAny(words, `*?[\`) &&
+		(len(o.Words) == 1 || len(o.Words) == 2 && slices.Contains([]string{"pod", "pods", "po"}, o.Words[0]))
+}
+
+// inspectPods asks the runtime about the containers, pod by pod.
+func inspectPods(ctx context.Context, s *session, o inspectOptions, found []target.Target) ([]output.Item, error) {
+	var pods []*inventory.Pod
+	byPod := map[types.UID][]*pod.Container{}
+	for _, t := range found {
+		if !slices.Contains(pods, t.Pod) {
+			pods = append(pods, t.Pod)
+		}
+		if t.Container != nil {
+			byPod[t.Pod.UID] = append(byPod[t.Pod.UID], t.Container)
+		}
+	}
+	if !o.showSecrets {
+		s.readObjects(ctx, pods)
+	}
+	var items []output.Item
+	for _, p := range pods {
+		d := inspection{
+			Metadata:  inspectMetadata{p.Namespace, p.Name, string(p.UID)},
+			Sandboxes: []map[string]any{}, Containers: []map[string]any{},
+		}
+		for _, sandbox := range sandboxesOf(p, byPod[p.UID]) {
+			raw, err := o.raw(ctx, s.Client.RawSandbox, sandbox, nil)
+			if err != nil {
+				return nil, err
+			}
+			d.Sandboxes = appendRaw(d.Sandboxes, raw)
+		}
+		for _, c := range byPod[p.UID] {
+			raw, err := o.raw(ctx, s.Client.RawContainer, c.ID, specOf(p, c.Name))
+			if err != nil {
+				return nil, err
+			}
+			d.Containers = appendRaw(d.Containers, raw)
+		}
+		items = append(items, output.Item{Name: p.DisplayName(), Data: d})
+	}
+	return items, nil
+}
+
+func appendRaw(list []map[string]any, raw any) []map[string]any {
+	if fields, ok := raw.(map[string]any); ok {
+		return append(list, fields)
+	}
+	return list // it is gone
+}
+
+// raw asks the runtime, and masks the answer; nil if the object is gone.
+func (o inspectOptions) raw(ctx context.Context, ask func(context.Context, string) (map[string]any, error), id string, spec *v1.Container) (any, error) {
+	answer, err := ask(ctx, id)
+	switch {
+	case errors.Is(err, cri.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case o.showSecrets:
+		return answer, nil
+	}
+	return inspect.Mask(answer, inspect.SecretsOf(spec)), nil
+}
+
+// sandboxesOf returns the ids of the sandboxes of containers; of a pod without
+// containers, that of the newest sandbox.
+func sandboxesOf(p *inventory.Pod, containers []*pod.Container) []string {
+	if p.Runtime == nil {
+		return nil
+	}
+	var ids []string
+	for i, sandbox := range p.Runtime.Sandboxes {
+		used := slices.ContainsFunc(containers, func(c *pod.Container) bool { return c.SandboxID == sandbox.ID })
+		if used || i == 0 && len(containers) == 0 {
+			ids = append(ids, sandbox.ID)
+		}
+	}
+	return ids
+}
+
+// specOf returns a container of the pod's spec, nil if it is not known.
+func specOf(p *inventory.Pod, name string) *v1.Container {
+	if p.Object == nil {
+		return nil
+	}
+	for _, list := range [][]v1.Container{p.Object.Spec.Containers, p.Object.Spec.InitContainers} {
+		for i := range list {
+			if list[i].Name == name {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
