@@ -32,8 +32,8 @@
 // not two minutes. Pulls and execs without a timeout end after six hours, not
 // never. A pod of the runtime is found by its UID label before its metadata,
 // so what another tool relabelled is seen as it was labelled; a container
-// without that label belongs to its sandbox's pod if the sandbox has none
-// either, else to no pod. Statuses inside of PodSandboxStatus are used where the runtime gives
-// both them and their timestamp, without any feature gate. The statuses of one
-// pod are read in parallel.
+// without that label belongs to its sandbox's pod if the sandbox has none either,
+// or one that CRI-O added, else to no pod. Statuses inside of PodSandboxStatus are
+// used where the runtime gives both them and their timestamp, without any feature
+// gate. The statuses of one pod are read in parallel.
 package cri

@@ -19,16 +19,14 @@ import (
 // was said before. So an entry is decoded and converted only if its bytes are
 // new.
 
-// sandboxEntry is an entry of ListPodSandbox, and whose it is. labelled tells
-// that it has a UID label.
+// sandboxEntry is an entry of ListPodSandbox, and whose it is.
 type sandboxEntry struct {
 	*pod.Sandbox
 	identity
-	labelled bool
 }
 
 func toSandboxEntry(s *runtimeapi.PodSandbox) sandboxEntry {
-	return sandboxEntry{toSandbox(s), sandboxIdentity(s.Id, s.Labels, s.Metadata), s.Labels[pod.UIDLabel] != ""}
+	return sandboxEntry{toSandbox(s), sandboxIdentity(s.Id, s.Labels, s.Metadata)}
 }
 
 // containerEntry is an entry of ListContainers; its uid is "" without a UID

@@ -34,8 +34,8 @@ func identityOf(labels map[string]string) identity {
 }
 
 // groupPods makes pods of the two lists. A container belongs to the pod of
-// its UID label; without one, to the pod of its sandbox, if that has no UID
-// label either, and else to none: ListPod could not find it there.
+// its UID label; without one, to the pod of its sandbox, if that was given no UID
+// label either, and else to none: a kubelet does not see it.
 // Pods, and what is in them, are newest first.
 func groupPods(sandboxes []sandboxEntry, containers []containerEntry) []*pod.Pod {
 	pods := map[types.UID]*pod.Pod{}
@@ -49,7 +49,7 @@ func groupPods(sandboxes []sandboxEntry, containers []containerEntry) []*pod.Pod
 	}
 	unlabelled := map[string]identity{} // by sandbox id
 	for _, s := range sandboxes {
-		if !s.labelled {
+		if !s.HasUIDLabel() {
 			unlabelled[s.ID] = s.identity
 		}
 		p := get(s.identity)

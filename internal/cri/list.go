@@ -46,9 +46,9 @@ func (g *grouped) pods(versions [2]uint64, group func() []*pod.Pod) []*pod.Pod {
 }
 
 // ListPod lists one pod; nil, nil if the runtime holds nothing of it. It asks
-// by the UID label. Only where that finds nothing it looks through all
-// sandboxes, for one that has the UID only in its metadata: a sandbox created by
-// hand has no labels.
+// by the UID label. Only where that finds nothing, or a sandbox that its creator gave
+// no label, it looks through all sandboxes, for those that have the UID in their
+// metadata, and lists their containers: what was created by hand has no labels.
 func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	selector := map[string]string{pod.UIDLabel: string(uid)}
 	pods, err := c.filtered(ctx,
@@ -57,7 +57,7 @@ func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p := find(pods, uid); p != nil {
+	if p := find(pods, uid); p != nil && !slices.ContainsFunc(p.Sandboxes, unlabelled) {
 		return p, nil
 	}
 	return c.listUnlabelled(ctx, uid)
@@ -75,7 +75,9 @@ func (c *Client) filtered(ctx context.Context, sf *runtimeapi.PodSandboxFilter, 
 	return groupPods(convertAll(sandboxes.Items, toSandboxEntry), convertAll(containers.Containers, toContainerEntry)), nil
 }
 
-// listUnlabelled finds a pod whose sandboxes have no UID label.
+func unlabelled(s *pod.Sandbox) bool { return !s.HasUIDLabel() }
+
+// listUnlabelled finds a pod whose sandboxes were given no UID label.
 func (c *Client) listUnlabelled(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	all, err := c.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{})
 	if err != nil {

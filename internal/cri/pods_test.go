@@ -88,6 +88,15 @@ func TestListPodAgreesWithListPods(t *testing.T) {
 		container(sb, cfg, "in-two", nil)
 		sb, _ = runPod(t, c, "three", "true")
 		container(sb, sandboxConfig("three", 0), "stranger", nil)
+		crio := func(name string, annotations map[string]string) {
+			cfg := &runtimeapi.PodSandboxConfig{
+				Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "test", Uid: "uid-" + name}, Annotations: annotations,
+				Labels: map[string]string{pod.UIDLabel: "uid-" + name, pod.ContainerNameLabel: "POD"}, // CRI-O adds them
+			}
+			container(must(t)(c.RunPodSandbox(ctx, cfg, "")), cfg, "c", nil)
+		}
+		crio("crictl's", nil)
+		crio("podctl's", map[string]string{pod.OwnerAnnotation: "agent"})
 
 		pods, err := c.ListPods(ctx)
 		if err != nil {
@@ -102,7 +111,7 @@ func TestListPodAgreesWithListPods(t *testing.T) {
 			got[p.Name] = len(p.Containers)
 		}
 		// "" is the pod of the container labelled for uid-other.
-		if d := cmp.Diff(map[string]int{"one": 1, "two": 1, "three": 1, "": 1}, got); d != "" {
+		if d := cmp.Diff(map[string]int{"one": 1, "two": 1, "three": 1, "": 1, "crictl's": 1, "podctl's": 0}, got); d != "" {
 			t.Errorf("containers by pod: %s", d)
 		}
 	})

@@ -74,19 +74,15 @@ func (p *Pod) Kind() Kind {
 	return KindOther
 }
 
-// madeByKubelet reports whether the sandbox has the annotation that kubelets give
-// every pod, or their labels. CRI-O adds the labels to each sandbox that lacks
-// them, and marks all of its sandboxes with a container's name: there the
-// annotation alone decides.
+// madeByKubelet reports whether the newest sandbox has the annotation that kubelets
+// give every pod, or their labels.
 func (p *Pod) madeByKubelet() bool {
-	if len(p.Runtime.Sandboxes) > 0 && p.Runtime.Sandboxes[0].Source != "" {
-		return true
+	if len(p.Runtime.Sandboxes) == 0 {
+		return p.Labels()[pod.UIDLabel] != ""
 	}
-	return p.Labels()[pod.UIDLabel] != "" && p.Labels()[pod.ContainerNameLabel] != crioSandbox
+	newest := p.Runtime.Sandboxes[0]
+	return newest.Source != "" || newest.HasUIDLabel()
 }
-
-// crioSandbox is the container's name in the labels of every sandbox of CRI-O.
-const crioSandbox = "POD"
 
 // Owner is the podctl instance that manages the pod, else the one that created
 // it, else the kind of owner.

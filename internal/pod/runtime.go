@@ -72,6 +72,17 @@ type Sandbox struct {
 	HasManifest bool
 }
 
+// HasUIDLabel reports whether the sandbox's creator gave it the UID label. CRI-O adds
+// the label to each sandbox without one, and marks all of its sandboxes with the name
+// of a container; there only kubelets and podctl are known to have given it.
+func (s *Sandbox) HasUIDLabel() bool {
+	byCRIO := s.Labels[ContainerNameLabel] == crioSandbox && s.Owner == "" && s.Source == ""
+	return s.Labels[UIDLabel] != "" && !byCRIO
+}
+
+// crioSandbox is the container's name in the labels of every sandbox of CRI-O.
+const crioSandbox = "POD"
+
 // Container is one entry of ListContainers.
 type Container struct {
 	ID        string

@@ -17,7 +17,7 @@ type Spec struct {
 	LogDir  string // on the host; the container's log is c.log in it
 	// HostPort is a port of the host that leads to the pod's port 80; 0 is none.
 	HostPort int32
-	// Unlabelled omits the labels that a kubelet gives its pods.
+	// Unlabelled omits the labels and the annotation that a kubelet gives its pods.
 	Unlabelled bool
 }
 
@@ -38,6 +38,9 @@ func (s Spec) sandbox() *runtimeapi.PodSandboxConfig {
 		LogDirectory: s.LogDir,
 		Labels:       s.labels(nil),
 		Linux:        &runtimeapi.LinuxPodSandboxConfig{},
+	}
+	if !s.Unlabelled {
+		config.Annotations = map[string]string{"kubernetes.io/config.source": "api"}
 	}
 	if s.HostPort != 0 {
 		config.PortMappings = []*runtimeapi.PortMapping{{HostPort: s.HostPort, ContainerPort: 80}}
