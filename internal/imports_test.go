@@ -61,7 +61,7 @@ var table = []row{
 	{"internal/probe", []string{"internal/pod", "internal/event", "internal/handler"}, "startup, liveness, readiness"},
 	{"internal/volume", []string{"internal/pod", "internal/atomicfile", "internal/boundedfile", "internal/flock"}, "volumes to directories on disk"},
 	{"internal/control", []string{"internal/pod", "internal/event", "internal/owner"}, "HTTP over a socket: what one podctl shows to another"},
-	{"internal/metrics", []string{"internal/pod", "internal/pleg", "internal/probe", "internal/worker"}, "the kubelet's metrics"},
+	{"internal/metrics", []string{"internal/pod", "internal/flock", "internal/pleg", "internal/probe", "internal/worker"}, "the kubelet's metrics"},
 	{"internal/userns", []string{"internal/atomicfile", "internal/boundedfile", "internal/flock"}, "user ids of pods with a user namespace"},
 	{"internal/gc", []string{"internal/pod"}, "which dead containers, sandboxes and images go"},
 	{"internal/images", []string{"internal/pod", "internal/cri"}, "the images of a runtime and the pods that use them"},

@@ -80,8 +80,9 @@ func agentCommand(e *shell.Env) *cli.Command {
 			if err := o.check(c.Args().Slice()); err != nil {
 				return err
 			}
-			e, flush := e.Unblocked()
-			defer flush()
+			u := e.Unblocked()
+			defer u.Flush()
+			e := u.Env
 			if o.observe {
 				return runObserve(c.Context, e, o)
 			}

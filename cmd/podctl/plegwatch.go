@@ -101,7 +101,10 @@ const (
 )
 
 // runWatch prints events until it is interrupted or has printed enough.
-func runWatch(ctx context.Context, e *shell.Env, o watchOptions) error {
+func runWatch(ctx context.Context, env *shell.Env, o watchOptions) error {
+	u := env.Unblocked()
+	defer u.Flush()
+	e := u.Env
 	w := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now), printer: newWatchPrinter(e, o)}
 	session, err := beginPLEG(ctx, e, o.Globals, plegOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
 	if err != nil {
@@ -110,7 +113,10 @@ func runWatch(ctx context.Context, e *shell.Env, o watchOptions) error {
 	defer session.Close()
 	w.session, w.subject, w.began = session, session.Subscribe(), e.Now()
 	session.start(ctx)
-	return w.run()
+	if err := w.run(); err != nil {
+		return err
+	}
+	return u.Finish(ctx, func() error { return nil })
 }
 
 func (w *watchSession) run() error {

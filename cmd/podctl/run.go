@@ -100,7 +100,9 @@ const runSource = "manifests"
 // runRun runs the pods of the manifests until they are done with, and leaves
 // nothing behind unless it is asked to.
 func runRun(ctx context.Context, e *shell.Env, o runOptions) error {
-	r, err := prepare(ctx, e, o)
+	u := e.Unblocked()
+	defer u.Flush()
+	r, err := prepare(ctx, u, o)
 	if err != nil {
 		return err
 	}
@@ -112,7 +114,8 @@ func runRun(ctx context.Context, e *shell.Env, o runOptions) error {
 }
 
 // prepare does all that comes before the first pod. An interrupt ends it.
-func prepare(ctx context.Context, e *shell.Env, o runOptions) (r *running, err error) {
+func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, err error) {
+	e := u.Env
 	ctx, interrupted := e.UntilInterrupt(ctx)
 	defer func() {
 		if !interrupted() {
@@ -137,7 +140,7 @@ func prepare(ctx context.Context, e *shell.Env, o runOptions) (r *running, err e
 	if o.keep && s.Ephemeral() {
 		fmt.Fprintln(e.Errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
-	r = &running{env: e, opts: o, session: s, events: events, objects: set.Objects, printer: runview.New(screenOf(e, o.Globals), viewOptions(s, o.Output, o.wait == waitReady))}
+	r = &running{env: u, opts: o, session: s, events: events, objects: set.Objects, printer: runview.New(screenOf(e, o.Globals), viewOptions(s, o.Output, o.wait == waitReady))}
 	var pods []*v1.Pod
 	for _, p := range set.Pods {
 		pods = append(pods, p.Pod)

@@ -22,7 +22,7 @@ import (
 
 // running is one `podctl run` in progress: it follows its pods, then terminates them.
 type running struct {
-	env     *shell.Env
+	env     shell.Unblocked
 	opts    runOptions
 	session *daemon.Session
 	events  *output.Queue[event.Event]
@@ -43,7 +43,7 @@ const redrawPeriod = 250 * time.Millisecond
 func (r *running) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	r.last = map[types.UID]node.Info{}
-	r.logs = runview.FollowLogs(ctx, r.session.LogFile, r.printer, r.opts.logs)
+	r.logs = runview.FollowLogs(ctx, runview.LogOptions{Path: r.session.LogFile, Printer: r.printer, Disabled: !r.opts.logs, Room: r.env.Room})
 	r.note()
 	r.session.Set(runSource, r.want, r.objects)
 	ran := make(chan error, 1)
@@ -147,7 +147,9 @@ func (r *running) end(ctx context.Context, why error) error {
 		}
 	}
 	r.logs.Wait(r.env.Interrupts, r.opts.keep)
-	r.printer.Finish(results)
+	if err := r.finish(ctx, results); err != nil {
+		return err
+	}
 	return outcome.Verdict(failures, why)
 }
 
@@ -190,15 +192,23 @@ func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
 func (r *running) interrupted(ctx context.Context) error {
 	if r.opts.keep {
 		r.noteEnd(false)
-		r.printer.Finish(r.infos())
+		r.finishSoon(ctx)
 		return shell.ErrInterrupted
 	}
 	if err := r.remove(ctx, r.opts.grace); err != nil {
 		return err
 	}
 	r.logs.Wait(r.env.Interrupts, false)
-	r.printer.Finish(r.infos())
+	r.finishSoon(ctx)
 	return shell.ErrInterrupted
+}
+
+// finish prints how the pods ended, and waits until that is read, or an interrupt.
+func (r *running) finish(ctx context.Context, infos []node.Info) error {
+	return r.env.Finish(ctx, func() error {
+		r.printer.Finish(infos)
+		return nil
+	})
 }
 
 // remove ends the pods and shows it. A first Ctrl-C while it does shortens
@@ -309,4 +319,14 @@ func viewOptions(s *daemon.Session, output string, ready bool) runview.Options {
 		Output: output, Ready: ready, NodeName: s.Facts.Name,
 		LastLine: func(ev event.Event) string { return string(s.LastLine(ev)) },
 	}
+}
+
+// finishTimeout is how long the result of an interrupted run waits for its reader.
+const finishTimeout = time.Second
+
+// finishSoon is finish for a run that was interrupted.
+func (r *running) finishSoon(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, finishTimeout)
+	defer cancel()
+	_ = r.finish(ctx, r.infos()) // the run is interrupted, whatever becomes of its output
 }

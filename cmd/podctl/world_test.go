@@ -63,7 +63,10 @@ func (s *screen) String() string {
 }
 
 // start starts podctl with the world's runtime and directories.
-func (w *world) start(in io.Reader, args ...string) *command {
+func (w *world) start(in io.Reader, args ...string) *command { return w.startTo(nil, in, args...) }
+
+// startTo is start with an output of its own, nil for the command's.
+func (w *world) startTo(out io.Writer, in io.Reader, args ...string) *command {
 	c := &command{t: w.t, interrupts: make(chan os.Signal, 4), code: make(chan int, 1)}
 	level := &slog.LevelVar{}
 	level.Set(slog.LevelError)
@@ -72,6 +75,9 @@ func (w *world) start(in io.Reader, args ...string) *command {
 		Simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} }, SimOutlives: true,
 		Listen: w.net.listen, Dial: w.net.dial,
 		Interrupts: c.interrupts, Log: slog.New(slog.NewTextHandler(&c.errw, &slog.HandlerOptions{Level: level})), Level: level,
+	}
+	if out != nil {
+		e.Out = out
 	}
 	all := []string{
 		"podctl", "-r", "sim:", "--root", filepath.Join(w.dir, "root"), "--log-dir", filepath.Join(w.dir, "logs"),

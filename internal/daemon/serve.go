@@ -8,6 +8,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/metrics"
 	"github.com/podctl/podctl/internal/node"
@@ -70,7 +71,7 @@ func (h nodeHost) state() metrics.State {
 	health, _ := h.PLEG() // the error is for /healthz
 	s := metrics.State{
 		Workers: h.Node.Workers(), Runtime: h.RuntimePods(), PLEG: health, Unhinted: h.Unhinted(),
-		Calls: h.served.calls.OldestByMethod(),
+		Calls: h.served.calls.OldestByMethod(), Locks: flock.Waiting(),
 	}
 	for _, i := range h.Node.Pods() {
 		if !i.Desired {

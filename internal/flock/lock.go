@@ -36,6 +36,12 @@ func lock(ctx context.Context, path string, flags int) (unlock func(), err error
 	if err != nil {
 		return nil, &os.PathError{Op: "open lock", Path: path, Err: err}
 	}
+	var waited func(locked bool)
+	defer func() {
+		if waited != nil {
+			waited(err == nil)
+		}
+	}()
 	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
 		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
@@ -44,6 +50,9 @@ func lock(ctx context.Context, path string, flags int) (unlock func(), err error
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			_ = unix.Close(fd) // the error says enough
 			return nil, &os.PathError{Op: "flock", Path: path, Err: err}
+		}
+		if waited == nil {
+			waited = waits.begin()
 		}
 		select {
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -84,4 +85,33 @@ func TestLockDoesNotFollowASymlink(t *testing.T) {
 	if _, err := os.Lstat(target); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the symlink's target was created: %v", err)
 	}
+}
+
+func TestWaitsForALockAreCounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := Waiting()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := Lock(ctx, path)
+		ended <- err
+	}()
+	for Waiting().Begun == before.Begun {
+		runtime.Gosched()
+	}
+	if Waiting().Oldest.IsZero() {
+		t.Error("a wait has no beginning")
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the lock was taken")
+	}
+	if now := Waiting(); now.GivenUp != before.GivenUp+1 || !now.Oldest.IsZero() {
+		t.Errorf("%+v, before %+v", now, before)
+	}
+	unlock()
 }

@@ -32,6 +32,8 @@ type Metrics struct {
 	podStart       prometheus.Histogram
 	restarted      *prometheus.CounterVec
 	orphaned       prometheus.Counter
+	userns         prometheus.Counter
+	usernsErrors   prometheus.Counter
 	evictions      *prometheus.CounterVec
 	preemptions    *prometheus.CounterVec
 	rejections     *prometheus.CounterVec

@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/probe"
@@ -27,43 +28,48 @@ var kubelets = map[string]struct {
 	kind   string
 	labels string
 }{
-	"kubelet_desired_pods":                            {"gauge", "static"},
-	"kubelet_active_pods":                             {"gauge", "static"},
-	"kubelet_mirror_pods":                             {"gauge", ""},
-	"kubelet_working_pods":                            {"gauge", "config lifecycle static"},
-	"kubelet_restarted_pods_total":                    {"counter", "static"},
-	"kubelet_orphaned_runtime_pods_total":             {"counter", ""},
-	"kubelet_pod_worker_duration_seconds":             {"histogram", "operation_type"},
-	"kubelet_pod_worker_start_duration_seconds":       {"histogram", ""},
-	"kubelet_pod_start_duration_seconds":              {"histogram", ""},
-	"kubelet_running_pods":                            {"gauge", ""},
-	"kubelet_running_containers":                      {"gauge", "container_state"},
-	"kubelet_runtime_operations_total":                {"counter", "operation_type"},
-	"kubelet_runtime_operations_duration_seconds":     {"histogram", "operation_type"},
-	"kubelet_runtime_operations_errors_total":         {"counter", "operation_type"},
-	"kubelet_started_pods_total":                      {"counter", ""},
-	"kubelet_started_pods_errors_total":               {"counter", ""},
-	"kubelet_pleg_relist_duration_seconds":            {"histogram", ""},
-	"kubelet_pleg_relist_interval_seconds":            {"histogram", ""},
-	"kubelet_pleg_last_seen_seconds":                  {"gauge", ""},
-	"kubelet_pleg_pod_relist_duration_seconds":        {"histogram", ""},
-	"kubelet_pleg_discard_events":                     {"counter", ""},
-	"kubelet_evented_pleg_connection_success_count":   {"counter", ""},
-	"kubelet_evented_pleg_connection_error_count":     {"counter", ""},
-	"kubelet_evented_pleg_connection_latency_seconds": {"histogram", ""},
-	"kubelet_evictions":                               {"counter", "eviction_signal"},
-	"kubelet_preemptions":                             {"counter", "preemption_signal"},
-	"kubelet_admission_rejections_total":              {"counter", "reason"},
-	"prober_probe_total":                              {"counter", "container namespace pod pod_uid probe_type result"},
-	"prober_probe_duration_seconds":                   {"histogram", "container namespace pod probe_type"},
-	"podctl_pleg_hints_total":                         {"counter", ""},
-	"podctl_pleg_needed_hints_total":                  {"counter", ""},
-	"podctl_pleg_unhinted_changes_total":              {"counter", ""},
-	"podctl_pleg_hints_proved":                        {"gauge", ""},
-	"podctl_pleg_call_in_flight_seconds":              {"gauge", ""},
-	"podctl_runtime_operation_in_flight_seconds":      {"gauge", "operation_type"},
-	"podctl_worker_operation_in_flight_seconds":       {"gauge", "operation_type"},
-	"podctl_pod_grace_overrun_seconds":                {"gauge", ""},
+	"kubelet_desired_pods":                              {"gauge", "static"},
+	"kubelet_active_pods":                               {"gauge", "static"},
+	"kubelet_mirror_pods":                               {"gauge", ""},
+	"kubelet_working_pods":                              {"gauge", "config lifecycle static"},
+	"kubelet_restarted_pods_total":                      {"counter", "static"},
+	"kubelet_orphaned_runtime_pods_total":               {"counter", ""},
+	"kubelet_pod_worker_duration_seconds":               {"histogram", "operation_type"},
+	"kubelet_pod_worker_start_duration_seconds":         {"histogram", ""},
+	"kubelet_pod_start_duration_seconds":                {"histogram", ""},
+	"kubelet_running_pods":                              {"gauge", ""},
+	"kubelet_running_containers":                        {"gauge", "container_state"},
+	"kubelet_runtime_operations_total":                  {"counter", "operation_type"},
+	"kubelet_runtime_operations_duration_seconds":       {"histogram", "operation_type"},
+	"kubelet_runtime_operations_errors_total":           {"counter", "operation_type"},
+	"kubelet_started_pods_total":                        {"counter", ""},
+	"kubelet_started_pods_errors_total":                 {"counter", ""},
+	"kubelet_pleg_relist_duration_seconds":              {"histogram", ""},
+	"kubelet_pleg_relist_interval_seconds":              {"histogram", ""},
+	"kubelet_pleg_last_seen_seconds":                    {"gauge", ""},
+	"kubelet_pleg_pod_relist_duration_seconds":          {"histogram", ""},
+	"kubelet_pleg_discard_events":                       {"counter", ""},
+	"kubelet_evented_pleg_connection_success_count":     {"counter", ""},
+	"kubelet_evented_pleg_connection_error_count":       {"counter", ""},
+	"kubelet_evented_pleg_connection_latency_seconds":   {"histogram", ""},
+	"kubelet_evictions":                                 {"counter", "eviction_signal"},
+	"kubelet_preemptions":                               {"counter", "preemption_signal"},
+	"kubelet_admission_rejections_total":                {"counter", "reason"},
+	"prober_probe_total":                                {"counter", "container namespace pod pod_uid probe_type result"},
+	"prober_probe_duration_seconds":                     {"histogram", "container namespace pod probe_type"},
+	"podctl_pleg_hints_total":                           {"counter", ""},
+	"podctl_pleg_needed_hints_total":                    {"counter", ""},
+	"podctl_pleg_unhinted_changes_total":                {"counter", ""},
+	"podctl_pleg_hints_proved":                          {"gauge", ""},
+	"podctl_pleg_call_in_flight_seconds":                {"gauge", ""},
+	"podctl_runtime_operation_in_flight_seconds":        {"gauge", "operation_type"},
+	"podctl_worker_operation_in_flight_seconds":         {"gauge", "operation_type"},
+	"podctl_pod_grace_overrun_seconds":                  {"gauge", ""},
+	"podctl_lock_wait_in_flight_seconds":                {"gauge", ""},
+	"podctl_lock_waits_total":                           {"counter", ""},
+	"podctl_lock_waits_given_up_total":                  {"counter", ""},
+	"kubelet_started_user_namespaced_pods_total":        {"counter", ""},
+	"kubelet_started_user_namespaced_pods_errors_total": {"counter", ""},
 }
 
 // scrape reads the values by name with labels, and the types by name.
@@ -100,6 +106,8 @@ func busy() *Metrics {
 	m.StatusChanged(p, v1.PodRunning, v1.PodFailed)
 	m.Restarted(p)
 	m.OrphanFound()
+	m.StartedUserNamespaced(nil)
+	m.StartedUserNamespaced(errors.New("no"))
 	m.Evicted("emptydirfs.limit")
 	m.Preempted("memory")
 	m.Rejected("OutOfcpu")
@@ -136,6 +144,7 @@ func busy() *Metrics {
 				Containers: []*pod.Container{{State: pod.Running}, {State: pod.Exited}},
 			}, {Sandboxes: []*pod.Sandbox{{State: pod.Exited}}}},
 			PLEG:     pleg.Health{InFlight: []pleg.Call{{Op: "ListPods", Since: noon.Add(-7 * time.Second)}}, Hints: pleg.HintState{Proved: true}},
+			Locks:    flock.Waits{Oldest: noon.Add(-4 * time.Second), Begun: 3, GivenUp: 1},
 			Unhinted: 2, Calls: map[string]time.Time{"StopContainer": noon.Add(-8 * time.Second)},
 		}
 	})
@@ -234,6 +243,11 @@ func TestValuesAreTheKubelets(t *testing.T) {
 		`podctl_pleg_call_in_flight_seconds`:                                                                                   "7",
 		`podctl_runtime_operation_in_flight_seconds{operation_type="stop_container"}`:                                          "8",
 		`podctl_worker_operation_in_flight_seconds{operation_type="terminate"}`:                                                "39",
+		`podctl_lock_wait_in_flight_seconds`:                                                                                   "4",
+		`podctl_lock_waits_total`:                                                                                              "3",
+		`podctl_lock_waits_given_up_total`:                                                                                     "1",
+		`kubelet_started_user_namespaced_pods_total`:                                                                           "2",
+		`kubelet_started_user_namespaced_pods_errors_total`:                                                                    "1",
 		`podctl_pod_grace_overrun_seconds`:                                                                                     "10",
 	} {
 		if values[series] != want {

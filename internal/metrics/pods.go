@@ -29,6 +29,8 @@ func (m *Metrics) initPods() {
 		"Number of pods restarted under their UID after they had terminated; static is true for static pods.", "static")
 	m.orphaned = m.counter(m.subsystem, "orphaned_runtime_pods_total",
 		"Number of pods of the runtime without a worker that no source desired, and that were therefore terminated.")
+	m.userns = m.counter(m.subsystem, "started_user_namespaced_pods_total", "Number of pods with a user namespace that were to start.")
+	m.usernsErrors = m.counter(m.subsystem, "started_user_namespaced_pods_errors_total", "Number of syncs in which a pod with a user namespace failed to start.")
 	m.evictions = m.counters("evictions",
 		"Number of evicted pods, by signal: emptydirfs.limit.", "eviction_signal")
 	m.preemptions = m.counters("preemptions",
@@ -88,6 +90,14 @@ func (m *Metrics) StatusChanged(p *v1.Pod, _, after v1.PodPhase) {
 	if s := m.seen[p.UID]; s != nil {
 		delete(m.seen, p.UID)
 		m.podStart.Observe(m.now().Sub(s.at).Seconds())
+	}
+}
+
+// StartedUserNamespaced implements node.Observer.
+func (m *Metrics) StartedUserNamespaced(err error) {
+	m.userns.Inc()
+	if err != nil {
+		m.usernsErrors.Inc()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/worker"
@@ -26,6 +27,8 @@ type State struct {
 	// Calls are the runtime calls without an answer: when the oldest of each
 	// method began.
 	Calls map[string]time.Time
+	// Locks are the waits for locks that other processes may hold.
+	Locks flock.Waits
 }
 
 func prometheusGauge(m *Metrics, subsystem, name, help string) prometheus.Gauge {
@@ -42,6 +45,7 @@ func desc(subsystem, name, help string, labels ...string) *prometheus.Desc {
 type stateDescs struct {
 	desiredPods, activePods, mirrorPods, workingPods, runningPods, runningContainers *prometheus.Desc
 	plegInFlight, plegUnhinted, plegProved, callInFlight, workInFlight, overrun      *prometheus.Desc
+	lockInFlight, lockWaits, lockGivenUp                                             *prometheus.Desc
 }
 
 func newStateDescs(subsystem string) stateDescs {
@@ -63,6 +67,10 @@ func newStateDescs(subsystem string) stateDescs {
 			"Age in seconds of the oldest runtime call without an answer, from the first try of a call that is retried, by operation; absent without one.", "operation_type"),
 		workInFlight: desc(own, "worker_operation_in_flight_seconds",
 			"Age in seconds of the oldest operation of a pod worker, by operation; absent without one.", "operation_type"),
+		lockInFlight: desc(own, "lock_wait_in_flight_seconds",
+			"Age in seconds of the oldest wait for a lock of cgroups, user id ranges, host ports or claims; 0 without one."),
+		lockWaits:   desc(own, "lock_waits_total", "Number of waits for a lock."),
+		lockGivenUp: desc(own, "lock_waits_given_up_total", "Number of waits that ended without the lock: the operation is retried."),
 		overrun: desc(own, "pod_grace_overrun_seconds",
 			"Seconds by which the pod that is most overdue has exceeded its grace period; 0 without one."),
 	}
@@ -73,7 +81,7 @@ func newStateDescs(subsystem string) stateDescs {
 func (d stateDescs) all(manages bool) []*prometheus.Desc {
 	descs := []*prometheus.Desc{d.runningPods, d.runningContainers, d.plegInFlight, d.plegUnhinted, d.plegProved, d.callInFlight}
 	if manages {
-		descs = append(descs, d.desiredPods, d.activePods, d.mirrorPods, d.workingPods, d.workInFlight, d.overrun)
+		descs = append(descs, d.desiredPods, d.activePods, d.mirrorPods, d.workingPods, d.workInFlight, d.overrun, d.lockInFlight, d.lockWaits, d.lockGivenUp)
 	}
 	return descs
 }
@@ -107,6 +115,13 @@ func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	if c.manages {
 		c.collectManaged(s, now, gauge)
+		waited := 0.0
+		if !s.Locks.Oldest.IsZero() {
+			waited = seconds(now, s.Locks.Oldest)
+		}
+		gauge(c.descs.lockInFlight, waited)
+		to <- prometheus.MustNewConstMetric(c.descs.lockWaits, prometheus.CounterValue, float64(s.Locks.Begun))
+		to <- prometheus.MustNewConstMetric(c.descs.lockGivenUp, prometheus.CounterValue, float64(s.Locks.GivenUp))
 	}
 	pods, containers := running(s.Runtime)
 	gauge(c.descs.runningPods, float64(pods))

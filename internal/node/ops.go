@@ -36,6 +36,9 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 	}
 	o.n.probes.Add(in.Pod, o.n.adoptedPod(in.Pod.UID))
 	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st, Objects: o.n.desired.all(), Adopted: o.n.adoptedAs(in.Pod.UID)})
+	if res.Started && in.Pod.Spec.HostUsers != nil && !*in.Pod.Spec.HostUsers {
+		o.n.opts.Observer.StartedUserNamespaced(err)
+	}
 	if res.Acted || err != nil {
 		o.n.touch(in.Pod.UID)
 	}

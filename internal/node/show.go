@@ -24,6 +24,9 @@ type Observer interface {
 	// OrphanFound: the runtime held a pod of podctl's that no worker knew and
 	// that has to go.
 	OrphanFound()
+	// StartedUserNamespaced: a pod with a user namespace was to start, and err is
+	// why it did not.
+	StartedUserNamespaced(err error)
 	// Rejected: a pod was not admitted, for this reason.
 	Rejected(reason string)
 	// Evicted: a pod was ended for good because it held too much of this.
@@ -41,6 +44,7 @@ func (noObserver) OperationDone(worker.Operation)            {}
 func (noObserver) StatusChanged(_ *v1.Pod, _, _ v1.PodPhase) {}
 func (noObserver) Restarted(*v1.Pod)                         {}
 func (noObserver) OrphanFound()                              {}
+func (noObserver) StartedUserNamespaced(error)               {}
 func (noObserver) Rejected(string)                           {}
 func (noObserver) Evicted(string)                            {}
 func (noObserver) Preempted(string)                          {}

@@ -29,7 +29,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		r.sandbox = cfg
 		return err
 	}
-	r.acted = true
+	r.acted, r.started = true, true
 	node, err := r.node()
 	if err != nil {
 		return err

@@ -59,6 +59,7 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (res Result, err error)
 	}
 	err = r.carryOut(ctx)
 	res.Acted, res.Resized = r.acted, r.plan.resizes() && err == nil
+	res.Started = r.started
 	res.Status = s.publish(p, r.st, false, nil)
 	if err != nil {
 		err = fmt.Errorf("sync pod: %w", err)
@@ -104,6 +105,7 @@ type run struct {
 	// toldMissing: the event about missing pull secrets was sent.
 	toldMissing bool
 	acted       bool
+	started     bool
 }
 
 func (r *run) actionInput(restartAll bool) ActionInput {

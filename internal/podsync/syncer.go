@@ -171,6 +171,8 @@ type Result struct {
 	// Resized: containers were resized in place, which the next sync shows. No event
 	// of the runtime asks for it.
 	Resized bool
+	// Started: a sandbox was to be created.
+	Started bool
 	// Deadline is when activeDeadlineSeconds will be over, zero without them:
 	// the pod must be synced then, without waiting for its resync.
 	Deadline time.Time

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"context"
 	"io"
 	"slices"
 	"sync"
@@ -21,6 +22,8 @@ type Async struct {
 	pending []byte
 	lost    int
 	err     error
+	// block, if not nil, ends the time in which writes wait for room.
+	block context.Context
 }
 
 // NewAsync returns an Async to w that keeps up to limit bytes.
@@ -34,10 +37,15 @@ func NewAsync(w io.Writer, limit int, dropped func(n int)) *Async {
 func (a *Async) Write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if ctx := a.block; ctx != nil {
+		a.mu.Unlock()
+		a.waitFor(ctx, func() bool { return a.fits(p) })
+		a.mu.Lock()
+	}
 	switch {
 	case a.err != nil:
 		return 0, a.err
-	case len(a.pending)+len(p) > a.limit:
+	case !a.fits(p):
 		a.lost++
 		return len(p), nil
 	}
@@ -48,6 +56,12 @@ func (a *Async) Write(p []byte) (int, error) {
 		go a.drain()
 	}
 	return len(p), nil
+}
+
+// fits reports whether a write is kept: one that is larger than the limit only while
+// nothing may be dropped.
+func (a *Async) fits(p []byte) bool {
+	return len(a.pending)+len(p) <= a.limit || a.block != nil && len(a.pending) == 0
 }
 
 // drain writes until nothing is pending.
@@ -70,6 +84,43 @@ func (a *Async) drain() {
 			a.dropped(lost)
 		}
 		if done {
+			return
+		}
+	}
+}
+
+// Room waits until half of the limit is free, or ctx ends: for what can be read
+// again later, and so need not be dropped.
+func (a *Async) Room(ctx context.Context) {
+	a.waitFor(ctx, func() bool { return len(a.pending) <= a.limit/2 })
+}
+
+// Block makes Write wait for room instead of dropping anything, until ctx ends: the
+// work is done, and only its result is left to print.
+func (a *Async) Block(ctx context.Context) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.block = ctx
+}
+
+// Idle waits until everything is written, or ctx ends.
+func (a *Async) Idle(ctx context.Context) {
+	a.waitFor(ctx, func() bool { return len(a.pending) == 0 && a.lost == 0 })
+}
+
+// waitFor waits until a condition is true, which is read under the lock, until a
+// write has failed or ctx ends.
+func (a *Async) waitFor(ctx context.Context, is func() bool) {
+	for {
+		a.mu.Lock()
+		enough, idle := a.err != nil || is(), a.idle
+		a.mu.Unlock()
+		if enough {
+			return
+		}
+		select {
+		case <-idle:
+		case <-ctx.Done():
 			return
 		}
 	}

@@ -2,7 +2,9 @@ package output
 
 import (
 	"bytes"
+	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,5 +70,59 @@ func TestWritesDroppedDuringTheLastWriteAreReported(t *testing.T) {
 		if lost != 2 || to.String() != "012345678\n" {
 			t.Errorf("%d writes reported as dropped, want 2; written %q", lost, to.String())
 		}
+	})
+}
+
+// What can be read again waits for room, and the result of work that is done is not
+// dropped, whatever its size.
+func TestResultsWaitForTheReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := &stalled{release: make(chan struct{})}
+		a := NewAsync(to, 10, func(n int) { t.Errorf("%d writes dropped", n) })
+		ctx, cancel := context.WithCancel(t.Context())
+		var done []string
+		var writing sync.WaitGroup
+		writing.Go(func() {
+			a.Room(ctx)
+			_, _ = a.Write([]byte("0123456789"))
+			a.Room(ctx)
+			done = append(done, "room")
+			a.Block(ctx)
+			for range 3 {
+				_, _ = a.Write([]byte("a result of more than the limit\n"))
+			}
+			a.Idle(ctx)
+			done = append(done, "idle")
+		})
+		synctest.Wait()
+		if len(done) > 0 {
+			t.Errorf("%v before anything was read", done)
+		}
+		close(to.release)
+		writing.Wait()
+		if want := "0123456789" + strings.Repeat("a result of more than the limit\n", 3); to.String() != want {
+			t.Errorf("written %q", to.String())
+		}
+		cancel()
+	})
+}
+
+func TestWaitsForTheReaderEndWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := &stalled{release: make(chan struct{})}
+		a := NewAsync(to, 10, func(int) {})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		a.Block(ctx)
+		began := time.Now()
+		for range 3 {
+			_, _ = a.Write([]byte("0123456789"))
+		}
+		a.Room(ctx)
+		a.Idle(ctx)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %s", took)
+		}
+		close(to.release)
 	})
 }

@@ -26,19 +26,33 @@ type LogFollowers struct {
 	ended    chan struct{}
 }
 
-// FollowLogs returns followers that print to p, unless enabled is false; path is
-// the log file of a container. They end with ctx.
-func FollowLogs(ctx context.Context, path func(*v1.Pod, string, int32) string, p Printer, enabled bool) *LogFollowers {
+// LogOptions say what LogFollowers print.
+type LogOptions struct {
+	// Path is the log file of a container.
+	Path    func(p *v1.Pod, container string, attempt int32) string
+	Printer Printer
+	// Disabled: nothing is printed.
+	Disabled bool
+	// Room waits until a line can be printed, or ctx ends: what containers wrote is in
+	// their files, and need not be dropped. nil does not wait.
+	Room func(ctx context.Context)
+}
+
+// FollowLogs returns followers that end with ctx.
+func FollowLogs(ctx context.Context, o LogOptions) *LogFollowers {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &LogFollowers{cancel: cancel, path: path, enabled: enabled, followed: map[string]LogLine{}, done: map[string]bool{}, ended: make(chan struct{})}
-	if !enabled {
+	f := &LogFollowers{cancel: cancel, path: o.Path, enabled: !o.Disabled, followed: map[string]LogLine{}, done: map[string]bool{}, ended: make(chan struct{})}
+	if o.Disabled {
 		close(f.ended) // nothing is watched
 		return f
 	}
 	f.group = logs.NewGroup(logs.GroupOptions{PollOnly: true, Each: func(of any, l logs.Line) error {
 		line := of.(LogLine)
 		line.Stream, line.Text = l.Stream.String(), l.Text
-		p.Log(line)
+		if o.Room != nil {
+			o.Room(ctx)
+		}
+		o.Printer.Log(line)
 		return ctx.Err() // there may be more than can ever be printed
 	}})
 	go func() {

@@ -39,7 +39,7 @@ func TestLogWithoutAnEndIsCutShort(t *testing.T) {
 		Status: v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{running}},
 	}
 	for _, kept := range []bool{true, false} {
-		f := FollowLogs(t.Context(), path, printer, true)
+		f := FollowLogs(t.Context(), LogOptions{Path: path, Printer: printer})
 		f.Follow([]node.Info{info})
 		interrupts := make(chan os.Signal, 1)
 		if !kept {

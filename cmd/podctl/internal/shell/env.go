@@ -119,17 +119,24 @@ func (e *Env) UntilInterrupt(ctx context.Context) (_ context.Context, interrupte
 	}
 }
 
-// outputLimit is how much output of an agent waits for its reader, and
-// flushTimeout how long its exit does.
+// outputLimit is how much output waits for its reader, and flushTimeout how long
+// the exit of a service does.
 const (
 	outputLimit  = 1 << 20
 	flushTimeout = time.Second
 )
 
-// Unblocked returns an env whose output never blocks, for a service: a journal
-// that stalls or a pipe without a reader must not stall pods. flush has to be
-// called at the end.
-func (e *Env) Unblocked() (_ *Env, flush func()) {
+// Unblocked is an Env whose output never blocks, for commands that do something
+// while they print: a journal that stalls, a pipe without a reader or Ctrl-S must
+// not stall pods. What does not fit is dropped, and counted on stderr.
+type Unblocked struct {
+	*Env
+	out, errw *output.Async
+}
+
+// Unblocked returns e with output that never blocks. At the end Flush or Finish has
+// to be called.
+func (e *Env) Unblocked() Unblocked {
 	u := *e
 	var errw *output.Async
 	dropped := func(stream string) func(int) {
@@ -141,7 +148,29 @@ func (e *Env) Unblocked() (_ *Env, flush func()) {
 	out := output.NewAsync(output.Raw(e.Out), outputLimit, dropped("stdout"))
 	u.Out, u.Errw = output.NewWriter(out), output.NewWriter(errw)
 	u.Log = slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: e.Level}))
-	return &u, func() { out.Flush(flushTimeout); errw.Flush(flushTimeout) }
+	return Unblocked{&u, out, errw}
+}
+
+// Room waits until there is room for output that can be read again later, or ctx
+// ends.
+func (u Unblocked) Room(ctx context.Context) { u.out.Room(ctx) }
+
+// Flush waits for the reader, but not long: the exit of a service.
+func (u Unblocked) Flush() {
+	u.out.Flush(flushTimeout)
+	u.errw.Flush(flushTimeout)
+}
+
+// Finish prints the result of work that is done: nothing is dropped any more, and
+// it waits for the reader until an interrupt, or until ctx ends.
+func (u Unblocked) Finish(ctx context.Context, printResult func() error) error {
+	defer u.errw.Flush(flushTimeout)
+	return u.UntilInterrupted(ctx, func(ctx context.Context) error {
+		u.out.Block(ctx)
+		err := printResult()
+		u.out.Idle(ctx)
+		return err
+	})
 }
 
 // Settle restores normal garbage collection, for commands that go on running:

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// stalledReader blocks writes until it is released.
+type stalledReader struct {
+	release chan struct{}
+	mu      sync.Mutex
+	buf     bytes.Buffer
+}
+
+func (s *stalledReader) Write(p []byte) (int, error) {
+	<-s.release
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(p)
+}
+
+func (s *stalledReader) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}
+
+// A run whose output is not read ends, and then waits with its result.
+func TestRunWithAStalledOutputGoesOn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		to := &stalledReader{release: make(chan struct{})}
+		c := w.startTo(to, strings.NewReader(twoJobs), "run", "-")
+		time.Sleep(time.Minute)
+		w.holds(0)
+		c.goesOn()
+		close(to.release)
+		c.ends(1, time.Minute)
+		if out := to.String(); !strings.Contains(out, "default/bad") {
+			t.Errorf("printed %q", out)
+		}
+	})
+}
+
+// Ctrl-C ends a run whose output is not read, and one that waits with its result.
+func TestInterruptEndsARunWithAStalledOutput(t *testing.T) {
+	for _, manifest := range []string{strings.ReplaceAll(sleeper, "NAME", "web"), twoJobs} {
+		inWorld(t, func(t *testing.T, w *world) {
+			to := &stalledReader{release: make(chan struct{})}
+			c := w.startTo(to, strings.NewReader(manifest), "run", "-")
+			time.Sleep(time.Minute)
+			c.goesOn()
+			c.interrupt()
+			c.ends(130, time.Minute)
+			w.holds(0)
+			close(to.release)
+		})
+	}
+}
+
+// A watch whose output is not read sees what happens, and an interrupt ends it.
+func TestWatchWithAStalledOutputGoesOn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		to := &stalledReader{release: make(chan struct{})}
+		c := w.startTo(to, nil, "pleg", "watch", "--count", "3")
+		time.Sleep(time.Second)
+		p := w.pod("default", "job")
+		p.start("job", "sh", "-c", "exit 3")
+		time.Sleep(time.Minute)
+		c.goesOn() // it waits with its summary
+		close(to.release)
+		c.ends(0, time.Minute)
+		if out := to.String(); !strings.Contains(out, "exit 3") || !strings.Contains(out, "3 events in") {
+			t.Errorf("printed %q", out)
+		}
+		again := &stalledReader{release: make(chan struct{})}
+		c = w.startTo(again, nil, "pleg", "watch")
+		time.Sleep(time.Minute)
+		c.interrupt()
+		time.Sleep(time.Second)
+		c.interrupt()
+		c.ends(130, time.Minute)
+		close(again.release)
+	})
+}
