@@ -85,6 +85,8 @@ type watchSession struct {
 	// listed: the first list has come, or something else is to be printed, and
 	// the header is printed.
 	listed bool
+	// interrupted: a signal ended it, so that its output is not waited for.
+	interrupted bool
 	// turned is when the loop last turned, in Unix nanoseconds.
 	turned atomic.Int64
 	// waits are the calls in flight that have a line.
@@ -113,7 +115,7 @@ func runWatch(ctx context.Context, env *shell.Env, o watchOptions) error {
 	defer session.Close()
 	w.session, w.subject, w.began = session, session.Subscribe(), e.Now()
 	session.start(ctx)
-	if err := w.run(); err != nil {
+	if err := w.run(); err != nil || w.interrupted {
 		return err
 	}
 	return u.Finish(ctx, func() error { return nil })
@@ -142,6 +144,7 @@ func (w *watchSession) run() error {
 			}
 			return fmt.Errorf("%d of %s in %s", w.stats.Events, output.Plural(w.opts.count, "event"), w.opts.last)
 		case signal := <-w.env.Interrupts:
+			w.interrupted = true
 			return w.end(signal)
 		}
 		if err := w.drain(); err != nil {

@@ -67,7 +67,7 @@ func TestWatchWithAStalledOutputGoesOn(t *testing.T) {
 		c := w.startTo(to, nil, "pleg", "watch", "--count", "3")
 		time.Sleep(time.Second)
 		p := w.pod("default", "job")
-		p.start("job", "sh", "-c", "exit 3")
+		p.start("job", "sh", "-c", "sleep 2; exit 3")
 		time.Sleep(time.Minute)
 		c.goesOn() // it waits with its summary
 		close(to.release)
@@ -79,9 +79,7 @@ func TestWatchWithAStalledOutputGoesOn(t *testing.T) {
 		c = w.startTo(again, nil, "pleg", "watch")
 		time.Sleep(time.Minute)
 		c.interrupt()
-		time.Sleep(time.Second)
-		c.interrupt()
-		c.ends(130, time.Minute)
+		c.ends(0, 5*time.Second)
 		close(again.release)
 	})
 }
