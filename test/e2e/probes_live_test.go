@@ -197,7 +197,7 @@ func TestHooks(t *testing.T) {
 func TestStopSignal(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
-		yaml := fields(p.marked("web", `trap "echo term >> /mark/sig; exit 0" TERM; trap "echo usr1 >> /mark/sig; exit 0" USR1; while true; do sleep 0.1; done`, brief, "os: {name: linux}"),
+		yaml := fields(p.marked("web", `trap "echo term >> /mark/sig; exit 0" TERM; trap "echo usr1 >> /mark/sig; exit 0" USR1; echo up >> /mark/sig; while true; do sleep 0.1; done`, brief, "os: {name: linux}"),
 			`lifecycle: {stopSignal: SIGUSR1}`)
 		run := p.start(yaml, "-o", "json", "-")
 		if rt.Kind == live.Distro || rt.Kind == live.Containerd17 {
@@ -208,9 +208,10 @@ func TestStopSignal(t *testing.T) {
 			return
 		}
 		run.reported(1, "web", "Ready", "")
+		eventually(t, "the container listens to signals", func() bool { return len(p.marks("sig")) > 0 }, p.outputs)
 		run.signal(syscall.SIGINT)
 		run.wait()
-		p.has("sig", "usr1")
+		p.has("sig", "up", "usr1")
 	})
 }
 
