@@ -57,7 +57,7 @@ func commands(e *shell.Env) []*cli.Command {
 	add("list and stop pods",
 		podsCommand(e), stopCommand(e), startCommand(e), rmCommand(e), orphansCommand(e), terminatingCommand(e))
 	add("look inside pods",
-		look.Logs(e), look.Exec(e), look.Attach(e), look.Cp(e), look.PortForward(e), look.Wait(e))
+		look.Logs(e), look.Exec(e), look.Attach(e), look.Cp(e), look.PortForward(e))
 	add("images",
 		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e))
 	add("look inside pods",
