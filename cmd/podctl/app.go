@@ -61,7 +61,7 @@ func commands(e *shell.Env) []*cli.Command {
 	add("images",
 		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e))
 	add("look inside pods",
-		look.Inspect(e), look.Wait(e))
+		look.Inspect(e), look.Wait(e), look.Describe(e), look.Top(e))
 	add("examine the node",
 		plegCommand(e), preemptCommand(e))
 	add("this program",

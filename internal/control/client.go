@@ -10,10 +10,12 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/owner"
 )
@@ -111,6 +113,23 @@ func (c *Client) ID() string {
 func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
 	list := &v1.PodList{}
 	return list, c.read(ctx, "/pods", list)
+}
+
+// Pod is one of them, with its status. The error is ErrNotFound if the podctl does
+// not manage it.
+func (c *Client) Pod(ctx context.Context, uid types.UID) (*v1.Pod, error) {
+	list := &v1.PodList{}
+	path := "/pods?uid=" + url.QueryEscape(string(uid))
+	if err := c.read(ctx, path, list); err != nil {
+		return nil, err
+	}
+	// A podctl of an earlier version answers with all pods.
+	for i := range list.Items {
+		if list.Items[i].UID == uid {
+			return &list.Items[i], nil
+		}
+	}
+	return nil, c.wrap(path, ErrNotFound)
 }
 
 // Node is the node that it is: its name, and what is allocatable where it is

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // maxBody bounds a request: a name and a number, or a container.
@@ -26,7 +29,7 @@ const idHeader = "Podctl-Instance"
 
 func private(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 	mux := public(h.Checks(), metrics, false)
-	mux.HandleFunc("GET /pods", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.Pods()) })
+	mux.HandleFunc("GET /pods", func(w http.ResponseWriter, r *http.Request) { answer(w, selected(h.Pods(), r.URL.Query().Get("uid"))) })
 	mux.HandleFunc("GET /node", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.NodeObject()) })
 	mux.HandleFunc("GET /workers", func(w http.ResponseWriter, _ *http.Request) {
 		workers := h.Workers()
@@ -78,6 +81,14 @@ func public(checks []Check, metrics http.Handler, withhold bool) *http.ServeMux 
 		mux.Handle("GET /metrics", metrics)
 	}
 	return mux
+}
+
+// selected is the pod of a UID in a list; "" selects all.
+func selected(list *v1.PodList, uid string) *v1.PodList {
+	if uid != "" {
+		list.Items = slices.DeleteFunc(list.Items, func(p v1.Pod) bool { return string(p.UID) != uid })
+	}
+	return list
 }
 
 func answer(w http.ResponseWriter, v any) {

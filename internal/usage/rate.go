@@ -125,12 +125,9 @@ func (u Usage) CPUPercent() *float64 { return percent(u.CPU, u.CPULimit) }
 func (u Usage) MemoryPercent() *float64 { return percent(u.Memory, u.MemoryLimit) }
 
 // ThrottledPercent is the share of periods in which the CPU limit was reached; nil
-// without a limit.
+// without a limit. That of a pod counts the containers that have one.
 func (u Usage) ThrottledPercent() *float64 {
-	if u.CPULimit == nil || u.Periods == nil || u.Throttled == nil {
-		return nil
-	}
-	if *u.Periods == 0 { // it was idle
+	if u.CPULimit != nil && u.Periods != nil && *u.Periods == 0 { // it was idle
 		zero := 0.0
 		return &zero
 	}

@@ -1,0 +1,126 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/describe"
+	"github.com/podctl/podctl/internal/diagnose"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/target"
+)
+
+// describeOptions are the options of `podctl describe`.
+type describeOptions struct {
+	shell.Globals
+	query    target.Query
+	format   output.Format
+	logLines int
+}
+
+// Describe is the command `podctl describe`.
+func Describe(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "describe",
+		Usage:     "show what every layer knows of a pod: why it does not run, and the next command to try",
+		ArgsUsage: "[NAMESPACE/]POD …",
+		Description: "The page begins with what is wrong, and why as far as that was observed: an exit caused by\n" +
+			"the kernel's OOM killer is told from other signals by the runtime, the kernel's log and the\n" +
+			"counters of the cgroup; what was inferred is marked as likely, what is not known as unknown.\n" +
+			"Then come the owner, its worker, sandbox, cgroup, containers, volumes and events, the last\n" +
+			"lines of containers that failed, and the next commands. A layer that cannot be read is listed\n" +
+			"under \"Not read\". Values of Secrets are not read.\n" +
+			"-o is page (default), " + strings.TrimPrefix(output.Formats, "table, wide, ") + ".",
+		Flags: append(targetFlags(bySelector),
+			&cli.IntFlag{Name: "log-lines", Value: 10, Usage: "`NUMBER` of last log lines of a container that failed"},
+		),
+		Action: func(c *cli.Context) error {
+			o := describeOptions{Globals: shell.ReadGlobals(c), logLines: c.Int("log-lines")}
+			var err error
+			if o.query, err = needTarget(c, c.Args().Slice()); err != nil {
+				return err
+			}
+			if o.logLines < 0 || o.logLines > maxLogLines {
+				return shell.Usagef("--log-lines %d is not from 0 to %d", o.logLines, maxLogLines)
+			}
+			if o.Output == "page" {
+				o.Output = ""
+			}
+			if o.format, err = shell.ReadFormat(o.Output); err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runDescribe(ctx, e, o) })
+		},
+	}
+}
+
+const (
+	// maxLogLines bounds --log-lines.
+	maxLogLines = 1000
+	// parallelPods bounds the pods that are read at the same time.
+	parallelPods = 8
+)
+
+func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
+	s, err := open(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	pods, err := target.Pods(s.Pods, o.query)
+	all := describePods(ctx, e, s, pods, o.logLines)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.Join(printPages(e, o.format, all), err)
+}
+
+// describePods collects the facts of pods.
+func describePods(ctx context.Context, e *shell.Env, s *session, pods []*inventory.Pod, logLines int) []describe.Facts {
+	endpoint := s.Client.Endpoint()
+	collector := describe.Collector{
+		Runtime: s.Client, Endpoint: endpoint.Runtime, Cgroups: cgroup.Mounts, Now: e.Now, LogLines: logLines,
+		Diagnose: diagnose.Collector{
+			Runtime: s.Client, PodDirs: s.Paths.Pods(), Proc: proc.Default, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
+		},
+	}
+	all := make([]describe.Facts, len(pods))
+	var g errgroup.Group
+	g.SetLimit(parallelPods)
+	for i, p := range pods {
+		g.Go(func() error {
+			all[i] = collector.Collect(ctx, p)
+			return nil
+		})
+	}
+	_ = g.Wait() // no function returns an error
+	return all
+}
+
+// printPages prints a page for each pod, or the facts in a data format.
+func printPages(e *shell.Env, format output.Format, all []describe.Facts) error {
+	if !format.IsTable() {
+		l := output.List{}
+		for _, f := range all {
+			l.Items = append(l.Items, output.Item{Name: f.Metadata.Namespace + "/" + f.Metadata.Name, Data: f})
+		}
+		return format.Print(e.Out, l)
+	}
+	for i, f := range all {
+		if i > 0 {
+			fmt.Fprintln(e.Out)
+		}
+		fmt.Fprint(e.Out, describe.Page(f, e.Now()))
+	}
+	return nil
+}

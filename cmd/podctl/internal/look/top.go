@@ -1,0 +1,246 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/usage"
+)
+
+// topOptions are the options of `podctl top`.
+type topOptions struct {
+	shell.Globals
+	query      target.Query
+	containers bool
+	format     output.Format
+	sort       topColumn
+	watch      bool
+	interval   time.Duration
+}
+
+// Top is the command `podctl top`.
+func Top(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "top",
+		Usage:     "show what pods or containers use: CPU, memory, processes, network and disk",
+		ArgsUsage: "[pods|containers] [[NAMESPACE/]POD[/CONTAINER] …]",
+		Description: "CPU, THROTTLED, RX/S and TX/S are rates between two samples, --interval apart. CPU% and MEM%\n" +
+			"are of the limit. MEMORY is the working set; THROTTLED is the share of periods in which the\n" +
+			"CPU limit was reached; DISK is the writable layer. A value that is not known is -, never 0:\n" +
+			"that of a container that was started between the samples, or a pod in which one is unknown.\n" +
+			"With --watch, a terminal of 140 columns or more shows the history of CPU.\n" +
+			"-o is " + output.Formats + ".",
+		Flags: append(targetFlags(bySelector),
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again at each interval; with -o json, one object per line"},
+			&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+			&cli.StringFlag{Name: "sort-by", Aliases: []string{"sort"}, DefaultText: "namespace and name", Usage: "sort by `KEY`: " + strings.Join(topSortKeys(), ", ") + ", largest first; or by a JSONPATH into an object"},
+			&cli.DurationFlag{Name: "interval", Value: time.Second, Usage: "`DURATION` between two samples"},
+		),
+		Action: func(c *cli.Context) error {
+			o, err := readTop(c)
+			if err != nil {
+				return err
+			}
+			err = e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runTop(ctx, e, o) })
+			if o.watch && errors.Is(err, shell.ErrInterrupted) {
+				return nil // how a watch ends
+			}
+			return err
+		},
+	}
+}
+
+// Bounds of --interval.
+const (
+	minInterval = 100 * time.Millisecond
+	maxInterval = time.Hour
+)
+
+func readTop(c *cli.Context) (topOptions, error) {
+	o := topOptions{Globals: shell.ReadGlobals(c), watch: c.Bool("watch"), interval: c.Duration("interval")}
+	words := c.Args().Slice()
+	if len(words) > 0 {
+		switch words[0] {
+		case "container", "containers":
+			words, o.containers = words[1:], true
+		case "pod", "pods", "po":
+			words = words[1:]
+		}
+	}
+	var err error
+	if o.query, err = readTarget(c, words); err != nil {
+		return o, err
+	}
+	o.query.AllContainers = true
+	if o.interval < minInterval || o.interval > maxInterval {
+		return o, shell.Usagef("--interval %s is not from %s to %s", o.interval, minInterval, maxInterval)
+	}
+	if o.format, err = shell.ReadFormat(o.Output); err != nil {
+		return o, err
+	}
+	o.format.NoHeaders = c.Bool("no-headers")
+	by := c.String("sort-by")
+	if i := slices.IndexFunc(topColumns, func(col topColumn) bool { return col.key == by && by != "" }); i >= 0 {
+		o.sort = topColumns[i]
+		return o, nil
+	}
+	if wrong, ok := errors.AsType[*output.FormatError](o.format.SortBy(by)); ok {
+		return o, &shell.UsageError{Message: wrong.Message, Advice: "one of: " + strings.Join(topSortKeys(), ", ") + ", or a JSONPATH"}
+	}
+	return o, nil
+}
+
+func runTop(ctx context.Context, e *shell.Env, o topOptions) error {
+	s, err := open(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	t := &top{
+		opts: o, env: e, session: s,
+		sampler: usage.Sampler{Runtime: s.Client, Proc: proc.Default, Cgroups: cgroup.Mounts, Now: e.Now},
+	}
+	if o.watch {
+		shell.Settle()
+		return t.follow(ctx)
+	}
+	return t.once(ctx)
+}
+
+// top samples the pods of a session.
+type top struct {
+	opts    topOptions
+	env     *shell.Env
+	session *session
+	sampler usage.Sampler
+}
+
+// once prints what is used within one interval.
+func (t *top) once(ctx context.Context) error {
+	begin := t.env.Now()
+	selected, found := t.selectTargets()
+	if len(selected) == 0 && found != nil {
+		return found
+	}
+	first, err := t.sample(ctx, selected)
+	if err != nil {
+		return err
+	}
+	if err := wait(ctx, t.opts.interval-t.env.Now().Sub(begin)); err != nil {
+		return err
+	}
+	second, err := t.sample(ctx, selected)
+	if err != nil {
+		return err
+	}
+	items := t.items(selected, first, second)
+	t.opts.format.Width = t.env.TableWidth(t.opts.NoTrunc)
+	if len(items) == 0 && t.opts.format.IsTable() {
+		fmt.Fprintln(t.env.Errw, t.empty())
+	}
+	return errors.Join(t.opts.format.Print(t.env.Out, topList(t.opts.containers, items)), found)
+}
+
+func (t *top) empty() string {
+	if t.opts.containers {
+		return "no running containers"
+	}
+	return "no running pods"
+}
+
+// wait returns after a time, at once if it is negative.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// measured is a pod, and the containers of it that are shown.
+type measured struct {
+	*inventory.Pod
+	containers []*pod.Container
+}
+
+// selectTargets returns what the user names; without a name, what runs. With an
+// error it returns what was found in spite of it.
+func (t *top) selectTargets() ([]measured, error) {
+	if !t.opts.containers {
+		pods, err := target.Pods(t.session.Pods, t.opts.query)
+		var all []measured
+		for _, p := range pods {
+			if p.Runtime != nil && (t.opts.query.Names() || p.SandboxReady() || p.RunningContainers() > 0) {
+				all = append(all, measured{Pod: p})
+			}
+		}
+		return all, err
+	}
+	targets, err := target.Containers(t.session.Pods, t.opts.query)
+	var all []measured
+	for _, found := range targets {
+		c := found.Container
+		if c == nil || c.State != pod.Running && !t.opts.query.Names() {
+			continue
+		}
+		if n := len(all); n > 0 && all[n-1].Pod == found.Pod {
+			all[n-1].containers = append(all[n-1].containers, c)
+			continue
+		}
+		all = append(all, measured{found.Pod, []*pod.Container{c}})
+	}
+	return all, err
+}
+
+// sample reads the pods. What the runtime does not report is unknown; only if nothing
+// is known of any pod its error is returned.
+func (t *top) sample(ctx context.Context, selected []measured) (usage.Snapshot, error) {
+	pods := make([]*pod.Pod, len(selected))
+	for i, m := range selected {
+		pods[i] = m.Runtime
+	}
+	snap, err := t.sampler.Snapshot(ctx, pods)
+	if ctx.Err() != nil {
+		return snap, ctx.Err()
+	}
+	if err != nil && len(snap.Containers) > 0 {
+		t.env.Log.Warn("statistics of the runtime are not known", "err", err)
+		return snap, nil
+	}
+	return snap, err
+}
+
+// items returns what each pod, or container, used between two samples.
+func (t *top) items(selected []measured, first, second usage.Snapshot) []topItem {
+	used := usage.Between(first, second)
+	var items []topItem
+	for _, m := range selected {
+		if !t.opts.containers {
+			items = append(items, newTopItem(m.Pod, "", usage.OfPod(m.Runtime, used, first, second)))
+			continue
+		}
+		for _, c := range m.containers {
+			items = append(items, newTopItem(m.Pod, c.Name, used[c.ID]))
+		}
+	}
+	if t.opts.sort.key != "" {
+		sortTop(items, t.opts.sort)
+	}
+	return items
+}

@@ -1,0 +1,179 @@
+package look
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/usage"
+)
+
+// topItem is one pod or container of `podctl top -o json`. What is missing is not
+// known, or there is no limit.
+type topItem struct {
+	Metadata  topMetadata `json:"metadata"`            // of the pod
+	Container string      `json:"container,omitempty"` // of top containers
+	CPU       topCPU      `json:"cpu"`
+	Memory    topMemory   `json:"memory"`
+	PIDs      *uint64     `json:"pids,omitempty"`    // processes and threads
+	Network   *topNetwork `json:"network,omitempty"` // of a pod with a network of its own
+	Disk      *uint64     `json:"writableLayerBytes,omitempty"`
+}
+
+// topMetadata is the identity of a pod.
+type topMetadata struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+}
+
+// topCPU is the CPU used between the two samples.
+type topCPU struct {
+	Cores     *float64 `json:"cores,omitempty"`
+	Limit     *float64 `json:"limitCores,omitempty"`
+	Percent   *float64 `json:"percentOfLimit,omitempty"`
+	Throttled *float64 `json:"throttledPercent,omitempty"` // of the periods, those in which the limit was reached
+}
+
+// topMemory is the memory used at the second sample.
+type topMemory struct {
+	WorkingSet *uint64  `json:"workingSetBytes,omitempty"`
+	Limit      *uint64  `json:"limitBytes,omitempty"`
+	Percent    *float64 `json:"percentOfLimit,omitempty"`
+}
+
+// topNetwork is the traffic between the two samples.
+type topNetwork struct {
+	Rx float64 `json:"receivedBytesPerSecond"`
+	Tx float64 `json:"sentBytesPerSecond"`
+}
+
+func newTopItem(p *inventory.Pod, container string, u usage.Usage) topItem {
+	i := topItem{
+		Metadata: topMetadata{p.Namespace, p.Name, string(p.UID)}, Container: container,
+		CPU:    topCPU{Cores: u.CPU, Limit: u.CPULimit, Percent: u.CPUPercent(), Throttled: u.ThrottledPercent()},
+		Memory: topMemory{WorkingSet: u.Memory, Limit: u.MemoryLimit, Percent: u.MemoryPercent()}, PIDs: u.PIDs, Disk: u.Disk,
+	}
+	if u.Rx != nil && u.Tx != nil {
+		i.Network = &topNetwork{*u.Rx, *u.Tx}
+	}
+	return i
+}
+
+// name is that of the pod or container, as other commands take it.
+func (i topItem) name() string {
+	name := i.Metadata.Namespace + "/" + i.Metadata.Name
+	if i.Container != "" {
+		name += "/" + i.Container
+	}
+	return name
+}
+
+// topColumn is a column of the table, and a key to sort by.
+type topColumn struct {
+	header, key string
+	// pods: it is known of pods only.
+	pods  bool
+	value func(topItem) *float64
+	text  func(float64) string
+}
+
+var topColumns = []topColumn{
+	{header: "CPU", key: "cpu", value: func(i topItem) *float64 { return i.CPU.Cores }, text: usage.Cores},
+	{header: "CPU%", key: "cpu%", value: func(i topItem) *float64 { return i.CPU.Percent }, text: percentText},
+	{header: "THROTTLED", key: "throttled", value: func(i topItem) *float64 { return i.CPU.Throttled }, text: percentText},
+	{header: "MEMORY", key: "memory", value: func(i topItem) *float64 { return number(i.Memory.WorkingSet) }, text: usage.Bytes[float64]},
+	{header: "MEM%", key: "memory%", value: func(i topItem) *float64 { return i.Memory.Percent }, text: percentText},
+	{header: "PIDS", key: "pids", value: func(i topItem) *float64 { return number(i.PIDs) }, text: func(n float64) string { return fmt.Sprintf("%.0f", n) }},
+	{header: "RX/S", key: "rx", pods: true, value: func(i topItem) *float64 { return i.rate(func(n *topNetwork) float64 { return n.Rx }) }, text: usage.Bytes[float64]},
+	{header: "TX/S", key: "tx", pods: true, value: func(i topItem) *float64 { return i.rate(func(n *topNetwork) float64 { return n.Tx }) }, text: usage.Bytes[float64]},
+	{header: "DISK", key: "disk", value: func(i topItem) *float64 { return number(i.Disk) }, text: usage.Bytes[float64]},
+}
+
+func (i topItem) rate(of func(*topNetwork) float64) *float64 {
+	if i.Network == nil {
+		return nil
+	}
+	n := of(i.Network)
+	return &n
+}
+
+func topSortKeys() []string {
+	var keys []string
+	for _, c := range topColumns {
+		keys = append(keys, c.key)
+	}
+	return keys
+}
+
+func number(n *uint64) *float64 {
+	if n == nil {
+		return nil
+	}
+	f := float64(*n)
+	return &f
+}
+
+func percentText(n float64) string {
+	if n > 0 && n < 0.5 {
+		return "<1%"
+	}
+	return fmt.Sprintf("%.0f%%", n)
+}
+
+// unknownText stands for a value that is not known.
+const unknownText = "-"
+
+// sortTop sorts by a column, largest first, what is not known last.
+func sortTop(items []topItem, by topColumn) {
+	slices.SortStableFunc(items, func(a, b topItem) int {
+		x, y := by.value(a), by.value(b)
+		switch {
+		case x == nil && y == nil:
+			return 0
+		case x == nil:
+			return 1
+		case y == nil:
+			return -1
+		}
+		return cmp.Compare(*y, *x)
+	})
+}
+
+// topList is the table of the items.
+func topList(containers bool, items []topItem) output.List {
+	l := output.List{Header: []string{"POD"}, Wide: []string{"CPU LIMIT", "MEMORY LIMIT", "UID"}}
+	if containers {
+		l.Header = append(l.Header, "CONTAINER")
+	}
+	for _, c := range topColumns {
+		if !containers || !c.pods {
+			l.Header = append(l.Header, c.header)
+		}
+	}
+	for _, i := range items {
+		cells := []string{i.Metadata.Namespace + "/" + i.Metadata.Name}
+		if containers {
+			cells = append(cells, i.Container)
+		}
+		for _, c := range topColumns {
+			if !containers || !c.pods {
+				cells = append(cells, known(c.value(i), c.text))
+			}
+		}
+		l.Items = append(l.Items, output.Item{Name: i.name(), Data: i, Cells: cells, Wide: []string{
+			known(i.CPU.Limit, usage.Cores), known(number(i.Memory.Limit), usage.Bytes[float64]), i.Metadata.UID,
+		}})
+	}
+	return l
+}
+
+// known is the text of a value, - if it is not known.
+func known(value *float64, text func(float64) string) string {
+	if value == nil {
+		return unknownText
+	}
+	return text(*value)
+}

@@ -1,0 +1,191 @@
+package look
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/usage"
+)
+
+const (
+	// historyWidth is the width of a terminal from which on the history is shown,
+	// historyLength the samples in it.
+	historyWidth  = 140
+	historyLength = 20
+)
+
+// follow prints the list at each interval until ctx ends: on a terminal in place of
+// the last one, else below it.
+func (t *top) follow(ctx context.Context) error {
+	ticks := time.NewTicker(t.opts.interval)
+	defer ticks.Stop()
+	screen := topScreen{top: t, history: map[string][]*float64{}}
+	var last usage.Snapshot
+	for first := true; ; first = false {
+		if !first {
+			if err := t.session.list(ctx); err != nil {
+				return endOfWatch(ctx, err)
+			}
+		}
+		// A pod that is named may not exist yet, or any more.
+		selected, err := t.selectTargets()
+		if err != nil && !isMissing(err) {
+			return err
+		}
+		now, err := t.sample(ctx, selected)
+		if err != nil {
+			return endOfWatch(ctx, err)
+		}
+		if !first {
+			if err := screen.print(t.items(selected, last, now)); err != nil {
+				return err
+			}
+		}
+		last = now
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks.C:
+		}
+	}
+}
+
+// endOfWatch is the error of a watch that cannot go on, nil if it was interrupted.
+func endOfWatch(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// isMissing reports whether an error is only about names that nothing has.
+func isMissing(err error) bool {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range all.Unwrap() {
+			if !isMissing(one) {
+				return false
+			}
+		}
+		return true
+	}
+	switch err.(type) {
+	case *target.NotFoundError, *target.NoneMatchError, *target.ContainerNotFoundError:
+		return true
+	}
+	return false
+}
+
+// topScreen prints one list after the other.
+type topScreen struct {
+	*top
+	// history is the CPU of each item, oldest first.
+	history map[string][]*float64
+	// rows is the height of what stands on the terminal.
+	rows int
+}
+
+func (s *topScreen) print(items []topItem) error {
+	s.remember(items)
+	list := topList(s.opts.containers, items)
+	if s.opts.format.Name() == "json" {
+		for _, i := range items {
+			if err := output.JSONLine(s.env.Out, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	width, height := 0, 0
+	if s.env.TTY {
+		width, height = s.env.Size()
+	}
+	more := ""
+	if s.opts.format.IsTable() {
+		if width >= historyWidth {
+			s.addHistory(&list)
+		}
+		// The cursor, the time and the header have a line each.
+		if room := height - 4; height > 0 && len(list.Items) > room+1 && room > 0 {
+			more = fmt.Sprintf("and %d more\n", len(list.Items)-room)
+			list.Items = list.Items[:room]
+		}
+	}
+	if s.opts.format.Width = width; s.opts.NoTrunc {
+		s.opts.format.Width = 0
+	}
+	var text bytes.Buffer
+	if err := s.opts.format.Print(&text, list); err != nil {
+		return err
+	}
+	at := s.env.Now().Format(time.TimeOnly)
+	if len(items) == 0 {
+		at += "  " + s.empty()
+	}
+	s.draw(at + "\n" + text.String() + more)
+	return nil
+}
+
+// draw prints a list on a terminal in place of the last one, else below it after an
+// empty line.
+func (s *topScreen) draw(text string) {
+	if !s.env.TTY {
+		fmt.Fprintln(s.env.Out, text)
+		return
+	}
+	if s.rows > 0 {
+		// The terminal may have echoed a ^C, so first back to the left.
+		fmt.Fprintf(output.Raw(s.env.Out), "\r\x1b[%dA\x1b[J", s.rows)
+	}
+	s.rows = strings.Count(text, "\n")
+	fmt.Fprint(s.env.Out, text)
+}
+
+// remember adds the CPU of the items to their history. Of an item that is gone it
+// is forgotten.
+func (s *topScreen) remember(items []topItem) {
+	kept := make(map[string][]*float64, len(items))
+	for _, i := range items {
+		past := append(s.history[i.name()], i.CPU.Cores)
+		kept[i.name()] = past[max(0, len(past)-historyLength):]
+	}
+	s.history = kept
+}
+
+// addHistory adds a column.
+func (s *topScreen) addHistory(l *output.List) {
+	l.Header = append(l.Header, "CPU HISTORY")
+	for n := range l.Items {
+		l.Items[n].Cells = append(l.Items[n].Cells, spark(s.history[l.Items[n].Name]))
+	}
+}
+
+// sparks are the heights of a bar.
+var sparks = []rune("▁▂▃▄▅▆▇█")
+
+// spark draws values as bars, the largest of them at full height; what is not known
+// is a gap.
+func spark(values []*float64) string {
+	largest := 0.0
+	for _, v := range values {
+		if v != nil {
+			largest = max(largest, *v)
+		}
+	}
+	bars := make([]rune, len(values))
+	for i, v := range values {
+		switch {
+		case v == nil:
+			bars[i] = ' '
+		case largest == 0:
+			bars[i] = sparks[0]
+		default:
+			bars[i] = sparks[int(*v/largest*float64(len(sparks)-1)+0.5)]
+		}
+	}
+	return string(bars)
+}

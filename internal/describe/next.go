@@ -1,0 +1,54 @@
+package describe
+
+import (
+	"slices"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// nextOf returns the commands to try, best first. verdict are those of a pod that is
+// being terminated.
+func nextOf(f *Facts, verdict []string) []string {
+	name := pod.DisplayName(f.Metadata.Namespace, f.Metadata.Name)
+	next := slices.Clone(verdict)
+	add := func(command string) {
+		if !slices.Contains(next, command) {
+			next = append(next, command)
+		}
+	}
+	if f.Worker != nil && f.Worker.Held {
+		add("podctl start " + name)
+	}
+	for i := range f.Containers {
+		c := &f.Containers[i]
+		switch end := c.failure(); {
+		case end != nil && end.Cause.Kind == CauseStart: // it wrote nothing
+			add("podctl inspect " + name + "/" + c.Name)
+		case end != nil && c.Last == end && c.State == stateRunning:
+			add("podctl logs -p " + name + "/" + c.Name)
+		case end != nil:
+			add("podctl logs " + name + "/" + c.Name)
+		case c.State == stateRunning && c.failingProbe() != "", c.unready():
+			add("podctl logs --tail 20 " + name + "/" + c.Name)
+		case c.State == stateRunning && c.Last != nil && c.Last.ExitCode != 0:
+			add("podctl logs -p " + name + "/" + c.Name)
+		case c.Reason == "ErrImagePull", c.Reason == "ImagePullBackOff":
+			add("podctl pull " + c.Image)
+		}
+		for _, end := range c.ends() {
+			if end.Cause.Kind == CauseOOM {
+				add("podctl top containers " + name)
+			}
+		}
+	}
+	if f.Owner.Exited {
+		add("podctl orphans")
+	}
+	if len(next) == 0 {
+		return []string{"podctl logs -f " + name, "podctl top " + name}
+	}
+	return next
+}
+
+// unready reports whether a container that runs is not ready.
+func (c *Container) unready() bool { return c.State == stateRunning && c.Ready != nil && !*c.Ready }

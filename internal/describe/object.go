@@ -1,0 +1,84 @@
+package describe
+
+import (
+	"context"
+	"errors"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/manifest"
+)
+
+// readObject reads the pod as its owner shows it: the podctl process or the kubelet
+// that manages it; else the spec that a podctl left on the sandbox.
+func (c *collection) readObject(ctx context.Context) error {
+	switch {
+	case c.pod.Manager != nil:
+		object, err := c.pod.Manager.Pod(ctx, c.pod.UID)
+		if err != nil {
+			return err
+		}
+		c.setObject(object, fromPodctl)
+		return nil
+	case c.pod.Kind() == inventory.KindKubelet:
+		return c.askKubelet(ctx)
+	case c.pod.Runtime != nil && len(c.pod.Runtime.Sandboxes) > 0 && c.pod.Runtime.Sandboxes[0].HasManifest:
+		return c.readManifest(ctx)
+	}
+	return nil
+}
+
+func (c *collection) askKubelet(ctx context.Context) error {
+	near, err := kubelet.Find(c.Endpoint)
+	if err != nil {
+		return err
+	}
+	if near == nil {
+		return &kubelet.AbsentError{}
+	}
+	pods, err := near.Pods(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range pods {
+		if p.UID == c.pod.UID {
+			c.setObject(p, fromKubelet)
+			return nil
+		}
+	}
+	return errNotNamed
+}
+
+// readManifest reads the spec from the sandbox, which has no status.
+func (c *collection) readManifest(ctx context.Context) error {
+	raw, _, err := c.Runtime.Manifest(ctx, c.pod.Sandbox())
+	if err != nil {
+		return err
+	}
+	document, err := manifest.Decompress(raw)
+	if err != nil {
+		return err
+	}
+	p, err := manifest.Decode(document)
+	if err != nil {
+		return err
+	}
+	c.setObject(p, fromSandbox)
+	return nil
+}
+
+// errNotNamed: the kubelet does not know the pod.
+var errNotNamed = errors.New("the kubelet does not name the pod")
+
+// Where an object was read.
+const (
+	fromPodctl  = "podctl"
+	fromKubelet = "kubelet"
+	fromSandbox = "sandbox"
+)
+
+func (c *collection) setObject(object *v1.Pod, from string) {
+	c.locked(func() { c.object, c.from = object, from })
+}

@@ -1,0 +1,212 @@
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// The states of a container: those of the Kubernetes API, and what only the runtime
+// knows.
+const (
+	stateWaiting    = "waiting"
+	stateRunning    = "running"
+	stateTerminated = "terminated"
+	stateCreated    = "created"
+	stateUnknown    = "unknown"
+)
+
+// observed is what was read of a pod, before it is put together.
+type observed struct {
+	object  *v1.Pod // nil if it is not known
+	status  *pod.Status
+	details map[string]cri.Details // by id of the container or sandbox
+	worker  *control.Worker        // nil without a live podctl process
+}
+
+// containers puts together what the spec, its owner and the runtime say of each
+// container.
+func (o observed) containers() []Container {
+	var all []Container
+	if o.object != nil {
+		all = specContainers(o.object)
+	}
+	if o.status != nil {
+		for _, c := range slices.Backward(o.status.Containers) { // oldest first
+			if !slices.ContainsFunc(all, func(known Container) bool { return known.Name == c.Name }) {
+				all = append(all, Container{Name: c.Name})
+			}
+		}
+	}
+	for i := range all {
+		o.addRuntime(&all[i])
+		o.addOwner(&all[i])
+		o.addProbes(&all[i])
+	}
+	return all
+}
+
+// addRuntime adds what the runtime says of the newest attempts.
+func (o observed) addRuntime(c *Container) {
+	if o.status == nil {
+		return
+	}
+	var attempts []*pod.ContainerStatus
+	for _, s := range o.status.Containers { // newest first
+		if s.Name == c.Name {
+			attempts = append(attempts, s)
+		}
+	}
+	if len(attempts) == 0 {
+		return
+	}
+	s := attempts[0]
+	c.ID, c.Attempt, c.Image, c.ImageID, c.LogPath = s.ID, s.Attempt, cmp.Or(c.Image, s.Image), cmp.Or(s.ImageRef, s.ImageID), s.LogPath
+	c.Restarts = max(s.RestartCount, int32(s.Attempt))
+	c.PID = o.details[s.ID].PID
+	if s.User != nil {
+		c.User = fmt.Sprintf("%d:%d", s.User.UID, s.User.GID)
+	}
+	switch s.State {
+	case pod.Running:
+		c.State, c.StartedAt = stateRunning, s.StartedAt
+	case pod.Exited:
+		c.State, c.End = stateTerminated, endOf(s)
+	case pod.Created:
+		c.State = stateCreated
+	case pod.Unknown:
+		c.State = stateUnknown
+	}
+	if len(attempts) > 1 && attempts[1].State == pod.Exited {
+		c.Last = endOf(attempts[1])
+	}
+	c.addMounts(s)
+}
+
+func endOf(s *pod.ContainerStatus) *End {
+	return &End{
+		ID: s.ID, ExitCode: s.ExitCode, Reason: s.Reason, Message: strings.TrimSpace(s.Message),
+		StartedAt: s.StartedAt, FinishedAt: s.FinishedAt,
+	}
+}
+
+// addMounts adds where the mounts of the spec are on the host; without a spec, all
+// mounts.
+func (c *Container) addMounts(s *pod.ContainerStatus) {
+	known := c.Kind != ""
+	for _, m := range s.Mounts {
+		i := slices.IndexFunc(c.Mounts, func(of Mount) bool { return of.Path == m.ContainerPath })
+		switch {
+		case i >= 0:
+			c.Mounts[i].HostPath, c.Mounts[i].Image = m.HostPath, m.Image
+		case !known:
+			c.Mounts = append(c.Mounts, Mount{Path: m.ContainerPath, HostPath: m.HostPath, Image: m.Image, ReadOnly: m.ReadOnly})
+		}
+	}
+}
+
+// addOwner adds what the owner of the pod says in the pod's status: why a container
+// waits, and how it ended before the runtime removed it.
+func (o observed) addOwner(c *Container) {
+	s := o.ownerStatus(c.Name)
+	if s == nil {
+		return
+	}
+	c.Restarts, c.Ready = max(c.Restarts, s.RestartCount), &s.Ready
+	if w := s.State.Waiting; w != nil && c.State != stateRunning {
+		if c.End != nil {
+			c.Last, c.End = c.End, nil
+		}
+		c.State, c.Reason, c.Message = stateWaiting, w.Reason, w.Message
+	}
+	switch last, ended := s.LastTerminationState.Terminated, s.State.Terminated; {
+	case c.Last == nil && last != nil:
+		c.Last = endOfObject(last)
+	case c.ID == "" && ended != nil:
+		c.State, c.End = stateTerminated, endOfObject(ended)
+	}
+	if c.State != stateWaiting || c.Last == nil {
+		return
+	}
+	if backOff, ok := backOffOf(c.Message); ok {
+		c.BackOffSeconds, c.RetryAt = backOff.Seconds(), c.Last.FinishedAt.Add(backOff)
+	}
+}
+
+func (o observed) ownerStatus(name string) *v1.ContainerStatus {
+	if o.object == nil {
+		return nil
+	}
+	s := &o.object.Status
+	for _, list := range [][]v1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
+		if i := slices.IndexFunc(list, func(of v1.ContainerStatus) bool { return of.Name == name }); i >= 0 {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+func endOfObject(t *v1.ContainerStateTerminated) *End {
+	_, id, _ := strings.Cut(t.ContainerID, "://")
+	return &End{
+		ID: id, ExitCode: t.ExitCode, Reason: t.Reason, Message: strings.TrimSpace(t.Message), StartedAt: t.StartedAt.Time, FinishedAt: t.FinishedAt.Time,
+	}
+}
+
+// backOffOf returns the back-off of a container that waits. The Kubernetes API has no
+// field for it: the kubelet, and podctl as it, write it into the message (doBackOff in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+func backOffOf(message string) (time.Duration, bool) {
+	rest, ok := strings.CutPrefix(message, "back-off ")
+	if !ok {
+		return 0, false
+	}
+	text, _, _ := strings.Cut(rest, " ")
+	d, err := time.ParseDuration(text)
+	return d, err == nil
+}
+
+// addProbes adds the last results of the probes that do not pass.
+func (o observed) addProbes(c *Container) {
+	if o.worker == nil {
+		return
+	}
+	for _, u := range o.worker.Unready {
+		if u.Container != c.Name {
+			continue
+		}
+		i := slices.IndexFunc(c.Probes, func(p Probe) bool { return strings.EqualFold(p.Type, u.Probe.Type) })
+		if i < 0 {
+			c.Probes, i = append(c.Probes, Probe{Type: strings.ToLower(u.Probe.Type)}), len(c.Probes)
+		}
+		p := &c.Probes[i]
+		p.Result, p.Failures, p.Output = string(u.Probe.Result), u.Probe.Failures, strings.TrimSpace(u.Probe.Output)
+	}
+}
+
+// failingProbe is the liveness or startup probe that fails, "" if none does.
+func (c *Container) failingProbe() string {
+	for _, p := range c.Probes {
+		if p.Result == string(event.ProbeFailed) && p.Type != "readiness" {
+			return p.Type
+		}
+	}
+	return ""
+}
+
+func conditionsOf(p *v1.Pod) []Condition {
+	var all []Condition
+	for _, c := range p.Status.Conditions {
+		all = append(all, Condition{Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message})
+	}
+	return all
+}
