@@ -62,6 +62,12 @@ var documented = []struct {
 	{"podctl pleg record -o json", []string{"recordSummary"}},
 	{"podctl inspect", []string{"inspection", "inspectMetadata", "inspectDifference"}},
 	{"podctl wait -o json", []string{"waitData"}},
+	{"podctl describe -o json", []string{
+		"describe.Facts", "describe.Metadata", "describe.Owner", "describe.Spec", "describe.Worker", "describe.Stopping", "describe.Sandbox",
+		"describe.Cgroup", "describe.Condition", "describe.Container", "describe.End", "describe.Cause", "describe.Env", "describe.Probe",
+		"describe.Mount", "describe.Volume", "describe.Event", "describe.Unread",
+	}},
+	{"podctl top -o json", []string{"topItem", "topMetadata", "topCPU", "topMemory", "topNetwork"}},
 	{"podctl version -o json", []string{"versionData", "podctlVersion", "runtimeVersion"}},
 	{"podctl images -o json", []string{"imageData", "imageUser"}},
 	{"podctl pull -o json", []string{"pullData"}},
@@ -138,22 +144,18 @@ type typeSource struct {
 func parseTypes(t *testing.T) map[string]typeSource {
 	t.Helper()
 	var files []string
-	for _, dir := range []string{".", "internal/look", "internal/runview", "../../internal/plegstat"} {
+	for _, dir := range []string{".", "internal/look", "internal/runview", "../../internal/describe", "../../internal/event", "../../internal/plegstat"} {
 		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, found...)
 	}
-	facts, err := filepath.Glob("../../internal/event/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := map[string]typeSource{}
-	for _, name := range append(files, facts...) {
+	for _, name := range files {
 		prefix := ""
-		if filepath.Base(filepath.Dir(name)) == "event" {
-			prefix = "event."
+		if dir := filepath.Base(filepath.Dir(name)); dir == "event" || dir == "describe" {
+			prefix = dir + "."
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
@@ -182,7 +184,7 @@ func typeReference(t *testing.T, b *strings.Builder, name string, s typeSource) 
 		t.Errorf("%s: no such type, or without a comment", name)
 		return
 	}
-	fmt.Fprintf(b, "\n**%s**: %s\n\n| field | type | |\n|---|---|---|\n", name, strings.TrimPrefix(s.doc, strings.TrimPrefix(name, "event.")+" is "))
+	fmt.Fprintf(b, "\n**%s**: %s\n\n| field | type | |\n|---|---|---|\n", name, strings.TrimPrefix(s.doc, name[strings.LastIndexByte(name, '.')+1:]+" is "))
 	for _, f := range s.fields.Fields.List {
 		tag, err := strconv.Unquote(f.Tag.Value)
 		if err != nil {
@@ -208,15 +210,15 @@ func jsonType(goType string) string {
 		return "list of " + jsonType(item)
 	}
 	switch goType {
-	case "int", "int32", "int64", "uint64", "float64":
+	case "int", "int32", "int64", "uint32", "uint64", "float64":
 		return "number"
 	case "bool":
 		return "boolean"
 	case "time.Time":
 		return "string, RFC 3339"
-	case "v1.PodPhase", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence":
+	case "v1.PodPhase", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence", "Kind", "CauseKind":
 		return "string"
-	case "any", "map[string]int", "map[string]any":
+	case "any", "map[string]int", "map[string]string", "map[string]any", "control.Call":
 		return "object"
 	}
 	return goType

@@ -107,7 +107,7 @@ func (c *collection) addCauses(f *Facts) {
 	}
 	kills := map[string]kernelKill{}
 	if killed = slices.DeleteFunc(killed, func(id string) bool { return id == "" }); len(killed) > 0 {
-		records, err := readKernelLog()
+		records, err := c.KernelLog()
 		if err != nil {
 			c.unread = append(c.unread, Unread{"kernel log", err.Error()})
 		}

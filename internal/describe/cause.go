@@ -52,6 +52,8 @@ type exit struct {
 const (
 	signalBase = 128 // what runtimes add to the number of a signal
 	lostCode   = 255
+	// What a shell returns for a command that it may not execute, or does not find.
+	shellNoExec, shellNotFound = 126, 127
 )
 
 // causeOf says why a process ended.
@@ -66,9 +68,9 @@ func causeOf(e exit) Cause {
 	}
 	text := fmt.Sprintf("its program returned %d", e.code)
 	switch e.code {
-	case 126:
+	case shellNoExec:
 		text += ", which a shell does for a command that it may not execute"
-	case 127:
+	case shellNotFound:
 		text += ", which a shell does for a command that it does not find"
 	}
 	return Cause{Kind: CauseExit, Text: text, Confidence: diagnose.Observed}
@@ -182,17 +184,17 @@ func causeBySignal(e exit) (Cause, bool) {
 			return Cause{Kind: CauseOOM, Text: "SIGKILL: probably by the kernel, out of memory", Confidence: diagnose.Likely, Evidence: evidence}, true
 		}
 		return Cause{
-			Kind: CauseSignal, Text: "SIGKILL: by the runtime for a client that stopped it without grace, or by another process of the host; nothing shows an OOM kill",
+			Kind: CauseSignal, Text: "SIGKILL from an unknown sender: the runtime for a client that stopped it, or another process of the host; nothing shows an OOM kill",
 			Confidence: diagnose.Unknown,
 		}, true
 	case unix.SIGTERM:
 		return Cause{
-			Kind: CauseSignal, Text: "SIGTERM: by the runtime for a client that stopped it, or by another process", Confidence: diagnose.Unknown,
+			Kind: CauseSignal, Text: "SIGTERM from an unknown sender: the runtime for a client that stopped it, or another process", Confidence: diagnose.Unknown,
 		}, true
 	case unix.SIGSEGV, unix.SIGBUS, unix.SIGILL, unix.SIGFPE, unix.SIGABRT, unix.SIGSYS, unix.SIGTRAP:
 		return Cause{Kind: CauseCrash, Text: name(signal) + ": its program crashed", Confidence: diagnose.Likely}, true
 	default:
-		return Cause{Kind: CauseSignal, Text: fmt.Sprintf("%s, or its program returned %d", name(signal), e.code), Confidence: diagnose.Unknown}, true
+		return Cause{Kind: CauseSignal, Text: fmt.Sprintf("%s from an unknown sender, or its program returned %d", name(signal), e.code), Confidence: diagnose.Unknown}, true
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/proc"
 )
@@ -36,12 +37,18 @@ type Collector struct {
 	// Events returns the newest events of a pod, oldest first; nil if there are none
 	// to be read.
 	Events func(ctx context.Context, p *inventory.Pod) ([]Event, error)
+	// KernelLog returns the records of the kernel's log about killed processes.
+	KernelLog func() ([]string, error)
 	// LogLines is how many lines of the log of a failed container are read.
 	LogLines int
 }
 
-// layerTimeout bounds each layer.
-const layerTimeout = 2 * time.Second
+const (
+	// layerTimeout bounds each layer.
+	layerTimeout = 2 * time.Second
+	// maxLogLine bounds a line of a log, in bytes.
+	maxLogLine = 4 << 10
+)
 
 // collection is one call of Collect. Layers write to it under the mutex.
 type collection struct {
@@ -62,7 +69,7 @@ type collection struct {
 // a bit: what does not answer in time is unread.
 func (c Collector) Collect(ctx context.Context, p *inventory.Pod) Facts {
 	known := *p
-	col := &collection{Collector: c, pod: &known, observed: observed{details: map[string]cri.Details{}}, tree: &cgroup.Tree{}}
+	col := &collection{Collector: c, pod: &known, observed: observed{listed: p.Runtime, details: map[string]cri.Details{}}, tree: &cgroup.Tree{}}
 	if p.Manager != nil {
 		col.worker = &known.Worker
 	}
@@ -84,20 +91,24 @@ func (c Collector) Collect(ctx context.Context, p *inventory.Pod) Facts {
 	layer("cgroups", col.readCgroups)
 	layer("events", col.readEvents)
 	layers.Wait()
-	if known.Object == nil && col.object != nil && p.Manager == nil && col.from == fromKubelet {
-		known.Object = col.object
-	}
-	known.Status = col.status
 	if col.terminating() {
 		layer("termination", col.readVerdict)
 		layers.Wait()
 	}
-	slices.SortFunc(col.unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
-	facts := col.facts()
-	col.addCauses(&facts)
-	col.addLogs(&facts)
-	facts.Unread = col.unread
-	facts.Next = nextOf(&facts, col.next)
+	return col.finish()
+}
+
+// finish puts together what was read, and reads what depends on it.
+func (c *collection) finish() Facts {
+	if c.from == fromKubelet {
+		c.pod.Object = c.object
+	}
+	c.pod.Status = c.status
+	facts := c.facts()
+	c.addCauses(&facts)
+	c.addLogs(&facts)
+	slices.SortFunc(c.unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
+	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.next)
 	return facts
 }
 
@@ -108,7 +119,7 @@ func (c *collection) locked(do func()) {
 }
 
 func (c *collection) terminating() bool {
-	return c.pod.Terminating() || c.pod.Object != nil && c.pod.Object.DeletionTimestamp != nil
+	return c.pod.Terminating() || c.object != nil && c.object.DeletionTimestamp != nil
 }
 
 func (c *collection) readStatus(ctx context.Context) error {
@@ -196,13 +207,13 @@ func (c *collection) addLogs(f *Facts) {
 		if end == nil || ct.LogPath == "" || c.LogLines == 0 {
 			continue
 		}
-		lines, err := cri.TailLog(ct.LogPath, c.LogLines)
+		lines, err := logs.Collect(ct.LogPath, logs.Options{Tail: int64(c.LogLines)})
 		if err != nil {
 			c.unread = append(c.unread, Unread{"log of " + ct.Name, err.Error()})
 			continue
 		}
 		for _, l := range lines {
-			ct.LogLines = append(ct.LogLines, string(l.Text))
+			ct.LogLines = append(ct.LogLines, string(l.Text[:min(len(l.Text), maxLogLine)]))
 		}
 	}
 }

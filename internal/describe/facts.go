@@ -11,38 +11,37 @@ import (
 // Facts are all that is known of one pod. A field that is missing in JSON is
 // unknown, or does not apply.
 type Facts struct {
-	Metadata  Metadata  `json:"metadata"`
-	Status    string    `json:"status"`                // as podctl pods shows it: Running, CrashLoopBackOff, …
-	Phase     string    `json:"phase"`                 // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
-	Reason    string    `json:"reason,omitempty"`      // of the pod's own status: Evicted, DeadlineExceeded, …
-	Message   string    `json:"message,omitempty"`     // of the pod's own status
-	Ready     int       `json:"ready"`                 // containers
-	Total     int       `json:"containersTotal"`       // containers that count for readiness
-	Restarts  int32     `json:"restarts"`              // of all containers
-	StartTime time.Time `json:"startTime,omitzero"`    // when the pod, else its first sandbox, was started
-	Owner     Owner     `json:"owner"`                 // what manages it
-	Spec      *Spec     `json:"spec,omitempty"`        // missing where no source of the spec is known
-	Worker    *Worker   `json:"worker,omitempty"`      // state in the podctl process that manages it
-	Stopping  *Stopping `json:"terminating,omitempty"` // of a pod that is being terminated
-	Sandbox   *Sandbox  `json:"sandbox,omitempty"`     // the newest one
-	// DeadSandboxes counts the sandboxes that are not ready.
-	DeadSandboxes int         `json:"deadSandboxes,omitempty"`
-	Cgroup        *Cgroup     `json:"cgroup,omitempty"` // the pod's own
-	Conditions    []Condition `json:"conditions,omitempty"`
-	Containers    []Container `json:"containers"` // init containers first
-	Volumes       []Volume    `json:"volumes,omitempty"`
-	Events        []Event     `json:"events,omitempty"` // oldest first
-	Unread        []Unread    `json:"unread,omitempty"` // layers that could not be read
-	Next          []string    `json:"next"`             // commands to try
+	Metadata      Metadata    `json:"metadata"`                // identity of the pod
+	Status        string      `json:"status"`                  // as podctl pods shows it: Running, CrashLoopBackOff, …
+	Phase         string      `json:"phase"`                   // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
+	Reason        string      `json:"reason,omitempty"`        // of the pod's own status: Evicted, DeadlineExceeded, …
+	Message       string      `json:"message,omitempty"`       // of the pod's own status
+	Ready         int         `json:"ready"`                   // containers
+	Total         int         `json:"containersTotal"`         // containers that count for readiness
+	Restarts      int32       `json:"restarts"`                // of all containers
+	StartTime     time.Time   `json:"startTime,omitzero"`      // when the pod, else its first sandbox, was started
+	Owner         Owner       `json:"owner"`                   // what manages it
+	Spec          *Spec       `json:"spec,omitempty"`          // missing where no source of the spec is known
+	Worker        *Worker     `json:"worker,omitempty"`        // state in the podctl process that manages it
+	Stopping      *Stopping   `json:"terminating,omitempty"`   // of a pod that is being terminated
+	Sandbox       *Sandbox    `json:"sandbox,omitempty"`       // the newest one
+	DeadSandboxes int         `json:"deadSandboxes,omitempty"` // sandboxes that are not ready
+	Cgroup        *Cgroup     `json:"cgroup,omitempty"`        // the pod's own
+	Conditions    []Condition `json:"conditions,omitempty"`    // of the pod's status
+	Containers    []Container `json:"containers"`              // init containers first
+	Volumes       []Volume    `json:"volumes,omitempty"`       // of the spec
+	Events        []Event     `json:"events,omitempty"`        // oldest first
+	Unread        []Unread    `json:"unread,omitempty"`        // layers that could not be read
+	Next          []string    `json:"next"`                    // commands to try
 }
 
 // Metadata is the identity of a pod.
 type Metadata struct {
-	Namespace   string            `json:"namespace"`
-	Name        string            `json:"name"`
-	UID         string            `json:"uid"`
-	Labels      map[string]string `json:"labels,omitempty"`
-	Annotations map[string]string `json:"annotations,omitempty"`
+	Namespace   string            `json:"namespace"`             // of the pod
+	Name        string            `json:"name"`                  // of the pod
+	UID         string            `json:"uid"`                   // of the pod
+	Labels      map[string]string `json:"labels,omitempty"`      // of the pod, else of its sandbox
+	Annotations map[string]string `json:"annotations,omitempty"` // of the pod, where its object is known
 }
 
 // Owner is the program that manages a pod.
@@ -56,99 +55,99 @@ type Owner struct {
 
 // Spec is the part of a pod's spec that explains how it behaves.
 type Spec struct {
-	From          string `json:"from"` // podctl, kubelet or sandbox: where the spec was read
-	QOS           string `json:"qosClass"`
-	Priority      *int32 `json:"priority,omitempty"`
-	RestartPolicy string `json:"restartPolicy"`
-	GraceSeconds  *int64 `json:"terminationGracePeriodSeconds,omitempty"`
-	Deadline      *int64 `json:"activeDeadlineSeconds,omitempty"`
-	HostNetwork   bool   `json:"hostNetwork,omitempty"`
-	HostPID       bool   `json:"hostPID,omitempty"`
-	RuntimeClass  string `json:"runtimeClassName,omitempty"`
-	Node          string `json:"nodeName,omitempty"`
+	From          string `json:"from"`                                    // podctl, kubelet or sandbox: where the spec was read
+	QOS           string `json:"qosClass"`                                // Guaranteed, Burstable, BestEffort
+	Priority      *int32 `json:"priority,omitempty"`                      // of the spec
+	RestartPolicy string `json:"restartPolicy"`                           // of the spec
+	GraceSeconds  *int64 `json:"terminationGracePeriodSeconds,omitempty"` // of the spec
+	Deadline      *int64 `json:"activeDeadlineSeconds,omitempty"`         // of the spec
+	HostNetwork   bool   `json:"hostNetwork,omitempty"`                   // the pod uses the host's network
+	HostPID       bool   `json:"hostPID,omitempty"`                       // the pod uses the host's PID namespace
+	RuntimeClass  string `json:"runtimeClassName,omitempty"`              // of the spec
+	Node          string `json:"nodeName,omitempty"`                      // of the spec
 }
 
 // Worker is a pod's state in the podctl process that manages it.
 type Worker struct {
-	Phase          string         `json:"phase"`               // syncing, terminating, terminated, finished
-	Since          time.Time      `json:"since,omitzero"`      // when it was entered
-	Cause          string         `json:"cause,omitempty"`     // of the first stop request
-	Operation      string         `json:"operation,omitempty"` // in flight
-	OperationSince time.Time      `json:"operationSince,omitzero"`
-	Pending        string         `json:"pending,omitempty"` // update that waits behind the operation
-	Calls          []control.Call `json:"calls,omitempty"`   // CRI calls in flight
-	LastDone       time.Time      `json:"lastDone,omitzero"` // when the last operation ended
-	LastError      event.Failure  `json:"lastError,omitzero"`
-	NextRetry      time.Time      `json:"nextRetry,omitzero"`   // when it looks at the pod again at the latest
-	Rejected       string         `json:"rejected,omitempty"`   // why it does not run
-	WaitReason     string         `json:"waitReason,omitempty"` // what it waits for
-	Held           bool           `json:"held,omitempty"`       // podctl stop stopped it
-	Undesired      bool           `json:"undesired,omitempty"`  // no source wants it
+	Phase          string         `json:"phase"`                   // syncing, terminating, terminated, finished
+	Since          time.Time      `json:"since,omitzero"`          // when it was entered
+	Cause          string         `json:"cause,omitempty"`         // of the first stop request
+	Operation      string         `json:"operation,omitempty"`     // in flight
+	OperationSince time.Time      `json:"operationSince,omitzero"` // when the operation began
+	Pending        string         `json:"pending,omitempty"`       // update that waits behind the operation
+	Calls          []control.Call `json:"calls,omitempty"`         // CRI calls in flight
+	LastDone       time.Time      `json:"lastDone,omitzero"`       // when the last operation ended
+	LastError      event.Failure  `json:"lastError,omitzero"`      // how the last operation failed
+	NextRetry      time.Time      `json:"nextRetry,omitzero"`      // when it looks at the pod again at the latest
+	Rejected       string         `json:"rejected,omitempty"`      // why it does not run
+	WaitReason     string         `json:"waitReason,omitempty"`    // what it waits for
+	Held           bool           `json:"held,omitempty"`          // podctl stop stopped it
+	Undesired      bool           `json:"undesired,omitempty"`     // no source wants it
 }
 
 // Stopping is what the termination of a pod waits for.
 type Stopping struct {
-	Since      time.Time           `json:"since,omitzero"`
+	Since      time.Time           `json:"since,omitzero"`             // when termination began
 	GraceLeft  *float64            `json:"graceLeftSeconds,omitempty"` // negative once it is exceeded
-	Layer      diagnose.Layer      `json:"layer"`
-	Confidence diagnose.Confidence `json:"confidence"`
-	Why        string              `json:"why,omitempty"`
+	Layer      diagnose.Layer      `json:"layer"`                      // what it waits for, as podctl terminating shows it
+	Confidence diagnose.Confidence `json:"confidence"`                 // observed, likely or unknown
+	Why        string              `json:"why,omitempty"`              // what was observed
 }
 
 // Sandbox is the newest sandbox of a pod.
 type Sandbox struct {
-	ID          string    `json:"id"`
-	State       string    `json:"state"` // ready, not ready
-	Attempt     uint32    `json:"attempt"`
-	CreatedAt   time.Time `json:"createdAt,omitzero"`
-	IPs         []string  `json:"ips,omitempty"`
-	HostNetwork bool      `json:"hostNetwork,omitempty"`
+	ID          string    `json:"id"`                         // of the sandbox
+	State       string    `json:"state"`                      // ready, not ready
+	Attempt     uint32    `json:"attempt"`                    // counted from 0
+	CreatedAt   time.Time `json:"createdAt,omitzero"`         // when it was created
+	IPs         []string  `json:"ips,omitempty"`              // primary first
+	HostNetwork bool      `json:"hostNetwork,omitempty"`      // it uses the host's network
 	NetNS       string    `json:"networkNamespace,omitempty"` // path
-	PID         int       `json:"pid,omitempty"`
-	Handler     string    `json:"runtimeHandler,omitempty"`
+	PID         int       `json:"pid,omitempty"`              // of its first process, in the runtime's PID namespace
+	Handler     string    `json:"runtimeHandler,omitempty"`   // runtime handler, missing for the default
 }
 
 // Cgroup is what a cgroup enforces and has counted.
 type Cgroup struct {
-	Path        string   `json:"path"`
-	CPULimit    *float64 `json:"cpuLimitCores,omitempty"`
-	Memory      *uint64  `json:"workingSetBytes,omitempty"`
-	MemoryLimit *uint64  `json:"memoryLimitBytes,omitempty"`
-	MemoryPeak  *uint64  `json:"memoryPeakBytes,omitempty"`
-	LimitHits   *uint64  `json:"memoryLimitHits,omitempty"` // allocations that met the limit
-	OOMKills    *uint64  `json:"oomKills,omitempty"`        // processes that the kernel killed
-	PIDs        *uint64  `json:"pids,omitempty"`
-	PIDLimit    *uint64  `json:"pidLimit,omitempty"`
+	Path        string   `json:"path"`                          // below the mount point of a hierarchy
+	CPULimit    *float64 `json:"cpuLimitCores,omitempty"`       // missing without a limit
+	Memory      *uint64  `json:"workingSetBytes,omitempty"`     // memory that cannot be reclaimed at once
+	MemoryLimit *uint64  `json:"memoryLimitBytes,omitempty"`    // missing without a limit
+	MemoryPeak  *uint64  `json:"memoryPeakBytes,omitempty"`     // the most that was ever used
+	LimitHits   *uint64  `json:"memoryLimitHits,omitempty"`     // allocations that met the limit
+	OOMKills    *uint64  `json:"oomKills,omitempty"`            // processes that the kernel killed
+	PIDs        *uint64  `json:"pids,omitempty"`                // processes and threads
+	PIDLimit    *uint64  `json:"pidLimit,omitempty"`            // missing without a limit
 	Periods     *uint64  `json:"cpuPeriods,omitempty"`          // in which the CPU limit was enforced
 	Throttled   *uint64  `json:"cpuThrottledPeriods,omitempty"` // in which it was reached
 }
 
 // Condition is a condition of the pod's status.
 type Condition struct {
-	Type    string `json:"type"`
-	Status  string `json:"status"`
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
+	Type    string `json:"type"`              // PodScheduled, Ready, …
+	Status  string `json:"status"`            // True, False or Unknown
+	Reason  string `json:"reason,omitempty"`  // of the condition
+	Message string `json:"message,omitempty"` // of the condition
 }
 
 // Volume is a volume of the spec.
 type Volume struct {
-	Name   string `json:"name"`
+	Name   string `json:"name"`             // of the volume
 	Kind   string `json:"kind"`             // emptyDir, configMap, …
 	Source string `json:"source,omitempty"` // name of the object, path, medium
 }
 
 // Event is something that happened to the pod.
 type Event struct {
-	Time      time.Time `json:"time"`
-	Warning   bool      `json:"warning,omitempty"`
-	Reason    string    `json:"reason"`
-	Container string    `json:"container,omitempty"`
-	Message   string    `json:"message"`
+	Time      time.Time `json:"time"`                // when it happened
+	Warning   bool      `json:"warning,omitempty"`   // it is a warning
+	Reason    string    `json:"reason"`              // the kubelet's reason: BackOff, Killing, …
+	Container string    `json:"container,omitempty"` // missing for an event of the whole pod
+	Message   string    `json:"message"`             // what happened
 }
 
 // Unread is a layer that could not be read, and why.
 type Unread struct {
-	Layer string `json:"layer"`
-	Why   string `json:"why"`
+	Layer string `json:"layer"` // spec, status, details, cgroups, events, termination, kernel log, log of NAME
+	Why   string `json:"why"`   // the error
 }

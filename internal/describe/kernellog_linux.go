@@ -16,8 +16,8 @@ const (
 	maxRecords = 50_000
 )
 
-// readKernelLog returns the records of the kernel's log about killed processes.
-func readKernelLog() ([]string, error) {
+// KernelLog returns the records of the kernel's log about killed processes.
+func KernelLog() ([]string, error) {
 	// Not by package os, whose poller would wait for the next record.
 	fd, err := unix.Open(kernelLog, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -4,5 +4,5 @@ package describe
 
 import "errors"
 
-// readKernelLog is only known on Linux.
-func readKernelLog() ([]string, error) { return nil, errors.ErrUnsupported }
+// KernelLog is only known on Linux.
+func KernelLog() ([]string, error) { return nil, errors.ErrUnsupported }

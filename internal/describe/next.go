@@ -28,8 +28,8 @@ func nextOf(f *Facts, verdict []string) []string {
 			add("podctl logs -p " + name + "/" + c.Name)
 		case end != nil:
 			add("podctl logs " + name + "/" + c.Name)
-		case c.State == stateRunning && c.failingProbe() != "", c.unready():
-			add("podctl logs --tail 20 " + name + "/" + c.Name)
+		case c.State == stateRunning && (c.Kind == KindInit || c.failingProbe() != ""), c.unready():
+			add("podctl logs -f " + name + "/" + c.Name)
 		case c.State == stateRunning && c.Last != nil && c.Last.ExitCode != 0:
 			add("podctl logs -p " + name + "/" + c.Name)
 		case c.Reason == "ErrImagePull", c.Reason == "ImagePullBackOff":
@@ -44,11 +44,16 @@ func nextOf(f *Facts, verdict []string) []string {
 	if f.Owner.Exited {
 		add("podctl orphans")
 	}
-	if len(next) == 0 {
+	switch {
+	case len(next) > 0:
+		return next
+	case slices.ContainsFunc(f.Containers, func(c Container) bool { return c.State == stateRunning }):
 		return []string{"podctl logs -f " + name, "podctl top " + name}
 	}
-	return next
+	return []string{"podctl pods -w " + name}
 }
 
 // unready reports whether a container that runs is not ready.
-func (c *Container) unready() bool { return c.State == stateRunning && c.Ready != nil && !*c.Ready }
+func (c *Container) unready() bool {
+	return c.State == stateRunning && c.Kind != KindInit && c.Ready != nil && !*c.Ready
+}

@@ -17,7 +17,7 @@ func Page(f Facts, now time.Time) string {
 	p := &page{now: now}
 	head := []string{pod.DisplayName(f.Metadata.Namespace, f.Metadata.Name), f.Status, fmt.Sprintf("%d/%d ready", f.Ready, f.Total)}
 	if f.Restarts > 0 {
-		head = append(head, fmt.Sprintf("%d restarts", f.Restarts))
+		head = append(head, restarts(f.Restarts))
 	}
 	p.line(strings.Join(head, "  "))
 	p.why(&f)
@@ -111,12 +111,8 @@ func (p *page) why(f *Facts) {
 
 // sure marks what was inferred.
 func sure(text string, c diagnose.Confidence) string {
-	switch c {
-	case diagnose.Likely:
+	if c == diagnose.Likely {
 		return "likely: " + text
-	case diagnose.Unknown:
-		return "unknown: " + text
-	case diagnose.Observed:
 	}
 	return text
 }
@@ -339,4 +335,11 @@ func prefixed(prefix, text string) string {
 		return ""
 	}
 	return prefix + text
+}
+
+func restarts(n int32) string {
+	if n == 1 {
+		return "1 restart"
+	}
+	return fmt.Sprintf("%d restarts", n)
 }

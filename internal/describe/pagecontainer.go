@@ -17,11 +17,11 @@ func (p *page) containerWhy(c *Container) string {
 	end := c.failure()
 	switch {
 	case c.State == stateWaiting && end != nil:
-		return joined("; ", exitText(end)+p.endedAgo(end), p.retry(c))
+		return joined("; ", p.exit(end), p.retry(c))
 	case c.State == stateWaiting && c.Reason != "" && c.Reason != "PodInitializing" && c.Reason != "ContainerCreating":
 		return joined(": ", c.Reason, c.Message)
 	case end != nil:
-		return exitText(end) + p.endedAgo(end)
+		return p.exit(end)
 	case c.State == stateUnknown:
 		return "the runtime does not know its state"
 	}
@@ -30,37 +30,35 @@ func (p *page) containerWhy(c *Container) string {
 			return probe.text()
 		}
 	}
-	if c.unready() {
+	switch {
+	case c.unready():
 		return "runs and is not ready"
+	case c.Kind == KindInit && c.State == stateRunning:
+		return "init container, has been running for " + age(p.now.Sub(c.StartedAt))
 	}
 	return ""
 }
 
-// exitText is "exited 137, OOMKilled: killed by the kernel …".
-func exitText(e *End) string {
+// exit is "exited 137 after 2s, 8s ago: OOMKilled: killed by the kernel …".
+func (p *page) exit(e *End) string {
 	text := fmt.Sprintf("exited %d", e.ExitCode)
-	if e.Reason != "" && e.Reason != "Error" && e.Reason != "Completed" {
-		text += ", " + e.Reason
+	if !e.StartedAt.IsZero() && !e.FinishedAt.IsZero() {
+		text += " after " + age(e.FinishedAt.Sub(e.StartedAt))
 	}
-	if e.Cause.Text != "" && e.Cause.Kind != CauseExit && e.Cause.Kind != CauseCompleted {
-		text += ": " + sure(e.Cause.Text, e.Cause.Confidence)
+	if !e.FinishedAt.IsZero() {
+		text += ", " + p.ago(e.FinishedAt)
+	}
+	reason, cause, message := e.Reason, "", ""
+	if reason == "Error" || reason == "Completed" {
+		reason = ""
+	}
+	if e.Cause.Kind != CauseCompleted && (e.Cause.Kind != CauseExit || e.ExitCode == shellNoExec || e.ExitCode == shellNotFound) {
+		cause = sure(e.Cause.Text, e.Cause.Confidence)
 	}
 	if e.Message != "" {
-		text += fmt.Sprintf(": %q", e.Message)
+		message = fmt.Sprintf("%q", e.Message)
 	}
-	return text
-}
-
-// endedAgo is " 8s ago after 2s".
-func (p *page) endedAgo(e *End) string {
-	text := ""
-	if !e.FinishedAt.IsZero() {
-		text = " " + p.ago(e.FinishedAt)
-		if !e.StartedAt.IsZero() {
-			text += " after " + age(e.FinishedAt.Sub(e.StartedAt))
-		}
-	}
-	return text
+	return joined(": ", text, reason, cause, message)
 }
 
 // retry is when a container that waits is started again.
@@ -79,7 +77,7 @@ func (p *page) container(c *Container) {
 	switch c.State {
 	case stateRunning:
 		if !c.StartedAt.IsZero() {
-			state += " since " + p.ago(c.StartedAt)
+			state += " for " + age(p.now.Sub(c.StartedAt))
 		}
 		if c.PID != 0 {
 			state += fmt.Sprintf(", pid %d", c.PID)
@@ -90,10 +88,12 @@ func (p *page) container(c *Container) {
 	case stateWaiting:
 		state = joined(", ", state+prefixed(": ", c.Reason), p.retry(c))
 	case stateTerminated:
-		state = exitText(c.End) + p.endedAgo(c.End)
+		if state = "exited, how is not known"; c.End != nil {
+			state = p.exit(c.End)
+		}
 	}
 	if c.Restarts > 0 {
-		state += fmt.Sprintf(", %d restarts", c.Restarts)
+		state += ", " + restarts(c.Restarts)
 	}
 	if c.Kind != "" && c.Kind != KindRegular {
 		state = string(c.Kind) + ", " + state
@@ -103,7 +103,7 @@ func (p *page) container(c *Container) {
 	p.row(key("waits"), c.Message)
 	p.evidence(key("evidence"), c.End)
 	if c.Last != nil {
-		p.row(key("last run"), exitText(c.Last)+p.endedAgo(c.Last))
+		p.row(key("last run"), p.exit(c.Last))
 		p.evidence(key("evidence"), c.Last)
 	}
 	p.row(key("image"), c.Image)

@@ -27,8 +27,9 @@ const (
 
 // observed is what was read of a pod, before it is put together.
 type observed struct {
-	object  *v1.Pod // nil if it is not known
-	status  *pod.Status
+	object  *v1.Pod                // nil if it is not known
+	listed  *pod.Pod               // nil if the runtime holds nothing of the pod
+	status  *pod.Status            // nil if it could not be read
 	details map[string]cri.Details // by id of the container or sandbox
 	worker  *control.Worker        // nil without a live podctl process
 }
@@ -40,19 +41,48 @@ func (o observed) containers() []Container {
 	if o.object != nil {
 		all = specContainers(o.object)
 	}
-	if o.status != nil {
-		for _, c := range slices.Backward(o.status.Containers) { // oldest first
+	if o.listed != nil {
+		for _, c := range slices.Backward(o.listed.Containers) { // oldest first
 			if !slices.ContainsFunc(all, func(known Container) bool { return known.Name == c.Name }) {
 				all = append(all, Container{Name: c.Name})
 			}
 		}
 	}
 	for i := range all {
+		o.addListed(&all[i])
 		o.addRuntime(&all[i])
 		o.addOwner(&all[i])
 		o.addProbes(&all[i])
 	}
 	return all
+}
+
+// addListed adds what the runtime lists of the newest attempt: all that is known where
+// its status cannot be read.
+func (o observed) addListed(c *Container) {
+	if o.listed == nil {
+		return
+	}
+	i := slices.IndexFunc(o.listed.Containers, func(l *pod.Container) bool { return l.Name == c.Name })
+	if i < 0 {
+		return
+	}
+	l := o.listed.Containers[i]
+	c.ID, c.Attempt, c.Image, c.ImageID = l.ID, l.Attempt, cmp.Or(c.Image, l.Image), l.ImageID
+	c.Restarts, c.PID, c.State = int32(l.Attempt), o.details[l.ID].PID, stateOf(l.State)
+}
+
+func stateOf(s pod.State) string {
+	switch s {
+	case pod.Running:
+		return stateRunning
+	case pod.Exited:
+		return stateTerminated
+	case pod.Created:
+		return stateCreated
+	case pod.Unknown:
+	}
+	return stateUnknown
 }
 
 // addRuntime adds what the runtime says of the newest attempts.
@@ -71,20 +101,12 @@ func (o observed) addRuntime(c *Container) {
 	}
 	s := attempts[0]
 	c.ID, c.Attempt, c.Image, c.ImageID, c.LogPath = s.ID, s.Attempt, cmp.Or(c.Image, s.Image), cmp.Or(s.ImageRef, s.ImageID), s.LogPath
-	c.Restarts = max(s.RestartCount, int32(s.Attempt))
-	c.PID = o.details[s.ID].PID
+	c.Restarts, c.PID, c.State = max(s.RestartCount, int32(s.Attempt)), o.details[s.ID].PID, stateOf(s.State)
 	if s.User != nil {
 		c.User = fmt.Sprintf("%d:%d", s.User.UID, s.User.GID)
 	}
-	switch s.State {
-	case pod.Running:
-		c.State, c.StartedAt = stateRunning, s.StartedAt
-	case pod.Exited:
-		c.State, c.End = stateTerminated, endOf(s)
-	case pod.Created:
-		c.State = stateCreated
-	case pod.Unknown:
-		c.State = stateUnknown
+	if c.StartedAt = s.StartedAt; s.State == pod.Exited {
+		c.StartedAt, c.End = time.Time{}, endOf(s)
 	}
 	if len(attempts) > 1 && attempts[1].State == pod.Exited {
 		c.Last = endOf(attempts[1])

@@ -89,7 +89,7 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 func describePods(ctx context.Context, e *shell.Env, s *session, pods []*inventory.Pod, logLines int) []describe.Facts {
 	endpoint := s.Client.Endpoint()
 	collector := describe.Collector{
-		Runtime: s.Client, Endpoint: endpoint.Runtime, Cgroups: cgroup.Mounts, Now: e.Now, LogLines: logLines,
+		Runtime: s.Client, Endpoint: endpoint.Runtime, Cgroups: cgroup.Mounts, Now: e.Now, KernelLog: describe.KernelLog, LogLines: logLines,
 		Diagnose: diagnose.Collector{
 			Runtime: s.Client, PodDirs: s.Paths.Pods(), Proc: proc.Default, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
 		},

@@ -13,41 +13,41 @@ import (
 // topItem is one pod or container of `podctl top -o json`. What is missing is not
 // known, or there is no limit.
 type topItem struct {
-	Metadata  topMetadata `json:"metadata"`            // of the pod
-	Container string      `json:"container,omitempty"` // of top containers
-	CPU       topCPU      `json:"cpu"`
-	Memory    topMemory   `json:"memory"`
-	PIDs      *uint64     `json:"pids,omitempty"`    // processes and threads
-	Network   *topNetwork `json:"network,omitempty"` // of a pod with a network of its own
-	Disk      *uint64     `json:"writableLayerBytes,omitempty"`
+	Metadata  topMetadata `json:"metadata"`                     // of the pod
+	Container string      `json:"container,omitempty"`          // of top containers
+	CPU       topCPU      `json:"cpu"`                          // between the two samples
+	Memory    topMemory   `json:"memory"`                       // at the second sample
+	PIDs      *uint64     `json:"pids,omitempty"`               // processes and threads
+	Network   *topNetwork `json:"network,omitempty"`            // of a pod with a network of its own
+	Disk      *uint64     `json:"writableLayerBytes,omitempty"` // bytes in the containers' own layers
 }
 
 // topMetadata is the identity of a pod.
 type topMetadata struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	UID       string `json:"uid"`
+	Namespace string `json:"namespace"` // of the pod
+	Name      string `json:"name"`      // of the pod
+	UID       string `json:"uid"`       // of the pod
 }
 
 // topCPU is the CPU used between the two samples.
 type topCPU struct {
-	Cores     *float64 `json:"cores,omitempty"`
-	Limit     *float64 `json:"limitCores,omitempty"`
-	Percent   *float64 `json:"percentOfLimit,omitempty"`
+	Cores     *float64 `json:"cores,omitempty"`            // CPU used, in cores
+	Limit     *float64 `json:"limitCores,omitempty"`       // of the container, or of all of the pod
+	Percent   *float64 `json:"percentOfLimit,omitempty"`   // missing without a limit
 	Throttled *float64 `json:"throttledPercent,omitempty"` // of the periods, those in which the limit was reached
 }
 
 // topMemory is the memory used at the second sample.
 type topMemory struct {
-	WorkingSet *uint64  `json:"workingSetBytes,omitempty"`
-	Limit      *uint64  `json:"limitBytes,omitempty"`
-	Percent    *float64 `json:"percentOfLimit,omitempty"`
+	WorkingSet *uint64  `json:"workingSetBytes,omitempty"` // memory that cannot be reclaimed at once
+	Limit      *uint64  `json:"limitBytes,omitempty"`      // of the container, or of all of the pod
+	Percent    *float64 `json:"percentOfLimit,omitempty"`  // missing without a limit
 }
 
 // topNetwork is the traffic between the two samples.
 type topNetwork struct {
-	Rx float64 `json:"receivedBytesPerSecond"`
-	Tx float64 `json:"sentBytesPerSecond"`
+	Rx float64 `json:"receivedBytesPerSecond"` // bytes received
+	Tx float64 `json:"sentBytesPerSecond"`     // bytes sent
 }
 
 func newTopItem(p *inventory.Pod, container string, u usage.Usage) topItem {

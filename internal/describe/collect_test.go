@@ -1,0 +1,76 @@
+package describe
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// mute is a runtime that answers no status, or nothing at all.
+type mute struct{ hangs bool }
+
+var errMute = errors.New("broken")
+
+func (m mute) PodStatus(ctx context.Context, _ *pod.Pod) (*pod.Status, error) {
+	if m.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return nil, errMute
+}
+
+func (m mute) ContainerDetails(ctx context.Context, _ string) (cri.Details, error) {
+	if m.hangs {
+		<-ctx.Done()
+		return cri.Details{}, ctx.Err()
+	}
+	return cri.Details{PID: 7}, nil
+}
+
+func (m mute) SandboxDetails(ctx context.Context, id string) (cri.Details, error) {
+	return m.ContainerDetails(ctx, id)
+}
+
+func (mute) Manifest(context.Context, string) (raw, owner string, err error) { return "", "", errMute }
+
+func TestLayerThatCannotBeReadLeavesTheOthers(t *testing.T) {
+	for name, hangs := range map[string]bool{"fails": false, "hangs": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				c := Collector{Runtime: mute{hangs}, Cgroups: t.TempDir(), Now: time.Now}
+				f := c.Collect(t.Context(), &inventory.Pod{UID: "u", Namespace: "default", Name: "web", Runtime: &pod.Pod{
+					Sandboxes:  []*pod.Sandbox{{ID: id("5"), State: pod.Running, HasManifest: true}},
+					Containers: []*pod.Container{{ID: id("a"), Name: "app", State: pod.Running}},
+				}})
+				if took := time.Since(begin); took > layerTimeout {
+					t.Errorf("took %s", took)
+				}
+				var layers []string
+				for _, u := range f.Unread {
+					layers = append(layers, u.Layer)
+				}
+				want := []string{"cgroups", "spec", "status"}
+				if hangs {
+					want = []string{"cgroups", "details", "spec", "status"}
+				}
+				if !slices.Equal(layers, want) {
+					t.Errorf("unread %v, want %v", f.Unread, want)
+				}
+				if f.Status != "Running" || f.Sandbox == nil || f.Sandbox.State != "ready" || len(f.Next) == 0 {
+					t.Errorf("%+v", f)
+				}
+				if len(f.Containers) != 1 || f.Containers[0].State != stateRunning {
+					t.Errorf("what the runtime lists is lost with its status: %+v", f.Containers)
+				}
+			})
+		})
+	}
+}
