@@ -56,7 +56,7 @@ var table = []row{
 	{"internal/worker", []string{"internal/pod", "internal/event"}, "pure Step, and a goroutine per pod"},
 	{"internal/podsync", []string{"internal/pod", "internal/boundedfile", "internal/credential", "internal/event", "internal/render", "internal/handler"}, "what SyncPod means"},
 	{"internal/cgroup", []string{"internal/pod", "internal/flock"}, "pod cgroups"},
-	{"internal/describe", []string{"internal/pod", "internal/cgroup", "internal/control", "internal/cri", "internal/diagnose", "internal/event", "internal/inventory", "internal/kubelet", "internal/logs", "internal/manifest", "internal/proc", "internal/usage"}, "what every layer knows of one pod, on one page"},
+	{"internal/describe", []string{"internal/pod", "internal/cgroup", "internal/control", "internal/cri", "internal/diagnose", "internal/event", "internal/inspect", "internal/inventory", "internal/kubelet", "internal/logs", "internal/manifest", "internal/proc", "internal/usage"}, "what every layer knows of one pod, on one page"},
 	{"internal/usage", []string{"internal/pod", "internal/cgroup", "internal/cri", "internal/proc"}, "what containers and pods use: rates from two samples"},
 	{"internal/handler", []string{"internal/pod"}, "what probes and hooks both do"},
 	{"internal/probe", []string{"internal/pod", "internal/event", "internal/handler"}, "startup, liveness, readiness"},

@@ -57,11 +57,9 @@ func commands(e *shell.Env) []*cli.Command {
 	add("list and stop pods",
 		podsCommand(e), stopCommand(e), startCommand(e), rmCommand(e), orphansCommand(e), terminatingCommand(e))
 	add("look inside pods",
-		look.Logs(e), look.Exec(e), look.Attach(e), look.Cp(e), look.PortForward(e))
+		look.Describe(e), look.Top(e), look.Logs(e), look.Exec(e), look.Attach(e), look.Cp(e), look.PortForward(e), look.Inspect(e), look.Wait(e))
 	add("images",
 		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e))
-	add("look inside pods",
-		look.Inspect(e), look.Wait(e), look.Describe(e), look.Top(e))
 	add("examine the node",
 		plegCommand(e), preemptCommand(e))
 	add("this program",

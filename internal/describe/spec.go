@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/inspect"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -50,6 +51,7 @@ func specContainer(c *v1.Container, kind Kind) Container {
 		Name: c.Name, Kind: kind, Image: c.Image, State: stateWaiting, Command: c.Command, Args: c.Args,
 		Requests: amounts(c.Resources.Requests), Limits: amounts(c.Resources.Limits),
 	}
+	secret := inspect.SecretsOf(c)
 	for _, e := range c.EnvFrom {
 		switch {
 		case e.ConfigMapRef != nil:
@@ -59,7 +61,7 @@ func specContainer(c *v1.Container, kind Kind) Container {
 		}
 	}
 	for _, e := range c.Env {
-		to.Env = append(to.Env, Env{Name: e.Name, Value: e.Value, From: valueFrom(e.ValueFrom)})
+		to.Env = append(to.Env, Env{Name: e.Name, Value: masked(e.Value, secret(e.Name)), From: valueFrom(e.ValueFrom)})
 	}
 	for _, p := range c.Ports {
 		text := fmt.Sprintf("%d/%s", p.ContainerPort, p.Protocol)
@@ -80,6 +82,16 @@ func specContainer(c *v1.Container, kind Kind) Container {
 		}
 	}
 	return to
+}
+
+// maskedText stands for a value that is probably a secret.
+const maskedText = "(masked)"
+
+func masked(value string, secret bool) string {
+	if value == "" || !secret {
+		return value
+	}
+	return maskedText
 }
 
 func amounts(list v1.ResourceList) map[string]string {
