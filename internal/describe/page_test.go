@@ -113,7 +113,7 @@ func TestPages(t *testing.T) {
 			ct.Resources.Limits = v1.ResourceList{"memory": resource.MustParse("64Mi")}
 			ct.Env = []v1.EnvVar{
 				{Name: "MODE", Value: "fast"},
-			{Name: "API_TOKEN", Value: "0123"},
+				{Name: "API_TOKEN", Value: "0123"},
 				{Name: "PASSWORD", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "db"}, Key: "pw"}}},
 			}
 			ct.Ports = []v1.ContainerPort{{ContainerPort: 80, Protocol: v1.ProtocolTCP, HostPort: 8080}}
