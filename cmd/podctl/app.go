@@ -61,7 +61,7 @@ func commands(e *shell.Env) []*cli.Command {
 	add("images",
 		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e))
 	add("examine the node",
-		plegCommand(e), preemptCommand(e))
+		plegCommand(e), preemptCommand(e), look.Doctor(e))
 	add("this program",
 		versionCommand(e), optionsCommand(e))
 	return all

@@ -70,6 +70,7 @@ var documented = []struct {
 	{"podctl top -o json", []string{"topItem", "topMetadata", "topCPU", "topMemory", "topNetwork"}},
 	{"podctl version -o json", []string{"versionData", "podctlVersion", "runtimeVersion"}},
 	{"podctl images -o json", []string{"imageData", "imageUser"}},
+	{"podctl doctor -o json", []string{"findingData"}},
 	{"podctl pull -o json", []string{"pullData"}},
 	{"podctl rmi -o json, podctl prune -o json", []string{"removedImage"}},
 }

@@ -165,6 +165,15 @@ func (n *Near) servers() []string {
 	return urls
 }
 
+// CgroupDriver is that of its settings, which it ignores if the runtime names its own;
+// "" if they could not be read.
+func (n *Near) CgroupDriver() string {
+	if n.Err != nil {
+		return ""
+	}
+	return n.settings.config.CgroupDriver
+}
+
 // Server is the URL of its first server.
 func (n *Near) Server() string {
 	if urls := n.servers(); len(urls) > 0 {

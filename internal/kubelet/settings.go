@@ -31,13 +31,14 @@ type config struct {
 	Port            int    `json:"port"`
 	ReadOnlyPort    int    `json:"readOnlyPort"`
 	RuntimeEndpoint string `json:"containerRuntimeEndpoint"`
+	CgroupDriver    string `json:"cgroupDriver"`
 	Reservation     `json:",inline"`
 }
 
 // defaults are those of v1beta1 (pkg/kubelet/apis/config/v1beta1/defaults.go).
 func defaults() config {
 	return config{
-		Address: "0.0.0.0", Port: 10250, RuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+		Address: "0.0.0.0", Port: 10250, RuntimeEndpoint: "unix:///run/containerd/containerd.sock", CgroupDriver: "cgroupfs",
 		Reservation: Reservation{MaxPods: 110, EvictionHard: map[string]string{
 			"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%",
 		}},
@@ -75,7 +76,7 @@ func (s *settings) override(flags map[string]string, f files) error {
 	c := &s.config
 	for name, text := range map[string]*string{
 		"pod-manifest-path": &c.StaticPodPath, "manifest-url": &c.StaticPodURL, "address": &c.Address,
-		"container-runtime-endpoint": &c.RuntimeEndpoint, "root-dir": &s.rootDir, "hostname-override": &s.nodeName,
+		"container-runtime-endpoint": &c.RuntimeEndpoint, "root-dir": &s.rootDir, "cgroup-driver": &c.CgroupDriver, "hostname-override": &s.nodeName,
 	} {
 		*text = cmp.Or(flags[name], *text)
 	}

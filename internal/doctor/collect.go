@@ -1,0 +1,173 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/images"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Options of Collect.
+type Options struct {
+	// Client is connected to the runtime; nil with ConnectErr.
+	Client     *cri.Client
+	ConnectErr error
+	// List lists the pods; Podctls are the living podctl processes on the runtime.
+	List    func(ctx context.Context) ([]*inventory.Pod, error)
+	Podctls []string
+	// Dirs are podctl's directories, by what is kept there.
+	Dirs []Disk
+	Now  func() time.Time
+}
+
+const (
+	// eventsTimeout bounds the wait for the event stream.
+	eventsTimeout = 2 * time.Second
+	// quiet is how long a stream that was opened has to last: CRI-O without events ends
+	// it at once.
+	quiet = 200 * time.Millisecond
+)
+
+// Collect reads all facts.
+func Collect(ctx context.Context, o Options) Facts {
+	f := Facts{Now: o.Now(), IsRoot: os.Geteuid() == 0, Runtime: Runtime{Err: o.ConnectErr}, Pods: Pods{Podctls: o.Podctls}}
+	var reading sync.WaitGroup
+	reading.Go(func() { f.Host = readHost() })
+	if o.Client != nil {
+		f.Runtime.Endpoint, f.Runtime.Version = o.Client.Endpoint().Runtime, o.Client.Connected()
+		f.Runtime.Server = serverOf(o.Client.Endpoint())
+		reading.Go(func() { f.Kubelet = readKubelet(f.Runtime.Endpoint) })
+		reading.Go(func() { f.Runtime.Probed, f.Runtime.Events = probeEvents(ctx, o.Client) })
+		o.readRuntime(ctx, &f)
+		o.readPods(ctx, &f)
+	}
+	o.readDisks(ctx, &f)
+	reading.Wait()
+	return f
+}
+
+// readRuntime asks the runtime about itself.
+func (o Options) readRuntime(ctx context.Context, f *Facts) {
+	r := &f.Runtime
+	r.Status, r.StatusErr = o.Client.Status(ctx)
+	r.Driver, r.DriverErr = o.Client.CgroupDriver(ctx)
+	info, err := o.Client.Info(ctx)
+	if err != nil {
+		return // as the status
+	}
+	var sandboxImage string
+	r.Config, sandboxImage = readConfig(info)
+	if r.Config.CNI.Shown {
+		r.Config.CNI.find(r.Server.PID)
+	}
+	if sandboxImage == "" {
+		return
+	}
+	if held, err := o.Client.ListImages(ctx); err == nil {
+		for _, i := range held {
+			if !i.Pinned && (&images.Image{Image: *i}).Match(sandboxImage) {
+				r.UnpinnedSandboxImage = sandboxImage
+			}
+		}
+	}
+}
+
+// probeEvents opens the event stream, unless that takes events from others.
+func probeEvents(ctx context.Context, client *cri.Client) (probed bool, err error) {
+	if !client.Connected().BroadcastsEvents() && !noEvents(client.Connected()) {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, eventsTimeout)
+	defer cancel()
+	opened := false
+	err = client.Hints(ctx, func() {
+		opened = true
+		time.AfterFunc(quiet, cancel)
+	}, func(pod.Hint) {})
+	if opened && ctx.Err() != nil {
+		return true, nil
+	}
+	return true, err
+}
+
+// noEvents reports whether the release has no events at all.
+func noEvents(v cri.Version) bool {
+	n, ok := numbers(v)
+	return v.Name == "containerd" && ok && less(n, [3]int{1, 7})
+}
+
+func readKubelet(endpoint string) Kubelet {
+	near, err := kubelet.Find(endpoint)
+	if near == nil {
+		return Kubelet{Err: err}
+	}
+	return Kubelet{PID: near.PID, SettingsErr: near.Err, CgroupDriver: near.CgroupDriver()}
+}
+
+// readPods lists the pods after it has looked for shims and mounts: what is created
+// meanwhile is in the list.
+func (o Options) readPods(ctx context.Context, f *Facts) {
+	found := scan(f.Runtime.Server.PID, f.Runtime.Endpoint, f.Runtime.Config.StateDir, o.Now())
+	if dir := f.Runtime.Config.NamespaceDir; dir != "" && found.visible {
+		f.Pods.NamespaceDir, f.Pods.Namespaces = dir, namespaces(dir, o.Now())
+	}
+	all, err := o.List(ctx)
+	if f.Pods.Err = err; err != nil {
+		return
+	}
+	listed := map[string]bool{}
+	for _, p := range all {
+		if p.Runtime == nil {
+			continue
+		}
+		for id := range p.Runtime.IDs() {
+			listed[id] = true
+		}
+		f.Pods.Count++
+		f.Pods.Sandboxes += len(p.Runtime.Sandboxes)
+		switch {
+		case p.RunningContainers() > 0:
+			f.Pods.Running++
+		case !p.SandboxReady():
+			f.Pods.Dead++
+		}
+		if p.Abandoned() && !p.Managed() {
+			f.Pods.Abandoned = append(f.Pods.Abandoned, p.DisplayName())
+		}
+		if p.RunningContainers() > 0 && !p.SandboxReady() {
+			f.Pods.Headless = append(f.Pods.Headless, p.DisplayName())
+		}
+	}
+	if f.Pods.Examined = found.examined; !found.examined {
+		return
+	}
+	for _, s := range found.shims {
+		if !listed[s.ID] {
+			f.Pods.Shims = append(f.Pods.Shims, s)
+		}
+	}
+	for id, path := range found.mounts {
+		if !listed[id] {
+			f.Pods.Mounts = append(f.Pods.Mounts, path)
+		}
+	}
+}
+
+// readDisks reads the file systems of the images and of podctl's directories.
+func (o Options) readDisks(ctx context.Context, f *Facts) {
+	disks := o.Dirs
+	if o.Client != nil {
+		if dir, err := o.Client.ImageFilesystem(ctx); err == nil && dir != "" {
+			disks = append([]Disk{{What: "images", Path: dir}}, disks...)
+		}
+	}
+	for _, d := range disks {
+		f.Disks = append(f.Disks, readDisk(d))
+	}
+}

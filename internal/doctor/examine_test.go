@@ -1,0 +1,168 @@
+package doctor
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+)
+
+// healthy are facts without a warning.
+func healthy() Facts {
+	yes := true
+	return Facts{
+		Now: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), IsRoot: true,
+		Runtime: Runtime{
+			Endpoint: "unix:///run/x.sock", Version: cri.Version{Name: "containerd", Version: "v2.4.2", APIVersion: "v1"},
+			Status: cri.RuntimeStatus{
+				Runtime: cri.Condition{Type: "RuntimeReady", OK: true}, Network: cri.Condition{Type: "NetworkReady", OK: true},
+				Handlers: []cri.Handler{{Name: "runc", RecursiveReadOnlyMounts: true, UserNamespaces: true}},
+			},
+			Driver: "systemd", Probed: true, Server: Server{PID: 7, CanRaise: true},
+			Config: Config{Shown: true, Events: &yes, NamespaceDir: "/run/netns", CNI: CNI{Shown: true, ConfDir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}, LoadStatus: "OK", Networks: []Network{{Name: "net", Plugins: []string{"bridge"}}}}},
+		},
+		Host:  Host{Kernel: "6.12", CgroupVersion: 2, Systemd: true, UserNamespaces: 1000, SharedRoot: true, Forwards: true, ClockSynchronized: true},
+		Disks: []Disk{{What: "images", Path: "/var/lib", Size: 100, Free: 50, Inodes: 100, FreeInodes: 50}},
+		Pods:  Pods{Count: 2, Running: 1, Examined: true, NamespaceDir: "/run/netns", Namespaces: 1, Sandboxes: 2, Podctls: []string{"agent"}},
+	}
+}
+
+// of are the findings of a check: "warning: evidence".
+func of(f Facts, name string) string {
+	var text []string
+	for _, found := range Examine(f) {
+		if found.Name == name {
+			text = append(text, found.Level.String()+": "+found.Evidence)
+		}
+	}
+	return strings.Join(text, "\n")
+}
+
+func TestAHealthyHostHasNoWarning(t *testing.T) {
+	all := Examine(healthy())
+	for _, f := range all {
+		if f.Level != OK {
+			t.Errorf("%s is %s: %s", f.Name, f.Level, f.Evidence)
+		}
+	}
+	if len(all) < 20 || Worst(all) != OK {
+		t.Errorf("%d findings, the worst is %s", len(all), Worst(all))
+	}
+}
+
+// Each fact that is bad is found by its check, with its evidence, at its level; only
+// that check finds it.
+func TestWhatIsWrongIsFound(t *testing.T) {
+	no := false
+	unsupported := errors.Join(cri.ErrUnsupported)
+	for _, c := range []struct {
+		change func(*Facts)
+		check  string
+		want   string
+	}{
+		{func(f *Facts) { f.Runtime.Status.Runtime = cri.Condition{Reason: "Starting", Message: "soon"} }, "runtime.ready", "failure: RuntimeReady is false: Starting: soon"},
+		{func(f *Facts) { f.Runtime.StatusErr = fs.ErrClosed }, "runtime.ready", "failure: the runtime's status cannot be read: file already closed"},
+		{func(f *Facts) { f.Runtime.Status.Network = cri.Condition{Message: "cni plugin not initialized"} }, "runtime.network", "failure: NetworkReady is false: cni plugin not initialized"},
+		{func(f *Facts) { f.Runtime.Status.Others = []cri.Condition{{Type: "NoDeprecations"}} }, "runtime.conditions", "warning: NoDeprecations is false: no reason given"},
+		{func(f *Facts) { f.Runtime.Config.CNI.Networks[0].Missing = []string{"bridge"} }, "runtime.cni", "failure: network net of /etc/cni/net.d needs bridge, not found in /opt/cni/bin"},
+		{func(f *Facts) {
+			f.Runtime.Config.CNI.LoadStatus, f.Runtime.Config.CNI.Networks = "no network config found", nil
+		}, "runtime.cni", "failure: no CNI configuration is loaded from /etc/cni/net.d: no network config found"},
+		{func(f *Facts) { f.Runtime.Config.CNI = CNI{} }, "runtime.cni", "info: the runtime does not show"},
+		{func(f *Facts) { f.Runtime.Probed = false }, "runtime.events", "info: not opened"},
+		{func(f *Facts) { f.Runtime.Events = unsupported }, "runtime.events", "info: containerd v2.4.2 has no events"},
+		{func(f *Facts) { f.Runtime.Events, f.Runtime.Config.Events = unsupported, &no }, "runtime.events", "info: events are disabled"},
+		{func(f *Facts) { f.Runtime.Events = fs.ErrClosed }, "runtime.events", "warning: the event stream does not open: file already closed"},
+		{func(f *Facts) { f.Runtime.Version.Version = "1.7.35" }, "runtime.version", "warning: containerd 1.7.35: each event goes to one subscriber"},
+		{func(f *Facts) { f.Runtime.Version.Version = "1.6.20~ds1" }, "runtime.version", "warning: containerd 1.6.20~ds1: no user namespaces"},
+		{func(f *Facts) { f.Runtime.Version.Version = "v2.0.2" }, "runtime.version", "info: containerd v2.0.2: a sandbox status has a timestamp"},
+		{func(f *Facts) { f.Runtime.Version.Version = "1a2b3c4.m" }, "runtime.version", "info: containerd 1a2b3c4.m is no release"},
+		{func(f *Facts) { f.Runtime.UnpinnedSandboxImage = "pause:1" }, "runtime.sandbox-image", "warning: pause:1, of which sandboxes are made, is not pinned"},
+		{func(f *Facts) { f.Runtime.Server.CanRaise = false }, "runtime.oom", "failure: the runtime has no CAP_SYS_RESOURCE"},
+		{func(f *Facts) { f.Runtime.Server.CanRaise, f.Runtime.Config.RestrictOOM = false, true }, "runtime.oom", "ok: "},
+		{func(f *Facts) { f.Host.CgroupVersion = 1 }, "cgroup.version", "warning: cgroup v1"},
+		{func(f *Facts) { f.Host.CgroupVersion = 0 }, "cgroup.version", "failure: no cgroups"},
+		{func(f *Facts) { f.Runtime.Driver = "cgroupfs" }, "cgroup.driver", "warning: the runtime uses cgroupfs on a host whose cgroups systemd manages"},
+		{func(f *Facts) { f.Host.Systemd = false }, "cgroup.driver", "failure: the runtime uses the systemd driver on a host without systemd"},
+		{func(f *Facts) { f.Runtime.DriverErr = unsupported }, "cgroup.driver", "info: containerd v2.4.2 does not name its cgroup driver"},
+		{func(f *Facts) { f.Runtime.DriverErr, f.Kubelet = unsupported, Kubelet{PID: 3, CgroupDriver: "systemd"} }, "cgroup.driver", "warning: containerd v2.4.2 does not name its cgroup driver; the kubelet"},
+		{func(f *Facts) { f.Disks[0].Free = 14 }, "disk.images", "warning: /var/lib: 14% of 0.0GiB free, 50% of the inodes"},
+		{func(f *Facts) { f.Disks[0].FreeInodes = 1 }, "disk.images", "failure: /var/lib: 50% of 0.0GiB free, 1% of the inodes"},
+		{func(f *Facts) { f.Disks[0].Err = fs.ErrPermission }, "disk.images", "info: /var/lib cannot be read"},
+		{func(f *Facts) { f.Now = time.Unix(0, 0).UTC() }, "clock", "failure: the clock says 1970-01-01"},
+		{func(f *Facts) { f.Host.ClockSynchronized = false }, "clock", "info: the kernel's clock is not synchronized"},
+		{func(f *Facts) { f.Runtime.Status.Handlers[0].RecursiveReadOnlyMounts = false }, "kernel.recursive-read-only", "info: no handler has"},
+		{func(f *Facts) { f.Runtime.Status.Handlers[0].UserNamespaces = false }, "kernel.user-namespaces", "info: no handler has"},
+		{func(f *Facts) { f.Host.UserNamespaces = 0 }, "kernel.user-namespaces", "info: disabled"},
+		{func(f *Facts) { f.Host.SharedRoot = false }, "kernel.mount-propagation", "warning: / is not a shared mount"},
+		{func(f *Facts) { f.Host.Forwards = false }, "kernel.forwarding", "warning: net.ipv4.ip_forward is 0"},
+		{func(f *Facts) { f.Host.Swap = 1 << 30 }, "kernel.swap", "info: 1.0GiB of swap"},
+		{func(f *Facts) { f.Pods.Abandoned = []string{"a/b"} }, "leftover.pods", "warning: the podctl process of a/b has exited"},
+		{func(f *Facts) { f.Pods.Headless = []string{"a/b"} }, "leftover.pods", "warning: containers run without a ready sandbox: a/b"},
+		{func(f *Facts) { f.Pods.Err = fs.ErrClosed }, "leftover.pods", "failure: pods cannot be listed"},
+		{func(f *Facts) { f.Pods.Shims = []Shim{{8, "abc"}} }, "leftover.shims", "warning: shims of nothing that the runtime lists: pid 8 (abc)"},
+		{func(f *Facts) { f.Pods.Mounts = strings.Split("abcdefg", "") }, "leftover.mounts", "warning: root file systems of nothing that the runtime lists: a, b, c, d, e and 2 more"},
+		{func(f *Facts) { f.Pods.Namespaces = 4 }, "leftover.namespaces", "warning: /run/netns holds 4 network namespaces for 2 sandboxes: at least 2 too many"},
+		{func(f *Facts) { f.Kubelet = Kubelet{PID: 9, CgroupDriver: "systemd"} }, "kubelet", "info: kubelet (pid 9) uses this runtime"},
+		{func(f *Facts) { f.Kubelet.Err = fs.ErrPermission }, "kubelet", "info: whether a kubelet uses this runtime is not known"},
+		{func(f *Facts) { f.IsRoot = false }, "podctl", "info: not run as root"},
+	} {
+		f := healthy()
+		c.change(&f)
+		if got := of(f, c.check); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.check, got, c.want)
+		}
+		for _, found := range Examine(f) {
+			if found.Name != c.check && found.Level > Info {
+				t.Errorf("%s: also %s: %s", c.check, found.Name, found.Evidence)
+			}
+		}
+	}
+}
+
+// Without a runtime the host is examined all the same.
+func TestAHostWithoutARuntimeIsExamined(t *testing.T) {
+	f := healthy()
+	f.Runtime = Runtime{Err: errors.New("no socket at /run/x.sock")}
+	if got := of(f, "runtime.cri"); got != "failure: no socket at /run/x.sock" {
+		t.Errorf("%q", got)
+	}
+	if of(f, "cgroup.version") == "" || of(f, "runtime.ready") != "" || Worst(Examine(f)) != Failure {
+		t.Errorf("%v", Examine(f))
+	}
+}
+
+func TestOneFileSystemIsReportedOnce(t *testing.T) {
+	f := healthy()
+	f.Disks = []Disk{{What: "images", Size: 1, Free: 1, Device: 5}, {What: "logs", Size: 1, Free: 1, Device: 5}, {What: "pods", Size: 1, Free: 1, Device: 6}}
+	if of(f, "disk.images") == "" || of(f, "disk.logs") != "" || of(f, "disk.pods") == "" {
+		t.Errorf("%v", Examine(f))
+	}
+}
+
+func TestTheConfigurationIsReadFromTheVerboseStatus(t *testing.T) {
+	c, image := readConfig(map[string]string{
+		"config":            `{"sandboxImage": "pause:1", "restrictOOMScoreAdj": true, "stateDir": "/run/c/io.containerd.grpc.v1.cri", "netnsMountsUnderStateDir": true}`,
+		"lastCNILoadStatus": "OK",
+		"cniconfig": `{"PluginDirs": ["/bin", "/opt"], "PluginConfDir": "/etc/cni", "Networks": [
+			{"Config": {"Name": "cni-loopback", "Plugins": [{"Network": {"type": "loopback"}}]}},
+			{"Config": {"Name": "net", "Plugins": [{"Network": {"type": "sh", "ipam": {"type": "no-such-ipam"}}}, {"Network": {"type": "sh"}}]}}]}`,
+	})
+	c.CNI.find(0)
+	if image != "pause:1" || !c.RestrictOOM || c.StateDir != "/run/c" || c.NamespaceDir != "/run/c/io.containerd.grpc.v1.cri/netns" {
+		t.Errorf("%q %+v", image, c)
+	}
+	if n := c.CNI.Networks; len(n) != 1 || strings.Join(n[0].Plugins, " ") != "sh no-such-ipam" || strings.Join(n[0].Missing, " ") != "no-such-ipam" {
+		t.Errorf("%+v", c.CNI)
+	}
+	c, image = readConfig(map[string]string{"config": `{"crio": {"EnablePodEvents": false, "NamespacesDir": "/var/run"}, "sandboxImage": "p"}`})
+	if image != "p" || c.Events == nil || *c.Events || c.NamespaceDir != "" || c.CNI.Shown {
+		t.Errorf("%q %+v", image, c)
+	}
+	if c, _ := readConfig(map[string]string{"config": "[", "cniconfig": "["}); c.Shown || c.CNI.Shown {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,153 @@
+package doctor
+
+import (
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+)
+
+// Facts are what was read of a runtime and its host. An error stands beside what it
+// kept from being read.
+type Facts struct {
+	Now time.Time
+	// IsRoot: podctl may read everything.
+	IsRoot  bool
+	Runtime Runtime
+	Host    Host
+	Disks   []Disk
+	Kubelet Kubelet
+	Pods    Pods
+}
+
+// Runtime is what the runtime reports about itself.
+type Runtime struct {
+	Endpoint string
+	// Err is why there is no connection; nothing else is known then.
+	Err       error
+	Version   cri.Version
+	Status    cri.RuntimeStatus
+	StatusErr error
+	// Driver is its cgroup driver.
+	Driver    string
+	DriverErr error
+	// Events is nil if its event stream opens; Probed is false if it was not opened.
+	Events error
+	Probed bool
+	Config Config
+	// UnpinnedSandboxImage is the image of sandboxes if the runtime holds it and does
+	// not mark it as pinned.
+	UnpinnedSandboxImage string
+	Server               Server
+}
+
+// Server is the process that serves the runtime's socket.
+type Server struct {
+	PID int // 0 if it is not visible
+	// CanRaise: it has CAP_SYS_RESOURCE, without which no process may lower an
+	// oom_score_adj.
+	CanRaise bool
+}
+
+// Config is what the verbose status of a runtime shows of its configuration.
+type Config struct {
+	// Shown: there is one in a known form.
+	Shown bool
+	// RestrictOOM: containerd does not lower an oom_score_adj.
+	RestrictOOM bool
+	// Events: CRI-O's enable_pod_events; nil of another runtime.
+	Events *bool
+	// StateDir is containerd's, "" of another runtime.
+	StateDir string
+	// NamespaceDir is where the runtime keeps network namespaces, "" if others do, too.
+	NamespaceDir string
+	CNI          CNI
+}
+
+// CNI is the network configuration that containerd has loaded.
+type CNI struct {
+	// Shown: the runtime shows it.
+	Shown   bool
+	BinDirs []string
+	ConfDir string
+	// LoadStatus is "OK" or why no configuration was loaded.
+	LoadStatus string
+	Networks   []Network
+}
+
+// Network is one CNI configuration.
+type Network struct {
+	Name string
+	// Plugins are its programs, those for addresses included; Missing are those that
+	// are in no directory of programs.
+	Plugins, Missing []string
+}
+
+// Host is what is known of the machine.
+type Host struct {
+	Err error
+	// Kernel is its release: 6.1.0-18-amd64.
+	Kernel string
+	// CgroupVersion is 1 or 2; 0 if there is none.
+	CgroupVersion int
+	// Systemd: it is the first process.
+	Systemd bool
+	// Swap in bytes.
+	Swap uint64
+	// UserNamespaces is how many may be made, -1 if it is not known.
+	UserNamespaces int
+	// SharedRoot: mounts below / propagate.
+	SharedRoot bool
+	// Forwards: IPv4 packets are forwarded.
+	Forwards bool
+	// ClockSynchronized is what the kernel says; ClockErr why it is not known.
+	ClockSynchronized bool
+	ClockErr          error
+}
+
+// Disk is the file system of a directory.
+type Disk struct {
+	// What is kept there: images.
+	What, Path string
+	Err        error
+	// Size and Free in bytes; Inodes and FreeInodes are 0 if the file system has no
+	// fixed number.
+	Size, Free         uint64
+	Inodes, FreeInodes uint64
+	// Device tells file systems apart; 0 if it is not known.
+	Device uint64
+}
+
+// Kubelet is the kubelet that uses the runtime.
+type Kubelet struct {
+	PID int // 0 if there is none
+	// Err is why that is not known, SettingsErr why its settings are not.
+	Err, SettingsErr error
+	// CgroupDriver is that of its configuration, which it ignores if the runtime names
+	// its own.
+	CgroupDriver string
+}
+
+// Pods are what the runtime lists, and what was found that belongs to none of it.
+type Pods struct {
+	Err                  error
+	Count, Running, Dead int
+	// Abandoned are the pods of podctl processes that have exited; Podctls the living ones.
+	Abandoned, Podctls []string
+	// Headless are pods with running containers and no ready sandbox.
+	Headless []string
+	// Sandboxes is how many there are, Namespaces how many network namespaces are kept
+	// for them in NamespaceDir, a directory of the runtime's own; "" if there is none.
+	Sandboxes, Namespaces int
+	NamespaceDir          string
+	// Shims and Mounts belong to nothing that the runtime lists; Examined is false if
+	// they cannot be told apart here.
+	Shims    []Shim
+	Mounts   []string
+	Examined bool
+}
+
+// Shim is a process that keeps containers.
+type Shim struct {
+	PID int
+	ID  string // the sandbox's or container's
+}

@@ -1,0 +1,108 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxNames is how many names an evidence lists.
+const maxNames = 5
+
+// some are the first names, and how many more there are.
+func some(names []string) string {
+	if len(names) <= maxNames {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
+}
+
+// plural is "1 pod" or "2 pods".
+func plural(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "x"):
+		noun += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func checkPods(f Facts, r *report) {
+	p := f.Pods
+	if p.Err != nil {
+		r.fail("", "pods cannot be listed: %v", p.Err)
+		return
+	}
+	if len(p.Abandoned) > 0 {
+		r.warn("podctl orphans", "the podctl process of %s has exited", some(p.Abandoned))
+	}
+	if len(p.Headless) > 0 {
+		r.warn("podctl terminating", "containers run without a ready sandbox: %s", some(p.Headless))
+	}
+	if len(p.Abandoned)+len(p.Headless) == 0 {
+		r.ok("%s, %d running, %d dead", plural(p.Count, "pod"), p.Running, p.Dead)
+	}
+}
+
+func checkShims(f Facts, r *report) {
+	if !f.Pods.Examined {
+		r.info("shims cannot be told apart here: it takes containerd, root, and the runtime's PID namespace")
+		return
+	}
+	if len(f.Pods.Shims) == 0 {
+		r.ok("every shim belongs to a listed sandbox or container")
+		return
+	}
+	var names []string
+	for _, s := range f.Pods.Shims {
+		names = append(names, fmt.Sprintf("pid %d (%.13s)", s.PID, s.ID))
+	}
+	r.warn("restart containerd, which reconnects to its shims or ends them", "shims of nothing that the runtime lists: %s", some(names))
+}
+
+func checkMounts(f Facts, r *report) {
+	if !f.Pods.Examined {
+		return
+	}
+	if len(f.Pods.Mounts) == 0 {
+		r.ok("every root file system belongs to a listed sandbox or container")
+		return
+	}
+	r.warn("umount them; their containers are gone", "root file systems of nothing that the runtime lists: %s", some(f.Pods.Mounts))
+}
+
+func checkNamespaces(f Facts, r *report) {
+	p := f.Pods
+	switch {
+	case p.Err != nil:
+	case p.NamespaceDir == "":
+		r.info("network namespaces are kept among those of other programs, and cannot be assigned")
+	case p.Namespaces > p.Sandboxes:
+		r.warn("ip netns list; umount and remove those of no sandbox", "%s holds %s for %s: at least %d too many", p.NamespaceDir, plural(p.Namespaces, "network namespace"), plural(p.Sandboxes, "sandbox"), p.Namespaces-p.Sandboxes)
+	default:
+		r.ok("%s for %s in %s", plural(p.Namespaces, "network namespace"), plural(p.Sandboxes, "sandbox"), p.NamespaceDir)
+	}
+}
+
+func checkKubelet(f Facts, r *report) {
+	k := f.Kubelet
+	switch {
+	case k.Err != nil:
+		r.info("whether a kubelet uses this runtime is not known: %v", k.Err)
+	case k.PID == 0:
+		r.ok("no kubelet uses this runtime")
+	case k.SettingsErr != nil:
+		r.info("kubelet (pid %d) uses this runtime; its settings cannot be read: %v", k.PID, k.SettingsErr)
+	default:
+		r.info("kubelet (pid %d) uses this runtime: podctl run and agent refuse to start beside it, because it would terminate their pods", k.PID)
+	}
+}
+
+func checkPodctl(f Facts, r *report) {
+	if !f.IsRoot {
+		r.info("not run as root: processes, mounts and file systems of others are seen in part")
+	}
+	if len(f.Pods.Podctls) > 0 {
+		r.ok("running on this runtime: %s", some(f.Pods.Podctls))
+	}
+}
