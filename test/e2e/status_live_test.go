@@ -82,7 +82,14 @@ spec:
 // way and reads their statuses from run -o yaml.
 func TestStatusesReportHowContainersTerminated(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
-		out, errw, code := at(t, rt).run(strings.ReplaceAll(endings, "IMAGE", "docker.io/library/busybox:latest"), "-o", "yaml", "-")
+		manifest := strings.ReplaceAll(endings, "IMAGE", "docker.io/library/busybox:latest")
+		// CRI-O creates no container for a command that does not exist: the pod would
+		// wait for it.
+		fails := !strings.HasPrefix(rt.Kind, live.CRIO)
+		if !fails {
+			manifest = withoutLine(manifest, "name: nofile")
+		}
+		out, errw, code := at(t, rt).run(manifest, "-o", "yaml", "-")
 		if code != 1 {
 			t.Fatalf("exit %d\n%s%s", code, out, errw)
 		}
@@ -118,7 +125,7 @@ func TestStatusesReportHowContainersTerminated(t *testing.T) {
 		}
 		// Its message is the runtime's, and so is its reason.
 		end := containerNamed(pods["endings"], "nofile").State.Terminated
-		if end == nil || end.Reason != "StartError" || end.ExitCode != 128 || !strings.Contains(end.Message, "/no/such/file") {
+		if fails && (end == nil || end.Reason != "StartError" || end.ExitCode != 128 || !strings.Contains(end.Message, "/no/such/file")) {
 			t.Errorf("nofile: %+v", end)
 		}
 		for name, phase := range map[string]v1.PodPhase{"endings": v1.PodFailed, "late": v1.PodFailed, "rules": v1.PodFailed, "all": v1.PodSucceeded} {
@@ -146,4 +153,15 @@ func containerNamed(p v1.Pod, name string) v1.ContainerStatus {
 		}
 	}
 	return v1.ContainerStatus{}
+}
+
+// withoutLine removes the lines that contain a text.
+func withoutLine(text, part string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, part) {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }
