@@ -47,15 +47,11 @@ func Attach(e *shell.Env) *cli.Command {
 }
 
 func runAttach(ctx context.Context, e *shell.Env, o attachOptions) error {
-	s, err := open(ctx, e, o.Globals)
+	s, t, err := openOne(ctx, e, o.Globals, o.query)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	t, err := s.one(ctx, o.query)
-	if err != nil {
-		return err
-	}
 	if err := s.running(ctx, t, e.Now()); err != nil {
 		return err
 	}

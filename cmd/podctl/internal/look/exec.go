@@ -99,18 +99,14 @@ func readExec(c *cli.Context) (o execOptions, err error) {
 }
 
 func runExec(ctx context.Context, e *shell.Env, o execOptions) error {
-	s, err := open(ctx, e, o.Globals)
+	if o.all {
+		return execAll(ctx, e, o)
+	}
+	s, t, err := openOne(ctx, e, o.Globals, o.query)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if o.all {
-		return s.execAll(ctx, e, o)
-	}
-	t, err := s.one(ctx, o.query)
-	if err != nil {
-		return err
-	}
 	if err := s.running(ctx, t, e.Now()); err != nil {
 		return err
 	}

@@ -21,7 +21,12 @@ const execParallel = 16
 
 // execAll runs a command in all running containers of the query. The error is
 // that of the worst: what could not be run, else the highest exit code.
-func (s *session) execAll(ctx context.Context, e *shell.Env, o execOptions) error {
+func execAll(ctx context.Context, e *shell.Env, o execOptions) error {
+	s, err := open(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	found, err := s.containers(ctx, o.query)
 	var run []target.Target
 	for _, t := range found {

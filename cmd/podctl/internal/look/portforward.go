@@ -85,13 +85,13 @@ func readForward(c *cli.Context) (o forwardOptions, err error) {
 }
 
 func runForward(ctx context.Context, e *shell.Env, o forwardOptions) error {
-	s, err := open(ctx, e, o.Globals)
+	s, t, err := openOne(ctx, e, o.Globals, o.query)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	f := &podForward{e: e, o: o, s: s}
-	if err := f.resolve(ctx); err != nil {
+	if err := f.use(ctx, t); err != nil {
 		return err
 	}
 	listeners, err := f.listen(ctx)
@@ -117,13 +117,8 @@ type podForward struct {
 	named map[string]uint16
 }
 
-// resolve finds the pod's ready sandbox in the session's listing, with mu held or
-// before Serve.
-func (f *podForward) resolve(ctx context.Context) error {
-	t, err := f.s.one(ctx, f.o.query)
-	if err != nil {
-		return err
-	}
+// use makes new connections go to the target, with mu held or before Serve.
+func (f *podForward) use(ctx context.Context, t target.Target) (err error) {
 	sandbox := readySandbox(t.Pod)
 	if sandbox == "" {
 		return fmt.Errorf("%s has no ready sandbox", t.Pod.DisplayName())
@@ -271,9 +266,9 @@ func (f *podForward) successor(ctx context.Context, old string) (string, error) 
 			defer f.mu.Unlock()
 			return f.sandbox, nil
 		}
-		err := f.s.list(ctx)
+		t, err := f.s.quickOne(ctx, f.e, f.o.Globals, f.o.query)
 		if err == nil {
-			err = f.resolve(ctx)
+			err = f.use(ctx, t)
 		}
 		sandbox := f.sandbox
 		f.mu.Unlock()
