@@ -52,7 +52,7 @@ func debounce(from <-chan os.Signal, to chan<- os.Signal) {
 
 // startupGC is the GC percentage of short commands: most of what they allocate
 // stays, and collecting it takes a quarter of their time.
-const startupGC = 200
+const startupGC = 800
 
 // tuneStartup collects garbage rarely while a command starts. GOGC overrides it.
 func tuneStartup() {

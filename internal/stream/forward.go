@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +109,11 @@ func (f *Forwarder) serve(ctx context.Context, l *Listener, local net.Conn) erro
 	defer conn.Close()
 	data, report, err := openPort(conn, remote)
 	if err != nil {
-		return err
+		if report == nil {
+			return err
+		}
+		// A runtime that cannot connect may reset the data before it has accepted it.
+		return cmp.Or(readReport(report, remote), err)
 	}
 	return exchange(local, data, report, remote)
 }
@@ -146,7 +151,12 @@ func exchange(local net.Conn, data, report httpstream.Stream, port uint16) error
 	if copied != nil {
 		return nil // the client has closed its connection
 	}
-	// The runtime closes both streams when it has closed its connection.
+	return readReport(report, port)
+}
+
+// readReport returns what the runtime reports of a connection that it has closed, nil
+// if it was served.
+func readReport(report httpstream.Stream, port uint16) error {
 	late := time.AfterFunc(reportTimeout, func() { _ = report.Reset() })
 	defer late.Stop()
 	text, err := io.ReadAll(report)

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/client-go/tools/remotecommand"
 )
@@ -33,6 +34,11 @@ func (s *Sizes) Put(columns, lines int) {
 		return
 	}
 	s.next = remotecommand.TerminalSize{Width: uint16(columns), Height: uint16(lines)}
+	s.signal()
+}
+
+// signal wakes Next, with mu held and before Close.
+func (s *Sizes) signal() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -57,6 +63,19 @@ func (s *Sizes) Close() {
 	}
 }
 
+// redrawDelay lies between the two sizes of Redraw: CRI-O's monitor loses the
+// second of two that follow each other at once.
+const redrawDelay = 100 * time.Millisecond
+
+// again makes Next return the size again.
+func (s *Sizes) again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.signal()
+	}
+}
+
 // Next waits for a size; nil after Close.
 func (s *Sizes) Next() *remotecommand.TerminalSize {
 	_, open := <-s.changed
@@ -69,10 +88,7 @@ func (s *Sizes) Next() *remotecommand.TerminalSize {
 	if s.redraw && !s.closed {
 		s.redraw = false
 		size.Width--
-		select {
-		case s.changed <- struct{}{}:
-		default:
-		}
+		time.AfterFunc(redrawDelay, s.again)
 	}
 	return &size
 }

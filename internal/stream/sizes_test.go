@@ -2,6 +2,8 @@ package stream
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"k8s.io/client-go/tools/remotecommand"
 )
@@ -24,12 +26,18 @@ func TestSizesNotYetSentAreReplaced(t *testing.T) {
 }
 
 func TestRedrawSendsAnotherSizeFirst(t *testing.T) {
-	s := NewSizes()
-	s.Redraw()
-	s.Put(80, 24)
-	for _, want := range []remotecommand.TerminalSize{{Width: 79, Height: 24}, {Width: 80, Height: 24}} {
-		if got := s.Next(); got == nil || *got != want {
-			t.Errorf("%+v, want %+v", got, want)
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSizes()
+		s.Redraw()
+		s.Put(80, 24)
+		begin := time.Now()
+		for _, want := range []remotecommand.TerminalSize{{Width: 79, Height: 24}, {Width: 80, Height: 24}} {
+			if got := s.Next(); got == nil || *got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
 		}
-	}
+		if between := time.Since(begin); between != redrawDelay {
+			t.Errorf("%s between them", between)
+		}
+	})
 }

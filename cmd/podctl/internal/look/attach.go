@@ -77,10 +77,17 @@ func runAttach(ctx context.Context, e *shell.Env, o attachOptions) error {
 	if err := local.announce(ctx, s, t); err != nil {
 		return err
 	}
-	local.containerTTY = input.TTY
+	local.containerTTY, local.inputDelay = input.TTY, attachDelay
+	// At the end of the input containerd would detach the output, although the
+	// container's own input stays open.
+	local.keepInput = input.Known && !input.Once
 	err = local.run(ctx, url, true)
 	return s.attachEnd(ctx, t, local, err)
 }
+
+// attachDelay is how long input waits after the streams are open. The runtimes
+// connect the input first: a container that answers at once would not be heard.
+const attachDelay = 200 * time.Millisecond
 
 // announce says what is attached to, and where the output before is.
 func (l *localStreams) announce(ctx context.Context, s *session, t target.Target) error {

@@ -2,11 +2,13 @@ package look
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
@@ -32,6 +34,10 @@ type localStreams struct {
 	// containerTTY: the container writes to a terminal of its own, also without
 	// --tty here.
 	containerTTY bool
+	// inputDelay is how long input waits after the streams are open.
+	inputDelay time.Duration
+	// keepInput: the end of the input is not passed on.
+	keepInput bool
 	// stderr gets a copy of the container's errors; may be nil.
 	stderr io.Writer
 }
@@ -86,8 +92,10 @@ func (l *localStreams) run(ctx context.Context, url string, redraw bool) error {
 	if l.stderr != nil {
 		s.Stderr = io.MultiWriter(s.Stderr, l.stderr)
 	}
+	in := &inputReader{r: l.e.In, delay: l.inputDelay, keepOpen: l.keepInput, ended: make(chan struct{})}
+	defer close(in.ended)
 	if l.o.stdin {
-		s.Stdin = l.e.In
+		s.Stdin = in
 	}
 	if !l.o.tty {
 		return stream.Run(ctx, s)
@@ -99,9 +107,9 @@ func (l *localStreams) run(ctx context.Context, url string, redraw bool) error {
 	if !l.o.stdin {
 		return stream.Run(ctx, s)
 	}
-	ctx, in, done := stream.Detachable(ctx, l.e.In, l.o.detachKeys)
+	ctx, keys, done := stream.Detachable(ctx, in, l.o.detachKeys)
 	defer done()
-	s.Stdin = in
+	s.Stdin = keys
 	state, err := term.MakeRaw(int(l.input.Fd()))
 	if err != nil {
 		return fmt.Errorf("set the terminal's mode: %w", err)
@@ -146,4 +154,27 @@ func (l *localStreams) watchSize(sizes *stream.Sizes, redraw bool) (stop func())
 		signal.Stop(changed)
 		close(ended)
 	}
+}
+
+// inputReader is local input as a container gets it.
+type inputReader struct {
+	r io.Reader
+	// delay is waited before the first Read.
+	delay time.Duration
+	// keepOpen: the end of the input is not passed on before ended is closed.
+	keepOpen bool
+	ended    chan struct{}
+}
+
+// Read implements io.Reader.
+func (i *inputReader) Read(p []byte) (int, error) {
+	if i.delay > 0 {
+		time.Sleep(i.delay)
+		i.delay = 0
+	}
+	n, err := i.r.Read(p)
+	if n == 0 && errors.Is(err, io.EOF) && i.keepOpen {
+		<-i.ended
+	}
+	return n, err
 }

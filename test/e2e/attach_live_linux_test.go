@@ -1,0 +1,215 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/test/pty"
+)
+
+// attachPod has a container that writes a line for each line that it reads, and
+// exits with 6 at "end".
+const attachPod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: reader}
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: c
+    image: docker.io/library/busybox:latest
+    imagePullPolicy: IfNotPresent
+    stdin: true
+    command: [sh, -c, 'echo first; while read line; do echo "read $line"; [ "$line" != end ] || exit 6; done']
+---
+`
+
+func TestAttach(t *testing.T) {
+	withPods(t, []insideCase{
+		{"keys and size reach the first process, the detach keys leave it", func(t *testing.T, in *inside) {
+			for range 2 { // it still runs
+				term := in.terminal(t, "attach", "-it", "web/shell")
+				term.Until("attached to default/web/shell, started ")
+				term.Until("earlier output: podctl logs default/web/shell; detach: ctrl-p,ctrl-q\r\n")
+				term.Send("stty size\r")
+				term.Until("24 80\r\n")
+				term.Send("echo $((40+2))\r")
+				term.Until("42\r\n")
+				term.Send(pty.CtrlP + pty.CtrlQ)
+				term.Until("detached from default/web/shell; the container goes on")
+				if code := term.Wait(); code != 0 || term.Mode() != pty.Normal {
+					t.Errorf("exit code %d, %v", code, term.Mode())
+				}
+			}
+		}},
+		{"Ctrl-C without a terminal leaves the container", func(t *testing.T, in *inside) {
+			term := in.terminal(t, "attach", "web/c")
+			term.Until("attached to default/web/c")
+			term.Send(pty.CtrlC)
+			if code := term.Wait(); code != 130 {
+				t.Errorf("exit code %d", code)
+			}
+		}},
+		{"input for a container without one is refused", func(t *testing.T, in *inside) {
+			_, errw, code := in.does(t, "attach", "-i", "bare")
+			if !strings.Contains(errw, "container default/bare/c has no standard input") || code != 1 {
+				t.Errorf("%q, exit code %d", errw, code)
+			}
+		}},
+		{"the exit code is the container's", func(t *testing.T, in *inside) {
+			run := in.start(attachPod, "-")
+			run.prints("c started")
+			cmd := in.cmd("attach", "-i", "reader")
+			cmd.Stdin = strings.NewReader("one\nend\n")
+			var out, errw bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errw
+			_ = cmd.Run() // the exit code is asserted
+			if code := cmd.ProcessState.ExitCode(); out.String() != "read one\nread end\n" || code != 6 {
+				t.Errorf("%q, %q, exit code %d", out.String(), errw.String(), code)
+			}
+			run.wait()
+		}},
+	})
+}
+
+// forwards starts podctl port-forward and returns the address of the first port.
+func (in *inside) forwards(t *testing.T, args ...string) (p *process, address string) {
+	t.Helper()
+	p = in.command("", in.cmd(append([]string{"port-forward"}, args...)...))
+	p.prints(" -> default/")
+	out, _ := p.output()
+	return p, strings.Fields(out)[0]
+}
+
+// page reads the page that the pod serves.
+func page(address string) (string, error) {
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get("http://" + address + "/")
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+func TestPortForward(t *testing.T) {
+	withPods(t, []insideCase{
+		{"several ports, by number and name, many connections at once", func(t *testing.T, in *inside) {
+			p, _ := in.forwards(t, "web", ":8080", ":http", "--address", "127.0.0.1")
+			p.prints("(http)")
+			out, _ := p.output()
+			var addresses []string
+			for line := range strings.Lines(out) {
+				addresses = append(addresses, strings.Fields(line)[0])
+			}
+			if len(addresses) != 2 {
+				t.Fatalf("%q", out)
+			}
+			var asking sync.WaitGroup
+			for i := range 40 {
+				asking.Go(func() {
+					if body, err := page(addresses[i%2]); err != nil || body != "hello\n" {
+						t.Errorf("%q, %v", body, err)
+					}
+				})
+			}
+			asking.Wait()
+			p.signal(syscall.SIGINT)
+			if code := p.wait(); code != 130 {
+				t.Errorf("exit code %d", code)
+			}
+			if _, err := net.Dial("tcp", addresses[0]); err == nil {
+				t.Error("the listener is open")
+			}
+		}},
+		{"a refused connection is reported and not the end", func(t *testing.T, in *inside) {
+			p, address := in.forwards(t, "bare", ":9", "--address", "127.0.0.1")
+			for range 2 {
+				if body, err := page(address); err == nil {
+					t.Errorf("%q", body)
+				}
+			}
+			eventually(t, "podctl reports both", func() bool {
+				_, errw := p.output()
+				return strings.Count(errw, "connection at "+address+" failed: port 9: ") == 2
+			}, func() string { _, errw := p.output(); return errw })
+			p.signal(syscall.SIGINT)
+			p.wait()
+		}},
+		{"a replaced pod is found again", func(t *testing.T, in *inside) {
+			yaml := strings.ReplaceAll(webPod, "name: web,", "name: other,")
+			first := in.start(yaml, "-")
+			first.prints("shell started")
+			p, address := in.forwards(t, "other", ":http", "--address", "127.0.0.1")
+			if body, err := page(address); err != nil || body != "hello\n" {
+				t.Errorf("%q, %v", body, err)
+			}
+			first.signal(syscall.SIGTERM)
+			first.wait()
+			second := in.start(yaml, "-")
+			second.prints("shell started")
+			eventually(t, "the successor answers", func() bool { body, _ := page(address); return body == "hello\n" }, func() string { _, errw := p.output(); return errw })
+			if _, errw := p.output(); !strings.Contains(errw, "default/other was replaced: new connections go to its successor\n") {
+				t.Errorf("%q", errw)
+			}
+			p.signal(syscall.SIGINT)
+			p.wait()
+			second.signal(syscall.SIGTERM)
+			second.wait()
+		}},
+		{"UDP is refused by name and by number", func(t *testing.T, in *inside) {
+			for port, want := range map[string]int{"dns": 1, "53/udp": 2} {
+				if _, errw, code := in.does(t, "port-forward", "web", port); !strings.Contains(errw, "UDP") || code != want {
+					t.Errorf("%s: %q, exit code %d", port, errw, code)
+				}
+			}
+		}},
+	})
+}
+
+// What runs in a container through a runtime that is killed ends with an error.
+func TestARuntimeThatIsKilledEndsWhatLooksInside(t *testing.T) {
+	for _, kind := range live.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			rt := live.Runtime(t, kind, live.Private())
+			in := &inside{makePlace(t, rt)}
+			in.bare(t)
+			var began []*process
+			for i, args := range [][]string{
+				{"exec", "bare", "--", "sh", "-c", "touch /tmp/up0; sleep 94"},
+				{"exec", "-i", "bare", "--", "sh", "-c", "touch /tmp/up1; sleep 93"},
+			} {
+				began = append(began, in.command("", in.cmd(args...)))
+				eventually(t, "the command runs", func() bool {
+					_, _, code := in.does(t, "exec", "bare", "--", "test", "-e", fmt.Sprintf("/tmp/up%d", i))
+					return code == 0
+				}, func() string { _, errw := began[i].output(); return errw })
+			}
+			term := in.terminal(t, "exec", "-it", "bare", "--", "sh")
+			term.Until("# ")
+			rt.Kill(t)
+			for _, p := range began {
+				code := p.wait()
+				if _, errw := p.output(); code != 1 && code != 3 || !strings.Contains(errw, "podctl: exec: ") {
+					t.Errorf("exit code %d, %q", code, errw)
+				}
+			}
+			if code := term.Wait(); code != 1 || term.Mode() != pty.Normal {
+				t.Errorf("terminal: exit code %d, %v\n%s", code, term.Mode(), term.Output())
+			}
+			rt.Start(t)
+		})
+	}
+}
