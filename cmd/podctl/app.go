@@ -53,17 +53,41 @@ func commands(e *shell.Env) []*cli.Command {
 		}
 	}
 	add("run pods",
-		runCommand(e), agentCommand(e), validateCommand(e), renderCommand(e))
+		runCommand(e),
+		agentCommand(e),
+		validateCommand(e),
+		renderCommand(e))
 	add("list and stop pods",
-		podsCommand(e), stopCommand(e), startCommand(e), rmCommand(e), orphansCommand(e), terminatingCommand(e))
+		podsCommand(e),
+		stopCommand(e),
+		startCommand(e),
+		rmCommand(e),
+		orphansCommand(e),
+		terminatingCommand(e))
 	add("look inside pods",
-		look.Describe(e), look.Top(e), look.Logs(e), look.Exec(e), look.Attach(e), look.Cp(e), look.PortForward(e), look.Inspect(e), look.Wait(e))
+		look.Describe(e),
+		look.Top(e),
+		look.Logs(e),
+		look.Exec(e),
+		look.Attach(e),
+		look.Cp(e),
+		look.PortForward(e),
+		look.Inspect(e),
+		look.Wait(e))
 	add("images",
-		look.Images(e), look.Pull(e), look.Rmi(e), look.Prune(e))
+		look.Images(e),
+		look.Pull(e),
+		look.Rmi(e),
+		look.Prune(e))
 	add("examine the node",
-		plegCommand(e), preemptCommand(e), look.Doctor(e))
+		look.Doctor(e),
+		plegCommand(e),
+		preemptCommand(e))
 	add("this program",
-		versionCommand(e), optionsCommand(e))
+		versionCommand(e),
+		optionsCommand(e),
+		completionCommand(e),
+		completeCommand(e))
 	return all
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,6 +78,7 @@ var documented = []struct {
 
 func reference(t *testing.T) string {
 	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
+	app.Commands = slices.DeleteFunc(app.Commands, func(c *cli.Command) bool { return c.Hidden })
 	var b strings.Builder
 	b.WriteString("<!-- Made by make docs from cmd/podctl: change it there. -->\n\n# The command line\n\n" +
 		"    podctl [global options] COMMAND [options] [arguments]\n\n" +

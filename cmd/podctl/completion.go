@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+)
+
+// completions are the scripts, by shell.
+//
+//go:embed completions/*
+var completions embed.FS
+
+// completionShells are the shells that have a script.
+var completionShells = []string{"bash", "zsh", "fish", "powershell"}
+
+func completionCommand(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "completion",
+		Usage:     "print the completion script of a shell: " + strings.Join(completionShells, ", "),
+		ArgsUsage: "SHELL",
+		Description: "Completes commands, options and their values, and the names of pods, containers, namespaces and\n" +
+			"images that the runtime has, if it answers within " + completionTimeout.String() + ", or\n" + completionEnv + ". For this shell:\n\n" +
+			"  bash        source <(podctl completion bash)\n" +
+			"  zsh         source <(podctl completion zsh)\n" +
+			"  fish        podctl completion fish | source\n" +
+			"  powershell  podctl completion powershell | Out-String | Invoke-Expression",
+		Action: func(c *cli.Context) error {
+			if !slices.Contains(completionShells, c.Args().First()) || c.NArg() != 1 {
+				return &shell.UsageError{Message: "no shell given", Advice: "one of: " + strings.Join(completionShells, ", ")}
+			}
+			script, err := completions.ReadFile("completions/" + c.Args().First())
+			if err == nil {
+				_, err = e.Out.Write(script)
+			}
+			return err
+		},
+	}
+}
+
+// completionTimeout bounds what a completion asks of the runtime; the variable
+// completionEnv overrides it.
+const (
+	completionTimeout = 80 * time.Millisecond
+	completionEnv     = "PODCTL_COMPLETION_TIMEOUT"
+)
+
+// completionValues are those of options, by the name of the value in their usage.
+var completionValues = map[string][]string{
+	"FORMAT":    {"json", "yaml", "wide", "name", "table", "jsonpath=", "go-template=", "custom-columns="},
+	"CONDITION": {"condition=Ready", "delete", "exit", "exit=0", "jsonpath="},
+	"OWNER":     {"podctl", "kubelet", "other"},
+	"DRIVER":    {"cgroupfs", "systemd"},
+	"STREAM":    {"stdout", "stderr"},
+	"ENDPOINT":  {"sim:"},
+}
+
+// completeCommand prints what may stand in the place of the last argument: a line
+// WORD<tab>USAGE for each, :files or :dirs for names of files. It does not fail.
+func completeCommand(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name: "__complete", Hidden: true, ArgsUsage: "-- WORD …",
+		Usage: "print the completions of the last word, for the scripts of podctl completion",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "new-word", Usage: "complete a new word after the others"},
+			&cli.DurationFlag{Name: "timeout", Value: completionTimeout, EnvVars: []string{completionEnv}, Usage: "`DURATION` for the runtime's answer"},
+		},
+		Action: func(c *cli.Context) error {
+			words := c.Args().Slice()
+			if len(words) > 0 && words[0] == "--" {
+				words = words[1:]
+			}
+			if c.Bool("new-word") {
+				words = append(words, "")
+			}
+			completer := cmdline.Completer{App: c.App, Topics: topicNames(), Shells: completionShells, Values: completionValues}
+			done := completer.Complete(words)
+			if done.Live != cmdline.Nothing {
+				ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
+				defer cancel()
+				done.Candidates = append(done.Candidates, liveCandidates(ctx, e, shell.ReadGlobals(c), done)...)
+			}
+			return printCompletion(e, done)
+		},
+	}
+}
+
+func printCompletion(e *shell.Env, done cmdline.Completion) error {
+	var b strings.Builder
+	for _, candidate := range done.Candidates {
+		fmt.Fprintf(&b, "%s%s\t%s\n", done.Prefix, output.OneLine(candidate.Word), output.OneLine(candidate.Usage))
+	}
+	switch {
+	case done.Files:
+		b.WriteString(":files\n")
+	case done.Dirs:
+		b.WriteString(":dirs\n")
+	}
+	_, err := fmt.Fprint(e.Out, b.String())
+	return err
+}
