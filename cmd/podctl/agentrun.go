@@ -106,7 +106,7 @@ func (a *agent) apply(u sourceUpdate) {
 	}
 	var pods []node.Desired
 	for _, p := range u.Pods {
-		pods = append(pods, node.Desired{Pod: p.Pod, Document: p.Document})
+		pods = append(pods, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
 	}
 	if u.Partial {
 		a.session.SetPartly(u.source, pods, u.Objects)

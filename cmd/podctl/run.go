@@ -144,7 +144,7 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 	var pods []*v1.Pod
 	for _, p := range set.Pods {
 		pods = append(pods, p.Pod)
-		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document})
+		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
 	}
 	if err := s.CheckRuntimeClasses(ctx, pods); err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -130,6 +130,12 @@ func (r *running) settled() bool {
 			return false
 		}
 	}
+	// What the pods replace, and surplus pods of their workloads, are gone.
+	for _, i := range r.last {
+		if i.Leaving() {
+			return false
+		}
+	}
 	return true
 }
 

@@ -25,6 +25,7 @@ func toSandbox(s *runtimeapi.PodSandbox) *pod.Sandbox {
 		Labels:           s.Labels,
 		Owner:            s.Annotations[pod.OwnerAnnotation],
 		OwnerID:          s.Annotations[pod.InstanceAnnotation],
+		Workload:         s.Annotations[pod.WorkloadAnnotation],
 		Source:           s.Annotations[pod.ConfigSourceAnnotation],
 		DefaultContainer: s.Annotations[pod.DefaultContainerAnnotation],
 		HasManifest:      hasManifest,

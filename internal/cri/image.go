@@ -46,6 +46,7 @@ func (c *Client) PullImage(ctx context.Context, image string, sandbox *runtimeap
 	delete(annotations, pod.ManifestAnnotation)
 	delete(annotations, pod.OwnerAnnotation)
 	delete(annotations, pod.InstanceAnnotation)
+	delete(annotations, pod.WorkloadAnnotation)
 	r, err := c.image.PullImage(ctx, &runtimeapi.PullImageRequest{
 		Image:         &runtimeapi.ImageSpec{Image: image, Annotations: annotations},
 		Auth:          auth,

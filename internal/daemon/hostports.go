@@ -13,6 +13,7 @@ import (
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/flock"
+	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/preempt"
 )
 
@@ -58,7 +59,7 @@ func (h *hostPorts) hold(ctx context.Context, p *v1.Pod) (release func(), err er
 	others, err := h.others(ctx)
 	if err == nil {
 		if taken := preempt.PortTaken(p, others); taken != "" {
-			err = &hostPortError{taken}
+			err = &node.HostPortError{Taken: taken}
 		}
 	}
 	if err != nil {
@@ -126,14 +127,4 @@ func (h *hostPorts) find() (map[string]*control.Client, error) {
 		}
 	}
 	return found, nil
-}
-
-// hostPortError says that another podctl's pod has a host port.
-type hostPortError struct{ taken string }
-
-func (e *hostPortError) Error() string { return "host port in use: " + e.taken }
-
-// Hint says how to resolve it.
-func (*hostPortError) Hint() string {
-	return "stop the other pod, or change hostPort; the pod starts once the port is free"
 }

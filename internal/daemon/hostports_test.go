@@ -19,6 +19,7 @@ import (
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/flock"
+	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
 )
 
@@ -143,7 +144,7 @@ func TestSilentPodctlKeepsThePortsOfItsLastAnswer(t *testing.T) {
 	h := portsOf(run)
 	for _, what := range []string{"answers", "is silent", "was silent"} {
 		_, err := h.hold(t.Context(), withHostPort("a", "api"))
-		if _, taken := errors.AsType[*hostPortError](err); !taken {
+		if _, taken := errors.AsType[*node.HostPortError](err); !taken {
 			t.Errorf("the other podctl %s: %v", what, err)
 		}
 		other.silent.Store(true)
@@ -165,7 +166,7 @@ func TestPodctlsAreAskedForHostPortsAtTheSameTime(t *testing.T) {
 		})
 	}
 	_, err := portsOf(run).hold(t.Context(), withHostPort("a", "api"))
-	if _, taken := errors.AsType[*hostPortError](err); !taken {
+	if _, taken := errors.AsType[*node.HostPortError](err); !taken {
 		t.Errorf("not all were asked: %v", err)
 	}
 }

@@ -19,6 +19,8 @@ type Desired struct {
 	// Document is the pod as it was read, before defaulting: what its sandbox
 	// will carry.
 	Document []byte
+	// Workload identifies the workload of which it is a pod, "" if there is none.
+	Workload string
 }
 
 // FullName is the name that pods compete for.

@@ -12,7 +12,8 @@ type Findings struct {
 	// Adopt holds the pods that are desired, by their UID.
 	Adopt []*pod.Pod
 	// Stop holds podctl's pods that have to go: an older manifest of a desired
-	// pod's name, or a pod of this very instance that is not desired.
+	// pod's name, a pod of this very instance that is not desired, or a surplus pod of
+	// a workload of which there are desired pods.
 	Stop []*pod.Pod
 	// Unwanted are, of those, the ones whose name is not desired either.
 	Unwanted map[types.UID]bool
@@ -31,12 +32,13 @@ type Findings struct {
 
 // Look sorts out what the runtime holds before anything is created. Only
 // podctl's own pods, by their owner annotation, are adopted or stopped, and of
-// those only the ones of this instance or of a name that it desires. known
+// those only the ones of this instance, or of a name or a workload that it desires. known
 // reports which pods are accounted for.
 func Look(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) Findings {
-	byName := map[string]types.UID{}
+	byName, workloads := map[string]types.UID{}, map[string]bool{"": false}
 	for uid, d := range desired {
 		byName[d.FullName()] = uid
+		workloads[d.Workload] = d.Workload != ""
 	}
 	f := Findings{
 		Unwanted: map[types.UID]bool{},
@@ -61,7 +63,7 @@ func Look(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Des
 		case owner == "":
 		case same:
 			f.Adopt = append(f.Adopt, p)
-		case nameDesired || owner == instance:
+		case nameDesired || owner == instance || workloads[p.Sandboxes[0].Workload]:
 			f.Stop = append(f.Stop, p)
 			f.Unwanted[p.UID] = !nameDesired
 		}

@@ -16,6 +16,11 @@ func runtimePod(uid, name, owner string, state pod.State) *pod.Pod {
 		Sandboxes: []*pod.Sandbox{{ID: "s-" + uid, State: state, Owner: owner, HasManifest: owner != ""}}}
 }
 
+func ofWorkload(workload string, p *pod.Pod) *pod.Pod {
+	p.Sandboxes[0].Workload = workload
+	return p
+}
+
 func wanted(uid, name string) Desired {
 	return Desired{Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), Name: name, Namespace: "default"}}}
 }
@@ -38,8 +43,14 @@ func TestLookAdoptsStopsOrLeavesWhatTheRuntimeHolds(t *testing.T) {
 		{name: "a foreign dead one does not", held: runtimePod("k1", "web", "", pod.Exited)},
 		{name: "a foreign pod of another name is left alone", held: runtimePod("k1", "other", "", pod.Running)},
 		{name: "what a worker knows is not looked at", held: runtimePod("u1", "web", me, pod.Running), known: true},
+		{name: "a surplus pod of a desired workload is stopped", held: ofWorkload("Deployment/default/w", runtimePod("w2", "w-2", "run-dead", pod.Running)), stop: []string{"w2"}},
+		{name: "one of another workload is left alone", held: ofWorkload("Deployment/default/x", runtimePod("x2", "x-2", "run-dead", pod.Running))},
 	} {
-		got := Look([]*pod.Pod{c.held}, func(types.UID) bool { return c.known }, map[types.UID]Desired{"u1": wanted("u1", "web")}, me)
+		desired := map[types.UID]Desired{"u1": wanted("u1", "web"), "w1": wanted("w1", "w-1")}
+		w1 := desired["w1"]
+		w1.Workload = "Deployment/default/w"
+		desired["w1"] = w1
+		got := Look([]*pod.Pod{c.held}, func(types.UID) bool { return c.known }, desired, me)
 		var fore []string
 		for uid := range got.Foreign {
 			fore = append(fore, string(uid))

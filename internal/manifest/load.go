@@ -56,6 +56,9 @@ type Pod struct {
 	// nothing defaulted. Decode makes the same pod of it; two documents are
 	// equal if and only if they are the same manifest.
 	Document []byte
+	// Workload identifies the workload of which it is a pod, KIND/NAMESPACE/NAME; "" if
+	// it is a pod by itself.
+	Workload string
 
 	value     map[string]any
 	positions *positions

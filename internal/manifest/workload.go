@@ -158,7 +158,7 @@ func (w *workload) pod(i int, raw, clean map[string]any) (*Pod, error) {
 	if p.UID == "" {
 		p.UID = podUID(value)
 	}
-	return &Pod{Pod: p, Document: document, value: value}, nil
+	return &Pod{Pod: p, Document: document, Workload: w.key(), value: value}, nil
 }
 
 // podOf is the document of the i-th pod: of the template's metadata a

@@ -80,6 +80,11 @@ func (w *workload) generated(set string, i int) string {
 	return base[:min(len(base), maxGenerated)] + fiveOf(w.kind.name, w.meta.Namespace, set, strconv.Itoa(i))
 }
 
+// key identifies the workload, in every version and with any number of pods.
+func (w *workload) key() string {
+	return strings.Join([]string{w.kind.name, w.meta.Namespace, w.meta.Name}, "/")
+}
+
 // identityHash stands in the names of a Deployment's pods where Kubernetes has the
 // hash of the template, the name of a ReplicaSet. It is the same for each version of
 // the Deployment, so that a changed template replaces the pods under their names

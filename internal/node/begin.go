@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
-	"github.com/podctl/podctl/internal/preempt"
 )
 
 // claimAll claims the names of the pods that are to start.
@@ -45,7 +45,7 @@ func (n *Node) postpone(ctx context.Context, d Desired, why lifecycle.Defer) {
 
 // begin finds out how a pod begins whose name is claimed, and reports whether
 // it does. Nothing is done for one that was found to be stopped first.
-func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycle.Findings) bool {
+func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycle.Findings, held []*pod.Pod) bool {
 	n.mu.Lock()
 	e := n.entryOf(d.UID())
 	starting := e != nil && e.Phase == lifecycle.Starting
@@ -78,23 +78,18 @@ func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycl
 			n.notAdmitted(ctx, d, err)
 			return false
 		}
-		release, err := n.holdPorts(ctx, d.Pod)
+		release, err := n.holdPorts(ctx, d.Pod, held)
 		if err != nil {
-			n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.HostPortHeld, Err: err})
+			reason := lifecycle.HostPortHeld
+			if unanswered(err) {
+				reason = lifecycle.RuntimeUnavailable
+			}
+			n.postpone(ctx, d, lifecycle.Defer{Reason: reason, Err: err})
 			return false
 		}
 		defer release()
 	}
 	return n.enter(ctx, d, lifecycle.Begin{How: how, Pod: endedAs(d.Pod, rec), Held: hold}, rec)
-}
-
-// holdPorts keeps other podctls from starting a pod with the same host ports
-// until release is called.
-func (n *Node) holdPorts(ctx context.Context, p *v1.Pod) (release func(), err error) {
-	if n.opts.HostPorts == nil || !preempt.HasHostPort(p) {
-		return func() {}, nil
-	}
-	return n.opts.HostPorts(ctx, p)
 }
 
 // endedAs is the pod, with the phase in which it has ended before.

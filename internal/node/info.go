@@ -68,6 +68,12 @@ func (i Info) Refused() error {
 // cleaned up and does not come back, or it cannot start.
 func (i Info) Ended() bool { return i.Refused() != nil || i.Stage == worker.Finished && !i.Again }
 
+// Leaving reports whether the pod is not desired and something of it may still run,
+// or is being cleaned up.
+func (i Info) Leaving() bool {
+	return !i.Desired && i.Lifecycle == lifecycle.Stopping && i.Stage != worker.Finished && i.Wait.Tries == 0
+}
+
 // Succeeded reports whether the pod has ended successfully.
 func (i Info) Succeeded() bool { return i.Refused() == nil && i.Status.Phase == v1.PodSucceeded }
 

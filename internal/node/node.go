@@ -141,6 +141,9 @@ type Node struct {
 	// locksLost: locks could not be restored, which was reported. Only the loop has
 	// it.
 	locksLost bool
+	// sandboxPorts are the host ports of the running sandboxes of others, by id. Only
+	// the loop has it.
+	sandboxPorts map[string]*v1.Pod
 	// settling counts the pods that were dropped and whose names are not released
 	// yet.
 	settling int

@@ -34,8 +34,9 @@ func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 	h.n.mu.Lock()
 	e := h.n.entryOf(p.UID)
 	var document []byte
+	workload := ""
 	if e != nil {
-		document = e.Document
+		document, workload = e.Document, e.Workload
 	}
 	h.n.mu.Unlock()
 	if e == nil {
@@ -45,7 +46,11 @@ func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{pod.OwnerAnnotation: h.n.opts.Instance, pod.InstanceAnnotation: h.n.locks.ID(), pod.ManifestAnnotation: compressed}, nil
+	annotations := map[string]string{pod.OwnerAnnotation: h.n.opts.Instance, pod.InstanceAnnotation: h.n.locks.ID(), pod.ManifestAnnotation: compressed}
+	if workload != "" {
+		annotations[pod.WorkloadAnnotation] = workload
+	}
+	return annotations, nil
 }
 
 // RuntimeHandler implements podsync.Host.

@@ -141,7 +141,7 @@ func desire(t *testing.T, manifests ...string) []Desired {
 			t.Fatal(err)
 		}
 		for _, m := range set.Pods {
-			pods = append(pods, Desired{Pod: m.Pod, Document: m.Document})
+			pods = append(pods, Desired{Pod: m.Pod, Document: m.Document, Workload: m.Workload})
 		}
 	}
 	return pods

@@ -39,6 +39,9 @@ const (
 	// InstanceAnnotation is the unique id of that podctl process: see owner.Holder.
 	// Sandboxes that earlier versions created do not have it.
 	InstanceAnnotation = "podctl.io/instance"
+	// WorkloadAnnotation identifies the workload of which the pod is one, as
+	// KIND/NAMESPACE/NAME.
+	WorkloadAnnotation = "podctl.io/workload"
 	// ManifestAnnotation is the pod's document as it was read, before
 	// defaulting: gzip, then base64.
 	ManifestAnnotation = "podctl.io/manifest"

@@ -61,6 +61,9 @@ type Sandbox struct {
 	// OwnerID is the unique id of that process, "" if it is not known (see
 	// InstanceAnnotation).
 	OwnerID string
+	// Workload is the workload of which podctl made the pod, "" if there is none (see
+	// WorkloadAnnotation).
+	Workload string
 	// Source is the source of the pod in the kubelet that created the sandbox: file,
 	// http or api (see ConfigSourceAnnotation). "" if no kubelet did.
 	Source string

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,7 +164,15 @@ func (r *Runtime) PodSandboxStatus(_ context.Context, req *runtimeapi.PodSandbox
 	if s == nil {
 		return nil, errorf(codes.NotFound, "an error occurred when try to find sandbox: not found")
 	}
-	return &runtimeapi.PodSandboxStatusResponse{Status: s.status()}, nil
+	resp := &runtimeapi.PodSandboxStatusResponse{Status: s.status()}
+	if req.Verbose {
+		info, err := json.Marshal(map[string]any{"config": s.config}) // as containerd shows it
+		if err != nil {
+			return nil, err
+		}
+		resp.Info = map[string]string{"info": string(info)}
+	}
+	return resp, nil
 }
 
 // ListPodSandbox lists the sandboxes that pass the filter, by id.
