@@ -13,6 +13,7 @@
 //	                        └─► PLEG
 //	idle    podctl run, agent ─► record.Proxy ─► runtime /proc/PID, calls
 //	          podctl pods, bare lists ─┘                 time of a listing
+//	look    podctl agent ─► runtime ◄── podctl top, podctl describe, crictl stats
 //
 // In pods both go through the same recording proxy, and every time is read
 // there: from the moment at which the pods are asked for (podctl: its process
