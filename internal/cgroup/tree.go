@@ -19,6 +19,9 @@ const (
 	// idLength is the length of the ids of containers and sandboxes, which the
 	// runtimes make of 32 random bytes.
 	idLength = 64
+	// uidLength is the least length of a pod's UID, a UUID or a digest: podctl's own
+	// parent cgroup begins with "pod", too.
+	uidLength = 32
 )
 
 // Tree is the cgroups of containers and pods at one moment, whichever program
@@ -34,6 +37,15 @@ type Tree struct {
 // UIDs, in the hierarchies below root. They lie in one path of each hierarchy of
 // v1; the one of memory is searched.
 func Scan(root string) (*Tree, error) {
+	return scan(root, func(types.UID) bool { return true })
+}
+
+// ScanPod is Scan for one pod: what is below the cgroups of other pods is left out.
+func ScanPod(root string, uid types.UID) (*Tree, error) {
+	return scan(root, func(found types.UID) bool { return found == uid })
+}
+
+func scan(root string, wanted func(types.UID) bool) (*Tree, error) {
 	t := &Tree{root: root, containers: map[string]string{}, pods: map[types.UID]string{}}
 	top := filepath.Join(root, "memory")
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
@@ -59,7 +71,11 @@ func Scan(root string) (*Tree, error) {
 			return fs.SkipDir
 		}
 		for _, driver := range []Driver{Cgroupfs, Systemd} {
-			if uid, ok := podUID(e.Name(), driver); ok {
+			uid, ok := podUID(e.Name(), driver)
+			switch {
+			case len(uid) >= uidLength && !wanted(uid):
+				return fs.SkipDir
+			case ok:
 				t.pods[uid] = "/" + name
 			}
 		}

@@ -59,6 +59,18 @@ func TestScanFindsContainersAndPodsAsEachRuntimeNamesThem(t *testing.T) {
 	}
 }
 
+func TestScanOfOnePodLeavesOutOtherPods(t *testing.T) {
+	const mine, other = "8f73c1d2-0000-4000-8000-000000000001", "8f73c1d2-0000-4000-8000-000000000002"
+	all := tree(t, map[string]string{
+		"memory/podctl-a1/pod" + mine + "/" + idA + "/x": "", "memory/podctl-a1/pod" + other + "/" + idB + "/x": "",
+		"memory/bare/" + strings.Repeat("c3", idLength/2) + "/x": "",
+	})
+	one, err := ScanPod(all.root, mine)
+	if err != nil || one.Pod(mine) == "" || one.Container(idA) == "" || one.Container(idB) != "" || one.Pod(other) != "" || len(one.containers) != 2 {
+		t.Errorf("%+v, %v", one, err)
+	}
+}
+
 func TestStatReadsBothVersionsAlike(t *testing.T) {
 	cpu, periods, throttled, working, peak := 1500*time.Millisecond, uint64(40), uint64(10), uint64(3<<20), uint64(5<<20)
 	limit, cores, pids, hits, kills := uint64(64<<20), 0.5, uint64(7), uint64(12), uint64(1)

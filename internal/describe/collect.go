@@ -159,7 +159,7 @@ func (c *collection) readDetails(ctx context.Context) error {
 }
 
 func (c *collection) readCgroups(context.Context) error {
-	tree, err := cgroup.Scan(c.Cgroups)
+	tree, err := cgroup.ScanPod(c.Cgroups, c.pod.UID)
 	if err == nil {
 		c.locked(func() { c.tree = tree })
 	}
