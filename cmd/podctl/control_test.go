@@ -102,6 +102,9 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 		if got := fields(w.ran(0, time.Second, "pods"), "default/web"); !strings.HasPrefix(got, "default/web Stopped finished "+owner+" 0/1") {
 			t.Errorf("a stopped pod: %q", got)
 		}
+		if out, want := w.ran(0, time.Second, "stop", "web"), "default/web is already stopped; "+owner+" keeps it stopped\n"; out != want {
+			t.Errorf("a second stop printed %q, want %q", out, want)
+		}
 		if out, want := w.ran(0, time.Second, "start", "web"), "default/web started by "+owner+"\n"; out != want {
 			t.Errorf("start printed %q, want %q", out, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/orphan"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // orphanData is one orphan of `podctl orphans -o json`.
@@ -20,6 +21,7 @@ type orphanData struct {
 	OwnerEnded time.Time      `json:"ownerEnded,omitzero"` // about when that was killed, if known
 	Containers int            `json:"containers"`          // containers in the runtime
 	Running    int            `json:"running"`             // running containers
+	Created    int            `json:"created,omitempty"`   // containers that were created and never started
 	Sandbox    string         `json:"sandbox,omitempty"`   // id of the newest sandbox
 	Directory  string         `json:"directory,omitempty"` // of the class directory
 	Mounts     []string       `json:"mounts,omitempty"`    // mount points in that directory
@@ -50,6 +52,11 @@ func newOrphanData(o orphan.Orphan) orphanData {
 	}
 	if o.Runtime != nil {
 		d.Containers = len(o.Runtime.Containers)
+		for _, c := range o.Runtime.Containers {
+			if c.State == pod.Created {
+				d.Created++
+			}
+		}
 	}
 	return d
 }
@@ -61,6 +68,10 @@ func (d orphanData) containersText() string {
 		return "-"
 	case d.Running == d.Containers:
 		return fmt.Sprintf("%d running", d.Running)
+	case d.Running == 0 && d.Created == d.Containers:
+		return fmt.Sprintf("%d created", d.Created)
+	case d.Running == 0 && d.Created > 0:
+		return fmt.Sprintf("%d created, %d exited", d.Created, d.Containers-d.Created)
 	case d.Running == 0:
 		return fmt.Sprintf("%d exited", d.Containers)
 	}

@@ -169,7 +169,7 @@ func missing(names []string, selected, all []*inventory.Pod, watch bool) error {
 func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 	l := output.List{
 		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
-		Wide:   []string{"UID", "SANDBOX"},
+		Wide:   []string{"UID", "SANDBOX", "NOT READY"},
 	}
 	for _, p := range pods {
 		d := look.NewPodData(p)
@@ -190,7 +190,7 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 				p.DisplayName(), d.Status, cmp.Or(d.Worker, "-"), ownerText(p), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 				strconv.Itoa(int(d.Restarts)), ip, age,
 			},
-			Wide: []string{d.Metadata.UID, sandbox},
+			Wide: []string{d.Metadata.UID, sandbox, cmp.Or(output.OneLine(d.NotReady()), "-")},
 		})
 	}
 	return l

@@ -162,6 +162,10 @@ func outcomeText(name string, o stop.Outcome) string {
 		return fmt.Sprintf("%s removed; %s keeps it stopped", name, o.Instance)
 	case o.Removed:
 		return name + " removed"
+	case o.Already && o.Instance != "":
+		return fmt.Sprintf("%s is already stopped; %s keeps it stopped", name, o.Instance)
+	case o.Already:
+		return fmt.Sprintf("%s is already stopped; no podctl process manages it: podctl rm %s removes it", name, name)
 	case o.Instance != "":
 		return fmt.Sprintf("%s stopped by %s", name, o.Instance)
 	}

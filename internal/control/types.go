@@ -9,6 +9,13 @@ import (
 	"github.com/podctl/podctl/internal/event"
 )
 
+// Waiting is a container that waits, and why, as the pod's status has it.
+type Waiting struct {
+	Container string `json:"container"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message,omitempty"`
+}
+
 // Worker is one pod as the podctl that manages it sees it. Fields may be
 // added; what is "" or zero is left out of the JSON.
 type Worker struct {
@@ -57,6 +64,9 @@ type Worker struct {
 
 	// Unready are the containers whose probes failed when they were last asked.
 	Unready []event.Unready `json:"unready,omitempty"`
+
+	// Waiting are the containers that could not start.
+	Waiting []Waiting `json:"waiting,omitempty"`
 
 	// Operation in flight: sync, terminate, terminate-runtime, cleanup; and
 	// since when. Pending is the update that waits behind it.

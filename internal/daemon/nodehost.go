@@ -82,6 +82,9 @@ func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 	served := servedPod(i)
 	d := pod.DisplayOf(&served)
 	w.Display, w.Ready, w.Containers, w.Restarts = d.Status, d.Ready, d.Containers, d.Restarts
+	for _, c := range pod.NotStarted(&i.Status) {
+		w.Waiting = append(w.Waiting, control.Waiting{Container: c.Name, Reason: c.State.Waiting.Reason, Message: c.State.Waiting.Message})
+	}
 	for _, ip := range i.Status.PodIPs {
 		w.IPs = append(w.IPs, ip.IP)
 	}

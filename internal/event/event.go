@@ -46,7 +46,8 @@ type Event struct {
 	Eviction *Eviction `json:"eviction,omitempty"`
 	// Victims are the pods that give way: Preempting of the pod that waits.
 	Victims []string `json:"victims,omitempty"`
-	// Probe is the probe that failed or warned: Unhealthy, ProbeWarning.
+	// Probe is the probe that failed or warned: Unhealthy, ProbeWarning, and Killing
+	// if the container is restarted for it.
 	Probe *Probe `json:"probe,omitempty"`
 	// Failure is what failed: of warnings about an operation, and RuntimeDown.
 	Failure *Failure `json:"failure,omitempty"`

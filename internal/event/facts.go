@@ -131,7 +131,7 @@ type Eviction struct {
 
 // Probe is what a probe said.
 type Probe struct {
-	// Type is Startup, Liveness or Readiness.
+	// Type is one of the probe types.
 	Type string `json:"type"`
 	// Result is failure, warning or error.
 	Result ProbeResult `json:"result"`
@@ -140,6 +140,13 @@ type Probe struct {
 	// Failures is how often in a row it failed.
 	Failures int32 `json:"failures,omitempty"`
 }
+
+// The types of probes, as the kubelet's events have them.
+const (
+	StartupProbe   = "Startup"
+	LivenessProbe  = "Liveness"
+	ReadinessProbe = "Readiness"
+)
 
 // Unready is a container whose probe failed when it was last asked.
 type Unready struct {

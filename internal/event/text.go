@@ -11,7 +11,12 @@ import (
 // Text returns the event in words: the kubelet's message where it has one, else
 // a text made of the facts.
 func (e *Event) Text() string {
-	if e.Message != "" {
+	switch {
+	case e.Reason == Killing && e.Probe != nil:
+		return e.Message + ": " + e.Probe.Text()
+	case e.Reason == FailedPostStart && e.Failure != nil:
+		return e.Failure.Text // which hook, and how
+	case e.Message != "":
 		return e.Message
 	}
 	switch e.Reason {

@@ -60,3 +60,22 @@ func TestExitHasSignalAndDuration(t *testing.T) {
 		}
 	}
 }
+
+// A container that is killed for a probe, or for its hook, says which and why.
+func TestTextOfAKillNamesTheProbe(t *testing.T) {
+	for _, c := range []struct {
+		event Event
+		want  string
+	}{
+		{Event{Reason: Killing, Message: "Container web failed liveness probe, will be restarted",
+			Probe: &Probe{Type: LivenessProbe, Result: ProbeFailed, Failures: 3, Output: "HTTP probe failed with statuscode: 500"}},
+			"Container web failed liveness probe, will be restarted: liveness failed 3 times: HTTP probe failed with statuscode: 500"},
+		{Event{Reason: Killing, Message: "Stopping container web"}, "Stopping container web"},
+		{Event{Reason: FailedPostStart, Message: "PostStartHook failed", Failure: &Failure{Text: "Exec lifecycle hook ([false]) failed"}}, "Exec lifecycle hook ([false]) failed"},
+		{Event{Reason: FailedPostStart, Message: "PostStartHook failed"}, "PostStartHook failed"},
+	} {
+		if got := c.event.Text(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

@@ -8,7 +8,8 @@ import (
 
 // Phase is the pod's phase as kubectl would show it. For a pod that no podctl
 // process manages it comes from the runtime's listing; Exited is a pod of which
-// nothing runs, whether it has succeeded or failed.
+// nothing runs, whether it has succeeded or failed; containers that were
+// only created have not ended.
 func (p *Pod) Phase() string {
 	switch {
 	case p.Manager != nil && p.Worker.Rejected != "" && p.Worker.WaitReason == "":
@@ -17,7 +18,7 @@ func (p *Pod) Phase() string {
 		return "Terminating"
 	case p.Manager != nil:
 		return string(p.Worker.Status)
-	case !p.Runtime.Running():
+	case !p.Runtime.Running() && !p.onlyCreated():
 		return "Exited"
 	case p.RunningContainers() > 0:
 		return "Running"
@@ -36,6 +37,16 @@ func (p *Pod) Terminating() bool {
 		return true
 	}
 	return !p.SandboxReady() && p.RunningContainers() > 0
+}
+
+// onlyCreated reports whether containers were created and none has run.
+func (p *Pod) onlyCreated() bool {
+	for _, c := range p.Runtime.Containers {
+		if c.State != pod.Created {
+			return false
+		}
+	}
+	return len(p.Runtime.Containers) > 0
 }
 
 // SandboxReady reports whether a sandbox of the pod is ready.

@@ -29,6 +29,9 @@ func (h syncHost) Published(p *v1.Pod, s v1.PodStatus) { h.n.setStatus(p, s) }
 // Probes implements podsync.Host.
 func (h syncHost) Probes(uid types.UID) pod.ProbeResults { return h.n.probes.Results(uid) }
 
+// Unready implements podsync.Host.
+func (h syncHost) Unready(uid types.UID) []event.Unready { return h.n.probes.Unready(uid) }
+
 // Annotations implements podsync.Host.
 func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 	h.n.mu.Lock()

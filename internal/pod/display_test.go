@@ -109,6 +109,7 @@ func TestDisplayOfAPodWithoutSpec(t *testing.T) {
 		{"failed", Exited, []container{{name: "a", state: Exited, code: 1, reason: "Error"}}, Display{"Error", 0, 1, 0}},
 		{"out of memory", Running, []container{{name: "a", state: Exited, code: 137, reason: "OOMKilled"}}, Display{"OOMKilled", 0, 1, 0}},
 		{"lost", Running, []container{{name: "a", state: Unknown}}, Display{"ContainerStatusUnknown", 0, 1, 0}},
+		{"created, and the sandbox was stopped", Exited, []container{{name: "a", state: Created}}, Display{"ContainerCreating", 0, 1, 0}},
 		{"terminating", Exited, []container{{name: "a", state: Running}, {name: "b", state: Exited, code: 1}}, Display{"Terminating", 1, 2, 0}},
 		{"sandbox that was stopped before a container", Exited, nil, Display{"Completed", 0, 0, 0}},
 	} {

@@ -31,7 +31,7 @@ func DisplayOfRuntime(p *Pod, status *Status) Display {
 		d.Status = "Terminating"
 	case len(ended) > 0:
 		d.Status = worstEnd(ended, running > 0)
-	case ready && running < max(d.Containers, 1):
+	case created > 0, ready && running < max(d.Containers, 1): // what was created has not ended
 		d.Status = "ContainerCreating"
 	case !ready:
 		d.Status = completed

@@ -28,7 +28,10 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 	if ctx.Err() != nil {
 		return failed
 	}
-	r.warn(r.p, c.Name, event.FailedPostStart, "PostStartHook failed")
+	r.opt.Host.Event(r.p, event.Event{
+		Container: c.Name, Warning: true, Reason: event.FailedPostStart, Message: "PostStartHook failed",
+		Failure: &event.Failure{Op: opSync, Layer: event.LayerHook, Text: failed.Message},
+	})
 	if err := r.killContainer(ctx, kill{
 		p: r.p, m: r.m, id: id, name: c.Name, ip: ip, reason: KillPostStartFailed, message: string(KillPostStartFailed),
 	}); err != nil {

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/render"
@@ -24,6 +25,7 @@ type hooks struct {
 	resolver     func() (render.DNS, error)
 	networkReady func() error
 	resized      []*v1.Pod
+	unready      []event.Unready
 }
 
 var _ podsync.Host = (*hooks)(nil)
@@ -40,6 +42,8 @@ func (h *hooks) Probes(uid types.UID) pod.ProbeResults {
 	}
 	return h.probes(uid)
 }
+
+func (h *hooks) Unready(types.UID) []event.Unready { return h.unready }
 
 func (h *hooks) Annotations(p *v1.Pod) (map[string]string, error) {
 	if h.annotations == nil {

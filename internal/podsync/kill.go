@@ -85,7 +85,9 @@ func (s *Syncer) killContainer(ctx context.Context, k kill) error {
 	if k.message == "" {
 		k.message = "Stopping container " + k.name
 	}
-	s.normal(k.p, k.name, event.Killing, "%s", stable(k.message, k.id, k.name))
+	s.opt.Host.Event(k.p, event.Event{
+		Container: k.name, Reason: event.Killing, Message: stable(k.message, k.id, k.name), Probe: s.failedProbe(k),
+	})
 	left := gracePeriod(k.p, c, k.reason)
 	if k.grace != nil {
 		left = *k.grace
@@ -105,6 +107,26 @@ func (s *Syncer) killContainer(ctx context.Context, k kill) error {
 		return err
 	}
 	k.order.end(k.name)
+	return nil
+}
+
+// failedProbe is the probe for which a container is killed, nil if it is killed for
+// another reason.
+func (s *Syncer) failedProbe(k kill) *event.Probe {
+	var probe string
+	switch k.reason {
+	case KillLivenessProbe:
+		probe = event.LivenessProbe
+	case KillStartupProbe:
+		probe = event.StartupProbe
+	default:
+		return nil
+	}
+	for _, u := range s.opt.Host.Unready(k.p.UID) {
+		if u.Container == k.name && u.Probe.Type == probe {
+			return &u.Probe
+		}
+	}
 	return nil
 }
 

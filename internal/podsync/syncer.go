@@ -99,6 +99,8 @@ type Host interface {
 	// Probes returns the results of the pod's probes. It is asked whenever they
 	// count, so that no result is overtaken by an older one.
 	Probes(uid types.UID) pod.ProbeResults
+	// Unready returns the probes of the pod that failed when they were last asked.
+	Unready(uid types.UID) []event.Unready
 	// Annotations returns podctl's own for the pod's sandbox: its owner and its
 	// manifest.
 	Annotations(p *v1.Pod) (map[string]string, error)

@@ -44,6 +44,8 @@ type Outcome struct {
 	// Instance manages the pod and keeps it stopped; "" if none does.
 	Instance string
 	Removed  bool
+	// Already: the pod was stopped before, and nothing of it ran.
+	Already bool
 }
 
 // forceWait is how long Force waits for a podctl process.
@@ -51,6 +53,21 @@ const forceWait = 10 * time.Second
 
 // Stop stops a pod and returns when nothing of it runs.
 func (s *Stopper) Stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
+	outcome, err := s.stop(ctx, p)
+	outcome.Already = err == nil && !s.Remove && wasStopped(p)
+	return outcome, err
+}
+
+// wasStopped reports whether nothing of the pod runs, nor will by itself.
+func wasStopped(p *inventory.Pod) bool {
+	runs := p.Runtime != nil && p.Runtime.Running()
+	if p.Managed() {
+		return !runs && p.Worker.Stopped && !p.Terminating()
+	}
+	return !runs && p.Manager == nil
+}
+
+func (s *Stopper) stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
 	// Of a pod that waits its podctl process says what is in the way now.
 	if !p.Managed() && (p.Manager == nil || p.Runtime != nil) {
 		return s.stopUnmanaged(ctx, p)

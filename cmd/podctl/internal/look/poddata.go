@@ -2,9 +2,15 @@ package look
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // PodData is one pod of `podctl pods -o json`.
@@ -28,6 +34,23 @@ type PodData struct {
 	IPs        []string `json:"ips,omitempty"`     // primary first
 	Sandbox    string   `json:"sandbox,omitempty"` // id of the newest sandbox
 	Reason     string   `json:"reason,omitempty"`  // why it was rejected, or the worker's last error
+
+	Unready []event.Unready   `json:"unready,omitempty"` // containers whose probes failed when they were last asked
+	Waiting []control.Waiting `json:"waiting,omitempty"` // containers that could not start, and why
+	Message string            `json:"message,omitempty"` // the kubelet's, of a pod of its own that is not ready
+}
+
+// NotReady says why the pod is not ready, "" if that is not known, or it is: the
+// probes that failed, with what they said, else why containers wait.
+func (d *PodData) NotReady() string {
+	var texts []string
+	for _, w := range d.Waiting {
+		texts = append(texts, strings.TrimSuffix(w.Container+": "+w.Reason+": "+w.Message, ": "))
+	}
+	for _, u := range d.Unready {
+		texts = append(texts, u.Container+": "+u.Probe.Text())
+	}
+	return cmp.Or(strings.Join(texts, " · "), d.Reason, d.Message)
 }
 
 // NewPodData returns the data of a pod.
@@ -36,6 +59,10 @@ func NewPodData(p *inventory.Pod) PodData {
 	d := PodData{
 		Phase: p.Phase(), Worker: p.Worker.Phase, Kind: string(p.Kind()), Owner: p.Creator, Abandoned: p.Abandoned(),
 		Status: display.Status, Ready: display.Ready, Containers: display.Containers, Restarts: display.Restarts, IPs: p.IPs(), Reason: cmp.Or(p.Worker.Rejected, p.Worker.LastError.Text), Sandbox: p.Sandbox(),
+	}
+	d.Unready, d.Waiting = p.Worker.Unready, p.Worker.Waiting
+	if p.Object != nil && p.Manager == nil {
+		d.readObject(&p.Object.Status)
 	}
 	if d.Worker == "unknown" {
 		d.Worker = "" // no worker has it
@@ -46,4 +73,16 @@ func NewPodData(p *inventory.Pod) PodData {
 	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.Namespace, p.Name, string(p.UID)
 	d.Metadata.Labels, d.Metadata.CreationTimestamp = p.Labels(), p.Started()
 	return d
+}
+
+// readObject reads why a kubelet's pod is not ready.
+func (d *PodData) readObject(s *v1.PodStatus) {
+	for _, c := range pod.NotStarted(s) {
+		d.Waiting = append(d.Waiting, control.Waiting{Container: c.Name, Reason: c.State.Waiting.Reason, Message: c.State.Waiting.Message})
+	}
+	for _, c := range s.Conditions {
+		if c.Type == v1.PodReady && c.Status != v1.ConditionTrue && c.Reason != "PodCompleted" {
+			d.Message = c.Message
+		}
+	}
 }

@@ -109,11 +109,8 @@ func terminatingText(i node.Info, now time.Time) string {
 
 // waitingText names the first container that could not start, and why.
 func waitingText(i node.Info, now time.Time) string {
-	for _, c := range pod.Statuses(&i.Status) {
+	for _, c := range pod.NotStarted(&i.Status) {
 		w := c.State.Waiting
-		if w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing" {
-			continue
-		}
 		text := c.Name + ": " + w.Reason
 		if w.Reason != "CrashLoopBackOff" && w.Message != "" {
 			text += ": " + w.Message
