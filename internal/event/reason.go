@@ -81,4 +81,16 @@ const (
 	// could not be taken again, and were taken again.
 	RunDirLost     = "RunDirectoryLost"
 	RunDirRestored = "RunDirectoryRestored"
+	// EventsDropped: events could not be recorded in the journal.
+	EventsDropped = "EventsDropped"
+)
+
+// The reasons of what an observing agent sees of pods that others manage: the names
+// of the PLEG's events.
+const (
+	// ContainerStarted, ContainerDied and ContainerRemoved are about a sandbox if no
+	// container is named.
+	ContainerStarted = "ContainerStarted"
+	ContainerDied    = "ContainerDied"
+	ContainerRemoved = "ContainerRemoved"
 )

@@ -67,8 +67,31 @@ func (e *Event) Text() string {
 		return text
 	case RunDirRestored:
 		return "the locks in the run directory were deleted, and are restored"
+	case EventsDropped:
+		return fmt.Sprintf("events that could not be recorded: %d", e.Count)
+	case ContainerStarted, ContainerDied, ContainerRemoved:
+		return e.observedText()
 	}
 	return ""
+}
+
+// observedText is what was seen of a container or a sandbox.
+func (e *Event) observedText() string {
+	what := e.Container
+	if what == "" {
+		what = "sandbox"
+	}
+	switch {
+	case e.Reason == ContainerRemoved:
+		return what + " removed"
+	case e.Reason == ContainerStarted && len(e.Addresses) > 0:
+		return what + " started, " + strings.Join(e.Addresses, ", ")
+	case e.Reason == ContainerStarted:
+		return what + " started"
+	case e.Exit != nil:
+		return what + " " + e.Exit.Text()
+	}
+	return what + " stopped"
 }
 
 // Text returns "exited 137 after 2.0s, OOMKilled: \"its message\"".
