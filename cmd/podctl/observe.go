@@ -4,13 +4,21 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/journal"
 	"github.com/podctl/podctl/internal/metrics"
+	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // runObserve watches the runtime, prints its events, and serves metrics and
@@ -39,6 +47,11 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 		server := control.ServePublic(l, control.Public([]control.Check{{Name: "pleg", Runtime: true, Run: session.Healthy}}, shown.Handler()), e.Log)
 		defer func() { _ = server.Close() }() // the process ends anyway
 	}
+	stop, err := w.record(session.client.Endpoint())
+	if err != nil {
+		return err
+	}
+	defer stop()
 	w.session, w.subject, w.began = session, session.Subscribe(), e.Now()
 	session.start(ctx)
 	manager := daemon.NewManager(e.Notify, w.alive)
@@ -46,4 +59,68 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 	defer close(watched)
 	go manager.KeepAlive(watched)
 	return w.run()
+}
+
+// record records the events that are printed in the journal, except those of a
+// simulated runtime, which has no files.
+func (w *watchSession) record(endpoint cri.Endpoint) (stop func(), err error) {
+	if endpoint.Runtime == cri.SimEndpoint {
+		return func() {}, nil
+	}
+	paths, err := w.opts.Paths(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(paths.Root, 0o755); err != nil {
+		w.env.Log.Warn("events are not recorded", "err", err)
+		return func() {}, nil
+	}
+	recorded := journal.NewWriter(journal.Dir(paths.Root), agentName, w.env.Now, w.env.Log)
+	w.seen = func(ev plegstat.Event) {
+		if observed, ok := observedEvent(ev); ok {
+			recorded.Put(observed)
+		}
+	}
+	return func() { _ = recorded.Close() }, nil // it returns no error
+}
+
+// observedEvent returns an event of the PLEG as the journal has it; ok is false if
+// nothing happened to a container or sandbox.
+func observedEvent(ev plegstat.Event) (_ event.Event, ok bool) {
+	observed := event.Event{Time: ev.At, Namespace: ev.Namespace, Name: ev.Name, UID: ev.PodUID, Container: ev.Container, Warning: ev.Failed()}
+	if happened := ev.Happened(); !happened.IsZero() {
+		observed.Time = happened
+	}
+	c, s := ev.ContainerStatus(), ev.SandboxStatus()
+	switch ev.Type {
+	case pleg.ContainerStarted:
+		observed.Reason = event.ContainerStarted
+		if s != nil {
+			observed.Addresses = s.IPs
+		}
+		if c != nil {
+			observed.Attempt = int32(c.Attempt)
+		}
+	case pleg.ContainerDied:
+		observed.Reason = event.ContainerDied
+		if c != nil {
+			observed.Attempt, observed.Exit = int32(c.Attempt), exitOf(c)
+		}
+	case pleg.ContainerRemoved:
+		observed.Reason = event.ContainerRemoved
+	default:
+		return event.Event{}, false
+	}
+	return observed, true
+}
+
+// exitOf returns how a container ended. Its message, which may hold what its owner
+// masks, is left out.
+func exitOf(c *pod.ContainerStatus) *event.Exit {
+	if c.State != pod.Exited {
+		return nil
+	}
+	return event.ExitOf(&v1.ContainerStateTerminated{
+		ExitCode: c.ExitCode, Reason: c.Reason, StartedAt: metav1.NewTime(c.StartedAt), FinishedAt: metav1.NewTime(c.FinishedAt),
+	})
 }

@@ -81,7 +81,9 @@ type watchSession struct {
 	subject *pleg.Subscription
 	printer watchPrinter
 	stats   plegstat.WatchStats
-	began   time.Time
+	// seen is called for each event that is printed; nil for nothing.
+	seen  func(plegstat.Event)
+	began time.Time
 	// listed: the first list has come, or something else is to be printed, and
 	// the header is printed.
 	listed bool
@@ -227,6 +229,9 @@ func (w *watchSession) take() []plegstat.Event {
 		}
 		s := plegstat.Event{Event: ev, At: now}
 		w.stats.Add(s)
+		if w.seen != nil {
+			w.seen(s)
+		}
 		seen = append(seen, s)
 	}
 	return seen

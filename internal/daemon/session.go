@@ -21,6 +21,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/journal"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/node"
@@ -221,7 +222,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		KeepLogs: s.opts.KeepLogs, KillUnknown: s.opts.KillUnknown,
 		PLEG:     pleg.Options{Observer: s.served.metrics},
 		Observer: s.served.metrics, Probes: s.served.metrics,
-		Events: s.served.send(s.opts.Events), Log: s.opts.Log,
+		Events: s.served.send(s.recorded(p)), Log: s.opts.Log,
 		Credentials:     credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
 		LogSpace:        func() (uint64, error) { return freeSpace(p.Logs) },
 		RunDirRestored:  func() { s.control.reopen() },
@@ -237,6 +238,23 @@ func userIDs(p host.Paths, dirs *poddir.Dirs) func(context.Context, types.UID) (
 	ranges := userns.New(p.Root)
 	return func(ctx context.Context, uid types.UID) (first, length uint32, err error) {
 		return ranges.Of(ctx, types.UID(dirs.Name(uid)))
+	}
+}
+
+// recorded returns a function that records events in the journal, for pods that
+// outlive this process, and passes them on.
+func (s *Session) recorded(p host.Paths) func(event.Event) {
+	next := s.opts.Events
+	if s.Ephemeral() {
+		return next
+	}
+	w := journal.NewWriter(journal.Dir(p.Root), s.opts.Instance, s.opts.Now, s.opts.Log)
+	s.onClose(w.Close)
+	return func(ev event.Event) {
+		w.Put(ev)
+		if next != nil {
+			next(ev)
+		}
 	}
 }
 

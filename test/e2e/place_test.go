@@ -88,6 +88,13 @@ func makePlace(t *testing.T, rt *live.Instance) *place {
 	if err := os.Mkdir(p.path("run/host-ports"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	// The journal of events outlives its writers.
+	if err := os.Mkdir(p.path("root/events"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.path("root/events/journal.jsonl"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(p.path("root/.userns.lock"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
