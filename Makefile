@@ -7,9 +7,21 @@ export PATH := $(PATH):/usr/local/go/bin
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+BIN ?= bin
+PREFIX ?= /usr/local
+
 .PHONY: build
 build: ## build bin/podctl
-	CGO_ENABLED=0 go build -o bin/ ./cmd/podctl
+	CGO_ENABLED=0 go build -o $(BIN)/ ./cmd/podctl
+
+.PHONY: install
+install: build ## install podctl, its man pages and completions below PREFIX (/usr/local), in DESTDIR
+	install -D -m 755 $(BIN)/podctl $(DESTDIR)$(PREFIX)/bin/podctl
+	$(BIN)/podctl __man $(DESTDIR)$(PREFIX)/share/man
+	mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(BIN)/podctl completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/podctl
+	$(BIN)/podctl completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_podctl
+	$(BIN)/podctl completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/podctl.fish
 
 .PHONY: demo
 demo: build ## run a pod to completion, on a private containerd if there is no runtime; simulated without root or on another system

@@ -87,7 +87,8 @@ func commands(e *shell.Env) []*cli.Command {
 		versionCommand(e),
 		optionsCommand(e),
 		completionCommand(e),
-		completeCommand(e))
+		completeCommand(e),
+		manCommand())
 	return all
 }
 

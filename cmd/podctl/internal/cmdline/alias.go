@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -48,3 +49,6 @@ func AliasesOf(command string) []string {
 	slices.Sort(names)
 	return names
 }
+
+// Aliases returns all aliases, sorted.
+func Aliases() []string { return slices.Sorted(maps.Keys(aliases)) }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+)
+
+// crictlCommands are those of `crictl --help`, cri-tools 1.34.
+const crictlCommands = `attach checkpoint completion config create event events exec help image imagefsinfo images img info inspect inspecti inspectp
+logs metricdescs metricsp pods port-forward ps pull rm rmi rmp run runp runtime-config start stats statsp stop stopp update update-runtime-config version`
+
+// Every command of crictl has a row, and every podctl command in the page exists.
+func TestTheTableOfCrictlIsComplete(t *testing.T) {
+	page, err := os.ReadFile("../../docs/from-crictl.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
+	exists := func(words []string, commands []*cli.Command) bool {
+		return words[0] == "help" || slices.ContainsFunc(commands, func(c *cli.Command) bool { return c.HasName(words[0]) })
+	}
+	code := regexp.MustCompile("`([^`]+)`")
+	var known []string
+	_, table, _ := strings.Cut(string(page), "\n## crictl\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || !strings.Contains(cells[1], "`") {
+			continue
+		}
+		for _, name := range code.FindAllStringSubmatch(cells[1], -1) {
+			known = append(known, name[1])
+		}
+		if !strings.Contains(cells[2], "`podctl ") && strings.TrimSpace(cells[3]) == "" {
+			t.Errorf("no command and no reason: %s", line)
+		}
+	}
+	slices.Sort(known)
+	want := strings.Fields(crictlCommands)
+	if !slices.Equal(known, want) {
+		t.Errorf("the table has\n%q\ncrictl has\n%q", known, want)
+	}
+	for _, command := range code.FindAllStringSubmatch(string(page), -1) {
+		words, isPodctl := strings.CutPrefix(command[1], "podctl ")
+		if isPodctl && !exists(cmdline.Expand(strings.Fields(words), app.Commands), app.Commands) {
+			t.Errorf("there is no %s", command[0])
+		}
+	}
+}
+
+// What an alias stands for exists.
+func TestAliasesStandForExistingCommands(t *testing.T) {
+	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
+	for _, alias := range cmdline.Aliases() {
+		words := strings.Fields(alias)
+		if slices.Equal(cmdline.Expand(words, app.Commands), words) {
+			t.Errorf("%q stands for nothing", alias)
+		}
+	}
+}
