@@ -48,6 +48,7 @@ func TestBesideAKubelet(t *testing.T) {
 				do   func(*kubeletPlace)
 			}{
 				{"a healthy node", (*kubeletPlace).healthy},
+				{"the commands that look inside", (*kubeletPlace).looksInside},
 				{"podctl in a container", (*kubeletPlace).contained},
 				{"a manifest removed during a long grace period", (*kubeletPlace).removed},
 				{"a changed manifest", (*kubeletPlace).changed},

@@ -11,8 +11,9 @@ import (
 // aliases are words of kubectl, crictl and docker that stand for a command of podctl.
 var aliases = map[string]string{
 	"ps": "pods", "po": "pods", "pod": "pods", "ls": "pods", "list": "pods",
-	"get pods": "pods", "get pod": "pods", "get po": "pods", "get events": "events", "get images": "images",
-	"delete": "rm", "rmp": "rm", "stopp": "stop", "inspectp": "inspect",
+	"get pods": "pods", "get pod": "pods", "get po": "pods", "get events": "events", "event": "events", "events": "pleg watch",
+	"get images": "images",
+	"delete":     "rm", "rmp": "rm", "stopp": "stop", "inspectp": "inspect",
 	"top pod": "top pods", "top po": "top pods", "top container": "top containers", "stats": "top containers", "statsp": "top pods",
 	"image ls": "images", "image list": "images", "image pull": "pull", "image rm": "rmi", "image prune": "prune",
 }
@@ -31,8 +32,12 @@ func Expand(words []string, commands []*cli.Command) []string {
 			break
 		}
 		to, known := aliases[strings.Join(words[:n], " ")]
-		if full := strings.Fields(to); known && isCommand(full[0]) {
-			return append(full, words[n:]...)
+		if !known {
+			continue
+		}
+		// An alias may stand for another one.
+		if full := append(strings.Fields(to), words[n:]...); isCommand(full[0]) || aliases[full[0]] != "" {
+			return Expand(full, commands)
 		}
 	}
 	return words

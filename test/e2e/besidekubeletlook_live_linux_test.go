@@ -1,0 +1,48 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+)
+
+// looksInside: the commands that look inside work on a static pod of the kubelet's by
+// its name, and leave all of its pods as they are.
+func (k *kubeletPlace) looksInside() {
+	name := "web" + k.node
+	file := k.path("copied")
+	defer os.Remove(file)
+	k.unharmed("looking inside", func() {
+		for _, c := range []struct {
+			args []string
+			want string // in what it prints
+		}{
+			{[]string{"logs", name}, "up\n"},
+			{[]string{"exec", name, "--", "echo", "from inside"}, "from inside\n"},
+			{[]string{"describe", name}, name},
+			{[]string{"top", "pods", name}, name},
+			{[]string{"inspect", name, "-o", "jsonpath={.sandboxes[0].status.metadata.name}"}, name},
+			{[]string{"wait", name, "--for=condition=Ready", "--timeout=20s"}, name + ": condition=Ready\n"},
+			{[]string{"wait", name, "--for=condition=Initialized", "--timeout=20s"}, name + ": condition=Initialized\n"},
+			{[]string{"cp", name + ":/etc/hosts", file}, ""},
+			{[]string{"__complete", "--timeout=10s", "--", "logs", "web"}, name + "\trunning\n"},
+		} {
+			out, errw, code := k.podctl(c.args...)
+			if code != 0 || !strings.Contains(out, c.want) {
+				k.t.Errorf("podctl %q: exit code %d, want %q\n%s%s", c.args, code, c.want, out, errw)
+			}
+		}
+		if hosts, err := os.ReadFile(file); err != nil || !strings.Contains(string(hosts), "localhost") {
+			k.t.Errorf("cp: %v\n%s", err, hosts)
+		}
+		// The conditions are those of the kubelet's own status.
+		out, errw, code := k.podctl("wait", name, "--for=condition=Ready", "-o", "json")
+		var got struct {
+			Met  bool
+			Seen string
+		}
+		if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || !got.Met || got.Seen != "Ready is True" {
+			k.t.Errorf("wait: %v, exit code %d\n%s%s", err, code, out, errw)
+		}
+	})
+}
