@@ -216,11 +216,15 @@ func (p Completer) value(d FlagDoc, c *Completion) {
 // argument completes an argument by the command's usage.
 func (p Completer) argument(command *cli.Command, c *Completion) {
 	usage, _, _ := strings.Cut(command.ArgsUsage, " -- ")
-	if len(c.Arguments) > 0 && !strings.HasSuffix(usage, "…") && usage != "SOURCE DESTINATION" {
+	repeats := strings.Contains(usage, "…") && !strings.Contains(usage, " [LOCAL:]") || usage == "SOURCE DESTINATION"
+	if len(c.Arguments) > 0 && !repeats {
 		return
 	}
-	if strings.Contains(usage, " [LOCAL:]") && len(c.Arguments) > 0 {
-		return
+	// Words that the usage offers: [pods|containers] TARGET.
+	if words, _, ok := strings.Cut(strings.TrimPrefix(usage, "["), "] "); ok && len(c.Arguments) == 0 && strings.ToLower(words) == words {
+		for word := range strings.SplitSeq(words, "|") {
+			c.add(word, "")
+		}
 	}
 	switch {
 	case usage == "SHELL":

@@ -22,6 +22,7 @@ func completer() Completer {
 			{Name: "exec", ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] -- COMMAND", Flags: with()},
 			{Name: "port-forward", ArgsUsage: "[NAMESPACE/]POD [LOCAL:]REMOTE …", Flags: with()},
 			{Name: "cp", ArgsUsage: "SOURCE DESTINATION", Flags: with()},
+			{Name: "top", ArgsUsage: "[pods|containers] [[NAMESPACE/]POD[/CONTAINER] …]", Flags: with()},
 			{Name: "pull", ArgsUsage: "IMAGE …", Flags: with()},
 			{Name: "run", ArgsUsage: "FILE|DIR|URL|- …", Flags: with(&cli.StringFlag{Name: "for", Usage: "`CONDITION`"}, &cli.StringFlag{Name: "root", Usage: "`DIR`"})},
 			{Name: "completion", ArgsUsage: "SHELL", Flags: with()},
@@ -36,9 +37,9 @@ func completer() Completer {
 // The words are separated by spaces; a space at the end begins a new one.
 func TestComplete(t *testing.T) {
 	for words, want := range map[string]string{
-		"":                              "pods logs exec port-forward cp pull run completion pleg help",
+		"":                              "pods logs exec port-forward cp top pull run completion pleg help",
 		"p":                             "pods port-forward pull pleg",
-		"help t":                        "targets",
+		"help t":                        "top targets",
 		"help pleg ":                    "watch check",
 		"pleg ":                         "watch check",
 		"pleg watch --v":                "--verbose",
@@ -61,6 +62,8 @@ func TestComplete(t *testing.T) {
 		"port-forward web ":             "",
 		"cp web:/x ":                    "copy targets, files",
 		"pull ":                         "images",
+		"top ":                          "pods containers targets",
+		"top pods w":                    "targets",
 		"run ":                          "files",
 		"run --root ":                   "dirs",
 		"run --for ":                    "condition=Ready delete",

@@ -107,7 +107,9 @@ func (m Man) page(name string, section int, usage string) *manPage {
 
 func (p *manPage) section(name string) { fmt.Fprintf(p, ".SH %s\n", roff(name)) }
 
-func (p *manPage) item(term, text string) { fmt.Fprintf(p, ".TP\n\\fB%s\\fR\n%s\n", roff(term), roff(text)) }
+func (p *manPage) item(term, text string) {
+	fmt.Fprintf(p, ".TP\n\\fB%s\\fR\n%s\n", roff(term), roff(text))
+}
 
 func (p *manPage) flags(flags []cli.Flag) {
 	for _, f := range flags {
