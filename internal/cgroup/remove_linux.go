@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/opencontainers/cgroups"
 	"golang.org/x/sys/unix"
@@ -123,11 +124,19 @@ func killable(pids map[int]bool) error {
 	return nil
 }
 
+// leaveTimeout bounds the wait for the lock of a podctl process that exits.
+const leaveTimeout = 2 * time.Second
+
 // RemoveEmptyParents removes the parents that podctl made and that hold no
 // pod. Other users of the same root lose nothing: a directory with
 // something in it cannot be removed, and another podctl makes what it lacks.
 func (m *Manager) RemoveEmptyParents() error {
-	unlock, err := m.lock(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	unlock, err := m.lock(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil // the process that has the lock removes them when it leaves
+	}
 	if err != nil {
 		return fmt.Errorf("remove empty cgroups: %w", err)
 	}

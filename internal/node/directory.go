@@ -61,7 +61,8 @@ func (c hostCgroups) Ensure(ctx context.Context, p *v1.Pod) error {
 	return c.Cgroups.Ensure(ctx, p)
 }
 
-// sign writes who runs the pod into its directory, once.
+// sign writes who runs the pod into its directory, once, and again if the record was
+// deleted, with the directory or without: no process could remove what the pod leaves.
 func (n *Node) sign(p *v1.Pod) {
 	n.mu.Lock()
 	e := n.entryOf(p.UID)
@@ -78,7 +79,10 @@ func (n *Node) sign(p *v1.Pod) {
 	}
 	n.mu.Unlock()
 	if signed {
-		return
+		if podrecord.Exists(n.opts.Facts.Dir(p.UID)) {
+			return
+		}
+		write = podrecord.Create
 	}
 	rec := n.recordOf(e)
 	err := write(n.opts.Facts.Dir(p.UID), rec)

@@ -177,3 +177,24 @@ func TestPodOfALivingPodctlOnAnotherPathToTheRuntimeIsLeftToIt(t *testing.T) {
 		}
 	})
 }
+
+// A directory that was deleted under a running pod is signed again with what is put
+// into it next.
+func TestDeletedRecordIsWrittenAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		a := w.podctl("agent", podYAML("web", "sleep 30", "terminationGracePeriodSeconds: 1"))
+		dir := a.opts.Facts.Dir(a.until("web", "running", running).Pod.UID)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(45 * time.Second)
+		a.until("web", "restarted", func(i Info) bool {
+			return running(i) && i.Status.ContainerStatuses[0].RestartCount > 0
+		})
+		if rec := podrecord.Read(dir); rec.Owner != "agent@locks" {
+			t.Errorf("record %+v", rec)
+		}
+		a.drain()
+		w.empty()
+	})
+}

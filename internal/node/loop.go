@@ -39,8 +39,8 @@ func (n *Node) Run(ctx context.Context) error {
 }
 
 // closeTimeout is how long operations in flight may take to notice that they
-// were cancelled.
-const closeTimeout = 10 * time.Second
+// were cancelled. Their runtime calls and waits for locks end with their context.
+const closeTimeout = 5 * time.Second
 
 // loop is the node's syncLoop (pkg/kubelet/kubelet.go).
 func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {

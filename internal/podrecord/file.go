@@ -29,6 +29,12 @@ func Read(podDir string) Record {
 	return r
 }
 
+// Exists reports whether a pod's directory has a record.
+func Exists(podDir string) bool {
+	_, err := os.Lstat(filepath.Join(podDir, File))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // Write replaces the record in a pod's directory in one step. The error is
 // fs.ErrNotExist for a pod without a directory: nothing was done for it yet, so
 // there is nothing to record.
