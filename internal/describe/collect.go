@@ -27,6 +27,7 @@ type Runtime interface {
 
 // Collector reads the facts of a pod. It is safe for concurrent use.
 type Collector struct {
+	// Runtime is nil if the runtime does not answer.
 	Runtime Runtime
 	// Endpoint is the runtime's, by which its kubelet is found.
 	Endpoint string
@@ -49,6 +50,9 @@ const (
 	// maxLogLine bounds a line of a log, in bytes.
 	maxLogLine = 4 << 10
 )
+
+// layerRuntime is all that the runtime says.
+const layerRuntime = "runtime"
 
 // collection is one call of Collect. Layers write to it under the mutex.
 type collection struct {
@@ -83,6 +87,9 @@ func (c Collector) Collect(ctx context.Context, p *inventory.Pod) Facts {
 			}
 		})
 	}
+	if c.Runtime == nil {
+		col.unread = append(col.unread, Unread{layerRuntime, "it does not answer"})
+	}
 	layer("spec", col.readObject)
 	if p.Runtime != nil {
 		layer("status", col.readStatus)
@@ -91,7 +98,7 @@ func (c Collector) Collect(ctx context.Context, p *inventory.Pod) Facts {
 	layer("cgroups", col.readCgroups)
 	layer("events", col.readEvents)
 	layers.Wait()
-	if col.terminating() {
+	if col.terminating() && p.Runtime != nil {
 		layer("termination", col.readVerdict)
 		layers.Wait()
 	}

@@ -148,6 +148,6 @@ type Event struct {
 
 // Unread is a layer that could not be read, and why.
 type Unread struct {
-	Layer string `json:"layer"` // spec, status, details, cgroups, events, termination, kernel log, log of NAME
+	Layer string `json:"layer"` // runtime, spec, status, details, cgroups, events, termination, kernel log, log of NAME
 	Why   string `json:"why"`   // the error
 }

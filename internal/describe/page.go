@@ -219,7 +219,11 @@ func (p *page) stopping(s *Stopping) {
 
 func (p *page) sandbox(f *Facts) {
 	s := f.Sandbox
-	if s == nil {
+	switch {
+	case s == nil && slices.ContainsFunc(f.Unread, func(u Unread) bool { return u.Layer == layerRuntime }):
+		p.row("Sandbox", "not known")
+		return
+	case s == nil:
 		p.row("Sandbox", "none")
 		return
 	}

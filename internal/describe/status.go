@@ -144,6 +144,9 @@ func (o observed) addOwner(c *Container) {
 		return
 	}
 	c.Restarts, c.Ready = max(c.Restarts, s.RestartCount), &s.Ready
+	if r := s.State.Running; r != nil && o.listed == nil { // the runtime did not answer
+		c.State, c.StartedAt = stateRunning, r.StartedAt.Time
+	}
 	if w := s.State.Waiting; w != nil && c.State != stateRunning {
 		if c.End != nil {
 			c.Last, c.End = c.End, nil

@@ -16,6 +16,7 @@ var ForeignCommands = map[string]string{
 	"kill": "podctl stop stops a pod, podctl rm removes it", "restart": "podctl stop, then podctl start",
 	"drain": "podctl agent --drain terminates its pods on exit",
 	"image": "podctl images, podctl pull, podctl rmi", "inspecti": "podctl images -o yaml",
+	"stats": "podctl top containers", "statsp": "podctl top pods",
 	"info": "podctl doctor", "config": "podctl help environment", "explain": "podctl help manifests",
 }
 

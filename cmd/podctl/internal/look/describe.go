@@ -74,26 +74,50 @@ const (
 func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 	s, err := open(ctx, e, o.Globals)
 	if err != nil {
-		return err
+		return describeReported(ctx, e, o, err)
 	}
 	defer s.Close()
-	pods, err := target.Pods(s.Pods, o.query)
-	all := describePods(ctx, e, s, pods, o.logLines)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return errors.Join(printPages(e, o.format, all), err)
-}
-
-// describePods collects the facts of pods.
-func describePods(ctx context.Context, e *shell.Env, s *session, pods []*inventory.Pod, logLines int) []describe.Facts {
 	endpoint := s.Client.Endpoint()
-	collector := describe.Collector{
-		Runtime: s.Client, Endpoint: endpoint.Runtime, Cgroups: cgroup.Mounts, Now: e.Now, KernelLog: describe.KernelLog, LogLines: logLines,
+	return o.describe(ctx, e, s.Pods, describe.Collector{
+		Runtime: s.Client, Endpoint: endpoint.Runtime,
 		Diagnose: diagnose.Collector{
 			Runtime: s.Client, PodDirs: s.Paths.Pods(), Proc: proc.Default, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
 		},
+	})
+}
+
+// describeReported describes pods as live podctl processes report them, where the
+// runtime does not answer. It returns the runtime's error.
+func describeReported(ctx context.Context, e *shell.Env, o describeOptions, failed error) error {
+	_, dir, err := shell.FindSockets(ctx, o.Globals)
+	if err != nil {
+		return failed
 	}
+	reader := shell.NewReader(e, dir)
+	answers, err := reader.Ask(ctx)
+	if err != nil || ctx.Err() != nil {
+		return failed
+	}
+	pods := shell.Reported(e, reader, answers, failed)
+	if len(pods) == 0 {
+		return failed
+	}
+	return errors.Join(failed, o.describe(ctx, e, pods, describe.Collector{}))
+}
+
+// describe prints what is known of those of the pods that the user names.
+func (o describeOptions) describe(ctx context.Context, e *shell.Env, all []*inventory.Pod, c describe.Collector) error {
+	pods, err := target.Pods(all, o.query)
+	c.Cgroups, c.Now, c.KernelLog, c.LogLines = cgroup.Mounts, e.Now, describe.KernelLog, o.logLines
+	facts := collectFacts(ctx, pods, c)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.Join(printPages(e, o.format, facts), err)
+}
+
+// collectFacts collects the facts of pods.
+func collectFacts(ctx context.Context, pods []*inventory.Pod, collector describe.Collector) []describe.Facts {
 	all := make([]describe.Facts, len(pods))
 	var g errgroup.Group
 	g.SetLimit(parallelPods)
