@@ -14,6 +14,7 @@
 //	idle    podctl run, agent ─► record.Proxy ─► runtime /proc/PID, calls
 //	          podctl pods, bare lists ─┘                 time of a listing
 //	look    podctl agent ─► runtime ◄── podctl top, podctl describe, crictl stats
+//	exec    podctl exec, crictl exec ─► runtime            time of true in a container
 //
 // In pods both go through the same recording proxy, and every time is read
 // there: from the moment at which the pods are asked for (podctl: its process
