@@ -164,17 +164,42 @@ func newConnection(up *upgraded) (*connection, error) {
 	return &connection{Connection: c, raw: up.Conn}, nil
 }
 
-// CreateStream opens a stream.
+// CreateStream opens a stream. The library's own waits for half a minute on a
+// connection that is closed.
 func (c *connection) CreateStream(headers http.Header) (httpstream.Stream, error) {
-	late := time.AfterFunc(connectTimeout, func() { _ = c.raw.Close() })
-	defer late.Stop()
-	s, err := c.Connection.CreateStream(headers)
-	if err != nil || headers.Get(streamType) != streamTypeError {
-		return s, err
+	type result struct {
+		stream httpstream.Stream
+		err    error
 	}
-	c.report = &errorStream{Stream: s}
+	headers = headers.Clone() // the caller changes them for the next stream
+	created := make(chan result, 1)
+	go func() {
+		s, err := c.Connection.CreateStream(headers)
+		created <- result{s, err}
+	}()
+	late := time.NewTimer(connectTimeout)
+	defer late.Stop()
+	var r result
+	select {
+	case r = <-created:
+	case <-c.CloseChan():
+		select {
+		case r = <-created: // what was received before is still processed
+		case <-time.After(drainTimeout):
+			return nil, ErrLost
+		}
+	case <-late.C:
+		return nil, fmt.Errorf("the runtime did not accept a stream within %s", connectTimeout)
+	}
+	if r.err != nil || headers.Get(streamType) != streamTypeError {
+		return r.stream, r.err
+	}
+	c.report = &errorStream{Stream: r.stream}
 	return c.report, nil
 }
+
+// drainTimeout is how long what a closed connection has received is processed.
+const drainTimeout = time.Second
 
 // Close closes the connection at once: a server that does not read cannot delay it.
 func (c *connection) Close() error {
