@@ -197,6 +197,14 @@ func TestARuntimeThatIsKilledEndsWhatLooksInside(t *testing.T) {
 					return code == 0
 				}, func() string { _, errw := began[i].output(); return errw })
 			}
+			left := in.terminal(t, "exec", "-it", "bare", "--", "sh")
+			left.Until("# ")
+			rt.Signal(t, syscall.SIGSTOP) // the detach keys need no runtime
+			left.Send(pty.CtrlP + pty.CtrlQ)
+			if code := left.Wait(); code != 0 || left.Mode() != pty.Normal {
+				t.Errorf("detached: exit code %d, %v", code, left.Mode())
+			}
+			rt.Signal(t, syscall.SIGCONT)
 			term := in.terminal(t, "exec", "-it", "bare", "--", "sh")
 			term.Until("# ")
 			rt.Kill(t)

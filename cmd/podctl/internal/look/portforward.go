@@ -2,10 +2,8 @@ package look
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/inventory"
@@ -145,48 +142,6 @@ func readySandbox(p *inventory.Pod) string {
 	return ""
 }
 
-// readNames reads the named ports of the pod's containers, the newest of each name;
-// all that are asked for must be there.
-func (f *podForward) readNames(ctx context.Context, t target.Target, sandbox string) (map[string]uint16, error) {
-	named, protocols := map[string]uint16{}, map[string]v1.Protocol{}
-	for _, c := range t.Pod.Runtime.Containers {
-		if c.SandboxID != sandbox {
-			continue
-		}
-		status, err := f.s.Client.ContainerStatus(ctx, c.ID)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range containerPorts(status) {
-			if _, known := named[p.Name]; !known && p.Name != "" {
-				named[p.Name], protocols[p.Name] = uint16(p.ContainerPort), p.Protocol
-			}
-		}
-	}
-	for _, p := range f.o.ports {
-		if p.Name == "" {
-			continue
-		}
-		if _, ok := named[p.Name]; !ok {
-			return nil, &portNameError{pod: t.Pod.DisplayName(), name: p.Name, known: slices.Sorted(maps.Keys(named))}
-		}
-		if protocol := protocols[p.Name]; protocol != "" && protocol != v1.ProtocolTCP {
-			return nil, fmt.Errorf("port %q of %s is %s: the CRI forwards TCP only", p.Name, t.Pod.DisplayName(), protocol)
-		}
-	}
-	return named, nil
-}
-
-// containerPorts are the ports of a container's specification, none if they are
-// not known.
-func containerPorts(status *pod.ContainerStatus) []v1.ContainerPort {
-	var ports []v1.ContainerPort
-	if err := json.Unmarshal([]byte(status.Annotations[pod.PortsAnnotation]), &ports); err != nil {
-		return nil
-	}
-	return ports
-}
-
 // listen opens the local ports and prints their addresses.
 func (f *podForward) listen(ctx context.Context) ([]*stream.Listener, error) {
 	var listeners []*stream.Listener
@@ -214,13 +169,6 @@ func (f *podForward) listen(ctx context.Context) ([]*stream.Listener, error) {
 		}
 	}
 	return listeners, nil
-}
-
-func portText(p stream.Port, number uint16) string {
-	if p.Name != "" {
-		return fmt.Sprintf("%d (%s)", number, p.Name)
-	}
-	return fmt.Sprint(number)
 }
 
 // remote is the number of a port in the pod as it is now.
@@ -292,22 +240,4 @@ func (f *podForward) successor(ctx context.Context, old string) (string, error) 
 // failed reports a connection that failed.
 func (f *podForward) failed(l *stream.Listener, err error) {
 	fmt.Fprintf(f.e.Errw, "connection at %s failed: %v\n", l.Addr(), err)
-}
-
-// portNameError is a port that no container of the pod has.
-type portNameError struct {
-	pod, name string
-	known     []string
-}
-
-func (e *portNameError) Error() string {
-	return fmt.Sprintf("no port of %s is named %q", e.pod, e.name)
-}
-
-// Hint lists the names that there are.
-func (e *portNameError) Hint() string {
-	if len(e.known) == 0 {
-		return "its ports have no names: use the number"
-	}
-	return "one of: " + strings.Join(e.known, ", ")
 }

@@ -110,11 +110,9 @@ func (l *localStreams) run(ctx context.Context, url string, redraw bool) error {
 	ctx, keys, done := stream.Detachable(ctx, in, l.o.detachKeys)
 	defer done()
 	s.Stdin = keys
-	state, err := term.MakeRaw(int(l.input.Fd()))
-	if err != nil {
-		return fmt.Errorf("set the terminal's mode: %w", err)
-	}
-	defer func() { _ = term.Restore(int(l.input.Fd()), state) }() // the terminal may be gone
+	raw := &rawMode{terminal: l.input}
+	in.begin = raw.begin
+	defer raw.end()
 	return stream.Run(ctx, s)
 }
 
@@ -159,6 +157,8 @@ func (l *localStreams) watchSize(sizes *stream.Sizes, redraw bool) (stop func())
 // inputReader is local input as a container gets it.
 type inputReader struct {
 	r io.Reader
+	// begin is called before each Read; may be nil.
+	begin func() error
 	// delay is waited before the first Read.
 	delay time.Duration
 	// keepOpen: the end of the input is not passed on before ended is closed.
@@ -168,6 +168,11 @@ type inputReader struct {
 
 // Read implements io.Reader.
 func (i *inputReader) Read(p []byte) (int, error) {
+	if i.begin != nil {
+		if err := i.begin(); err != nil {
+			return 0, err
+		}
+	}
 	if i.delay > 0 {
 		time.Sleep(i.delay)
 		i.delay = 0
