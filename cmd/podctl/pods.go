@@ -78,6 +78,9 @@ func readPodFilter(c *cli.Context) (inventory.Filter, error) {
 		if _, err := path.Match(name, ""); err != nil {
 			return f, shell.Usagef("%q is not a name of a pod", name)
 		}
+		if strings.Count(name, "/") > 1 && !strings.HasPrefix(name, "pod") {
+			return f, shell.Usagef("%q is not a name of a pod: [NAMESPACE/]NAME", name)
+		}
 	}
 	if text := c.String("selector"); text != "" {
 		var err error

@@ -58,11 +58,18 @@ func runValidate(ctx context.Context, e *shell.Env, o validateOptions) error {
 	} else {
 		printValidated(e, set, problems)
 	}
-	if len(problems) > 0 {
+	switch {
+	case len(problems) > 0:
 		return errors.New(problems.Summary())
+	case len(set.Pods) == 0 && len(set.Documents) == 0:
+		return errNoObject
 	}
 	return nil
 }
+
+// errNoObject: an empty file is rather a wrong name, or a template that printed
+// nothing, than a valid manifest.
+var errNoObject = errors.New("the input contains no object")
 
 func printValidated(e *shell.Env, set *manifest.Set, problems manifest.Problems) {
 	for _, w := range set.Warnings {
@@ -71,9 +78,6 @@ func printValidated(e *shell.Env, set *manifest.Set, problems manifest.Problems)
 	if len(problems) > 0 {
 		fmt.Fprintln(e.Out, problems.Error())
 		return
-	}
-	if len(set.Pods) == 0 && len(set.Documents) == 0 {
-		fmt.Fprintln(e.Out, "no pods")
 	}
 	type line struct {
 		file string

@@ -103,7 +103,7 @@ func (f Format) sort(l *List) error {
 		number float64
 		text   string
 	}
-	items := make([]keyed, len(l.Items))
+	items, found := make([]keyed, len(l.Items)), len(l.Items) == 0
 	for n, item := range l.Items {
 		data, err := generic(item.Data)
 		if err != nil {
@@ -111,11 +111,15 @@ func (f Format) sort(l *List) error {
 		}
 		items[n] = keyed{Item: item, rank: 2}
 		if values := valuesAt(f.sortBy, data); len(values) > 0 && values[0] != nil {
+			found = true
 			number, is := values[0].(float64)
 			if items[n].number, items[n].rank = number, 0; !is {
 				items[n].text, items[n].rank = fmt.Sprint(values[0]), 1
 			}
 		}
+	}
+	if !found {
+		return &FormatError{Message: "--sort-by: no object has the field", Advice: "-o json shows the fields, for example .metadata.name"}
 	}
 	slices.SortStableFunc(items, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.number, b.number), cmp.Compare(a.text, b.text))
