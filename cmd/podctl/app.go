@@ -68,6 +68,7 @@ func commands(e *shell.Env) []*cli.Command {
 		look.Describe(e),
 		look.Top(e),
 		look.Logs(e),
+		look.Events(e),
 		look.Exec(e),
 		look.Attach(e),
 		look.Cp(e),
