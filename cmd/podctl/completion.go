@@ -50,7 +50,7 @@ func completionCommand(e *shell.Env) *cli.Command {
 // completionTimeout bounds what a completion asks of the runtime; the variable
 // completionEnv overrides it.
 const (
-	completionTimeout = 80 * time.Millisecond
+	completionTimeout = 60 * time.Millisecond
 	completionEnv     = "PODCTL_COMPLETION_TIMEOUT"
 )
 
@@ -85,12 +85,27 @@ func completeCommand(e *shell.Env) *cli.Command {
 			completer := cmdline.Completer{App: c.App, Topics: topicNames(), Shells: completionShells, Values: completionValues}
 			done := completer.Complete(words)
 			if done.Live != cmdline.Nothing {
-				ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
-				defer cancel()
-				done.Candidates = append(done.Candidates, liveCandidates(ctx, e, shell.ReadGlobals(c), done)...)
+				done.Candidates = append(done.Candidates, inTime(c.Context, c.Duration("timeout"), func(ctx context.Context) []cmdline.Candidate {
+					return liveCandidates(ctx, e, shell.ReadGlobals(c), done)
+				})...)
 			}
 			return printCompletion(e, done)
 		},
+	}
+}
+
+// inTime returns what ask returns, nothing if that takes too long: finding out why a
+// runtime does not answer takes longer than a key press may.
+func inTime(ctx context.Context, timeout time.Duration, ask func(context.Context) []cmdline.Candidate) []cmdline.Candidate {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer := make(chan []cmdline.Candidate, 1)
+	go func() { answer <- ask(ctx) }()
+	select {
+	case all := <-answer:
+		return all
+	case <-ctx.Done():
+		return nil
 	}
 }
 
