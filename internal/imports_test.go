@@ -68,6 +68,7 @@ var table = []row{
 	{"internal/userns", []string{"internal/atomicfile", "internal/boundedfile", "internal/flock"}, "user ids of pods with a user namespace"},
 	{"internal/gc", []string{"internal/pod"}, "which dead containers, sandboxes and images go"},
 	{"internal/images", []string{"internal/pod", "internal/cri"}, "the images of a runtime and the pods that use them"},
+	{"internal/debugger", []string{"internal/pod", "internal/cri", "internal/render"}, "a container of podctl's in the sandbox of a foreign pod"},
 	{"internal/logrotate", nil, "log files that are kept small"},
 	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
 	{"internal/poddir", nil, "the names of pods' directories, by runtime"},
@@ -94,7 +95,7 @@ var only = []struct {
 	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/look"}},
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
 	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim", "internal/handler"}},
-	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/credential", "internal/render", "internal/podsync"}},
+	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/debugger", "internal/credential", "internal/render", "internal/podsync"}},
 	{"github.com/prometheus/", []string{"internal/metrics"}},
 	{"k8s.io/kubernetes", []string{"internal/manifest"}},
 }

@@ -47,6 +47,10 @@ const (
 	ManifestAnnotation = "podctl.io/manifest"
 )
 
+// DebugLabel marks a container that podctl debug runs in a pod that podctl does not
+// manage.
+const DebugLabel = "podctl.io/debug"
+
 // FullName is the name under which two pods exclude each other:
 // name_namespace (pkg/kubelet/container/helpers.go).
 func FullName(name, namespace string) string { return name + "_" + namespace }

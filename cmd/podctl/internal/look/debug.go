@@ -1,0 +1,198 @@
+package look
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/target"
+)
+
+// debugOptions are the options of `podctl debug`.
+type debugOptions struct {
+	shell.Globals
+	streamOptions
+	query     target.Query
+	container v1.EphemeralContainer
+}
+
+// Debug is `podctl debug`.
+func Debug(e *shell.Env) *cli.Command {
+	return &cli.Command{
+		Name:      "debug",
+		Usage:     "run a container with tools in a pod",
+		ArgsUsage: "[NAMESPACE/]POD [-- COMMAND [ARGUMENT …]]",
+		Description: "The container is in the pod's network and, with --target, sees the processes of one of its\n" +
+			"containers. In a pod of a live podctl process it is an ephemeral container of the pod: it runs once,\n" +
+			"is in the pod's status, and lasts as long as the pod; detach and attach as you like. In any other pod,\n" +
+			"a kubelet's for instance, it is podctl's own: it is removed when it exits or podctl ends.",
+		Flags: append(append(targetFlags(0),
+			&cli.StringFlag{Name: "image", Usage: "`IMAGE` with the tools; required, pulled if it is not present"},
+			&cli.StringFlag{Name: "target", DefaultText: "none", Usage: "`NAME` of the container whose processes are seen"},
+			&cli.StringFlag{Name: "container", Aliases: []string{"c"}, DefaultText: "debugger-…", Usage: "`NAME` of the new container"},
+		), streamFlags()...),
+		Action: func(c *cli.Context) error {
+			o, err := readDebug(c)
+			if err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runDebug(ctx, e, o) })
+		},
+	}
+}
+
+func readDebug(c *cli.Context) (o debugOptions, err error) {
+	o = debugOptions{Globals: shell.ReadGlobals(c)}
+	words := c.Args().Slice()
+	var command []string
+	if i := slices.Index(words, "--"); i >= 0 {
+		words, command = words[:i], words[i+1:]
+	}
+	if c.String("image") == "" {
+		return o, &shell.UsageError{Message: "no image given", Advice: "podctl debug POD --image busybox -it -- sh"}
+	}
+	if o.streamOptions, err = readStreams(c); err != nil {
+		return o, err
+	}
+	o.container = v1.EphemeralContainer{
+		EphemeralContainerCommon: v1.EphemeralContainerCommon{
+			Name: c.String("container"), Image: c.String("image"), Command: command, Stdin: o.stdin, TTY: o.tty,
+			ImagePullPolicy: v1.PullIfNotPresent,
+		},
+		TargetContainerName: c.String("target"),
+	}
+	if o.container.Name == "" {
+		o.container.Name = "debugger-" + strings.ToLower(rand.Text()[:5])
+	}
+	o.query, err = readTarget(c, words)
+	o.query.Container = ""
+	if err == nil && !o.query.Names() {
+		return o, &shell.UsageError{Message: "no pod given", Advice: "podctl debug POD --image busybox -it -- sh; podctl pods lists them"}
+	}
+	return o, err
+}
+
+func runDebug(ctx context.Context, e *shell.Env, o debugOptions) error {
+	s, err := open(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	found, err := target.Pods(s.Pods, o.query)
+	switch {
+	case err != nil:
+		return err
+	case len(found) != 1:
+		return shell.Usagef("%s match: debug takes one", output.Plural(len(found), "pod"))
+	}
+	p := found[0]
+	local := newLocalStreams(e, o.streamOptions)
+	o.container.TTY = local.o.tty
+	switch {
+	case p.Elsewhere != "":
+		return fmt.Errorf("pod %s is managed by podctl %q by another endpoint of the runtime; debug it by that", p.DisplayName(), p.Elsewhere)
+	case p.Managed():
+		return s.debugManaged(ctx, p, local, o)
+	case p.Runtime == nil:
+		return fmt.Errorf("pod %s has no sandbox", p.DisplayName())
+	}
+	return s.debugForeign(ctx, p, local, o)
+}
+
+// debugManaged has the podctl process of the pod add the container, and attaches to it.
+func (s *session) debugManaged(ctx context.Context, p *inventory.Pod, local *localStreams, o debugOptions) error {
+	if err := p.Manager.Debug(ctx, p.Namespace, p.Name, o.container); err != nil {
+		return err
+	}
+	name := o.container.Name
+	if err := untilStarted(ctx, p, name); err != nil {
+		return err
+	}
+	if !o.stdin && !o.tty {
+		local.note("container %s/%s was started; podctl logs %[1]s/%[2]s shows its output", p.DisplayName(), name)
+		return nil
+	}
+	now, err := s.Client.ListPod(ctx, p.UID)
+	if err != nil {
+		return err
+	}
+	t := target.Target{Pod: p}
+	if now != nil {
+		for _, c := range now.Containers {
+			if c.Name == name {
+				t.Container = c
+			}
+		}
+	}
+	if err := s.running(ctx, t, local.e.Now()); err != nil {
+		return err
+	}
+	return s.attachTo(ctx, t, local)
+}
+
+// attachTo connects the streams to a container until it exits or the user detaches.
+func (s *session) attachTo(ctx context.Context, t target.Target, local *localStreams) error {
+	url, err := s.Client.Attach(ctx, t.Container.ID, cri.Streams{Stdin: local.o.stdin, Stdout: true, Stderr: true, TTY: local.o.tty})
+	if err != nil {
+		return err
+	}
+	if local.o.tty && local.o.stdin && len(local.o.detachKeys) > 0 {
+		local.note("attached to %s; detach: %s", t.DisplayName(), local.o.detachNames)
+	}
+	return s.attachEnd(ctx, t, local, local.run(ctx, url, true))
+}
+
+// startPeriod is how often the start of a container is looked for.
+const startPeriod = 100 * time.Millisecond
+
+// untilStarted waits until an ephemeral container runs or has run; the error says why
+// it cannot start.
+func untilStarted(ctx context.Context, p *inventory.Pod, name string) error {
+	for {
+		list, err := p.Manager.Pods(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if list.Items[i].UID != p.UID {
+				continue
+			}
+			if done, err := started(&list.Items[i].Status, name); done || err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(startPeriod):
+		}
+	}
+}
+
+// started reports whether an ephemeral container has started, or why it cannot.
+func started(s *v1.PodStatus, name string) (bool, error) {
+	for _, c := range s.EphemeralContainerStatuses {
+		if c.Name != name {
+			continue
+		}
+		w := c.State.Waiting
+		if w == nil {
+			return true, nil
+		}
+		if w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+			return false, fmt.Errorf("container %s does not start: %s: %s", name, w.Reason, output.OneLine(w.Message))
+		}
+	}
+	return pod.IsTerminal(s.Phase), nil
+}

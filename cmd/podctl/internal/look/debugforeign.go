@@ -1,0 +1,105 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/debugger"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/logs"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/target"
+)
+
+// removeTime bounds the removal of the container: Ctrl-C is to end podctl soon.
+const removeTime = 10 * time.Second
+
+// debugForeign runs a container of podctl's own in the sandbox of a pod, and removes it
+// at the end.
+func (s *session) debugForeign(ctx context.Context, p *inventory.Pod, local *localStreams, o debugOptions) error {
+	d := &debugger.Debugger{Client: s.Client, Pod: p.Runtime}
+	local.o.detachKeys = nil // it is removed at the end
+	o.container.StdinOnce = o.container.Stdin
+	local.note("container %s of %s is podctl's own, and is removed at the end", o.container.Name, p.DisplayName())
+	image, err := s.present(ctx, local, o.container.Image)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+		defer cancel()
+		if err := d.Remove(ctx); err != nil {
+			fmt.Fprintf(local.e.Errw, "warning: container %s stays in pod %s: %v\n", o.container.Name, p.DisplayName(), err)
+		}
+	}()
+	if err := d.Start(ctx, &o.container, image); err != nil {
+		return err
+	}
+	t := target.Target{Pod: p, Container: &pod.Container{ID: d.ID, Name: o.container.Name, State: pod.Running}}
+	if o.stdin || o.tty {
+		return s.attachTo(ctx, t, local)
+	}
+	status, err := d.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	if err := printLog(local, status.LogPath); err != nil {
+		return err
+	}
+	return exitCodeError(int(status.ExitCode))
+}
+
+// printLog prints what an exited container wrote.
+func printLog(local *localStreams, path string) error {
+	if path == "" {
+		local.note("the pod has no logs; podctl debug -i shows what the container prints")
+		return nil
+	}
+	r, err := logs.Open(path, logs.All)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		l, ok, err := r.Next()
+		if !ok && err == nil {
+			l, ok = r.Flush()
+		}
+		if !ok || err != nil {
+			return err
+		}
+		w := toUser(local.e.Out)
+		if l.Stream == logs.Stderr {
+			w = toUser(local.e.Errw)
+		}
+		if l.Ends {
+			l.Text = append(l.Text, '\n')
+		}
+		if _, err := w.Write(l.Text); err != nil {
+			return err
+		}
+	}
+}
+
+// present returns the image, pulled if the runtime does not have it.
+func (s *session) present(ctx context.Context, local *localStreams, name string) (*pod.Image, error) {
+	name, err := pod.WithTag(name)
+	if err != nil {
+		return nil, err
+	}
+	image, err := s.Client.ImageStatus(ctx, name)
+	if err != nil || image != nil {
+		return image, err
+	}
+	local.note("pulling %s", name)
+	if _, err := s.Client.PullImage(ctx, name, nil, nil); err != nil {
+		return nil, err
+	}
+	image, err = s.Client.ImageStatus(ctx, name)
+	if err == nil && image == nil {
+		err = fmt.Errorf("image %s: %w", name, cri.ErrNotFound)
+	}
+	return image, err
+}

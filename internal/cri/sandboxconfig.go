@@ -1,0 +1,40 @@
+package cri
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// SandboxConfig is the config with which a sandbox was created, for another container
+// in it. containerd reports it whole; of another runtime it is what the status has,
+// and the runtime knows the rest by itself.
+func (c *Client) SandboxConfig(ctx context.Context, id string) (*runtimeapi.PodSandboxConfig, error) {
+	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
+	if err != nil {
+		return nil, err
+	}
+	if r.Status == nil {
+		return nil, answerError("PodSandboxStatus", shortID(id), "the runtime answered without a status")
+	}
+	if text := r.GetInfo()["info"]; text != "" {
+		var info struct {
+			Config *runtimeapi.PodSandboxConfig `json:"config"`
+		}
+		if err := json.Unmarshal([]byte(text), &info); err != nil {
+			return nil, fmt.Errorf("read config of sandbox %s: %w", shortID(id), err)
+		}
+		if info.Config != nil {
+			return info.Config, nil
+		}
+	}
+	s := r.Status
+	return &runtimeapi.PodSandboxConfig{
+		Metadata: s.Metadata, Labels: s.Labels, Annotations: s.Annotations,
+		Linux: &runtimeapi.LinuxPodSandboxConfig{SecurityContext: &runtimeapi.LinuxSandboxSecurityContext{
+			NamespaceOptions: s.GetLinux().GetNamespaces().GetOptions(),
+		}},
+	}, nil
+}

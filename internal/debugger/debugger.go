@@ -1,0 +1,153 @@
+package debugger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// ErrPodEnds: the pod's sandbox was stopped, and the container with it.
+var ErrPodEnds = errors.New("the sandbox of the pod was stopped")
+
+// Debugger runs one container.
+type Debugger struct {
+	Client *cri.Client
+	Pod    *pod.Pod
+	// ID is the container's, "" before Start.
+	ID string
+}
+
+// Start creates and starts the container in the pod's newest sandbox. target names
+// the container whose processes it sees, "" is none. After an error, too, Remove
+// removes what was created.
+func (d *Debugger) Start(ctx context.Context, c *v1.EphemeralContainer, image *pod.Image) error {
+	if len(d.Pod.Sandboxes) == 0 || d.Pod.Sandboxes[0].State != pod.Running {
+		return errors.New("debug pod: it has no running sandbox")
+	}
+	sandboxID := d.Pod.Sandboxes[0].ID
+	sandbox, err := d.Client.SandboxConfig(ctx, sandboxID)
+	if err != nil {
+		return err
+	}
+	in := Input{Sandbox: sandbox, Container: c, Image: *image}
+	for _, other := range d.Pod.Containers {
+		if other.SandboxID != sandboxID || other.State != pod.Running {
+			continue
+		}
+		if other.Name == c.TargetContainerName {
+			in.Target = other.ID
+		}
+		if in.Hosts == nil {
+			if in.Hosts, err = d.hosts(ctx, other.ID); err != nil {
+				return err
+			}
+		}
+	}
+	if c.TargetContainerName != "" && in.Target == "" {
+		return fmt.Errorf("debug pod: target container %q does not run", c.TargetContainerName)
+	}
+	cfg, err := Config(in)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// What is not waited for cannot be undone: a container that is starting cannot be
+	// removed.
+	if d.ID, err = d.Client.CreateContainer(context.WithoutCancel(ctx), sandboxID, cfg, sandbox); err != nil {
+		return err
+	}
+	return d.Client.StartContainer(context.WithoutCancel(ctx), d.ID)
+}
+
+// hosts is the mount of /etc/hosts of a container, nil if it has none.
+func (d *Debugger) hosts(ctx context.Context, id string) (*pod.Mount, error) {
+	s, err := d.Client.ContainerStatus(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Mounts {
+		if s.Mounts[i].ContainerPath == "/etc/hosts" {
+			return &s.Mounts[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// watchPeriod is how often Wait looks.
+const watchPeriod = 500 * time.Millisecond
+
+// Wait returns once the container has exited, with its status, or with ErrPodEnds.
+func (d *Debugger) Wait(ctx context.Context) (*pod.ContainerStatus, error) {
+	tick := time.NewTicker(watchPeriod)
+	defer tick.Stop()
+	for {
+		s, err := d.Client.ContainerStatus(ctx, d.ID)
+		if err != nil {
+			return nil, err
+		}
+		if s.State == pod.Exited {
+			return s, nil
+		}
+		p, err := d.Client.ListPod(ctx, d.Pod.UID)
+		if err != nil {
+			return nil, err
+		}
+		if !d.sandboxRuns(p) {
+			return nil, ErrPodEnds
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// sandboxRuns reports whether the container's sandbox is ready.
+func (d *Debugger) sandboxRuns(p *pod.Pod) bool {
+	return p != nil && slices.ContainsFunc(p.Sandboxes, func(s *pod.Sandbox) bool {
+		return s.ID == d.Pod.Sandboxes[0].ID && s.State == pod.Running
+	})
+}
+
+// stopGrace is how long the container may take to exit when it is removed.
+const stopGrace = time.Second
+
+// Remove stops the container if it runs, and removes it with its log.
+func (d *Debugger) Remove(ctx context.Context) error {
+	if d.ID == "" {
+		return nil
+	}
+	s, err := d.Client.ContainerStatus(ctx, d.ID)
+	if errors.Is(err, cri.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = d.Client.StopContainer(ctx, d.ID, stopGrace)
+	}
+	if err == nil || errors.Is(err, cri.ErrNotFound) {
+		err = d.Client.RemoveContainer(ctx, d.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if filepath.Base(s.LogPath) != logName(s.Name) {
+		return nil
+	}
+	if err := os.Remove(s.LogPath); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
