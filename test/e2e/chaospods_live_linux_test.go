@@ -41,7 +41,8 @@ func (c *chaos) next(name string) string {
 	k := chaosKinds[c.rng.IntN(len(chaosKinds))]
 	p := chaosPod{fmt.Sprint(c.version), k.kind}
 	c.wanted[name] = p
-	yaml := c.marked(name, fmt.Sprintf("exec /mark/life %s /mark %s", k.life, name), k.spec)
+	// A running pod follows a changed label; a changed command replaces it.
+	yaml := c.marked(name, fmt.Sprintf(": version %s; exec /mark/life %s /mark %s", p.version, k.life, name), k.spec)
 	yaml = strings.Replace(yaml, "volumes: [", "volumes: [{name: memory, emptyDir: {medium: Memory}}, ", 1)
 	yaml = strings.Replace(yaml, "volumeMounts: [", "volumeMounts: [{name: memory, mountPath: /memory}, ", 1)
 	return strings.Replace(yaml, "metadata: {", fmt.Sprintf("metadata: {labels: {version: %q}, ", p.version), 1)
