@@ -35,8 +35,7 @@ type Collector struct {
 	Now      func() time.Time
 	// Diagnose examines a pod that is being terminated.
 	Diagnose diagnose.Collector
-	// Events returns the newest events of a pod, oldest first; nil if there are none
-	// to be read.
+	// Events returns the newest events of a pod, oldest first; nil reads none.
 	Events func(ctx context.Context, p *inventory.Pod) ([]Event, error)
 	// KernelLog returns the records of the kernel's log about killed processes.
 	KernelLog func() ([]string, error)

@@ -1,0 +1,31 @@
+package look
+
+import (
+	"context"
+
+	"github.com/podctl/podctl/internal/describe"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/journal"
+)
+
+// maxEvents is how many events of a pod describe shows.
+const maxEvents = 20
+
+// podEvents returns a function that reads the newest events of a pod from the journal
+// below podctl's root directory, repeated ones once.
+func podEvents(root string) func(context.Context, *inventory.Pod) ([]describe.Event, error) {
+	return func(_ context.Context, p *inventory.Pod) ([]describe.Event, error) {
+		entries, err := journal.OfPod(journal.Dir(root), p.UID)
+		if err != nil {
+			return nil, err
+		}
+		series := journal.Count(entries)
+		var events []describe.Event
+		for _, s := range series[max(0, len(series)-maxEvents):] {
+			events = append(events, describe.Event{
+				Time: s.Time, Warning: s.Warning, Reason: s.Reason, Container: s.Container, Message: s.Text(),
+			})
+		}
+		return events, nil
+	}
+}
