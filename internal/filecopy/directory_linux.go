@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -191,8 +192,7 @@ func (d *Directory) link(parent *os.File, name string, e Entry) error {
 // Close implements Sink: directories get their modes and times, the innermost first.
 func (d *Directory) Close() error {
 	var first error
-	for i := len(d.made) - 1; i >= 0; i-- {
-		e := d.made[i]
+	for _, e := range slices.Backward(d.made) {
 		dir, err := openBelow(d.root, path.Join(d.name, e.Path), unix.O_RDONLY|unix.O_DIRECTORY, 0)
 		if err == nil {
 			err = d.complete(dir, e)

@@ -114,7 +114,7 @@ func (s *tarSource) Each(ctx context.Context, do func(Entry) error, failed func(
 	_ = r.CloseWithError(io.ErrClosedPipe) // tar may write on
 	if err != nil {
 		cancel()
-		<-done
+		<-done //nolint:errcheck // that it was cut off
 		return err
 	}
 	return <-done

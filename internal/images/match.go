@@ -3,6 +3,7 @@ package images
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/distribution/reference"
@@ -116,19 +117,13 @@ func (e *NotFoundError) Hint() string { return "podctl images lists them" }
 // names it by one of several; none if it is named by its id.
 func (i *Image) Others(words []string) []string {
 	var others []string
-	for _, word := range words {
-		if i.matchID(word) {
-			return nil
-		}
+	if slices.ContainsFunc(words, i.matchID) {
+		return nil
 	}
 	for _, name := range i.RepoTags {
 		one := &Image{}
 		one.RepoTags = []string{name}
-		named := false
-		for _, word := range words {
-			named = named || one.Match(word)
-		}
-		if !named {
+		if !slices.ContainsFunc(words, one.Match) {
 			others = append(others, name)
 		}
 	}
