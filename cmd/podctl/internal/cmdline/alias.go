@@ -11,7 +11,7 @@ import (
 // aliases are words of kubectl, crictl and docker that stand for a command of podctl.
 var aliases = map[string]string{
 	"ps": "pods", "po": "pods", "pod": "pods", "ls": "pods", "list": "pods",
-	"get pods": "pods", "get pod": "pods", "get po": "pods", "get events": "events", "event": "events",
+	"get pods": "pods", "get pod": "pods", "get po": "pods", "get events": "events",
 	"get images": "images",
 	"delete":     "rm", "rmp": "rm", "stopp": "stop", "inspectp": "inspect",
 	"top pod": "top pods", "top po": "top pods", "top container": "top containers", "stats": "top containers", "statsp": "top pods",
