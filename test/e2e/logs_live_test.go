@@ -142,7 +142,7 @@ func TestLogsOfBarePods(t *testing.T) {
 				t.Fatal(err)
 			}
 			pod, err := c.Start(t.Context(), bare.Spec{
-				Name: name, Image: image.BusyboxName, LogDir: logs,
+				Name: name, Unlabelled: true, Image: image.BusyboxName, LogDir: logs,
 				Command: []string{"sh", "-c", `for i in 1 2 3; do printf '` + name + ` %s\033[2J\033[31mred\n' $i; sleep 0.1; done; printf unended`},
 			})
 			if err != nil {
