@@ -130,13 +130,9 @@ func (r *running) settled() bool {
 			return false
 		}
 	}
-	// What the pods replace, and surplus pods of their workloads, are gone.
-	for _, i := range r.last {
-		if i.Leaving() {
-			return false
-		}
-	}
-	return true
+	// What the pods replace, and surplus pods of their workloads, are gone. r.last
+	// keeps a pod that is gone as it was seen last.
+	return !slices.ContainsFunc(r.session.Pods(), node.Info.Leaving)
 }
 
 // end judges the pods, then removes or keeps them. why is what cut the wait

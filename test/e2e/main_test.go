@@ -108,6 +108,8 @@ func (p *process) wait() int {
 	case <-p.done:
 		return p.cmd.ProcessState.ExitCode()
 	case <-time.After(timeout):
+		p.signal(syscall.SIGQUIT) // prints what its goroutines wait for
+		<-p.done
 		out, errw := p.output()
 		p.t.Fatalf("podctl did not exit within %s\n%s%s", timeout, out, errw)
 		return -1
