@@ -71,7 +71,7 @@ func commands(e *shell.Env) []*cli.Command {
 		look.Events(e),
 		look.Exec(e),
 		look.Attach(e),
-		look.Debug(e),
+		look.Debug(e, runCopied),
 		look.Cp(e),
 		look.PortForward(e),
 		look.Inspect(e),

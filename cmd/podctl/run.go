@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
@@ -111,6 +113,17 @@ func runRun(ctx context.Context, e *shell.Env, o runOptions) error {
 		err = closeErr
 	}
 	return err
+}
+
+// runCopied runs a copy of a pod, as if its manifest were standard input.
+func runCopied(ctx context.Context, e *shell.Env, copied look.Copied) error {
+	fed := *e
+	fed.In = bytes.NewReader(copied.Manifest)
+	return runRun(ctx, &fed, runOptions{
+		Globals: copied.Globals, wait: waitComplete,
+		driving:         driving{besideKubelet: copied.BesideKubelet},
+		manifestOptions: manifestOptions{paths: []string{"-"}, replicas: 1},
+	})
 }
 
 // prepare does all that comes before the first pod. An interrupt ends it.

@@ -11,6 +11,8 @@
 // error for the container, stops the sandbox all the same, which kills it, and
 // succeeds when it tries again. Remove leaves nothing behind.
 //
+// Copy, which is pure, makes the changed copy of a pod that `podctl debug --copy-to` runs.
+//
 // Start, Wait and Remove block on the runtime. Nothing else of the pod is touched.
 //
 // Differs from the kubelet in: the API server does not know the container.

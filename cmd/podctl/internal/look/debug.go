@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/debugger"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/target"
@@ -25,10 +26,12 @@ type debugOptions struct {
 	streamOptions
 	query     target.Query
 	container v1.EphemeralContainer
+	// copied says how the copy of the pod differs, nil for no copy.
+	copied *debugger.CopyOptions
 }
 
-// Debug is `podctl debug`.
-func Debug(e *shell.Env) *cli.Command {
+// Debug is `podctl debug`. run runs a pod as `podctl run` does.
+func Debug(e *shell.Env, run func(context.Context, *shell.Env, Copied) error) *cli.Command {
 	return &cli.Command{
 		Name:      "debug",
 		Usage:     "run a container with tools in a pod",
@@ -36,16 +39,22 @@ func Debug(e *shell.Env) *cli.Command {
 		Description: "The container is in the pod's network and, with --target, sees the processes of one of its\n" +
 			"containers. In a pod of a live podctl process it is an ephemeral container of the pod: it runs once,\n" +
 			"is in the pod's status, and lasts as long as the pod; detach and attach as you like. In any other pod,\n" +
-			"a kubelet's for instance, it is podctl's own: it is removed when it exits or podctl ends.",
-		Flags: append(append(targetFlags(0),
-			&cli.StringFlag{Name: "image", Usage: "`IMAGE` with the tools; required, pulled if it is not present"},
+			"a kubelet's for instance, it is podctl's own: it is removed when it exits or podctl ends.\n" +
+			"--copy-to leaves the pod alone and runs a copy of it in the foreground, as run does: without labels,\n" +
+			"annotations and probes, and with a container more (--image), other images (--set-image), or another\n" +
+			"command of a container (-c CONTAINER -- COMMAND).",
+		Flags: slices.Concat(targetFlags(0), []cli.Flag{
+			&cli.StringFlag{Name: "image", Usage: "`IMAGE` with the tools, pulled if it is not present; required without --copy-to"},
 			&cli.StringFlag{Name: "target", DefaultText: "none", Usage: "`NAME` of the container whose processes are seen"},
-			&cli.StringFlag{Name: "container", Aliases: []string{"c"}, DefaultText: "debugger-…", Usage: "`NAME` of the new container"},
-		), streamFlags()...),
+			&cli.StringFlag{Name: "container", Aliases: []string{"c"}, DefaultText: "debugger-…", Usage: "`NAME` of the new container; with --copy-to, of the one to change"},
+		}, copyFlags(), streamFlags()),
 		Action: func(c *cli.Context) error {
 			o, err := readDebug(c)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case o.copied != nil:
+				return runCopy(c, e, o, run)
 			}
 			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runDebug(ctx, e, o) })
 		},
@@ -59,7 +68,7 @@ func readDebug(c *cli.Context) (o debugOptions, err error) {
 	if i := slices.Index(words, "--"); i >= 0 {
 		words, command = words[:i], words[i+1:]
 	}
-	if c.String("image") == "" {
+	if c.String("image") == "" && !c.IsSet("copy-to") {
 		return o, &shell.UsageError{Message: "no image given", Advice: "podctl debug POD --image busybox -it -- sh"}
 	}
 	if o.streamOptions, err = readStreams(c); err != nil {
@@ -75,6 +84,9 @@ func readDebug(c *cli.Context) (o debugOptions, err error) {
 	if o.container.Name == "" {
 		o.container.Name = "debugger-" + strings.ToLower(rand.Text()[:5])
 	}
+	if o.copied, err = readCopy(c, &o.container); err != nil {
+		return o, err
+	}
 	o.query, err = readTarget(c, words)
 	o.query.Container = ""
 	if err == nil && !o.query.Names() {
@@ -89,14 +101,10 @@ func runDebug(ctx context.Context, e *shell.Env, o debugOptions) error {
 		return err
 	}
 	defer s.Close()
-	found, err := target.Pods(s.Pods, o.query)
-	switch {
-	case err != nil:
+	p, err := s.debugged(o.query)
+	if err != nil {
 		return err
-	case len(found) != 1:
-		return shell.Usagef("%s match: debug takes one", output.Plural(len(found), "pod"))
 	}
-	p := found[0]
 	local := newLocalStreams(e, o.streamOptions)
 	o.container.TTY = local.o.tty
 	switch {
@@ -108,6 +116,18 @@ func runDebug(ctx context.Context, e *shell.Env, o debugOptions) error {
 		return fmt.Errorf("pod %s has no sandbox", p.DisplayName())
 	}
 	return s.debugForeign(ctx, p, local, o)
+}
+
+// debugged returns the pod that a query names.
+func (s *session) debugged(q target.Query) (*inventory.Pod, error) {
+	found, err := target.Pods(s.Pods, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) != 1:
+		return nil, shell.Usagef("%s match: debug takes one", output.Plural(len(found), "pod"))
+	}
+	return found[0], nil
 }
 
 // debugManaged has the podctl process of the pod add the container, and attaches to it.
