@@ -114,7 +114,7 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 		}
 		expect(t, w.ran(1, time.Second, "start", "web"), "podctl: start: pod default/web is not stopped\n")
 		expect(t, w.ran(1, time.Second, "stop", "deaf"), "pod default/deaf not found", "there is kube/deaf")
-		expect(t, w.ran(1, time.Second, "start", "kube/nobody"), "no podctl process manages a pod kube/nobody")
+		expect(t, w.ran(1, time.Second, "start", "kube/absent"), "no podctl process manages a pod kube/absent")
 
 		c.interrupt()
 		c.ends(shell.ExitInterrupted, 30*time.Second)

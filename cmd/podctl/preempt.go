@@ -122,7 +122,7 @@ func runPreempt(ctx context.Context, e *shell.Env, o preemptOptions) error {
 
 // readNode reads the node at which the pods arrive.
 func readNode(ctx context.Context, e *shell.Env, o preemptOptions) (*arrival.Node, error) {
-	p, err := o.Globals.Paths(cri.Endpoint{})
+	p, err := o.Paths(cri.Endpoint{})
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func runRender(ctx context.Context, e *shell.Env, o renderOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := o.Globals.Paths(cri.Endpoint{})
+	p, err := o.Paths(cri.Endpoint{})
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,6 @@ func before(d time.Duration) time.Time { return now.Add(-d) }
 
 func id(letter string) string { return strings.Repeat(letter, 64) }
 
-func ref[T any](v T) *T { return &v }
-
 // situation is a pod default/web that was started 41 s ago, with a ready sandbox.
 func situation(t *testing.T) *collection {
 	t.Helper()
@@ -82,15 +80,15 @@ func (c *collection) managed(w control.Worker, containers ...v1.Container) *v1.P
 func (c *collection) known(from string, containers ...v1.Container) *v1.Pod {
 	c.object, c.from = &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "8f73", Labels: map[string]string{"app": "web"}},
-		Spec:       v1.PodSpec{Containers: containers, RestartPolicy: v1.RestartPolicyAlways, TerminationGracePeriodSeconds: ref(int64(30))},
+		Spec:       v1.PodSpec{Containers: containers, RestartPolicy: v1.RestartPolicyAlways, TerminationGracePeriodSeconds: new(int64(30))},
 	}, from
 	return c.object
 }
 
 func app(name string) v1.Container { return v1.Container{Name: name, Image: "registry.test/app:1"} }
 
-func running(name string, attempt uint32) pod.ContainerStatus {
-	return pod.ContainerStatus{ID: id("a"), Name: name, Attempt: attempt, State: pod.Running, StartedAt: before(40 * time.Second), User: &pod.User{UID: 1000, GID: 1000}}
+func running(name string) pod.ContainerStatus {
+	return pod.ContainerStatus{ID: id("a"), Name: name, State: pod.Running, StartedAt: before(40 * time.Second), User: &pod.User{UID: 1000, GID: 1000}}
 }
 
 func exited(name string, attempt uint32, code int32, reason string) pod.ContainerStatus {
@@ -122,7 +120,7 @@ func TestPages(t *testing.T) {
 			p := c.managed(control.Worker{Status: v1.PodRunning, Ready: 1, Containers: 1, StartTime: before(41 * time.Second)}, ct)
 			p.Spec.Volumes = []v1.Volume{{Name: "config", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "web-config"}}}}}
 			p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app", Ready: true}}
-			s := running("app", 0)
+			s := running("app")
 			s.Mounts = []pod.Mount{{ContainerPath: "/etc/app", HostPath: "/var/lib/podctl/config"}, {ContainerPath: "/etc/hosts", HostPath: "/x"}}
 			c.contains(s, cri.Details{PID: 9120})
 		},
@@ -141,7 +139,7 @@ func TestPages(t *testing.T) {
 		"oom-killed": func(_ *testing.T, c *collection) {
 			p := c.managed(control.Worker{Status: v1.PodRunning, Display: "CrashLoopBackOff", Containers: 1, Restarts: 1}, app("cache"))
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", "back-off 10s restarting failed container=cache pod=web_default(8f73)", 1)}
-			c.contains(exited("cache", 1, 137, "OOMKilled"), cri.Details{MemoryLimit: ref(uint64(64 << 20))})
+			c.contains(exited("cache", 1, 137, "OOMKilled"), cri.Details{MemoryLimit: new(uint64(64 << 20))})
 			c.KernelLog = func() ([]string, error) {
 				return []string{
 					"6,1,1,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/pods/pod8f73/" + id("b") + ",task_memcg=/pods/pod8f73/" + id("b") + ",task=cache,pid=9120,uid=0",
@@ -159,7 +157,7 @@ func TestPages(t *testing.T) {
 			p.Status.InitContainerStatuses = []v1.ContainerStatus{{Name: "schema", Ready: true}, {Name: "seed"}}
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("app", "PodInitializing", "", 0)}
 			c.contains(exited("schema", 0, 0, "Completed"), cri.Details{})
-			c.contains(running("seed", 0), cri.Details{PID: 77})
+			c.contains(running("seed"), cri.Details{PID: 77})
 		},
 		"terminating": func(_ *testing.T, c *collection) {
 			w := control.Worker{
@@ -167,9 +165,9 @@ func TestPages(t *testing.T) {
 				Operation: "terminate", OperationSince: before(12 * time.Second), StopRequested: before(12 * time.Second), GraceSeconds: 30,
 				Calls: []control.Call{{Method: "StopContainer", ID: id("a"), Container: "app", Since: before(12 * time.Second)}},
 			}
-			c.managed(w, app("app")).DeletionTimestamp = ref(metav1.NewTime(now.Add(18 * time.Second)))
-			c.contains(running("app", 0), cri.Details{PID: 8812})
-			c.verdict = &Stopping{Since: before(12 * time.Second), GraceLeft: ref(18.0), Layer: diagnose.LayerProcess, Confidence: diagnose.Observed, Why: "app (pid 8812) ignores SIGTERM; it is killed when the grace period ends"}
+			c.managed(w, app("app")).DeletionTimestamp = new(metav1.NewTime(now.Add(18 * time.Second)))
+			c.contains(running("app"), cri.Details{PID: 8812})
+			c.verdict = &Stopping{Since: before(12 * time.Second), GraceLeft: new(18.0), Layer: diagnose.LayerProcess, Confidence: diagnose.Observed, Why: "app (pid 8812) ignores SIGTERM; it is killed when the grace period ends"}
 			c.next = []string{"podctl stop --grace-period 1 default/web"}
 		},
 		"probe-fails": func(_ *testing.T, c *collection) {
@@ -180,11 +178,11 @@ func TestPages(t *testing.T) {
 			}}}}, ct)
 			p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app"}}
 			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse, Reason: "ContainersNotReady", Message: "containers with unready status: [app]"}}
-			c.contains(running("app", 0), cri.Details{PID: 9120})
+			c.contains(running("app"), cri.Details{PID: 9120})
 		},
 		"bare": func(_ *testing.T, c *collection) {
 			c.pod.Runtime.Sandboxes[0].Labels = nil
-			s := running("app", 0)
+			s := running("app")
 			s.Mounts = []pod.Mount{{ContainerPath: "/data", HostPath: "/srv/data", ReadOnly: true}}
 			c.contains(s, cri.Details{PID: 9120})
 			c.contains(exited("job", 0, 143, "Error"), cri.Details{})
@@ -227,12 +225,12 @@ func TestCauseOfAnEnd(t *testing.T) {
 		"its own code":                 {exit{code: 3, reason: "Error"}, CauseExit, diagnose.Observed, "returned 3"},
 		"command not found":            {exit{code: 127}, CauseExit, diagnose.Observed, "does not find"},
 		"not started":                  {exit{code: 128, reason: "StartError"}, CauseStart, diagnose.Observed, "could not start"},
-		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limit: ref(uint64(64 << 20))}, CauseOOM, diagnose.Observed, "limit of 64Mi"},
+		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limit: new(uint64(64 << 20))}, CauseOOM, diagnose.Observed, "limit of 64Mi"},
 		"OOM by the kernel alone":      {exit{code: 137, reason: "Error", kill: &kernelKill{process: "x", pid: "1"}}, CauseOOM, diagnose.Observed, "out of memory"},
 		"OOM of the host":              {exit{code: 137, reason: "Error", kill: &kernelKill{global: true}}, CauseHostOOM, diagnose.Observed, "host"},
-		"OOM by the cgroup's counter":  {exit{code: 137, pod: &Cgroup{OOMKills: ref(uint64(1))}}, CauseOOM, diagnose.Likely, "probably by the kernel"},
+		"OOM by the cgroup's counter":  {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(1))}}, CauseOOM, diagnose.Likely, "probably by the kernel"},
 		"a child was killed, not it":   {exit{code: 1, kill: &kernelKill{}}, CauseExit, diagnose.Observed, "returned 1"},
-		"SIGKILL without a trace":      {exit{code: 137, pod: &Cgroup{OOMKills: ref(uint64(0))}}, CauseSignal, diagnose.Unknown, "nothing shows an OOM kill"},
+		"SIGKILL without a trace":      {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(0))}}, CauseSignal, diagnose.Unknown, "nothing shows an OOM kill"},
 		"SIGKILL after grace":          {exit{code: 137, stop: stopped, grace: 30 * time.Second, finished: stopped.Add(30 * time.Second)}, CauseStop, diagnose.Likely, "grace period of 30s was over"},
 		"SIGKILL before the stop":      {exit{code: 137, stop: stopped, finished: stopped.Add(-time.Second)}, CauseSignal, diagnose.Unknown, "SIGKILL"},
 		"SIGTERM by a stop":            {exit{code: 143, stop: stopped, finished: stopped.Add(time.Second)}, CauseStop, diagnose.Likely, "asked to stop"},

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,9 +88,7 @@ func maskVariables(list any, secret Secrets) any {
 			}
 			if _, has := v["value"]; has && secret(name) {
 				hidden := map[string]any{}
-				for key, other := range v {
-					hidden[key] = other
-				}
+				maps.Copy(hidden, v)
 				hidden["value"] = Masked
 				masked[i] = hidden
 			}

@@ -157,7 +157,9 @@ func TestTheBeginningOfALineIsPassedOnAfterAWhile(t *testing.T) {
 		write(t, name, "stdout F word")
 		g.step(t, ":word")
 		cancel()
-		<-ran
+		if err := <-ran; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run ended with %v, not with its context's error", err)
+		}
 	})
 }
 

@@ -60,15 +60,6 @@ func compress(t failer, name string) {
 	}
 }
 
-// texts returns the lines' texts.
-func texts(lines []Line) []string {
-	var s []string
-	for _, l := range lines {
-		s = append(s, string(l.Text))
-	}
-	return s
-}
-
 // read returns the texts of the lines that a reader has now; pieces of one line
 // are joined.
 func read(t failer, r *Reader) []string {

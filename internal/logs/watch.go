@@ -82,7 +82,7 @@ func (g *Group) wait(ctx context.Context) error {
 			m.changed = m.changed || changed[m.dir] || m.end != nil
 		}
 		return nil
-	case <-errs: // for instance, too many events
+	case <-errs: //nolint:errcheck // whatever it is, for instance too many events: every log may have changed
 	case <-timer.C:
 	}
 	for _, m := range g.dry {

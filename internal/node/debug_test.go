@@ -29,7 +29,7 @@ func TestDebugAddsAContainerToARunningPod(t *testing.T) {
 		if err := p.Debug("default", "web", debugContainer("c")); err == nil || !strings.Contains(err.Error(), "Duplicate") {
 			t.Errorf("a name that is taken: %v", err)
 		}
-		if err := p.Debug("default", "nobody", debugContainer("d")); err == nil {
+		if err := p.Debug("default", "absent", debugContainer("d")); err == nil {
 			t.Error("a pod that is not there was debugged")
 		}
 		w.sim.ClearCalls()

@@ -104,7 +104,7 @@ func TestDeadlineOfARunningPodCanBeLowered(t *testing.T) {
 		if end.Status.Reason != "DeadlineExceeded" || end.Pod.UID != start.Pod.UID {
 			t.Errorf("ended as %+v", end.Status)
 		}
-		// The API server lets nobody raise it: the pod begins again.
+		// The API server does not allow raising it: the pod begins again.
 		p.want(web("4000"))
 		p.until("web", "running again", running)
 		w.sim.ClearCalls()

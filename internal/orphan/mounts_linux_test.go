@@ -38,7 +38,10 @@ func TestMountTablesWithoutPermissionAreAnError(t *testing.T) {
 	go func() {
 		runtime.LockOSThread() // the thread ends with the goroutine
 		const unprivileged = 65534
-		unix.SetfsuidRetUid(unprivileged)
+		if _, err := unix.SetfsuidRetUid(unprivileged); err != nil {
+			done <- err
+			return
+		}
 		_, err := mountTables(procfs)
 		done <- err
 	}()

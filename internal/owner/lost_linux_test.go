@@ -20,7 +20,9 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		os.Stdout.WriteString("ready\n")
+		if _, err := os.Stdout.WriteString("ready\n"); err != nil {
+			t.Fatal(err)
+		}
 		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent closes it
 		os.Exit(0)
 	}

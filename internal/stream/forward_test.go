@@ -18,7 +18,7 @@ import (
 )
 
 // forwarding serves port 80 of a simulated pod at a local address, until stop.
-func forwarding(t *testing.T, r *sim.Runtime, port uint16) (address string, failed <-chan error, stop func() error) {
+func forwarding(t *testing.T, r *sim.Runtime) (address string, failed <-chan error, stop func() error) {
 	t.Helper()
 	sandbox, _ := container(t, r, "sleep", "600")
 	open, err := Listen(t.Context(), []string{"127.0.0.1"}, 0)
@@ -36,7 +36,7 @@ func forwarding(t *testing.T, r *sim.Runtime, port uint16) (address string, fail
 	ctx, cancel := context.WithCancelCause(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- f.Serve(ctx, []*Listener{{open[0], func(context.Context) (uint16, error) { return port, nil }}})
+		served <- f.Serve(ctx, []*Listener{{open[0], func(context.Context) (uint16, error) { return 80, nil }}})
 	}()
 	stop = sync.OnceValue(func() error { cancel(errStopped); return <-served })
 	t.Cleanup(func() { _ = stop() })
@@ -73,7 +73,7 @@ func talk(t *testing.T, c *net.TCPConn, data []byte) []byte {
 func TestManyConnectionsAreForwardedAtOnce(t *testing.T) {
 	r := simulated(t)
 	r.ServePort("web", 80, echo)
-	address, failed, _ := forwarding(t, r, 80)
+	address, failed, _ := forwarding(t, r)
 	var talking sync.WaitGroup
 	for range 60 {
 		talking.Go(func() {
@@ -103,7 +103,7 @@ func TestAClientThatDoesNotReadStopsNoOther(t *testing.T) {
 		}
 		echo(c)
 	})
-	address, _, _ := forwarding(t, r, 80)
+	address, _, _ := forwarding(t, r)
 	if _, err := dialTest(t, address).Write([]byte("w")); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestAClientThatDoesNotReadStopsNoOther(t *testing.T) {
 
 func TestARefusedConnectionIsReportedAndNotTheEnd(t *testing.T) {
 	r := simulated(t)
-	address, failed, _ := forwarding(t, r, 80)
+	address, failed, _ := forwarding(t, r)
 	for range 2 {
 		if back := talk(t, dialTest(t, address), []byte("hello")); len(back) > 0 {
 			t.Errorf("%q", back)
@@ -133,7 +133,7 @@ func TestARefusedConnectionIsReportedAndNotTheEnd(t *testing.T) {
 func TestTheEndOfServeClosesListenersAndConnections(t *testing.T) {
 	r := simulated(t)
 	r.ServePort("web", 80, echo)
-	address, failed, stop := forwarding(t, r, 80)
+	address, failed, stop := forwarding(t, r)
 	c := dialTest(t, address)
 	if _, err := c.Write([]byte("x")); err != nil {
 		t.Fatal(err)

@@ -9,11 +9,11 @@ import (
 	"net/url"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	constants "k8s.io/apimachinery/pkg/util/remotecommand"
 	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/client-go/transport/spdy"
 	"k8s.io/client-go/util/exec"
-	"k8s.io/klog/v2"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // Session are the streams of an exec or attach. A nil stream is not connected.
@@ -43,7 +43,7 @@ func Run(ctx context.Context, s Session) error {
 	defer cancel(nil)
 	u := &upgrader{ctx: ctx, url: s.URL}
 	// Only protocol v4 reports exit codes; all runtimes have had it since 2016.
-	executor, err := remotecommand.NewSPDYExecutorForProtocols(u, u, http.MethodPost, &url.URL{}, constants.StreamProtocolV4Name)
+	executor, err := remotecommand.NewSPDYExecutorForProtocols(u, spdy.NewUpgraderForStreaming(u), http.MethodPost, &url.URL{}, constants.StreamProtocolV4Name)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func Run(ctx context.Context, s Session) error {
 	}
 	// What the library logs is returned as an error, too, or happens to a
 	// connection that has served its purpose.
-	err = executor.StreamWithContext(klog.NewContext(ctx, logr.Discard()), o)
+	err = executor.StreamWithContext(logr.NewContext(ctx, logr.Discard()), o)
 	return u.result(ctx, err)
 }
 

@@ -11,8 +11,6 @@ import (
 
 var start = time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
 
-func ref[T any](v T) *T { return &v }
-
 func cpuSample(source Source, after, used time.Duration) Snapshot {
 	return Snapshot{Containers: map[string]Sample{"c": {Source: source, At: start.Add(after), CPU: &used}}}
 }
@@ -23,8 +21,8 @@ func TestRateComesFromTwoReadingsOfOneCounter(t *testing.T) {
 		first, second Snapshot
 		want          *float64
 	}{
-		"half a core":               {one, cpuSample(FromCgroup, 2*time.Second, 2*time.Second), ref(0.5)},
-		"idle":                      {one, cpuSample(FromCgroup, time.Second, time.Second), ref(0.0)},
+		"half a core":               {one, cpuSample(FromCgroup, 2*time.Second, 2*time.Second), new(0.5)},
+		"idle":                      {one, cpuSample(FromCgroup, time.Second, time.Second), new(0.0)},
 		"reset counter":             {one, cpuSample(FromCgroup, time.Second, time.Millisecond), nil},
 		"another source":            {one, cpuSample(FromRuntime, time.Second, 2*time.Second), nil},
 		"the same cached answer":    {one, one, nil},
@@ -58,21 +56,21 @@ func TestPodIsTheSumOfItsRunningContainers(t *testing.T) {
 		{ID: "a", State: pod.Running}, {ID: "b", State: pod.Running}, {ID: "old", State: pod.Exited},
 	}}
 	limited := func(cpu float64, memory uint64) Usage {
-		return Usage{CPU: ref(cpu), Memory: ref(memory), PIDs: ref(uint64(2)), Limits: Limits{ref(1.0), ref(uint64(100))}}
+		return Usage{CPU: new(cpu), Memory: new(memory), PIDs: new(uint64(2)), Limits: Limits{new(1.0), new(uint64(100))}}
 	}
 	network := func(after time.Duration, rx, tx uint64) Snapshot {
 		return Snapshot{Networks: map[string]Network{"s": {At: start.Add(after), Rx: rx, Tx: tx}}}
 	}
 	u := OfPod(p, map[string]Usage{"a": limited(0.5, 30), "b": limited(0.25, 20)}, network(0, 1000, 500), network(2*time.Second, 3000, 500))
-	same(t, u.CPU, ref(0.75))
-	same(t, u.CPUPercent(), ref(37.5))
-	same(t, u.MemoryPercent(), ref(25.0))
-	same(t, u.Rx, ref(1000.0))
-	same(t, u.Tx, ref(0.0))
+	same(t, u.CPU, new(0.75))
+	same(t, u.CPUPercent(), new(37.5))
+	same(t, u.MemoryPercent(), new(25.0))
+	same(t, u.Rx, new(1000.0))
+	same(t, u.Tx, new(0.0))
 
 	// A part that is not known makes the sum unknown, and a container without a
 	// limit the limit of the pod.
-	u = OfPod(p, map[string]Usage{"a": limited(0.5, 30), "b": {Memory: ref(uint64(20))}}, Snapshot{}, network(time.Second, 1, 1))
+	u = OfPod(p, map[string]Usage{"a": limited(0.5, 30), "b": {Memory: new(uint64(20))}}, Snapshot{}, network(time.Second, 1, 1))
 	same(t, u.CPU, nil)
 	same(t, u.CPUPercent(), nil)
 	same(t, u.MemoryPercent(), nil)
@@ -83,8 +81,8 @@ func TestPodIsTheSumOfItsRunningContainers(t *testing.T) {
 
 	// The pod's own cgroup has the last word.
 	u = OfPod(p, map[string]Usage{"a": limited(0.5, 30), "b": limited(0.5, 30)}, Snapshot{},
-		Snapshot{Limits: map[types.UID]Limits{"u": {MemoryLimit: ref(uint64(120))}}})
-	same(t, u.MemoryPercent(), ref(50.0))
+		Snapshot{Limits: map[types.UID]Limits{"u": {MemoryLimit: new(uint64(120))}}})
+	same(t, u.MemoryPercent(), new(50.0))
 
 	// Nothing runs.
 	u = OfPod(&pod.Pod{UID: "u"}, nil, Snapshot{}, Snapshot{})
@@ -99,9 +97,9 @@ func TestReplacedSandboxHasNoRate(t *testing.T) {
 }
 
 func TestThrottlingIsTheShareOfPeriods(t *testing.T) {
-	limit := Limits{CPULimit: ref(0.5)}
-	same(t, Usage{Periods: ref(uint64(10)), Throttled: ref(uint64(4)), Limits: limit}.ThrottledPercent(), ref(40.0))
-	same(t, Usage{Periods: ref(uint64(0)), Throttled: ref(uint64(0)), Limits: limit}.ThrottledPercent(), ref(0.0))
-	same(t, Usage{Periods: ref(uint64(0)), Throttled: ref(uint64(0))}.ThrottledPercent(), nil)
+	limit := Limits{CPULimit: new(0.5)}
+	same(t, Usage{Periods: new(uint64(10)), Throttled: new(uint64(4)), Limits: limit}.ThrottledPercent(), new(40.0))
+	same(t, Usage{Periods: new(uint64(0)), Throttled: new(uint64(0)), Limits: limit}.ThrottledPercent(), new(0.0))
+	same(t, Usage{Periods: new(uint64(0)), Throttled: new(uint64(0))}.ThrottledPercent(), nil)
 	same(t, Usage{Limits: limit}.ThrottledPercent(), nil)
 }

@@ -70,7 +70,8 @@ func (m *machine) write(dir, name, text string) {
 }
 
 // cgroup gives the container a cgroup with a process, and a network.
-func (m *machine) cgroup(cpu time.Duration, pid int, netns string) {
+func (m *machine) cgroup(cpu time.Duration, netns string) {
+	const pid = 70
 	group := "podu/" + containerID
 	m.write(m.sampler.Cgroups, "memory/"+group+"/cgroup.procs", fmt.Sprintln(pid))
 	m.write(m.sampler.Cgroups, "memory/"+group+"/memory.usage_in_bytes", "2048\n")
@@ -100,18 +101,18 @@ func (m *machine) snapshot() Snapshot {
 
 func TestHostIsReadBeforeTheRuntimeIsAsked(t *testing.T) {
 	m := newMachine(t)
-	m.cgroup(time.Second, 70, "net:[2]")
-	m.runtime.containers = []cri.ContainerStats{{ID: containerID, CPU: ref(time.Hour), WorkingSet: ref(uint64(9)), WritableLayer: ref(uint64(512))}}
+	m.cgroup(time.Second, "net:[2]")
+	m.runtime.containers = []cri.ContainerStats{{ID: containerID, CPU: new(time.Hour), WorkingSet: new(uint64(9)), WritableLayer: new(uint64(512))}}
 	first := m.snapshot()
 	m.now = m.now.Add(2 * time.Second)
-	m.cgroup(2*time.Second, 70, "net:[2]")
+	m.cgroup(2*time.Second, "net:[2]")
 	second := m.snapshot()
 	u := Between(first, second)[containerID]
-	same(t, u.CPU, ref(0.5))
+	same(t, u.CPU, new(0.5))
 	if *u.Memory != 1024 || *u.Disk != 512 {
 		t.Errorf("memory %d, disk %d", *u.Memory, *u.Disk)
 	}
-	same(t, OfPod(m.pods[0], nil, first, second).Rx, ref(1.0))
+	same(t, OfPod(m.pods[0], nil, first, second).Rx, new(1.0))
 	if m.runtime.asked != 1 || m.runtime.network != 0 {
 		t.Errorf("the runtime was asked %d and %d times", m.runtime.asked, m.runtime.network)
 	}
@@ -132,7 +133,7 @@ func TestRuntimeIsAskedForWhatTheHostDoesNotShow(t *testing.T) {
 				m.write(m.sampler.Cgroups, "memory/podu/"+containerID+"/cgroup.procs", "")
 			}
 			answer := func(cpu time.Duration, rx uint64) {
-				m.runtime.containers = []cri.ContainerStats{{ID: containerID, CPU: &cpu, At: m.now, WorkingSet: ref(uint64(9))}}
+				m.runtime.containers = []cri.ContainerStats{{ID: containerID, CPU: &cpu, At: m.now, WorkingSet: new(uint64(9))}}
 				m.runtime.sandboxes = []cri.SandboxStats{{ID: sandboxID, At: m.now, Rx: rx}}
 			}
 			answer(time.Second, 100)
@@ -141,18 +142,18 @@ func TestRuntimeIsAskedForWhatTheHostDoesNotShow(t *testing.T) {
 			answer(1250*time.Millisecond, 300)
 			second := m.snapshot()
 			u := Between(first, second)[containerID]
-			same(t, u.CPU, ref(0.25))
+			same(t, u.CPU, new(0.25))
 			if *u.Memory != 9 || u.Disk != nil || u.PIDs != nil {
 				t.Errorf("%+v", u)
 			}
-			same(t, OfPod(m.pods[0], nil, first, second).Rx, ref(200.0))
+			same(t, OfPod(m.pods[0], nil, first, second).Rx, new(200.0))
 		})
 	}
 }
 
 func TestHostNetworkIsNotThePods(t *testing.T) {
 	m := newMachine(t)
-	m.cgroup(time.Second, 70, "net:[1]")
+	m.cgroup(time.Second, "net:[1]")
 	if n := m.snapshot().Networks; len(n) != 0 || m.runtime.network != 0 {
 		t.Errorf("%v, asked %d times", n, m.runtime.network)
 	}
@@ -165,7 +166,7 @@ func TestRuntimeWithoutStatisticsIsNoError(t *testing.T) {
 		t.Errorf("%+v", snap)
 	}
 	m.runtime.err = cri.ErrUnavailable
-	m.cgroup(time.Second, 70, "net:[2]")
+	m.cgroup(time.Second, "net:[2]")
 	m.sampler.tree = nil
 	snap, err := m.sampler.Snapshot(t.Context(), m.pods)
 	if err == nil || snap.Containers[containerID].CPU == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -110,7 +111,10 @@ func (in *inside) does(t *testing.T, args ...string) (out, errw string, code int
 	}
 	go func() { ended <- cmd.Wait() }()
 	select {
-	case <-ended:
+	case err := <-ended:
+		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+			t.Fatal(err)
+		}
 	case <-time.After(timeout):
 		_ = cmd.Process.Kill()
 		t.Fatalf("podctl %q did not exit within %s", args, timeout)

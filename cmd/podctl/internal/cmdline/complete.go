@@ -13,15 +13,17 @@ type Live uint8
 const (
 	// Nothing is asked.
 	Nothing Live = iota
-	// Pods are [NAMESPACE/]POD; Targets [NAMESPACE/]POD[/CONTAINER]; CopyTargets the
-	// same with a colon after it, or files of this machine.
+	// Pods are [NAMESPACE/]POD.
 	Pods
+	// Targets are [NAMESPACE/]POD[/CONTAINER].
 	Targets
+	// CopyTargets are Targets with a colon after it, or files of this machine.
 	CopyTargets
 	// Containers of the pod that the words name.
 	Containers
-	// Namespaces of pods, and Images.
+	// Namespaces of pods.
 	Namespaces
+	// Images of the runtime.
 	Images
 )
 

@@ -130,7 +130,7 @@ func (s *session) attachEnd(ctx context.Context, t target.Target, local *localSt
 		switch {
 		case errors.Is(err, cri.ErrNotFound):
 			return fmt.Errorf("%s was removed: its exit code is unknown", t.DisplayName())
-		case ctx.Err() != nil && context.Cause(ctx) == context.DeadlineExceeded:
+		case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 			local.note("%s has closed its output and goes on", t.DisplayName())
 			return nil
 		case err != nil:

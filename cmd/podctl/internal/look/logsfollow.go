@@ -91,6 +91,7 @@ func (f *logFollow) over(ctx context.Context) bool {
 			alive = true
 		case mayBeReplaced:
 			final = false
+		case finished:
 		}
 	}
 	for id := range f.seen {

@@ -3,12 +3,12 @@ package look
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/target"
 	"github.com/podctl/podctl/internal/usage"
 )
 
@@ -65,7 +65,7 @@ func endOfWatch(ctx context.Context, err error) error {
 
 // isMissing reports whether an error is only about names that nothing has.
 func isMissing(err error) bool {
-	if all, ok := err.(interface{ Unwrap() []error }); ok {
+	if all, ok := errors.AsType[joined](err); ok {
 		for _, one := range all.Unwrap() {
 			if !isMissing(one) {
 				return false
@@ -73,11 +73,13 @@ func isMissing(err error) bool {
 		}
 		return true
 	}
-	switch err.(type) {
-	case *target.NotFoundError, *target.NoneMatchError, *target.ContainerNotFoundError:
-		return true
-	}
-	return false
+	return isGone(err)
+}
+
+// joined are several errors as one.
+type joined interface {
+	error
+	Unwrap() []error
 }
 
 // topScreen prints one list after the other.

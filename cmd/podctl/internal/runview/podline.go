@@ -109,22 +109,24 @@ func terminatingText(i node.Info, now time.Time) string {
 
 // waitingText names the first container that could not start, and why.
 func waitingText(i node.Info, now time.Time) string {
-	for _, c := range pod.NotStarted(&i.Status) {
-		w := c.State.Waiting
-		text := c.Name + ": " + w.Reason
-		if w.Reason != "CrashLoopBackOff" && w.Message != "" {
-			text += ": " + w.Message
-		}
-		text += retryText(i, now)
-		if t := c.LastTerminationState.Terminated; t != nil {
-			text += " · last exit " + fmt.Sprint(t.ExitCode)
-			if t.Message != "" {
-				text += fmt.Sprintf(" %q", t.Message)
-			}
-		}
-		return text
+	waiting := pod.NotStarted(&i.Status)
+	if len(waiting) == 0 {
+		return ""
 	}
-	return ""
+	c := waiting[0]
+	w := c.State.Waiting
+	text := c.Name + ": " + w.Reason
+	if w.Reason != "CrashLoopBackOff" && w.Message != "" {
+		text += ": " + w.Message
+	}
+	text += retryText(i, now)
+	if t := c.LastTerminationState.Terminated; t != nil {
+		text += " · last exit " + fmt.Sprint(t.ExitCode)
+		if t.Message != "" {
+			text += fmt.Sprintf(" %q", t.Message)
+		}
+	}
+	return text
 }
 
 func retryText(i node.Info, now time.Time) string {

@@ -48,6 +48,7 @@ type Env struct {
 	Level *slog.LevelVar
 }
 
+// NewEnv returns the process's own streams and terminal; signals come from interrupts.
 func NewEnv(interrupts <-chan os.Signal) *Env {
 	level := &slog.LevelVar{}
 	level.Set(slog.LevelError)

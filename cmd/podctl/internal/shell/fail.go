@@ -22,6 +22,7 @@ const (
 	ExitInterrupted = 130 // Ctrl-C
 )
 
+// ExitCodes are what --help and the generated pages say of each.
 var ExitCodes = []cmdline.ExitCode{
 	{Code: ExitOK, Meaning: "done"},
 	{Code: ExitFailed, Meaning: "the operation or a pod failed, or a check found something"},
@@ -37,8 +38,11 @@ type UsageError struct {
 }
 
 func (e *UsageError) Error() string { return e.Message }
-func (e *UsageError) Hint() string  { return e.Advice }
 
+// Hint is the advice, if there is any.
+func (e *UsageError) Hint() string { return e.Advice }
+
+// Usagef returns a UsageError without advice.
 func Usagef(format string, args ...any) error {
 	return &UsageError{Message: fmt.Sprintf(format, args...)}
 }

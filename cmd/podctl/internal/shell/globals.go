@@ -112,6 +112,7 @@ func ConnectWatched(ctx context.Context, e *Env, g Globals, watcher cri.CallWatc
 	return daemon.Connect(ctx, o)
 }
 
+// ConnectOptions are how the user wants to connect, without watchers of the calls.
 func (g Globals) ConnectOptions(e *Env) daemon.ConnectOptions {
 	return daemon.ConnectOptions{Runtime: g.Runtime, Image: g.Image, Timeout: g.Timeout, Simulate: e.Simulate, SimOutlives: e.SimOutlives, Log: e.Log}
 }

@@ -20,13 +20,13 @@ type ListOptions struct {
 	full bool
 }
 
-// ListFlags are the flags of readList.
+// ListFlags are the flags that ReadList reads.
 func ListFlags() []cli.Flag {
 	watch := &cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again each time it changes; with -o json, one object per line"}
 	return append([]cli.Flag{watch}, FormatFlags()...)
 }
 
-// FormatFlags are those of listFlags without --watch.
+// FormatFlags are those of ListFlags without --watch.
 func FormatFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
@@ -34,6 +34,7 @@ func FormatFlags() []cli.Flag {
 	}
 }
 
+// ReadList reads the flags of ListFlags; an error is one of usage.
 func ReadList(c *cli.Context) (ListOptions, error) {
 	g := ReadGlobals(c)
 	format, err := ReadFormat(g.Output)
