@@ -47,7 +47,9 @@ type chaos struct {
 	version     int
 	undo        []undo
 	counts      map[string]int
-	settled     []time.Duration
+	// deleted are the names of the pod directories that were deleted.
+	deleted map[string]bool
+	settled []time.Duration
 	// journal is what was done, and when; agents are all there have been.
 	journal []string
 	agents  []*process
@@ -86,7 +88,11 @@ func TestChaos(t *testing.T) {
 		c.removeAll()
 		clear(c.wanted)
 		c.converges()
-		c.within("nothing is left of the pods", c.empty)
+		testutil.Eventually(t, crowdTimeout, "nothing is left of the pods", func() bool { return c.count() == 0 && len(c.left()) == 0 },
+			func() string {
+				return fmt.Sprintf("the runtime holds %d pods; left %q, deleted %v", c.count(), c.left(), c.deleted)
+			})
+		c.removeLostLogs()
 		c.killLostShims()
 		c.agent.ends(syscall.SIGTERM, 0)
 	})
@@ -96,7 +102,7 @@ func newChaos(t *testing.T, a *agentPlace, disk string, seed uint64) *chaos {
 	t.Helper()
 	c := &chaos{
 		agentPlace: a, disk: disk, rng: rand.New(rand.NewPCG(seed, 0)),
-		wanted: map[string]chaosPod{}, counts: map[string]int{},
+		wanted: map[string]chaosPod{}, counts: map[string]int{}, deleted: map[string]bool{},
 	}
 	if out, err := exec.Command("go", "build", "-o", a.path("mark/life"), "../live/life").CombinedOutput(); err != nil {
 		t.Fatalf("build life: %v\n%s", err, out)
@@ -273,6 +279,24 @@ func (c *chaos) killLostShims() {
 	for _, pid := range c.rt.Shims() {
 		c.counts["shims that the runtime lost"]++
 		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// left are the directories of pods, without the logs of those whose pod directory was
+// deleted: an agent that is killed then leaves no record of them.
+func (c *chaos) left() []string {
+	return append(glob(c.t, c.path("root/pods/*")), slices.DeleteFunc(glob(c.t, c.path("logs/*")), c.isLost)...)
+}
+
+func (c *chaos) isLost(logs string) bool { return c.deleted[logs[strings.LastIndex(logs, "_")+1:]] }
+
+func (c *chaos) removeLostLogs() {
+	c.t.Helper()
+	for _, dir := range glob(c.t, c.path("logs/*")) {
+		c.counts["log directories that lost their pod's directory"]++
+		if err := os.RemoveAll(dir); err != nil {
+			c.t.Error(err)
+		}
 	}
 }
 

@@ -161,6 +161,7 @@ func (c *chaos) deletePodDirectory() bool {
 	for _, mounted := range glob(c.t, dir+"/volumes/*/*") {
 		_ = syscall.Unmount(mounted, syscall.MNT_DETACH) // most are not mounted
 	}
+	c.deleted[filepath.Base(dir)] = true
 	return os.RemoveAll(dir) == nil
 }
 
