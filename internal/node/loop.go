@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -31,6 +32,9 @@ func (n *Node) Run(ctx context.Context) error {
 	closing, done := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer done()
 	err := n.workers.Close(closing)
+	if err != nil {
+		err = fmt.Errorf("operations in flight did not end within %s, the runtime may still carry them out: %w", closeTimeout, err)
+	}
 	n.probes.Close()
 	cancel()
 	relisting.Wait()
@@ -38,9 +42,10 @@ func (n *Node) Run(ctx context.Context) error {
 	return errors.Join(err, plegErr)
 }
 
-// closeTimeout is how long operations in flight may take to notice that they
-// were cancelled. Their runtime calls and waits for locks end with their context.
-const closeTimeout = 5 * time.Second
+// closeTimeout is how long operations in flight may take to end once they were
+// cancelled. Creating and starting are not interrupted, so that no process is left
+// that no podctl knows of; only a runtime that hangs takes longer.
+const closeTimeout = 10 * time.Second
 
 // loop is the node's syncLoop (pkg/kubelet/kubelet.go).
 func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {

@@ -280,6 +280,24 @@ func (c *chaos) killLostShims() {
 		c.counts["shims that the runtime lost"]++
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
+	c.removeLostState()
+}
+
+// removeLostState removes the state and the cgroups of containers that the runtime lost
+// when it or their shim was killed: it holds no pod any more.
+func (c *chaos) removeLostState() {
+	for _, trace := range slices.Backward(c.rt.Traces()) {
+		kind, path, _ := strings.Cut(trace, " ")
+		switch kind {
+		case "cgroup":
+			if os.Remove(path) == nil { // not with a process in it
+				c.counts["cgroups that were left"]++
+			}
+		case "state":
+			c.counts["states of containers that the runtime lost"]++
+			_ = os.RemoveAll(path)
+		}
+	}
 }
 
 // left are the directories of pods, without the logs of those whose pod directory was

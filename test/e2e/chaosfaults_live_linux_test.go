@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -53,8 +54,8 @@ func (c *chaos) killAgent() bool {
 }
 
 // agentStops is how long an agent may take to exit after SIGTERM; it gives its own
-// operations ten seconds.
-const agentStops = 8 * time.Second
+// operations 10 s.
+const agentStops = 20 * time.Second
 
 func (c *chaos) stopAgent() bool {
 	if c.agent == nil || c.runtimeDown {
@@ -69,9 +70,13 @@ func (c *chaos) stopAgent() bool {
 	case <-time.After(agentStops): // it prints its goroutines and exits with 2
 		_ = agent.cmd.Process.Signal(syscall.SIGQUIT)
 	}
-	// One that was just started may not serve, or not even handle SIGTERM yet.
-	if code := agent.wait(); code != 0 && code != exitUnreachable && code != exitInterrupted && code != exitSignal {
-		out, errw := agent.output()
+	// One that was just started may not serve, or not even handle SIGTERM yet. Starts
+	// that a frozen shim or runtime holds up are not waited for.
+	code := agent.wait()
+	out, errw := agent.output()
+	if code == 1 && strings.Contains(errw, "operations in flight did not end within") {
+		c.counts["agents that left starts in flight"]++
+	} else if code != 0 && code != exitUnreachable && code != exitInterrupted && code != exitSignal {
 		c.t.Errorf("SIGTERM: the agent exits with %d\n%s%s", code, tail(out), errw)
 	}
 	c.later(0, time.Second, c.startAgent)
