@@ -168,7 +168,7 @@ func TestHooks(t *testing.T) {
 			run.reported(1, name, "Ready", "")
 		}
 		run.reported(1, "fallback", "LifecycleHTTPFallback", "request to HTTPS lifecycle hook 127.0.0.1:"+port+" got HTTP response, retry with HTTP succeeded")
-		run.reported(1, "tcp", "FailedPostStartHook", "PostStartHook failed")
+		run.reported(1, "tcp", "FailedPostStartHook", "tcpSocket is for probes only")
 		run.reported(1, "tcp", "Killing", "FailedPostStartHook")
 		run.reported(1, "tcp", "Exited", "")
 		for range 2 {
