@@ -23,6 +23,7 @@ import (
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/internal/userns"
@@ -154,9 +155,11 @@ func (h *host) podctl(t *testing.T, name string) *podctl {
 	if err != nil {
 		t.Fatal(err)
 	}
+	podDirs := poddir.New(facts.PodsDir, locks.Runtime())
+	facts.DirName = podDirs.Name
 	p.node = node.New(node.Options{
 		Instance: "oracle-" + name, Sources: []string{source},
-		Runtime: p.client, Locks: locks, Facts: &facts, Cgroups: h.cgroups, Volumes: volume.New(p.root),
+		Runtime: p.client, Locks: locks, Facts: &facts, Cgroups: h.cgroups, Dirs: podDirs, Volumes: volume.NewNamed(p.root, podDirs.Name),
 		Admission: admission, UserIDs: userns.New(p.root).Of,
 		PLEG: pleg.Options{Broadcasts: func(context.Context) bool { return true }},
 		Log:  slog.New(slog.NewTextHandler(t.Output(), nil)),
