@@ -58,7 +58,8 @@ func agentCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:  "agent",
 		Usage: "run the pods of directories, files or URLs as a service",
-		Description: "A changed manifest replaces its pod and a removed one terminates it. An invalid manifest is\n" +
+		Description: "A running pod follows its manifest in what the API server lets a running pod change; any\n" +
+			"other change replaces it, and a removed manifest terminates it. An invalid manifest is\n" +
 			"reported and leaves the running pod alone. A source that cannot be read terminates nothing.\n" +
 			"A restarted agent adopts the running pods. SIGTERM leaves them running unless --drain is\n" +
 			"given. A runtime has at most one agent.",

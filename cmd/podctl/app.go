@@ -17,13 +17,17 @@ import (
 )
 
 const about = `podctl runs Kubernetes pods on a CRI runtime (containerd, CRI-O) without a
-control plane, as the kubelet would; differences are documented.
+control plane, as the kubelet would, and looks inside the pods of any owner;
+differences from the kubelet are documented.
 
    podctl run pod.yaml           run pods in the foreground until they end
    podctl agent --manifests DIR  run the pods of a directory as a service
    podctl validate pod.yaml      validate manifests as the API server would, with file:line
    podctl render pod.yaml        print the CRI configs of a manifest
-   podctl pods                   list the pods of the runtime and their owners`
+   podctl pods                   list the pods of the runtime and their owners
+   podctl describe POD           say why a pod does not run, and what to type next
+   podctl logs|exec|debug POD    read, enter and examine a pod
+   podctl doctor                 examine the runtime and this host`
 
 // run is the whole program without its process.
 func run(args []string, e *shell.Env) int {

@@ -82,7 +82,7 @@ func reference(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("<!-- Made by make docs from cmd/podctl: change it there. -->\n\n# The command line\n\n" +
 		"    podctl [global options] COMMAND [options] [arguments]\n\n" +
-		"Options stand before the arguments; the global ones before or after the command. Data goes to stdout; errors, warnings and logs to stderr,\n" +
+		"Options stand before or after the arguments, the global ones also before the command; what follows -- is an argument. Data goes to stdout; errors, warnings and logs to stderr,\n" +
 		"an error as `podctl: COMMAND: what: why`, often with a line `hint: what to do`.\n\n")
 	b.WriteString("| command | |\n|---|---|\n")
 	for _, c := range app.Commands {

@@ -48,7 +48,8 @@ func runCommand(e *shell.Env) *cli.Command {
 		Usage:     "run pods in the foreground until they end",
 		ArgsUsage: "FILE|DIR|URL|- …",
 		Description: "Ctrl-C terminates the pods gracefully, a second one forces, a third one leaves them.\n" +
-			"Running the same manifest again adopts the pods that already run; a changed one\nreplaces them.\n" +
+			"Running the same manifest again adopts the pods that already run; a changed one\n" +
+			"updates them in place where the API server allows that, and else replaces them.\n" +
 			"-o json prints what happens, an object a line; -o yaml each pod as it ended, or as it\nbecame ready with --wait ready.",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "wait", Value: waitComplete, DefaultText: waitComplete, Usage: "`WHAT` to wait for: complete or ready"},

@@ -113,7 +113,7 @@ func (k *kubeletPlace) usesVolume(name string) (user *exec.Cmd, uid string) {
 // Pods that a kubelet terminates are listed with the layer for which they wait,
 // and each hint works: podctl removes no pod of a kubelet.
 //
-// As in besideKubelet, no other test runs beside it.
+// As in TestBesideAKubelet, no other test runs beside it.
 func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {
