@@ -196,9 +196,8 @@ func TestExec(t *testing.T) {
 			for got := ""; !strings.Contains(got, "43 132\r\n"); got = term.Until("# ") {
 				term.Send("stty size\r")
 			}
-			term.Send("sleep 98\r")
-			term.Until("sleep 98\r\n")
-			time.Sleep(300 * time.Millisecond) // the shell has started it
+			term.Send("echo be''gun; sleep 98\r") // what is echoed has the quotes
+			term.Until("begun\r\n")
 			term.Send(pty.CtrlC)
 			term.Until("# ")
 			term.Send("exit 9\r")
