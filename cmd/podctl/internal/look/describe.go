@@ -81,7 +81,7 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 	return o.describe(ctx, e, s.Pods, describe.Collector{
 		Runtime: s.Client, Endpoint: endpoint.Runtime, Events: podEvents(s.Paths.Root),
 		Diagnose: diagnose.Collector{
-			Runtime: s.Client, PodDirs: s.Paths.Pods(), Proc: proc.Default, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
+			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: proc.Default, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
 		},
 	})
 }
