@@ -59,7 +59,6 @@ func (n *Node) run(a lifecycle.Run) {
 	n.send(a.Pod, event.Event{Reason: event.Adopted, Adoption: adoption(a.How, rec)})
 	n.workers.Adopt(a.Pod, true)
 	if a.How == lifecycle.Resume {
-		n.resync(a.Pod.UID)
 		n.allocate(a.Pod.UID)
 		n.stopHeld(a.Pod)
 		return

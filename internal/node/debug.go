@@ -10,7 +10,6 @@ import (
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
-	"github.com/podctl/podctl/internal/worker"
 )
 
 // Debug adds an ephemeral container to a pod that runs, as the API server would, and
@@ -37,10 +36,7 @@ func (n *Node) Debug(namespace, name string, c v1.EphemeralContainer) error {
 		r.Debug = append(slices.Clone(r.Debug), added)
 		return true
 	})
-	n.mu.Lock()
-	u := worker.Update{Pod: e.allocated(), Type: worker.TypeUpdate, Exclusive: true}
-	n.mu.Unlock()
-	n.workers.Update(u)
+	n.resync(p.UID)
 	return nil
 }
 
