@@ -13,7 +13,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/control"
@@ -27,7 +26,6 @@ import (
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
-	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/userns"
 	"github.com/podctl/podctl/internal/volume"
@@ -218,7 +216,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
 		Allocatable: s.allocatable(),
 		Dirs:        dirs, Volumes: volume.NewNamed(p.Root, dirs.Name),
-		UserIDs: userIDs(p, dirs), RuntimeClasses: s.opts.RuntimeClasses,
+		UserIDs: userns.NewNamed(p.Root, dirs.Name).Of, RuntimeClasses: s.opts.RuntimeClasses,
 		KeepLogs: s.opts.KeepLogs, KillUnknown: s.opts.KillUnknown,
 		PLEG:     pleg.Options{Observer: s.served.metrics},
 		Observer: s.served.metrics, Probes: s.served.metrics,
@@ -230,15 +228,6 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		HostPorts:       (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,
 	})
 	return nil
-}
-
-// userIDs gives pods with a user namespace their ids, which are kept in the pods'
-// directories.
-func userIDs(p host.Paths, dirs *poddir.Dirs) func(context.Context, types.UID) (first, length uint32, err error) {
-	ranges := userns.New(p.Root)
-	return func(ctx context.Context, uid types.UID) (first, length uint32, err error) {
-		return ranges.Of(ctx, types.UID(dirs.Name(uid)))
-	}
 }
 
 // recorded returns a function that records events in the journal, for pods that

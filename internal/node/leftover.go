@@ -38,8 +38,8 @@ func (n *Node) leftovers(d Desired) []types.UID {
 	for _, dir := range logs {
 		name := dir.Name()[strings.LastIndex(dir.Name(), "_")+1:]
 		names[name]++
-		uid, mine := n.opts.Dirs.UID(name)
-		if strings.HasPrefix(dir.Name(), ours) && uid != "" && mine && n.opts.Dirs.Name(uid) == name {
+		uid, mine := n.opts.Dirs.Has(name)
+		if strings.HasPrefix(dir.Name(), ours) && uid != "" && mine {
 			uids = append(uids, uid)
 		}
 	}

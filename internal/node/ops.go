@@ -36,7 +36,7 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 	}
 	o.n.probes.Add(in.Pod, o.n.adoptedPod(in.Pod.UID))
 	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st, Objects: o.n.desired.all(), Adopted: o.n.adoptedAs(in.Pod.UID)})
-	if res.Started && in.Pod.Spec.HostUsers != nil && !*in.Pod.Spec.HostUsers {
+	if res.Started && pod.HasUserNamespace(in.Pod) {
 		o.n.opts.Observer.StartedUserNamespaced(err)
 	}
 	if res.Acted || err != nil {

@@ -27,8 +27,8 @@ func (n *Node) takeOrphans(ctx context.Context, held []*pod.Pod, desired map[typ
 		return
 	}
 	for _, dir := range dirs {
-		uid, ours := n.opts.Dirs.UID(dir.Name())
-		if _, same := desired[uid]; same || !ours || !dir.IsDir() || n.opts.Dirs.Name(uid) != dir.Name() || heldUID(held, uid) || n.has(uid) {
+		uid, ours := n.opts.Dirs.Has(dir.Name())
+		if _, same := desired[uid]; same || !ours || !dir.IsDir() || heldUID(held, uid) || n.has(uid) {
 			continue
 		}
 		rec := podrecord.Read(filepath.Join(n.opts.Facts.PodsDir, dir.Name()))

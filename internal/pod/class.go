@@ -37,3 +37,6 @@ func IsSidecar(c *v1.Container) bool {
 
 // IsHostNetwork reports whether the pod shares the node's network namespace.
 func IsHostNetwork(p *v1.Pod) bool { return p.Spec.HostNetwork }
+
+// HasUserNamespace reports whether the pod does not share the host's user namespace.
+func HasUserNamespace(p *v1.Pod) bool { return p.Spec.HostUsers != nil && !*p.Spec.HostUsers }

@@ -62,6 +62,13 @@ func (d *Dirs) UID(name string) (uid types.UID, ok bool) {
 	return types.UID(plain), runtime == "" || runtime == d.runtime
 }
 
+// Has returns the pod that uses the directory of the name; ok is false if none of this
+// runtime does.
+func (d *Dirs) Has(name string) (uid types.UID, ok bool) {
+	uid, ok = d.UID(name)
+	return uid, ok && d.Name(uid) == name
+}
+
 func (d *Dirs) own(uid types.UID) string { return string(uid) + mark + d.runtime }
 
 // mark stands before a runtime's id.

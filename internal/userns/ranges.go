@@ -22,10 +22,22 @@ const Length = 65536
 const last = 1 << 32
 
 // Ranges are the ids of the pods whose directories lie in one directory.
-type Ranges struct{ pods string }
+type Ranges struct {
+	pods string
+	// nameOf is the name of a pod's directory.
+	nameOf func(types.UID) string
+}
 
-// New is about the pods in the directory pods below root.
-func New(root string) *Ranges { return &Ranges{pods: filepath.Join(root, "pods")} }
+// New is about the pods in the directory pods below root, whose directories have
+// their UIDs as names.
+func New(root string) *Ranges {
+	return NewNamed(root, func(uid types.UID) string { return string(uid) })
+}
+
+// NewNamed is New with the names that pods' directories have.
+func NewNamed(root string, nameOf func(types.UID) string) *Ranges {
+	return &Ranges{filepath.Join(root, "pods"), nameOf}
+}
 
 // lockWait bounds the wait for other pods that are given their ranges.
 const lockWait = 30 * time.Second
@@ -49,9 +61,10 @@ func (r *Ranges) Of(ctx context.Context, uid types.UID) (first, length uint32, e
 	if err != nil {
 		return fail(err)
 	}
-	if own, has := taken[uid]; has {
+	name := r.nameOf(uid)
+	if own, has := taken[name]; has {
 		for other, first := range taken {
-			if first == own && other != uid {
+			if first == own && other != name {
 				return fail(fmt.Errorf("range %d is pod %s's too", own, other))
 			}
 		}
@@ -61,20 +74,20 @@ func (r *Ranges) Of(ctx context.Context, uid types.UID) (first, length uint32, e
 	if err != nil {
 		return fail(err)
 	}
-	if err := write(filepath.Join(r.pods, string(uid)), first); err != nil {
+	if err := write(filepath.Join(r.pods, name), first); err != nil {
 		return fail(err)
 	}
 	return first, Length, nil
 }
 
-// taken is the start of the range of each pod that has one. A file that
+// taken is the start of the range of each pod that has one, by its directory's name. A file that
 // cannot be understood may stand for any range, so it is an error.
-func (r *Ranges) taken() (map[types.UID]uint32, error) {
+func (r *Ranges) taken() (map[string]uint32, error) {
 	dirs, err := os.ReadDir(r.pods)
 	if err != nil {
 		return nil, err
 	}
-	taken := map[types.UID]uint32{}
+	taken := map[string]uint32{}
 	for _, dir := range dirs {
 		first, err := read(filepath.Join(r.pods, dir.Name()))
 		switch {
@@ -82,7 +95,7 @@ func (r *Ranges) taken() (map[types.UID]uint32, error) {
 		case err != nil:
 			return nil, err
 		default:
-			taken[types.UID(dir.Name())] = first
+			taken[dir.Name()] = first
 		}
 	}
 	return taken, nil
@@ -90,7 +103,7 @@ func (r *Ranges) taken() (map[types.UID]uint32, error) {
 
 // lowestFree is the start of a free range. The first is never
 // given: it holds the users of the host.
-func lowestFree(taken map[types.UID]uint32) (uint32, error) {
+func lowestFree(taken map[string]uint32) (uint32, error) {
 	used := map[uint32]bool{}
 	for _, first := range taken {
 		used[first] = true

@@ -155,9 +155,9 @@ func TestPodctlsThatChooseAtOnceChooseDifferently(t *testing.T) {
 }
 
 func TestTheLastRangeEndsAtTheEndAndThenThereIsNone(t *testing.T) {
-	taken := map[types.UID]uint32{}
+	taken := map[string]uint32{}
 	for first := uint64(65536); first < 1<<32-65536; first += 65536 {
-		taken[types.UID(fmt.Sprint(first))] = uint32(first)
+		taken[fmt.Sprint(first)] = uint32(first)
 	}
 	first, err := lowestFree(taken)
 	if err != nil || first != 1<<32-65536 {
