@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
@@ -111,11 +110,7 @@ func readFilter(c *cli.Context) (plegstat.Filter, error) {
 		}
 		f.Types = append(f.Types, pleg.EventType(eventTypes[i]))
 	}
-	if selector := c.String("selector"); selector != "" {
-		var err error
-		if f.Selector, err = labels.Parse(selector); err != nil {
-			return f, shell.Usagef("--selector %q: %v", selector, err)
-		}
-	}
-	return f, nil
+	var err error
+	f.Selector, err = shell.ReadSelector(c)
+	return f, err
 }

@@ -156,7 +156,7 @@ func idText(id string, full bool) string {
 	if full {
 		return id
 	}
-	return id[:min(len(id), 13)]
+	return pod.ShortID(id)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

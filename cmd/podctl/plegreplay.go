@@ -129,14 +129,7 @@ func (r *replaySession) wait(ctx context.Context, until time.Time) error {
 	if !r.opts.realtime {
 		return nil
 	}
-	timer := time.NewTimer(r.clock.Sub(r.start) - r.env.Now().Sub(r.began))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return shell.Sleep(ctx, r.clock.Sub(r.start)-r.env.Now().Sub(r.began))
 }
 
 func (r *replaySession) notes() error {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
@@ -65,7 +64,7 @@ func podFilterFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, DefaultText: "all", Usage: "only pods of this `NAMESPACE`"},
 		&cli.BoolFlag{Name: "all-namespaces", Aliases: []string{"A"}, Usage: "pods of all namespaces, even with --namespace"},
-		&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "only pods with these `LABELS`: app=web,tier!=db"},
+		shell.SelectorFlag(),
 	}
 }
 
@@ -82,13 +81,9 @@ func readPodFilter(c *cli.Context) (inventory.Filter, error) {
 			return f, shell.Usagef("%q is not a name of a pod: [NAMESPACE/]NAME", name)
 		}
 	}
-	if text := c.String("selector"); text != "" {
-		var err error
-		if f.Selector, err = labels.Parse(text); err != nil {
-			return f, shell.Usagef("--selector %q: %v", text, err)
-		}
-	}
-	return f, nil
+	var err error
+	f.Selector, err = shell.ReadSelector(c)
+	return f, err
 }
 
 func runPods(ctx context.Context, e *shell.Env, o podsOptions) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
@@ -64,7 +65,7 @@ func runTerminating(ctx context.Context, e *shell.Env, o terminatingOptions) err
 			return err
 		}
 		t.collector = diagnose.Collector{
-			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: proc.Default, Cgroups: "/sys/fs/cgroup", Now: e.Now, Server: cri.ServerOf(endpoint),
+			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: proc.Default, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
 		}
 		client, stop, err := shell.Connect(ctx, e, o.Globals)
 		if err != nil {

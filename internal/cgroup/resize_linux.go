@@ -35,7 +35,7 @@ func (m *Manager) Enforced(p *v1.Pod) (pod.CgroupAmounts, error) {
 		a.Memory = r.limit("memory", "memory.limit_in_bytes")
 		a.CPUQuota = max(0, r.limit("cpu", "cpu.cfs_quota_us"))
 		a.CPUShares = r.limit("cpu", "cpu.shares")
-		if a.Memory >= unlimitedV1 {
+		if a.Memory >= unlimited {
 			a.Memory = 0
 		}
 	}
@@ -105,9 +105,6 @@ func (m *Manager) openPod(p *v1.Pod) (cgroups.Manager, error) {
 	}
 	return m.open(parentOf(m.root, p).child(podPrefix+string(p.UID)), Limits{})
 }
-
-// unlimitedV1 and above is no limit to cgroup v1, which rounds it to pages.
-const unlimitedV1 = int64(1) << 62
 
 // reader reads files of one cgroup, and keeps the first error.
 type reader struct {

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // maxMessage is the kubelet's and containerd's limit of one message.
@@ -139,14 +141,11 @@ func objectOf(req any) string {
 		m := r.GetSandboxConfig().GetMetadata()
 		return m.GetNamespace() + "/" + m.GetName() + "/" + r.GetConfig().GetMetadata().GetName()
 	case interface{ GetContainerId() string }:
-		return shortID(r.GetContainerId())
+		return pod.ShortID(r.GetContainerId())
 	case interface{ GetPodSandboxId() string }:
-		return shortID(r.GetPodSandboxId())
+		return pod.ShortID(r.GetPodSandboxId())
 	case interface{ GetImage() *runtimeapi.ImageSpec }:
 		return r.GetImage().GetImage()
 	}
 	return ""
 }
-
-// shortID is an id as crictl prints it.
-func shortID(id string) string { return id[:min(len(id), 13)] }

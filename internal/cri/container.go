@@ -53,7 +53,7 @@ func (c *Client) ContainerStatus(ctx context.Context, id string) (*pod.Container
 		return nil, err
 	}
 	if r.Status == nil {
-		return nil, answerError("ContainerStatus", shortID(id), "the runtime answered without a status")
+		return nil, answerError("ContainerStatus", pod.ShortID(id), "the runtime answered without a status")
 	}
 	return withTerminationMessage(toContainerStatus(r.Status, "")), nil
 }
@@ -75,7 +75,7 @@ func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout 
 	}
 	// CRI-O answers a command that it killed at its timeout.
 	if r.ExitCode == -1 && string(r.Stderr) == "command timed out" {
-		e := answerError("ExecSync", shortID(id), "%s", r.Stderr)
+		e := answerError("ExecSync", pod.ShortID(id), "%s", r.Stderr)
 		e.kinds = []error{ErrDeadline}
 		return ExecResult{}, e
 	}

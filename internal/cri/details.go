@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Details are what a runtime reports of a container or sandbox only when it is asked
@@ -29,7 +31,7 @@ func (c *Client) ContainerDetails(ctx context.Context, id string) (Details, erro
 	if err != nil {
 		return Details{}, err
 	}
-	return readDetails(r.GetInfo(), "container "+shortID(id))
+	return readDetails(r.GetInfo(), "container "+pod.ShortID(id))
 }
 
 // SandboxDetails is ContainerDetails for a sandbox.
@@ -38,7 +40,7 @@ func (c *Client) SandboxDetails(ctx context.Context, id string) (Details, error)
 	if err != nil {
 		return Details{}, err
 	}
-	return readDetails(r.GetInfo(), "sandbox "+shortID(id))
+	return readDetails(r.GetInfo(), "sandbox "+pod.ShortID(id))
 }
 
 // verboseInfo is the part of the verbose information that containerd and CRI-O share.

@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // HostPorts returns the host ports that were asked for with a sandbox, as far as the
@@ -22,7 +24,7 @@ func (c *Client) HostPorts(ctx context.Context, sandboxID string) ([]v1.Containe
 	}
 	ports, err := hostPortsIn([]byte(text))
 	if err != nil {
-		return nil, fmt.Errorf("read host ports of sandbox %s: %w", shortID(sandboxID), err)
+		return nil, fmt.Errorf("read host ports of sandbox %s: %w", pod.ShortID(sandboxID), err)
 	}
 	return ports, nil
 }

@@ -49,7 +49,7 @@ func (c *Client) ContainerProcess(ctx context.Context, id string) (ContainerProc
 		Snapshotter string `json:"snapshotter"`
 	}
 	if err := json.Unmarshal([]byte(text), &info); err != nil {
-		return ContainerProcess{}, fmt.Errorf("read pid of container %s: %w", shortID(id), err)
+		return ContainerProcess{}, fmt.Errorf("read pid of container %s: %w", pod.ShortID(id), err)
 	}
 	p.PID, p.Snapshot, p.Snapshotter = info.PID, info.Snapshot, info.Snapshotter
 	return p, nil

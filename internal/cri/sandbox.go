@@ -64,7 +64,7 @@ func (c *Client) sandboxStatus(ctx context.Context, id string) (*runtimeapi.PodS
 		return nil, err
 	}
 	if r.Status == nil {
-		return nil, answerError("PodSandboxStatus", shortID(id), "the runtime answered without a status")
+		return nil, answerError("PodSandboxStatus", pod.ShortID(id), "the runtime answered without a status")
 	}
 	return r, nil
 }

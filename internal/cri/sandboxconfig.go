@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // SandboxConfig is the config with which a sandbox was created, for another container
@@ -17,14 +19,14 @@ func (c *Client) SandboxConfig(ctx context.Context, id string) (*runtimeapi.PodS
 		return nil, err
 	}
 	if r.Status == nil {
-		return nil, answerError("PodSandboxStatus", shortID(id), "the runtime answered without a status")
+		return nil, answerError("PodSandboxStatus", pod.ShortID(id), "the runtime answered without a status")
 	}
 	if text := r.GetInfo()["info"]; text != "" {
 		var info struct {
 			Config *runtimeapi.PodSandboxConfig `json:"config"`
 		}
 		if err := json.Unmarshal([]byte(text), &info); err != nil {
-			return nil, fmt.Errorf("read config of sandbox %s: %w", shortID(id), err)
+			return nil, fmt.Errorf("read config of sandbox %s: %w", pod.ShortID(id), err)
 		}
 		if info.Config != nil {
 			return info.Config, nil

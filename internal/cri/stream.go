@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // ExecSyncLimit is how much output of ExecSync containerd and CRI-O return. A
@@ -67,7 +69,7 @@ func (c *Client) ContainerInput(ctx context.Context, id string) (ContainerInput,
 	}
 	input, err := parseInput([]byte(text))
 	if err != nil {
-		return ContainerInput{}, fmt.Errorf("read configuration of container %s: %w", shortID(id), err)
+		return ContainerInput{}, fmt.Errorf("read configuration of container %s: %w", pod.ShortID(id), err)
 	}
 	return input, nil
 }

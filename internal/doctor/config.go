@@ -5,7 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
+
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // criConfig is what is read of the verbose status: containerd's and CRI-O's names.
@@ -85,7 +86,7 @@ func readConfig(info map[string]string) (c Config, sandboxImage string) {
 func (c *CNI) find(server int) {
 	root := "/"
 	if server != 0 {
-		root = filepath.Join("/proc", strconv.Itoa(server), "root")
+		root = proc.Default.Root(server)
 		if _, err := os.Stat(root); err != nil {
 			root = "/"
 		}

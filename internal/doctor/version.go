@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,11 +64,4 @@ func numbers(v cri.Version) (n [3]int, ok bool) {
 	return n, ok
 }
 
-func less(a, b [3]int) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return a[i] < b[i]
-		}
-	}
-	return false
-}
+func less(a, b [3]int) bool { return slices.Compare(a[:], b[:]) < 0 }

@@ -50,16 +50,19 @@ func (p *Pod) onlyCreated() bool {
 }
 
 // SandboxReady reports whether a sandbox of the pod is ready.
-func (p *Pod) SandboxReady() bool {
+func (p *Pod) SandboxReady() bool { return p.ReadySandbox() != "" }
+
+// ReadySandbox is the id of the newest sandbox that is ready, "" if none is.
+func (p *Pod) ReadySandbox() string {
 	if p.Runtime == nil {
-		return false
+		return ""
 	}
 	for _, s := range p.Runtime.Sandboxes {
 		if s.State == pod.Running {
-			return true
+			return s.ID
 		}
 	}
-	return false
+	return ""
 }
 
 // RunningContainers counts the containers that run.

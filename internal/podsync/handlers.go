@@ -7,6 +7,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
 )
 
@@ -38,7 +39,7 @@ func (r *run) recursiveReadOnly(ctx context.Context) bool {
 // the host. The range stays the pod's as long as the pod has its directory
 // (GetOrCreateUserNamespaceMappings in pkg/kubelet/userns/userns_manager.go).
 func (r *run) userNamespace(ctx context.Context) (*runtimeapi.UserNamespace, error) {
-	if r.users != nil || r.p.Spec.HostUsers == nil || *r.p.Spec.HostUsers {
+	if r.users != nil || !pod.HasUserNamespace(r.p) {
 		return r.users, nil
 	}
 	f, err := r.features(ctx)

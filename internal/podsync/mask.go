@@ -289,16 +289,12 @@ func (m *mask) status(s v1.PodStatus) v1.PodStatus {
 	for i := range s.Conditions {
 		s.Conditions[i].Message = m.text(s.Conditions[i].Message)
 	}
-	for _, list := range [...][]v1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
-		for i := range list {
-			for _, state := range [...]*v1.ContainerState{&list[i].State, &list[i].LastTerminationState} {
-				if state.Waiting != nil {
-					state.Waiting.Message = m.text(state.Waiting.Message)
-				}
-				if state.Terminated != nil {
-					state.Terminated.Message = m.text(state.Terminated.Message)
-				}
-			}
+	for state := range states(&s) {
+		if state.Waiting != nil {
+			state.Waiting.Message = m.text(state.Waiting.Message)
+		}
+		if state.Terminated != nil {
+			state.Terminated.Message = m.text(state.Terminated.Message)
 		}
 	}
 	return s

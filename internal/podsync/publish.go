@@ -148,9 +148,6 @@ func firstSandbox(st *pod.Status) *metav1.Time {
 func addMounts(s *v1.PodStatus, p *v1.Pod, st *pod.Status) {
 	for c := range pod.AllContainers(p) {
 		cs := findIn(s, c.Name)
-		if cs == nil {
-			cs = find(s.EphemeralContainerStatuses, c.Name)
-		}
 		if cs == nil || len(cs.VolumeMounts) > 0 {
 			continue
 		}

@@ -1,6 +1,7 @@
 package podsync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (r *run) tryResize(ctx context.Context) error {
 	}
 	if len(r.plan.CPU) > 0 || r.plan.ResizePod {
 		limit := step{stricter(have.CPUQuota, want.CPUQuota), pod.CgroupAmounts{CPUQuota: want.CPUQuota}}
-		request := step{compare(have.CPUShares, want.CPUShares), pod.CgroupAmounts{CPUShares: want.CPUShares}}
+		request := step{cmp.Compare(want.CPUShares, have.CPUShares), pod.CgroupAmounts{CPUShares: want.CPUShares}}
 		if err := z.around(ctx, []step{limit, request}, func() error { return z.containers(ctx, r.plan.CPU, v1.ResourceCPU) }); err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func (z *resizing) setPod(ctx context.Context, a pod.CgroupAmounts) error {
 }
 
 func (z *resizing) notify(ctx context.Context, a pod.CgroupAmounts) error {
-	return z.opt.Runtime.UpdatePodSandboxResources(ctx, z.plan.SandboxID, render.Overhead(z.p, z.opt.Node), &runtimeapi.LinuxContainerResources{
+	return z.opt.Runtime.UpdatePodSandboxResources(ctx, z.plan.SandboxID, render.OverheadResources(z.p, z.opt.Node), &runtimeapi.LinuxContainerResources{
 		CpuShares: a.CPUShares, CpuQuota: a.CPUQuota, CpuPeriod: pod.CPUPeriod, MemoryLimitInBytes: a.Memory,
 	})
 }
@@ -211,17 +212,7 @@ func stricter(have, want int64) int {
 	case want == 0:
 		return 1
 	}
-	return compare(have, want)
-}
-
-func compare(have, want int64) int {
-	switch {
-	case want > have:
-		return 1
-	case want < have:
-		return -1
-	}
-	return 0
+	return cmp.Compare(want, have)
 }
 
 // merge is a with those amounts of b that are not 0.

@@ -1,6 +1,7 @@
 package podsync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,12 +69,9 @@ func RestartsAll(p *v1.Pod, st *pod.Status, old *v1.PodStatus) bool {
 	return false
 }
 
-// findIn is the status of the container, of either kind, nil without one.
+// findIn is the status of the container, of any kind, nil without one.
 func findIn(s *v1.PodStatus, name string) *v1.ContainerStatus {
-	if cs := find(s.ContainerStatuses, name); cs != nil {
-		return cs
-	}
-	return find(s.InitContainerStatuses, name)
+	return cmp.Or(find(s.ContainerStatuses, name), find(s.InitContainerStatuses, name), find(s.EphemeralContainerStatuses, name))
 }
 
 func isRestartingAll(s *v1.PodStatus) bool { return isTrue(s.Conditions, v1.AllContainersRestarting) }

@@ -80,7 +80,7 @@ func container(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimeapi.Conta
 	if err != nil {
 		return nil, err
 	}
-	resources, err := containerResources(p, c, in.Node)
+	resources, err := ContainerResources(p, c, in.Node)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // namespaceOptions says which namespaces are the node's, the pod's, or each
@@ -23,7 +25,7 @@ func namespaceOptions(p *v1.Pod, users *runtimeapi.UserNamespace) (*runtimeapi.N
 	case ptr.Deref(p.Spec.ShareProcessNamespace, false):
 		options.Pid = runtimeapi.NamespaceMode_POD
 	}
-	if p.Spec.HostUsers == nil || *p.Spec.HostUsers {
+	if !pod.HasUserNamespace(p) {
 		options.UsernsOptions = &runtimeapi.UserNamespace{Mode: runtimeapi.NamespaceMode_NODE}
 		return options, nil
 	}

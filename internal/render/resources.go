@@ -36,7 +36,7 @@ func sandboxResources(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources {
 	return linuxResources(n, requestOf(requests), limits.Cpu(), limits.Memory())
 }
 
-func overheadResources(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources {
+func OverheadResources(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources {
 	if p.Spec.Overhead == nil {
 		return &runtimeapi.LinuxContainerResources{}
 	}
@@ -44,9 +44,9 @@ func overheadResources(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources {
 	return linuxResources(n, cpu, cpu, p.Spec.Overhead.Memory())
 }
 
-// containerResources are the container's own; a limit that it lacks is the
+// ContainerResources are the container's own; a limit that it lacks is the
 // pod's (generateLinuxContainerResources, as above).
-func containerResources(p *v1.Pod, c *v1.Container, n *Node) (*runtimeapi.LinuxContainerResources, error) {
+func ContainerResources(p *v1.Pod, c *v1.Container, n *Node) (*runtimeapi.LinuxContainerResources, error) {
 	cpu, memory := c.Resources.Limits.Cpu(), c.Resources.Limits.Memory()
 	if resourcehelper.IsPodLevelResourcesSet(p) {
 		if cpu.IsZero() {
@@ -66,14 +66,6 @@ func containerResources(p *v1.Pod, c *v1.Container, n *Node) (*runtimeapi.LinuxC
 	forbidSwap(r, n)
 	return r, nil
 }
-
-// ContainerResources are those with which a running container is resized.
-func ContainerResources(p *v1.Pod, c *v1.Container, n *Node) (*runtimeapi.LinuxContainerResources, error) {
-	return containerResources(p, c, n)
-}
-
-// Overhead is what the sandbox of a pod needs for itself.
-func Overhead(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources { return overheadResources(p, n) }
 
 // requestOf is the CPU request, nil if there is none.
 func requestOf(list v1.ResourceList) *resource.Quantity {

@@ -71,20 +71,20 @@ func TestLimitsOnCgroupV2(t *testing.T) {
 	})
 	n := aNode()
 	n.CgroupV2 = true
-	r, err := containerResources(p, &p.Spec.Containers[0], n)
+	r, err := ContainerResources(p, &p.Spec.Containers[0], n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	diff(t, "container", map[string]string{"memory.oom.group": "1", "memory.swap.max": "0"}, r.Unified)
 	diff(t, "memory and swap", [2]int64{64 << 20, 0}, [2]int64{r.MemoryLimitInBytes, r.MemorySwapLimitInBytes})
 
-	overhead := overheadResources(p, n)
+	overhead := OverheadResources(p, n)
 	diff(t, "overhead", [4]int64{10 << 20, 102, 10000, 100000}, [4]int64{overhead.MemoryLimitInBytes, overhead.CpuShares, overhead.CpuQuota, overhead.CpuPeriod})
 	diff(t, "overhead, unified", map[string]string{"memory.oom.group": "1"}, overhead.Unified)
 	diff(t, "sandbox leaves the overhead out", int64(64<<20), sandboxResources(p, n).MemoryLimitInBytes)
 
 	n.SwapController = false
-	r, _ = containerResources(p, &p.Spec.Containers[0], n)
+	r, _ = ContainerResources(p, &p.Spec.Containers[0], n)
 	diff(t, "no swap controller", map[string]string{"memory.oom.group": "1"}, r.Unified)
 }
 
@@ -92,7 +92,7 @@ func TestSwapIsLeftAloneWithoutAController(t *testing.T) {
 	p := aPod(func(p *v1.Pod) { p.Spec.Containers[0].Resources.Limits = quantities("memory", "64Mi") })
 	n := aNode()
 	n.SwapController = false
-	r, err := containerResources(p, &p.Spec.Containers[0], n)
+	r, err := ContainerResources(p, &p.Spec.Containers[0], n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func sandbox(p *v1.Pod, in SandboxInput) (*runtimeapi.PodSandboxConfig, error) {
 			CgroupParent:    in.CgroupParent,
 			SecurityContext: security,
 			Sysctls:         sysctls(p),
-			Overhead:        overheadResources(p, in.Node),
+			Overhead:        OverheadResources(p, in.Node),
 			Resources:       sandboxResources(p, in.Node),
 		},
 	}, nil

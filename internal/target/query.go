@@ -58,13 +58,14 @@ func (q Query) Names() bool { return len(q.Words) > 0 || q.Selector != nil }
 
 // words are the words without a kind before them.
 func (q Query) words() []string {
-	if len(q.Words) > 1 && isKind(q.Words[0]) {
+	if len(q.Words) > 1 && IsKind(q.Words[0]) {
 		return q.Words[1:]
 	}
 	return q.Words
 }
 
-func isKind(word string) bool { return slices.Contains([]string{"pod", "pods", "po"}, word) }
+// IsKind reports whether a word before a name says that it is a pod's.
+func IsKind(word string) bool { return slices.Contains([]string{"pod", "pods", "po"}, word) }
 
 // namespace is "" if pods of any namespace are meant.
 func (q Query) namespace() string {
@@ -82,7 +83,7 @@ type reading struct{ namespace, pod, container string }
 func split(word string, all []*inventory.Pod) ([]string, error) {
 	parts := strings.Split(word, "/")
 	isNamespace := func(p *inventory.Pod) bool { return p.Namespace == parts[0] }
-	if len(parts) > 1 && isKind(parts[0]) && !slices.ContainsFunc(all, isNamespace) {
+	if len(parts) > 1 && IsKind(parts[0]) && !slices.ContainsFunc(all, isNamespace) {
 		parts = parts[1:]
 	}
 	if len(parts) > 3 || slices.Contains(parts, "") {

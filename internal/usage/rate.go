@@ -52,13 +52,11 @@ func increase(before, now *uint64) *uint64 {
 // OfPod sums the containers of a pod that run, and adds its network. What is unknown
 // of one of them is unknown of the pod.
 func OfPod(p *pod.Pod, containers map[string]Usage, first, second Snapshot) Usage {
-	var running []Usage
-	for _, c := range p.Containers {
-		if c.State == pod.Running {
-			running = append(running, containers[c.ID])
-		}
+	var all []Usage
+	for c := range running(p) {
+		all = append(all, containers[c.ID])
 	}
-	u := Sum(running)
+	u := Sum(all)
 	own := second.Limits[p.UID]
 	if own.CPULimit != nil {
 		u.CPULimit = own.CPULimit

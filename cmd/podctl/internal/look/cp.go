@@ -91,15 +91,15 @@ func runCp(ctx context.Context, e *shell.Env, o cpOptions) error {
 	if o.from.Target != "" {
 		from, to = container, from
 	}
-	return finish(ctx, func() error { return o.copy(ctx, e, from, to) })
+	return finish(ctx, copyGrace, func() error { return o.copy(ctx, e, from, to) })
 }
 
 // copyGrace is how long a copy may take to end when it is interrupted. A read of a
 // file system that hangs does not end at all.
 const copyGrace = 500 * time.Millisecond
 
-// finish returns when do has, at the latest copyGrace after ctx.
-func finish(ctx context.Context, do func() error) error {
+// finish returns when do has, at the latest a grace time after ctx.
+func finish(ctx context.Context, grace time.Duration, do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
 	select {
@@ -110,7 +110,7 @@ func finish(ctx context.Context, do func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(copyGrace):
+	case <-time.After(grace):
 		return ctx.Err()
 	}
 }

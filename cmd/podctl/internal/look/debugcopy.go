@@ -167,16 +167,10 @@ func (s *session) manifestOf(ctx context.Context, p *inventory.Pod) (*v1.Pod, er
 
 // withoutStatus returns a pod as a manifest has it.
 func withoutStatus(p *v1.Pod) (map[string]any, error) {
-	text, err := json.Marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, err
-	}
+	read, err := output.Generic(p)
+	fields, _ := read.(map[string]any)
 	delete(fields, "status")
-	return fields, nil
+	return fields, err
 }
 
 // noManifestError: nothing says what the pod was made from.

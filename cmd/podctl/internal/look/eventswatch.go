@@ -59,7 +59,7 @@ func (w *eventWatch) print(entries []journal.Entry) error {
 	for _, s := range journal.Count(entries) {
 		d := newEventData(s)
 		if !w.opts.Format.IsTable() {
-			if err := output.JSONLine(output.Raw(w.env.Out), d); err != nil {
+			if err := output.JSONLine(w.env.Out, d); err != nil {
 				return err
 			}
 			continue

@@ -61,11 +61,10 @@ func (l *imageLister) listed(ctx context.Context) ([]*pod.Pod, error) {
 
 // shortImageID is an image's id, truncated as crictl does unless full is set.
 func shortImageID(id string, full bool) string {
-	digits := strings.TrimPrefix(id, "sha256:")
 	if full {
 		return id
 	}
-	return digits[:min(len(digits), 13)]
+	return pod.ShortID(strings.TrimPrefix(id, "sha256:"))
 }
 
 // usersText names the pods that use an image, each once.

@@ -121,7 +121,7 @@ func runInspect(ctx context.Context, e *shell.Env, o inspectOptions) error {
 func (o inspectOptions) isOne() bool {
 	words := strings.Join(o.Words, " ")
 	return o.Selector == nil && !o.AllNamespaces && !strings.ContainsAny(words, `*?[\`) &&
-		(len(o.Words) == 1 || len(o.Words) == 2 && slices.Contains([]string{"pod", "pods", "po"}, o.Words[0]))
+		(len(o.Words) == 1 || len(o.Words) == 2 && target.IsKind(o.Words[0]))
 }
 
 // inspectPods asks the runtime about the containers, pod by pod.
@@ -206,11 +206,9 @@ func specOf(p *inventory.Pod, name string) *v1.Container {
 	if p.Object == nil {
 		return nil
 	}
-	for _, list := range [][]v1.Container{p.Object.Spec.Containers, p.Object.Spec.InitContainers} {
-		for i := range list {
-			if list[i].Name == name {
-				return &list[i]
-			}
+	for c := range pod.Containers(p.Object) {
+		if c.Name == name {
+			return c
 		}
 	}
 	return nil

@@ -114,10 +114,26 @@ func (f *logFollow) over(ctx context.Context) bool {
 
 // isGone reports whether the query names nothing now.
 func isGone(err error) bool {
-	var notFound *target.NotFoundError
-	var none *target.NoneMatchError
-	var container *target.ContainerNotFoundError
-	return errors.As(err, &notFound) || errors.As(err, &none) || errors.As(err, &container)
+	_, container := errors.AsType[*target.ContainerNotFoundError](err)
+	return container || isNoPod(err)
+}
+
+// isNoPod reports whether an error says that a pod does not exist.
+func isNoPod(err error) bool {
+	_, notFound := errors.AsType[*target.NotFoundError](err)
+	_, none := errors.AsType[*target.NoneMatchError](err)
+	return notFound || none
+}
+
+// onlyErrors reports whether all of several errors as one are of a kind.
+func onlyErrors(err error, is func(error) bool) bool {
+	if joined, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err); ok {
+		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !onlyErrors(err, is) })
+	}
+	return is(err)
 }
 
 // follow adds the attempts of a container that are new, oldest first, and ends those

@@ -85,21 +85,11 @@ func (r *logsRun) run(ctx context.Context) error {
 	} else {
 		r.group.Seal()
 	}
-	ran := make(chan error, 1)
-	go func() {
+	err = finish(ctx, outputTimeout, func() error { // nothing may read the output
 		err := r.group.Run(ctx)
 		r.group.Close()
-		ran <- errors.Join(err, r.printer.finish())
-	}()
-	select {
-	case err = <-ran:
-	case <-ctx.Done():
-		select {
-		case err = <-ran:
-		case <-time.After(outputTimeout): // nothing reads the output
-			err = ctx.Err()
-		}
-	}
+		return errors.Join(err, r.printer.finish())
+	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return errors.Join(append([]error{err}, append(problems, r.problems...)...)...)

@@ -13,8 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/stream"
 	"github.com/podctl/podctl/internal/target"
 )
@@ -53,7 +51,7 @@ func PortForward(e *shell.Env) *cli.Command {
 func readForward(c *cli.Context) (o forwardOptions, err error) {
 	o = forwardOptions{Globals: shell.ReadGlobals(c), quiet: c.Bool("quiet")}
 	words := c.Args().Slice()
-	if len(words) > 2 && slices.Contains([]string{"pod", "pods", "po"}, words[0]) {
+	if len(words) > 2 && target.IsKind(words[0]) {
 		words = words[1:]
 	}
 	if len(words) < 2 {
@@ -116,7 +114,7 @@ type podForward struct {
 
 // use makes new connections go to the target, with mu held or before Serve.
 func (f *podForward) use(ctx context.Context, t target.Target) (err error) {
-	sandbox := readySandbox(t.Pod)
+	sandbox := t.Pod.ReadySandbox()
 	if sandbox == "" {
 		return fmt.Errorf("%s has no ready sandbox", t.Pod.DisplayName())
 	}
@@ -128,18 +126,6 @@ func (f *podForward) use(ctx context.Context, t target.Target) (err error) {
 	}
 	f.target, f.sandbox, f.named = t, sandbox, named
 	return nil
-}
-
-func readySandbox(p *inventory.Pod) string {
-	if p.Runtime == nil {
-		return ""
-	}
-	for _, s := range p.Runtime.Sandboxes {
-		if s.State == pod.Running {
-			return s.ID
-		}
-	}
-	return ""
 }
 
 // listen opens the local ports and prints their addresses.

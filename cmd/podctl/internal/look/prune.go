@@ -69,9 +69,7 @@ func runPrune(ctx context.Context, e *shell.Env, o pruneOptions) error {
 		return nil
 	}
 	if o.dryRun {
-		list := removedListing(unused, o.NoTrunc)
-		list.Header[0] = "UNUSED"
-		return o.format.Print(e.Out, list)
+		return o.format.Print(e.Out, removedListing("UNUSED", unused, o.NoTrunc))
 	}
 	if !o.yes {
 		if ok, err := o.confirmed(ctx, e, unused); !ok || err != nil {
@@ -97,10 +95,8 @@ func (l *imageLister) unused(ctx context.Context) ([]*images.Image, error) {
 
 // confirmed lists the images and asks.
 func (o pruneOptions) confirmed(ctx context.Context, e *shell.Env, unused []*images.Image) (bool, error) {
-	list := removedListing(unused, o.NoTrunc)
-	list.Header[0] = "UNUSED"
 	table := output.Format{Width: o.format.Width, NoHeaders: o.format.NoHeaders}
-	if err := table.Print(e.Out, list); err != nil {
+	if err := table.Print(e.Out, removedListing("UNUSED", unused, o.NoTrunc)); err != nil {
 		return false, err
 	}
 	fmt.Fprintf(e.Out, "remove %s, %s? [y/N] ", output.Plural(len(unused), "image"), output.Size(sizeOf(unused)))
@@ -122,7 +118,7 @@ func (l *imageLister) remove(ctx context.Context, e *shell.Env, o pruneOptions, 
 		}
 		removed = append(removed, i)
 	}
-	errs = append(errs, o.format.Print(e.Out, removedListing(removed, o.NoTrunc)))
+	errs = append(errs, o.format.Print(e.Out, removedListing("REMOVED", removed, o.NoTrunc)))
 	if o.format.IsTable() {
 		fmt.Fprintf(e.Errw, "removed %s, %s by their own sizes; layers that remaining images share are kept\n", output.Plural(len(removed), "image"), output.Size(sizeOf(removed)))
 	}

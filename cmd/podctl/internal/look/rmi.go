@@ -76,7 +76,7 @@ func runRmi(ctx context.Context, e *shell.Env, o rmiOptions) error {
 	}
 	if len(removed) > 0 || !o.format.IsTable() {
 		o.format.Width = e.TableWidth(o.NoTrunc)
-		errs = append(errs, o.format.Print(e.Out, removedListing(removed, o.NoTrunc)))
+		errs = append(errs, o.format.Print(e.Out, removedListing("REMOVED", removed, o.NoTrunc)))
 	}
 	return errors.Join(errs...)
 }
@@ -89,9 +89,10 @@ type removedImage struct {
 	Size        uint64   `json:"size"`                  // bytes, as the runtime reported them; shared layers count
 }
 
-func removedListing(removed []*images.Image, full bool) output.List {
-	l := output.List{Header: []string{"REMOVED", "ID", "SIZE"}}
-	for _, i := range removed {
+// removedListing lists images under a header that says what becomes of them.
+func removedListing(header string, all []*images.Image, full bool) output.List {
+	l := output.List{Header: []string{header, "ID", "SIZE"}}
+	for _, i := range all {
 		l.Items = append(l.Items, output.Item{
 			Name: i.Name(), Data: removedImage{i.ID, i.RepoTags, i.RepoDigests, i.Size},
 			Cells: []string{namesText(i), shortImageID(i.ID, full), output.Size(i.Size)},

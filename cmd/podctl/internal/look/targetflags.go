@@ -2,7 +2,6 @@ package look
 
 import (
 	"github.com/urfave/cli/v2"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/target"
@@ -30,7 +29,7 @@ func targetFlags(parts targetParts) []cli.Flag {
 		&cli.BoolFlag{Name: "all-namespaces", Aliases: []string{"A"}, Usage: "pods of all namespaces, even with --namespace"},
 	}
 	if parts&bySelector != 0 {
-		flags = append(flags, &cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "only pods with these `LABELS`: app=web,tier!=db"})
+		flags = append(flags, shell.SelectorFlag())
 	}
 	if parts&byContainer != 0 {
 		flags = append(flags, &cli.StringFlag{Name: "container", Aliases: []string{"c"}, DefaultText: "the pod's default", Usage: "`NAME` of the container"})
@@ -53,11 +52,9 @@ func readTarget(c *cli.Context, words []string) (target.Query, error) {
 		Words: words, Namespace: c.String("namespace"), AllNamespaces: c.Bool("all-namespaces"),
 		Container: c.String("container"), Previous: c.Bool("previous"), AllContainers: c.Bool("all-containers"),
 	}
-	if text := c.String("selector"); text != "" {
-		var err error
-		if q.Selector, err = labels.Parse(text); err != nil {
-			return q, shell.Usagef("--selector %q: %v", text, err)
-		}
+	var err error
+	if q.Selector, err = shell.ReadSelector(c); err != nil {
+		return q, err
 	}
 	if c.IsSet("attempt") {
 		q.Attempt = new(uint32(c.Uint("attempt")))

@@ -73,10 +73,10 @@ func readTop(c *cli.Context) (topOptions, error) {
 	o := topOptions{Globals: shell.ReadGlobals(c), watch: c.Bool("watch"), interval: c.Duration("interval")}
 	words := c.Args().Slice()
 	if len(words) > 0 {
-		switch words[0] {
-		case "container", "containers":
+		switch {
+		case words[0] == "container", words[0] == "containers":
 			words, o.containers = words[1:], true
-		case "pod", "pods", "po":
+		case target.IsKind(words[0]):
 			words = words[1:]
 		}
 	}
@@ -139,7 +139,7 @@ func (t *top) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := wait(ctx, t.opts.interval-t.env.Now().Sub(begin)); err != nil {
+	if err := shell.Sleep(ctx, t.opts.interval-t.env.Now().Sub(begin)); err != nil {
 		return err
 	}
 	second, err := t.sample(ctx, selected)
@@ -159,18 +159,6 @@ func (t *top) empty() string {
 		return "no running containers"
 	}
 	return "no running pods"
-}
-
-// wait returns after a time, at once if it is negative.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // measured is a pod, and the containers of it that are shown.

@@ -3,7 +3,6 @@ package look
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ func (t *top) follow(ctx context.Context) error {
 		}
 		// A pod that is named may not exist yet, or any more.
 		selected, err := t.selectTargets()
-		if err != nil && !isMissing(err) {
+		if err != nil && !onlyErrors(err, isGone) {
 			return err
 		}
 		now, err := t.sample(ctx, selected)
@@ -63,25 +62,6 @@ func endOfWatch(ctx context.Context, err error) error {
 	return err
 }
 
-// isMissing reports whether an error is only about names that nothing has.
-func isMissing(err error) bool {
-	if all, ok := errors.AsType[joined](err); ok {
-		for _, one := range all.Unwrap() {
-			if !isMissing(one) {
-				return false
-			}
-		}
-		return true
-	}
-	return isGone(err)
-}
-
-// joined are several errors as one.
-type joined interface {
-	error
-	Unwrap() []error
-}
-
 // topScreen prints one list after the other.
 type topScreen struct {
 	*top
@@ -93,7 +73,6 @@ type topScreen struct {
 
 func (s *topScreen) print(items []topItem) error {
 	s.remember(items)
-	list := topList(s.opts.containers, items)
 	if s.opts.format.Name() == "json" {
 		for _, i := range items {
 			if err := output.JSONLine(s.env.Out, i); err != nil {
@@ -102,6 +81,7 @@ func (s *topScreen) print(items []topItem) error {
 		}
 		return nil
 	}
+	list := topList(s.opts.containers, items)
 	width, height := 0, 0
 	if s.env.TTY {
 		width, height = s.env.Size()

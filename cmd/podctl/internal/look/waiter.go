@@ -2,7 +2,6 @@ package look
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,20 +78,10 @@ func (w *waiter) resolve(ctx context.Context) error {
 		w.targets = append(w.targets, &waiting{pod: p})
 	}
 	w.left = len(w.targets)
-	if w.opts.condition.Kind == await.Deleted && onlyMissing(err) {
+	if w.opts.condition.Kind == await.Deleted && onlyErrors(err, isNoPod) {
 		return nil
 	}
 	return err
-}
-
-// onlyMissing reports whether errors say that pods do not exist, and nothing else.
-func onlyMissing(err error) bool {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !onlyMissing(err) })
-	}
-	var notFound *target.NotFoundError
-	var none *target.NoneMatchError
-	return errors.As(err, &notFound) || errors.As(err, &none)
 }
 
 // run checks the targets each time the runtime may have changed, until all are done
@@ -228,12 +217,7 @@ func (w *waiter) see(ctx context.Context, t *waiting) (await.Seen, error) {
 
 func (w *waiter) data(ctx context.Context, p *inventory.Pod) (any, error) {
 	inventory.ReadStatuses(ctx, []*inventory.Pod{p}, w.session.Client.PodStatus)
-	text, err := json.Marshal(NewPodData(p))
-	if err != nil {
-		return nil, err
-	}
-	var data any
-	return data, json.Unmarshal(text, &data)
+	return output.Generic(NewPodData(p))
 }
 
 // seeContainer finds the container by its id once it has been seen: a restart makes

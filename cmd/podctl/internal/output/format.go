@@ -124,7 +124,7 @@ func (l List) data() []any {
 }
 
 func (f Format) templated(w io.Writer, l List) error {
-	data, err := generic(l.data())
+	data, err := Generic(l.data())
 	if err != nil {
 		return err
 	}
@@ -134,8 +134,8 @@ func (f Format) templated(w io.Writer, l List) error {
 	return f.template.Execute(w, data)
 }
 
-// generic returns data as encoding/json reads it back.
-func generic(data any) (any, error) {
+// Generic returns data as encoding/json reads it back.
+func Generic(data any) (any, error) {
 	b, err := json.Marshal(data)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ func (f Format) PrintObject(w io.Writer, header []string, i Item) error {
 	case "yaml":
 		return YAML(w, i.Data)
 	case "go-template", "jsonpath":
-		data, err := generic(i.Data)
+		data, err := Generic(i.Data)
 		if err != nil {
 			return err
 		}

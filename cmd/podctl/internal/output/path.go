@@ -53,7 +53,7 @@ func (f Format) customColumns(w io.Writer, l List) error {
 	}
 	rows := make([][]string, len(l.Items))
 	for n, item := range l.Items {
-		data, err := generic(item.Data)
+		data, err := Generic(item.Data)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (f Format) sort(l *List) error {
 	}
 	items, found := make([]keyed, len(l.Items)), len(l.Items) == 0
 	for n, item := range l.Items {
-		data, err := generic(item.Data)
+		data, err := Generic(item.Data)
 		if err != nil {
 			return err
 		}

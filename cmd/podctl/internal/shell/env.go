@@ -181,3 +181,16 @@ func Settle() {
 		debug.SetGCPercent(100)
 	}
 }
+
+// Sleep returns after a time, at once if it is negative, or when ctx ends, with its
+// error.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
