@@ -82,7 +82,7 @@ func (h host) facts(rt runtime) *Facts {
 		Now: func() time.Time { return time.Unix(1031, 0) }, Server: cri.Server{PID: 99},
 	}
 	p := &inventory.Pod{UID: "u", Namespace: "default", Name: "db", Runtime: &pod.Pod{
-		Sandboxes:  []*pod.Sandbox{{State: pod.Running, Labels: map[string]string{pod.UIDLabel: "u"}}},
+		Sandboxes:  []*pod.Sandbox{{ID: "s1", State: pod.Running, Labels: map[string]string{pod.UIDLabel: "u"}}},
 		Containers: []*pod.Container{{ID: "c1", Name: "db", State: pod.Running}},
 	}}
 	f := c.collect(h.t.Context(), p, scan{visible: c.pidsVisible(), children: func() map[int][]proc.Process {
