@@ -13,8 +13,9 @@
 //	                        └─► PLEG
 //	idle    podctl run, agent ─► record.Proxy ─► runtime /proc/PID, calls
 //	          podctl pods, bare lists ─┘                 time of a listing
-//	look    podctl agent ─► runtime ◄── podctl top, podctl describe, crictl stats
+//	look    podctl agent ─► runtime ◄── podctl pods, top, describe, completion; crictl pods, stats
 //	exec    podctl exec, crictl exec ─► runtime            time of true in a container
+//	logs    podctl logs, crictl logs ─► a file of 1 GiB    time of all of it, and of the last lines
 //
 // In pods both go through the same recording proxy, and every time is read
 // there: from the moment at which the pods are asked for (podctl: its process

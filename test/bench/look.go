@@ -7,18 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
-const (
-	// lookRounds is how often each command is timed; those that sample take a second.
-	lookRounds = 9
-	// describeGoal is what `podctl describe` of one of 60 pods may take.
-	describeGoal = 50 * time.Millisecond
-)
+// lookRounds is how often each command is timed; those that sample take a second.
+const lookRounds = 9
 
-// benchLook times the commands that look inside pods, beside crictl's from the PATH.
+// benchLook times the commands that look inside pods, beside crictl's.
 func benchLook(ctx context.Context, o options) (err error) {
 	if o.podctl == "" {
 		return nil
@@ -40,37 +35,22 @@ func benchLook(ctx context.Context, o options) (err error) {
 	if err := pause(ctx, settleFor); err != nil {
 		return err
 	}
-	ways := [][]string{
-		{o.podctl, "-r", o.endpoint, "top"},
-		{o.podctl, "-r", o.endpoint, "top", "containers"},
-		{o.podctl, "-r", o.endpoint, "describe", name},
+	podctl := func(args ...string) func() (listing, error) {
+		return command(ctx, o.podctl, append([]string{"-r", o.endpoint}, args...)...)
 	}
-	if crictl, err := exec.LookPath("crictl"); err == nil {
-		ways = append(ways, []string{crictl, "-r", o.endpoint, "stats"})
-	} else {
-		fmt.Println("crictl is not in the PATH: podctl alone")
+	ways := []way{
+		{name: "podctl pods", run: podctl("pods"), peer: "crictl pods", ratio: 1},
+		{name: "podctl top", run: podctl("top"), peer: "crictl stats", ratio: 1},
+		{name: "podctl top containers", run: podctl("top", "containers"), peer: "crictl stats", ratio: 1},
+		{name: "podctl describe POD", run: podctl("describe", name), limit: 50 * time.Millisecond},
+		{name: "podctl __complete -- logs ''", run: podctl("__complete", "--", "logs", ""), limit: 100 * time.Millisecond},
 	}
-	results := make([][]listing, len(ways))
-	for range lookRounds {
-		for i, way := range ways {
-			l, err := timeProcess(exec.CommandContext(ctx, way[0], way[1:]...))
-			if err != nil {
-				return fmt.Errorf("%s: %w", strings.Join(way, " "), err)
-			}
-			results[i] = append(results[i], l)
-		}
+	if crictl := findCrictl(); crictl != "" {
+		ways = append(ways,
+			way{name: "crictl pods", run: command(ctx, crictl, "-r", o.endpoint, "pods")},
+			way{name: "crictl stats", run: command(ctx, crictl, "-r", o.endpoint, "stats")})
 	}
-	fmt.Printf("looking inside %d pods, median of %d rounds; top and stats sample for a second\n", o.idle, lookRounds)
-	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\ttime\tCPU")
-	for i, way := range ways {
-		took := median(results[i], func(l listing) float64 { return l.took.Seconds() })
-		cpu := median(results[i], func(l listing) time.Duration { return l.cpu })
-		fmt.Fprintf(t, "%s %s\t%.1f ms\t%.1f ms\n", way[0][strings.LastIndexByte(way[0], '/')+1:], strings.Join(way[3:], " "), 1e3*took, 1e3*cpu.Seconds())
-	}
-	t.Flush()
-	fmt.Printf("goals: top no slower than crictl stats; describe %s\n\n", describeGoal)
-	return nil
+	return versus(fmt.Sprintf("looking inside %d pods; top and stats sample for a second", o.idle), lookRounds, ways)
 }
 
 // allListed returns the name of a pod when all are listed as running.

@@ -21,6 +21,7 @@ type options struct {
 	exits    int
 	idle     int
 	idleFor  time.Duration
+	logSize  int64
 }
 
 // part is one of the measurements.
@@ -29,7 +30,7 @@ type part struct {
 	run  func(context.Context, options) error
 }
 
-var parts = []part{{"pods", benchPods}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}}
+var parts = []part{{"pods", benchPods}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}}
 
 func main() {
 	var o options
@@ -46,6 +47,7 @@ func main() {
 	flag.IntVar(&o.exits, "exits", 40, "number of containers whose exits are timed")
 	flag.IntVar(&o.idle, "idle", 60, "number of idle pods")
 	flag.DurationVar(&o.idleFor, "idle-for", 20*time.Second, "how long they are measured")
+	flag.Int64Var(&o.logSize, "log-size", 1<<30, "bytes of the log that is printed")
 	flag.BoolVar(&list, "list", false, "make the two lists of the runtime once, and nothing else")
 	flag.Parse()
 	for n := range strings.SplitSeq(pods, ",") {
