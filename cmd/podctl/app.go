@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/cmd/podctl/internal/simulate"
 	"github.com/podctl/podctl/internal/suggest"
 )
 
@@ -94,7 +95,8 @@ func commands(e *shell.Env) []*cli.Command {
 		optionsCommand(e),
 		completionCommand(e),
 		completeCommand(e),
-		manCommand())
+		manCommand(),
+		simulate.Command(e))
 	return all
 }
 

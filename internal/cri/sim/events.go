@@ -153,18 +153,27 @@ func (r *Runtime) sendTo(s *subscriber, ev *runtimeapi.ContainerEventResponse) {
 	}
 }
 
-// subscriber is an unbounded queue.
+// queueLimit is how many events wait for a subscriber. One that does not read them
+// is ended by the next.
+const queueLimit = 1 << 16
+
+// subscriber is a queue of events.
 type subscriber struct {
 	more   chan struct{}
 	closed chan struct{}
 
 	mu    sync.Mutex
 	queue []*runtimeapi.ContainerEventResponse
+	ended bool // closed is closed
 }
 
 func (s *subscriber) put(ev *runtimeapi.ContainerEventResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.queue) == queueLimit {
+		s.end()
+		return
+	}
 	s.queue = append(s.queue, ev)
 	select {
 	case s.more <- struct{}{}:
@@ -183,4 +192,16 @@ func (s *subscriber) next() (*runtimeapi.ContainerEventResponse, bool) {
 	return ev, true
 }
 
-func (s *subscriber) close() { close(s.closed) }
+func (s *subscriber) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end()
+}
+
+// end ends the subscription. s.mu is held.
+func (s *subscriber) end() {
+	if !s.ended {
+		s.ended = true
+		close(s.closed)
+	}
+}

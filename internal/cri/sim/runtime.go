@@ -46,6 +46,7 @@ type Runtime struct {
 	images     map[string]*image // by normalized reference
 	scripts    map[string][]Script
 	ips        map[int]bool
+	freeIP     int                                            // no lower address is free
 	ports      map[string]map[uint16]func(io.ReadWriteCloser) // by pod, see ServePort
 	name       string                                         // what it calls itself
 	version    string
@@ -118,14 +119,24 @@ func (r *Runtime) stamp() int64 {
 	return now.UnixNano()
 }
 
+// lastIP is the last address of 10.88.0.0/16 but the broadcast one: how many pods
+// with a network of their own there can be.
+const lastIP = 1<<16 - 2
+
 // takeIP hands out the lowest free address of 10.88.0.0/16.
-func (r *Runtime) takeIP() int {
-	n := 2
-	for r.ips[n] {
-		n++
+func (r *Runtime) takeIP() (n int, ok bool) {
+	for n = max(r.freeIP, 2); r.ips[n]; n++ {
 	}
-	r.ips[n] = true
-	return n
+	if n > lastIP {
+		return 0, false
+	}
+	r.ips[n], r.freeIP = true, n+1
+	return n, true
+}
+
+func (r *Runtime) releaseIP(n int) {
+	delete(r.ips, n)
+	r.freeIP = min(r.freeIP, n)
 }
 
 func ipString(n int) string { return fmt.Sprintf("10.88.%d.%d", n>>8, n&255) }

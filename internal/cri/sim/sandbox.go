@@ -71,7 +71,10 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 		if r.network != "" {
 			return nil, errorf(codes.Unknown, "failed to setup network for sandbox %q: %s", id, r.network)
 		}
-		s.ip = r.takeIP()
+		var ok bool
+		if s.ip, ok = r.takeIP(); !ok {
+			return nil, errorf(codes.ResourceExhausted, "failed to setup network for sandbox %q: no IP addresses available in range set: 10.88.0.0-10.88.255.255", id)
+		}
 	}
 	s.createdAt = r.stamp()
 	r.names[name] = id
@@ -103,7 +106,7 @@ func (r *Runtime) stopSandbox(ctx context.Context, s *sandbox) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.ip != 0 {
-		delete(r.ips, s.ip)
+		r.releaseIP(s.ip)
 		s.ip = 0
 	}
 	if s.ready {

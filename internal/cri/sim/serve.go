@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -23,6 +24,21 @@ func (r *Runtime) newServer() *grpc.Server {
 	runtimeapi.RegisterRuntimeServiceServer(s, r)
 	runtimeapi.RegisterImageServiceServer(s, r)
 	return s
+}
+
+// Methods are the names of the CRI's methods, sorted: what Fault.Method may be.
+func Methods() []string {
+	var names []string
+	for _, service := range []grpc.ServiceDesc{runtimeapi.RuntimeService_ServiceDesc, runtimeapi.ImageService_ServiceDesc} {
+		for _, m := range service.Methods {
+			names = append(names, m.MethodName)
+		}
+		for _, s := range service.Streams {
+			names = append(names, s.StreamName)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Serve serves on a listener, for instance of a unix socket, until it or the
