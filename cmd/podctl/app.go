@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/cmd/podctl/internal/simulate"
+	"github.com/podctl/podctl/internal/hostroot"
 	"github.com/podctl/podctl/internal/suggest"
 )
 
@@ -206,8 +207,9 @@ func unknownCommand(parent string, commands []*cli.Command, name string) error {
 	return &shell.UsageError{Message: fmt.Sprintf("unknown command %q", name), Advice: hint}
 }
 
-// checked wraps an action with what all commands share: -v takes effect, and
-// errors carry the command's name.
+// checked wraps an action with what all commands share: -v takes effect, a
+// read-only podctl changes nothing, paths are the host's, and errors carry the
+// command's name.
 func checked(e *shell.Env, name string, action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		switch {
@@ -219,9 +221,20 @@ func checked(e *shell.Env, name string, action cli.ActionFunc) cli.ActionFunc {
 		if timeout := shell.Nearest(c, "timeout", (*cli.Context).Duration); timeout < 0 {
 			return shell.Usagef("--timeout %s is negative", timeout)
 		}
+		if err := enter(e, name, c); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 		if err := action(c); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
 	}
+}
+
+// enter is what has to be true before any command does something.
+func enter(e *shell.Env, name string, c *cli.Context) error {
+	if err := refuse(e, name, c); err != nil {
+		return err
+	}
+	return hostroot.Enter(shell.HostRoot(c))
 }

@@ -30,7 +30,9 @@ type Env struct {
 	Size func() (width, height int)
 	// noColor: the environment disables colors (https://no-color.org).
 	NoColor bool
-	Now     func() time.Time
+	// ReadOnly: the environment makes podctl read-only, whatever the flags.
+	ReadOnly bool
+	Now      func() time.Time
 	// Simulate returns the runtime that "sim:" stands for, and what closes it.
 	Simulate func() (*sim.Runtime, func())
 	// simOutlives: that runtime outlives this process, as a real one does.
@@ -64,8 +66,9 @@ func NewEnv(interrupts <-chan os.Signal) *Env {
 			}
 			return w, h
 		},
-		NoColor: os.Getenv("NO_COLOR") != "",
-		Now:     time.Now,
+		NoColor:  os.Getenv("NO_COLOR") != "",
+		ReadOnly: readOnlyEnv(),
+		Now:      time.Now,
 		Simulate: func() (*sim.Runtime, func()) {
 			runtime := sim.New(sim.Options{})
 			return runtime, runtime.Close

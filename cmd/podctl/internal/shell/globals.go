@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"runtime/debug"
 	"strings"
@@ -40,6 +41,8 @@ func GlobalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "log-dir", DefaultText: host.DefaultPaths.Logs, Usage: "`DIR` of container logs"},
 		&cli.StringFlag{Name: "run-dir", DefaultText: host.DefaultPaths.Locks, Usage: "`DIR` of locks"},
 		&cli.StringFlag{Name: "cgroup-root", DefaultText: "podctl-RUNTIME", Usage: "`NAME` of the parent cgroup of all pods"},
+		&cli.StringFlag{Name: hostRootFlag, DefaultText: "/", Usage: "`DIR` at which the root directory of the host is mounted, for podctl in a container; all paths are then the host's"},
+		&cli.BoolFlag{Name: readOnlyFlag, Usage: "refuse every command that changes something"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "table", Usage: "output `FORMAT`: json, or one that the command lists"},
 		&cli.BoolFlag{Name: "no-color", Usage: "disable colors, as a non-empty NO_COLOR does"},
 		&cli.BoolFlag{Name: "no-trunc", Usage: "do not truncate output, and show ids in full"},
@@ -52,6 +55,13 @@ func GlobalFlags() []cli.Flag {
 // globalEnv is the environment variable of a global flag.
 func globalEnv(name string) string {
 	return "PODCTL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+const hostRootFlag = "host-root"
+
+// HostRoot is the directory of --host-root, "/" without one.
+func HostRoot(c *cli.Context) string {
+	return cmp.Or(Nearest(c, hostRootFlag, (*cli.Context).String), "/")
 }
 
 // CommandGlobals are the global flags after the command's name.

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+)
+
+// walk calls f for every command that does something, with its full name.
+func walk(commands []*cli.Command, parent string, f func(name string, c *cli.Command)) {
+	for _, c := range commands {
+		name := strings.TrimSpace(parent + " " + c.Name)
+		if c.Action != nil && len(c.Subcommands) == 0 {
+			f(name, c)
+		}
+		walk(c.Subcommands, name, f)
+	}
+}
+
+func TestEveryCommandIsMarkedAsChangingOrReading(t *testing.T) {
+	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
+	unmarked := maps.Clone(effects)
+	walk(app.Commands, "", func(name string, _ *cli.Command) {
+		if _, marked := effects[name]; !marked {
+			t.Errorf("podctl %s: neither marked as changing something nor as reading, see effects", name)
+		}
+		delete(unmarked, name)
+	})
+	for name := range unmarked {
+		t.Errorf("effects: there is no command %q", name)
+	}
+}
+
+// invoked returns the names of the commands whose action a command line reached.
+func invoked(t *testing.T, e *shell.Env, args ...string) (reached []string, err error) {
+	t.Helper()
+	e.Out, e.Errw = io.Discard, io.Discard
+	app := newApp(e)
+	walk(app.Commands, "", func(name string, c *cli.Command) {
+		c.Action = checked(e, name, func(*cli.Context) error { reached = append(reached, name); return nil })
+	})
+	return reached, runApp(app, append([]string{"podctl"}, args...))
+}
+
+func TestReadOnlyRefusesWhatChangesSomething(t *testing.T) {
+	for _, c := range []struct {
+		line    string
+		refused bool
+	}{
+		{"stop web", true},
+		{"start web", true},
+		{"rm web", true},
+		{"run pod.yaml", true},
+		{"agent --manifests /etc/pods", true},
+		{"agent --observe", false},
+		{"orphans", false},
+		{"orphans --kill", true},
+		{"orphans --kill --rm --dry-run", false},
+		{"terminating", false},
+		{"preempt -f pod.yaml", true},
+		{"preempt --dry-run -f pod.yaml", false},
+		{"exec web -- true", true},
+		{"attach web", true},
+		{"debug web", true},
+		{"cp web:/etc/hosts hosts", true},
+		{"port-forward web 80", true},
+		{"pull busybox", true},
+		{"rmi busybox", true},
+		{"prune --yes", true},
+		{"prune --dry-run", false},
+		{"pleg record tape", true},
+		{"pleg record -", false},
+		{"logs web", false},
+		{"doctor", false},
+		{"pods -o json", false},
+	} {
+		line := append([]string{"--read-only"}, strings.Fields(c.line)...)
+		reached, err := invoked(t, &shell.Env{}, line...)
+		_, refused := errors.AsType[*shell.ReadOnlyError](err)
+		if refused != c.refused || refused == (len(reached) > 0) {
+			t.Errorf("%s: refused %v (%v), reached %v", c.line, refused, err, reached)
+		}
+		if refused && shell.ExitCode(err) != shell.ExitFailed {
+			t.Errorf("%s: exit code %d", c.line, shell.ExitCode(err))
+		}
+		if reached, err := invoked(t, &shell.Env{}, strings.Fields(c.line)...); err != nil || len(reached) != 1 {
+			t.Errorf("%s without --read-only: %v, %v", c.line, reached, err)
+		}
+	}
+}
+
+// Every command that is marked as changing is refused, whatever its flags are.
+func TestReadOnlyRefusesEveryChangingCommand(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(effects)) {
+		if effects[name].changes == nil || name == "orphans" {
+			continue
+		}
+		reached, err := invoked(t, &shell.Env{ReadOnly: true}, append(strings.Fields(name), "x", "y")...)
+		if _, refused := errors.AsType[*shell.ReadOnlyError](err); !refused || len(reached) > 0 {
+			t.Errorf("%s: %v, reached %v", name, err, reached)
+		}
+	}
+}
+
+func TestNoFlagRevokesAReadOnlyEnvironment(t *testing.T) {
+	for _, line := range []string{"--read-only=false stop web", "stop --read-only=false web"} {
+		if reached, err := invoked(t, &shell.Env{ReadOnly: true}, strings.Fields(line)...); err == nil {
+			t.Errorf("%s: reached %v", line, reached)
+		}
+	}
+	for value, want := range map[string]bool{"": false, "0": false, "false": false, "1": true, "true": true, "yes": true} {
+		t.Setenv("PODCTL_READ_ONLY", value)
+		if got := shell.NewEnv(nil).ReadOnly; got != want {
+			t.Errorf("PODCTL_READ_ONLY=%q: %v", value, got)
+		}
+	}
+}
+
+func TestARefusedCommandNamesTheWayOut(t *testing.T) {
+	_, err := invoked(t, &shell.Env{}, "preempt", "--read-only", "-f", "x")
+	var text bytes.Buffer
+	shell.PrintError(&text, err)
+	const want = "podctl: preempt: refused: podctl is read-only\n" +
+		"  hint: --read-only or PODCTL_READ_ONLY is set: run it where neither is, or with --dry-run, which only reads\n"
+	if text.String() != want {
+		t.Errorf("%s", text.String())
+	}
+}

@@ -1,0 +1,78 @@
+package hostroot
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/podctl/podctl/internal/boundedfile"
+)
+
+// ServiceAccount is the directory of a pod's service account in its containers.
+const ServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+// maxToken bounds a token, in bytes.
+const maxToken = 64 << 10
+
+// account is the directory of the container's service account, nil if there is
+// none or Enter was not called.
+var account *os.Root
+
+// Enter makes a directory the root directory of this process, and its working
+// directory. "/" changes nothing. It must not be called while other goroutines use
+// paths, and not twice.
+func Enter(dir string) error {
+	if filepath.Clean(dir) == "/" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Join(dir, "proc", "self")); err != nil {
+		return &Error{Dir: dir, Cause: fmt.Errorf("it has no /proc: %w", err)}
+	} else if !info.IsDir() {
+		return &Error{Dir: dir, Cause: fmt.Errorf("its /proc is not a procfs")}
+	}
+	account, _ = os.OpenRoot(ServiceAccount) // most pods need none
+	if err := syscall.Chroot(dir); err != nil {
+		return &Error{Dir: dir, Cause: err}
+	}
+	if err := os.Chdir("/"); err != nil {
+		return &Error{Dir: dir, Cause: err}
+	}
+	return nil
+}
+
+// Token returns the token of the container's service account. It is read each
+// time: the kubelet replaces it. The error is one of package os if there is none.
+func Token() (string, error) {
+	dir := account
+	if dir == nil {
+		var err error
+		if dir, err = os.OpenRoot(ServiceAccount); err != nil {
+			return "", err
+		}
+		defer func() { _ = dir.Close() }() // it is only read
+	}
+	f, err := boundedfile.OpenIn(dir, "token")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	content, err := boundedfile.All(f, maxToken)
+	return strings.TrimSpace(string(content)), err
+}
+
+// Error is why the root directory of the host cannot be entered.
+type Error struct {
+	Dir   string
+	Cause error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("enter the host's root %s: %v", e.Dir, e.Cause) }
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Hint says what the container needs.
+func (*Error) Hint() string {
+	return "mount the host's / there with mountPropagation: HostToContainer, and give the container SYS_CHROOT"
+}
