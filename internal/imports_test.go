@@ -98,7 +98,7 @@ var only = []struct {
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
 	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim", "internal/handler"}},
 	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/debugger", "internal/credential", "internal/render", "internal/podsync"}},
-	{"github.com/prometheus/", []string{"internal/metrics"}},
+	{"github.com/prometheus/", []string{"internal/metrics", "internal/kubelet"}},
 	{"k8s.io/kubernetes", []string{"internal/manifest"}},
 }
 

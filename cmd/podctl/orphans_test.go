@@ -239,6 +239,12 @@ func TestPodsOfAKubeletThatIsNotThereAreSpared(t *testing.T) {
 		for _, args := range [][]string{{"orphans", "--kill"}, {"orphans", "--kill", "--rm", "web"}, {"rm", "--force", "web"}, {"stop", "web"}} {
 			expect(t, w.ran(1, time.Second, args...), "created by a kubelet, and none uses this runtime now", "--kubelet-is-gone")
 		}
+		// What they request is not known either, nor which of them it was terminating.
+		file := w.write("dns.yaml", needing("dns", "1m", criticalClass))
+		expect(t, w.ran(1, time.Second, "preempt", "--dry-run", "-f", file), "a kubelet created 1 of the running pods, and none uses this runtime now", "--node-pods")
+		terminating := w.start(nil, "terminating")
+		terminating.ends(0, 5*time.Second)
+		expect(t, terminating.out.String()+terminating.errw.String(), "warning: pods of a kubelet are listed on evidence of their processes only: ", "no terminating pods")
 		if made := w.endings(); len(made) > 0 {
 			t.Errorf("calls: %q", made)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/manifest"
 )
@@ -38,8 +39,8 @@ func preemptCommand(e *shell.Env) *cli.Command {
 		Usage: "show which pods the kubelet would preempt for a critical pod, and why; or evict them",
 		Description: "The pods on the node are those of the kubelet that uses the runtime, else of live podctl\n" +
 			"processes, unless --node-pods, --kubelet or --kubeconfig name other sources. It refuses if\n" +
-			"podctl cannot see whether a kubelet uses the runtime, or what is allocatable there. Several\n" +
-			"pods arrive one after the other.\n" +
+			"podctl cannot see whether a kubelet uses the runtime, or what is allocatable there, and if pods\n" +
+			"of a kubelet run that is stopped or has just been started. Several pods arrive one after the other.\n" +
 			"Without --dry-run the victims are evicted with their own grace period, if podctl manages them.\n" +
 			"The exit code is 0 if every pod fits, or fits after evictions, else 1.",
 		Flags: append([]cli.Flag{
@@ -136,11 +137,32 @@ func readNode(ctx context.Context, e *shell.Env, o preemptOptions) (*arrival.Nod
 			}
 			return kubelet.Find(endpoint.Runtime)
 		},
+		KubeletPods: func(ctx context.Context) (int, error) { return kubeletPods(ctx, e, o.Globals) },
 	})
 	if err == nil && n.OfKubelet() && !o.dryRun {
 		return nil, errNotOurs
 	}
 	return n, err
+}
+
+// kubeletPods returns how many running pods a kubelet created.
+func kubeletPods(ctx context.Context, e *shell.Env, g shell.Globals) (int, error) {
+	client, stop, err := shell.Connect(ctx, e, g)
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	listed, err := client.ListPods(ctx)
+	if err != nil {
+		return 0, err
+	}
+	running := 0
+	for _, p := range inventory.Merge(listed, nil, func(*inventory.Pod) bool { return false }) {
+		if p.Kind() == inventory.KindKubelet && p.Runtime.Running() {
+			running++
+		}
+	}
+	return running, nil
 }
 
 // errNotOurs: podctl evicts only pods that podctl processes manage.

@@ -1,7 +1,7 @@
-// Package apiget reads objects and pod lists from Kubernetes endpoints: a
+// Package apiget reads objects, pod lists and metrics from Kubernetes endpoints: a
 // kubelet's server or an API server.
 //
-//	http.Client ──► Object, PodList ──► a typed value, or *StatusError
+//	http.Client ──► Object, PodList, Text ──► a value, or *StatusError
 //
 // Every answer is bounded in size; the caller's client bounds the time. Calls
 // block until the answer is read or the context ends. Nothing is kept.

@@ -20,11 +20,22 @@ const maxSize = 256 << 20
 
 // Object reads a JSON answer into a value.
 func Object(ctx context.Context, client *http.Client, address string, into any) error {
+	return get(ctx, client, address, "application/json", func(body io.Reader) error {
+		return json.NewDecoder(body).Decode(into)
+	})
+}
+
+// Text hands a text answer to read.
+func Text(ctx context.Context, client *http.Client, address string, read func(body io.Reader) error) error {
+	return get(ctx, client, address, "text/plain", read)
+}
+
+func get(ctx context.Context, client *http.Client, address, accept string, read func(body io.Reader) error) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Accept", accept)
 	resp, err := client.Do(r)
 	if err != nil {
 		return err
@@ -33,7 +44,7 @@ func Object(ctx context.Context, client *http.Client, address string, into any) 
 	if resp.StatusCode != http.StatusOK {
 		return &StatusError{URL: redacted(address), Code: resp.StatusCode}
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxSize)).Decode(into); err != nil {
+	if err := read(io.LimitReader(resp.Body, maxSize)); err != nil {
 		return fmt.Errorf("%s: %w", redacted(address), err)
 	}
 	return nil

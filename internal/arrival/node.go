@@ -51,6 +51,9 @@ type Options struct {
 	// Kubelet returns the kubelet that uses the runtime, nil if none does. Its pods
 	// are on the node where no other source is named.
 	Kubelet func(context.Context) (*kubelet.Near, error)
+	// KubeletPods returns how many running pods a kubelet created. It is called
+	// where no kubelet uses the runtime and no other source is named.
+	KubeletPods func(context.Context) (int, error)
 }
 
 // named reports whether a source of pods is named.
@@ -96,13 +99,19 @@ func (n *Node) ask(ctx context.Context, o Options, cluster *desired.Cluster) err
 	answers := o.Sources.Answers(ctx, cluster)
 	if n.near != nil && !o.named() {
 		n.ofNear = true
-		answers = append(answers, desired.Near(ctx, n.near))
+		answers = append(answers, askNear(ctx, n.near))
 	}
 	if len(o.NodePods) > 0 {
 		answers = append(answers, desired.Files(ctx, nil, o.NodePods...))
 	}
 	if len(answers) == 0 {
-		var err error
+		stranded, err := o.KubeletPods(ctx)
+		if err != nil {
+			return err
+		}
+		if stranded > 0 {
+			return &StoppedKubeletError{Pods: stranded}
+		}
 		if answers, err = n.askPodctls(ctx, o); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/proc"
@@ -186,7 +187,7 @@ func (c *collection) readVerdict(ctx context.Context) error {
 	d := c.Diagnose
 	if c.pod.Kind() == inventory.KindKubelet {
 		view, err := diagnose.AskKubelet(ctx, c.Endpoint, proc.Default)
-		if err != nil {
+		if _, absent := errors.AsType[*kubelet.AbsentError](err); err != nil && !absent {
 			return err
 		}
 		d.Kubelet = view

@@ -75,7 +75,22 @@ func (c Collector) Terminating(ctx context.Context, pods []*inventory.Pod) []*Fa
 		})
 	}
 	_ = g.Wait() // no function returns an error
+	c.count(found)
 	return found
+}
+
+// count compares the pods that the kubelet is inferred to terminate with the
+// number that it counts.
+func (c Collector) count(found []*Facts) {
+	var unnamed []*Facts
+	for _, f := range found {
+		if f != nil && f.KubeletTerminates && f.Unnamed {
+			unnamed = append(unnamed, f)
+		}
+	}
+	for _, f := range unnamed {
+		f.Counted = c.Kubelet.undesired >= len(unnamed)
+	}
 }
 
 // scan is what all pods of one call share.
@@ -113,7 +128,7 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 			w.LastError = event.Failure{} // it precedes the termination
 		}
 	case f.Owner == OwnerKubelet:
-		f.KubeletTerminates = c.Kubelet.terminates(p.UID)
+		f.KubeletTerminates, f.Unnamed = c.Kubelet.terminates(p.UID), !c.Kubelet.names(p.UID)
 		f.Requested, grace = c.Kubelet.deletion(p.UID)
 	case f.Owner == OwnerGonePodctl:
 		if requested, given, ok := podrecord.ReadStop(dir); ok {

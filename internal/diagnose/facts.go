@@ -29,6 +29,9 @@ type Facts struct {
 	// KubeletTerminates: the kubelet answered, and it has been told to terminate
 	// the pod.
 	KubeletTerminates bool
+	// Unnamed: the kubelet does not name the pod, from which KubeletTerminates is
+	// inferred. Counted: it counts as many such pods as were found.
+	Unnamed, Counted bool
 	// Requested is when termination began, zero if unknown. GraceLeft is the
 	// rest of the grace period, negative once it is exceeded, nil if unknown.
 	Requested time.Time

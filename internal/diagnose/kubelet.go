@@ -21,6 +21,8 @@ type KubeletView struct {
 	// settled: the kubelet has answered with all of its pods, so that it
 	// terminates those that it does not name.
 	settled bool
+	// undesired is how many such pods it counts, 0 if that cannot be read.
+	undesired int
 	// mounts are the mount points of volumes by pod, in the kubelet's view.
 	mounts map[types.UID][]string
 }
@@ -29,11 +31,16 @@ type KubeletView struct {
 const kubeletTimeout = 3 * time.Second
 
 // AskKubelet finds the kubelet that uses the runtime and asks it for its pods. An
-// error means that not all that it terminates is known.
+// error means that not all that it terminates is known; it is a
+// *kubelet.AbsentError if none uses the runtime: what an earlier one began to
+// terminate shows in the processes only.
 func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, error) {
 	near, err := kubelet.Find(endpoint)
-	if near == nil {
+	switch {
+	case err != nil:
 		return KubeletView{}, err
+	case near == nil:
+		return KubeletView{}, &kubelet.AbsentError{}
 	}
 	v := KubeletView{}
 	if table, err := fs.MountTable(near.PID); err == nil && near.PodDirs() != "" {
@@ -41,12 +48,13 @@ func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
 	defer cancel()
+	working := near.Working(ctx)
 	pods, err := near.Pods(ctx)
 	if err != nil {
 		return v, err
 	}
-	incomplete := near.Complete(pods)
-	v.pods, v.settled = map[types.UID]*v1.Pod{}, incomplete == nil
+	incomplete := near.Complete(working, pods)
+	v.pods, v.settled, v.undesired = map[types.UID]*v1.Pod{}, incomplete == nil, working.Undesired
 	for _, p := range pods {
 		v.pods[p.UID] = p
 	}
@@ -65,6 +73,9 @@ func (v KubeletView) terminates(uid types.UID) bool {
 	}
 	return v.settled
 }
+
+// names reports whether the kubelet names the pod.
+func (v KubeletView) names(uid types.UID) bool { return v.pods[uid] != nil }
 
 // deletion returns when the deletion of a pod was requested and its grace period
 // in seconds; zero and nil if the kubelet does not say.

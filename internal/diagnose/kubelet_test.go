@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"context"
 	"reflect"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -54,4 +56,38 @@ func TestVolumesOfTerminatedPodsAreUnlistedPods(t *testing.T) {
 	if f[0] == nil || f[0].Owner != OwnerKubelet || Judge(*f[0], now).Layer != LayerVolume {
 		t.Errorf("%+v", f[0])
 	}
+}
+
+// The kubelet does not name a pod that it terminates. Its own count of such pods
+// makes sure of what is inferred from that, if it counts all that were found.
+func TestTerminationThatTheKubeletCountsIsObserved(t *testing.T) {
+	now := time.Now()
+	held := func(uid types.UID) *inventory.Pod {
+		labels := map[string]string{pod.UIDLabel: string(uid)}
+		return &inventory.Pod{UID: uid, Name: string(uid), Runtime: &pod.Pod{
+			Sandboxes:  []*pod.Sandbox{{ID: "s-" + string(uid), State: pod.Running, Labels: labels}},
+			Containers: []*pod.Container{{ID: string(uid), Name: "c", State: pod.Running}},
+		}}
+	}
+	pods := []*inventory.Pod{held("a"), held("b"), held("wanted")}
+	for undesired, want := range map[int]Confidence{0: Likely, 1: Likely, 2: Observed, 3: Observed} {
+		view := KubeletView{pods: map[types.UID]*v1.Pod{"wanted": {}}, settled: true, undesired: undesired}
+		c := Collector{Kubelet: view, Runtime: silentRuntime{}, Now: func() time.Time { return now }}
+		found := c.Terminating(t.Context(), pods)
+		if found[2] != nil {
+			t.Errorf("a pod that the kubelet desires: %+v", found[2])
+		}
+		for _, f := range found[:2] {
+			if v := Judge(*f, now); v.Layer != LayerNone || v.Confidence != want {
+				t.Errorf("it counts %d: %+v, want %s", undesired, v, want)
+			}
+		}
+	}
+}
+
+// silentRuntime reports no processes.
+type silentRuntime struct{}
+
+func (silentRuntime) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
+	return cri.ContainerProcess{}, nil
 }

@@ -316,6 +316,9 @@ func judgeKubelet(f Facts, _ time.Time) (Verdict, bool) {
 	if c.Grace != nil {
 		why += "; its grace period is " + age(*c.Grace)
 	}
+	if f.Unnamed && !f.Counted {
+		return Verdict{Layer: LayerNone, Confidence: Likely, Why: why}, true
+	}
 	return Verdict{Layer: LayerNone, Confidence: Observed, Why: why}, true
 }
 

@@ -2,7 +2,13 @@
 // it says about itself.
 //
 //	/proc, unix sockets ──► Find ──► Near: pid, addresses, static pods, node name
-//	Options: URL, credentials ──► Pods, Reservation
+//	Options: URL, credentials ──► Pods, Reservation, Working
+//
+// Whether the pods that it names are all that it has is judged by its age and by
+// what it names; its metric kubelet_working_pods decides where it can be read
+// (Working), because a kubelet has no such series before it has read all of its
+// sources. The count in it is evidence that it terminates pods that it does not
+// name, and never that it does not: it names no pod, and is up to two seconds old.
 //
 // Nothing is kept between calls. Find reads /proc and files; the methods of
 // Options make HTTP calls that end with their context.

@@ -242,9 +242,10 @@ func (n *Near) dial(ctx context.Context, network, address string) (conn net.Conn
 const settle = 10 * time.Second
 
 // Settled returns nil if the pods that it answered with are complete, as far as
-// its age and its static pod directory show.
-func (n *Near) Settled(pods []*v1.Pod, static []*v1.Pod) error {
-	if n.Age < settle {
+// its housekeeping, else its age, and its static pod directory show. w was read
+// before the pods.
+func (n *Near) Settled(w Working, pods, static []*v1.Pod) error {
+	if n.Age < settle && !w.Housekept {
 		return fmt.Errorf("it was started %s ago", n.Age.Round(100*time.Millisecond))
 	}
 	known := map[string]bool{}
@@ -264,22 +265,22 @@ func (n *Near) Settled(pods []*v1.Pod, static []*v1.Pod) error {
 var errUnheard = errors.New("it names no pod of its API server, and may not have reached it yet")
 
 // Heard returns nil if what the kubelet answered with shows that it has reached
-// its API server, if it follows one.
-func (n *Near) Heard(pods []*v1.Pod) error {
+// its API server, if it follows one. w was read before the pods.
+func (n *Near) Heard(w Working, pods []*v1.Pod) error {
 	ofServer := func(p *v1.Pod) bool { return p.Annotations[pod.ConfigSourceAnnotation] == "api" }
-	if n.Follows && !slices.ContainsFunc(pods, ofServer) {
+	if n.Follows && !w.Housekept && !slices.ContainsFunc(pods, ofServer) {
 		return errUnheard
 	}
 	return nil
 }
 
 // Complete returns nil if the pods that it answered with are all that it has: it
-// terminates every other one.
-func (n *Near) Complete(pods []*v1.Pod) error {
-	if err := n.Heard(pods); err != nil {
+// terminates every other one. w was read before the pods.
+func (n *Near) Complete(w Working, pods []*v1.Pod) error {
+	if err := n.Heard(w, pods); err != nil {
 		return err
 	}
-	return n.Settled(pods, nil)
+	return n.Settled(w, pods, nil)
 }
 
 // UnseenError: a kubelet may use the runtime, and podctl cannot see whether one

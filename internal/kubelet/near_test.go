@@ -21,14 +21,20 @@ func TestAnswerOfAKubeletIsCompleteOnceItHasReadItsSources(t *testing.T) {
 		near Near
 		pods []*v1.Pod
 		want bool
+		// kept is the same once its housekeeping has run.
+		kept bool
 	}{
-		{"standalone", Near{Age: time.Hour}, named("file"), true},
-		{"just started", Near{Age: time.Second}, named("file"), false},
-		{"its API server may not have answered", Near{Age: time.Hour, Follows: true}, named("file"), false},
-		{"it has", Near{Age: time.Hour, Follows: true}, named("api"), true},
-		{"of an age that cannot be read", Near{}, named("file"), false},
+		{"standalone", Near{Age: time.Hour}, named("file"), true, true},
+		{"just started", Near{Age: time.Second}, named("file"), false, true},
+		{"without a pod", Near{Age: time.Hour, Follows: true}, nil, false, true},
+		{"its API server may not have answered", Near{Age: time.Hour, Follows: true}, named("file"), false, true},
+		{"it has", Near{Age: time.Hour, Follows: true}, named("api"), true, true},
+		{"of an age that cannot be read", Near{}, named("file"), false, true},
 	} {
-		if err := c.near.Complete(c.pods); (err == nil) != c.want {
+		if err := c.near.Complete(Working{Housekept: true}, c.pods); (err == nil) != c.kept {
+			t.Errorf("%s, its housekeeping has run: %v", c.name, err)
+		}
+		if err := c.near.Complete(Working{}, c.pods); (err == nil) != c.want {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

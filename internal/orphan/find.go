@@ -115,10 +115,14 @@ func (f *Finder) questions(ctx context.Context, near *kubelet.Near) []func() Sou
 	switch {
 	case f.Sources.AskKubelet:
 		asks = append(asks, func() Source {
-			return Source{Answer: desired.Kubelet(ctx, f.Sources.Kubelet), Kind: FromKubelet, Named: true}
+			w := f.Sources.Kubelet.Working(ctx)
+			return Source{Answer: desired.Kubelet(ctx, f.Sources.Kubelet), Kind: FromKubelet, Named: true, Working: w}
 		})
 	case near != nil:
-		asks = append(asks, func() Source { return Source{Answer: desired.Near(ctx, near), Kind: FromKubelet} })
+		asks = append(asks, func() Source {
+			w := near.Working(ctx)
+			return Source{Answer: desired.Near(ctx, near), Kind: FromKubelet, Working: w}
+		})
 	}
 	if f.Cluster != nil {
 		asks = append(asks, func() Source {

@@ -31,6 +31,8 @@ type Source struct {
 	Kind SourceKind
 	// Named: the user named it, rather than that it was found.
 	Named bool
+	// Working is what a kubelet's metrics say, read before its pods.
+	Working kubelet.Working
 }
 
 // View is one look at the node.
@@ -89,20 +91,30 @@ func (v *View) unsettled() error {
 		return nil
 	case v.Near == nil && !v.read(FromKubelet):
 		return &kubelet.AbsentError{}
-	case v.Near == nil && len(v.podsOf(FromKubelet)) == 0:
+	case v.Near == nil && len(v.podsOf(FromKubelet)) == 0 && !v.working().Housekept:
 		return errEmpty
 	case v.Near == nil:
 		return nil
 	case !v.read(FromKubelet):
 		return &UnreadKubeletError{PID: v.Near.PID, Cause: v.failure(FromKubelet)}
 	}
-	if err := v.Near.Heard(v.podsOf(FromKubelet)); err != nil && !v.read(FromCluster) {
+	if err := v.Near.Heard(v.working(), v.podsOf(FromKubelet)); err != nil && !v.read(FromCluster) {
 		return &UnreadKubeletError{PID: v.Near.PID, Cause: err}
 	}
-	if err := v.Near.Settled(v.podsOf(FromKubelet), v.podsOf(FromStatic)); err != nil {
+	if err := v.Near.Settled(v.working(), v.podsOf(FromKubelet), v.podsOf(FromStatic)); err != nil {
 		return &UnreadKubeletError{PID: v.Near.PID, Cause: err}
 	}
 	return nil
+}
+
+// working is what the metrics of a kubelet that answered say.
+func (v *View) working() kubelet.Working {
+	for _, s := range v.Sources {
+		if s.Kind == FromKubelet && s.Err == nil {
+			return s.Working
+		}
+	}
+	return kubelet.Working{}
 }
 
 // podsOf are the pods that sources of the kind desire.

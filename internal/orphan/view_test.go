@@ -47,6 +47,11 @@ func TestUnsettledUntilTheKubeletAnsweredCompletely(t *testing.T) {
 	web, static := wantedOne("web", "uid-web"), wantedOne("static-node", "")
 	ofCluster := wantedOne("db", "uid-db")
 	ofCluster.Annotations = map[string]string{pod.ConfigSourceAnnotation: "api"}
+	kept := func(pods ...*v1.Pod) []Source {
+		s := sourceOf(FromKubelet, true, nil, pods...)
+		s.Working.Housekept = true
+		return []Source{s}
+	}
 	for _, c := range []struct {
 		name    string
 		near    *kubelet.Near
@@ -68,6 +73,10 @@ func TestUnsettledUntilTheKubeletAnsweredCompletely(t *testing.T) {
 		{"the cluster was asked, too", follower, nil, []Source{sourceOf(FromKubelet, false, nil), sourceOf(FromCluster, true, nil)}, ""},
 		{"it answered", near, nil, []Source{sourceOf(FromKubelet, false, nil, web)}, ""},
 		{"it was just started", young, nil, []Source{sourceOf(FromKubelet, false, nil, web)}, "it was started 1s ago"},
+		{"it was just started, and its housekeeping has run", young, nil, kept(web), ""},
+		{"it has reached its cluster, which has no pod for it", follower, nil, kept(web), ""},
+		{"a kubelet elsewhere named no pod, and its housekeeping has run", nil, nil, kept(), ""},
+		{"its housekeeping has run, and it does not name a static pod", young, nil, append(kept(web), sourceOf(FromStatic, false, nil, static)), "does not name its static pod default/static-node"},
 		{"it does not name a static pod", near, nil, []Source{sourceOf(FromKubelet, false, nil, web), sourceOf(FromStatic, false, nil, static)}, "does not name its static pod default/static-node"},
 		{"it names it", near, nil, []Source{sourceOf(FromKubelet, false, nil, web, wantedOne("static-node", "uid-static")), sourceOf(FromStatic, false, nil, static)}, ""},
 	} {
