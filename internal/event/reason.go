@@ -38,6 +38,9 @@ const (
 	Preempting = "Preempting"
 	// Evicted: the pod was terminated for good for the sake of the node.
 	Evicted = "Evicted"
+	// ExceededGracePeriod: an evicted pod still runs after the time that its
+	// termination may take.
+	ExceededGracePeriod = "ExceededGracePeriod"
 )
 
 // Podctl's own reasons: what the kubelet shows in the status only.

@@ -157,6 +157,9 @@ func TestAVictimThatCannotBeKilledLeavesThePodOut(t *testing.T) {
 		stop, end := w.sim.Inject(sim.Fault{Method: "StopContainer", Err: gone}), w.sim.Inject(sim.Fault{Method: "StopPodSandbox", Err: gone})
 		a.want(stuck, dns)
 		a.until("dns", "rejected", rejected("UnexpectedAdmissionError"))
+		if got := a.exceeded(); !slices.Equal(got, []string{"stuck"}) {
+			t.Errorf("pods that exceeded their grace period: %v, want stuck", got)
+		}
 		stop()
 		end()
 		a.until("stuck", "evicted", evicted)

@@ -22,6 +22,10 @@ const killLeast = 10 * time.Second
 // ErrKillTimeout: a pod that was killed still runs.
 var ErrKillTimeout = errors.New("it still runs after one and a half times its grace period")
 
+// exceededMessage is the message of ExceededGracePeriod (killPodNow in
+// pkg/kubelet/pod_workers.go).
+const exceededMessage = "Container runtime did not kill the pod within specified grace period."
+
 var errNotStarted = errors.New("it has not started")
 
 // Evict stops a pod with its own grace period and keeps it Failed until its
@@ -60,23 +64,37 @@ func (n *Node) evict(ctx context.Context, p *v1.Pod, why event.Eviction) error {
 	if gone {
 		return nil
 	}
+	return n.failAndWait(ctx, p, why, nil)
+}
+
+// failAndWait fails a pod and waits until nothing of it runs. Where that takes too
+// long, it sends the kubelet's event and returns ErrKillTimeout; the pod goes on
+// terminating (killPodNow in pkg/kubelet/pod_workers.go).
+func (n *Node) failAndWait(ctx context.Context, p *v1.Pod, why event.Eviction, grace *int64) error {
 	down := make(chan struct{})
-	n.fail(p, why, nil, down)
-	timer := time.NewTimer(killTime(p))
+	n.fail(p, why, grace, down)
+	timer := time.NewTimer(killTime(p, grace))
 	defer timer.Stop()
 	select {
 	case <-down:
 		return nil
 	case <-timer.C:
+		n.sendExceeded(p)
 		return ErrKillTimeout
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// fail stops a pod for good: it stays Failed until its manifest changes, also
-// if podctl is killed now. grace, in seconds, shortens its own; down, unless nil,
-// is closed when nothing of it runs (evictPod in pkg/kubelet/eviction/eviction_manager.go).
+// sendExceeded reports that a pod still runs after the time that its termination may
+// take.
+func (n *Node) sendExceeded(p *v1.Pod) {
+	n.send(p, event.Event{Reason: event.ExceededGracePeriod, Warning: true, Message: exceededMessage})
+}
+
+// fail terminates a pod for good: it stays Failed until its manifest changes, also
+// if podctl is killed now. grace, in seconds, shortens its own; down is closed when
+// nothing of it runs (evictPod in pkg/kubelet/eviction/eviction_manager.go).
 func (n *Node) fail(p *v1.Pod, why event.Eviction, grace *int64, down chan<- struct{}) {
 	reason, message := evictionWords(why)
 	n.send(p, event.Event{Reason: reason, Warning: true, Message: message, Eviction: &why})
@@ -109,13 +127,17 @@ func (n *Node) endUnborn(p *v1.Pod, status v1.PodStatus) {
 	n.setStatus(p, status)
 }
 
-// killTime is how long a kill with the pod's own grace may take.
-func killTime(p *v1.Pod) time.Duration {
-	grace := time.Duration(0)
-	if g := p.Spec.TerminationGracePeriodSeconds; g != nil {
-		grace = time.Duration(*g) * time.Second
+// killTime returns how long it may take to terminate the pod with the grace, in
+// seconds; nil is the pod's own.
+func killTime(p *v1.Pod, grace *int64) time.Duration {
+	if grace == nil {
+		grace = p.Spec.TerminationGracePeriodSeconds
 	}
-	return max(killLeast, grace+grace/2)
+	if grace == nil {
+		return killLeast
+	}
+	least := time.Duration(*grace) * time.Second
+	return max(killLeast, least+least/2)
 }
 
 // evictionWords are the kubelet's reason and message for the eviction.

@@ -40,16 +40,29 @@ func (n *Node) watchLimits(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			m.start(ctx, n.limited(), n.measure)
+			m.start(ctx, n.limited(), func(measuring context.Context, p *v1.Pod) {
+				if why, over := n.overLimit(measuring, p); over {
+					n.evictNow(ctx, p, why)
+				}
+			})
 		}
 	}
 }
 
-// measure evicts a pod if one of its volumes is over its limit.
-func (n *Node) measure(ctx context.Context, p *v1.Pod) {
-	if volume, limit, over := n.opts.Volumes.OverLimit(ctx, p); over && n.isCurrent(p) {
-		n.opts.Observer.Evicted(emptyDirSignal)
-		n.fail(p, event.Eviction{Cause: event.OverLimit, Volume: volume, Limit: limit.String()}, new(int64(evictionGrace)), nil)
+// overLimit reports whether one of the pod's volumes is over its limit, and which.
+func (n *Node) overLimit(ctx context.Context, p *v1.Pod) (why event.Eviction, over bool) {
+	volume, limit, over := n.opts.Volumes.OverLimit(ctx, p)
+	if !over || !n.isCurrent(p) {
+		return event.Eviction{}, false
+	}
+	return event.Eviction{Cause: event.OverLimit, Volume: volume, Limit: limit.String()}, true
+}
+
+// evictNow evicts a pod at once, for what it uses.
+func (n *Node) evictNow(ctx context.Context, p *v1.Pod, why event.Eviction) {
+	n.opts.Observer.Evicted(emptyDirSignal)
+	if err := n.failAndWait(ctx, p, why, new(int64(evictionGrace))); err != nil && ctx.Err() == nil {
+		n.log.Warn("evict pod", "pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID, "err", err)
 	}
 }
 

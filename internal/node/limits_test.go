@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/event"
 )
 
 // TestAPodIsEvictedOnceAVolumeIsOverItsLimit, and stays so: also for a podctl
@@ -53,6 +57,35 @@ func TestAPodIsEvictedOnceAVolumeIsOverItsLimit(t *testing.T) {
 			t.Errorf("after a crash it is %s: %q", status.Reason, status.Message)
 		}
 		next.drain()
+		w.empty()
+	})
+}
+
+// A pod over its limit that the runtime does not terminate is reported ten seconds
+// after its eviction, whatever its own grace period is, and once.
+func TestEvictionThatTheRuntimeDoesNotCarryOutIsReported(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		yaml := podYAML("full", "sleep 1000", "terminationGracePeriodSeconds: 600", "volumes: [{name: v, emptyDir: {sizeLimit: 100Ki}}]")
+		p := w.podctl("one", strings.Replace(yaml, "command:", "volumeMounts: [{name: v, mountPath: /v}], command:", 1))
+		uid := p.until("full", "running", running).Pod.UID
+		undo := w.sim.Inject(sim.Fault{Method: "StopContainer", Times: -1, Hang: true})
+		file := filepath.Join(w.root, "pods", string(uid), "volumes/kubernetes.io~empty-dir/v/f")
+		if err := os.WriteFile(file, make([]byte, 200<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for !slices.Contains(p.reasons(), event.Evicted) {
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(9 * time.Second)
+		if got := p.exceeded(); len(got) > 0 {
+			t.Errorf("reported after 9s: %v", got)
+		}
+		time.Sleep(30 * time.Second)
+		if got := p.exceeded(); !slices.Equal(got, []string{"full"}) {
+			t.Errorf("reported: %v, want full", got)
+		}
+		undo()
+		p.drain()
 		w.empty()
 	})
 }

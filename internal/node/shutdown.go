@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -45,8 +46,12 @@ func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 		}
 	}
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.unspared() > 0 {
+	left, running := n.unspared(), n.notEnded()
+	n.mu.Unlock()
+	for _, p := range running {
+		n.sendExceeded(p)
+	}
+	if left > 0 {
 		return ErrPodsLeft
 	}
 	return nil
@@ -82,14 +87,18 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 
 // unspared counts the pods that a drain has not ended yet. What waits does not
 // count: it does not start any more. n.mu is held.
-func (n *Node) unspared() int {
-	left := 0
+func (n *Node) unspared() int { return len(n.notEnded()) + n.settling }
+
+// notEnded returns the pods that a drain is terminating. n.mu is held.
+func (n *Node) notEnded() []*v1.Pod {
+	var pods []*v1.Pod
 	for _, e := range n.entries {
 		if e.hasWorker() && !n.spared(e) {
-			left++
+			pods = append(pods, e.Pod)
 		}
 	}
-	return left + n.settling
+	slices.SortFunc(pods, lifecycle.CompareNames)
+	return pods
 }
 
 // spared reports whether a drain leaves the pod as it is. n.mu is held.

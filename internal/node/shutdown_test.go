@@ -93,6 +93,9 @@ func TestShutdownGivesUpOnPodsThatDoNotEnd(t *testing.T) {
 		if took := time.Since(begin); took != 30*time.Second {
 			t.Errorf("it took %s of 30s", took)
 		}
+		if got := p.exceeded(); !slices.Equal(got, []string{"web"}) {
+			t.Errorf("pods that exceeded their grace period: %v, want web", got)
+		}
 		undo()
 		p.drain()
 		w.empty()

@@ -199,6 +199,20 @@ func (p *podctl) reasons() []string {
 	return all
 }
 
+// exceeded are the names of the pods that a warning said still run after their
+// grace period.
+func (p *podctl) exceeded() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for _, ev := range p.events {
+		if ev.Reason == event.ExceededGracePeriod && ev.Warning && ev.Text() == "Container runtime did not kill the pod within specified grace period." {
+			names = append(names, ev.Name)
+		}
+	}
+	return names
+}
+
 // client is one of the runtime that is no podctl's.
 func (w *world) client() *cri.Client {
 	w.t.Helper()
