@@ -38,9 +38,9 @@ type Options struct {
 	// those whose garbage is to be collected.
 	Pods func() []*pod.Pod
 	Mine func() map[types.UID]bool
-	// Evicted are those of them that were evicted and have ended: no dead container
-	// of theirs is kept (evictContainers in pkg/kubelet/kuberuntime/kuberuntime_gc.go).
-	// Nil is none.
+	// Evicted are those of them that were evicted and have ended: no dead container or
+	// sandbox of theirs is kept (evictContainers and evictSandboxes in
+	// pkg/kubelet/kuberuntime/kuberuntime_gc.go). Nil is none.
 	Evicted func() map[types.UID]bool
 	// RemoveLogs removes the logs of a container that was removed; nil keeps them.
 	RemoveLogs func(*pod.Pod, *pod.Container) error
@@ -89,13 +89,12 @@ func (c *Collector) containers(ctx context.Context) {
 	if c.o.Evicted != nil {
 		evicted = c.o.Evicted()
 	}
-	var pods, kept, gone []*pod.Pod
+	var kept, gone []*pod.Pod
 	podOf := map[*pod.Container]*pod.Pod{}
 	for _, p := range c.o.Pods() {
 		if !mine[p.UID] {
 			continue
 		}
-		pods = append(pods, p)
 		if evicted[p.UID] {
 			gone = append(gone, p)
 		} else {
@@ -114,7 +113,7 @@ func (c *Collector) containers(ctx context.Context) {
 		}
 		c.did("remove dead container", dead.ID, err)
 	}
-	for _, s := range Sandboxes(pods) {
+	for _, s := range append(Sandboxes(gone, 0), Sandboxes(kept, 1)...) {
 		err := c.o.Runtime.StopPodSandbox(ctx, s.ID) // its network may be left
 		if err == nil {
 			err = c.o.Runtime.RemovePodSandbox(ctx, s.ID)

@@ -83,13 +83,14 @@ func TestCollectorCollectsItsOwn(t *testing.T) {
 	})
 }
 
-func TestDeadContainersOfAnEvictedPodAllGoWithTheirLogs(t *testing.T) {
+func TestDeadContainersAndSandboxesOfAnEvictedPodAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		evicted, kept := make1("evicted", "c-1:dead@2 c-0:dead@3"), make1("kept", "c-1:dead@2 c-0:dead@3")
 		for _, p := range []*pod.Pod{evicted, kept} {
 			for _, c := range p.Containers {
 				c.CreatedAt = time.Now()
 			}
+			p.Sandboxes = []*pod.Sandbox{{ID: "dead-" + string(p.UID), State: pod.Exited}}
 		}
 		f := &fake{available: 500}
 		both := map[types.UID]bool{"evicted": true, "kept": true}
@@ -107,8 +108,9 @@ func TestDeadContainersOfAnEvictedPodAllGoWithTheirLogs(t *testing.T) {
 			Containers: Policy{MaxPerContainer: 1, MaxContainers: -1},
 		})
 		c.containers(t.Context())
-		if len(f.removed) != 3 || logs != 3 {
-			t.Errorf("removed %v, and the logs of %d", f.removed, logs)
+		want := []string{"container evicted/c-0", "container evicted/c-1", "container kept/c-0", "stop dead-evicted", "sandbox dead-evicted"}
+		if !slices.Equal(f.removed, want) || logs != 3 {
+			t.Errorf("removed %v and the logs of %d containers, want %v and 3", f.removed, logs, want)
 		}
 	})
 }

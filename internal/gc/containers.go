@@ -82,16 +82,16 @@ func count(units []*unit) int {
 	return n
 }
 
-// Sandboxes are the dead sandboxes without containers, but the newest sandbox
-// of each pod; oldest first within a pod.
-func Sandboxes(pods []*pod.Pod) []*pod.Sandbox {
+// Sandboxes returns the dead sandboxes without containers, oldest first within a
+// pod. The newest keep sandboxes of each pod stay.
+func Sandboxes(pods []*pod.Pod, keep int) []*pod.Sandbox {
 	var gone []*pod.Sandbox
 	for _, p := range pods {
 		used := map[string]bool{}
 		for _, c := range p.Containers {
 			used[c.SandboxID] = true
 		}
-		for i := len(p.Sandboxes) - 1; i > 0; i-- { // newest first
+		for i := len(p.Sandboxes) - 1; i >= keep; i-- { // newest first
 			if s := p.Sandboxes[i]; s.State != pod.Running && !used[s.ID] {
 				gone = append(gone, s)
 			}

@@ -66,12 +66,14 @@ func TestWhichSandboxesGo(t *testing.T) {
 		p.Sandboxes = append(p.Sandboxes, &pod.Sandbox{ID: s.id, State: s.state})
 	}
 	alone := &pod.Pod{UID: "b", Sandboxes: []*pod.Sandbox{{ID: "b", State: pod.Exited}}}
-	var got []string
-	for _, s := range Sandboxes([]*pod.Pod{p, alone}) {
-		got = append(got, s.ID)
-	}
-	// Not the newest, not a ready one, not one with a container.
-	if want := []string{"empty-1", "empty-2"}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+	// Never a ready one, nor one with a container; the newest of an evicted pod only.
+	for keep, want := range [][]string{{"empty-1", "empty-2", "new", "b"}, {"empty-1", "empty-2"}} {
+		var got []string
+		for _, s := range Sandboxes([]*pod.Pod{p, alone}, keep) {
+			got = append(got, s.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("keeping %d: %v, want %v", keep, got, want)
+		}
 	}
 }

@@ -104,6 +104,9 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	leaving := e != nil && e.Leaving()
 	o.n.mu.Unlock()
 	if !leaving {
+		if o.n.workers.ShouldPodContentBeRemoved(in.Pod.UID) {
+			o.n.removeDead(ctx, deadBeyond(st, "", 0))
+		}
 		return nil
 	}
 	if err := o.n.removeDown(ctx, e, in.Pod); err != nil {

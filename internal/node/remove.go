@@ -87,28 +87,33 @@ func (n *Node) prune(ctx context.Context, ev pleg.Event) {
 	if ev.Status == nil || ev.Container == "" {
 		return
 	}
-	for _, c := range deadBeyond(ev.Status, ev.Container, deadKept) {
-		n.removals.Go(func() {
-			if err := n.rt.RemoveContainer(ctx, c.ID); err != nil && !errors.Is(err, os.ErrNotExist) {
-				n.log.Warn("remove dead container", "container", c.Name, "id", c.ID, "err", err)
-				return
-			}
-			if !n.opts.KeepLogs && c.LogPath != "" {
-				_ = logrotate.Remove(c.LogPath) // goes with the pod at the latest
-			}
-		})
+	if dead := deadBeyond(ev.Status, ev.Container, deadKept); len(dead) > 0 {
+		n.removals.Go(func() { n.removeDead(ctx, dead) })
 	}
 }
 
-// deadBeyond are the dead containers of a name but the newest ones.
+// deadBeyond are the dead containers of a name, "" for all, but the newest ones.
 func deadBeyond(st *pod.Status, name string, keep int) []*pod.ContainerStatus {
 	var dead []*pod.ContainerStatus
 	for _, c := range st.Containers { // newest first
-		if c.Name == name && c.State == pod.Exited {
+		if (name == "" || c.Name == name) && c.State == pod.Exited {
 			dead = append(dead, c)
 		}
 	}
 	return dead[min(keep, len(dead)):]
+}
+
+// removeDead removes dead containers and their logs.
+func (n *Node) removeDead(ctx context.Context, dead []*pod.ContainerStatus) {
+	for _, c := range dead {
+		if err := n.rt.RemoveContainer(ctx, c.ID); err != nil && !errors.Is(err, os.ErrNotExist) {
+			n.log.Warn("remove dead container", "container", c.Name, "id", c.ID, "err", err)
+			continue
+		}
+		if !n.opts.KeepLogs && c.LogPath != "" {
+			_ = logrotate.Remove(c.LogPath) // goes with the pod at the latest
+		}
+	}
 }
 
 // Drain ends all pods, as if no source desired any, and returns once nothing
