@@ -15,14 +15,22 @@ func TestHostPortsAreReadFromWhatARuntimeShows(t *testing.T) {
 		`{"config":{"port_mappings":[{"container_port":80,"host_port":1}]}}`:                                                                                               {{Protocol: v1.ProtocolTCP, ContainerPort: 80, HostPort: 1}},
 		`{"config":{},"runtimeSpec":{"annotations":{}}}`:                                                                                                                   nil,
 	} {
-		got, err := hostPortsIn([]byte(info))
+		got, err := hostPortsIn(info)
 		if err != nil || !cmp.Equal(want, got) {
 			t.Errorf("%s: %v, %v", info, got, err)
 		}
 	}
 	for _, info := range []string{`{`, `{"runtimeSpec":{"annotations":{"io.kubernetes.cri-o.PortMappings":"x"}}}`} {
-		if _, err := hostPortsIn([]byte(info)); err == nil {
+		if _, err := hostPortsIn(info); err == nil {
 			t.Errorf("%s: no error", info)
 		}
 	}
+}
+
+func hostPortsIn(info string) ([]v1.ContainerPort, error) {
+	v, err := readVerbose(map[string]string{"info": info}, "sandbox s")
+	if err != nil {
+		return nil, err
+	}
+	return v.hostPorts()
 }

@@ -2,8 +2,6 @@ package cri
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -39,18 +37,10 @@ func (c *Client) ContainerProcess(ctx context.Context, id string) (ContainerProc
 		grace := time.Duration(seconds) * time.Second
 		p.Grace = &grace
 	}
-	text := r.GetInfo()["info"]
-	if text == "" {
-		return p, nil
+	v, err := readVerbose(r.GetInfo(), "container "+pod.ShortID(id))
+	if err != nil {
+		return ContainerProcess{}, err
 	}
-	var info struct {
-		PID         int    `json:"pid"`
-		Snapshot    string `json:"snapshotKey"`
-		Snapshotter string `json:"snapshotter"`
-	}
-	if err := json.Unmarshal([]byte(text), &info); err != nil {
-		return ContainerProcess{}, fmt.Errorf("read pid of container %s: %w", pod.ShortID(id), err)
-	}
-	p.PID, p.Snapshot, p.Snapshotter = info.PID, info.Snapshot, info.Snapshotter
+	p.PID, p.Snapshot, p.Snapshotter = v.PID, v.Snapshot, v.Snapshotter
 	return p, nil
 }

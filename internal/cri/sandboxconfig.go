@@ -2,8 +2,6 @@ package cri
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -21,16 +19,12 @@ func (c *Client) SandboxConfig(ctx context.Context, id string) (*runtimeapi.PodS
 	if r.Status == nil {
 		return nil, answerError("PodSandboxStatus", pod.ShortID(id), "the runtime answered without a status")
 	}
-	if text := r.GetInfo()["info"]; text != "" {
-		var info struct {
-			Config *runtimeapi.PodSandboxConfig `json:"config"`
-		}
-		if err := json.Unmarshal([]byte(text), &info); err != nil {
-			return nil, fmt.Errorf("read config of sandbox %s: %w", pod.ShortID(id), err)
-		}
-		if info.Config != nil {
-			return info.Config, nil
-		}
+	v, err := readVerbose(r.GetInfo(), "sandbox "+pod.ShortID(id))
+	if err != nil {
+		return nil, err
+	}
+	if config, err := v.sandboxConfig(); err != nil || config != nil {
+		return config, err
 	}
 	s := r.Status
 	return &runtimeapi.PodSandboxConfig{

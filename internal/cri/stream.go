@@ -2,8 +2,6 @@ package cri
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -63,36 +61,27 @@ func (c *Client) ContainerInput(ctx context.Context, id string) (ContainerInput,
 	if err != nil {
 		return ContainerInput{}, err
 	}
-	text := r.GetInfo()["info"]
-	if text == "" {
-		return ContainerInput{}, nil
-	}
-	input, err := parseInput([]byte(text))
+	v, err := readVerbose(r.GetInfo(), "container "+pod.ShortID(id))
 	if err != nil {
-		return ContainerInput{}, fmt.Errorf("read configuration of container %s: %w", pod.ShortID(id), err)
+		return ContainerInput{}, err
 	}
-	return input, nil
+	return v.input()
 }
 
-func parseInput(info []byte) (ContainerInput, error) {
-	var i struct {
-		Config *struct {
-			TTY       bool `json:"tty"`
-			Stdin     bool `json:"stdin"`
-			StdinOnce bool `json:"stdin_once"`
-		} `json:"config"`
-		RuntimeSpec *struct {
-			Annotations map[string]string `json:"annotations"`
-		} `json:"runtimeSpec"`
+func (v verboseInfo) input() (ContainerInput, error) {
+	var config *struct {
+		TTY       bool `json:"tty"`
+		Stdin     bool `json:"stdin"`
+		StdinOnce bool `json:"stdin_once"`
 	}
-	if err := json.Unmarshal(info, &i); err != nil {
+	if err := v.readConfig(&config); err != nil {
 		return ContainerInput{}, err
 	}
 	switch {
-	case i.Config != nil:
-		return ContainerInput{Known: true, TTY: i.Config.TTY, Stdin: i.Config.Stdin, Once: i.Config.StdinOnce}, nil
-	case i.RuntimeSpec != nil && i.RuntimeSpec.Annotations["io.kubernetes.cri-o.TTY"] != "":
-		on := func(name string) bool { return i.RuntimeSpec.Annotations["io.kubernetes.cri-o."+name] == "true" }
+	case config != nil:
+		return ContainerInput{Known: true, TTY: config.TTY, Stdin: config.Stdin, Once: config.StdinOnce}, nil
+	case v.crio("TTY") != "":
+		on := func(name string) bool { return v.crio(name) == "true" }
 		return ContainerInput{Known: true, TTY: on("TTY"), Stdin: on("Stdin"), Once: on("StdinOnce")}, nil
 	}
 	return ContainerInput{}, nil

@@ -17,11 +17,16 @@ func TestInputOfAContainerIsReadFromBothRuntimes(t *testing.T) {
 		`{"runtimeSpec":{"annotations":{"io.kubernetes.cri-o.TTY":"true","io.kubernetes.cri-o.Stdin":"true","io.kubernetes.cri-o.StdinOnce":"false"}}}`: {Known: true, TTY: true, Stdin: true},
 		`{"pid":1}`: {},
 	} {
-		if got, err := parseInput([]byte(info)); err != nil || got != want {
+		v, err := readVerbose(map[string]string{"info": info}, "container c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := v.input(); err != nil || got != want {
 			t.Errorf("%s: %+v, %v, want %+v", info, got, err, want)
 		}
 	}
-	if _, err := parseInput([]byte("{")); err == nil {
+	v := verboseInfo{Config: []byte(`{"tty":1}`)}
+	if _, err := v.input(); err == nil {
 		t.Error("no error")
 	}
 }
