@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/template"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
 )
 
@@ -134,12 +135,12 @@ func (f Format) templated(w io.Writer, l List) error {
 	return f.template.Execute(w, data)
 }
 
-// Generic returns data as encoding/json reads it back.
+// Generic returns data as it is read back from JSON, with integers as int64.
 func Generic(data any) (any, error) {
 	b, err := json.Marshal(data)
 	if err != nil {
 		return nil, err
 	}
 	var read any
-	return read, json.Unmarshal(b, &read)
+	return read, utiljson.Unmarshal(b, &read)
 }

@@ -112,9 +112,13 @@ func (f Format) sort(l *List) error {
 		items[n] = keyed{Item: item, rank: 2}
 		if values := valuesAt(f.sortBy, data); len(values) > 0 && values[0] != nil {
 			found = true
-			number, is := values[0].(float64)
-			if items[n].number, items[n].rank = number, 0; !is {
-				items[n].text, items[n].rank = fmt.Sprint(values[0]), 1
+			switch value := values[0].(type) {
+			case int64:
+				items[n].number, items[n].rank = float64(value), 0
+			case float64:
+				items[n].number, items[n].rank = value, 0
+			default:
+				items[n].text, items[n].rank = fmt.Sprint(value), 1
 			}
 		}
 	}
