@@ -134,7 +134,7 @@ func newApp(e *shell.Env) *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 	}
-	cmdline.Help{Globals: shell.GlobalFlags, ExitCodes: shell.ExitCodes, Topics: topicNames()}.Install(app)
+	helpPages().Install()
 	return app
 }
 

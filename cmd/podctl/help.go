@@ -55,6 +55,11 @@ func topic(name string) (string, bool) {
 	return b.String(), true
 }
 
+// helpPages makes the help of all commands, on the terminal and as man pages.
+func helpPages() cmdline.Help {
+	return cmdline.Help{Globals: shell.GlobalFlags, ExitCodes: shell.ExitCodes, Topics: topicNames()}
+}
+
 // help is `podctl help COMMAND` and `podctl help TOPIC`.
 func help(c *cli.Context, words []string) error {
 	if text, ok := topic(words[0]); ok && len(words) == 1 {

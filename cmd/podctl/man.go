@@ -36,7 +36,7 @@ func manCommand() *cli.Command {
 // manPages returns the man pages by file name.
 func manPages(app *cli.App) map[string]string {
 	return cmdline.Man{
-		Help: cmdline.Help{Globals: shell.GlobalFlags, ExitCodes: shell.ExitCodes, Topics: topicNames()}, Version: shell.Version(),
+		Help: helpPages(), Version: shell.Version(),
 		Topic: func(name string) string { text, _ := topic(name); return text },
 	}.Pages(app)
 }

@@ -122,7 +122,7 @@ func runCopied(ctx context.Context, e *shell.Env, copied look.Copied) error {
 	fed.In = bytes.NewReader(copied.Manifest)
 	return runRun(ctx, &fed, runOptions{
 		Globals: copied.Globals, wait: waitComplete,
-		driving:         driving{besideKubelet: copied.BesideKubelet},
+		driving:         driving{besideKubelet: copied.BesideKubelet, credentials: copied.Credentials},
 		manifestOptions: manifestOptions{paths: []string{"-"}, replicas: 1},
 	})
 }

@@ -41,28 +41,19 @@ func (r *run) credentials(ctx context.Context, image string) ([]*runtimeapi.Auth
 	return found, nil
 }
 
-// pullImage pulls with each credential in turn until one does, without any if
-// there is none (PullImage in pkg/kubelet/kuberuntime/kuberuntime_image.go).
+// pullImage pulls with the credentials of the image.
 func (r *run) pullImage(ctx context.Context, image string) (ref string, err error) {
 	credentials, err := r.credentials(ctx, image)
 	if err != nil {
 		return "", err
 	}
-	if len(credentials) == 0 {
-		return r.opt.Runtime.PullImage(ctx, image, r.sandbox, nil)
+	ref, failed := credential.Try(ctx, credentials, func(ctx context.Context, auth *runtimeapi.AuthConfig) (string, error) {
+		return r.opt.Runtime.PullImage(ctx, image, r.sandbox, auth)
+	})
+	if failed != nil {
+		return "", pullErrors(failed)
 	}
-	var failed pullErrors
-	for _, auth := range credentials {
-		ref, err := r.opt.Runtime.PullImage(ctx, image, r.sandbox, auth)
-		if err == nil {
-			return ref, nil
-		}
-		failed = append(failed, err)
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return "", failed
+	return ref, nil
 }
 
 // pullErrors is one error for each credential that was tried.

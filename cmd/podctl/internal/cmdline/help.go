@@ -60,13 +60,15 @@ func Options(flags []cli.Flag) string {
 	return b.String()
 }
 
-// Install makes the library print this help. That of a command is made when it
-// is printed: all of them take longer than anything else before a command runs.
-func (h Help) Install(a *cli.App) {
-	a.CustomAppHelpTemplate = h.app(a)
+// Install makes the library print this help. It is made when it is printed: that takes
+// longer than anything else before a command runs.
+func (h Help) Install() {
 	cli.HelpPrinter = func(w io.Writer, template string, data any) {
-		if c, ok := data.(*cli.Command); ok {
-			template = h.command(c)
+		switch data := data.(type) {
+		case *cli.App:
+			template = h.app(data)
+		case *cli.Command:
+			template = h.command(data)
 		}
 		printTemplate(w, template, data)
 	}

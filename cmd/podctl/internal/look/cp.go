@@ -124,9 +124,10 @@ func (o cpOptions) copy(ctx context.Context, e *shell.Env, from, to filecopy.End
 	if err != nil {
 		return err
 	}
-	bar := startBar(e, o.quiet)
+	var done copyProgress
+	bar := startProgress(e, !o.quiet, done.text)
 	begun := e.Now()
-	result, err := filecopy.Copy(ctx, source, sink, filecopy.Options{ToHost: o.to.Target == "", Name: o.from.String(), Progress: bar.set})
+	result, err := filecopy.Copy(ctx, source, sink, filecopy.Options{ToHost: o.to.Target == "", Name: o.from.String(), Progress: done.set})
 	bar.stop()
 	if !o.quiet && result.Files > 0 && ctx.Err() == nil {
 		fmt.Fprintf(e.Errw, "copied %s, %s in %s to %s\n", output.Plural(result.Files, "file"), output.Size(uint64(result.Bytes)), output.ShortTime(e.Now().Sub(begun)), made)
@@ -201,58 +202,22 @@ func (e *notMountedError) Hint() string {
 	return fmt.Sprintf("containerd keeps them as a snapshot, which the CRI does not give access to: ctr -n k8s.io snapshots --snapshotter %s mounts DIR %s", e.process.Snapshotter, e.process.Snapshot)
 }
 
-// bar shows the progress of a copy on a terminal.
-type bar struct {
-	env *shell.Env
-	end chan struct{}
-	on  sync.WaitGroup
-
+// copyProgress is how far a copy is.
+type copyProgress struct {
 	mu  sync.Mutex
 	now filecopy.Progress
 }
 
-const barPeriod = 200 * time.Millisecond
-
-func startBar(e *shell.Env, quiet bool) *bar {
-	b := &bar{env: e, end: make(chan struct{})}
-	if e.TTY && !quiet {
-		b.on.Go(b.show)
-	}
-	return b
+func (p *copyProgress) set(now filecopy.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = now
 }
 
-func (b *bar) set(p filecopy.Progress) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.now = p
-}
-
-func (b *bar) show() {
-	ticks := time.NewTicker(barPeriod)
-	defer ticks.Stop()
-	const clear = "\r\x1b[K"
-	shown := false
-	begun := b.env.Now()
-	for {
-		select {
-		case <-ticks.C:
-			b.mu.Lock()
-			p := b.now
-			b.mu.Unlock()
-			fmt.Fprint(output.Raw(b.env.Out), clear+barText(p, b.env.Now().Sub(begun)))
-			shown = true
-		case <-b.end:
-			if shown {
-				fmt.Fprint(output.Raw(b.env.Out), clear)
-			}
-			return
-		}
-	}
-}
-
-func (b *bar) stop() {
-	close(b.end)
-	b.on.Wait()
+func (p *copyProgress) text(took time.Duration) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return barText(p.now, took)
 }
 
 // barWidth is the width of a bar in characters.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/debugger"
 	"github.com/podctl/podctl/internal/inventory"
@@ -26,6 +27,8 @@ type debugOptions struct {
 	streamOptions
 	query     target.Query
 	container v1.EphemeralContainer
+	// credentials are those of registries.
+	credentials credential.Config
 	// copied says how the copy of the pod differs, nil for no copy.
 	copied *debugger.CopyOptions
 }
@@ -47,7 +50,7 @@ func Debug(e *shell.Env, run func(context.Context, *shell.Env, Copied) error) *c
 			&cli.StringFlag{Name: "image", Usage: "`IMAGE` with the tools, pulled if it is not present; required without --copy-to"},
 			&cli.StringFlag{Name: "target", DefaultText: "none", Usage: "`NAME` of the container whose processes are seen"},
 			&cli.StringFlag{Name: "container", Aliases: []string{"c"}, DefaultText: "debugger-…", Usage: "`NAME` of the new container; with --copy-to, of the one to change"},
-		}, copyFlags(), streamFlags()),
+		}, shell.CredentialFlags(), copyFlags(), streamFlags()),
 		Action: func(c *cli.Context) error {
 			o, err := readDebug(c)
 			switch {
@@ -84,6 +87,9 @@ func readDebug(c *cli.Context) (o debugOptions, err error) {
 	if o.container.Name == "" {
 		o.container.Name = "debugger-" + strings.ToLower(rand.Text()[:5])
 	}
+	if o.credentials, err = shell.ReadCredentials(c); err != nil {
+		return o, err
+	}
 	if o.copied, err = readCopy(c, &o.container); err != nil {
 		return o, err
 	}
@@ -110,6 +116,11 @@ func runDebug(ctx context.Context, e *shell.Env, o debugOptions) error {
 	switch {
 	case p.Elsewhere != "":
 		return fmt.Errorf("pod %s is managed by podctl %q by another endpoint of the runtime; debug it by that", p.DisplayName(), p.Elsewhere)
+	case p.Managed() && o.credentials != credential.Config{}:
+		return &shell.UsageError{
+			Message: fmt.Sprintf("the podctl process of pod %s pulls the image, with its own credentials", p.DisplayName()),
+			Advice:  "podctl pull IMAGE with the options for credentials, before",
+		}
 	case p.Managed():
 		return s.debugManaged(ctx, p, local, o)
 	case p.Runtime == nil:

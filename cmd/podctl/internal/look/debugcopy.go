@@ -11,6 +11,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/debugger"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/manifest"
@@ -22,6 +23,8 @@ type Copied struct {
 	shell.Globals
 	Manifest      []byte
 	BesideKubelet bool
+	// Credentials are those of registries.
+	Credentials credential.Config
 }
 
 // copyFlags are the flags of readCopy.
@@ -105,7 +108,7 @@ func runCopy(c *cli.Context, e *shell.Env, o debugOptions, run func(context.Cont
 	if err != nil {
 		return err
 	}
-	return run(c.Context, e, Copied{Globals: o.Globals, Manifest: text, BesideKubelet: c.Bool("beside-kubelet")})
+	return run(c.Context, e, Copied{Globals: o.Globals, Manifest: text, BesideKubelet: c.Bool("beside-kubelet"), Credentials: o.credentials})
 }
 
 // copyPod returns the manifest of the copy.

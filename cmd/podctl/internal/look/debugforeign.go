@@ -23,7 +23,7 @@ func (s *session) debugForeign(ctx context.Context, p *inventory.Pod, local *loc
 	local.o.detachKeys = nil // it is removed at the end
 	o.container.StdinOnce = o.container.Stdin
 	local.note("container %s of %s is podctl's own, and is removed at the end", o.container.Name, p.DisplayName())
-	image, err := s.present(ctx, local, o.container.Image)
+	image, err := s.present(ctx, local, o)
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func printLog(local *localStreams, path string) error {
 }
 
 // present returns the image, pulled if the runtime does not have it.
-func (s *session) present(ctx context.Context, local *localStreams, name string) (*pod.Image, error) {
-	name, err := pod.WithTag(name)
+func (s *session) present(ctx context.Context, local *localStreams, o debugOptions) (*pod.Image, error) {
+	name, err := pod.WithTag(o.container.Image)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +93,12 @@ func (s *session) present(ctx context.Context, local *localStreams, name string)
 	if err != nil || image != nil {
 		return image, err
 	}
+	credentials, err := userCredentials(local.e, o.credentials)
+	if err != nil {
+		return nil, err
+	}
 	local.note("pulling %s", name)
-	if _, err := s.Client.PullImage(ctx, name, nil, nil); err != nil {
+	if _, err := pullWith(ctx, s.Client, name, credentials); err != nil {
 		return nil, err
 	}
 	image, err = s.Client.ImageStatus(ctx, name)

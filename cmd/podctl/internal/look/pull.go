@@ -2,13 +2,12 @@ package look
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -76,7 +75,11 @@ func runPull(ctx context.Context, e *shell.Env, o pullOptions) error {
 		return err
 	}
 	defer disconnect()
-	progress := startProgress(e, o.images)
+	var left atomic.Int64
+	left.Store(int64(len(o.images)))
+	progress := startProgress(e, true, func(took time.Duration) string {
+		return fmt.Sprintf("pulling %s, %s", output.Plural(int(left.Load()), "image"), output.Age(took))
+	})
 	pulled := make([]pullData, len(o.images))
 	errs := make([]error, len(o.images))
 	var g errgroup.Group
@@ -84,7 +87,7 @@ func runPull(ctx context.Context, e *shell.Env, o pullOptions) error {
 	for n, image := range o.images {
 		g.Go(func() error {
 			pulled[n], errs[n] = pullOne(ctx, e, client, image, credentials)
-			progress.done()
+			left.Add(-1)
 			return nil
 		})
 	}
@@ -117,8 +120,7 @@ type pullData struct {
 // credentials returns what looks up credentials: those of --creds alone, if there are.
 func (o pullOptions) credentials(ctx context.Context, e *shell.Env) (credential.Lookup, error) {
 	if o.login == "" {
-		sources, err := o.config.Open(credential.ForUser(e.Log), e.Now)
-		return credential.Node{Sources: sources, Log: e.Log}.Credentials, err
+		return userCredentials(e, o.config)
 	}
 	text := o.login
 	if text == "-" {
@@ -132,6 +134,13 @@ func (o pullOptions) credentials(ctx context.Context, e *shell.Env) (credential.
 		return nil, shell.Usagef("--creds: %v", err)
 	}
 	return credential.Fixed(login), nil
+}
+
+// userCredentials looks up the credentials of docker's config file, its credential
+// helpers, and the kubelet's.
+func userCredentials(e *shell.Env, config credential.Config) (credential.Lookup, error) {
+	sources, err := config.Open(credential.ForUser(e.Log), e.Now)
+	return credential.Node{Sources: sources, Log: e.Log}.Credentials, err
 }
 
 // maxLine bounds a line of standard input.
@@ -159,27 +168,24 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 	}
 }
 
-// pullOne pulls an image with each credential in turn until one succeeds.
+// pullWith pulls an image by its full name with the credentials that there are for it.
+func pullWith(ctx context.Context, client *cri.Client, name string, credentials credential.Lookup) (ref string, err error) {
+	ref, failed := credential.Try(ctx, credentials(ctx, name), func(ctx context.Context, auth *credential.Auth) (string, error) {
+		return client.PullImage(ctx, name, nil, auth)
+	})
+	return ref, errors.Join(failed...)
+}
+
+// pullOne pulls an image and returns what the runtime has of it.
 func pullOne(ctx context.Context, e *shell.Env, client *cri.Client, image string, credentials credential.Lookup) (pullData, error) {
 	name, err := pod.WithTag(image)
 	if err != nil {
 		return pullData{}, err
 	}
 	begun := e.Now()
-	auths := credentials(ctx, name)
-	ref := ""
-	if len(auths) == 0 {
-		ref, err = client.PullImage(ctx, name, nil, nil)
-	}
-	var failed []error
-	for _, auth := range auths {
-		if ref, err = client.PullImage(ctx, name, nil, auth); err == nil || ctx.Err() != nil {
-			break
-		}
-		failed = append(failed, err)
-	}
+	ref, err := pullWith(ctx, client, name, credentials)
 	if err != nil {
-		return pullData{}, cmp.Or(errors.Join(failed...), err)
+		return pullData{}, err
 	}
 	took := e.Now().Sub(begun)
 	status, err := client.ImageStatus(ctx, ref)
@@ -190,54 +196,4 @@ func pullOne(ctx context.Context, e *shell.Env, client *cri.Client, image string
 		status = &pod.Image{ID: ref}
 	}
 	return pullData{Image: name, ID: status.ID, Size: status.Size, Seconds: took.Round(time.Millisecond).Seconds()}, nil
-}
-
-// progress shows on a terminal for how long images have been pulled.
-type progress struct {
-	env   *shell.Env
-	begun time.Time
-	end   chan struct{}
-	shown sync.WaitGroup
-
-	mu   sync.Mutex
-	left int
-}
-
-const progressPeriod = time.Second
-
-func startProgress(e *shell.Env, names []string) *progress {
-	p := &progress{env: e, begun: e.Now(), end: make(chan struct{}), left: len(names)}
-	if e.TTY {
-		p.shown.Go(p.show)
-	}
-	return p
-}
-
-func (p *progress) show() {
-	ticks := time.NewTicker(progressPeriod)
-	defer ticks.Stop()
-	const clear = "\r\x1b[K"
-	defer fmt.Fprint(output.Raw(p.env.Out), clear)
-	for {
-		p.mu.Lock()
-		left := p.left
-		p.mu.Unlock()
-		fmt.Fprintf(output.Raw(p.env.Out), "%spulling %s, %s", clear, output.Plural(left, "image"), output.Age(p.env.Now().Sub(p.begun)))
-		select {
-		case <-ticks.C:
-		case <-p.end:
-			return
-		}
-	}
-}
-
-func (p *progress) done() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.left--
-}
-
-func (p *progress) stop() {
-	close(p.end)
-	p.shown.Wait()
 }

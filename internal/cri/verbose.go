@@ -1,0 +1,66 @@
+package cri
+
+import (
+	"encoding/json"
+	"fmt"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// verboseInfo is what containerd and CRI-O put into the verbose part of the status of a
+// container or sandbox, as far as podctl reads it. A zero field is not reported.
+type verboseInfo struct {
+	PID         int    `json:"pid"`
+	Snapshot    string `json:"snapshotKey"` // containerd's
+	Snapshotter string `json:"snapshotter"` // containerd's
+	// Config is the CRI config with which it was created, containerd's.
+	Config json.RawMessage `json:"config"`
+	// Spec is the OCI runtime's configuration.
+	Spec struct {
+		Annotations map[string]string `json:"annotations"`
+		Linux       struct {
+			Namespaces []struct {
+				Type string `json:"type"`
+				Path string `json:"path"`
+			} `json:"namespaces"`
+			Resources struct {
+				Memory struct {
+					Limit int64 `json:"limit"`
+				} `json:"memory"`
+			} `json:"resources"`
+		} `json:"linux"`
+	} `json:"runtimeSpec"`
+}
+
+// readVerbose reads the verbose part of a status; that of a runtime without one is zero.
+// what is what an error names.
+func readVerbose(info map[string]string, what string) (v verboseInfo, err error) {
+	text := info["info"]
+	if text == "" {
+		return v, nil
+	}
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		return verboseInfo{}, fmt.Errorf("read verbose status of %s: %w", what, err)
+	}
+	return v, nil
+}
+
+// crio is the value of an annotation that CRI-O gives its containers and sandboxes.
+func (v verboseInfo) crio(name string) string {
+	return v.Spec.Annotations["io.kubernetes.cri-o."+name]
+}
+
+// sandboxConfig is the config of a sandbox, nil if it is not reported.
+func (v verboseInfo) sandboxConfig() (config *runtimeapi.PodSandboxConfig, err error) {
+	return config, v.readConfig(&config)
+}
+
+func (v verboseInfo) readConfig(config any) error {
+	if len(v.Config) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(v.Config, config); err != nil {
+		return fmt.Errorf("read config in the verbose status: %w", err)
+	}
+	return nil
+}
