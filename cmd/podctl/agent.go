@@ -28,9 +28,10 @@ type agentOptions struct {
 	// manifests are the sources that are followed; of configFrom only ConfigMaps,
 	// Secrets and claims are read.
 	manifests, configFrom []string
-	// replicas and strict are those of manifestOptions.
+	// replicas, strict and accounts are those of manifestOptions.
 	replicas int
 	strict   bool
+	accounts serviceAccounts
 	// fileCheck and httpCheck are the periods in which sources are read again.
 	fileCheck, httpCheck time.Duration
 	// drain: pods are terminated within drainTimeout when the agent exits.
@@ -48,6 +49,7 @@ func agentCommand(e *shell.Env) *cli.Command {
 		&cli.StringSliceFlag{Name: "manifests", Usage: "run the pods of this `DIR|FILE|URL` and follow its changes; repeatable"},
 		&cli.StringSliceFlag{Name: "config-from", Usage: "read only ConfigMaps, Secrets and claims from this `DIR|FILE|URL` and follow its changes; repeatable"},
 		replicasFlag(),
+		serviceAccountFlag(),
 		&cli.BoolFlag{Name: "strict", Usage: "treat warnings about a manifest as errors"},
 		&cli.DurationFlag{Name: "file-check-frequency", Value: 20 * time.Second, Usage: "check directories every `DURATION`, in addition to change notifications"},
 		&cli.DurationFlag{Name: "http-check-frequency", Value: 20 * time.Second, Usage: "check URLs every `DURATION`"},
@@ -73,6 +75,9 @@ func agentCommand(e *shell.Env) *cli.Command {
 			}
 			var err error
 			if o.driving, err = readDriving(c); err != nil {
+				return err
+			}
+			if o.accounts, err = readServiceAccounts(c); err != nil {
 				return err
 			}
 			if o.house, err = readHousekeeping(c); err != nil {
@@ -156,7 +161,7 @@ func prepareAgent(ctx context.Context, e *shell.Env, o agentOptions) (a *agent, 
 	}()
 	events := output.NewQueue[event.Event]()
 	s, err := daemon.Open(ctx, o.options(e, o.Globals, daemon.Options{
-		Instance: agentName, Sources: o.sources(), KillUnknown: o.killUnknown, Events: events.Put,
+		Instance: agentName, Sources: o.sources(), KillUnknown: o.killUnknown, Events: events.Put, TokenFile: o.accounts.file,
 	}))
 	if held, ok := errors.AsType[*owner.HeldError](err); ok {
 		return nil, &secondAgentError{held: held}

@@ -49,7 +49,7 @@ func (a *agent) run(ctx context.Context) error {
 		following.Go(func() {
 			source.Follow(ctx, name, source.Options{
 				ObjectsOnly: slices.Contains(a.opts.configFrom, name),
-				Replicas:    a.opts.replicas, Strict: a.opts.strict,
+				Replicas:    a.opts.replicas, Strict: a.opts.strict, ServiceAccounts: a.opts.accounts.kind,
 				FileCheck: a.opts.fileCheck, HTTPCheck: a.opts.httpCheck,
 				Deliver: func(u source.Update) {
 					select {

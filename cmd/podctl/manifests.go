@@ -19,6 +19,8 @@ type manifestOptions struct {
 	replicas   int
 	// strict treats warnings as errors.
 	strict bool
+	// accounts is what becomes of the tokens of service accounts.
+	accounts serviceAccounts
 }
 
 // manifestFlags are the flags of readManifestOptions.
@@ -26,6 +28,7 @@ func manifestFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "config-from", Usage: "read only ConfigMaps, Secrets and claims from this `FILE|DIR|URL`; repeatable"},
 		replicasFlag(),
+		serviceAccountFlag(),
 		&cli.BoolFlag{Name: "strict", Usage: "treat warnings about manifests as errors"},
 	}
 }
@@ -42,12 +45,16 @@ func readManifestOptions(c *cli.Context) (manifestOptions, error) {
 	case r.replicas < 1:
 		return manifestOptions{}, shell.Usagef("--replicas %d is less than 1", r.replicas)
 	}
-	return r, nil
+	var err error
+	r.accounts, err = readServiceAccounts(c)
+	return r, err
 }
 
 // load reads the manifests.
 func (r manifestOptions) load(ctx context.Context, e *shell.Env) (*manifest.Set, error) {
-	set, err := manifest.Load(ctx, r.paths, manifest.LoadOptions{Stdin: e.In, Replicas: r.replicas, ConfigFrom: r.configFrom})
+	set, err := manifest.Load(ctx, r.paths, manifest.LoadOptions{
+		Stdin: e.In, Replicas: r.replicas, ConfigFrom: r.configFrom, ServiceAccounts: r.accounts.kind,
+	})
 	if r.strict {
 		err = strictly(set, err)
 	}

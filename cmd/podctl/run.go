@@ -146,7 +146,7 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 	}
 	events := output.NewQueue[event.Event]()
 	s, err := daemon.Open(ctx, o.options(e, o.Globals, daemon.Options{
-		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.Put,
+		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.Put, TokenFile: o.accounts.file,
 	}))
 	if err != nil {
 		return nil, err

@@ -51,6 +51,8 @@ type Options struct {
 	Capacity, Reserved v1.ResourceList
 	// Credentials are what images are pulled with beside the pods' own.
 	Credentials credential.Config
+	// TokenFile has the token of all service accounts; "" is none.
+	TokenFile string
 	// Resolver reads the resolver configuration that pods inherit.
 	Resolver host.Resolver
 	// KeepLogs and KillUnknown are those of node.Options.
@@ -211,11 +213,13 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	if err != nil {
 		return err
 	}
+	volumes := volume.NewNamed(p.Root, dirs.Name)
+	volumes.UseToken(s.opts.TokenFile)
 	s.Node = node.New(node.Options{
 		Instance: s.opts.Instance, Sources: s.opts.Sources,
 		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
 		Allocatable: s.allocatable(),
-		Dirs:        dirs, Volumes: volume.NewNamed(p.Root, dirs.Name),
+		Dirs:        dirs, Volumes: volumes,
 		UserIDs: userns.NewNamed(p.Root, dirs.Name).Of, RuntimeClasses: s.opts.RuntimeClasses,
 		KeepLogs: s.opts.KeepLogs, KillUnknown: s.opts.KillUnknown,
 		PLEG:     pleg.Options{Observer: s.served.metrics},

@@ -54,6 +54,9 @@ func validate(p *v1.Pod) (field.ErrorList, []string, error) {
 	capabilities.Setup(true, 0)
 	opts := podutil.GetValidationOptionsFromPodSpecAndMeta(&internal.Spec, nil, &internal.ObjectMeta, nil)
 	opts.ResourceIsPod = true
+	if internal.Spec.ServiceAccountName == "" {
+		internal.Spec.ServiceAccountName = "default" // as by the admission plugin ServiceAccount, which comes first
+	}
 	return created(internal, opts), podutil.GetWarningsForPod(context.Background(), internal, nil), nil
 }
 

@@ -34,13 +34,8 @@ func newBuilder(file, kind string, at *positions) *builder {
 
 // pod takes one pod document.
 func (l *loader) pod(b *builder, _ *kind, doc map[string]any) {
-	if !l.opts.Elsewhere {
-		var dropped []string
-		if doc, dropped = withoutCluster(doc); len(dropped) > 0 {
-			b.warning("metadata.resourceVersion", "the pod was exported from a cluster; ignored: "+strings.Join(dropped, ", "), "")
-		}
-	}
 	if p := b.build(doc); p != nil {
+		p.accounts = l.opts.ServiceAccounts
 		l.set.Pods = append(l.set.Pods, p)
 		if l.opts.Elsewhere {
 			return

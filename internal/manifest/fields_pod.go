@@ -46,12 +46,15 @@ var podFields = slices.Concat(
 
 var statusFields = ignored("podctl computes the status", `status`)
 
+// tokenField is honoured, too: with --service-account=FILE.
+const tokenField = "projected.sources[].serviceAccountToken"
+
 // volumeFields are the sources of a volume, and its name.
 var volumeFields = slices.Concat(
 	honoured(`name hostPath emptyDir configMap secret downwardAPI projected persistentVolumeClaim image`),
 	[]Field{{
-		Path: "projected.sources[].serviceAccountToken", Support: Refused, Reason: noAccounts,
-		Hint: "remove the volume and its mounts; of a pod exported with its metadata.resourceVersion podctl drops them itself",
+		Path: tokenField, Support: Refused, Reason: "there is no API server to issue a token",
+		Hint: "--service-account=ignore leaves the token out of the volume, --service-account=FILE puts the token of a file there",
 	}},
 	refused(noCluster, `projected.sources[].clusterTrustBundle projected.sources[].podCertificate`),
 	refused(notYet, `nfs`),

@@ -137,6 +137,8 @@ func (l *loader) document(file string, value any, at *positions) {
 		fail("apiVersion", fmt.Sprintf("Invalid value: %q: a %s is of %s", version, kind, k.version), "write apiVersion: "+k.version)
 	case k != nil:
 		b := newBuilder(file, kind, at)
+		doc = l.unexported(b, k, doc)
+		doc = l.withAccounts(b, k, doc)
 		k.take(l, b, k, doc)
 		l.say(b)
 	case isPowerless(version, kind):
@@ -182,7 +184,7 @@ func (l *loader) list(file string, doc map[string]any, at *positions, of *kind) 
 		if item == nil {
 			continue
 		}
-		inner := &positions{root: at.root, index: at.index}
+		inner := at.below(at.root)
 		if here := at.find(path{}.field("items").item(i)); here.value != nil {
 			inner.root = deref(here.value)
 		}

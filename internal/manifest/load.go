@@ -29,6 +29,8 @@ type LoadOptions struct {
 	// Elsewhere: the pods are not podctl's to run, so that what it would refuse
 	// or ignore of them is neither a problem nor worth a warning.
 	Elsewhere bool
+	// ServiceAccounts is what becomes of the tokens of service accounts.
+	ServiceAccounts ServiceAccounts
 }
 
 // Set is what the input holds. Where Load returned problems it has the pods
@@ -62,6 +64,7 @@ type Pod struct {
 
 	value     map[string]any
 	positions *positions
+	accounts  ServiceAccounts
 }
 
 // LineOf is the line of a field such as spec.containers[0].image, or of the
@@ -70,7 +73,7 @@ func (p *Pod) LineOf(field string) int { return p.positions.find(parsePath(field
 
 // Uses lists the fields that the manifest sets, by line, with what podctl
 // does with each.
-func (p *Pod) Uses() []Use { return usesOf(p.value, podKind.tree(), p.positions) }
+func (p *Pod) Uses() []Use { return p.accounts.judge(usesOf(p.value, podKind.tree(), p.positions)) }
 
 // Load reads pods from files, directories, URLs and standard input ("-"). All
 // problems of all of them come back as one Problems; the Set is never nil.
@@ -136,6 +139,7 @@ func (l *loader) source(ctx context.Context, s source) {
 func (l *loader) finish() (*Set, error) {
 	l.findTwins()
 	l.warnIgnored()
+	l.warnExported()
 	l.warnPowerless()
 	l.set.Warnings = sorted(l.set.Warnings)
 	if len(l.problems) > 0 {
@@ -155,6 +159,8 @@ type loader struct {
 	documents map[string]*Document
 	// ignored is what was said to be ignored, by table path: it is said once.
 	ignored map[string]*ignoredField
+	// exported is what was dropped of documents that were exported from a cluster.
+	exported exportedWarning
 	// others are the documents that only a control plane could do something
 	// with.
 	others []other

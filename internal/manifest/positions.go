@@ -13,13 +13,42 @@ import (
 type positions struct {
 	root  *yamlv3.Node
 	index map[*yamlv3.Node]map[string]entry
+	// dropped are the indexes, ascending, of items of lists that the value lacks.
+	dropped map[*yamlv3.Node][]int
 }
 
 // entry is one key of a mapping with its value.
 type entry struct{ key, value *yamlv3.Node }
 
 func newPositions(root *yamlv3.Node) *positions {
-	return &positions{root: root, index: map[*yamlv3.Node]map[string]entry{}}
+	return &positions{root: root, index: map[*yamlv3.Node]map[string]entry{}, dropped: map[*yamlv3.Node][]int{}}
+}
+
+// below returns the positions of what stands at another root in the same file.
+func (p *positions) below(root *yamlv3.Node) *positions {
+	return &positions{root: root, index: p.index, dropped: p.dropped}
+}
+
+// drop notes that the value lacks an item of the list that was written at a path.
+func (p *positions) drop(list path, i int) {
+	node := p.find(list).value
+	if node == nil {
+		return
+	}
+	node = deref(node)
+	if at, found := slices.BinarySearch(p.dropped[node], i); !found {
+		p.dropped[node] = slices.Insert(p.dropped[node], at, i)
+	}
+}
+
+// written is the index with which an item of a list was written.
+func (p *positions) written(list *yamlv3.Node, i int) int {
+	for _, gone := range p.dropped[list] {
+		if gone <= i {
+			i++
+		}
+	}
+	return i
 }
 
 // place is what find found.
@@ -40,8 +69,8 @@ func (p *positions) find(at path) place {
 	for _, s := range at {
 		node := deref(here.value)
 		switch {
-		case node.Kind == yamlv3.SequenceNode && s.kind == stepIndex && s.index < len(node.Content):
-			item := node.Content[s.index]
+		case node.Kind == yamlv3.SequenceNode && s.kind == stepIndex && p.written(node, s.index) < len(node.Content):
+			item := node.Content[p.written(node, s.index)]
 			here = place{line: item.Line, value: item}
 		case node.Kind == yamlv3.MappingNode && p.entries(node)[s.name].key != nil:
 			e := p.entries(node)[s.name]

@@ -51,14 +51,14 @@ func (l *loader) workload(b *builder, k *kind, doc map[string]any) {
 	if !first || raw == nil || cleanTemplate == nil || w.meta.Name == "" {
 		return // each a problem already
 	}
-	at := &positions{root: b.positions.find(parsePath("spec.template")).value, index: b.positions.index}
+	at := b.positions.below(b.positions.find(parsePath("spec.template")).value)
 	for i := range w.number(b, l.opts.Replicas) {
 		p, err := w.pod(i, raw, cleanTemplate)
 		if err != nil {
 			b.problem("spec.template", err.Error(), "")
 			return
 		}
-		p.File, p.Line, p.positions = d.File, d.Line, at
+		p.File, p.Line, p.positions, p.accounts = d.File, d.Line, at, l.opts.ServiceAccounts
 		if i == 0 {
 			b.template(p)
 		}

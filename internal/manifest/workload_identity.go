@@ -61,12 +61,17 @@ func (w *workload) identity(i int, hash string) (name string, labels map[string]
 	}
 }
 
+// jobLabelKeys are the keys of jobLabels.
+var jobLabelKeys = []string{batchv1.ControllerUidLabel, "controller-uid", batchv1.JobNameLabel, "job-name"}
+
 // jobLabels are those that the API server puts into a Job's template
 // (pkg/registry/batch/job/strategy.go).
 func jobLabels(name string, uid types.UID) map[string]string {
-	return map[string]string{
-		batchv1.ControllerUidLabel: string(uid), "controller-uid": string(uid), batchv1.JobNameLabel: name, "job-name": name,
+	labels := map[string]string{}
+	for i, value := range []string{string(uid), string(uid), name, name} {
+		labels[jobLabelKeys[i]] = value
 	}
+	return labels
 }
 
 // maxGenerated bounds what stands before the five characters of a generated

@@ -20,6 +20,9 @@ type Options struct {
 	HTTP *http.Client
 	// Replicas is how many pods a workload runs as; see manifest.LoadOptions.
 	Replicas int
+	// ServiceAccounts is what becomes of the tokens of service accounts; see
+	// manifest.LoadOptions.
+	ServiceAccounts manifest.ServiceAccounts
 	// ObjectsOnly: nothing but ConfigMaps, Secrets and claims is read.
 	ObjectsOnly bool
 	// Strict: what is worth a warning makes a file invalid.
@@ -157,7 +160,7 @@ func (o Options) parse(ctx context.Context, name string, data []byte) (*manifest
 	if o.ObjectsOnly {
 		return manifest.ParseObjects(ctx, name, data)
 	}
-	set, err := manifest.Parse(ctx, name, data, manifest.LoadOptions{Replicas: o.Replicas})
+	set, err := manifest.Parse(ctx, name, data, manifest.LoadOptions{Replicas: o.Replicas, ServiceAccounts: o.ServiceAccounts})
 	if err == nil && o.Strict && len(set.Warnings) > 0 {
 		err = manifest.Problems(set.Warnings)
 	}

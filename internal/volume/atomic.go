@@ -20,6 +20,8 @@ type files map[string]file
 type file struct {
 	data []byte
 	mode os.FileMode
+	// user owns the file; nil is root.
+	user *int64
 }
 
 const (
@@ -160,6 +162,11 @@ func (u *update) write() error {
 		at := filepath.Join(dir, path)
 		if err := os.WriteFile(at, f.data, 0o600); err != nil {
 			return err
+		}
+		if f.user != nil {
+			if err := os.Lchown(at, int(*f.user), -1); err != nil {
+				return err
+			}
 		}
 		if err := os.Chmod(at, f.mode); err != nil {
 			return err

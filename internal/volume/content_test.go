@@ -99,21 +99,21 @@ func TestContentsModesAndMediumOfEachKind(t *testing.T) {
 		want   files
 	}{
 		{"all of a ConfigMap", configVolume(0o644), "configmap", false,
-			files{"a": {[]byte("1"), 0o644}, "b": {[]byte("2"), 0o644}, "bin": {[]byte{0, 255}, 0o644}}},
+			files{"a": {data: []byte("1"), mode: 0o644}, "b": {data: []byte("2"), mode: 0o644}, "bin": {data: []byte{0, 255}, mode: 0o644}}},
 		{"items of a ConfigMap", configVolume(0o600, v1.KeyToPath{Key: "a", Path: "x/y"}, v1.KeyToPath{Key: "bin", Path: "z", Mode: new(int32(0o444))}), "configmap", false,
-			files{"x/y": {[]byte("1"), 0o600}, "z": {[]byte{0, 255}, 0o444}}},
+			files{"x/y": {data: []byte("1"), mode: 0o600}, "z": {data: []byte{0, 255}, mode: 0o444}}},
 		{"all of a Secret", secretVolume(0o400), "secret", true,
-			files{"user": {[]byte("me"), 0o400}, "word": {[]byte("hunter2"), 0o400}}},
+			files{"user": {data: []byte("me"), mode: 0o400}, "word": {data: []byte("hunter2"), mode: 0o400}}},
 		{"items of a Secret", secretVolume(0o400, v1.KeyToPath{Key: "word", Path: "w", Mode: new(int32(0o440))}), "secret", true,
-			files{"w": {[]byte("hunter2"), 0o440}}},
+			files{"w": {data: []byte("hunter2"), mode: 0o440}}},
 		{"downward API", downwardVolume(0o644, fieldItem), "downward-api", true,
-			files{"d/name": {[]byte("metadata.name"), 0o644}}},
+			files{"d/name": {data: []byte("metadata.name"), mode: 0o644}}},
 		{"projected", projectedVolume(0o640,
 			v1.VolumeProjection{ConfigMap: &v1.ConfigMapProjection{LocalObjectReference: local("o")}},
 			v1.VolumeProjection{Secret: &v1.SecretProjection{LocalObjectReference: local("o"), Items: []v1.KeyToPath{{Key: "word", Path: "a", Mode: new(int32(0o400))}}}},
 			v1.VolumeProjection{DownwardAPI: &v1.DownwardAPIProjection{Items: []v1.DownwardAPIVolumeFile{fieldItem}}},
 		), "projected", true, files{
-			"a": {[]byte("hunter2"), 0o400}, "b": {[]byte("2"), 0o640}, "bin": {[]byte{0, 255}, 0o640}, "d/name": {[]byte("metadata.name"), 0o640},
+			"a": {data: []byte("hunter2"), mode: 0o400}, "b": {data: []byte("2"), mode: 0o640}, "bin": {data: []byte{0, 255}, mode: 0o640}, "d/name": {data: []byte("metadata.name"), mode: 0o640},
 		}},
 	}
 	for _, tt := range tests {
@@ -129,7 +129,7 @@ func TestContentsModesAndMediumOfEachKind(t *testing.T) {
 					top |= fs.ModeSetgid
 					want = files{}
 					for path, f := range tt.want {
-						want[path] = file{f.data, f.mode | 0o440}
+						want[path] = file{data: f.data, mode: f.mode | 0o440}
 					}
 				}
 				dir := c.mustMount()
@@ -221,7 +221,7 @@ func TestMountedContentsFollowTheirObjects(t *testing.T) {
 	dir := c.mustMount()
 	c.in.Objects.Secrets[types.NamespacedName{Namespace: "ns", Name: "o"}] = &v1.Secret{Data: map[string][]byte{"word": []byte("new"), "more": []byte("x")}}
 	c.mustMount()
-	want := files{"word": {[]byte("new"), 0o440}, "more": {[]byte("x"), 0o440}}
+	want := files{"word": {data: []byte("new"), mode: 0o440}, "more": {data: []byte("x"), mode: 0o440}}
 	if got := look(t, dir, []string{"user", "word", "more"}); !sameFiles(got, want) {
 		t.Errorf("has %v, want %v", got, want)
 	}

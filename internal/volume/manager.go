@@ -21,6 +21,8 @@ type Manager struct {
 	pods string
 	// nameOf is the name of a pod's directory in pods.
 	nameOf func(types.UID) string
+	// token is a file with the token of all service accounts, "" for none.
+	token string
 
 	mu sync.Mutex
 	// mounted are the volumes made by this process, by pod and name.
@@ -66,6 +68,8 @@ type request struct {
 	path, inPod, pods string
 	// dir is the pod's directory.
 	dir string
+	// token is a file with the token of all service accounts, "" for none.
+	token string
 }
 
 // kinds are all that podctl can make.
@@ -134,7 +138,7 @@ func (m *Manager) Mount(ctx context.Context, p *v1.Pod, in pod.VolumeInput) (map
 		if done && (k == nil || !k.live) {
 			continue
 		}
-		path, err := m.setUp(ctx, k, request{pod: p, volume: v, in: in, pods: m.pods, dir: m.Dir(p.UID)})
+		path, err := m.setUp(ctx, k, request{pod: p, volume: v, in: in, pods: m.pods, dir: m.Dir(p.UID), token: m.token})
 		if err != nil {
 			errs = append(errs, &Error{Volume: v.Name, Err: err, Old: done})
 			continue

@@ -41,6 +41,8 @@ func projectedFiles(r request, s *v1.VolumeProjection, mode *int32) (files, erro
 		return secretFiles(r, s.Secret.Name, s.Secret.Items, mode, ptr.Deref(s.Secret.Optional, false))
 	case s.DownwardAPI != nil:
 		return downwardFiles(r, s.DownwardAPI.Items, mode)
+	case s.ServiceAccountToken != nil:
+		return tokenFiles(r, s.ServiceAccountToken, mode)
 	}
 	return nil, errors.New("a projected source that needs a control plane")
 }

@@ -1,0 +1,144 @@
+package manifest
+
+import (
+	"strings"
+)
+
+// ServiceAccounts is what becomes of the tokens of service accounts, which projected
+// volumes ask for and only an API server issues.
+type ServiceAccounts uint8
+
+const (
+	// AccountsRefused: a volume with such a source is an error.
+	AccountsRefused ServiceAccounts = iota
+	// AccountsIgnored: the source is left out of its volume.
+	AccountsIgnored
+	// AccountsProvided: the token is given beside the manifests.
+	AccountsProvided
+)
+
+func (a ServiceAccounts) String() string {
+	return [...]string{AccountsRefused: "refused", AccountsIgnored: "ignored", AccountsProvided: "provided"}[a]
+}
+
+// rootCA is the ConfigMap with the API server's certificates that each namespace of
+// a cluster has (pkg/controller/certificates/rootcacertpublisher/publisher.go).
+const rootCA = "kube-root-ca.crt"
+
+// judge corrects the uses of tokens, where the field table has the rule without
+// --service-account.
+func (a ServiceAccounts) judge(uses []Use) []Use {
+	if a == AccountsProvided {
+		for i := range uses {
+			if strings.HasSuffix(uses[i].Field.Path, "."+tokenField) {
+				uses[i].Support = Honoured
+			}
+		}
+	}
+	return uses
+}
+
+// withAccounts returns a document of a pod or workload as the loader's option has
+// it: without the tokens if they are ignored, and with an optional ConfigMap
+// kube-root-ca.crt beside each token, which the cluster has and the input rarely.
+// It does not change its argument.
+func (l *loader) withAccounts(b *builder, k *kind, doc map[string]any) map[string]any {
+	if l.opts.ServiceAccounts == AccountsRefused || l.opts.Elsewhere || k != podKind && k.read == nil {
+		return doc
+	}
+	at, of := []string{"spec"}, path{}.field("spec")
+	if k.read != nil {
+		at, of = []string{"spec", "template", "spec"}, parsePath("spec.template.spec")
+	}
+	return changed(doc, at, func(spec map[string]any) map[string]any {
+		return l.accountVolumes(b, spec, of)
+	})
+}
+
+// changed returns a document with another mapping at a place, a copy as far as it
+// differs.
+func changed(doc map[string]any, at []string, change func(map[string]any) map[string]any) map[string]any {
+	if len(at) == 0 {
+		return change(doc)
+	}
+	inner, ok := doc[at[0]].(map[string]any)
+	if !ok {
+		return doc
+	}
+	doc = copyOf(doc)
+	doc[at[0]] = changed(inner, at[1:], change)
+	return doc
+}
+
+// accountVolumes returns a pod's spec with its volumes as withAccounts has them.
+func (l *loader) accountVolumes(b *builder, spec map[string]any, of path) map[string]any {
+	volumes, ok := spec["volumes"].([]any)
+	if !ok {
+		return spec
+	}
+	own := make([]any, len(volumes))
+	for i, v := range volumes {
+		own[i] = v
+		if v, ok := v.(map[string]any); ok {
+			own[i] = changed(v, []string{"projected"}, func(projected map[string]any) map[string]any {
+				return l.accountSources(b, projected, of.field("volumes").item(i).field("projected"))
+			})
+		}
+	}
+	spec = copyOf(spec)
+	spec["volumes"] = own
+	return spec
+}
+
+func (l *loader) accountSources(b *builder, projected map[string]any, of path) map[string]any {
+	sources, _ := projected["sources"].([]any)
+	first := -1
+	own := make([]any, len(sources))
+	for i, s := range sources {
+		own[i] = s
+		s, _ := s.(map[string]any)
+		if s["serviceAccountToken"] != nil && first < 0 {
+			first = i
+		}
+		own[i] = optionalRoot(own[i])
+	}
+	if first < 0 {
+		return projected
+	}
+	projected = copyOf(projected)
+	projected["sources"] = own
+	if l.opts.ServiceAccounts == AccountsIgnored {
+		l.ignoreToken(b, of.field("sources").item(first).field("serviceAccountToken").String())
+		without(projected, "sources", of, b.positions, func(item any) bool {
+			s, _ := item.(map[string]any)
+			return s["serviceAccountToken"] != nil
+		})
+		if projected["sources"] == nil {
+			projected["sources"] = []any{}
+		}
+	}
+	return projected
+}
+
+// optionalRoot returns a source, which is optional if it is the ConfigMap
+// kube-root-ca.crt and does not say whether it is.
+func optionalRoot(source any) any {
+	s, _ := source.(map[string]any)
+	object, _ := s["configMap"].(map[string]any)
+	if object["name"] != rootCA || object["optional"] != nil {
+		return source
+	}
+	s, object = copyOf(s), copyOf(object)
+	object["optional"] = true
+	s["configMap"] = object
+	return s
+}
+
+// ignoreToken warns once that a token is left out.
+func (l *loader) ignoreToken(b *builder, field string) {
+	if said := l.ignored[tokenField]; said != nil {
+		said.more++
+		return
+	}
+	l.ignored[tokenField] = &ignoredField{first: b.at(field, 0, "ignored: the volume has no token with --service-account=ignore", "")}
+}
