@@ -75,6 +75,11 @@ func refused(reason, paths string) []Field {
 	return rows(paths, Field{Support: Refused, Reason: reason})
 }
 
+// instead writes refused rows with what to write in their place.
+func instead(reason, hint, paths string) []Field {
+	return rows(paths, Field{Support: Refused, Reason: reason, Hint: hint})
+}
+
 func rows(paths string, like Field) []Field {
 	var all []Field
 	for path := range strings.FieldsSeq(paths) {

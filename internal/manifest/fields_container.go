@@ -17,7 +17,8 @@ var containerFields = slices.Concat(
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
 	resources("resources.limits"), resources("resources.requests"),
-	refused(noCluster, `volumeDevices resources.claims`),
+	refused(noCluster, `resources.claims`),
+	instead("podctl has no block volumes", "mount a file system; or a device of the machine by hostPath, in a privileged container", `volumeDevices`),
 	ignored(onlyWindows, `securityContext.windowsOptions`),
 )
 

@@ -24,14 +24,25 @@ var secretFields = slices.Concat(objectMeta,
 
 // A claim is a directory of its name: all that chooses among volumes of a
 // cluster has nothing to choose from.
-var claimFields = slices.Concat(objectMeta,
-	honoured(`spec.accessModes`),
-	[]Field{
-		{Path: "spec.volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: oneMachine},
-		// Every claim must have it, so a warning would say nothing.
-		{Path: "spec.resources", Support: Honoured, Reason: oneMachine + ", and has what room the disk has"},
-	},
-	ignored(oneMachine, `spec.selector spec.storageClassName spec.volumeName spec.volumeAttributesClassName`),
-	refused(oneMachine+", and begins empty", `spec.dataSource spec.dataSourceRef`),
+var claimFields = slices.Concat(objectMeta, below("spec", claimSpecFields),
 	ignored("only an API server writes it", `status`),
+)
+
+var claimSpecFields = slices.Concat(
+	honoured(`accessModes`),
+	[]Field{
+		{Path: "volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: oneMachine},
+		// Every claim must have it, so a warning would say nothing.
+		{Path: "resources", Support: Honoured, Reason: oneMachine + ", and has what room the disk has"},
+	},
+	ignored(oneMachine, `selector storageClassName volumeName volumeAttributesClassName`),
+	[]Field{
+		{Path: "dataSource", Support: Refused, Reason: beginsEmpty, Hint: fillEmpty},
+		{Path: "dataSourceRef", Support: Refused, Reason: beginsEmpty, Hint: fillEmpty},
+	},
+)
+
+const (
+	beginsEmpty = oneMachine + ", and begins empty"
+	fillEmpty   = "fill it in an init container"
 )

@@ -8,6 +8,7 @@ const (
 	noAccounts  = "there are no service accounts without a control plane"
 	onlyWindows = "only containers on Windows have it"
 	noCluster   = "it needs a control plane"
+	noPlugin    = "podctl has no plugin for it"
 )
 
 var metadataFields = slices.Concat(
@@ -37,10 +38,10 @@ var podFields = slices.Concat(
 		{Path: "spec.os.name", Support: Honoured, Reason: "a pod for another system than Linux is rejected: PodOSNotSupported"},
 	},
 	ignored(noScheduler, `spec.nodeName spec.nodeSelector spec.affinity spec.tolerations
-		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.preemptionPolicy`),
+		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.schedulingGroup spec.preemptionPolicy`),
 	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
-	refused(noCluster, `spec.resources.claims spec.resourceClaims spec.schedulingGroup`),
+	refused(noCluster, `spec.resources.claims spec.resourceClaims`),
 	ignored(onlyWindows, `spec.securityContext.windowsOptions`),
 )
 
@@ -56,9 +57,19 @@ var volumeFields = slices.Concat(
 		Path: tokenField, Support: Refused, Reason: "there is no API server to issue a token",
 		Hint: "--service-account=ignore leaves the token out of the volume, --service-account=FILE puts the token of a file there",
 	}},
-	refused(noCluster, `projected.sources[].clusterTrustBundle projected.sources[].podCertificate`),
-	refused(notYet, `nfs`),
-	refused(noCluster, `csi ephemeral`),
-	refused("podctl has no plugin for it", `iscsi fc cinder cephfs rbd glusterfs flocker azureFile azureDisk vsphereVolume quobyte
-		photonPersistentDisk portworxVolume scaleIO storageos gcePersistentDisk awsElasticBlockStore flexVolume gitRepo`),
+	instead(noCluster, "put the certificates into a ConfigMap, and project that", `projected.sources[].clusterTrustBundle`),
+	instead(noCluster, "put the key and the certificate into a Secret, and project that", `projected.sources[].podCertificate`),
+	below("ephemeral.volumeClaimTemplate", slices.Concat(
+		honoured(`metadata.labels metadata.annotations`),
+		ignored("the claim is named after the pod and the volume", `metadata.name metadata.generateName metadata.namespace metadata.uid`),
+		ignored(byServer, `metadata.selfLink metadata.resourceVersion metadata.generation metadata.creationTimestamp
+			metadata.deletionTimestamp metadata.deletionGracePeriodSeconds metadata.managedFields`),
+		ignored("there are no controllers and no garbage collector", `metadata.ownerReferences metadata.finalizers`),
+		below("spec", claimSpecFields),
+	)),
+	instead("podctl has no CSI drivers", "mount the volume on this machine, and use a hostPath volume; or a persistentVolumeClaim, which is a directory here", `csi`),
+	instead("podctl mounts no network file systems", "mount the export on this machine (mount -t nfs SERVER:PATH DIR), and use a hostPath volume of DIR with type Directory", `nfs`),
+	instead(noPlugin, "clone the repository into an emptyDir in an init container", `gitRepo`),
+	instead(noPlugin, "mount the volume on this machine, and use a hostPath volume", `iscsi fc cinder cephfs rbd glusterfs flocker azureFile azureDisk vsphereVolume quobyte
+		photonPersistentDisk portworxVolume scaleIO storageos gcePersistentDisk awsElasticBlockStore flexVolume`),
 )

@@ -18,12 +18,19 @@ func RefsOf(p *v1.Pod) Refs {
 	}
 	for i := range p.Spec.Volumes {
 		r.volume(&p.Spec.Volumes[i].VolumeSource)
+		if p.Spec.Volumes[i].Ephemeral != nil {
+			r.Claims[EphemeralClaim(p.Name, p.Spec.Volumes[i].Name)] = true
+		}
 	}
 	for c := range Containers(p) {
 		r.variables(c)
 	}
 	return r
 }
+
+// EphemeralClaim is the name of the claim that an ephemeral volume of a pod stands for
+// (VolumeClaimName in k8s.io/component-helpers/storage/ephemeral).
+func EphemeralClaim(pod, volume string) string { return pod + "-" + volume }
 
 func (r Refs) volume(v *v1.VolumeSource) {
 	switch {

@@ -96,7 +96,7 @@ func attributesOf(v *v1.Volume) attributes {
 	switch {
 	case v.ConfigMap != nil, v.Secret != nil, v.DownwardAPI != nil, v.Projected != nil, v.Image != nil:
 		return attributes{readOnly: true, managed: true}
-	case v.EmptyDir != nil:
+	case v.EmptyDir != nil, v.Ephemeral != nil:
 		return attributes{managed: true}
 	case v.PersistentVolumeClaim != nil:
 		readOnly := v.PersistentVolumeClaim.ReadOnly

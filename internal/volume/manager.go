@@ -73,7 +73,7 @@ type request struct {
 }
 
 // kinds are all that podctl can make.
-var kinds = []kind{emptyDir, hostPath, configMap, secret, downward, projected, claim, image}
+var kinds = []kind{emptyDir, hostPath, configMap, secret, downward, projected, claim, ephemeral, image}
 
 // kindOf is the kind of a volume, nil if podctl cannot make it.
 func kindOf(v *v1.Volume) *kind {
