@@ -8,6 +8,7 @@ require (
 	github.com/docker/docker-credential-helpers v0.9.12
 	github.com/fsnotify/fsnotify v1.10.1
 	github.com/google/go-cmp v0.7.0
+	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674
 	github.com/moby/sys/mountinfo v0.7.3
 	github.com/moby/term v0.5.2
 	github.com/olekukonko/tablewriter v1.1.5
@@ -41,7 +42,6 @@ require (
 require (
 	github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect
 	github.com/emicklei/go-restful/v3 v3.13.0 // indirect
-	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
 	github.com/moby/spdystream v0.5.1 // indirect
 )
 

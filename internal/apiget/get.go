@@ -18,9 +18,21 @@ const Timeout = 10 * time.Second
 // maxSize bounds an answer, in bytes.
 const maxSize = 256 << 20
 
+// JSON is the media type of an object in full, Metadata that of a list without specs and
+// statuses.
+const (
+	JSON     = "application/json"
+	Metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
+
 // Object reads a JSON answer into a value.
 func Object(ctx context.Context, client *http.Client, address string, into any) error {
-	return get(ctx, client, address, "application/json", func(body io.Reader) error {
+	return As(ctx, client, address, JSON, into)
+}
+
+// As reads an answer of a media type, which is one of JSON, into a value.
+func As(ctx context.Context, client *http.Client, address, mediaType string, into any) error {
+	return get(ctx, client, address, mediaType, func(body io.Reader) error {
 		return json.NewDecoder(body).Decode(into)
 	})
 }

@@ -49,7 +49,7 @@ func ParseFormat(value string) (Format, error) {
 	f := Format{name: name}
 	var err error
 	switch {
-	case !templated && slices.Contains([]string{"", "table", "wide", "json", "yaml", "name"}, name):
+	case !templated && slices.Contains([]string{"", "table", "wide", "json", "yaml", "name", Cells}, name):
 	case templated && name == "go-template":
 		f.template, err = template.New("output").Parse(text)
 	case templated && name == "jsonpath" && itemsRoot.MatchString(text):
@@ -108,6 +108,8 @@ func (f Format) Print(w io.Writer, l List) error {
 			}
 		}
 		return nil
+	case Cells:
+		return l.cells(w)
 	case "custom-columns":
 		return f.customColumns(w, l)
 	case "go-template", "jsonpath":

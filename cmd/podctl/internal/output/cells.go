@@ -1,0 +1,91 @@
+package output
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// Cells is the format of lists for another podctl, which prints them together with others:
+// the rows of the table and the objects, as JSON on one line.
+const Cells = "cells"
+
+// cellsVersion is that of the document. A reader ignores fields that it does not know.
+const cellsVersion = 1
+
+type cellsDocument struct {
+	Version int         `json:"cellsVersion"`
+	Header  []string    `json:"header"`
+	Wide    []string    `json:"wide,omitempty"`
+	Items   []cellsItem `json:"items"`
+}
+
+type cellsItem struct {
+	Name  string          `json:"name"`
+	Cells []string        `json:"cells"`
+	Wide  []string        `json:"wide,omitempty"`
+	Notes []string        `json:"notes,omitempty"`
+	Data  json.RawMessage `json:"data"`
+}
+
+func (l List) cells(w io.Writer) error {
+	d := cellsDocument{Version: cellsVersion, Header: l.Header, Wide: l.Wide, Items: make([]cellsItem, len(l.Items))}
+	for n, i := range l.Items {
+		data, err := json.Marshal(i.Data)
+		if err != nil {
+			return err
+		}
+		d.Items[n] = cellsItem{i.Name, i.Cells, i.Wide, i.Notes, data}
+	}
+	return JSONLine(w, d)
+}
+
+// Bounds of what ReadCells accepts: the table is printed with others.
+const (
+	maxColumns = 64
+	// maxCell is the length of a cell, in bytes: each line of a table is as long as the
+	// longest cells.
+	maxCell = 256
+)
+
+// errNotCells: the text is not in the format.
+var errNotCells = errors.New("not a list of podctl")
+
+// ReadCells reads a list that another podctl has printed in the format. The Data of its
+// items are json.RawMessage. Long cells are cut.
+func ReadCells(text []byte) (List, error) {
+	var d cellsDocument
+	switch err := json.Unmarshal(text, &d); {
+	case err != nil, !utf8.Valid(text):
+		return List{}, errNotCells
+	case d.Version != cellsVersion:
+		return List{}, fmt.Errorf("%w of version %d", errNotCells, cellsVersion)
+	case len(d.Header)+len(d.Wide) > maxColumns:
+		return List{}, fmt.Errorf("a list of more than %d columns", maxColumns)
+	}
+	l := List{Header: shortened(d.Header), Wide: shortened(d.Wide), Items: make([]Item, len(d.Items))}
+	for n, i := range d.Items {
+		l.Items[n] = Item{
+			Name: i.Name, Data: i.Data, Notes: i.Notes,
+			Cells: shortened(i.Cells[:min(len(i.Cells), len(d.Header))]), Wide: shortened(i.Wide[:min(len(i.Wide), len(d.Wide))]),
+		}
+	}
+	return l, nil
+}
+
+// shortened cuts long cells.
+func shortened(cells []string) []string {
+	for i, cell := range cells {
+		if len(cell) <= maxCell {
+			continue
+		}
+		end := maxCell
+		for !utf8.RuneStart(cell[end]) {
+			end--
+		}
+		cells[i] = cell[:end] + "…"
+	}
+	return cells
+}

@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/podctl/podctl/internal/apiget"
+)
+
+// Options name the cluster.
+type Options struct {
+	// Kubeconfig is a file, "" for KUBECONFIG, ~/.kube/config or the service account of
+	// this pod. Context is one of its contexts, "" for the current one.
+	Kubeconfig, Context string
+}
+
+// Client asks one API server. It is safe for concurrent use.
+type Client struct {
+	config *rest.Config
+	base   *url.URL
+	http   *http.Client
+}
+
+// Open reads the kubeconfig. It makes no connection.
+func Open(o Options) (*Client, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.Kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.Context}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	config.Timeout = apiget.Timeout
+	made, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	client := *made // it may be the default one of the process
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{config: config, base: base, http: &client}, nil
+}
+
+// ConfigError is a kubeconfig that cannot be used.
+type ConfigError struct{ err error }
+
+func (e *ConfigError) Error() string { return "read kubeconfig: " + e.err.Error() }
+func (e *ConfigError) Unwrap() error { return e.err }
+
+// Hint names the ways to give one.
+func (e *ConfigError) Hint() string {
+	if clientcmd.IsEmptyConfig(e.err) {
+		return "--kubeconfig FILE, KUBECONFIG or ~/.kube/config names the cluster"
+	}
+	return ""
+}
+
+// AnswerError is a request that the API server did not answer as asked.
+type AnswerError struct {
+	verb string
+	err  error
+}
+
+func (e *AnswerError) Error() string { return e.verb + ": " + e.err.Error() }
+func (e *AnswerError) Unwrap() error { return e.err }
+
+// Hint names the permission that is missing.
+func (e *AnswerError) Hint() string {
+	var status *apiget.StatusError
+	if errors.As(e.err, &status) && (status.Code == http.StatusForbidden || status.Code == http.StatusUnauthorized) || apierrors.IsForbidden(e.err) {
+		return "kubectl auth can-i --list shows what you may do; docs/kubectl-plugin.md lists what the plugin needs"
+	}
+	return ""
+}
+
+// inTime returns what do returns, or the cause of the end of ctx: a credential plugin and
+// the handshake of SPDY do not end with it.
+func inTime[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := do()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil && ctx.Err() != nil {
+			return r.value, context.Cause(ctx)
+		}
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+func invalidName(kind, name string) error { return fmt.Errorf("invalid name %q of a %s", name, kind) }
