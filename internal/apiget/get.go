@@ -92,7 +92,7 @@ func (e *StatusError) Error() string {
 func (e *StatusError) Hint() string {
 	switch e.Code {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return "pass a token or a client certificate with the permission to read pods (verb get, nodes/proxy)"
+		return "pass a token or a client certificate with the permission to read pods (verb get of nodes/pods; before Kubernetes 1.33, of nodes/proxy)"
 	default:
 		return ""
 	}

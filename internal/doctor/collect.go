@@ -42,7 +42,7 @@ func Collect(ctx context.Context, o Options) Facts {
 	if o.Client != nil {
 		f.Runtime.Endpoint, f.Runtime.Version = o.Client.Endpoint().Runtime, o.Client.Connected()
 		f.Runtime.Server = serverOf(o.Client.Endpoint())
-		reading.Go(func() { f.Kubelet = readKubelet(f.Runtime.Endpoint) })
+		reading.Go(func() { f.Kubelet = readKubelet(ctx, f.Runtime.Endpoint) })
 		reading.Go(func() { f.Runtime.Probed, f.Runtime.Events = probeEvents(ctx, o.Client) })
 		o.readRuntime(ctx, &f)
 		o.readPods(ctx, &f)
@@ -102,12 +102,19 @@ func noEvents(v cri.Version) bool {
 	return v.Name == "containerd" && ok && less(n, [3]int{1, 7})
 }
 
-func readKubelet(endpoint string) Kubelet {
+func readKubelet(ctx context.Context, endpoint string) Kubelet {
 	near, err := kubelet.Find(endpoint)
 	if near == nil {
 		return Kubelet{Err: err}
 	}
-	return Kubelet{PID: near.PID, SettingsErr: near.Err, CgroupDriver: near.CgroupDriver()}
+	k := Kubelet{PID: near.PID, SettingsErr: near.Err, CgroupDriver: near.CgroupDriver()}
+	if near.Err != nil {
+		return k
+	}
+	k.RootDir, k.ConfigFile, k.StaticPods = near.RootDir(), near.ConfigFile(), near.StaticPods()
+	pods, by, err := near.PodsBy(ctx)
+	k.Server, k.Credential, k.PodCount, k.AskErr = by.URL, by.Credential.String(), len(pods), err
+	return k
 }
 
 // readPods lists the pods after it has looked for shims and mounts: what is created

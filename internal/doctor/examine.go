@@ -30,6 +30,8 @@ var checks = []struct {
 	{"leftover.mounts", false, checkMounts},
 	{"leftover.namespaces", false, checkNamespaces},
 	{"kubelet", false, checkKubelet},
+	{"kubelet.files", false, checkKubeletFiles},
+	{"kubelet.pods", false, checkKubeletPods},
 	{"podctl", true, checkPodctl},
 }
 

@@ -107,6 +107,15 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		{func(f *Facts) { f.Pods.Mounts = strings.Split("abcdefg", "") }, "leftover.mounts", "warning: root file systems of nothing that the runtime lists: a, b, c, d, e and 2 more"},
 		{func(f *Facts) { f.Pods.Namespaces = 4 }, "leftover.namespaces", "warning: /run/netns holds 4 network namespaces for 2 sandboxes: at least 2 too many"},
 		{func(f *Facts) { f.Kubelet = Kubelet{PID: 9, CgroupDriver: "systemd"} }, "kubelet", "info: kubelet (pid 9) uses this runtime"},
+		{func(f *Facts) {
+			f.Kubelet = Kubelet{PID: 9, CgroupDriver: "systemd", RootDir: "/var/lib/kubelet", ConfigFile: "/etc/kubelet.yaml"}
+		}, "kubelet.files", "ok: root directory /var/lib/kubelet, configuration /etc/kubelet.yaml, static pods none"},
+		{func(f *Facts) {
+			f.Kubelet = Kubelet{PID: 9, CgroupDriver: "systemd", PodCount: 1, Server: "https://127.0.0.1:10250", Credential: "service account token"}
+		}, "kubelet.pods", "ok: 1 pod, asked at https://127.0.0.1:10250 with service account token"},
+		{func(f *Facts) {
+			f.Kubelet = Kubelet{PID: 9, CgroupDriver: "systemd", AskErr: errors.Join(errors.New("401"), errors.New("403"))}
+		}, "kubelet.pods", "warning: the kubelet (pid 9) does not name its pods, so that podctl cannot say which of them it desires: 401; 403"},
 		{func(f *Facts) { f.Kubelet.Err = fs.ErrPermission }, "kubelet", "info: whether a kubelet uses this runtime is not known"},
 		{func(f *Facts) { f.IsRoot = false }, "podctl", "info: not run as root"},
 	} {

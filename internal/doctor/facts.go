@@ -125,6 +125,14 @@ type Kubelet struct {
 	// CgroupDriver is that of its configuration, which it ignores if the runtime names
 	// its own.
 	CgroupDriver string
+	// RootDir and ConfigFile are as it names them, the directory StaticPods is as
+	// podctl sees it; "" for none.
+	RootDir, ConfigFile, StaticPods string
+	// Server and Credential are how it named its pods, of which it has PodCount;
+	// AskErr is why it did not.
+	Server, Credential string
+	PodCount           int
+	AskErr             error
 }
 
 // Pods are what the runtime lists, and what was found that belongs to none of it.

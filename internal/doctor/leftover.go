@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -95,6 +96,28 @@ func checkKubelet(f Facts, r *report) {
 		r.info("kubelet (pid %d) uses this runtime; its settings cannot be read: %v", k.PID, k.SettingsErr)
 	default:
 		r.info("kubelet (pid %d) uses this runtime: podctl run and agent refuse to start beside it, because it would terminate their pods", k.PID)
+	}
+}
+
+// checkKubeletFiles says which files of the kubelet podctl reads.
+func checkKubeletFiles(f Facts, r *report) {
+	k := f.Kubelet
+	if k.PID == 0 || k.SettingsErr != nil {
+		return
+	}
+	r.ok("root directory %s, configuration %s, static pods %s", k.RootDir, cmp.Or(k.ConfigFile, "by flags"), cmp.Or(k.StaticPods, "none"))
+}
+
+// checkKubeletPods says how the kubelet is asked for its pods.
+func checkKubeletPods(f Facts, r *report) {
+	k := f.Kubelet
+	switch {
+	case k.PID == 0 || k.SettingsErr != nil:
+	case k.AskErr != nil:
+		r.warn("give podctl a service account with the verb get of nodes/pods, or pass --kubelet with --kubelet-token-file to orphans",
+			"the kubelet (pid %d) does not name its pods, so that podctl cannot say which of them it desires: %s", k.PID, strings.ReplaceAll(k.AskErr.Error(), "\n", "; "))
+	default:
+		r.ok("%s, asked at %s with %s", plural(k.PodCount, "pod"), k.Server, k.Credential)
 	}
 }
 

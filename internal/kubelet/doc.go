@@ -2,6 +2,7 @@
 // it says about itself.
 //
 //	/proc, unix sockets ──► Find ──► Near: pid, addresses, static pods, node name
+//	token, certificates ──► Near.PodsBy: the first server and credential that answer
 //	Options: URL, credentials ──► Pods, Reservation, Working
 //
 // Whether the pods that it names are all that it has is judged by its age and by

@@ -35,8 +35,11 @@ type Near struct {
 	Err error
 
 	settings settings
-	// root is the path of its root directory.
-	root string
+	// root is the path of its root directory, files are those below it.
+	root  string
+	files files
+	// readToken replaces that of podctl's service account in tests.
+	readToken func() (string, error)
 }
 
 // Find returns the kubelet that uses the runtime at the endpoint, nil if none
@@ -50,8 +53,8 @@ func Find(endpoint string) (*Near, error) {
 	if pid == 0 {
 		return nil, err
 	}
-	n := &Near{PID: pid, root: rootOf(pid), Age: age(pid)}
-	n.settings, n.Err = readSettings(readProcess(pid).args, filesOf(pid))
+	n := &Near{PID: pid, root: rootOf(pid), Age: age(pid), files: filesOf(pid)}
+	n.settings, n.Err = readSettings(readProcess(pid).args, n.files)
 	n.NodeName = n.settings.nodeName
 	n.Follows = n.settings.kubeconfig != "" || n.settings.embedded
 	return n, nil
@@ -89,6 +92,12 @@ func (n *Near) StaticPods() string {
 	return n.path(n.settings.config.StaticPodPath)
 }
 
+// RootDir is its root directory as it names it.
+func (n *Near) RootDir() string { return n.settings.rootDir }
+
+// ConfigFile is its configuration file as it names it, "" if it has none.
+func (n *Near) ConfigFile() string { return n.settings.configFile }
+
 // PodDirs is the directory of its pods' directories as its mount table names it,
 // "" if its settings could not be read.
 func (n *Near) PodDirs() string {
@@ -112,16 +121,13 @@ func (n *Near) HasPodDir(uid types.UID) bool {
 // Reservation is what it reserves: by its /configz, else by its configuration
 // files and flags, which it read when it was started.
 func (n *Near) Reservation(ctx context.Context) (*Reservation, error) {
-	for _, url := range n.servers() {
-		client, err := n.client(url)
-		if err != nil {
-			return nil, err
-		}
-		r, err := reservationAt(ctx, client, url)
-		client.CloseIdleConnections()
-		if err == nil {
-			return r, nil
-		}
+	var answered *Reservation
+	_, err := n.ask(ctx, func(ctx context.Context, client *http.Client, url string) (err error) {
+		answered, err = reservationAt(ctx, client, url)
+		return err
+	})
+	if err == nil {
+		return answered, nil
 	}
 	switch {
 	case n.Err != nil:
@@ -186,47 +192,22 @@ func (n *Near) Server() string {
 // machine, which answers from memory.
 const nearTimeout = 5 * time.Second
 
-// Pods returns the pods that it manages, without credentials.
+// Pods returns the pods that it manages.
 func (n *Near) Pods(ctx context.Context) ([]*v1.Pod, error) {
+	pods, _, err := n.PodsBy(ctx)
+	return pods, err
+}
+
+// PodsBy returns the pods that it manages, and how it was asked.
+func (n *Near) PodsBy(ctx context.Context) (pods []*v1.Pod, by Access, err error) {
 	if n.Err != nil {
-		return nil, n.Err
+		return nil, Access{}, n.Err
 	}
-	urls := n.servers()
-	if len(urls) == 0 {
-		return nil, errors.New("it has no server")
-	}
-	ctx, cancel := context.WithTimeout(ctx, nearTimeout)
-	defer cancel()
-	var errs []error
-	for _, url := range urls {
-		pods, err := n.podsAt(ctx, url)
-		if err == nil {
-			return pods, nil
-		}
-		errs = append(errs, fmt.Errorf("ask the kubelet: %w", err))
-	}
-	return nil, errors.Join(errs...)
-}
-
-func (n *Near) podsAt(ctx context.Context, url string) ([]*v1.Pod, error) {
-	client, err := n.client(url)
-	if err != nil {
-		return nil, err
-	}
-	defer client.CloseIdleConnections()
-	return apiget.PodList(ctx, client, url+"/pods")
-}
-
-// client connects in the kubelet's network namespace. Its certificate is not
-// verified: the address is that of a process of this host.
-func (n *Near) client(url string) (*http.Client, error) {
-	client, err := Options{URL: url}.client(url)
-	if err != nil {
-		return nil, err
-	}
-	t := client.Transport.(*http.Transport)
-	t.DialContext, t.TLSClientConfig.InsecureSkipVerify = n.dial, true
-	return client, nil
+	by, err = n.ask(ctx, func(ctx context.Context, client *http.Client, url string) (err error) {
+		pods, err = apiget.PodList(ctx, client, url+"/pods")
+		return err
+	})
+	return pods, by, err
 }
 
 // dial connects in its network namespace.

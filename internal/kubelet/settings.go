@@ -18,6 +18,8 @@ type settings struct {
 	// rootDir is --root-dir, nodeName --hostname-override ("" for the host's name),
 	// kubeconfig the kubeconfig by which it follows an API server.
 	rootDir, nodeName, kubeconfig string
+	// configFile is --config, certDir --cert-dir.
+	configFile, certDir string
 	// embedded: the program contains more than a kubelet, which gets its settings
 	// from there.
 	embedded bool
@@ -32,6 +34,7 @@ type config struct {
 	ReadOnlyPort    int    `json:"readOnlyPort"`
 	RuntimeEndpoint string `json:"containerRuntimeEndpoint"`
 	CgroupDriver    string `json:"cgroupDriver"`
+	TLSCertFile     string `json:"tlsCertFile"`
 	Reservation     `json:",inline"`
 }
 
@@ -48,7 +51,7 @@ func defaults() config {
 // readSettings reads a kubelet's command line, and the configuration files that
 // it names. Flags take precedence, as in the kubelet (cmd/kubelet/app/server.go).
 func readSettings(args []string, f files) (settings, error) {
-	s := settings{config: defaults(), rootDir: "/var/lib/kubelet"}
+	s := settings{config: defaults(), rootDir: "/var/lib/kubelet", certDir: "/var/lib/kubelet/pki"}
 	if len(args) == 0 {
 		return s, fmt.Errorf("its command line cannot be read")
 	}
@@ -56,7 +59,8 @@ func readSettings(args []string, f files) (settings, error) {
 	program := strings.Fields(args[0]) // empty if the process has chosen so
 	s.embedded = len(program) == 0 || filepath.Base(program[0]) != "kubelet"
 	if path := flags["config"]; path != "" {
-		if err := s.config.load(f, f.abs(path)); err != nil {
+		s.configFile = f.abs(path)
+		if err := s.config.load(f, s.configFile); err != nil {
 			return s, err
 		}
 	}
@@ -77,6 +81,7 @@ func (s *settings) override(flags map[string]string, f files) error {
 	for name, text := range map[string]*string{
 		"pod-manifest-path": &c.StaticPodPath, "manifest-url": &c.StaticPodURL, "address": &c.Address,
 		"container-runtime-endpoint": &c.RuntimeEndpoint, "root-dir": &s.rootDir, "cgroup-driver": &c.CgroupDriver, "hostname-override": &s.nodeName,
+		"cert-dir": &s.certDir, "tls-cert-file": &c.TLSCertFile,
 	} {
 		*text = cmp.Or(flags[name], *text)
 	}
@@ -91,7 +96,7 @@ func (s *settings) override(flags map[string]string, f files) error {
 		*number = n
 	}
 	s.kubeconfig = cmp.Or(flags["kubeconfig"], flags["bootstrap-kubeconfig"])
-	for _, path := range []*string{&s.rootDir, &s.kubeconfig} {
+	for _, path := range []*string{&s.rootDir, &s.kubeconfig, &s.certDir, &c.TLSCertFile} {
 		if *path != "" {
 			*path = f.abs(*path)
 		}
@@ -124,8 +129,10 @@ func (c *config) load(f files, path string) error {
 	if err := yaml.Unmarshal(content, c); err != nil {
 		return fmt.Errorf("read its configuration %s: %w", path, err)
 	}
-	if c.StaticPodPath != "" && !filepath.IsAbs(c.StaticPodPath) {
-		c.StaticPodPath = filepath.Join(filepath.Dir(path), c.StaticPodPath)
+	for _, file := range []*string{&c.StaticPodPath, &c.TLSCertFile} {
+		if *file != "" && !filepath.IsAbs(*file) {
+			*file = filepath.Join(filepath.Dir(path), *file)
+		}
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 func fakeFiles(content map[string]string) files {
 	return files{
-		dir: "/work",
+		dir: "/cwd",
 		read: func(path string) ([]byte, error) {
 			if text, ok := content[path]; ok {
 				return []byte(text), nil
@@ -35,10 +35,10 @@ func TestSettingsAreReadFromCommandLineAndConfig(t *testing.T) {
 	content := map[string]string{
 		"/k/config.yaml": "readOnlyPort: 10256\nstaticPodPath: manifests\nport: 10001\nmaxPods: 20\n",
 		"/k/d/1.conf":    "maxPods: 30\n", "/k/d/2.conf": "maxPods: 40\n", "/k/d/3.txt": "maxPods: 50\n",
-		"/work/own.yaml": "staticPodPath: /s\n",
+		"/cwd/own.yaml": "staticPodPath: /s\ntlsCertFile: pki/own.crt\n",
 	}
 	with := func(change func(*settings)) settings {
-		s := settings{config: defaults(), rootDir: "/var/lib/kubelet"}
+		s := settings{config: defaults(), rootDir: "/var/lib/kubelet", certDir: "/var/lib/kubelet/pki"}
 		change(&s)
 		return s
 	}
@@ -49,16 +49,20 @@ func TestSettingsAreReadFromCommandLineAndConfig(t *testing.T) {
 		{"kubelet", with(func(*settings) {})},
 		{"kubelet --config=/k/config.yaml", with(func(s *settings) {
 			s.config.ReadOnlyPort, s.config.StaticPodPath, s.config.Port, s.config.MaxPods = 10256, "/k/manifests", 10001, 20
+			s.configFile = "/k/config.yaml"
 		})},
 		{"kubelet --config=/k/config.yaml --config-dir /k/d", with(func(s *settings) {
 			s.config.ReadOnlyPort, s.config.StaticPodPath, s.config.Port, s.config.MaxPods = 10256, "/k/manifests", 10001, 40
+			s.configFile = "/k/config.yaml"
 		})},
 		{"kubelet --config own.yaml --read-only-port 10999 --hostname-override n1 --root-dir=r", with(func(s *settings) {
-			s.config.ReadOnlyPort, s.config.StaticPodPath, s.nodeName, s.rootDir = 10999, "/s", "n1", "/work/r"
+			s.config.ReadOnlyPort, s.config.StaticPodPath, s.nodeName, s.rootDir = 10999, "/s", "n1", "/cwd/r"
+			s.configFile, s.config.TLSCertFile = "/cwd/own.yaml", "/cwd/pki/own.crt"
 		})},
 		{"/usr/bin/kubelet --kubeconfig=/k --read_only_port=0 --pod-manifest-path=/m", with(func(s *settings) {
 			s.kubeconfig, s.config.StaticPodPath = "/k", "/m"
 		})},
+		{"kubelet --cert-dir=/c --tls-cert-file x.crt", with(func(s *settings) { s.certDir, s.config.TLSCertFile = "/c", "/cwd/x.crt" })},
 		{"/usr/local/bin/k3s server", with(func(s *settings) { s.embedded = true })},
 		{"kubelet --kube-reserved cpu=1,memory=1Gi --eviction-hard memory.available<5% --max-pods=9", with(func(s *settings) {
 			s.config.MaxPods, s.config.EvictionHard = 9, map[string]string{"memory.available": "5%"}

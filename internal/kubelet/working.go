@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -46,22 +47,25 @@ func (o Options) Working(ctx context.Context) Working {
 	return workingAt(ctx, client, o.Address())
 }
 
-// Working reads the metric without credentials.
-func (n *Near) Working(ctx context.Context) Working {
+// Working reads the metric, with the credentials that podctl finds.
+func (n *Near) Working(ctx context.Context) (w Working) {
 	if n.Err != nil {
 		return Working{}
 	}
-	for _, url := range n.servers() {
-		client, err := n.client(url)
-		if err != nil {
-			continue
+	_, err := n.ask(ctx, func(ctx context.Context, client *http.Client, url string) error {
+		if w = workingAt(ctx, client, url); !w.Housekept {
+			return errNoWorking
 		}
-		if w := workingAt(ctx, client, url); w.Housekept {
-			return w
-		}
+		return nil
+	})
+	if err != nil {
+		return Working{}
 	}
-	return Working{}
+	return w
 }
+
+// errNoWorking: a server does not have the metric, or not yet.
+var errNoWorking = errors.New("no " + workingPods)
 
 func workingAt(ctx context.Context, client *http.Client, url string) (w Working) {
 	defer client.CloseIdleConnections()

@@ -1,0 +1,217 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/podctl/podctl/internal/hostroot"
+)
+
+// Credential is what a kubelet is asked with.
+type Credential struct {
+	Kind CredentialKind
+	// File is that of the certificate, as the kubelet's host names it.
+	File string
+
+	token   string
+	cert    *tls.Certificate
+	invalid error // why it cannot be read
+}
+
+// CredentialKind is a kind of credential.
+type CredentialKind string
+
+// The kinds of credentials.
+const (
+	Anonymous      CredentialKind = "no credential"
+	ServiceAccount CredentialKind = "service account token"
+	Certificate    CredentialKind = "client certificate"
+)
+
+func (c Credential) String() string { return strings.TrimSpace(string(c.Kind) + " " + c.File) }
+
+// adminCertificate is the client certificate of kubeadm's API server for kubelets,
+// without its suffix: it exists on control planes.
+const adminCertificate = "/etc/kubernetes/pki/apiserver-kubelet-client"
+
+// Access is a way to ask a kubelet: a server and a credential.
+type Access struct {
+	URL        string
+	Credential Credential
+}
+
+// accesses are the ways to ask it, in the order of trial: a server that takes no
+// credential, then what podctl itself was given, then what lies on the host.
+func (n *Near) accesses() []Access {
+	var all []Access
+	for _, url := range n.servers() {
+		if strings.HasPrefix(url, "https:") {
+			for _, c := range n.credentials() {
+				all = append(all, Access{url, c})
+			}
+		}
+		all = append(all, Access{url, Credential{Kind: Anonymous}})
+	}
+	return all
+}
+
+// credentials are those that podctl finds.
+func (n *Near) credentials() []Credential {
+	var all []Credential
+	if token, err := n.token(); err == nil && token != "" {
+		all = append(all, Credential{Kind: ServiceAccount, token: token})
+	}
+	cert, err := n.files.read(adminCertificate + ".crt")
+	if err != nil {
+		return all
+	}
+	c := Credential{Kind: Certificate, File: adminCertificate + ".crt"}
+	key, err := n.files.read(adminCertificate + ".key")
+	if err == nil {
+		var pair tls.Certificate
+		pair, err = tls.X509KeyPair(cert, key)
+		c.cert = &pair
+	}
+	c.invalid = err
+	return append(all, c)
+}
+
+func (n *Near) token() (string, error) {
+	if n.readToken != nil {
+		return n.readToken()
+	}
+	return hostroot.Token()
+}
+
+// ask tries the accesses until one answers.
+func (n *Near) ask(ctx context.Context, get func(context.Context, *http.Client, string) error) (Access, error) {
+	accesses := n.accesses()
+	if len(accesses) == 0 {
+		return Access{}, errors.New("it has no server")
+	}
+	ctx, cancel := context.WithTimeout(ctx, nearTimeout)
+	defer cancel()
+	var errs []error
+	for _, a := range accesses {
+		err := n.askBy(ctx, a, get)
+		if err == nil {
+			return a, nil
+		}
+		if a.Credential.Kind != Anonymous {
+			err = fmt.Errorf("with the %s: %w", a.Credential, err)
+		}
+		errs = append(errs, fmt.Errorf("ask the kubelet: %w", err))
+	}
+	return Access{}, errors.Join(errs...)
+}
+
+func (n *Near) askBy(ctx context.Context, a Access, get func(context.Context, *http.Client, string) error) error {
+	if a.Credential.invalid != nil {
+		return a.Credential.invalid
+	}
+	client, err := n.client(a)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	return get(ctx, client, a.URL)
+}
+
+// client connects in the kubelet's network namespace: the address is that of a
+// process of this host. A credential is sent only to a server with a certificate of
+// this kubelet.
+func (n *Near) client(a Access) (*http.Client, error) {
+	client, err := Options{URL: a.URL}.client(a.URL)
+	if err != nil {
+		return nil, err
+	}
+	t := client.Transport.(*http.Transport)
+	t.DialContext, t.TLSClientConfig.InsecureSkipVerify = n.dial, true
+	if a.Credential.Kind == Anonymous {
+		return client, nil
+	}
+	t.TLSClientConfig.VerifyConnection = n.verify
+	if a.Credential.cert != nil {
+		t.TLSClientConfig.Certificates = []tls.Certificate{*a.Credential.cert}
+	}
+	if a.Credential.token != "" {
+		client.Transport = bearer{token: a.Credential.token, next: t}
+	}
+	return client, nil
+}
+
+// verify compares the server's certificate with those that the kubelet has on disk.
+func (n *Near) verify(s tls.ConnectionState) error {
+	presented := s.PeerCertificates[0]
+	known := n.servingCertificates()
+	if slices.ContainsFunc(known, presented.Equal) {
+		return nil
+	}
+	return &UnknownServerError{Known: len(known)}
+}
+
+// embeddedServing are the serving certificates of kubelets in other programs, whose
+// settings are not in their arguments.
+var embeddedServing = []string{"/var/lib/rancher/k3s/agent/serving-kubelet.crt", "/var/lib/rancher/rke2/agent/serving-kubelet.crt"}
+
+// servingCertificates are the certificates that it may serve with
+// (pkg/kubelet/certificate, cmd/kubelet/app/server.go: InitializeTLS).
+func (n *Near) servingCertificates() []*x509.Certificate {
+	paths := []string{n.settings.config.TLSCertFile}
+	if n.settings.certDir != "" {
+		paths = append(paths, filepath.Join(n.settings.certDir, "kubelet-server-current.pem"), filepath.Join(n.settings.certDir, "kubelet.crt"))
+	}
+	if n.settings.embedded {
+		paths = append(paths, embeddedServing...)
+	}
+	var all []*x509.Certificate
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		content, err := n.files.read(path)
+		if err != nil {
+			continue // it serves with another one
+		}
+		all = append(all, certificates(content)...)
+	}
+	return all
+}
+
+// certificates are those of a PEM file, which may hold keys, too.
+func certificates(content []byte) (all []*x509.Certificate) {
+	for {
+		var block *pem.Block
+		if block, content = pem.Decode(content); block == nil {
+			return all
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			all = append(all, c)
+		}
+	}
+}
+
+// UnknownServerError: the server at a kubelet's address has a certificate that the
+// kubelet does not have on disk, so that no credential was sent.
+type UnknownServerError struct {
+	// Known is how many certificates the kubelet has on disk.
+	Known int
+}
+
+func (e *UnknownServerError) Error() string {
+	if e.Known == 0 {
+		return "no credential was sent: the kubelet's serving certificate cannot be read"
+	}
+	return "no credential was sent: the server's certificate is not the kubelet's"
+}

@@ -1,0 +1,160 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"io/fs"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+)
+
+// guarded is a kubelet's server that wants a token, and how often it saw one.
+type guarded struct {
+	*httptest.Server
+	tokens int
+}
+
+func guard(t *testing.T, token string) *guarded {
+	t.Helper()
+	g := &guarded{}
+	g.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent := r.Header.Get("Authorization")
+		if sent != "" {
+			g.tokens++
+		}
+		if sent != "Bearer "+token {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, `{"kind": "PodList", "items": [{"metadata": {"name": "web"}}]}`)
+	}))
+	g.Config.ErrorLog = log.New(io.Discard, "", 0) // of refused handshakes
+	g.StartTLS()
+	t.Cleanup(g.Close)
+	return g
+}
+
+// near is a kubelet with that server, and files.
+func (g *guarded) near(t *testing.T, token string, content map[string][]byte) *Near {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("a kubelet is asked in its network namespace")
+	}
+	n := &Near{PID: os.Getpid(), readToken: func() (string, error) {
+		if token == "" {
+			return "", fs.ErrNotExist
+		}
+		return token, nil
+	}}
+	n.files.read = func(path string) ([]byte, error) {
+		if content[path] == nil {
+			return nil, fs.ErrNotExist
+		}
+		return content[path], nil
+	}
+	_, port, err := net.SplitHostPort(g.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.settings = settings{certDir: "/pki", config: config{Address: "127.0.0.1"}}
+	if n.settings.config.Port, err = strconv.Atoi(port); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (g *guarded) certificate() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: g.Certificate().Raw})
+}
+
+func TestAKubeletIsAskedWithTheServiceAccountsToken(t *testing.T) {
+	for _, file := range []string{"/pki/kubelet.crt", "/pki/kubelet-server-current.pem", "/etc/own.crt"} {
+		g := guard(t, "secret")
+		n := g.near(t, "secret", map[string][]byte{file: g.certificate()})
+		n.settings.config.TLSCertFile = "/etc/own.crt"
+		pods, by, err := n.PodsBy(t.Context())
+		if err != nil || len(pods) != 1 || by.Credential.Kind != ServiceAccount {
+			t.Errorf("%s: %v, %+v, %v", file, pods, by, err)
+		}
+	}
+}
+
+// Whatever listens at the kubelet's address while the kubelet does not must not
+// learn the token.
+func TestATokenIsNotSentToAServerWithAnotherCertificate(t *testing.T) {
+	g := guard(t, "secret")
+	for _, content := range []map[string][]byte{nil, {"/pki/kubelet.crt": otherCertificate}} {
+		_, _, err := g.near(t, "secret", content).PodsBy(t.Context())
+		unknown, ok := errors.AsType[*UnknownServerError](err)
+		if !ok || g.tokens > 0 || (unknown.Known > 0) != (content != nil) {
+			t.Errorf("%v, %d tokens sent", err, g.tokens)
+		}
+	}
+}
+
+func TestAKubeletIsAskedWithoutACredentialWhereThereIsNone(t *testing.T) {
+	g := guard(t, "secret")
+	_, _, err := g.near(t, "", nil).PodsBy(t.Context())
+	if err == nil || g.tokens > 0 {
+		t.Errorf("%v, %d tokens sent", err, g.tokens)
+	}
+	open := guard(t, "")
+	open.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"kind": "PodList", "items": []}`)
+	})
+	if _, by, err := open.near(t, "", nil).PodsBy(t.Context()); err != nil || by.Credential.Kind != Anonymous {
+		t.Errorf("%+v, %v", by, err)
+	}
+	// A wrong token does not keep a server from being asked that needs none.
+	n := guard(t, "secret").near(t, "", nil)
+	n.settings.config.ReadOnlyPort, n.settings.config.Port = n.settings.config.Port, 0
+	if got := len(n.accesses()); got != 1 {
+		t.Errorf("%d accesses of a read-only server", got)
+	}
+}
+
+// Of several ways each is tried, and one that fails is named in the error.
+func TestErrorNamesTheCredential(t *testing.T) {
+	g := guard(t, "secret")
+	n := g.near(t, "wrong", map[string][]byte{
+		"/pki/kubelet.crt": g.certificate(), adminCertificate + ".crt": otherCertificate, adminCertificate + ".key": []byte("no key"),
+	})
+	_, err := n.ask(t.Context(), func(ctx context.Context, client *http.Client, url string) error {
+		return errors.New("asked")
+	})
+	const want = "ask the kubelet: with the service account token: asked\n" +
+		"ask the kubelet: with the client certificate " + adminCertificate + ".crt: tls: failed to find any PEM data in key input\n" +
+		"ask the kubelet: asked"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+}
+
+// otherCertificate is of no server here.
+var otherCertificate = selfSigned()
+
+func selfSigned() []byte {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		panic(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
