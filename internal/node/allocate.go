@@ -85,12 +85,14 @@ func (n *Node) refuse(p *v1.Pod) *admission.Error {
 	return admission.Resize(p, n.opts.Allocatable, others)
 }
 
-// retryResizes grants what waits for room and has it by now. Only the loop calls it.
+// retryResizes grants what waits for room and has it by now. A pod that still waits for
+// the same reason is not synced (retryPendingResizes in
+// pkg/kubelet/allocation/allocation_manager.go). Only the loop calls it.
 func (n *Node) retryResizes() {
 	n.mu.Lock()
 	var uids []types.UID
 	for uid, e := range n.entries {
-		if e.deferred != nil {
+		if e.deferred != nil && !n.stillDeferred(e) {
 			uids = append(uids, uid)
 		}
 	}
@@ -98,6 +100,13 @@ func (n *Node) retryResizes() {
 	for _, uid := range uids {
 		n.allocate(uid)
 	}
+}
+
+// stillDeferred reports whether a resize that waits for room has to wait for the same
+// reason as before. n.mu is held.
+func (n *Node) stillDeferred(e *entry) bool {
+	refused := n.refuse(e.Pod)
+	return refused != nil && *e.deferred == deferral{e.Pod.Generation, refused.Message}
 }
 
 // Resized implements podsync.Host: the next podctl is to know what the containers

@@ -2,11 +2,14 @@ package node
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podctl/podctl/internal/worker"
 )
 
 // asking is a pod that asks for CPU time.
@@ -55,6 +58,44 @@ func TestResizeWaitsForRoom(t *testing.T) {
 		p.until("web", "resized", has("3", false))
 		if got := w.calls("UpdateContainerResources", "RunPodSandbox"); len(got) != 1 {
 			t.Errorf("calls: %v", got)
+		}
+		p.drain()
+	})
+}
+
+// syncCount counts the operations of pods by name.
+type syncCount struct {
+	noObserver
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (c *syncCount) OperationStarted(o worker.Operation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count[o.Name]++
+}
+
+func (c *syncCount) of(name string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count[name]
+}
+
+// A pod whose resize waits for room is synced no more often than another.
+func TestDeferredResizeIsRetriedWithoutSync(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2"), v1.ResourceMemory: resource.MustParse("4Gi"), v1.ResourcePods: resource.MustParse("10")}
+		synced := &syncCount{count: map[string]int{}}
+		w.observer = synced
+		p := w.podctl("run-a", asking("web", "1"))
+		p.until("web", "running", has("1", false))
+		p.want(asking("web", "8"))
+		p.until("web", "waiting for room", has("1", true))
+		before := synced.of("web")
+		time.Sleep(30 * time.Second)
+		if n := synced.of("web") - before; n > 2 {
+			t.Errorf("synced %d times in 30 s", n)
 		}
 		p.drain()
 	})
