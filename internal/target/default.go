@@ -9,8 +9,8 @@ import (
 
 // containerNames returns the names of the containers that the runtime has of a pod:
 // those of its spec in the spec's order, init and ephemeral containers after the
-// others; then those that are in no spec that is known, running ones first, then
-// the oldest first.
+// others; then those that are in no spec that is known: running ones, the oldest first,
+// then exited ones, the newest first, because init containers are the oldest.
 func containerNames(p *inventory.Pod) []string {
 	if p.Runtime == nil {
 		return nil
@@ -27,14 +27,18 @@ func containerNames(p *inventory.Pod) []string {
 			names = append(names, name)
 		}
 	}
-	for _, running := range []bool{true, false} {
-		for _, name := range unordered {
-			if runs := Attempts(p, name)[0].State == pod.Running; runs == running && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+	var exited []string
+	for _, name := range unordered {
+		switch {
+		case slices.Contains(names, name):
+		case Attempts(p, name)[0].State == pod.Running:
+			names = append(names, name)
+		default:
+			exited = append(exited, name)
 		}
 	}
-	return names
+	slices.Reverse(exited)
+	return append(names, exited...)
 }
 
 func specNames(p *inventory.Pod) []string {

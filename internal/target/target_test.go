@@ -53,7 +53,7 @@ func examples() []*inventory.Pod {
 		past, example("default/web", "web#0-", "web#1-", "web#2", "cache"), annotated, spec,
 		example("default/empty"), example("default/web-2", "web"),
 		example("kube/dns", "dns"), example("kube/web", "web"),
-		example("test/dns", "dns"), example("test/only", "init-", "main"), example("web/cache", "redis"),
+		example("test/dns", "dns"), example("test/only", "init-", "main"), example("zz/batch", "init-", "main#0-", "main#1-"), example("web/cache", "redis"),
 		{UID: "waits", Namespace: "default", Name: "waits"},
 	}
 }
@@ -176,6 +176,7 @@ func TestContainers(t *testing.T) {
 	for _, c := range []struct{ rule, query, want string }{
 		{"the only container", "only/main", "test/only/main#0"},
 		{"a running one before an exited one", "only", "test/only/main#0 (of init)"},
+		{"of a pod that has exited not the oldest, an init container", "zz/batch", "zz/batch/main#1 (of init)"},
 		{"else the oldest", "web", "default/web/web#2 (of cache)"},
 		{"the one of the annotation", "annotated", "default/annotated/app#0"},
 		{"the first of the spec", "spec", "default/spec/first#2 (of second init side)"},

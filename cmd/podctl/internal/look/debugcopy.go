@@ -14,7 +14,6 @@ import (
 	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/debugger"
 	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -150,22 +149,11 @@ func (s *session) manifestOf(ctx context.Context, p *inventory.Pod) (*v1.Pod, er
 	if p.Sandbox() == "" {
 		return nil, &noManifestError{p}
 	}
-	packed, _, err := s.Client.Manifest(ctx, p.Sandbox())
-	switch {
-	case err != nil:
-		return nil, err
-	case packed == "":
-		return nil, &noManifestError{p}
+	object, err := s.leftManifest(ctx, p)
+	if err == nil && object == nil {
+		err = &noManifestError{p}
 	}
-	document, err := manifest.Decompress(packed)
-	if err != nil {
-		return nil, err
-	}
-	object := &v1.Pod{}
-	if err := json.Unmarshal(document, object); err != nil {
-		return nil, fmt.Errorf("manifest of pod %s: %w", p.DisplayName(), err)
-	}
-	return object, nil
+	return object, err
 }
 
 // withoutStatus returns a pod as a manifest has it.

@@ -2,12 +2,18 @@ package look
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/target"
 )
 
@@ -61,6 +67,43 @@ func (s *session) readObjects(ctx context.Context, pods []*inventory.Pod) {
 	shell.ReadKubeletObjects(ctx, s.Client.Endpoint().Runtime, pods)
 }
 
+// readSpecs sets the objects of pods as readObjects does, and those of pods whose
+// podctl process has exited from the manifests that it left in the runtime.
+func (s *session) readSpecs(ctx context.Context, pods []*inventory.Pod) {
+	s.readObjects(ctx, pods)
+	var g errgroup.Group
+	g.SetLimit(statusReads)
+	for _, p := range pods {
+		if p.Object == nil && p.Creator != "" && p.Sandbox() != "" {
+			g.Go(func() error {
+				if object, err := s.leftManifest(ctx, p); err == nil {
+					p.Object = object
+				}
+				return nil
+			})
+		}
+	}
+	_ = g.Wait() // returns no error
+}
+
+// leftManifest returns the manifest that podctl left in the runtime, nil if there is
+// none.
+func (s *session) leftManifest(ctx context.Context, p *inventory.Pod) (*v1.Pod, error) {
+	packed, _, err := s.Client.Manifest(ctx, p.Sandbox())
+	if err != nil || packed == "" {
+		return nil, err
+	}
+	document, err := manifest.Decompress(packed)
+	if err != nil {
+		return nil, err
+	}
+	object := &v1.Pod{}
+	if err := json.Unmarshal(document, object); err != nil {
+		return nil, fmt.Errorf("manifest of pod %s: %w", p.DisplayName(), err)
+	}
+	return object, nil
+}
+
 // containers returns the containers that a query names, see target.Containers. Specs
 // are read only if a default container depends on them.
 func (s *session) containers(ctx context.Context, q target.Query) ([]target.Target, error) {
@@ -74,7 +117,7 @@ func (s *session) containers(ctx context.Context, q target.Query) ([]target.Targ
 	if len(need) == 0 {
 		return found, err
 	}
-	s.readObjects(ctx, need)
+	s.readSpecs(ctx, need)
 	if !slices.ContainsFunc(need, func(p *inventory.Pod) bool { return p.Object != nil }) {
 		return found, err
 	}
@@ -87,7 +130,7 @@ func (s *session) one(ctx context.Context, q target.Query) (target.Target, error
 	if err != nil || !target.NeedsSpec(t) {
 		return t, err
 	}
-	if s.readObjects(ctx, []*inventory.Pod{t.Pod}); t.Pod.Object == nil {
+	if s.readSpecs(ctx, []*inventory.Pod{t.Pod}); t.Pod.Object == nil {
 		return t, nil
 	}
 	return target.One(s.Pods, q)
