@@ -24,6 +24,10 @@
 // the spelling of each runtime; Stat and Pressure read one. What the kernel does not
 // show is nil, and never zero.
 //
+// A Leftover is a pod's cgroup that podctl made and in which no process is.
+// RemoveLeftover kills nothing, unlike Remove, and leaves a cgroup alone that was
+// made again since it was found.
+//
 // The tree may be shared, by a kubelet or by other podctls with the same root:
 // List shows all of its pods, and the caller knows which are its own.
 //

@@ -49,3 +49,11 @@ func (*Manager) List() ([]types.UID, error) { return nil, errNeedsLinux }
 
 // RemoveEmptyParents always fails.
 func (*Manager) RemoveEmptyParents() error { return errNeedsLinux }
+
+// Leftover always fails.
+func (*Manager) Leftover(types.UID) (l Leftover, ok bool, err error) {
+	return Leftover{}, false, errNeedsLinux
+}
+
+// RemoveLeftover always fails.
+func (*Manager) RemoveLeftover(context.Context, Leftover) error { return errNeedsLinux }

@@ -74,3 +74,14 @@ func (NoCgroups) Remove(context.Context, types.UID) error { return nil }
 
 // RemoveEmptyParents implements node.Cgroups.
 func (NoCgroups) RemoveEmptyParents() error { return nil }
+
+// List implements node.Cgroups.
+func (NoCgroups) List() ([]types.UID, error) { return nil, nil }
+
+// Leftover implements node.Cgroups.
+func (NoCgroups) Leftover(types.UID) (l cgroup.Leftover, ok bool, err error) {
+	return cgroup.Leftover{}, false, nil
+}
+
+// RemoveLeftover implements node.Cgroups.
+func (NoCgroups) RemoveLeftover(context.Context, cgroup.Leftover) error { return nil }

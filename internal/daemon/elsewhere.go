@@ -2,6 +2,10 @@ package daemon
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/node"
@@ -24,5 +28,26 @@ func ownersElsewhere(dir string) func(context.Context) (node.Owners, error) {
 			}
 			return others.Owner(p.UID, p.FullName(), creator, id)
 		}, nil
+	}
+}
+
+// podsOfOthers returns a function that returns the pods of the other podctl processes
+// of this host, of any endpoint, or an error if one of them did not answer.
+func podsOfOthers(locks *owner.Locks) func(context.Context) (map[types.UID]bool, error) {
+	return func(ctx context.Context) (map[types.UID]bool, error) {
+		all, err := inventory.AskAll(ctx, filepath.Dir(locks.Dir()), nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range all.Silent {
+			if !h.Is(locks.Instance(), locks.ID()) {
+				return nil, fmt.Errorf("podctl process %q does not say which pods it owns", h.Name)
+			}
+		}
+		uids := map[types.UID]bool{}
+		for uid := range all.Owners {
+			uids[uid] = true
+		}
+		return uids, nil
 	}
 }

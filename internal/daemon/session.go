@@ -13,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/control"
@@ -215,6 +216,10 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	}
 	volumes := volume.NewNamed(p.Root, dirs.Name)
 	volumes.UseToken(s.opts.TokenFile)
+	var otherPods func(context.Context) (map[types.UID]bool, error)
+	if s.opts.CgroupRoot == "" { // else others may have pods below it that podctl cannot see
+		otherPods = podsOfOthers(s.locks)
+	}
 	s.Node = node.New(node.Options{
 		Instance: s.opts.Instance, Sources: s.opts.Sources,
 		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
@@ -228,8 +233,8 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		Credentials:     credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
 		LogSpace:        func() (uint64, error) { return freeSpace(p.Logs) },
 		RunDirRestored:  func() { s.control.reopen() },
-		OwnersElsewhere: ownersElsewhere(s.locks.Dir()),
-		HostPorts:       (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,
+		OwnersElsewhere: ownersElsewhere(s.locks.Dir()), OtherPods: otherPods,
+		HostPorts: (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,
 	})
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
@@ -86,6 +87,10 @@ type Options struct {
 	// OwnersElsewhere asks the podctl processes that use other endpoints which pods
 	// they own; nil knows none.
 	OwnersElsewhere func(ctx context.Context) (Owners, error)
+	// OtherPods returns the pods of all other podctl processes of the host, or an error
+	// if that is not known. Nil removes no leftover cgroups: their root may have pods
+	// of others.
+	OtherPods func(ctx context.Context) (map[types.UID]bool, error)
 	// LogSpace returns how many bytes are free for container logs; nil is not known.
 	LogSpace func() (free uint64, err error)
 	// RunDirRestored is called by the loop after deleted locks were taken again: what
@@ -100,6 +105,12 @@ type Cgroups interface {
 	podsync.Cgroups
 	// RemoveEmptyParents removes the cgroups above the pods' that are empty.
 	RemoveEmptyParents() error
+	// List returns every pod that has a cgroup, whichever program created it.
+	List() ([]types.UID, error)
+	// Leftover returns the pod's cgroup if podctl made it and it has no process.
+	Leftover(uid types.UID) (l cgroup.Leftover, ok bool, err error)
+	// RemoveLeftover removes it if it is still the same and has no process.
+	RemoveLeftover(ctx context.Context, l cgroup.Leftover) error
 }
 
 // Volumes is what the node needs of the pods' directories.
@@ -144,6 +155,8 @@ type Node struct {
 	// sandboxPorts are the host ports of the running sandboxes of others, by id. Only
 	// the loop has it.
 	sandboxPorts map[string]*v1.Pod
+	// sweep is what is known of leftover cgroups.
+	sweep cgroupSweep
 	// settling counts the pods that were dropped and whose names are not released
 	// yet.
 	settling int

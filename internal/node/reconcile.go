@@ -118,6 +118,7 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 			found.StopUnknown(lifecycle.Unknowns(held, isKnown, desired, n.opts.Instance))
 		}
 		n.takeOrphans(ctx, held, desired)
+		n.sweepCgroups(ctx, held)
 	}
 	n.leaveOwned(ctx, &found)
 	adopt, older := n.adoptable(ctx, found, desired)

@@ -3,8 +3,10 @@ package node
 import (
 	"cmp"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,6 +51,8 @@ type world struct {
 	locks string
 	// owners are OwnersElsewhere of the nodes that start.
 	owners func(context.Context) (Owners, error)
+	// otherPods is OtherPods of the nodes that start.
+	otherPods func(context.Context) (map[types.UID]bool, error)
 	// logSpace is what is free for logs, in bytes; 0 is not known.
 	logSpace atomic.Int64
 	// observer of the nodes that start, nil is none.
@@ -110,7 +114,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Admission: admission.Policy{Sysctls: sysctls}, Allocatable: w.allocatable, Observer: w.observer,
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Dirs: dirs, Volumes: volume.NewNamed(w.root, dirs.Name),
-		KillUnknown: w.killUnknown, OwnersElsewhere: w.owners, LogSpace: w.freeForLogs(),
+		KillUnknown: w.killUnknown, OwnersElsewhere: w.owners, OtherPods: w.otherPods, LogSpace: w.freeForLogs(),
 		Events: func(ev event.Event) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -258,6 +262,8 @@ func (w *world) calls(methods ...string) []string {
 type fakeCgroups struct {
 	mu   sync.Mutex
 	made map[types.UID]bool
+	// busy have a process.
+	busy map[types.UID]bool
 }
 
 func (c *fakeCgroups) Parent(*v1.Pod) string { return "" }
@@ -285,6 +291,22 @@ func (c *fakeCgroups) Remove(_ context.Context, uid types.UID) error {
 }
 
 func (c *fakeCgroups) RemoveEmptyParents() error { return nil }
+
+func (c *fakeCgroups) List() ([]types.UID, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.made)), nil
+}
+
+func (c *fakeCgroups) Leftover(uid types.UID) (l cgroup.Leftover, ok bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return cgroup.Leftover{UID: uid}, !c.busy[uid], nil
+}
+
+func (c *fakeCgroups) RemoveLeftover(ctx context.Context, l cgroup.Leftover) error {
+	return c.Remove(ctx, l.UID)
+}
 
 // podYAML is a pod with one container c.
 func podYAML(name, command string, more ...string) string {
