@@ -34,7 +34,7 @@ func terminatingCommand(e *shell.Env) *cli.Command {
 			"containers still run; a process has exited, or has a signal pending, although the runtime\n" +
 			"reports it as running; their shim is stopped; the kubelet names them as deleted, or no longer.\n" +
 			"GRACE is the rest of the grace period, negative once it is exceeded. LAYER is what the pod\n" +
-			"waits for: hook (preStop), process, cgroup (frozen), shim, runtime, network, volume or worker;\n" +
+			"waits for: hook (preStop), process, cgroup (frozen), shim, runtime, network, volume, lock or worker;\n" +
 			"- while nothing is stuck. A process that podctl cannot see is shown as hidden.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(podFilterFlags(), shell.ListFlags()...),

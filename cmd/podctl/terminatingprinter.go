@@ -18,7 +18,7 @@ type terminatingPod struct {
 	Since            time.Time              `json:"since,omitzero"`             // when termination began, if known
 	GraceLeftSeconds *int64                 `json:"graceLeftSeconds,omitempty"` // rest of the grace period, negative once it is exceeded
 	Running          []terminatingContainer `json:"running"`                    // containers that still run
-	Layer            diagnose.Layer         `json:"layer"`                      // process, cgroup, hook, shim, runtime, network, volume, worker; - if nothing is stuck
+	Layer            diagnose.Layer         `json:"layer"`                      // process, cgroup, hook, shim, runtime, network, volume, lock, worker; - if nothing is stuck
 	Confidence       diagnose.Confidence    `json:"confidence"`                 // observed, likely or unknown
 	Why              string                 `json:"why,omitempty"`              // what was observed
 	LastError        string                 `json:"lastError,omitempty"`        // error of the owner's last operation

@@ -19,9 +19,12 @@ const lockTimeout = 10 * time.Second
 func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
+	leave := flock.Queue(ctx, m.runDir)
 	select {
 	case within <- struct{}{}:
+		leave()
 	case <-ctx.Done():
+		leave()
 		return nil, fmt.Errorf("wait for the lock of cgroups: %w", ctx.Err())
 	}
 	release := func() { <-within }

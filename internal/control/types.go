@@ -76,6 +76,8 @@ type Worker struct {
 	// Calls of the runtime in flight about its containers and sandboxes,
 	// oldest first.
 	Calls []Call `json:"calls,omitempty"`
+	// Locks are the locks for which the operation waits, oldest first.
+	Locks []Lock `json:"locks,omitempty"`
 	// LastDone is when the last operation ended, LastError how it failed: the
 	// operation, the layer in which it failed, and the text; absent if it did not.
 	LastDone  time.Time     `json:"lastDone,omitzero"`
@@ -103,6 +105,16 @@ type Call struct {
 	ID        string    `json:"id,omitempty"`
 	Container string    `json:"container,omitempty"`
 	Since     time.Time `json:"since"`
+}
+
+// Lock is a lock on a file for which an operation waits.
+type Lock struct {
+	// Path is the file's or directory's, as the podctl that waits sees it.
+	Path  string    `json:"path"`
+	Since time.Time `json:"since"`
+	// PID is the process that holds it, 0 if that is not known, Command its name.
+	PID     int    `json:"pid,omitempty"`
+	Command string `json:"command,omitempty"`
 }
 
 // Event is one line of /events. Its message is the kubelet's, or made of the

@@ -10,8 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -60,11 +62,11 @@ func (h nodeHost) Workers() []control.Worker {
 	for _, w := range h.Node.Workers() {
 		states[w.UID] = w
 	}
-	calls, now := h.callsByPod(), h.served.now()
+	calls, locks, now := h.callsByPod(), locksByPod(), h.served.now()
 	all := []control.Worker{}
 	for _, i := range h.Node.Pods() {
 		w := servedWorker(i, states[i.Pod.UID], now)
-		w.Calls = calls[i.Pod.UID]
+		w.Calls, w.Locks = calls[i.Pod.UID], locks[i.Pod.UID]
 		all = append(all, w)
 	}
 	return all
@@ -131,6 +133,23 @@ func (h nodeHost) callsByPod() map[types.UID][]control.Call {
 				byPod[p.UID] = append(byPod[p.UID], control.Call{Method: c.Method, ID: c.ID, Container: name, Since: c.Since})
 			}
 		}
+	}
+	return byPod
+}
+
+// locksByPod returns the locks for which operations wait. The holders are looked
+// up only while there is such a wait.
+func locksByPod() map[types.UID][]control.Lock {
+	byPod := map[types.UID][]control.Lock{}
+	for _, w := range flock.Current() {
+		if w.For == "" {
+			continue
+		}
+		l := control.Lock{Path: w.Path, Since: w.Since, PID: flock.Holder(w.Path)}
+		if holder, err := proc.Default.Read(l.PID); err == nil && l.PID != 0 {
+			l.Command = holder.Comm
+		}
+		byPod[types.UID(w.For)] = append(byPod[types.UID(w.For)], l)
 	}
 	return byPod
 }

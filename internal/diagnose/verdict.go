@@ -24,6 +24,7 @@ const (
 	LayerProcess Layer = "process"
 	LayerVolume  Layer = "volume"
 	LayerNetwork Layer = "network"
+	LayerLock    Layer = "lock"
 )
 
 // Confidence is how sure a verdict is.
@@ -49,13 +50,15 @@ type Verdict struct {
 const (
 	slowCall = 10 * time.Second
 	slowKill = 2 * time.Second
+	// slowLock is how long a lock may be waited for before that is what a pod waits for.
+	slowLock = time.Second
 )
 
 // Judge returns the innermost layer for which there is evidence, because the
 // layers around it wait for it.
 func Judge(f Facts, now time.Time) Verdict {
 	for _, rule := range []func(Facts, time.Time) (Verdict, bool){
-		judgeContainers, judgeHooks, judgeCalls, judgeStatus, judgeVolumes, judgeNetwork, judgeWorker, judgeHidden, judgeKubelet,
+		judgeContainers, judgeHooks, judgeLocks, judgeCalls, judgeStatus, judgeVolumes, judgeNetwork, judgeWorker, judgeHidden, judgeKubelet,
 	} {
 		if v, found := rule(f, now); found {
 			return v

@@ -122,6 +122,11 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			LayerRuntime, "StopContainer of db has been in flight for 41s", "podctl pleg check"},
 		{"StopPodSandbox hangs", Facts{Worker: calls("StopPodSandbox", "", time.Minute), Sandbox: "3f9c1b2a44d0e77", SandboxReady: true},
 			LayerNetwork, "StopPodSandbox has been in flight for 1m0s: it tears down the pod's network", "crictl inspectp 3f9c1b2a44d0e"},
+		{"a lock is held", Facts{Worker: waitsFor(control.Lock{Path: "/run/podctl", Since: now.Add(-5 * time.Second), PID: 77, Command: "flock"}), Mounts: []string{"/m"}},
+			LayerLock, "cleanup has been waiting for the lock on /run/podctl for 5s, which flock (pid 77) holds", "ps -fp 77"},
+		{"a lock is held by a process that is not visible", Facts{Worker: waitsFor(control.Lock{Path: "/run/podctl", Since: now.Add(-5 * time.Second)})},
+			LayerLock, "the lock on /run/podctl for 5s; its holder is not visible", "fuser -v /run/podctl"},
+		{"a lock is waited for briefly", Facts{Worker: waitsFor(control.Lock{Path: "/run/podctl", Since: now.Add(-time.Second / 2), PID: 77})}, LayerNone, "", ""},
 		{"the sandbox does not stop", Facts{Worker: failed(event.LayerSandbox), SandboxReady: true},
 			LayerNetwork, "its sandbox does not stop", "podctl rm --force default/db"},
 		{"still mounted", Facts{Worker: failed(event.LayerHost), Mounts: []string{"/var/lib/podctl/pods/u/volumes/x"}},
@@ -152,6 +157,11 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			t.Errorf("%s: podctl rm refuses a kubelet's pod: %q", c.name, got.Next)
 		}
 	}
+}
+
+// waitsFor is a worker whose cleanup waits for a lock.
+func waitsFor(l control.Lock) *control.Worker {
+	return &control.Worker{Phase: "terminated", Operation: "cleanup", Locks: []control.Lock{l}}
 }
 
 func TestPodWithoutPodctlIsTerminatingOnEvidenceOnly(t *testing.T) {

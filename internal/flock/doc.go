@@ -3,5 +3,6 @@
 // dies.
 //
 // Lock files belong in a directory of mode 0700: every user who can open a
-// file can lock it. No wait is unbounded: each ends with its context.
+// file can lock it. No wait is unbounded: each ends with its context. While it
+// lasts, Current names it and Holder the process that it waits for.
 package flock

@@ -52,7 +52,7 @@ func lock(ctx context.Context, path string, flags int) (unlock func(), err error
 			return nil, &os.PathError{Op: "flock", Path: path, Err: err}
 		}
 		if waited == nil {
-			waited = waits.begin()
+			waited = waits.begin(newWait(ctx, path))
 		}
 		select {
 		case <-ctx.Done():

@@ -94,7 +94,7 @@ func TestWaitsForALockAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := Waiting()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(For(t.Context(), "uid"))
 	ended := make(chan error)
 	go func() {
 		_, err := Lock(ctx, path)
@@ -103,6 +103,14 @@ func TestWaitsForALockAreCounted(t *testing.T) {
 	for Waiting().Begun == before.Begun {
 		runtime.Gosched()
 	}
+	leave := Queue(For(t.Context(), "next"), path)
+	if now := Current(); len(now) != 2 || now[0].For != "uid" || now[1].For != "next" || now[0].Path != path || now[0].Since.After(now[1].Since) {
+		t.Errorf("waits: %+v", now)
+	}
+	leave()
+	if now := Current(); len(now) != 1 {
+		t.Errorf("waits after one has left: %+v", now)
+	}
 	if Waiting().Oldest.IsZero() {
 		t.Error("a wait has no beginning")
 	}
@@ -110,7 +118,10 @@ func TestWaitsForALockAreCounted(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("the lock was taken")
 	}
-	if now := Waiting(); now.GivenUp != before.GivenUp+1 || !now.Oldest.IsZero() {
+	if now := Current(); len(now) > 0 {
+		t.Errorf("waits that have ended: %+v", now)
+	}
+	if now := Waiting(); now.Begun != before.Begun+1 || now.GivenUp != before.GivenUp+1 || !now.Oldest.IsZero() {
 		t.Errorf("%+v, before %+v", now, before)
 	}
 	unlock()

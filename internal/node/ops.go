@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
@@ -28,6 +29,7 @@ type ops struct{ n *Node }
 var _ worker.Ops = ops{}
 
 func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err error) {
+	ctx = flock.For(ctx, string(in.Pod.UID))
 	defer placed(&err)
 	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.status(ctx, in.Pod)
@@ -57,6 +59,7 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 }
 
 func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error) {
+	ctx = flock.For(ctx, string(in.Pod.UID))
 	defer placed(&err)
 	o.n.recordStop(in.Pod, in.Grace)
 	defer o.n.pleg.Hold(in.Pod.UID)()
@@ -81,6 +84,7 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error
 }
 
 func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) (err error) {
+	ctx = flock.For(ctx, string(p.UID))
 	defer placed(&err)
 	return o.n.sync.TerminateRuntime(ctx, p, runtimeGrace)
 }
@@ -90,6 +94,7 @@ func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) (err error) {
 const runtimeGrace = 1
 
 func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
+	ctx = flock.For(ctx, string(in.Pod.UID))
 	defer placed(&err)
 	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.status(ctx, in.Pod)

@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/podctl/podctl/internal/flock"
+	"github.com/podctl/podctl/internal/proc"
+)
+
+// While an operation waits for a lock, its pod's worker names the lock and the
+// process that holds it.
+func TestLockWaitIsReportedWithItsHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := flock.Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(flock.For(t.Context(), "uid-web"))
+	ended := make(chan error)
+	go func() {
+		_, err := flock.Lock(ctx, path)
+		ended <- err
+	}()
+	for len(flock.Current()) == 0 {
+		runtime.Gosched()
+	}
+	self, err := proc.Default.Read(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	locks := locksByPod()["uid-web"]
+	if len(locks) != 1 || locks[0].Path != path || locks[0].PID != os.Getpid() || locks[0].Command != self.Comm || locks[0].Since.IsZero() {
+		t.Errorf("%+v, want %s of process %d, %s", locks, path, os.Getpid(), self.Comm)
+	}
+	cancel()
+	<-ended
+	unlock()
+	if locks := locksByPod(); len(locks) > 0 {
+		t.Errorf("after the wait: %+v", locks)
+	}
+}
