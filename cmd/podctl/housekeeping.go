@@ -13,12 +13,13 @@ import (
 )
 
 // The kubelet's defaults (pkg/kubelet/apis/config/v1beta1/defaults.go,
-// cmd/kubelet/app/options).
+// cmd/kubelet/app/options); it has none for a scan.
 const (
 	defaultHigh, defaultLow = 85, 80
 	defaultImageAge         = 2 * time.Minute
 	defaultLogSize          = "10Mi"
 	defaultLogFiles         = 5
+	defaultScanPeriod       = 30 * time.Second
 )
 
 // housekeepingFlags are the flags of readHousekeeping.
@@ -32,6 +33,7 @@ func housekeepingFlags() []cli.Flag {
 		&cli.IntFlag{Name: "maximum-dead-containers-per-container", Value: 1, Usage: "keep at most this `NUMBER` of dead instances of each container"},
 		&cli.IntFlag{Name: "maximum-dead-containers", Value: -1, Usage: "keep at most this `NUMBER` of dead containers in total", DefaultText: "unlimited"},
 		&cli.StringFlag{Name: "container-log-max-size", Value: defaultLogSize, DefaultText: defaultLogSize, Usage: "rotate logs larger than `SIZE`; a negative size disables it"},
+		&cli.DurationFlag{Name: "scan-period", Value: defaultScanPeriod, DefaultText: defaultScanPeriod.String(), Usage: "count orphans and stuck terminations for metrics every `DURATION`; 0 disables it"},
 		&cli.IntFlag{Name: "container-log-max-files", Value: defaultLogFiles, Usage: "keep this `NUMBER` of log files for each container"},
 	}
 }
@@ -46,6 +48,7 @@ func readHousekeeping(c *cli.Context) (daemon.Housekeeping, error) {
 			High: c.Int("image-gc-high-threshold"), Low: c.Int("image-gc-low-threshold"), MinAge: c.Duration("minimum-image-ttl-duration"),
 		},
 		Logs: logrotate.Policy{MaxFiles: c.Int("container-log-max-files")},
+		Scan: c.Duration("scan-period"),
 	}
 	size, err := resource.ParseQuantity(c.String("container-log-max-size"))
 	switch adopt := c.String("adopt-runtime"); {
@@ -59,6 +62,8 @@ func readHousekeeping(c *cli.Context) (daemon.Housekeeping, error) {
 		return h, shell.Usagef("--image-gc-low-threshold %d is above --image-gc-high-threshold %d", h.Images.Low, h.Images.High)
 	case err != nil:
 		return h, shell.Usagef("--container-log-max-size %q is not a size, such as 10Mi", c.String("container-log-max-size"))
+	case h.Scan < 0:
+		return h, shell.Usagef("--scan-period %s is negative", h.Scan)
 	case h.Logs.MaxFiles < 2:
 		return h, shell.Usagef("--container-log-max-files %d is less than 2", h.Logs.MaxFiles)
 	}

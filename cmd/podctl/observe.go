@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/survey"
 )
 
 // runObserve watches the runtime, prints its events, and serves metrics and
@@ -36,8 +38,19 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 		return err
 	}
 	defer session.Close()
+	scanner, err := newScanner(e, o, session.client)
+	if err != nil {
+		return err
+	}
 	shown.Show(func() metrics.State {
-		return metrics.State{Runtime: session.Pods(), PLEG: session.Health(), Unhinted: session.Unhinted(), Calls: w.calls.OldestByMethod()}
+		s := metrics.State{
+			Runtime: session.Pods(), PLEG: session.Health(), Unhealthy: session.Healthy(), Unhinted: session.Unhinted(), Calls: w.calls.Unanswered(),
+		}
+		if scanner != nil {
+			latest := scanner.Latest()
+			s.Survey = &latest
+		}
+		return s
 	})
 	if o.listen != "" {
 		l, err := net.Listen("tcp", o.listen)
@@ -54,11 +67,34 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 	defer stop()
 	w.session, w.subject, w.began = session, session.Subscribe(), e.Now()
 	session.start(ctx)
+	if scanner != nil {
+		scanning, cancel := context.WithCancel(ctx)
+		var scans sync.WaitGroup
+		defer scans.Wait()
+		defer cancel()
+		scans.Go(func() { scanner.Run(scanning) })
+	}
 	manager := daemon.NewManager(e.Notify, w.alive)
 	watched := make(chan struct{})
 	defer close(watched)
 	go manager.KeepAlive(watched)
 	return w.run()
+}
+
+// newScanner returns what counts orphans and stuck terminations, nil without
+// --listen, where nothing would read the counts, and with --scan-period 0.
+func newScanner(e *shell.Env, o agentOptions, client *cri.Client) (*survey.Scanner, error) {
+	if o.listen == "" || o.house.Scan == 0 {
+		return nil, nil
+	}
+	paths, err := o.Paths(client.Endpoint())
+	if err != nil {
+		return nil, err
+	}
+	node := survey.NewNode(survey.NodeOptions{
+		Client: client, Paths: paths, SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives, Dial: e.Dial, Now: e.Now, Log: e.Log,
+	})
+	return survey.NewScanner(node, o.house.Scan, e.Now, e.Log), nil
 }
 
 // record records the events that are printed in the journal, except those of a

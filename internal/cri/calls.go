@@ -102,25 +102,40 @@ func (c *Calls) forget(now time.Time) {
 	maps.DeleteFunc(c.unanswered, func(_ callKey, u unansweredCall) bool { return now.Sub(u.last) > retryTime })
 }
 
-// OldestByMethod returns since when the runtime has not answered the oldest
-// call of each method. A call that is retried after its deadline counts from the
-// first try. The event stream is left out: it is meant to last.
-func (c *Calls) OldestByMethod() map[string]time.Time {
-	since := map[string]time.Time{}
+// Unanswered are the calls of one method that the runtime has not answered.
+type Unanswered struct {
+	// Number is how many there are; a call and its retries are one. Since is when
+	// the oldest began.
+	Number int
+	Since  time.Time
+}
+
+// Join returns the calls of both.
+func (u Unanswered) Join(v Unanswered) Unanswered {
+	if u.Number == 0 || v.Number > 0 && v.Since.Before(u.Since) {
+		u.Since = v.Since
+	}
+	u.Number += v.Number
+	return u
+}
+
+// Unanswered returns the calls that the runtime has not answered, by method. A call
+// that is retried after its deadline counts from the first try. The event stream
+// is left out: it is meant to last.
+func (c *Calls) Unanswered() map[string]Unanswered {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.forget(c.now())
+	by := map[string]Unanswered{}
 	for key, u := range c.unanswered {
-		if oldest, ok := since[key.method]; !ok || u.first.Before(oldest) {
-			since[key.method] = u.first
+		by[key.method] = by[key.method].Join(Unanswered{1, u.first})
+	}
+	for call := range c.inFlight {
+		if _, retry := c.unanswered[callKey{call.Method, call.ID}]; !retry && call.Method != eventStream {
+			by[call.Method] = by[call.Method].Join(Unanswered{1, call.Since})
 		}
 	}
-	c.mu.Unlock()
-	for _, call := range c.InFlight() {
-		if oldest, ok := since[call.Method]; (!ok || call.Since.Before(oldest)) && call.Method != eventStream {
-			since[call.Method] = call.Since
-		}
-	}
-	return since
+	return by
 }
 
 // SlowestOf returns the slowest answered call about a container or sandbox.

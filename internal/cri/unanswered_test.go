@@ -23,23 +23,27 @@ func TestRetriedCallCountsFromItsFirstTry(t *testing.T) {
 		try("db", 10*time.Second, []error{deadline, context.Canceled}[i%2])
 		try("web", time.Millisecond, nil)
 		now = now.Add(time.Second)
-		if since := calls.OldestByMethod()["ContainerStatus"]; !since.Equal(began) {
-			t.Fatalf("since %v, want %v", since, began)
+		if u := calls.Unanswered()["ContainerStatus"]; !u.Since.Equal(began) || u.Number != 1 {
+			t.Fatalf("%+v, want one since %v", u, began)
 		}
 	}
 	calls.Begin("ContainerStatus", "db")
-	if since := calls.OldestByMethod()["ContainerStatus"]; !since.Equal(began) {
-		t.Errorf("while it is retried: since %v, want %v", since, began)
+	if u := calls.Unanswered()["ContainerStatus"]; !u.Since.Equal(began) || u.Number != 1 {
+		t.Errorf("while it is retried: %+v, want one since %v", u, began)
+	}
+	calls.Begin("ContainerStatus", "api")
+	if u := calls.Unanswered()["ContainerStatus"]; !u.Since.Equal(began) || u.Number != 2 {
+		t.Errorf("beside another call: %+v, want two since %v", u, began)
 	}
 	calls = NewCalls(func() time.Time { return now })
 	try("db", 10*time.Second, deadline)
 	try("db", time.Second, errors.New("an answer"))
-	if since := calls.OldestByMethod(); len(since) != 0 {
+	if since := calls.Unanswered(); len(since) != 0 {
 		t.Errorf("after an answer: %v", since)
 	}
 	try("db", 10*time.Second, deadline)
 	now = now.Add(retryTime + time.Second)
-	if since := calls.OldestByMethod(); len(since) != 0 || len(calls.unanswered) != 0 {
+	if since := calls.Unanswered(); len(since) != 0 || len(calls.unanswered) != 0 {
 		t.Errorf("a call that is not retried: %v", since)
 	}
 }

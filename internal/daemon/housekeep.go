@@ -12,6 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/gc"
 	"github.com/podctl/podctl/internal/logrotate"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/survey"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -21,25 +22,41 @@ type Housekeeping struct {
 	Images     gc.ImagePolicy
 	// Logs: with a negative MaxSize no log is rotated.
 	Logs logrotate.Policy
+	// Scan is the period in which orphans and stuck terminations are counted for
+	// metrics, 0 for never.
+	Scan time.Duration
 }
 
 // logPeriod is how often log sizes are checked (ContainerLogMonitorInterval in
 // pkg/kubelet/apis/config).
 const logPeriod = 10 * time.Second
 
-// KeepHouse collects garbage and rotates logs until ctx ends.
+// KeepHouse collects garbage, rotates logs and scans until ctx ends.
 func (s *Session) KeepHouse(ctx context.Context, h Housekeeping) {
-	var both sync.WaitGroup
-	defer both.Wait()
-	both.Go(func() {
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() {
 		gc.New(gc.Options{
 			Runtime: newCollected(s.Client), Pods: s.RuntimePods, Mine: s.keptPods, Evicted: s.evictedPods, RemoveLogs: s.removeLogs(),
 			Containers: h.Containers, Images: h.Images, Log: s.opts.Log,
 		}).Run(ctx)
 	})
 	if h.Logs.MaxSize >= 0 {
-		both.Go(func() { s.rotateLogs(ctx, h.Logs) })
+		all.Go(func() { s.rotateLogs(ctx, h.Logs) })
 	}
+	if h.Scan > 0 {
+		all.Go(func() { s.scan(ctx, h.Scan) })
+	}
+}
+
+// scan counts orphans and stuck terminations.
+func (s *Session) scan(ctx context.Context, period time.Duration) {
+	node := survey.NewNode(survey.NodeOptions{
+		Client: s.Client, Paths: s.used, SkipDirs: s.Ephemeral(), Dial: s.opts.Dial, Now: s.opts.Now, Log: s.opts.Log,
+	})
+	scanner := survey.NewScanner(node, period, s.opts.Now, s.opts.Log)
+	s.served.scanner.Store(scanner)
+	scanner.Run(ctx)
 }
 
 // keptPods maps the pods of this podctl to whether they stay.

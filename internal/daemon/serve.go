@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/podctl/podctl/internal/control"
@@ -13,6 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/metrics"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/survey"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -23,6 +25,8 @@ type served struct {
 	metrics *metrics.Metrics
 	calls   *cri.Calls
 	events  control.Broadcaster
+	// scanner is nil where the session does not scan.
+	scanner atomic.Pointer[survey.Scanner]
 }
 
 func newServed(now func() time.Time) *served {
@@ -68,10 +72,14 @@ func (s *Session) serve(p host.Paths) error {
 
 // state is what the gauges are counted from.
 func (h nodeHost) state() metrics.State {
-	health, _ := h.PLEG() // the error is for /healthz
+	health, unhealthy := h.PLEG()
 	s := metrics.State{
-		Workers: h.Node.Workers(), Runtime: h.RuntimePods(), PLEG: health, Unhinted: h.Unhinted(),
-		Calls: h.served.calls.OldestByMethod(), Locks: flock.Waiting(),
+		Workers: h.Node.Workers(), Runtime: h.RuntimePods(), PLEG: health, Unhealthy: unhealthy, Unhinted: h.Unhinted(),
+		Calls: h.served.calls.Unanswered(), Locks: flock.Waiting(),
+	}
+	if scanner := h.served.scanner.Load(); scanner != nil {
+		latest := scanner.Latest()
+		s.Survey = &latest
 	}
 	for _, i := range h.Node.Pods() {
 		if !i.Desired {

@@ -63,6 +63,8 @@ type Options struct {
 	Address string
 	// Listen makes the control socket of an instance.
 	Listen func(dir, instance string) (net.Listener, error)
+	// Dial connects to one.
+	Dial control.Dialer
 	// Events is called for every event of the node and must not block; nil if
 	// no events are needed.
 	Events func(event.Event)
@@ -74,8 +76,10 @@ type Session struct {
 	*node.Node
 	Client *cri.Client
 	// Facts are the machine's.
-	Facts   *render.Node
-	locks   *owner.Locks
+	Facts *render.Node
+	locks *owner.Locks
+	// used are the paths of the node.
+	used    host.Paths
 	served  *served
 	control controlSocket
 	opts    Options
@@ -112,6 +116,7 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	}
 	s.onClose(s.locks.Close)
 	p.Locks = s.locks.Dir()
+	s.used = p
 	if err := s.build(ctx, p); err != nil {
 		return nil, err
 	}

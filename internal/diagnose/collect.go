@@ -57,7 +57,7 @@ const (
 // other pods see Facts.Terminating.
 func (c Collector) Terminating(ctx context.Context, pods []*inventory.Pod) []*Facts {
 	found := make([]*Facts, len(pods))
-	scan := scan{visible: c.pidsVisible(), children: sync.OnceValue(func() map[int][]proc.Process {
+	scan := scan{visible: c.SeesProcesses(), children: sync.OnceValue(func() map[int][]proc.Process {
 		children, _ := c.Proc.ByParent()
 		return children
 	})}
@@ -99,8 +99,9 @@ type scan struct {
 	children func() map[int][]proc.Process // by PID of the parent; read at most once
 }
 
-// pidsVisible reports whether a PID of the runtime is the same PID here.
-func (c Collector) pidsVisible() bool {
+// SeesProcesses reports whether the processes of containers can be examined: a PID
+// of the runtime is the same PID here.
+func (c Collector) SeesProcesses() bool {
 	if c.Server.PID == 0 {
 		return false
 	}

@@ -42,20 +42,32 @@ func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, 
 	case near == nil:
 		return KubeletView{}, &kubelet.AbsentError{}
 	}
+	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
+	defer cancel()
+	a := KubeletAnswer{Working: near.Working(ctx)}
+	a.Pods, a.Err = near.Pods(ctx)
+	return ReadKubelet(near, fs, a)
+}
+
+// KubeletAnswer is what a kubelet answered.
+type KubeletAnswer struct {
+	Pods    []*v1.Pod
+	Working kubelet.Working
+	Err     error
+}
+
+// ReadKubelet is AskKubelet for a kubelet that has been asked.
+func ReadKubelet(near *kubelet.Near, fs proc.FS, a KubeletAnswer) (KubeletView, error) {
 	v := KubeletView{}
 	if table, err := fs.MountTable(near.PID); err == nil && near.PodDirs() != "" {
 		v.mounts = volumeMounts(table, near.PodDirs())
 	}
-	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
-	defer cancel()
-	working := near.Working(ctx)
-	pods, err := near.Pods(ctx)
-	if err != nil {
-		return v, err
+	if a.Err != nil {
+		return v, a.Err
 	}
-	incomplete := near.Complete(working, pods)
-	v.pods, v.settled, v.undesired = map[types.UID]*v1.Pod{}, incomplete == nil, working.Undesired
-	for _, p := range pods {
+	incomplete := near.Complete(a.Working, a.Pods)
+	v.pods, v.settled, v.undesired = map[types.UID]*v1.Pod{}, incomplete == nil, a.Working.Undesired
+	for _, p := range a.Pods {
 		v.pods[p.UID] = p
 	}
 	if incomplete != nil {

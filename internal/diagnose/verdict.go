@@ -27,6 +27,11 @@ const (
 	LayerLock    Layer = "lock"
 )
 
+// StuckLayers returns every layer but LayerNone.
+func StuckLayers() []Layer {
+	return []Layer{LayerWorker, LayerRuntime, LayerShim, LayerHook, LayerCgroup, LayerProcess, LayerVolume, LayerNetwork}
+}
+
 // Confidence is how sure a verdict is.
 type Confidence string
 

@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
@@ -61,7 +62,19 @@ var kubelets = map[string]struct {
 	"podctl_pleg_needed_hints_total":                    {"counter", ""},
 	"podctl_pleg_unhinted_changes_total":                {"counter", ""},
 	"podctl_pleg_hints_proved":                          {"gauge", ""},
+	"podctl_pleg_healthy":                               {"gauge", ""},
 	"podctl_pleg_call_in_flight_seconds":                {"gauge", ""},
+	"podctl_runtime_operations_in_flight":               {"gauge", "operation_type"},
+	"podctl_orphans":                                    {"gauge", "class"},
+	"podctl_orphans_undetermined":                       {"gauge", ""},
+	"podctl_terminating_pods":                           {"gauge", ""},
+	"podctl_terminating_stuck":                          {"gauge", "layer"},
+	"podctl_terminating_oldest_seconds":                 {"gauge", ""},
+	"podctl_scan_complete":                              {"gauge", "scan"},
+	"podctl_scans_total":                                {"counter", ""},
+	"podctl_scan_errors_total":                          {"counter", ""},
+	"podctl_last_scan_timestamp_seconds":                {"gauge", ""},
+	"podctl_scan_duration_seconds":                      {"gauge", ""},
 	"podctl_runtime_operation_in_flight_seconds":        {"gauge", "operation_type"},
 	"podctl_worker_operation_in_flight_seconds":         {"gauge", "operation_type"},
 	"podctl_pod_grace_overrun_seconds":                  {"gauge", ""},
@@ -145,7 +158,8 @@ func busy() *Metrics {
 			}, {Sandboxes: []*pod.Sandbox{{State: pod.Exited}}}},
 			PLEG:     pleg.Health{InFlight: []pleg.Call{{Op: "ListPods", Since: noon.Add(-7 * time.Second)}}, Hints: pleg.HintState{Proved: true}},
 			Locks:    flock.Waits{Oldest: noon.Add(-4 * time.Second), Begun: 3, GivenUp: 1},
-			Unhinted: 2, Calls: map[string]time.Time{"StopContainer": noon.Add(-8 * time.Second)},
+			Unhinted: 2, Calls: map[string]cri.Unanswered{"StopContainer": {Number: 2, Since: noon.Add(-8 * time.Second)}},
+			Unhealthy: errors.New("late"), Survey: &scanned,
 		}
 	})
 	return m

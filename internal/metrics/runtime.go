@@ -1,9 +1,13 @@
 package metrics
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/podctl/podctl/internal/cri"
 )
 
 // operationNames are the kubelet's names of the runtime's calls
@@ -33,6 +37,43 @@ func operationName(method string) string {
 	return method
 }
 
+// other is the operation of calls that have no series of their own.
+const other = "other"
+
+// observed are the calls of an observer.
+var observed = []string{"Version", "Status", "ListPodSandbox", "ListContainers", "PodSandboxStatus", "ContainerStatus", "GetContainerEvents"}
+
+// operation is the label of a call. An observer has a fixed set of them.
+func (m *Metrics) operation(method string) string {
+	if m.subsystem == own && !slices.Contains(observed, method) {
+		return other
+	}
+	return operationName(method)
+}
+
+// inFlight are the calls without an answer, by operation: each one, even without
+// a call, but the event stream.
+func (m *Metrics) inFlight(calls map[string]cri.Unanswered) map[string]cri.Unanswered {
+	methods := slices.Collect(maps.Keys(operationNames))
+	if m.subsystem == own {
+		methods = observed
+	}
+	by := map[string]cri.Unanswered{other: {}}
+	for _, method := range methods {
+		if method != "GetContainerEvents" {
+			by[operationName(method)] = cri.Unanswered{}
+		}
+	}
+	for method, u := range calls {
+		name := operationName(method)
+		if _, known := by[name]; !known {
+			name = other
+		}
+		by[name] = by[name].Join(u)
+	}
+	return by
+}
+
 func (m *Metrics) initRuntime() {
 	m.operations = m.counters("runtime_operations_total", "Number of runtime calls, by operation.", "operation_type")
 	m.operationsDuration = m.histograms("runtime_operations_duration_seconds",
@@ -40,11 +81,20 @@ func (m *Metrics) initRuntime() {
 	m.operationsErrors = m.counters("runtime_operations_errors_total", "Number of failed runtime calls, by operation.", "operation_type")
 	m.startedPods = m.counter(m.subsystem, "started_pods_total", "Number of sandboxes that the runtime was asked to run.")
 	m.startedPodsErrors = m.counter(m.subsystem, "started_pods_errors_total", "Number of sandboxes that the runtime failed to run.")
+	if m.subsystem != own {
+		return
+	}
+	for _, name := range append([]string{other}, observed...) {
+		name = operationName(name)
+		m.operations.WithLabelValues(name)
+		m.operationsDuration.WithLabelValues(name)
+		m.operationsErrors.WithLabelValues(name)
+	}
 }
 
 // RuntimeOperation implements cri.Observer.
 func (m *Metrics) RuntimeOperation(method string, took time.Duration, err error) {
-	name := operationName(method)
+	name := m.operation(method)
 	m.operations.WithLabelValues(name).Inc()
 	m.operationsDuration.WithLabelValues(name).Observe(took.Seconds())
 	if err != nil {

@@ -6,9 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/survey"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -24,9 +26,12 @@ type State struct {
 	// hint so far.
 	PLEG     pleg.Health
 	Unhinted int
-	// Calls are the runtime calls without an answer: when the oldest of each
-	// method began.
-	Calls map[string]time.Time
+	// Unhealthy is why the PLEG is not healthy, nil if it is.
+	Unhealthy error
+	// Calls are the runtime calls without an answer, by method.
+	Calls map[string]cri.Unanswered
+	// Survey is what the last scan found, nil for a process that does not scan.
+	Survey *survey.State
 	// Locks are the waits for locks that other processes may hold.
 	Locks flock.Waits
 }
@@ -44,7 +49,8 @@ func desc(subsystem, name, help string, labels ...string) *prometheus.Desc {
 // stateDescs describe the gauges that are counted at each scrape.
 type stateDescs struct {
 	desiredPods, activePods, mirrorPods, workingPods, runningPods, runningContainers *prometheus.Desc
-	plegInFlight, plegUnhinted, plegProved, callInFlight, workInFlight, overrun      *prometheus.Desc
+	plegHealthy, plegInFlight, plegUnhinted, plegProved                              *prometheus.Desc
+	callsInFlight, callInFlight, workInFlight, overrun                               *prometheus.Desc
 	lockInFlight, lockWaits, lockGivenUp                                             *prometheus.Desc
 }
 
@@ -59,12 +65,15 @@ func newStateDescs(subsystem string) stateDescs {
 		runningPods:       desc(subsystem, "running_pods", "Number of pods of the runtime with a ready sandbox."),
 		runningContainers: desc(subsystem, "running_containers", "Number of containers of the runtime, by state.", "container_state"),
 
+		plegHealthy: desc(own, "pleg_healthy", "1 if the last relist and every call of the PLEG are younger than its threshold of 3 minutes, else 0."),
 		plegInFlight: desc(own, "pleg_call_in_flight_seconds",
 			"Age in seconds of the oldest call of the PLEG without an answer, from the first try of a call that is retried; 0 without one."),
 		plegUnhinted: desc(own, "pleg_unhinted_changes_total", "Number of changes without an event of the runtime while its stream was open."),
 		plegProved:   desc(own, "pleg_hints_proved", "1 while the runtime's events extend the period of full relists."),
 		callInFlight: desc(own, "runtime_operation_in_flight_seconds",
-			"Age in seconds of the oldest runtime call without an answer, from the first try of a call that is retried, by operation; absent without one.", "operation_type"),
+			"Age in seconds of the oldest runtime call without an answer, from the first try of a call that is retried, by operation; 0 without one.", "operation_type"),
+		callsInFlight: desc(own, "runtime_operations_in_flight",
+			"Number of runtime calls without an answer, by operation. A call that is retried counts from its deadline to the answer.", "operation_type"),
 		workInFlight: desc(own, "worker_operation_in_flight_seconds",
 			"Age in seconds of the oldest operation of a pod worker, by operation; absent without one.", "operation_type"),
 		lockInFlight: desc(own, "lock_wait_in_flight_seconds",
@@ -79,7 +88,9 @@ func newStateDescs(subsystem string) stateDescs {
 // all returns the descriptions; those of managed pods only for a process that
 // manages pods.
 func (d stateDescs) all(manages bool) []*prometheus.Desc {
-	descs := []*prometheus.Desc{d.runningPods, d.runningContainers, d.plegInFlight, d.plegUnhinted, d.plegProved, d.callInFlight}
+	descs := []*prometheus.Desc{
+		d.runningPods, d.runningContainers, d.plegHealthy, d.plegInFlight, d.plegUnhinted, d.plegProved, d.callsInFlight, d.callInFlight,
+	}
 	if manages {
 		descs = append(descs, d.desiredPods, d.activePods, d.mirrorPods, d.workingPods, d.workInFlight, d.overrun, d.lockInFlight, d.lockWaits, d.lockGivenUp)
 	}
@@ -90,13 +101,15 @@ func (d stateDescs) all(manages bool) []*prometheus.Desc {
 type stateCollector struct {
 	m     *Metrics
 	descs stateDescs
+	// survey describes what scans find.
+	survey surveyDescs
 	// manages: the process manages pods.
 	manages bool
 }
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range c.descs.all(c.manages) {
+	for _, d := range append(c.descs.all(c.manages), c.survey.all()...) {
 		to <- d
 	}
 }
@@ -124,25 +137,46 @@ func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(c.descs.lockGivenUp, prometheus.CounterValue, float64(s.Locks.GivenUp))
 	}
 	pods, containers := running(s.Runtime)
+	if !c.manages { // the kubelet counts only the states that it finds
+		for _, state := range []pod.State{pod.Created, pod.Running, pod.Exited, pod.Unknown} {
+			containers[state.String()] += 0
+		}
+	}
 	gauge(c.descs.runningPods, float64(pods))
 	for state, n := range containers {
 		gauge(c.descs.runningContainers, float64(n), state)
 	}
 
+	c.collectPLEG(s, now, gauge)
+	c.survey.collect(s.Survey, now, to)
+	to <- prometheus.MustNewConstMetric(c.descs.plegUnhinted, prometheus.CounterValue, float64(s.Unhinted))
+	for operation, calls := range c.m.inFlight(s.Calls) {
+		age := 0.0
+		if calls.Number > 0 {
+			age = seconds(now, calls.Since)
+		}
+		gauge(c.descs.callsInFlight, float64(calls.Number), operation)
+		gauge(c.descs.callInFlight, age, operation)
+	}
+}
+
+// collectPLEG counts what the PLEG is doing.
+func (c *stateCollector) collectPLEG(s State, now time.Time, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
 	age := 0.0
 	if len(s.PLEG.InFlight) > 0 {
 		age = seconds(now, s.PLEG.InFlight[0].Since)
 	}
 	gauge(c.descs.plegInFlight, age)
-	to <- prometheus.MustNewConstMetric(c.descs.plegUnhinted, prometheus.CounterValue, float64(s.Unhinted))
-	proved := 0.0
-	if s.PLEG.Hints.Proved {
-		proved = 1
+	gauge(c.descs.plegHealthy, number(s.Unhealthy == nil))
+	gauge(c.descs.plegProved, number(s.PLEG.Hints.Proved))
+}
+
+// number is 1 for true.
+func number(b bool) float64 {
+	if b {
+		return 1
 	}
-	gauge(c.descs.plegProved, proved)
-	for method, since := range s.Calls {
-		gauge(c.descs.callInFlight, seconds(now, since), operationName(method))
-	}
+	return 0
 }
 
 // collectManaged counts the pods that the process manages.

@@ -27,6 +27,11 @@ const (
 	Directory Class = "directory"
 )
 
+// Classes returns every class, in the order in which they apply.
+func Classes() []Class {
+	return []Class{NameReserved, NoSandbox, NotReady, Abandoned, RuntimeOnly, Directory}
+}
+
 // Orphan is a pod, or a pod's directory, that no source desires.
 type Orphan struct {
 	// Pod is the pod; for a directory it holds what the directory says about it.

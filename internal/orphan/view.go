@@ -117,6 +117,17 @@ func (v *View) working() kubelet.Working {
 	return kubelet.Working{}
 }
 
+// KubeletAnswer is the answer of the kubelet of this runtime; without one it is
+// empty.
+func (v *View) KubeletAnswer() Source {
+	for _, s := range v.Sources {
+		if s.Kind == FromKubelet {
+			return s
+		}
+	}
+	return Source{}
+}
+
 // podsOf are the pods that sources of the kind desire.
 func (v *View) podsOf(kind SourceKind) []*v1.Pod {
 	var pods []*v1.Pod
