@@ -132,6 +132,7 @@ func (n *Node) dropped(a lifecycle.Drop, e *entry) {
 		n.send(a.Pod, removed)
 		n.probes.Remove(a.Pod.UID)
 		n.sync.Forget(a.Pod.UID)
+		n.starts.Forget(a.Pod.UID)
 	}
 	if a.Again {
 		n.opts.Observer.Restarted(a.Pod)

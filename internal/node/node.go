@@ -24,6 +24,7 @@ import (
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/probe"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/startgate"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -135,6 +136,7 @@ type Node struct {
 	pleg    *pleg.PLEG
 	sync    *podsync.Syncer
 	probes  *probe.Manager
+	starts  *startgate.Gate
 	// wake makes the loop reconcile now; it has room for one.
 	wake chan struct{}
 	// network caches whether the runtime's network is ready.
@@ -185,6 +187,7 @@ func New(o Options) *Node {
 	n := &Node{
 		opts: o, log: o.Log, rt: o.Runtime, version: version, locks: o.Locks,
 		desired: newDesired(o.Sources),
+		starts:  startgate.New(startgate.Options{}),
 		wake:    make(chan struct{}, 1),
 		network: network{asking: make(chan struct{}, 1)},
 		entries: map[types.UID]*entry{},
@@ -200,7 +203,7 @@ func New(o Options) *Node {
 	})
 	n.sync = podsync.New(podsync.Options{
 		Runtime: syncRuntime{o.Runtime}, Cgroups: hostCgroups{o.Cgroups, n}, Volumes: o.Volumes, Host: syncHost{n},
-		Node: o.Facts, RuntimeName: version.Name, NodeCredentials: o.Credentials, Log: o.Log,
+		Node: o.Facts, RuntimeName: version.Name, NodeCredentials: o.Credentials, Starts: n.starts, Log: o.Log,
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})
 	return n

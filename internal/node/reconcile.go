@@ -126,8 +126,15 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 	// What runs already has its place before anything new is admitted.
 	slices.SortStableFunc(starting, func(a, b Desired) int { return cmp.Compare(rank(adopt[a.UID()]), rank(adopt[b.UID()])) })
 	for _, d := range starting {
+		if !adopt[d.UID()] {
+			n.starts.Expect(d.Pod)
+		}
+	}
+	for _, d := range starting {
 		if n.begin(ctx, d, adopt[d.UID()], &found, held) {
 			n.takeLeftovers(ctx, d, held)
+		} else {
+			n.starts.Forget(d.UID())
 		}
 	}
 }

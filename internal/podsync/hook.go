@@ -17,6 +17,7 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
 		return nil
 	}
+	r.endTurn()
 	ip := r.podIP(r.p, r.ips)
 	target := handler.Target{ContainerID: id, Container: c, PodIP: ip}
 	ran, err := handler.Run(ctx, r.opt.Runtime, target, c.Lifecycle.PostStart)

@@ -63,6 +63,7 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Imag
 		Container: c.Name, Reason: event.Pulling, Image: &event.Image{Name: c.Image}, Message: fmt.Sprintf("Pulling image %q", c.Image),
 	})
 	r.acted = true
+	r.endTurn()
 	start := r.opt.Now()
 	ref, err := r.pullImage(ctx, name)
 	if err != nil {

@@ -50,6 +50,9 @@ func (r *run) tryStart(ctx context.Context, start Start) *StartError {
 		}
 		return failed
 	}
+	if err := r.takeTurn(ctx); err != nil {
+		return &StartError{Container: c.Name, Reason: reasonCreate, Message: err.Error(), err: err}
+	}
 	id, failed := r.create(ctx, start, image)
 	if failed != nil {
 		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, failed.waiting(), "Error: %s", failed.Message)

@@ -106,6 +106,8 @@ type run struct {
 	toldMissing bool
 	acted       bool
 	started     bool
+	// leave ends the pod's turn to start, nil while it has none.
+	leave func()
 }
 
 func (r *run) actionInput(restartAll bool) ActionInput {
@@ -118,6 +120,7 @@ func (r *run) actionInput(restartAll bool) ActionInput {
 // carryOut makes the changes of the plan, in its order, and stops at the first
 // failure until containers are started: each of those fails on its own.
 func (r *run) carryOut(ctx context.Context) error {
+	defer r.endTurn()
 	for _, step := range []func(context.Context) error{r.prepare, r.mount, r.kill, r.remove, r.ensureSandbox} {
 		if err := ctx.Err(); err != nil {
 			return err

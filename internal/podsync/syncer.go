@@ -120,7 +120,7 @@ type Host interface {
 	NetworkReady(ctx context.Context) error
 }
 
-// Options are what a Syncer works with. All but NodeCredentials, Now and Log are required.
+// Options are what a Syncer works with. All but NodeCredentials, Starts, Now and Log are required.
 type Options struct {
 	Runtime Runtime
 	Cgroups Cgroups
@@ -132,8 +132,10 @@ type Options struct {
 	// NodeCredentials returns what the node has to pull an image with, tried after the
 	// pod's own; nil is none.
 	NodeCredentials credential.Lookup
-	Now             func() time.Time // nil is time.Now
-	Log             *slog.Logger     // nil drops all
+	// Starts orders the starts of pods; nil has all start at once.
+	Starts Starts
+	Now    func() time.Time // nil is time.Now
+	Log    *slog.Logger     // nil drops all
 }
 
 // Syncer brings what the runtime holds of a pod in line with the pod, and

@@ -1,0 +1,127 @@
+package startgate
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Options of a Gate. The zero value of each is its default.
+type Options struct {
+	// First is how many pods may start at once when none has started yet, Most
+	// how many at any time. 0: the number of CPUs, at least 2; four for each CPU, at
+	// least 8.
+	First, Most int
+	// Patience is how long a turn may last before it counts as hung. 0: 5 s.
+	Patience time.Duration
+}
+
+// Defaults returns the options with the defaults of those that are zero.
+func (o Options) Defaults() Options {
+	if o.First == 0 {
+		o.First = max(2, runtime.NumCPU())
+	}
+	if o.Most == 0 {
+		o.Most = max(8, 4*runtime.NumCPU())
+	}
+	if o.Patience == 0 {
+		o.Patience = 5 * time.Second
+	}
+	return o
+}
+
+// Gate lets pods start in order. It is safe for concurrent use.
+type Gate struct {
+	mu    sync.Mutex
+	queue *queue
+	// turns are closed when their pod may start.
+	turns map[types.UID]chan struct{}
+	// timer looks at the queue again; nil if nothing is due.
+	timer *time.Timer
+}
+
+// New returns a Gate that no pod waits at.
+func New(o Options) *Gate {
+	return &Gate{queue: newQueue(o.Defaults()), turns: map[types.UID]chan struct{}{}}
+}
+
+// Expect keeps a place for a pod that is about to enter: pods that are expected
+// in one order enter in that order, whichever is quicker. A pod that does not come
+// delays others for a second at most.
+func (g *Gate) Expect(p *v1.Pod) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.queue.expect(p.UID, priority(p), time.Now())
+}
+
+// Enter waits until the pod may start, or until ctx ends. leave ends its turn and
+// may be called again. A pod has one turn at a time.
+func (g *Gate) Enter(ctx context.Context, p *v1.Pod) (leave func(), err error) {
+	turn := make(chan struct{})
+	g.mu.Lock()
+	g.turns[p.UID] = turn
+	g.queue.enter(p.UID, priority(p), time.Now())
+	g.advance()
+	g.mu.Unlock()
+	leave = sync.OnceFunc(func() { g.end(p.UID, turn) })
+	select {
+	case <-turn:
+		return leave, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
+}
+
+// Forget drops a pod that is gone.
+func (g *Gate) Forget(uid types.UID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.turns, uid)
+	g.queue.forget(uid)
+	g.advance()
+}
+
+// end ends a turn, or the wait for it.
+func (g *Gate) end(uid types.UID, turn chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.turns[uid] != turn {
+		return // forgotten
+	}
+	delete(g.turns, uid)
+	g.queue.rest(uid)
+	g.advance()
+}
+
+// advance lets those in that may start now. g.mu is held.
+func (g *Gate) advance() {
+	now := time.Now()
+	turns, again := g.queue.next(now)
+	for _, uid := range turns {
+		close(g.turns[uid])
+	}
+	if g.timer != nil {
+		g.timer.Stop()
+		g.timer = nil
+	}
+	if !again.IsZero() {
+		g.timer = time.AfterFunc(again.Sub(now), func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.advance()
+		})
+	}
+}
+
+// priority is the pod's, 0 if it has none.
+func priority(p *v1.Pod) int32 {
+	if p.Spec.Priority == nil {
+		return 0
+	}
+	return *p.Spec.Priority
+}
