@@ -3,15 +3,14 @@ package main
 import (
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	_ "github.com/podctl/podctl/cmd/podctl/internal/startup" // collects garbage rarely from here on
 )
 
 func main() {
-	tuneStartup()
 	os.Exit(run(os.Args, shell.NewEnv(signals())))
 }
 
@@ -47,16 +46,5 @@ func debounce(from <-chan os.Signal, to chan<- os.Signal) {
 		case to <- s:
 		default: // there are enough
 		}
-	}
-}
-
-// startupGC is the GC percentage of short commands: most of what they allocate
-// stays, and collecting it takes a quarter of their time.
-const startupGC = 800
-
-// tuneStartup collects garbage rarely while a command starts. GOGC overrides it.
-func tuneStartup() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(startupGC)
 	}
 }

@@ -56,6 +56,11 @@ func (t Target) DisplayName() string {
 // Names reports whether the query names anything: else it is every pod.
 func (q Query) Names() bool { return len(q.Words) > 0 || q.Selector != nil }
 
+// IsExact reports whether each pod is named by a word of its own, without a pattern.
+func (q Query) IsExact() bool {
+	return len(q.Words) > 0 && q.Selector == nil && !slices.ContainsFunc(q.Words, isPattern)
+}
+
 // words are the words without a kind before them.
 func (q Query) words() []string {
 	if len(q.Words) > 1 && IsKind(q.Words[0]) {

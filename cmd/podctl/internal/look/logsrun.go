@@ -41,7 +41,7 @@ const outputTimeout = 300 * time.Millisecond
 
 func runLogs(ctx context.Context, e *shell.Env, o logsOptions) error {
 	err := e.UntilInterrupted(ctx, func(ctx context.Context) error {
-		s, err := open(ctx, e, o.Globals)
+		s, err := openLogs(ctx, e, o)
 		if err != nil {
 			return err
 		}
@@ -55,8 +55,18 @@ func runLogs(ctx context.Context, e *shell.Env, o logsOptions) error {
 	return err
 }
 
+// openLogs connects to the runtime. What is followed depends on the owners of pods.
+func openLogs(ctx context.Context, e *shell.Env, o logsOptions) (*session, error) {
+	if o.follow {
+		return open(ctx, e, o.Globals)
+	}
+	return openNamed(ctx, e, o.Globals, o.query)
+}
+
 func (r *logsRun) run(ctx context.Context) error {
-	shell.Settle()
+	if r.opts.follow {
+		shell.Settle()
+	}
 	found, err := r.find(ctx)
 	if err != nil && len(found) == 0 {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/target"
@@ -13,11 +15,10 @@ import (
 // asks the owners of pods only if the answer depends on them: to find them takes
 // longer than the calls of the runtime.
 func openOne(ctx context.Context, e *shell.Env, g shell.Globals, q target.Query) (*session, target.Target, error) {
-	client, disconnect, err := shell.Connect(ctx, e, g)
+	s, err := connect(ctx, e, g)
 	if err != nil {
 		return nil, target.Target{}, err
 	}
-	s := &session{Client: client, disconnect: disconnect}
 	t, err := s.quickOne(ctx, e, g, q)
 	if err != nil {
 		s.Close()
@@ -28,29 +29,69 @@ func openOne(ctx context.Context, e *shell.Env, g shell.Globals, q target.Query)
 
 // quickOne lists the runtime and finds the container that a query names.
 func (s *session) quickOne(ctx context.Context, e *shell.Env, g shell.Globals, q target.Query) (target.Target, error) {
-	listed, err := s.Client.ListPods(ctx)
-	if err != nil {
+	if err := s.quickList(ctx); err != nil {
 		return target.Target{}, err
 	}
-	s.Pods = inventory.Merge(listed, nil, func(*inventory.Pod) bool { return true })
 	t, err := target.One(s.Pods, q)
-	if err == nil && !target.NeedsSpec(t) && !s.hasTwin(t.Pod) {
+	if err == nil && s.settled(q, t) {
 		return t, nil
 	}
-	// A pod that is not found may be one that its owner reports.
-	if s.Paths, err = g.Paths(s.Client.Endpoint()); err != nil {
-		return t, err
-	}
-	s.reader = shell.NewReader(e, s.Paths.Locks)
-	if err := s.list(ctx); err != nil {
+	if err := s.complete(ctx, e, g); err != nil {
 		return t, err
 	}
 	return s.one(ctx, q)
 }
 
-// hasTwin reports whether another pod has the name: the owner's is meant.
-func (s *session) hasTwin(p *inventory.Pod) bool {
-	return slices.ContainsFunc(s.Pods, func(o *inventory.Pod) bool {
-		return o != p && o.Name == p.Name && o.Namespace == p.Namespace
+// openNamed is open for a command that needs the containers which a query names, and
+// their owners only if the answer depends on them.
+func openNamed(ctx context.Context, e *shell.Env, g shell.Globals, q target.Query) (*session, error) {
+	if !q.IsExact() {
+		return open(ctx, e, g) // its pods may not be in the runtime yet
+	}
+	s, err := connect(ctx, e, g)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.quickList(ctx); err == nil {
+		if found, err := target.Containers(s.Pods, q); err == nil && s.settled(q, found...) {
+			return s, nil
+		}
+		err = s.complete(ctx, e, g)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// quickList lists the runtime, without the owners of its pods.
+func (s *session) quickList(ctx context.Context) error {
+	listed, err := s.Client.ListPods(ctx)
+	if err == nil {
+		s.Pods = inventory.Merge(listed, nil, func(*inventory.Pod) bool { return true })
+	}
+	return err
+}
+
+// complete lists the runtime again, with the owners of its pods. A pod that was not
+// found may be one that its owner reports.
+func (s *session) complete(ctx context.Context, e *shell.Env, g shell.Globals) (err error) {
+	if s.Paths, err = g.Paths(s.Client.Endpoint()); err != nil {
+		return err
+	}
+	s.reader = shell.NewReader(e, s.Paths.Locks)
+	return s.list(ctx)
+}
+
+// settled reports whether the owners of the pods cannot change what was found: no spec
+// says which container is meant, and no pod that an owner reports may be meant instead,
+// one of the same name or one of the namespace default.
+func (s *session) settled(q target.Query, found ...target.Target) bool {
+	return !slices.ContainsFunc(found, func(t target.Target) bool {
+		return target.NeedsSpec(t) || q.Namespace == "" && t.Pod.Namespace != v1.NamespaceDefault ||
+			slices.ContainsFunc(s.Pods, func(o *inventory.Pod) bool {
+				return o != t.Pod && o.Name == t.Pod.Name && o.Namespace == t.Pod.Namespace
+			})
 	})
 }

@@ -30,18 +30,22 @@ type session struct {
 	disconnect func()
 }
 
-// open connects to the runtime and lists it once.
-func open(ctx context.Context, e *shell.Env, g shell.Globals) (*session, error) {
+// connect connects to the runtime.
+func connect(ctx context.Context, e *shell.Env, g shell.Globals) (*session, error) {
 	client, disconnect, err := shell.Connect(ctx, e, g)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{Client: client, disconnect: disconnect}
-	if s.Paths, err = g.Paths(client.Endpoint()); err == nil {
-		s.reader = shell.NewReader(e, s.Paths.Locks)
-		err = s.list(ctx)
-	}
+	return &session{Client: client, disconnect: disconnect}, nil
+}
+
+// open connects to the runtime and lists it once, with the owners of its pods.
+func open(ctx context.Context, e *shell.Env, g shell.Globals) (*session, error) {
+	s, err := connect(ctx, e, g)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.complete(ctx, e, g); err != nil {
 		s.Close()
 		return nil, err
 	}
