@@ -37,12 +37,15 @@ require (
 	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2
 	pgregory.net/rapid v1.3.0
 	sigs.k8s.io/yaml v1.6.0
+	tags.cncf.io/container-device-interface v1.1.1
 )
 
 require (
 	github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect
 	github.com/emicklei/go-restful/v3 v3.13.0 // indirect
 	github.com/moby/spdystream v0.5.1 // indirect
+	github.com/opencontainers/runtime-spec v1.3.0 // indirect
+	tags.cncf.io/container-device-interface/specs-go v1.1.1 // indirect
 )
 
 require (

@@ -26,6 +26,7 @@ var table = []row{
 	{"internal/atomicfile", nil, "files that are replaced in one step"},
 	{"internal/boundedfile", nil, "files that others can write, read with a bound"},
 	{"internal/credential", []string{"internal/boundedfile"}, "what images are pulled with"},
+	{"internal/device", []string{"internal/pod"}, "pure: which devices containers are given; CDI specifications read"},
 	{"internal/doctor", []string{"internal/pod", "internal/cri", "internal/images", "internal/inventory", "internal/kubelet", "internal/proc"}, "a runtime and its host, examined"},
 	{"internal/filecopy", nil, "files in and out of containers, below descriptors"},
 	{"internal/flock", nil, "locks on files, waited for until a context ends"},

@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/device"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
@@ -144,6 +145,10 @@ func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent
 			},
 		}
 		in.UserNamespace = users
+		// Which devices of a kind a container gets is known when the pod starts.
+		if in.Devices, err = device.Of(p, c.Name, nil); err != nil {
+			return renderedPod{}, err
+		}
 		if err := render.Foresee(p, c, &in); err != nil {
 			return renderedPod{}, err
 		}

@@ -131,6 +131,7 @@ write_containerd_1_toml() {
 		disable = true
 
 		[plugins."io.containerd.grpc.v1.cri"]
+		$(if [[ $KIND == containerd-1.7 ]]; then echo enable_cdi = true; fi)
 		sandbox_image = "$PAUSE_IMAGE"
 		restrict_oom_score_adj = $(toml_bool not may_raise_priority)
 		netns_mounts_under_state_dir = true

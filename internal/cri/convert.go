@@ -28,6 +28,7 @@ func toSandbox(s *runtimeapi.PodSandbox) *pod.Sandbox {
 		Workload:         s.Annotations[pod.WorkloadAnnotation],
 		Source:           s.Annotations[pod.ConfigSourceAnnotation],
 		DefaultContainer: s.Annotations[pod.DefaultContainerAnnotation],
+		Devices:          s.Annotations[pod.DevicesAnnotation],
 		HasManifest:      hasManifest,
 	}
 }

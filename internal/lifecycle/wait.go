@@ -17,6 +17,8 @@ const (
 	ForeignPod
 	// HostPortHeld: a pod of another podctl of this host has a host port of the pod's.
 	HostPortHeld
+	// DevicesInUse: other pods have the devices that the pod asks for.
+	DevicesInUse
 	// DirectoryHeld: the pod's directory is that of a pod on another runtime.
 	DirectoryHeld
 	// RuntimeUnavailable: the runtime does not say what has to be known first.
@@ -32,6 +34,7 @@ const (
 
 var reasonNames = [...]string{
 	Pending: "Pending", NameHeld: "NameHeld", LockFailed: "LockFailed", ForeignPod: "ForeignPod", DirectoryHeld: "DirectoryHeld", HostPortHeld: "HostPortHeld",
+	DevicesInUse:       "DevicesInUse",
 	RuntimeUnavailable: "RuntimeUnavailable", PredecessorUnknown: "PredecessorUnknown", MakingRoom: "MakingRoom", RemovalFailed: "RemovalFailed",
 }
 
@@ -41,7 +44,7 @@ func (r Reason) String() string { return name("Reason", reasonNames[:], uint8(r)
 // itself. Such a wait is retried with a back-off.
 func (r Reason) Blocked() bool {
 	switch r {
-	case NameHeld, LockFailed, ForeignPod, HostPortHeld, DirectoryHeld, RemovalFailed:
+	case NameHeld, LockFailed, ForeignPod, HostPortHeld, DevicesInUse, DirectoryHeld, RemovalFailed:
 		return true
 	case Pending, RuntimeUnavailable, PredecessorUnknown, MakingRoom:
 	}

@@ -40,9 +40,6 @@ type Field struct {
 	Hint string
 }
 
-// notYet is the reason of fields that podctl will honour.
-const notYet = "not supported yet"
-
 // table is the whole field table, in the order of the Pod type's parts.
 var table = slices.Concat(metadataFields, podFields,
 	below("spec.containers[]", containerFields),

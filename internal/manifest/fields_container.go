@@ -16,7 +16,7 @@ var containerFields = slices.Concat(
 		securityContext.readOnlyRootFilesystem securityContext.privileged securityContext.allowPrivilegeEscalation
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
-	resources("resources.limits"), resources("resources.requests"),
+	resources("resources.limits", devices), resources("resources.requests", devices),
 	refused(noCluster, `resources.claims`),
 	instead("podctl has no block volumes", "mount a file system; or a device of the machine by hostPath, in a privileged container", `volumeDevices`),
 	ignored(onlyWindows, `securityContext.windowsOptions`),
@@ -38,11 +38,16 @@ var ephemeralFields = slices.Concat(
 	ignored(onlyWindows, `securityContext.windowsOptions`),
 )
 
-// resources are the resources of a list of them; others would need device
-// plugins.
-func resources(list string) []Field {
+// devices is the row of extended resources; of a pod as a whole there are none.
+var (
+	devices   = Field{Support: Honoured, Reason: "that many devices of the CDI kind of that name"}
+	noDevices = Field{Support: Refused, Reason: "a pod as a whole has no devices: write it in a container"}
+)
+
+// resources are the resources of a list of them; extended ones are devices.
+func resources(list string, extended Field) []Field {
 	return slices.Concat(
 		below(list, honoured(`[cpu] [memory] [ephemeral-storage] [hugepages-*]`)),
-		below(list, refused("extended resources are "+notYet, `[*]`)),
+		below(list, rows(`[*]`, extended)),
 	)
 }

@@ -47,6 +47,7 @@ func checkRules(p *v1.Pod, report func(field, message, hint string)) {
 		report("metadata.uid", fmt.Sprintf("Invalid value: %q: it becomes part of paths and cgroup names: up to 63 letters, digits and dashes, no dash at either end", p.UID),
 			"leave it out, and podctl makes one from the manifest")
 	}
+	checkDevices(p, report)
 	class := p.Spec.PriorityClassName
 	switch number, known := systemPriorities[class]; {
 	case class == "" || !known && p.Spec.Priority != nil:

@@ -74,7 +74,11 @@ func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycl
 	}
 	how := lifecycle.Decide(adopt, rec)
 	if how == lifecycle.New {
-		if err := n.admission(ctx, d.Pod); err != nil {
+		err := n.admission(ctx, d.Pod)
+		if err == nil {
+			err = n.assignDevices(ctx, d.Pod, held)
+		}
+		if err != nil {
 			n.notAdmitted(ctx, d, err)
 			return false
 		}
@@ -88,6 +92,8 @@ func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycl
 			return false
 		}
 		defer release()
+	} else {
+		n.restoreDevices(d.Pod, held)
 	}
 	return n.enter(ctx, d, lifecycle.Begin{How: how, Pod: endedAs(d.Pod, rec), Held: hold}, rec)
 }
@@ -132,6 +138,7 @@ func (n *Node) enter(ctx context.Context, d Desired, ev lifecycle.Begin, rec pod
 // and rejects one that is not.
 func (n *Node) notAdmitted(ctx context.Context, d Desired, err error) {
 	refused, rejected := errors.AsType[*admission.Error](err)
+	_, inUse := errors.AsType[*DevicesInUseError](err)
 	switch {
 	case rejected:
 		n.mu.Lock()
@@ -144,6 +151,8 @@ func (n *Node) notAdmitted(ctx context.Context, d Desired, err error) {
 		n.release(d.FullName())
 	case errors.Is(err, errNotNow):
 		n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.MakingRoom})
+	case inUse:
+		n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.DevicesInUse, Err: err})
 	default:
 		n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.RuntimeUnavailable, Err: err})
 	}

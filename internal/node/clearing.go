@@ -62,14 +62,18 @@ func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 func (n *Node) active() []*v1.Pod {
 	var pods []*v1.Pod
 	for _, e := range n.entries {
-		// What the entry says of the phase may lag behind.
-		down := e.stage == worker.Finished || n.workers.IsPodKnownTerminated(e.UID())
-		if !e.hasWorker() || !e.IsDesired() || down || pod.IsTerminal(e.status.Phase) && e.stage == worker.Syncing {
+		if !e.hasWorker() || !e.IsDesired() || n.nothingRuns(e) {
 			continue
 		}
 		pods = append(pods, e.allocated())
 	}
 	return pods
+}
+
+// nothingRuns reports whether nothing of a pod runs any more. What the entry says of the
+// phase may lag behind. n.mu is held.
+func (n *Node) nothingRuns(e *entry) bool {
+	return e.stage == worker.Finished || n.workers.IsPodKnownTerminated(e.UID()) || pod.IsTerminal(e.status.Phase) && e.stage == worker.Syncing
 }
 
 // clear evicts the victims one after the other, as the kubelet does. One that

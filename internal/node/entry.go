@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/device"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
@@ -39,6 +40,8 @@ type entry struct {
 	granted, adopted *pod.Allocation
 	deferred         *deferral
 	current          current
+	// devices are those of its containers.
+	devices device.Assignment
 }
 
 // again reports whether another life of the pod follows this one.

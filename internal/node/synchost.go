@@ -37,9 +37,12 @@ func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 	h.n.mu.Lock()
 	e := h.n.entryOf(p.UID)
 	var document []byte
-	workload := ""
+	workload, devices := "", ""
 	if e != nil {
 		document, workload = e.Document, e.Workload
+		if len(e.devices) > 0 {
+			devices = e.devices.String()
+		}
 	}
 	h.n.mu.Unlock()
 	if e == nil {
@@ -52,6 +55,9 @@ func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 	annotations := map[string]string{pod.OwnerAnnotation: h.n.opts.Instance, pod.InstanceAnnotation: h.n.locks.ID(), pod.ManifestAnnotation: compressed}
 	if workload != "" {
 		annotations[pod.WorkloadAnnotation] = workload
+	}
+	if devices != "" {
+		annotations[pod.DevicesAnnotation] = devices
 	}
 	return annotations, nil
 }

@@ -42,6 +42,9 @@ const (
 	// WorkloadAnnotation identifies the workload of which the pod is one, as
 	// KIND/NAMESPACE/NAME.
 	WorkloadAnnotation = "podctl.io/workload"
+	// DevicesAnnotation is the devices that the containers of the pod have, see package
+	// device.
+	DevicesAnnotation = "podctl.io/devices"
 	// ManifestAnnotation is the pod's document as it was read, before
 	// defaulting: gzip, then base64.
 	ManifestAnnotation = "podctl.io/manifest"

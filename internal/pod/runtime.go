@@ -70,6 +70,9 @@ type Sandbox struct {
 	// DefaultContainer is the container that commands mean where none is named
 	// (see DefaultContainerAnnotation), "" if the pod does not name one.
 	DefaultContainer string
+	// Devices are those of its containers, "" if they have none (see
+	// DevicesAnnotation).
+	Devices string
 	// HasManifest reports whether the sandbox carries its pod's manifest. The
 	// manifest itself is dropped from listings and read on adoption only.
 	HasManifest bool

@@ -26,6 +26,7 @@ type hooks struct {
 	networkReady func() error
 	resized      []*v1.Pod
 	unready      []event.Unready
+	devices      []string
 }
 
 var _ podsync.Host = (*hooks)(nil)
@@ -44,6 +45,8 @@ func (h *hooks) Probes(uid types.UID) pod.ProbeResults {
 }
 
 func (h *hooks) Unready(types.UID) []event.Unready { return h.unready }
+
+func (h *hooks) Devices(*v1.Pod, string) ([]string, error) { return h.devices, nil }
 
 func (h *hooks) Annotations(p *v1.Pod) (map[string]string, error) {
 	if h.annotations == nil {

@@ -159,6 +159,10 @@ func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *pod.I
 		EnvFile:        r.envFile,
 		TerminationLog: r.terminationLog(r.p, c),
 	}
+	var err error
+	if in.Devices, err = r.opt.Host.Devices(r.p, c.Name); err != nil {
+		return nil, err
+	}
 	if err := r.mountInput(ctx, c, &in); err != nil {
 		return nil, err
 	}

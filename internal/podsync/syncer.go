@@ -104,6 +104,8 @@ type Host interface {
 	// Annotations returns podctl's own for the pod's sandbox: its owner and its
 	// manifest.
 	Annotations(p *v1.Pod) (map[string]string, error)
+	// Devices returns the devices of one container of the pod, as VENDOR/CLASS=NAME.
+	Devices(p *v1.Pod, container string) ([]string, error)
 	// RuntimeHandler returns the pod's runtime handler, "" for the default one.
 	RuntimeHandler(p *v1.Pod) string
 	// Features returns what a runtime handler supports: nothing where the

@@ -40,6 +40,9 @@ type ContainerInput struct {
 	// Target is the id of the container whose processes an ephemeral container
 	// sees; "" is none.
 	Target string
+	// Devices are those of CDI specifications that the container has, as
+	// VENDOR/CLASS=NAME.
+	Devices []string
 	// UserNamespace is as in SandboxInput.
 	UserNamespace *runtimeapi.UserNamespace
 }
@@ -103,11 +106,20 @@ func container(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimeapi.Conta
 		StdinOnce:   c.StdinOnce,
 		Tty:         c.TTY,
 		StopSignal:  stopSignal(c, in.Node),
+		CDIDevices:  cdiDevices(in.Devices),
 		Linux: &runtimeapi.LinuxContainerConfig{
 			Resources:       resources,
 			SecurityContext: security,
 		},
 	}, nil
+}
+
+func cdiDevices(names []string) []*runtimeapi.CDIDevice {
+	var all []*runtimeapi.CDIDevice
+	for _, name := range names {
+		all = append(all, &runtimeapi.CDIDevice{Name: name})
+	}
+	return all
 }
 
 // stopSignal is the signal the container asks for, the runtime's default

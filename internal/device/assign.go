@@ -1,0 +1,93 @@
+package device
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Assignment is the devices of each container that has some of its own, VENDOR/CLASS=NAME.
+// No two running pods have one device.
+type Assignment map[string][]string
+
+// everything is the name of a device that stands for all devices of its kind, by
+// custom; it is never assigned to one pod.
+const everything = "all"
+
+// Shortage is a pod for which there are not enough devices of a kind.
+type Shortage struct {
+	Kind                 string
+	Requested, Available int
+}
+
+// Error is the text of the kubelet's device manager.
+func (e *Shortage) Error() string {
+	return fmt.Sprintf("requested number of devices unavailable for %s. Requested: %d, Available: %d", e.Kind, e.Requested, e.Available)
+}
+
+// Assign chooses devices for the requests of a pod among those that are there and not
+// in use, by name. Containers that end before another one starts pass their devices on
+// to it (devicesToAllocate in pkg/kubelet/cm/devicemanager/manager.go). The error is a
+// *Shortage.
+func Assign(requests []Request, devices []string, inUse map[string]bool) (Assignment, error) {
+	taken := maps.Clone(inUse)
+	if taken == nil {
+		taken = map[string]bool{}
+	}
+	passed := map[string]bool{}
+	a := Assignment{}
+	for _, r := range requests {
+		var own, free []string
+		for _, d := range devices {
+			kind, name, _ := strings.Cut(d, "=")
+			if kind != r.Kind {
+				continue
+			}
+			switch {
+			case name == everything:
+			case passed[d]:
+				own = append(own, d)
+			case !taken[d]:
+				free = append(free, d)
+			}
+		}
+		own = own[:min(len(own), r.Count)]
+		missing := r.Count - len(own)
+		if missing > len(free) {
+			return nil, &Shortage{Kind: r.Kind, Requested: missing, Available: len(free)}
+		}
+		own = append(own, free[:missing]...)
+		for _, d := range own {
+			taken[d], passed[d] = true, r.Passes
+		}
+		a[r.Container] = append(a[r.Container], own...)
+	}
+	return a, nil
+}
+
+// Devices are all that are assigned.
+func (a Assignment) Devices() []string {
+	var all []string
+	for _, some := range a {
+		all = append(all, some...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// String is the form of an annotation; Parse reads it.
+func (a Assignment) String() string {
+	text, _ := json.Marshal(a) // strings always have a form
+	return string(text)
+}
+
+// Parse reads an assignment; what has another form is none.
+func Parse(text string) Assignment {
+	var a Assignment
+	if json.Unmarshal([]byte(text), &a) != nil {
+		return nil
+	}
+	return a
+}

@@ -1,0 +1,136 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/device"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// assignDevices chooses the devices that the limits of a new pod's containers ask for,
+// and returns why it has none: an *admission.Error, a *DevicesInUseError, or an error of
+// the runtime. held
+// are the pods that the runtime holds.
+func (n *Node) assignDevices(ctx context.Context, p *v1.Pod, held []*pod.Pod) error {
+	if !device.Needs(p) {
+		return nil
+	}
+	runtime, err := n.rt.CDI(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the runtime about devices: %w", err)
+	}
+	if runtime.Refused != "" {
+		return admission.NoDevices(runtime.Refused)
+	}
+	if _, err := device.Annotated(p); err != nil {
+		return admission.NoDevices(err.Error())
+	}
+	requests := device.Requests(p)
+	if len(requests) == 0 {
+		return nil
+	}
+	directories := runtime.Directories
+	if directories == nil {
+		directories = device.Directories
+	}
+	devices, err := device.Read(directories)
+	if err != nil {
+		n.log.Warn("devices are missing", "err", err)
+	}
+	inUse := n.devicesInUse(p, held)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, err := device.Assign(requests, devices, nil); err != nil {
+		return admission.TooFewDevices(err, directories)
+	}
+	assignment, err := device.Assign(requests, devices, inUse)
+	if err != nil {
+		return &DevicesInUseError{err: err}
+	}
+	if e := n.entryOf(p.UID); e != nil {
+		e.devices = assignment
+	}
+	return nil
+}
+
+// DevicesInUseError says that other pods have the devices that a pod asks for.
+type DevicesInUseError struct{ err error }
+
+func (e *DevicesInUseError) Error() string { return "devices in use: " + e.err.Error() }
+
+func (e *DevicesInUseError) Unwrap() error { return e.err }
+
+// Hint says how to resolve it.
+func (*DevicesInUseError) Hint() string {
+	return "stop another pod; the pod starts once the devices are free"
+}
+
+// devicesInUse are the devices of all running pods but one: those of this node, and
+// those of other podctl processes, as their sandboxes say.
+func (n *Node) devicesInUse(but *v1.Pod, held []*pod.Pod) map[string]bool {
+	inUse := map[string]bool{}
+	add := func(a device.Assignment) {
+		for _, d := range a.Devices() {
+			inUse[d] = true
+		}
+	}
+	n.mu.Lock()
+	own := map[types.UID]bool{but.UID: true}
+	for uid, e := range n.entries {
+		own[uid] = true
+		if uid != but.UID && e.hasWorker() && !n.nothingRuns(e) {
+			add(e.devices)
+		}
+	}
+	n.mu.Unlock()
+	for _, p := range held {
+		if own[p.UID] {
+			continue
+		}
+		for _, s := range p.Sandboxes {
+			if s.State == pod.Running {
+				add(device.Parse(s.Devices))
+			}
+		}
+	}
+	return inUse
+}
+
+// restoreDevices takes over what the sandbox of an adopted pod was created with.
+func (n *Node) restoreDevices(p *v1.Pod, held []*pod.Pod) {
+	var newest *pod.Sandbox
+	for _, h := range held {
+		if h.UID != p.UID {
+			continue
+		}
+		for _, s := range h.Sandboxes {
+			if s.Devices != "" && (newest == nil || s.Attempt > newest.Attempt) {
+				newest = s
+			}
+		}
+	}
+	if newest == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e := n.entryOf(p.UID); e != nil {
+		e.devices = device.Parse(newest.Devices)
+	}
+}
+
+// Devices implements podsync.Host.
+func (h syncHost) Devices(p *v1.Pod, container string) ([]string, error) {
+	h.n.mu.Lock()
+	defer h.n.mu.Unlock()
+	var assigned device.Assignment
+	if e := h.n.entryOf(p.UID); e != nil {
+		assigned = e.devices
+	}
+	return device.Of(p, container, assigned)
+}
