@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/podctl/podctl/internal/proc"
 )
@@ -41,10 +42,11 @@ func mountTables(all proc.FS) ([]string, error) {
 	return tables, nil
 }
 
-// hasExited reports whether a read failed because the process has exited; a
-// zombie has no mounts any more.
+// hasExited reports whether a mount table could not be read because the process
+// has exited. One that is exiting is in no mount namespace any more (EINVAL), a
+// moment before it is a zombie.
 func hasExited(all proc.FS, pid int, err error) bool {
-	if errors.Is(err, proc.ErrGone) {
+	if errors.Is(err, proc.ErrGone) || errors.Is(err, syscall.EINVAL) {
 		return true
 	}
 	p, err := all.Read(pid)

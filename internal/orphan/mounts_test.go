@@ -3,6 +3,7 @@ package orphan
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/podctl/podctl/internal/proc"
@@ -60,5 +61,17 @@ func TestMountTablesPassOverProcessesThatExited(t *testing.T) {
 	}
 	if tables, err := mountTables(procfs); err != nil || len(tables) != 1 {
 		t.Errorf("%q, %v", tables, err)
+	}
+}
+
+// A process is in no mount namespace for a moment before it becomes a zombie;
+// the kernel says EINVAL then.
+func TestProcessThatIsExitingHasNoMounts(t *testing.T) {
+	procfs := proc.FS(t.TempDir())
+	fakeProcess(t, procfs, "1", "R", "")
+	for err, exited := range map[error]bool{syscall.EINVAL: true, syscall.EACCES: false, syscall.EIO: false} {
+		if got := hasExited(procfs, 1, &os.PathError{Op: "open", Path: "mountinfo", Err: err}); got != exited {
+			t.Errorf("%v: exited %t", err, got)
+		}
 	}
 }

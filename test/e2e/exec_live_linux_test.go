@@ -196,7 +196,10 @@ func TestExec(t *testing.T) {
 			for got := ""; !strings.Contains(got, "43 132\r\n"); got = term.Until("# ") {
 				term.Send("stty size\r")
 			}
-			term.Send("echo be''gun; sleep 98\r") // what is echoed has the quotes
+			// What is echoed has the quotes. A child that has not yet executed its
+			// command ignores SIGINT as an interactive shell does: it says itself
+			// that it has.
+			term.Send(`sh -c "echo be''gun; exec sleep 98"` + "\r")
 			term.Until("begun\r\n")
 			term.Send(pty.CtrlC)
 			term.Until("# ")
