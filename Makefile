@@ -61,7 +61,7 @@ lint: ## run the pinned golangci-lint (built once, takes minutes)
 	@hack/lint
 
 .PHONY: verify
-verify: ## check format, vet, builds for all platforms, lint, go.mod, generated docs, the import table, links
+verify: ## check format, vet, builds for all platforms, lint, go.mod, generated docs, the import table, links, licences, scripts, spelling
 	@hack/verify
 
 .PHONY: docs
