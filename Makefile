@@ -14,6 +14,11 @@ PREFIX ?= /usr/local
 build: ## build bin/podctl
 	CGO_ENABLED=0 go build -o $(BIN)/ ./cmd/podctl
 
+.PHONY: image
+image: ## build bin/podctl-image.tar, an OCI archive of podctl's container image, without Docker and without a registry
+	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags='-s -w' -o $(BIN)/image/ ./cmd/podctl
+	go -C test run ./podctlimage $(abspath $(BIN))/image/podctl $(abspath $(BIN))/podctl-image.tar $(NAME)
+
 .PHONY: install
 install: build ## install podctl, its man pages and completions below PREFIX (/usr/local), in DESTDIR
 	install -D -m 755 $(BIN)/podctl $(DESTDIR)$(PREFIX)/bin/podctl

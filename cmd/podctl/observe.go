@@ -31,7 +31,18 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 	}
 	w.printer = newWatchPrinter(e, w.opts)
 	shown := metrics.NewObserver(e.Now)
-	session, err := beginPLEG(ctx, e, o.Globals, plegOptions{
+	joining := &joining{env: e}
+	if o.listen != "" {
+		l, err := net.Listen("tcp", o.listen)
+		if err != nil {
+			return fmt.Errorf("serve metrics: %w", err)
+		}
+		checks := []control.Check{{Name: "pleg", Runtime: true, Run: joining.healthy}}
+		server := control.ServePublic(l, control.Public(checks, shown.Handler()), e.Log)
+		defer func() { _ = server.Close() }() // the process ends anyway
+		joining.patient = true
+	}
+	session, err := joining.join(ctx, o.Globals, plegOptions{
 		source: sourceAuto, observer: plegstat.Tee{w.meter, shown}, operations: shown, calls: w.calls,
 	})
 	if err != nil {
@@ -52,14 +63,6 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 		}
 		return s
 	})
-	if o.listen != "" {
-		l, err := net.Listen("tcp", o.listen)
-		if err != nil {
-			return fmt.Errorf("serve metrics: %w", err)
-		}
-		server := control.ServePublic(l, control.Public([]control.Check{{Name: "pleg", Runtime: true, Run: session.Healthy}}, shown.Handler()), e.Log)
-		defer func() { _ = server.Close() }() // the process ends anyway
-	}
 	stop, err := w.record(session.client.Endpoint())
 	if err != nil {
 		return err

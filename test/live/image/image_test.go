@@ -2,10 +2,13 @@ package image
 
 import (
 	"archive/tar"
+	"bytes"
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,6 +107,44 @@ func headers(t *testing.T, img v1.Image) func(func(*tar.Header) bool) {
 			if !yield(h) {
 				return
 			}
+		}
+	}
+}
+
+func TestPodctlImageIsStaticReproducibleAndNotRoots(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "podctl")
+	cmd := exec.Command("go", "build", "-o", binary, "github.com/podctl/podctl/hack/pause") // any static program
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var archives [2][]byte
+	for i := range archives {
+		img, err := Podctl(binary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := img.ConfigFile()
+		if err != nil || config.Config.User != "65532:65532" || len(config.Config.Entrypoint) != 1 {
+			t.Errorf("%+v, %v", config.Config, err)
+		}
+		path := filepath.Join(t.TempDir(), "image.tar")
+		if err := SaveOCI(path, PodctlName, img); err != nil {
+			t.Fatal(err)
+		}
+		if archives[i], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(archives[0], archives[1]) {
+		t.Error("two archives of one binary differ")
+	}
+	if !bytes.Contains(archives[0], []byte(`"io.containerd.image.name":"`+PodctlName+`"`)) {
+		t.Errorf("the archive does not name the image: %s", regexp.MustCompile(`"io.containerd[^,}]*`).FindAll(archives[0], -1))
+	}
+	if self, err := os.Executable(); err == nil {
+		if _, err := Podctl(self + ".none"); err == nil {
+			t.Error("a missing binary makes an image")
 		}
 	}
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/testutil"
+)
+
+// observer runs `podctl agent --observe` until the test ends. It returns what a path
+// of its port answers: the status, 0 if nothing does.
+func observer(t *testing.T, socket string) func(path string) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close() // for the observer
+	interrupts := make(chan os.Signal)
+	e := shell.NewEnv(interrupts)
+	e.Out, e.Errw, e.TTY, e.Notify = io.Discard, io.Discard, false, nil
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run([]string{"podctl", "-r", socket, "--timeout", "200ms", "--root", t.TempDir(), "agent", "--observe", "--listen", address}, e)
+	}()
+	t.Cleanup(func() {
+		select {
+		case interrupts <- syscall.SIGTERM:
+			if code := <-ended; code != 0 && code != shell.ExitInterrupted {
+				t.Errorf("the observer exited with %d", code)
+			}
+		case code := <-ended:
+			t.Errorf("the observer exited with %d, uninterrupted", code)
+		}
+	})
+	client := &http.Client{Timeout: time.Second}
+	return func(path string) int {
+		resp, err := client.Get("http://" + address + path)
+		if err != nil {
+			return 0
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+}
+
+// To restart an observer repairs no runtime: liveness never depends on a runtime
+// call, readiness does.
+func TestAHangingRuntimeMakesAnObserverUnreadyAndLeavesItAlive(t *testing.T) {
+	r := sim.New(sim.Options{Record: true})
+	t.Cleanup(r.Close)
+	release := r.Hang("", "") // every call
+	socket := filepath.Join(t.TempDir(), "cri.sock")
+	serveAt(t, socket, r.Serve)
+	status := observer(t, socket)
+	testutil.Eventually(t, 20*time.Second, "the observer is alive and not ready", func() bool {
+		return status("/healthz") == http.StatusOK && status("/readyz") == http.StatusInternalServerError
+	})
+	testutil.Eventually(t, 20*time.Second, "it calls the runtime again", func() bool { return len(r.Calls("Version")) > 1 })
+	if got := status("/healthz"); got != http.StatusOK {
+		t.Errorf("/healthz after a failed attempt: %d", got)
+	}
+	if got := status("/metrics"); got != http.StatusOK {
+		t.Errorf("/metrics: %d", got)
+	}
+	release()
+	testutil.Eventually(t, 20*time.Second, "the observer is ready once the runtime answers", func() bool { return status("/readyz") == http.StatusOK })
+	release = r.Hang("", "")
+	defer release()
+	for range 3 {
+		if live, metrics := status("/healthz"), status("/metrics"); live != http.StatusOK || metrics != http.StatusOK {
+			t.Errorf("while every call hangs again: /healthz %d, /metrics %d", live, metrics)
+		}
+	}
+}
+
+func TestAnObserverWaitsForItsRuntimeOnlyIfItServesHealth(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "cri.sock")
+	status := observer(t, socket)
+	testutil.Eventually(t, 20*time.Second, "an observer without a runtime is alive and not ready", func() bool {
+		return status("/healthz") == http.StatusOK && status("/readyz") == http.StatusInternalServerError
+	})
+	e := shell.NewEnv(nil)
+	var errw strings.Builder
+	e.Out, e.Errw = io.Discard, &errw
+	if code := run([]string{"podctl", "-r", socket, "agent", "--observe"}, e); code != shell.ExitUnreachable {
+		t.Errorf("exit code %d without --listen: %s", code, errw.String())
+	}
+}
