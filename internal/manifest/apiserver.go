@@ -142,6 +142,22 @@ func readReplicaSet(r *appsv1.ReplicaSet, _ types.UID) (*workload, error) {
 	}, nil
 }
 
+func readReplicationController(r *v1.ReplicationController, _ types.UID) (*workload, error) {
+	corev1.SetObjectDefaults_ReplicationController(r)
+	internal := &core.ReplicationController{}
+	if err := corev1.Convert_v1_ReplicationController_To_core_ReplicationController(r.DeepCopy(), internal, nil); err != nil {
+		return nil, err
+	}
+	w := &workload{meta: r.ObjectMeta, replicas: r.Spec.Replicas}
+	if internal.Spec.Template == nil {
+		w.errs = validation.ValidateReplicationController(internal, validation.PodValidationOptions{})
+		return w, nil
+	}
+	w.errs = validation.ValidateReplicationController(internal, templateOptions(internal.Spec.Template))
+	w.warnings = templateWarnings(internal.Spec.Template)
+	return w, nil
+}
+
 func readDaemonSet(d *appsv1.DaemonSet, _ types.UID) (*workload, error) {
 	appsdefaults.SetObjectDefaults_DaemonSet(d)
 	internal := &apps.DaemonSet{}

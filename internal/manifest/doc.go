@@ -42,4 +42,4 @@
 // plugin's work; a runtime class is never ignored.
 package manifest
 
-//go:generate go test -run TestFieldsPageIsCurrent -update .
+//go:generate go test -run TestFieldsPageIsCurrent|TestKubernetesOwnManifests -update .

@@ -17,7 +17,7 @@ var containerFields = slices.Concat(
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
 	resources("resources.limits", devices), resources("resources.requests", devices),
-	refused(noCluster, `resources.claims`),
+	instead(noCluster, claimDevices, `resources.claims`),
 	instead("podctl has no block volumes", "mount a file system; or a device of the machine by hostPath, in a privileged container", `volumeDevices`),
 	ignored(onlyWindows, `securityContext.windowsOptions`),
 )

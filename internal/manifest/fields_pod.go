@@ -8,7 +8,9 @@ const (
 	noAccounts  = "there are no service accounts without a control plane"
 	onlyWindows = "only containers on Windows have it"
 	noCluster   = "it needs a control plane"
-	noPlugin    = "podctl has no plugin for it"
+	// claimDevices says what to write instead of a claim for devices.
+	claimDevices = "name devices of CDI specifications, by limits or an annotation: docs/devices.md"
+	noPlugin     = "podctl has no plugin for it"
 )
 
 var metadataFields = slices.Concat(
@@ -41,7 +43,7 @@ var podFields = slices.Concat(
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.schedulingGroup spec.preemptionPolicy`),
 	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
-	refused(noCluster, `spec.resources.claims spec.resourceClaims`),
+	instead(noCluster, claimDevices, `spec.resources.claims spec.resourceClaims`),
 	ignored(onlyWindows, `spec.securityContext.windowsOptions`),
 )
 

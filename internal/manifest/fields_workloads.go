@@ -42,6 +42,8 @@ var replicaSetFields = slices.Concat(workloadFields,
 	ignored(noControllers, `spec.minReadySeconds`),
 )
 
+var replicationControllerFields = replicaSetFields
+
 var daemonSetFields = slices.Concat(workloadFields,
 	ignored(noControllers, `spec.updateStrategy spec.minReadySeconds spec.revisionHistoryLimit`),
 )

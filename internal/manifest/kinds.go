@@ -43,6 +43,7 @@ func init() {
 		objectKind("PersistentVolumeClaim", reflect.TypeFor[v1.PersistentVolumeClaim](), claimFields),
 		workloadKind("apps/v1", "Deployment", deploymentFields, readDeployment),
 		workloadKind("apps/v1", "ReplicaSet", replicaSetFields, readReplicaSet),
+		workloadKind("v1", "ReplicationController", replicationControllerFields, readReplicationController),
 		workloadKind("apps/v1", "StatefulSet", statefulSetFields, readStatefulSet),
 		workloadKind("apps/v1", "DaemonSet", daemonSetFields, readDaemonSet),
 		workloadKind("batch/v1", "Job", jobFields, readJob),
@@ -152,11 +153,8 @@ func (l *loader) document(file string, value any, at *positions) {
 
 func (l *loader) unknown(kind, version string, fail func(field, message, hint string)) {
 	hint := "podctl reads " + kindNames() + " and lists of them"
-	switch kind {
-	case "CronJob":
+	if kind == "CronJob" {
 		hint = "run its jobTemplate as a Job, from a timer of the system"
-	case "ReplicationController":
-		hint = "write a ReplicaSet"
 	}
 	for _, k := range kinds {
 		if len(kind) > maxSuggestedName {

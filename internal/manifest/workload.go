@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// workload is what matters of a Deployment, ReplicaSet, StatefulSet, DaemonSet
+// workload is what matters of a Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet
 // or Job: how many pods, and what their controller adds to the template. The
 // zero value of a field is one that the kind does not have.
 type workload struct {
