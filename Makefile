@@ -20,8 +20,10 @@ image: ## build bin/podctl-image.tar, an OCI archive of podctl's container image
 	go -C test run ./podctlimage $(abspath $(BIN))/image/podctl $(abspath $(BIN))/podctl-image.tar $(NAME)
 
 .PHONY: install
-install: build ## install podctl, its man pages and completions below PREFIX (/usr/local), in DESTDIR
+install: build ## install podctl, also as a plugin of kubectl, its man pages and completions below PREFIX (/usr/local), in DESTDIR
 	install -D -m 755 $(BIN)/podctl $(DESTDIR)$(PREFIX)/bin/podctl
+	ln -sf podctl $(DESTDIR)$(PREFIX)/bin/kubectl-podctl
+	ln -sf podctl $(DESTDIR)$(PREFIX)/bin/kubectl_complete-podctl
 	$(BIN)/podctl __man $(DESTDIR)$(PREFIX)/share/man
 	mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(BIN)/podctl completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/podctl

@@ -36,17 +36,37 @@ func run(args []string, e *shell.Env) int {
 	// Everything printed passes a writer that escapes control characters; what
 	// is to reach the terminal or a file unchanged takes output.Raw.
 	e.Out, e.Errw = output.NewWriter(e.Out), output.NewWriter(e.Errw)
-	err := runApp(newApp(e), args)
+	err := runAs(e, args)
 	shell.PrintError(e.Errw, err)
 	return shell.ExitCode(err)
 }
 
+// runAs runs what the program's name stands for: podctl, or a plugin of kubectl.
+func runAs(e *shell.Env, args []string) error {
+	switch programName(args) {
+	case pluginName, pluginAlias:
+		return runPlugin(e, args)
+	case pluginCompletion:
+		return completePlugin(e, args[1:])
+	}
+	return runApp(newApp(e), args)
+}
+
 func runApp(app *cli.App, args []string) error {
-	ordered, err := cmdline.Reorder(app, args)
-	if missing, ok := errors.AsType[*cmdline.MissingValueError](err); ok {
-		return &shell.UsageError{Message: missing.Error(), Advice: "podctl COMMAND --help"}
+	ordered, err := order(app, args)
+	if err != nil {
+		return err
 	}
 	return app.Run(ordered)
+}
+
+// order returns the command line as urfave/cli reads it.
+func order(app *cli.App, args []string) ([]string, error) {
+	ordered, err := cmdline.Reorder(app, args)
+	if missing, ok := errors.AsType[*cmdline.MissingValueError](err); ok {
+		return nil, &shell.UsageError{Message: missing.Error(), Advice: "podctl COMMAND --help"}
+	}
+	return ordered, err
 }
 
 // commands are all commands, in the order of the help.

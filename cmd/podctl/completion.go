@@ -82,8 +82,7 @@ func completeCommand(e *shell.Env) *cli.Command {
 			if c.Bool("new-word") {
 				words = append(words, "")
 			}
-			completer := cmdline.Completer{App: c.App, Topics: topicNames(), Shells: completionShells, Values: completionValues}
-			done := completer.Complete(words)
+			done := newCompleter(c.App).Complete(words)
 			if done.Live != cmdline.Nothing {
 				done.Candidates = append(done.Candidates, inTime(c.Context, c.Duration("timeout"), func(ctx context.Context) []cmdline.Candidate {
 					return liveCandidates(ctx, e, shell.ReadGlobals(c), done)
@@ -92,6 +91,10 @@ func completeCommand(e *shell.Env) *cli.Command {
 			return printCompletion(e, done)
 		},
 	}
+}
+
+func newCompleter(app *cli.App) cmdline.Completer {
+	return cmdline.Completer{App: app, Topics: topicNames(), Shells: completionShells, Values: completionValues}
 }
 
 // inTime returns what ask returns, nothing if that takes too long: finding out why a

@@ -74,6 +74,9 @@ type AnswerError struct {
 func (e *AnswerError) Error() string { return e.verb + ": " + e.err.Error() }
 func (e *AnswerError) Unwrap() error { return e.err }
 
+// Unreachable marks the exit code.
+func (*AnswerError) Unreachable() {}
+
 // Hint names the permission that is missing.
 func (e *AnswerError) Hint() string {
 	var status *apiget.StatusError

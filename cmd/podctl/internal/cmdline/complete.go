@@ -25,6 +25,8 @@ const (
 	Namespaces
 	// Images of the runtime.
 	Images
+	// Nodes of the cluster.
+	Nodes
 )
 
 // Completion is what may stand in the place of the last word.
@@ -205,6 +207,8 @@ func (p Completer) value(d FlagDoc, c *Completion) {
 		c.Live = Containers
 	case d.Value == "NAMESPACE":
 		c.Live = Namespaces
+	case d.Value == "NODE":
+		c.Live = Nodes
 	case d.Value == "ENDPOINT", strings.Contains(d.Value, "FILE"):
 		c.Files = true
 	case strings.Contains(d.Value, "DIR"):

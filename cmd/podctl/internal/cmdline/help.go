@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -21,6 +22,8 @@ type ExitCode struct {
 
 // Help makes the help of an app and of its commands.
 type Help struct {
+	// Program is the name of the program, "" for podctl.
+	Program string
 	// Globals returns the flags that the app and all commands have.
 	Globals   func() []cli.Flag
 	ExitCodes []ExitCode
@@ -81,7 +84,8 @@ var printTemplate = cli.HelpPrinter
 // takes it for a template without anything to fill in.
 func (h Help) app(a *cli.App) string {
 	var b strings.Builder
-	b.WriteString("USAGE:\n   podctl [global options] COMMAND [options] [arguments]\n\n" + indented(a.Description))
+	program := cmp.Or(h.Program, "podctl")
+	b.WriteString("USAGE:\n   " + program + " [global options] COMMAND [options] [arguments]\n\n" + indented(a.Description))
 	for _, category := range Categories(a.Commands) {
 		b.WriteString("\n" + strings.ToUpper(category.Name) + ":\n" + commandLines(category.Commands))
 	}
@@ -90,9 +94,9 @@ func (h Help) app(a *cli.App) string {
 	for _, c := range h.ExitCodes {
 		fmt.Fprintf(&b, "   %d\t%s\n", c.Code, c.Meaning)
 	}
-	b.WriteString("\nRun podctl COMMAND --help for the options of a command.\n")
+	b.WriteString("\nRun " + program + " COMMAND --help for the options of a command.\n")
 	if len(h.Topics) > 0 {
-		b.WriteString("Run podctl help TOPIC for one of: " + strings.Join(h.Topics, ", ") + ".\n")
+		b.WriteString("Run " + program + " help TOPIC for one of: " + strings.Join(h.Topics, ", ") + ".\n")
 	}
 	return b.String()
 }
@@ -100,7 +104,8 @@ func (h Help) app(a *cli.App) string {
 func (h Help) command(c *cli.Command) string {
 	// The library puts its own "podctl" before the names of some commands.
 	name := "podctl " + strings.TrimPrefix(strings.TrimPrefix(c.HelpName, "podctl "), "podctl ")
-	text := "USAGE:\n   " + strings.TrimSpace(name+" [options] "+c.ArgsUsage) + "\n\n" + indented(c.Usage)
+	shown := cmp.Or(h.Program, "podctl") + strings.TrimPrefix(name, "podctl")
+	text := "USAGE:\n   " + strings.TrimSpace(shown+" [options] "+c.ArgsUsage) + "\n\n" + indented(c.Usage)
 	if c.Description != "" {
 		text += "\n" + indented(c.Description)
 	}

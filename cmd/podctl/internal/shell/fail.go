@@ -18,7 +18,7 @@ const (
 	ExitOK          = 0
 	ExitFailed      = 1   // the operation, or a pod, failed
 	ExitUsage       = 2   // the command line is wrong
-	ExitUnreachable = 3   // the runtime is unreachable
+	ExitUnreachable = 3   // the runtime, the cluster or a node is unreachable
 	ExitInterrupted = 130 // Ctrl-C
 )
 
@@ -27,7 +27,7 @@ var ExitCodes = []cmdline.ExitCode{
 	{Code: ExitOK, Meaning: "done"},
 	{Code: ExitFailed, Meaning: "the operation or a pod failed, or a check found something"},
 	{Code: ExitUsage, Meaning: "the command line is wrong"},
-	{Code: ExitUnreachable, Meaning: "the runtime is unreachable"},
+	{Code: ExitUnreachable, Meaning: "the runtime is unreachable; as a plugin of kubectl, the cluster or a node"},
 	{Code: ExitInterrupted, Meaning: "interrupted"},
 }
 
@@ -55,6 +55,9 @@ var ErrInterrupted = errors.New("interrupted")
 // than that.
 type leaver interface{ Interrupted() }
 
+// unreachable is an error about a cluster or node that cannot be asked.
+type unreachable interface{ Unreachable() }
+
 // printedError is an error that must not be printed again.
 type printedError struct{ err error }
 
@@ -78,6 +81,7 @@ func ExitCode(err error) int {
 	var program *StatusError
 	var left leaver
 	var endpoint *cri.EndpointError
+	var notReached unreachable
 	switch {
 	case err == nil:
 		return ExitOK
@@ -87,7 +91,7 @@ func ExitCode(err error) int {
 		return ExitInterrupted
 	case errors.As(err, &usage), errors.As(err, &endpoint):
 		return ExitUsage
-	case errors.Is(err, cri.ErrUnavailable), errors.Is(err, cri.ErrPermission), errors.Is(err, cri.ErrNotCRI), errors.Is(err, cri.ErrHung):
+	case errors.Is(err, cri.ErrUnavailable), errors.Is(err, cri.ErrPermission), errors.Is(err, cri.ErrNotCRI), errors.Is(err, cri.ErrHung), errors.As(err, &notReached):
 		return ExitUnreachable
 	}
 	return ExitFailed

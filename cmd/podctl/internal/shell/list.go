@@ -42,8 +42,12 @@ func ReadList(c *cli.Context) (ListOptions, error) {
 		return ListOptions{}, err
 	}
 	format.NoHeaders = c.Bool("no-headers")
-	return ListOptions{format, c.Bool("watch"), g.NoTrunc}, asUsage(format.SortBy(c.String("sort-by")))
+	err = SortBy(&format, c.String("sort-by"))
+	return ListOptions{format, c.Bool("watch"), g.NoTrunc}, err
 }
+
+// SortBy sets what a format is sorted by; an error is one of usage.
+func SortBy(format *output.Format, path string) error { return asUsage(format.SortBy(path)) }
 
 // listFunc returns what is to be listed. With an error, what is known in spite
 // of it.

@@ -1,0 +1,129 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/fleet"
+	"github.com/podctl/podctl/internal/stream"
+)
+
+// answer is what a node has answered.
+type answer struct {
+	fleet.Outcome
+	// list is that of a list, text what the command printed, of which the rest of the
+	// fields was not read.
+	list   output.List
+	text   string
+	stderr string
+	// hint is what to do about the failure.
+	hint string
+}
+
+// timedOutError ends the command on a node.
+type timedOutError struct{ after time.Duration }
+
+func (e *timedOutError) Error() string { return fmt.Sprintf("no answer within %s", e.after) }
+
+// failureOf is why a command has no answer, nil if it exited; code is its exit code.
+func failureOf(err error) (code int, failure *fleet.Failure) {
+	var exit *stream.ExitError
+	var timedOut *timedOutError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit):
+		return exit.Code, nil
+	case errors.As(err, &timedOut):
+		return 0, &fleet.Failure{Reason: fleet.TimedOut, Message: err.Error()}
+	case errors.Is(err, shell.ErrInterrupted), errors.Is(err, context.Canceled):
+		return 0, &fleet.Failure{Reason: fleet.Interrupted, Message: "interrupted"}
+	case errors.Is(err, errTooLarge), errors.Is(err, errAllTooBig):
+		return 0, &fleet.Failure{Reason: fleet.TooLarge, Message: err.Error()}
+	}
+	return 0, &fleet.Failure{Reason: fleet.Unreachable, Message: output.OneLine(err.Error())}
+}
+
+// read reads the command's output: cells, JSON or text.
+func (a *answer) read(stdout []byte, as reading) {
+	var err error
+	switch as {
+	case asCells:
+		a.list, err = output.ReadCells(stdout)
+	case asJSON:
+		a.list, err = values(stdout)
+	case asText:
+		a.text = string(stdout)
+	}
+	switch {
+	case err == nil:
+	case a.ExitCode != 0:
+		a.Failure = &fleet.Failure{Reason: fleet.CommandFailed, Message: a.reason(), ExitCode: a.ExitCode}
+		a.stderr = ""
+	default:
+		a.Failure = &fleet.Failure{Reason: fleet.InvalidAnswer, Message: err.Error()}
+	}
+}
+
+// reason is the beginning of what a command that failed printed to stderr.
+func (a *answer) reason() string {
+	first, _, _ := strings.Cut(strings.TrimSpace(a.stderr), "\n")
+	if first == "" {
+		return fmt.Sprintf("exit code %d", a.ExitCode)
+	}
+	return output.OneLine(first)
+}
+
+// values is a list of the JSON values that a command printed.
+func values(stdout []byte) (output.List, error) {
+	all, err := fleet.Values(stdout)
+	if err != nil {
+		return output.List{}, errors.New("not JSON")
+	}
+	var l output.List
+	for _, value := range all {
+		l.Items = append(l.Items, output.Item{Data: value})
+	}
+	return l, nil
+}
+
+// named sets the node in the data of the items; forget drops the data.
+func (a *answer) named(forget bool) {
+	for i := range a.list.Items {
+		item := &a.list.Items[i]
+		data, ok := item.Data.(json.RawMessage)
+		if forget || !ok {
+			item.Data = nil
+			continue
+		}
+		if len(data) == 0 {
+			data = json.RawMessage("null")
+		}
+		if with, err := fleet.WithNode(a.Node, data); err == nil {
+			item.Data = with
+		}
+	}
+}
+
+// size is about what is kept of an answer, in bytes.
+func (a *answer) size() int {
+	n := len(a.text)
+	for _, item := range a.list.Items {
+		n += len(item.Name)
+		for _, cells := range [][]string{item.Cells, item.Wide, item.Notes} {
+			for _, cell := range cells {
+				n += len(cell)
+			}
+		}
+		if data, ok := item.Data.(json.RawMessage); ok {
+			n += len(data)
+		}
+	}
+	return n
+}

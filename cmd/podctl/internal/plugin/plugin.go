@@ -1,0 +1,286 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cluster"
+	"github.com/podctl/podctl/internal/fleet"
+)
+
+// Program is the name of podctl as a plugin.
+const Program = "kubectl podctl"
+
+// Plugin runs commands on nodes.
+type Plugin struct {
+	Env *shell.Env
+	// ordered is the command line in the order of cmdline.Reorder.
+	ordered []string
+}
+
+// Install makes the commands of app run on nodes.
+func (p *Plugin) Install(app *cli.App) {
+	app.Flags = append(app.Flags, Flags()...)
+	app.OnUsageError = namespaceFirst(app.OnUsageError)
+	for _, c := range app.Commands {
+		p.install(app, c, c.Name)
+	}
+}
+
+func (p *Plugin) install(app *cli.App, c *cli.Command, name string) {
+	for _, sub := range c.Subcommands {
+		p.install(app, sub, name+" "+sub.Name)
+	}
+	c.Flags = append(c.Flags, cmdline.Besides(Flags(), c.Flags)...)
+	if onThisMachine := c.Action; onThisMachine != nil {
+		c.Action = func(c *cli.Context) error {
+			err := p.run(app, c, name)
+			if errors.Is(err, errLocal) {
+				return onThisMachine(c)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		}
+	}
+}
+
+// namespaceFirst says where -n belongs, which stands before the command with kubectl.
+func namespaceFirst(next cli.OnUsageErrorFunc) cli.OnUsageErrorFunc {
+	return func(c *cli.Context, err error, inCommand bool) error {
+		_, name, _ := strings.Cut(err.Error(), "not defined: -")
+		err = next(c, err, inCommand)
+		if usage, ok := errors.AsType[*shell.UsageError](err); ok && (name == "n" || name == "namespace") {
+			usage.Advice = "-n is the command's, of the pods on the node: " + Program + " --node NODE pods -n NAMESPACE; --inspector-namespace is the plugin's"
+		}
+		return err
+	}
+}
+
+// Run runs a command line, which is in the order of cmdline.Reorder.
+func (p *Plugin) Run(app *cli.App, ordered []string) error {
+	p.ordered = ordered
+	return app.Run(ordered)
+}
+
+// errLocal: the command runs on this machine.
+var errLocal = errors.New("local")
+
+// run runs a command on the nodes that the command line selects.
+func (p *Plugin) run(app *cli.App, c *cli.Context, name string) error {
+	line := cmdline.Take(app, p.ordered, isPlugins)
+	o, err := readOptions(line.Values)
+	if err != nil {
+		return err
+	}
+	switch f := formOf(name, c); {
+	case !o.selects() && (f == local || f == either):
+		return errLocal
+	case f == local:
+		return shell.Usagef("this command is about files of this machine, not about a node")
+	case f == refused:
+		return &shell.UsageError{
+			Message: "this command is about files, ports or processes of one machine, which the inspector's container does not have",
+			Advice:  "podctl " + name + " on the node",
+		}
+	case !o.selects():
+		return noNode(c, name)
+	}
+	r, err := newRun(p.Env, o, app, c, name, p.ordered)
+	if err != nil {
+		return err
+	}
+	return p.Env.UntilInterrupted(c.Context, r.run)
+}
+
+// noNode is the error of a command without nodes.
+func noNode(c *cli.Context, name string) error {
+	advice := "--node NODE, -l LABELS or --all-nodes"
+	if c.IsSet("node") {
+		advice = "the command has a --node of its own; before the command it is the plugin's: " + Program + " --node NODE " + name
+	}
+	return &shell.UsageError{Message: "no node is selected", Advice: advice}
+}
+
+// reading is how the output of the command on a node is read.
+type reading uint8
+
+const (
+	asText reading = iota
+	asCells
+	asJSON
+)
+
+// run is a command on nodes.
+type run struct {
+	env     *shell.Env
+	options options
+	client  *cluster.Client
+	// command is what runs on a node; as is how its output is read.
+	command []string
+	as      reading
+	// list is the format in which the answers are printed.
+	list output.Format
+	// streams: the output is passed on as it comes.
+	streams bool
+	tty     bool
+	stdin   bool
+	// retained: the data of items are printed.
+	retained bool
+}
+
+func newRun(e *shell.Env, o options, app *cli.App, c *cli.Context, name string, ordered []string) (*run, error) {
+	r := &run{env: e, options: o, streams: streams(name, c), tty: c.Bool("tty")}
+	r.stdin = c.Bool("stdin") || name == "attach" || slices.Contains(c.Args().Slice(), "-")
+	g := shell.ReadGlobals(c)
+	own := func(cli.Flag) bool { return false }
+	switch f := formOf(name, c); {
+	case r.streams:
+	case f == listing, f == page && g.Output != "" && g.Output != "table":
+		if err := r.readList(c); err != nil {
+			return nil, err
+		}
+		r.as = asCells
+		own = isLists
+	case g.Output == "json":
+		r.as = asJSON
+		r.list, _ = output.ParseFormat("json")
+		r.retained = true
+	}
+	line := cmdline.Take(app, ordered, func(f cli.Flag) bool { return isPlugins(f) || own(f) })
+	r.command = append([]string{"podctl"}, line.Args...)
+	if r.as == asCells {
+		r.command = slices.Insert(r.command, 1+line.Command, "-o", output.Cells)
+	}
+	var err error
+	r.client, err = cluster.Open(o.Options)
+	return r, err
+}
+
+// readList reads how the list is printed here.
+func (r *run) readList(c *cli.Context) error {
+	g := shell.ReadGlobals(c)
+	var err error
+	if r.list, err = shell.ReadFormat(g.Output); err != nil {
+		return err
+	}
+	r.list.NoHeaders, r.list.Width = c.Bool("no-headers"), r.env.TableWidth(g.NoTrunc)
+	path := ""
+	for _, f := range c.Command.Flags {
+		if d := cmdline.Describe(f); d.Name == "sort-by" && isLists(f) {
+			path = c.String(d.Name)
+		}
+	}
+	r.retained = !r.list.IsTable() && r.list.Name() != "name" || path != ""
+	return shell.SortBy(&r.list, path)
+}
+
+// isLists reports whether a flag is about how a list is printed.
+func isLists(f cli.Flag) bool {
+	switch d := cmdline.Describe(f); d.Name {
+	case "output", "no-headers":
+		return true
+	case "sort-by":
+		return d.Value == "JSONPATH"
+	}
+	return false
+}
+
+// run selects the nodes and runs the command on them.
+func (r *run) run(ctx context.Context) error {
+	targets, err := r.targets(ctx)
+	if err != nil {
+		return err
+	}
+	if r.streams && len(targets) > 1 {
+		return &shell.UsageError{Message: fmt.Sprintf("%d nodes are selected: --watch, --follow, --stdin and --tty go with a single one", len(targets)), Advice: "--node NODE"}
+	}
+	if r.streams || len(targets) == 1 && r.as == asText {
+		return r.stream(ctx, targets[0])
+	}
+	shell.Settle()
+	return r.report(ctx, r.askAll(ctx, targets))
+}
+
+// targets are the nodes of the command line and their inspector pods.
+func (r *run) targets(ctx context.Context) ([]fleet.Target, error) {
+	nodes := r.options.nodes
+	if len(nodes) == 0 {
+		var err error
+		if nodes, err = r.client.Nodes(ctx, r.options.labels); err != nil {
+			return nil, err
+		}
+		if len(nodes) == 0 {
+			return nil, &noNodesError{r.options.labels}
+		}
+	}
+	q := cluster.InspectorQuery{Namespace: r.options.inspectorNS, Selector: selector, Container: container}
+	if len(nodes) == 1 {
+		q.Node = nodes[0]
+	}
+	pods, err := r.client.Inspectors(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(pods) == 0 {
+		return nil, &noInspectorsError{namespace: r.options.inspectorNS, node: q.Node}
+	}
+	return fleet.Targets(nodes, pods), nil
+}
+
+// noNodesError: the selector selects no node.
+type noNodesError struct{ selector string }
+
+func (e *noNodesError) Error() string {
+	if e.selector == "" {
+		return "the cluster has no nodes"
+	}
+	return fmt.Sprintf("no node has the labels %q", e.selector)
+}
+
+// Hint shows the labels.
+func (*noNodesError) Hint() string { return "kubectl get nodes --show-labels" }
+
+// noInspectorsError: the DaemonSet is not there.
+type noInspectorsError struct{ namespace, node string }
+
+func (e *noInspectorsError) Error() string {
+	where := ""
+	if e.node != "" {
+		where = " on node " + e.node
+	}
+	return fmt.Sprintf("no inspector pod%s in namespace %s", where, e.namespace)
+}
+
+// Unreachable marks the exit code.
+func (*noInspectorsError) Unreachable() {}
+
+// Hint says how to look for them, and where they come from.
+func (e *noInspectorsError) Hint() string {
+	return strings.Join([]string{
+		fmt.Sprintf("kubectl -n %s get pods -o wide -l %s", e.namespace, selector),
+		"examples/fleet installs them; --inspector-namespace names another namespace",
+	}, "\n")
+}
+
+// within returns a context for the command on one node.
+func (r *run) within(ctx context.Context, otherwise time.Duration) (context.Context, context.CancelFunc) {
+	limit := r.options.timeout
+	if limit == 0 {
+		limit = otherwise
+	}
+	if limit == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, &timedOutError{limit})
+}

@@ -1,0 +1,129 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cluster"
+	"github.com/podctl/podctl/internal/fleet"
+	"github.com/podctl/podctl/internal/stream"
+)
+
+// stream runs the command on one target with the streams of this process. The exit code is
+// the command's.
+func (r *run) stream(ctx context.Context, target fleet.Target) error {
+	if target.Failure != nil {
+		return &targetError{target}
+	}
+	otherwise := defaultNodeTimeout
+	if r.streams {
+		otherwise = 0
+	}
+	ctx, cancel := r.within(ctx, otherwise)
+	defer cancel()
+	x := cluster.Exec{
+		Namespace: r.options.inspectorNS, Pod: target.Pod, Container: container, Command: r.command,
+		Stdout: toUser(r.env.Out), Stderr: r.env.Errw,
+	}
+	if r.stdin {
+		x.Stdin = r.env.In
+	}
+	var err error
+	if terminal := terminalOf(r.env.In); r.tty && r.stdin && terminal != nil {
+		err = r.onTerminal(ctx, x, terminal)
+	} else {
+		err = r.client.Exec(ctx, x)
+	}
+	if exit, ok := errors.AsType[*stream.ExitError](err); ok {
+		return &shell.StatusError{Code: exit.Code}
+	}
+	if err != nil {
+		return &nodeError{target.Node, err}
+	}
+	return nil
+}
+
+// onTerminal passes every key, the size and what is printed between this terminal and the
+// command.
+func (r *run) onTerminal(ctx context.Context, x cluster.Exec, terminal *os.File) error {
+	x.TTY, x.Stdout, x.Sizes = true, output.Raw(r.env.Out), stream.NewSizes()
+	defer followSize(x.Sizes, terminal)()
+	before, err := term.MakeRaw(int(terminal.Fd()))
+	if err != nil {
+		return fmt.Errorf("set the terminal's mode: %w", err)
+	}
+	defer func() { _ = term.Restore(int(terminal.Fd()), before) }() // it may be gone
+	return r.client.Exec(ctx, x)
+}
+
+// followSize passes the size of a terminal, now and after each change, until stop.
+func followSize(sizes *stream.Sizes, terminal *os.File) (stop func()) {
+	changed := make(chan os.Signal, 1)
+	signal.Notify(changed, syscall.SIGWINCH)
+	ended := make(chan struct{})
+	go func() {
+		defer sizes.Close()
+		for {
+			if columns, lines, err := term.GetSize(int(terminal.Fd())); err == nil {
+				sizes.Put(columns, lines)
+			}
+			select {
+			case <-changed:
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(changed)
+		close(ended)
+	}
+}
+
+// terminalOf returns the terminal that a stream is, nil if it is none.
+func terminalOf(s any) *os.File {
+	if f, ok := s.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// toUser returns the writer for what a node prints: bytes reach a file or pipe unchanged;
+// on a terminal, control characters have no effect.
+func toUser(w io.Writer) io.Writer {
+	if raw := output.Raw(w); terminalOf(raw) == nil {
+		return raw
+	}
+	return w
+}
+
+// targetError: the command did not run on the only node.
+type targetError struct{ target fleet.Target }
+
+func (e *targetError) Error() string {
+	return fmt.Sprintf("no answer from %s: %s", e.target.Node, e.target.Failure.Message)
+}
+
+// Unreachable marks the exit code.
+func (*targetError) Unreachable() {}
+
+// nodeError: the command on the only node has not ended with an exit code.
+type nodeError struct {
+	node string
+	err  error
+}
+
+func (e *nodeError) Error() string { return fmt.Sprintf("node %s: %v", e.node, e.err) }
+func (e *nodeError) Unwrap() error { return e.err }
+
+// Unreachable marks the exit code.
+func (*nodeError) Unreachable() {}

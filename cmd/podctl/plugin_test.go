@@ -1,0 +1,362 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cluster/clustertest"
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+// kubectl is kubectl podctl on a cluster.
+type kubectl struct {
+	t      *testing.T
+	server *clustertest.Server
+	config string
+	// interrupts are the user's.
+	interrupts chan os.Signal
+}
+
+func onCluster(t *testing.T, o clustertest.Options) *kubectl {
+	t.Helper()
+	k := &kubectl{t: t, server: clustertest.Start(o), config: filepath.Join(t.TempDir(), "config"), interrupts: make(chan os.Signal, 1)}
+	t.Cleanup(k.server.Close)
+	if err := k.server.WriteKubeconfig(k.config); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// podctl runs kubectl podctl.
+func (k *kubectl) podctl(args ...string) (code int, stdout, stderr string) {
+	return k.typed(nil, args...)
+}
+
+func (k *kubectl) typed(in io.Reader, args ...string) (code int, stdout, stderr string) {
+	var out, errw screen
+	level := &slog.LevelVar{}
+	e := &shell.Env{
+		In: in, Out: &out, Errw: &errw, Size: func() (int, int) { return 0, 0 }, Now: time.Now, Interrupts: k.interrupts,
+		Log: slog.New(slog.DiscardHandler), Level: level,
+	}
+	code = run(append([]string{"/usr/local/bin/kubectl-podctl", "--kubeconfig", k.config}, args...), e)
+	return code, out.String(), errw.String()
+}
+
+// list is what a node prints with -o cells.
+func list(pods ...string) string {
+	type item = map[string]any
+	items := []item{}
+	for _, p := range pods {
+		items = append(items, item{"name": p, "cells": []string{p, "3m"}, "data": item{"metadata": item{"name": p}}})
+	}
+	text, err := json.Marshal(item{"cellsVersion": 1, "header": []string{"POD", "SINCE"}, "items": items})
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// prints is a node that prints text and exits.
+func prints(code int, stdout, stderr string) func(*clustertest.Session) int {
+	return func(s *clustertest.Session) int {
+		_, _ = io.WriteString(s.Stdout, stdout)
+		_, _ = io.WriteString(s.Stderr, stderr)
+		return code
+	}
+}
+
+// hangs is a node that prints and does not exit.
+func hangs(stdout string) func(*clustertest.Session) int {
+	return func(s *clustertest.Session) int {
+		_, _ = io.WriteString(s.Stdout, stdout)
+		<-s.Context.Done()
+		return 0
+	}
+}
+
+// printsOn is a node that prints without an end.
+func printsOn(s *clustertest.Session) int {
+	for s.Context.Err() == nil {
+		if _, err := s.Stdout.Write(bytes.Repeat([]byte("x"), 1<<15)); err != nil {
+			break
+		}
+	}
+	return 0
+}
+
+func nodesOf(runs map[string]func(*clustertest.Session) int) []clustertest.Node {
+	var nodes []clustertest.Node
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		nodes = append(nodes, clustertest.Node{Name: name, Run: runs[name]})
+	}
+	return nodes
+}
+
+func TestTheTablesOfNodesAreOneTable(t *testing.T) {
+	k := onCluster(t, clustertest.Options{Nodes: nodesOf(map[string]func(*clustertest.Session) int{
+		"n2": prints(0, list("default/web", "default/db"), ""), "n1": prints(0, list("kube-system/dns"), "warning: slow\n"), "n3": prints(0, list(), ""),
+	})})
+	code, out, errw := k.podctl("--all-nodes", "terminating")
+	want := "NODE  POD              SINCE\nn1    kube-system/dns  3m\nn2    default/web      3m\nn2    default/db       3m\n"
+	if code != 0 || out != want || errw != "n1: warning: slow\n" {
+		t.Errorf("exit code %d\n%s%s", code, out, errw)
+	}
+	code, out, _ = k.podctl("terminating", "--all-nodes", "-o", "json", "--sort-by", ".metadata.name")
+	var items []struct {
+		Node     string
+		Metadata struct{ Name string }
+	}
+	if err := json.Unmarshal([]byte(out), &items); code != 0 || err != nil || len(items) != 3 || items[0].Node != "n2" || items[0].Metadata.Name != "default/db" {
+		t.Errorf("exit code %d, %v\n%s", code, err, out)
+	}
+	if _, out, _ = k.podctl("--node", "n3,n2", "terminating", "-o", "name"); out != "n2 default/web\nn2 default/db\n" {
+		t.Error(out)
+	}
+	if _, out, _ = k.podctl("--node", "n2", "terminating", "--no-headers", "-o", "custom-columns=N:.node,P:.metadata.name"); !strings.HasPrefix(out, "n2") {
+		t.Error(out)
+	}
+}
+
+// What the user types reaches the nodes as it was, without the plugin's flags and those of
+// the list.
+func TestTheCommandReachesTheNodeAsItWasTyped(t *testing.T) {
+	var mu sync.Mutex
+	var args [][]string
+	k := onCluster(t, clustertest.Options{Nodes: []clustertest.Node{{Name: "n1", Labels: map[string]string{"pool": "a"}, Run: func(s *clustertest.Session) int {
+		mu.Lock()
+		defer mu.Unlock()
+		args = append(args, s.Args)
+		_, _ = io.WriteString(s.Stdout, list())
+		return 0
+	}}}})
+	for line, want := range map[string]string{
+		"--node n1 terminating -n web -o wide --sort-by .a": "podctl terminating -o cells -n web",
+		"-l pool=a pods -l app=web x":                       "podctl pods -o cells -l app=web x",
+		"--node n1 -r /cri top pods --sort-by cpu":          "podctl -r /cri top -o cells --sort-by cpu pods",
+		"--node n1 orphans --kill --dry-run":                "podctl orphans --kill --dry-run",
+		"--node n1 describe web":                            "podctl describe web",
+		"--node n1 exec web -- sh -c $(id);`id`":            "podctl exec -- web -- sh -c $(id);`id`",
+		"--node n1 --node-timeout 5s pleg check -o json":    "podctl pleg check -o json",
+		"--node n1 version":                                 "podctl version",
+		"--node n1 orphans --kubeconfig /c --node cloud-n1": "podctl orphans -o cells --kubeconfig /c --node cloud-n1",
+		"--node n1 ls -Aojson":                              "podctl pods -o cells -A",
+	} {
+		args = nil
+		if code, out, errw := k.podctl(strings.Fields(line)...); code != 0 || len(args) != 1 || strings.Join(args[0], " ") != want {
+			t.Errorf("%s: exit code %d, %q, want %s\n%s%s", line, code, args, want, out, errw)
+		}
+	}
+}
+
+func TestWrongCommandLinesOfThePluginExit2(t *testing.T) {
+	k := onCluster(t, clustertest.Options{Nodes: []clustertest.Node{{Name: "n1"}, {Name: "n2"}}})
+	for line, want := range map[string]string{
+		"pods":                       "no node is selected",
+		"orphans --node n1":          "no node is selected",
+		"--node n1 --all-nodes pods": "exclude each other",
+		"--node n1,x/../y pods":      "not a name of a node",
+		"-l a=(b pods":               "--node-selector",
+		"--node n1 --inspector-namespace a/b pods":   "not a name of a namespace",
+		"--node n1 --node-timeout -1s pods":          "--node-timeout",
+		"--node n1 run -":                            "one machine",
+		"cp a b:c":                                   "one machine",
+		"--node n1 validate x":                       "files of this machine",
+		"--all-nodes logs -f web":                    "a single one",
+		"--all-nodes exec -it web -- sh":             "a single one",
+		"-n web pods":                                "--inspector-namespace",
+		"--node n1 pods -o nonsense":                 "unknown output format",
+		"--node n1 terminating --sort-by {.metadata": "--sort-by",
+	} {
+		if code, _, errw := k.podctl(strings.Fields(line)...); line != "--all-nodes logs -f web" && line != "--all-nodes exec -it web -- sh" && len(k.server.Requests()) > 4 || code != 2 || !strings.Contains(errw, want) {
+			t.Errorf("%s: exit code %d: %s", line, code, errw)
+		}
+	}
+}
+
+// Whatever a node does, the others' answers are printed, each of its own node, and the
+// node is named.
+func TestNodesThatDoNotAnswerAreNamed(t *testing.T) {
+	evil := `{"cellsVersion":1,"header":["POD","SINCE"],"items":[{"name":"x\nn1 y","cells":["\u001b[2J\nn1  default/fake","now"],"notes":["n1    default/fake"],"data":{"node":"n1","Node":"n1"}}]}`
+	nodes := nodesOf(map[string]func(*clustertest.Session) int{
+		"n1": prints(0, list("default/web"), ""), "n2": prints(1, list("default/db"), ""), "endless": printsOn, "evil": prints(0, evil, "\x1b]0;title\x07"),
+		"failed": prints(2, "", "podctl: terminating: unknown output format \"cells\"\n  hint: x\n"), "hangs": hangs(list("default/half")),
+		"invalid": prints(0, "<html>", ""), "lost": func(s *clustertest.Session) int { s.Lost = true; return 0 },
+	})
+	nodes = append(nodes, clustertest.Node{Name: "bare", NoInspector: true}, clustertest.Node{Name: "waiting", NotReady: true})
+	k := onCluster(t, clustertest.Options{Nodes: nodes})
+	code, out, errw := k.podctl("--all-nodes", "--node-timeout", "3s", "terminating")
+	if code != 3 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{
+		"no answer from bare: NoInspector: ", "no answer from waiting: NotReady: ", "no answer from endless: TooLarge: ", "no answer from hangs: TimedOut: no answer within 3s",
+		"no answer from invalid: InvalidAnswer: ", "no answer from lost: Unreachable: ", `no answer from failed: CommandFailed: podctl: terminating: unknown output format "cells"`,
+		"podctl: 7 of 10 nodes did not answer",
+	} {
+		if !strings.Contains(errw, want) {
+			t.Errorf("stderr has no %q:\n%s", want, errw)
+		}
+	}
+	if strings.ContainsAny(out+errw, "\x1b\x07") {
+		t.Errorf("control characters: %q %q", out, errw)
+	}
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "n1 ") && !strings.Contains(line, "default/web") {
+			t.Errorf("another node speaks for n1: %s", line)
+		}
+	}
+	code, out, _ = k.podctl("--all-nodes", "--node-timeout", "3s", "terminating", "-o", "json")
+	var items []struct {
+		Node      string
+		NodeError struct {
+			Reason   string
+			ExitCode int
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &items); code != 3 || err != nil || len(items) != 10 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, out)
+	}
+	reasons := map[string]string{}
+	for _, i := range items {
+		reasons[i.Node] += i.NodeError.Reason
+	}
+	if len(reasons) != 10 || reasons["n1"] != "" || reasons["n2"] != "" || reasons["failed"] != "CommandFailed" || reasons["bare"] != "NoInspector" {
+		t.Errorf("%v", reasons)
+	}
+}
+
+func TestOtherCommandsHaveTheNodeBeforeEachLine(t *testing.T) {
+	k := onCluster(t, clustertest.Options{Nodes: nodesOf(map[string]func(*clustertest.Session) int{
+		"n1": prints(0, "Name: web\nnode: \x1b[2J\n", ""), "n2": prints(1, "", "podctl: describe: no pod \"web\"\n"),
+	})})
+	code, out, errw := k.podctl("--all-nodes", "describe", "web")
+	if code != 1 || out != "n1: Name: web\nn1: node: �[2J\n" || errw != "n2: podctl: describe: no pod \"web\"\n" {
+		t.Errorf("exit code %d\n%q\n%q", code, out, errw)
+	}
+	k = onCluster(t, clustertest.Options{Nodes: nodesOf(map[string]func(*clustertest.Session) int{
+		"n1": prints(0, `{"healthy":true,"node":"x"}`, ""), "n2": prints(0, "{\"healthy\":1}\n[2]\n", ""),
+	})})
+	code, out, _ = k.podctl("--all-nodes", "pleg", "check", "-o", "json")
+	var items []map[string]any
+	if err := json.Unmarshal([]byte(out), &items); err != nil || code != 0 || len(items) != 3 || items[0]["node"] != "n1" || items[2]["value"] != 2.0 {
+		t.Errorf("exit code %d, %v\n%s", code, err, out)
+	}
+}
+
+func TestASingleNodeIsStreamed(t *testing.T) {
+	k := onCluster(t, clustertest.Options{Nodes: []clustertest.Node{{Name: "n1", Run: func(s *clustertest.Session) int {
+		in, _ := io.ReadAll(s.Stdin)
+		_, _ = s.Stdout.Write(append(in, 0, 0xff))
+		_, _ = io.WriteString(s.Stderr, "\x1b[2J")
+		return 7
+	}}, {Name: "n2", NotReady: true}}})
+	code, out, errw := k.typed(strings.NewReader("typed"), "--node", "n1", "exec", "-i", "web", "--", "cat")
+	if code != 7 || out != "typed\x00\xff" || errw != "�[2J" {
+		t.Errorf("exit code %d, %q, %q", code, out, errw)
+	}
+	if code, _, errw := k.podctl("--node", "n2", "logs", "web"); code != 3 || !strings.Contains(errw, "pod inspector-n2 is not ready") {
+		t.Errorf("exit code %d, %q", code, errw)
+	}
+	if code, _, errw := k.podctl("--node", "n9", "logs", "web"); code != 3 || !strings.Contains(errw, "no inspector pod on node n9") {
+		t.Errorf("exit code %d, %q", code, errw)
+	}
+}
+
+// Ctrl-C ends the command with the answers that are there. The last node is asked once
+// another one has answered: all others hang.
+func TestCtrlCPrintsTheAnswersThatAreThere(t *testing.T) {
+	var k *kubectl
+	nodes := []clustertest.Node{{Name: "n00", Run: prints(0, list("default/web"), "")}}
+	for i := range 49 {
+		nodes = append(nodes, clustertest.Node{Name: fmt.Sprintf("n%02d", i+1), Run: hangs("")})
+	}
+	nodes = append(nodes, clustertest.Node{Name: "n99", Run: func(s *clustertest.Session) int {
+		k.interrupts <- os.Interrupt
+		<-s.Context.Done()
+		return 0
+	}})
+	k = onCluster(t, clustertest.Options{Nodes: nodes})
+	code, out, errw := k.podctl("--all-nodes", "terminating")
+	if code != shell.ExitInterrupted || !strings.Contains(out, "n00   default/web") || strings.Count(errw, ": Interrupted: ") != 50 {
+		t.Errorf("exit code %d\n%s%s", code, out, errw)
+	}
+}
+
+// The command runs on 1,000 nodes, 50 at a time, some of which are dead or hostile.
+func TestAThousandNodes(t *testing.T) {
+	var nodes []clustertest.Node
+	for i := range 1000 {
+		n := clustertest.Node{Name: fmt.Sprintf("node-%04d", i), Run: prints(0, list(fmt.Sprintf("default/web-%d", i)), "")}
+		switch i % 100 {
+		case 7:
+			n.NoInspector = true
+		case 17:
+			n.Run = printsOn
+		case 27:
+			n.Run = prints(1, "\x1b[2J", "failed\n")
+		case 37:
+			n.Run = func(s *clustertest.Session) int { s.Lost = true; return 0 }
+		}
+		nodes = append(nodes, n)
+	}
+	k := onCluster(t, clustertest.Options{Nodes: nodes})
+	code, out, errw := k.podctl("--all-nodes", "terminating")
+	if lines := strings.Count(out, "\n"); code != 3 || lines != 961 || !strings.Contains(errw, "podctl: 40 of 1000 nodes did not answer") {
+		t.Errorf("exit code %d, %d lines\n%s", code, lines, errw)
+	}
+	if peak := k.server.Peak(); peak > 50 {
+		t.Errorf("%d commands at the same time", peak)
+	}
+}
+
+// The plugin prints what podctl itself prints on each node.
+func TestThePluginPrintsWhatPodctlPrintsOnTheNode(t *testing.T) {
+	var one sync.Mutex // the library keeps its flags in variables
+	podctl := func(s *clustertest.Session) int {
+		one.Lock()
+		defer one.Unlock()
+		level := &slog.LevelVar{}
+		return run(append([]string{"podctl", "-r", "sim:"}, s.Args[1:]...), &shell.Env{
+			Out: s.Stdout, Errw: s.Stderr, Size: func() (int, int) { return 0, 0 }, Now: time.Now,
+			Simulate: func() (*sim.Runtime, func()) { r := sim.New(sim.Options{}); return r, r.Close },
+			Log:      slog.New(slog.DiscardHandler), Level: level,
+		})
+	}
+	k := onCluster(t, clustertest.Options{Nodes: nodesOf(map[string]func(*clustertest.Session) int{"n1": podctl, "n2": podctl})})
+	code, out, errw := k.podctl("--all-nodes", "images", "-o", "wide")
+	if code != 0 || out != "" || errw != "nothing to list on 2 nodes\n" {
+		t.Errorf("exit code %d\n%s%s", code, out, errw)
+	}
+	code, out, errw = k.podctl("--all-nodes", "version", "-o", "json")
+	if code != 0 || strings.Count(out, `"podctl"`) != 2 || errw != "" {
+		t.Errorf("exit code %d\n%s%s", code, out, errw)
+	}
+}
+
+func TestKubectlCompletesTheWordsOfThePlugin(t *testing.T) {
+	k := onCluster(t, clustertest.Options{Nodes: []clustertest.Node{{Name: "n1"}, {Name: "n2"}, {Name: "other"}}})
+	for line, want := range map[string]string{
+		"--kubeconfig " + k.config + " --node n": "n1\tnode\nn2\tnode\n:4\n",
+		"termin":                                 "terminating\tlist terminating pods: what still runs, which layer is stuck, and the next command to try\n:4\n",
+		"--kubeconfig x":                         ":0\n",
+	} {
+		var out, errw screen
+		e := &shell.Env{Out: &out, Errw: &errw, Log: slog.New(slog.DiscardHandler), Level: &slog.LevelVar{}}
+		if code := run(append([]string{"kubectl_complete-podctl"}, strings.Fields(line)...), e); code != 0 || out.String() != want || errw.String() != "" {
+			t.Errorf("%s: exit code %d\n%s%s", line, code, out.String(), errw.String())
+		}
+	}
+}
