@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -168,9 +169,22 @@ func dress(e *shell.Env, c *cli.Command, name string) {
 	c.HideHelpCommand = true
 	c.OnUsageError = onUsageError(name)
 	c.HelpName = "podctl " + name
+	if namesPatterns(c) {
+		c.Description += "\n" + patternHelp
+	}
 	if c.Action != nil {
 		c.Action = checked(e, name, c.Action)
 	}
+}
+
+// patternHelp says how several pods are named.
+const patternHelp = "A name may be a pattern, 'web*' or 'kube-*/dns-?'; podctl help targets says how pods are named."
+
+// namesPatterns reports whether a command takes patterns of pods' names: those
+// that read several pods, and change none.
+func namesPatterns(c *cli.Command) bool {
+	several := strings.HasPrefix(strings.TrimPrefix(c.ArgsUsage, "[pods|containers] ["), "[NAMESPACE/]") && strings.HasSuffix(strings.TrimSuffix(c.ArgsUsage, "]"), "…")
+	return several && !slices.Contains([]string{"stop", "start", "rm", "port-forward"}, c.Name)
 }
 
 // onUsageError returns a handler whose errors name the command and suggest a
@@ -199,6 +213,10 @@ func onUsageError(command string) cli.OnUsageErrorFunc {
 		if name, invalid := cmdline.InvalidFlag(usage.Message); invalid {
 			usage.Message = strings.Replace(strings.TrimSuffix(usage.Message, ": parse error"), " -"+name, " "+cmdline.Dashed(name), 1)
 			usage.Advice = cmp.Or(cmdline.ValueHint(name, flags), usage.Advice)
+		}
+		if name, value, invalid := cmdline.InvalidBool(usage.Message); invalid {
+			usage.Message = fmt.Sprintf("invalid value %q for flag %s", value, cmdline.Dashed(name))
+			usage.Advice = fmt.Sprintf("%s, or %[1]s=false", cmdline.Dashed(name))
 		}
 		if command != "" {
 			usage.Message = command + ": " + usage.Message

@@ -36,8 +36,7 @@ func podsCommand(e *shell.Env) *cli.Command {
 		Description: "Lists all pods of the runtime, whatever created them, and those that live podctl processes\n" +
 			"are about to create. WORKER is the phase of the pod's worker in the podctl process that\n" +
 			"manages it. OWNER is a podctl process, kubelet or other; (exited) marks a podctl process that has\n" +
-			"exited. The IP of a pod that no podctl process manages is read for -o wide and structured\n" +
-			"formats only: it takes a call for each pod.\n" +
+			"exited.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(append(podFilterFlags(), shell.ListFlags()...),
 			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: a podctl instance; or podctl, kubelet, other"},
@@ -69,21 +68,36 @@ func podFilterFlags() []cli.Flag {
 }
 
 func readPodFilter(c *cli.Context) (inventory.Filter, error) {
-	f := inventory.Filter{Namespace: c.String("namespace"), Names: c.Args().Slice()}
+	f := inventory.Filter{Namespace: c.String("namespace")}
 	if c.Bool("all-namespaces") {
 		f.Namespace = ""
 	}
-	for _, name := range f.Names {
-		if _, err := path.Match(name, ""); err != nil {
-			return f, shell.Usagef("%q is not a name of a pod", name)
-		}
-		if strings.Count(name, "/") > 1 && !strings.HasPrefix(name, "pod") {
-			return f, shell.Usagef("%q is not a name of a pod: [NAMESPACE/]NAME", name)
-		}
-	}
 	var err error
+	if f.Names, err = readPodNames(c.Args().Slice()); err != nil {
+		return f, err
+	}
 	f.Selector, err = shell.ReadSelector(c)
 	return f, err
+}
+
+// readPodNames reads [NAMESPACE/]NAME, with a kind before it as kubectl writes it: pod
+// NAME, pod/NAME.
+func readPodNames(words []string) ([]string, error) {
+	if len(words) > 1 && target.IsKind(words[0]) {
+		words = words[1:]
+	}
+	var names []string
+	for _, word := range words {
+		name := word
+		if kind, rest, ok := strings.Cut(word, "/"); ok && target.IsKind(kind) {
+			name = rest
+		}
+		if _, err := path.Match(name, ""); err != nil || name == "" || strings.Count(name, "/") > 1 {
+			return nil, shell.Usagef("%q is not a name of a pod: [NAMESPACE/]NAME", word)
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }
 
 func runPods(ctx context.Context, e *shell.Env, o podsOptions) error {
@@ -133,11 +147,12 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 }
 
 // readStatuses reads the status of pods with a container that has ended, and of
-// all for formats with an IP.
+// all for wide and structured formats; of the others their IPs.
 func (l *podLister) readStatuses(ctx context.Context, pods []*inventory.Pod) {
 	wide := l.opts.Format.IsWide()
 	omit := func(p *inventory.Pod) bool { return !wide && !p.NeedsStatus() }
 	inventory.ReadStatuses(ctx, slices.DeleteFunc(slices.Clone(pods), omit), l.client.PodStatus)
+	inventory.ReadIPs(ctx, pods, l.client.SandboxIPs)
 }
 
 func (l *podLister) join(ctx context.Context, answers func() []inventory.Live) ([]*inventory.Pod, error) {

@@ -148,7 +148,7 @@ func (r *running) end(ctx context.Context, why error) error {
 			return err
 		}
 	}
-	r.logs.Wait(r.env.Interrupts, r.opts.keep)
+	r.waitForLogs(ctx)
 	if err := r.finish(ctx, results); err != nil {
 		return err
 	}
@@ -194,15 +194,30 @@ func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
 func (r *running) interrupted(ctx context.Context) error {
 	if r.opts.keep {
 		r.noteEnd(false)
-		r.finishSoon(ctx)
-		return shell.ErrInterrupted
-	}
-	if err := r.remove(ctx, r.opts.grace); err != nil {
+	} else if err := r.remove(ctx, r.opts.grace); err != nil {
 		return err
 	}
-	r.logs.Wait(r.env.Interrupts, false)
-	r.finishSoon(ctx)
+	ctx, cancel := context.WithTimeout(ctx, finishTimeout)
+	defer cancel()
+	if !r.opts.keep {
+		r.logs.Wait(ctx, r.env.Interrupts)
+	}
+	_ = r.finish(ctx, r.infos()) // the run is interrupted, whatever becomes of its output
 	return shell.ErrInterrupted
+}
+
+// finishTimeout is how long the output of an interrupted run waits for its reader, and
+// how long the logs of pods that are kept are still printed.
+const finishTimeout = 500 * time.Millisecond
+
+// waitForLogs prints what the containers wrote; those of kept pods go on writing.
+func (r *running) waitForLogs(ctx context.Context) {
+	if r.opts.keep {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, finishTimeout)
+		defer cancel()
+	}
+	r.logs.Wait(ctx, r.env.Interrupts)
 }
 
 // finish prints how the pods ended, and waits until that is read, or an interrupt.
@@ -321,14 +336,4 @@ func viewOptions(s *daemon.Session, output string, ready bool) runview.Options {
 		Output: output, Ready: ready, NodeName: s.Facts.Name,
 		LastLine: func(ev event.Event) string { return string(s.LastLine(ev)) },
 	}
-}
-
-// finishTimeout is how long the result of an interrupted run waits for its reader.
-const finishTimeout = time.Second
-
-// finishSoon is finish for a run that was interrupted.
-func (r *running) finishSoon(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, finishTimeout)
-	defer cancel()
-	_ = r.finish(ctx, r.infos()) // the run is interrupted, whatever becomes of its output
 }

@@ -60,6 +60,30 @@ func TestInterruptEndsARunWithAStalledOutput(t *testing.T) {
 	}
 }
 
+// chatty writes more than podctl keeps of output that is not read.
+var chatty = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: web, image: busybox, command: [sh, -c, "x=` + strings.Repeat("x", 1<<10) + `; for i in 1 2 3 4 5 6 7 8 9; do x=$x$x; done; for i in 1 2 3 4; do echo $x; done; trap 'exit 0' TERM; sleep 3600 & wait"]}
+`
+
+// A first Ctrl-C ends a run whose pods have written more than is read within a second.
+func TestInterruptEndsARunWhoseLogsAreNotRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		to := &stalledReader{release: make(chan struct{})}
+		defer close(to.release)
+		c := w.startTo(to, strings.NewReader(chatty), "run", "--logs", "-")
+		time.Sleep(5 * time.Second)
+		c.goesOn()
+		c.interrupt()
+		c.ends(130, time.Second)
+		w.holds(0)
+	})
+}
+
 // A watch whose output is not read sees what happens, and an interrupt ends it.
 func TestWatchWithAStalledOutputGoesOn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

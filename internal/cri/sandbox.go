@@ -69,6 +69,15 @@ func (c *Client) sandboxStatus(ctx context.Context, id string) (*runtimeapi.PodS
 	return r, nil
 }
 
+// SandboxIPs returns the IPs of a sandbox, none if it uses the host's network.
+func (c *Client) SandboxIPs(ctx context.Context, id string) ([]string, error) {
+	r, err := c.sandboxStatus(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return sandboxIPs(r.Status.Network), nil
+}
+
 // SandboxReady reports whether a sandbox is ready.
 func (c *Client) SandboxReady(ctx context.Context, id string) (bool, error) {
 	r, err := c.sandboxStatus(ctx, id)

@@ -37,6 +37,8 @@ type Pod struct {
 	KubeletTerminates bool
 	// Status is what the runtime's status calls return, nil where it was not read.
 	Status *pod.Status
+	// sandboxIPs are those of the newest sandbox, where they were read (see ReadIPs).
+	sandboxIPs []string
 }
 
 // Kind is the kind of program that a pod belongs to.

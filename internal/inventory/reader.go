@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -84,8 +85,30 @@ func (r Reader) Reported(answers func() []Live) []*Pod {
 	return Merge(nil, live, func(*Pod) bool { return true })
 }
 
-// statusReads bounds the status calls in flight.
-const statusReads = 16
+// ReadIPs reads the IPs of pods that no podctl process manages, where they are not
+// known and a sandbox is ready. What cannot be read within a second stays unknown.
+func ReadIPs(ctx context.Context, pods []*Pod, read func(ctx context.Context, sandbox string) ([]string, error)) {
+	ctx, cancel := context.WithTimeout(ctx, ipTimeout)
+	defer cancel()
+	var g errgroup.Group
+	g.SetLimit(statusReads)
+	for _, p := range pods {
+		if p.Manager == nil && len(p.IPs()) == 0 && p.SandboxReady() {
+			g.Go(func() error {
+				p.sandboxIPs, _ = read(ctx, p.Sandbox())
+				return nil
+			})
+		}
+	}
+	_ = g.Wait() // returns no error
+}
+
+// statusReads bounds the status calls in flight, ipTimeout the time that IPs may
+// take.
+const (
+	statusReads = 16
+	ipTimeout   = time.Second
+)
 
 // ReadStatuses reads the statuses of pods that no podctl process manages. A
 // status that cannot be read stays nil.

@@ -94,11 +94,20 @@ func (p *Pod) Started() time.Time {
 	return first
 }
 
-// IPs are known for pods that a podctl process manages, and for others whose
-// status was read.
+// IPs are known for pods that a podctl process manages, for those that a kubelet
+// names, and for others whose status or IPs were read.
 func (p *Pod) IPs() []string {
-	if p.Status != nil && len(p.Worker.IPs) == 0 {
+	switch {
+	case len(p.Worker.IPs) > 0:
+		return p.Worker.IPs
+	case p.Status != nil && len(p.Status.IPs) > 0:
 		return p.Status.IPs
+	case p.Object != nil && len(p.Object.Status.PodIPs) > 0:
+		var ips []string
+		for _, ip := range p.Object.Status.PodIPs {
+			ips = append(ips, ip.IP)
+		}
+		return ips
 	}
-	return p.Worker.IPs
+	return p.sandboxIPs
 }

@@ -49,6 +49,21 @@ func InvalidFlag(message string) (name string, ok bool) {
 	return name, ok && strings.HasPrefix(message, "invalid value ")
 }
 
+// InvalidBool returns the name and the value of a boolean flag that a usage error
+// of the library is about.
+func InvalidBool(message string) (name, value string, ok bool) {
+	rest, ok := strings.CutPrefix(message, `invalid boolean value "`)
+	if !ok {
+		return "", "", false
+	}
+	rest = strings.TrimSuffix(rest, ": parse error")
+	i := strings.LastIndex(rest, `" for -`)
+	if i < 0 {
+		return "", "", false
+	}
+	return strings.TrimLeft(rest[i+len(`" for -`):], "-"), rest[:i], true
+}
+
 // ValueHint returns an example of a flag's value, "" if it needs none.
 func ValueHint(name string, flags []cli.Flag) string {
 	for _, f := range flags {

@@ -3,7 +3,6 @@ package runview
 import (
 	"context"
 	"os"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -98,8 +97,8 @@ func (f *LogFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, ov
 }
 
 // Wait returns when everything that was written is printed, or earlier: on an
-// interrupt or, if containers continue to write, after a second.
-func (f *LogFollowers) Wait(interrupts <-chan os.Signal, goesOn bool) {
+// interrupt, or when ctx ends.
+func (f *LogFollowers) Wait(ctx context.Context, interrupts <-chan os.Signal) {
 	for path := range f.followed {
 		if !f.done[path] {
 			f.done[path] = true
@@ -109,21 +108,11 @@ func (f *LogFollowers) Wait(interrupts <-chan os.Signal, goesOn bool) {
 	if f.enabled {
 		f.group.Seal()
 	}
-	var enough <-chan time.Time
-	if goesOn {
-		timer := time.NewTimer(logsOfKeptPods)
-		defer timer.Stop()
-		enough = timer.C
-	}
 	select {
 	case <-f.ended:
-	case <-enough:
+	case <-ctx.Done():
 	case <-interrupts:
 	}
 	f.cancel()
 	<-f.ended
 }
-
-// logsOfKeptPods is how long, at the end, the logs of pods that are kept are
-// still printed.
-const logsOfKeptPods = time.Second

@@ -1,6 +1,7 @@
 package runview
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,8 +47,13 @@ func TestLogWithoutAnEndIsCutShort(t *testing.T) {
 			interrupts <- os.Interrupt
 		}
 		returned := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		if kept {
+			cancel() // the time for the logs of kept pods is over
+		}
 		go func() {
-			f.Wait(interrupts, kept)
+			defer cancel()
+			f.Wait(ctx, interrupts)
 			close(returned)
 		}()
 		select {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -127,7 +128,7 @@ func (e *Env) UntilInterrupt(ctx context.Context) (_ context.Context, interrupte
 // the exit of a service does.
 const (
 	outputLimit  = 1 << 20
-	flushTimeout = time.Second
+	flushTimeout = 400 * time.Millisecond
 )
 
 // Unblocked is an Env whose output never blocks, for commands that do something
@@ -161,14 +162,16 @@ func (u Unblocked) Room(ctx context.Context) { u.out.Room(ctx) }
 
 // Flush waits for the reader, but not long: the exit of a service.
 func (u Unblocked) Flush() {
-	u.out.Flush(flushTimeout)
-	u.errw.Flush(flushTimeout)
+	var flushing sync.WaitGroup
+	for _, to := range []*output.Async{u.out, u.errw} {
+		flushing.Go(func() { to.Flush(flushTimeout) })
+	}
+	flushing.Wait()
 }
 
 // Finish prints the result of work that is done: nothing is dropped any more, and
 // it waits for the reader until an interrupt, or until ctx ends.
 func (u Unblocked) Finish(ctx context.Context, printResult func() error) error {
-	defer u.errw.Flush(flushTimeout)
 	return u.UntilInterrupted(ctx, func(ctx context.Context) error {
 		u.out.Block(ctx)
 		err := printResult()
