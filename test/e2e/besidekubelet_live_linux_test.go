@@ -3,8 +3,8 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,6 +52,7 @@ func TestBesideAKubelet(t *testing.T) {
 				{"podctl in a container", (*kubeletPlace).contained},
 				{"a manifest removed during a long grace period", (*kubeletPlace).removed},
 				{"a changed manifest", (*kubeletPlace).changed},
+				{"a kubelet that is killed during a grace period", (*kubeletPlace).killedDuringGrace},
 				{"a kubelet that does not answer", (*kubeletPlace).unanswered},
 			} {
 				if !t.Run(test.name, func(t *testing.T) { test.do(k.in(t)) }) {
@@ -75,6 +76,8 @@ func (k *kubeletPlace) settles() {
 func (k *kubeletPlace) healthy() {
 	k.sparesEverything(k.podctl)
 	k.agrees()
+	k.agreesOnOwnership()
+	k.agreesOnRequests()
 	k.hasNoOrphans()
 	if found := k.terminating(k.podctl); len(found) > 0 {
 		k.t.Errorf("terminating on a healthy node: %v", found)
@@ -130,7 +133,76 @@ func (k *kubeletPlace) removed() {
 	k.sparesEverything(k.podctl)
 	k.preempts()
 	k.agrees()
+	k.agreesOnOwnership()
+	k.agreesOnRequests()
 	ended("flushing", "flushed")
+	k.agreesOnOwnership()
+}
+
+// killedDuringGrace: with the kubelet gone nothing shows that it was terminating a
+// pod, and podctl says that; the pod has its time. The next kubelet terminates what
+// it does not desire, with a grace period of its own, and podctl leaves it to that.
+func (k *kubeletPlace) killedDuringGrace() {
+	const grace = "terminationGracePeriodSeconds: 60"
+	ended := k.terminatesFlushing("flush", 15, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
+	k.kubelet.Kill(k.t)
+	k.saysUnknown("flush")
+	k.sparesEverything(k.podctl)
+	ended("flushing", "flushed")
+	k.leaving = "flush" // its sandbox is the next kubelet's to stop
+	k.kubelet.Start(k.t)
+	k.kubelet.Runs(k.t, k.names...)
+	k.sparesEverything(k.podctl)
+	k.agreesOnOwnership()
+
+	k.terminatesFlushing("again", 30, grace, func() { k.kubelet.RemoveStatic(k.t, "again.yaml") })
+	k.kubelet.Kill(k.t)
+	k.saysUnknown("again")
+	k.kubelet.Launch(k.t)
+	k.sparesEverything(k.podctl)
+	k.kubelet.Start(k.t)
+	k.kubelet.Runs(k.t, k.names...)
+	k.sparesEverything(k.podctl)
+	k.agreesOnOwnership()
+	eventually(k.t, "the kubelet terminates what an earlier one began to terminate", func() bool {
+		for _, p := range rawPods(k.t, k.client) {
+			if p.name == "again"+k.node && p.alive() {
+				return false
+			}
+		}
+		return true
+	}, func() string { return k.does("pods") })
+	k.agreesOnOwnership()
+	k.leaving = ""
+}
+
+// saysUnknown asserts what each command says of a pod of a kubelet that is gone.
+func (k *kubeletPlace) saysUnknown(name string) {
+	k.t.Helper()
+	full := "default/" + name + k.node
+	out, errw, code := k.podctl("terminating", "-o", "name")
+	if strings.TrimSpace(out) != "" || code != 0 || !strings.Contains(errw, "warning: pods of a kubelet are listed on evidence of their processes only: ") {
+		k.t.Errorf("terminating: exit code %d\n%s%s", code, out, errw)
+	}
+	k.hasNoOrphans()
+	if out := k.does("orphans"); !strings.Contains(out, "not judged: ") || !strings.Contains(out, full) || !strings.Contains(out, "none uses this runtime now") {
+		k.t.Errorf("orphans does not say that %s is not judged:\n%s", full, out)
+	}
+	for _, args := range [][]string{{"orphans", "--kill", full}, {"rm", "--force", full}, {"stop", full}} {
+		if out, errw, code := k.podctl(args...); code != 1 || !strings.Contains(errw, "none uses this runtime now") {
+			k.t.Errorf("podctl %q: exit code %d\n%s%s", args, code, out, errw)
+		}
+	}
+	file := k.path("critical.yaml")
+	if err := os.WriteFile(file, []byte(requesting("100m", pod("critical", server, criticalClass))), 0o600); err != nil {
+		k.t.Fatal(err)
+	}
+	if out, errw, code := k.podctl("preempt", "--dry-run", "-f", file); code != 1 || !strings.Contains(errw, "none uses this runtime now") {
+		k.t.Errorf("preempt: exit code %d\n%s%s", code, out, errw)
+	}
+	if raw := rawPods(k.t, k.client); !slices.ContainsFunc(slices.Collect(maps.Values(raw)), func(p *rawPod) bool { return p.name == name+k.node && len(p.running) == 1 }) {
+		k.t.Errorf("%s does not run any more", full)
+	}
 }
 
 // changed: the pod of the earlier manifest has the name of the later one.
@@ -323,7 +395,6 @@ func (k *kubeletPlace) agrees() {
 			k.t.Errorf("pods lacks %s, which the kubelet names", p.Name)
 		}
 	}
-	k.agreesWithCrictl(byRuntime)
 }
 
 // byRuntime are, by UID, the newest sandboxes of the runtime and the number of
@@ -350,38 +421,6 @@ func (k *kubeletPlace) byRuntime() (sandboxes map[string]string, running map[str
 		}
 	}
 	return sandboxes, running
-}
-
-// agreesWithCrictl compares the sandboxes with those of crictl, where there is
-// one.
-func (k *kubeletPlace) agreesWithCrictl(sandboxes map[string]string) {
-	k.t.Helper()
-	path, err := exec.LookPath("crictl")
-	if err != nil {
-		return
-	}
-	out, err := exec.Command(path, "-r", k.rt.Endpoint, "pods", "-o", "json").Output()
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	var list struct {
-		Items []struct {
-			ID       string
-			Metadata struct{ UID string }
-		}
-	}
-	if err := json.Unmarshal(out, &list); err != nil {
-		k.t.Fatal(err)
-	}
-	ids := map[string]bool{}
-	for _, s := range list.Items {
-		ids[s.ID] = true
-	}
-	for uid, id := range sandboxes {
-		if !ids[id] {
-			k.t.Errorf("crictl lacks sandbox %s of %s", id, uid)
-		}
-	}
 }
 
 // unanswered: a kubelet that is gone, hangs or starts has not said that its pods

@@ -41,6 +41,8 @@ type chaos struct {
 	disk  string // of the runtime's data
 	raw   *bare.Client
 	agent *process // nil while it is down
+	// runDeleted is the agent whose run directory was deleted before it had begun to serve.
+	runDeleted *process
 
 	runtimeDown bool
 	wanted      map[string]chaosPod
@@ -186,7 +188,8 @@ func (c *chaos) startAgent() {
 }
 
 // agentLives asserts that the agent has not ended by itself. One that was just
-// started may find the runtime dead: systemd starts it again.
+// started may find the runtime dead, or lose its run directory before it has taken
+// its locks: systemd starts it again.
 func (c *chaos) agentLives() {
 	c.t.Helper()
 	if c.agent == nil {
@@ -194,11 +197,15 @@ func (c *chaos) agentLives() {
 	}
 	select {
 	case <-c.agent.done:
-		if code := c.agent.cmd.ProcessState.ExitCode(); code != exitUnreachable {
+		switch code := c.agent.cmd.ProcessState.ExitCode(); {
+		case code == exitUnreachable:
+			c.counts["agents that found no runtime"]++
+		case code == 1 && c.runDeleted == c.agent:
+			c.counts["agents that lost their run directory while they started"]++
+		default:
 			out, errw := c.agent.output()
-			c.t.Fatalf("the agent has ended with exit code %d\n%s%s", code, out, errw)
+			c.t.Fatalf("the agent has ended with exit code %d\n%s%s\n%s", code, out, errw, c.history(""))
 		}
-		c.counts["agents that found no runtime"]++
 		c.agent = nil
 		c.startAgent()
 	default:
@@ -226,7 +233,9 @@ func (c *chaos) converges() {
 	if !done {
 		c.t.Fatalf("not within %s: %s\n%s", chaosSettles, why, c.history(strings.Fields(why)[0]))
 	}
-	c.settled = append(c.settled, time.Since(begin))
+	took := time.Since(begin)
+	c.settled = append(c.settled, took)
+	c.t.Logf("convergence %d: %d pods wanted, after %s; %d lives so far", len(c.settled), len(c.wanted), took.Round(100*time.Millisecond), len(c.marks("lives")))
 }
 
 // oneLife asserts that no container found another one of its name.
@@ -324,7 +333,11 @@ func tail(s string) string { return s[max(0, len(s)-8<<10):] }
 // report is what happened, counted.
 func (c *chaos) report() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d lives, %d at once", len(c.marks("lives")), len(c.marks("twice")))
+	faults := 0
+	for _, f := range chaosFaults {
+		faults += c.counts[f.name]
+	}
+	fmt.Fprintf(&b, "%d faults, %d lives, %d at once", faults, len(c.marks("lives")), len(c.marks("twice")))
 	for _, name := range slices.Sorted(maps.Keys(c.counts)) {
 		fmt.Fprintf(&b, "\n  %4d %s", c.counts[name], name)
 	}

@@ -177,7 +177,13 @@ func (c *chaos) deleteLogDirectory() bool {
 
 // deleteRunDirectory deletes the locks and the control socket of a living agent.
 func (c *chaos) deleteRunDirectory() bool {
-	return c.agent != nil && os.RemoveAll(c.path("run")) == nil
+	if c.agent == nil {
+		return false
+	}
+	if len(glob(c.t, c.path("run/*/*.sock"))) == 0 {
+		c.runDeleted = c.agent
+	}
+	return os.RemoveAll(c.path("run")) == nil
 }
 
 // runtimeFill is the directory that takes all space of the runtime's disk.

@@ -81,10 +81,11 @@ func hostile(t *testing.T, test func(a *agentPlace, agent *process)) {
 		a.put("healthy.yaml", a.marked("healthy", `while true; do echo x >> /mark/healthy; sleep 1; done`, "terminationGracePeriodSeconds: 1"))
 		agent := a.limitedAgent("--drain")
 		a.waits("the healthy pod runs", agent, func() bool { return len(a.marks("healthy")) > 0 })
+		before, began := memoryPeak(t, agent), time.Now()
 		test(a, agent)
 		a.goesOn(agent)
 		peak := memoryPeak(t, agent)
-		t.Logf("the agent has used %d MiB at most", peak)
+		t.Logf("the agent has used %d MiB at most, %d MiB before the hostile pod, which took %s; the limit is %d MiB", peak, before, time.Since(began).Round(100*time.Millisecond), agentMemory)
 		if peak > agentMemory {
 			t.Errorf("the agent has used %d MiB, more than %d", peak, agentMemory)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/test/live"
 )
@@ -201,6 +202,33 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 	}
 	eventually(t, "no pod terminates any more", func() bool { return len(k.terminating(k.podctl)) == 0 }, func() string { return k.does("terminating") })
 	k.kubelet.Runs(t, "web", "cache", "log")
+}
+
+// While a pod waits for a lock of podctl's, terminating names the lock and the
+// process that holds it.
+func TestTerminatingNamesALockAndItsHolder(t *testing.T) {
+	t.Parallel()
+	a := withAgent(t, live.Runtime(t, live.Containerd))
+	a.put("web.yaml", a.marking("web", ""))
+	agent := a.agent("--drain")
+	a.wrote("web", "up")
+	run := a.path("run")
+	holder := exec.Command("flock", "--no-fork", run, "sleep", "600")
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	release := func() { _ = holder.Process.Kill(); _ = holder.Wait() }
+	t.Cleanup(release)
+	eventually(t, "the lock is held", func() bool { return flock.Holder(run) == holder.Process.Pid }, func() string { return run })
+	a.remove("web.yaml")
+	eventually(t, "terminating names the lock", func() bool {
+		p := a.terminating(a.podctl)["web"]
+		return p.Layer == "lock" && strings.Contains(p.Why, "the lock on "+run+" for ") && strings.Contains(p.Why, fmt.Sprintf("sleep (pid %d) holds", holder.Process.Pid))
+	}, func() string { return a.does("terminating") })
+	t.Logf("\n%s", a.does("terminating"))
+	release()
+	a.holds()
+	agent.ends(syscall.SIGTERM, 0)
 }
 
 // A runtime that a signal has stopped is hung, not something else; what podctl
