@@ -122,10 +122,7 @@ func (d *Debugger) sandboxRuns(p *pod.Pod) bool {
 	})
 }
 
-// stopGrace is how long the container may take to exit when it is removed.
-const stopGrace = time.Second
-
-// Remove stops the container if it runs, and removes it with its log.
+// Remove kills the container if it runs, and removes it with its log.
 func (d *Debugger) Remove(ctx context.Context) error {
 	if d.ID == "" {
 		return nil
@@ -135,7 +132,7 @@ func (d *Debugger) Remove(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		err = d.Client.StopContainer(ctx, d.ID, stopGrace)
+		err = d.Client.StopContainer(ctx, d.ID, 0)
 	}
 	if err == nil || errors.Is(err, cri.ErrNotFound) {
 		err = d.Client.RemoveContainer(ctx, d.ID)

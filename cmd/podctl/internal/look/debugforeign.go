@@ -13,8 +13,13 @@ import (
 	"github.com/podctl/podctl/internal/target"
 )
 
-// removeTime bounds the removal of the container: Ctrl-C is to end podctl soon.
-const removeTime = 10 * time.Second
+const (
+	// startGrace is how long an interrupted podctl waits for the start that is in flight,
+	// so that it can be undone.
+	startGrace = 800 * time.Millisecond
+	// removeTime bounds the removal of the container.
+	removeTime = 10 * time.Second
+)
 
 // debugForeign runs a container of podctl's own in the sandbox of a pod, and removes it
 // at the end.
@@ -27,6 +32,17 @@ func (s *session) debugForeign(ctx context.Context, p *inventory.Pod, local *loc
 	if err != nil {
 		return err
 	}
+	started := make(chan struct{}, 1)
+	err = finish(ctx, startGrace, func() error {
+		defer func() { started <- struct{}{} }()
+		return d.Start(ctx, &o.container, image)
+	})
+	select {
+	case <-started:
+	default:
+		fmt.Fprintf(local.e.Errw, "warning: the runtime may still create container %s in pod %s, which then stays until the pod ends\n", o.container.Name, p.DisplayName())
+		return err
+	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 		defer cancel()
@@ -34,7 +50,7 @@ func (s *session) debugForeign(ctx context.Context, p *inventory.Pod, local *loc
 			fmt.Fprintf(local.e.Errw, "warning: container %s stays in pod %s: %v\n", o.container.Name, p.DisplayName(), err)
 		}
 	}()
-	if err := d.Start(ctx, &o.container, image); err != nil {
+	if err != nil {
 		return err
 	}
 	t := target.Target{Pod: p, Container: &pod.Container{ID: d.ID, Name: o.container.Name, State: pod.Running}}
