@@ -147,13 +147,21 @@ func TestPortForward(t *testing.T) {
 			p.signal(syscall.SIGINT)
 			p.wait()
 		}},
-		{"a replaced pod is found again", func(t *testing.T, in *inside) {
+		{"a container may restart, and a replaced pod is found again", func(t *testing.T, in *inside) {
 			yaml := strings.ReplaceAll(webPod, "name: web,", "name: other,")
 			first := in.start(yaml, "-")
 			first.prints("shell started")
 			p, address := in.forwards(t, "other", ":http", "--address", "127.0.0.1")
 			if body, err := page(address); err != nil || body != "hello\n" {
 				t.Errorf("%q, %v", body, err)
+			}
+			if _, errw, code := in.does(t, "exec", "other/c", "--", "kill", "1"); code > 1 && code != 137 { // it may be gone before it has answered
+				t.Errorf("exit code %d, %q", code, errw)
+			}
+			first.prints("c exited 5")
+			eventually(t, "the restarted container answers", func() bool { body, _ := page(address); return body == "hello\n" }, func() string { _, errw := p.output(); return errw })
+			if _, errw := p.output(); strings.Contains(errw, "was replaced") {
+				t.Errorf("%q", errw)
 			}
 			first.signal(syscall.SIGTERM)
 			first.wait()
@@ -197,6 +205,7 @@ func TestARuntimeThatIsKilledEndsWhatLooksInside(t *testing.T) {
 					return code == 0
 				}, func() string { _, errw := began[i].output(); return errw })
 			}
+			follow := in.command("", in.cmd("logs", "-f", "bare"))
 			left := in.terminal(t, "exec", "-it", "bare", "--", "sh")
 			left.Until("# ")
 			rt.Signal(t, syscall.SIGSTOP) // the detach keys need no runtime
@@ -216,6 +225,12 @@ func TestARuntimeThatIsKilledEndsWhatLooksInside(t *testing.T) {
 			}
 			if code := term.Wait(); code != 1 || term.Mode() != pty.Normal {
 				t.Errorf("terminal: exit code %d, %v\n%s", code, term.Mode(), term.Output())
+			}
+			eventually(t, "what is followed is said", func() bool { _, errw := follow.output(); return strings.Contains(errw, "restarts are not followed") },
+				func() string { _, errw := follow.output(); return errw })
+			follow.signal(syscall.SIGINT)
+			if code := follow.wait(); code != 0 {
+				t.Errorf("logs -f: exit code %d", code)
 			}
 			rt.Start(t)
 		})

@@ -54,9 +54,22 @@ func TestLogsAreFollowed(t *testing.T) {
 		a.wrote("attempts", "x")
 		follow := a.command("", exec.Command(binary, append(a.flags(), "logs", "-f", "web")...))
 		follow.prints("attempt 1 line 60\n")
+		watch := a.command("", exec.Command(binary, append(a.flags(), "events", "-w", "web", "-o", "json")...))
+		watch.prints(`"reason":"Started"`)
 		a.touch("stop1")
 		follow.prints("attempt 1 ends\n")
 		follow.prints("attempt 2 line 20\n")
+		watch.prints(`"reason":"Exited"`)
+		watch.signal(syscall.SIGINT)
+		if code := watch.wait(); code != 0 && code != 130 {
+			t.Errorf("events -w: exit %d", code)
+		}
+		for line := range strings.Lines(outputOf(watch)) {
+			var e struct{ Object struct{ Name string } }
+			if err := json.Unmarshal([]byte(line), &e); err != nil || e.Object.Name != "web" {
+				t.Errorf("events -w: %v\n%s", err, line)
+			}
+		}
 		rotated := func() []string { return glob(t, a.path("logs")+"/default_web_*/c/*.log.*") }
 		eventually(t, "the log is rotated", func() bool { return len(rotated()) > 0 }, func() string { return fmt.Sprint(rotated()) })
 		_, written := numbered(t, outputOf(follow))
