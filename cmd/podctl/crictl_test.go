@@ -14,7 +14,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
-// crictlCommands are those of `crictl --help`, cri-tools 1.34.
+// crictlCommands are those of `crictl --help`, cri-tools 1.34 and 1.36.
 const crictlCommands = `attach checkpoint completion config create event events exec help image imagefsinfo images img info inspect inspecti inspectp
 logs metricdescs metricsp pods port-forward ps pull rm rmi rmp run runp runtime-config start stats statsp stop stopp update update-runtime-config version`
 

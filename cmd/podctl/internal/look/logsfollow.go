@@ -198,7 +198,7 @@ func (f *logFollow) stateOf(ctx context.Context, t target.Target) writerState {
 	case p.Manager != nil && (p.Worker.Stopped || p.Worker.Desired && pod.IsTerminal(p.Worker.Status) && !p.Worker.Again):
 		return finished
 	case p.Kind() == inventory.KindOther:
-		return finished // no one starts it again
+		return finished // nothing starts it again
 	case !p.SandboxReady():
 		return mayBeReplaced
 	}
