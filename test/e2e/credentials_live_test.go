@@ -28,7 +28,7 @@ func (p *place) write(name, text string, mode os.FileMode) string {
 // a credential provider plugin of the kubelet's.
 func TestImagesArePulledWithTheNodesCredentials(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
-		registry := live.Registry(t, "app:1", "tools:1")
+		registry := live.Registry(t, "app:1")
 		registry.RequirePassword("node", secretValue)
 		place := at(t, rt)
 		auth := base64.StdEncoding.EncodeToString([]byte("node:" + secretValue))
@@ -58,15 +58,6 @@ providers:
 			if text := out + errw; strings.Contains(text, secretValue) || strings.Contains(text, auth) {
 				t.Errorf("%s: the password is printed:\n%s", name, text)
 			}
-		}
-		in := &inside{place}
-		in.bare(t)
-		args := []string{"debug", "bare", "--image", registry.Image("tools:1"), "--registry-config"}
-		if out, errw, code := in.does(t, append(args, "none", "--", "echo", "pulled")...); code != 1 || out != "" {
-			t.Errorf("debug without credentials: exit %d\n%s%s", code, out, errw)
-		}
-		if out, errw, code := in.does(t, append(args, file, "--", "echo", "pulled")...); code != 0 || out != "pulled\n" || strings.Contains(errw, secretValue) {
-			t.Errorf("debug: exit %d\n%s%s", code, out, errw)
 		}
 		out, errw, code := place.run(job("none"), "--registry-config", "none", "--wait-timeout", "3s", "-")
 		if code != 1 || !strings.Contains(out+errw, "ErrImagePull") && !strings.Contains(out+errw, "ImagePullBackOff") {

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/base64"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -9,6 +11,8 @@ import (
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/test/live"
 )
 
 const busybox = "docker.io/library/busybox:latest"
@@ -135,6 +139,23 @@ func TestDebug(t *testing.T) {
 			}
 			if _, errw, code := in.does(t, "debug", "bare", "--copy-to", "bare2", "--image", busybox); code != 1 || !strings.Contains(errw, "no manifest of pod") {
 				t.Errorf("a pod without a manifest: %q, exit code %d", errw, code)
+			}
+		}},
+		{"a private image is pulled with the user's credentials", func(t *testing.T, in *inside) {
+			registry := live.Registry(t, "tools:1")
+			registry.RequirePassword("me", secretValue)
+			auth := base64.StdEncoding.EncodeToString([]byte("me:" + secretValue))
+			file := in.write("config.json", fmt.Sprintf(`{"auths": {"%s": {"auth": "%s"}}}`, registry.Addr, auth), 0o600)
+			args := []string{"debug", "bare", "--image", registry.Image("tools:1"), "--registry-config"}
+			if out, errw, code := in.does(t, append(args, "none", "--", "echo", "pulled")...); code != 1 || out != "" {
+				t.Errorf("without credentials: exit code %d\n%s%s", code, out, errw)
+			}
+			if out, errw, code := in.does(t, append(args, file, "--", "echo", "pulled")...); code != 0 || out != "pulled\n" || strings.Contains(errw, secretValue) {
+				t.Errorf("exit code %d\n%s%s", code, out, errw)
+			}
+			args[1] = "web"
+			if _, errw, code := in.does(t, append(args, file, "--", "true")...); code != 2 || !strings.Contains(errw, "with its own credentials") {
+				t.Errorf("a pod of podctl's: exit code %d\n%s", code, errw)
 			}
 		}},
 		{"an image that is not there is an error", func(t *testing.T, in *inside) {

@@ -78,7 +78,7 @@ func TestLookingInside(t *testing.T) {
 				{[]string{"pods", "-w"}, "default/web", 0},
 				{[]string{"top", "-w", "--interval", "200ms"}, "default/bare", 0},
 				{[]string{"events", "-w"}, "default/web", 0},
-				{[]string{"logs", "-f", "web/c", "bare"}, "", 0},
+				{[]string{"logs", "-f", "web/shell"}, "# ", 0},
 			} {
 				term := in.terminal(t, c.args...)
 				term.Until(c.until)
@@ -129,7 +129,7 @@ func TestLookingInside(t *testing.T) {
 				if data, err := os.ReadFile(back); err != nil || string(data) != "through tar\n" {
 					t.Errorf("%s: %q, %v", name, data, err)
 				}
-				if out, err := apart("cp", name+":/nosuch", back); err == nil || !strings.Contains(out, "no such file") {
+				if out, err := apart("cp", name+":/nosuch", back); err == nil || !strings.Contains(out, "nosuch: No such file") {
 					t.Errorf("%s: %v\n%s", name, err, out)
 				}
 				for _, path := range []string{file, back} {
@@ -142,9 +142,8 @@ func TestLookingInside(t *testing.T) {
 	})
 }
 
-// names reports whether an object has the pod's name: in its metadata, or as its target.
+// names reports whether an object has the pod's name: in its metadata, or wait's.
 func names(object map[string]any, name string) bool {
 	metadata, _ := object["metadata"].(map[string]any)
-	text, _ := json.Marshal(object) // it was read from JSON
-	return metadata["name"] == name || metadata == nil && strings.Contains(string(text), `"`+name+`"`)
+	return metadata["name"] == name || object["pod"] == "default/"+name
 }
