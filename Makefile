@@ -11,8 +11,8 @@ BIN ?= bin
 PREFIX ?= /usr/local
 
 .PHONY: build
-build: ## build bin/podctl
-	CGO_ENABLED=0 go build -o $(BIN)/ ./cmd/podctl
+build: ## build bin/podctl as it is released, and print its size
+	@hack/build $(BIN)
 
 .PHONY: image
 image: ## build bin/podctl-image.tar, an OCI archive of podctl's container image, without Docker and without a registry

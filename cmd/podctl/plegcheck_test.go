@@ -86,7 +86,7 @@ func TestCheckNamesAListThatHangs(t *testing.T) {
 		c := w.check(shell.ExitFailed, 6*time.Second, "--timeout=5s")
 		c.lines(
 			"unhealthy: no answer for 5s",
-			"waits for ListContainers, in flight for 5s (since 00:00:00.200)",
+			"waits for ListContainers, in flight for 5s (since 00:00:00.300)",
 			"answered: 3 of 10 relists, statuses of 0 of 0 pods",
 			"relist p50 0ms, p95 0ms, max 0ms over 3 samples",
 			"0 pods, 0 containers · podctl-sim 2.4.2 at sim:",

@@ -102,12 +102,21 @@ func streamEnd(err error, lasted bool) error {
 	return e
 }
 
+// hinted is the state that an event tells of; none for a deletion, and for types
+// that the CRI does not define.
+var hinted = map[runtimeapi.ContainerEventType]pod.State{
+	runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT: pod.Created,
+	runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT: pod.Running,
+	runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT: pod.Exited,
+}
+
 // toHint keeps of an event what podctl believes.
 func toHint(ev *runtimeapi.ContainerEventResponse) pod.Hint {
 	h := pod.Hint{
 		ID:      ev.ContainerId,
 		Created: toTime(ev.CreatedAt),
 		Deleted: ev.ContainerEventType == runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT,
+		State:   hinted[ev.ContainerEventType],
 	}
 	// Of a pod that is being removed there is no sandbox status any more.
 	if s := ev.PodSandboxStatus; s != nil {

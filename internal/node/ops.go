@@ -96,7 +96,12 @@ const runtimeGrace = 1
 func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	ctx = flock.For(ctx, string(in.Pod.UID))
 	defer placed(&err)
-	defer o.n.pleg.Hold(in.Pod.UID)()
+	release, removed := o.n.pleg.Hold(in.Pod.UID), false
+	defer func() {
+		if !removed { // else the next full relist shows its end
+			release()
+		}
+	}()
 	st, err := o.status(ctx, in.Pod)
 	if err != nil {
 		return err
@@ -117,6 +122,7 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	if err := o.n.removeDown(ctx, e, in.Pod); err != nil {
 		return err
 	}
+	removed = true
 	o.n.mu.Lock()
 	defer o.n.mu.Unlock()
 	if o.n.entryOf(in.Pod.UID) == e {

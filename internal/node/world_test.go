@@ -24,6 +24,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/render"
@@ -46,6 +47,8 @@ type world struct {
 	killUnknown bool
 	// allocatable bounds the nodes that start, nil does not.
 	allocatable v1.ResourceList
+	// plegNow is the clock of the PLEGs that start; nil is the bubble's.
+	plegNow func() time.Time
 	// locks is the name of the lock directory of the nodes that start: the id of their
 	// runtime; "" is "locks".
 	locks string
@@ -114,6 +117,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Admission: admission.Policy{Sysctls: sysctls}, Allocatable: w.allocatable, Observer: w.observer,
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Dirs: dirs, Volumes: volume.NewNamed(w.root, dirs.Name),
+		PLEG:        pleg.Options{Now: w.plegNow},
 		KillUnknown: w.killUnknown, OwnersElsewhere: w.owners, OtherPods: w.otherPods, LogSpace: w.freeForLogs(),
 		Events: func(ev event.Event) {
 			p.mu.Lock()

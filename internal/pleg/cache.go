@@ -141,6 +141,13 @@ func (c *cache) wait(uid types.UID, after time.Time) *waiter {
 	return w
 }
 
+// awaited reports whether somebody waits for a newer status of the pod.
+func (c *cache) awaited(uid types.UID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiters[uid]) > 0
+}
+
 // leave forgets a waiter whose caller has gone.
 func (c *cache) leave(uid types.UID, gone *waiter) {
 	c.mu.Lock()

@@ -3,7 +3,8 @@
 // a stale status as fresh.
 //
 // Its one idea: relisting is the truth, and a runtime's own events are hints.
-// A hint makes the loop relist that one pod now; its content is not used. So
+// A hint makes the loop relist that one pod now, unless the newest listing already shows
+// the state that it tells of; nothing else of its content is used. So
 // there is one writer, one order and one clock, and the races of two writers that
 // the kubelet's evented PLEG has to guard against do not exist.
 //

@@ -75,8 +75,16 @@ func (p *PLEG) listenOnce(ctx context.Context) (lived time.Duration, err error) 
 
 func (p *PLEG) hintsOpened(now time.Time, broadcast bool) {
 	p.box.opened(now, broadcast)
+	p.streamTried()
 	p.health.hints(HintState{Open: true, Since: now})
 	p.opts.Observer.HintStream(nil)
+}
+
+func (p *PLEG) streamTried() {
+	select {
+	case p.tried <- struct{}{}:
+	default:
+	}
 }
 
 func (p *PLEG) hinted(h pod.Hint) {
@@ -85,6 +93,7 @@ func (p *PLEG) hinted(h pod.Hint) {
 
 func (p *PLEG) hintsEnded(err error) {
 	p.box.closed()
+	p.streamTried()
 	p.health.hints(HintState{Since: p.opts.Now(), Err: err})
 	p.opts.Observer.HintStream(err)
 }

@@ -38,7 +38,8 @@ func TestHeldPodIsRelistedOnceItIsReleased(t *testing.T) {
 	})
 }
 
-// A hold that is not released delays hints by one period.
+// A hold that is not released delays hints by as long as proved hints allow a full
+// relist to take.
 func TestHoldEndsByItself(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
@@ -52,11 +53,11 @@ func TestHoldEndsByItself(t *testing.T) {
 		p.Hold("u2")
 		w.put("u2", "s2", pod.Exited)
 		w.hint("s2", "u2")
-		time.Sleep(990 * time.Millisecond)
-		w.expect(t)
+		time.Sleep(9990 * time.Millisecond)
+		w.expect(t, "ListPods")
 		time.Sleep(20 * time.Millisecond)
 		synctest.Wait()
-		w.expect(t, "ListPod u2", "PodStatus u2")
+		w.expect(t, "PodStatus u2")
 	})
 }
 
@@ -90,8 +91,52 @@ func TestExpiredHoldsAreForgotten(t *testing.T) {
 			p.Hold(types.UID(fmt.Sprint("removed-", i)))
 			time.Sleep(time.Second)
 		}
-		if n := len(p.box.held); n > 2 {
+		if n := len(p.box.held); n > 11 {
 			t.Errorf("%d holds are kept", n)
+		}
+	})
+}
+
+// What a full relist finds of a held pod is read once, at the end of the hold.
+func TestHeldPodIsReadOnceItIsReleased(t *testing.T) {
+	w := newWorld()
+	w.put("u1", "s1", pod.Running)
+	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
+		told(sub)
+		w.took()
+		release := p.Hold("u1")
+		w.put("u1", "c1", pod.Created, "s1", pod.Running)
+		time.Sleep(1500 * time.Millisecond)
+		w.put("u1", "c1", pod.Running, "s1", pod.Running)
+		time.Sleep(time.Second)
+		w.expect(t, "ListPods", "ListPods")
+		if st, err := p.Get("u1"); err != nil || len(st.Containers) > 0 {
+			t.Errorf("%+v, %v", st, err)
+		}
+		release()
+		synctest.Wait()
+		w.expect(t, "PodStatus u1")
+		expectEvents(t, sub, "ContainerStarted c1 relist")
+	})
+}
+
+// Who holds a pod may wait for its status, and gets it also where a full relist was
+// quicker than the one that was asked for.
+func TestHeldPodIsReadForWhoWaits(t *testing.T) {
+	w := newWorld()
+	w.put("u1", "s1", pod.Running)
+	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, _ *Subscription) {
+		defer p.Hold("u1")()
+		w.takes("ListPod u1", 5*time.Second)
+		time.Sleep(900 * time.Millisecond)
+		w.put("u1", "s1", pod.Exited)
+		began := time.Now()
+		st, err := p.GetNewerThan(t.Context(), "u1", began)
+		if err != nil || st.Sandboxes[0].State != pod.Exited {
+			t.Errorf("%+v, %v", st, err)
+		}
+		if took := time.Since(began); took > 200*time.Millisecond {
+			t.Errorf("took %s", took)
 		}
 	})
 }

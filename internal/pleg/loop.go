@@ -17,7 +17,9 @@ type loop struct {
 	// returns runs in the loop. Stepper replaces the goroutine.
 	spawn   func(about Call, work func() (after func()))
 	records map[types.UID]*record
-	proof   proof
+	// ids are the containers and sandboxes of the newest listings, with their pods.
+	ids   map[string]types.UID
+	proof proof
 
 	// full is the full relist in flight, nil if there is none. The last one
 	// began and ended at these times; urgent, if set, is when the next one is
@@ -32,6 +34,9 @@ type loop struct {
 	dirty   map[types.UID]mark
 	order   []types.UID
 	singles map[types.UID]*single
+	// heldBack are the pods that have changed and whose status is read once their
+	// hold ends.
+	heldBack map[types.UID]struct{}
 	// queue are the status reads that wait for their turn.
 	queue []*reading
 	// calls are the single relists and status reads in flight, at most
@@ -47,8 +52,9 @@ type loop struct {
 func newLoop(ctx context.Context, p *PLEG) *loop {
 	l := &loop{
 		PLEG: p, ctx: ctx, done: make(chan func()),
-		records: map[types.UID]*record{}, dirty: map[types.UID]mark{},
+		records: map[types.UID]*record{}, ids: map[string]types.UID{}, dirty: map[types.UID]mark{},
 		singles: map[types.UID]*single{}, calls: map[*call]struct{}{}, retry: map[types.UID]struct{}{},
+		heldBack: map[types.UID]struct{}{},
 	}
 	l.spawn = func(_ Call, work func() func()) {
 		go func() { l.post(work()) }()
@@ -93,6 +99,7 @@ func (l *loop) step() time.Duration {
 		l.startRetries()
 	}
 	l.startSingles(now)
+	l.readHeldBack(now)
 	l.startReads(now)
 	return l.idle(now)
 }
@@ -105,17 +112,21 @@ func (l *loop) sort(m mail, now time.Time) {
 	}
 	for id, h := range m.hints {
 		uid := l.owner(id, h.uid)
+		if h.live && uid != "" {
+			l.proof.hinted(uid)
+		}
+		if l.shown(id, h.report) {
+			continue
+		}
 		if uid == "" {
 			// Most likely not a pod's: not more often than this.
 			l.fullBy(later(now, l.lastBegin.Add(l.opts.Period/10)))
 			continue
 		}
-		if h.live {
-			l.proof.hinted(uid)
-		}
-		l.mark(uid, mark{source: FromHint, live: h.live, seq: seq})
+		l.mark(uid, mark{source: FromHint, live: h.live, seq: seq, reports: map[string]report{id: h.report}})
 	}
 	for uid, k := range m.asked {
+		k.blind = true
 		l.mark(uid, k)
 	}
 	for uid := range m.reinspect {
@@ -126,16 +137,11 @@ func (l *loop) sort(m mail, now time.Time) {
 	}
 }
 
-// owner maps a container's or sandbox's id to its pod: by the records, as a
-// deleted one is in no listing any more; else as the event had it.
+// owner maps a container's or sandbox's id to its pod: by the listings, as a
+// deleted one is in none any more; else as the event had it.
 func (l *loop) owner(id string, uid types.UID) types.UID {
-	if rec := l.records[uid]; rec != nil && rec.holds(id) {
-		return uid
-	}
-	for other, rec := range l.records {
-		if rec.holds(id) {
-			return other
-		}
+	if known, ok := l.ids[id]; ok {
+		return known
 	}
 	return uid
 }
@@ -197,7 +203,7 @@ func (l *loop) retryLater(uid types.UID, now time.Time) {
 func (l *loop) startRetries() {
 	seq := l.cache.lastSeq()
 	for uid := range l.retry {
-		l.mark(uid, mark{source: FromRelist, seq: seq})
+		l.mark(uid, mark{source: FromRelist, seq: seq, blind: true})
 	}
 	clear(l.retry)
 }
@@ -213,6 +219,11 @@ func (l *loop) idle(now time.Time) time.Duration {
 	}
 	for c := range l.calls {
 		next = earlier(next, c.deadline)
+	}
+	for uid := range l.heldBack {
+		if until := l.box.heldUntil(uid, now); !until.IsZero() {
+			next = earlier(next, until)
+		}
 	}
 	for _, uid := range l.order {
 		if until := l.box.heldUntil(uid, now); !until.IsZero() {

@@ -17,6 +17,10 @@ type mark struct {
 	live bool
 	// asked: a caller waits for it, so that it is not held.
 	asked bool
+	// reports are what the hints told, by id. A mark that told nothing else needs no relist
+	// once a listing shows all of it; any other, which is blind, does.
+	reports map[string]report
+	blind   bool
 	// after and seq: a listing that began after this time, or later than this
 	// one, serves it. after is zero for a hint, which may be older than it looks.
 	after time.Time
@@ -34,6 +38,14 @@ func (m mark) merge(o mark) mark {
 	}
 	m.live = m.live || o.live
 	m.asked = m.asked || o.asked
+	m.blind = m.blind || o.blind
+	if m.reports == nil {
+		m.reports = o.reports
+	} else {
+		for id, t := range o.reports {
+			m.reports[id] = m.reports[id].merge(t)
+		}
+	}
 	if m.after.IsZero() || o.after.IsZero() {
 		m.after = time.Time{}
 	} else if o.after.After(m.after) {
@@ -47,6 +59,7 @@ func (m mark) merge(o mark) mark {
 type hintMark struct {
 	uid  types.UID // as the event had it
 	live bool
+	report
 }
 
 // stream is the state of the hint stream as its listener sees it.
@@ -120,7 +133,10 @@ func (b *mailbox) hint(h pod.Hint) (backlog bool) {
 		if h.PodUID == "" {
 			h.PodUID = old.uid
 		}
-		b.mail.hints[h.ID] = hintMark{uid: h.PodUID, live: !backlog || old.live}
+		b.mail.hints[h.ID] = hintMark{
+			uid: h.PodUID, live: !backlog || old.live,
+			report: old.merge(report{state: h.State, deleted: h.Deleted, opaque: h.State == pod.Unknown && !h.Deleted}),
+		}
 	})
 	return backlog
 }

@@ -29,6 +29,8 @@ type PLEG struct {
 	stopped chan struct{}
 	// missed is how many changes were not hinted: see Unhinted.
 	missed atomic.Int64
+	// tried is signalled when the hint stream has opened or ended.
+	tried chan struct{}
 	// recovered is signalled when the runtime answers again after it did not.
 	recovered chan struct{}
 }
@@ -37,7 +39,7 @@ type PLEG struct {
 func New(rt Runtime, opts Options) *PLEG {
 	p := &PLEG{
 		rt: rt, opts: opts.withDefaults(), cache: newCache(),
-		stopped: make(chan struct{}), recovered: make(chan struct{}, 1),
+		stopped: make(chan struct{}), recovered: make(chan struct{}, 1), tried: make(chan struct{}, 1),
 	}
 	p.box.init()
 	p.health.init(p.opts)
@@ -100,13 +102,13 @@ func (p *PLEG) RequestRelist(uid types.UID) {
 // pod that the runtime does not list then.
 func (p *PLEG) RequestReinspect(uid types.UID) { p.box.flag(uid) }
 
-// Hold delays the hints of a pod until release is called or a Period has passed,
-// for a caller that changes the pod in several steps: one relist then replaces
-// one per step. Full relists and requested relists are not delayed. There is one
-// hold per pod at a time.
+// Hold delays the hints of a pod, and the reading of its status, until release is
+// called or a HintedPeriod has passed, for a caller that changes the pod in several steps:
+// one relist then replaces one per step. Full relists and requested relists are
+// not delayed, nor what GetNewerThan waits for. There is one hold per pod at a time.
 func (p *PLEG) Hold(uid types.UID) (release func()) {
 	now := p.opts.Now()
-	p.box.hold(uid, now, now.Add(p.opts.Period))
+	p.box.hold(uid, now, now.Add(p.opts.HintedPeriod))
 	return func() { p.box.release(uid) }
 }
 
@@ -127,6 +129,22 @@ func (p *PLEG) Run(ctx context.Context) error {
 	defer cancel()
 	defer close(p.stopped)
 	go p.listen(ctx)
+	p.awaitStream(ctx)
 	newLoop(ctx, p).run()
 	return nil
+}
+
+// openWait bounds how long the first relist waits for the hint stream.
+const openWait = 100 * time.Millisecond
+
+// awaitStream returns once the hint stream is open, or is known not to be: then the
+// first relist is the one that catches up with it.
+func (p *PLEG) awaitStream(ctx context.Context) {
+	timer := time.NewTimer(openWait)
+	defer timer.Stop()
+	select {
+	case <-p.tried:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

@@ -40,29 +40,6 @@ type record struct {
 	lastErr string
 }
 
-// holds reports whether the last listings had a container or sandbox with this
-// id.
-func (r *record) holds(id string) bool {
-	return holds(r.seen, id) || r.old != r.seen && holds(r.old, id)
-}
-
-func holds(p *pod.Pod, id string) bool {
-	if p == nil {
-		return false
-	}
-	for _, c := range p.Containers {
-		if c.ID == id {
-			return true
-		}
-	}
-	for _, s := range p.Sandboxes {
-		if s.ID == id {
-			return true
-		}
-	}
-	return false
-}
-
 // sighting is a listing of one pod.
 type sighting struct {
 	pod    *pod.Pod // nil: absent
@@ -91,6 +68,9 @@ func (l *loop) observe(uid types.UID, s sighting, now time.Time) (changed bool) 
 	}
 	last := rec.seen
 	rec.seen, rec.stamp, rec.source = s.pod, s.stamp, s.source
+	if changed {
+		l.index(rec, last)
+	}
 	if s.pod == nil {
 		l.gone(rec, last)
 	} else {
@@ -120,9 +100,13 @@ func (l *loop) evaluate(rec *record, now time.Time) {
 		l.unreadable(rec, rec.seen, rec.stamp, inFlightError(rec.seen, now.Sub(rec.hungSince)), now)
 		return
 	}
+	l.outdate(rec)
+	if l.holdsBack(rec, now) {
+		l.heldBack[rec.uid] = struct{}{}
+		return
+	}
 	rec.reinspect = false
 	delete(l.retry, rec.uid)
-	l.outdate(rec)
 	rec.reading = &reading{rec: rec, pod: rec.seen, stamp: rec.stamp, source: rec.source, events: events}
 	l.queue = append(l.queue, rec.reading)
 }

@@ -166,7 +166,7 @@ func statusOf(p, now *pod.Pod) *pod.Status {
 		return st
 	}
 	for _, s := range now.Sandboxes {
-		if holds(p, s.ID) {
+		if listedIn(p, s.ID) {
 			st.Sandboxes = append(st.Sandboxes, &pod.SandboxStatus{ID: s.ID, State: s.State})
 			if s.State == pod.Running {
 				st.IPs = []string{"10.0.0." + s.ID[1:]}
@@ -174,7 +174,7 @@ func statusOf(p, now *pod.Pod) *pod.Status {
 		}
 	}
 	for _, c := range now.Containers {
-		if holds(p, c.ID) {
+		if listedIn(p, c.ID) {
 			st.Containers = append(st.Containers, &pod.ContainerStatus{ID: c.ID, Name: c.Name, State: c.State})
 		}
 	}
@@ -286,4 +286,9 @@ func expectEvents(t *testing.T, sub *Subscription, want ...string) {
 	if got := told(sub); !slices.Equal(got, want) {
 		t.Errorf("events %q, expected %q", got, want)
 	}
+}
+
+func listedIn(p *pod.Pod, id string) bool {
+	_, listed := stateIn(p, id)
+	return listed
 }

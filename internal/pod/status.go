@@ -136,7 +136,8 @@ func (s *Status) AnyRunning() bool {
 }
 
 // Hint is one event of the runtime's event stream, reduced to what podctl
-// believes of it: that something happened to this container or sandbox.
+// believes of it: that something happened to this container or sandbox. Where a
+// listing already shows State or something later, there is nothing to look for.
 type Hint struct {
 	// ID is the container's or sandbox's id.
 	ID string
@@ -147,4 +148,7 @@ type Hint struct {
 	// Deleted reports whether the container or sandbox is gone from the runtime,
 	// so that no listing can map ID to a pod any more.
 	Deleted bool
+	// State is what the container or sandbox has come to, Unknown where the event
+	// does not say.
+	State State
 }

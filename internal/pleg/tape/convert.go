@@ -88,11 +88,15 @@ func (l *statusLine) status() *pod.Status {
 }
 
 func fromHint(h pod.Hint) *hintLine {
-	return &hintLine{ID: h.ID, UID: h.PodUID, Created: utc(h.Created), Deleted: h.Deleted}
+	l := &hintLine{ID: h.ID, UID: h.PodUID, Created: utc(h.Created), Deleted: h.Deleted}
+	if h.State != pod.Unknown {
+		l.State = h.State.String()
+	}
+	return l
 }
 
 func (l *hintLine) hint() pod.Hint {
-	return pod.Hint{ID: l.ID, PodUID: l.UID, Created: l.Created, Deleted: l.Deleted}
+	return pod.Hint{ID: l.ID, PodUID: l.UID, Created: l.Created, Deleted: l.Deleted, State: stateOf(l.State)}
 }
 
 // utc hides the time zone of the node.

@@ -118,6 +118,8 @@ type hintLine struct {
 	UID     types.UID `json:"uid,omitempty"`
 	Created time.Time `json:"created,omitzero"`
 	Deleted bool      `json:"deleted,omitempty"`
+	// State is what the event told of; "" if it did not say.
+	State string `json:"state,omitempty"`
 }
 
 // Duration is written as in "1s".
