@@ -74,6 +74,7 @@ verify: ## check format, vet, builds for all platforms, lint, go.mod, generated 
 .PHONY: docs
 docs: ## generate the generated pages of docs/
 	go generate ./...
+	go -C test generate ./monitoring
 
 .PHONY: runtime-up
 runtime-up: ## start a private containerd for development; prints its endpoint (KIND=crio for another: hack/runtime lists them)
