@@ -51,8 +51,9 @@ live: ## run every live test on every kind of runtime, or PODCTL_LIVE_RUNTIMES="
 	@PODCTL_LIVE=required PODCTL_LIVE_RUNTIMES="$${PODCTL_LIVE_RUNTIMES:-containerd containerd-1.7 containerd-distro crio crio-events}" hack/test live -count=1
 
 .PHONY: bench
-bench: build ## measure podctl against the bare CRI calls and crictl, its PLEG and its preemption against the kubelet's, and idle pods
+bench: build ## measure podctl against the bare CRI calls and crictl, its PLEG and its preemption against the kubelet's, kubectl podctl on 1,000 nodes, and idle pods
 	go test -run '^$$' -bench Plan ./internal/preempt
+	go -C test run ./fleetbench -podctl $(CURDIR)/bin/podctl
 	@hack/with-runtime containerd bash -c 'go -C test run ./bench -podctl $(CURDIR)/bin/podctl -r "$$CONTAINER_RUNTIME_ENDPOINT" $(BENCHFLAGS)'
 
 .PHONY: chaos

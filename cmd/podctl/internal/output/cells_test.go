@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -54,5 +55,15 @@ func TestCellsOfAHostileNodeAreBounded(t *testing.T) {
 	}
 	if cell := l.Items[0].Cells[0]; len(cell) > maxCell+len("…") || !utf8.ValidString(cell) {
 		t.Errorf("%q", cell)
+	}
+}
+
+// A list is written item by item, with the same text as in one piece.
+func TestJSONOfAListIsTheJSONOfItsItems(t *testing.T) {
+	for _, items := range [][]any{nil, {1}, {map[string]any{"a": []int{1, 2}, "b": "<\u009b"}, []string{}, nil, "x\n"}} {
+		var whole, pieces bytes.Buffer
+		if err := errors.Join(JSON(&whole, append([]any{}, items...)), jsonList(&pieces, items)); err != nil || whole.String() != pieces.String() {
+			t.Errorf("%v:\n%s\n%s", err, whole.String(), pieces.String())
+		}
 	}
 }

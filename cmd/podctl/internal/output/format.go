@@ -98,7 +98,7 @@ func (f Format) Print(w io.Writer, l List) error {
 	}
 	switch f.name {
 	case "json":
-		return JSON(w, l.data())
+		return jsonList(w, l.data())
 	case "yaml":
 		return YAML(w, l.data())
 	case "name":

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -28,6 +29,32 @@ func encode(w io.Writer, v any, indent string) error {
 	_, err := Raw(w).Write(escapeUnprintable(text.Bytes()))
 	return err
 }
+
+// jsonList writes an array as JSON does, item by item: a list of many nodes is large.
+func jsonList(w io.Writer, items []any) error {
+	if len(items) == 0 {
+		return JSON(w, []any{})
+	}
+	to := bufio.NewWriterSize(Raw(w), chunk)
+	separator := "[\n  "
+	for _, item := range items {
+		var text bytes.Buffer
+		enc := json.NewEncoder(&text)
+		enc.SetIndent("  ", "  ")
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(item); err != nil {
+			return err
+		}
+		_, _ = to.WriteString(separator) // Flush returns the error
+		_, _ = to.Write(escapeUnprintable(bytes.TrimSuffix(text.Bytes(), []byte("\n"))))
+		separator = ",\n  "
+	}
+	_, _ = to.WriteString("\n]\n")
+	return to.Flush()
+}
+
+// chunk is the size of the writes of a large list, in bytes.
+const chunk = 64 << 10
 
 // escapeUnprintable escapes the characters that encoding/json leaves in strings
 // and a terminal may obey: DEL, C1 control characters, bidirectional overrides.

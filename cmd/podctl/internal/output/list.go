@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -46,21 +47,20 @@ func (f Format) table(w io.Writer, l List) error {
 // rows prints a table with notes below its rows.
 func (f Format) rows(w io.Writer, header []string, rows [][]string, notes func(row int) []string) error {
 	t := NewTable(header, len(header)-1)
-	var text strings.Builder
+	to := bufio.NewWriterSize(w, chunk)
 	width := f.Width
 	if f.name == "wide" {
 		width = 0
 	}
 	lines := t.Rows(rows, width)
 	if !f.NoHeaders {
-		fmt.Fprintln(&text, t.Header(width))
+		fmt.Fprintln(to, t.Header(width))
 	}
 	for n, line := range lines {
-		fmt.Fprintln(&text, line)
+		fmt.Fprintln(to, line)
 		for _, note := range notes(n) {
-			fmt.Fprintln(&text, Printable(strings.ReplaceAll(note, "\n", "; ")))
+			fmt.Fprintln(to, Printable(strings.ReplaceAll(note, "\n", "; ")))
 		}
 	}
-	_, err := io.WriteString(w, text.String())
-	return err
+	return to.Flush()
 }

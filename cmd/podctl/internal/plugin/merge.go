@@ -11,7 +11,7 @@ type unansweredData struct {
 	NodeError *fleet.Failure `json:"nodeError"` // why it has not answered
 }
 
-// merge makes one list of the answers, with the column NODE. unanswered: a node without an
+// merge makes one list of the answers, with the column NODE; their own lists are gone then. unanswered: a node without an
 // answer is an item, too.
 func merge(answers []answer, unanswered bool) output.List {
 	var headers, wides [][]string
@@ -23,7 +23,8 @@ func merge(answers []answer, unanswered bool) output.List {
 	header, wide := fleet.MergeHeaders(headers...), fleet.MergeHeaders(wides...)
 	limit := cellLimit(rows, 1+len(header)+len(wide))
 	l := output.List{Header: append([]string{"NODE"}, header...), Wide: wide}
-	for _, a := range answers {
+	for n := range answers {
+		a := &answers[n]
 		if a.Failure != nil && unanswered {
 			l.Items = append(l.Items, output.Item{Name: a.Node, Data: unansweredData{a.Node, a.Failure}})
 		}
@@ -36,6 +37,7 @@ func merge(answers []answer, unanswered bool) output.List {
 			item.Wide = cut(fleet.Arrange(wide, a.list.Wide, i.Wide), limit)
 			l.Items = append(l.Items, item)
 		}
+		a.list.Items = nil
 	}
 	return l
 }

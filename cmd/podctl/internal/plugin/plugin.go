@@ -208,7 +208,6 @@ func (r *run) run(ctx context.Context) error {
 	if r.streams || len(targets) == 1 && r.as == asText {
 		return r.stream(ctx, targets[0])
 	}
-	shell.Settle()
 	return r.report(ctx, r.askAll(ctx, targets))
 }
 

@@ -14,14 +14,17 @@ import (
 // report prints the answers to stdout, and to stderr what the nodes warned of and which
 // have not answered. The error is the exit code.
 func (r *run) report(ctx context.Context, answers []answer) error {
+	items := 0
+	for _, a := range answers {
+		items += len(a.list.Items)
+	}
 	if err := r.print(answers); err != nil {
 		return err
 	}
 	var outcomes []fleet.Outcome
-	hint, silent, items := "", 0, 0
+	hint, silent := "", 0
 	for _, a := range answers {
 		outcomes = append(outcomes, a.Outcome)
-		items += len(a.list.Items)
 		fmt.Fprint(r.env.Errw, fleet.Prefix(a.Node, a.stderr))
 		if a.Failure != nil {
 			silent++
