@@ -3,6 +3,7 @@ package desired_test
 import (
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,12 +11,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/boundedfile"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/kubelet"
 )
@@ -70,6 +73,25 @@ func TestAnInvalidStaticFileIsAnError(t *testing.T) {
 }
 
 // What podctl refuses to run is desired all the same.
+// A file that grows without end, or that blocks who opens it, is not read.
+func TestStaticPodFilesAreReadWithABound(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "fifo.yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "web.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n")
+	if a := desired.Static(dir, "node"); a.Err != nil || len(a.Pods) != 1 {
+		t.Errorf("beside a FIFO: %d pods, %v", len(a.Pods), a.Err)
+	}
+	if err := os.Truncate(write(t, dir, "sparse.yaml", ""), 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	a := desired.Static(dir, "node")
+	if _, large := errors.AsType[*boundedfile.TooLargeError](a.Err); !large {
+		t.Errorf("a file of a terabyte: %v", a.Err)
+	}
+}
+
 func TestFilesAreReadAsPodctlReadsThem(t *testing.T) {
 	dir := t.TempDir()
 	good := write(t, dir, "good.yaml", strings.Replace(web, "spec: {", "spec: {volumes: [{name: v, nfs: {server: s, path: /p}}], ", 1))

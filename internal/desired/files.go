@@ -3,6 +3,7 @@ package desired
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/podctl/podctl/internal/boundedfile"
 	"github.com/podctl/podctl/internal/manifest"
 )
 
@@ -68,17 +70,16 @@ func Static(dir, nodeName string) Answer {
 	return a
 }
 
+// maxStatic bounds a file of a static pod, in bytes, as manifests are bounded.
+const maxStatic = 10 << 20
+
 // staticPod returns the pod of one file, nil if it is not a regular file.
 func staticPod(path string) (*v1.Pod, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
+	content, err := boundedfile.Read(path, maxStatic)
+	switch {
+	case errors.Is(err, boundedfile.ErrNotRegular):
 		return nil, nil
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	var p v1.Pod

@@ -159,12 +159,15 @@ func exchange(local net.Conn, data, report httpstream.Stream, port uint16) error
 func readReport(report httpstream.Stream, port uint16) error {
 	late := time.AfterFunc(reportTimeout, func() { _ = report.Reset() })
 	defer late.Stop()
-	text, err := io.ReadAll(report)
+	text, err := io.ReadAll(io.LimitReader(report, maxReport))
 	if err == nil && len(text) > 0 {
 		err = &RefusedError{Port: port, Text: strings.TrimSpace(string(text))}
 	}
 	return err
 }
+
+// maxReport bounds what is read of a report, in bytes.
+const maxReport = 64 << 10
 
 // reportTimeout is how long the result of a connection is waited for that the
 // remote side has closed.
