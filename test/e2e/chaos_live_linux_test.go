@@ -204,7 +204,7 @@ func (c *chaos) agentLives() {
 			c.counts["agents that lost their run directory while they started"]++
 		default:
 			out, errw := c.agent.output()
-			c.t.Fatalf("the agent has ended with exit code %d\n%s%s\n%s", code, out, errw, c.history(""))
+			c.t.Fatalf("the agent has ended with exit code %d\n%s%s\n%s", code, out, errw, c.history("agent"))
 		}
 		c.agent = nil
 		c.startAgent()
@@ -235,6 +235,7 @@ func (c *chaos) converges() {
 	}
 	took := time.Since(begin)
 	c.settled = append(c.settled, took)
+	c.note("convergence %d", len(c.settled))
 	c.t.Logf("convergence %d: %d pods wanted, after %s; %d lives so far", len(c.settled), len(c.wanted), took.Round(100*time.Millisecond), len(c.marks("lives")))
 }
 

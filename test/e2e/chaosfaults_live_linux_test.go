@@ -76,6 +76,8 @@ func (c *chaos) stopAgent() bool {
 	out, errw := agent.output()
 	if code == 1 && strings.Contains(errw, "operations in flight did not end within") {
 		c.counts["agents that left starts in flight"]++
+	} else if code == 1 && c.runDeleted == agent {
+		c.counts["agents that lost their run directory while they started"]++
 	} else if code != 0 && code != exitUnreachable && code != exitInterrupted && code != exitSignal {
 		c.t.Errorf("SIGTERM: the agent exits with %d\n%s%s", code, tail(out), errw)
 	}
