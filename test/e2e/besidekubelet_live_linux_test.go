@@ -155,9 +155,10 @@ func (k *kubeletPlace) killedDuringGrace() {
 	k.sparesEverything(k.podctl)
 	k.agreesOnOwnership()
 
-	k.terminatesFlushing("again", 30, grace, func() { k.kubelet.RemoveStatic(k.t, "again.yaml") })
+	k.leaving = ""
+	k.terminatesFlushing("flush", 30, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
 	k.kubelet.Kill(k.t)
-	k.saysUnknown("again")
+	k.saysUnknown("flush")
 	k.kubelet.Launch(k.t)
 	k.sparesEverything(k.podctl)
 	k.kubelet.Start(k.t)
@@ -166,7 +167,7 @@ func (k *kubeletPlace) killedDuringGrace() {
 	k.agreesOnOwnership()
 	eventually(k.t, "the kubelet terminates what an earlier one began to terminate", func() bool {
 		for _, p := range rawPods(k.t, k.client) {
-			if p.name == "again"+k.node && p.alive() {
+			if p.name == "flush"+k.node && p.alive() {
 				return false
 			}
 		}
