@@ -39,7 +39,7 @@ func benchLook(ctx context.Context, o options) (err error) {
 		return command(ctx, o.podctl, append([]string{"-r", o.endpoint}, args...)...)
 	}
 	ways := []way{
-		{name: "podctl pods", run: podctl("pods"), peer: "crictl pods", ratio: 1},
+		{name: "podctl pods", run: podctl("pods"), peer: "crictl pods"},
 		{name: "podctl top", run: podctl("top"), peer: "crictl stats", ratio: 1},
 		{name: "podctl top containers", run: podctl("top", "containers"), peer: "crictl stats", ratio: 1},
 		{name: "podctl describe POD", run: podctl("describe", name), limit: 50 * time.Millisecond},

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -106,6 +108,32 @@ func TestLookingInside(t *testing.T) {
 			}
 			if _, errw, code := in.does(t, "exec", "bare", "--", "rm", "/tmp/sparse"); code != 0 {
 				t.Error(errw)
+			}
+		}},
+		{"a log of a line of 10 MiB, binary bytes and a rotated file that was cut", func(t *testing.T, in *inside) {
+			long, binary := strings.Repeat("x", 10<<20), "\x00\xff\x1b[2J\x80"
+			var zipped bytes.Buffer
+			zip := gzip.NewWriter(&zipped)
+			stamp := "2026-01-02T15:04:05.000000000Z stdout F "
+			if _, err := zip.Write([]byte(stamp + "rotated\n" + stamp + "cut off\n")); err != nil || zip.Close() != nil {
+				t.Fatal(err)
+			}
+			rotated := in.write("logs/c.log.20260102-150405.gz", zipped.String()[:zipped.Len()-10], 0o600)
+			defer os.Remove(rotated)
+			log, err := os.OpenFile(in.path("logs/c.log"), os.O_WRONLY|os.O_APPEND, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer log.Close()
+			if _, err := log.WriteString(stamp + long + "\n" + stamp + binary + "\n"); err != nil {
+				t.Fatal(err)
+			}
+			out, errw, code := in.does(t, "logs", "bare")
+			if code != 1 || !strings.HasSuffix(out, long+"\n"+binary+"\n") || !strings.Contains(errw, "c.log.20260102-150405.gz") {
+				t.Errorf("exit code %d, %d bytes that end with %q, want %q\n%s", code, len(out), out[max(0, len(out)-20):], binary, errw)
+			}
+			if out, errw, code := in.does(t, "logs", "bare", "--tail", "1"); out != binary+"\n" || errw != "" || code != 0 {
+				t.Errorf("the last line: %q, exit code %d\n%s", out, code, errw)
 			}
 		}},
 		{"files are copied by tar where the container's processes are not visible", func(t *testing.T, in *inside) {
