@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
@@ -101,4 +102,21 @@ func TestVolumesAreSeenToAtEverySyncWithWhatThePodMayUse(t *testing.T) {
 	if err != nil || name != p.Name {
 		t.Errorf("the downward API says %q, %v", name, err)
 	}
+}
+
+// What volumes in memory may hold at most is what the node has for pods.
+func TestVolumesAreToldTheAllocatableMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, m, p := aMounter(t)
+		node := *b.opt.Node
+		node.Allocatable = v1.ResourceList{v1.ResourceMemory: resource.MustParse("64Mi")}
+		b.opt.Node = &node
+		b.syncer = podsync.New(b.opt)
+		if _, err := b.sync(p); err != nil {
+			t.Fatal(err)
+		}
+		if len(m.seen) == 0 || m.seen[0].Memory != 64<<20 {
+			t.Errorf("volumes were told %+v", m.seen)
+		}
+	})
 }
