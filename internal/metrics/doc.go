@@ -16,7 +16,10 @@
 //
 // Differs from the kubelet in: gauges of pods are of the moment, not of the last
 // housekeeping; pod_worker_duration_seconds does not count the time that an
-// update waits for the operation before it; pleg_relist_duration_seconds is the
+// update waits for the operation before it, and counts every operation, also those
+// that terminate and clean up a pod that is no longer desired;
+// pod_start_duration_seconds counts a pod once, when it
+// first runs, and not at its first sync, too; pleg_relist_duration_seconds is the
 // time of the list, without the statuses of changed pods, which podctl reads in
 // parallel; evented_pleg_connection_latency_seconds leaves out events older than
 // the subscription; pleg_discard_events is 0, for podctl's PLEG discards none,

@@ -44,8 +44,8 @@ func (n *Node) sweepCgroups(ctx context.Context, held []*pod.Pod) {
 }
 
 // sweepOnce removes the leftovers that were found by the last look, too, and that no
-// podctl process has a pod for: whoever made one of these cgroups before it was
-// listed knows its pod when asked.
+// podctl process has a pod for: a process that made one of these cgroups before they
+// were listed knows its pod when it is asked.
 func (n *Node) sweepOnce(ctx context.Context, held []*pod.Pod) error {
 	left, err := n.leftoverCgroups(held)
 	if err != nil {

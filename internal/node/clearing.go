@@ -28,7 +28,7 @@ type clearing struct {
 	err error
 }
 
-// fit says whether a pod that is new to the node fits on it beside the others;
+// fit reports whether a pod that is new to the node fits on it beside the others;
 // the error is an *admission.Error if it does not. If it does once victims are
 // gone, they are being evicted, and it does not fit yet: it is asked for again.
 func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
@@ -77,7 +77,7 @@ func (n *Node) nothingRuns(e *entry) bool {
 }
 
 // clear evicts the victims one after the other, as the kubelet does. One that
-// cannot be evicted leaves the pod out: the kubelet would let it in.
+// cannot be evicted has the pod rejected: the kubelet would admit it.
 func (n *Node) clear(ctx context.Context, p *v1.Pod, plan *preempt.Result) {
 	names := make([]string, len(plan.Victims))
 	for i, v := range plan.Victims {

@@ -116,7 +116,7 @@ func (n *Node) removeDead(ctx context.Context, dead []*pod.ContainerStatus) {
 	}
 }
 
-// Drain ends all pods, as if no source desired any, and returns once nothing
+// Drain terminates all pods, as if no source desired any, and returns once nothing
 // is left of them or ctx ends. grace, in seconds, shortens theirs; nil leaves
 // it. Called again, also while it runs, with less it shortens it further.
 func (n *Node) Drain(ctx context.Context, grace *int64) error {

@@ -25,7 +25,7 @@ const (
 	removalTime = 2 * time.Second
 )
 
-// Shutdown ends all pods that run, critical ones last, within the given time
+// Shutdown terminates all pods that run, critical ones last, within the given time
 // (pkg/kubelet/nodeshutdown: two groups, each with its share of the time). Pods
 // that have ended, or that were stopped, stay as they are, so that a later podctl
 // does not start them. The error is ErrPodsLeft where the time is over before
@@ -57,7 +57,7 @@ func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 	return nil
 }
 
-// shutdown ends all pods but the spared ones, with a grace that fits in the
+// shutdown terminates all pods but the spared ones, with a grace that fits in the
 // time, and waits for that.
 func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time.Time) error {
 	grace := max(1, int64((time.Until(until)-removalTime)/time.Second))
@@ -66,7 +66,7 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 	var hurry []*v1.Pod
 	for _, e := range n.entries {
 		if !n.spared(e) && !e.IsDesired() {
-			hurry = append(hurry, e.Pod) // what ends already may take no longer
+			hurry = append(hurry, e.Pod) // what terminates already may take no longer
 		}
 	}
 	n.mu.Unlock()
@@ -85,7 +85,7 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 	return err
 }
 
-// unspared counts the pods that a drain has not ended yet. What waits does not
+// unspared counts the pods that a drain has not terminated yet. What waits does not
 // count: it does not start any more. n.mu is held.
 func (n *Node) unspared() int { return len(n.notEnded()) + n.settling }
 

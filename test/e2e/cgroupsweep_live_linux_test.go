@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/test/live"
+)
+
+// An agent removes the cgroup of a pod of a killed agent that somebody has removed from
+// the runtime, with its files: below the runtime's own root, which other tests do not
+// use.
+func TestCgroupOfAPodThatIsGoneIsRemoved(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		a := withAgent(t, rt)
+		flags := a.flags()
+		flags = append(slices.Clone(flags[:slices.Index(flags, "--cgroup-root")]), "agent", "--manifests", a.path("manifests"), "--drain")
+		a.put("web.yaml", pod("web", server, brief))
+		killed := a.command("", exec.Command(binary, flags...))
+		eventually(t, "the pod runs", func() bool { return a.sandboxes()["web"] != "" }, a.outputs)
+		pods, err := a.client.ListPods(t.Context())
+		if err != nil || len(pods) != 1 {
+			t.Fatalf("pods %v: %v", pods, err)
+		}
+		killed.signal(syscall.SIGKILL)
+		killed.wait()
+		for _, remove := range []func() error{
+			func() error { return a.client.StopPodSandbox(t.Context(), a.sandboxes()["web"]) },
+			func() error { return a.client.RemovePodSandbox(t.Context(), pods[0].Sandboxes[0].ID) },
+			func() error { return os.RemoveAll(a.path("root/pods/" + string(pods[0].UID))) },
+			func() error { return os.RemoveAll(filepath.Join(a.path("logs"), "default_web_"+string(pods[0].UID))) },
+		} {
+			if err := remove(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.remove("web.yaml")
+		if cgroupOf(t, pods[0].UID) == "" {
+			t.Fatal("no cgroup is left of the pod")
+		}
+		next := a.command("", exec.Command(binary, flags...))
+		eventually(t, "the cgroup is removed", func() bool { return cgroupOf(t, pods[0].UID) == "" }, a.outputs)
+		next.ends(syscall.SIGTERM, 0)
+	})
+}
+
+// cgroupOf returns the path of a pod's cgroup, "" if there is none.
+func cgroupOf(t *testing.T, uid types.UID) string {
+	t.Helper()
+	tree, err := cgroup.ScanPod(cgroup.Mounts, uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree.Pod(uid)
+}
