@@ -43,6 +43,7 @@ type Options struct {
 	// pkg/kubelet/kuberuntime/kuberuntime_gc.go). Nil is none.
 	Evicted func() map[types.UID]bool
 	// RemoveLogs removes the logs of a container that was removed; nil keeps them.
+	// Those of an evicted pod stay as long as the pod.
 	RemoveLogs func(*pod.Pod, *pod.Container) error
 	// Containers and Images define what is garbage.
 	Containers Policy
@@ -108,7 +109,7 @@ func (c *Collector) containers(ctx context.Context) {
 	all := Policy{MinAge: c.o.Containers.MinAge, MaxContainers: -1}
 	for _, dead := range append(Containers(gone, all, now), Containers(kept, c.o.Containers, now)...) {
 		err := c.o.Runtime.RemoveContainer(ctx, dead.ID)
-		if err == nil && c.o.RemoveLogs != nil {
+		if err == nil && c.o.RemoveLogs != nil && !evicted[podOf[dead].UID] {
 			err = c.o.RemoveLogs(podOf[dead], dead)
 		}
 		c.did("remove dead container", dead.ID, err)

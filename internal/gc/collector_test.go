@@ -109,8 +109,8 @@ func TestDeadContainersAndSandboxesOfAnEvictedPodAreRemoved(t *testing.T) {
 		})
 		c.containers(t.Context())
 		want := []string{"container evicted/c-0", "container evicted/c-1", "container kept/c-0", "stop dead-evicted", "sandbox dead-evicted"}
-		if !slices.Equal(f.removed, want) || logs != 3 {
-			t.Errorf("removed %v and the logs of %d containers, want %v and 3", f.removed, logs, want)
+		if !slices.Equal(f.removed, want) || logs != 1 {
+			t.Errorf("removed %v and the logs of %d containers, want %v and 1", f.removed, logs, want)
 		}
 	})
 }

@@ -115,7 +115,7 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	o.n.mu.Unlock()
 	if !leaving {
 		if o.n.workers.ShouldPodContentBeRemoved(in.Pod.UID) {
-			o.n.removeDead(ctx, deadBeyond(st, "", 0))
+			o.n.removeDead(ctx, deadBeyond(st, "", 0), true)
 		}
 		return nil
 	}

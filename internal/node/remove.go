@@ -88,7 +88,7 @@ func (n *Node) prune(ctx context.Context, ev pleg.Event) {
 		return
 	}
 	if dead := deadBeyond(ev.Status, ev.Container, deadKept); len(dead) > 0 {
-		n.removals.Go(func() { n.removeDead(ctx, dead) })
+		n.removals.Go(func() { n.removeDead(ctx, dead, n.opts.KeepLogs) })
 	}
 }
 
@@ -103,14 +103,14 @@ func deadBeyond(st *pod.Status, name string, keep int) []*pod.ContainerStatus {
 	return dead[min(keep, len(dead)):]
 }
 
-// removeDead removes dead containers and their logs.
-func (n *Node) removeDead(ctx context.Context, dead []*pod.ContainerStatus) {
+// removeDead removes dead containers and, unless these are kept, their logs.
+func (n *Node) removeDead(ctx context.Context, dead []*pod.ContainerStatus, keepLogs bool) {
 	for _, c := range dead {
 		if err := n.rt.RemoveContainer(ctx, c.ID); err != nil && !errors.Is(err, os.ErrNotExist) {
 			n.log.Warn("remove dead container", "container", c.Name, "id", c.ID, "err", err)
 			continue
 		}
-		if !n.opts.KeepLogs && c.LogPath != "" {
+		if !keepLogs && c.LogPath != "" {
 			_ = logrotate.Remove(c.LogPath) // goes with the pod at the latest
 		}
 	}
