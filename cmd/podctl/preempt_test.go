@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 )
@@ -43,4 +44,23 @@ func TestPreemptAsksTheKubeletWhatIsAllocatable(t *testing.T) {
 	}
 	out, _ = ask(0, "--allocatable", "cpu=4,memory=8Gi,pods=9")
 	expect(t, out, "--allocatable has 9 pods, 4 cpu, 8Gi memory")
+}
+
+// A failed pod holds what it requests until nothing of it runs, as at admission.
+func TestPreemptCountsAFailedPodUntilItHasTerminated(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		late := strings.Replace(needing("late", "500m", "activeDeadlineSeconds: 5"), "terminationGracePeriodSeconds: 2", "terminationGracePeriodSeconds: 60", 1)
+		c := w.run(late + needing("web", "200m", ""))
+		dns := w.write("dns.yaml", needing("dns", "1m", criticalClass))
+		used := func() string { return w.ran(0, time.Second, "preempt", "--dry-run", "-f", dns) }
+		time.Sleep(10 * time.Second)
+		if got := fields(w.ran(0, time.Second, "pods"), "default/late"); !strings.Contains(got, " terminating ") {
+			t.Errorf("its deadline is over, and it does not terminate: %q", got)
+		}
+		expect(t, used(), "used 2 pods, 700m cpu")
+		time.Sleep(2 * time.Minute)
+		expect(t, used(), "used 1 pod, 200m cpu")
+		c.interrupt()
+		c.ends(130, time.Minute)
+	})
 }
