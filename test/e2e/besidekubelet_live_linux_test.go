@@ -130,6 +130,7 @@ func (k *kubeletPlace) removed() {
 	ended := k.terminatesFlushing("flush", 20, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
 	k.kubelet.Runs(k.t, k.names...)
 	k.says("flush", "its grace period is 1m0s")
+	k.confirms("flush")
 	k.sparesEverything(k.podctl)
 	k.preempts()
 	k.agrees()
@@ -137,6 +138,17 @@ func (k *kubeletPlace) removed() {
 	k.agreesOnRequests()
 	ended("flushing", "flushed")
 	k.agreesOnOwnership()
+}
+
+// confirms waits until the kubelet counts the pod among those that it terminates, which
+// it does at its next housekeeping.
+func (k *kubeletPlace) confirms(name string) {
+	k.t.Helper()
+	metrics := k.kubelet.Get(k.t, "/metrics")
+	k.t.Logf("the kubelet's /metrics has %d KiB", len(metrics)>>10)
+	eventually(k.t, "the kubelet confirms that it terminates "+name, func() bool {
+		return k.terminating(k.podctl)[name+k.node].Confidence == "observed"
+	}, func() string { return k.does("terminating") })
 }
 
 // killedDuringGrace: with the kubelet gone nothing shows that it was terminating a

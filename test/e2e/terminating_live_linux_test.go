@@ -23,8 +23,10 @@ type stuckPod struct {
 	Owner    string
 	Layer    string
 	Why      string
-	Next     []string
-	Running  []struct {
+	// Confidence is observed, likely or unknown.
+	Confidence string
+	Next       []string
+	Running    []struct {
 		PID   int
 		State string
 	}
