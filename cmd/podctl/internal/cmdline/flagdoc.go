@@ -9,6 +9,8 @@ import (
 // FlagDoc documents a flag. Fields without a value are "".
 type FlagDoc struct {
 	Name, Short string
+	// Long is another long name.
+	Long string
 	// Value is the name of its value, for instance DIR.
 	Value   string
 	Usage   string
@@ -21,7 +23,11 @@ type FlagDoc struct {
 func Describe(f cli.Flag) FlagDoc {
 	d := FlagDoc{Name: f.Names()[0]}
 	for _, alias := range f.Names()[1:] {
-		d.Short = alias
+		if len(alias) == 1 {
+			d.Short = alias
+		} else {
+			d.Long = alias
+		}
 	}
 	doc, ok := f.(cli.DocGenerationFlag)
 	if !ok {
@@ -29,7 +35,7 @@ func Describe(f cli.Flag) FlagDoc {
 	}
 	d.Usage = doc.GetUsage()
 	if doc.TakesValue() {
-		d.Value, d.Default = "VALUE", doc.GetDefaultText()
+		d.Value, d.Default = "VALUE", strings.Trim(doc.GetDefaultText(), `"`)
 	}
 	if parts := strings.SplitN(d.Usage, "`", 3); len(parts) == 3 {
 		d.Value, d.Usage = parts[1], strings.Join(parts, "")
@@ -42,9 +48,14 @@ func Describe(f cli.Flag) FlagDoc {
 
 // Synopsis is "-r, --runtime-endpoint SOCKET".
 func (d FlagDoc) Synopsis() string {
-	names := "    --" + d.Name
+	names := "--" + d.Name
+	if d.Long != "" {
+		names = "--" + d.Long + ", " + names
+	}
 	if d.Short != "" {
-		names = "-" + d.Short + ", --" + d.Name
+		names = "-" + d.Short + ", " + names
+	} else {
+		names = "    " + names
 	}
 	if d.Value != "" {
 		names += " " + d.Value

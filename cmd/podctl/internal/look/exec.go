@@ -33,8 +33,9 @@ func Exec(e *shell.Env) *cli.Command {
 		Usage:     "run a command in a container",
 		ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] -- COMMAND [ARGUMENT …]",
 		Description: "The exit code is the command's. Without --stdin and --tty, the output is printed when the\n" +
-			"command exits, and Ctrl-C kills the command; --stdin streams it. --all runs the command in all\n" +
-			"running containers that match, and exits with the highest exit code.",
+			"command exits; --stdin streams it. Ctrl-C ends podctl, and without --stdin containerd kills the\n" +
+			"command; with --tty it goes to the command. --all runs the command in all running containers\n" +
+			"that match, and exits with the highest exit code.",
 		Flags: append(append(targetFlags(bySelector|byContainer), streamFlags()...),
 			&cli.BoolFlag{Name: "all", Usage: "run the command in every container that matches, and prefix each line with its name"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "none", Usage: "kill the command after a `DURATION`; not with --stdin or --tty"},
