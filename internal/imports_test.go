@@ -88,7 +88,7 @@ var table = []row{
 	{"internal/daemon", []string{"internal/"}, "a serving podctl: session, control socket, sd_notify, housekeeping schedule"},
 	{"cmd/podctl", []string{"internal/", "cmd/podctl/internal/"}, "one file per command"},
 	{"cmd/podctl/internal/cmdline", nil, "the order of flags, suggestions and help"},
-	{"cmd/podctl/internal/output", nil, "tables, lists in kubectl's formats, JSON, escaping"},
+	{"cmd/podctl/internal/output", []string{"internal/fleet"}, "tables, lists in kubectl's formats, JSON, escaping"},
 	{"cmd/podctl/internal/startup", nil, "garbage is collected rarely while a command starts"},
 	{"cmd/podctl/internal/shell", []string{"internal/control", "internal/credential", "internal/cri", "internal/cri/sim", "internal/daemon", "internal/desired", "internal/host", "internal/inventory", "internal/kubelet", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output"}, "what commands share: streams, global flags, lists, errors"},
 	{"cmd/podctl/internal/look", []string{"internal/", "cmd/podctl/internal/"}, "the commands that look inside pods"},

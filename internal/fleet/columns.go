@@ -5,13 +5,21 @@ import "slices"
 // Missing stands in a column that a node's version does not have.
 const Missing = "-"
 
+// maxColumns bounds the columns of all nodes together.
+const maxColumns = 64
+
 // MergeHeaders returns the columns of all headers, each name once: a column that only
-// some have stands after the one that it follows there.
+// some have stands after the one that it follows there. Of too many, the columns that most
+// headers have: a node does not push out what others print.
 func MergeHeaders(headers ...[]string) []string {
+	kept := commonest(headers)
 	var all []string
 	for _, header := range headers {
 		after := 0
 		for _, name := range header {
+			if !kept[name] {
+				continue
+			}
 			at := slices.Index(all, name)
 			if at < 0 {
 				at = after
@@ -21,6 +29,25 @@ func MergeHeaders(headers ...[]string) []string {
 		}
 	}
 	return all
+}
+
+// commonest are the columns that most headers have, as many as there may be.
+func commonest(headers [][]string) map[string]bool {
+	count := map[string]int{}
+	var names []string
+	for _, header := range headers {
+		for _, name := range header {
+			if count[name]++; count[name] == 1 {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
+	kept := map[string]bool{}
+	for _, name := range names[:min(len(names), maxColumns)] {
+		kept[name] = true
+	}
+	return kept
 }
 
 // Arrange returns cells below header as a row below all, which has the columns of header.

@@ -2,7 +2,10 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +60,35 @@ func TestColumnsOfOtherVersionsStandWhereTheyStandThere(t *testing.T) {
 		if got := Arrange(all, young, []string{"web"}); !slices.Equal(got, []string{"web", "-", "-", "-"}) {
 			t.Errorf("short row %v", got)
 		}
+	}
+}
+
+// Hostile nodes print a thousand columns each.
+func TestColumnsOfOneNodeDoNotPushOutThoseOfOthers(t *testing.T) {
+	headers := [][]string{}
+	for i := range 10 {
+		var junk []string
+		for j := range 1000 {
+			junk = append(junk, fmt.Sprint(i, j))
+		}
+		headers = append(headers, junk)
+	}
+	headers = append(headers, []string{"POD", "AGE"}, []string{"POD", "AGE"})
+	all := MergeHeaders(headers...)
+	if len(all) != maxColumns || !slices.Contains(all, "POD") || !slices.Contains(all, "AGE") {
+		t.Errorf("%d columns: %v", len(all), all)
+	}
+}
+
+// Two bytes of JSON are an item, which takes hundreds of bytes.
+func TestTheItemsOfANodeAreBounded(t *testing.T) {
+	for _, text := range []string{"[" + strings.Repeat("1,", MaxItems) + "1]", strings.Repeat("1\n", MaxItems+1), strings.Repeat("[1]", MaxItems+1)} {
+		if _, err := Values([]byte(text)); !errors.Is(err, ErrTooMany) {
+			t.Errorf("%.10s: %v", text, err)
+		}
+	}
+	if all, err := Values([]byte("[" + strings.Repeat("1,", MaxItems-1) + "1]")); err != nil || len(all) != MaxItems {
+		t.Errorf("%d, %v", len(all), err)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -58,22 +60,60 @@ func WithNode(node string, value json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
+// MaxItems bounds the items of one node: a few bytes of JSON are an item.
+const MaxItems = 10000
+
+// ErrTooMany: an answer has more items than MaxItems.
+var ErrTooMany = fmt.Errorf("more than %d items", MaxItems)
+
 // Values are the JSON values of an answer: the items of arrays, and other values, each
 // one, as of a command that prints an object per line.
 func Values(answer []byte) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for dec := json.NewDecoder(bytes.NewReader(answer)); ; {
-		var value json.RawMessage
-		if err := dec.Decode(&value); errors.Is(err, io.EOF) {
+		var value values
+		switch err := dec.Decode(&value); {
+		case errors.Is(err, io.EOF):
 			return all, nil
-		} else if err != nil {
+		case err != nil:
 			return nil, err
 		}
-		var items []json.RawMessage
-		if bytes.HasPrefix(value, []byte("[")) && json.Unmarshal(value, &items) == nil {
-			all = append(all, items...)
-			continue
+		if all = append(all, value...); len(all) > MaxItems {
+			return nil, ErrTooMany
 		}
-		all = append(all, value)
 	}
+}
+
+// values are the items of an array, or one other value.
+type values []json.RawMessage
+
+// UnmarshalJSON reads no more items than there may be.
+func (v *values) UnmarshalJSON(text []byte) error {
+	if !bytes.HasPrefix(text, []byte("[")) {
+		*v = values{slices.Clone(text)}
+		return nil
+	}
+	items, err := Items[json.RawMessage](text, MaxItems)
+	*v = items
+	return err
+}
+
+// Items reads a JSON array of at most limit items; more are ErrTooMany.
+func Items[T any](array []byte, limit int) ([]T, error) {
+	dec := json.NewDecoder(bytes.NewReader(array))
+	if first, err := dec.Token(); err != nil || first != json.Delim('[') {
+		return nil, errors.Join(err, errors.New("not an array"))
+	}
+	var items []T
+	for dec.More() {
+		if len(items) == limit {
+			return nil, ErrTooMany
+		}
+		var item T
+		if err := dec.Decode(&item); err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
 }

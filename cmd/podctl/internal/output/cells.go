@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"github.com/podctl/podctl/internal/fleet"
 )
 
 // Cells is the format of lists for another podctl, which prints them together with others:
@@ -16,18 +18,36 @@ const Cells = "cells"
 const cellsVersion = 1
 
 type cellsDocument struct {
-	Version int         `json:"cellsVersion"`
-	Header  []string    `json:"header"`
-	Wide    []string    `json:"wide,omitempty"`
-	Items   []cellsItem `json:"items"`
+	Version int        `json:"cellsVersion"`
+	Header  cellsRow   `json:"header"`
+	Wide    cellsRow   `json:"wide,omitempty"`
+	Items   cellsItems `json:"items"`
 }
 
 type cellsItem struct {
 	Name  string          `json:"name"`
-	Cells []string        `json:"cells"`
-	Wide  []string        `json:"wide,omitempty"`
-	Notes []string        `json:"notes,omitempty"`
+	Cells cellsRow        `json:"cells"`
+	Wide  cellsRow        `json:"wide,omitempty"`
+	Notes cellsRow        `json:"notes,omitempty"`
 	Data  json.RawMessage `json:"data"`
+}
+
+// cellsRow and cellsItems are read with a bound: a few bytes of JSON are a cell or an item.
+type (
+	cellsRow   []string
+	cellsItems []cellsItem
+)
+
+func (r *cellsRow) UnmarshalJSON(text []byte) error { return bounded((*[]string)(r), text, maxColumns) }
+func (i *cellsItems) UnmarshalJSON(text []byte) error {
+	return bounded((*[]cellsItem)(i), text, fleet.MaxItems)
+}
+
+func bounded[T any](into *[]T, text []byte, limit int) (err error) {
+	if string(text) != "null" {
+		*into, err = fleet.Items[T](text, limit)
+	}
+	return err
 }
 
 func (l List) cells(w io.Writer) error {
@@ -44,6 +64,7 @@ func (l List) cells(w io.Writer) error {
 
 // Bounds of what ReadCells accepts: the table is printed with others.
 const (
+	// maxColumns is the number of cells in a row, and of notes below it.
 	maxColumns = 64
 	// maxCell is the length of a cell, in bytes: each line of a table is as long as the
 	// longest cells.
@@ -58,12 +79,12 @@ var errNotCells = errors.New("not a list of podctl")
 func ReadCells(text []byte) (List, error) {
 	var d cellsDocument
 	switch err := json.Unmarshal(text, &d); {
+	case errors.Is(err, fleet.ErrTooMany):
+		return List{}, err
 	case err != nil, !utf8.Valid(text):
 		return List{}, errNotCells
 	case d.Version != cellsVersion:
 		return List{}, fmt.Errorf("%w of version %d", errNotCells, cellsVersion)
-	case len(d.Header)+len(d.Wide) > maxColumns:
-		return List{}, fmt.Errorf("a list of more than %d columns", maxColumns)
 	}
 	l := List{Header: shortened(d.Header), Wide: shortened(d.Wide), Items: make([]Item, len(d.Items))}
 	for n, i := range d.Items {

@@ -44,7 +44,9 @@ func TestCellsAreReadAsTheyWereWritten(t *testing.T) {
 }
 
 func TestCellsOfAHostileNodeAreBounded(t *testing.T) {
-	for _, text := range []string{"", "{}", "[]", "x", `{"cellsVersion":2}`, "{\"cellsVersion\":1,\"header\":[\"\xff\"]}", `{"cellsVersion":1,"header":["a"` + strings.Repeat(`,"b"`, 64) + `]}`} {
+	for _, text := range []string{"", "{}", "[]", "x", `{"cellsVersion":2}`, "{\"cellsVersion\":1,\"header\":[\"\xff\"]}", `{"cellsVersion":1,"header":["a"` + strings.Repeat(`,"b"`, 64) + `]}`,
+		`{"cellsVersion":1,"items":[{}` + strings.Repeat(`,{}`, 10000) + `]}`, `{"cellsVersion":1,"items":[{"notes":["x"` + strings.Repeat(`,""`, 64) + `]}]}`, `{"cellsVersion":1,"items":{}}`,
+	} {
 		if l, err := ReadCells([]byte(text)); err == nil {
 			t.Errorf("%.40q: %v", text, l)
 		}

@@ -47,8 +47,11 @@ func failureOf(err error) (code int, failure *fleet.Failure) {
 	case errors.Is(err, errTooLarge), errors.Is(err, errAllTooBig):
 		return 0, &fleet.Failure{Reason: fleet.TooLarge, Message: err.Error()}
 	}
-	return 0, &fleet.Failure{Reason: fleet.Unreachable, Message: output.OneLine(err.Error())}
+	return 0, &fleet.Failure{Reason: fleet.Unreachable, Message: output.Cut(output.OneLine(err.Error()), maxMessage)}
 }
+
+// maxMessage bounds a message that a node may have made, in columns.
+const maxMessage = 512
 
 // read reads the command's output: cells, JSON or text.
 func (a *answer) read(stdout []byte, as reading) {
@@ -63,6 +66,8 @@ func (a *answer) read(stdout []byte, as reading) {
 	}
 	switch {
 	case err == nil:
+	case errors.Is(err, fleet.ErrTooMany):
+		a.Failure = &fleet.Failure{Reason: fleet.TooLarge, Message: err.Error()}
 	case a.ExitCode != 0:
 		a.Failure = &fleet.Failure{Reason: fleet.CommandFailed, Message: a.reason(), ExitCode: a.ExitCode}
 		a.stderr = ""
@@ -77,13 +82,16 @@ func (a *answer) reason() string {
 	if first == "" {
 		return fmt.Sprintf("exit code %d", a.ExitCode)
 	}
-	return output.OneLine(first)
+	return output.Cut(output.OneLine(first), maxMessage)
 }
 
 // values is a list of the JSON values that a command printed.
 func values(stdout []byte) (output.List, error) {
 	all, err := fleet.Values(stdout)
-	if err != nil {
+	switch {
+	case errors.Is(err, fleet.ErrTooMany):
+		return output.List{}, err
+	case err != nil:
 		return output.List{}, errors.New("not JSON")
 	}
 	var l output.List
@@ -93,32 +101,42 @@ func values(stdout []byte) (output.List, error) {
 	return l, nil
 }
 
-// named sets the node in the data of the items; forget drops the data.
-func (a *answer) named(forget bool) {
+// named sets the node in the data of the items, and drops what is not printed: the data or
+// the cells.
+func (a *answer) named(data, cells bool) {
 	for i := range a.list.Items {
 		item := &a.list.Items[i]
-		data, ok := item.Data.(json.RawMessage)
-		if forget || !ok {
-			item.Data = nil
+		if !cells {
+			item.Cells, item.Wide, item.Notes = nil, nil, nil
+		}
+		value, ok := item.Data.(json.RawMessage)
+		item.Data = nil
+		if !data || !ok {
 			continue
 		}
-		if len(data) == 0 {
-			data = json.RawMessage("null")
+		if len(value) == 0 {
+			value = json.RawMessage("null")
 		}
-		if with, err := fleet.WithNode(a.Node, data); err == nil {
+		if with, err := fleet.WithNode(a.Node, value); err == nil {
 			item.Data = with
 		}
 	}
 }
 
+// itemSize is what an item takes without its texts, in bytes.
+const itemSize = 256
+
+// stringSize is that of a string without its text.
+const stringSize = 16
+
 // size is about what is kept of an answer, in bytes.
 func (a *answer) size() int {
 	n := len(a.text)
 	for _, item := range a.list.Items {
-		n += len(item.Name)
+		n += itemSize + len(item.Name)
 		for _, cells := range [][]string{item.Cells, item.Wide, item.Notes} {
 			for _, cell := range cells {
-				n += len(cell)
+				n += stringSize + len(cell)
 			}
 		}
 		if data, ok := item.Data.(json.RawMessage); ok {

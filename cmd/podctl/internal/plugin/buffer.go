@@ -11,14 +11,14 @@ const (
 	// maxAnswer bounds what one node prints, maxAnswers what is kept of all nodes, in
 	// bytes.
 	maxAnswer  = 4 << 20
-	maxAnswers = 64 << 20
+	maxAnswers = 256 << 20
 	// maxErrors bounds what is kept of a node's stderr.
 	maxErrors = 16 << 10
 )
 
 var (
 	errTooLarge  = errors.New("the answer is larger than 4 MiB")
-	errAllTooBig = errors.New("the answers of all nodes are larger than 64 MiB: select fewer nodes")
+	errAllTooBig = errors.New("the answers of all nodes are larger than 256 MiB: select fewer nodes")
 )
 
 // budget is the memory for the answers of all nodes. It is safe for concurrent use.

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cluster"
 	"github.com/podctl/podctl/internal/fleet"
 )
@@ -56,12 +57,19 @@ func (r *run) ask(ctx context.Context, target fleet.Target, left *budget) answer
 	switch {
 	case a.Failure == nil:
 		a.read(stdout, r.as)
-		a.named(!r.retained)
+		a.named(r.retained, r.list.IsTable())
 	case r.as == asText:
 		a.text = string(stdout) // as far as it came
 	}
 	a.hint = hintOf(err)
-	left.give(len(stdout) - min(len(stdout), a.size()))
+	switch extra := a.size() - len(stdout); {
+	case extra <= 0:
+		left.give(-extra)
+	case !left.take(extra):
+		left.give(len(stdout))
+		a.list, a.text = output.List{}, ""
+		a.Failure = &fleet.Failure{Reason: fleet.TooLarge, Message: errAllTooBig.Error()}
+	}
 	return a
 }
 
