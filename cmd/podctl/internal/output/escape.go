@@ -25,8 +25,11 @@ func Printable[T string | []byte](text T) string {
 // can stand in one line of a terminal. A colon with nothing after it is
 // removed: a probe may fail without a text.
 func OneLine(text string) string {
-	return Printable(strings.NewReplacer("\n", "; ", "\t", " ").Replace(strings.TrimSpace(strings.TrimSuffix(text, ": "))))
+	return Printable(lineEnds.Replace(strings.TrimSpace(strings.TrimSuffix(text, ": "))))
 }
+
+// lineEnds is made once: that takes longer than its use.
+var lineEnds = strings.NewReplacer("\n", "; ", "\t", " ")
 
 // Writer replaces control characters in what is written to it, line ends and
 // tabs apart. It is for text that a person reads.
