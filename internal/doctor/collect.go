@@ -38,10 +38,13 @@ const (
 func Collect(ctx context.Context, o Options) Facts {
 	f := Facts{Now: o.Now(), IsRoot: os.Geteuid() == 0, Runtime: Runtime{Err: o.ConnectErr}, Pods: Pods{Podctls: o.Podctls}}
 	var reading sync.WaitGroup
-	reading.Go(func() { f.Host = readHost() })
 	if o.Client != nil {
 		f.Runtime.Endpoint, f.Runtime.Version = o.Client.Endpoint().Runtime, o.Client.Connected()
 		f.Runtime.Server = serverOf(o.Client.Endpoint())
+	}
+	server := f.Runtime.Server.PID
+	reading.Go(func() { f.Host = readHost(server) })
+	if o.Client != nil {
 		reading.Go(func() { f.Kubelet = readKubelet(ctx, f.Runtime.Endpoint) })
 		reading.Go(func() { f.Runtime.Probed, f.Runtime.Events = probeEvents(ctx, o.Client) })
 		o.readRuntime(ctx, &f)

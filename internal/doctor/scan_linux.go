@@ -141,8 +141,9 @@ func sameSocket(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// readHost reads what is known of the machine.
-func readHost() Host {
+// readHost reads what is known of the machine, on which the runtime's process has
+// the PID server, 0 if that is not known.
+func readHost(server int) Host {
 	h := Host{UserNamespaces: -1}
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
@@ -158,17 +159,31 @@ func readHost() Host {
 	}
 	n, err := readNumber("/proc/sys/net/ipv4/ip_forward")
 	h.Forwards = err != nil || n != 0
-	mounts, err := mountinfo.GetMounts(func(i *mountinfo.Info) (skip, stop bool) { return i.Mountpoint != "/", false })
-	h.Err = errors.Join(h.Err, err)
-	for _, m := range mounts { // the last one is on top
-		h.SharedRoot = strings.Contains(m.Optional, "shared:")
-	}
+	shared, err := sharedRoot(server)
+	h.SharedRoot, h.Err = shared, errors.Join(h.Err, err)
 	var timex unix.Timex
 	if _, err := unix.Adjtimex(&timex); err != nil {
 		h.ClockErr = err
 	}
 	h.ClockSynchronized = timex.Status&unix.STA_UNSYNC == 0
 	return h
+}
+
+// sharedRoot reports whether mounts below the root directory propagate: as the
+// runtime sees it, if its process is visible. In a container the host's root
+// directory is never shared.
+func sharedRoot(server int) (shared bool, err error) {
+	root := func(i *mountinfo.Info) (skip, stop bool) { return i.Mountpoint != "/", false }
+	var mounts []*mountinfo.Info
+	if table, tableErr := proc.Default.MountTable(server); server != 0 && tableErr == nil {
+		mounts, err = mountinfo.GetMountsFromReader(strings.NewReader(table), root)
+	} else {
+		mounts, err = mountinfo.GetMounts(root)
+	}
+	for _, m := range mounts { // the last one is on top
+		shared = strings.Contains(m.Optional, "shared:")
+	}
+	return shared, err
 }
 
 func cgroupVersion() int {

@@ -24,7 +24,7 @@ func scan(int, string, string, time.Time) found { return found{} }
 
 func namespaces(string, time.Time) int { return 0 }
 
-func readHost() Host { return Host{Err: errLinux, ClockErr: errLinux, UserNamespaces: -1} }
+func readHost(int) Host { return Host{Err: errLinux, ClockErr: errLinux, UserNamespaces: -1} }
 
 func readDisk(d Disk) Disk {
 	d.Err = errLinux

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	}
 	binary = filepath.Join(dir, "podctl")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/podctl")
-	build.Dir = "../.." // with the versions of the module that users install
+	build.Dir = "../.."                               // with the versions of the module that users install
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released: it runs in a container without a C library
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build podctl: %v\n%s", err, out)
 		os.RemoveAll(dir)

@@ -300,3 +300,17 @@ func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	testutil.Eventually(t, 10*time.Second, what, done)
 }
+
+// Import loads the images of an archive into a containerd.
+func (in *Instance) Import(t testing.TB, archive string) {
+	t.Helper()
+	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", in.PID(t)))
+	if err != nil {
+		t.Fatalf("find ctr of %s: %v", in.Name, err)
+	}
+	cmd := exec.Command(filepath.Join(filepath.Dir(program), "ctr"),
+		"--address", strings.TrimPrefix(in.Endpoint, "unix://"), "--namespace", "k8s.io", "images", "import", archive)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("import %s into %s: %v\n%s", archive, in.Name, err, out)
+	}
+}
