@@ -59,7 +59,7 @@ func TestTokensAreRefusedIgnoredOrProvided(t *testing.T) {
 
 func TestLinesAreThoseOfTheFileBehindADroppedItem(t *testing.T) {
 	_, err := loadAccounts(t, tokenPod, AccountsIgnored)
-	if err == nil || !strings.Contains(err.Error(), "stdin:15: ") {
+	if err == nil || !strings.Contains(err.Error(), "stdin:15: pod \"web\": spec.volumes[0].projected.sources[3].bad: ") {
 		t.Errorf("the unknown field of line 15: %v", err)
 	}
 }

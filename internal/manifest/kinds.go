@@ -91,6 +91,11 @@ func kindNames() string {
 
 // say takes over what a builder found.
 func (l *loader) say(b *builder) {
+	for _, all := range [][]Problem{b.problems, b.warnings} {
+		for i := range all {
+			all[i].Field = b.positions.asWritten(all[i].Field)
+		}
+	}
 	l.problems = append(l.problems, b.problems...)
 	l.set.Warnings = append(l.set.Warnings, b.warnings...)
 }

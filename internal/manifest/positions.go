@@ -59,6 +59,24 @@ type place struct {
 	value *yamlv3.Node
 }
 
+// asWritten is the path of a field with the indexes with which it was written.
+func (p *positions) asWritten(field string) string {
+	if len(p.dropped) == 0 {
+		return field
+	}
+	at := parsePath(field)
+	written := slices.Clone(at)
+	for i, s := range at {
+		if s.kind != stepIndex {
+			continue
+		}
+		if list := p.find(at[:i]).value; list != nil {
+			written[i].index = p.written(deref(list), s.index)
+		}
+	}
+	return written.String()
+}
+
 // find looks a path up. The line of a field is that of its key; that of an
 // item the line on which the item begins.
 func (p *positions) find(at path) place {
