@@ -15,7 +15,7 @@ func tokenVolume() v1.Volume {
 	return projectedVolume(0o644,
 		v1.VolumeProjection{ServiceAccountToken: &v1.ServiceAccountTokenProjection{Path: "token"}},
 		v1.VolumeProjection{ConfigMap: &v1.ConfigMapProjection{
-			LocalObjectReference: local("kube-root-ca.crt"), Optional: ptr.To(true), Items: []v1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
+			LocalObjectReference: local("kube-root-ca.crt"), Optional: new(true), Items: []v1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
 		}})
 }
 
