@@ -184,7 +184,7 @@ func TestPodsOfADeadPodctlAreOrphansAndCanBeEnded(t *testing.T) {
 			t.Errorf("podctls are found that have ended: %v", left)
 		}
 		out := w.ran(0, time.Second, "pods", "--orphans")
-		if got, want := fields(out, "default/web"), "default/web Running - "+owner+" (exited) 1/1 0 -"; !strings.HasPrefix(got, want) {
+		if got, want := fields(out, "default/web"), "default/web Running - "+owner+" (exited) 1/1 0 10.88.0."; !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		if out := w.ran(0, time.Second, "pods", "-o", `go-template={{range .}}{{.metadata.name}} {{index .ips 0}} {{.abandoned}};{{end}}`, "web"); !strings.HasPrefix(out, "web 10.88.0.") || !strings.HasSuffix(out, "true;") {
