@@ -36,7 +36,8 @@ func podsCommand(e *shell.Env) *cli.Command {
 		Description: "Lists all pods of the runtime, whatever created them, and those that live podctl processes\n" +
 			"are about to create. WORKER is the phase of the pod's worker in the podctl process that\n" +
 			"manages it. OWNER is a podctl process, kubelet or other; (exited) marks a podctl process that has\n" +
-			"exited.\n" +
+			"exited. The IP of a pod that neither a podctl process nor a kubelet reports takes a call for each\n" +
+			fmt.Sprintf("pod; of more than %d such pods it is read for -o wide and structured formats only.\n", inventory.MaxIPReads) +
 			"-o is " + output.Formats + ".",
 		Flags: append(append(podFilterFlags(), shell.ListFlags()...),
 			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: a podctl instance; or podctl, kubelet, other"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,22 +87,29 @@ func (r Reader) Reported(answers func() []Live) []*Pod {
 }
 
 // ReadIPs reads the IPs of pods that no podctl process manages, where they are not
-// known and a sandbox is ready. What cannot be read within a second stays unknown.
+// known and a sandbox is ready, unless they are too many: it takes a call for each.
+// What cannot be read within a second stays unknown.
 func ReadIPs(ctx context.Context, pods []*Pod, read func(ctx context.Context, sandbox string) ([]string, error)) {
+	known := func(p *Pod) bool { return p.Manager != nil || len(p.IPs()) > 0 || !p.SandboxReady() }
+	asked := slices.DeleteFunc(slices.Clone(pods), known)
+	if len(asked) > MaxIPReads {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, ipTimeout)
 	defer cancel()
 	var g errgroup.Group
 	g.SetLimit(statusReads)
-	for _, p := range pods {
-		if p.Manager == nil && len(p.IPs()) == 0 && p.SandboxReady() {
-			g.Go(func() error {
-				p.sandboxIPs, _ = read(ctx, p.Sandbox())
-				return nil
-			})
-		}
+	for _, p := range asked {
+		g.Go(func() error {
+			p.sandboxIPs, _ = read(ctx, p.Sandbox())
+			return nil
+		})
 	}
 	_ = g.Wait() // returns no error
 }
+
+// MaxIPReads is the number of pods of which ReadIPs reads the IPs at most.
+const MaxIPReads = 100
 
 // statusReads bounds the status calls in flight, ipTimeout the time that IPs may
 // take.
