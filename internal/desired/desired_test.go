@@ -83,6 +83,13 @@ func TestStaticPodFilesAreReadWithABound(t *testing.T) {
 	if a := desired.Static(dir, "node"); a.Err != nil || len(a.Pods) != 1 {
 		t.Errorf("beside a FIFO: %d pods, %v", len(a.Pods), a.Err)
 	}
+	bomb := write(t, dir, "bomb.yaml", `a: &a "`+strings.Repeat("x", 1<<20)+"\"\nb: ["+strings.Repeat("*a,", 100)+"]\n")
+	if a := desired.Static(dir, "node"); a.Err == nil || !strings.Contains(a.Err.Error(), "bomb.yaml: line 2: the aliases of the document stand for more than 10 MiB") {
+		t.Errorf("a file whose aliases stand for 100 MiB: %v", a.Err)
+	}
+	if err := os.Remove(bomb); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Truncate(write(t, dir, "sparse.yaml", ""), 1<<40); err != nil {
 		t.Fatal(err)
 	}

@@ -82,6 +82,9 @@ func staticPod(path string) (*v1.Pod, error) {
 	case err != nil:
 		return nil, err
 	}
+	if err := manifest.CheckExpansion(content); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	var p v1.Pod
 	if err := yaml.Unmarshal(content, &p); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

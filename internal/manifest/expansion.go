@@ -17,6 +17,19 @@ const (
 	maxDepth = 1000
 )
 
+// CheckExpansion returns an error for a YAML document that would be too large or too
+// deep with its aliases replaced, and for one that is no YAML.
+func CheckExpansion(document []byte) error {
+	var root yamlv3.Node
+	if err := yamlv3.Unmarshal(document, &root); err != nil {
+		return err
+	}
+	if err := checkExpansion(&root); err != nil {
+		return fmt.Errorf("line %d: %w", err.line, err)
+	}
+	return nil
+}
+
 // checkExpansion refuses a document that would be too large or too deep with
 // its aliases replaced: a few of them can stand for terabytes. The error has the
 // line of the alias.
