@@ -1,6 +1,10 @@
 package node
 
 import (
+	"cmp"
+	"slices"
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -48,12 +52,9 @@ func (n *Node) allocate(uid types.UID) {
 			e.granted = pod.AllocationOf(want)
 		}
 	}
-	pending := refused != nil && (e.deferred == nil || *e.deferred != deferral{want.Generation, refused.Message})
+	pending := refused != nil && !e.deferred.isOf(want, refused)
 	settled := refused == nil && e.deferred != nil && !resizes
-	e.deferred = nil
-	if refused != nil {
-		e.deferred = &deferral{want.Generation, refused.Message}
-	}
+	e.deferred = e.deferred.next(want, refused)
 	u := worker.Update{Pod: e.allocated(), Type: worker.TypeUpdate, Exclusive: true}
 	n.mu.Unlock()
 	switch {
@@ -67,10 +68,29 @@ func (n *Node) allocate(uid types.UID) {
 	n.workers.Update(u)
 }
 
-// deferral is a resize that waits for room: of which generation, and why.
+// deferral is a resize that waits for room: of which generation, why, and since when.
+// nil is none.
 type deferral struct {
 	generation int64
 	message    string
+	since      time.Time
+}
+
+// isOf reports whether the pod waits for the same reason as before.
+func (d *deferral) isOf(p *v1.Pod, refused *admission.Error) bool {
+	return d != nil && d.generation == p.Generation && d.message == refused.Message
+}
+
+// next is the deferral of the pod that is refused now, nil if it is not.
+func (d *deferral) next(p *v1.Pod, refused *admission.Error) *deferral {
+	if refused == nil {
+		return nil
+	}
+	after := &deferral{p.Generation, refused.Message, time.Now()}
+	if d != nil && d.generation == p.Generation {
+		after.since = d.since
+	}
+	return after
 }
 
 // refuse returns why the pod does not fit beside the others with what it asks for,
@@ -85,16 +105,24 @@ func (n *Node) refuse(p *v1.Pod) *admission.Error {
 	return admission.Resize(p, n.opts.Allocatable, others)
 }
 
-// retryResizes grants what waits for room and has it by now. A pod that still waits for
-// the same reason is not synced (retryPendingResizes in
+// retryResizes grants what waits for room and has it by now, in the kubelet's order. A
+// pod that still waits for the same reason is not synced (retryPendingResizes in
 // pkg/kubelet/allocation/allocation_manager.go). Only the loop calls it.
 func (n *Node) retryResizes() {
 	n.mu.Lock()
-	var uids []types.UID
-	for uid, e := range n.entries {
-		if e.deferred != nil && !n.stillDeferred(e) {
-			uids = append(uids, uid)
+	var retried []*entry
+	for _, e := range n.entries {
+		if e.deferred == nil {
+			continue
 		}
+		if refused := n.refuse(e.Pod); refused == nil || !e.deferred.isOf(e.Pod, refused) {
+			retried = append(retried, e)
+		}
+	}
+	slices.SortFunc(retried, compareDeferred)
+	var uids []types.UID
+	for _, e := range retried {
+		uids = append(uids, e.Pod.UID)
 	}
 	n.mu.Unlock()
 	for _, uid := range uids {
@@ -102,11 +130,21 @@ func (n *Node) retryResizes() {
 	}
 }
 
-// stillDeferred reports whether a resize that waits for room has to wait for the same
-// reason as before. n.mu is held.
-func (n *Node) stillDeferred(e *entry) bool {
-	refused := n.refuse(e.Pod)
-	return refused != nil && *e.deferred == deferral{e.Pod.Generation, refused.Message}
+// compareDeferred orders resizes that wait: by the priority of their pods, guaranteed
+// ones first, and the longest wait first (sortPendingResizes there).
+func compareDeferred(a, b *entry) int {
+	rank := func(e *entry) (priority int32, class int) {
+		if e.Pod.Spec.Priority != nil {
+			priority = *e.Pod.Spec.Priority
+		}
+		if pod.QOS(e.Pod) != v1.PodQOSGuaranteed {
+			class = 1
+		}
+		return priority, class
+	}
+	priorityA, classA := rank(a)
+	priorityB, classB := rank(b)
+	return cmp.Or(cmp.Compare(priorityB, priorityA), cmp.Compare(classA, classB), a.deferred.since.Compare(b.deferred.since))
 }
 
 // Resized implements podsync.Host: the next podctl is to know what the containers

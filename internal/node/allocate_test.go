@@ -101,6 +101,34 @@ func TestDeferredResizeIsRetriedWithoutSync(t *testing.T) {
 	})
 }
 
+// Of several resizes that wait, room is given to the pod of the highest priority.
+func TestDeferredResizesAreGrantedByPriority(t *testing.T) {
+	for range 3 { // maps have no order
+		inWorld(t, func(t *testing.T, w *world) {
+			w.allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("5"), v1.ResourceMemory: resource.MustParse("4Gi"), v1.ResourcePods: resource.MustParse("10")}
+			high := func(cpu string) string {
+				return strings.Replace(asking("high", cpu), "containers:", "priority: 1000\n  containers:", 1)
+			}
+			p := w.podctl("run-a", asking("a", "1"), high("1"), asking("z", "1"), asking("db", "2"))
+			for _, name := range []string{"a", "high", "z"} {
+				p.until(name, "running", has("1", false))
+			}
+			p.until("db", "running", has("2", false))
+			p.want(asking("a", "3"), asking("z", "3"), asking("db", "2"), high("1"))
+			p.until("a", "waiting for room", has("1", true))
+			p.until("z", "waiting for room", has("1", true))
+			p.want(asking("a", "3"), high("3"), asking("z", "3"), asking("db", "2"))
+			p.until("high", "waiting for room", has("1", true))
+			p.want(asking("a", "3"), high("3"), asking("z", "3"))
+			p.until("high", "resized", has("3", false))
+			for _, name := range []string{"a", "z"} {
+				p.until(name, "waiting for room", has("1", true))
+			}
+			p.drain()
+		})
+	}
+}
+
 // A wish that is withdrawn leaves nothing behind.
 func TestResizeThatIsWithdrawn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
