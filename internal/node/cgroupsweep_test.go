@@ -59,7 +59,7 @@ func TestCgroupsOfNoPodAreRemoved(t *testing.T) {
 
 func TestLeftoverCgroupsStayWhileAnotherPodctlMayOwnThem(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		var silent error = errors.New("podctl process run-x does not say which pods it owns")
+		silent := errors.New("podctl process run-x does not say which pods it owns")
 		w.otherPods = func(context.Context) (map[types.UID]bool, error) { return nil, silent }
 		w.leave("left")
 		p := w.podctl("agent")
