@@ -15,14 +15,14 @@ import (
 
 // The series of pods, workers and the PLEG have the values of a kubelet's for the same
 // static pods: while they start, restart, terminate, are replaced, are created again
-// under their UID, and are orphaned. The last pod stays: where no container runs, the
-// kubelet's number of running containers keeps its last value. No other test runs
-// beside this one.
+// under their UID, and are orphaned. A pod is left running until the end: where no
+// container runs, the kubelet's number of running containers keeps its last value. No
+// other test runs beside this one.
 func TestMetricsHaveTheKubeletsValues(t *testing.T) {
 	m := &metered{t: t, seen: map[string]map[string]bool{}, kubelet: live.StartKubelet(t), agentPlace: withAgent(t, live.Runtime(t, live.Containerd, live.Private()))}
-	m.process = m.agent("--drain")
+	m.process = m.agent()
 	m.put("web", pod("web", server, brief))
-	m.put("slow", pod("slow", ignores, "terminationGracePeriodSeconds: 25"))
+	m.put("slow", pod("slow", ignores, "terminationGracePeriodSeconds: 15"))
 	m.put("job", pod("job", "exit 0", "restartPolicy: Never"))
 	m.put("crash", pod("crash", "exit 1", "restartPolicy: OnFailure"))
 	m.agrees("they start", map[string]float64{
@@ -34,13 +34,16 @@ func TestMetricsHaveTheKubeletsValues(t *testing.T) {
 	m.agrees("one is replaced", map[string]float64{`kubelet_started_pods_total`: 5})
 	m.remove("slow")
 	m.agrees("one terminates", map[string]float64{`kubelet_working_pods{config="orphan",lifecycle="terminating",static="true"}`: 1})
-	m.put("slow", pod("slow", ignores, "terminationGracePeriodSeconds: 25"))
+	m.put("slow", pod("slow", ignores, "terminationGracePeriodSeconds: 15"))
 	m.agrees("it is created again under its UID", map[string]float64{`kubelet_restarted_pods_total{static="true"}`: 1, `kubelet_running_pods`: 3})
 	m.remove("crash")
 	m.agrees("one that restarts is removed", map[string]float64{`kubelet_desired_pods{static="true"}`: 3})
 	m.starts(func() { m.remove("slow") })
 	m.agrees("one is orphaned", map[string]float64{`kubelet_orphaned_runtime_pods_total`: 1, `kubelet_running_pods`: 1})
 	m.hasAll()
+	m.remove("web")
+	m.remove("job")
+	m.holds()
 	m.process.ends(syscall.SIGTERM, 0)
 }
 
@@ -77,7 +80,7 @@ func (m *metered) starts(meanwhile func()) {
 	m.process.wait()
 	meanwhile()
 	m.kubelet.Start(m.t)
-	m.process = m.agent("--drain")
+	m.process = m.agent()
 }
 
 // agrees waits until both have these values, and equal ones of every series that is
