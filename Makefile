@@ -56,6 +56,10 @@ bench: build ## measure podctl against the bare CRI calls and crictl, its PLEG a
 	go -C test run ./fleetbench -podctl $(CURDIR)/bin/podctl
 	@hack/with-runtime containerd bash -c 'go -C test run ./bench -podctl $(CURDIR)/bin/podctl -r "$$CONTAINER_RUNTIME_ENDPOINT" $(BENCHFLAGS)'
 
+.PHONY: scale
+scale: build ## measure an agent with 10, 100, 1,000 and 5,000 pods of the simulated runtime, which needs no root
+	@go -C test run ./bench -podctl $(CURDIR)/bin/podctl -only scale $(BENCHFLAGS)
+
 .PHONY: chaos
 chaos: ## break everything around an agent of 30 churning pods for DURATION (10m); prints its SEED, which repeats a run
 	@PODCTL_LIVE=required go -C test test ./e2e -run '^TestChaos$$' -count=1 -v -timeout 0 -args -chaos.for=$(or $(DURATION),10m) -chaos.seed=$(or $(SEED),0)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
@@ -33,7 +34,7 @@ type CgroupOptions struct {
 
 // OpenCgroups returns the pod cgroups of a runtime.
 func OpenCgroups(ctx context.Context, client *cri.Client, o CgroupOptions) (node.Cgroups, error) {
-	if client.Endpoint().Runtime == cri.SimEndpoint {
+	if client.Endpoint().Runtime == cri.SimEndpoint || client.Connected().Name == sim.Name {
 		return NoCgroups{}, nil
 	}
 	if o.Driver == "" {

@@ -14,6 +14,7 @@
 //	idle    podctl run, agent ─► record.Proxy ─► runtime /proc/PID, calls
 //	          podctl pods, bare lists ─┘                 time of a listing
 //	look    podctl agent ─► runtime ◄── podctl pods, top, describe, completion; crictl pods, stats
+//	scale   podctl agent ─► record.Proxy ─► podctl sim     /proc/PID, calls, commands
 //	exec    podctl exec, crictl exec ─► runtime            time of true in a container
 //	logs    podctl logs, crictl logs ─► a file of 1 GiB    time of all of it, and of the last lines
 //

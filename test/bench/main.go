@@ -22,6 +22,7 @@ type options struct {
 	idle     int
 	idleFor  time.Duration
 	logSize  int64
+	scale    []int
 }
 
 // part is one of the measurements.
@@ -30,7 +31,10 @@ type part struct {
 	run  func(context.Context, options) error
 }
 
-var parts = []part{{"pods", benchPods}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}}
+var parts = []part{{"pods", benchPods}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}, {"scale", benchScale}}
+
+// apart are the parts that are measured only where they are named: they take long.
+var apart = []string{"scale"}
 
 func main() {
 	var o options
@@ -38,11 +42,13 @@ func main() {
 	for _, p := range parts {
 		names = append(names, p.name)
 	}
-	pods, only, list := "1,20", strings.Join(names, ","), false
+	usual := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(apart, name) })
+	pods, scale, only, list := "1,20", "10,100,1000,5000", strings.Join(usual, ","), false
 	flag.StringVar(&o.endpoint, "r", "", "CRI `endpoint`")
 	flag.StringVar(&o.podctl, "podctl", "bin/podctl", "the `program` to measure; empty for the bare calls alone")
 	flag.StringVar(&only, "only", only, "what to measure, separated by commas")
 	flag.StringVar(&pods, "pods", pods, "numbers of pods, separated by commas")
+	flag.StringVar(&scale, "scale", scale, "numbers of an agent's pods, separated by commas")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds, of which the median counts")
 	flag.IntVar(&o.exits, "exits", 40, "number of containers whose exits are timed")
 	flag.IntVar(&o.idle, "idle", 60, "number of idle pods")
@@ -50,14 +56,7 @@ func main() {
 	flag.Int64Var(&o.logSize, "log-size", 1<<30, "bytes of the log that is printed")
 	flag.BoolVar(&list, "list", false, "make the two lists of the runtime once, and nothing else")
 	flag.Parse()
-	for n := range strings.SplitSeq(pods, ",") {
-		count, err := strconv.Atoi(n)
-		if err != nil || count < 1 {
-			fmt.Fprintf(os.Stderr, "bench: -pods %q: want numbers of pods\n", pods)
-			os.Exit(2)
-		}
-		o.pods = append(o.pods, count)
-	}
+	o.pods, o.scale = numbers("pods", pods), numbers("scale", scale)
 	wanted := strings.Split(only, ",")
 	for _, name := range wanted {
 		if !slices.Contains(names, name) {
@@ -77,6 +76,19 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// numbers are those of a flag; anything else ends the program.
+func numbers(name, text string) (all []int) {
+	for n := range strings.SplitSeq(text, ",") {
+		count, err := strconv.Atoi(n)
+		if err != nil || count < 1 {
+			fmt.Fprintf(os.Stderr, "bench: -%s %q: want numbers of pods\n", name, text)
+			os.Exit(2)
+		}
+		all = append(all, count)
+	}
+	return all
 }
 
 func run(ctx context.Context, o options, wanted []string) error {

@@ -28,6 +28,9 @@ type Options struct {
 	Record bool
 }
 
+// Name is what a runtime calls itself, unless SetVersion changes it.
+const Name = "podctl-sim"
+
 // Runtime is a CRI runtime in memory.
 type Runtime struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
@@ -65,7 +68,7 @@ func New(o Options) *Runtime {
 	}
 	r := &Runtime{
 		opts:       o,
-		name:       "podctl-sim",
+		name:       Name,
 		version:    "2.4.2",
 		sandboxes:  map[string]*sandbox{},
 		containers: map[string]*container{},
