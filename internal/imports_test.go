@@ -60,7 +60,7 @@ var table = []row{
 	{"internal/pleg/tape", []string{"internal/pod", "internal/pleg"}, "what a PLEG was told, recorded and replayed"},
 	{"internal/diagnose", []string{"internal/pod", "internal/control", "internal/cri", "internal/event", "internal/inventory", "internal/kubelet", "internal/podrecord", "internal/proc"}, "which layer a terminating pod waits for"},
 	{"internal/plegstat", []string{"internal/pod", "internal/pleg", "internal/cri"}, "measuring and comparing PLEGs"},
-	{"internal/worker", []string{"internal/pod", "internal/event"}, "pure Step, and a goroutine per pod"},
+	{"internal/worker", []string{"internal/pod", "internal/event"}, "pure Step, and a goroutine per operation"},
 	{"internal/startgate", nil, "pods start in order, a bounded number at a time"},
 	{"internal/podsync", []string{"internal/pod", "internal/boundedfile", "internal/credential", "internal/event", "internal/render", "internal/handler"}, "what SyncPod means"},
 	{"internal/cgroup", []string{"internal/pod", "internal/flock"}, "pod cgroups"},

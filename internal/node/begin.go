@@ -18,9 +18,14 @@ import (
 
 // claimAll claims the names of the pods that are to start.
 func (n *Node) claimAll(ctx context.Context, uids []types.UID, desired map[types.UID]Desired) (claimed []Desired) {
-	for _, uid := range uids {
+	names := make([]string, len(uids))
+	for i, uid := range uids {
+		names[i] = desired[uid].FullName()
+	}
+	errs := n.locks.ClaimAll(names)
+	for i, uid := range uids {
 		d := desired[uid]
-		if err := n.locks.Claim(d.FullName()); err != nil {
+		if err := errs[i]; err != nil {
 			n.tell(ctx, uid, claimFailed(err))
 			continue
 		}

@@ -45,6 +45,7 @@ func (f *Finder) listDirs() ([]Dir, error) {
 		return nil, err
 	}
 	var dirs []Dir
+	mounts := mountsBelow()
 	for _, name := range found {
 		uid, ours := names.UID(name)
 		d := Dir{UID: uid, Path: filepath.Join(volumes.PodsDir(), name)}
@@ -59,15 +60,24 @@ func (f *Finder) listDirs() ([]Dir, error) {
 		if real, err := filepath.EvalSymlinks(d.Path); err == nil {
 			d.Path = real
 		}
-		if mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(d.Path)); err == nil {
-			for _, m := range mounts {
-				d.Mounts = append(d.Mounts, m.Mountpoint)
-			}
-		}
+		d.Mounts = mounts[d.Path]
 		f.readRecord(&d)
 		dirs = append(dirs, d)
 	}
 	return dirs, nil
+}
+
+// mountsBelow returns the mount points at and below each directory that has any,
+// from one reading of the mount table; none where it cannot be read.
+func mountsBelow() map[string][]string {
+	below := map[string][]string{}
+	mounted, _ := mountinfo.GetMounts(nil)
+	for _, m := range mounted {
+		for dir := m.Mountpoint; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+			below[dir] = append(below[dir], m.Mountpoint)
+		}
+	}
+	return below
 }
 
 // onAnotherRuntime is why a directory is kept that another runtime's pod has.

@@ -121,24 +121,51 @@ func (l *Locks) Runtime() string { return filepath.Base(l.dir) }
 
 // Claim takes the lock of a pod's full name, and does nothing where this
 // instance has it already. The error is a *HeldError where another has it.
-func (l *Locks) Claim(fullName string) error {
+func (l *Locks) Claim(fullName string) error { return l.ClaimAll([]string{fullName})[0] }
+
+// ClaimAll is Claim for several full names, with an error or nil for each. The open
+// files of other processes, which may be many, are looked at once for all.
+func (l *Locks) ClaimAll(fullNames []string) []error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.names[fullName]; ok {
-		return nil
+	errs, claimed := make([]error, len(fullNames)), map[string]int{} // by the name of the file
+	for i, fullName := range fullNames {
+		if _, ok := l.names[fullName]; ok {
+			continue
+		}
+		path := namePath(l.dir, fullName)
+		f, err := lockFile(path, Holder{Name: l.holder.Name, ID: l.holder.ID})
+		if err != nil {
+			errs[i] = heldOr(err, path, podOf(fullName), l.holder.Runtime)
+			continue
+		}
+		l.names[fullName], claimed[filepath.Base(path)] = f, i
 	}
-	path, what := namePath(l.dir, fullName), fmt.Sprintf("pod %q", fullName)
-	f, err := lockFile(path, Holder{Name: l.holder.Name, ID: l.holder.ID})
-	if err != nil {
-		return heldOr(err, path, what, l.holder.Runtime)
+	if len(claimed) == 0 {
+		return errs
 	}
-	isName := func(lost Lost) bool { return lost.dir == l.Runtime() && lost.file == filepath.Base(path) }
-	if lost, any := waitForLost(filepath.Dir(l.dir), isName); any {
-		return errors.Join(lost.heldError(what), unlockFile(f))
+	run := filepath.Dir(l.dir)
+	for _, lost := range LostLocks(run) {
+		i, ok := claimed[lost.file]
+		if !ok || lost.dir != l.Runtime() || errs[i] != nil {
+			continue
+		}
+		same := func(other Lost) bool { return other.dir == lost.dir && other.file == lost.file }
+		if lost, any := waitForLost(run, same); any {
+			errs[i] = errors.Join(lost.heldError(podOf(fullNames[i])), unlockFile(l.names[fullNames[i]]))
+			delete(l.names, fullNames[i])
+		}
 	}
-	l.names[fullName] = f
-	return nil
+	for i, fullName := range fullNames { // a name that is there twice
+		if _, ok := l.names[fullName]; !ok && errs[i] == nil {
+			errs[i] = errs[claimed[filepath.Base(namePath(l.dir, fullName))]]
+		}
+	}
+	return errs
 }
+
+// podOf is what the lock of a full name stands for.
+func podOf(fullName string) string { return fmt.Sprintf("pod %q", fullName) }
 
 // Release releases a full name. For a name that is not held it does nothing.
 func (l *Locks) Release(fullName string) error {

@@ -12,7 +12,7 @@
 //	        │
 //	        ▼             ┌────────────── Workers.mu ──────────────┐
 //	      event ─────────►│ Step ─► new State, effects             │
-//	        ▲             │   Start Cancel ─► the pod's goroutine  │──► Ops.Sync,
+//	        ▲             │   Start Cancel ─► a goroutine          │──► Ops.Sync,
 //	        │             │   Wake ─────────► a timer              │    Terminate,
 //	   OpDone, Due ◄──────│   Release ──────► waiters              │    Cleanup
 //	                      │   Name ─────────► Names                │
@@ -20,12 +20,12 @@
 //	                            phase changes, operations ──► Observer, log
 //
 // Step runs in the caller, under the one mutex that guards all states, so a
-// query sees every event that was accepted before it. A goroutine per pod
-// performs that pod's operations, one at a time, and reports each outcome as an
-// event; it decides nothing. It ends with the pod, or with Close, which leaves
-// the pods themselves alone.
+// query sees every event that was accepted before it. A goroutine performs one operation,
+// of which a pod has at most one at a time, and reports its outcome as an
+// event; it decides nothing. A pod that rests has none. Close leaves the pods
+// themselves alone.
 //
-// Nothing here blocks but Ops, in the pod's goroutine, and Close. Observers and
+// Nothing here blocks but Ops, in the operation's goroutine, and Close. Observers and
 // the log are served after the mutex is released, in order, by the
 // caller. A spec that was handed in is shared, and never changed by anyone.
 //

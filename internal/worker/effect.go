@@ -40,7 +40,7 @@ type Release struct{ Waiters []WaiterID }
 // Name changes who holds the pod's full name or waits for it.
 type Name struct{ Change NameChange }
 
-// Exit ends the pod's goroutine. The pod is Finished, or forgotten: Unknown.
+// Exit calls the pod's wake-up off. The pod is Finished, or forgotten: Unknown.
 type Exit struct{}
 
 func (Start) isEffect()   {}

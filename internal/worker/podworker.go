@@ -8,24 +8,16 @@ import (
 )
 
 // podWorker is one pod's state and what carries out its effects. All of it is
-// guarded by Workers.mu, except that the goroutine reads tasks.
+// guarded by Workers.mu. A pod has a goroutine only while an operation is in flight:
+// what rests costs no stack.
 type podWorker struct {
 	state State
-	// tasks feeds the pod's goroutine; nil until there is one. It has room for
-	// one: there is at most one operation in flight.
-	tasks chan task
 	// cancel ends the operation in flight.
 	cancel context.CancelFunc
 
 	// timer is the wake-up pending, nil if none is, and wakeAt its time.
 	timer  *time.Timer
 	wakeAt time.Time
-}
-
-// task is one operation on its way to the pod's goroutine.
-type task struct {
-	ctx   context.Context
-	start Start
 }
 
 // step gives one event to the pod's state and carries the effects out. w.mu
@@ -64,16 +56,10 @@ func (w *Workers) carryOut(p *podWorker, s State, e Effect) {
 	switch e := e.(type) {
 	case Start:
 		p.stopTimer()
-		if p.tasks == nil {
-			tasks := make(chan task, 1) // p.tasks may be gone before the goroutine looks
-			p.tasks = tasks
-			w.running.Go(func() { w.perform(p, s.UID, tasks) })
-		}
-		var t task
-		t.start = e
-		t.ctx, p.cancel = context.WithCancel(w.base)
+		var ctx context.Context
+		ctx, p.cancel = context.WithCancel(w.base)
 		w.notes.started(s, e)
-		p.tasks <- t
+		w.running.Go(func() { w.perform(ctx, p, s.UID, e) })
 	case Cancel:
 		p.cancel()
 	case Wake:
@@ -89,35 +75,23 @@ func (w *Workers) carryOut(p *podWorker, s State, e Effect) {
 			w.wakeNext(s.FullName())
 		}
 	case Exit:
-		p.exit()
+		p.stopTimer()
 	}
 }
 
-// perform is the pod's goroutine: it only carries out operations, and reports
-// each outcome.
-func (w *Workers) perform(p *podWorker, uid types.UID, tasks <-chan task) {
-	for t := range tasks {
-		began := now()
-		terminal, err := perform(t.ctx, w.opts.Ops, t.start)
-		took := now().Sub(began)
+// perform is the goroutine of one operation: it carries it out, and reports the
+// outcome.
+func (w *Workers) perform(ctx context.Context, p *podWorker, uid types.UID, start Start) {
+	began := now()
+	terminal, err := perform(ctx, w.opts.Ops, start)
+	took := now().Sub(began)
 
-		w.mu.Lock()
-		p.cancel()
-		w.notes.done(p.state, t.start, began, took, err)
-		w.step(uid, OpDone{Op: t.start.Op, Terminal: terminal, Err: err})
-		w.mu.Unlock()
-		w.notes.deliver()
-	}
-}
-
-// exit ends the pod's goroutine, after its operation in flight, and calls
-// its wake-up off.
-func (p *podWorker) exit() {
-	p.stopTimer()
-	if p.tasks != nil {
-		close(p.tasks)
-		p.tasks = nil
-	}
+	w.mu.Lock()
+	p.cancel()
+	w.notes.done(p.state, start, began, took, err)
+	w.step(uid, OpDone{Op: start.Op, Terminal: terminal, Err: err})
+	w.mu.Unlock()
+	w.notes.deliver()
 }
 
 // wake arranges for a Due, in place of one that is arranged already.

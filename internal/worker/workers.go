@@ -132,7 +132,7 @@ func (w *Workers) Close(ctx context.Context) error {
 	if !w.closed {
 		w.closed = true
 		for _, p := range w.pods {
-			p.exit()
+			p.stopTimer()
 		}
 		w.stopBase()
 	}
