@@ -80,7 +80,7 @@ func TestLookingInside(t *testing.T) {
 				{[]string{"pods", "-w"}, "default/web", 0},
 				{[]string{"top", "-w", "--interval", "200ms"}, "default/bare", 0},
 				{[]string{"events", "-w"}, "default/web", 0},
-				{[]string{"logs", "-f", "web/shell"}, "# ", 0},
+				{[]string{"logs", "-f", "web/c"}, "serving\r\n", 0},
 			} {
 				term := in.terminal(t, c.args...)
 				term.Until(c.until)
