@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -275,18 +276,30 @@ func TestASingleNodeIsStreamed(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends the command with the answers that are there. The last node is asked once
-// another one has answered: all others hang.
+// The command runs on 50 nodes at the same time: on the last of 51 once another one has
+// answered. Ctrl-C ends it then with the answer that is there.
 func TestCtrlCPrintsTheAnswersThatAreThere(t *testing.T) {
 	var k *kubectl
-	nodes := []clustertest.Node{{Name: "n00", Run: prints(0, list("default/web"), "")}}
+	var others sync.WaitGroup
+	var answered atomic.Bool
+	nodes := []clustertest.Node{{Name: "n00", Run: func(s *clustertest.Session) int {
+		others.Wait()
+		answered.Store(true)
+		return prints(0, list("default/web"), "")(s)
+	}}}
 	for i := range 49 {
-		nodes = append(nodes, clustertest.Node{Name: fmt.Sprintf("n%02d", i+1), Run: hangs("")})
+		others.Add(1)
+		nodes = append(nodes, clustertest.Node{Name: fmt.Sprintf("n%02d", i+1), Run: func(s *clustertest.Session) int {
+			others.Done()
+			return hangs("")(s)
+		}})
 	}
 	nodes = append(nodes, clustertest.Node{Name: "n99", Run: func(s *clustertest.Session) int {
+		if !answered.Load() {
+			t.Error("the command runs on 51 nodes at the same time")
+		}
 		k.interrupts <- os.Interrupt
-		<-s.Context.Done()
-		return 0
+		return hangs("")(s)
 	}})
 	k = onCluster(t, clustertest.Options{Nodes: nodes})
 	code, out, errw := k.podctl("--all-nodes", "terminating")
