@@ -11,11 +11,13 @@ import (
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	constants "k8s.io/apimachinery/pkg/util/remotecommand"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/client-go/util/exec"
+	"k8s.io/streaming/pkg/httpstream"
+	streamspdy "k8s.io/streaming/pkg/httpstream/spdy"
 
 	"github.com/podctl/podctl/internal/stream"
 )
@@ -25,13 +27,12 @@ import (
 func (c *Client) overSPDY(ctx context.Context, address *url.URL, e Exec) (connected bool, err error) {
 	ctx, fail := context.WithCancelCause(logr.NewContext(ctx, logr.Discard())) // what it logs is returned, too
 	defer fail(nil)
-	transport, upgrader, err := spdy.RoundTripperFor(c.config)
+	transport, watched, err := c.spdyTransport()
 	if err != nil {
 		return false, err
 	}
-	watched := &reports{Upgrader: upgrader}
 	// Of the protocols, only v4 reports exit codes.
-	executor, err := remotecommand.NewSPDYExecutorForProtocols(noRedirects{transport}, watched, http.MethodPost, address, constants.StreamProtocolV4Name)
+	executor, err := remotecommand.NewSPDYExecutorForProtocols(noRedirects{transport}, spdy.NewUpgraderForStreaming(watched), http.MethodPost, address, constants.StreamProtocolV4Name)
 	if err != nil {
 		return false, err
 	}
@@ -56,6 +57,25 @@ func (c *Client) overSPDY(ctx context.Context, address *url.URL, e Exec) (connec
 		err = ErrLost
 	}
 	return watched.connected, err
+}
+
+// spdyTransport returns a transport that upgrades a connection, with the credentials of the
+// kubeconfig.
+func (c *Client) spdyTransport() (http.RoundTripper, *reports, error) {
+	tls, err := rest.TLSConfigFor(c.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	proxy := c.config.Proxy
+	if proxy == nil {
+		proxy = http.ProxyFromEnvironment
+	}
+	upgrader, err := streamspdy.NewRoundTripperWithConfig(streamspdy.RoundTripperConfig{TLS: tls, Proxier: proxy, PingPeriod: pingPeriod})
+	if err != nil {
+		return nil, nil, err
+	}
+	transport, err := rest.HTTPWrappersForConfig(c.config, upgrader)
+	return transport, &reports{UpgradeRoundTripper: upgrader}, err
 }
 
 // noRedirects refuses answers that lead elsewhere.
@@ -86,7 +106,7 @@ func (f *failing) Write(p []byte) (int, error) {
 
 // reports is an upgrader that sees the report of the result, and bounds it.
 type reports struct {
-	spdy.Upgrader
+	httpstream.UpgradeRoundTripper
 	connected bool
 
 	mu   sync.Mutex
@@ -94,7 +114,7 @@ type reports struct {
 }
 
 func (r *reports) NewConnection(resp *http.Response) (httpstream.Connection, error) {
-	conn, err := r.Upgrader.NewConnection(resp)
+	conn, err := r.UpgradeRoundTripper.NewConnection(resp)
 	if err != nil {
 		return nil, err
 	}

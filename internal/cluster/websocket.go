@@ -79,7 +79,7 @@ func (s *channels) receive(e Exec) error {
 		kind, message, err := s.conn.NextReader()
 		if err != nil {
 			if len(report.text) == 0 && !gorilla.IsCloseError(err, gorilla.CloseNormalClosure) {
-				return fmt.Errorf("%w: %v", ErrLost, err)
+				return fmt.Errorf("%w: %w", ErrLost, err)
 			}
 			return result(report.text)
 		}

@@ -76,7 +76,7 @@ func readOptions(values map[string][]string) (o options, err error) {
 	}
 	o.Kubeconfig, o.Context = last("kubeconfig", ""), last("context", "")
 	o.inspectorNS, o.labels = last("inspector-namespace", defaultNamespace), last("node-selector", "")
-	for _, name := range strings.Split(strings.Join(values["node"], ","), ",") {
+	for name := range strings.SplitSeq(strings.Join(values["node"], ","), ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			o.nodes = append(o.nodes, name)
 		}
