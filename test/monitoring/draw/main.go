@@ -1,6 +1,6 @@
 // Command draw draws the panels of podctl's dashboard from what a Prometheus scraped
 // from a live observer. It is not Grafana: it shows the same queries as lines and
-// numbers, for the picture in docs/metrics.md (hack/screenshots).
+// numbers, for the picture in docs/metrics.md; hack/screenshots runs it.
 //
 //	draw -o FILE.svg -target HOST:PORT -prometheus PROGRAM -rules FILE -for DURATION
 package main
