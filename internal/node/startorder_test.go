@@ -56,7 +56,7 @@ func TestHungSandboxesKeepNoOtherPodFromStarting(t *testing.T) {
 		for i := 20; i < 40; i++ {
 			p.until(fmt.Sprintf("web-%02d", i), "running", running)
 		}
-		if took := time.Since(began); took > 8*time.Second { // virtual: the patience, and the syncs
+		if took := time.Since(began); took > 8*time.Second { // virtual: until the turns count as hung, and the syncs
 			t.Errorf("the others ran after %s", took)
 		}
 		p.end()

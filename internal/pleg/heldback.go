@@ -3,8 +3,8 @@ package pleg
 import "time"
 
 // holdsBack reports whether the status of a changed pod is not read yet: a caller
-// goes on changing it, nobody waits for it, and no one asked for the listing that
-// shows the change.
+// is still changing it, no caller waits for it, and the listing that
+// shows the change was not requested.
 func (l *loop) holdsBack(rec *record, now time.Time) bool {
 	return rec.source != FromRequest && !l.box.heldUntil(rec.uid, now).IsZero() && !l.cache.awaited(rec.uid)
 }

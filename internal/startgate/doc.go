@@ -17,8 +17,8 @@
 // starts.
 //
 // The bound is for a runtime that is busy, not for one that hangs: while a turn
-// lasts longer than Options.Patience, every pod is admitted at once. So no pod waits
-// longer than Patience for a call that does not return.
+// lasts longer than Options.HungAfter, every pod is admitted at once. So no pod waits
+// longer than HungAfter for a call that does not return.
 //
 // # Who owns what, and what may block
 //

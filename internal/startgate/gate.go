@@ -16,8 +16,8 @@ type Options struct {
 	// how many at any time. 0: the number of CPUs, at least 2; four for each CPU, at
 	// least 8.
 	First, Most int
-	// Patience is how long a turn may last before it counts as hung. 0: 5 s.
-	Patience time.Duration
+	// HungAfter is how long a turn may last before it counts as hung. 0: 5 s.
+	HungAfter time.Duration
 }
 
 // Defaults returns the options with the defaults of those that are zero.
@@ -28,8 +28,8 @@ func (o Options) Defaults() Options {
 	if o.Most == 0 {
 		o.Most = max(8, 4*runtime.NumCPU())
 	}
-	if o.Patience == 0 {
-		o.Patience = 5 * time.Second
+	if o.HungAfter == 0 {
+		o.HungAfter = 5 * time.Second
 	}
 	return o
 }

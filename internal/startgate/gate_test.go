@@ -61,9 +61,9 @@ func TestPodsStartInOrderOfPriorityHoweverTheyCome(t *testing.T) {
 	})
 }
 
-func TestAHungTurnDelaysOthersByThePatienceAtMost(t *testing.T) {
+func TestAHungTurnDelaysOthersByItsTimeLimitAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Options{First: 2, Most: 2, Patience: 5 * time.Second})
+		g := New(Options{First: 2, Most: 2, HungAfter: 5 * time.Second})
 		var pods []*v1.Pod
 		for i := range 30 {
 			pods = append(pods, podOf(i, 0))
@@ -100,7 +100,7 @@ func TestAPodThatIsExpectedAndDoesNotComeDelaysOthersByASecond(t *testing.T) {
 
 func TestACancelledWaitGivesItsPlaceUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Options{First: 1, Most: 1, Patience: time.Minute})
+		g := New(Options{First: 1, Most: 1, HungAfter: time.Minute})
 		leave, err := g.Enter(t.Context(), podOf(1, 0))
 		if err != nil {
 			t.Fatal(err)

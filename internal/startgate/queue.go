@@ -42,7 +42,7 @@ func (p *place) compare(o *place) int {
 // queue decides which pods have their turn. It has no clock: times are given.
 type queue struct {
 	first, most int
-	patience    time.Duration
+	hungAfter   time.Duration
 	// window is how many turns may be in flight.
 	// Invariant: first <= window <= most.
 	window   int
@@ -56,7 +56,7 @@ type queue struct {
 
 func newQueue(o Options) *queue {
 	return &queue{
-		first: o.First, most: o.Most, patience: o.Patience, window: o.First,
+		first: o.First, most: o.Most, hungAfter: o.HungAfter, window: o.First,
 		places: map[types.UID]*place{}, turns: map[*place]struct{}{},
 	}
 }
@@ -141,7 +141,7 @@ func (q *queue) next(now time.Time) (turns []types.UID, again time.Time) {
 			p.state, p.since = starting, now
 			q.turns[p] = struct{}{}
 			turns = append(turns, p.uid)
-			again = sooner(again, now.Add(q.patience))
+			again = sooner(again, now.Add(q.hungAfter))
 		}
 	}
 	return turns, time.Time{}
@@ -151,7 +151,7 @@ func (q *queue) next(now time.Time) (turns []types.UID, again time.Time) {
 // have.
 func (q *queue) hung(now time.Time) (hung bool, at time.Time) {
 	for p := range q.turns {
-		at = sooner(at, p.since.Add(q.patience))
+		at = sooner(at, p.since.Add(q.hungAfter))
 	}
 	return !at.IsZero() && !now.Before(at), at
 }

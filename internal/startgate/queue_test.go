@@ -12,7 +12,7 @@ import (
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func narrow() *queue { return newQueue(Options{First: 2, Most: 4, Patience: 5 * time.Second}) }
+func narrow() *queue { return newQueue(Options{First: 2, Most: 4, HungAfter: 5 * time.Second}) }
 
 func wantTurns(t *testing.T, q *queue, at time.Time, want ...types.UID) {
 	t.Helper()
@@ -79,7 +79,7 @@ func TestATurnIsKeptForAnExpectedPodForASecond(t *testing.T) {
 	wantTurns(t, q, t0.Add(expectFor), "first")
 }
 
-// A call that hangs delays others by the patience, once; then the bound is lifted
+// A call that hangs delays others by its time limit, once; then the bound is lifted
 // for as long as it hangs.
 func TestATurnThatHangsLiftsTheBound(t *testing.T) {
 	q := narrow()
