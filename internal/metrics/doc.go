@@ -6,11 +6,13 @@
 //	worker, node ──┐ observers                       ┌─► counters, histograms ─┐
 //	pleg ──────────┼──────────► Metrics ─────────────┤                         ├─► Handler
 //	cri ───────────┘                                 └─► State, at each scrape ┘
+//	survey.Scanner ─────── the last scan ───────────────────▲
 //
 // Counters and histograms are updated by observation: Metrics is the observer of
 // each inner package, and none of its methods blocks. Gauges are computed at each
 // scrape from the State that the owner of the node returns, so that they are
-// never older than the scrape. Each Metrics has a registry of its
+// never older than the scrape; only what a scan of the node has found is as old as
+// that. What is not known is absent, not 0. Each Metrics has a registry of its
 // own: two nodes in one process do not interfere. It is the only importer of
 // Prometheus.
 //

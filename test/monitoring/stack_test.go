@@ -15,14 +15,14 @@ import (
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
-// patience bounds each wait of the test.
-const patience = 30 * time.Second
+// waitLimit bounds each wait of the test.
+const waitLimit = 30 * time.Second
 
 // until waits for a condition, which it asks for five times a second.
 func until(t *testing.T, what string, is func() (bool, any)) {
 	t.Helper()
 	last, began := any(nil), time.Now()
-	for deadline := began.Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	for deadline := began.Add(waitLimit); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		ok, seen := is()
 		if ok {
 			t.Logf("%s after %v", what, time.Since(began).Round(100*time.Millisecond))
@@ -30,7 +30,7 @@ func until(t *testing.T, what string, is func() (bool, any)) {
 		}
 		last = seen
 	}
-	t.Fatalf("%s: not within %v, but %v", what, patience, last)
+	t.Fatalf("%s: not within %v, but %v", what, waitLimit, last)
 }
 
 // observer starts podctl agent --observe on a simulated runtime in this process, and
