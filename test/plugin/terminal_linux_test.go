@@ -1,0 +1,106 @@
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"github.com/podctl/podctl/internal/cluster/clustertest"
+	terminal "github.com/podctl/podctl/test/pty"
+)
+
+// kubectl returns commands of kubectl podctl on a cluster with the node n1, on which sh
+// stands for podctl.
+func kubectl(t *testing.T) func(args ...string) *exec.Cmd {
+	t.Helper()
+	dir := t.TempDir()
+	program, config := filepath.Join(dir, "kubectl-podctl"), filepath.Join(dir, "config")
+	build := exec.Command("go", "build", "-o", program, "./cmd/podctl")
+	build.Dir = "../.." // with the versions of the module that users install
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build podctl: %v\n%s", err, out)
+	}
+	s := clustertest.Start(clustertest.Options{Nodes: []clustertest.Node{{Name: "n1", Run: shell}}})
+	t.Cleanup(s.Close)
+	if err := s.WriteKubeconfig(config); err != nil {
+		t.Fatal(err)
+	}
+	return func(args ...string) *exec.Cmd {
+		return exec.Command(program, append([]string{"--kubeconfig", config, "--node", "n1"}, args...)...)
+	}
+}
+
+// shell runs a shell as a container's command is run: with a terminal of its own if it is
+// to have one. Without, it prints a line and goes on.
+func shell(s *clustertest.Session) int {
+	if !s.TTY {
+		_, _ = io.WriteString(s.Stdout, "running\n")
+		<-s.Context.Done()
+		return 0
+	}
+	cmd := exec.Command("sh")
+	cmd.Env = append(os.Environ(), "PS1=# ")
+	control, err := pty.Start(cmd)
+	if err != nil {
+		return 99
+	}
+	defer control.Close()
+	go func() {
+		for text := range s.Sizes {
+			var size struct{ Width, Height uint16 }
+			if json.Unmarshal([]byte(text), &size) == nil {
+				_ = pty.Setsize(control, &pty.Winsize{Cols: size.Width, Rows: size.Height})
+			}
+		}
+	}()
+	go func() { _, _ = io.Copy(control, s.Stdin) }()
+	_, _ = io.Copy(s.Stdout, control)
+	var exited *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exited) {
+		return 99
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+func TestPluginOnATerminal(t *testing.T) {
+	podctl := kubectl(t)
+	t.Run("size, keys and exit code pass through, and the mode is restored", func(t *testing.T) {
+		term := terminal.Start(t, podctl("exec", "-it", "web", "--", "sh"))
+		term.Until("# ")
+		if got := term.Mode(); got == terminal.Normal {
+			t.Errorf("the terminal passes no keys: %v", got)
+		}
+		for _, size := range []string{"24 80", "43 132"} {
+			for term.Send("echo \"<$(stty size)>\"\r"); ; term.Send("echo \"<$(stty size)>\"\r") {
+				if got := term.Until(">\r\n"); strings.Contains(got, "<"+size+">") {
+					break
+				}
+			}
+			term.Resize(132, 43)
+		}
+		// A child that has not yet executed its command ignores SIGINT as the shell does.
+		term.Send("sh -c 'echo $((40+2)); exec sleep 97'\r")
+		term.Until("42\r\n")
+		term.Send(terminal.CtrlC)
+		term.Until("# ")
+		term.Send("exit 5\r")
+		if code := term.Wait(); code != 5 || term.Mode() != terminal.Normal {
+			t.Errorf("exit code %d, terminal %v", code, term.Mode())
+		}
+	})
+	t.Run("Ctrl-C ends what has no end", func(t *testing.T) {
+		term := terminal.Start(t, podctl("logs", "-f", "web"))
+		term.Until("running")
+		term.Send(terminal.CtrlC)
+		if code := term.Wait(); code != 130 {
+			t.Errorf("exit code %d", code)
+		}
+	})
+}
