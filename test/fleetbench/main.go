@@ -12,7 +12,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,7 +93,7 @@ func answering(nodes, pods int, delay time.Duration) []clustertest.Node {
 	for i := range all {
 		all[i] = clustertest.Node{Name: fmt.Sprintf("node-%04d", i), Run: func(s *clustertest.Session) int {
 			time.Sleep(delay)
-			_, _ = io.WriteString(s.Stdout, string(text))
+			_, _ = s.Stdout.Write(text)
 			return 0
 		}}
 	}
