@@ -80,7 +80,9 @@ start_control_plane() {
 		--service-account-signing-key-file="$pki/sa.key" --service-cluster-ip-range=10.96.0.0/16
 	for i in {1..60}; do
 		! kubectl get --raw /readyz >/dev/null 2>&1 || break
-		((i < 60)) && [[ -d /proc/$(<"$CLUSTER/kube-apiserver.pid") ]] || die "the API server did not become ready; its log is $CLUSTER/log/kube-apiserver"
+		if ((i == 60)) || [[ ! -d /proc/$(<"$CLUSTER/kube-apiserver.pid") ]]; then
+			die "the API server did not become ready; its log is $CLUSTER/log/kube-apiserver"
+		fi
 		sleep 1
 	done
 	component kube-controller-manager --kubeconfig="$pki/kcm.conf" --leader-elect=false --use-service-account-credentials \
