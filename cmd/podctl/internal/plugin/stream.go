@@ -24,11 +24,7 @@ func (r *run) stream(ctx context.Context, target fleet.Target) error {
 	if target.Failure != nil {
 		return &targetError{target}
 	}
-	otherwise := defaultNodeTimeout
-	if r.streams {
-		otherwise = 0
-	}
-	ctx, cancel := r.within(ctx, otherwise)
+	ctx, cancel := r.within(ctx, 0)
 	defer cancel()
 	x := cluster.Exec{
 		Namespace: r.options.inspectorNS, Pod: target.Pod, Container: container, Command: r.command,
