@@ -122,8 +122,11 @@ func commands(e *shell.Env) []*cli.Command {
 	return all
 }
 
-func newApp(e *shell.Env) *cli.App {
+func init() {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
+}
+
+func newApp(e *shell.Env) *cli.App {
 	commands := commands(e)
 	for _, c := range commands {
 		dress(e, c, c.Name)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -37,6 +38,7 @@ func TestCgroupsOfNoPodAreRemoved(t *testing.T) {
 		p := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
 		web := p.until("web", "running", running).Pod.UID
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if asked > 0 {
 			t.Errorf("other podctl processes were asked %d times although no cgroup is left", asked)
 		}
@@ -48,6 +50,7 @@ func TestCgroupsOfNoPodAreRemoved(t *testing.T) {
 		w.cgroups.busy = map[types.UID]bool{"busy": true}
 		w.leave("left", "busy", "of-another-podctl", "with-directory", "foreign-other")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		want := []types.UID{"busy", "foreign-other", "of-another-podctl", "with-directory", web}
 		slices.Sort(want)
 		if got := w.cgroupsOf(); !slices.Equal(got, want) {
@@ -64,11 +67,13 @@ func TestLeftoverCgroupsStayWhileAnotherPodctlMayOwnThem(t *testing.T) {
 		w.leave("left")
 		p := w.podctl("agent")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if got := w.cgroupsOf(); !slices.Equal(got, []types.UID{"left"}) {
 			t.Errorf("cgroups %v, want the one that may be of another podctl process", got)
 		}
 		silent = nil
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if got := w.cgroupsOf(); len(got) > 0 {
 			t.Errorf("cgroups %v, want none", got)
 		}
@@ -83,6 +88,7 @@ func TestCgroupsOfASharedRootStay(t *testing.T) {
 		w.leave("left")
 		p := w.podctl("agent")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if got := w.cgroupsOf(); len(got) != 1 {
 			t.Errorf("cgroups %v, want the one that others may have", got)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,22 +46,28 @@ func TestScansRepeatAndKeepWhenATerminationWasNoticed(t *testing.T) {
 
 func TestFailedScanKnowsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var failure error
+		var failed atomic.Bool
+		failure := errors.New("no runtime")
 		log := new(bytes.Buffer)
-		s, stop := run(lookout(func(context.Context) (Findings, error) { return Findings{}, failure }), log)
+		s, stop := run(lookout(func(context.Context) (Findings, error) {
+			if failed.Load() {
+				return Findings{}, failure
+			}
+			return Findings{}, nil
+		}), log)
 		defer stop()
 		synctest.Wait()
 		if latest := s.Latest(); latest.Report.Orphans.Unknown != nil || log.Len() > 0 {
 			t.Errorf("%+v, logged %q", latest, log)
 		}
-		failure = errors.New("no runtime")
+		failed.Store(true)
 		time.Sleep(21 * time.Second)
 		synctest.Wait()
 		latest := s.Latest()
 		if latest.Report.Orphans.ByClass != nil || !errors.Is(latest.Report.Terminating.Unknown, failure) || latest.Failed != 2 {
 			t.Errorf("%+v", latest)
 		}
-		failure = nil
+		failed.Store(false)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if s.Latest().Report.Orphans.Unknown != nil {
@@ -74,9 +81,9 @@ func TestFailedScanKnowsNothing(t *testing.T) {
 
 func TestHangingScanEndsAndItsReportIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hang := false
+		var hang atomic.Bool
 		s, stop := run(lookout(func(ctx context.Context) (Findings, error) {
-			if hang {
+			if hang.Load() {
 				<-ctx.Done()
 			}
 			return Findings{Findings: orphan.Findings{Orphans: []orphan.Orphan{{Class: orphan.Abandoned}}}}, ctx.Err()
@@ -85,7 +92,7 @@ func TestHangingScanEndsAndItsReportIsForgotten(t *testing.T) {
 		if s.Latest().Report.Orphans.ByClass[orphan.Abandoned] != 1 {
 			t.Errorf("%+v", s.Latest())
 		}
-		hang = true
+		hang.Store(true)
 		time.Sleep(16 * time.Second)
 		synctest.Wait()
 		if latest := s.Latest(); latest.Failed != 1 || latest.Report.Orphans.ByClass != nil {

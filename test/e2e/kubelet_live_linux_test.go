@@ -122,7 +122,7 @@ func (k *kubeletPlace) sparesEverything(run func(args ...string) (out, errw stri
 	for _, args := range [][]string{
 		{"orphans", "--kill", "--rm"}, {"orphans", "--kill", name},
 		{"orphans", "--kill", "--static-pods", k.kubelet.Static},
-		{"rm", "--force", name}, {"rm", "--force", "--all"},
+		{"rm", "--force", name}, {"rm", "--force", "default/*"},
 	} {
 		k.unharmed(strings.Join(args, " "), func() {
 			out, errw, code := run(args...)
