@@ -9,7 +9,7 @@ import (
 
 // Taken is a command line without some of its flags.
 type Taken struct {
-	// Args are the others, without the program's name. The flags of the innermost
+	// Args are the others, without the program's name, as Reorder takes them. The flags of the innermost
 	// command begin at Command.
 	Args    []string
 	Command int
@@ -21,7 +21,7 @@ type Taken struct {
 // Take removes the flags that take selects from a command line in the order of Reorder.
 func Take(app *cli.App, ordered []string, take func(cli.Flag) bool) Taken {
 	t := Taken{Values: map[string][]string{}}
-	flags, commands := app.Flags, app.Commands
+	flags, commands, usage := app.Flags, app.Commands, ""
 	rest := ordered[min(1, len(ordered)):]
 	for {
 		rest = t.flags(rest, flags, take)
@@ -34,7 +34,10 @@ func Take(app *cli.App, ordered []string, take func(cli.Flag) bool) Taken {
 		}
 		t.Args, rest = append(t.Args, rest[0]), rest[1:]
 		t.Command = len(t.Args)
-		flags, commands = commands[i].Flags, commands[i].Subcommands
+		flags, commands, usage = commands[i].Flags, commands[i].Subcommands, commands[i].ArgsUsage
+	}
+	if strings.Contains(usage, "-- ") && len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:] // Reorder has put it before the one that the user typed
 	}
 	t.Args = append(t.Args, rest...)
 	return t

@@ -23,7 +23,7 @@ func TestFlagsAreTakenAtTheirOwnLevelOnly(t *testing.T) {
 		"-l a=b orphans -l app=web --node cloud": "orphans -l app=web --node cloud | 1 node-selector=a=b",
 		"--node=n1 pleg --node n2 check x":       "pleg check x | 2 node=n1,n2",
 		"pleg check --all-nodes=false":           "pleg check | 2 all-nodes=false",
-		"exec --all-nodes -t web -- ls --node x": "exec -t -- web -- ls --node x | 1 all-nodes=true",
+		"exec --all-nodes -t web -- ls --node x": "exec -t web -- ls --node x | 1 all-nodes=true",
 		"--node n1":                              " | 0 node=n1",
 	} {
 		ordered, err := Reorder(app, append([]string{"podctl"}, strings.Fields(line)...))
