@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"github.com/podctl/podctl/internal/cluster/clustertest"
+	terminal "github.com/podctl/podctl/test/pty"
+)
+
+// kubectl is kubectl podctl on a simulated cluster, whose nodes n1 and n2 are both the
+// place.
+func (in *inside) kubectl(t *testing.T) func(args ...string) *exec.Cmd {
+	t.Helper()
+	s := clustertest.Start(clustertest.Options{Nodes: []clustertest.Node{{Name: "n1", Run: in.inspect}, {Name: "n2", Run: in.inspect}}})
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	plugin, config := filepath.Join(dir, "kubectl-podctl"), filepath.Join(dir, "config")
+	if err := errors.Join(os.Symlink(binary, plugin), s.WriteKubeconfig(config)); err != nil {
+		t.Fatal(err)
+	}
+	return func(args ...string) *exec.Cmd {
+		return exec.Command(plugin, append([]string{"--kubeconfig", config}, args...)...)
+	}
+}
+
+// inspect runs a command as the container of an inspector does, with a terminal of its own
+// if it is to have one.
+func (in *inside) inspect(s *clustertest.Session) int {
+	cmd := in.cmd(s.Args[1:]...)
+	if !s.TTY {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Stdin, s.Stdout, s.Stderr
+		_ = cmd.Run() // the exit code says it
+		return cmd.ProcessState.ExitCode()
+	}
+	control, err := pty.Start(cmd)
+	if err != nil {
+		return 99
+	}
+	defer control.Close()
+	go func() {
+		for text := range s.Sizes {
+			var size struct{ Width, Height uint16 }
+			if json.Unmarshal([]byte(text), &size) == nil {
+				_ = pty.Setsize(control, &pty.Winsize{Cols: size.Width, Rows: size.Height})
+			}
+		}
+	}()
+	go func() { _, _ = io.Copy(control, s.Stdin) }()
+	_, _ = io.Copy(s.Stdout, control)
+	_ = cmd.Wait()
+	return cmd.ProcessState.ExitCode()
+}
+
+func TestKubectlPlugin(t *testing.T) {
+	withPods(t, []insideCase{
+		{"the lists of nodes are one list", func(t *testing.T, in *inside) {
+			out, err := in.kubectl(t)("--all-nodes", "pods", "-l", "app=web", "-o", "json").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var items []struct {
+				Node     string
+				Metadata struct{ Name string }
+			}
+			if err := json.Unmarshal(out, &items); err != nil || len(items) != 2 || items[0].Node != "n1" || items[1].Node != "n2" || items[0].Metadata.Name != "web" {
+				t.Errorf("%v: %s", err, out)
+			}
+		}},
+		{"streams and the exit code pass through", func(t *testing.T, in *inside) {
+			cmd := in.kubectl(t)("--node", "n1", "exec", "web/c", "--", "sh", "-c", "printf 'a\\000b'; exit 7")
+			if out, _ := cmd.Output(); !slices.Equal(out, []byte("a\x00b")) || cmd.ProcessState.ExitCode() != 7 {
+				t.Errorf("%q, exit code %d", out, cmd.ProcessState.ExitCode())
+			}
+		}},
+		{"a terminal passes through two of them", func(t *testing.T, in *inside) {
+			term := terminal.Start(t, in.kubectl(t)("--node", "n1", "exec", "-it", "web/c", "--", "sh"))
+			term.Until("# ")
+			term.Send("stty size\r")
+			term.Until("24 80\r\n")
+			term.Until("# ")
+			// A child that has not yet executed its command ignores SIGINT as the shell does.
+			term.Send("sh -c 'echo $((40+2)); exec sleep 97'\r")
+			term.Until("42\r\n")
+			if got := term.Mode(); got == terminal.Normal {
+				t.Errorf("the terminal passes no keys: %v", got)
+			}
+			term.Send(terminal.CtrlC)
+			term.Until("# ")
+			term.Send("exit 5\r")
+			if code := term.Wait(); code != 5 || term.Mode() != terminal.Normal {
+				t.Errorf("exit code %d, terminal %v", code, term.Mode())
+			}
+		}},
+		{"Ctrl-C ends what has no end", func(t *testing.T, in *inside) {
+			term := terminal.Start(t, in.kubectl(t)("--node", "n1", "pods", "--watch"))
+			term.Until("default/web")
+			term.Send(terminal.CtrlC)
+			if code := term.Wait(); code != 130 {
+				t.Errorf("exit code %d", code)
+			}
+		}},
+	})
+}
