@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/ownsocket"
 )
 
 // suffix of sockets.
@@ -53,30 +54,7 @@ func Listen(dir, instance string) (net.Listener, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	made, err := os.Lstat(path)
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return &socket{Listener: l, path: path, made: made}, nil
-}
-
-// socket removes its file when it is closed, but not one that a later Listen put
-// in its place.
-type socket struct {
-	net.Listener
-	path string
-	made fs.FileInfo
-}
-
-func (s *socket) Close() error {
-	at, err := os.Lstat(s.path)
-	if err == nil && os.SameFile(s.made, at) {
-		err = os.Remove(s.path)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return errors.Join(err, s.Listener.Close())
+	return ownsocket.Own(l, path)
 }
 
 // sockets are the paths of all sockets in dir, sorted: none if it is not there.

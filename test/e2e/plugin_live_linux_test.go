@@ -3,14 +3,11 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/creack/pty"
 
 	"github.com/podctl/podctl/internal/cluster/clustertest"
 	terminal "github.com/podctl/podctl/test/pty"
@@ -41,23 +38,11 @@ func (in *inside) inspect(s *clustertest.Session) int {
 		_ = cmd.Run() // the exit code says it
 		return cmd.ProcessState.ExitCode()
 	}
-	control, err := pty.Start(cmd)
+	code, err := terminal.Serve(cmd, s.Stdin, s.Stdout, s.Sizes)
 	if err != nil {
 		return 99
 	}
-	defer control.Close()
-	go func() {
-		for text := range s.Sizes {
-			var size struct{ Width, Height uint16 }
-			if json.Unmarshal([]byte(text), &size) == nil {
-				_ = pty.Setsize(control, &pty.Winsize{Cols: size.Width, Rows: size.Height})
-			}
-		}
-	}()
-	go func() { _, _ = io.Copy(control, s.Stdin) }()
-	_, _ = io.Copy(s.Stdout, control)
-	_ = cmd.Wait()
-	return cmd.ProcessState.ExitCode()
+	return code
 }
 
 func TestKubectlPlugin(t *testing.T) {

@@ -1,16 +1,12 @@
 package plugin
 
 import (
-	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/creack/pty"
 
 	"github.com/podctl/podctl/internal/cluster/clustertest"
 	terminal "github.com/podctl/podctl/test/pty"
@@ -47,26 +43,11 @@ func shell(s *clustertest.Session) int {
 	}
 	cmd := exec.Command("sh")
 	cmd.Env = append(os.Environ(), "PS1=# ")
-	control, err := pty.Start(cmd)
+	code, err := terminal.Serve(cmd, s.Stdin, s.Stdout, s.Sizes)
 	if err != nil {
 		return 99
 	}
-	defer control.Close()
-	go func() {
-		for text := range s.Sizes {
-			var size struct{ Width, Height uint16 }
-			if json.Unmarshal([]byte(text), &size) == nil {
-				_ = pty.Setsize(control, &pty.Winsize{Cols: size.Width, Rows: size.Height})
-			}
-		}
-	}()
-	go func() { _, _ = io.Copy(control, s.Stdin) }()
-	_, _ = io.Copy(s.Stdout, control)
-	var exited *exec.ExitError
-	if err := cmd.Wait(); err != nil && !errors.As(err, &exited) {
-		return 99
-	}
-	return cmd.ProcessState.ExitCode()
+	return code
 }
 
 func TestPluginOnATerminal(t *testing.T) {

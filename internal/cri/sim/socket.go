@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/podctl/podctl/internal/ownsocket"
 )
 
 // ErrInUse is the error of Listen for a socket that a process serves, or a path
@@ -35,7 +37,7 @@ func Listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // it would unlink fresh
+	l.SetUnlinkOnClose(false) // it would unlink fresh, which is gone
 	err = os.Chmod(fresh, 0o600)
 	if err == nil {
 		err = replace(path, fresh, filepath.Join(dir, "old"))
@@ -43,11 +45,11 @@ func Listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen at %s: %w", path, err), l.Close())
 	}
-	made, err := os.Lstat(path)
+	own, err := ownsocket.Own(l, path)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("listen at %s: %w", path, err), l.Close())
+		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	return &socket{Listener: l, path: path, made: made}, nil
+	return own, nil
 }
 
 // replace puts fresh at path. What is there already is moved aside and examined
@@ -91,22 +93,4 @@ func unserved(path string) error {
 		return fmt.Errorf("%w: %w", ErrInUse, err)
 	}
 	return nil
-}
-
-// socket removes its file when it is closed, but not one that replaced it.
-type socket struct {
-	net.Listener
-	path string
-	made fs.FileInfo
-}
-
-func (s *socket) Close() error {
-	at, err := os.Lstat(s.path)
-	if err == nil && os.SameFile(s.made, at) {
-		err = os.Remove(s.path)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return errors.Join(err, s.Listener.Close())
 }

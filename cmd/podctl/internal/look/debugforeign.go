@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/debugger"
 	"github.com/podctl/podctl/internal/inventory"
@@ -86,9 +87,9 @@ func printLog(local *localStreams, path string) error {
 		if !ok || err != nil {
 			return err
 		}
-		w := toUser(local.e.Out)
+		w := shell.ToUser(local.e.Out)
 		if l.Stream == logs.Stderr {
-			w = toUser(local.e.Errw)
+			w = shell.ToUser(local.e.Errw)
 		}
 		if l.Ends {
 			l.Text = append(l.Text, '\n')

@@ -81,7 +81,7 @@ func (r execResult) printLines(e *shell.Env, name string) error {
 				b.WriteByte('\n')
 			}
 		}
-		if _, err := toUser(s.w).Write(b.Bytes()); err != nil {
+		if _, err := shell.ToUser(s.w).Write(b.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -53,10 +53,10 @@ func isCut(stdout, stderr []byte) bool {
 
 // print prints the output and returns the exit code as an error.
 func (r execResult) print(e *shell.Env) error {
-	if _, err := toUser(e.Out).Write(r.Stdout); err != nil {
+	if _, err := shell.ToUser(e.Out).Write(r.Stdout); err != nil {
 		return err
 	}
-	if _, err := toUser(e.Errw).Write(r.Stderr); err != nil {
+	if _, err := shell.ToUser(e.Errw).Write(r.Stderr); err != nil {
 		return err
 	}
 	if r.cut {

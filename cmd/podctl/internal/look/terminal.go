@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -45,7 +43,7 @@ type localStreams struct {
 // newLocalStreams decides what of the options is possible: a container's terminal
 // needs one here.
 func newLocalStreams(e *shell.Env, o streamOptions) *localStreams {
-	l := &localStreams{e: e, o: o, input: terminalOf(e.In)}
+	l := &localStreams{e: e, o: o, input: shell.Terminal(e.In)}
 	if !o.tty {
 		return l
 	}
@@ -67,28 +65,11 @@ func (l *localStreams) note(format string, args ...any) {
 	}
 }
 
-// terminalOf returns the terminal that a stream is, nil if it is none.
-func terminalOf(stream any) *os.File {
-	if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return f
-	}
-	return nil
-}
-
-// toUser returns the writer for a container's output: bytes reach a file or pipe
-// unchanged; on a terminal, control characters have no effect.
-func toUser(w io.Writer) io.Writer {
-	if raw := output.Raw(w); terminalOf(raw) == nil {
-		return raw
-	}
-	return w
-}
-
 // run connects the streams to a URL of the runtime until the session, or ctx,
 // ends. redraw: a program that already runs draws its screen again. While it
 // runs, a terminal that is typed on passes every key to the container.
 func (l *localStreams) run(ctx context.Context, url string, redraw bool) error {
-	s := stream.Session{URL: url, TTY: l.o.tty || l.containerTTY, Stdout: toUser(l.e.Out), Stderr: toUser(l.e.Errw)}
+	s := stream.Session{URL: url, TTY: l.o.tty || l.containerTTY, Stdout: shell.ToUser(l.e.Out), Stderr: shell.ToUser(l.e.Errw)}
 	if l.stderr != nil {
 		s.Stderr = io.MultiWriter(s.Stderr, l.stderr)
 	}
@@ -102,8 +83,10 @@ func (l *localStreams) run(ctx context.Context, url string, redraw bool) error {
 	}
 	s.Stdout, s.Stderr = output.Raw(l.e.Out), nil
 	s.Sizes = stream.NewSizes()
-	stop := l.watchSize(s.Sizes, redraw)
-	defer stop()
+	if redraw {
+		s.Sizes.Redraw()
+	}
+	defer shell.FollowSize(s.Sizes, l.size)()
 	if !l.o.stdin {
 		return stream.Run(ctx, s)
 	}
@@ -126,32 +109,6 @@ func (l *localStreams) size() (columns, lines int) {
 		return 0, 0
 	}
 	return columns, lines
-}
-
-// watchSize passes the terminal's size, now and after each change.
-func (l *localStreams) watchSize(sizes *stream.Sizes, redraw bool) (stop func()) {
-	changed := make(chan os.Signal, 1)
-	signal.Notify(changed, syscall.SIGWINCH)
-	ended := make(chan struct{})
-	go func() {
-		defer sizes.Close()
-		if redraw {
-			sizes.Redraw()
-		}
-		sizes.Put(l.size())
-		for {
-			select {
-			case <-changed:
-				sizes.Put(l.size())
-			case <-ended:
-				return
-			}
-		}
-	}()
-	return func() {
-		signal.Stop(changed)
-		close(ended)
-	}
 }
 
 // inputReader is local input as a container gets it.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -28,13 +25,13 @@ func (r *run) stream(ctx context.Context, target fleet.Target) error {
 	defer cancel()
 	x := cluster.Exec{
 		Namespace: r.options.inspectorNS, Pod: target.Pod, Container: container, Command: r.command,
-		Stdout: toUser(r.env.Out), Stderr: r.env.Errw,
+		Stdout: shell.ToUser(r.env.Out), Stderr: r.env.Errw,
 	}
 	if r.stdin {
 		x.Stdin = r.env.In
 	}
 	var err error
-	if terminal := terminalOf(r.env.In); r.tty && r.stdin && terminal != nil {
+	if terminal := shell.Terminal(r.env.In); r.tty && r.stdin && terminal != nil {
 		err = r.onTerminal(ctx, x, terminal)
 	} else {
 		err = r.client.Exec(ctx, x)
@@ -52,54 +49,19 @@ func (r *run) stream(ctx context.Context, target fleet.Target) error {
 // command.
 func (r *run) onTerminal(ctx context.Context, x cluster.Exec, terminal *os.File) error {
 	x.TTY, x.Stdout, x.Sizes = true, output.Raw(r.env.Out), stream.NewSizes()
-	defer followSize(x.Sizes, terminal)()
+	defer shell.FollowSize(x.Sizes, func() (columns, lines int) {
+		columns, lines, err := term.GetSize(int(terminal.Fd()))
+		if err != nil {
+			return 0, 0
+		}
+		return columns, lines
+	})()
 	before, err := term.MakeRaw(int(terminal.Fd()))
 	if err != nil {
 		return fmt.Errorf("set the terminal's mode: %w", err)
 	}
 	defer func() { _ = term.Restore(int(terminal.Fd()), before) }() // it may be gone
 	return r.client.Exec(ctx, x)
-}
-
-// followSize passes the size of a terminal, now and after each change, until stop.
-func followSize(sizes *stream.Sizes, terminal *os.File) (stop func()) {
-	changed := make(chan os.Signal, 1)
-	signal.Notify(changed, syscall.SIGWINCH)
-	ended := make(chan struct{})
-	go func() {
-		defer sizes.Close()
-		for {
-			if columns, lines, err := term.GetSize(int(terminal.Fd())); err == nil {
-				sizes.Put(columns, lines)
-			}
-			select {
-			case <-changed:
-			case <-ended:
-				return
-			}
-		}
-	}()
-	return func() {
-		signal.Stop(changed)
-		close(ended)
-	}
-}
-
-// terminalOf returns the terminal that a stream is, nil if it is none.
-func terminalOf(s any) *os.File {
-	if f, ok := s.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return f
-	}
-	return nil
-}
-
-// toUser returns the writer for what a node prints: bytes reach a file or pipe unchanged;
-// on a terminal, control characters have no effect.
-func toUser(w io.Writer) io.Writer {
-	if raw := output.Raw(w); terminalOf(raw) == nil {
-		return raw
-	}
-	return w
 }
 
 // targetError: the command did not run on the only node.

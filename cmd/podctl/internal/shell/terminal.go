@@ -1,0 +1,57 @@
+package shell
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+)
+
+// Terminal returns the terminal that a stream is, nil if it is none.
+func Terminal(s any) *os.File {
+	if f, ok := s.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// ToUser returns the writer for what a container or a node prints: bytes reach a
+// file or pipe unchanged; on a terminal, control characters have no effect.
+func ToUser(w io.Writer) io.Writer {
+	if raw := output.Raw(w); Terminal(raw) == nil {
+		return raw
+	}
+	return w
+}
+
+// Sizes receives the sizes of a terminal. It is closed after the last one.
+type Sizes interface {
+	Put(columns, lines int)
+	Close()
+}
+
+// FollowSize passes the size of the terminal, now and after each change, until stop.
+func FollowSize(sizes Sizes, size func() (columns, lines int)) (stop func()) {
+	changed := make(chan os.Signal, 1)
+	signal.Notify(changed, syscall.SIGWINCH)
+	ended := make(chan struct{})
+	go func() {
+		defer sizes.Close()
+		for {
+			sizes.Put(size())
+			select {
+			case <-changed:
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(changed)
+		close(ended)
+	}
+}
