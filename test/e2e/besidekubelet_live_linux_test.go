@@ -127,7 +127,7 @@ func flushes(name string, seconds int) string {
 // terminates, and every command says that it is terminating, and by what.
 func (k *kubeletPlace) removed() {
 	const grace = "terminationGracePeriodSeconds: 60"
-	ended := k.terminatesFlushing("flush", 20, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
+	ended := k.terminatesFlushing(20, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
 	k.kubelet.Runs(k.t, k.names...)
 	k.says("flush", "its grace period is 1m0s")
 	k.confirms("flush")
@@ -156,7 +156,7 @@ func (k *kubeletPlace) confirms(name string) {
 // it does not desire, with a grace period of its own, and podctl leaves it to that.
 func (k *kubeletPlace) killedDuringGrace() {
 	const grace = "terminationGracePeriodSeconds: 60"
-	ended := k.terminatesFlushing("flush", 15, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
+	ended := k.terminatesFlushing(15, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
 	k.kubelet.Kill(k.t)
 	k.saysUnknown("flush")
 	k.sparesEverything(k.podctl)
@@ -168,7 +168,7 @@ func (k *kubeletPlace) killedDuringGrace() {
 	k.agreesOnOwnership()
 
 	k.leaving = ""
-	k.terminatesFlushing("flush", 30, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
+	k.terminatesFlushing(30, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
 	k.kubelet.Kill(k.t)
 	k.saysUnknown("flush")
 	k.kubelet.Launch(k.t)
@@ -221,7 +221,7 @@ func (k *kubeletPlace) saysUnknown(name string) {
 // changed: the pod of the earlier manifest has the name of the later one.
 func (k *kubeletPlace) changed() {
 	const grace = "terminationGracePeriodSeconds: 40"
-	ended := k.terminatesFlushing("flush", 8, grace, func() {
+	ended := k.terminatesFlushing(8, grace, func() {
 		k.kubelet.WriteStatic(k.t, "flush.yaml", k.marked("flush", flushes("flush", 0), brief))
 	})
 	k.says("flush", "its grace period is 40s")
@@ -233,11 +233,12 @@ func (k *kubeletPlace) changed() {
 	k.leavesNothing("flush")
 }
 
-// terminatesFlushing adds a static pod that takes some time to end, and has the
+// terminatesFlushing adds a static pod, flush, that takes some time to end, and has the
 // kubelet terminate it. The function that it returns waits for the lines that it
 // still writes, and asserts that it was not killed.
-func (k *kubeletPlace) terminatesFlushing(name string, seconds int, grace string, terminate func()) func(lines ...string) {
+func (k *kubeletPlace) terminatesFlushing(seconds int, grace string, terminate func()) func(lines ...string) {
 	k.t.Helper()
+	const name = "flush"
 	_ = os.Remove(filepath.Join(k.path("mark"), name))
 	k.kubelet.WriteStatic(k.t, name+".yaml", k.marked(name, flushes(name, seconds), grace))
 	k.getsLines(name, "up")

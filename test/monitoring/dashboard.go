@@ -1,7 +1,6 @@
 package monitoring
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
@@ -64,7 +63,7 @@ func Rows() []Row {
 }
 
 // source is the data source that the dashboard's variable selects.
-var source = common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("$datasource")}
+var source = common.DataSourceRef{Type: new("prometheus"), Uid: new("$datasource")}
 
 // Dashboard returns Grafana's model of the dashboard.
 func Dashboard() (dashboard.Dashboard, error) {
@@ -75,7 +74,7 @@ func Dashboard() (dashboard.Dashboard, error) {
 		Refresh("30s").Time("now-3h", "now").Timezone("browser").
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus")).
 		WithVariable(dashboard.NewQueryVariableBuilder("node").Label("Node").Datasource(source).
-			Query(dashboard.StringOrMap{String: cog.ToPtr(NodesQuery)}).
+			Query(dashboard.StringOrMap{String: new(NodesQuery)}).
 			Refresh(dashboard.VariableRefreshOnTimeRangeChanged).IncludeAll(true).AllValue(".*").Multi(true))
 	for _, row := range Rows() {
 		b = b.WithRow(dashboard.NewRowBuilder(row.Title))
@@ -100,7 +99,7 @@ func (q Query) target() *prometheus.DataqueryBuilder {
 func (p Panel) single() *stat.PanelBuilder {
 	steps := []dashboard.Threshold{{Color: "text"}}
 	if p.Alarming {
-		steps = []dashboard.Threshold{{Color: "green"}, {Color: "red", Value: cog.ToPtr(1.0)}}
+		steps = []dashboard.Threshold{{Color: "green"}, {Color: "red", Value: new(1.0)}}
 	}
 	b := stat.NewPanelBuilder().Title(p.Title).Description(p.Description).Unit(p.Unit).Datasource(source).Height(4).Span(6).
 		NoValue("not known").
