@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -37,7 +38,9 @@ func TestLockWaitIsReportedWithItsHolder(t *testing.T) {
 		t.Errorf("%+v, want %s of process %d, %s", locks, path, os.Getpid(), self.Comm)
 	}
 	cancel()
-	<-ended
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the wait ended with %v", err)
+	}
 	unlock()
 	if locks := locksByPod(); len(locks) > 0 {
 		t.Errorf("after the wait: %+v", locks)

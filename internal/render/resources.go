@@ -36,6 +36,8 @@ func sandboxResources(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources {
 	return linuxResources(n, requestOf(requests), limits.Cpu(), limits.Memory())
 }
 
+// OverheadResources returns what the pod's runtime class adds to its containers, as
+// the CRI has it of a sandbox; empty without a runtime class.
 func OverheadResources(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources {
 	if p.Spec.Overhead == nil {
 		return &runtimeapi.LinuxContainerResources{}

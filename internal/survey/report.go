@@ -115,13 +115,10 @@ func countTerminating(f Findings, now time.Time) Terminating {
 // isStuck reports whether a pod that waits for a layer has waited for too long. A
 // preStop hook, and a process that SIGTERM does not end, may take the grace period.
 func isStuck(layer diagnose.Layer, graceLeft *time.Duration) bool {
-	switch layer {
-	case diagnose.LayerNone:
-		return false
-	case diagnose.LayerHook, diagnose.LayerProcess:
+	if layer == diagnose.LayerHook || layer == diagnose.LayerProcess {
 		return graceLeft == nil || *graceLeft < 0
 	}
-	return true
+	return layer != diagnose.LayerNone
 }
 
 // undiagnosedError: a pod is terminating, and the layer for which it waits cannot

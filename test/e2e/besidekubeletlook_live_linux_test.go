@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"os"
 	"strings"
+	"syscall"
+
+	"github.com/podctl/podctl/test/pty"
 )
 
 // looksInside: the commands that look inside work on a static pod of the kubelet's by
@@ -48,5 +51,30 @@ func (k *kubeletPlace) looksInside() {
 		if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || !got.Met || got.Seen != "Ready is True" {
 			k.t.Errorf("wait: %v, exit code %d\n%s%s", err, code, out, errw)
 		}
+		k.connects(name)
 	})
+}
+
+// connects: attach and port-forward reach a static pod of the kubelet's, and leave it.
+func (k *kubeletPlace) connects(name string) {
+	k.t.Helper()
+	in := &inside{k.place}
+	term := in.terminal(k.t, "attach", name)
+	term.Until("attached to default/" + name)
+	term.Send(pty.CtrlC)
+	if code := term.Wait(); code != 130 {
+		k.t.Errorf("attach: exit code %d\n%s", code, term.Output())
+	}
+	const serve = "mkdir /www; echo hello >/www/index.html; httpd -p 8080 -h /www"
+	if _, errw, code := k.podctl("exec", name, "--", "sh", "-c", serve); code != 0 {
+		k.t.Fatalf("exit code %d\n%s", code, errw)
+	}
+	p, address := in.forwards(k.t, name, ":8080")
+	if body, err := page(address); err != nil || body != "hello\n" {
+		k.t.Errorf("port-forward: %q, %v", body, err)
+	}
+	p.signal(syscall.SIGINT)
+	if code := p.wait(); code != 130 {
+		k.t.Errorf("port-forward: exit code %d", code)
+	}
 }
