@@ -40,7 +40,7 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 		checks := []control.Check{{Name: "pleg", Runtime: true, Run: joining.healthy}}
 		server := control.ServePublic(l, control.Public(checks, shown.Handler()), e.Log)
 		defer func() { _ = server.Close() }() // the process ends anyway
-		joining.patient = true
+		joining.retries = true
 	}
 	session, err := joining.join(ctx, o.Globals, plegOptions{
 		source: sourceAuto, observer: plegstat.Tee{w.meter, shown}, operations: shown, calls: w.calls,

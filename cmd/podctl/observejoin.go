@@ -14,9 +14,9 @@ import (
 // joining is an observer that has not reached its runtime yet, or has.
 type joining struct {
 	env *shell.Env
-	// patient: a runtime that does not answer is tried again. Health is served
+	// retries: a runtime that does not answer is tried again. Health is served
 	// meanwhile: to restart an observer does not repair a runtime.
-	patient bool
+	retries bool
 
 	mu      sync.Mutex
 	session *plegSession // nil before it has joined
@@ -45,21 +45,26 @@ func (j *joining) set(session *plegSession, err error) {
 	j.session, j.failure = session, err
 }
 
-// join connects to the runtime, until an interrupt.
-func (j *joining) join(ctx context.Context, g shell.Globals, o plegOptions) (*plegSession, error) {
-	warned := false
-	for {
-		session, err := beginPLEG(ctx, j.env, g, o)
-		j.set(session, err)
-		if err == nil || !j.patient || shell.ExitCode(err) != shell.ExitUnreachable {
-			return session, err
+// join connects to the runtime, until an interrupt: one that comes during an
+// attempt ends the attempts, whatever that one fails with.
+func (j *joining) join(ctx context.Context, g shell.Globals, o plegOptions) (session *plegSession, err error) {
+	err = j.env.UntilInterrupted(ctx, func(ctx context.Context) error {
+		for warned := false; ; warned = true {
+			session, err = openPLEG(ctx, j.env, g, o)
+			j.set(session, err)
+			if err == nil || !j.retries || shell.ExitCode(err) != shell.ExitUnreachable {
+				return err
+			}
+			if !warned {
+				shell.PrintError(j.env.Errw, fmt.Errorf("the runtime is tried again every %s: %w", joinPause, err))
+			}
+			if err := shell.Sleep(ctx, joinPause); err != nil {
+				return err
+			}
 		}
-		if !warned {
-			warned = true
-			shell.PrintError(j.env.Errw, fmt.Errorf("the runtime is tried again every %s: %w", joinPause, err))
-		}
-		if err := j.env.UntilInterrupted(ctx, func(ctx context.Context) error { return shell.Sleep(ctx, joinPause) }); err != nil {
-			return nil, err
-		}
+	})
+	if errors.Is(err, shell.ErrInterrupted) && session != nil {
+		session.Close()
 	}
+	return session, err
 }
