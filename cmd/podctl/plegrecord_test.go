@@ -147,7 +147,7 @@ func TestRecordSaysWhatItRecorded(t *testing.T) {
 		w.pod("default", "web").start("web", "sleep", "3600")
 		file := filepath.Join(t.TempDir(), "tape")
 		c := w.start(nil, "pleg", "record", "--for=10s", "-o=json", file)
-		time.Sleep(5 * time.Second)
+		time.Sleep(5500 * time.Millisecond) // between two full relists
 		w.pod("default", "job").start("job", "sleep", "1")
 		c.ends(shell.ExitOK, 6*time.Second)
 		c.silent()

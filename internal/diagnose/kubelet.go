@@ -42,9 +42,10 @@ func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, 
 	case near == nil:
 		return KubeletView{}, &kubelet.AbsentError{}
 	}
+	// A kubelet whose runtime hangs answers for its pods, and not for its metrics.
+	a := KubeletAnswer{Working: near.Working(ctx)}
 	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
 	defer cancel()
-	a := KubeletAnswer{Working: near.Working(ctx)}
 	a.Pods, a.Err = near.Pods(ctx)
 	return ReadKubelet(near, fs, a)
 }

@@ -31,7 +31,7 @@ type Working struct {
 }
 
 const (
-	// workingTimeout bounds the answer of one server, maxMetrics its size in bytes.
+	// workingTimeout bounds the answer, maxMetrics its size in bytes.
 	workingTimeout = 2 * time.Second
 	maxMetrics     = 16 << 20
 
@@ -52,6 +52,8 @@ func (n *Near) Working(ctx context.Context) (w Working) {
 	if n.Err != nil {
 		return Working{}
 	}
+	ctx, cancel := context.WithTimeout(ctx, workingTimeout) // of all servers
+	defer cancel()
 	_, err := n.ask(ctx, func(ctx context.Context, client *http.Client, url string) error {
 		if w = workingAt(ctx, client, url); !w.Housekept {
 			return errNoWorking

@@ -42,7 +42,7 @@ func (n *Node) assignDevices(ctx context.Context, p *v1.Pod, held []*pod.Pod) er
 	if err != nil {
 		n.log.Warn("devices are missing", "err", err)
 	}
-	inUse := n.devicesInUse(p, held)
+	inUse, ofOthers := n.devicesInUse(p, held)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, err := device.Assign(requests, devices, nil); err != nil {
@@ -50,7 +50,8 @@ func (n *Node) assignDevices(ctx context.Context, p *v1.Pod, held []*pod.Pod) er
 	}
 	assignment, err := device.Assign(requests, devices, inUse)
 	if err != nil {
-		return &DevicesInUseError{err: err}
+		_, without := device.Assign(requests, devices, ofOthers)
+		return &DevicesInUseError{err: err, ours: without == nil}
 	}
 	if e := n.entryOf(p.UID); e != nil {
 		e.devices = assignment
@@ -59,7 +60,11 @@ func (n *Node) assignDevices(ctx context.Context, p *v1.Pod, held []*pod.Pod) er
 }
 
 // DevicesInUseError says that other pods have the devices that a pod asks for.
-type DevicesInUseError struct{ err error }
+type DevicesInUseError struct {
+	err error
+	// ours: it would have them without the other pods of this podctl process.
+	ours bool
+}
 
 func (e *DevicesInUseError) Error() string { return "devices in use: " + e.err.Error() }
 
@@ -71,20 +76,17 @@ func (*DevicesInUseError) Hint() string {
 }
 
 // devicesInUse are the devices of all running pods but one: those of this node, and
-// those of other podctl processes, as their sandboxes say.
-func (n *Node) devicesInUse(but *v1.Pod, held []*pod.Pod) map[string]bool {
-	inUse := map[string]bool{}
-	add := func(a device.Assignment) {
-		for _, d := range a.Devices() {
-			inUse[d] = true
-		}
-	}
+// those of other podctl processes, as their sandboxes say. ofOthers are the latter.
+func (n *Node) devicesInUse(but *v1.Pod, held []*pod.Pod) (inUse, ofOthers map[string]bool) {
+	inUse, ofOthers = map[string]bool{}, map[string]bool{}
 	n.mu.Lock()
 	own := map[types.UID]bool{but.UID: true}
 	for uid, e := range n.entries {
 		own[uid] = true
 		if uid != but.UID && e.hasWorker() && !n.nothingRuns(e) {
-			add(e.devices)
+			for _, d := range e.devices.Devices() {
+				inUse[d] = true
+			}
 		}
 	}
 	n.mu.Unlock()
@@ -94,11 +96,13 @@ func (n *Node) devicesInUse(but *v1.Pod, held []*pod.Pod) map[string]bool {
 		}
 		for _, s := range p.Sandboxes {
 			if s.State == pod.Running {
-				add(device.Parse(s.Devices))
+				for _, d := range device.Parse(s.Devices).Devices() {
+					inUse[d], ofOthers[d] = true, true
+				}
 			}
 		}
 	}
-	return inUse
+	return inUse, ofOthers
 }
 
 // restoreDevices takes over what the sandbox of an adopted pod was created with.

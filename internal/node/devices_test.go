@@ -129,3 +129,22 @@ func TestDevicesOfAnnotationsAreGivenToEachContainer(t *testing.T) {
 		w.empty()
 	})
 }
+
+// A pod that waits for a device of another pod of its podctl has not ended; one that
+// waits for a device of a foreign pod can do nothing.
+func TestAPodWaitsForDevicesOfItsPodctlOnly(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.withGPUs(true)
+		p := w.podctl("a", devicePod("first", "a", "sleep 3600"), strings.Replace(podYAML("second", "sleep 20", job), "name: c,", "name: b, resources: {limits: {acme.com/gpu: 1}},", 1), devicePod("third", "c", "sleep 3600"))
+		if i := p.until("third", "waiting", waits(lifecycle.DevicesInUse)); i.Ended() {
+			t.Error("third has ended, says its Info")
+		}
+		p.until("third", "runs", Info.Ready)
+		q := w.podctl("b", devicePod("fourth", "d", "sleep 3600"))
+		if i := q.until("fourth", "waiting", waits(lifecycle.DevicesInUse)); !i.Ended() {
+			t.Error("fourth has not ended, says its Info")
+		}
+		q.drain()
+		p.drain()
+	})
+}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -66,7 +67,12 @@ func (i Info) Refused() error {
 
 // Ended reports whether the pod does nothing more by itself: it is down and
 // cleaned up and does not come back, or it cannot start.
-func (i Info) Ended() bool { return i.Refused() != nil || i.Stage == worker.Finished && !i.Again }
+func (i Info) Ended() bool {
+	if inUse, ok := errors.AsType[*DevicesInUseError](i.Refused()); ok && inUse.ours {
+		return false // it starts when another pod of this process has ended
+	}
+	return i.Refused() != nil || i.Stage == worker.Finished && !i.Again
+}
 
 // Leaving reports whether the pod is not desired and something of it may still run,
 // or is being cleaned up.

@@ -150,7 +150,7 @@ func TestPodsOfAKilledRunAreTerminatedByTheRuntime(t *testing.T) {
 		run.prints("c started") // else the runtime may call the start off
 		run.signal(syscall.SIGKILL)
 		run.wait()
-		matches(t, lineOf(p.does("pods", "--orphans"), "default/web"), `^default/web Running - run-\S+ \(exited\) 1/1 0 - `)
+		matches(t, lineOf(p.does("pods", "--orphans"), "default/web"), `^default/web Running - run-\S+ \(exited\) 1/1 0 \S+ `)
 		began := time.Now()
 		matches(t, p.does("rm", "web"), `^default/web removed\n$`)
 		if took := time.Since(began); took > 20*time.Second {
