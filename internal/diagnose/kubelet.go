@@ -27,8 +27,12 @@ type KubeletView struct {
 	mounts map[types.UID][]string
 }
 
-// kubeletTimeout bounds the kubelet's answer.
-const kubeletTimeout = 3 * time.Second
+// kubeletTimeout bounds the kubelet's answer, countTimeout that of its metrics where
+// only a count is read of them.
+const (
+	kubeletTimeout = 3 * time.Second
+	countTimeout   = 500 * time.Millisecond
+)
 
 // AskKubelet finds the kubelet that uses the runtime and asks it for its pods. An
 // error means that not all that it terminates is known; it is a
@@ -42,12 +46,23 @@ func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, 
 	case near == nil:
 		return KubeletView{}, &kubelet.AbsentError{}
 	}
-	// A kubelet whose runtime hangs answers for its pods, and not for its metrics.
-	a := KubeletAnswer{Working: near.Working(ctx)}
+	a := KubeletAnswer{}
+	a.Pods, a.Err = askPods(ctx, near)
+	if a.Err == nil && near.Complete(kubelet.Working{}, a.Pods) == nil {
+		// A kubelet whose runtime hangs answers for its pods, and not for its metrics.
+		ctx, cancel := context.WithTimeout(ctx, countTimeout)
+		defer cancel()
+		a.Working = near.Working(ctx)
+	} else if a.Working = near.Working(ctx); a.Working.Housekept {
+		a.Pods, a.Err = askPods(ctx, near)
+	}
+	return ReadKubelet(near, fs, a)
+}
+
+func askPods(ctx context.Context, near *kubelet.Near) ([]*v1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
 	defer cancel()
-	a.Pods, a.Err = near.Pods(ctx)
-	return ReadKubelet(near, fs, a)
+	return near.Pods(ctx)
 }
 
 // KubeletAnswer is what a kubelet answered.

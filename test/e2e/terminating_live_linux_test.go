@@ -10,10 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/test/live"
 )
 
@@ -202,7 +204,8 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, "no pod terminates any more", func() bool { return len(k.terminating(k.podctl)) == 0 }, func() string { return k.does("terminating") })
+	// The kubelet's pauses between two attempts to unmount grow up to two minutes.
+	testutil.Eventually(t, 3*time.Minute, "no pod terminates any more", func() bool { return len(k.terminating(k.podctl)) == 0 }, func() string { return k.does("terminating") })
 	k.kubelet.Runs(t, "web", "cache", "log")
 }
 

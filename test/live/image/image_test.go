@@ -139,7 +139,7 @@ func TestPodctlImageIsStaticReproducibleAndNotRoots(t *testing.T) {
 	if !bytes.Equal(archives[0], archives[1]) {
 		t.Error("two archives of one binary differ")
 	}
-	if !regexp.MustCompile(`"io\.containerd\.image\.name": ?"`+regexp.QuoteMeta(PodctlName)+`"`).Match(archives[0]) {
+	if !regexp.MustCompile(`"io\.containerd\.image\.name": ?"` + regexp.QuoteMeta(PodctlName) + `"`).Match(archives[0]) {
 		t.Errorf("the archive does not name the image: %s", regexp.MustCompile(`"io.containerd[^,}]*`).FindAll(archives[0], -1))
 	}
 	if self, err := os.Executable(); err == nil {
