@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,8 @@ import (
 
 // leave makes cgroups that no pod of this node has.
 func (w *world) leave(uids ...types.UID) {
+	w.cgroups.mu.Lock()
+	defer w.cgroups.mu.Unlock()
 	for _, uid := range uids {
 		w.cgroups.made[uid] = true
 	}
@@ -47,7 +50,9 @@ func TestCgroupsOfNoPodAreRemoved(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
 			t.Fatal(err)
 		}
+		w.cgroups.mu.Lock()
 		w.cgroups.busy = map[types.UID]bool{"busy": true}
+		w.cgroups.mu.Unlock()
 		w.leave("left", "busy", "of-another-podctl", "with-directory", "foreign-other")
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -62,8 +67,13 @@ func TestCgroupsOfNoPodAreRemoved(t *testing.T) {
 
 func TestLeftoverCgroupsStayWhileAnotherPodctlMayOwnThem(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		silent := errors.New("podctl process run-x does not say which pods it owns")
-		w.otherPods = func(context.Context) (map[types.UID]bool, error) { return nil, silent }
+		var answers atomic.Bool
+		w.otherPods = func(context.Context) (map[types.UID]bool, error) {
+			if answers.Load() {
+				return nil, nil
+			}
+			return nil, errors.New("podctl process run-x does not say which pods it owns")
+		}
 		w.leave("left")
 		p := w.podctl("agent")
 		time.Sleep(time.Minute)
@@ -71,7 +81,7 @@ func TestLeftoverCgroupsStayWhileAnotherPodctlMayOwnThem(t *testing.T) {
 		if got := w.cgroupsOf(); !slices.Equal(got, []types.UID{"left"}) {
 			t.Errorf("cgroups %v, want the one that may be of another podctl process", got)
 		}
-		silent = nil
+		answers.Store(true)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := w.cgroupsOf(); len(got) > 0 {
