@@ -11,8 +11,7 @@ import (
 // askNear asks the kubelet that uses the runtime for its pods. What a part of them
 // requests says nothing about what is free.
 func askNear(ctx context.Context, near *kubelet.Near) desired.Answer {
-	working := near.Working(ctx)
-	a := desired.Near(ctx, near)
+	a, working := desired.Near(ctx, near)
 	if a.Err != nil {
 		return a
 	}

@@ -15,9 +15,10 @@ func Kubelet(ctx context.Context, o kubelet.Options) Answer {
 	return a
 }
 
-// Near returns the pods that the kubelet of this runtime manages.
-func Near(ctx context.Context, n *kubelet.Near) Answer {
-	a := Answer{Source: fmt.Sprintf("kubelet %s", n.Server())}
-	a.Pods, a.Err = n.Pods(ctx)
-	return a
+// Near returns the pods that the kubelet of this runtime manages, and what its metrics
+// say where they had to be read.
+func Near(ctx context.Context, n *kubelet.Near) (a Answer, w kubelet.Working) {
+	a.Source = fmt.Sprintf("kubelet %s", n.Server())
+	a.Pods, w, a.Err = n.PodsAndWorking(ctx, kubelet.NearTimeout)
+	return a, w
 }

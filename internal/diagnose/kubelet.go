@@ -27,8 +27,8 @@ type KubeletView struct {
 	mounts map[types.UID][]string
 }
 
-// kubeletTimeout bounds the kubelet's answer, countTimeout that of its metrics where
-// only a count is read of them.
+// kubeletTimeout bounds the kubelet's pods, countTimeout its metrics where only the
+// number of pods is read of them.
 const (
 	kubeletTimeout = 3 * time.Second
 	countTimeout   = 500 * time.Millisecond
@@ -47,22 +47,13 @@ func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, 
 		return KubeletView{}, &kubelet.AbsentError{}
 	}
 	a := KubeletAnswer{}
-	a.Pods, a.Err = askPods(ctx, near)
-	if a.Err == nil && near.Complete(kubelet.Working{}, a.Pods) == nil {
-		// A kubelet whose runtime hangs answers for its pods, and not for its metrics.
+	a.Pods, a.Working, a.Err = near.PodsAndWorking(ctx, kubeletTimeout)
+	if a.Err == nil && !a.Working.Housekept && near.Complete(a.Working, a.Pods) == nil {
 		ctx, cancel := context.WithTimeout(ctx, countTimeout)
 		defer cancel()
 		a.Working = near.Working(ctx)
-	} else if a.Working = near.Working(ctx); a.Working.Housekept {
-		a.Pods, a.Err = askPods(ctx, near)
 	}
 	return ReadKubelet(near, fs, a)
-}
-
-func askPods(ctx context.Context, near *kubelet.Near) ([]*v1.Pod, error) {
-	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
-	defer cancel()
-	return near.Pods(ctx)
 }
 
 // KubeletAnswer is what a kubelet answered.

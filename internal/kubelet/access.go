@@ -97,7 +97,7 @@ func (n *Near) ask(ctx context.Context, get func(context.Context, *http.Client, 
 	if len(accesses) == 0 {
 		return Access{}, errors.New("it has no server")
 	}
-	ctx, cancel := context.WithTimeout(ctx, nearTimeout)
+	ctx, cancel := context.WithTimeout(ctx, NearTimeout)
 	defer cancel()
 	var errs []error
 	for _, a := range accesses {

@@ -188,14 +188,38 @@ func (n *Near) Server() string {
 	return fmt.Sprintf("process %d", n.PID)
 }
 
-// nearTimeout bounds the answers of all its servers: they are one process of this
+// NearTimeout bounds the answers of all its servers: they are one process of this
 // machine, which answers from memory.
-const nearTimeout = 5 * time.Second
+const NearTimeout = 5 * time.Second
 
 // Pods returns the pods that it manages.
 func (n *Near) Pods(ctx context.Context) ([]*v1.Pod, error) {
 	pods, _, err := n.PodsBy(ctx)
 	return pods, err
+}
+
+// PodsAndWorking returns the pods that it manages and, only where these alone do not
+// show that they are all, what its metrics say, read before the pods: the metrics take
+// longer, and hang while its runtime does. limit bounds each answer of its pods.
+func (n *Near) PodsAndWorking(ctx context.Context, limit time.Duration) ([]*v1.Pod, Working, error) {
+	ask := func() ([]*v1.Pod, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		return n.Pods(ctx)
+	}
+	pods, err := ask()
+	if err != nil || n.Complete(Working{}, pods) == nil {
+		return pods, Working{}, err
+	}
+	w := n.Working(ctx)
+	if !w.Housekept {
+		return pods, Working{}, nil
+	}
+	again, err := ask()
+	if err != nil {
+		return pods, Working{}, nil
+	}
+	return again, w, nil
 }
 
 // PodsBy returns the pods that it manages, and how it was asked.

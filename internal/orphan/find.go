@@ -120,8 +120,8 @@ func (f *Finder) questions(ctx context.Context, near *kubelet.Near) []func() Sou
 		})
 	case near != nil:
 		asks = append(asks, func() Source {
-			w := near.Working(ctx)
-			return Source{Answer: desired.Near(ctx, near), Kind: FromKubelet, Working: w}
+			a, w := desired.Near(ctx, near)
+			return Source{Answer: a, Kind: FromKubelet, Working: w}
 		})
 	}
 	if f.Cluster != nil {

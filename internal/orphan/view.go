@@ -109,16 +109,14 @@ func (v *View) unsettled() error {
 
 // working is what the metrics of a kubelet that answered say.
 func (v *View) working() kubelet.Working {
-	for _, s := range v.Sources {
-		if s.Kind == FromKubelet && s.Err == nil {
-			return s.Working
-		}
+	if s := v.KubeletAnswer(); s.Err == nil {
+		return s.Working
 	}
 	return kubelet.Working{}
 }
 
-// KubeletAnswer is the answer of the kubelet of this runtime; without one it is
-// empty.
+// KubeletAnswer is the answer of the kubelet that was asked: of this runtime, or the
+// one that was named. Without one it is empty.
 func (v *View) KubeletAnswer() Source {
 	for _, s := range v.Sources {
 		if s.Kind == FromKubelet {

@@ -32,29 +32,12 @@ func ReadKubeletObjects(ctx context.Context, endpoint string, pods []*inventory.
 	}
 	ctx, cancel := context.WithTimeout(ctx, objectsTimeout)
 	defer cancel()
-	answer, complete := kubeletsPods(ctx, near)
+	answer, working := desired.Near(ctx, near)
+	complete := answer.Err == nil && near.Complete(working, answer.Pods) == nil
 	setObjects(pods, answer.Pods, isKubelets)
 	for _, p := range pods {
 		p.KubeletTerminates = complete && isKubelets(p) && p.Object == nil
 	}
-}
-
-// kubeletsPods returns the kubelet's pods, and reports whether they are all that it
-// has. Its metrics, which take longer than its pods, are read only where its pods
-// alone do not show that.
-func kubeletsPods(ctx context.Context, near *kubelet.Near) (answer desired.Answer, complete bool) {
-	answer = desired.Near(ctx, near)
-	if answer.Err != nil {
-		return answer, false
-	}
-	if near.Complete(kubelet.Working{}, answer.Pods) == nil {
-		return answer, true
-	}
-	working := near.Working(ctx)
-	if again := desired.Near(ctx, near); again.Err == nil {
-		return again, near.Complete(working, again.Pods) == nil
-	}
-	return answer, false
 }
 
 // ReadPodctlObjects sets the objects of the pods that live podctl processes manage, as
