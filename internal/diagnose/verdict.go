@@ -29,7 +29,7 @@ const (
 
 // StuckLayers returns every layer but LayerNone.
 func StuckLayers() []Layer {
-	return []Layer{LayerWorker, LayerRuntime, LayerShim, LayerHook, LayerCgroup, LayerProcess, LayerVolume, LayerNetwork}
+	return []Layer{LayerWorker, LayerRuntime, LayerShim, LayerHook, LayerCgroup, LayerProcess, LayerVolume, LayerNetwork, LayerLock}
 }
 
 // Confidence is how sure a verdict is.

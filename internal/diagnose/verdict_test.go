@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +153,9 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		if got.Layer != c.layer || !strings.Contains(got.Why, c.why) || (c.why == "") != (got.Why == "") ||
 			!strings.Contains(strings.Join(got.Next, " · "), c.next) || (c.next == "") != (len(got.Next) == 0) {
 			t.Errorf("%s:\n got %s %q %q\nwant %s %q %q", c.name, got.Layer, got.Why, got.Next, c.layer, c.why, c.next)
+		}
+		if (got.Layer == LayerNone) == slices.Contains(StuckLayers(), got.Layer) {
+			t.Errorf("%s: %s is not among the layers that are counted", c.name, got.Layer)
 		}
 		if c.facts.Owner == OwnerKubelet && strings.Contains(strings.Join(got.Next, " "), "podctl rm") {
 			t.Errorf("%s: podctl rm refuses a kubelet's pod: %q", c.name, got.Next)

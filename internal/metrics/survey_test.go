@@ -61,6 +61,7 @@ func TestScanIsCountedByClassAndLayer(t *testing.T) {
 		`podctl_terminating_pods`:                   "2",
 		`podctl_terminating_stuck{layer="shim"}`:    "1",
 		`podctl_terminating_stuck{layer="network"}`: "0",
+		`podctl_terminating_stuck{layer="lock"}`:    "0",
 		`podctl_terminating_oldest_seconds`:         "90",
 		`podctl_scan_complete{scan="orphans"}`:      "1",
 		`podctl_scan_complete{scan="terminating"}`:  "1",
@@ -150,7 +151,7 @@ func TestObserverHasAFixedSetOfSeries(t *testing.T) {
 }
 
 // observerSeries is the number of podctl_* series of an observer.
-const observerSeries = 262
+const observerSeries = 263
 
 // TestObserverDoesNotShadowTheKubelet: a rule that selects kubelet_* must never
 // select what podctl says.
