@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/proc"
 )
@@ -57,10 +57,7 @@ const (
 // other pods see Facts.Terminating.
 func (c Collector) Terminating(ctx context.Context, pods []*inventory.Pod) []*Facts {
 	found := make([]*Facts, len(pods))
-	scan := scan{visible: c.SeesProcesses(), children: sync.OnceValue(func() map[int][]proc.Process {
-		children, _ := c.Proc.ByParent()
-		return children
-	})}
+	scan := c.newScan()
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i, p := range pods {
@@ -95,8 +92,22 @@ func (c Collector) count(found []*Facts) {
 
 // scan is what all pods of one call share.
 type scan struct {
-	visible  bool
-	children func() map[int][]proc.Process // by PID of the parent; read at most once
+	visible bool
+	// children are processes by the PID of their parent, mounts mount points by the
+	// directories above them. Both are read at most once.
+	children func() map[int][]proc.Process
+	mounts   func() map[string][]string
+}
+
+func (c Collector) newScan() scan {
+	return scan{
+		visible: c.SeesProcesses(),
+		children: sync.OnceValue(func() map[int][]proc.Process {
+			children, _ := c.Proc.ByParent()
+			return children
+		}),
+		mounts: sync.OnceValue(poddir.Mounts),
+	}
 }
 
 // SeesProcesses reports whether the processes of containers can be examined: a PID
@@ -141,7 +152,7 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 		f.GraceLeft = &left
 	}
 	if f.Mounts = c.Kubelet.mounts[p.UID]; f.Owner != OwnerKubelet {
-		f.Mounts = mounts(dir)
+		f.Mounts = scan.mounts()[dir]
 	}
 	if p.Runtime == nil {
 		return f
@@ -177,19 +188,6 @@ func ownerOf(p *inventory.Pod) Owner {
 		return OwnerKubelet
 	}
 	return OwnerOther
-}
-
-// mounts returns the mount points in a directory.
-func mounts(dir string) []string {
-	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
-	if err != nil {
-		return nil
-	}
-	var points []string
-	for _, m := range mounts {
-		points = append(points, m.Mountpoint)
-	}
-	return points
 }
 
 func (c Collector) container(ctx context.Context, ct *pod.Container, scan scan) Container {

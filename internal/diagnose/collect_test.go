@@ -85,10 +85,7 @@ func (h host) facts(rt runtime) *Facts {
 		Sandboxes:  []*pod.Sandbox{{ID: "s1", State: pod.Running, Labels: map[string]string{pod.UIDLabel: "u"}}},
 		Containers: []*pod.Container{{ID: "c1", Name: "db", State: pod.Running}},
 	}}
-	f := c.collect(h.t.Context(), p, scan{visible: c.SeesProcesses(), children: func() map[int][]proc.Process {
-		all, _ := h.proc.ByParent()
-		return all
-	}})
+	f := c.collect(h.t.Context(), p, c.newScan())
 	return &f
 }
 

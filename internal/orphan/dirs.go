@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/moby/sys/mountinfo"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,7 +44,7 @@ func (f *Finder) listDirs() ([]Dir, error) {
 		return nil, err
 	}
 	var dirs []Dir
-	mounts := mountsBelow()
+	mounts := poddir.Mounts()
 	for _, name := range found {
 		uid, ours := names.UID(name)
 		d := Dir{UID: uid, Path: filepath.Join(volumes.PodsDir(), name)}
@@ -65,19 +64,6 @@ func (f *Finder) listDirs() ([]Dir, error) {
 		dirs = append(dirs, d)
 	}
 	return dirs, nil
-}
-
-// mountsBelow returns the mount points at and below each directory that has any,
-// from one reading of the mount table; none where it cannot be read.
-func mountsBelow() map[string][]string {
-	below := map[string][]string{}
-	mounted, _ := mountinfo.GetMounts(nil)
-	for _, m := range mounted {
-		for dir := m.Mountpoint; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
-			below[dir] = append(below[dir], m.Mountpoint)
-		}
-	}
-	return below
 }
 
 // onAnotherRuntime is why a directory is kept that another runtime's pod has.

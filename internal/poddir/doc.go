@@ -9,7 +9,7 @@
 // record in it (package podrecord).
 //
 // Dirs is one runtime's view. Its methods read a directory entry at most, and are
-// safe for concurrent use.
+// safe for concurrent use. Mounts reads the mount table once for all directories.
 //
 // Differs from the kubelet in: a kubelet has one runtime.
 package poddir
