@@ -2,6 +2,7 @@ package hostroot
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,9 @@ const maxToken = 64 << 10
 // none or Enter was not called.
 var account *os.Root
 
+// entered: the root directory of this process is the host's.
+var entered bool
+
 // Enter makes a directory the root directory of this process, and its working
 // directory. "/" changes nothing. It must not be called while other goroutines use
 // paths, and not twice.
@@ -36,6 +40,7 @@ func Enter(dir string) error {
 	if err := syscall.Chroot(dir); err != nil {
 		return &Error{Dir: dir, Cause: err}
 	}
+	entered = true
 	if err := os.Chdir("/"); err != nil {
 		return &Error{Dir: dir, Cause: err}
 	}
@@ -46,6 +51,9 @@ func Enter(dir string) error {
 // time: the kubelet replaces it. The error is one of package os if there is none.
 func Token() (string, error) {
 	dir := account
+	if dir == nil && entered {
+		return "", fs.ErrNotExist // the path is the host's now
+	}
 	if dir == nil {
 		var err error
 		if dir, err = os.OpenRoot(ServiceAccount); err != nil {
