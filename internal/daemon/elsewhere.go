@@ -31,8 +31,9 @@ func ownersElsewhere(dir string) func(context.Context) (node.Owners, error) {
 	}
 }
 
-// podsOfOthers returns a function that returns the pods of the other podctl processes
-// of this host, of any endpoint, or an error if one of them did not answer.
+// podsOfOthers returns a function that returns the pods of the podctl processes of this
+// host, of any endpoint, or an error if another one did not answer. This one's may be
+// among them.
 func podsOfOthers(locks *owner.Locks) func(context.Context) (map[types.UID]bool, error) {
 	return func(ctx context.Context) (map[types.UID]bool, error) {
 		all, err := inventory.AskAll(ctx, filepath.Dir(locks.Dir()), nil)

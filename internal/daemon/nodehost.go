@@ -138,17 +138,22 @@ func (h nodeHost) callsByPod() map[types.UID][]control.Call {
 }
 
 // locksByPod returns the locks for which operations wait. The holders are looked
-// up only while there is such a wait.
+// up only while there is such a wait, once for each lock.
 func locksByPod() map[types.UID][]control.Lock {
-	byPod := map[types.UID][]control.Lock{}
+	byPod, held := map[types.UID][]control.Lock{}, map[string]control.Lock{}
 	for _, w := range flock.Current() {
 		if w.For == "" {
 			continue
 		}
-		l := control.Lock{Path: w.Path, Since: w.Since, PID: flock.Holder(w.Path)}
-		if holder, err := proc.Default.Read(l.PID); err == nil && l.PID != 0 {
-			l.Command = holder.Comm
+		l, known := held[w.Path]
+		if !known {
+			l = control.Lock{Path: w.Path, PID: flock.Holder(w.Path)}
+			if l.PID != 0 {
+				l.Command = proc.Default.Comm(l.PID)
+			}
+			held[w.Path] = l
 		}
+		l.Since = w.Since
 		byPod[types.UID(w.For)] = append(byPod[types.UID(w.For)], l)
 	}
 	return byPod

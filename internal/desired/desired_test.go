@@ -72,7 +72,6 @@ func TestAnInvalidStaticFileIsAnError(t *testing.T) {
 	}
 }
 
-// What podctl refuses to run is desired all the same.
 // A file that grows without end, or that blocks who opens it, is not read.
 func TestStaticPodFilesAreReadWithABound(t *testing.T) {
 	dir := t.TempDir()
@@ -99,6 +98,7 @@ func TestStaticPodFilesAreReadWithABound(t *testing.T) {
 	}
 }
 
+// What podctl refuses to run is desired all the same.
 func TestFilesAreReadAsPodctlReadsThem(t *testing.T) {
 	dir := t.TempDir()
 	good := write(t, dir, "good.yaml", strings.Replace(web, "spec: {", "spec: {volumes: [{name: v, nfs: {server: s, path: /p}}], ", 1))

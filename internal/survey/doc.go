@@ -12,7 +12,8 @@
 // Scanner.Run owns all state and makes one scan at a time; a scan blocks on the
 // runtime, on control sockets and on the kubelet, for at most half of its period.
 // Scanner.Latest does not block. A scan costs two list calls, one status call for
-// each container that runs since the scan before, and one request to the kubelet.
+// each container that runs since the scan before, and one request to the kubelet,
+// which is tried with each of its credentials, and more where its pods do not suffice.
 //
 // The kubelet has no counterpart: it acts on what it finds and counts only what
 // it has terminated (kubelet_orphaned_runtime_pods_total).
