@@ -1,14 +1,17 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/test/live"
@@ -22,11 +25,12 @@ func TestCgroupOfAPodThatIsGoneIsRemoved(t *testing.T) {
 		a := withAgent(t, rt)
 		flags := a.flags()
 		flags = append(slices.Clone(flags[:slices.Index(flags, "--cgroup-root")]), "agent", "--manifests", a.path("manifests"), "--drain")
-		a.put("web.yaml", pod("web", server, brief))
+		uid := uuid.NewUUID() // another runtime's cgroup of such a pod is not looked at
+		a.put("web.yaml", strings.Replace(a.marking("web", "1", brief), "{name: web}", fmt.Sprintf("{name: web, uid: %s}", uid), 1))
 		killed := a.command("", exec.Command(binary, flags...))
-		eventually(t, "the pod runs", func() bool { return a.sandboxes()["web"] != "" }, a.outputs)
+		a.wrote("web", "up1")
 		pods, err := a.client.ListPods(t.Context())
-		if err != nil || len(pods) != 1 {
+		if err != nil || len(pods) != 1 || pods[0].UID != uid {
 			t.Fatalf("pods %v: %v", pods, err)
 		}
 		killed.signal(syscall.SIGKILL)
@@ -34,19 +38,19 @@ func TestCgroupOfAPodThatIsGoneIsRemoved(t *testing.T) {
 		for _, remove := range []func() error{
 			func() error { return a.client.StopPodSandbox(t.Context(), a.sandboxes()["web"]) },
 			func() error { return a.client.RemovePodSandbox(t.Context(), pods[0].Sandboxes[0].ID) },
-			func() error { return os.RemoveAll(a.path("root/pods/" + string(pods[0].UID))) },
-			func() error { return os.RemoveAll(filepath.Join(a.path("logs"), "default_web_"+string(pods[0].UID))) },
+			func() error { return os.RemoveAll(a.path("root/pods/" + string(uid))) },
+			func() error { return os.RemoveAll(filepath.Join(a.path("logs"), "default_web_"+string(uid))) },
 		} {
 			if err := remove(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		a.remove("web.yaml")
-		if cgroupOf(t, pods[0].UID) == "" {
+		if cgroupOf(t, uid) == "" {
 			t.Fatal("no cgroup is left of the pod")
 		}
 		next := a.command("", exec.Command(binary, flags...))
-		eventually(t, "the cgroup is removed", func() bool { return cgroupOf(t, pods[0].UID) == "" }, a.outputs)
+		eventually(t, "the cgroup is removed", func() bool { return cgroupOf(t, uid) == "" }, a.outputs)
 		next.ends(syscall.SIGTERM, 0)
 	})
 }
