@@ -122,10 +122,6 @@ func commands(e *shell.Env) []*cli.Command {
 	return all
 }
 
-func init() {
-	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version"} // -v is verbose
-}
-
 func newApp(e *shell.Env) *cli.App {
 	commands := commands(e)
 	for _, c := range commands {
@@ -183,8 +179,9 @@ func dress(e *shell.Env, c *cli.Command, name string) {
 // patternHelp says how several pods are named.
 const patternHelp = "A name may be a pattern, 'web*' or 'kube-*/dns-?'; podctl help targets says how pods are named."
 
-// namesPatterns reports whether a command takes patterns of pods' names: those
-// that read several pods, and change none.
+// namesPatterns reports whether a command takes patterns of pods' names, by its usage: those
+// that take several pods, and exec. stop, start and rm take no patterns, nor does
+// port-forward, whose further arguments are ports.
 func namesPatterns(c *cli.Command) bool {
 	several := strings.HasPrefix(strings.TrimPrefix(c.ArgsUsage, "[pods|containers] ["), "[NAMESPACE/]") && strings.HasSuffix(strings.TrimSuffix(c.ArgsUsage, "]"), "…")
 	return several && !slices.Contains([]string{"stop", "start", "rm", "port-forward"}, c.Name)

@@ -4,5 +4,6 @@
 //	os.Args ─► Reorder (flags before arguments) ─► urfave/cli ─► command
 //	unknown name ─► ForeignCommands, ForeignFlag ─► hint
 //
-// Everything is pure but the help printer, which urfave/cli calls.
+// Everything is pure but the help printer, which urfave/cli calls. The variables of
+// urfave/cli are set once, before main: apps may run at the same time.
 package cmdline

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -63,15 +64,22 @@ func Options(flags []cli.Flag) string {
 	return b.String()
 }
 
-// Install makes the library print this help. It is made when it is printed: that takes
-// longer than anything else before a command runs.
-func (h Help) Install() {
+// Install makes the library print this help instead of the one installed before. It is
+// made when it is printed: that takes longer than anything else before a command runs.
+func (h Help) Install() { installed.Store(&h) }
+
+// installed is the help that the library prints, nil for the library's own.
+var installed atomic.Pointer[Help]
+
+func init() {
 	cli.HelpPrinter = func(w io.Writer, template string, data any) {
-		switch data := data.(type) {
-		case *cli.App:
-			template = h.app(data)
-		case *cli.Command:
-			template = h.command(data)
+		if h := installed.Load(); h != nil {
+			switch data := data.(type) {
+			case *cli.App:
+				template = h.app(data)
+			case *cli.Command:
+				template = h.command(data)
+			}
 		}
 		printTemplate(w, template, data)
 	}
