@@ -11,11 +11,11 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
-// joining is an observer that has not reached its runtime yet, or has.
+// joining is a command with a PLEG that has not reached its runtime yet, or has.
 type joining struct {
 	env *shell.Env
-	// retries: a runtime that does not answer is tried again. Health is served
-	// meanwhile: to restart an observer does not repair a runtime.
+	// retries: a runtime that does not answer is tried again. An observer serves health
+	// meanwhile: to restart it does not repair a runtime.
 	retries bool
 
 	mu      sync.Mutex
@@ -45,8 +45,8 @@ func (j *joining) set(session *plegSession, err error) {
 	j.session, j.failure = session, err
 }
 
-// join connects to the runtime, until an interrupt: one that comes during an
-// attempt ends the attempts, whatever that one fails with.
+// join is openPLEG that the first interrupt cancels. With retries a runtime that does not
+// answer is tried again until then. The session is nil if there is an error.
 func (j *joining) join(ctx context.Context, g shell.Globals, o plegOptions) (session *plegSession, err error) {
 	err = j.env.UntilInterrupted(ctx, func(ctx context.Context) error {
 		for warned := false; ; warned = true {
@@ -54,6 +54,9 @@ func (j *joining) join(ctx context.Context, g shell.Globals, o plegOptions) (ses
 			j.set(session, err)
 			if err == nil || !j.retries || shell.ExitCode(err) != shell.ExitUnreachable {
 				return err
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 			if !warned {
 				shell.PrintError(j.env.Errw, fmt.Errorf("the runtime is tried again every %s: %w", joinPause, err))
@@ -63,8 +66,10 @@ func (j *joining) join(ctx context.Context, g shell.Globals, o plegOptions) (ses
 			}
 		}
 	})
-	if errors.Is(err, shell.ErrInterrupted) && session != nil {
+	if err != nil && session != nil { // interrupted when it had joined
+		j.set(nil, err)
 		session.Close()
+		return nil, err
 	}
 	return session, err
 }

@@ -44,15 +44,8 @@ type plegSession struct {
 }
 
 // beginPLEG is openPLEG that the first interrupt cancels.
-func beginPLEG(ctx context.Context, e *shell.Env, g shell.Globals, o plegOptions) (session *plegSession, err error) {
-	err = e.UntilInterrupted(ctx, func(ctx context.Context) (err error) {
-		session, err = openPLEG(ctx, e, g, o)
-		return err
-	})
-	if errors.Is(err, shell.ErrInterrupted) && session != nil {
-		session.Close()
-	}
-	return session, err
+func beginPLEG(ctx context.Context, e *shell.Env, g shell.Globals, o plegOptions) (*plegSession, error) {
+	return (&joining{env: e}).join(ctx, g, o)
 }
 
 // openPLEG connects to the runtime and makes a PLEG, which does nothing before
