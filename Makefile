@@ -16,7 +16,7 @@ build: ## build bin/podctl as it is released, and print its size
 
 .PHONY: image
 image: ## build bin/podctl-image.tar, an OCI archive of podctl's container image, without Docker and without a registry
-	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags='-s -w' -o $(BIN)/image/ ./cmd/podctl
+	@GOOS=linux hack/build $(BIN)/image
 	go -C test run ./podctlimage $(abspath $(BIN))/image/podctl $(abspath $(BIN))/podctl-image.tar $(NAME)
 
 .PHONY: install
