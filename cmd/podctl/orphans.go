@@ -284,9 +284,8 @@ func killHint(v *orphan.View, all orphan.Findings) string {
 		err = v.Kubelet.Unsettled
 	}
 	if err != nil {
-		var hinted interface{ Hint() string }
-		if errors.As(err, &hinted) && hinted.Hint() != "" {
-			return strings.ReplaceAll(hinted.Hint(), "\n", "\nhint: ")
+		if hint := shell.Hint(err); hint != "" {
+			return strings.ReplaceAll(hint, "\n", "\nhint: ")
 		}
 		return "podctl orphans --kill would refuse: " + output.OneLine(err.Error())
 	}

@@ -66,9 +66,8 @@ func (e *nothingToCompareError) Unwrap() error { return e.cause }
 func (e *nothingToCompareError) Hint() string {
 	hint := "podctl pleg watch works with this runtime, by relists"
 	_, unshared := errors.AsType[*unsharedError](e.cause)
-	var hinted interface{ Hint() string }
-	if !unshared && errors.As(e.cause, &hinted) && hinted.Hint() != "" {
-		return hinted.Hint() + "\n" + hint
+	if cause := shell.Hint(e.cause); cause != "" && !unshared {
+		return cause + "\n" + hint
 	}
 	return hint
 }

@@ -2,11 +2,11 @@ package fleet
 
 import "slices"
 
-// Missing stands in a column that a node's version does not have.
-const Missing = "-"
+// missing stands in a column that a node's version does not have.
+const missing = "-"
 
-// maxColumns bounds the columns of all nodes together.
-const maxColumns = 64
+// MaxColumns bounds the columns of a node, and those of all nodes together.
+const MaxColumns = 64
 
 // MergeHeaders returns the columns of all headers, each name once: a column that only
 // some have stands after the one that it follows there. Of too many, the columns that most
@@ -44,7 +44,7 @@ func commonest(headers [][]string) map[string]bool {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
 	kept := map[string]bool{}
-	for _, name := range names[:min(len(names), maxColumns)] {
+	for _, name := range names[:min(len(names), MaxColumns)] {
 		kept[name] = true
 	}
 	return kept
@@ -57,7 +57,7 @@ func Arrange(all, header, cells []string) []string {
 	}
 	row := make([]string, len(all))
 	for i, name := range all {
-		row[i] = Missing
+		row[i] = missing
 		if at := slices.Index(header, name); at >= 0 && at < len(cells) {
 			row[i] = cells[at]
 		}

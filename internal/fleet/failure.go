@@ -6,7 +6,7 @@ type Reason string
 const (
 	// NoInspector: no inspector pod runs on the node, or there is no such node.
 	NoInspector Reason = "NoInspector"
-	// NotReady: there is an inspector pod, which is not ready.
+	// NotReady: the node's inspector pod is terminating, or its container does not run.
 	NotReady Reason = "NotReady"
 	// TimedOut: the time for each node has passed.
 	TimedOut Reason = "TimedOut"

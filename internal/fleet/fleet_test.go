@@ -75,7 +75,7 @@ func TestColumnsOfOneNodeDoNotPushOutThoseOfOthers(t *testing.T) {
 	}
 	headers = append(headers, []string{"POD", "AGE"}, []string{"POD", "AGE"})
 	all := MergeHeaders(headers...)
-	if len(all) != maxColumns || !slices.Contains(all, "POD") || !slices.Contains(all, "AGE") {
+	if len(all) != MaxColumns || !slices.Contains(all, "POD") || !slices.Contains(all, "AGE") {
 		t.Errorf("%d columns: %v", len(all), all)
 	}
 }

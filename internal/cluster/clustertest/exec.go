@@ -29,8 +29,8 @@ type Session struct {
 	Stdout, Stderr io.Writer
 	// Sizes are those of the terminal, as JSON; over WebSocket only.
 	Sizes <-chan string
-	// Report, if not empty, is sent in place of the result, Lost sends none; over
-	// WebSocket only.
+	// Report, if not nil, writes what is sent in place of the result; Lost: nothing is
+	// sent. Over WebSocket only.
 	Report func(w io.Writer)
 	Lost   bool
 }

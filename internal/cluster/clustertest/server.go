@@ -29,8 +29,8 @@ type Node struct {
 	Labels map[string]string
 	// NoInspector: no pod runs here. NotReady: its container does not run.
 	NoInspector, NotReady bool
-	// Run is a command; it returns the exit code. Lost ends the connection without a
-	// result, Report sends this instead of the result.
+	// Run runs a command and returns its exit code, which is sent as the result unless the
+	// session's Lost or Report is set. nil: the pod cannot be found.
 	Run func(s *Session) (code int)
 }
 
@@ -108,8 +108,7 @@ func (s *Server) Peak() int {
 	return s.peak
 }
 
-// WriteKubeconfig writes a kubeconfig with the context "test", which is not the current
-// one if there is another of that name to choose.
+// WriteKubeconfig writes a kubeconfig whose only and current context is "test".
 func (s *Server) WriteKubeconfig(path string) error {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	text := fmt.Sprintf(`apiVersion: v1

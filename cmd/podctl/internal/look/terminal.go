@@ -8,8 +8,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/stream"
@@ -104,11 +102,7 @@ func (l *localStreams) size() (columns, lines int) {
 	if columns, lines = l.e.Size(); columns > 0 || l.input == nil {
 		return columns, lines
 	}
-	columns, lines, err := term.GetSize(int(l.input.Fd()))
-	if err != nil {
-		return 0, 0
-	}
-	return columns, lines
+	return shell.TerminalSize(l.input)
 }
 
 // inputReader is local input as a container gets it.

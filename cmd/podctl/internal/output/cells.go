@@ -33,12 +33,15 @@ type cellsItem struct {
 }
 
 // cellsRow and cellsItems are read with a bound: a few bytes of JSON are a cell or an item.
+// A cellsRow is also the notes below a row.
 type (
 	cellsRow   []string
 	cellsItems []cellsItem
 )
 
-func (r *cellsRow) UnmarshalJSON(text []byte) error { return bounded((*[]string)(r), text, maxColumns) }
+func (r *cellsRow) UnmarshalJSON(text []byte) error {
+	return bounded((*[]string)(r), text, fleet.MaxColumns)
+}
 func (i *cellsItems) UnmarshalJSON(text []byte) error {
 	return bounded((*[]cellsItem)(i), text, fleet.MaxItems)
 }
@@ -62,14 +65,9 @@ func (l List) cells(w io.Writer) error {
 	return JSONLine(w, d)
 }
 
-// Bounds of what ReadCells accepts: the table is printed with others.
-const (
-	// maxColumns is the number of cells in a row, and of notes below it.
-	maxColumns = 64
-	// maxCell is the length of a cell, in bytes: each line of a table is as long as the
-	// longest cells.
-	maxCell = 256
-)
+// maxCell bounds the cells that ReadCells returns, in bytes: each line of a table, which
+// is printed with others, is as long as the longest cells.
+const maxCell = 256
 
 // errNotCells: the text is not in the format.
 var errNotCells = errors.New("not a list of podctl")

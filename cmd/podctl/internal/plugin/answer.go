@@ -17,8 +17,8 @@ import (
 // answer is what a node has answered.
 type answer struct {
 	fleet.Outcome
-	// list is that of a list, text what the command printed, of which the rest of the
-	// fields was not read.
+	// list is the output read as cells or as JSON, text the output read as text. stderr is
+	// what the command printed there.
 	list   output.List
 	text   string
 	stderr string

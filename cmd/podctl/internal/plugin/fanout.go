@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cluster"
 	"github.com/podctl/podctl/internal/fleet"
 )
@@ -61,7 +62,7 @@ func (r *run) ask(ctx context.Context, target fleet.Target, left *budget) answer
 	case r.as == asText:
 		a.text = string(stdout) // as far as it came
 	}
-	a.hint = hintOf(err)
+	a.hint = shell.Hint(err)
 	switch extra := a.size() - len(stdout); {
 	case extra <= 0:
 		left.give(-extra)

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -62,13 +61,4 @@ func (r *run) print(answers []answer) error {
 	}
 	_, err := fmt.Fprint(r.env.Out, text.String())
 	return err
-}
-
-// hintOf is the hint of an error.
-func hintOf(err error) string {
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
-		return hinted.Hint()
-	}
-	return ""
 }

@@ -21,6 +21,9 @@ func (r *run) stream(ctx context.Context, target fleet.Target) error {
 	if target.Failure != nil {
 		return &targetError{target}
 	}
+	if r.streams {
+		shell.Settle()
+	}
 	ctx, cancel := r.within(ctx, 0)
 	defer cancel()
 	x := cluster.Exec{
@@ -49,13 +52,7 @@ func (r *run) stream(ctx context.Context, target fleet.Target) error {
 // command.
 func (r *run) onTerminal(ctx context.Context, x cluster.Exec, terminal *os.File) error {
 	x.TTY, x.Stdout, x.Sizes = true, output.Raw(r.env.Out), stream.NewSizes()
-	defer shell.FollowSize(x.Sizes, func() (columns, lines int) {
-		columns, lines, err := term.GetSize(int(terminal.Fd()))
-		if err != nil {
-			return 0, 0
-		}
-		return columns, lines
-	})()
+	defer shell.FollowSize(x.Sizes, func() (columns, lines int) { return shell.TerminalSize(terminal) })()
 	before, err := term.MakeRaw(int(terminal.Fd()))
 	if err != nil {
 		return fmt.Errorf("set the terminal's mode: %w", err)

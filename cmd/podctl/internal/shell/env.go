@@ -25,20 +25,20 @@ type Env struct {
 	In   io.Reader
 	Out  io.Writer
 	Errw io.Writer
-	// tty: out is a terminal, so that output may move the cursor.
+	// TTY: Out is a terminal, so that output may move the cursor.
 	TTY bool
 	// Size returns the terminal's size in columns and lines, 0 if unknown.
 	Size func() (width, height int)
-	// noColor: the environment disables colors (https://no-color.org).
+	// NoColor: the environment disables colors (https://no-color.org).
 	NoColor bool
 	// ReadOnly: the environment makes podctl read-only, whatever the flags.
 	ReadOnly bool
 	Now      func() time.Time
 	// Simulate returns the runtime that "sim:" stands for, and what closes it.
 	Simulate func() (*sim.Runtime, func())
-	// simOutlives: that runtime outlives this process, as a real one does.
+	// SimOutlives: that runtime outlives this process, as a real one does.
 	SimOutlives bool
-	// Listen creates the control socket of an instance; dial connects to one.
+	// Listen creates the control socket of an instance; Dial connects to one.
 	Listen func(dir, instance string) (net.Listener, error)
 	Dial   control.Dialer
 	// Notify sends a state to the service manager, see daemon.SDNotify; nil
@@ -46,7 +46,7 @@ type Env struct {
 	Notify func(state string) time.Duration
 	// Interrupts delivers SIGINT and SIGTERM, each one separately.
 	Interrupts <-chan os.Signal
-	// Log goes to errw; its level is set by -v.
+	// Log goes to Errw; its level is set by -v.
 	Log   *slog.Logger
 	Level *slog.LevelVar
 }
@@ -56,17 +56,11 @@ func NewEnv(interrupts <-chan os.Signal) *Env {
 	level := &slog.LevelVar{}
 	level.Set(slog.LevelError)
 	return &Env{
-		In:   os.Stdin,
-		Out:  os.Stdout,
-		Errw: os.Stderr,
-		TTY:  term.IsTerminal(int(os.Stdout.Fd())),
-		Size: func() (int, int) {
-			w, h, err := term.GetSize(int(os.Stdout.Fd()))
-			if err != nil {
-				return 0, 0
-			}
-			return w, h
-		},
+		In:       os.Stdin,
+		Out:      os.Stdout,
+		Errw:     os.Stderr,
+		TTY:      term.IsTerminal(int(os.Stdout.Fd())),
+		Size:     func() (int, int) { return TerminalSize(os.Stdout) },
 		NoColor:  os.Getenv("NO_COLOR") != "",
 		ReadOnly: readOnlyEnv(),
 		Now:      time.Now,
@@ -93,7 +87,7 @@ func (e *Env) TableWidth(full bool) int {
 }
 
 // UntilInterrupted calls do with a context that the first interrupt cancels; the
-// error is then errInterrupted, unless do failed for another reason.
+// error is then ErrInterrupted, unless do failed for another reason.
 func (e *Env) UntilInterrupted(ctx context.Context, do func(context.Context) error) error {
 	ctx, interrupted := e.UntilInterrupt(ctx)
 	err := do(ctx)
@@ -180,8 +174,9 @@ func (u Unblocked) Finish(ctx context.Context, printResult func() error) error {
 	})
 }
 
-// Settle restores normal garbage collection, for commands that go on running:
-// main delays it, since most commands end soon.
+// Settle restores normal garbage collection, for commands that go on running: the
+// package startup makes it rare, since most commands end soon. GOGC in the environment
+// overrides both.
 func Settle() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(100)

@@ -105,10 +105,18 @@ func PrintError(w io.Writer, err error) {
 		return
 	}
 	fmt.Fprintf(w, "podctl: %s\n", strings.TrimRight(err.Error(), "\n"))
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) && hinted.Hint() != "" {
-		fmt.Fprintf(w, "  hint: %s\n", strings.ReplaceAll(hinted.Hint(), "\n", "\n  hint: "))
+	if hint := Hint(err); hint != "" {
+		fmt.Fprintf(w, "  hint: %s\n", strings.ReplaceAll(hint, "\n", "\n  hint: "))
 	}
+}
+
+// Hint returns the hint of an error, a line each, "" if it has none.
+func Hint(err error) string {
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
+	}
+	return ""
 }
 
 // ReadFormat reads a value of --output.

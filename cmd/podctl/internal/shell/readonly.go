@@ -12,7 +12,7 @@ const readOnlyFlag = "read-only"
 // ReadOnly reports whether --read-only is given before or after the command.
 func ReadOnly(c *cli.Context) bool {
 	for _, at := range c.Lineage() {
-		if at.IsSet(readOnlyFlag) && at.Bool(readOnlyFlag) {
+		if at.Bool(readOnlyFlag) {
 			return true
 		}
 	}

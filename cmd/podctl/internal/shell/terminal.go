@@ -19,6 +19,15 @@ func Terminal(s any) *os.File {
 	return nil
 }
 
+// TerminalSize returns the size of a terminal, 0 if it is unknown.
+func TerminalSize(f *os.File) (columns, lines int) {
+	columns, lines, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return columns, lines
+}
+
 // ToUser returns the writer for what a container or a node prints: bytes reach a
 // file or pipe unchanged; on a terminal, control characters have no effect.
 func ToUser(w io.Writer) io.Writer {
