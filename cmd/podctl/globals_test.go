@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,4 +84,19 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What the library has once for all apps is read by them at the same time.
+func TestAppsRunAtTheSameTime(t *testing.T) {
+	var apps sync.WaitGroup
+	for _, line := range []string{"help", "pods --help", "--version", "options", "help logs"} {
+		apps.Go(func() {
+			e := shell.NewEnv(nil)
+			e.Out, e.Errw = io.Discard, io.Discard
+			if code := run(append([]string{"podctl"}, strings.Fields(line)...), e); code != shell.ExitOK {
+				t.Errorf("podctl %s: exit code %d", line, code)
+			}
+		})
+	}
+	apps.Wait()
 }
