@@ -62,7 +62,7 @@ var table = []row{
 	{"internal/diagnose", []string{"internal/pod", "internal/control", "internal/cri", "internal/event", "internal/inventory", "internal/kubelet", "internal/poddir", "internal/podrecord", "internal/proc"}, "which layer a terminating pod waits for"},
 	{"internal/plegstat", []string{"internal/pod", "internal/pleg", "internal/cri"}, "measuring and comparing PLEGs"},
 	{"internal/worker", []string{"internal/pod", "internal/event"}, "pure Step, and a goroutine per operation"},
-	{"internal/startgate", nil, "pods start in order, a bounded number at a time"},
+	{"internal/startgate", []string{"internal/pod"}, "pods start in order, a bounded number at a time"},
 	{"internal/podsync", []string{"internal/pod", "internal/boundedfile", "internal/credential", "internal/event", "internal/render", "internal/handler"}, "what SyncPod means"},
 	{"internal/cgroup", []string{"internal/pod", "internal/flock"}, "pod cgroups"},
 	{"internal/describe", []string{"internal/pod", "internal/cgroup", "internal/control", "internal/cri", "internal/diagnose", "internal/event", "internal/inspect", "internal/inventory", "internal/kubelet", "internal/logs", "internal/manifest", "internal/proc", "internal/usage"}, "what every layer knows of one pod, on one page"},

@@ -48,7 +48,8 @@ func readCDI(v Version, shown string) CDI {
 	if found.Directories == nil {
 		found.Directories = config.CRIO.Directories
 	}
-	enabled := v.Name != "containerd" || !strings.HasPrefix(strings.TrimPrefix(v.Version, "v"), "1.")
+	major, _, _ := v.release()
+	enabled := v.Name != "containerd" || major != 1
 	if config.EnableCDI != nil {
 		enabled = *config.EnableCDI
 	}

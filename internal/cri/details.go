@@ -1,12 +1,6 @@
 package cri
 
-import (
-	"context"
-
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/podctl/podctl/internal/pod"
-)
+import "context"
 
 // Details are what a runtime reports of a container or sandbox only when it is asked
 // for more than its status. A zero field is not reported.
@@ -22,21 +16,13 @@ type Details struct {
 // ContainerDetails reads what containerd and CRI-O put into the verbose part of a
 // container's status. A runtime that has none answers with the zero Details.
 func (c *Client) ContainerDetails(ctx context.Context, id string) (Details, error) {
-	r, err := c.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id, Verbose: true})
-	if err != nil {
-		return Details{}, err
-	}
-	v, err := readVerbose(r.GetInfo(), "container "+pod.ShortID(id))
+	_, v, err := c.verboseContainer(ctx, id)
 	return v.details(), err
 }
 
 // SandboxDetails is ContainerDetails for a sandbox.
 func (c *Client) SandboxDetails(ctx context.Context, id string) (Details, error) {
-	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
-	if err != nil {
-		return Details{}, err
-	}
-	v, err := readVerbose(r.GetInfo(), "sandbox "+pod.ShortID(id))
+	_, v, err := c.verboseSandbox(ctx, id)
 	return v.details(), err
 }
 

@@ -6,19 +6,12 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/podctl/podctl/internal/pod"
 )
 
 // HostPorts returns the host ports that were asked for with a sandbox, as far as the
 // runtime shows them: containerd and CRI-O do in the verbose part of a status.
 func (c *Client) HostPorts(ctx context.Context, sandboxID string) ([]v1.ContainerPort, error) {
-	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: sandboxID, Verbose: true})
-	if err != nil {
-		return nil, err
-	}
-	v, err := readVerbose(r.GetInfo(), "sandbox "+pod.ShortID(sandboxID))
+	_, v, err := c.verboseSandbox(ctx, sandboxID)
 	if err != nil {
 		return nil, err
 	}

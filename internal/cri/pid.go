@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -27,7 +25,7 @@ type ContainerProcess struct {
 // ContainerProcess reads the first process of a container. containerd and
 // CRI-O report it in the verbose part of a status.
 func (c *Client) ContainerProcess(ctx context.Context, id string) (ContainerProcess, error) {
-	r, err := c.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id, Verbose: true})
+	r, v, err := c.verboseContainer(ctx, id)
 	if err != nil {
 		return ContainerProcess{}, err
 	}
@@ -36,10 +34,6 @@ func (c *Client) ContainerProcess(ctx context.Context, id string) (ContainerProc
 	if seconds, err := strconv.ParseInt(annotations[pod.TerminationGraceAnnotation], 10, 32); err == nil {
 		grace := time.Duration(seconds) * time.Second
 		p.Grace = &grace
-	}
-	v, err := readVerbose(r.GetInfo(), "container "+pod.ShortID(id))
-	if err != nil {
-		return ContainerProcess{}, err
 	}
 	p.PID, p.Snapshot, p.Snapshotter = v.PID, v.Snapshot, v.Snapshotter
 	return p, nil

@@ -12,14 +12,10 @@ import (
 // in it. containerd reports it whole; of another runtime it is what the status has,
 // and the runtime knows the rest by itself.
 func (c *Client) SandboxConfig(ctx context.Context, id string) (*runtimeapi.PodSandboxConfig, error) {
-	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
-	if err != nil {
-		return nil, err
-	}
-	if r.Status == nil {
+	r, v, err := c.verboseSandbox(ctx, id)
+	if r != nil && r.Status == nil {
 		return nil, answerError("PodSandboxStatus", pod.ShortID(id), "the runtime answered without a status")
 	}
-	v, err := readVerbose(r.GetInfo(), "sandbox "+pod.ShortID(id))
 	if err != nil {
 		return nil, err
 	}

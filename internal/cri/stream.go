@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/podctl/podctl/internal/pod"
 )
 
 // ExecSyncLimit is how much output of ExecSync containerd and CRI-O return. A
@@ -57,11 +55,7 @@ type ContainerInput struct {
 // the verbose part of its status: containerd's has the container's
 // configuration, CRI-O's the OCI configuration with annotations.
 func (c *Client) ContainerInput(ctx context.Context, id string) (ContainerInput, error) {
-	r, err := c.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id, Verbose: true})
-	if err != nil {
-		return ContainerInput{}, err
-	}
-	v, err := readVerbose(r.GetInfo(), "container "+pod.ShortID(id))
+	_, v, err := c.verboseContainer(ctx, id)
 	if err != nil {
 		return ContainerInput{}, err
 	}

@@ -1,10 +1,13 @@
 package cri
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // verboseInfo is what containerd and CRI-O put into the verbose part of the status of a
@@ -43,6 +46,27 @@ func readVerbose(info map[string]string, what string) (v verboseInfo, err error)
 		return verboseInfo{}, fmt.Errorf("read verbose status of %s: %w", what, err)
 	}
 	return v, nil
+}
+
+// verboseContainer asks for the status of a container and reads its verbose part. If only
+// that cannot be read, the response comes with the error.
+func (c *Client) verboseContainer(ctx context.Context, id string) (*runtimeapi.ContainerStatusResponse, verboseInfo, error) {
+	r, err := c.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id, Verbose: true})
+	if err != nil {
+		return nil, verboseInfo{}, err
+	}
+	v, err := readVerbose(r.GetInfo(), "container "+pod.ShortID(id))
+	return r, v, err
+}
+
+// verboseSandbox is verboseContainer for a sandbox.
+func (c *Client) verboseSandbox(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, verboseInfo, error) {
+	r, err := c.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: true})
+	if err != nil {
+		return nil, verboseInfo{}, err
+	}
+	v, err := readVerbose(r.GetInfo(), "sandbox "+pod.ShortID(id))
+	return r, v, err
 }
 
 // crio is the value of an annotation that CRI-O gives its containers and sandboxes.

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
+	"time"
 
 	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // While an operation waits for a lock, its pod's worker names the lock and the
@@ -26,9 +27,7 @@ func TestLockWaitIsReportedWithItsHolder(t *testing.T) {
 		_, err := flock.Lock(ctx, path)
 		ended <- err
 	}()
-	for len(flock.Current()) == 0 {
-		runtime.Gosched()
-	}
+	testutil.Eventually(t, 10*time.Second, "a wait for the lock", func() bool { return len(flock.Current()) > 0 })
 	self, err := proc.Default.Read(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

@@ -230,7 +230,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
 		Allocatable: s.allocatable(),
 		Dirs:        dirs, Volumes: volumes,
-		UserIDs: userns.NewNamed(p.Root, dirs.Name).Of, RuntimeClasses: s.opts.RuntimeClasses,
+		UserIDs: userns.New(p.Root, dirs.Name).Of, RuntimeClasses: s.opts.RuntimeClasses,
 		KeepLogs: s.opts.KeepLogs, KillUnknown: s.opts.KillUnknown,
 		PLEG:     pleg.Options{Observer: s.served.metrics},
 		Observer: s.served.metrics, Probes: s.served.metrics,

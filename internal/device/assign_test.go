@@ -2,7 +2,9 @@ package device
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -39,20 +41,49 @@ func TestContainersHaveDevicesThatNoOtherPodHas(t *testing.T) {
 }
 
 func TestTooFewDevicesAreAShortageInTheKubeletsWords(t *testing.T) {
-	for kind, want := range map[string]Shortage{
+	for kind, want := range map[string]shortage{
 		"acme.com/gpu":  {Kind: "acme.com/gpu", Requested: 3, Available: 2},
 		"acme.com/fpga": {Kind: "acme.com/fpga", Requested: 3},
 	} {
 		p := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{wanting("a", kind, "3")}}}
 		_, err := Assign(Requests(p), gpus, nil)
-		shortage, ok := errors.AsType[*Shortage](err)
-		if !ok || *shortage != want {
+		got, ok := errors.AsType[*shortage](err)
+		if !ok || *got != want {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	text := (&Shortage{Kind: "acme.com/gpu", Requested: 3, Available: 2}).Error()
+	text := (&shortage{Kind: "acme.com/gpu", Requested: 3, Available: 2}).Error()
 	if text != "requested number of devices unavailable for acme.com/gpu. Requested: 3, Available: 2" {
 		t.Error(text)
+	}
+}
+
+// Whoever assigns devices beside other pods need not ask whether there are enough at all.
+func TestFewerDevicesInUseNeverLeaveAPodWithout(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		var devices []string
+		var requests []Request
+		inUse, fewer := map[string]bool{}, map[string]bool{}
+		for _, kind := range []string{"acme.com/gpu", "acme.com/nic"} {
+			for i := range random.IntN(5) {
+				d := fmt.Sprintf("%s=%d", kind, i)
+				devices = append(devices, d)
+				inUse[d] = random.IntN(3) == 0
+				fewer[d] = inUse[d] && random.IntN(2) == 0
+			}
+			for range random.IntN(4) {
+				requests = append(requests, Request{Container: "c", Kind: kind, Count: 1 + random.IntN(3), Passes: random.IntN(2) == 0})
+			}
+		}
+		if _, err := Assign(requests, devices, inUse); err != nil {
+			continue
+		}
+		for _, other := range []map[string]bool{fewer, nil} {
+			if _, err := Assign(requests, devices, other); err != nil {
+				t.Fatalf("%v of %v, in use %v: assigned, but with %v in use %v", requests, devices, inUse, other, err)
+			}
+		}
 	}
 }
 
@@ -89,7 +120,8 @@ func TestAnnotationsGiveDevicesToAllContainersButEphemeralOnes(t *testing.T) {
 		}
 	}
 	p.Annotations["cdi.k8s.io/bad"] = "gpu0"
-	if _, err := Of(p, "c", nil); err == nil || !Needs(p) {
+	_, err := Of(p, "c", nil)
+	if _, invalid := Annotated(p); err == nil || invalid == nil {
 		t.Error("an annotation that names no device is accepted")
 	}
 }

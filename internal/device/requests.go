@@ -28,8 +28,7 @@ func Requests(p *v1.Pod) []Request {
 	var all []Request
 	for i := range p.Spec.InitContainers {
 		c := &p.Spec.InitContainers[i]
-		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
-		all = append(all, requests(c, !sidecar)...)
+		all = append(all, requests(c, !pod.IsSidecar(c))...)
 	}
 	for i := range p.Spec.Containers {
 		all = append(all, requests(&p.Spec.Containers[i], false)...)
@@ -56,7 +55,7 @@ func IsExtended(name v1.ResourceName) bool {
 }
 
 // Annotated are the devices that the annotations cdi.k8s.io/… of a pod give to each
-// of its containers.
+// of its containers. A pod with such an annotation has devices of it, or an error.
 func Annotated(p *v1.Pod) ([]string, error) {
 	_, devices, err := cdi.ParseAnnotations(p.Annotations)
 	if err != nil {
@@ -64,16 +63,6 @@ func Annotated(p *v1.Pod) ([]string, error) {
 	}
 	slices.Sort(devices)
 	return slices.Compact(devices), nil
-}
-
-// Needs reports whether the pod asks for devices at all.
-func Needs(p *v1.Pod) bool {
-	for key := range p.Annotations {
-		if strings.HasPrefix(key, cdi.AnnotationPrefix) {
-			return true
-		}
-	}
-	return len(Requests(p)) > 0
 }
 
 // Of are the devices of one container: its own, and those of the annotations, which

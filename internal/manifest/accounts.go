@@ -17,10 +17,6 @@ const (
 	AccountsProvided
 )
 
-func (a ServiceAccounts) String() string {
-	return [...]string{AccountsRefused: "refused", AccountsIgnored: "ignored", AccountsProvided: "provided"}[a]
-}
-
 // rootCA is the ConfigMap with the API server's certificates that each namespace of
 // a cluster has (pkg/controller/certificates/rootcacertpublisher/publisher.go).
 const rootCA = "kube-root-ca.crt"
@@ -46,12 +42,12 @@ func (l *loader) withAccounts(b *builder, k *kind, doc map[string]any) map[strin
 	if l.opts.ServiceAccounts == AccountsRefused || l.opts.Elsewhere || k != podKind && k.read == nil {
 		return doc
 	}
-	at, of := []string{"spec"}, path{}.field("spec")
+	at := "spec"
 	if k.read != nil {
-		at, of = []string{"spec", "template", "spec"}, parsePath("spec.template.spec")
+		at = "spec.template.spec"
 	}
-	return changed(doc, at, func(spec map[string]any) map[string]any {
-		return l.accountVolumes(b, spec, of)
+	return changed(doc, strings.Split(at, "."), func(spec map[string]any) map[string]any {
+		return l.accountVolumes(b, spec, parsePath(at))
 	})
 }
 
@@ -78,12 +74,12 @@ func (l *loader) accountVolumes(b *builder, spec map[string]any, of path) map[st
 	}
 	own := make([]any, len(volumes))
 	for i, v := range volumes {
-		own[i] = v
-		if v, ok := v.(map[string]any); ok {
-			own[i] = changed(v, []string{"projected"}, func(projected map[string]any) map[string]any {
+		if volume, ok := v.(map[string]any); ok {
+			v = changed(volume, []string{"projected"}, func(projected map[string]any) map[string]any {
 				return l.accountSources(b, projected, of.field("volumes").item(i).field("projected"))
 			})
 		}
+		own[i] = v
 	}
 	spec = copyOf(spec)
 	spec["volumes"] = own
@@ -94,13 +90,12 @@ func (l *loader) accountSources(b *builder, projected map[string]any, of path) m
 	sources, _ := projected["sources"].([]any)
 	first := -1
 	own := make([]any, len(sources))
-	for i, s := range sources {
-		own[i] = s
-		s, _ := s.(map[string]any)
+	for i, source := range sources {
+		s, _ := source.(map[string]any)
 		if s["serviceAccountToken"] != nil && first < 0 {
 			first = i
 		}
-		own[i] = optionalRoot(own[i])
+		own[i] = optionalRoot(source)
 	}
 	if first < 0 {
 		return projected

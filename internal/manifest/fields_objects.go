@@ -36,13 +36,5 @@ var claimSpecFields = slices.Concat(
 		{Path: "resources", Support: Honoured, Reason: oneMachine + ", and has what room the disk has"},
 	},
 	ignored(oneMachine, `selector storageClassName volumeName volumeAttributesClassName`),
-	[]Field{
-		{Path: "dataSource", Support: Refused, Reason: beginsEmpty, Hint: fillEmpty},
-		{Path: "dataSourceRef", Support: Refused, Reason: beginsEmpty, Hint: fillEmpty},
-	},
-)
-
-const (
-	beginsEmpty = oneMachine + ", and begins empty"
-	fillEmpty   = "fill it in an init container"
+	instead(oneMachine+", and begins empty", "fill it in an init container", `dataSource dataSourceRef`),
 )

@@ -36,8 +36,9 @@ type current struct {
 // allocate grants a pod that asks for other resources than it was granted what it
 // asks for, if that fits beside the others; else it waits for room
 // (handlePodResourcesResize in pkg/kubelet/allocation/allocation_manager.go). The
-// changed pod goes to its worker.
-func (n *Node) allocate(uid types.UID) {
+// changed pod goes to its worker, unless this is a retry and the pod still waits for the
+// same reason.
+func (n *Node) allocate(uid types.UID, retry bool) {
 	n.mu.Lock()
 	e := n.entryOf(uid)
 	if e == nil || e.Phase != lifecycle.Active {
@@ -53,6 +54,10 @@ func (n *Node) allocate(uid types.UID) {
 		}
 	}
 	pending := refused != nil && !e.deferred.isOf(want, refused)
+	if retry && refused != nil && !pending {
+		n.mu.Unlock()
+		return
+	}
 	settled := refused == nil && e.deferred != nil && !resizes
 	e.deferred = e.deferred.next(want, refused)
 	u := worker.Update{Pod: e.allocated(), Type: worker.TypeUpdate, Exclusive: true}
@@ -110,41 +115,33 @@ func (n *Node) refuse(p *v1.Pod) *admission.Error {
 // pkg/kubelet/allocation/allocation_manager.go). Only the loop calls it.
 func (n *Node) retryResizes() {
 	n.mu.Lock()
-	var retried []*entry
+	var deferred []*entry
 	for _, e := range n.entries {
-		if e.deferred == nil {
-			continue
-		}
-		if refused := n.refuse(e.Pod); refused == nil || !e.deferred.isOf(e.Pod, refused) {
-			retried = append(retried, e)
+		if e.deferred != nil {
+			deferred = append(deferred, e)
 		}
 	}
-	slices.SortFunc(retried, compareDeferred)
+	slices.SortFunc(deferred, compareDeferred)
 	var uids []types.UID
-	for _, e := range retried {
+	for _, e := range deferred {
 		uids = append(uids, e.Pod.UID)
 	}
 	n.mu.Unlock()
 	for _, uid := range uids {
-		n.allocate(uid)
+		n.allocate(uid, true)
 	}
 }
 
 // compareDeferred orders resizes that wait: by the priority of their pods, guaranteed
 // ones first, and the longest wait first (sortPendingResizes there).
 func compareDeferred(a, b *entry) int {
-	rank := func(e *entry) (priority int32, class int) {
-		if e.Pod.Spec.Priority != nil {
-			priority = *e.Pod.Spec.Priority
+	class := func(e *entry) int {
+		if pod.QOS(e.Pod) == v1.PodQOSGuaranteed {
+			return 0
 		}
-		if pod.QOS(e.Pod) != v1.PodQOSGuaranteed {
-			class = 1
-		}
-		return priority, class
+		return 1
 	}
-	priorityA, classA := rank(a)
-	priorityB, classB := rank(b)
-	return cmp.Or(cmp.Compare(priorityB, priorityA), cmp.Compare(classA, classB), a.deferred.since.Compare(b.deferred.since))
+	return cmp.Or(cmp.Compare(pod.Priority(b.Pod), pod.Priority(a.Pod)), cmp.Compare(class(a), class(b)), a.deferred.since.Compare(b.deferred.since))
 }
 
 // Resized implements podsync.Host: the next podctl is to know what the containers

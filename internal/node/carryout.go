@@ -24,7 +24,7 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 		case lifecycle.Run:
 			n.run(a)
 		case lifecycle.Update:
-			n.allocate(a.Pod.UID)
+			n.allocate(a.Pod.UID, false)
 		case lifecycle.Kill:
 			n.stop([]*v1.Pod{a.Pod}, a.Grace)
 		case lifecycle.TakeOver:
@@ -59,7 +59,7 @@ func (n *Node) run(a lifecycle.Run) {
 	n.send(a.Pod, event.Event{Reason: event.Adopted, Adoption: adoption(a.How, rec)})
 	n.workers.Adopt(a.Pod, true)
 	if a.How == lifecycle.Resume {
-		n.allocate(a.Pod.UID)
+		n.allocate(a.Pod.UID, false)
 		n.stopHeld(a.Pod)
 		return
 	}

@@ -3,8 +3,6 @@ package node
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -89,7 +87,7 @@ func (n *Node) leftoverCgroups(held []*pod.Pod) ([]cgroup.Leftover, error) {
 	var left []cgroup.Leftover
 	var dirs map[types.UID]bool
 	for _, uid := range uids {
-		if heldUID(held, uid) || n.has(uid) {
+		if n.has(uid) || heldUID(held, uid) {
 			continue
 		}
 		if dirs == nil {
@@ -113,13 +111,13 @@ func (n *Node) leftoverCgroups(held []*pod.Pod) ([]cgroup.Leftover, error) {
 
 // podDirs returns the pods, of any runtime, that have a directory.
 func (n *Node) podDirs() (map[types.UID]bool, error) {
-	entries, err := os.ReadDir(n.opts.Facts.PodsDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	names, err := n.opts.Volumes.PodDirs()
+	if err != nil {
 		return nil, err
 	}
 	uids := map[types.UID]bool{}
-	for _, e := range entries {
-		uid, _ := n.opts.Dirs.UID(e.Name())
+	for _, name := range names {
+		uid, _ := n.opts.Dirs.UID(name)
 		uids[uid] = true
 	}
 	return uids, nil

@@ -14,10 +14,11 @@ import (
 
 // assignDevices chooses the devices that the limits of a new pod's containers ask for,
 // and returns why it has none: an *admission.Error, a *DevicesInUseError, or an error of
-// the runtime. held
-// are the pods that the runtime holds.
+// the runtime. held are the pods that the runtime holds.
 func (n *Node) assignDevices(ctx context.Context, p *v1.Pod, held []*pod.Pod) error {
-	if !device.Needs(p) {
+	requests := device.Requests(p)
+	annotated, invalid := device.Annotated(p)
+	if len(requests) == 0 && len(annotated) == 0 && invalid == nil {
 		return nil
 	}
 	runtime, err := n.rt.CDI(ctx)
@@ -27,10 +28,9 @@ func (n *Node) assignDevices(ctx context.Context, p *v1.Pod, held []*pod.Pod) er
 	if runtime.Refused != "" {
 		return admission.NoDevices(runtime.Refused)
 	}
-	if _, err := device.Annotated(p); err != nil {
-		return admission.NoDevices(err.Error())
+	if invalid != nil {
+		return admission.NoDevices(invalid.Error())
 	}
-	requests := device.Requests(p)
 	if len(requests) == 0 {
 		return nil
 	}
@@ -43,16 +43,16 @@ func (n *Node) assignDevices(ctx context.Context, p *v1.Pod, held []*pod.Pod) er
 		n.log.Warn("devices are missing", "err", err)
 	}
 	inUse, ofOthers := n.devicesInUse(p, held)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if _, err := device.Assign(requests, devices, nil); err != nil {
-		return admission.TooFewDevices(err, directories)
-	}
 	assignment, err := device.Assign(requests, devices, inUse)
 	if err != nil {
+		if _, never := device.Assign(requests, devices, nil); never != nil {
+			return admission.TooFewDevices(never, directories)
+		}
 		_, without := device.Assign(requests, devices, ofOthers)
 		return &DevicesInUseError{err: err, ours: without == nil}
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if e := n.entryOf(p.UID); e != nil {
 		e.devices = assignment
 	}

@@ -46,8 +46,8 @@ func (w *world) devicesOf() map[string][]string {
 	return all
 }
 
-func devicePod(name, container, command string) string {
-	return strings.Replace(podYAML(name, command), "name: c,", "name: "+container+", resources: {limits: {acme.com/gpu: 1}},", 1)
+func devicePod(name, container, command string, more ...string) string {
+	return strings.Replace(podYAML(name, command, more...), "name: c,", "name: "+container+", resources: {limits: {acme.com/gpu: 1}},", 1)
 }
 
 func TestADeviceIsOnePodsUntilItEnds(t *testing.T) {
@@ -135,7 +135,7 @@ func TestDevicesOfAnnotationsAreGivenToEachContainer(t *testing.T) {
 func TestAPodWaitsForDevicesOfItsPodctlOnly(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.withGPUs(true)
-		p := w.podctl("a", devicePod("first", "a", "sleep 3600"), strings.Replace(podYAML("second", "sleep 20", job), "name: c,", "name: b, resources: {limits: {acme.com/gpu: 1}},", 1), devicePod("third", "c", "sleep 3600"))
+		p := w.podctl("a", devicePod("first", "a", "sleep 3600"), devicePod("second", "b", "sleep 20", job), devicePod("third", "c", "sleep 3600"))
 		if i := p.until("third", "waiting", waits(lifecycle.DevicesInUse)); i.Ended() {
 			t.Error("third has ended, says its Info")
 		}
@@ -146,5 +146,6 @@ func TestAPodWaitsForDevicesOfItsPodctlOnly(t *testing.T) {
 		}
 		q.drain()
 		p.drain()
+		w.empty()
 	})
 }

@@ -18,7 +18,7 @@ import (
 // runtime from it. held are the pods that the runtime holds.
 func (n *Node) takeLeftovers(ctx context.Context, d Desired, held []*pod.Pod) {
 	for _, uid := range n.leftovers(d) {
-		if heldUID(held, uid) || n.has(uid) {
+		if n.has(uid) || heldUID(held, uid) {
 			continue
 		}
 		n.takeLeftover(ctx, Desired{Pod: nameOnly(&pod.Pod{UID: uid, Name: d.Pod.Name, Namespace: d.Pod.Namespace})})

@@ -119,6 +119,8 @@ type Volumes interface {
 	podsync.Volumes
 	// OverLimit looks for an emptyDir that holds more than its sizeLimit.
 	OverLimit(ctx context.Context, p *v1.Pod) (volume string, limit resource.Quantity, over bool)
+	// PodDirs lists the names of the directories of pods, of any runtime.
+	PodDirs() ([]string, error)
 	// RemovePod removes the directory of a pod whose volumes are unmounted.
 	RemovePod(ctx context.Context, uid types.UID) error
 }

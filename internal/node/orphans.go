@@ -2,9 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -19,19 +16,17 @@ import (
 // on this runtime, when it was killed while it stopped a pod. Other podctls may
 // have directories below the same root: only the record in it says whose one is.
 func (n *Node) takeOrphans(ctx context.Context, held []*pod.Pod, desired map[types.UID]Desired) {
-	dirs, err := os.ReadDir(n.opts.Facts.PodsDir)
+	dirs, err := n.opts.Volumes.PodDirs()
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			n.log.Warn("look for orphaned pod directories", "err", err)
-		}
+		n.log.Warn("look for orphaned pod directories", "err", err)
 		return
 	}
 	for _, dir := range dirs {
-		uid, ours := n.opts.Dirs.Has(dir.Name())
-		if _, same := desired[uid]; same || !ours || !dir.IsDir() || heldUID(held, uid) || n.has(uid) {
+		uid, ours := n.opts.Dirs.Has(dir)
+		if _, same := desired[uid]; same || !ours || n.has(uid) || heldUID(held, uid) {
 			continue
 		}
-		rec := podrecord.Read(filepath.Join(n.opts.Facts.PodsDir, dir.Name()))
+		rec := podrecord.Read(filepath.Join(n.opts.Facts.PodsDir, dir))
 		if rec.Owner != n.ownerTag() || rec.Name == "" {
 			continue
 		}

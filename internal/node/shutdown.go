@@ -46,8 +46,15 @@ func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 		}
 	}
 	n.mu.Lock()
-	left, running := n.unspared(), n.notEnded()
+	left := n.unspared()
+	var running []*v1.Pod
+	for _, e := range n.entries {
+		if n.terminates(e) {
+			running = append(running, e.Pod)
+		}
+	}
 	n.mu.Unlock()
+	slices.SortFunc(running, lifecycle.CompareNames)
 	for _, p := range running {
 		n.sendExceeded(p)
 	}
@@ -87,19 +94,18 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 
 // unspared counts the pods that a drain has not terminated yet. What waits does not
 // count: it does not start any more. n.mu is held.
-func (n *Node) unspared() int { return len(n.notEnded()) + n.settling }
-
-// notEnded returns the pods that a drain is terminating. n.mu is held.
-func (n *Node) notEnded() []*v1.Pod {
-	var pods []*v1.Pod
+func (n *Node) unspared() int {
+	left := n.settling
 	for _, e := range n.entries {
-		if e.hasWorker() && !n.spared(e) {
-			pods = append(pods, e.Pod)
+		if n.terminates(e) {
+			left++
 		}
 	}
-	slices.SortFunc(pods, lifecycle.CompareNames)
-	return pods
+	return left
 }
+
+// terminates reports whether a drain is terminating the pod. n.mu is held.
+func (n *Node) terminates(e *entry) bool { return e.hasWorker() && !n.spared(e) }
 
 // spared reports whether a drain leaves the pod as it is. n.mu is held.
 func (n *Node) spared(e *entry) bool {

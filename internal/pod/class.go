@@ -22,11 +22,19 @@ func IsMirror(p *v1.Pod) bool {
 	return ok
 }
 
+// Priority is the pod's, 0 if it has none.
+func Priority(p *v1.Pod) int32 {
+	if p.Spec.Priority == nil {
+		return 0
+	}
+	return *p.Spec.Priority
+}
+
 // IsCritical reports whether the pod is static, mirror, or of critical
 // priority: such a pod may preempt, and is never preempted by a pod that is
 // not.
 func IsCritical(p *v1.Pod) bool {
-	return IsStatic(p) || IsMirror(p) || (p.Spec.Priority != nil && *p.Spec.Priority >= CriticalPriority)
+	return IsStatic(p) || IsMirror(p) || Priority(p) >= CriticalPriority
 }
 
 // IsSidecar reports whether an init container keeps running beside the

@@ -1,6 +1,9 @@
 package pod
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/storage/ephemeral"
+)
 
 // Refs are the names of the objects that a pod refers to, all in its
 // namespace. The zero value has none.
@@ -19,7 +22,7 @@ func RefsOf(p *v1.Pod) Refs {
 	for i := range p.Spec.Volumes {
 		r.volume(&p.Spec.Volumes[i].VolumeSource)
 		if p.Spec.Volumes[i].Ephemeral != nil {
-			r.Claims[EphemeralClaim(p.Name, p.Spec.Volumes[i].Name)] = true
+			r.Claims[ephemeral.VolumeClaimName(p, &p.Spec.Volumes[i])] = true
 		}
 	}
 	for c := range Containers(p) {
@@ -27,10 +30,6 @@ func RefsOf(p *v1.Pod) Refs {
 	}
 	return r
 }
-
-// EphemeralClaim is the name of the claim that an ephemeral volume of a pod stands for
-// (VolumeClaimName in k8s.io/component-helpers/storage/ephemeral).
-func EphemeralClaim(pod, volume string) string { return pod + "-" + volume }
 
 func (r Refs) volume(v *v1.VolumeSource) {
 	switch {

@@ -49,7 +49,7 @@ func candidates(preemptor *v1.Pod, pods []*v1.Pod, need []Amount) []*candidate {
 		freed := freedBy(p)
 		c := &all[i]
 		*c = candidate{
-			pod: p, index: i, qos: pod.QOS(p), priority: priority(p),
+			pod: p, index: i, qos: pod.QOS(p), priority: pod.Priority(p),
 			frees:  frees[i*len(need) : (i+1)*len(need) : (i+1)*len(need)],
 			memory: freed(v1.ResourceMemory),
 			cpu:    freed(v1.ResourceCPU),
@@ -84,14 +84,6 @@ func freedBy(p *v1.Pod) func(v1.ResourceName) int64 {
 		}
 		return pod.Count(name, sum)
 	}
-}
-
-// priority is the pod's, 0 if it has none.
-func priority(p *v1.Pod) int32 {
-	if p.Spec.Priority == nil {
-		return 0
-	}
-	return *p.Spec.Priority
 }
 
 // spared tells why the preemptor may not evict the candidate: only a critical

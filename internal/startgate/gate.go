@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Options of a Gate. The zero value of each is its default.
@@ -55,7 +57,7 @@ func New(o Options) *Gate {
 func (g *Gate) Expect(p *v1.Pod) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.queue.expect(p.UID, priority(p), time.Now())
+	g.queue.expect(p.UID, pod.Priority(p), time.Now())
 }
 
 // Enter waits until the pod may start, or until ctx ends. leave ends its turn and
@@ -64,7 +66,7 @@ func (g *Gate) Enter(ctx context.Context, p *v1.Pod) (leave func(), err error) {
 	turn := make(chan struct{})
 	g.mu.Lock()
 	g.turns[p.UID] = turn
-	g.queue.enter(p.UID, priority(p), time.Now())
+	g.queue.enter(p.UID, pod.Priority(p), time.Now())
 	g.advance()
 	g.mu.Unlock()
 	leave = sync.OnceFunc(func() { g.end(p.UID, turn) })
@@ -77,7 +79,7 @@ func (g *Gate) Enter(ctx context.Context, p *v1.Pod) (leave func(), err error) {
 	}
 }
 
-// Forget drops a pod that is gone.
+// Forget drops a pod that is gone or does not start now.
 func (g *Gate) Forget(uid types.UID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,12 +118,4 @@ func (g *Gate) advance() {
 			g.advance()
 		})
 	}
-}
-
-// priority is the pod's, 0 if it has none.
-func priority(p *v1.Pod) int32 {
-	if p.Spec.Priority == nil {
-		return 0
-	}
-	return *p.Spec.Priority
 }

@@ -28,14 +28,9 @@ type Ranges struct {
 	nameOf func(types.UID) string
 }
 
-// New is about the pods in the directory pods below root, whose directories have
-// their UIDs as names.
-func New(root string) *Ranges {
-	return NewNamed(root, func(uid types.UID) string { return string(uid) })
-}
-
-// NewNamed is New with the names that pods' directories have.
-func NewNamed(root string, nameOf func(types.UID) string) *Ranges {
+// New is about the pods in the directory pods below root, whose directories nameOf
+// names.
+func New(root string, nameOf func(types.UID) string) *Ranges {
 	return &Ranges{filepath.Join(root, "pods"), nameOf}
 }
 

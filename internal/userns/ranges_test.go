@@ -11,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// plain names the directory of a pod by its UID.
+func plain(uid types.UID) string { return string(uid) }
+
 func aRoot(t *testing.T, pods ...string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -24,7 +27,7 @@ func aRoot(t *testing.T, pods ...string) string {
 
 func rangeOf(t *testing.T, root string, uid types.UID) uint32 {
 	t.Helper()
-	first, length, err := New(root).Of(t.Context(), uid)
+	first, length, err := New(root, plain).Of(t.Context(), uid)
 	if err != nil || length != 65536 {
 		t.Fatalf("%d, %d, %v", first, length, err)
 	}
@@ -84,7 +87,7 @@ func TestAFileThatPodctlDidNotWriteIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, uid := range []types.UID{"a", "b"} { // it might be b's range, too
-				if _, _, err := New(root).Of(t.Context(), uid); err == nil || !strings.Contains(err.Error(), test.want) {
+				if _, _, err := New(root, plain).Of(t.Context(), uid); err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: error %v, want %q", uid, err, test.want)
 				}
 			}
@@ -102,7 +105,7 @@ func TestTwoPodsOfOneRangeAreAnError(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "pods/b/userns"), content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := New(root).Of(t.Context(), "a"); err == nil {
+	if _, _, err := New(root, plain).Of(t.Context(), "a"); err == nil {
 		t.Error("no error")
 	}
 }
@@ -119,7 +122,7 @@ func TestWhatIsNoPodIsPassedOver(t *testing.T) {
 
 func TestAPodWithoutADirectoryGetsNoRange(t *testing.T) {
 	root := aRoot(t)
-	if _, _, err := New(root).Of(t.Context(), "a"); err == nil {
+	if _, _, err := New(root, plain).Of(t.Context(), "a"); err == nil {
 		t.Error("no error")
 	}
 }
@@ -137,7 +140,7 @@ func TestPodctlsThatChooseAtOnceChooseDifferently(t *testing.T) {
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {
-			first, _, err := New(root).Of(t.Context(), types.UID(name))
+			first, _, err := New(root, plain).Of(t.Context(), types.UID(name))
 			if err != nil {
 				t.Error(err)
 			}

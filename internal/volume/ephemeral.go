@@ -5,8 +5,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/podctl/podctl/internal/pod"
+	helper "k8s.io/component-helpers/storage/ephemeral"
 )
 
 // ephemeral is a claim of one pod, whose directory is in the pod's and is removed
@@ -21,7 +20,7 @@ var ephemeral = kind{
 // setUpEphemeral refuses a claim that has the name of the pod's own, as the kubelet
 // does (VolumeIsForPod in k8s.io/component-helpers/storage/ephemeral).
 func setUpEphemeral(ctx context.Context, r request) error {
-	name := pod.EphemeralClaim(r.pod.Name, r.volume.Name)
+	name := helper.VolumeClaimName(r.pod, r.volume)
 	if r.in.Objects.Claim(r.pod.Namespace, name) != nil {
 		return fmt.Errorf("PVC %s/%s was not created for pod %s/%s (pod is not owner)", r.pod.Namespace, name, r.pod.Namespace, r.pod.Name)
 	}

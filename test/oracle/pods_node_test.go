@@ -160,7 +160,7 @@ func (h *host) podctl(t *testing.T, name string) *podctl {
 	p.node = node.New(node.Options{
 		Instance: "oracle-" + name, Sources: []string{source},
 		Runtime: p.client, Locks: locks, Facts: &facts, Cgroups: h.cgroups, Dirs: podDirs, Volumes: volume.NewNamed(p.root, podDirs.Name),
-		Admission: admission, UserIDs: userns.NewNamed(p.root, podDirs.Name).Of,
+		Admission: admission, UserIDs: userns.New(p.root, podDirs.Name).Of,
 		PLEG: pleg.Options{Broadcasts: func(context.Context) bool { return true }},
 		Log:  slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
