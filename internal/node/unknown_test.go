@@ -85,7 +85,7 @@ func TestOrphanedPodDirectoriesOfThisInstanceGo(t *testing.T) {
 		if err := os.MkdirAll(logs, 0o750); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(15 * time.Second) // not on a tick
 		left, err := os.ReadDir(filepath.Join(w.root, "pods"))
 		if err != nil || len(left) != 2 || left[0].Name() != "other" || left[1].Name() != "unsigned" {
 			t.Errorf("left are %v %v", left, err)
