@@ -26,9 +26,9 @@ func TestCgroupOfAPodThatIsGoneIsRemoved(t *testing.T) {
 		flags := a.flags()
 		flags = append(slices.Clone(flags[:slices.Index(flags, "--cgroup-root")]), "agent", "--manifests", a.path("manifests"), "--drain")
 		uid := uuid.NewUUID() // another runtime's cgroup of such a pod is not looked at
-		a.put("web.yaml", strings.Replace(a.marking("web", "1", brief), "{name: web}", fmt.Sprintf("{name: web, uid: %s}", uid), 1))
+		a.put("web.yaml", strings.Replace(pod("web", server, brief), "{name: web}", fmt.Sprintf("{name: web, uid: %s}", uid), 1))
 		killed := a.command("", exec.Command(binary, flags...))
-		a.wrote("web", "up1")
+		killed.prints("c started") // else the runtime may call the start off
 		pods, err := a.client.ListPods(t.Context())
 		if err != nil || len(pods) != 1 || pods[0].UID != uid {
 			t.Fatalf("pods %v: %v", pods, err)
