@@ -19,6 +19,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cluster/clustertest"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/manifest"
 )
 
 // kubectl is kubectl podctl on a cluster.
@@ -159,6 +160,40 @@ func TestTheCommandReachesTheNodeAsItWasTyped(t *testing.T) {
 		if code, out, errw := k.podctl(strings.Fields(line)...); code != 0 || len(args) != 1 || strings.Join(args[0], " ") != want {
 			t.Errorf("%s: exit code %d, %q, want %s\n%s%s", line, code, args, want, out, errw)
 		}
+	}
+}
+
+// Manifests are files of this machine, as kubectl's are: every node reads the pods from
+// its standard input, in the order in which they arrive.
+func TestManifestsAreReadOnThisMachine(t *testing.T) {
+	reads := func(s *clustertest.Session) int {
+		pods, err := manifest.Load(s.Context, []string{"-"}, manifest.LoadOptions{Stdin: s.Stdin, Elsewhere: true})
+		if err != nil {
+			return 9
+		}
+		fmt.Fprint(s.Stdout, strings.Join(s.Args, " "))
+		for _, p := range pods.Pods {
+			fmt.Fprint(s.Stdout, " ", p.Name)
+		}
+		fmt.Fprintln(s.Stdout)
+		return 1
+	}
+	k := onCluster(t, clustertest.Options{Nodes: nodesOf(map[string]func(*clustertest.Session) int{"n1": reads, "n2": reads})})
+	w := &world{t: t, dir: t.TempDir()}
+	dns, next := w.file("dns.yaml", needing("dns", "1m", criticalClass)), w.file("next.yaml", needing("next", "1m", ""))
+	const one = "podctl preempt -f - --dry-run"
+	for line, want := range map[string]string{
+		"--all-nodes preempt --dry-run -f " + dns + " --what-if " + next:    "n1: " + one + " dns next\nn2: " + one + " dns next\n",
+		"--node n1 preempt --what-if=" + next + " -f " + dns + " --dry-run": one + " dns next\n",
+		"--node n2 preempt --filename - --dry-run":                          one + " typed\n",
+	} {
+		if code, out, errw := k.typed(strings.NewReader(needing("typed", "1m", "")), strings.Fields(line)...); code != 1 || out != want || errw != "" {
+			t.Errorf("%s: exit code %d\n%s%s", line, code, out, errw)
+		}
+	}
+	asked := len(k.server.Requests())
+	if code, _, errw := k.podctl("--all-nodes", "preempt", "--dry-run", "-f", w.file("bad.yaml", "kind: Pod\n")); code != 1 || !strings.Contains(errw, "bad.yaml:1") || len(k.server.Requests()) > asked {
+		t.Errorf("exit code %d, %q: %s", code, k.server.Requests()[asked:], errw)
 	}
 }
 

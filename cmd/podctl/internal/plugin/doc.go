@@ -9,7 +9,8 @@
 //
 // A command that prints a list is run with -o cells, and printed here as the local command
 // prints it, with the column NODE; any other one with its node before each line. So the
-// versions of podctl here and there may differ.
+// versions of podctl here and there may differ. Manifests are read here, and sent to each node
+// as the standard input of the command.
 //
 // What a node prints is bounded in size (buffer.go), escaped by the writers of output, and
 // cannot name another node. A fan-out blocks until each node has answered, the time for it

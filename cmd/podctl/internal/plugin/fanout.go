@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"os"
 	"runtime/debug"
 
@@ -75,6 +77,10 @@ func (r *run) ask(ctx context.Context, target fleet.Target, left *budget) answer
 }
 
 // exec is the command on a target.
-func (r *run) exec(target fleet.Target, out *answerBuffer, errw *errorBuffer) cluster.Exec {
-	return cluster.Exec{Namespace: r.options.inspectorNS, Pod: target.Pod, Container: container, Command: r.command, Stdout: out, Stderr: errw}
+func (r *run) exec(target fleet.Target, out, errw io.Writer) cluster.Exec {
+	x := cluster.Exec{Namespace: r.options.inspectorNS, Pod: target.Pod, Container: container, Command: r.command, Stdout: out, Stderr: errw}
+	if r.manifests != nil {
+		x.Stdin = bytes.NewReader(r.manifests)
+	}
+	return x
 }

@@ -96,11 +96,17 @@ func (p *Plugin) run(app *cli.App, c *cli.Context, name string) error {
 	case !o.selects():
 		return noNode(c, name)
 	}
-	r, err := newRun(p.Env, o, app, c, name, p.ordered)
-	if err != nil {
-		return err
-	}
-	return p.Env.UntilInterrupted(c.Context, r.run)
+	return p.Env.UntilInterrupted(c.Context, func(ctx context.Context) error {
+		manifests, err := readManifests(ctx, p.Env, c)
+		if err != nil {
+			return err
+		}
+		r, err := p.newRun(o, app, c, name, manifests)
+		if err != nil {
+			return err
+		}
+		return r.run(ctx)
+	})
 }
 
 // noNode is the error of a command without nodes.
@@ -135,12 +141,15 @@ type run struct {
 	streams bool
 	tty     bool
 	stdin   bool
+	// manifests are what the command on a node reads from its standard input; nil if it
+	// reads none.
+	manifests []byte
 	// retained: the data of items are printed.
 	retained bool
 }
 
-func newRun(e *shell.Env, o options, app *cli.App, c *cli.Context, name string, ordered []string) (*run, error) {
-	r := &run{env: e, options: o, streams: streams(name, c), tty: c.Bool("tty")}
+func (p *Plugin) newRun(o options, app *cli.App, c *cli.Context, name string, manifests []byte) (*run, error) {
+	r := &run{env: p.Env, options: o, streams: streams(name, c), tty: c.Bool("tty"), manifests: manifests}
 	r.stdin = c.Bool("stdin") || name == "attach" || slices.Contains(c.Args().Slice(), "-")
 	g := shell.ReadGlobals(c)
 	own := func(cli.Flag) bool { return false }
@@ -157,10 +166,13 @@ func newRun(e *shell.Env, o options, app *cli.App, c *cli.Context, name string, 
 		r.list, _ = output.ParseFormat("json")
 		r.retained = true
 	}
-	line := cmdline.Take(app, ordered, func(f cli.Flag) bool { return isPlugins(f) || own(f) })
+	line := cmdline.Take(app, p.ordered, func(f cli.Flag) bool { return isPlugins(f) || own(f) || r.manifests != nil && isManifest(f) })
 	r.command = append([]string{"podctl"}, line.Args...)
 	if r.as == asCells {
 		r.command = slices.Insert(r.command, 1+line.Command, "-o", output.Cells)
+	}
+	if r.manifests != nil {
+		r.command = slices.Insert(r.command, 1+line.Command, "-f", "-")
 	}
 	var err error
 	r.client, err = cluster.Open(o.Options)

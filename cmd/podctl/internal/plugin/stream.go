@@ -26,10 +26,7 @@ func (r *run) stream(ctx context.Context, target fleet.Target) error {
 	}
 	ctx, cancel := r.within(ctx, 0)
 	defer cancel()
-	x := cluster.Exec{
-		Namespace: r.options.inspectorNS, Pod: target.Pod, Container: container, Command: r.command,
-		Stdout: shell.ToUser(r.env.Out), Stderr: r.env.Errw,
-	}
+	x := r.exec(target, shell.ToUser(r.env.Out), r.env.Errw)
 	if r.stdin {
 		x.Stdin = r.env.In
 	}
