@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,8 +42,8 @@ type upgraded struct {
 
 func (u *upgraded) Read(p []byte) (int, error) { return u.unread.Read(p) }
 
-// dial connects to a URL of the runtime and upgrades to SPDY. The end of ctx
-// closes the connection, also later.
+// dial connects to a URL of the runtime and upgrades to SPDY. The connection outlives
+// ctx.
 func dial(ctx context.Context, text, protocol string) (*upgraded, error) {
 	u, err := checkURL(text, onThisHost)
 	if err != nil {
@@ -63,7 +64,6 @@ func dial(ctx context.Context, text, protocol string) (*upgraded, error) {
 		_ = conn.Close()
 		return nil, connectError(ctx, handshake, u, err)
 	}
-	context.AfterFunc(ctx, func() { _ = conn.Close() })
 	return up, nil
 }
 
@@ -140,10 +140,19 @@ func upgrade(conn net.Conn, u *url.URL, protocol string) (*upgraded, error) {
 
 // connection is a SPDY connection whose error stream shows a connection that was
 // lost.
+//
+// A runtime that cannot send its reply to a new stream, because the connection is
+// closed, never closes that stream (SendReply in github.com/moby/spdystream), and
+// containerd handles the exit of a container only when all streams of an attach are
+// closed: nothing could stop that container any more. Close therefore waits for the
+// reply.
 type connection struct {
 	httpstream.Connection
 	raw    net.Conn
 	report *errorStream // nil before it is open
+	// opening has an item while a stream is being opened, and after Close.
+	opening chan struct{}
+	close   func() error
 }
 
 // reported is how much the runtime has reported of the result, in bytes: 0 is a
@@ -155,13 +164,17 @@ func (c *connection) reported() int {
 	return int(c.report.read.Load())
 }
 
-func newConnection(up *upgraded) (*connection, error) {
+// newConnection returns a connection that the end of ctx closes.
+func newConnection(ctx context.Context, up *upgraded) (*connection, error) {
 	c, err := spdy.NewClientConnectionWithPings(up, pingPeriod)
 	if err != nil {
 		_ = up.Close()
 		return nil, err
 	}
-	return &connection{Connection: c, raw: up.Conn}, nil
+	conn := &connection{Connection: c, raw: up.Conn, opening: make(chan struct{}, 1)}
+	conn.close = sync.OnceValue(conn.closeNow)
+	context.AfterFunc(ctx, func() { _ = conn.close() })
+	return conn, nil
 }
 
 // CreateStream opens a stream. The library's own waits for half a minute on a
@@ -172,9 +185,15 @@ func (c *connection) CreateStream(headers http.Header) (httpstream.Stream, error
 		err    error
 	}
 	headers = headers.Clone() // the caller changes them for the next stream
+	select {
+	case c.opening <- struct{}{}:
+	case <-c.CloseChan():
+		return nil, ErrLost
+	}
 	created := make(chan result, 1)
 	go func() {
 		s, err := c.Connection.CreateStream(headers)
+		<-c.opening
 		created <- result{s, err}
 	}()
 	late := time.NewTimer(connectTimeout)
@@ -201,8 +220,16 @@ func (c *connection) CreateStream(headers http.Header) (httpstream.Stream, error
 // drainTimeout is how long what a closed connection has received is processed.
 const drainTimeout = time.Second
 
-// Close closes the connection at once: a server that does not read cannot delay it.
-func (c *connection) Close() error {
+// Close closes the connection. A server that does not answer, or does not read, delays
+// it by less than a second.
+func (c *connection) Close() error { return c.close() }
+
+func (c *connection) closeNow() error {
+	select {
+	case c.opening <- struct{}{}: // for good: no further stream is opened
+	case <-c.CloseChan():
+	case <-time.After(replyTimeout):
+	}
 	late := time.AfterFunc(closeTimeout, func() { _ = c.raw.Close() })
 	defer late.Stop()
 	err := c.Connection.Close()
@@ -210,8 +237,13 @@ func (c *connection) Close() error {
 	return err
 }
 
-// closeTimeout is how long the server has to accept the end of the streams.
-const closeTimeout = 200 * time.Millisecond
+const (
+	// replyTimeout is how long the server has to accept a stream that is being opened
+	// when the connection is closed.
+	replyTimeout = 500 * time.Millisecond
+	// closeTimeout is how long the server has to accept the end of the streams.
+	closeTimeout = 200 * time.Millisecond
+)
 
 const (
 	streamType      = "streamType"

@@ -102,7 +102,7 @@ func (f *Forwarder) serve(ctx context.Context, l *Listener, local net.Conn) erro
 	if err != nil {
 		return err
 	}
-	conn, err := newConnection(up)
+	conn, err := newConnection(ctx, up)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (u *upgrader) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // NewConnection returns the connection that RoundTrip has made.
 func (u *upgrader) NewConnection(*http.Response) (httpstream.Connection, error) {
-	u.conn, u.failed = newConnection(u.up)
+	u.conn, u.failed = newConnection(u.ctx, u.up)
 	if u.failed != nil {
 		return nil, u.failed
 	}
