@@ -15,7 +15,8 @@ import (
 // toSandbox converts an entry of ListPodSandbox. The manifest is not kept:
 // lists are made every second, and it is big.
 func toSandbox(s *runtimeapi.PodSandbox) *pod.Sandbox {
-	_, hasManifest := s.Annotations[pod.ManifestAnnotation]
+	own := podctlAnnotations(s.Annotations)
+	_, hasManifest := own[pod.ManifestAnnotation]
 	return &pod.Sandbox{
 		ID:               s.Id,
 		Attempt:          s.GetMetadata().GetAttempt(),
@@ -23,14 +24,25 @@ func toSandbox(s *runtimeapi.PodSandbox) *pod.Sandbox {
 		CreatedAt:        toTime(s.CreatedAt),
 		RuntimeHandler:   s.RuntimeHandler,
 		Labels:           s.Labels,
-		Owner:            s.Annotations[pod.OwnerAnnotation],
-		OwnerID:          s.Annotations[pod.InstanceAnnotation],
-		Workload:         s.Annotations[pod.WorkloadAnnotation],
+		Owner:            own[pod.OwnerAnnotation],
+		OwnerID:          own[pod.InstanceAnnotation],
+		Workload:         own[pod.WorkloadAnnotation],
 		Source:           s.Annotations[pod.ConfigSourceAnnotation],
 		DefaultContainer: s.Annotations[pod.DefaultContainerAnnotation],
-		Devices:          s.Annotations[pod.DevicesAnnotation],
+		Devices:          own[pod.DevicesAnnotation],
 		HasManifest:      hasManifest,
 	}
+}
+
+// podctlAnnotations returns the annotations of a sandbox that podctl created, none
+// of another one's: a kubelet gives a sandbox the annotations of its pod, which users of a
+// cluster choose, and the source of the pod, which they cannot. Podctl's sandboxes
+// have no source (render.Sandbox).
+func podctlAnnotations(a map[string]string) map[string]string {
+	if a[pod.ConfigSourceAnnotation] != "" {
+		return nil
+	}
+	return a
 }
 
 // toContainer converts an entry of ListContainers.

@@ -310,3 +310,24 @@ func TestIPsThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// Users of a cluster choose the annotations of their pods, but not the kubelet's.
+func TestSandboxWithTheSourceOfAKubeletIsNotPodctls(t *testing.T) {
+	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
+		cfg := sandboxConfig("a", 0)
+		cfg.Annotations[pod.ConfigSourceAnnotation] = "api"
+		cfg.Annotations[pod.InstanceAnnotation], cfg.Annotations[pod.WorkloadAnnotation], cfg.Annotations[pod.DevicesAnnotation] = "x", "x", "x"
+		id := must(t)(c.RunPodSandbox(t.Context(), cfg, ""))
+		p, err := c.ListPod(t.Context(), "uid-a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &pod.Sandbox{ID: id, State: pod.Running, Labels: cfg.Labels, Source: "api", CreatedAt: p.Sandboxes[0].CreatedAt}
+		if d := cmp.Diff(want, p.Sandboxes[0]); d != "" {
+			t.Error(d)
+		}
+		if raw, owner, err := c.Manifest(t.Context(), id); raw != "" || owner != "" || err != nil {
+			t.Errorf("manifest %q of %q, %v", raw, owner, err)
+		}
+	})
+}

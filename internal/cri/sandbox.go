@@ -53,7 +53,7 @@ func (c *Client) Manifest(ctx context.Context, sandboxID string) (raw, owner str
 	if err != nil {
 		return "", "", err
 	}
-	a := r.Status.Annotations
+	a := podctlAnnotations(r.Status.Annotations)
 	return a[pod.ManifestAnnotation], a[pod.OwnerAnnotation], nil
 }
 

@@ -104,6 +104,21 @@ func TestSandboxCarriesPodctlsAnnotationsBesideThePods(t *testing.T) {
 	diff(t, "annotations", map[string]string{"a": "1", "podctl.io/owner": "agent"}, cfg.Annotations)
 }
 
+// What podctl and kubelets recognize sandboxes by is not a manifest's to choose.
+func TestSandboxDoesNotCarryReservedAnnotationsOfTheManifest(t *testing.T) {
+	p := aPod(func(p *v1.Pod) {
+		p.Annotations = map[string]string{
+			"a": "1", pod.ConfigSourceAnnotation: "file",
+			pod.OwnerAnnotation: "x", pod.InstanceAnnotation: "x", pod.WorkloadAnnotation: "x", pod.DevicesAnnotation: "x", pod.ManifestAnnotation: "x",
+		}
+	})
+	cfg, err := Sandbox(p, SandboxInput{Node: aNode(), Annotations: map[string]string{pod.OwnerAnnotation: "agent"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "annotations", map[string]string{"a": "1", pod.OwnerAnnotation: "agent"}, cfg.Annotations)
+}
+
 func TestErrorsCarryTheKubeletsReason(t *testing.T) {
 	noUsers := aPod(func(p *v1.Pod) { p.Spec.HostUsers = new(false) })
 	badEnv := aPod(func(p *v1.Pod) {

@@ -57,7 +57,7 @@ func sandbox(p *v1.Pod, in SandboxInput) (*runtimeapi.PodSandboxConfig, error) {
 		DnsConfig:    dns,
 		PortMappings: portMappings(p),
 		Labels:       podLabels(p),
-		Annotations:  merge(p.Annotations, in.Annotations),
+		Annotations:  sandboxAnnotations(p, in.Annotations),
 		Linux: &runtimeapi.LinuxPodSandboxConfig{
 			CgroupParent:    in.CgroupParent,
 			SecurityContext: security,
