@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -32,37 +33,39 @@ var ErrNotFound = errors.New("not found")
 // Dialer connects to a socket. nil means the machine's own unix sockets.
 type Dialer func(ctx context.Context, path string) (net.Conn, error)
 
-// Find returns a client for every living podctl that has a socket in dir, by
-// name: none if dir is not there.
+// Find returns a client for each live podctl process that has a socket in dir, by
+// name: none if dir does not exist.
 func Find(dir string, dial Dialer) ([]*Client, error) {
+	_, clients, err := FindLiving(dir, dial)
+	return clients, err
+}
+
+// FindLiving is Find that also returns all live instances of dir, with a socket or
+// without, by one read of the directory.
+func FindLiving(dir string, dial Dialer) (living []owner.Holder, clients []*Client, err error) {
 	if err := owner.CheckDir(dir); err != nil && !errors.Is(err, fs.ErrPermission) {
-		return nil, err
+		return nil, nil, err
 	}
-	paths, err := sockets(dir)
+	living, err = owner.Living(dir)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, rootError{err}
+		return nil, nil, rootError{err}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find podctls: %w", err)
+		return nil, nil, fmt.Errorf("find podctl processes: %w", err)
 	}
-	var clients []*Client
-	for _, path := range paths {
-		instance := instanceOf(path)
-		alive, err := owner.Alive(dir, instance)
-		if err != nil {
-			return nil, fmt.Errorf("find podctls: %w", err)
-		}
-		if alive {
-			clients = append(clients, newClient(path, instance, dial))
+	for _, h := range living {
+		path := Path(dir, h.Name)
+		if _, err := os.Lstat(path); err == nil {
+			clients = append(clients, newClient(path, h.Name, dial))
 		}
 	}
-	return clients, nil
+	return living, clients, nil
 }
 
 // rootError: the sockets are root's.
 type rootError struct{ error }
 
-func (e rootError) Error() string { return "find podctls: " + e.error.Error() }
+func (e rootError) Error() string { return "find podctl processes: " + e.error.Error() }
 
 func (e rootError) Unwrap() error { return e.error }
 

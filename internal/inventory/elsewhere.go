@@ -2,6 +2,8 @@ package inventory
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,39 +42,61 @@ func AskElsewhere(ctx context.Context, dir string, dial control.Dialer) (Elsewhe
 }
 
 func askBelow(ctx context.Context, run, except string, dial control.Dialer) (Elsewhere, error) {
-	found := Elsewhere{Owners: map[types.UID]owner.Holder{}, silentIn: map[string][]owner.Holder{}, lost: owner.LostLocks(run)}
+	return askDirs(ctx, run, except, dial, owner.LostLocks(run))
+}
+
+// askDirs asks the processes of all directories at the same time.
+func askDirs(ctx context.Context, run, except string, dial control.Dialer, lost owner.LostList) (Elsewhere, error) {
+	found := Elsewhere{Owners: map[types.UID]owner.Holder{}, silentIn: map[string][]owner.Holder{}, lost: lost}
 	dirs, err := filepath.Glob(filepath.Join(run, "*"))
 	if err != nil {
 		return found, err
 	}
-	for _, dir := range found.lost.Dirs(run) {
+	for _, dir := range lost.Dirs(run) {
 		if !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
-	for _, dir := range dirs {
-		if dir == except {
-			continue
-		}
-		if err := found.ask(ctx, dir, dial); err != nil {
-			return found, err
-		}
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return dir == except })
+	answers, errs := make([]dirAnswer, len(dirs)), make([]error, len(dirs))
+	var asking sync.WaitGroup
+	for i, dir := range dirs {
+		asking.Go(func() { answers[i], errs[i] = askDir(ctx, dir, lost, dial) })
 	}
-	return found, nil
+	asking.Wait()
+	for i, dir := range dirs {
+		found.add(dir, answers[i])
+	}
+	return found, worst(errs)
 }
 
-// ask adds what the processes of one directory own.
-func (e *Elsewhere) ask(ctx context.Context, dir string, dial control.Dialer) error {
-	living, err := owner.Living(dir)
-	if err != nil {
-		return err
+// worst is the first error that is more than a directory which podctl must not read.
+func worst(errs []error) error {
+	i := slices.IndexFunc(errs, func(err error) bool { return err != nil && !errors.Is(err, fs.ErrPermission) })
+	if i < 0 {
+		return errors.Join(errs...)
 	}
-	living = append(living, e.lost.Living(dir)...)
-	clients, err := control.Find(dir, dial)
+	return errs[i]
+}
+
+// dirAnswer is what the live processes of one directory answered.
+type dirAnswer struct {
+	living []owner.Holder
+	live   []Live
+}
+
+func askDir(ctx context.Context, dir string, lost owner.LostList, dial control.Dialer) (dirAnswer, error) {
+	living, clients, err := control.FindLiving(dir, dial)
 	if err != nil {
-		return err
+		return dirAnswer{}, err
 	}
-	for _, l := range Ask(ctx, clients) {
+	return dirAnswer{living: append(living, lost.Living(dir)...), live: Ask(ctx, clients)}, nil
+}
+
+// add adds what the processes of one directory own.
+func (e *Elsewhere) add(dir string, a dirAnswer) {
+	living := a.living
+	for _, l := range a.live {
 		i := slices.IndexFunc(living, func(h owner.Holder) bool { return h.Is(l.Client.Instance(), l.Client.ID()) })
 		if l.Err != nil || i < 0 {
 			continue
@@ -89,7 +113,6 @@ func (e *Elsewhere) ask(ctx context.Context, dir string, dial control.Dialer) er
 			e.silentIn[dir] = append(e.silentIn[dir], h)
 		}
 	}
-	return nil
 }
 
 // Owner returns the process that owns the pod, or may own it; ok is false if none
@@ -132,30 +155,10 @@ func (e Elsewhere) silentHolder(fullName string) (h owner.Holder, ok bool) {
 // manages.
 func (e Elsewhere) Assign(pods []*Pod) {
 	for _, p := range pods {
-		if p.Manager == nil && p.Runtime != nil {
+		if p.mayBeElsewhere() {
 			if h, ok := e.Owner(p.UID, p.FullName(), p.Creator, p.CreatorID); ok {
 				p.Elsewhere, p.Alive = h.Name, true
 			}
 		}
-	}
-}
-
-// AliveExcept returns a function that reports whether a live podctl process
-// other than self is responsible for a pod that none of them names. Where that
-// cannot be determined the answer is true.
-func AliveExcept(dir, self string) func(*Pod) bool {
-	lost := sync.OnceValue(func() owner.LostList { return owner.LostLocks(filepath.Dir(dir)) })
-	return func(p *Pod) bool {
-		if alive, err := owner.Alive(dir, p.Creator); alive || err != nil {
-			return true
-		}
-		holder, held, err := owner.HolderOf(dir, p.FullName())
-		if held && (self == "" || holder.Name != self) || err != nil {
-			return true
-		}
-		if _, held := lost().Holder(dir, p.FullName()); held {
-			return true
-		}
-		return slices.ContainsFunc(lost().Living(dir), func(h owner.Holder) bool { return h.Is(p.Creator, p.CreatorID) })
 	}
 }

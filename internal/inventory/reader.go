@@ -65,12 +65,11 @@ func (r Reader) Join(ctx context.Context, client *cri.Client, answers func() []L
 			r.Unanswered(l.Err)
 		}
 	}
-	all := Merge(listed, live, AliveExcept(r.Dir, ""))
-	elsewhere, err := AskElsewhere(ctx, r.Dir, r.Dial)
-	if err != nil && !errors.Is(err, fs.ErrPermission) {
+	owners := NewOwners(r.Dir, "", r.Dial)
+	all := Merge(listed, live, owners.Alive)
+	if err := owners.Assign(ctx, all); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
-	elsewhere.Assign(all)
 	return all, nil
 }
 

@@ -29,9 +29,12 @@ const (
 // find returns the kubelet that uses the runtime, 0 if none does. The error is an
 // *UnseenError if one may do so that podctl cannot see.
 func find(path string) (pid int, err error) {
-	names := runtimeNames()
 	for try := 1; ; try++ {
-		pids, hidden, err := connected(path, names)
+		near, err := readNeighbours()
+		if err != nil {
+			return 0, &UnseenError{Socket: path, Cause: err}
+		}
+		pids, hidden, err := connected(path, near)
 		if err != nil {
 			return 0, &UnseenError{Socket: path, Cause: err}
 		}
@@ -50,18 +53,34 @@ func find(path string) (pid int, err error) {
 	}
 }
 
-// runtimeNames returns the runtime endpoints of all kubelets of this host.
-func runtimeNames() []string {
+// neighbours are the visible processes, and which of them may be kubelets.
+type neighbours struct {
+	pids     []int
+	kubelets map[int]process
+}
+
+// readNeighbours reads each process once. A client that starts later is hidden: find
+// tries again.
+func readNeighbours() (neighbours, error) {
 	pids, err := proc.Default.PIDs()
-	if err != nil {
-		return nil // find fails with the same error
-	}
-	var names []string
+	n := neighbours{pids: pids, kubelets: map[int]process{}}
 	for _, pid := range pids {
-		if p := readProcess(pid); isKubelet(p) && pid != os.Getpid() && mayBeKubelet(proc.Default, pid) {
-			if s, err := readSettings(p.args, filesOf(pid)); err == nil && s.config.RuntimeEndpoint != "" {
-				names = append(names, s.config.RuntimeEndpoint)
-			}
+		if p := readProcess(pid); isKubelet(p) && mayBeKubelet(proc.Default, pid) {
+			n.kubelets[pid] = p
+		}
+	}
+	return n, err
+}
+
+// runtimeNames returns the runtime endpoints of the kubelets.
+func (n neighbours) runtimeNames() []string {
+	var names []string
+	for pid, p := range n.kubelets {
+		if pid == os.Getpid() {
+			continue
+		}
+		if s, err := readSettings(p.args, filesOf(pid)); err == nil && s.config.RuntimeEndpoint != "" {
+			names = append(names, s.config.RuntimeEndpoint)
 		}
 	}
 	return names

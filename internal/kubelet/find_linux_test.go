@@ -226,7 +226,11 @@ func TestProcessNamedKubeletWithoutRightsNamesNoSocket(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		got := slices.Contains(runtimeNames(), "unix:///run/bus.sock")
+		near, err := readNeighbours()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.Contains(near.runtimeNames(), "unix:///run/bus.sock")
 		in.Close()
 		_ = cmd.Wait()
 		if got != c.want {

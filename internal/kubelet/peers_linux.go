@@ -31,7 +31,7 @@ type peers struct {
 // the process that serves it, and of the runtime behind a proxy. hidden counts
 // clients whose process is not visible. Paths do not matter: the kernel knows both
 // ends of a connection.
-func connected(path string, names []string) (pids []int, hidden int, err error) {
+func connected(path string, near neighbours) (pids []int, hidden int, err error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, 0, err
@@ -44,7 +44,7 @@ func connected(path string, names []string) (pids []int, hidden int, err error) 
 	if server == 0 {
 		return nil, 0, errors.New("the runtime is in another PID namespace")
 	}
-	p, accepted, err := readPeers(server, inode, names)
+	p, accepted, err := readPeers(server, inode, near)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -80,21 +80,12 @@ const (
 
 // readPeers reads the connections in the network namespaces of podctl, of the
 // server and of kubelets, and returns the server's end of ours.
-func readPeers(server int, ours uint32, names []string) (*peers, unixSocket, error) {
+func readPeers(server int, ours uint32, near neighbours) (*peers, unixSocket, error) {
 	p := &peers{names: map[string]bool{}}
-	for _, name := range append(names, endpoints...) {
+	for _, name := range append(near.runtimeNames(), endpoints...) {
 		p.names[filepath.Base(name)] = true
 	}
-	pids, err := proc.Default.PIDs()
-	if err != nil {
-		return nil, unixSocket{}, err
-	}
-	networks := []int{os.Getpid(), server}
-	for _, pid := range pids {
-		if isKubelet(readProcess(pid)) && mayBeKubelet(proc.Default, pid) {
-			networks = append(networks, pid)
-		}
-	}
+	networks := append([]int{os.Getpid(), server}, slices.Sorted(maps.Keys(near.kubelets))...)
 	for try := 1; ; try++ {
 		if err := p.readSockets(networks); err != nil {
 			return nil, unixSocket{}, err
@@ -102,7 +93,7 @@ func readPeers(server int, ours uint32, names []string) (*peers, unixSocket, err
 		for _, s := range p.sockets {
 			if s.peer == ours {
 				p.names[filepath.Base(s.name)] = true
-				p.readHolders(pids)
+				p.readHolders(near.pids)
 				if len(p.holders[s.inode]) == 0 {
 					return nil, s, fmt.Errorf("the open files of the runtime (pid %d) cannot be read", server)
 				}

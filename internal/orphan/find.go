@@ -60,12 +60,11 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Pods = inventory.Merge(listed, live, inventory.AliveExcept(f.Locks, f.self))
-	elsewhere, err := inventory.AskElsewhere(ctx, f.Locks, f.Dial)
-	if err != nil {
+	owners := inventory.NewOwners(f.Locks, f.self, f.Dial)
+	v.Pods = inventory.Merge(listed, live, owners.Alive)
+	if err := owners.Assign(ctx, v.Pods); err != nil {
 		return nil, err
 	}
-	elsewhere.Assign(v.Pods)
 	for _, s := range v.Sources {
 		v.Answers = append(v.Answers, s.Answer)
 	}

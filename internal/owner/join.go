@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -80,7 +81,7 @@ func directoryOf(o JoinOptions) (string, error) {
 			continue
 		}
 		living, err := Living(dir)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrPermission) {
 			return "", err
 		}
 		for _, h := range living {

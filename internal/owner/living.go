@@ -2,27 +2,31 @@ package owner
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// Living are the instances that live, in order of name: none if dir does not exist.
+// Living returns the live instances in order of name: none if dir does not exist or is
+// not a directory.
 func Living(dir string) ([]Holder, error) {
-	files, err := filepath.Glob(filepath.Join(dir, instancePrefix+"*"+suffix))
+	files, err := instanceFiles(dir)
 	if err != nil {
 		return nil, err
 	}
 	var living []Holder
-	for _, path := range files {
-		name, err := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), instancePrefix), suffix))
+	for _, file := range files {
+		name, err := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(file, instancePrefix), suffix))
 		if err != nil {
 			continue // none of ours
 		}
-		holder, alive, err := holderOf(path)
+		holder, alive, err := holderOf(filepath.Join(dir, file))
 		switch {
 		case err != nil:
 			return nil, err
@@ -33,6 +37,38 @@ func Living(dir string) ([]Holder, error) {
 	}
 	return living, nil
 }
+
+// instanceFiles returns the names of the lock files of instances in order. The directory
+// may have thousands of others, those of pods: they are neither sorted nor opened.
+func instanceFiles(dir string) ([]string, error) {
+	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	var files []string
+	for {
+		names, err := d.Readdirnames(namesAtOnce)
+		for _, name := range names {
+			if strings.HasPrefix(name, instancePrefix) && strings.HasSuffix(name, suffix) {
+				files = append(files, name)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, syscall.ENOTDIR):
+			slices.Sort(files)
+			return files, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// namesAtOnce bounds the names of a directory that are read at once.
+const namesAtOnce = 1000
 
 // Beat dates the instance's lock file, so that a podctl that finds it after the
 // instance was killed knows until when it lived.

@@ -1,7 +1,7 @@
 package proc
 
 import (
-	"os"
+	"bytes"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -54,18 +54,11 @@ func (f OpenFile) Read() ([]byte, error) { return readBounded(f.fd, maxFile) }
 // DeletedFiles returns the files that a process has open and that were deleted;
 // none if its descriptors must not be read.
 func (f FS) DeletedFiles(pid int) []OpenFile {
-	dir := f.path(pid, "fd")
-	fds, _ := os.ReadDir(dir)
 	var files []OpenFile
-	for _, fd := range fds {
-		name := filepath.Join(dir, fd.Name())
-		target, err := os.Readlink(name)
-		if err != nil {
-			continue
+	f.descriptors(pid, func(fd string, target []byte) {
+		if path, deleted := bytes.CutSuffix(target, []byte(" (deleted)")); deleted {
+			files = append(files, OpenFile{Path: string(path), fd: fd})
 		}
-		if path, deleted := strings.CutSuffix(target, " (deleted)"); deleted {
-			files = append(files, OpenFile{Path: path, fd: name})
-		}
-	}
+	})
 	return files
 }

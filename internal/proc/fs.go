@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -106,19 +107,16 @@ func (f FS) Root(pid int) string { return f.path(pid, "root") }
 // Sockets returns the inodes of the sockets that a process has open; none if
 // its descriptors must not be read.
 func (f FS) Sockets(pid int) []uint32 {
-	dir := f.path(pid, "fd")
-	fds, _ := os.ReadDir(dir)
 	var inodes []uint32
-	for _, fd := range fds {
-		target, err := os.Readlink(filepath.Join(dir, fd.Name()))
-		if err != nil {
-			continue
+	f.descriptors(pid, func(_ string, target []byte) {
+		number, isSocket := bytes.CutPrefix(target, []byte("socket:["))
+		if !isSocket {
+			return
 		}
-		var inode uint32
-		if n, _ := fmt.Sscanf(target, "socket:[%d]", &inode); n == 1 {
-			inodes = append(inodes, inode)
+		if inode, err := strconv.ParseUint(string(bytes.TrimSuffix(number, []byte("]"))), 10, 32); err == nil {
+			inodes = append(inodes, uint32(inode))
 		}
-	}
+	})
 	return inodes
 }
 
