@@ -3,7 +3,6 @@ package volume
 import (
 	"errors"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,56 +10,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
 )
-
-// podWith is a pod whose only container mounts all the volumes.
-func podWith(volumes ...v1.Volume) *v1.Pod {
-	p := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "u1"},
-		Spec:       v1.PodSpec{Volumes: volumes, Containers: []v1.Container{{Name: "c"}}},
-	}
-	for _, v := range volumes {
-		p.Spec.Containers[0].VolumeMounts = append(p.Spec.Containers[0].VolumeMounts, v1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name})
-	}
-	return p
-}
-
-func empty(name string) v1.Volume {
-	return v1.Volume{Name: name, VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}
-}
-
-func host(path string, t v1.HostPathType) v1.Volume {
-	return v1.Volume{Name: "h", VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: path, Type: &t}}}
-}
-
-func diff(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", what, d)
-	}
-}
-
-func modeOf(t *testing.T, path string) fs.FileMode {
-	t.Helper()
-	info, err := os.Lstat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info.Mode()
-}
-
-func write(t *testing.T, path, content string) {
-	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestEmptyDirIsOpenToAllAndLivesInThePodsDirectory(t *testing.T) {
 	root := t.TempDir()
@@ -164,96 +118,6 @@ func TestEveryVolumeIsTriedAndEachFailureNamesItsOwn(t *testing.T) {
 	}
 }
 
-func TestHostPathTypes(t *testing.T) {
-	dir := t.TempDir()
-	path := func(name string) string { return filepath.Join(dir, name) }
-	write(t, path("file"), "")
-	if err := errors.Join(os.Mkdir(path("dir"), 0o755), os.Symlink("file", path("link"))); err != nil {
-		t.Fatal(err)
-	}
-	socket, err := net.Listen("unix", path("socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer socket.Close()
-
-	const bad = "hostPath type check failed: "
-	tests := []struct {
-		path string
-		t    v1.HostPathType
-		err  string
-		mode fs.FileMode // of what was made
-	}{
-		{path: path("dir"), t: v1.HostPathDirectory},
-		{path: path("file"), t: v1.HostPathFile},
-		{path: path("link"), t: v1.HostPathFile},
-		{path: path("socket"), t: v1.HostPathSocket},
-		{path: "/dev/null", t: v1.HostPathCharDev},
-		{path: path("none"), t: v1.HostPathUnset},
-		{path: path("dir"), t: v1.HostPathDirectoryOrCreate, mode: fs.ModeDir | 0o755},
-		{path: path("file"), t: v1.HostPathFileOrCreate, mode: 0o644},
-		{path: path("new/dir"), t: v1.HostPathDirectoryOrCreate, mode: fs.ModeDir | 0o755},
-		{path: path("newfile"), t: v1.HostPathFileOrCreate, mode: 0o644},
-		{path: path("none"), t: v1.HostPathDirectory, err: bad + path("none") + " is not a directory"},
-		{path: path("none"), t: v1.HostPathFile, err: bad + path("none") + " is not a file"},
-		{path: path("file"), t: v1.HostPathDirectory, err: bad + path("file") + " is not a directory"},
-		{path: path("file"), t: v1.HostPathDirectoryOrCreate, err: bad + path("file") + " is not a directory"},
-		{path: path("dir"), t: v1.HostPathFileOrCreate, err: bad + path("dir") + " is not a file"},
-		{path: path("file"), t: v1.HostPathSocket, err: bad + path("file") + " is not a socket file"},
-		{path: path("file"), t: v1.HostPathCharDev, err: bad + path("file") + " is not a character device"},
-		{path: "/dev/null", t: v1.HostPathBlockDev, err: bad + "/dev/null is not a block device"},
-		{path: path("dir"), t: "Dir", err: "Dir is an invalid volume type"},
-		{path: path("no/dir/file"), t: v1.HostPathFileOrCreate, err: "open " + path("no/dir/file") + ": no such file or directory"},
-	}
-	for _, tt := range tests {
-		t.Run(string(tt.t)+" "+filepath.Base(tt.path), func(t *testing.T) {
-			got, err := New(t.TempDir()).Mount(t.Context(), podWith(host(tt.path, tt.t)), pod.VolumeInput{})
-			if tt.err != "" {
-				if err == nil {
-					t.Fatal("no error")
-				}
-				diff(t, "error", `set up volume "h": `+tt.err, err.Error())
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			diff(t, "paths", map[string]string{"h": tt.path}, got)
-			if tt.mode != 0 {
-				diff(t, "mode", tt.mode, modeOf(t, tt.path))
-			}
-		})
-	}
-}
-
-func TestAMountedHostPathIsNotCheckedAgainWhileThePodLives(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "d")
-	m := New(t.TempDir())
-	p := podWith(host(dir, v1.HostPathDirectoryOrCreate))
-	if _, err := m.Mount(t.Context(), p, pod.VolumeInput{}); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(filepath.Dir(dir), "x"), "")
-	if err := os.Rename(filepath.Join(filepath.Dir(dir), "x"), dir+"2"); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(dir), os.Rename(dir+"2", dir)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Mount(t.Context(), p, pod.VolumeInput{}); err != nil {
-		t.Errorf("second mount: %v", err)
-	}
-	if err := m.Unmount(t.Context(), p.UID); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Mount(t.Context(), p, pod.VolumeInput{}); err == nil {
-		t.Error("after Unmount the file in the directory's place is not noticed")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Errorf("the host's file is gone: %v", err)
-	}
-}
-
 func TestPodDirsListsDirectoriesOnly(t *testing.T) {
 	root := t.TempDir()
 	m := New(root)
@@ -340,19 +204,5 @@ func TestNamesThatLeaveTheDirectoryAreRefused(t *testing.T) {
 		if i := slices.Index(errs, nil); i >= 0 {
 			t.Errorf("%q: call %d is accepted", bad, i)
 		}
-	}
-}
-
-func mustLive(t *testing.T, path string) {
-	t.Helper()
-	if b, err := os.ReadFile(path); err != nil || string(b) != "keep me" {
-		t.Fatalf("%s was touched: %q, %v", path, b, err)
-	}
-}
-
-func mustBeGone(t *testing.T, path string) {
-	t.Helper()
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("%s is still there: %v", path, err)
 	}
 }
