@@ -48,6 +48,21 @@ type Set struct {
 	Warnings []Problem
 }
 
+// Forget drops what only LineOf and Uses need of every pod and document: the trees
+// of what was written. They take several times the memory of the pods, which matters
+// to a caller that keeps the Set. LineOf returns 0 after it, and Uses of a pod nil.
+func (s *Set) Forget() {
+	for _, p := range s.Pods {
+		p.value, p.positions = nil, nil
+	}
+	for _, d := range s.Documents {
+		d.uses, d.positions = nil, nil
+		for _, p := range d.Pods {
+			p.value, p.positions = nil, nil
+		}
+	}
+}
+
 // Pod is one pod of the input: defaulted, validated, with its UID.
 type Pod struct {
 	*v1.Pod

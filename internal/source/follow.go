@@ -155,8 +155,17 @@ func (f *follower) take(ctx context.Context, r Read, first bool) {
 	f.opts.Deliver(Update{Pods: pods, Objects: objects, Partial: next.Partial(), Notices: notices})
 }
 
-// parse makes a set of a file's bytes.
+// parse makes a set of a file's bytes. The set is kept for as long as the file, and so
+// without the trees of what was written.
 func (o Options) parse(ctx context.Context, name string, data []byte) (*manifest.Set, error) {
+	set, err := o.parsed(ctx, name, data)
+	if set != nil {
+		set.Forget()
+	}
+	return set, err
+}
+
+func (o Options) parsed(ctx context.Context, name string, data []byte) (*manifest.Set, error) {
 	if o.ObjectsOnly {
 		return manifest.ParseObjects(ctx, name, data)
 	}

@@ -264,3 +264,20 @@ func TestObjectsAreFollowed(t *testing.T) {
 		t.Errorf("said %q", f.said)
 	}
 }
+
+// The trees of what was written take several times the memory of the pods, for as long
+// as the source is followed.
+func TestASourceKeepsPodsWithoutTheTreesOfWhatWasWritten(t *testing.T) {
+	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: x}]}\n"
+	set, err := Options{}.parse(t.Context(), "a.yaml", []byte(pod+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, d := set.Pods[0], set.Documents[0]
+	if p.Line != 1 || len(p.Document) == 0 || p.Spec.Containers[0].Image != "x" || d.Line != 6 {
+		t.Errorf("pod %+v of line %d, ConfigMap of line %d", p.Pod, p.Line, d.Line)
+	}
+	if line, uses := p.LineOf("spec"), append(p.Uses(), d.Uses()...); line != 0 || uses != nil {
+		t.Errorf("spec in line %d, uses %v", line, uses)
+	}
+}

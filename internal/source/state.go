@@ -1,7 +1,7 @@
 package source
 
 import (
-	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -69,9 +69,9 @@ type State struct {
 
 // file is what is known of one file.
 type file struct {
-	// data is what good, or the problems, were made of; nil if it could not be
-	// read, or never was.
-	data []byte
+	// sum is of the bytes that good, or the problems, were made of; "" if it could not
+	// be read, or never was.
+	sum string
 	// good is what the file last held when it was valid; nil if it never was.
 	good *manifest.Set
 	// problems are what is wrong with it now, and warnings what is worth
@@ -159,20 +159,21 @@ func (s State) failed(name string, err error) (State, []Notice) {
 // next is what is known of a file after it was read.
 func (f file) next(now File, parse Parse) file {
 	if now.Err != nil {
-		f.data = nil
+		f.sum = ""
 		f.problems = []manifest.Problem{{File: now.Name, Message: "read: " + now.Err.Error()}}
 		return f
 	}
-	if f.data != nil && bytes.Equal(f.data, now.Data) {
+	sum := sha256.Sum256(now.Data)
+	if f.sum == string(sum[:]) {
 		return f
 	}
-	f.data = append([]byte{}, now.Data...)
-	set, err := parse(now.Name, f.data)
+	f.sum = string(sum[:])
+	set, err := parse(now.Name, now.Data)
 	if err != nil {
 		f.problems = problemsOf(now.Name, err)
 		return f
 	}
-	return file{data: f.data, good: set, warnings: set.Warnings}
+	return file{sum: f.sum, good: set, warnings: set.Warnings}
 }
 
 func problemsOf(name string, err error) []manifest.Problem {
