@@ -51,6 +51,7 @@ func (n *Node) allocate(uid types.UID, retry bool) {
 	if resizes {
 		if refused = n.refuse(want); refused == nil {
 			e.granted = pod.AllocationOf(want)
+			n.book(uid)
 		}
 	}
 	pending := refused != nil && !e.deferred.isOf(want, refused)
@@ -176,5 +177,6 @@ func (n *Node) adoptedAs(uid types.UID) *pod.Allocation {
 func (n *Node) grant(uid types.UID, a *pod.Allocation) {
 	if e := n.entryOf(uid); e != nil {
 		e.granted, e.adopted = a, a
+		n.book(uid)
 	}
 }

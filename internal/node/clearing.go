@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -43,6 +44,9 @@ func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 			return c.err == nil, c.err
 		}
 	}
+	if admission.Fits(p, n.opts.Allocatable, &n.booked) {
+		return true, nil
+	}
 	plan, refused := admission.Fit(p, n.opts.Allocatable, n.active())
 	switch {
 	case refused != nil:
@@ -60,20 +64,29 @@ func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 // pkg/kubelet/kubelet_pods.go). What is not desired any more is leaving: else
 // no pod could take the place of an older one on a full node. n.mu is held.
 func (n *Node) active() []*v1.Pod {
-	var pods []*v1.Pod
-	for _, e := range n.entries {
-		if !e.hasWorker() || !e.IsDesired() || n.nothingRuns(e) {
-			continue
-		}
-		pods = append(pods, e.allocated())
+	return slices.DeleteFunc(n.booked.Pods(), func(p *v1.Pod) bool { return n.nothingRuns(n.entries[p.UID]) })
+}
+
+// book counts the pod among those that hold what they request, or no longer. Of one
+// that has ended the worker may know more than its entry. n.mu is held.
+func (n *Node) book(uid types.UID) {
+	e := n.entries[uid]
+	if e == nil || !e.hasWorker() || !e.IsDesired() || e.hasEnded() {
+		n.booked.Drop(uid)
+		return
 	}
-	return pods
+	n.booked.Set(e.allocated())
 }
 
 // nothingRuns reports whether nothing of a pod runs any more. What the entry says of the
 // phase may lag behind. n.mu is held.
 func (n *Node) nothingRuns(e *entry) bool {
-	return e.stage == worker.Finished || n.workers.IsPodKnownTerminated(e.UID()) || pod.IsTerminal(e.status.Phase) && e.stage == worker.Syncing
+	return e.hasEnded() || n.workers.IsPodKnownTerminated(e.UID())
+}
+
+// hasEnded reports whether nothing of the pod runs any more, as its entry knows.
+func (e *entry) hasEnded() bool {
+	return e.stage == worker.Finished || pod.IsTerminal(e.status.Phase) && e.stage == worker.Syncing
 }
 
 // clear evicts the victims one after the other, as the kubelet does. One that

@@ -73,8 +73,8 @@ func (n *Node) has(uid types.UID) bool {
 // make room for. n.mu is held.
 func (n *Node) named(namespace, name string) (*entry, error) {
 	var found *entry
-	for _, e := range n.entries {
-		if e.Pod.Namespace == namespace && e.Pod.Name == name && (found == nil || e.IsDesired() && !found.IsDesired()) {
+	for _, uid := range n.byName[pod.FullName(name, namespace)] {
+		if e := n.entries[uid]; found == nil || e.IsDesired() && !found.IsDesired() {
 			found = e
 		}
 	}

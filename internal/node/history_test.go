@@ -136,6 +136,13 @@ func (h *history) step() {
 	pause := []time.Duration{0, time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second}[h.IntN(6)]
 	h.say("sleep %s", pause)
 	time.Sleep(pause)
+	for _, p := range []*podctl{h.podctl, h.rival} {
+		if p != nil {
+			for _, wrong := range p.books() {
+				h.t.Error(wrong)
+			}
+		}
+	}
 }
 
 func (h *history) say(format string, args ...any) {

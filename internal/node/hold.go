@@ -188,10 +188,11 @@ func (n *Node) untilDown(ctx context.Context, p *v1.Pod) error {
 func (n *Node) isDown(p *v1.Pod) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, e := range n.entries {
+	for _, uid := range n.byName[pod.FullNameOf(p)] {
+		e := n.entries[uid]
 		down := !e.hasWorker() || e.stage == worker.Terminated || e.stage == worker.Finished ||
-			e.Leaving() && !n.workers.IsPodKnown(e.UID()) // its leftovers are removed
-		if !down && e.FullName() == pod.FullNameOf(p) {
+			e.Leaving() && !n.workers.IsPodKnown(uid) // its leftovers are removed
+		if !down {
 			return false
 		}
 	}

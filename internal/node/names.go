@@ -1,20 +1,48 @@
 package node
 
 import (
+	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // A full name is held from before its first pod starts until its last one has
 // left nothing behind. Only the loop claims and releases names.
 
+// rename keeps byName: e is the pod's entry so far, nil if there is none. n.mu is held.
+func (n *Node) rename(uid types.UID, e *entry, after lifecycle.Entry) {
+	var before *v1.Pod
+	if e != nil {
+		before = e.Pod
+	}
+	if before == after.Pod {
+		return
+	}
+	if before != nil {
+		name := pod.FullNameOf(before)
+		others := slices.DeleteFunc(n.byName[name], func(u types.UID) bool { return u == uid })
+		if n.byName[name] = others; len(others) == 0 {
+			delete(n.byName, name)
+		}
+	}
+	if after.Pod != nil {
+		name := pod.FullNameOf(after.Pod)
+		n.byName[name] = append(n.byName[name], uid)
+	}
+}
+
 // release releases a full name that no pod needs.
 func (n *Node) release(fullName string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, e := range n.entries {
-		if e.HoldsName() && e.FullName() == fullName {
+	for _, uid := range n.byName[fullName] {
+		if n.entries[uid].HoldsName() {
 			return
 		}
 	}

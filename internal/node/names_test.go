@@ -21,13 +21,13 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer locks.Close()
-	n := &Node{desired: newDesired(nil), locks: locks, log: slog.New(slog.DiscardHandler), entries: map[types.UID]*entry{}}
+	n := &Node{desired: newDesired(nil), locks: locks, log: slog.New(slog.DiscardHandler), entries: map[types.UID]*entry{}, byName: map[string][]types.UID{}}
 	const name = "web_default"
 	enter := func(uid types.UID, phase lifecycle.Phase) {
 		if err := n.locks.Claim(name); err != nil {
 			t.Error(err)
 		}
-		n.entries[uid] = &entry{Entry: lifecycle.Entry{Desired: wanted(string(uid), "web"), Phase: phase}}
+		n.install(uid, lifecycle.Entry{Desired: wanted(string(uid), "web"), Phase: phase}, false, &work{})
 	}
 	held := func() bool {
 		n.release(name)
@@ -39,7 +39,7 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 	}
 	enter("u1", lifecycle.Removing)
 	enter("u2", lifecycle.Starting)
-	delete(n.entries, "u1")
+	n.install("u1", lifecycle.Entry{}, false, &work{})
 	if !held() {
 		t.Error("the name was released while the next pod starts")
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/preempt"
 	"github.com/podctl/podctl/internal/probe"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/startgate"
@@ -149,6 +150,10 @@ type Node struct {
 	mu sync.Mutex
 	// entries are all pods of the node.
 	entries map[types.UID]*entry
+	// byName are the UIDs of the entries of each full name.
+	byName map[string][]types.UID
+	// booked are the pods that may hold what they request: all of active, at least.
+	booked preempt.Tally
 	// drain is set once nothing is desired any more.
 	drain *drain
 	// removed are the ends of removals that the loop has not taken yet.
@@ -193,6 +198,7 @@ func New(o Options) *Node {
 		wake:    make(chan struct{}, 1),
 		network: network{asking: make(chan struct{}, 1)},
 		entries: map[types.UID]*entry{},
+		byName:  map[string][]types.UID{},
 		removed: map[types.UID]error{},
 	}
 	o.PLEG.Log = o.Log

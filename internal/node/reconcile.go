@@ -63,13 +63,14 @@ func (n *Node) compare() (w work, desired map[types.UID]Desired, ready bool) {
 	}
 	after, actions := lifecycle.Reconcile(before, in, time.Now())
 	next := work{actions: actions}
+	drops := next.drops()
 	for uid := range before {
 		if _, stays := after[uid]; !stays {
-			n.install(uid, lifecycle.Entry{}, &next)
+			n.install(uid, lifecycle.Entry{}, drops[uid], &next)
 		}
 	}
 	for uid, e := range after {
-		n.install(uid, e, &next)
+		n.install(uid, e, drops[uid], &next)
 	}
 	w.add(next)
 	return w, desired, true

@@ -25,19 +25,28 @@ func (n *Node) step(uid types.UID, ev lifecycle.Event) work {
 	}
 	after, actions := lifecycle.Step(before, time.Now(), ev)
 	w := work{actions: actions}
-	n.install(uid, after, &w)
+	n.install(uid, after, w.drops()[uid], &w)
 	return w
 }
 
-// install replaces a pod's entry. n.mu is held.
-func (n *Node) install(uid types.UID, after lifecycle.Entry, w *work) {
-	e := n.entries[uid]
-	dropped := false
+// drops are the pods of which a life is dropped.
+func (w *work) drops() map[types.UID]bool {
+	var uids map[types.UID]bool
 	for _, a := range w.actions {
-		if d, ok := a.(lifecycle.Drop); ok && d.Pod.UID == uid {
-			dropped = true
+		if d, ok := a.(lifecycle.Drop); ok {
+			if uids == nil {
+				uids = map[types.UID]bool{}
+			}
+			uids[d.Pod.UID] = true
 		}
 	}
+	return uids
+}
+
+// install replaces a pod's entry; dropped says that the life so far is. n.mu is held.
+func (n *Node) install(uid types.UID, after lifecycle.Entry, dropped bool, w *work) {
+	e := n.entries[uid]
+	n.rename(uid, e, after)
 	if e != nil && dropped {
 		if e.alarm != nil {
 			e.alarm.Stop()
@@ -56,6 +65,7 @@ func (n *Node) install(uid types.UID, after lifecycle.Entry, w *work) {
 	default:
 		e.Entry = after
 	}
+	n.book(uid)
 }
 
 // tell is step and carryOut.

@@ -116,6 +116,7 @@ func (n *Node) setStatus(p *v1.Pod, s v1.PodStatus) {
 	events := changes(&e.status, &s)
 	before := e.status.Phase
 	e.status = s
+	n.book(p.UID)
 	n.mu.Unlock()
 	if before != s.Phase {
 		n.opts.Observer.StatusChanged(p, before, s.Phase)
@@ -136,6 +137,7 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 	var p *v1.Pod
 	if e != nil {
 		e.stage, p = c.To, e.Pod
+		w.n.book(p.UID)
 	}
 	w.n.mu.Unlock()
 	if p != nil {

@@ -56,7 +56,7 @@ func Admit(p *v1.Pod, node *v1.Node, pods []*v1.Pod) *Decision {
 	d := &Decision{}
 	var checked *v1.Pod
 	checked, d.Ignored = withoutMissing(p, node.Status.Allocatable)
-	d.Usage = usage(checked, node.Status.Allocatable, others)
+	d.Usage = usage(checked, node.Status.Allocatable, loadOf(others))
 	for _, u := range d.Usage {
 		if u.Short() > 0 {
 			d.Failures = append(d.Failures, ShortOf(u))

@@ -10,8 +10,10 @@
 //	Plan:  guaranteed ─► burstable ─► best-effort     computed in this order, each as if all
 //	       ◄──────────────────────────────────────    after it were gone; killed in the reverse
 //
-// Everything is a pure function of its arguments: pods are read and never
-// changed, there is no clock, and nothing blocks. Results belong to the caller.
+// Everything but Tally is a pure function of its arguments: pods are read and never
+// changed, there is no clock, and nothing blocks. Results belong to the caller. A Tally
+// adds up what the pods of a node hold as they come and go, and answers for a pod that
+// fits without looking at them; for any other Admit is asked.
 // Who holds requests is the caller's to know: pods are the active ones (see
 // Active), in the kubelet's order, which decides ties. docs/preemption.md walks
 // through an example.

@@ -45,7 +45,7 @@ func (u Usage) Short() int64 {
 // usage draws up the accounts in the order in which the kubelet looks at them:
 // pods, cpu, memory, ephemeral-storage, and the scalar resources that the node
 // has or the pod asks for (pkg/scheduler/framework/plugins/noderesources/fit.go).
-func usage(p *v1.Pod, allocatable v1.ResourceList, others []*v1.Pod) []Usage {
+func usage(p *v1.Pod, allocatable v1.ResourceList, others load) []Usage {
 	a := accounts{at: map[v1.ResourceName]int{}}
 	for _, name := range []v1.ResourceName{v1.ResourcePods, v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage} {
 		a.open(name)
@@ -65,11 +65,11 @@ func usage(p *v1.Pod, allocatable v1.ResourceList, others []*v1.Pod) []Usage {
 	}
 	a.add(allocatable, func(u *Usage) *int64 { return &u.Allocatable })
 	a.add(requests, func(u *Usage) *int64 { return &u.Requested })
-	for _, other := range others {
-		a.add(pod.Held(other), func(u *Usage) *int64 { return &u.Used })
+	for i := range a.list {
+		a.list[i].Used = others.used[a.list[i].Resource]
 	}
 	// Pods count as pods, whatever they write into their requests.
-	a.list[0].Used, a.list[0].Requested = int64(len(others)), 1
+	a.list[0].Used, a.list[0].Requested = others.pods, 1
 	return a.list
 }
 
