@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cgroup"
-	"github.com/podctl/podctl/internal/pod"
 )
 
 // sweepPeriod is how often leftover cgroups are looked for. The kubelet looks every
@@ -26,16 +25,15 @@ type cgroupSweep struct {
 }
 
 // sweepCgroups removes cgroups of pods that do not exist any more
-// (cleanupOrphanedPodCgroups in pkg/kubelet/kubelet_pods.go). held are the pods that
-// the runtime holds.
-func (n *Node) sweepCgroups(ctx context.Context, held []*pod.Pod) {
+// (cleanupOrphanedPodCgroups in pkg/kubelet/kubelet_pods.go).
+func (n *Node) sweepCgroups(ctx context.Context, p *pass) {
 	if n.opts.OtherPods == nil || time.Since(n.sweep.last) < sweepPeriod || !n.sweep.running.CompareAndSwap(false, true) {
 		return
 	}
 	n.sweep.last = time.Now()
 	n.removals.Go(func() {
 		defer n.sweep.running.Store(false)
-		if err := n.sweepOnce(ctx, held); err != nil && ctx.Err() == nil {
+		if err := n.sweepOnce(ctx, p); err != nil && ctx.Err() == nil {
 			n.log.Debug("look for leftover cgroups", "err", err)
 		}
 	})
@@ -44,8 +42,8 @@ func (n *Node) sweepCgroups(ctx context.Context, held []*pod.Pod) {
 // sweepOnce removes the leftovers that were found by the last look, too, and that no
 // podctl process has a pod for: a process that made one of these cgroups before they
 // were listed knows its pod when it is asked.
-func (n *Node) sweepOnce(ctx context.Context, held []*pod.Pod) error {
-	left, err := n.leftoverCgroups(held)
+func (n *Node) sweepOnce(ctx context.Context, p *pass) error {
+	left, err := n.leftoverCgroups(p)
 	if err != nil {
 		return err
 	}
@@ -79,7 +77,7 @@ func (n *Node) sweepOnce(ctx context.Context, held []*pod.Pod) error {
 // leftoverCgroups returns the cgroups without a process whose pods neither this node
 // nor the runtime has, and that have no directory: as long as a pod has volumes, its
 // cgroup accounts for those in memory.
-func (n *Node) leftoverCgroups(held []*pod.Pod) ([]cgroup.Leftover, error) {
+func (n *Node) leftoverCgroups(p *pass) ([]cgroup.Leftover, error) {
 	uids, err := n.opts.Cgroups.List()
 	if err != nil {
 		return nil, err
@@ -87,7 +85,7 @@ func (n *Node) leftoverCgroups(held []*pod.Pod) ([]cgroup.Leftover, error) {
 	var left []cgroup.Leftover
 	var dirs map[types.UID]bool
 	for _, uid := range uids {
-		if n.has(uid) || heldUID(held, uid) {
+		if n.has(uid) || p.holds()[uid] {
 			continue
 		}
 		if dirs == nil {

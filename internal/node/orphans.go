@@ -15,7 +15,7 @@ import (
 // takeOrphans removes the pod directories that this very instance left behind,
 // on this runtime, when it was killed while it stopped a pod. Other podctls may
 // have directories below the same root: only the record in it says whose one is.
-func (n *Node) takeOrphans(ctx context.Context, held []*pod.Pod, desired map[types.UID]Desired) {
+func (n *Node) takeOrphans(ctx context.Context, p *pass, desired map[types.UID]Desired) {
 	dirs, err := n.opts.Volumes.PodDirs()
 	if err != nil {
 		n.log.Warn("look for orphaned pod directories", "err", err)
@@ -23,7 +23,7 @@ func (n *Node) takeOrphans(ctx context.Context, held []*pod.Pod, desired map[typ
 	}
 	for _, dir := range dirs {
 		uid, ours := n.opts.Dirs.Has(dir)
-		if _, same := desired[uid]; same || !ours || n.has(uid) || heldUID(held, uid) {
+		if _, same := desired[uid]; same || !ours || n.has(uid) || p.holds()[uid] {
 			continue
 		}
 		rec := podrecord.Read(filepath.Join(n.opts.Facts.PodsDir, dir))

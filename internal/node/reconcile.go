@@ -111,6 +111,7 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 		}
 		return
 	}
+	p := n.newPass(held)
 	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.isAccounted(uid) }
 	found := lifecycle.Look(held, isKnown, desired, n.opts.Instance)
 	n.keepUnread(ctx, &found)
@@ -118,8 +119,8 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 		if n.opts.KillUnknown {
 			found.StopUnknown(lifecycle.Unknowns(held, isKnown, desired, n.opts.Instance))
 		}
-		n.takeOrphans(ctx, held, desired)
-		n.sweepCgroups(ctx, held)
+		n.takeOrphans(ctx, p, desired)
+		n.sweepCgroups(ctx, p)
 	}
 	n.leaveOwned(ctx, &found)
 	adopt, older := n.adoptable(ctx, found, desired)
@@ -133,7 +134,7 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 	}
 	for _, d := range starting {
 		if n.begin(ctx, d, adopt[d.UID()], &found, held) {
-			n.takeLeftovers(ctx, d, held)
+			n.takeLeftovers(ctx, d, p)
 		} else {
 			n.starts.Forget(d.UID())
 		}

@@ -1,0 +1,59 @@
+package node
+
+import (
+	"os"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// pass is what one reconcile has found out, each of it once, however many pods ask.
+type pass struct {
+	// held are the pods that the runtime holds, and holds the same by UID.
+	held  []*pod.Pod
+	holds func() map[types.UID]bool
+	// logs are the log directories of pods.
+	logs func() logDirs
+}
+
+func (n *Node) newPass(held []*pod.Pod) *pass {
+	return &pass{
+		held: held,
+		holds: sync.OnceValue(func() map[types.UID]bool {
+			uids := make(map[types.UID]bool, len(held))
+			for _, p := range held {
+				uids[p.UID] = true
+			}
+			return uids
+		}),
+		logs: sync.OnceValue(func() logDirs { return readLogDirs(n.opts.Facts.LogDir) }),
+	}
+}
+
+// logDirs are the log directories below one, whose names are
+// NAMESPACE_NAME_DIRECTORY: see render.Node.LogDirectory.
+type logDirs struct {
+	// of are the directories' names of each NAMESPACE_NAME_, users how many pods use
+	// each name.
+	of    map[string][]string
+	users map[string]int
+}
+
+// readLogDirs reads them; none if that cannot be.
+func readLogDirs(dir string) logDirs {
+	l := logDirs{of: map[string][]string{}, users: map[string]int{}}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return l // nothing has logs yet
+	}
+	for _, e := range entries {
+		i := strings.LastIndex(e.Name(), "_") + 1
+		name, dir := e.Name()[:i], e.Name()[i:]
+		l.of[name] = append(l.of[name], dir)
+		l.users[dir]++
+	}
+	return l
+}
