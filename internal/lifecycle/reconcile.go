@@ -35,13 +35,14 @@ func Reconcile(entries map[types.UID]Entry, in Input, now time.Time) (map[types.
 	if next == nil {
 		next = map[types.UID]Entry{}
 	}
-	var stop, start []Action
-	for _, e := range sortedEntries(entries) {
-		uid := e.UID()
+	// No pod's steps depend on another's: what they come to is put in order once it is
+	// known, which is little where little has changed.
+	var gone, come outcomes
+	for uid, e := range entries {
 		step := func(ev Event) {
 			var did []Action
 			next[uid], did = Step(next[uid], now, ev)
-			stop = append(stop, did...)
+			gone.add(e.Pod, did)
 		}
 		if _, desired := in.Desired[uid]; !desired {
 			step(Undesire{in.Grace})
@@ -50,35 +51,51 @@ func Reconcile(entries map[types.UID]Entry, in Input, now time.Time) (map[types.
 			step(Forgotten{})
 		}
 	}
-	for _, d := range Sorted(in.Desired) {
+	for uid, d := range in.Desired {
 		var did []Action
-		next[d.UID()], did = Step(next[d.UID()], now, in.desire(next[d.UID()], d))
-		for _, a := range did {
-			if _, isAttempt := a.(Attempt); isAttempt {
-				start = append(start, a)
-			} else {
-				stop = append(stop, a)
-			}
+		next[uid], did = Step(next[uid], now, in.desire(next[uid], d))
+		come.add(d.Pod, did)
+	}
+	stop, start := gone.sorted(), []Action(nil)
+	for _, a := range come.sorted() {
+		if _, isAttempt := a.(Attempt); isAttempt {
+			start = append(start, a)
+		} else {
+			stop = append(stop, a)
 		}
 	}
 	maps.DeleteFunc(next, func(_ types.UID, e Entry) bool { return e.Phase == None })
 	return next, append(stop, start...)
 }
 
+// outcomes are the actions of pods.
+type outcomes []outcome
+
+type outcome struct {
+	pod     *v1.Pod
+	actions []Action
+}
+
+func (o *outcomes) add(p *v1.Pod, did []Action) {
+	if len(did) > 0 {
+		*o = append(*o, outcome{p, did})
+	}
+}
+
+// sorted returns the actions in the order of their pods' names.
+func (o outcomes) sorted() []Action {
+	slices.SortStableFunc(o, func(a, b outcome) int { return CompareNames(a.pod, b.pod) })
+	var all []Action
+	for _, did := range o {
+		all = append(all, did.actions...)
+	}
+	return all
+}
+
 // desire is what an entry is told of a desired pod.
 func (in Input) desire(e Entry, d Desired) Desire {
 	changed := e.Phase == Active && !bytes.Equal(e.Document, d.Document)
 	return Desire{Desired: d, Known: in.Known[d.UID()], InPlace: changed && in.InPlace != nil && in.InPlace(e, d)}
-}
-
-func sortedEntries(entries map[types.UID]Entry) []Entry {
-	return slices.SortedFunc(maps.Values(entries), func(a, b Entry) int { return CompareNames(a.Pod, b.Pod) })
-}
-
-// Sorted returns the pods in the order of names, so that all that follows from
-// them happens in one order.
-func Sorted(pods map[types.UID]Desired) []Desired {
-	return slices.SortedFunc(maps.Values(pods), func(a, b Desired) int { return CompareNames(a.Pod, b.Pod) })
 }
 
 // CompareNames orders pods by namespace, name and UID.

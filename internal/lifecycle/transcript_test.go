@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,7 +182,8 @@ func (s *script) event(verb, uid string, words []string) Event {
 
 func (s *script) state() string {
 	text := ""
-	for _, e := range sortedEntries(s.entries) {
+	byName := func(a, b Entry) int { return CompareNames(a.Pod, b.Pod) }
+	for _, e := range slices.SortedFunc(maps.Values(s.entries), byName) {
 		text += fmt.Sprintf("%s: %s\n", e.UID(), e)
 	}
 	return text

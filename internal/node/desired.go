@@ -28,6 +28,15 @@ type desired struct {
 	// runs already and may be that.
 	partial map[string]bool
 	kept    []Desired
+	// whole is the union of all sources, nil until it is asked for again. It is never
+	// changed.
+	whole *wantedPods
+}
+
+// wantedPods are pods by UID, and the UID of each namespace/name.
+type wantedPods struct {
+	pods  map[types.UID]Desired
+	names map[string]types.UID
 }
 
 func newDesired(sources []string) *desired {
@@ -44,6 +53,7 @@ func (d *desired) set(source string, pods []Desired, objects *pod.Objects, parti
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before := d.merged
+	d.whole = nil
 	d.objects[source] = keepImmutable(d.objects[source], objects)
 	d.merged = merge(d.objects)
 	d.sources[source] = append([]Desired{}, pods...)
@@ -57,32 +67,51 @@ func (d *desired) set(source string, pods []Desired, objects *pod.Objects, parti
 	return changedObjects(before, d.merged)
 }
 
-// union returns every desired pod by UID. ready is false until each source
-// has been read whole once; the union then means nothing yet. Of two sources
-// that name one UID or one full name, the first by name of source wins.
+// union returns every desired pod by UID, which the caller must not change. ready is
+// false until each source has been read whole once; the union then means nothing yet.
+// Of two sources that name one UID or one full name, the first by name of source wins.
 func (d *desired) union() (pods map[types.UID]Desired, ready bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	pods = map[types.UID]Desired{}
-	names := map[string]bool{}
+	if !d.unite() {
+		return nil, false
+	}
+	return d.whole.pods, true
+}
+
+// wants reports whether a pod of the name is desired.
+func (d *desired) wants(namespace, name string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.unite() && d.whole.names[namespace+"/"+name] != ""
+}
+
+// unite makes the union, if it is not there, and reports whether there is one. d.mu is
+// held.
+func (d *desired) unite() bool {
+	if d.whole != nil {
+		return true
+	}
+	w := &wantedPods{pods: map[types.UID]Desired{}, names: map[string]types.UID{}}
 	add := func(wanted []Desired) {
 		for _, want := range wanted {
 			name := want.Pod.Namespace + "/" + want.Pod.Name
-			if _, taken := pods[want.Pod.UID]; taken || names[name] {
+			if _, taken := w.pods[want.Pod.UID]; taken || w.names[name] != "" {
 				continue
 			}
-			names[name] = true
-			pods[want.Pod.UID] = want
+			w.names[name] = want.Pod.UID
+			w.pods[want.Pod.UID] = want
 		}
 	}
 	for _, source := range slices.Sorted(maps.Keys(d.sources)) {
 		if d.sources[source] == nil {
-			return nil, false
+			return false
 		}
 		add(d.sources[source])
 	}
 	add(d.kept)
-	return pods, true
+	d.whole = w
+	return true
 }
 
 // all is every source's objects.

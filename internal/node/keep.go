@@ -26,7 +26,7 @@ func (d *desired) isPartial() bool {
 func (d *desired) keep(want Desired) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.kept = append(d.kept, want)
+	d.kept, d.whole = append(d.kept, want), nil
 }
 
 // keepUnread makes this instance's pods that no source desires desired, if they

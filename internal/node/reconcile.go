@@ -29,7 +29,7 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	}
 	attempts := n.carryOut(ctx, w)
 	var pods []*v1.Pod
-	for _, d := range lifecycle.Sorted(desired) {
+	for _, d := range desired {
 		pods = append(pods, d.Pod)
 	}
 	known := n.workers.SyncKnownPods(pods)

@@ -160,7 +160,6 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 
 // stopReason returns what made the node stop the pod.
 func (n *Node) stopReason(p *v1.Pod, cause worker.Cause) event.StopReason {
-	desired, _ := n.desired.union()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.entryOf(p.UID)
@@ -172,10 +171,8 @@ func (n *Node) stopReason(p *v1.Pod, cause worker.Cause) event.StopReason {
 	case e.record.Held && !e.again():
 		return event.ByCommand
 	}
-	for _, d := range desired {
-		if d.Pod.Namespace == p.Namespace && d.Pod.Name == p.Name {
-			return event.ManifestChanged
-		}
+	if n.desired.wants(p.Namespace, p.Name) {
+		return event.ManifestChanged
 	}
 	return event.ManifestRemoved
 }
