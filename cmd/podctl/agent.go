@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func agentCommand(e *shell.Env) *cli.Command {
 			if o.house, err = readHousekeeping(c); err != nil {
 				return err
 			}
-			if err := o.check(c.Args().Slice()); err != nil {
+			if err := cmp.Or(o.check(c.Args().Slice()), o.CheckText("agent", "json")); err != nil {
 				return err
 			}
 			u := e.Unblocked()
@@ -116,8 +117,6 @@ func (o agentOptions) check(args []string) error {
 		return shell.Usagef("--http-check-frequency %s is not positive", o.httpCheck)
 	case o.drainTimeout <= 0:
 		return shell.Usagef("--drain-timeout %s is not positive", o.drainTimeout)
-	case o.Output != "" && o.Output != "json":
-		return shell.Usagef("--output %q: agent prints text or json", o.Output)
 	}
 	seen := map[string]bool{}
 	for _, m := range o.sources() {

@@ -49,11 +49,12 @@ func plegCheckCommand(e *shell.Env) *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			o := checkOptions{Globals: shell.ReadGlobals(c), samples: c.Int("samples"), threshold: c.Duration("threshold"), brief: c.Bool("brief")}
+			if err := o.CheckText("check", "json"); err != nil {
+				return err
+			}
 			switch {
 			case c.NArg() > 0:
 				return shell.Usagef("check takes no arguments")
-			case o.Output != "" && o.Output != "json":
-				return shell.Usagef("--output %q: check prints text or json", o.Output)
 			case o.Output != "" && o.brief:
 				return shell.Usagef("--brief and --output exclude each other")
 			case o.samples < 1:

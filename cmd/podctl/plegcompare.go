@@ -41,11 +41,12 @@ func plegCompareCommand(e *shell.Env) *cli.Command {
 			if o.filter, err = readFilter(c); err != nil {
 				return err
 			}
+			if err := o.CheckText("compare", "json"); err != nil {
+				return err
+			}
 			switch {
 			case c.NArg() > 0:
 				return shell.Usagef("compare takes no arguments")
-			case o.Output != "" && o.Output != "json":
-				return shell.Usagef("--output %q: compare prints text or json", o.Output)
 			case o.last < 0:
 				return shell.Usagef("--for %s is negative", o.last)
 			case o.period <= 0:

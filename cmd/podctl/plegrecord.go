@@ -47,11 +47,12 @@ func plegRecordCommand(e *shell.Env) *cli.Command {
 			if o.source, o.period, err = readSource(c); err != nil {
 				return err
 			}
+			if err := o.CheckText("record", "json"); err != nil {
+				return err
+			}
 			switch {
 			case c.NArg() != 1:
 				return &shell.UsageError{Message: fmt.Sprintf("expected one FILE, got %d", c.NArg()), Advice: "podctl pleg record FILE, or - for stdout"}
-			case o.Output != "" && o.Output != "json":
-				return shell.Usagef("--output %q: record prints text or json", o.Output)
 			case o.last < 0:
 				return shell.Usagef("--for %s is negative", o.last)
 			case o.period < time.Millisecond:

@@ -46,11 +46,12 @@ func plegReplayCommand(e *shell.Env) *cli.Command {
 			if o.filter, err = readFilter(c); err != nil {
 				return err
 			}
+			if err := o.CheckText("replay", "json"); err != nil {
+				return err
+			}
 			switch {
 			case c.NArg() != 1:
 				return &shell.UsageError{Message: fmt.Sprintf("expected one FILE, got %d", c.NArg()), Advice: "podctl pleg replay FILE, or - for stdin"}
-			case o.Output != "" && o.Output != "json":
-				return shell.Usagef("--output %q: replay prints text or json", o.Output)
 			}
 			return runReplay(c.Context, e, o)
 		},

@@ -56,11 +56,12 @@ func plegWatchCommand(e *shell.Env) *cli.Command {
 			if o.source, o.period, err = readSource(c); err != nil {
 				return err
 			}
+			if err := o.CheckText("watch", "json"); err != nil {
+				return err
+			}
 			switch {
 			case c.NArg() > 0:
 				return &shell.UsageError{Message: "watch takes no arguments", Advice: "podctl pleg watch --pod " + c.Args().First()}
-			case o.Output != "" && o.Output != "json":
-				return shell.Usagef("--output %q: watch prints text or json", o.Output)
 			case o.count < 0:
 				return shell.Usagef("--count %d is negative", o.count)
 			case o.last < 0:

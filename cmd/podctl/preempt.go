@@ -62,13 +62,14 @@ func preemptCommand(e *shell.Env) *cli.Command {
 			if o.sources, err = readDesired(c); err != nil {
 				return err
 			}
+			if err := o.CheckText("preempt", "json"); err != nil {
+				return err
+			}
 			switch {
 			case len(c.StringSlice("filename")) == 0:
 				return &shell.UsageError{Message: "no manifest given", Advice: "podctl preempt --dry-run -f FILE"}
 			case c.NArg() > 0:
 				return &shell.UsageError{Message: fmt.Sprintf("unexpected argument %q", c.Args().First()), Advice: "podctl preempt --dry-run -f " + c.Args().First()}
-			case o.Output != "" && o.Output != "json":
-				return shell.Usagef("--output %q: preempt prints text, or json", o.Output)
 			case !o.dryRun && (o.sources.AskKubelet || o.sources.Kubeconfig != "" || len(o.nodePods) > 0 || len(c.StringSlice("what-if")) > 0):
 				return &shell.UsageError{Message: "only pods of live podctl processes can be evicted", Advice: "podctl preempt --dry-run shows which pods would be preempted"}
 			case o.sources.Kubeconfig != "" && len(o.reserved) > 0:

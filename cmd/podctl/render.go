@@ -59,7 +59,7 @@ func renderCommand(e *shell.Env) *cli.Command {
 			}
 			switch {
 			case o.Output != "" && o.Output != "json" && o.Output != "yaml":
-				return shell.Usagef("--output %q: render prints yaml or json", o.Output)
+				return shell.Usagef("--output %q: render prints yaml (default) or json", o.Output)
 			case o.sandbox && o.container != "":
 				return shell.Usagef("--sandbox and --container are mutually exclusive")
 			case o.cgroupDriver != string(cgroup.Cgroupfs) && o.cgroupDriver != string(cgroup.Systemd):

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -75,7 +76,7 @@ func runCommand(e *shell.Env) *cli.Command {
 				grace := c.Int64("grace-period")
 				o.grace = &grace
 			}
-			if err := o.check(); err != nil {
+			if err := cmp.Or(o.check(), o.CheckText("run", "json", "yaml")); err != nil {
 				return err
 			}
 			return runRun(c.Context, e, o)
@@ -91,8 +92,6 @@ func (o runOptions) check() error {
 		return shell.Usagef("--wait-timeout %s is negative", o.waitTimeout)
 	case o.grace != nil && *o.grace < 0:
 		return shell.Usagef("--grace-period %d is negative", *o.grace)
-	case o.Output != "" && o.Output != "json" && o.Output != "yaml":
-		return shell.Usagef("--output %q: run prints text, json or yaml", o.Output)
 	}
 	return nil
 }

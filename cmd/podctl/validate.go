@@ -33,8 +33,8 @@ func validateCommand(e *shell.Env) *cli.Command {
 			if o.manifestOptions, err = readManifestOptions(c); err != nil {
 				return err
 			}
-			if o.Output != "" && o.Output != "json" {
-				return shell.Usagef("--output %q: validate prints text or json", o.Output)
+			if err := o.CheckText("validate", "json"); err != nil {
+				return err
 			}
 			return runValidate(c.Context, e, o)
 		},

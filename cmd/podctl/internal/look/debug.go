@@ -93,6 +93,11 @@ func readDebug(c *cli.Context) (o debugOptions, err error) {
 	if o.copied, err = readCopy(c, &o.container); err != nil {
 		return o, err
 	}
+	if o.copied != nil {
+		if err := o.CheckText("debug --copy-to", "json", "yaml"); err != nil {
+			return o, err
+		}
+	}
 	o.query, err = readTarget(c, words)
 	o.query.Container = ""
 	if err == nil && !o.query.Names() {

@@ -68,7 +68,7 @@ func readCopy(c *cli.Context, container *v1.EphemeralContainer) (*debugger.CopyO
 	if o.Image == "" && o.Command == nil && !c.IsSet("container") {
 		o.Container = "" // only images change
 	}
-	switch format := shell.ReadGlobals(c).Output; {
+	switch {
 	case o.Name == "":
 		return nil, shell.Usagef("--copy-to is empty")
 	case container.TargetContainerName != "":
@@ -82,8 +82,6 @@ func readCopy(c *cli.Context, container *v1.EphemeralContainer) (*debugger.CopyO
 		return nil, &shell.UsageError{Message: "nothing to change in the copy", Advice: "--image, --set-image, or -c CONTAINER -- COMMAND"}
 	case o.Image == "" && len(o.Command) > 0 && !c.IsSet("container"):
 		return nil, &shell.UsageError{Message: "no container given for the command", Advice: "-c CONTAINER, or --image for a new one"}
-	case format != "" && format != "json" && format != "yaml":
-		return nil, shell.Usagef("--output %q: debug --copy-to prints json or yaml", format)
 	}
 	return o, nil
 }

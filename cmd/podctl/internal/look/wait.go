@@ -67,13 +67,10 @@ func readWait(c *cli.Context) (o waitOptions, err error) {
 	if o.exitCode && o.condition.Kind != await.Exited {
 		return o, shell.Usagef("--exit-code needs --for exit")
 	}
-	switch o.Output {
-	case "", "table":
-	case "json":
-		o.json = true
-	default:
-		return o, shell.Usagef("--output %q: wait prints table or json", o.Output)
+	if err := o.CheckText("wait", "json"); err != nil {
+		return o, err
 	}
+	o.json = o.Output == "json"
 	o.Query, err = needTarget(c, c.Args().Slice())
 	return o, err
 }

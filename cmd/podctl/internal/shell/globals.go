@@ -43,7 +43,7 @@ func GlobalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "cgroup-root", DefaultText: "podctl-RUNTIME", Usage: "`NAME` of the parent cgroup of all pods"},
 		&cli.StringFlag{Name: hostRootFlag, DefaultText: "/", Usage: "`DIR` at which the root directory of the host is mounted, for podctl in a container; all paths are then the host's"},
 		&cli.BoolFlag{Name: readOnlyFlag, Usage: "refuse every command that changes something"},
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "table", Usage: "output `FORMAT`: json, or one that the command lists"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "table", Usage: "output `FORMAT`: table (text, of a command that prints no table), json, or one that the command lists"},
 		&cli.BoolFlag{Name: "no-color", Usage: "disable colors, as a non-empty NO_COLOR does"},
 		&cli.BoolFlag{Name: "no-trunc", Usage: "do not truncate output, and show ids in full"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "verbose logging"},
