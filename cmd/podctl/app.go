@@ -183,7 +183,8 @@ const patternHelp = "A name may be a pattern, 'web*' or 'kube-*/dns-?'; podctl h
 // that take several pods, and exec. stop, start and rm take no patterns, nor does
 // port-forward, whose further arguments are ports.
 func namesPatterns(c *cli.Command) bool {
-	several := strings.HasPrefix(strings.TrimPrefix(c.ArgsUsage, "[pods|containers] ["), "[NAMESPACE/]") && strings.HasSuffix(strings.TrimSuffix(c.ArgsUsage, "]"), "…")
+	usage := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(c.ArgsUsage, "[pods|containers] "), "["), "]")
+	several := strings.Contains(strings.SplitN(usage, " ", 2)[0], "NAMESPACE/]") && strings.HasSuffix(usage, "…")
 	return several && !slices.Contains([]string{"stop", "start", "rm", "port-forward"}, c.Name)
 }
 

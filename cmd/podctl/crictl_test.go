@@ -49,6 +49,12 @@ func TestTheTableOfCrictlIsComplete(t *testing.T) {
 	if !slices.Equal(known, want) {
 		t.Errorf("the table has\n%q\ncrictl has\n%q", known, want)
 	}
+	for _, name := range want {
+		isKnown := exists(cmdline.Expand([]string{name}, app.Commands), app.Commands)
+		if !isKnown && cmdline.ForeignCommands[name] == "" {
+			t.Errorf("podctl %s has no hint", name)
+		}
+	}
 	for _, command := range code.FindAllStringSubmatch(string(page), -1) {
 		words, isPodctl := strings.CutPrefix(command[1], "podctl ")
 		if isPodctl && !exists(cmdline.Expand(strings.Fields(words), app.Commands), app.Commands) {

@@ -44,11 +44,11 @@ func orphansCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "orphans",
 		Usage:     "list orphaned pods; with --kill, terminate them",
-		ArgsUsage: "[NAMESPACE/]NAME …",
+		ArgsUsage: "[[NAMESPACE/]POD …]",
 		Description: "A pod is orphaned if the runtime holds it and no source desires it: live podctl processes,\n" +
 			"manifests (--desired), the kubelet (--kubelet; one that uses this runtime is found, and asked at\n" +
-			"the ports of its configuration), its static pods, and the cluster (--kubeconfig). Pod directories below\n" +
-			"--root without a pod are listed, too.\n" +
+			"the ports of its configuration), its static pods, and the cluster (--kubeconfig). Pod\n" +
+			"directories below --root without a pod are listed, too.\n" +
 			"CLASS is name-reserved, no-sandbox, not-ready, abandoned, runtime-only or directory.\n" +
 			"--kill terminates them one after the other: StopContainer with the grace period, then without,\n" +
 			"then StopPodSandbox. Before each one all sources are asked again, and a pod that is desired by\n" +

@@ -92,8 +92,8 @@ var eventTypes = []string{
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "show only pods of this `NAMESPACE`"},
-		&cli.StringSliceFlag{Name: "pod", Usage: "show only the pod `NAME`, or NAMESPACE/NAME; may be repeated"},
-		&cli.StringSliceFlag{Name: "type", Usage: "show only events of this `TYPE`: " + strings.Join(eventTypes, ", ") + "; may be repeated"},
+		&cli.StringSliceFlag{Name: "pod", Usage: "show only the pod `NAME`, or NAMESPACE/NAME; repeatable"},
+		&cli.StringSliceFlag{Name: "type", Usage: "show only events of this `TYPE`: " + strings.Join(eventTypes, ", ") + "; repeatable"},
 	}
 }
 

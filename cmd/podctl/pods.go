@@ -32,7 +32,7 @@ func podsCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "pods",
 		Usage:     "list the pods of the runtime: status, owner, ready containers, restarts, IP, age",
-		ArgsUsage: "[NAMESPACE/]NAME …",
+		ArgsUsage: "[[NAMESPACE/]POD …]",
 		Description: "Lists all pods of the runtime, whatever created them, and those that live podctl processes\n" +
 			"are about to create. WORKER is the phase of the pod's worker in the podctl process that\n" +
 			"manages it. OWNER is a podctl process, kubelet or other; (exited) marks a podctl process that has\n" +
@@ -81,7 +81,7 @@ func readPodFilter(c *cli.Context) (inventory.Filter, error) {
 	return f, err
 }
 
-// readPodNames reads [NAMESPACE/]NAME, with a kind before it as kubectl writes it: pod
+// readPodNames reads [NAMESPACE/]POD, with a kind before it as kubectl writes it: pod
 // NAME, pod/NAME.
 func readPodNames(words []string) ([]string, error) {
 	if len(words) > 1 && target.IsKind(words[0]) {
@@ -94,7 +94,7 @@ func readPodNames(words []string) ([]string, error) {
 			name = rest
 		}
 		if _, err := path.Match(name, ""); err != nil || name == "" || strings.Count(name, "/") > 1 {
-			return nil, shell.Usagef("%q is not a name of a pod: [NAMESPACE/]NAME", word)
+			return nil, shell.Usagef("%q is not a name of a pod: [NAMESPACE/]POD", word)
 		}
 		names = append(names, name)
 	}

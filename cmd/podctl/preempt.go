@@ -40,9 +40,9 @@ func preemptCommand(e *shell.Env) *cli.Command {
 		Description: "The pods on the node are those of the kubelet that uses the runtime, else of live podctl\n" +
 			"processes, unless --node-pods, --kubelet or --kubeconfig name other sources. It refuses if\n" +
 			"podctl cannot see whether a kubelet uses the runtime, or what is allocatable there, and if pods\n" +
-			"of a kubelet run that is stopped or has just been started. Several pods arrive one after the other.\n" +
-			"Without --dry-run the victims are evicted with their own grace period, if podctl manages them.\n" +
-			"The exit code is 0 if every pod fits, or fits after evictions, else 1.",
+			"of a kubelet run that is stopped or has just been started. Several pods arrive one after the\n" +
+			"other. Without --dry-run the victims are evicted with their own grace period, if podctl manages\n" +
+			"them. The exit code is 0 if every pod fits, or fits after evictions, else 1.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "evict no pod"},
 			&cli.StringSliceFlag{Name: "filename", Aliases: []string{"f"}, Usage: "`FILE|DIR|URL` of the arriving pod"},

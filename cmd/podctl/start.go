@@ -18,7 +18,7 @@ func startCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "start",
 		Usage:     "start pods that were stopped or have ended",
-		ArgsUsage: "[NAMESPACE/]NAME …",
+		ArgsUsage: "[NAMESPACE/]POD …",
 		Flags:     []cli.Flag{namespaceFlag()},
 		Action: func(c *cli.Context) error {
 			o := stopOptions{Globals: shell.ReadGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace")}

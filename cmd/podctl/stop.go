@@ -30,7 +30,7 @@ func stopCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "stop",
 		Usage:     "stop pods and keep them stopped",
-		ArgsUsage: "[NAMESPACE/]NAME …",
+		ArgsUsage: "[NAMESPACE/]POD …",
 		Description: "The podctl process that manages a pod terminates it, with its hooks and grace period, and\n" +
 			"keeps it stopped until its manifest changes or podctl start. An unmanaged pod is stopped by\n" +
 			"runtime calls. Ctrl-C stops waiting; the pods go on terminating.",
@@ -49,7 +49,7 @@ func rmCommand(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
 		Usage:     "stop pods and remove them",
-		ArgsUsage: "[NAMESPACE/]NAME …",
+		ArgsUsage: "[NAMESPACE/]POD …",
 		Description: "Stops the pods as podctl stop does, then removes their containers and sandboxes and, of pods\n" +
 			"whose podctl process has exited, directories and logs. --force terminates without a grace\n" +
 			"period, by runtime calls if the podctl process does not respond.",
@@ -107,7 +107,7 @@ func readStop(c *cli.Context) (o stopOptions, err error) {
 }
 
 func noNameError(c *cli.Context) error {
-	return &shell.UsageError{Message: "no pod given", Advice: "podctl " + c.Command.Name + " NAMESPACE/NAME; podctl pods lists them"}
+	return &shell.UsageError{Message: "no pod given", Advice: "podctl " + c.Command.Name + " [NAMESPACE/]POD; podctl pods lists them"}
 }
 
 // runStop stops the pods at the same time.

@@ -78,7 +78,7 @@ type Worker struct {
 	Calls          []control.Call `json:"calls,omitempty"`         // CRI calls in flight
 	LastDone       time.Time      `json:"lastDone,omitzero"`       // when the last operation ended
 	LastError      event.Failure  `json:"lastError,omitzero"`      // how the last operation failed
-	NextRetry      time.Time      `json:"nextRetry,omitzero"`      // when it looks at the pod again at the latest
+	NextRetry      time.Time      `json:"nextRetry,omitzero"`      // time of the next sync at the latest
 	Rejected       string         `json:"rejected,omitempty"`      // why it does not run
 	WaitReason     string         `json:"waitReason,omitempty"`    // what it waits for
 	Held           bool           `json:"held,omitempty"`          // podctl stop stopped it

@@ -179,7 +179,7 @@ func (p *page) worker(w *Worker) {
 		text += ", then " + w.Pending
 	}
 	if next := w.NextRetry.Sub(p.now); !w.NextRetry.IsZero() && next > 0 {
-		text += ", looks again in " + age(next)
+		text += ", next sync in " + age(next)
 	}
 	if w.Held {
 		text += ", held by podctl stop"
@@ -307,12 +307,20 @@ func (p *page) events(events []Event) {
 		return
 	}
 	p.section("Events")
+	reasons, containers := 0, 0
+	for _, e := range events {
+		reasons, containers = max(reasons, len(e.Reason)), max(containers, len(e.Container))
+	}
 	for _, e := range events {
 		mark := "Normal"
 		if e.Warning {
 			mark = "Warning"
 		}
-		p.line(fmt.Sprintf("  %-8s  %-7s  %s", age(p.now.Sub(e.Time)), mark, oneLine(joined("  ", e.Reason, e.Container, e.Message))))
+		columns := []string{fmt.Sprintf("  %-8s  %-7s  %-*s", age(p.now.Sub(e.Time)), mark, reasons, e.Reason)}
+		if containers > 0 {
+			columns = append(columns, fmt.Sprintf("%-*s", containers, e.Container))
+		}
+		p.line(oneLine(strings.Join(append(columns, e.Message), "  ")))
 	}
 }
 

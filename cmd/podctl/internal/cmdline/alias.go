@@ -12,8 +12,8 @@ import (
 var aliases = map[string]string{
 	"ps": "pods", "po": "pods", "pod": "pods", "ls": "pods", "list": "pods",
 	"get pods": "pods", "get pod": "pods", "get po": "pods", "get events": "events",
-	"get images": "images",
-	"delete":     "rm", "rmp": "rm", "stopp": "stop", "inspectp": "inspect",
+	"get images": "images", "img": "images",
+	"delete": "rm", "rmp": "rm", "stopp": "stop", "inspectp": "inspect",
 	"top pod": "top pods", "top po": "top pods", "top container": "top containers", "stats": "top containers", "statsp": "top pods",
 	"image ls": "images", "image list": "images", "image pull": "pull", "image rm": "rmi", "image prune": "prune",
 }

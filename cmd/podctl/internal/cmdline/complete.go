@@ -241,7 +241,7 @@ func (p Completer) argument(command *cli.Command, c *Completion) {
 		c.Live, c.Files = CopyTargets, true
 	case strings.Contains(usage, "POD[/CONTAINER]"):
 		c.Live = Targets
-	case strings.Contains(usage, "POD"), strings.Contains(usage, "[NAMESPACE/]NAME"):
+	case strings.Contains(usage, "POD"):
 		c.Live = Pods
 	case strings.Contains(usage, "IMAGE"), strings.Contains(usage, "NAME|PATTERN|ID"):
 		c.Live = Images

@@ -17,7 +17,7 @@ func completer() Completer {
 	namespace := &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "`NAMESPACE` of names"}
 	return Completer{
 		App: &cli.App{Flags: global, Commands: []*cli.Command{
-			{Name: "pods", Usage: "list pods", ArgsUsage: "[NAMESPACE/]NAME …", Flags: with(namespace)},
+			{Name: "pods", Usage: "list pods", ArgsUsage: "[[NAMESPACE/]POD …]", Flags: with(namespace)},
 			{Name: "logs", ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] …", Flags: with(namespace, &cli.StringFlag{Name: "container", Aliases: []string{"c"}, Usage: "`NAME`"})},
 			{Name: "exec", ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] -- COMMAND", Flags: with()},
 			{Name: "port-forward", ArgsUsage: "[NAMESPACE/]POD [LOCAL:]REMOTE …", Flags: with()},

@@ -63,16 +63,16 @@ func (d FlagDoc) Synopsis() string {
 	return names
 }
 
-// line is a flag in the help: its synopsis, a tab, its usage.
-func (d FlagDoc) line() string {
-	line := d.Synopsis() + "\t" + d.Usage
+// row is a flag in the help.
+func (d FlagDoc) row() row {
+	text := d.Usage
 	if d.Default != "" {
-		line += " (default: " + d.Default + ")"
+		text += " (default: " + d.Default + ")"
 	}
 	if d.Env != "" {
-		line += " [$" + d.Env + "]"
+		text += " [$" + d.Env + "]"
 	}
-	return line
+	return row{d.Synopsis(), text}
 }
 
 // FlagNames returns all names of the flags.

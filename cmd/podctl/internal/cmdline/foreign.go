@@ -17,7 +17,14 @@ var ForeignCommands = map[string]string{
 	"drain": "podctl agent --drain terminates its pods on exit",
 	"image": "podctl images, podctl pull, podctl rmi", "inspecti": "podctl images -o yaml",
 	"stats": "podctl top containers", "statsp": "podctl top pods",
-	"info": "podctl doctor", "config": "podctl help environment", "explain": "podctl help manifests",
+	"info": "podctl doctor", "imagefsinfo": "podctl doctor", "runtime-config": "podctl doctor",
+	"metricsp": "podctl top", "metricdescs": "podctl top --help names what is measured",
+	"checkpoint":            "podctl makes no checkpoints; podctl debug --copy-to runs a copy of a pod",
+	"update":                "podctl agent resizes a running pod when its manifest changes",
+	"update-runtime-config": "podctl uses the network configuration of the runtime: podctl doctor",
+	"edit":                  "podctl agent follows changes of a manifest", "patch": "podctl agent follows changes of a manifest",
+	"scale":  "podctl run --replicas NUMBER",
+	"config": "podctl help environment", "explain": "podctl help manifests",
 }
 
 // ForeignFlag returns a hint for a flag of kubectl's or crictl's, by its name

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 )
@@ -55,14 +56,8 @@ func Categories(commands []*cli.Command) []Category {
 	return all
 }
 
-// Options describes flags, one a line.
-func Options(flags []cli.Flag) string {
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, flagLines(flags))
-	_ = t.Flush() // a strings.Builder does not fail
-	return b.String()
-}
+// Options describes flags.
+func Options(flags []cli.Flag) string { return flagLines(flags) }
 
 // Install makes the library print this help instead of the one installed before. It is
 // made when it is printed: that takes longer than anything else before a command runs.
@@ -73,12 +68,17 @@ var installed atomic.Pointer[Help]
 
 func init() {
 	cli.HelpPrinter = func(w io.Writer, template string, data any) {
-		if h := installed.Load(); h != nil {
-			switch data := data.(type) {
-			case *cli.App:
-				template = h.app(data)
-			case *cli.Command:
-				template = h.command(data)
+		h := installed.Load()
+		switch data := data.(type) {
+		case *cli.App:
+			if h != nil {
+				fmt.Fprint(w, h.app(data))
+				return
+			}
+		case *cli.Command:
+			if h != nil {
+				fmt.Fprint(w, h.command(data))
+				return
 			}
 		}
 		printTemplate(w, template, data)
@@ -88,8 +88,7 @@ func init() {
 // printTemplate is the library's own printer, which aligns tabs.
 var printTemplate = cli.HelpPrinter
 
-// app and command return help as text, with a tab between columns. The library
-// takes it for a template without anything to fill in.
+// app and command return help as text.
 func (h Help) app(a *cli.App) string {
 	var b strings.Builder
 	program := cmp.Or(h.Program, "podctl")
@@ -97,11 +96,13 @@ func (h Help) app(a *cli.App) string {
 	for _, category := range Categories(a.Commands) {
 		b.WriteString("\n" + strings.ToUpper(category.Name) + ":\n" + commandLines(category.Commands))
 	}
-	b.WriteString("\n" + globalCategory + ", before or after the command:\n" + flagLines(a.Flags) + flagLines([]cli.Flag{cli.HelpFlag, cli.VersionFlag}))
+	b.WriteString("\n" + globalCategory + ", before or after the command:\n" + appFlagLines(a.Flags))
 	b.WriteString("\nEXIT CODES:\n")
+	var codes []row
 	for _, c := range h.ExitCodes {
-		fmt.Fprintf(&b, "   %d\t%s\n", c.Code, c.Meaning)
+		codes = append(codes, row{strconv.Itoa(c.Code), c.Meaning})
 	}
+	b.WriteString(columns(codes))
 	b.WriteString("\nRun " + program + " COMMAND --help for the options of a command.\n")
 	if len(h.Topics) > 0 {
 		b.WriteString("Run " + program + " help TOPIC for one of: " + strings.Join(h.Topics, ", ") + ".\n")
@@ -124,33 +125,50 @@ func (h Help) command(c *cli.Command) string {
 		text += "\nALIASES:\n   " + strings.Join(names, ", ") + "\n"
 	}
 	own := Own(c, h.Globals())
-	return text + "\nOPTIONS:\n" + flagLines(own) + flagLines([]cli.Flag{cli.HelpFlag}) +
+	return text + "\nOPTIONS:\n" + flagLines(append(own, cli.HelpFlag)) +
 		"\n" + globalCategory + ":\n" + flagLines(Besides(h.Globals(), own))
 }
 
 func commandLines(commands []*cli.Command) string {
-	var b strings.Builder
+	var rows []row
 	for _, c := range commands {
-		fmt.Fprintf(&b, "   %s\t%s\n", c.Name, c.Usage)
+		rows = append(rows, row{c.Name, c.Usage})
 	}
-	return b.String()
+	return columns(rows)
 }
 
 func flagLines(flags []cli.Flag) string {
-	var b strings.Builder
+	var rows []row
 	for _, f := range flags {
-		b.WriteString("   " + Describe(f).line() + "\n")
+		rows = append(rows, Describe(f).row())
 	}
-	return b.String()
+	return columns(rows)
 }
 
+// appFlagLines describes the flags of an app. The library has added its own ones if the app
+// has parsed a command line.
+func appFlagLines(flags []cli.Flag) string {
+	added := FlagNames([]cli.Flag{cli.HelpFlag, cli.VersionFlag})
+	own := slices.DeleteFunc(slices.Clone(flags), func(f cli.Flag) bool { return slices.Contains(added, f.Names()[0]) })
+	return flagLines(append(own, cli.HelpFlag, cli.VersionFlag))
+}
+
+// indented is text with a margin. Lines that are too long are wrapped.
 func indented(text string) string {
 	var b strings.Builder
-	for line := range strings.Lines(text + "\n") {
-		if line != "\n" {
-			b.WriteString("   ")
+	for line := range strings.SplitSeq(text, "\n") {
+		content := strings.TrimLeft(line, " ")
+		indent := margin + strings.Repeat(" ", len(line)-len(content))
+		switch {
+		case line == "":
+			b.WriteString("\n")
+		case utf8.RuneCountInString(margin+line) <= helpWidth:
+			b.WriteString(margin + line + "\n")
+		default:
+			for _, part := range wrapped(content, helpWidth-len(indent)) {
+				b.WriteString(indent + part + "\n")
+			}
 		}
-		b.WriteString(line)
 	}
 	return b.String()
 }

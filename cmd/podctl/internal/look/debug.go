@@ -40,12 +40,12 @@ func Debug(e *shell.Env, run func(context.Context, *shell.Env, Copied) error) *c
 		Usage:     "run a container with tools in a pod",
 		ArgsUsage: "[NAMESPACE/]POD [-- COMMAND [ARGUMENT …]]",
 		Description: "The container is in the pod's network and, with --target, sees the processes of one of its\n" +
-			"containers. In a pod of a live podctl process it is an ephemeral container of the pod: it runs once,\n" +
-			"is in the pod's status, and lasts as long as the pod; detach and attach as you like. In any other pod,\n" +
-			"a kubelet's for instance, it is podctl's own: it is removed when it exits or podctl ends.\n" +
-			"--copy-to leaves the pod alone and runs a copy of it in the foreground, as run does: without labels,\n" +
-			"annotations and probes, and with a container more (--image), other images (--set-image), or another\n" +
-			"command of a container (-c CONTAINER -- COMMAND).",
+			"containers. In a pod of a live podctl process it is an ephemeral container of the pod: it runs\n" +
+			"once, is in the pod's status, and lasts as long as the pod; detach and attach as you like. In any\n" +
+			"other pod, a kubelet's for instance, it is podctl's own: it is removed when it exits or podctl\n" +
+			"ends. --copy-to leaves the pod alone and runs a copy of it in the foreground, as run does:\n" +
+			"without labels, annotations and probes, and with another container (--image), other images\n" +
+			"(--set-image), or another command of a container (-c CONTAINER -- COMMAND).",
 		Flags: slices.Concat(targetFlags(0), []cli.Flag{
 			&cli.StringFlag{Name: "image", Usage: "`IMAGE` with the tools, pulled if it is not present; required without --copy-to"},
 			&cli.StringFlag{Name: "target", DefaultText: "none", Usage: "`NAME` of the container whose processes are seen"},

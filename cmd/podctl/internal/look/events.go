@@ -39,7 +39,7 @@ func Events(e *shell.Env) *cli.Command {
 		Name:      "events",
 		Aliases:   []string{"event", "ev"},
 		Usage:     "list the events of pods that podctl processes recorded, the newest last",
-		ArgsUsage: "[NAMESPACE/]POD …",
+		ArgsUsage: "[[NAMESPACE/]POD …]",
 		Description: "Reads the journal below --root, which outlives the agent and the pods: the events of the pods of\n" +
 			"agent and run, and what agent --observe saw of all pods. Needs no runtime. Repeated events are\n" +
 			"one line with their number. With --watch, prints new events until Ctrl-C.\n" +

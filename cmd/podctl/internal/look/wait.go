@@ -37,8 +37,8 @@ func Wait(e *shell.Env) *cli.Command {
 			"  exit[=CODE]        the container's newest attempt has exited; another CODE is a failure\n" +
 			"  jsonpath={PATH}=VALUE\n" +
 			"                     a value of what podctl pods -o json prints; without =VALUE, any\n" +
-			"Every target is waited for; the exit code is 1 if one does not get there, with what was last seen of\n" +
-			"it. --exit-code exits with the container's own code. -o is table or json.",
+			"Every target is waited for; the exit code is 1 if one does not meet the condition, with what was last\n" +
+			"seen of it. --exit-code exits with the container's own code. -o is table or json.",
 		Flags: append(targetFlags(bySelector|byContainer|byAllContainers),
 			&cli.StringFlag{Name: "for", Usage: "wait for this `CONDITION`: " + await.Forms},
 			&cli.DurationFlag{Name: "timeout", Value: 30 * time.Second, DefaultText: "30s", Usage: "give up after this `DURATION`; 0 checks once"},

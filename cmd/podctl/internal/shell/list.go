@@ -30,7 +30,7 @@ func ListFlags() []cli.Flag {
 func FormatFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
-		&cli.StringFlag{Name: "sort-by", DefaultText: "namespace and name", Usage: "sort by this `JSONPATH` into an object: .metadata.name"},
+		&cli.StringFlag{Name: "sort-by", DefaultText: "the order of the table", Usage: "sort by this `JSONPATH` into an object of -o json"},
 	}
 }
 

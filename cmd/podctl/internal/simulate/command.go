@@ -27,16 +27,17 @@ func Command(e *shell.Env) *cli.Command {
 	return &cli.Command{
 		Name:  "sim",
 		Usage: "serve a simulated CRI runtime at a unix socket, for development",
-		Description: "Nothing runs: containers are goroutines of this process, every image exists, and the runtime answers as containerd does.\n" +
-			"Only its user can connect to the socket. The endpoint is printed once it is served, until Ctrl-C. What the runtime holds ends\n" +
-			"with the process; the log files that podctl asked for stay.\n\n" +
+		Description: "Nothing runs: containers are goroutines of this process, every image exists, and the runtime\n" +
+			"answers as containerd does. Only its user can connect to the socket. Prints the endpoint, and\n" +
+			"serves it until Ctrl-C. The pods of the runtime end with the process; the log files that podctl\n" +
+			"asked for stay.\n\n" +
 			"   podctl sim --listen /tmp/sim.sock &\n" +
 			"   podctl -r /tmp/sim.sock agent --manifests DIR\n" +
 			"   podctl sim --listen /tmp/sim.sock --delay RunPodSandbox=300ms --hang StopPodSandbox",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Usage: "unix `SOCKET` to create, with mode 0600; one that a process serves is refused"},
-			&cli.StringSliceFlag{Name: "delay", Usage: "delay of each call of a CRI method, as `METHOD=DURATION` (repeatable)"},
-			&cli.StringSliceFlag{Name: "hang", Usage: "CRI `METHOD` whose calls never answer (repeatable)"},
+			&cli.StringSliceFlag{Name: "delay", Usage: "delay of each call of a CRI method, as `METHOD=DURATION`; repeatable"},
+			&cli.StringSliceFlag{Name: "hang", Usage: "CRI `METHOD` whose calls never answer; repeatable"},
 		},
 		Action: func(c *cli.Context) error {
 			opts, err := read(c)
