@@ -20,6 +20,8 @@ import (
 type document struct {
 	value any
 	root  *yamlv3.Node
+	// nodes is how many there are.
+	nodes int
 }
 
 // chunk is the text of one document and the number of lines above it.
@@ -34,7 +36,11 @@ func parse(s source) (docs []document, problems []Problem) {
 	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
 		return nil, []Problem{{File: s.name, Line: 1, Message: "the file is UTF-16", Hint: "save it as UTF-8"}}
 	}
+	nodes := 0
 	for _, c := range split(data) {
+		if len(docs)+len(problems) >= maxDocuments {
+			return docs, append(problems, Problem{File: s.name, Line: c.above + 1, Message: errTooManyDocuments.Error()})
+		}
 		found, err := c.parse()
 		if err != nil {
 			problem := Problem{File: s.name, Line: c.above + 1, Message: err.Error()}
@@ -43,7 +49,12 @@ func parse(s source) (docs []document, problems []Problem) {
 			}
 			problems = append(problems, problem)
 		}
-		docs = append(docs, found...)
+		for _, d := range found {
+			if nodes += d.nodes; nodes > maxNodes {
+				return docs, append(problems, Problem{File: s.name, Line: d.root.Line, Message: errTooManyValues.Error()})
+			}
+			docs = append(docs, d)
+		}
 	}
 	return docs, problems
 }
@@ -127,8 +138,9 @@ func (c chunk) parseYAML() ([]document, error) {
 	if key := keyThatIsNoScalar(&root); key != nil {
 		return nil, &syntaxError{key.Line, "a key must be a scalar, got a list or a mapping", ""}
 	}
-	if err := checkExpansion(&root); err != nil {
-		return nil, err
+	nodes, expands := checkExpansion(&root)
+	if expands != nil {
+		return nil, expands
 	}
 	data, err := yaml.YAMLToJSON(c.text)
 	if err != nil {
@@ -142,7 +154,7 @@ func (c chunk) parseYAML() ([]document, error) {
 		return nil, nil
 	}
 	shift(&root, c.above)
-	return []document{{value, root.Content[0]}}, nil
+	return []document{{value, root.Content[0], nodes}}, nil
 }
 
 // syntaxError is why a chunk cannot be read; the line counts within it.

@@ -15,6 +15,19 @@ const (
 	// maxDepth bounds the nesting of a document, aliases replaced. No
 	// Kubernetes object comes near.
 	maxDepth = 1000
+	// maxDocuments bounds the documents of a source, and the objects of all sources,
+	// items of lists included: small ones take a thousand times their text in memory.
+	maxDocuments = 10_000
+	// maxNodes bounds the nodes of a source, which may be a list of pods, and maxValues
+	// the values of one object in it.
+	maxNodes, maxValues = 1_000_000, 100_000
+	// maxProblems is how many problems are found before no more is read.
+	maxProblems = 10_000
+)
+
+var (
+	errTooManyDocuments = fmt.Errorf("more than %d documents", maxDocuments)
+	errTooManyValues    = fmt.Errorf("more than %d values", maxNodes)
 )
 
 // CheckExpansion returns an error for a YAML document that would be too large or too
@@ -24,7 +37,7 @@ func CheckExpansion(document []byte) error {
 	if err := yamlv3.Unmarshal(document, &root); err != nil {
 		return err
 	}
-	if err := checkExpansion(&root); err != nil {
+	if _, err := checkExpansion(&root); err != nil {
 		return fmt.Errorf("line %d: %w", err.line, err)
 	}
 	return nil
@@ -32,10 +45,11 @@ func CheckExpansion(document []byte) error {
 
 // checkExpansion refuses a document that would be too large or too deep with
 // its aliases replaced: a few of them can stand for terabytes. The error has the
-// line of the alias.
-func checkExpansion(root *yamlv3.Node) *syntaxError {
-	_, err := (&expansion{measured: map[*yamlv3.Node]extent{}}).measure(root, 0)
-	return err
+// line of the alias. nodes are those of the document.
+func checkExpansion(root *yamlv3.Node) (nodes int, err *syntaxError) {
+	e := &expansion{measured: map[*yamlv3.Node]extent{}}
+	_, err = e.measure(root, 0)
+	return e.nodes, err
 }
 
 // extent is how large a node is with its aliases replaced.
@@ -47,7 +61,10 @@ type extent struct {
 }
 
 // expansion measures each node once, however often it is an alias's.
-type expansion struct{ measured map[*yamlv3.Node]extent }
+type expansion struct {
+	measured map[*yamlv3.Node]extent
+	nodes    int
+}
 
 func (e *expansion) measure(n *yamlv3.Node, above int) (extent, *syntaxError) {
 	if n.Kind == yamlv3.AliasNode {
@@ -62,6 +79,9 @@ func (e *expansion) measure(n *yamlv3.Node, above int) (extent, *syntaxError) {
 	}
 	if above > maxDepth {
 		return extent{}, tooDeep(n)
+	}
+	if e.nodes++; e.nodes > maxNodes {
+		return extent{}, &syntaxError{n.Line, errTooManyValues.Error(), ""}
 	}
 	all := extent{bytes: nodeSize + len(n.Value)}
 	for _, child := range n.Content {
@@ -83,4 +103,24 @@ func (e *expansion) measure(n *yamlv3.Node, above int) (extent, *syntaxError) {
 
 func tooDeep(n *yamlv3.Node) *syntaxError {
 	return &syntaxError{n.Line, fmt.Sprintf("nested more than %d levels deep", maxDepth), ""}
+}
+
+// countValues counts the values in a decoded document, up to a few more than limit.
+func countValues(v any, limit int) (n int) {
+	n = 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, in := range v {
+			if n += countValues(in, limit-n); n > limit {
+				break
+			}
+		}
+	case []any:
+		for _, in := range v {
+			if n += countValues(in, limit-n); n > limit {
+				break
+			}
+		}
+	}
+	return n
 }

@@ -77,6 +77,9 @@ func (c chunk) parseJSON() ([]document, error) {
 	nodes.dec.UseNumber()
 	var docs []document
 	for {
+		if len(docs) == maxDocuments {
+			return docs, &syntaxError{nodes.line - c.above, errTooManyDocuments.Error(), ""}
+		}
 		// The value first: it bounds the nesting that the nodes then follow.
 		var value any
 		if err := dec.Decode(&value); errors.Is(err, io.EOF) {
@@ -88,12 +91,13 @@ func (c chunk) parseJSON() ([]document, error) {
 		if err != nil {
 			return docs, c.jsonSyntax(err, dec.InputOffset())
 		}
-		if err := checkExpansion(root); err != nil {
-			err.line -= c.above // the nodes count from the beginning of the file
-			return docs, err
+		count, expands := checkExpansion(root)
+		if expands != nil {
+			expands.line -= c.above // the nodes count from the beginning of the file
+			return docs, expands
 		}
 		if value = oneForm(value); value != nil {
-			docs = append(docs, document{value, root})
+			docs = append(docs, document{value, root, count})
 		}
 	}
 }

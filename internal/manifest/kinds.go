@@ -114,6 +114,19 @@ func (l *loader) document(file string, value any, at *positions) {
 	fail := func(field, message, hint string) {
 		l.problems = append(l.problems, Problem{File: file, Line: at.find(parsePath(field)).line, Field: field, Message: message, Hint: hint})
 	}
+	if l.full {
+		return
+	}
+	switch l.taken++; {
+	case l.taken > maxDocuments:
+		l.full = true
+		fail("", errTooManyDocuments.Error(), "")
+		return
+	case len(l.problems) > maxProblems:
+		l.full = true
+		fail("", fmt.Sprintf("more than %d problems: no more is read", maxProblems), "")
+		return
+	}
 	doc, ok := value.(map[string]any)
 	if !ok {
 		fail("", "a document must be a mapping, got "+describe(value), "")
@@ -132,6 +145,10 @@ func (l *loader) document(file string, value any, at *positions) {
 	}
 	if of, isList := strings.CutSuffix(kind, "List"); isList && (of == "" && version == "v1" || kindOf(of) != nil && kindOf(of).version == version) {
 		l.list(file, doc, at, kindOf(of))
+		return
+	}
+	if countValues(doc, maxValues) > maxValues {
+		fail("", fmt.Sprintf("more than %d values in an object", maxValues), "")
 		return
 	}
 	k := kindOf(kind)

@@ -168,6 +168,9 @@ type loader struct {
 	opts     LoadOptions
 	set      *Set
 	problems []Problem
+	// taken counts the documents and the items of lists; full: no more of them is read.
+	taken int
+	full  bool
 	// objectsOnly: pods, workloads and what is unknown are passed over.
 	objectsOnly bool
 	// documents are those of objects and workloads, by kind and name.

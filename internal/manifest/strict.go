@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -51,7 +50,8 @@ func (c *checker) check(v any, t reflect.Type, levels []level) (clean any, ok bo
 	}
 	at := levels[len(levels)-1].at
 	if decodesItself(t) {
-		if data := marshal(v); json.Unmarshal(data, reflect.New(t).Interface()) == nil {
+		data := marshal(v)
+		if (t != quantityType || isBoundedQuantity(data)) && json.Unmarshal(data, reflect.New(t).Interface()) == nil {
 			return v, true
 		}
 		return nil, c.wrong(at, v, wantedOf(t))
@@ -246,7 +246,7 @@ func decodesItself(t reflect.Type) bool {
 // wantedOf says what such a type is written like.
 func wantedOf(t reflect.Type) string {
 	switch t {
-	case reflect.TypeFor[resource.Quantity]():
+	case quantityType:
 		return "a quantity such as 100m or 64Mi"
 	case reflect.TypeFor[intstr.IntOrString]():
 		return "a number or a name"
