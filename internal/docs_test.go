@@ -68,11 +68,13 @@ func TestLinksOfPagesLeadSomewhere(t *testing.T) {
 	}
 }
 
+// The index of a directory of docs is its README.md.
 func TestDocsIndexLinksToEveryPage(t *testing.T) {
 	all := pages(t)
 	for name := range all {
-		if filepath.Dir(name) == "docs" && name != "docs/README.md" && !strings.Contains(all["docs/README.md"], "]("+filepath.Base(name)) {
-			t.Errorf("docs/README.md does not link to %s", name)
+		index := filepath.Join(filepath.Dir(name), "README.md")
+		if strings.HasPrefix(name, "docs/") && name != index && !strings.Contains(all[index], "]("+filepath.Base(name)) {
+			t.Errorf("%s does not link to %s", index, name)
 		}
 	}
 }

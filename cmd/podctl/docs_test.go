@@ -1,0 +1,96 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+)
+
+var (
+	// typed is a command line in a block of a page, and quoted is one within a sentence.
+	typed  = regexp.MustCompile(`(?m)^ {4,}(?:\$ )?(?:bin/)?((?:kubectl )?podctl [^\n]*)$`)
+	quoted = regexp.MustCompile("`((?:kubectl )?podctl [^`]*)`")
+	// word is a word of a command line, with quotes; ends is what ends a command.
+	word = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+	ends = regexp.MustCompile(`^(?:#.*|[|&;<>].*)$`)
+)
+
+// Every command line of a page names a command and options that podctl has. No command
+// is run. That a text beside a command is a comment is checked as well: what is typed as
+// it stands has no further arguments.
+func TestCommandLinesOfPagesAreRead(t *testing.T) {
+	checked := 0
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples/*.md", "examples/*.yaml"} {
+		files, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range append(typed.FindAllStringSubmatch(string(text), -1), quoted.FindAllStringSubmatch(string(text), -1)...) {
+				line := found[1]
+				words, ok := commandWords(line)
+				if !ok {
+					continue
+				}
+				checked++
+				if comment := regexp.MustCompile(`\S {2,}[^#\s]`).FindString(line); comment != "" {
+					t.Errorf("%s: what follows the spaces is no comment: %s", file, line)
+				}
+				if err := readCommandLine(words); err != nil {
+					t.Errorf("%s: %s: %v", file, line, err)
+				}
+			}
+		}
+	}
+	if checked < 200 {
+		t.Errorf("%d command lines were found", checked)
+	}
+}
+
+// commandWords splits a command line as a shell does. It is not ok for a synopsis: one
+// with choices, such as FILE|DIR, or with what may be missing.
+func commandWords(line string) (words []string, ok bool) {
+	for _, w := range word.FindAllString(line, -1) {
+		switch {
+		case ends.MatchString(w):
+			return words, true
+		case strings.HasPrefix(w, "["), w == "COMMAND", w == "TOPIC":
+			return nil, false
+		case w != "…":
+			words = append(words, strings.NewReplacer("'", "", `"`, "").Replace(w))
+		}
+	}
+	return words, true
+}
+
+// readCommandLine reads a command line as podctl does, and runs nothing.
+func readCommandLine(words []string) error {
+	e := &shell.Env{Out: io.Discard, Errw: io.Discard, In: strings.NewReader("")}
+	app := newApp(e)
+	if words[0] == "kubectl" {
+		words = words[1:]
+		app, _ = newPluginApp(e)
+	}
+	var idle func(commands []*cli.Command)
+	idle = func(commands []*cli.Command) {
+		for _, c := range commands {
+			if c.Action != nil {
+				c.Action = func(*cli.Context) error { return nil }
+			}
+			idle(c.Subcommands)
+		}
+	}
+	idle(app.Commands)
+	return runApp(app, words)
+}
