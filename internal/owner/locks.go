@@ -64,6 +64,9 @@ type Locks struct {
 	mu sync.Mutex
 	// names holds an open, locked file for each claimed full name.
 	names map[string]*os.File
+	// whole is the directory as it was when all locks were last seen to be in it; nil
+	// says nothing.
+	whole os.FileInfo
 }
 
 // Open makes dir if need be, and takes the lock of the instance of that

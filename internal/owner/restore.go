@@ -6,18 +6,33 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"time"
 )
+
+// dirSettles is how long ago a directory must have changed for another change to show in
+// its time: file systems count in up to 2 s.
+const dirSettles = 3 * time.Second
 
 // Restore takes the locks again whose files were deleted, with the directory or
 // without. restored reports whether there were any. The error joins one for each
 // lock that could not be taken, a *HeldError if another podctl has it now; those
 // are tried again by the next call. Until then they guard nothing.
+//
+// Where nothing was created in the directory or deleted from it since the last call, no
+// file is looked at.
 func (l *Locks) Restore() (restored bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	at, err := os.Stat(l.dir)
+	if err == nil && l.whole != nil && os.SameFile(at, l.whole) && at.ModTime().Equal(l.whole.ModTime()) {
+		return false, nil
+	}
+	unsure := err != nil || time.Since(at.ModTime()) < dirSettles
 	var errs []error
 	again := func(f *os.File, h Holder, what string) *os.File {
-		if same, err := isAt(f, f.Name()); err != nil || same {
+		same, err := isAt(f, f.Name())
+		unsure = unsure || err != nil || !same
+		if err != nil || same {
 			return f // one that cannot be read is not known to be gone
 		}
 		next, err := openLock(f.Name(), h)
@@ -32,6 +47,9 @@ func (l *Locks) Restore() (restored bool, err error) {
 	l.self = again(l.self, l.holder, fmt.Sprintf("instance %q", l.holder.Name))
 	for _, name := range slices.Sorted(maps.Keys(l.names)) {
 		l.names[name] = again(l.names[name], Holder{Name: l.holder.Name, ID: l.holder.ID}, fmt.Sprintf("pod %q", name))
+	}
+	if l.whole = at; unsure {
+		l.whole = nil
 	}
 	return restored, errors.Join(errs...)
 }
