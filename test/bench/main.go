@@ -23,6 +23,8 @@ type options struct {
 	idleFor  time.Duration
 	logSize  int64
 	scale    []int
+	// scaleLive is the largest number of them that a real runtime is given.
+	scaleLive int
 }
 
 // part is one of the measurements.
@@ -43,12 +45,13 @@ func main() {
 		names = append(names, p.name)
 	}
 	usual := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(apart, name) })
-	pods, scale, only, list := "1,20", "10,100,1000,5000", strings.Join(usual, ","), false
+	pods, scale, only, list := "1,20,60", "10,100,1000,5000", strings.Join(usual, ","), false
 	flag.StringVar(&o.endpoint, "r", "", "CRI `endpoint`")
 	flag.StringVar(&o.podctl, "podctl", "bin/podctl", "the `program` to measure; empty for the bare calls alone")
 	flag.StringVar(&only, "only", only, "what to measure, separated by commas")
 	flag.StringVar(&pods, "pods", pods, "numbers of pods, separated by commas")
 	flag.StringVar(&scale, "scale", scale, "numbers of an agent's pods, separated by commas")
+	flag.IntVar(&o.scaleLive, "scale-live", 100, "the largest number of them on the runtime of -r")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds, of which the median counts")
 	flag.IntVar(&o.exits, "exits", 40, "number of containers whose exits are timed")
 	flag.IntVar(&o.idle, "idle", 60, "number of idle pods")
@@ -92,6 +95,15 @@ func numbers(name, text string) (all []int) {
 }
 
 func run(ctx context.Context, o options, wanted []string) error {
+	// Other podctl processes of the host neither ask the measured ones nor are asked.
+	runDir, err := os.MkdirTemp("", "podctl-bench-run")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(runDir)
+	if err := os.Setenv("PODCTL_RUN_DIR", runDir); err != nil {
+		return err
+	}
 	fmt.Printf("%d CPUs\n\n", runtime.NumCPU())
 	for _, p := range parts {
 		if !slices.Contains(wanted, p.name) {

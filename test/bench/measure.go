@@ -16,7 +16,8 @@ import (
 // result is one round of one contender.
 type result struct {
 	first   time.Duration // until the first call: the program's own start
-	started time.Duration // until the last container was started
+	up      time.Duration // until the first container was started
+	started time.Duration // until the last one was
 	stopped time.Duration // until the last sandbox was stopped
 	total   time.Duration // until nothing was left
 	reads   map[string]int
@@ -69,6 +70,9 @@ func evaluate(begin time.Time, calls []record.Call) result {
 		switch c.Method {
 		case "StartContainer":
 			r.started = c.End.Sub(begin)
+			if r.up == 0 {
+				r.up = r.started
+			}
 		case "StopPodSandbox":
 			if id := sandboxOf(c); !stopped[id] {
 				stopped[id] = true

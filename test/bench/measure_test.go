@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/test/live/record"
 )
 
-func TestEvaluateTakesTheLastStartAndTheFirstStopOfEachSandbox(t *testing.T) {
+func TestEvaluateTakesTheFirstAndLastStartAndTheFirstStopOfEachSandbox(t *testing.T) {
 	begin := time.Now()
 	stop := func(id string, at time.Duration, err error) record.Call {
 		request, _ := proto.Marshal(&runtimeapi.StopPodSandboxRequest{PodSandboxId: id})
@@ -30,6 +30,7 @@ func TestEvaluateTakesTheLastStartAndTheFirstStopOfEachSandbox(t *testing.T) {
 	})
 	want := result{
 		first:   time.Second / 2,
+		up:      time.Second,
 		started: 3 * time.Second,
 		stopped: 6 * time.Second,
 		reads:   map[string]int{"ListPodSandbox": 1},

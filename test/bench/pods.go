@@ -47,6 +47,7 @@ func benchPods(ctx context.Context, o options) error {
 			return err
 		}
 	}
+	var goals startGoals
 	for _, n := range o.pods {
 		results := map[string][]result{}
 		for range o.rounds {
@@ -59,6 +60,8 @@ func benchPods(ctx context.Context, o options) error {
 			}
 		}
 		report(os.Stdout, n, results)
+		goals.add(n, results)
 	}
+	goals.report(os.Stdout)
 	return nil
 }

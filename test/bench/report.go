@@ -34,6 +34,7 @@ func report(w io.Writer, pods int, results map[string][]result) {
 		fmt.Fprintln(t)
 	}
 	row("manifest to first call (the program starts)", func(r result) time.Duration { return r.first })
+	row("manifest to first container started", func(r result) time.Duration { return r.up })
 	row("manifest to last container started", func(r result) time.Duration { return r.started })
 	row("manifest to last sandbox stopped", func(r result) time.Duration { return r.stopped })
 	row("manifest to nothing left", func(r result) time.Duration { return r.total })

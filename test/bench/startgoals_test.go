@@ -1,0 +1,26 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestStartsAreHeldAgainstTheBareCallsAndASinglePod(t *testing.T) {
+	of := func(up, started int) []result {
+		return []result{{up: time.Duration(up) * time.Millisecond, started: time.Duration(started) * time.Millisecond}}
+	}
+	var g startGoals
+	g.add(1, map[string][]result{"bare": of(100, 100), "podctl": of(120, 120)})
+	g.add(60, map[string][]result{"bare": of(900, 1000), "podctl": of(240, 1050)})
+	g.add(61, map[string][]result{"bare": of(900, 1000), "podctl": of(241, 1050)})
+	var b strings.Builder
+	g.report(&b)
+	want := []string{"1 1.20 ≤ 1.1: missed - -", "60 1.05 ≤ 1.1: reached 2.00 ≤ 2.0: reached", "61 1.05 ≤ 1.1: reached 2.01 ≤ 2.0: missed"}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")[1:]
+	for i, line := range lines {
+		if got := strings.Join(strings.Fields(line), " "); i >= len(want) || got != want[i] {
+			t.Errorf("line %d: %q", i, got)
+		}
+	}
+}
