@@ -44,6 +44,29 @@ func TestMaskHidesSecretsInTheFormsOfEachRuntime(t *testing.T) {
 	}
 }
 
+// Arguments and hooks are expanded with variables: what is masked as one must not stand
+// beside it.
+func TestValueOfASecretIsMaskedWhereverItStands(t *testing.T) {
+	answer := parsed(t, `{
+		"status": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "hook": "curl -u admin:hunter22-long", "x": "abc"}},
+		"info": {
+			"config": {"args": ["--password=hunter22", "--level=abc"], "envs": [{"key": "PASSWORD", "value": "hunter22"}, {"key": "LONGER_PASSWORD", "value": "hunter22-long"}]},
+			"runtimeSpec": {"process": {"args": ["sh", "-c", "login hunter22"], "env": ["PASSWORD=hunter22", "URL=http://u:hunter22@db", "SHORT_TOKEN=abc"]}}
+		}
+	}`)
+	want := parsed(t, strings.NewReplacer("§", Masked).Replace(`{
+		"status": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "(2 bytes: --show-secrets)", "hook": "curl -u admin:§", "x": "abc"}},
+		"info": {
+			"config": {"args": ["--password=§", "--level=abc"], "envs": [{"key": "PASSWORD", "value": "§"}, {"key": "LONGER_PASSWORD", "value": "§"}]},
+			"runtimeSpec": {"process": {"args": ["sh", "-c", "login §"], "env": ["PASSWORD=§", "URL=http://u:§@db", "SHORT_TOKEN=§"]}}
+		}
+	}`))
+	// The letter stands in the names of variables, too.
+	if diff := cmp.Diff(want, Mask(answer, SecretsOf(nil))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Which variables come of a whole Secret is not in the spec.
 func TestVariablesOfAWholeSecretAreMasked(t *testing.T) {
 	secret := SecretsOf(&v1.Container{

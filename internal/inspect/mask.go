@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -39,59 +40,140 @@ func SecretsOf(c *v1.Container) Secrets {
 // Masked stands in the place of a secret.
 const Masked = "(masked: --show-secrets)"
 
+// minSecret is the least length, in bytes, of a secret that is masked wherever it stands: a
+// shorter one is a part of too much else.
+const minSecret = 6
+
 // Mask returns a copy of what the runtime answered, with a placeholder for the values of
-// environment variables that hold secrets, and for the manifest that podctl stores with
-// a sandbox, which may.
+// environment variables that hold secrets, wherever they stand, since arguments are
+// expanded with them; and for manifests in annotations.
 func Mask(answer any, secret Secrets) any {
+	values := map[string]bool{}
+	collectSecrets(answer, secret, values)
+	var pairs []string
+	// Of two at one place the first one wins.
+	for _, value := range slices.SortedFunc(maps.Keys(values), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) {
+		pairs = append(pairs, value, Masked)
+	}
+	return masker{secret, strings.NewReplacer(pairs...)}.mask(answer)
+}
+
+// MaskAnnotations returns the annotations of a pod, with a placeholder for manifests.
+func MaskAnnotations(annotations map[string]string) map[string]string {
+	masked := maps.Clone(annotations)
+	for key, text := range masked {
+		if isManifest(key) {
+			masked[key] = sizeOnly(text)
+		}
+	}
+	return masked
+}
+
+// isManifest reports whether the values of an annotation are manifests, which may hold
+// secrets: podctl's, and the one of kubectl apply.
+func isManifest(annotation string) bool {
+	return annotation == pod.ManifestAnnotation || annotation == v1.LastAppliedConfigAnnotation
+}
+
+func sizeOnly(text string) string { return fmt.Sprintf("(%d bytes: --show-secrets)", len(text)) }
+
+func isVariables(key string) bool {
+	return strings.EqualFold(key, "env") || strings.EqualFold(key, "envs")
+}
+
+// masker masks one answer.
+type masker struct {
+	secret Secrets
+	// values replaces those of secrets.
+	values *strings.Replacer
+}
+
+func (m masker) mask(answer any) any {
 	switch value := answer.(type) {
 	case map[string]any:
 		masked := make(map[string]any, len(value))
 		for key, v := range value {
 			switch text, isText := v.(string); {
-			case key == pod.ManifestAnnotation && isText:
-				masked[key] = fmt.Sprintf("(%d bytes: --show-secrets)", len(text))
-			case strings.EqualFold(key, "env"), strings.EqualFold(key, "envs"):
-				masked[key] = maskVariables(v, secret)
+			case isManifest(key) && isText:
+				masked[key] = sizeOnly(text)
+			case isVariables(key):
+				masked[key] = m.variables(v)
 			default:
-				masked[key] = Mask(v, secret)
+				masked[key] = m.mask(v)
 			}
 		}
 		return masked
 	case []any:
 		masked := make([]any, len(value))
 		for i, v := range value {
-			masked[i] = Mask(v, secret)
+			masked[i] = m.mask(v)
 		}
 		return masked
+	case string:
+		return m.values.Replace(value)
 	}
 	return answer
 }
 
-// maskVariables masks a list of variables: NAME=VALUE, or objects with a key or name.
-func maskVariables(list any, secret Secrets) any {
-	variables, ok := list.([]any)
-	if !ok {
-		return Mask(list, secret)
+// variable returns the name and the value of an environment variable in one of the forms of
+// runtimes: NAME=VALUE, or an object with a key or name.
+func variable(v any) (name, value string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return strings.Cut(v, "=")
+	case map[string]any:
+		name, _ = v["key"].(string)
+		if name == "" {
+			name, _ = v["name"].(string)
+		}
+		_, ok = v["value"]
+		value, _ = v["value"].(string)
 	}
-	masked := make([]any, len(variables))
-	for i, v := range variables {
-		masked[i] = v
-		switch v := v.(type) {
-		case string:
-			if name, _, found := strings.Cut(v, "="); found && secret(name) {
-				masked[i] = name + "=" + Masked
+	return name, value, ok
+}
+
+// collectSecrets adds the values of variables that hold secrets.
+func collectSecrets(answer any, secret Secrets, values map[string]bool) {
+	switch answer := answer.(type) {
+	case map[string]any:
+		for key, v := range answer {
+			list, isList := v.([]any)
+			if !isVariables(key) || !isList {
+				collectSecrets(v, secret, values)
+				continue
 			}
-		case map[string]any:
-			name, _ := v["key"].(string)
-			if name == "" {
-				name, _ = v["name"].(string)
+			for _, each := range list {
+				if name, value, ok := variable(each); ok && secret(name) && len(value) >= minSecret {
+					values[value] = true
+				}
 			}
-			if _, has := v["value"]; has && secret(name) {
-				hidden := map[string]any{}
-				maps.Copy(hidden, v)
-				hidden["value"] = Masked
-				masked[i] = hidden
-			}
+		}
+	case []any:
+		for _, v := range answer {
+			collectSecrets(v, secret, values)
+		}
+	}
+}
+
+// variables masks a list of variables.
+func (m masker) variables(list any) any {
+	all, ok := list.([]any)
+	if !ok {
+		return m.mask(list)
+	}
+	masked := make([]any, len(all))
+	for i, v := range all {
+		name, _, ok := variable(v)
+		if !ok || !m.secret(name) {
+			masked[i] = m.mask(v)
+			continue
+		}
+		if fields, isMap := v.(map[string]any); isMap {
+			hidden := maps.Clone(fields)
+			hidden["value"] = Masked
+			masked[i] = hidden
+		} else {
+			masked[i] = name + "=" + Masked
 		}
 	}
 	return masked
