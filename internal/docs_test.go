@@ -138,3 +138,31 @@ func TestArchitectureListsThePackages(t *testing.T) {
 		t.Errorf("docs/architecture.md lists %s, the table here does not", pkg)
 	}
 }
+
+// What is listed in the code is listed in the page about it.
+func TestPagesListWhatTheCodeHas(t *testing.T) {
+	all := pages(t)
+	for _, list := range []struct {
+		file, page string
+		// name matches the names in the file.
+		name *regexp.Regexp
+	}{
+		{"event/reason.go", "docs/events.md", regexp.MustCompile(`(?m)^\t\w+ += "(\w+)"`)},
+		{"doctor/examine.go", "docs/doctor.md", regexp.MustCompile(`(?m)^\t\{"([a-z.-]+)", `)},
+	} {
+		text, err := os.ReadFile(list.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := list.name.FindAllStringSubmatch(string(text), -1)
+		if len(found) < 20 {
+			t.Errorf("%d names are found in %s", len(found), list.file)
+		}
+		for _, name := range found {
+			group, _, _ := strings.Cut(name[1], ".")
+			if !strings.Contains(all[list.page], "`"+name[1]) && !strings.Contains(all[list.page], "`"+group+".*`") {
+				t.Errorf("%s does not list %s of %s", list.page, name[1], list.file)
+			}
+		}
+	}
+}

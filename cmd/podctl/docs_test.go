@@ -94,3 +94,16 @@ func readCommandLine(words []string) error {
 	idle(app.Commands)
 	return runApp(app, words)
 }
+
+func TestTheReadmeNamesEveryCommand(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n## Commands\n")
+	for _, c := range newApp(&shell.Env{Out: io.Discard, Errw: io.Discard}).Commands {
+		if !c.Hidden && !regexp.MustCompile("(?m)^\\| [^|]*`(?:podctl )?"+c.Name+"\\b").MatchString(table) {
+			t.Errorf("README.md does not name podctl %s", c.Name)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		{func(f *Facts) { f.Runtime.Version.Version = "1.7.35" }, "runtime.version", "warning: containerd 1.7.35: each event goes to one subscriber"},
 		{func(f *Facts) { f.Runtime.Version.Version = "1.6.20~ds1" }, "runtime.version", "warning: containerd 1.6.20~ds1: no user namespaces"},
 		{func(f *Facts) { f.Runtime.Version.Version = "v2.0.2" }, "runtime.version", "info: containerd v2.0.2: a sandbox status has a timestamp"},
-		{func(f *Facts) { f.Runtime.Version.Version = "1a2b3c4.m" }, "runtime.version", "info: containerd 1a2b3c4.m is no release"},
+		{func(f *Facts) { f.Runtime.Version.Version = "1a2b3c4.m" }, "runtime.version", "info: containerd 1a2b3c4.m is not a release"},
 		{func(f *Facts) { f.Runtime.UnpinnedSandboxImage = "pause:1" }, "runtime.sandbox-image", "warning: pause:1, of which sandboxes are made, is not pinned"},
 		{func(f *Facts) { f.Runtime.Server.CanRaise = false }, "runtime.oom", "failure: the runtime has no CAP_SYS_RESOURCE"},
 		{func(f *Facts) { f.Runtime.Server.CanRaise, f.Runtime.Config.RestrictOOM = false, true }, "runtime.oom", "ok: "},

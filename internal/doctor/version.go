@@ -19,18 +19,18 @@ type trap struct {
 
 // traps are the rows of docs/doctor.md.
 var traps = []trap{
-	{"containerd", [3]int{}, [3]int{1, 7}, Warning, "no user namespaces, no recursive read-only mounts, no events; its maintenance has ended", "containerd 2"},
-	{"containerd", [3]int{1, 7}, [3]int{2}, Warning, "each event goes to one subscriber: a kubelet, an agent and podctl pleg watch take events from each other", "containerd 2; podctl relists and loses nothing but time"},
-	{"containerd", [3]int{2}, [3]int{2, 0, 3}, Info, "a sandbox status has a timestamp and no container statuses", "podctl asks for the containers as well"},
-	{"containerd", [3]int{}, [3]int{2, 1}, Info, "image volumes are not mounted", "containerd 2.1"},
-	{"cri-o", [3]int{}, [3]int{1, 31}, Info, "image volumes are not mounted", "CRI-O 1.31"},
+	{"containerd", [3]int{}, [3]int{1, 7}, Warning, "no user namespaces, no recursive read-only mounts, no events; its maintenance has ended", "upgrade to containerd 2"},
+	{"containerd", [3]int{1, 7}, [3]int{2}, Warning, "each event goes to one subscriber: a kubelet, an agent and podctl pleg watch take events from each other", "upgrade to containerd 2; until then podctl finds what it misses by relists, up to a second later"},
+	{"containerd", [3]int{2}, [3]int{2, 0, 3}, Info, "a sandbox status has a timestamp and no container statuses", "none is needed: podctl asks for the containers as well"},
+	{"containerd", [3]int{}, [3]int{2, 1}, Info, "image volumes are not mounted", "upgrade to containerd 2.1"},
+	{"cri-o", [3]int{}, [3]int{1, 31}, Info, "image volumes are not mounted", "upgrade to CRI-O 1.31"},
 	{"cri-o", [3]int{}, [3]int{}, Info, "memory limits below 12Mi are refused (container_min_memory)", ""},
 }
 
 func checkVersion(f Facts, r *report) {
 	v, ok := numbers(f.Runtime.Version)
 	if !ok {
-		r.info("%s is no release: what is known of releases does not apply", f.Runtime.Version)
+		r.info("%s is not a release: the known traps of releases do not apply", f.Runtime.Version)
 		return
 	}
 	known := false
@@ -41,7 +41,7 @@ func checkVersion(f Facts, r *report) {
 		}
 	}
 	if !known {
-		r.ok("nothing known against %s", f.Runtime.Version)
+		r.ok("no known traps of %s", f.Runtime.Version)
 	}
 }
 
