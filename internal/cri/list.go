@@ -46,9 +46,10 @@ func (g *grouped) pods(versions [2]uint64, group func() []*pod.Pod) []*pod.Pod {
 }
 
 // ListPod lists one pod; nil, nil if the runtime holds nothing of it. It asks
-// by the UID label. Only where that finds nothing, or a sandbox that its creator gave
-// no label, it looks through all sandboxes, for those that have the UID in their
-// metadata, and lists their containers: what was created by hand has no labels.
+// by the UID label. Only where that finds no sandbox, or one that its creator gave no
+// label, it looks through all sandboxes, for those that have the UID in their metadata,
+// and lists their containers: what was created by hand has no labels, and a container
+// of podctl debug in its sandbox has one.
 func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	selector := map[string]string{pod.UIDLabel: string(uid)}
 	pods, err := c.filtered(ctx,
@@ -57,10 +58,15 @@ func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p := find(pods, uid); p != nil && !slices.ContainsFunc(p.Sandboxes, unlabelled) {
-		return p, nil
+	labelled := find(pods, uid)
+	if labelled != nil && len(labelled.Sandboxes) > 0 && !slices.ContainsFunc(labelled.Sandboxes, unlabelled) {
+		return labelled, nil
 	}
-	return c.listUnlabelled(ctx, uid)
+	p, err := c.listUnlabelled(ctx, uid)
+	if p == nil && err == nil {
+		p = labelled
+	}
+	return p, err
 }
 
 func (c *Client) filtered(ctx context.Context, sf *runtimeapi.PodSandboxFilter, cf *runtimeapi.ContainerFilter) ([]*pod.Pod, error) {

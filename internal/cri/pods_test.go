@@ -83,6 +83,7 @@ func TestListPodAgreesWithListPods(t *testing.T) {
 		}
 		cfg, sb := bare("one", "uid-one")
 		container(sb, cfg, "unlabelled", nil)
+		container(sb, cfg, "labelled", map[string]string{pod.UIDLabel: "uid-one"})
 		container(sb, cfg, "elsewhere", map[string]string{pod.UIDLabel: "uid-other"})
 		cfg, sb = bare("two", "")
 		container(sb, cfg, "in-two", nil)
@@ -111,7 +112,7 @@ func TestListPodAgreesWithListPods(t *testing.T) {
 			got[p.Name] = len(p.Containers)
 		}
 		// "" is the pod of the container labelled for uid-other.
-		if d := cmp.Diff(map[string]int{"one": 1, "two": 1, "three": 1, "": 1, "crictl's": 1, "podctl's": 0}, got); d != "" {
+		if d := cmp.Diff(map[string]int{"one": 2, "two": 1, "three": 1, "": 1, "crictl's": 1, "podctl's": 0}, got); d != "" {
 			t.Errorf("containers by pod: %s", d)
 		}
 	})

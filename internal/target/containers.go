@@ -120,7 +120,7 @@ func (q Query) attempt(p *inventory.Pod, name string) (*pod.Container, error) {
 	case q.Previous && len(attempts) > 1:
 		return attempts[1], nil
 	case q.Previous:
-		return nil, &AttemptNotFoundError{Pod: p.DisplayName(), Container: name, Previous: true}
+		return nil, &AttemptNotFoundError{Pod: p.DisplayName(), Container: name, Previous: true, Exited: attempts[0].State == pod.Exited}
 	case q.Attempt == nil:
 		return attempts[0], nil
 	}

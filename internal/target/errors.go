@@ -175,6 +175,8 @@ type AttemptNotFoundError struct {
 	Previous       bool
 	// Known are the attempts that it has, newest first.
 	Known []uint32
+	// Exited: the newest attempt has exited.
+	Exited bool
 }
 
 func (e *AttemptNotFoundError) Error() string {
@@ -186,7 +188,10 @@ func (e *AttemptNotFoundError) Error() string {
 
 // Hint lists the attempts that there are.
 func (e *AttemptNotFoundError) Hint() string {
-	if e.Previous {
+	switch {
+	case e.Previous && e.Exited:
+		return "the runtime has its newest attempt only, which has exited: it is shown without --previous"
+	case e.Previous:
 		return "the runtime has its newest attempt only"
 	}
 	var known []string

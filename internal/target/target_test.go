@@ -202,6 +202,8 @@ func TestContainers(t *testing.T) {
 		{"an attempt that is gone", "web --attempt=7", "container default/web/web has no attempt 7 | the runtime has attempt 2, 1, 0"},
 		{"the previous one", "-p web/web", `default/web/web#1`},
 		{"no previous one", "-p web -c cache", "container default/web/cache has no previous attempt | the runtime has its newest attempt only"},
+		{"no previous one of a container that has exited", "-p past-web/web",
+			"container default/web/web has no previous attempt | the runtime has its newest attempt only, which has exited: it is shown without --previous"},
 		{"all that have a previous one", "-p web --all", "default/web/web#1"},
 		{"an id of a container", "ctr-default-web-web#0", "default/web/web#0"},
 		{"and another attempt of it", "ctr-default-web-web#0 --attempt=2", "default/web/web#2"},

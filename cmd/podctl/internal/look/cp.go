@@ -62,6 +62,9 @@ func readCp(c *cli.Context) (o cpOptions, err error) {
 	if o.to, err = filecopy.ParsePlace(c.Args().Get(1)); err != nil {
 		return o, shell.Usagef("%v", err)
 	}
+	if o.from == (filecopy.Place{Path: "-"}) || o.to == (filecopy.Place{Path: "-"}) {
+		return o, &shell.UsageError{Message: "- is no archive here: cp copies files", Advice: "podctl exec POD -- tar -cf - PATH, podctl exec -i POD -- tar -xf -; ./- is a file of that name"}
+	}
 	if (o.from.Target == "") == (o.to.Target == "") {
 		return o, &shell.UsageError{Message: "one of SOURCE and DESTINATION must be in a container, and the other on this host", Advice: "podctl cp web:/etc/hosts hosts; ./a:b is a file of this host"}
 	}

@@ -2,6 +2,7 @@ package look
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,6 +139,9 @@ func (o *eventsOptions) pods(entries []journal.Entry) (map[types.UID]bool, error
 		return meant, nil
 	}
 	found, err := target.Pods(all, o.query)
+	if missing, ok := errors.AsType[*target.NotFoundError](err); ok && onlyErrors(err, isNoPod) {
+		err = &noEventsError{missing}
+	}
 	for _, f := range found {
 		for _, p := range all { // earlier pods of the name, too
 			if p.Namespace == f.Namespace && p.Name == f.Name {
@@ -146,6 +150,24 @@ func (o *eventsOptions) pods(entries []journal.Entry) (map[types.UID]bool, error
 		}
 	}
 	return meant, err
+}
+
+// noEventsError: the journal has no event of a pod, which may exist.
+type noEventsError struct{ *target.NotFoundError }
+
+func (e *noEventsError) Error() string {
+	return fmt.Sprintf("no events of pod %s are recorded", e.Name)
+}
+
+// Unwrap makes it a NotFoundError.
+func (e *noEventsError) Unwrap() error { return e.NotFoundError }
+
+// Hint names pods with events that may be meant, or what records those of every pod.
+func (e *noEventsError) Hint() string {
+	if len(e.Elsewhere)+len(e.Nearest) > 0 {
+		return e.NotFoundError.Hint()
+	}
+	return "podctl agent --observe records the events of all pods of the runtime; --root is the directory that has them"
 }
 
 func eventType(e *journal.Entry) string {

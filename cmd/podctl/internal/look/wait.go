@@ -94,6 +94,14 @@ type notMetError struct {
 	checked                 bool          // once only
 }
 
+// pathError: a JSONPath has not the value.
+type pathError struct{ *notMetError }
+
+// Hint says what the path is into: not into the API object, as kubectl's.
+func (e *pathError) Hint() string {
+	return "the path is into what podctl pods -o json prints: podctl pods " + e.target + " -o json"
+}
+
 func (e *notMetError) Error() string {
 	switch {
 	case e.checked:

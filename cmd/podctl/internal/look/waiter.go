@@ -282,6 +282,9 @@ func (w *waiter) decide(t *waiting, timedOut bool) error {
 		if timedOut {
 			e.timedOut, e.checked = w.opts.timeout, w.opts.timeout == 0
 		}
+		if w.opts.condition.Kind == await.Path {
+			return &pathError{e}
+		}
 		return e
 	case w.opts.json:
 	case w.opts.condition.Kind == await.Exited && t.last.ExitCode != nil:
