@@ -77,7 +77,7 @@ func TestWaitForAForeignPod(t *testing.T) {
 		code := w.start(nil, "wait", "test/bare/main", "--for", "exit", "--exit-code", "-o", "json")
 		time.Sleep(25 * time.Second)
 		zero.ends(shell.ExitFailed, time.Second)
-		zero.warned("podctl: wait: test/bare/main: never exit=0: it exited 3\n")
+		zero.warned("podctl: wait: test/bare/main: exit=0 cannot be met: it exited 3\n")
 		code.ends(3, time.Second)
 		var got struct {
 			Pod, Container string
@@ -106,11 +106,11 @@ func TestWaitTimesOutWithWhatWasSeen(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		c.printed("test/a: condition=Ready\n")
 		c.ends(shell.ExitFailed, 2*time.Second)
-		c.warned("podctl: wait: test/b: not condition=Ready after 7s: Ready is False: 0 of 1 containers run\n")
+		c.warned("podctl: wait: test/b: condition=Ready is not met after 7s: Ready is False: 0 of 1 containers run\n")
 
 		once := w.start(nil, "wait", "b", "--for=exit", "--timeout", "0")
 		once.ends(shell.ExitFailed, time.Second)
-		once.warned("podctl: wait: test/b/main: not exit: the container is created\n")
+		once.warned("podctl: wait: test/b/main: exit is not met: the container is created\n")
 
 		c = w.start(nil, "wait", "a", "--for=exit", "--timeout=1h")
 		time.Sleep(time.Second)

@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 
 		{"delete", Seen{}, "met", "the runtime holds nothing of it"},
 		{"delete", Seen{Pod: &inventory.Pod{Name: "stopped"}}, "met", "the runtime holds nothing of it"},
-		{"delete", Seen{Pod: bare(pod.Exited, pod.Running)}, "waits", "the runtime holds of it: sandboxes 1, containers 1, running 1"},
+		{"delete", Seen{Pod: bare(pod.Exited, pod.Running)}, "waits", "the runtime still has: sandboxes 1, containers 1, running 1"},
 
 		{"exit", exited, "met", "it exited 3"},
 		{"exit=3", exited, "met", "it exited 3"},

@@ -30,7 +30,7 @@ type Result struct {
 	Met bool
 	// Failed reports whether it cannot be met any more.
 	Failed bool
-	// Last is what was seen, for a person.
+	// Last is what was last seen, as text.
 	Last string
 	// ExitCode is that of an Exited container, nil if it is not known.
 	ExitCode *int32
@@ -59,7 +59,7 @@ func deleted(s Seen) Result {
 		return Result{Met: true, Last: "the runtime holds nothing of it"}
 	}
 	r := s.Pod.Runtime
-	return Result{Last: fmt.Sprintf("the runtime holds of it: sandboxes %d, containers %d, running %d", len(r.Sandboxes), len(r.Containers), s.Pod.RunningContainers())}
+	return Result{Last: fmt.Sprintf("the runtime still has: sandboxes %d, containers %d, running %d", len(r.Sandboxes), len(r.Containers), s.Pod.RunningContainers())}
 }
 
 func (c Condition) exited(s Seen) Result {

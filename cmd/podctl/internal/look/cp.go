@@ -83,7 +83,7 @@ func runCp(ctx context.Context, e *shell.Env, o cpOptions) error {
 		return err
 	}
 	if len(t.DefaultedFrom) > 0 && !o.quiet {
-		fmt.Fprintf(e.Errw, "container %s of %s; -c chooses another\n", t.Container.Name, t.Pod.DisplayName())
+		fmt.Fprintln(e.Errw, defaultNote(t))
 	}
 	container, err := s.containerEnd(ctx, t, o.to.Target != "")
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -143,7 +142,7 @@ func (r *logsRun) find(ctx context.Context) ([]*foundLog, error) {
 	var found []*foundLog
 	for _, t := range targets {
 		if len(t.DefaultedFrom) > 0 {
-			fmt.Fprintf(r.env.Errw, "container %s of %s is shown; others: %s\n", t.Container.Name, t.Pod.DisplayName(), strings.Join(t.DefaultedFrom, ", "))
+			fmt.Fprintln(r.env.Errw, defaultNote(t))
 		}
 		found = append(found, &foundLog{Target: t})
 	}

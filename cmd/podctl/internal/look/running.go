@@ -68,6 +68,11 @@ func (s *session) running(ctx context.Context, t target.Target, now time.Time) e
 // noteDefault names the other containers of the pod if the user named none.
 func (l *localStreams) noteDefault(t target.Target) {
 	if len(t.DefaultedFrom) > 0 {
-		l.note("container %s of %s; others: %s", t.Container.Name, t.Pod.DisplayName(), strings.Join(t.DefaultedFrom, ", "))
+		l.note("%s", defaultNote(t))
 	}
+}
+
+// defaultNote says which container was chosen for a target that names none.
+func defaultNote(t target.Target) string {
+	return fmt.Sprintf("container %s of %s; others: %s", t.Container.Name, t.Pod.DisplayName(), strings.Join(t.DefaultedFrom, ", "))
 }

@@ -87,10 +87,10 @@ type waitData struct {
 	ExitCode  *int32 `json:"exitCode,omitempty"`  // of the container, if it has exited
 }
 
-// notMetError: a target did not get there.
+// notMetError is a target that did not meet the condition.
 type notMetError struct {
 	target, condition, last string
-	timedOut                time.Duration // 0 if it cannot get there any more
+	timedOut                time.Duration // 0 if it cannot meet it any more
 	checked                 bool          // once only
 }
 
@@ -105,9 +105,9 @@ func (e *pathError) Hint() string {
 func (e *notMetError) Error() string {
 	switch {
 	case e.checked:
-		return fmt.Sprintf("%s: not %s: %s", e.target, e.condition, e.last)
+		return fmt.Sprintf("%s: %s is not met: %s", e.target, e.condition, e.last)
 	case e.timedOut > 0:
-		return fmt.Sprintf("%s: not %s after %s: %s", e.target, e.condition, e.timedOut, e.last)
+		return fmt.Sprintf("%s: %s is not met after %s: %s", e.target, e.condition, e.timedOut, e.last)
 	}
-	return fmt.Sprintf("%s: never %s: %s", e.target, e.condition, e.last)
+	return fmt.Sprintf("%s: %s cannot be met: %s", e.target, e.condition, e.last)
 }

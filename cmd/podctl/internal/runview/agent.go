@@ -12,7 +12,7 @@ type AgentPrinter interface {
 	// Note prints a line of podctl's own.
 	Note(text string)
 	Event(event.Event)
-	// Notice prints what there is to say of a manifest or of its source.
+	// Notice prints a message about a manifest or its source.
 	Notice(source.Notice)
 }
 

@@ -17,7 +17,7 @@ import (
 type RunLine struct {
 	Time time.Time `json:"time"` // when it happened
 	// note, event, log or, once for each pod at the end, pod; of an agent also
-	// source: what is to be said of a manifest, or of where they are from
+	// source: a message about a manifest or its source
 	Type      string `json:"type"`
 	Namespace string `json:"namespace,omitempty"` // of the pod that it is about
 	Name      string `json:"name,omitempty"`      // of the pod
