@@ -36,7 +36,8 @@ func AskAll(ctx context.Context, run string, dial control.Dialer) (Elsewhere, er
 	return askBelow(ctx, run, "", dial)
 }
 
-// AskElsewhere asks the live podctl processes of all directories beside one.
+// AskElsewhere asks the live podctl processes of all directories beside one, and those
+// of its runtime that have another run directory.
 func AskElsewhere(ctx context.Context, dir string, dial control.Dialer) (Elsewhere, error) {
 	return askBelow(ctx, filepath.Dir(dir), filepath.Clean(dir), dial)
 }
@@ -58,6 +59,9 @@ func askDirs(ctx context.Context, run, except string, dial control.Dialer, lost 
 		}
 	}
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return dir == except })
+	if except != "" {
+		dirs = append(dirs, owner.Outside(run, filepath.Base(except))...)
+	}
 	answers, errs := make([]dirAnswer, len(dirs)), make([]error, len(dirs))
 	var asking sync.WaitGroup
 	for i, dir := range dirs {

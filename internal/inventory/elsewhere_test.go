@@ -1,7 +1,12 @@
 package inventory
 
 import (
+	"bufio"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -67,4 +72,77 @@ func TestAskElsewhereFindsSilentProcessesOfOtherDirectories(t *testing.T) {
 	if err != nil || len(found.Silent) != 1 || found.Silent[0].Name != "run-1" || len(found.Owners) != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
+}
+
+// A process with another run directory locks names there, but its pods are its own.
+func TestProcessWithAnotherRunDirectoryOwnsItsPods(t *testing.T) {
+	if run := os.Getenv("INVENTORY_TEST_RUN"); run != "" {
+		locks, err := owner.Join(t.Context(), owner.JoinOptions{Run: run, ID: "id", Instance: "agent", Runtime: owner.Runtime{Endpoint: os.Getenv("INVENTORY_TEST_ENDPOINT")}})
+		if err == nil {
+			err = locks.Claim("adopted_default")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = os.Stdout.WriteString(locks.ID() + "\n")
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent closes it
+		os.Exit(0)
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("open files are read on Linux only")
+	}
+	run := t.TempDir()
+	start := func(endpoint string) (id string, end func()) {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestProcessWithAnotherRunDirectoryOwnsItsPods$")
+		cmd.Env = append(os.Environ(), "INVENTORY_TEST_RUN="+filepath.Join(t.TempDir(), "run"), "INVENTORY_TEST_ENDPOINT="+endpoint)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		id, err = bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(id), func() { _ = in.Close(); _ = cmd.Wait() }
+	}
+	owned := func(dir, id string) map[string]bool {
+		found, err := AskElsewhere(t.Context(), filepath.Join(run, dir), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		created, adopted := listed("created", "agent", pod.Running), listed("adopted", "run-dead", pod.Running)
+		created.Sandboxes[0].OwnerID, adopted.Sandboxes[0].OwnerID = id, "run-dead/1"
+		pods := Merge([]*pod.Pod{created, adopted, listed("left", "run-dead", pod.Running)}, nil, func(*Pod) bool { return false })
+		found.Assign(pods)
+		elsewhere := map[string]bool{}
+		for _, p := range pods {
+			if p.Elsewhere == "agent" && p.Alive {
+				elsewhere[p.Name] = true
+			}
+		}
+		return elsewhere
+	}
+	id, end := start("unix:///run/some.sock")
+	if got := owned("id", id); !got["created"] || !got["adopted"] || len(got) != 2 {
+		t.Errorf("owned %v", got)
+	}
+	if got := owned("other", id); len(got) != 0 {
+		t.Errorf("of another runtime: %v", got)
+	}
+	end()
+	if got := owned("id", id); len(got) != 0 {
+		t.Errorf("of a process that has exited: %v", got)
+	}
+	// A runtime within a process has the id of all of its kind.
+	if id, end = start(""); len(owned("id", id)) != 0 {
+		t.Error("a simulated runtime is another one's")
+	}
+	end()
 }

@@ -53,7 +53,7 @@ func instanceFiles(dir string) ([]string, error) {
 	for {
 		names, err := d.Readdirnames(namesAtOnce)
 		for _, name := range names {
-			if strings.HasPrefix(name, instancePrefix) && strings.HasSuffix(name, suffix) {
+			if isInstanceFile(name) {
 				files = append(files, name)
 			}
 		}

@@ -43,7 +43,7 @@ func (f FS) LockHolders() []int {
 
 // OpenFile is a file that a process has open.
 type OpenFile struct {
-	// Path is where it was when it was deleted.
+	// Path is where the process sees it, or where it was when it was deleted.
 	Path string
 	fd   string
 }
@@ -58,6 +58,19 @@ func (f FS) DeletedFiles(pid int) []OpenFile {
 	f.descriptors(pid, func(fd string, target []byte) {
 		if path, deleted := bytes.CutSuffix(target, []byte(" (deleted)")); deleted {
 			files = append(files, OpenFile{Path: string(path), fd: fd})
+		}
+	})
+	return files
+}
+
+// FilesNamed returns the files that a process has open, were not deleted and whose names
+// match; none if its descriptors must not be read.
+func (f FS) FilesNamed(pid int, match func(name string) bool) []OpenFile {
+	var files []OpenFile
+	f.descriptors(pid, func(fd string, target []byte) {
+		path := string(target)
+		if filepath.IsAbs(path) && match(filepath.Base(path)) {
+			files = append(files, OpenFile{Path: path, fd: fd})
 		}
 	})
 	return files

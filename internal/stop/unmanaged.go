@@ -77,8 +77,8 @@ func (s *Stopper) checkKubelet(p *inventory.Pod) error {
 	return nil
 }
 
-// ElsewhereError: a live podctl process that uses another endpoint owns the pod,
-// or may own it.
+// ElsewhereError: a live podctl process that uses another endpoint, or another run
+// directory, owns the pod, or may own it.
 type ElsewhereError struct{ Pod, Instance string }
 
 func (e *ElsewhereError) Error() string {
@@ -87,7 +87,7 @@ func (e *ElsewhereError) Error() string {
 
 // Hint says how that process is reached.
 func (*ElsewhereError) Hint() string {
-	return "use the endpoint of that process with -r, or stop it"
+	return "use -r and --run-dir of that process, or stop it"
 }
 
 // KubeletPodError is a pod that may belong to a living kubelet.

@@ -1,0 +1,65 @@
+package owner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/podctl/podctl/internal/proc"
+)
+
+// Outside returns the lock directories of a runtime that living podctl processes have
+// below other run directories, as they are seen from here: of a process with another
+// --run-dir, or in a container. id is the name of the runtime's directory. Processes
+// that cannot be seen from here are left out, and those that use a runtime within
+// themselves.
+func Outside(run, id string) []string {
+	ours, _ := os.Stat(run)
+	var dirs []string
+	var known []os.FileInfo
+	for _, pid := range proc.Default.LockHolders() {
+		if pid == os.Getpid() {
+			continue
+		}
+		for _, f := range proc.Default.FilesNamed(pid, isInstanceFile) {
+			dir := filepath.Join(proc.Default.Root(pid), filepath.Dir(f.Path))
+			if filepath.Base(dir) != id {
+				continue
+			}
+			above, err := os.Stat(filepath.Dir(dir))
+			if err != nil || os.SameFile(ours, above) || slices.ContainsFunc(known, func(k os.FileInfo) bool { return os.SameFile(k, above) }) {
+				continue
+			}
+			text, err := f.Read()
+			if err != nil || parseHolder(string(text)).Runtime.Endpoint == "" || !mayOwnPods(proc.Default, pid) {
+				continue
+			}
+			dirs, known = append(dirs, dir), append(known, above)
+		}
+	}
+	return dirs
+}
+
+func isInstanceFile(name string) bool {
+	return strings.HasPrefix(name, instancePrefix) && strings.HasSuffix(name, suffix)
+}
+
+// mayOwnPods reports whether a process can be a podctl that runs pods. Every container
+// may lock a file of that name, and would then own pods by what it says; podctl mounts
+// volumes, so that root's has CAP_SYS_ADMIN in podctl's user namespace.
+func mayOwnPods(all proc.FS, pid int) bool {
+	if os.Geteuid() != 0 {
+		return true // only processes of the same user can be read
+	}
+	p, err := all.Read(pid)
+	if err != nil || !p.Capabilities.Has(proc.SysAdmin) {
+		return false
+	}
+	theirs, err := all.Namespace(pid, "user")
+	if err != nil {
+		return false
+	}
+	ours, err := all.Namespace(os.Getpid(), "user")
+	return err == nil && theirs == ours
+}
