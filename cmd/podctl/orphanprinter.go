@@ -203,7 +203,7 @@ func unreadLines(v *orphan.View, found orphan.Findings) []string {
 		}
 	}
 	if len(found.Undetermined) > 0 {
-		lines = append(lines, fmt.Sprintf("not judged: %s: %s", podNames(found.Undetermined), output.OneLine(v.Kubelet.Unsettled.Error())))
+		lines = append(lines, fmt.Sprintf("not judged: %s: %s", podNames(found.Undetermined), output.OneLine(v.Unknown(found.Undetermined).Error())))
 	}
 	if v.DirsUnknown != "" {
 		lines = append(lines, "directories are not judged: "+v.DirsUnknown)

@@ -200,7 +200,7 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 		return err
 	}
 	if len(all.Undetermined) > 0 {
-		return &orphan.UndeterminedError{Pods: all.Undetermined, Cause: v.Kubelet.Unsettled}
+		return &orphan.UndeterminedError{Pods: all.Undetermined, Cause: v.Unknown(all.Undetermined)}
 	}
 	found := all.Orphans
 	if none := o.unmatched(found); len(none) > 0 {
@@ -281,7 +281,7 @@ func (*noOrphanError) Hint() string {
 func killHint(v *orphan.View, all orphan.Findings) string {
 	err := v.Refusal()
 	if err == nil && len(all.Undetermined) > 0 {
-		err = v.Kubelet.Unsettled
+		err = v.Unknown(all.Undetermined)
 	}
 	if err != nil {
 		if hint := shell.Hint(err); hint != "" {

@@ -27,6 +27,8 @@ type Facts struct {
 	Pods []*inventory.Pod
 	// Kubelet is what is known of the kubelet of this runtime.
 	Kubelet KubeletState
+	// OwnersUnseen is why podctl processes may not be visible that own pods, nil if all are.
+	OwnersUnseen error
 	// Dirs are the pod directories. DirsUnknown is why orphans among them cannot be
 	// determined, "" if they can.
 	Dirs        []Dir
@@ -54,7 +56,7 @@ type KubeletState struct {
 type Findings struct {
 	Orphans []Orphan
 	// Terminating are pods that the kubelet is terminating, and Undetermined those
-	// that a kubelet created of which it is not known whether it desires them.
+	// that a kubelet or podctl created of which it is not known whether it desires them.
 	Terminating, Undetermined []*inventory.Pod
 }
 
@@ -77,7 +79,7 @@ func Classify(f Facts) Findings {
 			}
 			continue
 		}
-		switch f.Kubelet.claim(p) {
+		switch f.claim(p) {
 		case notItsPod:
 			found.Orphans = append(found.Orphans, orphanedPod(p, w, f.Exited))
 		case terminatesPod:
@@ -101,7 +103,44 @@ func Classify(f Facts) Findings {
 	return found
 }
 
-// claim is a kubelet's relation to a pod that none of the sources desires.
+// claim is the relation of a kubelet, or of a podctl process that may not be visible, to a
+// pod that none of the sources desires.
+func (f Facts) claim(p *inventory.Pod) claim {
+	if f.ownerUnseen(p) != nil {
+		return mayDesirePod
+	}
+	return f.Kubelet.claim(p)
+}
+
+// ownerUnseen is why the podctl process that created the pod may live, nil if it did not, or
+// was killed: then its lock was found.
+func (f Facts) ownerUnseen(p *inventory.Pod) error {
+	if p.Creator == "" || !f.Exited[p.Creator].IsZero() {
+		return nil
+	}
+	return f.OwnersUnseen
+}
+
+// Unknown returns the errors that name why it is not known whether pods are desired.
+func (f Facts) Unknown(undetermined []*inventory.Pod) error {
+	var unseen, unsettled error
+	for _, p := range undetermined {
+		if err := f.ownerUnseen(p); err != nil {
+			unseen = err
+		} else {
+			unsettled = f.Kubelet.Unsettled
+		}
+	}
+	switch {
+	case unseen == nil:
+		return unsettled
+	case unsettled == nil:
+		return unseen
+	}
+	return errors.Join(unsettled, unseen)
+}
+
+// claim is an owner's relation to a pod that none of the sources desires.
 type claim uint8
 
 const (

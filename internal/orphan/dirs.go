@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
@@ -133,7 +132,7 @@ func (f *Finder) judgeDirs(ctx context.Context, v *View, dirs []Dir) {
 		v.DirsUnknown = err.Error()
 		return
 	}
-	if at := f.Client.Endpoint(); strings.HasPrefix(at.Runtime, "unix://") && cri.ServerOf(at).PID == 0 {
+	if f.serverUnseen() {
 		v.DirsUnknown = "the mounts of containers are not visible: podctl runs in another PID namespace than the runtime"
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,6 +71,9 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 	}
 	v.Kubelet = f.judgeKubelet(v)
 	f.judgeDirs(ctx, v, dirs)
+	if f.serverUnseen() {
+		v.OwnersUnseen = &UnseenOwnersError{}
+	}
 	v.Exited, err = f.exits(v)
 	return v, err
 }
@@ -137,6 +141,13 @@ func (f *Finder) staticPods(v *View) string {
 		return f.StaticPods
 	}
 	return v.Near.StaticPods()
+}
+
+// serverUnseen reports whether the process that serves the runtime is in another PID
+// namespace, so that those of its clients are not visible either.
+func (f *Finder) serverUnseen() bool {
+	at := f.Client.Endpoint()
+	return strings.HasPrefix(at.Runtime, "unix://") && cri.ServerOf(at).PID == 0
 }
 
 // judgeKubelet is what the view says of the kubelet.

@@ -152,11 +152,12 @@ func (k *Killer) lookAgain(ctx context.Context, o Orphan) (still *Orphan, spared
 		}
 	}
 	is := func(p *inventory.Pod) bool { return p.UID == o.UID }
+	undetermined := slices.IndexFunc(now.Undetermined, is)
 	switch {
 	case slices.ContainsFunc(now.Terminating, is):
 		return nil, "the kubelet is terminating it now", nil
-	case slices.ContainsFunc(now.Undetermined, is):
-		return nil, v.Kubelet.Unsettled.Error(), nil
+	case undetermined >= 0:
+		return nil, v.Unknown(now.Undetermined[undetermined : undetermined+1]).Error(), nil
 	}
 	return nil, v.sparedBy(o), nil
 }

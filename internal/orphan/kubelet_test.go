@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -96,4 +97,42 @@ func names(pods []*inventory.Pod) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, "")
+}
+
+// A podctl process that cannot be seen is not one that has exited: only the lock of a
+// killed one shows that.
+func TestPodsOfPodctlAreUndeterminedWhereItsProcessesAreNotVisible(t *testing.T) {
+	unsettled := errors.New("not known")
+	held := []*pod.Pod{
+		listed("left", "run-left", pod.Running, pod.Running), listed("killed", "run-killed", pod.Running, pod.Running),
+		listed("kubelets", "", pod.Running, pod.Running), listed("bare", "", pod.Running, pod.Running),
+	}
+	held[3].Sandboxes[0].Labels = nil
+	facts := Facts{
+		Pods:         inventory.Merge(held, nil, func(*inventory.Pod) bool { return false }),
+		OwnersUnseen: &UnseenOwnersError{}, Exited: map[string]time.Time{"run-killed": time.Unix(1, 0)},
+		Kubelet: KubeletState{Unsettled: unsettled},
+	}
+	found := Classify(facts)
+	var orphaned []*inventory.Pod
+	for _, o := range found.Orphans {
+		orphaned = append(orphaned, o.Pod)
+	}
+	if got := names(orphaned) + ";" + names(found.Undetermined); got != " bare killed; kubelets left" {
+		t.Errorf("orphaned and undetermined:%s", got)
+	}
+	for _, c := range []struct {
+		pods            []*inventory.Pod
+		unseen, kubelet bool
+	}{{found.Undetermined, true, true}, {found.Undetermined[:1], false, true}, {found.Undetermined[1:], true, false}} {
+		err := facts.Unknown(c.pods)
+		_, unseen := errors.AsType[*UnseenOwnersError](err)
+		if unseen != c.unseen || errors.Is(err, unsettled) != c.kubelet {
+			t.Errorf("%s: %v", names(c.pods), err)
+		}
+	}
+	facts.OwnersUnseen = nil
+	if got := names(Classify(facts).Undetermined); got != " kubelets" {
+		t.Errorf("with all processes in sight:%s", got)
+	}
 }

@@ -176,8 +176,20 @@ func (e *LiveKubeletError) Error() string {
 	return fmt.Sprintf("--kubelet-is-gone: a kubelet (pid %d) uses this runtime", e.PID)
 }
 
-// UndeterminedError: pods cannot be terminated as orphans, because what the
-// kubelet desires is not known.
+// UnseenOwnersError: podctl processes may live that cannot be seen.
+type UnseenOwnersError struct{}
+
+func (*UnseenOwnersError) Error() string {
+	return "podctl runs in another PID namespace than the runtime, and does not see whether the podctl process that created it lives"
+}
+
+// Hint says where podctl would see it.
+func (*UnseenOwnersError) Hint() string {
+	return "run podctl on the host, or in a container with its PID namespace"
+}
+
+// UndeterminedError: pods cannot be terminated as orphans, because what their owners
+// desire is not known.
 type UndeterminedError struct {
 	Pods  []*inventory.Pod
 	Cause error

@@ -63,7 +63,7 @@ func (n *Node) Look(ctx context.Context) (Findings, error) {
 	}
 	f := Findings{Findings: orphan.Classify(v.Facts)}
 	if f.OrphansUnknown = v.Refusal(); f.OrphansUnknown == nil && len(f.Undetermined) > 0 {
-		f.OrphansUnknown = &orphan.UndeterminedError{Pods: f.Undetermined, Cause: v.Kubelet.Unsettled}
+		f.OrphansUnknown = &orphan.UndeterminedError{Pods: f.Undetermined, Cause: v.Unknown(f.Undetermined)}
 	}
 	if v.DirsUnknown != "" {
 		f.DirsUnknown = errors.New(v.DirsUnknown)
