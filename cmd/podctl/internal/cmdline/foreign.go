@@ -52,8 +52,34 @@ func ForeignFlag(name, program string, c *cli.Command) string {
 		if has("grace-period") {
 			return "--grace-period 1"
 		}
+	case "t":
+		if has("grace-period") {
+			return "--grace-period SECONDS"
+		}
+	}
+	for _, f := range foreignFlags {
+		if slices.Contains(f.commands, c.Name) && slices.Contains(f.names, name) {
+			return f.hint
+		}
 	}
 	return ""
+}
+
+// foreignFlags are flags of kubectl and crictl, and what podctl has in their place.
+var foreignFlags = []struct {
+	commands, names []string
+	hint            string
+}{
+	{[]string{"pods"}, []string{"name", "pod", "id"}, "podctl pods POD"},
+	{[]string{"pods"}, []string{"label"}, "--selector"},
+	{[]string{"pods"}, []string{"latest", "last"}, "--sort-by .metadata.creationTimestamp"},
+	{[]string{"pods"}, []string{"s", "state"}, "-o jsonpath='{[?(@.status==\"Running\")].metadata.name}'"},
+	{[]string{"top"}, []string{"containers"}, "podctl top containers"},
+	{[]string{"stop", "start", "rm"}, []string{"l", "selector"}, "podctl pods -l LABELS -o name lists the names"},
+	{[]string{"stop", "start", "rm"}, []string{"a", "A", "all", "all-namespaces"}, "podctl pods -o name lists the names"},
+	{[]string{"rm"}, []string{"f"}, "--force: no grace period"},
+	{[]string{"rmi"}, []string{"a", "all", "q", "prune"}, "podctl prune"},
+	{[]string{"exec"}, []string{"s", "sync"}, "podctl exec POD -- COMMAND, without --stdin and --tty"},
 }
 
 // InvalidFlag returns the name of the flag whose value a usage error of the
@@ -81,6 +107,9 @@ func InvalidBool(message string) (name, value string, ok bool) {
 
 // ValueHint returns an example of a flag's value, "" if it needs none.
 func ValueHint(name string, flags []cli.Flag) string {
+	if name == "timeout" && slices.Contains(FlagNames(flags), "grace-period") {
+		return "--grace-period SECONDS; --timeout is that of CRI calls: --timeout 30s"
+	}
 	for _, f := range flags {
 		if !slices.Contains(f.Names(), name) {
 			continue

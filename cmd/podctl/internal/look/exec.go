@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -76,6 +77,9 @@ func readExec(c *cli.Context) (o execOptions, err error) {
 	o.Timeout = shell.Nearest(c.Lineage()[1], "timeout", (*cli.Context).Duration)
 	words := c.Args().Slice()
 	i := slices.Index(words, "--")
+	if i < 0 && len(words) > 1 {
+		return o, &shell.UsageError{Message: "the command has to follow --", Advice: fmt.Sprintf("podctl exec %s -- %s …", words[0], words[1])}
+	}
 	if i < 0 || i == len(words)-1 {
 		return o, &shell.UsageError{Message: "no command given", Advice: "podctl exec POD -- COMMAND"}
 	}
