@@ -120,10 +120,14 @@ type single struct {
 // read has finished.
 func (l *loop) startSingles(now time.Time) {
 	waiting := l.order[:0]
-	for _, uid := range l.order {
+	for i, uid := range l.order {
+		if len(l.calls) >= l.opts.Parallel {
+			waiting = append(waiting, l.order[i:]...) // may be thousands, at each step
+			break
+		}
 		m, rec := l.dirty[uid], l.records[uid]
 		switch {
-		case l.singles[uid] != nil || rec != nil && rec.reading != nil || len(l.calls) >= l.opts.Parallel:
+		case l.singles[uid] != nil || rec != nil && rec.reading != nil:
 			waiting = append(waiting, uid)
 			continue
 		case l.served(m): // by a listing that another mark asked for
