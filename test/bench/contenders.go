@@ -18,27 +18,39 @@ import (
 // runBare runs the pods side by side with the calls that they need and no
 // other.
 func runBare(ctx context.Context, client *bare.Client, exits *bare.Exits, dir string, pods int) error {
+	return sideBySide(pods, func(i int) error {
+		p, err := startBare(ctx, client, dir, i, "true")
+		if err == nil {
+			err = exits.Wait(ctx, p)
+		}
+		if err != nil {
+			return err
+		}
+		return endBare(ctx, client, p)
+	})
+}
+
+// sideBySide does it for each pod at once.
+func sideBySide(pods int, do func(i int) error) error {
 	errs := make([]error, pods)
 	var wg sync.WaitGroup
 	for i := range pods {
-		wg.Go(func() { errs[i] = runOneBare(ctx, client, exits, dir, fmt.Sprintf("bare-%d", i)) })
+		wg.Go(func() { errs[i] = do(i) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
 }
 
-func runOneBare(ctx context.Context, client *bare.Client, exits *bare.Exits, dir, name string) error {
+func startBare(ctx context.Context, client *bare.Client, dir string, i int, command ...string) (*bare.Pod, error) {
+	name := fmt.Sprintf("bare-%d", i)
 	logs := filepath.Join(dir, "logs", name)
 	if err := os.MkdirAll(logs, 0o755); err != nil {
-		return err
+		return nil, err
 	}
-	p, err := client.Start(ctx, bare.Spec{Name: name, Image: image.BusyboxName, Command: []string{"true"}, LogDir: logs})
-	if err != nil {
-		return err
-	}
-	if err := exits.Wait(ctx, p); err != nil {
-		return err
-	}
+	return client.Start(ctx, bare.Spec{Name: name, Image: image.BusyboxName, Command: command, LogDir: logs})
+}
+
+func endBare(ctx context.Context, client *bare.Client, p *bare.Pod) error {
 	if err := client.Stop(ctx, p); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type part struct {
 	run  func(context.Context, options) error
 }
 
-var parts = []part{{"pods", benchPods}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}, {"scale", benchScale}}
+var parts = []part{{"pods", benchPods}, {"starts", benchStarts}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}, {"scale", benchScale}}
 
 // apart are the parts that are measured only where they are named: they take long.
 var apart = []string{"scale"}

@@ -17,6 +17,23 @@ type contender struct {
 
 // benchPods measures whole lives of pods.
 func benchPods(ctx context.Context, o options) error {
+	return throughProxy(o, func(dir string, proxy *record.Proxy, client *bare.Client) error {
+		exits := client.Watch(ctx)
+		contenders := []contender{{"bare", func(ctx context.Context, n int) error {
+			return runBare(ctx, client, exits, dir, n)
+		}}}
+		if o.podctl != "" {
+			contenders = append(contenders, contender{"podctl", func(ctx context.Context, n int) error {
+				return runPodctl(ctx, o.podctl, proxy.Endpoint, dir, n)
+			}})
+		}
+		return compete(ctx, o, proxy, contenders, func(n int, results map[string][]result) { report(os.Stdout, n, results) })
+	})
+}
+
+// throughProxy calls do with a directory, and a client of the runtime whose calls the
+// proxy records.
+func throughProxy(o options, do func(dir string, proxy *record.Proxy, client *bare.Client) error) error {
 	dir, err := os.MkdirTemp("", "podctl-bench")
 	if err != nil {
 		return err
@@ -32,22 +49,17 @@ func benchPods(ctx context.Context, o options) error {
 		return err
 	}
 	defer client.Close()
+	return do(dir, proxy, client)
+}
 
-	exits := client.Watch(ctx)
-	contenders := []contender{{"bare", func(ctx context.Context, n int) error {
-		return runBare(ctx, client, exits, dir, n)
-	}}}
-	if o.podctl != "" {
-		contenders = append(contenders, contender{"podctl", func(ctx context.Context, n int) error {
-			return runPodctl(ctx, o.podctl, proxy.Endpoint, dir, n)
-		}})
-	}
+// compete runs the contenders in turn with each number of pods, and reports the
+// results of each by its name.
+func compete(ctx context.Context, o options, proxy *record.Proxy, contenders []contender, report func(pods int, results map[string][]result)) error {
 	for _, c := range contenders { // warm caches
 		if _, err := measure(ctx, proxy, o.endpoint, c, 1); err != nil {
 			return err
 		}
 	}
-	var goals startGoals
 	for _, n := range o.pods {
 		results := map[string][]result{}
 		for range o.rounds {
@@ -59,9 +71,7 @@ func benchPods(ctx context.Context, o options) error {
 				results[c.name] = append(results[c.name], r)
 			}
 		}
-		report(os.Stdout, n, results)
-		goals.add(n, results)
+		report(n, results)
 	}
-	goals.report(os.Stdout)
 	return nil
 }

@@ -33,7 +33,7 @@ func startSleepers(ctx context.Context, o options, endpoint, dir, command string
 		if err := os.Rename(cmd.Args[last], filepath.Join(manifests, "pods.yaml")); err != nil {
 			return nil, err
 		}
-		cmd.Args = append(cmd.Args[:last-3], "agent", "--drain", "--manifests", manifests)
+		cmd.Args = append(cmd.Args[:last-3], "agent", "--drain", "--drain-timeout", "10m", "--manifests", manifests)
 	}
 	s := &sleepers{cmd: cmd, ended: make(chan error, 1)}
 	cmd.Stdout, cmd.Stderr = &s.out, &s.out

@@ -17,16 +17,16 @@ const (
 
 // startGoals are what the starts of some numbers of pods are held against.
 type startGoals struct {
+	rounds int
 	// single is podctl's time for one pod, 0 if that was not measured.
 	single time.Duration
 	rows   []startRow
 }
 
-// startRow is one number of pods: podctl's first and last start, and the last one of the
-// bare calls.
+// startRow is one number of pods: the first and last start of the bare calls and of podctl.
 type startRow struct {
-	pods              int
-	first, last, bare time.Duration
+	pods                             int
+	bareFirst, bareLast, first, last time.Duration
 }
 
 func (g *startGoals) add(pods int, results map[string][]result) {
@@ -36,7 +36,8 @@ func (g *startGoals) add(pods int, results map[string][]result) {
 	up := func(r result) time.Duration { return r.up }
 	started := func(r result) time.Duration { return r.started }
 	r := startRow{
-		pods: pods, first: median(results["podctl"], up), last: median(results["podctl"], started), bare: median(results["bare"], started),
+		pods: pods, bareFirst: median(results["bare"], up), bareLast: median(results["bare"], started),
+		first: median(results["podctl"], up), last: median(results["podctl"], started),
 	}
 	if pods == 1 {
 		g.single = r.last
@@ -48,10 +49,12 @@ func (g *startGoals) report(w io.Writer) {
 	if len(g.rows) == 0 {
 		return
 	}
+	fmt.Fprintf(w, "from the manifest to the start of the first and the last of pods that run on, median of %d rounds\n", g.rounds)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "pods\tlast start, beside bare\tgoal\tfirst start, beside one pod\tgoal")
+	fmt.Fprintln(t, "pods\tbare: first\tlast\tpodctl: first\tlast\tlast, beside bare\tgoal\tfirst, beside one pod\tgoal")
 	for _, r := range g.rows {
-		fmt.Fprintf(t, "%d\t%s", r.pods, verdict(r.last, r.bare, startRatio))
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s", r.pods, milliseconds(r.bareFirst), milliseconds(r.bareLast),
+			milliseconds(r.first), milliseconds(r.last), verdict(r.last, r.bareLast, startRatio))
 		if r.pods > 1 && g.single > 0 {
 			fmt.Fprintf(t, "\t%s", verdict(r.first, g.single, firstRatio))
 		} else {

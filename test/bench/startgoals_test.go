@@ -16,10 +16,17 @@ func TestStartsAreHeldAgainstTheBareCallsAndASinglePod(t *testing.T) {
 	g.add(61, map[string][]result{"bare": of(900, 1000), "podctl": of(241, 1050)})
 	var b strings.Builder
 	g.report(&b)
-	want := []string{"1 1.20 ≤ 1.1: missed - -", "60 1.05 ≤ 1.1: reached 2.00 ≤ 2.0: reached", "61 1.05 ≤ 1.1: reached 2.01 ≤ 2.0: missed"}
-	lines := strings.Split(strings.TrimSpace(b.String()), "\n")[1:]
+	want := []string{
+		"1 100 ms 100 ms 120 ms 120 ms 1.20 ≤ 1.1: missed - -",
+		"60 900 ms 1000 ms 240 ms 1050 ms 1.05 ≤ 1.1: reached 2.00 ≤ 2.0: reached",
+		"61 900 ms 1000 ms 241 ms 1050 ms 1.05 ≤ 1.1: reached 2.01 ≤ 2.0: missed",
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")[2:]
+	if len(lines) != len(want) {
+		t.Fatalf("%q", lines)
+	}
 	for i, line := range lines {
-		if got := strings.Join(strings.Fields(line), " "); i >= len(want) || got != want[i] {
+		if got := strings.Join(strings.Fields(line), " "); got != want[i] {
 			t.Errorf("line %d: %q", i, got)
 		}
 	}

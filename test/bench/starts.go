@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/podctl/podctl/test/live/bare"
+	"github.com/podctl/podctl/test/live/record"
+)
+
+// benchStarts measures how long pods that run on take to start: of those that end at
+// once, the first ones are removed while the last ones start.
+func benchStarts(ctx context.Context, o options) error {
+	return throughProxy(o, func(dir string, proxy *record.Proxy, client *bare.Client) error {
+		contenders := []contender{{"bare", func(ctx context.Context, n int) error {
+			return startAllBare(ctx, client, dir, n)
+		}}}
+		if o.podctl != "" {
+			contenders = append(contenders, contender{"podctl", func(ctx context.Context, n int) error {
+				return startAllPodctl(ctx, o, proxy, n)
+			}})
+		}
+		goals := startGoals{rounds: o.rounds}
+		err := compete(ctx, o, proxy, contenders, goals.add)
+		if err == nil {
+			goals.report(os.Stdout)
+		}
+		return err
+	})
+}
+
+// startAllBare starts the pods side by side, and then removes them.
+func startAllBare(ctx context.Context, client *bare.Client, dir string, pods int) error {
+	started := make([]*bare.Pod, pods)
+	err := sideBySide(pods, func(i int) (err error) {
+		started[i], err = startBare(ctx, client, dir, i, "sleep", "1000000")
+		return err
+	})
+	return errors.Join(err, sideBySide(pods, func(i int) error {
+		if started[i] == nil {
+			return nil
+		}
+		return endBare(ctx, client, started[i])
+	}))
+}
+
+// startAllPodctl has podctl run the pods until all have started.
+func startAllPodctl(ctx context.Context, o options, proxy *record.Proxy, pods int) (err error) {
+	dir, err := os.MkdirTemp("", "podctl-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	o.idle = pods
+	s, err := startSleepers(ctx, o, proxy.Endpoint, dir, "run")
+	if err != nil {
+		return err
+	}
+	return errors.Join(allStarted(ctx, proxy, pods), s.end())
+}
