@@ -20,8 +20,8 @@ type Lost struct {
 }
 
 // LostLocks are the locks of other living processes whose files were deleted from
-// the directories below a run directory. Processes that cannot be seen from here
-// are left out.
+// the directories below a run directory. Processes that cannot be seen from here, and
+// those that cannot be podctl's, are left out.
 func LostLocks(run string) LostList {
 	var lost LostList
 	for _, pid := range proc.Default.LockHolders() {
@@ -34,8 +34,8 @@ func LostLocks(run string) LostList {
 			}
 			dir, file := filepath.Split(f.Path)
 			text, err := f.Read()
-			if err != nil {
-				continue // closed meanwhile
+			if err != nil || !mayOwnPods(proc.Default, pid) {
+				continue // closed meanwhile, or not podctl's
 			}
 			lost = append(lost, Lost{Holder: parseHolder(string(text)), PID: pid, dir: filepath.Base(dir), file: file})
 		}

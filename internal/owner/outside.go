@@ -46,8 +46,9 @@ func isInstanceFile(name string) bool {
 }
 
 // mayOwnPods reports whether a process can be a podctl that runs pods. Every container
-// may lock a file of that name, and would then own pods by what it says; podctl mounts
-// volumes, so that root's has CAP_SYS_ADMIN in podctl's user namespace.
+// and every user of the host may lock a file of any name, and would keep podctl from
+// starting pods by that; podctl mounts volumes, so that root's has CAP_SYS_ADMIN in
+// podctl's user namespace.
 func mayOwnPods(all proc.FS, pid int) bool {
 	if os.Geteuid() != 0 {
 		return true // only processes of the same user can be read
