@@ -133,7 +133,7 @@ events missed 1 · relists missed 2, 1 never seen running · 1 undecided · even
 lag, where the runtime reports the time: events p50 4ms, p95 3s · relists p50 640ms, p95 640ms` {
 		t.Error(text)
 	}
-	if text := strings.Join(compareLines(plegstat.NewComparison(1).Summary(61*time.Second, 0)), "\n"); text != "0 transitions in 1m1s: no pod changed" {
+	if text := strings.Join(compareLines(plegstat.NewComparison(1).Summary(61*time.Second, 0)), "\n"); text != "0 transitions in 61s: no pod changed" {
 		t.Error(text)
 	}
 }

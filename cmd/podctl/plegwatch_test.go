@@ -238,8 +238,8 @@ func TestWatchNamesACallThatHangs(t *testing.T) {
 		c.lines("no answer for 5s: ContainerStatus of default/db/db (container " + id[:13] + ")")
 		release()
 		time.Sleep(2 * time.Second)
-		c.linesMatch("default/db ContainerStarted db relist 1m.s", `default/db ContainerStarted \(sandbox\) 10.88.0.2 relist 1m.s`,
-			`answered after 1m.s: ContainerStatus of default/db/db \(container `+id[:13]+`\)`)
+		c.linesMatch("default/db ContainerStarted db relist 6.s", `default/db ContainerStarted \(sandbox\) 10.88.0.2 relist 6.s`,
+			`answered after 6.s: ContainerStatus of default/db/db \(container `+id[:13]+`\)`)
 		c.interrupt()
 		c.ends(shell.ExitOK, time.Second)
 		c.silent()

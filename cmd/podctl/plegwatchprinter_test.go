@@ -168,7 +168,7 @@ func TestWatchSummaryText(t *testing.T) {
 		},
 		{
 			plegstat.WatchSummary{Seconds: 75, Events: map[string]int{"ContainerRemoved": 1}, Relists: 1, Unhinted: n(0), Gaps: 2},
-			"1 event in 1m15s: 1 ContainerRemoved · 1 full relist, p95 0ms · every change had a hint · event stream interrupted 2 times",
+			"1 event in 75s: 1 ContainerRemoved · 1 full relist, p95 0ms · every change had a hint · event stream interrupted 2 times",
 		},
 		{plegstat.WatchSummary{Unhinted: n(3)}, "0 events in 0s · 3 changes without a hint"},
 	} {
@@ -182,7 +182,7 @@ func TestShortTime(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0ms", 0: "0ms", time.Microsecond: "<1ms", 1234 * time.Microsecond: "1.23ms", 9999 * time.Microsecond: "10ms",
 		12345 * time.Microsecond: "12ms", 999*time.Millisecond + 600*time.Microsecond: "1s", 1234 * time.Millisecond: "1.23s",
-		12345 * time.Millisecond: "12s", 75 * time.Second: "1m15s",
+		12345 * time.Millisecond: "12s", 75 * time.Second: "75s",
 	} {
 		if got := output.ShortTime(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)

@@ -47,7 +47,7 @@ func printArrival(e *shell.Env, o preemptOptions, n *arrival.Node, a arrival.Arr
 			explain(e, a.Plan)
 		}
 	}
-	fmt.Fprintf(e.Out, "podctl: %s\n", sentence(a))
+	fmt.Fprintf(e.Out, "%s\n", sentence(a))
 	for _, name := range a.Ignored {
 		fmt.Fprintf(e.Out, "warning: this node has no %s: the kubelet does not check such a request\n", name)
 	}
@@ -87,7 +87,10 @@ func arithmetic(n *arrival.Node, a arrival.Arrival) string {
 	}
 	line := fmt.Sprintf("%s has %s · used %s · %s needs %s", n.Allocatable, strings.Join(has, ", "), strings.Join(used, ", "),
 		a.Pod, orNothing(needs))
-	return line + " · short " + orNothing(short)
+	if len(short) == 0 {
+		return line + " · nothing is short"
+	}
+	return line + " · short of " + strings.Join(short, ", ")
 }
 
 // roundly is a quantity with one decimal at most where it counts bytes: 7.6Gi.

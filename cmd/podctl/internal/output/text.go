@@ -3,6 +3,8 @@ package output
 import (
 	"fmt"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // Plural is "1 pod" or "3 pods".
@@ -33,23 +35,5 @@ func ShortTime(d time.Duration) string {
 	return Age(d)
 }
 
-// Age is a duration as a table shows it: one or two units.
-func Age(d time.Duration) string {
-	d = max(0, d).Truncate(time.Second)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return twoUnits(int(d.Minutes()), "m", int(d.Seconds())%60, "s")
-	case d < 48*time.Hour:
-		return twoUnits(int(d.Hours()), "h", int(d.Minutes())%60, "m")
-	}
-	return fmt.Sprintf("%dd", int(d.Hours())/24)
-}
-
-func twoUnits(large int, unit string, small int, smaller string) string {
-	if small == 0 {
-		return fmt.Sprintf("%d%s", large, unit)
-	}
-	return fmt.Sprintf("%d%s%d%s", large, unit, small, smaller)
-}
+// Age is a duration as kubectl shows it in tables.
+func Age(d time.Duration) string { return duration.HumanDuration(max(0, d)) }

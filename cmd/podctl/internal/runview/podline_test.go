@@ -83,7 +83,7 @@ func TestNowSaysWhatThePodWaitsForAndUntilWhen(t *testing.T) {
 			c.LastTerminationState = ended("", 1, "Error", "no config").State
 			setContainers(i, runs("web"), c)
 			i.NextWake = noon.Add(90 * time.Second)
-		}, "", `cache: CrashLoopBackOff, again in 1m30s · last exit 1 "no config"`},
+		}, "", `cache: CrashLoopBackOff, again in 90s · last exit 1 "no config"`},
 		{"a retry that is due is not counted", func(i *node.Info) {
 			setContainers(i, waits("web", "ErrImagePull", "x"))
 			i.NextWake = noon.Add(-time.Second)
@@ -181,12 +181,11 @@ func TestPodRow(t *testing.T) {
 	}
 }
 
-func TestAgeHasOneOrTwoUnits(t *testing.T) {
+func TestAgeIsAsKubectlShowsIt(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 0: "0s", 999 * time.Millisecond: "0s", 59 * time.Second: "59s",
-		time.Minute: "1m", 61 * time.Second: "1m1s", 70 * time.Second: "1m10s", 10 * time.Minute: "10m",
-		time.Hour: "1h", 61 * time.Minute: "1h1m", 2*time.Hour + 10*time.Minute: "2h10m", 20 * time.Hour: "20h",
-		47*time.Hour + 59*time.Minute: "47h59m", 48 * time.Hour: "2d", 100 * 24 * time.Hour: "100d",
+		time.Minute: "60s", 119 * time.Second: "119s", 150 * time.Second: "2m30s", 51*time.Minute + 31*time.Second: "51m",
+		61 * time.Minute: "61m", 4*time.Hour + 10*time.Minute: "4h10m", 47 * time.Hour: "47h", 100 * 24 * time.Hour: "100d",
 	} {
 		if got := output.Age(d); got != want {
 			t.Errorf("%s: %q, want %q", d, got, want)
