@@ -199,11 +199,7 @@ func (n fleetNode) serves() {
 		if p.Namespace != "podctl-system" {
 			continue
 		}
-		address := p.Status.PodIP
-		if p.Spec.HostNetwork {
-			address = "127.0.0.1"
-		}
-		url := "http://" + net.JoinHostPort(address, "9911")
+		url := "http://" + net.JoinHostPort(p.Status.PodIP, "9911")
 		eventually(n.t, p.Name+" is ready", func() bool { status, _ := fetch(url + "/readyz"); return status == http.StatusOK },
 			func() string {
 				status, body := fetch(url + "/readyz?verbose")
@@ -211,6 +207,9 @@ func (n fleetNode) serves() {
 			})
 		if status, body := fetch(url + "/healthz"); status != http.StatusOK {
 			n.t.Errorf("%s: /healthz: %d %s", p.Name, status, body)
+		}
+		if status, _ := fetch("http://127.0.0.1:9911/healthz"); p.Spec.HostNetwork && status == http.StatusOK {
+			n.t.Errorf("%s listens at 127.0.0.1, too", p.Name)
 		}
 		_, body := fetch(url + "/metrics")
 		if !strings.Contains(body, "podctl_pleg_healthy 1") || strings.Contains(body, "\nkubelet_") {

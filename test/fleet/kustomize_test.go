@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,19 +165,7 @@ func TestTheInspectorSeesTheHost(t *testing.T) {
 }
 
 func TestOverlayForCRIOChangesTheObserversSocketOnly(t *testing.T) {
-	dir := t.TempDir()
-	for name, part := range map[string]string{"fleet": base, "fleet/crio": base + "/crio"} {
-		copyDir(t, part, filepath.Join(dir, name))
-	}
-	overlay := filepath.Join(dir, "overlay")
-	if err := os.MkdirAll(overlay, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	text := "resources: [../fleet]\ncomponents: [../fleet/crio]\nimages: [{name: podctl.local/podctl, newName: registry.test/podctl, newTag: v1}]\n"
-	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	objects := kustomized(t, overlay)
+	objects := overlaid(t, "crio", "images: [{name: podctl.local/podctl, newName: registry.test/podctl, newTag: v1}]\n")
 	s := read[appsv1.DaemonSet](t, objects, "DaemonSet", "podctl-observer").Spec.Template.Spec
 	c := s.Containers[0]
 	if len(c.VolumeMounts) != 1 || c.VolumeMounts[0].MountPath != "/run/crio" || s.Volumes[0].HostPath.Path != "/run/crio" ||
@@ -189,6 +178,46 @@ func TestOverlayForCRIOChangesTheObserversSocketOnly(t *testing.T) {
 			t.Errorf("%s: image %s", name, image)
 		}
 	}
+}
+
+// On the node's network the inspector listens at one address, not at each that the node
+// has: at the node's own, or with the component loopback at one that is not reached from
+// elsewhere. The kubelet probes the same one.
+func TestTheInspectorListensAtOneAddress(t *testing.T) {
+	inspector := func(objects resmap.ResMap) v1.Container {
+		return read[appsv1.DaemonSet](t, objects, "DaemonSet", "podctl-inspector").Spec.Template.Spec.Containers[0]
+	}
+	c := inspector(kustomized(t, base))
+	hostIP := slices.IndexFunc(c.Env, func(e v1.EnvVar) bool { return e.Name == "HOST_IP" })
+	if !slices.Contains(c.Args, "[$(HOST_IP)]:9911") || hostIP < 0 || c.Env[hostIP].ValueFrom.FieldRef.FieldPath != "status.hostIP" || c.LivenessProbe.HTTPGet.Host != "" {
+		t.Errorf("%q, %+v", c.Args, c.Env)
+	}
+	alone := inspector(overlaid(t, "loopback", ""))
+	if !slices.Contains(alone.Args, "127.0.0.1:9911") || len(alone.Ports) > 0 || len(alone.Env) != len(c.Env)-1 {
+		t.Errorf("%q, %+v, %+v", alone.Args, alone.Ports, alone.Env)
+	}
+	for path, p := range map[string]*v1.Probe{"/healthz": alone.LivenessProbe, "/readyz": alone.ReadinessProbe} {
+		if get := p.HTTPGet; get.Host != "127.0.0.1" || get.Port.IntValue() != 9911 || get.Path != path || p.PeriodSeconds != 30 {
+			t.Errorf("%s: %+v", path, p)
+		}
+	}
+}
+
+// overlaid is the base with one of its components, and with more of a kustomization.
+func overlaid(t *testing.T, component, more string) resmap.ResMap {
+	t.Helper()
+	dir := t.TempDir()
+	copyDir(t, base, filepath.Join(dir, "fleet"))
+	copyDir(t, filepath.Join(base, component), filepath.Join(dir, "fleet", component))
+	overlay := filepath.Join(dir, "overlay")
+	if err := os.MkdirAll(overlay, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("resources: [../fleet]\ncomponents: [../fleet/%s]\n%s", component, more)
+	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return kustomized(t, overlay)
 }
 
 // copyDir copies the files of a directory, without those below it.
