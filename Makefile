@@ -51,8 +51,8 @@ live: ## run every live test on every kind of runtime, or PODCTL_LIVE_RUNTIMES="
 	@PODCTL_LIVE=required PODCTL_LIVE_RUNTIMES="$${PODCTL_LIVE_RUNTIMES:-containerd containerd-1.7 containerd-distro crio crio-events}" hack/test live -count=1
 
 .PHONY: fleet
-fleet: ## run examples/fleet in a real cluster of one node: etcd, control plane and kubelet v1.36.3, built once
-	@hack/cluster run go -C test test ./fleet -run '^TestCluster' -count=1 -v
+fleet: ## run examples/fleet in a real cluster of one node, on RUNTIME (containerd, crio): etcd, control plane and kubelet v1.36.3, built once
+	@hack/cluster run $(or $(RUNTIME),containerd) go -C test test ./fleet -run '^TestCluster' -count=1 -v
 
 .PHONY: bench
 bench: build ## measure podctl against the bare CRI calls and crictl, its PLEG and its preemption against the kubelet's, kubectl podctl on 1,000 nodes, and idle pods

@@ -6,7 +6,7 @@ LIB_BASE=/var/lib/podctl-dev
 CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/podctl
 PATH=$PATH:/usr/local/go/bin:/usr/sbin:/sbin
 
-say() { printf 'runtime: %s\n' "$*" >&2; }
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() {
 	say "$*"
 	exit 1
@@ -27,14 +27,15 @@ unsupported() {
 
 parse() {
 	COMMAND=${1:-}
-	KIND=containerd NAME='' KUBELET_FLAGS=()
+	KIND=containerd NAME='' KUBELET_FLAGS=() ARCHIVE=''
 	[[ $# -eq 0 ]] || shift
 	while (($#)); do
 		case $1 in
-		containerd | containerd-1.7 | containerd-distro | crio | crio-events | kubelet) KIND=$1 CHOSEN=yes ;;
+		containerd | containerd-1.7 | containerd-distro | crio | crio-events | kubelet | kubelet-crio) KIND=$1 CHOSEN=yes ;;
 		--name) NAME=${2:?--name needs a value} CHOSEN=yes && shift ;;
 		--name=*) NAME=${1#--name=} CHOSEN=yes ;;
 		--all) ALL=yes ;;
+		*.tar) ARCHIVE=$1 ;;
 		--) shift && KUBELET_FLAGS=("$@") && break ;;
 		*)
 			say "unknown argument: $1"
@@ -89,7 +90,10 @@ is_running() {
 
 # systemd_cgroups reports whether the cgroup driver is systemd. The cgroup root of
 # a private kubelet is not a unit of systemd, so that it uses cgroupfs everywhere.
-systemd_cgroups() { [[ -d /run/systemd/system && $KIND != kubelet ]]; }
+systemd_cgroups() { [[ -d /run/systemd/system ]] && ! has_kubelet; }
+
+# has_kubelet reports whether a kubelet is beside the runtime.
+has_kubelet() { [[ $KIND == kubelet* ]]; }
 
 # may_raise_priority: without CAP_SYS_RESOURCE (bit 24) no process may lower an
 # oom_score_adj, and runc dies of it.
@@ -97,4 +101,20 @@ may_raise_priority() {
 	local effective
 	effective=$(awk '/^CapEff:/ {print $2}' /proc/self/status)
 	((0x$effective >> 24 & 1))
+}
+
+# once runs a command that fills a directory of the cache, unless it was
+# filled before; the directory appears whole or not at all.
+#   once DIR COMMAND … (DIR.tmp is appended as the last argument)
+once() {
+	local dir=$1
+	shift
+	mkdir -p "$CACHE"
+	(
+		flock 8
+		[[ ! -d $dir ]] || exit 0
+		rm -rf "$dir.tmp"
+		mkdir -p "$dir.tmp"
+		"$@" "$dir.tmp" >&2 && mv "$dir.tmp" "$dir"
+	) 8>"$dir.lock"
 }

@@ -181,10 +181,15 @@ load_images_containerd() { import_images "$CONTAINERD_DIR/ctr"; }
 load_images_containerd_1_7() { import_images "$CONTAINERD_1_7_DIR/ctr"; }
 load_images_containerd_distro() { import_images ctr; }
 
+load_containerd() { import "$CONTAINERD_DIR/ctr" "$1"; }
+load_containerd_1_7() { import "$CONTAINERD_1_7_DIR/ctr" "$1"; }
+load_containerd_distro() { import ctr "$1"; }
+
 import_images() {
-	local -a ctr=("$1" --address "$SOCKET" --namespace k8s.io)
 	local held
-	held=$("${ctr[@]}" images ls -q 2>/dev/null)
-	grep -qxF "$PAUSE_IMAGE" <<<"$held" || quietly "${ctr[@]}" images import --snapshotter "$(snapshotter)" "$IMAGES/pause.tar"
-	grep -qxF "$TEST_IMAGE" <<<"$held" || quietly "${ctr[@]}" images import --snapshotter "$(snapshotter)" "$IMAGES/busybox.tar"
+	held=$("$1" --address "$SOCKET" --namespace k8s.io images ls -q 2>/dev/null)
+	grep -qxF "$PAUSE_IMAGE" <<<"$held" || import "$1" "$IMAGES/pause.tar"
+	grep -qxF "$TEST_IMAGE" <<<"$held" || import "$1" "$IMAGES/busybox.tar"
 }
+
+import() { quietly "$1" --address "$SOCKET" --namespace k8s.io images import --snapshotter "$(snapshotter)" "$2"; }

@@ -2,25 +2,22 @@
 # A Kubernetes control plane of one machine: etcd, kube-apiserver,
 # kube-controller-manager and kube-scheduler on the loopback.
 
-CONTROL_PLANE_DIR=$CACHE/control-plane-$KUBELET_VERSION
+CONTROL_PLANE_DIR=$CACHE/control-plane-$KUBERNETES_VERSION
 CLUSTER=/var/lib/podctl-cluster
 API_PORT=16443
 NODE_NAME=node-1
 
 install_control_plane() {
 	install_packages openssl openssl
-	[[ -d $CONTROL_PLANE_DIR ]] || say "building the control plane $KUBELET_VERSION, once: this takes ten minutes or more"
-	once "$CONTROL_PLANE_DIR" go_build_control_plane || unsupported "cannot build the control plane $KUBELET_VERSION"
+	[[ -d $CONTROL_PLANE_DIR ]] || say "building the control plane $KUBERNETES_VERSION, once: this takes ten minutes or more"
+	once "$CONTROL_PLANE_DIR" go_build_control_plane || unsupported "cannot build the control plane $KUBERNETES_VERSION"
 }
 
 # go_build_control_plane builds etcd with the version that the API server is built
 # with.
 go_build_control_plane() {
-	local module=k8s.io/kubernetes work=$1/work version=k8s.io/component-base/version
-	CGO_ENABLED=0 build_in_throw_away_module "$module" "$KUBELET_VERSION" "$work" \
-		-ldflags "-s -w -X $version.gitVersion=$KUBELET_VERSION -X $version.gitMajor=1 -X $version.gitMinor=36" \
-		-o "$1/" go.etcd.io/etcd/server/v3 "$module"/cmd/{kube-apiserver,kube-controller-manager,kube-scheduler,kubectl} &&
-		mv "$1/server" "$1/etcd" && cd / && rm -rf "$work"
+	build_kubernetes "$1" go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kube-scheduler,kubectl} &&
+		mv "$1/server" "$1/etcd"
 }
 
 # make_pki makes an authority, a certificate for each component, and the key of

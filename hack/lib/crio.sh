@@ -127,7 +127,19 @@ load_images_crio() {
 }
 
 copy_image() {
-	tool ready -timeout 300ms -image "$1" "$ENDPOINT" >/dev/null 2>&1 ||
-		CONTAINERS_STORAGE_CONF=$RUN/storage.conf quietly skopeo --insecure-policy copy "docker-archive:$2" \
-			"containers-storage:[$(<"$RUN/driver")@$LIB/storage+$RUN/storage]$1"
+	tool ready -timeout 300ms -image "$1" "$ENDPOINT" >/dev/null 2>&1 || copy_archive "docker-archive:$2" "$1"
+}
+
+load_crio_events() { load_crio "$1"; }
+
+# load_crio gives the image the name that the archive has for it.
+load_crio() {
+	local name
+	name=$(tar -xOf "$1" index.json | jq -er '.manifests[0].annotations["io.containerd.image.name"]')
+	copy_archive "oci-archive:$1" "$name"
+}
+
+copy_archive() {
+	CONTAINERS_STORAGE_CONF=$RUN/storage.conf quietly skopeo --insecure-policy copy "$1" \
+		"containers-storage:[$(<"$RUN/driver")@$LIB/storage+$RUN/storage]$2"
 }

@@ -76,19 +76,3 @@ build_images() {
 		cd "$repo" && tool images "$IMAGES"
 	) 8>"$CACHE/images.lock" || die "cannot build the images"
 }
-
-# once runs a command that fills a directory of the cache, unless it was
-# filled before; the directory appears whole or not at all.
-#   once DIR COMMAND … (DIR.tmp is appended as the last argument)
-once() {
-	local dir=$1
-	shift
-	mkdir -p "$CACHE"
-	(
-		flock 8
-		[[ ! -d $dir ]] || exit 0
-		rm -rf "$dir.tmp"
-		mkdir -p "$dir.tmp"
-		"$@" "$dir.tmp" >&2 && mv "$dir.tmp" "$dir"
-	) 8>"$dir.lock"
-}

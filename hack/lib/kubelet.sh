@@ -1,30 +1,52 @@
 # shellcheck shell=bash
-# A real kubelet beside a private containerd 2.4.2, standalone: it runs the
-# static pods of $RUN/kubelet/static and talks to no API server.
+# A real kubelet beside a private containerd 2.4.2 (kubelet) or CRI-O (kubelet-crio),
+# standalone: it runs the static pods of $RUN/kubelet/static and talks to no API server.
 
-KUBELET_VERSION=v1.36.3
-KUBELET_DIR=$CACHE/kubelet-$KUBELET_VERSION
+KUBELET_DIR=$CACHE/kubelet-$KUBERNETES_VERSION
 
 install_kubelet() {
-	! kubelet_lives foreign || unsupported "a kubelet runs on this host, and two would share /var/lib/kubelet/device-plugins"
+	need_no_foreign_kubelet
 	install_containerd
+	build_kubelet
+}
+
+install_kubelet_crio() {
+	need_no_foreign_kubelet
+	install_crio
+	build_kubelet
+}
+
+need_no_foreign_kubelet() {
+	! kubelet_lives foreign || unsupported "a kubelet runs on this host, and two would share /var/lib/kubelet/device-plugins"
+}
+
+build_kubelet() {
 	install_packages mount mount pidof sysvinit-utils
-	[[ -d $KUBELET_DIR ]] || say "building kubelet $KUBELET_VERSION, once: this takes several minutes"
-	once "$KUBELET_DIR" go_build_kubelet || unsupported "cannot build kubelet $KUBELET_VERSION"
+	[[ -d $KUBELET_DIR ]] || say "building kubelet $KUBERNETES_VERSION, once: this takes several minutes"
+	once "$KUBELET_DIR" go_build_kubelet || unsupported "cannot build kubelet $KUBERNETES_VERSION"
 }
 
 go_build_kubelet() {
-	local module=k8s.io/kubernetes work=$1/work version=k8s.io/component-base/version
-	CGO_ENABLED=0 build_in_throw_away_module "$module" "$KUBELET_VERSION" "$work" \
-		-ldflags "-s -w -X $version.gitVersion=$KUBELET_VERSION -X $version.gitMajor=1 -X $version.gitMinor=36" \
-		-o "$1/kubelet" "$module/cmd/kubelet" && cd / && rm -rf "$work"
+	build_kubernetes "$1" k8s.io/kubernetes/cmd/kubelet
 }
 
 command_kubelet() { command_containerd; }
+command_kubelet_crio() { command_crio; }
 load_images_kubelet() { load_images_containerd; }
-
+load_images_kubelet_crio() { load_images_crio; }
+load_kubelet() { load_containerd "$1"; }
+load_kubelet_crio() { load_crio "$1"; }
 configure_kubelet() {
 	configure_containerd
+	prepare_kubelet
+}
+
+configure_kubelet_crio() {
+	configure_crio
+	prepare_kubelet
+}
+
+prepare_kubelet() {
 	mkdir -p "$RUN/kubelet/static" "$LIB/kubelet" "$LIB/pod-logs"
 	write_kubelet_config
 }

@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # Programs that go install refuses to build, built in a throw-away module.
 
+KUBERNETES_VERSION=v1.36.3
+
 # build_in_throw_away_module builds packages of a module with the versions that
 # the module itself is built with: its requirements, what it excludes (which
 # go install does not allow), and its checksums. Modules that it replaces by
@@ -16,4 +18,14 @@ build_in_throw_away_module() {
 	sed -E "s/^module .*/module throwaway/; s#=> \./staging/src/(.*)#=> \1 ${version/#v1/v0}#" source/go.mod >go.mod
 	cat source/go.sum >go.sum
 	go mod edit -require "$module@$version" && env GOFLAGS='' go build -trimpath -mod=mod "$@"
+}
+
+# build_kubernetes builds programs of Kubernetes into a directory.
+#   build_kubernetes DIR PACKAGE …
+build_kubernetes() {
+	local dir=$1 version=k8s.io/component-base/version
+	shift
+	CGO_ENABLED=0 build_in_throw_away_module k8s.io/kubernetes "$KUBERNETES_VERSION" "$dir/work" \
+		-ldflags "-s -w -X $version.gitVersion=$KUBERNETES_VERSION -X $version.gitMajor=1 -X $version.gitMinor=36" \
+		-o "$dir/" "$@" && cd / && rm -rf "$dir/work"
 }

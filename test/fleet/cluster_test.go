@@ -13,16 +13,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/internal/fleet"
 	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/test/live/image"
 )
 
 // cluster is the one of hack/cluster, as `hack/cluster run` gives it to a test: the
-// kubeconfig, kubectl and ctr, and the endpoint of its node's runtime.
+// kubeconfig, kubectl, and the endpoint of its node's runtime.
 type cluster struct {
 	t        *testing.T
 	endpoint string
 	dir      string // holds podctl, as kubectl-podctl
+}
+
+// run is the directory of the node's runtime: hack/runtime keeps its state there.
+func (c cluster) run() string { return filepath.Dir(strings.TrimPrefix(c.endpoint, "unix://")) }
+
+// read returns what hack/runtime notes about the node's runtime.
+func (c cluster) read(file string) string {
+	c.t.Helper()
+	text, err := os.ReadFile(filepath.Join(c.run(), file))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
 }
 
 const commandTimeout = time.Minute
@@ -64,6 +78,7 @@ type onNode struct {
 		Namespace, Name string
 	} `json:"metadata"`
 	Name, Level, Evidence string
+	NodeError             *fleet.Failure
 }
 
 func (c cluster) list(args ...string) (items []onNode) {
@@ -83,6 +98,7 @@ func TestClusterRunsTheFleet(t *testing.T) {
 		t.Skip("needs a cluster: make fleet")
 	}
 	c := cluster{t, endpoint, t.TempDir()}
+	t.Logf("the node's runtime: %s", c.read("kind"))
 	c.builds()
 	c.kubectl("apply", "-k", c.overlay())
 	for _, name := range []string{"podctl-inspector", "podctl-observer"} {
@@ -101,13 +117,16 @@ func TestClusterRunsTheFleet(t *testing.T) {
 		return slices.Equal(names, []string{"node-1 default", "node-1 podctl-system", "node-1 podctl-system"})
 	}, func() string { return fmt.Sprint(names) })
 	c.askedWithToken()
+	c.mayReadOnly()
 	if orphans := c.list("orphans"); len(orphans) > 0 {
 		t.Errorf("orphans: %+v", orphans)
 	}
 	if out, errw, code := c.plugin("stop", "web"); code == 0 || !strings.Contains(out+errw, "read-only") {
 		t.Errorf("stop: exit code %d\n%s%s", code, out, errw)
 	}
+	c.silentNodesAreNamed()
 
+	c.preempts(false)
 	c.kubectl("delete", "pod", "web", "--wait=false") // with a deletionTimestamp
 	testutil.Eventually(t, time.Minute, "the plugin lists the terminating pod", func() bool {
 		rows := c.list("terminating")
@@ -118,6 +137,8 @@ func TestClusterRunsTheFleet(t *testing.T) {
 	}
 	text, _, _ := c.plugin("terminating")
 	t.Logf("\n%s", text)
+	c.preempts(true)
+	c.kubeletAgrees()
 }
 
 // askedWithToken asserts that the inspector's token admits it to the kubelet, which
@@ -141,9 +162,10 @@ apiVersion: v1
 kind: Pod
 metadata: {name: web, namespace: default}
 spec:
-  terminationGracePeriodSeconds: 20
+  terminationGracePeriodSeconds: 30
   containers:
   - name: c
+    resources: {requests: {cpu: 100m}}
     image: docker.io/library/busybox:latest
     imagePullPolicy: IfNotPresent
     command: [sh, -c, 'trap "" TERM; while true; do sleep 0.2; done']
@@ -175,8 +197,8 @@ func (c cluster) builds() {
 	if err := image.SaveOCI(archive, image.PodctlName, img); err != nil {
 		c.t.Fatal(err)
 	}
-	if out, errw, code := c.do("ctr", "--address", strings.TrimPrefix(c.endpoint, "unix://"), "--namespace", "k8s.io", "images", "import", archive); code != 0 {
-		c.t.Fatalf("import the image: %s%s", out, errw)
+	if out, errw, code := c.do("../../hack/runtime", "load", archive, "--name", filepath.Base(c.run())); code != 0 {
+		c.t.Fatalf("load the image: %s%s", out, errw)
 	}
 }
 
@@ -185,7 +207,12 @@ func (c cluster) builds() {
 func (c cluster) overlay() string {
 	c.t.Helper()
 	copyDir(c.t, base, filepath.Join(c.dir, "fleet"))
-	dir, state, sockets := filepath.Join(c.dir, "overlay"), filepath.Join(c.dir, "state"), filepath.Dir(strings.TrimPrefix(c.endpoint, "unix://"))
+	copyDir(c.t, base+"/crio", filepath.Join(c.dir, "fleet/crio"))
+	components := ""
+	if strings.HasSuffix(c.read("kind"), "crio") {
+		components = "components: [../fleet/crio]"
+	}
+	dir, state := filepath.Join(c.dir, "overlay"), filepath.Join(c.dir, "state")
 	for _, d := range []string{dir, state} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			c.t.Fatal(err)
@@ -193,19 +220,20 @@ func (c cluster) overlay() string {
 	}
 	c.write("overlay/kustomization.yaml", fmt.Sprintf(`
 resources: [../fleet]
+%s
 patches:
 - target: {kind: DaemonSet}
   patch: |
     - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: PODCTL_RUNTIME_ENDPOINT, value: %q}}
 - target: {kind: DaemonSet, name: podctl-observer}
   patch: |
-    - {op: replace, path: /spec/template/spec/volumes/0/hostPath/path, value: %[2]s}
-    - {op: replace, path: /spec/template/spec/containers/0/volumeMounts/0/mountPath, value: %[2]s}
+    - {op: replace, path: /spec/template/spec/volumes/0/hostPath/path, value: %[3]s}
+    - {op: replace, path: /spec/template/spec/containers/0/volumeMounts/0/mountPath, value: %[3]s}
 - target: {kind: DaemonSet, name: podctl-inspector}
   patch: |
-    - {op: replace, path: /spec/template/spec/volumes/1/hostPath/path, value: %[3]s}
-    - {op: replace, path: /spec/template/spec/containers/0/volumeMounts/1/mountPath, value: /host%[3]s}
-    - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: PODCTL_ROOT, value: %[3]s}}
-`, c.endpoint, sockets, state))
+    - {op: replace, path: /spec/template/spec/volumes/1/hostPath/path, value: %[4]s}
+    - {op: replace, path: /spec/template/spec/containers/0/volumeMounts/1/mountPath, value: /host%[4]s}
+    - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: PODCTL_ROOT, value: %[4]s}}
+`, components, c.endpoint, c.run(), state))
 	return dir
 }

@@ -301,16 +301,10 @@ func eventually(t testing.TB, what string, done func() bool) {
 	testutil.Eventually(t, 10*time.Second, what, done)
 }
 
-// Import loads the images of an archive into a containerd.
+// Import loads the image of an OCI archive.
 func (in *Instance) Import(t testing.TB, archive string) {
 	t.Helper()
-	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", in.PID(t)))
-	if err != nil {
-		t.Fatalf("find ctr of %s: %v", in.Name, err)
-	}
-	cmd := exec.Command(filepath.Join(filepath.Dir(program), "ctr"),
-		"--address", strings.TrimPrefix(in.Endpoint, "unix://"), "--namespace", "k8s.io", "images", "import", archive)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("import %s into %s: %v\n%s", archive, in.Name, err, out)
+	if out, err := hackRuntime("load", archive, "--name", in.Name); err != nil {
+		t.Fatalf("load %s into %s: %v\n%s", archive, in.Name, err, out)
 	}
 }
