@@ -41,6 +41,9 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 		server := control.ServePublic(l, control.Public(checks, shown.Handler()), e.Log)
 		defer func() { _ = server.Close() }() // the process ends anyway
 		joining.retries = true
+		shown.Show(func() metrics.State {
+			return metrics.State{Connecting: true, Unhealthy: joining.healthy(), Calls: w.calls.Unanswered()}
+		})
 	}
 	session, err := joining.join(ctx, o.Globals, plegOptions{
 		source: sourceAuto, observer: plegstat.Tee{w.meter, shown}, operations: shown, calls: w.calls,

@@ -17,8 +17,8 @@ import (
 )
 
 // observer runs `podctl agent --observe` until the test ends. It returns what a path
-// of its port answers: the status, 0 if nothing does.
-func observer(t *testing.T, socket string) func(path string) int {
+// of its port answers: the status, 0 if nothing does, and the body.
+func observer(t *testing.T, socket string) func(path string) (status int, body string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,13 +44,17 @@ func observer(t *testing.T, socket string) func(path string) int {
 		}
 	})
 	client := &http.Client{Timeout: time.Second}
-	return func(path string) int {
+	return func(path string) (status int, body string) {
 		resp, err := client.Get("http://" + address + path)
 		if err != nil {
-			return 0
+			return 0, ""
 		}
-		_ = resp.Body.Close()
-		return resp.StatusCode
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		return resp.StatusCode, string(text)
 	}
 }
 
@@ -62,7 +66,8 @@ func TestAHangingRuntimeMakesAnObserverUnreadyAndLeavesItAlive(t *testing.T) {
 	release := r.Hang("", "") // every call
 	socket := filepath.Join(t.TempDir(), "cri.sock")
 	serveAt(t, socket, r.Serve)
-	status := observer(t, socket)
+	get := observer(t, socket)
+	status := func(path string) int { code, _ := get(path); return code }
 	testutil.Eventually(t, 20*time.Second, "the observer is alive and not ready", func() bool {
 		return status("/healthz") == http.StatusOK && status("/readyz") == http.StatusInternalServerError
 	})
@@ -86,10 +91,16 @@ func TestAHangingRuntimeMakesAnObserverUnreadyAndLeavesItAlive(t *testing.T) {
 
 func TestAnObserverWaitsForItsRuntimeOnlyIfItServesHealth(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "cri.sock")
-	status := observer(t, socket)
+	get := observer(t, socket)
+	status := func(path string) int { code, _ := get(path); return code }
 	testutil.Eventually(t, 20*time.Second, "an observer without a runtime is alive and not ready", func() bool {
 		return status("/healthz") == http.StatusOK && status("/readyz") == http.StatusInternalServerError
 	})
+	for series, want := range map[string]bool{"podctl_pleg_healthy 0": true, "podctl_running_pods": false, "podctl_scan_complete": false} {
+		if _, body := get("/metrics"); strings.Contains(body, "\n"+series) != want {
+			t.Errorf("before the runtime was reached: %s, want %v", series, want)
+		}
+	}
 	e := shell.NewEnv(nil)
 	var errw strings.Builder
 	e.Out, e.Errw = io.Discard, &errw

@@ -34,6 +34,9 @@ type State struct {
 	Survey *survey.State
 	// Locks are the waits for locks that other processes may hold.
 	Locks flock.Waits
+	// Connecting: the runtime has not answered since the process started. What it holds
+	// is not known, and has no series.
+	Connecting bool
 }
 
 func prometheusGauge(m *Metrics, subsystem, name, help string) prometheus.Gauge {
@@ -136,17 +139,9 @@ func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(c.descs.lockWaits, prometheus.CounterValue, float64(s.Locks.Begun))
 		to <- prometheus.MustNewConstMetric(c.descs.lockGivenUp, prometheus.CounterValue, float64(s.Locks.GivenUp))
 	}
-	pods, containers := running(s.Runtime)
-	if !c.manages { // the kubelet counts only the states that it finds
-		for _, state := range []pod.State{pod.Created, pod.Running, pod.Exited, pod.Unknown} {
-			containers[state.String()] += 0
-		}
+	if !s.Connecting {
+		c.collectRunning(s.Runtime, gauge)
 	}
-	gauge(c.descs.runningPods, float64(pods))
-	for state, n := range containers {
-		gauge(c.descs.runningContainers, float64(n), state)
-	}
-
 	c.collectPLEG(s, now, gauge)
 	c.survey.collect(s.Survey, now, to)
 	to <- prometheus.MustNewConstMetric(c.descs.plegUnhinted, prometheus.CounterValue, float64(s.Unhinted))
@@ -157,6 +152,20 @@ func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
 		}
 		gauge(c.descs.callsInFlight, float64(calls.Number), operation)
 		gauge(c.descs.callInFlight, age, operation)
+	}
+}
+
+// collectRunning counts what the runtime holds.
+func (c *stateCollector) collectRunning(runtime []*pod.Pod, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
+	pods, containers := running(runtime)
+	if !c.manages { // the kubelet counts only the states that it finds
+		for _, state := range []pod.State{pod.Created, pod.Running, pod.Exited, pod.Unknown} {
+			containers[state.String()] += 0
+		}
+	}
+	gauge(c.descs.runningPods, float64(pods))
+	for state, n := range containers {
+		gauge(c.descs.runningContainers, float64(n), state)
 	}
 }
 

@@ -68,6 +68,9 @@ func TestEveryAlertHasARunbookAndATest(t *testing.T) {
 					t.Errorf("the runbook of %s lacks %q (%v)", r.Alert, want, err)
 				}
 			}
+			if strings.Contains(string(text), "\nkubectl ") {
+				t.Errorf("a command in the runbook of %s is not indented as one", r.Alert)
+			}
 			if fires := "alertname: " + r.Alert + "\n    exp_alerts:"; !strings.Contains(tests, fires) {
 				t.Errorf("no test in rules_test.yaml sees %s fire", r.Alert)
 			}
