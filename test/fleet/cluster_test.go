@@ -118,6 +118,7 @@ func TestClusterRunsTheFleet(t *testing.T) {
 	}, func() string { return fmt.Sprint(names) })
 	c.askedWithToken()
 	c.mayReadOnly()
+	c.documentedRolesSuffice()
 	if orphans := c.list("orphans"); len(orphans) > 0 {
 		t.Errorf("orphans: %+v", orphans)
 	}

@@ -1,7 +1,13 @@
 package fleet
 
 import (
+	"encoding/json"
+	"os"
+	"regexp"
 	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // mayReadOnly asserts what the API server lets the service accounts do: it answers for
@@ -31,4 +37,55 @@ func (c cluster) mayReadOnly() {
 			}
 		}
 	}
+}
+
+// documentedRolesSuffice asserts that a user of the group sre may not use the plugin, and
+// may with the roles that its page makes for that group.
+func (c cluster) documentedRolesSuffice() {
+	c.t.Helper()
+	config := c.impersonating("alice", "sre")
+	asked := func() (errw string, code int) {
+		_, errw, code = c.plugin("--kubeconfig", config, "pods")
+		return errw, code
+	}
+	if errw, code := asked(); code != 3 || !strings.Contains(errw, "cannot list resource \"nodes\"") || !strings.Contains(errw, "hint: ") {
+		c.t.Errorf("without a role: exit code %d\n%s", code, errw)
+	}
+	page, err := os.ReadFile("../../docs/kubectl-plugin.md")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	roles := regexp.MustCompile(`(?m)^    kubectl (.*\bcreate \w*role.*)$`).FindAllStringSubmatch(string(page), -1)
+	for _, role := range roles {
+		c.kubectl(strings.Fields(role[1])...)
+	}
+	testutil.Eventually(c.t, 10*time.Second, "the roles of docs/kubectl-plugin.md suffice", func() bool {
+		_, code := asked()
+		return code == 0
+	}, func() string { errw, _ := asked(); return errw })
+}
+
+// impersonating writes a kubeconfig of a user and a group.
+func (c cluster) impersonating(user, group string) string {
+	c.t.Helper()
+	var config struct {
+		APIVersion     string           `json:"apiVersion"`
+		Kind           string           `json:"kind"`
+		Clusters       []map[string]any `json:"clusters"`
+		Contexts       []map[string]any `json:"contexts"`
+		CurrentContext string           `json:"current-context"`
+		Users          []struct {
+			Name string         `json:"name"`
+			User map[string]any `json:"user"`
+		} `json:"users"`
+	}
+	if err := json.Unmarshal([]byte(c.kubectl("config", "view", "--raw", "-o", "json")), &config); err != nil {
+		c.t.Fatal(err)
+	}
+	config.Users[0].User["as"], config.Users[0].User["as-groups"] = user, []string{group}
+	text, err := json.Marshal(config)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return c.write(user+".conf", string(text))
 }
