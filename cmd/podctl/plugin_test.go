@@ -108,6 +108,19 @@ func TestManifestsAreReadOnThisMachine(t *testing.T) {
 	}
 }
 
+func TestHelpOfThePluginIsAboutNodes(t *testing.T) {
+	k := onCluster(t, clustertest.Options{})
+	code, out, errw := k.podctl("--help")
+	if code != 0 || errw != "" || !strings.Contains(out, "kubectl podctl --all-nodes terminating") {
+		t.Errorf("exit code %d\n%s%s", code, out, errw)
+	}
+	for name, listed := range map[string]bool{"run": false, "agent": false, "cp": false, "terminating": true, "preempt": true, "validate": true} {
+		if strings.Contains(out, "\n   "+name+" ") != listed {
+			t.Errorf("the command %s is listed: %v, want %v", name, !listed, listed)
+		}
+	}
+}
+
 func TestWrongCommandLinesOfThePluginExit2(t *testing.T) {
 	k := onCluster(t, clustertest.Options{Nodes: []clustertest.Node{{Name: "n1"}, {Name: "n2"}}})
 	for line, want := range map[string]string{

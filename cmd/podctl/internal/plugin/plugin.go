@@ -27,8 +27,24 @@ type Plugin struct {
 	ordered []string
 }
 
-// Install makes the commands of app run on nodes.
+// about is the beginning of the plugin's help.
+const about = `podctl runs on nodes of a cluster: each command runs in the inspector pod of every
+node that --node, --node-selector or --all-nodes selects, and the answers become one.
+
+   kubectl podctl --all-nodes terminating          what terminates, on which node, in which layer it is stuck
+   kubectl podctl -l pool=gpu orphans              orphaned pods of the selected nodes
+   kubectl podctl --node NODE describe POD         what every layer of the node knows of a pod
+   kubectl podctl --all-nodes preempt --dry-run -f pod.yaml
+                                                   where a pod fits, and which pods it would preempt
+   kubectl podctl --all-nodes doctor --quiet       what is wrong with runtimes and hosts`
+
+// Install makes the commands of app run on nodes. Help does not list those that do not run
+// there.
 func (p *Plugin) Install(app *cli.App) {
+	app.Description = about
+	for _, c := range app.Commands {
+		c.Hidden = c.Hidden || forms[c.Name] == refused
+	}
 	app.Flags = append(app.Flags, Flags()...)
 	app.OnUsageError = namespaceFirst(app.OnUsageError)
 	for _, c := range app.Commands {
