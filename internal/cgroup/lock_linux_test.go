@@ -36,6 +36,9 @@ func TestLockIsInARunDirectoryThatOnlyPodctlCanOpen(t *testing.T) {
 
 func TestWaitForTheLockIsBounded(t *testing.T) {
 	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	holder, err := os.Open(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,9 +26,16 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	return lock(ctx, path, unix.O_RDWR|unix.O_CREAT)
 }
 
-// LockDir is Lock on a directory, which leaves no file behind. The directory must
-// be closed to other users.
+// fileOfDir is the lock file of a directory that other users can read.
+const fileOfDir = ".podctl.lock"
+
+// LockDir is Lock on a directory, which leaves no file behind. Other users can lock a
+// directory that they can read: then a file in it is locked instead, and stays. They
+// must not be able to write in the directory.
 func LockDir(ctx context.Context, dir string) (unlock func(), err error) {
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&0o044 != 0 {
+		return Lock(ctx, filepath.Join(dir, fileOfDir))
+	}
 	return lock(ctx, dir, unix.O_RDONLY|unix.O_DIRECTORY)
 }
 

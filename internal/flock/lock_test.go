@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestLockAdmitsOneHolderAtATime(t *testing.T) {
@@ -54,6 +56,9 @@ func TestLockWaitEndsWithTheContext(t *testing.T) {
 
 func TestADirectoryIsLockedWithoutALockFile(t *testing.T) {
 	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	unlock, err := LockDir(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +75,36 @@ func TestADirectoryIsLockedWithoutALockFile(t *testing.T) {
 	unlock()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left in the directory: %v, %v", left, err)
+	}
+}
+
+// Every user can lock a directory that they can read.
+func TestALockOnAReadableDirectoryDoesNotKeepPodctlFromLockingIt(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	if err := unix.Flock(int(theirs.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	unlock, err := LockDir(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LockDir(ctx, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("a held lock: %v, want the context's error", err)
+	}
+	unlock()
+	info, err := os.Stat(filepath.Join(dir, fileOfDir))
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("the lock file: %v, %v", info, err)
 	}
 }
 

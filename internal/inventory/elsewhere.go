@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,7 +59,10 @@ func askDirs(ctx context.Context, run, except string, dial control.Dialer, lost 
 			dirs = append(dirs, dir)
 		}
 	}
-	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return dir == except })
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool {
+		info, err := os.Stat(dir)
+		return dir == except || err == nil && !info.IsDir() // a lock on the run directory
+	})
 	if except != "" {
 		dirs = append(dirs, owner.Outside(run, filepath.Base(except))...)
 	}

@@ -116,7 +116,10 @@ func TestProcessesThatJoinAtTheSameTimeShareOneDirectory(t *testing.T) {
 }
 
 func TestJoinEndsWithItsContextWhileAnotherJoins(t *testing.T) {
-	run := t.TempDir()
+	run := filepath.Join(t.TempDir(), "run")
+	if err := os.Mkdir(run, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	other, err := os.Open(run)
 	if err != nil {
 		t.Fatal(err)
