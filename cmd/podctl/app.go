@@ -125,7 +125,7 @@ func commands(e *shell.Env) []*cli.Command {
 func newApp(e *shell.Env) *cli.App {
 	commands := commands(e)
 	for _, c := range commands {
-		dress(e, c, c.Name)
+		addShared(e, c, c.Name)
 	}
 	app := &cli.App{
 		Name:                      "podctl",
@@ -158,11 +158,11 @@ func newApp(e *shell.Env) *cli.App {
 	return app
 }
 
-// dress gives a command and its subcommands what all commands share. name is
+// addShared gives a command and its subcommands what all commands share. name is
 // the command's full name.
-func dress(e *shell.Env, c *cli.Command, name string) {
+func addShared(e *shell.Env, c *cli.Command, name string) {
 	for _, sub := range c.Subcommands {
-		dress(e, sub, name+" "+sub.Name)
+		addShared(e, sub, name+" "+sub.Name)
 	}
 	c.Flags = append(c.Flags, cmdline.Besides(shell.CommandGlobals(), c.Flags)...)
 	c.HideHelpCommand = true

@@ -80,8 +80,8 @@ func (r Runtime) checkStopSignals(p *v1.Pod) *Error {
 	for c := range pod.Containers(p) {
 		if c.Lifecycle != nil && c.Lifecycle.StopSignal != nil {
 			return &Error{Reason: "StopSignalNotSupported",
-				Message: fmt.Sprintf("container %q is to be stopped with %s, which %s does not heed", c.Name, *c.Lifecycle.StopSignal, r.Name),
-				hint:    "containerd does from 2.4 on, CRI-O from 1.34 on; or STOPSIGNAL in the image"}
+				Message: fmt.Sprintf("container %q has the stop signal %s, which %s does not support", c.Name, *c.Lifecycle.StopSignal, r.Name),
+				hint:    "upgrade to containerd 2.4 or CRI-O 1.34, or set STOPSIGNAL in the image"}
 		}
 	}
 	return nil

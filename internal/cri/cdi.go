@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// cdiSince are the first releases that heed the devices of a container's config;
+// cdiSince are the first releases that apply the devices of a container's config;
 // runtimes that are not listed are taken to do so.
 var cdiSince = map[string][2]int{"containerd": {1, 7}, "cri-o": {1, 28}}
 

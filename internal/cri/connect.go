@@ -18,7 +18,7 @@ import (
 type Options struct {
 	// Endpoint is the runtime's, as Discover gives it; Image "" means the same.
 	Endpoint Endpoint
-	// Log gets one debug line a call; nil is silence.
+	// Log gets one debug line a call; nil discards it.
 	Log *slog.Logger
 	// Observer is told of every call that ended; may be nil.
 	Observer Observer

@@ -36,7 +36,7 @@ const (
 	// Preempting: the pod waits for its victims to make room; of a victim, that
 	// it gives way.
 	Preempting = "Preempting"
-	// Evicted: the pod was terminated for good for the sake of the node.
+	// Evicted: the pod was terminated for good because the node lacks a resource.
 	Evicted = "Evicted"
 	// ExceededGracePeriod: an evicted pod still runs after the time that its
 	// termination may take.

@@ -34,7 +34,7 @@ type Wait struct {
 // for locks of other processes, and those in its own queues.
 func Current() []Wait { return waits.current() }
 
-// For returns a context in which locks are waited for on behalf of someone.
+// For returns a context in which locks are waited for on behalf of a pod.
 func For(ctx context.Context, whose string) context.Context {
 	return context.WithValue(ctx, forKey{}, whose)
 }

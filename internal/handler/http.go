@@ -89,7 +89,7 @@ func httpHook(ctx context.Context, t Target, get *v1.HTTPGetAction) (fallback st
 	return again.URL.Host, nil
 }
 
-// spokeHTTP tells of a server that was to speak HTTPS. net/http has no type
+// spokeHTTP is an answer of a server that was to speak HTTPS. net/http has no type
 // for this error.
 func spokeHTTP(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")

@@ -18,7 +18,7 @@ const (
 
 // TooLargeError is a document that no annotation can hold.
 type TooLargeError struct {
-	// Size and Max are in bytes; Compressed tells which form was measured.
+	// Size and Max are in bytes; Compressed reports which form was measured.
 	Size, Max  int
 	Compressed bool
 }

@@ -14,11 +14,11 @@
 //
 // kinds.go lists the kinds, each with its type and its field table. Objects
 // (ConfigMaps, Secrets, claims) go into the Set beside the pods that refer to
-// them, and are no part of a pod's identity. No message tells a value of a
+// them, and are no part of a pod's identity. No message contains a value of a
 // Secret. The pods of workloads are pods like any other, with a document of
 // their own.
 //
-// Nothing is dropped in silence. A field that is unknown, of the wrong type
+// Nothing is dropped silently. A field that is unknown, of the wrong type
 // or not supported is an error with its line; one that needs a control plane
 // is a warning. All problems of all documents are reported at once, and
 // nothing of a Set with problems should be started.

@@ -14,7 +14,7 @@ const (
 	// Ignored: the field needs a control plane or another operating system. It
 	// has no effect, and a warning says so once.
 	Ignored
-	// Refused: the manifest is in error. Nothing is dropped in silence.
+	// Refused: the manifest is in error. Nothing is dropped silently.
 	Refused
 )
 

@@ -13,7 +13,7 @@ type Use struct {
 	Path string
 	Line int
 	// Field is the row. Support is the row's, but Refused where the row
-	// does not speak for the value.
+	// does not cover the value.
 	Field   Field
 	Support Support
 	// Value is the value where it decides, "" otherwise.

@@ -98,7 +98,7 @@ type Options struct {
 	// RunDirRestored is called by the loop after deleted locks were taken again: what
 	// else was in the run directory is gone. Nil is nothing.
 	RunDirRestored func()
-	// Log gets what is no event; nil is silence.
+	// Log receives what is not an event; nil discards it.
 	Log *slog.Logger
 }
 
@@ -217,8 +217,8 @@ func New(o Options) *Node {
 	return n
 }
 
-// Set sets what a source wants: all of it, and the objects beside it. It may
-// be called at any time.
+// Set sets the pods that a source desires, all of them, and the objects beside
+// them. It may be called at any time.
 func (n *Node) Set(source string, pods []Desired, objects *pod.Objects) {
 	n.set(source, pods, objects, false)
 }

@@ -62,7 +62,7 @@ func (n *Node) removeDown(ctx context.Context, e *entry, p *v1.Pod) error {
 		release()
 		return err
 	}
-	e.recording.Lock() // lest a record is put into a directory that goes
+	e.recording.Lock() // so that no record is put into a directory that is removed
 	err = n.opts.Volumes.RemovePod(ctx, uid)
 	e.recording.Unlock()
 	if err != nil {

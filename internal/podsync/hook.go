@@ -59,7 +59,7 @@ func hookMessage(p *v1.Pod, c *v1.Container, h *v1.LifecycleHandler, output []by
 	return fmt.Sprintf("%s for Container %q in Pod %q failed - error: %v", what, c.Name, podRef(p), err)
 }
 
-// fellBack tells of a hook that asked for HTTPS and had to do with HTTP.
+// fellBack reports a hook that asked for HTTPS and was answered in HTTP.
 func (s *Syncer) fellBack(p *v1.Pod, ran handler.Ran) {
 	if ran.Fallback != "" {
 		s.warn(p, "", event.HTTPFallback, "request to HTTPS lifecycle hook %s got HTTP response, retry with HTTP succeeded", ran.Fallback)

@@ -86,7 +86,7 @@ func freedBy(p *v1.Pod) func(v1.ResourceName) int64 {
 	}
 }
 
-// spared tells why the preemptor may not evict the candidate: only a critical
+// spared returns why the preemptor may not evict the candidate: only a critical
 // pod preempts, any pod that is not critical, and critical ones of a priority
 // that is known and strictly lower (Preemptable in pkg/kubelet/types/pod_update.go).
 func spared(preemptor *v1.Pod, c *candidate) Reason {

@@ -133,7 +133,7 @@ func (p *planner) stage(c class, short []int64) []*candidate {
 	return chosen
 }
 
-// tieBreak tells what decided between the chosen one and the runner-up.
+// tieBreak returns what decided between the chosen one and the runner-up.
 func tieBreak(ch choice, g *greedy) TieBreak {
 	switch {
 	case g.shapes[ch.next.shape].distance != ch.distance:

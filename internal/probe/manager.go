@@ -19,7 +19,7 @@ import (
 // Observer counts. Its methods must not block (prober_probe_total and
 // prober_probe_duration_seconds in pkg/kubelet/prober/prober_manager.go).
 type Observer interface {
-	// Probed tells of an answer, Success or Failure, and how long it took.
+	// Probed reports an answer, Success or Failure, and how long it took.
 	Probed(p *v1.Pod, container string, t Type, answer pod.ProbeResult, took time.Duration)
 	// Stopped reports whether the probe has been stopped.
 	Stopped(p *v1.Pod, container string, t Type)
@@ -91,7 +91,7 @@ func (m *Manager) Close() {
 }
 
 // Add begins to probe the pod's containers, unless it has begun before. A pod
-// that was adopted ran before: lest all its like are probed at once, its probes
+// that was adopted ran before: so that not all are probed at the same time, its probes
 // begin one by one, if podctl has just begun itself.
 func (m *Manager) Add(p *v1.Pod, adopted bool) {
 	m.mu.Lock()

@@ -23,7 +23,7 @@ type Node struct {
 	// HugePages are the pages that the machine has set aside, in bytes, by
 	// hugepages-SIZE.
 	HugePages v1.ResourceList
-	// CgroupV2 tells that the unified hierarchy is the only one.
+	// CgroupV2 reports that the unified hierarchy is the only one.
 	CgroupV2 bool
 	// SwapController reports whether swap can be limited: memory.memsw.limit_in_bytes
 	// (v1) or memory.swap.max (v2) exists.

@@ -14,7 +14,7 @@ const subPathsName = "volume-subpaths"
 
 // SubPathError is a part of a volume that could not be made or mounted. Its
 // text is the kubelet's, and says nothing of the host: it becomes the
-// container's waiting message. Unwrap tells what happened, for a log.
+// container's waiting message. Unwrap returns what happened, for a log.
 type SubPathError struct {
 	// Making: the directory is not there and cannot be made.
 	Making            bool

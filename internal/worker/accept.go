@@ -113,7 +113,7 @@ func (m *machine) begin(r request) {
 }
 
 // due looks at the pod again, as the kubelet's work queue does by an update
-// of type sync. A pod that no source speaks for has its last work replayed.
+// of type sync. A pod that no source desires has its last work replayed.
 func (m *machine) due() {
 	if m.s.Phase == Unknown || m.s.Phase == Finished || m.s.Running != OpNone {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 )
 
-// done takes in the outcome of the operation in flight (the end of
+// done applies the outcome of the operation in flight (the end of
 // podWorkerLoop in pkg/kubelet/pod_workers.go). An outcome of any other
 // operation is ignored.
 func (m *machine) done(ev OpDone) {

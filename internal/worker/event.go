@@ -32,10 +32,10 @@ type Update struct {
 	// Pod is the spec. It must be set, and never be changed afterwards.
 	Pod  *v1.Pod
 	Type UpdateType
-	// Exclusive tells that no other exclusive pod of this full name may run.
+	// Exclusive reports that no other exclusive pod of this full name may run.
 	// (The kubelet: a static pod.)
 	Exclusive bool
-	// RuntimeEmpty tells that the runtime is known to hold nothing of the pod
+	// RuntimeEmpty reports that the runtime is known to hold nothing of the pod
 	// that runs. False if the caller cannot tell.
 	RuntimeEmpty bool
 }

@@ -24,7 +24,7 @@ type Known struct {
 	Static bool
 }
 
-// SyncKnownPods tells which pods are desired, all of them. Pods that are not
+// SyncKnownPods sets which pods are desired, all of them. Pods that are not
 // are stopped, or forgotten if they are finished; so are finished ones that
 // were created again. It returns every pod that is still known: the caller
 // creates the desired ones that it does not find there. From the first call on

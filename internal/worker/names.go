@@ -52,7 +52,7 @@ type Names struct {
 	line    map[string][]types.UID
 }
 
-// View is what uid sees of the name. live tells of another pod whether it
+// View is what uid sees of the name. live reports whether another pod
 // may still start.
 func (n *Names) View(fullName string, uid types.UID, live func(types.UID) bool) NameView {
 	var v NameView

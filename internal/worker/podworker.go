@@ -102,7 +102,7 @@ func (w *Workers) wake(p *podWorker, uid types.UID, after time.Duration) {
 	var timer *time.Timer
 	timer = time.AfterFunc(after, func() {
 		w.mu.Lock()
-		// A timer that was called off may have fired before that.
+		// A timer that was stopped may have fired before that.
 		if p.timer == timer {
 			p.stopTimer()
 			w.step(uid, Due{})

@@ -52,7 +52,7 @@ func requestOfRuntime(ev KillRuntime) request {
 }
 
 // cause is what makes the request a stop request, CauseNone if it is none.
-// orphan tells that the pod was found in the runtime.
+// orphan reports that the pod was found in the runtime.
 func (r request) cause(orphan bool) Cause {
 	switch p := r.work.Pod; {
 	case orphan:

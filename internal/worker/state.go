@@ -33,7 +33,7 @@ type State struct {
 	Running Op
 	// RunningSince is when it was started, zero when idle.
 	RunningSince time.Time
-	// Cancelled tells that the operation in flight was told to end early.
+	// Cancelled reports that the operation in flight was told to end early.
 	Cancelled bool
 	// LastDone is when the last operation ended: a status must be newer than
 	// that to show what it did (lastSyncTime in podWorkerLoop).
@@ -81,7 +81,7 @@ type Work struct {
 	Runtime *pod.Pod
 	// Type is meant for Sync.
 	Type UpdateType
-	// Exclusive tells that no other exclusive pod of the name may run.
+	// Exclusive reports that no other exclusive pod of the name may run.
 	Exclusive bool
 	// Grace is the grace period in seconds for Terminate; 0 is absent.
 	// Invariant: 0, or at least 1.

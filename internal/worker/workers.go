@@ -30,8 +30,8 @@ type Options struct {
 }
 
 // Workers drives every pod of a node through its phases (podWorkers in
-// pkg/kubelet/pod_workers.go). Its methods may be called from anywhere, also
-// from Ops and Observer, and do not block: each event is worked into the
+// pkg/kubelet/pod_workers.go). Its methods are safe for concurrent use, also
+// from Ops and Observer, and do not block: each event is applied to the
 // pod's state before the call returns, so that a query made after it sees it.
 type Workers struct {
 	opts Options
@@ -65,8 +65,8 @@ func New(opts Options) *Workers {
 	return w
 }
 
-// Adopt tells of a pod that an earlier podctl left in the runtime. It must be
-// the first that is said of the pod, and an Update or Kill should follow.
+// Adopt adds a pod that an earlier podctl left in the runtime. It must be the
+// first event of the pod, and an Update or Kill should follow.
 func (w *Workers) Adopt(p *v1.Pod, exclusive bool) {
 	w.event(p.UID, Adopt{Pod: p, Exclusive: exclusive})
 }
@@ -115,7 +115,7 @@ func (w *Workers) KillRuntime(p *pod.Pod, exclusive bool) {
 	w.event(p.UID, KillRuntime{Pod: p, Exclusive: exclusive})
 }
 
-// event takes in one event of one pod.
+// event applies one event to one pod.
 func (w *Workers) event(uid types.UID, ev Event) {
 	w.mu.Lock()
 	w.step(uid, ev)
@@ -123,8 +123,8 @@ func (w *Workers) event(uid types.UID, ev Event) {
 	w.notes.deliver()
 }
 
-// Close stops all work and leaves the pods as they are: wake-ups are called
-// off, operations in flight are cancelled, and Close returns once they have
+// Close stops all work and leaves the pods as they are: wake-ups are
+// cancelled, operations in flight are cancelled, and Close returns once they have
 // ended, or with ctx's error. Events after it are ignored; queries go on
 // answering. It is not to be called from Ops or Observer, which it waits for.
 func (w *Workers) Close(ctx context.Context) error {

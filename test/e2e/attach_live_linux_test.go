@@ -46,7 +46,7 @@ func TestAttach(t *testing.T) {
 				term.Send("echo $((40+2))\r")
 				term.Until("42\r\n")
 				term.Send(pty.CtrlP + pty.CtrlQ)
-				term.Until("detached from default/web/shell; the container goes on")
+				term.Until("detached from default/web/shell; the container keeps running")
 				if code := term.Wait(); code != 0 || term.Mode() != pty.Normal {
 					t.Errorf("exit code %d, %v", code, term.Mode())
 				}

@@ -116,7 +116,7 @@ const exitWait = 5 * time.Second
 func (s *session) attachEnd(ctx context.Context, t target.Target, local *localStreams, err error) error {
 	switch {
 	case errors.Is(err, stream.ErrDetached):
-		local.note("detached from %s; the container goes on", t.DisplayName())
+		local.note("detached from %s; the container keeps running", t.DisplayName())
 		return nil
 	case errors.Is(err, stream.ErrLost):
 		return &lostError{what: "the container", err: err}
@@ -131,7 +131,7 @@ func (s *session) attachEnd(ctx context.Context, t target.Target, local *localSt
 		case errors.Is(err, cri.ErrNotFound):
 			return fmt.Errorf("%s was removed: its exit code is unknown", t.DisplayName())
 		case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-			local.note("%s has closed its output and goes on", t.DisplayName())
+			local.note("%s has closed its output and keeps running", t.DisplayName())
 			return nil
 		case err != nil:
 			return err

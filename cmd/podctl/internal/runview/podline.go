@@ -148,7 +148,7 @@ func runningInit(i node.Info) string {
 	return ""
 }
 
-// endText tells how the pod ended: its own reason, else its first failed
+// endText returns how the pod ended: its own reason, else its first failed
 // container's end, else its last one's.
 func endText(s *v1.PodStatus) string {
 	if s.Reason != "" {
