@@ -81,7 +81,7 @@ func (n *Node) LoopHealthy() error {
 		return nil
 	}
 	if busy := time.Since(time.Unix(0, at)); busy > loopThreshold {
-		return fmt.Errorf("the loop has not come round for %v", busy.Round(time.Second))
+		return fmt.Errorf("sync loop stalled for %v", busy.Round(time.Second))
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func desire(t *testing.T, manifests ...string) []Desired {
 	return pods
 }
 
-// kill ends the process as SIGKILL does: nothing is said to anybody, and its
+// kill ends the process as SIGKILL does: nothing is reported, and its
 // locks are released by the kernel.
 func (p *podctl) kill() {
 	p.t.Helper()

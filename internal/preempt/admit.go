@@ -88,7 +88,7 @@ func reject(d *Decision, f Failure) *Decision {
 // critical pod that lacks resources only, and otherwise says which failures
 // remain. The plan is nil if no eviction could change them. It is
 // CriticalPodAdmissionHandler.HandleAdmissionFailure
-// (pkg/kubelet/preemption/preemption.go), short of killing anybody.
+// (pkg/kubelet/preemption/preemption.go), without killing any pod.
 func Resolve(p *v1.Pod, pods []*v1.Pod, failures []Failure) (left []Failure, plan *Result) {
 	need, resourcesOnly := needs(failures)
 	switch {

@@ -29,7 +29,7 @@ func extended(name v1.ResourceName) bool {
 		len(validation.IsQualifiedName(v1.DefaultResourceRequestsPrefix+string(name))) == 0
 }
 
-// scalar tells names that are counted beside cpu, memory, ephemeral-storage
+// scalar reports whether a resource is counted beside cpu, memory, ephemeral-storage
 // and pods. Other names are not counted at all.
 func scalar(name v1.ResourceName) bool {
 	return extended(name) || hugePages(name) || ofKubernetes(name) ||

@@ -16,7 +16,7 @@ type Warning struct {
 	Text string `json:"text"`
 }
 
-// WarningKind tells warnings apart.
+// WarningKind is what a warning is about.
 type WarningKind string
 
 // The kinds of warnings.

@@ -36,7 +36,7 @@ func (o Options) Defaults() Options {
 	return o
 }
 
-// Gate lets pods start in order. It is safe for concurrent use.
+// Gate orders the starts of pods. It is safe for concurrent use.
 type Gate struct {
 	mu    sync.Mutex
 	queue *queue
@@ -100,7 +100,7 @@ func (g *Gate) end(uid types.UID, turn chan struct{}) {
 	g.advance()
 }
 
-// advance lets those in that may start now. g.mu is held.
+// advance admits those that may start now. g.mu is held.
 func (g *Gate) advance() {
 	now := time.Now()
 	turns, again := g.queue.next(now)

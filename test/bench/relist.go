@@ -73,7 +73,7 @@ func benchRelistOf(ctx context.Context, dir string, containers int) error {
 	all := func(events int) ([]spending, error) {
 		return each(1, func(r relister) error { return r.relist(ctx, events) })
 	}
-	if _, err := all(containers + containers/perPod); err != nil { // the first one tells of all
+	if _, err := all(containers + containers/perPod); err != nil { // the first one reports all
 		return err
 	}
 	n.delayStatuses()
