@@ -21,7 +21,7 @@ func benchStarts(ctx context.Context, o options) error {
 				return startAllPodctl(ctx, o, proxy, n)
 			}})
 		}
-		goals := startGoals{rounds: o.rounds}
+		var goals startGoals
 		err := compete(ctx, o, proxy, contenders, goals.add)
 		if err == nil {
 			goals.report(os.Stdout)
