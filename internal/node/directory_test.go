@@ -89,9 +89,9 @@ func TestPodWhoseDirectoryWasJustTakenHasItsOwn(t *testing.T) {
 		d := desire(t, fixUID("web", podYAML("web", "sleep 3600")))[0]
 		a.opts.Dirs.Name("fixed-1") // as begin asks, before the other process signs
 		w.otherRuntime("fixed-1", "web", podrecord.Record{})
-		a.mu.Lock()
+		a.Node.mu.Lock()
 		a.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}}
-		a.mu.Unlock()
+		a.Node.mu.Unlock()
 		a.sign(d.Pod)
 		if other := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1")); other.Owner != "run-x@crio" {
 			t.Errorf("its record was overwritten: %+v", other)

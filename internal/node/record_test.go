@@ -24,9 +24,9 @@ func TestRecordFileIsWhatIsRemembered(t *testing.T) {
 				})
 			}
 			changing.Wait()
-			p.mu.Lock()
+			p.Node.mu.Lock()
 			want := p.entryOf(web.UID).record
-			p.mu.Unlock()
+			p.Node.mu.Unlock()
 			if diff := cmp.Diff(want, podrecord.Read(dir)); diff != "" {
 				t.Fatal(diff)
 			}

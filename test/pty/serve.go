@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"sync"
 
 	"github.com/creack/pty"
 )
@@ -18,14 +19,28 @@ func Serve(cmd *exec.Cmd, stdin io.Reader, stdout io.Writer, sizes <-chan string
 		return 0, err
 	}
 	defer control.Close()
-	go func() {
-		for text := range sizes {
+	var resizing sync.WaitGroup
+	defer resizing.Wait() // before control is closed
+	ended := make(chan struct{})
+	defer close(ended)
+	resizing.Go(func() {
+		for {
+			var text string
+			select {
+			case next, more := <-sizes:
+				if !more {
+					return
+				}
+				text = next
+			case <-ended:
+				return
+			}
 			var size struct{ Width, Height uint16 }
 			if json.Unmarshal([]byte(text), &size) == nil {
 				_ = pty.Setsize(control, &pty.Winsize{Cols: size.Width, Rows: size.Height})
 			}
 		}
-	}()
+	})
 	go func() { _, _ = io.Copy(control, stdin) }()
 	_, _ = io.Copy(stdout, control) // EIO: no process has the terminal
 	var exited *exec.ExitError
