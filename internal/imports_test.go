@@ -49,7 +49,7 @@ var table = []row{
 	{"internal/await", []string{"internal/pod", "internal/inventory"}, "pure: whether a pod has reached what a user waits for"},
 	{"internal/arrival", []string{"internal/pod", "internal/manifest", "internal/admission", "internal/control", "internal/desired", "internal/host", "internal/kubelet", "internal/preempt", "internal/render", "internal/worker"}, "pods that arrive at this node: admitted, and for which victims"},
 	{"internal/manifest", []string{"internal/pod"}, "bytes to defaulted, validated pods"},
-	{"internal/source", []string{"internal/pod", "internal/manifest"}, "directories and URLs that are followed"},
+	{"internal/source", []string{"internal/pod", "internal/boundedfile", "internal/manifest"}, "directories and URLs that are followed"},
 	{"internal/journal", []string{"internal/boundedfile", "internal/event", "internal/flock"}, "the events of pods, kept on disk"},
 	{"internal/logs", []string{"internal/boundedfile"}, "the log files of containers, read and followed"},
 	{"internal/cri", []string{"internal/pod", "internal/boundedfile", "internal/logs", "internal/proc"}, "a CRI socket as a typed client"},

@@ -27,6 +27,9 @@ const readTimeout = 5 * time.Second
 // startTimeout bounds Start, which writes a small file and waits for nothing.
 const startTimeout = 10 * time.Second
 
+// maxAnswer bounds an answer, in bytes: the pods of a node are a few megabytes.
+const maxAnswer = 256 << 20
+
 // ErrNotFound: the instance has no such pod.
 var ErrNotFound = errors.New("not found")
 
@@ -78,6 +81,8 @@ func (rootError) Hint() string {
 type Client struct {
 	instance, path string
 	http           *http.Client
+	// limit bounds an answer, in bytes.
+	limit int64
 	// id is that of the last answer.
 	id atomic.Value
 }
@@ -86,7 +91,7 @@ func newClient(path, instance string, dial Dialer) *Client {
 	if dial == nil {
 		dial = dialUnix
 	}
-	return &Client{instance: instance, path: path, http: &http.Client{Transport: &http.Transport{
+	return &Client{instance: instance, path: path, limit: maxAnswer, http: &http.Client{Transport: &http.Transport{
 		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, path) },
 		DisableKeepAlives:  true, // a client asks once or twice
 		DisableCompression: true,
@@ -188,7 +193,10 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer body.Close()
-	b, err := io.ReadAll(body)
+	b, err := io.ReadAll(io.LimitReader(body, c.limit+1))
+	if err == nil && int64(len(b)) > c.limit {
+		err = fmt.Errorf("the answer is larger than %d bytes", c.limit)
+	}
 	return b, c.wrap(path, err)
 }
 

@@ -346,3 +346,24 @@ func TestWorkerInJSON(t *testing.T) {
 		t.Errorf("%v\n got %s\nwant %s", err, b, want)
 	}
 }
+
+func TestAnswerWithoutAnEndIsCutOff(t *testing.T) {
+	dir := t.TempDir()
+	l, err := Listen(dir, "run-endless")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for {
+			if _, err := w.Write(make([]byte, 1<<10)); err != nil {
+				return
+			}
+		}
+	}), nil)
+	t.Cleanup(func() { _ = s.Close() })
+	c := newClient(Path(dir, "run-endless"), "run-endless", nil)
+	c.limit = 1 << 16
+	if _, err := c.Workers(t.Context()); err == nil || !strings.Contains(err.Error(), "larger than 65536 bytes") {
+		t.Errorf("%v", err)
+	}
+}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/podctl/podctl/internal/boundedfile"
 )
 
 const (
@@ -197,8 +199,10 @@ func identityOf(info os.FileInfo) Identity {
 	return Identity{}
 }
 
+// readFile reads a regular file: to open a FIFO, which may have taken the place of one,
+// blocks.
 func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := boundedfile.Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,15 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/podctl/podctl/internal/boundedfile"
 )
 
 // changingDir is a directory of some files that does something to them after
@@ -91,5 +95,20 @@ func TestFileIsGoneOnlyOnceTheDirectoryHasSettled(t *testing.T) {
 	})
 	if settled.Err != nil || len(settled.Files) != 2 || len(errorsOf(settled)) != 0 {
 		t.Errorf("error %v, %d files, not read %v", settled.Err, len(settled.Files), errorsOf(settled))
+	}
+}
+
+// To open a FIFO without a writer blocks, and no signal would end the wait.
+func TestFIFOIsNotOpened(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "pod.yaml")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := readPath(t.Context(), fifo); !errors.Is(r.Err, boundedfile.ErrNotRegular) {
+		t.Errorf("%+v", r)
+	}
+	// It took the place of a file after the directory was listed.
+	if f := readEntry(filepath.Dir(fifo), entry{name: "pod.yaml"}); !errors.Is(f.Err, boundedfile.ErrNotRegular) {
+		t.Errorf("%+v", f)
 	}
 }
