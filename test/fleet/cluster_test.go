@@ -136,6 +136,9 @@ func TestClusterRunsTheFleet(t *testing.T) {
 	if orphans := c.list("orphans"); len(orphans) > 0 {
 		t.Errorf("orphans while the cluster deletes a pod: %+v", orphans)
 	}
+	if out, errw, code := c.plugin("events"); code != 0 || !strings.Contains(out, "default/web") {
+		t.Errorf("the inspector has recorded no event of web: exit code %d\n%s%s", code, out, errw)
+	}
 	text, _, _ := c.plugin("terminating")
 	t.Logf("\n%s", text)
 	c.preempts(true)

@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/fleet"
-	"github.com/podctl/podctl/internal/testutil"
 )
 
-// silentNodesAreNamed asserts that the plugin names a node without a kubelet, and one
+// silentNodesAreNamed asserts that the plugin names a node without an inspector, and one
 // whose kubelet hangs, and that an interrupt ends it.
 func (c cluster) silentNodesAreNamed() {
 	c.t.Helper()
@@ -27,12 +26,8 @@ func (c cluster) silentNodesAreNamed() {
 			}
 		}
 	}
-	testutil.Eventually(c.t, 10*time.Second, "a pod is made for the node without a kubelet", func() bool {
-		answer()
-		return why["node-2"] == fleet.NotReady
-	})
-	if reason, asked := why["node-1"]; !asked || reason != "" {
-		c.t.Errorf("beside a node without a kubelet: %v", why)
+	if answer(); len(why) != 2 || why["node-1"] != "" || why["node-2"] != fleet.NoInspector {
+		c.t.Errorf("beside a node without an inspector: %v", why)
 	}
 
 	pid, err := strconv.Atoi(c.read("kubelet/pid"))
