@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
@@ -100,7 +101,8 @@ func inTime[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	}()
 	select {
 	case r := <-done:
-		if r.err != nil && ctx.Err() != nil {
+		if r.err != nil && over(ctx) {
+			<-ctx.Done()
 			return r.value, context.Cause(ctx)
 		}
 		return r.value, r.err
@@ -108,6 +110,13 @@ func inTime[T any](ctx context.Context, do func() (T, error)) (T, error) {
 		var none T
 		return none, context.Cause(ctx)
 	}
+}
+
+// over reports whether ctx has ended, or its deadline has passed: a connection with that
+// deadline may fail before ctx has noticed.
+func over(ctx context.Context) bool {
+	deadline, has := ctx.Deadline()
+	return ctx.Err() != nil || has && !time.Now().Before(deadline)
 }
 
 func invalidName(kind, name string) error { return fmt.Errorf("invalid name %q of a %s", name, kind) }
