@@ -112,6 +112,9 @@ func (p Panel) single() *stat.PanelBuilder {
 
 func (p Panel) graph() *timeseries.PanelBuilder {
 	b := timeseries.NewPanelBuilder().Title(p.Title).Description(p.Description).Unit(p.Unit).Min(0).Datasource(source).Height(8).Span(12)
+	if p.Unit == "short" {
+		b = b.AxisSoftMax(1) // of a line at 0 the axis would end at 100
+	}
 	for _, q := range p.Queries {
 		b = b.WithTarget(q.target().Range())
 	}
