@@ -24,6 +24,8 @@ const last = 1 << 32
 // Ranges are the ids of the pods whose directories lie in one directory.
 type Ranges struct {
 	pods string
+	// lock is the file that is locked while a range is given out.
+	lock string
 	// nameOf is the name of a pod's directory.
 	nameOf func(types.UID) string
 }
@@ -31,7 +33,7 @@ type Ranges struct {
 // New is about the pods in the directory pods below root, whose directories nameOf
 // names.
 func New(root string, nameOf func(types.UID) string) *Ranges {
-	return &Ranges{filepath.Join(root, "pods"), nameOf}
+	return &Ranges{filepath.Join(root, "pods"), filepath.Join(root, ".userns.lock"), nameOf}
 }
 
 // lockWait bounds the wait for other pods that are given their ranges.
@@ -47,7 +49,7 @@ func (r *Ranges) Of(ctx context.Context, uid types.UID) (first, length uint32, e
 	}
 	waiting, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	unlock, err := flock.LockDir(waiting, r.pods)
+	unlock, err := flock.Lock(waiting, r.lock)
 	if err != nil {
 		return fail(err)
 	}

@@ -79,13 +79,13 @@ func makePlace(t *testing.T, rt *live.Instance) *place {
 		}
 	})
 	p := &place{t: t, rt: rt, endpoint: rt.Endpoint, dir: dir}
-	for _, d := range []string{"root/pods", "logs", "run", "mark"} {
+	for _, d := range []string{"root/pods", "logs", "mark"} {
 		if err := os.MkdirAll(p.path(d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// The locks of user id ranges and host ports stay when the last pod is removed.
-	if err := os.Mkdir(p.path("run/host-ports"), 0o700); err != nil {
+	if err := os.MkdirAll(p.path("run/host-ports"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	// The journal of events outlives its writers.
