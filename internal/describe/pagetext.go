@@ -1,0 +1,40 @@
+package describe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ago is "41s ago".
+func (p *page) ago(t time.Time) string { return age(p.now.Sub(t)) + " ago" }
+
+// pairs are labels and amounts, in the order of their keys.
+func pairs(m map[string]string) string {
+	var all []string
+	for k, v := range m {
+		all = append(all, k+"="+v)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// joined joins the parts that are not empty.
+func joined(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), separator)
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+func restarts(n int32) string {
+	if n == 1 {
+		return "1 restart"
+	}
+	return fmt.Sprintf("%d restarts", n)
+}
