@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -35,7 +36,7 @@ func TestHelpFitsIn100Columns(t *testing.T) {
 	var each func(parent []string, commands []*cli.Command)
 	each = func(parent []string, commands []*cli.Command) {
 		for _, c := range commands {
-			name := append(parent[:len(parent):len(parent)], c.Name)
+			name := append(slices.Clip(parent), c.Name)
 			check(name...)
 			each(name, c.Subcommands)
 		}
