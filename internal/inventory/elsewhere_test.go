@@ -1,18 +1,17 @@
 package inventory
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // A pod is not abandoned while a live podctl process owns it by another endpoint
@@ -95,22 +94,8 @@ func TestProcessWithAnotherRunDirectoryOwnsItsPods(t *testing.T) {
 	start := func(endpoint string) (id string, end func()) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestProcessWithAnotherRunDirectoryOwnsItsPods$")
 		cmd.Env = append(os.Environ(), "INVENTORY_TEST_RUN="+filepath.Join(t.TempDir(), "run"), "INVENTORY_TEST_ENDPOINT="+endpoint)
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		id, err = bufio.NewReader(out).ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.TrimSpace(id), func() { _ = in.Close(); _ = cmd.Wait() }
+		id, ended := testutil.Child(t, cmd)
+		return id, func() { _ = ended() }
 	}
 	owned := func(dir, id string) map[string]bool {
 		found, err := AskElsewhere(t.Context(), filepath.Join(run, dir), nil)

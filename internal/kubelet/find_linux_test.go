@@ -1,7 +1,6 @@
 package kubelet
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // TestMain lets the test binary, copied to a file named kubelet, connect to
@@ -49,26 +49,12 @@ func connect(t *testing.T, name, socket string) *exec.Cmd {
 	copyFile(t, os.Args[0], exe)
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), "KUBELET_TEST_CONNECT="+socket)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	_, end := testutil.Child(t, cmd)
 	t.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
+		if err := end(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "connected\n" {
-		t.Fatalf("%s did not connect: %q %v", name, line, err)
-	}
 	return cmd
 }
 

@@ -1,12 +1,13 @@
 package owner
 
 import (
-	"bufio"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // A living process whose locks were deleted owns what it owned: its names cannot be
@@ -30,20 +31,7 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	dir := filepath.Join(run, "id")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestDeletedLocksOfALivingProcessStillCount$")
 	cmd.Env = append(os.Environ(), "OWNER_TEST_DIR="+dir)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("%q %v", line, err)
-	}
+	_, end := testutil.Child(t, cmd)
 	before, err := Open(dir, "run-before")
 	if err != nil {
 		t.Fatal(err)
@@ -78,8 +66,7 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	if others := LostLocks(filepath.Join(run, "elsewhere")); len(others) > 0 {
 		t.Errorf("of another run directory: %+v", others)
 	}
-	_ = in.Close()
-	if err := cmd.Wait(); err != nil {
+	if err := end(); err != nil {
 		t.Error(err)
 	}
 	if err := before.Claim("web_default"); err != nil {

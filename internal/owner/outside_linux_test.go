@@ -1,7 +1,6 @@
 package owner
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // Every user of the host can lock a file and delete it.
@@ -37,21 +37,7 @@ func TestDeletedLocksOfAProcessThatCannotBePodctlDoNotCount(t *testing.T) {
 	cmd := exec.Command(exe, "-test.run=^TestDeletedLocksOfAProcessThatCannotBePodctlDoNotCount$")
 	cmd.Env, cmd.Dir = append(os.Environ(), "OWNER_TEST_HOLD="+theirs), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("%q %v", line, err)
-	}
+	testutil.Child(t, cmd)
 	if err := os.RemoveAll(theirs); err != nil {
 		t.Fatal(err)
 	}
