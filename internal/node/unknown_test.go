@@ -73,6 +73,11 @@ func TestUnknownPodsAreEndedOnlyOnRequest(t *testing.T) {
 func TestOrphanedPodDirectoriesOfThisInstanceGo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent")
+		// Before the records: the agent looks at any time.
+		logs := filepath.Join(w.root, "logs", "default_old_mine")
+		if err := os.MkdirAll(logs, 0o750); err != nil {
+			t.Fatal(err)
+		}
 		mine := podrecord.Record{Owner: a.ownerTag(), Namespace: "default", Name: "old", StopRequested: time.Now()}
 		other := mine
 		other.Owner = "agent@another-runtime"
@@ -81,11 +86,7 @@ func TestOrphanedPodDirectoriesOfThisInstanceGo(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		logs := filepath.Join(w.root, "logs", "default_old_mine")
-		if err := os.MkdirAll(logs, 0o750); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(15 * time.Second) // not on a tick
+		time.Sleep(10 * time.Second)
 		left, err := os.ReadDir(filepath.Join(w.root, "pods"))
 		if err != nil || len(left) != 2 || left[0].Name() != "other" || left[1].Name() != "unsigned" {
 			t.Errorf("left are %v %v", left, err)
