@@ -58,7 +58,7 @@ func TestTooFewDevicesAreAShortageInTheKubeletsWords(t *testing.T) {
 	}
 }
 
-// Whoever assigns devices beside other pods need not ask whether there are enough at all.
+// What can be assigned beside other pods can be assigned without them.
 func TestFewerDevicesInUseNeverLeaveAPodWithout(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {

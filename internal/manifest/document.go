@@ -39,7 +39,7 @@ func parse(s source) (docs []document, problems []Problem) {
 	nodes := 0
 	for _, c := range split(data) {
 		if len(docs)+len(problems) >= maxDocuments {
-			return docs, append(problems, Problem{File: s.name, Line: c.above + 1, Message: errTooManyDocuments.Error()})
+			return docs, append(problems, Problem{File: s.name, Line: c.above + 1, Message: tooManyDocuments})
 		}
 		found, err := c.parse()
 		if err != nil {
@@ -51,7 +51,7 @@ func parse(s source) (docs []document, problems []Problem) {
 		}
 		for _, d := range found {
 			if nodes += d.nodes; nodes > maxNodes {
-				return docs, append(problems, Problem{File: s.name, Line: d.root.Line, Message: errTooManyValues.Error()})
+				return docs, append(problems, Problem{File: s.name, Line: d.root.Line, Message: tooManyValues})
 			}
 			docs = append(docs, d)
 		}

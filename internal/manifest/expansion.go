@@ -26,8 +26,8 @@ const (
 )
 
 var (
-	errTooManyDocuments = fmt.Errorf("more than %d documents", maxDocuments)
-	errTooManyValues    = fmt.Errorf("more than %d values", maxNodes)
+	tooManyDocuments = fmt.Sprintf("more than %d documents", maxDocuments)
+	tooManyValues    = fmt.Sprintf("more than %d values", maxNodes)
 )
 
 // CheckExpansion returns an error for a YAML document that would be too large or too
@@ -81,7 +81,7 @@ func (e *expansion) measure(n *yamlv3.Node, above int) (extent, *syntaxError) {
 		return extent{}, tooDeep(n)
 	}
 	if e.nodes++; e.nodes > maxNodes {
-		return extent{}, &syntaxError{n.Line, errTooManyValues.Error(), ""}
+		return extent{}, &syntaxError{n.Line, tooManyValues, ""}
 	}
 	all := extent{bytes: nodeSize + len(n.Value)}
 	for _, child := range n.Content {

@@ -78,7 +78,7 @@ func (c chunk) parseJSON() ([]document, error) {
 	var docs []document
 	for {
 		if len(docs) == maxDocuments {
-			return docs, &syntaxError{nodes.line - c.above, errTooManyDocuments.Error(), ""}
+			return docs, &syntaxError{nodes.line - c.above, tooManyDocuments, ""}
 		}
 		// The value first: it bounds the nesting that the nodes then follow.
 		var value any

@@ -120,7 +120,7 @@ func (l *loader) document(file string, value any, at *positions) {
 	switch l.taken++; {
 	case l.taken > maxDocuments:
 		l.full = true
-		fail("", errTooManyDocuments.Error(), "")
+		fail("", tooManyDocuments, "")
 		return
 	case len(l.problems) > maxProblems:
 		l.full = true

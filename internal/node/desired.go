@@ -33,10 +33,10 @@ type desired struct {
 	whole *wantedPods
 }
 
-// wantedPods are pods by UID, and the UID of each namespace/name.
+// wantedPods are pods by UID, and their namespace/names.
 type wantedPods struct {
 	pods  map[types.UID]Desired
-	names map[string]types.UID
+	names map[string]bool
 }
 
 func newDesired(sources []string) *desired {
@@ -83,7 +83,7 @@ func (d *desired) union() (pods map[types.UID]Desired, ready bool) {
 func (d *desired) wants(namespace, name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.unite() && d.whole.names[namespace+"/"+name] != ""
+	return d.unite() && d.whole.names[namespace+"/"+name]
 }
 
 // unite makes the union, if it is not there, and reports whether there is one. d.mu is
@@ -92,14 +92,14 @@ func (d *desired) unite() bool {
 	if d.whole != nil {
 		return true
 	}
-	w := &wantedPods{pods: map[types.UID]Desired{}, names: map[string]types.UID{}}
+	w := &wantedPods{pods: map[types.UID]Desired{}, names: map[string]bool{}}
 	add := func(wanted []Desired) {
 		for _, want := range wanted {
 			name := want.Pod.Namespace + "/" + want.Pod.Name
-			if _, taken := w.pods[want.Pod.UID]; taken || w.names[name] != "" {
+			if _, taken := w.pods[want.Pod.UID]; taken || w.names[name] {
 				continue
 			}
-			w.names[name] = want.Pod.UID
+			w.names[name] = true
 			w.pods[want.Pod.UID] = want
 		}
 	}

@@ -12,8 +12,7 @@ import (
 
 // pass is what one reconcile has found out, each of it once, however many pods ask.
 type pass struct {
-	// held are the pods that the runtime holds, and holds the same by UID.
-	held  []*pod.Pod
+	// holds are the pods that the runtime holds.
 	holds func() map[types.UID]bool
 	// logs are the log directories of pods.
 	logs func() logDirs
@@ -21,7 +20,6 @@ type pass struct {
 
 func (n *Node) newPass(held []*pod.Pod) *pass {
 	return &pass{
-		held: held,
 		holds: sync.OnceValue(func() map[types.UID]bool {
 			uids := make(map[types.UID]bool, len(held))
 			for _, p := range held {

@@ -132,7 +132,7 @@ func (f *Finder) judgeDirs(ctx context.Context, v *View, dirs []Dir) {
 		v.DirsUnknown = err.Error()
 		return
 	}
-	if f.serverUnseen() {
+	if v.OwnersUnseen != nil {
 		v.DirsUnknown = "the mounts of containers are not visible: podctl runs in another PID namespace than the runtime"
 		return
 	}

@@ -70,10 +70,10 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 		v.Answers = append(v.Answers, s.Answer)
 	}
 	v.Kubelet = f.judgeKubelet(v)
-	f.judgeDirs(ctx, v, dirs)
 	if f.serverUnseen() {
 		v.OwnersUnseen = &UnseenOwnersError{}
 	}
+	f.judgeDirs(ctx, v, dirs)
 	v.Exited, err = f.exits(v)
 	return v, err
 }

@@ -57,7 +57,13 @@ func Categories(commands []*cli.Command) []Category {
 }
 
 // Options describes flags.
-func Options(flags []cli.Flag) string { return flagLines(flags) }
+func Options(flags []cli.Flag) string {
+	var rows []row
+	for _, f := range flags {
+		rows = append(rows, Describe(f).row())
+	}
+	return columns(rows)
+}
 
 // Install makes the library print this help instead of the one installed before. It is
 // made when it is printed: that takes longer than anything else before a command runs.
@@ -96,7 +102,7 @@ func (h Help) app(a *cli.App) string {
 	for _, category := range Categories(a.Commands) {
 		b.WriteString("\n" + strings.ToUpper(category.Name) + ":\n" + commandLines(category.Commands))
 	}
-	b.WriteString("\n" + globalCategory + ", before or after the command:\n" + appFlagLines(a.Flags))
+	b.WriteString("\n" + globalCategory + ", before or after the command:\n" + appOptions(a.Flags))
 	b.WriteString("\nEXIT CODES:\n")
 	var codes []row
 	for _, c := range h.ExitCodes {
@@ -125,8 +131,8 @@ func (h Help) command(c *cli.Command) string {
 		text += "\nALIASES:\n   " + strings.Join(names, ", ") + "\n"
 	}
 	own := Own(c, h.Globals())
-	return text + "\nOPTIONS:\n" + flagLines(append(own, cli.HelpFlag)) +
-		"\n" + globalCategory + ":\n" + flagLines(Besides(h.Globals(), own))
+	return text + "\nOPTIONS:\n" + Options(append(own, cli.HelpFlag)) +
+		"\n" + globalCategory + ":\n" + Options(Besides(h.Globals(), own))
 }
 
 func commandLines(commands []*cli.Command) string {
@@ -137,20 +143,12 @@ func commandLines(commands []*cli.Command) string {
 	return columns(rows)
 }
 
-func flagLines(flags []cli.Flag) string {
-	var rows []row
-	for _, f := range flags {
-		rows = append(rows, Describe(f).row())
-	}
-	return columns(rows)
-}
-
-// appFlagLines describes the flags of an app. The library has added its own ones if the app
+// appOptions describes the flags of an app. The library has added its own ones if the app
 // has parsed a command line.
-func appFlagLines(flags []cli.Flag) string {
+func appOptions(flags []cli.Flag) string {
 	added := FlagNames([]cli.Flag{cli.HelpFlag, cli.VersionFlag})
 	own := slices.DeleteFunc(slices.Clone(flags), func(f cli.Flag) bool { return slices.Contains(added, f.Names()[0]) })
-	return flagLines(append(own, cli.HelpFlag, cli.VersionFlag))
+	return Options(append(own, cli.HelpFlag, cli.VersionFlag))
 }
 
 // indented is text with a margin. Lines that are too long are wrapped.
