@@ -24,13 +24,18 @@ type result struct {
 	changes map[string]int
 }
 
-// measure runs the contender once; it is an error if it leaves anything.
+// measure runs the contender once, what it prepares aside; it is an error if it leaves
+// anything.
 func measure(ctx context.Context, proxy *record.Proxy, endpoint string, c contender, pods int) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
+	run, err := c.prepare(ctx, pods)
+	if err != nil {
+		return result{}, fmt.Errorf("%s, %d pods: %w", c.name, pods, err)
+	}
 	proxy.Take()
 	begin := time.Now()
-	err := c.run(ctx, pods)
+	err = run()
 	total := time.Since(begin)
 	if err != nil {
 		return result{}, fmt.Errorf("%s, %d pods: %w", c.name, pods, err)

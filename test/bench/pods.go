@@ -12,20 +12,28 @@ import (
 // contender is one way to run pods to their end and remove them.
 type contender struct {
 	name string
-	run  func(ctx context.Context, pods int) error
+	// prepare does what is not measured, and returns what is.
+	prepare func(ctx context.Context, pods int) (run func() error, err error)
+}
+
+// atOnce is a contender that prepares nothing.
+func atOnce(name string, run func(ctx context.Context, pods int) error) contender {
+	return contender{name, func(ctx context.Context, pods int) (func() error, error) {
+		return func() error { return run(ctx, pods) }, nil
+	}}
 }
 
 // benchPods measures whole lives of pods.
 func benchPods(ctx context.Context, o options) error {
 	return throughProxy(o, func(dir string, proxy *record.Proxy, client *bare.Client) error {
 		exits := client.Watch(ctx)
-		contenders := []contender{{"bare", func(ctx context.Context, n int) error {
+		contenders := []contender{atOnce("bare", func(ctx context.Context, n int) error {
 			return runBare(ctx, client, exits, dir, n)
-		}}}
+		})}
 		if o.podctl != "" {
-			contenders = append(contenders, contender{"podctl", func(ctx context.Context, n int) error {
+			contenders = append(contenders, atOnce("podctl", func(ctx context.Context, n int) error {
 				return runPodctl(ctx, o.podctl, proxy.Endpoint, dir, n)
-			}})
+			}))
 		}
 		return compete(ctx, o, proxy, contenders, func(n int, results map[string][]result) { report(os.Stdout, n, results) })
 	})

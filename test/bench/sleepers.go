@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,21 +21,42 @@ type sleepers struct {
 // startSleepers starts them with `podctl run` or `podctl agent`; the caller must
 // call end.
 func startSleepers(ctx context.Context, o options, endpoint, dir, command string) (*sleepers, error) {
-	cmd, err := podctlRun(ctx, o.podctl, endpoint, dir, o.idle, `sleep, "1000000"`)
+	if command == "agent" {
+		s, give, err := startAgent(ctx, o, endpoint, dir)
+		if err != nil {
+			return nil, err
+		}
+		if err := give(); err != nil {
+			return nil, errors.Join(err, s.end())
+		}
+		return s, nil
+	}
+	cmd, err := podctlRun(ctx, o.podctl, endpoint, dir, o.idle, sleepForever)
 	if err != nil {
 		return nil, err
 	}
-	if command == "agent" {
-		last := len(cmd.Args) - 1
-		manifests := filepath.Join(dir, "manifests")
-		if err := os.Mkdir(manifests, 0o755); err != nil {
-			return nil, err
-		}
-		if err := os.Rename(cmd.Args[last], filepath.Join(manifests, "pods.yaml")); err != nil {
-			return nil, err
-		}
-		cmd.Args = append(cmd.Args[:last-3], "agent", "--drain", "--drain-timeout", "10m", "--manifests", manifests)
+	return startSleeping(cmd)
+}
+
+const sleepForever = `sleep, "1000000"`
+
+// startAgent starts an agent without pods; give gives it the sleepers' manifest.
+func startAgent(ctx context.Context, o options, endpoint, dir string) (s *sleepers, give func() error, err error) {
+	cmd, err := podctlRun(ctx, o.podctl, endpoint, dir, o.idle, sleepForever)
+	if err != nil {
+		return nil, nil, err
 	}
+	last := len(cmd.Args) - 1
+	file, manifests := cmd.Args[last], filepath.Join(dir, "manifests")
+	if err := os.Mkdir(manifests, 0o755); err != nil {
+		return nil, nil, err
+	}
+	cmd.Args = append(cmd.Args[:last-3], "agent", "--drain", "--drain-timeout", "10m", "--manifests", manifests)
+	s, err = startSleeping(cmd)
+	return s, func() error { return os.Rename(file, filepath.Join(manifests, "pods.yaml")) }, err
+}
+
+func startSleeping(cmd *exec.Cmd) (*sleepers, error) {
 	s := &sleepers{cmd: cmd, ended: make(chan error, 1)}
 	cmd.Stdout, cmd.Stderr = &s.out, &s.out
 	cmd.WaitDelay = time.Minute

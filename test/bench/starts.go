@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"github.com/podctl/podctl/test/live/bare"
 	"github.com/podctl/podctl/test/live/record"
@@ -13,12 +14,14 @@ import (
 // once, the first ones are removed while the last ones start.
 func benchStarts(ctx context.Context, o options) error {
 	return throughProxy(o, func(dir string, proxy *record.Proxy, client *bare.Client) error {
-		contenders := []contender{{"bare", func(ctx context.Context, n int) error {
+		contenders := []contender{atOnce("bare", func(ctx context.Context, n int) error {
 			return startAllBare(ctx, client, dir, n)
-		}}}
+		})}
 		if o.podctl != "" {
-			contenders = append(contenders, contender{"podctl", func(ctx context.Context, n int) error {
-				return startAllPodctl(ctx, o, proxy, n)
+			contenders = append(contenders, atOnce("run", func(ctx context.Context, n int) error {
+				return startAllByRun(ctx, o, proxy, n)
+			}), contender{"agent", func(ctx context.Context, n int) (func() error, error) {
+				return prepareAgent(ctx, o, proxy, n)
 			}})
 		}
 		var goals startGoals
@@ -45,8 +48,8 @@ func startAllBare(ctx context.Context, client *bare.Client, dir string, pods int
 	}))
 }
 
-// startAllPodctl has podctl run the pods until all have started.
-func startAllPodctl(ctx context.Context, o options, proxy *record.Proxy, pods int) (err error) {
+// startAllByRun has `podctl run` run the pods until all have started.
+func startAllByRun(ctx context.Context, o options, proxy *record.Proxy, pods int) error {
 	dir, err := os.MkdirTemp("", "podctl-bench")
 	if err != nil {
 		return err
@@ -58,4 +61,31 @@ func startAllPodctl(ctx context.Context, o options, proxy *record.Proxy, pods in
 		return err
 	}
 	return errors.Join(allStarted(ctx, proxy, pods), s.end())
+}
+
+// agentSettles is how long an agent without pods is given after its start.
+const agentSettles = 2 * time.Second
+
+// prepareAgent starts an agent, which is given the pods when the measurement begins.
+func prepareAgent(ctx context.Context, o options, proxy *record.Proxy, pods int) (run func() error, err error) {
+	dir, err := os.MkdirTemp("", "podctl-bench")
+	if err != nil {
+		return nil, err
+	}
+	o.idle = pods
+	s, give, err := startAgent(ctx, o, proxy.Endpoint, dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	end := func() error { return errors.Join(s.end(), os.RemoveAll(dir)) }
+	if err := pause(ctx, agentSettles); err != nil {
+		return nil, errors.Join(err, end())
+	}
+	return func() error {
+		err := give()
+		if err == nil {
+			err = allStarted(ctx, proxy, pods)
+		}
+		return errors.Join(err, end())
+	}, nil
 }
