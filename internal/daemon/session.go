@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -89,6 +90,7 @@ type Session struct {
 // Open connects to the runtime and builds a node. The caller closes the session.
 func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	served := newServed(o.Now)
+	holders := inBackground(owner.ReadHolders) // waits for the kernel, not for a CPU
 	o.Watcher, o.Observer = served.calls, served.metrics
 	client, stop, err := Connect(ctx, o.ConnectOptions)
 	if err != nil {
@@ -110,6 +112,7 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	}
 	s.locks, err = owner.Join(ctx, owner.JoinOptions{
 		Run: filepath.Dir(p.Locks), ID: filepath.Base(p.Locks), Instance: o.Instance, Runtime: identify(ctx, s.Client, o.Log),
+		Holders: holders(),
 	})
 	if err != nil {
 		return nil, err
@@ -121,6 +124,13 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 		return nil, err
 	}
 	return s, s.serve(p)
+}
+
+// inBackground calls f now; what it returns waits for its result.
+func inBackground[T any](f func() T) func() T {
+	result := make(chan T, 1)
+	go func() { result <- f() }()
+	return sync.OnceValue(func() T { return <-result })
 }
 
 // Ephemeral reports whether the runtime, and with it the pods, ends with this

@@ -19,6 +19,8 @@ type JoinOptions struct {
 	// Instance is the name of the instance.
 	Instance string
 	Runtime  Runtime
+	// Holders are read where that was longer ago than a second.
+	Holders Holders
 }
 
 // joinTimeout bounds the wait for other processes that join, and restoreTimeout
@@ -66,7 +68,7 @@ func join(o JoinOptions) (*Locks, error) {
 	if same != "" {
 		dir = same
 	}
-	return openAs(dir, newHolder(o.Instance, o.Runtime))
+	return openAs(dir, newHolder(o.Instance, o.Runtime), o.Holders.recent())
 }
 
 // directoryOf returns the directory of a living instance that uses the runtime,

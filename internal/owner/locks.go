@@ -64,6 +64,8 @@ type Locks struct {
 	mu sync.Mutex
 	// names holds an open, locked file for each claimed full name.
 	names map[string]*os.File
+	// holders are the processes that held locks when the directory was joined.
+	holders Holders
 	// whole is the directory as it was when all locks were last seen to be in it; nil
 	// says nothing.
 	whole os.FileInfo
@@ -73,12 +75,14 @@ type Locks struct {
 // name. The error is a *HeldError where such an instance lives, or where a living
 // process has yet to restore locks that were deleted from dir. What podctl
 // processes that were killed left in dir is removed.
-func Open(dir, instance string) (*Locks, error) { return openAs(dir, newHolder(instance, Runtime{})) }
+func Open(dir, instance string) (*Locks, error) {
+	return openAs(dir, newHolder(instance, Runtime{}), ReadHolders())
+}
 
-func openAs(dir string, h Holder) (*Locks, error) {
+func openAs(dir string, h Holder, holders Holders) (*Locks, error) {
 	path := instancePath(dir, h.Name)
 	what := fmt.Sprintf("instance %q", h.Name)
-	if lost, any := waitForLost(filepath.Dir(dir), func(l Lost) bool { return l.dir == filepath.Base(dir) }); any {
+	if lost, any := holders.wait(filepath.Dir(dir), func(l Lost) bool { return l.dir == filepath.Base(dir) }); any {
 		return nil, lost.heldError(what)
 	}
 	f, err := openLock(path, h)
@@ -86,7 +90,7 @@ func openAs(dir string, h Holder) (*Locks, error) {
 		return nil, heldOr(err, path, what, h.Runtime)
 	}
 	sweep(dir)
-	return &Locks{dir: dir, holder: h, self: f, names: map[string]*os.File{}}, nil
+	return &Locks{dir: dir, holder: h, self: f, names: map[string]*os.File{}, holders: holders}, nil
 }
 
 // openLock takes a lock in a directory that it makes. The directory may be removed
@@ -148,13 +152,14 @@ func (l *Locks) ClaimAll(fullNames []string) []error {
 		return errs
 	}
 	run := filepath.Dir(l.dir)
-	for _, lost := range LostLocks(run) {
+	holders := l.holders.recent()
+	for _, lost := range holders.lost(run) {
 		i, ok := claimed[lost.file]
 		if !ok || lost.dir != l.Runtime() || errs[i] != nil {
 			continue
 		}
 		same := func(other Lost) bool { return other.dir == lost.dir && other.file == lost.file }
-		if lost, any := waitForLost(run, same); any {
+		if lost, any := holders.wait(run, same); any {
 			errs[i] = errors.Join(lost.heldError(podOf(fullNames[i])), unlockFile(l.names[fullNames[i]]))
 			delete(l.names, fullNames[i])
 		}

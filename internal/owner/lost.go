@@ -22,9 +22,34 @@ type Lost struct {
 // LostLocks are the locks of other living processes whose files were deleted from
 // the directories below a run directory. Processes that cannot be seen from here, and
 // those that cannot be podctl's, are left out.
-func LostLocks(run string) LostList {
+func LostLocks(run string) LostList { return ReadHolders().lost(run) }
+
+// Holders are the processes that held any file lock when they were read. The zero value
+// has not been read.
+type Holders struct {
+	pids []int
+	at   time.Time
+}
+
+// ReadHolders reads them. The kernel lets it wait for some milliseconds, whatever there
+// is to read.
+func ReadHolders() Holders { return Holders{proc.Default.LockHolders(), time.Now()} }
+
+// holdersCount is how long processes that hold locks are taken to be all that hold any.
+const holdersCount = time.Second
+
+// recent returns the holders, read again unless they still count.
+func (h Holders) recent() Holders {
+	if time.Since(h.at) < holdersCount {
+		return h
+	}
+	return ReadHolders()
+}
+
+// lost are those of their locks whose files were deleted: see LostLocks.
+func (h Holders) lost(run string) LostList {
 	var lost LostList
-	for _, pid := range proc.Default.LockHolders() {
+	for _, pid := range h.pids {
 		if pid == os.Getpid() {
 			continue
 		}
@@ -95,11 +120,11 @@ func (l Lost) heldError(what string) *HeldError {
 	return &HeldError{What: what, Owner: l.Name, PID: l.PID, Deleted: true}
 }
 
-// waitForLost returns a deleted lock below the run directory that matches. A
-// process that releases a lock deletes its file just before: that is no such lock.
-func waitForLost(run string, match func(Lost) bool) (found Lost, any bool) {
+// wait returns a deleted lock below the run directory that matches. A process that
+// releases a lock deletes its file just before: that is no such lock.
+func (h Holders) wait(run string, match func(Lost) bool) (found Lost, any bool) {
 	for range lostTries {
-		lost := LostLocks(run)
+		lost := h.lost(run)
 		i := slices.IndexFunc(lost, match)
 		if i < 0 {
 			return Lost{}, false

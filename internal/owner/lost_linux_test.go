@@ -5,7 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/podctl/podctl/internal/testutil"
 )
@@ -74,5 +77,26 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	}
 	if err := before.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A list of holders that was read long ago knows nothing of the processes that came later.
+func TestHoldersThatWereReadLongAgoAreReadAgain(t *testing.T) {
+	recent := Holders{pids: []int{1}, at: time.Now()}
+	if got := recent.recent(); !slices.Equal(got.pids, recent.pids) {
+		t.Errorf("read again at once: %v", got.pids)
+	}
+	f, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	for _, old := range []Holders{{}, {at: time.Now().Add(-holdersCount)}} {
+		if got := old.recent(); !slices.Contains(got.pids, os.Getpid()) {
+			t.Errorf("%v: %v lacks this process", old, got.pids)
+		}
 	}
 }
