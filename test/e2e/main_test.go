@@ -100,7 +100,7 @@ func (p *place) run(yaml string, args ...string) (out, errw string, code int) {
 }
 
 // timeout is how long a test waits for anything.
-const timeout = time.Minute
+const timeout = 3 * time.Minute
 
 // wait waits for the end and returns the exit code.
 func (p *process) wait() int {

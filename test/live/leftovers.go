@@ -82,15 +82,15 @@ func (in *Instance) Leftovers(t testing.TB, dirs ...string) {
 	})
 }
 
-// NewSince returns the traces that were not there before; it waits up to half
-// a minute for there to be none: a runtime that has just stopped many pods cleans
+// NewSince returns the traces that were not there before; it waits up to two
+// minutes for there to be none: a runtime that has just stopped many pods cleans
 // up for some time.
 func (in *Instance) NewSince(before Traces, dirs ...string) Traces {
 	known := map[string]bool{}
 	for _, b := range before {
 		known[b] = true
 	}
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		left := slices.DeleteFunc(in.Traces(dirs...), func(s string) bool { return known[s] })
 		if len(left) == 0 {
