@@ -2,15 +2,18 @@ package node
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -145,6 +148,40 @@ func TestRemainsOfAPodThatWasStoppedBeforeItBegan(t *testing.T) {
 		w.sim.Restart()
 		if left, err := os.ReadDir(w.root + "/pods"); err == nil && len(left) > 0 {
 			t.Errorf("left: %v", left)
+		}
+	})
+}
+
+// The record in a pod's directory is there before the pod's logs are, and goes after
+// them: logs without it would be left for ever, because nothing says whose they are.
+func TestLogsOfAPodHaveItsRecordBesideThem(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		logs := func() []os.DirEntry {
+			entries, _ := os.ReadDir(filepath.Join(w.root, "logs")) // it may not exist yet
+			return entries
+		}
+		began, ended := false, false
+		w.cgroups.ensuring = func(p *v1.Pod) {
+			began = true
+			if !podrecord.Exists(filepath.Join(w.root, "pods", string(p.UID))) {
+				t.Error("there is no record")
+			}
+			if left := logs(); len(left) > 0 {
+				t.Errorf("there are logs before the record: %v", left)
+			}
+		}
+		w.removing = func() {
+			ended = true
+			if left := logs(); len(left) > 0 {
+				t.Errorf("there are logs after the record: %v", left)
+			}
+		}
+		a := w.podctl("run-a", podYAML("web", "sleep 1", job))
+		a.until("web", "finished", finished)
+		a.drain()
+		w.empty()
+		if !began || !ended {
+			t.Errorf("began %v, ended %v", began, ended)
 		}
 	})
 }

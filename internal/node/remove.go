@@ -62,16 +62,17 @@ func (n *Node) removeDown(ctx context.Context, e *entry, p *v1.Pod) error {
 		release()
 		return err
 	}
+	// The logs go before the record in the directory, which says whose they are.
+	if !n.opts.KeepLogs {
+		if err := os.RemoveAll(n.opts.Facts.LogDirectory(p)); err != nil {
+			return event.At(event.LayerHost, err)
+		}
+	}
 	e.recording.Lock() // so that no record is put into a directory that is removed
 	err = n.opts.Volumes.RemovePod(ctx, uid)
 	e.recording.Unlock()
 	if err != nil {
 		return event.At(event.LayerHost, err)
-	}
-	if !n.opts.KeepLogs {
-		if err := os.RemoveAll(n.opts.Facts.LogDirectory(p)); err != nil {
-			return event.At(event.LayerHost, err)
-		}
 	}
 	n.opts.Dirs.Forget(uid)
 	return nil

@@ -39,6 +39,8 @@ type world struct {
 	sim     *sim.Runtime
 	root    string
 	cgroups *fakeCgroups
+	// removing is called before the directory of a pod is removed, unless it is nil.
+	removing func()
 	// watch, if set, is told of every call that a podctl makes.
 	watch cri.CallWatcher
 	// partly: podctls that start do not know in full what is wanted.
@@ -116,7 +118,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 	p.Node = New(Options{
 		Admission: admission.Policy{Sysctls: sysctls}, Allocatable: w.allocatable, Observer: w.observer,
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
-		Cgroups: w.cgroups, Dirs: dirs, Volumes: volume.NewNamed(w.root, dirs.Name),
+		Cgroups: w.cgroups, Dirs: dirs, Volumes: removals{volume.NewNamed(w.root, dirs.Name), w},
 		PLEG:        pleg.Options{Now: w.plegNow},
 		KillUnknown: w.killUnknown, OwnersElsewhere: w.owners, OtherPods: w.otherPods, LogSpace: w.freeForLogs(),
 		Events: func(ev event.Event) {
@@ -262,17 +264,35 @@ func (w *world) calls(methods ...string) []string {
 	return all
 }
 
+// removals are the volumes of a world that is told which directories are removed.
+type removals struct {
+	*volume.Manager
+	w *world
+}
+
+func (r removals) RemovePod(ctx context.Context, uid types.UID) error {
+	if r.w.removing != nil {
+		r.w.removing()
+	}
+	return r.Manager.RemovePod(ctx, uid)
+}
+
 // fakeCgroups are the machine's: what one podctl made is there for the next.
 type fakeCgroups struct {
 	mu   sync.Mutex
 	made map[types.UID]bool
 	// busy have a process.
 	busy map[types.UID]bool
+	// ensuring is called before one is made, unless it is nil.
+	ensuring func(*v1.Pod)
 }
 
 func (c *fakeCgroups) Parent(*v1.Pod) string { return "" }
 
 func (c *fakeCgroups) Ensure(_ context.Context, p *v1.Pod) error {
+	if c.ensuring != nil {
+		c.ensuring(p)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.made[p.UID] = true

@@ -139,12 +139,12 @@ func (r *run) prepare(ctx context.Context) error {
 	if !r.plan.Starts() {
 		return nil
 	}
-	if err := os.MkdirAll(r.opt.Node.LogDirectory(r.p), 0o755); err != nil {
-		return event.At(event.LayerHost, fmt.Errorf("make log directory: %w", err))
-	}
 	if err := r.opt.Cgroups.Ensure(ctx, r.p); err != nil {
 		r.failed(r.p, event.FailedCgroup, opSync, event.LayerCgroup, err, "unable to ensure pod container exists: %v", err)
 		return event.At(event.LayerCgroup, fmt.Errorf("make pod cgroup: %w", err))
+	}
+	if err := os.MkdirAll(r.opt.Node.LogDirectory(r.p), 0o755); err != nil {
+		return event.At(event.LayerHost, fmt.Errorf("make log directory: %w", err))
 	}
 	return nil
 }
