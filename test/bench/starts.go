@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -11,21 +12,31 @@ import (
 )
 
 // benchStarts measures how long pods that run on take to start: of those that end at
-// once, the first ones are removed while the last ones start.
+// once, the first ones are removed while the last ones start. The bare calls ask for
+// the same as podctl.
 func benchStarts(ctx context.Context, o options) error {
+	if o.podctl == "" {
+		fmt.Print("not measured: no podctl\n\n")
+		return nil
+	}
 	return throughProxy(o, func(dir string, proxy *record.Proxy, client *bare.Client) error {
-		contenders := []contender{atOnce("bare", func(ctx context.Context, n int) error {
-			return startAllBare(ctx, client, dir, n)
-		})}
-		if o.podctl != "" {
-			contenders = append(contenders, atOnce("run", func(ctx context.Context, n int) error {
-				return startAllByRun(ctx, o, proxy, n)
-			}), contender{"agent", func(ctx context.Context, n int) (func() error, error) {
-				return prepareAgent(ctx, o, proxy, n)
-			}})
+		proxy.Take()
+		if err := startAllByRun(ctx, o, proxy, 1); err != nil {
+			return err
 		}
+		pod, err := recipeOf(proxy.Take())
+		if err != nil {
+			return err
+		}
+		contenders := []contender{atOnce("bare", func(ctx context.Context, n int) error {
+			return pod.startAll(ctx, client, dir, n)
+		}), atOnce("run", func(ctx context.Context, n int) error {
+			return startAllByRun(ctx, o, proxy, n)
+		}), {"agent", func(ctx context.Context, n int) (func() error, error) {
+			return prepareAgent(ctx, o, proxy, n)
+		}}}
 		var goals startGoals
-		err := compete(ctx, o, proxy, contenders, goals.add)
+		err = compete(ctx, o, proxy, contenders, goals.add)
 		if err == nil {
 			goals.report(os.Stdout)
 		}
@@ -33,11 +44,11 @@ func benchStarts(ctx context.Context, o options) error {
 	})
 }
 
-// startAllBare starts the pods side by side, and then removes them.
-func startAllBare(ctx context.Context, client *bare.Client, dir string, pods int) error {
+// startAll starts the pods side by side, and then removes them.
+func (r *recipe) startAll(ctx context.Context, client *bare.Client, dir string, pods int) error {
 	started := make([]*bare.Pod, pods)
 	err := sideBySide(pods, func(i int) (err error) {
-		started[i], err = startBare(ctx, client, dir, i, "sleep", "1000000")
+		started[i], err = r.start(ctx, client, dir, i)
 		return err
 	})
 	return errors.Join(err, sideBySide(pods, func(i int) error {

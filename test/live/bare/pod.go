@@ -37,12 +37,7 @@ func (s Spec) sandbox() *runtimeapi.PodSandboxConfig {
 		Hostname:     s.Name,
 		LogDirectory: s.LogDir,
 		Labels:       s.labels(nil),
-		Linux: &runtimeapi.LinuxPodSandboxConfig{
-			// A kubelet gives it to every sandbox, whatever its pod asks for.
-			SecurityContext: &runtimeapi.LinuxSandboxSecurityContext{
-				Seccomp: &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_RuntimeDefault},
-			},
-		},
+		Linux:        &runtimeapi.LinuxPodSandboxConfig{},
 	}
 	if !s.Unlabelled {
 		config.Annotations = map[string]string{"kubernetes.io/config.source": "api"}
