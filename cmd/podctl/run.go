@@ -139,13 +139,14 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 			err = errors.Join(err, r.session.Close())
 		}
 	}()
+	holders := daemon.ReadHolders()
 	set, err := loadPods(ctx, e, o.manifestOptions)
 	if err != nil {
 		return nil, err
 	}
 	events := output.NewQueue[event.Event]()
 	s, err := daemon.Open(ctx, o.options(e, o.Globals, daemon.Options{
-		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.Put, TokenFile: o.accounts.file,
+		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.Put, TokenFile: o.accounts.file, Holders: holders,
 	}))
 	if err != nil {
 		return nil, err

@@ -70,7 +70,14 @@ type Options struct {
 	// no events are needed.
 	Events func(event.Event)
 	Now    func() time.Time
+	// Holders are what ReadHolders returned to a caller that had something else to do
+	// first; nil has Open call it.
+	Holders func() owner.Holders
 }
+
+// ReadHolders begins to read which processes hold locks, for which it waits for the kernel
+// and not for a CPU.
+func ReadHolders() func() owner.Holders { return inBackground(owner.ReadHolders) }
 
 // Session is a node on a runtime, with all that has to be closed after it.
 type Session struct {
@@ -90,7 +97,9 @@ type Session struct {
 // Open connects to the runtime and builds a node. The caller closes the session.
 func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	served := newServed(o.Now)
-	holders := inBackground(owner.ReadHolders) // waits for the kernel, not for a CPU
+	if o.Holders == nil {
+		o.Holders = ReadHolders()
+	}
 	o.Watcher, o.Observer = served.calls, served.metrics
 	client, stop, err := Connect(ctx, o.ConnectOptions)
 	if err != nil {
@@ -112,7 +121,7 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	}
 	s.locks, err = owner.Join(ctx, owner.JoinOptions{
 		Run: filepath.Dir(p.Locks), ID: filepath.Base(p.Locks), Instance: o.Instance, Runtime: identify(ctx, s.Client, o.Log),
-		Holders: holders(),
+		Holders: o.Holders(),
 	})
 	if err != nil {
 		return nil, err
