@@ -54,7 +54,7 @@ func (h Holders) lost(run string) LostList {
 			continue
 		}
 		for _, f := range proc.Default.DeletedFiles(pid) {
-			if filepath.Ext(f.Path) != suffix || !isBelow(f.Path, run) {
+			if filepath.Ext(f.Path) != suffix || !isBelow(pid, f.Path, run) {
 				continue
 			}
 			dir, file := filepath.Split(f.Path)
@@ -68,10 +68,18 @@ func (h Holders) lost(run string) LostList {
 	return lost
 }
 
-// isBelow reports whether a lock file lies in a directory of the run directory. It
-// may be mounted at another path for the process that has the file open.
-func isBelow(path, run string) bool {
-	return filepath.Base(filepath.Dir(filepath.Dir(path))) == filepath.Base(run)
+// isBelow reports whether a lock file that a process has open was deleted from a
+// directory of the run directory. Where that cannot be told, because what was above the
+// file for that process is gone, too, it may have been mounted at another path there: the
+// name of the run directory decides.
+func isBelow(pid int, path, run string) bool {
+	above := filepath.Dir(filepath.Dir(path))
+	theirs, err := os.Stat(filepath.Join(proc.Default.Root(pid), above))
+	if err != nil {
+		return filepath.Base(above) == filepath.Base(run)
+	}
+	ours, err := os.Stat(run)
+	return err == nil && os.SameFile(ours, theirs)
 }
 
 // LostList are deleted locks.

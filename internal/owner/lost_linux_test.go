@@ -69,6 +69,13 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	if others := LostLocks(filepath.Join(run, "elsewhere")); len(others) > 0 {
 		t.Errorf("of another run directory: %+v", others)
 	}
+	namesake := filepath.Join(t.TempDir(), filepath.Base(run))
+	if err := os.Mkdir(namesake, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if others := LostLocks(namesake); len(others) > 0 {
+		t.Errorf("of another run directory of the same name: %+v", others)
+	}
 	if err := end(); err != nil {
 		t.Error(err)
 	}
