@@ -60,8 +60,8 @@ tool() {
 # build_tools is fast when nothing changed.
 build_tools() {
 	mkdir -p "$TOOLS"
-	(cd "$repo" && go build -o "$TOOLS/" ./hack/ready) || die "cannot build hack/ready"
-	(cd "$repo/test" && go build -o "$TOOLS/" ./live/images) || die "cannot build test/live/images"
+	(cd "$repo" && go build -trimpath -buildvcs=false -o "$TOOLS/" ./hack/ready) || die "cannot build hack/ready"
+	(cd "$repo/test" && go build -trimpath -buildvcs=false -o "$TOOLS/" ./live/images) || die "cannot build test/live/images"
 }
 
 # build_images builds the tarballs again when their inputs are newer.
