@@ -54,13 +54,14 @@ func (h Holders) lost(run string) LostList {
 			continue
 		}
 		for _, f := range proc.Default.DeletedFiles(pid) {
-			if filepath.Ext(f.Path) != suffix || !isBelow(pid, f.Path, run) {
+			// A process that is not podctl's may have files that nobody can look at in time.
+			if filepath.Ext(f.Path) != suffix || !mayOwnPods(proc.Default, pid) || !isBelow(pid, f.Path, run) {
 				continue
 			}
 			dir, file := filepath.Split(f.Path)
 			text, err := f.Read()
-			if err != nil || !mayOwnPods(proc.Default, pid) {
-				continue // closed meanwhile, or not podctl's
+			if err != nil {
+				continue // closed meanwhile
 			}
 			lost = append(lost, Lost{Holder: parseHolder(string(text)), PID: pid, dir: filepath.Base(dir), file: file})
 		}

@@ -24,7 +24,7 @@ func Outside(run, id string) []string {
 		}
 		for _, f := range proc.Default.FilesNamed(pid, isInstanceFile) {
 			dir := filepath.Join(proc.Default.Root(pid), filepath.Dir(f.Path))
-			if filepath.Base(dir) != id {
+			if filepath.Base(dir) != id || !mayOwnPods(proc.Default, pid) { // before its files are looked at
 				continue
 			}
 			above, err := os.Stat(filepath.Dir(dir))
@@ -32,7 +32,7 @@ func Outside(run, id string) []string {
 				continue
 			}
 			text, err := f.Read()
-			if err != nil || parseHolder(string(text)).Runtime.Endpoint == "" || !mayOwnPods(proc.Default, pid) {
+			if err != nil || parseHolder(string(text)).Runtime.Endpoint == "" {
 				continue
 			}
 			dirs, known = append(dirs, dir), append(known, above)
