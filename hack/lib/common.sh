@@ -65,8 +65,10 @@ set_paths() {
 }
 
 names() {
-	[[ -d $RUN_BASE || -d $LIB_BASE ]] || return 0
-	find "$RUN_BASE" "$LIB_BASE" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' 2>/dev/null | sort -u
+	local base
+	for base in "$RUN_BASE" "$LIB_BASE"; do # one alone is left after a reboot
+		[[ ! -d $base ]] || find "$base" -mindepth 1 -maxdepth 1 -type d -printf '%f\n'
+	done | sort -u
 }
 
 need_host() {
