@@ -19,7 +19,8 @@ type JoinOptions struct {
 	// Instance is the name of the instance.
 	Instance string
 	Runtime  Runtime
-	// Holders are read where that was longer ago than a second.
+	// Holders are what ReadHolders returned; they are read again where that is longer
+	// ago than a second.
 	Holders Holders
 }
 

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,25 +47,41 @@ func (h Holders) recent() Holders {
 	return ReadHolders()
 }
 
+// open are the open files, of those that files returns, of each other process among them
+// that can be podctl's. No other process's files are looked at: it may have a file system
+// that does not answer.
+func (h Holders) open(files func(pid int) []proc.OpenFile) iter.Seq2[int, proc.OpenFile] {
+	return func(yield func(int, proc.OpenFile) bool) {
+		for _, pid := range h.pids {
+			if pid == os.Getpid() {
+				continue
+			}
+			found := files(pid)
+			if len(found) == 0 || !mayOwnPods(proc.Default, pid) {
+				continue
+			}
+			for _, f := range found {
+				if !yield(pid, f) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // lost are those of their locks whose files were deleted: see LostLocks.
 func (h Holders) lost(run string) LostList {
 	var lost LostList
-	for _, pid := range h.pids {
-		if pid == os.Getpid() {
+	for pid, f := range h.open(proc.Default.DeletedFiles) {
+		if filepath.Ext(f.Path) != suffix || !isBelow(pid, f.Path, run) {
 			continue
 		}
-		for _, f := range proc.Default.DeletedFiles(pid) {
-			// A process that is not podctl's may have files that nobody can look at in time.
-			if filepath.Ext(f.Path) != suffix || !mayOwnPods(proc.Default, pid) || !isBelow(pid, f.Path, run) {
-				continue
-			}
-			dir, file := filepath.Split(f.Path)
-			text, err := f.Read()
-			if err != nil {
-				continue // closed meanwhile
-			}
-			lost = append(lost, Lost{Holder: parseHolder(string(text)), PID: pid, dir: filepath.Base(dir), file: file})
+		text, err := f.Read()
+		if err != nil {
+			continue // closed meanwhile
 		}
+		dir, file := filepath.Split(f.Path)
+		lost = append(lost, Lost{Holder: parseHolder(string(text)), PID: pid, dir: filepath.Base(dir), file: file})
 	}
 	return lost
 }

@@ -18,25 +18,21 @@ func Outside(run, id string) []string {
 	ours, _ := os.Stat(run)
 	var dirs []string
 	var known []os.FileInfo
-	for _, pid := range proc.Default.LockHolders() {
-		if pid == os.Getpid() {
+	instances := func(pid int) []proc.OpenFile { return proc.Default.FilesNamed(pid, isInstanceFile) }
+	for pid, f := range ReadHolders().open(instances) {
+		dir := filepath.Join(proc.Default.Root(pid), filepath.Dir(f.Path))
+		if filepath.Base(dir) != id {
 			continue
 		}
-		for _, f := range proc.Default.FilesNamed(pid, isInstanceFile) {
-			dir := filepath.Join(proc.Default.Root(pid), filepath.Dir(f.Path))
-			if filepath.Base(dir) != id || !mayOwnPods(proc.Default, pid) { // before its files are looked at
-				continue
-			}
-			above, err := os.Stat(filepath.Dir(dir))
-			if err != nil || os.SameFile(ours, above) || slices.ContainsFunc(known, func(k os.FileInfo) bool { return os.SameFile(k, above) }) {
-				continue
-			}
-			text, err := f.Read()
-			if err != nil || parseHolder(string(text)).Runtime.Endpoint == "" {
-				continue
-			}
-			dirs, known = append(dirs, dir), append(known, above)
+		above, err := os.Stat(filepath.Dir(dir))
+		if err != nil || os.SameFile(ours, above) || slices.ContainsFunc(known, func(k os.FileInfo) bool { return os.SameFile(k, above) }) {
+			continue
 		}
+		text, err := f.Read()
+		if err != nil || parseHolder(string(text)).Runtime.Endpoint == "" {
+			continue
+		}
+		dirs, known = append(dirs, dir), append(known, above)
 	}
 	return dirs
 }

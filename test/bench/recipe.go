@@ -46,7 +46,7 @@ func (r *recipe) start(ctx context.Context, client *bare.Client, dir string, i i
 	sandbox := proto.CloneOf(r.sandbox.Config)
 	sandbox.Metadata.Name, sandbox.Metadata.Uid = fmt.Sprintf("bare-%d", i), fmt.Sprintf("uid-bare-%d", i)
 	sandbox.Hostname = sandbox.Metadata.Name
-	sandbox.Linux.CgroupParent = "" // nobody would remove it
+	sandbox.Linux.CgroupParent = "" // it would be left over
 	sandbox.LogDirectory = filepath.Join(dir, "logs", sandbox.Metadata.Name)
 	container := proto.CloneOf(r.container.Config)
 	if err := os.MkdirAll(filepath.Dir(filepath.Join(sandbox.LogDirectory, container.LogPath)), 0o755); err != nil {

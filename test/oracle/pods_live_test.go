@@ -57,8 +57,8 @@ func loadRecorded(t *testing.T, dir string) node.Desired {
 	return node.Desired{Pod: set.Pods[0].Pod, Document: set.Pods[0].Document}
 }
 
-// removesHostPaths removes what the pod makes on the host outside its directory: nobody
-// else does.
+// removesHostPaths removes what the pod makes on the host outside its directory, which
+// stays when the pod is removed.
 func removesHostPaths(t *testing.T, p *v1.Pod) {
 	for _, v := range p.Spec.Volumes {
 		if v.HostPath == nil {
