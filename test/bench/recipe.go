@@ -58,18 +58,5 @@ func (r *recipe) start(ctx context.Context, client *bare.Client, dir string, i i
 			return nil, err
 		}
 	}
-	ran, err := client.Runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: sandbox})
-	if err != nil {
-		return nil, err
-	}
-	p := &bare.Pod{SandboxID: ran.PodSandboxId}
-	created, err := client.Runtime.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{
-		PodSandboxId: p.SandboxID, Config: container, SandboxConfig: sandbox,
-	})
-	if err != nil {
-		return p, err
-	}
-	p.ContainerID = created.ContainerId
-	_, err = client.Runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: p.ContainerID})
-	return p, err
+	return client.StartAs(ctx, sandbox, container)
 }

@@ -81,21 +81,39 @@ func (c *Client) Start(ctx context.Context, spec Spec) (*Pod, error) {
 	return p, err
 }
 
+// StartAs makes and starts a pod of these configurations, which has no Spec.
+func (c *Client) StartAs(ctx context.Context, sandbox *runtimeapi.PodSandboxConfig, container *runtimeapi.ContainerConfig) (*Pod, error) {
+	p := &Pod{}
+	err := c.runSandbox(ctx, p, sandbox)
+	if err == nil {
+		err = c.startContainer(ctx, p, sandbox, container)
+	}
+	return p, err
+}
+
 // RunSandbox makes the sandbox alone: the first half of Start.
 func (c *Client) RunSandbox(ctx context.Context, spec Spec) (*Pod, error) {
 	p := &Pod{Spec: spec}
-	sandbox, err := c.Runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: spec.sandbox()})
+	return p, c.runSandbox(ctx, p, spec.sandbox())
+}
+
+func (c *Client) runSandbox(ctx context.Context, p *Pod, config *runtimeapi.PodSandboxConfig) error {
+	sandbox, err := c.Runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config})
 	if err != nil {
-		return p, fmt.Errorf("run sandbox: %w", err)
+		return fmt.Errorf("run sandbox: %w", err)
 	}
 	p.SandboxID = sandbox.PodSandboxId
-	return p, nil
+	return nil
 }
 
 // StartContainer makes the container in its sandbox, and starts it.
 func (c *Client) StartContainer(ctx context.Context, p *Pod) error {
+	return c.startContainer(ctx, p, p.sandbox(), p.container())
+}
+
+func (c *Client) startContainer(ctx context.Context, p *Pod, sandbox *runtimeapi.PodSandboxConfig, config *runtimeapi.ContainerConfig) error {
 	container, err := c.Runtime.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{
-		PodSandboxId: p.SandboxID, Config: p.container(), SandboxConfig: p.sandbox(),
+		PodSandboxId: p.SandboxID, Config: config, SandboxConfig: sandbox,
 	})
 	if err != nil {
 		return fmt.Errorf("create container: %w", err)
