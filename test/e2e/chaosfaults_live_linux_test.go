@@ -165,11 +165,16 @@ func (c *chaos) deletePodDirectory() bool {
 	if !ok {
 		return false
 	}
-	for _, mounted := range glob(c.t, dir+"/volumes/*/*") {
-		_ = syscall.Unmount(mounted, syscall.MNT_DETACH) // most are not mounted
-	}
 	c.deleted[filepath.Base(dir)] = true
-	return os.RemoveAll(dir) == nil
+	return c.removePodDirectory(dir) == nil
+}
+
+// removePodDirectory removes a pod's directory with what is mounted there.
+func (c *chaos) removePodDirectory(dir string) error {
+	for _, volume := range glob(c.t, dir+"/volumes/*/*") {
+		_ = syscall.Unmount(volume, syscall.MNT_DETACH) // most are not mounted
+	}
+	return os.RemoveAll(dir)
 }
 
 func (c *chaos) deleteLogDirectory() bool {

@@ -144,9 +144,10 @@ func (c *chaos) unexplained(ctx context.Context, ready map[string]string, runnin
 		switch _, err := os.Stat(filepath.Join(dir, "podctl.json")); {
 		case uids[filepath.Base(dir)]:
 		case err != nil:
-			// Its record was deleted: no podctl may take it for its own.
+			// Its record was deleted: no podctl may take it for its own. An agent that was
+			// starting the pod may have mounted a volume there after that.
 			c.counts["directories that lost their record"]++
-			_ = os.RemoveAll(dir)
+			_ = c.removePodDirectory(dir)
 		default:
 			return fmt.Sprintf("directory %s is that of no pod, and holds %q", dir, glob(c.t, dir+"/*"))
 		}
