@@ -14,6 +14,7 @@ import (
 
 	"github.com/opencontainers/cgroups"
 	"github.com/opencontainers/cgroups/manager"
+	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -50,10 +51,7 @@ func (m *Manager) Ensure(ctx context.Context, p *v1.Pod) error {
 	unlock, err := m.lock(ctx)
 	if err == nil {
 		defer unlock()
-		err = m.ensureParents(parent)
-	}
-	if err == nil {
-		err = m.ensure(n, PodLimits(p), requested(p))
+		err = m.ensureWithParents(parent, n, p)
 	}
 	if err != nil {
 		return fmt.Errorf("make pod cgroup %s: %w", n.path(m.driver), err)
@@ -62,54 +60,90 @@ func (m *Manager) Ensure(ctx context.Context, p *v1.Pod) error {
 	return nil
 }
 
+// ensureAttempts bounds how often a pod's cgroup is tried whose parents vanish.
+const ensureAttempts = 10
+
+// ensureWithParents makes the pod's cgroup and its parents. A podctl with another run
+// directory, and so another lock, may remove parents that hold no pod yet.
+func (m *Manager) ensureWithParents(parent, n name, p *v1.Pod) error {
+	known := inodes{}
+	for _, n := range []name{{m.root}, parent, n} {
+		c, err := m.open(n, Limits{})
+		if err != nil {
+			return err
+		}
+		known.add(existing(c))
+	}
+	var err error
+	for range ensureAttempts {
+		if err = m.ensureParents(parent, known); err == nil {
+			err = m.ensure(n, PodLimits(p), requested(p), known)
+		}
+		if !vanished(err) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	// They hold a pod now, and stay: those that vanished and were made on the way to
+	// the pod's get their limits and marks.
+	return m.ensureParents(parent, known)
+}
+
+// vanished reports whether a directory was removed before it was made or written to.
+func vanished(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) }
+
 // ensureParents makes the root and, below it, the parent of a class.
-func (m *Manager) ensureParents(parent name) error {
+func (m *Manager) ensureParents(parent name, known inodes) error {
 	var limits Limits
 	if parent[len(parent)-1] == besteffort {
 		limits.CPUShares = pod.MinCPUShares
 	}
 	if len(parent) > 1 {
-		if err := m.ensureUnbounded(name{m.root}, Limits{}); err != nil {
+		if err := m.ensureUnbounded(name{m.root}, Limits{}, known); err != nil {
 			return err
 		}
 	}
-	return m.ensureUnbounded(parent, limits)
+	return m.ensureUnbounded(parent, limits, known)
 }
 
 // unboundedHugepages is what the kubelet writes for no limit.
 const unboundedHugepages = int64(1) << 62
 
 // ensureUnbounded makes a parent, which leaves huge pages to its pods.
-func (m *Manager) ensureUnbounded(n name, l Limits) error {
+func (m *Manager) ensureUnbounded(n name, l Limits, known inodes) error {
 	l.Hugepages = map[int64]int64{}
 	for _, size := range cgroups.HugePageSizes() {
 		l.Hugepages[pageSize(size)] = unboundedHugepages
 	}
-	return m.ensure(n, l, isParent)
+	return m.ensure(n, l, isParent, known)
 }
 
-// ensure makes a cgroup and marks it with a text.
-func (m *Manager) ensure(n name, l Limits, mark string) error {
+// ensure makes a cgroup and marks with a text those of its directories that are not
+// known. One whose directories are all known, or marked, is left as it is.
+func (m *Manager) ensure(n name, l Limits, mark string, known inodes) error {
 	c, err := m.open(n, l)
 	if err != nil {
 		return err
 	}
-	before := existing(c)
-	if len(before) == len(c.GetPaths()) && m.hasControllers(n) {
+	made := func(dir string) bool { return known.has(dir) || marked(dir) }
+	there := slices.DeleteFunc(existing(c), func(dir string) bool { return !made(dir) })
+	if len(there) == len(c.GetPaths()) && m.hasControllers(n) {
 		return nil
 	}
 	// A pid of -1 makes the directories and moves no process.
 	if err := c.Apply(-1); err != nil {
 		return err
 	}
-	// The library leaves out the one for devices, and runc would make it,
-	// unmarked.
-	if dir := c.GetPaths()["devices"]; dir != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+	// The library leaves out the one for devices, which runc would make, unmarked, and
+	// does not say that a named hierarchy has none.
+	for controller, dir := range c.GetPaths() {
+		if err := os.MkdirAll(dir, 0o755); vanished(err) || err != nil && controller == "devices" {
 			return err
 		}
 	}
-	m.mark(c, before, mark)
+	m.mark(slices.DeleteFunc(existing(c), known.has), mark)
 	if err := c.Set(m.resources(l, c)); err != nil {
 		m.log.Warn("set cgroup limits", "cgroup", n.path(m.driver), "err", err)
 	}
@@ -165,6 +199,29 @@ func existing(c cgroups.Manager) []string {
 		}
 	}
 	return out
+}
+
+// inodes are those of directories, by path.
+type inodes map[string]uint64
+
+func (known inodes) add(dirs []string) {
+	for _, dir := range dirs {
+		if inode, ok := inodeOf(dir); ok {
+			known[dir] = inode
+		}
+	}
+}
+
+// has reports whether the directory is the same as when it was added.
+func (known inodes) has(dir string) bool {
+	inode, ok := inodeOf(dir)
+	return ok && known[dir] == inode
+}
+
+func inodeOf(dir string) (inode uint64, ok bool) {
+	var st unix.Stat_t
+	err := unix.Stat(dir, &st)
+	return st.Ino, err == nil
 }
 
 // hasControllers reports whether a v2 cgroup has all controllers that the root

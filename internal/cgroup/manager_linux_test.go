@@ -192,7 +192,7 @@ func TestRemoveKillsWhatIsLeftAndLeavesNothing(t *testing.T) {
 	}
 	n := name{m.root, besteffort, "podx"}
 	// A container that the runtime forgot, with a process in it.
-	if err := m.ensure(n.child("forgotten"), Limits{}, isParent); err != nil {
+	if err := m.ensure(n.child("forgotten"), Limits{}, isParent, nil); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sleep", "600")
@@ -277,7 +277,13 @@ func TestEmptyParentsAreRemovedOnlyIfPodctlMadeThem(t *testing.T) {
 	step("no pod", false)
 }
 
+// A podctl of the same run directory has the same lock; one of another has not.
 func TestAPodIsMadeWhileAnotherPodctlRemovesItsParents(t *testing.T) {
+	t.Run("same lock", func(t *testing.T) { testParentsVanish(t, (*Manager).RemoveEmptyParents) })
+	t.Run("other lock", func(t *testing.T) { testParentsVanish(t, (*Manager).removeEmptyParents) })
+}
+
+func testParentsVanish(t *testing.T, remove func(*Manager) error) {
 	m := onThisHost(t)
 	stop := make(chan struct{})
 	var other sync.WaitGroup
@@ -287,17 +293,17 @@ func TestAPodIsMadeWhileAnotherPodctlRemovesItsParents(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				_ = m.RemoveEmptyParents()
+				_ = remove(m)
 			}
 		}
 	})
 	defer other.Wait()
 	defer close(stop)
-	for range 10 {
-		if err := m.Ensure(t.Context(), burstablePod("x")); err != nil {
+	for range 30 {
+		if err := m.Ensure(t.Context(), bestEffortPod("x")); err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range []name{{m.root}, {m.root, burstable}, {m.root, burstable, "podx"}} {
+		for _, n := range []name{{m.root}, {m.root, besteffort}, {m.root, besteffort, "podx"}} {
 			c, err := m.open(n, Limits{})
 			if err != nil {
 				t.Fatal(err)
@@ -307,6 +313,9 @@ func TestAPodIsMadeWhileAnotherPodctlRemovesItsParents(t *testing.T) {
 					t.Fatalf("%s was not made", dir)
 				}
 			}
+		}
+		if shares, missing := control(t, m, name{m.root, besteffort}, "cpu", "cpu.shares", "cpu.weight"); !missing && shares != "2" && shares != "1" {
+			t.Fatalf("best-effort pods have a weight of %s", shares)
 		}
 		if err := m.Remove(t.Context(), "x"); err != nil {
 			t.Fatal(err)

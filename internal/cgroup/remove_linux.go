@@ -19,18 +19,10 @@ const markName = "trusted.podctl"
 // requests: see requested.
 const isParent = "parent"
 
-// mark marks the directories of c that were not there before. Where that is
-// not allowed (inside a user namespace) they are merely never removed as
-// parents.
-func (m *Manager) mark(c cgroups.Manager, before []string, text string) {
-	old := map[string]bool{}
-	for _, dir := range before {
-		old[dir] = true
-	}
-	for _, dir := range existing(c) {
-		if old[dir] {
-			continue
-		}
+// mark marks directories. Where that is not allowed (inside a user namespace) they are
+// merely never removed as parents.
+func (m *Manager) mark(dirs []string, text string) {
+	for _, dir := range dirs {
 		if err := unix.Setxattr(dir, markName, []byte(text), 0); err != nil {
 			m.log.Debug("mark cgroup", "path", dir, "err", err)
 		}
@@ -141,6 +133,10 @@ func (m *Manager) RemoveEmptyParents() error {
 		return fmt.Errorf("remove empty cgroups: %w", err)
 	}
 	defer unlock()
+	return m.removeEmptyParents()
+}
+
+func (m *Manager) removeEmptyParents() error {
 	var errs []error
 	for _, n := range parents(m.root) {
 		if err := m.removeEmpty(n); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,13 +91,7 @@ func (m *Manager) Resize(ctx context.Context, p *v1.Pod, a pod.CgroupAmounts) er
 
 // remark changes the mark of what podctl marked.
 func (m *Manager) remark(c cgroups.Manager, text string) {
-	var others []string
-	for _, dir := range existing(c) {
-		if !marked(dir) {
-			others = append(others, dir)
-		}
-	}
-	m.mark(c, others, text)
+	m.mark(slices.DeleteFunc(existing(c), func(dir string) bool { return !marked(dir) }), text)
 }
 
 func (m *Manager) openPod(p *v1.Pod) (cgroups.Manager, error) {
