@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,16 +65,33 @@ func rawPods(t *testing.T, client *bare.Client) map[string]*rawPod {
 	return pods
 }
 
-// agreesWithCrictlsPods compares sandboxes with those that crictl lists, where there
-// is a crictl.
-func (p *place) agreesWithCrictlsPods(sandboxes map[string]*rawPod) {
+// agreesWithCrictlsPods compares the runtime's sandboxes with those that crictl lists,
+// where there is a crictl. Its kubelet may stop one between the two lists.
+func (p *place) agreesWithCrictlsPods(client *bare.Client) {
 	p.t.Helper()
-	path, err := exec.LookPath("crictl")
+	crictl, err := exec.LookPath("crictl")
 	if err != nil {
 		p.t.Log("crictl is not on the PATH: podctl is compared with the bare CRI lists only")
 		return
 	}
-	out, err := exec.Command(path, "-r", p.rt.Endpoint, "pods", "-o", "json").Output()
+	var differences []string
+	eventually(p.t, "crictl agrees with the runtime", func() bool {
+		differences = nil
+		ready := p.crictlsPods(crictl)
+		for uid, raw := range rawPods(p.t, client) {
+			if is, listed := ready[uid]; !listed || is != raw.ready {
+				differences = append(differences, fmt.Sprintf("crictl lists %s: %v, ready %v; the runtime says %v", raw.name, listed, is, raw.ready))
+			}
+		}
+		return len(differences) == 0
+	}, func() string { return strings.Join(differences, "\n") })
+}
+
+// crictlsPods are the UIDs of the pods that crictl lists, and whether each has a
+// sandbox that is ready.
+func (p *place) crictlsPods(crictl string) map[string]bool {
+	p.t.Helper()
+	out, err := exec.Command(crictl, "-r", p.rt.Endpoint, "pods", "-o", "json").Output()
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -90,11 +108,7 @@ func (p *place) agreesWithCrictlsPods(sandboxes map[string]*rawPod) {
 	for _, s := range list.Items {
 		ready[s.Metadata.UID] = ready[s.Metadata.UID] || s.State == "SANDBOX_READY"
 	}
-	for uid, raw := range sandboxes {
-		if is, listed := ready[uid]; !listed || is != raw.ready {
-			p.t.Errorf("crictl lists %s: %v, ready %v; the runtime says %v", raw.name, listed, is, raw.ready)
-		}
-	}
+	return ready
 }
 
 // answer is what podctl says of the pods of a node: UIDs of orphans with their
@@ -175,7 +189,7 @@ func (k *kubeletPlace) agreesOnOwnership() {
 		got = k.answers()
 		return got.equal(want)
 	}, func() string { return strings.Join(append(got.orphans, got.terminating...), "\n") })
-	k.agreesWithCrictlsPods(rawPods(k.t, k.client))
+	k.agreesWithCrictlsPods(k.client)
 }
 
 // preemption is what podctl preempt -o json prints.
@@ -279,7 +293,7 @@ func TestAnswersAgreeWithTheRuntimesLists(t *testing.T) {
 		if used, pods := a.used(v1.ResourceCPU); used.MilliValue() != 100 || pods != 1 {
 			t.Errorf("preempt counts %d pods, %s cpu, want the 1 that the agent desires, 100m", pods, used.String())
 		}
-		a.agreesWithCrictlsPods(raw)
+		a.agreesWithCrictlsPods(l.c)
 		a.getsLines("slow", "up", "flushing", "flushed")
 		a.does("orphans", "--kill", "--rm")
 		agent.ends(syscall.SIGTERM, 0)
