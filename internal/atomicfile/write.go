@@ -10,7 +10,17 @@ import (
 // perm whatever the umask is. The directory must exist: without it, the error
 // is fs.ErrNotExist. After an error the old file is unchanged. The new name is
 // on the disk only after SyncDir.
-func Write(path string, content []byte, perm os.FileMode) (err error) {
+func Write(path string, content []byte, perm os.FileMode) error {
+	return write(path, content, perm, (*os.File).Sync)
+}
+
+// Replace is Write for a file that is written again where its content is not right: it
+// does not wait for the disk, and a power failure may leave the file empty.
+func Replace(path string, content []byte, perm os.FileMode) error {
+	return write(path, content, perm, func(*os.File) error { return nil })
+}
+
+func write(path string, content []byte, perm os.FileMode, flush func(*os.File) error) (err error) {
 	dir, base := filepath.Split(path)
 	if dir == "" {
 		dir = "."
@@ -20,7 +30,7 @@ func Write(path string, content []byte, perm os.FileMode) (err error) {
 		return err
 	}
 	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(perm), f.Sync(), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(perm), flush(f), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

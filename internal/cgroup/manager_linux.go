@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/opencontainers/cgroups"
 	"github.com/opencontainers/cgroups/manager"
@@ -22,13 +23,16 @@ import (
 )
 
 // Manager makes and removes the cgroups of pods. It holds no state but its
-// settings.
+// settings, and where the hierarchies are.
 type Manager struct {
 	root    string
 	driver  Driver
 	unified bool
 	runDir  string
 	log     *slog.Logger
+	// rootPaths are the root's directories by controller, for which the library looks
+	// through all mounts. Slices are left to the library.
+	rootPaths func() (map[string]string, error)
 }
 
 // New checks the options. Nothing is made before the first pod.
@@ -36,7 +40,15 @@ func New(o Options) (*Manager, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("open cgroups: %w", err)
 	}
-	return &Manager{root: o.Root, driver: o.Driver, unified: cgroups.IsCgroup2UnifiedMode(), runDir: o.RunDir, log: o.Log}, nil
+	m := &Manager{root: o.Root, driver: o.Driver, unified: cgroups.IsCgroup2UnifiedMode(), runDir: o.RunDir, log: o.Log}
+	m.rootPaths = sync.OnceValues(func() (map[string]string, error) {
+		c, err := manager.New(&cgroups.Cgroup{Path: name{m.root}.path(m.driver), Resources: m.resources(Limits{}, nil)})
+		if err != nil {
+			return nil, err
+		}
+		return c.GetPaths(), nil
+	})
+	return m, nil
 }
 
 // Ensure makes the pod's cgroup, with the pod's limits, and the parents that it
@@ -181,7 +193,15 @@ func (m *Manager) open(n name, l Limits) (cgroups.Manager, error) {
 	}
 	if !config.Systemd {
 		config.Path = n.path(m.driver)
-		return manager.New(config)
+		root, err := m.rootPaths()
+		if err != nil {
+			return nil, err
+		}
+		paths := maps.Clone(root)
+		for controller, dir := range paths {
+			paths[controller] = filepath.Join(dir, filepath.Join(n[1:]...))
+		}
+		return manager.NewWithPaths(config, paths)
 	}
 	dir, slice := path.Split(n.path(m.driver))
 	if config.Parent, config.Name = path.Base(dir), slice; dir == "/" {

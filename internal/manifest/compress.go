@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 )
 
 const (
@@ -38,6 +39,12 @@ func (e *TooLargeError) Hint() string {
 
 var _ interface{ Hint() string } = (*TooLargeError)(nil)
 
+// zippers are gzip.Writers, which have 800 KiB of tables each.
+var zippers = sync.Pool{New: func() any {
+	zipper, _ := gzip.NewWriterLevel(nil, gzip.BestCompression) // the level is valid
+	return zipper
+}}
+
 // Compress makes the text of pod.ManifestAnnotation from a document. The
 // same document makes the same text. Its error is a *TooLargeError.
 func Compress(document []byte) (string, error) {
@@ -46,7 +53,9 @@ func Compress(document []byte) (string, error) {
 	}
 	var b strings.Builder
 	encoder := base64.NewEncoder(base64.StdEncoding, &b)
-	zipper, _ := gzip.NewWriterLevel(encoder, gzip.BestCompression) // the level is valid
+	zipper := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(zipper)
+	zipper.Reset(encoder)
 	// A strings.Builder takes everything, so none of these can fail.
 	_, _ = zipper.Write(document)
 	_, _ = zipper.Close(), encoder.Close()

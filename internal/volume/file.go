@@ -14,9 +14,8 @@ import (
 )
 
 // WriteFile writes a file of the pod's directory and returns its path. A
-// reader sees the old content or the new, also after a crash; a file that has
-// this content already stays the same file, so that containers that have it
-// mounted go on seeing it.
+// reader sees the old content or the new; a file that has this content already stays
+// the same file, so that containers that have it mounted go on seeing it.
 func (m *Manager) WriteFile(uid types.UID, name string, content []byte, mode os.FileMode) (string, error) {
 	if err := errors.Join(checkName("uid", string(uid)), checkName("file", name)); err != nil {
 		return "", fmt.Errorf("write file: %w", err)
@@ -25,7 +24,7 @@ func (m *Manager) WriteFile(uid types.UID, name string, content []byte, mode os.
 	if same(path, content, mode) {
 		return path, nil
 	}
-	if err := atomicfile.Write(path, content, mode); err != nil {
+	if err := atomicfile.Replace(path, content, mode); err != nil {
 		return "", fmt.Errorf("write file: %w", err)
 	}
 	return path, nil
