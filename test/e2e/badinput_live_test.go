@@ -71,7 +71,7 @@ func TestUnresolvedErrorsAreListedAtExit(t *testing.T) {
 		`default/sysctl: SysctlForbidden: forbidden sysctl: "kernel.nothing" not allowlisted`,
 	}
 	each(t, func(t *testing.T, rt *live.Instance) {
-		out, errw, code := at(t, rt).run(pods, "--wait=ready", "--wait-timeout=3s", "-")
+		out, errw, code := at(t, rt).run(pods, "--wait=ready", "--wait-timeout=20s", "-")
 		if code != 1 {
 			t.Errorf("exit %d", code)
 		}

@@ -110,6 +110,7 @@ func (k *kubeletPlace) contained() {
 // unanswered: a kubelet that is gone, hangs or starts has not said that its pods
 // are orphans, nor that it terminates them.
 func (k *kubeletPlace) unanswered() {
+	k.removes("flush") // else it is an orphan as soon as the next kubelet answers
 	for _, state := range []struct {
 		name        string
 		enter, exit func()

@@ -172,6 +172,20 @@ func (k *kubeletPlace) leavesNothing(name string) {
 	}, func() string { return k.does("terminating") })
 }
 
+// removes waits until the kubelet has removed what is left of a pod that has ended, which
+// it does once a minute.
+func (k *kubeletPlace) removes(name string) {
+	k.t.Helper()
+	eventually(k.t, "the kubelet removes the sandboxes of "+name, func() bool {
+		for _, p := range rawPods(k.t, k.client) {
+			if p.name == name+k.node {
+				return false
+			}
+		}
+		return true
+	}, func() string { return k.does("orphans") })
+}
+
 // exitOf reads the status of a container again and again, and returns the first
 // that says that it has exited, nil if the kubelet has removed it by then.
 func (k *kubeletPlace) exitOf(id string) <-chan *runtimeapi.ContainerStatus {

@@ -133,7 +133,7 @@ func (p *place) decode(data []byte, into proto.Message) {
 func TestMissingKeyIsReported(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		yaml := settings + strings.Replace(pod("job", "true", never), "command:", "env: [{name: A, valueFrom: {secretKeyRef: {name: login, key: none}}}]\n    command:", 1)
-		out, errw, code := at(t, rt).run(yaml, "--wait-timeout", "2s", "-")
+		out, errw, code := at(t, rt).run(yaml, "--wait-timeout", "15s", "-")
 		for _, want := range []string{"CreateContainerConfigError", "couldn't find key none in Secret default/login"} {
 			if code != 1 || !strings.Contains(out+errw, want) {
 				t.Errorf("exit %d, want %q in\n%s%s", code, want, out, errw)
@@ -194,11 +194,11 @@ stringData:
 		if text := out + errw; strings.Contains(text, secretValue) || strings.Contains(text, auth) {
 			t.Errorf("podctl tells the password:\n%s", text)
 		}
-		out, errw, code = place.run(job("without"), "--config-from", config, "--wait-timeout", "3s", "-")
+		out, errw, code = place.run(job("without"), "--config-from", config, "--wait-timeout", "15s", "-")
 		if code != 1 || !strings.Contains(out+errw, "ErrImagePull") && !strings.Contains(out+errw, "ImagePullBackOff") {
 			t.Errorf("without the secret: exit %d\n%s%s", code, out, errw)
 		}
-		out, errw, code = place.run(job("missing", secrets), "--wait-timeout", "3s", "-")
+		out, errw, code = place.run(job("missing", secrets), "--wait-timeout", "15s", "-")
 		if code != 1 || !strings.Contains(out, "nable to retrieve some image pull secrets (pull)") {
 			t.Errorf("with a missing secret: exit %d\n%s%s", code, out, errw)
 		}

@@ -59,7 +59,7 @@ providers:
 				t.Errorf("%s: the password is printed:\n%s", name, text)
 			}
 		}
-		out, errw, code := place.run(job("none"), "--registry-config", "none", "--wait-timeout", "3s", "-")
+		out, errw, code := place.run(job("none"), "--registry-config", "none", "--wait-timeout", "15s", "-")
 		if code != 1 || !strings.Contains(out+errw, "ErrImagePull") && !strings.Contains(out+errw, "ImagePullBackOff") {
 			t.Errorf("without credentials: exit %d\n%s%s", code, out, errw)
 		}

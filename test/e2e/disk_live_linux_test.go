@@ -69,7 +69,7 @@ func TestFullDiskIsReportedAndLeavesNothing(t *testing.T) {
 			t.Run(how, func(t *testing.T) {
 				p := at(t, rt)
 				p.full(how)
-				out, errw, code := p.run(pod("job", "true", never), "--wait-timeout", "2s", "-")
+				out, errw, code := p.run(pod("job", "true", never), "--wait-timeout", "15s", "-")
 				if code != 1 || !strings.Contains(errw, "no space left on device") || strings.Contains(out+errw, "panic") {
 					t.Errorf("exit %d\n%s%s", code, out, errw)
 				}

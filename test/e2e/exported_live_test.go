@@ -104,7 +104,7 @@ func TestAnEphemeralVolumeFromInside(t *testing.T) {
 			t.Errorf("exit %d\n%s%s", code, out, errw)
 		}
 		claim := strings.Replace(objects[strings.Index(objects, "apiVersion: v1\nkind: Persist"):], "name: data", "name: web-v", 1)
-		out, errw, code = p.run(claim+manifest, "--wait-timeout", "5s", "-")
+		out, errw, code = p.run(claim+manifest, "--wait-timeout", "15s", "-")
 		if code == 0 || !strings.Contains(out+errw, `MountVolume.SetUp failed for volume "v" : PVC default/web-v was not created for pod default/web (pod is not owner)`) {
 			t.Errorf("a claim of the same name: exit %d\n%s%s", code, out, errw)
 		}

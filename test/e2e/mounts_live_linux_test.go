@@ -240,7 +240,7 @@ func TestRecursiveReadOnly(t *testing.T) {
 		} else {
 			p.has("possible", "below")
 		}
-		proc := p.start(pod("enabled", "Enabled"), "--wait-timeout", "5s", "-")
+		proc := p.start(pod("enabled", "Enabled"), "--wait-timeout", "1m", "-")
 		if !able {
 			proc.prints(`c: CreateContainerConfigError: failed to resolve recursive read-only mode: volume "v" requested recursive read-only mode, but it is not supported by the runtime`)
 			proc.signal(unix.SIGINT)

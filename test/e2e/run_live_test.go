@@ -38,7 +38,7 @@ func TestCommandThatDoesNotExist(t *testing.T) {
 		if strings.HasPrefix(rt.Kind, live.CRIO) {
 			reason = "CreateContainerError"
 		}
-		_, errw, code := at(t, rt).run(yaml, "--wait-timeout", "10s", "-")
+		_, errw, code := at(t, rt).run(yaml, "--wait-timeout", "15s", "-")
 		if code != 1 || !strings.Contains(errw, "/no/such/file") || !strings.Contains(errw, reason) {
 			t.Errorf("exit %d\n%s", code, errw)
 		}
@@ -49,7 +49,7 @@ func TestMissingImage(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		registry := live.Registry(t)
 		yaml := strings.Replace(pod("job", "true", never), "docker.io/library/busybox:latest", registry.Image("nope:1"), 1)
-		_, errw, code := at(t, rt).run(yaml, "--wait-timeout", "4s", "-")
+		_, errw, code := at(t, rt).run(yaml, "--wait-timeout", "15s", "-")
 		if code != 1 || !strings.Contains(errw, "ImagePull") || !strings.Contains(errw, registry.Image("nope:1")) {
 			t.Errorf("exit %d\n%s", code, errw)
 		}

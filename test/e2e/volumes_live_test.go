@@ -204,7 +204,7 @@ func TestMountErrorsUseTheKubeletsText(t *testing.T) {
 		add("no-claim", "persistentVolumeClaim: {claimName: none}", `persistentvolumeclaim "none" not found`)
 		add("wrong-type", "hostPath: {path: "+p.path("file")+", type: Directory}", "hostPath type check failed: "+p.path("file")+" is not a directory")
 		add("no-pages", "emptyDir: {medium: HugePages}", "medium HugePages: hugePages storage requested, but there is no resource request for huge pages")
-		out, errw, code := p.run(text, "--wait-timeout", "3s", "-")
+		out, errw, code := p.run(text, "--wait-timeout", "20s", "-")
 		if code != 1 {
 			t.Errorf("exit %d", code)
 		}
