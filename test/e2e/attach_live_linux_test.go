@@ -168,9 +168,10 @@ func TestPortForward(t *testing.T) {
 			second := in.start(yaml, "-")
 			second.prints("shell started")
 			eventually(t, "the successor answers", func() bool { body, _ := page(address); return body == "hello\n" }, func() string { _, errw := p.output(); return errw })
-			if _, errw := p.output(); !strings.Contains(errw, "default/other was replaced: new connections go to its successor\n") {
-				t.Errorf("%q", errw)
-			}
+			eventually(t, "it says that its pod was replaced", func() bool {
+				_, errw := p.output()
+				return strings.Contains(errw, "default/other was replaced: new connections go to its successor\n")
+			}, func() string { _, errw := p.output(); return errw })
 			p.signal(syscall.SIGINT)
 			p.wait()
 			second.signal(syscall.SIGTERM)
