@@ -293,9 +293,15 @@ func (c *chaos) killLostShims() {
 	c.removeLostState()
 }
 
-// removeLostState removes the state and the cgroups of containers that the runtime lost
-// when it or their shim was killed: it holds no pod any more.
+// removeLostState removes the network namespaces of sandboxes, and the state and the
+// cgroups of containers, that the runtime lost when it or their shim was killed: it holds
+// no pod any more.
 func (c *chaos) removeLostState() {
+	for _, file := range c.rt.NetworkNamespaces() {
+		if syscall.Unmount(file, syscall.MNT_DETACH) == nil && os.Remove(file) == nil {
+			c.counts["network namespaces that the runtime lost"]++
+		}
+	}
 	for _, trace := range slices.Backward(c.rt.Traces()) {
 		kind, path, _ := strings.Cut(trace, " ")
 		switch kind {
