@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,6 +145,34 @@ func TestClusterRunsTheFleet(t *testing.T) {
 	t.Logf("\n%s", text)
 	c.preempts(true)
 	c.kubeletAgrees()
+	c.listensAtLoopback()
+}
+
+// listensAtLoopback asserts that the inspector of the base answers at the node's address
+// alone, and with the component loopback at 127.0.0.1 alone, where the kubelet finds it
+// ready and the plugin reaches it.
+func (c cluster) listensAtLoopback() {
+	c.t.Helper()
+	node := c.kubectl("get", "node", "node-1", "-o", `jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`)
+	listens := func(host string, want bool) {
+		c.t.Helper()
+		answer, err := http.Get("http://" + net.JoinHostPort(host, "9911") + "/healthz")
+		if err == nil {
+			answer.Body.Close()
+		}
+		if (err == nil) != want {
+			c.t.Errorf("the inspector answers at %s: %v, want %v: %v", host, err == nil, want, err)
+		}
+	}
+	listens(node, true)
+	listens("127.0.0.1", false)
+	c.kubectl("apply", "-k", c.overlay("loopback"))
+	c.kubectl("-n", "podctl-system", "rollout", "status", "daemonset/podctl-inspector", "--timeout=50s")
+	listens(node, false)
+	listens("127.0.0.1", true)
+	if pods := c.list("pods"); !slices.ContainsFunc(pods, func(p onNode) bool { return p.Metadata.Namespace == "podctl-system" }) {
+		c.t.Errorf("pods by way of an inspector at 127.0.0.1: %+v", pods)
+	}
 }
 
 // askedWithToken asserts that the inspector's token admits it to the kubelet, which
@@ -206,15 +236,17 @@ func (c cluster) builds() {
 	}
 }
 
-// overlay is examples/fleet with the socket of the node's runtime, and directories of
-// the test.
-func (c cluster) overlay() string {
+// overlay is examples/fleet with components, the socket of the node's runtime, and
+// directories of the test.
+func (c cluster) overlay(components ...string) string {
 	c.t.Helper()
-	copyDir(c.t, base, filepath.Join(c.dir, "fleet"))
-	copyDir(c.t, base+"/crio", filepath.Join(c.dir, "fleet/crio"))
-	components := ""
 	if strings.HasSuffix(c.read("kind"), "crio") {
-		components = "components: [../fleet/crio]"
+		components = append(components, "crio")
+	}
+	copyDir(c.t, base, filepath.Join(c.dir, "fleet"))
+	for i, name := range components {
+		copyDir(c.t, filepath.Join(base, name), filepath.Join(c.dir, "fleet", name))
+		components[i] = "../fleet/" + name
 	}
 	dir, state := filepath.Join(c.dir, "overlay"), filepath.Join(c.dir, "state")
 	for _, d := range []string{dir, state} {
@@ -224,7 +256,7 @@ func (c cluster) overlay() string {
 	}
 	c.write("overlay/kustomization.yaml", fmt.Sprintf(`
 resources: [../fleet]
-%s
+components: [%s]
 patches:
 - target: {kind: DaemonSet}
   patch: |
@@ -238,6 +270,6 @@ patches:
     - {op: replace, path: /spec/template/spec/volumes/1/hostPath/path, value: %[4]s}
     - {op: replace, path: /spec/template/spec/containers/0/volumeMounts/1/mountPath, value: /host%[4]s}
     - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: PODCTL_ROOT, value: %[4]s}}
-`, components, c.endpoint, c.run(), state))
+`, strings.Join(components, ", "), c.endpoint, c.run(), state))
 	return dir
 }
