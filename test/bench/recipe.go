@@ -41,7 +41,7 @@ func recipeOf(calls []record.Call) (*recipe, error) {
 	return &r, errors.Join(errs...)
 }
 
-// start starts the pod once more, as number i, with nothing but the three calls.
+// start starts the pod again, as number i, with nothing but the three calls.
 func (r *recipe) start(ctx context.Context, client *bare.Client, dir string, i int) (*bare.Pod, error) {
 	sandbox := proto.CloneOf(r.sandbox.Config)
 	sandbox.Metadata.Name, sandbox.Metadata.Uid = fmt.Sprintf("bare-%d", i), fmt.Sprintf("uid-bare-%d", i)

@@ -172,8 +172,8 @@ func (k *kubeletPlace) leavesNothing(name string) {
 	}, func() string { return k.does("terminating") })
 }
 
-// removes waits until the kubelet has removed what is left of a pod that has ended, which
-// it does once a minute.
+// removes waits until the kubelet has removed the sandboxes of a pod that has ended,
+// which it does once a minute.
 func (k *kubeletPlace) removes(name string) {
 	k.t.Helper()
 	eventually(k.t, "the kubelet removes the sandboxes of "+name, func() bool {
