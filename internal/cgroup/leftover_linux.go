@@ -61,11 +61,11 @@ func emptyAndMarked(dirs []string) (inodes string, err error) {
 		if len(pids) > 0 || !marked(dir) {
 			return "", nil
 		}
-		var st unix.Stat_t
-		if err := unix.Stat(dir, &st); err != nil {
-			return "", &os.PathError{Op: "stat", Path: dir, Err: err}
+		inode, err := inodeOf(dir)
+		if err != nil {
+			return "", err
 		}
-		all = append(all, fmt.Sprintf("%d:%d", st.Dev, st.Ino))
+		all = append(all, inode)
 	}
 	slices.Sort(all)
 	return strings.Join(all, " "), nil

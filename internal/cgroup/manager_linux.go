@@ -79,12 +79,12 @@ const ensureAttempts = 10
 // directory, and so another lock, may remove parents that hold no pod yet.
 func (m *Manager) ensureWithParents(parent, n name, p *v1.Pod) error {
 	known := inodes{}
-	for _, n := range []name{{m.root}, parent, n} {
-		c, err := m.open(n, Limits{})
+	for _, each := range []name{{m.root}, parent, n} {
+		c, err := m.open(each, Limits{})
 		if err != nil {
 			return err
 		}
-		known.add(existing(c))
+		known.add(c.GetPaths())
 	}
 	var err error
 	for range ensureAttempts {
@@ -139,9 +139,11 @@ func (m *Manager) ensure(n name, l Limits, mark string, known inodes) error {
 	if err != nil {
 		return err
 	}
-	made := func(dir string) bool { return known.has(dir) || marked(dir) }
-	there := slices.DeleteFunc(existing(c), func(dir string) bool { return !made(dir) })
-	if len(there) == len(c.GetPaths()) && m.hasControllers(n) {
+	made := m.hasControllers(n)
+	for _, dir := range c.GetPaths() {
+		made = made && (known.has(dir) || marked(dir))
+	}
+	if made {
 		return nil
 	}
 	// A pid of -1 makes the directories and moves no process.
@@ -197,9 +199,9 @@ func (m *Manager) open(n name, l Limits) (cgroups.Manager, error) {
 		if err != nil {
 			return nil, err
 		}
-		paths := maps.Clone(root)
+		paths, below := maps.Clone(root), filepath.Join(n[1:]...)
 		for controller, dir := range paths {
-			paths[controller] = filepath.Join(dir, filepath.Join(n[1:]...))
+			paths[controller] = filepath.Join(dir, below)
 		}
 		return manager.NewWithPaths(config, paths)
 	}
@@ -222,11 +224,12 @@ func existing(c cgroups.Manager) []string {
 }
 
 // inodes are those of directories, by path.
-type inodes map[string]uint64
+type inodes map[string]string
 
-func (known inodes) add(dirs []string) {
-	for _, dir := range dirs {
-		if inode, ok := inodeOf(dir); ok {
+// add adds those of the directories that exist.
+func (known inodes) add(paths map[string]string) {
+	for _, dir := range paths {
+		if inode, err := inodeOf(dir); err == nil {
 			known[dir] = inode
 		}
 	}
@@ -234,14 +237,17 @@ func (known inodes) add(dirs []string) {
 
 // has reports whether the directory is the same as when it was added.
 func (known inodes) has(dir string) bool {
-	inode, ok := inodeOf(dir)
-	return ok && known[dir] == inode
+	inode, err := inodeOf(dir)
+	return err == nil && known[dir] == inode
 }
 
-func inodeOf(dir string) (inode uint64, ok bool) {
+// inodeOf identifies a directory, also among those of other hierarchies.
+func inodeOf(dir string) (string, error) {
 	var st unix.Stat_t
-	err := unix.Stat(dir, &st)
-	return st.Ino, err == nil
+	if err := unix.Stat(dir, &st); err != nil {
+		return "", &os.PathError{Op: "stat", Path: dir, Err: err}
+	}
+	return fmt.Sprintf("%d:%d", st.Dev, st.Ino), nil
 }
 
 // hasControllers reports whether a v2 cgroup has all controllers that the root

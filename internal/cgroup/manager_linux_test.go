@@ -299,11 +299,13 @@ func testParentsVanish(t *testing.T, remove func(*Manager) error) {
 	})
 	defer other.Wait()
 	defer close(stop)
-	for range 30 {
-		if err := m.Ensure(t.Context(), bestEffortPod("x")); err != nil {
+	for i := range 30 {
+		p := []*v1.Pod{bestEffortPod("x"), burstablePod("x")}[i%2]
+		if err := m.Ensure(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range []name{{m.root}, {m.root, besteffort}, {m.root, besteffort, "podx"}} {
+		parent := parentOf(m.root, p)
+		for _, n := range []name{{m.root}, parent, parent.child("podx")} {
 			c, err := m.open(n, Limits{})
 			if err != nil {
 				t.Fatal(err)
@@ -314,7 +316,7 @@ func testParentsVanish(t *testing.T, remove func(*Manager) error) {
 				}
 			}
 		}
-		if shares, missing := control(t, m, name{m.root, besteffort}, "cpu", "cpu.shares", "cpu.weight"); !missing && shares != "2" && shares != "1" {
+		if shares, missing := control(t, m, parent, "cpu", "cpu.shares", "cpu.weight"); i%2 == 0 && !missing && shares != "2" && shares != "1" {
 			t.Fatalf("best-effort pods have a weight of %s", shares)
 		}
 		if err := m.Remove(t.Context(), "x"); err != nil {

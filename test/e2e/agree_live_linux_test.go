@@ -66,7 +66,7 @@ func rawPods(t *testing.T, client *bare.Client) map[string]*rawPod {
 }
 
 // agreesWithCrictlsPods compares the runtime's sandboxes with those that crictl lists,
-// where there is a crictl. Its kubelet may stop one between the two lists.
+// where there is a crictl. A kubelet may stop one between the two lists.
 func (p *place) agreesWithCrictlsPods(client *bare.Client) {
 	p.t.Helper()
 	crictl, err := exec.LookPath("crictl")
