@@ -148,6 +148,18 @@ func TestHangingCallEndsAtItsDeadline(t *testing.T) {
 	})
 }
 
+// TestServerThatNoticesTheDeadlineFirst ends the stream, and that is all that
+// gRPC tells: the context of the call may still be alive.
+func TestServerThatNoticesTheDeadlineFirst(t *testing.T) {
+	now := time.Unix(0, 0)
+	reset := status.Error(codes.DeadlineExceeded, "stream terminated by RST_STREAM with error code: CANCEL")
+	c := &conn{dialer: &dialer{}, log: slog.New(slog.DiscardHandler), now: func() time.Time { return now.Add(30 * time.Second) }}
+	err := c.done(t.Context(), "ContainerStatus", "c", now, 30*time.Second, reset)
+	if want := "read status of container c: no answer within 30s"; !errors.Is(err, ErrDeadline) || err.Error() != want {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
 // TestErrorsTellKindsAndKeepTheText of the runtime.
 func TestErrorsTellKindsAndKeepTheText(t *testing.T) {
 	for _, c := range []struct {

@@ -18,8 +18,8 @@ import (
 type failure struct {
 	method, object string
 	err            error // as gRPC gave it
-	ctx            error // the call context's error, nil while it lives
-	allowed        time.Duration
+	took           time.Duration
+	allowed        time.Duration // 0 without a deadline
 	endpoint       string
 	dial           error // of the last attempt to connect, nil if it succeeded
 }
@@ -40,7 +40,7 @@ func classify(f failure) *Error {
 		e.kinds = []error{context.Canceled}
 	case codes.DeadlineExceeded:
 		e.kinds = []error{ErrDeadline}
-		if f.ctx != nil {
+		if f.allowed > 0 && f.took >= f.allowed { // else it is the runtime's own deadline, and its text says which
 			e.text = fmt.Sprintf("no answer within %s", f.allowed.Round(time.Millisecond))
 		}
 	case codes.Unavailable:

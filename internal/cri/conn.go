@@ -78,7 +78,7 @@ func (c *conn) done(ctx context.Context, method, object string, start time.Time,
 		slog.Duration("took", took), slog.String("code", status.Code(err).String()))
 	if err != nil {
 		err = classify(failure{
-			method: method, object: object, err: err, ctx: ctx.Err(), allowed: allowed,
+			method: method, object: object, err: err, took: took, allowed: allowed,
 			endpoint: c.endpoint, dial: c.dialer.last(),
 		})
 	}
