@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -131,8 +132,14 @@ func (a *agentPlace) control() *control.Client {
 		if sockets, err = filepath.Glob(a.path("run") + "/*/*.sock"); err != nil || len(sockets) != 1 {
 			return false
 		}
-		found, err = control.Find(filepath.Dir(sockets[0]), nil)
-		return err == nil && len(found) == 1
+		if found, err = control.Find(filepath.Dir(sockets[0]), nil); err != nil || len(found) != 1 {
+			return false
+		}
+		conn, failed := net.Dial("unix", sockets[0]) // it may be a killed predecessor's, whose name the agent has already
+		if err = failed; err != nil {
+			return false
+		}
+		return conn.Close() == nil
 	}, func() string { return fmt.Sprintf("%d live owners of %q: %v", len(found), sockets, err) })
 	return found[0]
 }
