@@ -259,7 +259,7 @@ func TestAnswersAgreeWithTheRuntimesLists(t *testing.T) {
 		killed.wait()
 		agent := a.agent("--drain")
 		a.put("web.yaml", requesting("100m", a.marking("web", "")))
-		a.put("slow.yaml", requesting("200m", a.marked("slow", flushes("slow", 8), "terminationGracePeriodSeconds: 60")))
+		a.put("slow.yaml", requesting("200m", a.marked("slow", flushes("slow", 25), "terminationGracePeriodSeconds: 60")))
 		a.wrote("web", "up")
 		a.getsLines("slow", "up")
 		l.plant("bare")

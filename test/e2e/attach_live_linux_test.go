@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,6 +33,10 @@ spec:
     imagePullPolicy: IfNotPresent
     stdin: true
     command: [sh, -c, 'echo first; while read line; do echo "read $line"; [ "$line" != end ] || exit 6; done']
+  - name: stays # the pod is not removed while attach reads how c ended
+    image: docker.io/library/busybox:latest
+    imagePullPolicy: IfNotPresent
+    command: [sleep, "600"]
 ---
 `
 
@@ -41,8 +47,9 @@ func TestAttach(t *testing.T) {
 				term := in.terminal(t, "attach", "-it", "web/shell")
 				term.Until("attached to default/web/shell, started ")
 				term.Until("earlier output: podctl logs default/web/shell; detach: ctrl-p,ctrl-q\r\n")
-				term.Send("stty size\r")
-				term.Until("24 80\r\n")
+				for got := ""; !strings.Contains(got, "24 80\r\n"); got = term.Until("# ") {
+					term.Send("stty size\r")
+				}
 				term.Send("echo $((40+2))\r")
 				term.Until("42\r\n")
 				term.Send(pty.CtrlP + pty.CtrlQ)
@@ -69,7 +76,9 @@ func TestAttach(t *testing.T) {
 		{"the exit code is the container's", func(t *testing.T, in *inside) {
 			run := in.start(attachPod, "-")
 			run.prints("c started")
-			cmd := in.cmd("attach", "-i", "reader")
+			eventually(t, "the first line is written", func() bool { out, _, _ := in.does(t, "logs", "reader/c"); return out == "first\n" },
+				func() string { out, errw := run.output(); return out + errw })
+			cmd := in.cmd("attach", "-i", "reader/c")
 			cmd.Stdin = strings.NewReader("one\nend\n")
 			var out, errw bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &errw
@@ -77,6 +86,7 @@ func TestAttach(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); out.String() != "read one\nread end\n" || code != 6 {
 				t.Errorf("%q, %q, exit code %d", out.String(), errw.String(), code)
 			}
+			run.signal(syscall.SIGTERM)
 			run.wait()
 		}},
 	})
@@ -151,6 +161,7 @@ func TestPortForward(t *testing.T) {
 			yaml := strings.ReplaceAll(webPod, "name: web,", "name: other,")
 			first := in.start(yaml, "-")
 			first.prints("shell started")
+			in.serves(t, "other")
 			p, address := in.forwards(t, "other", ":http", "--address", "127.0.0.1")
 			if body, err := page(address); err != nil || body != "hello\n" {
 				t.Errorf("%q, %v", body, err)
@@ -187,6 +198,15 @@ func TestPortForward(t *testing.T) {
 	})
 }
 
+// hasOpen reports whether the process has a file below dir open.
+func (p *process) hasOpen(dir string) bool {
+	p.t.Helper()
+	return slices.ContainsFunc(glob(p.t, fmt.Sprintf("/proc/%d/fd/*", p.cmd.Process.Pid)), func(fd string) bool {
+		file, err := os.Readlink(fd)
+		return err == nil && strings.HasPrefix(file, dir+"/")
+	})
+}
+
 // What runs in a container through a runtime that is killed ends with an error.
 func TestARuntimeThatIsKilledEndsWhatLooksInside(t *testing.T) {
 	for _, kind := range live.Kinds() {
@@ -207,6 +227,7 @@ func TestARuntimeThatIsKilledEndsWhatLooksInside(t *testing.T) {
 				}, func() string { _, errw := began[i].output(); return errw })
 			}
 			follow := in.command("", in.cmd("logs", "-f", "bare"))
+			eventually(t, "the log is open", func() bool { return follow.hasOpen(in.path("logs")) }, func() string { _, errw := follow.output(); return errw })
 			left := in.terminal(t, "exec", "-it", "bare", "--", "sh")
 			left.Until("# ")
 			rt.Signal(t, syscall.SIGSTOP) // the detach keys need no runtime

@@ -118,7 +118,7 @@ func (k *kubeletPlace) saysUnknown(name string) {
 // changed: the pod of the earlier manifest has the name of the later one.
 func (k *kubeletPlace) changed() {
 	const grace = "terminationGracePeriodSeconds: 40"
-	ended := k.terminatesFlushing(8, grace, func() {
+	ended := k.terminatesFlushing(20, grace, func() {
 		k.kubelet.WriteStatic(k.t, "flush.yaml", k.marked("flush", flushes("flush", 0), brief))
 	})
 	k.says("flush", "its grace period is 40s")

@@ -146,7 +146,7 @@ func TestCommandsReachThePodsOfARun(t *testing.T) {
 func TestPodsOfAKilledRunAreTerminatedByTheRuntime(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
-		run := p.start(p.marked("web", `cd /mark; trap "echo down >> service; exit 0" TERM; echo up >> service; while true; do sleep 0.1; done`, brief), "-")
+		run := p.start(p.marked("web", `cd /mark; trap "echo down >> service; exit 0" TERM; echo up >> service; while true; do sleep 0.1; done`), "-")
 		p.gets(1)
 		run.prints("c started") // else the runtime may call the start off
 		run.signal(syscall.SIGKILL)

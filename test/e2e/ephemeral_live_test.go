@@ -19,7 +19,7 @@ func TestEphemeralContainers(t *testing.T) {
 		debug := func(name, target string) string {
 			return fmt.Sprintf("  - name: %s\n    targetContainerName: %s\n    image: docker.io/library/busybox:latest\n    imagePullPolicy: IfNotPresent\n"+
 				"    volumeMounts: [{name: mark, mountPath: /mark}]\n"+
-				"    command: [sh, -c, \"tr '\\\\0' ' ' < /proc/1/cmdline > /mark/.s; cat /mark/.s >> /mark/%s; exit 7\"]\n", name, target, name)
+				"    command: [sh, -c, \"until grep -q ^sleep /proc/1/cmdline; do sleep 0.1; done; tr '\\\\0' ' ' < /proc/1/cmdline > /mark/.s; cat /mark/.s >> /mark/%s; exit 7\"]\n", name, target, name)
 		}
 		with := func(containers ...string) string {
 			return strings.Replace(web, "---\n", "  ephemeralContainers:\n"+strings.Join(containers, "")+"---\n", 1)

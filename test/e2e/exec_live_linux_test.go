@@ -40,7 +40,7 @@ spec:
   - name: c
     image: docker.io/library/busybox:latest
     imagePullPolicy: IfNotPresent
-    command: [sh, -c, 'echo serving; mkdir /www; echo hello >/www/index.html; httpd -p 8080 -h /www; trap "exit 5" TERM; while true; do sleep 0.1; done']
+    command: [sh, -c, 'echo serving; trap "exit 5" TERM; mkdir /www; echo hello >/www/index.html; httpd -p 8080 -h /www; while true; do sleep 0.1; done']
     ports: [{name: http, containerPort: 8080}, {name: dns, containerPort: 53, protocol: UDP}]
   - name: shell
     image: docker.io/library/busybox:latest
@@ -57,12 +57,22 @@ func withPods(t *testing.T, cases []insideCase) {
 		agent := in.start(webPod, "-")
 		in.bare(t)
 		agent.prints("shell started")
+		in.serves(t, "web")
 		for _, c := range cases {
 			t.Run(c.rule, func(t *testing.T) { c.test(t, in) })
 		}
 		agent.signal(syscall.SIGTERM)
 		agent.wait()
 	})
+}
+
+// serves waits until the server of a pod like webPod answers.
+func (in *inside) serves(t *testing.T, pod string) {
+	t.Helper()
+	eventually(t, pod+" serves its page", func() bool {
+		out, _, _ := in.does(t, "exec", pod+"/c", "--", "wget", "-qO-", "127.0.0.1:8080")
+		return out == "hello\n"
+	}, func() string { out, errw, _ := in.does(t, "logs", pod+"/c"); return out + errw })
 }
 
 // bare starts the pod that podctl knows nothing about.

@@ -56,7 +56,7 @@ func (b *about) is(c record.Call) bool {
 func TestStopThatNeverReturns(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
-		a.put("stuck.yaml", a.lone("stuck", "", brief))
+		a.put("stuck.yaml", a.lone("stuck", "", "terminationGracePeriodSeconds: 6"))
 		a.put("web.yaml", a.lone("web", "1"))
 		agent := a.agent("--drain")
 		a.lived("stuck", "up")
@@ -98,7 +98,7 @@ func TestStopThatNeverReturns(t *testing.T) {
 func TestStatusThatFailsForEver(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
-		a.put("odd.yaml", a.lone("odd", "", brief))
+		a.put("odd.yaml", a.lone("odd", ""))
 		a.put("web.yaml", a.lone("web", "1"))
 		agent := a.agent("--drain")
 		a.lived("odd", "up")

@@ -32,6 +32,10 @@ func TestHundredPodsComeAndGo(t *testing.T) {
 		begin := time.Now()
 		first := a.agent()
 		a.within("all pods run", func() bool { return len(a.marks("started")) >= pods })
+		a.within("the runtime has said so of all: else it calls their starts off with the agent's end", func() bool {
+			out, _ := first.output()
+			return strings.Count(out, "c started") >= pods
+		})
 		up := time.Since(begin)
 		first.ends(syscall.SIGKILL, -1)
 		second := a.agent()

@@ -60,13 +60,17 @@ func TestAgentCollectsGarbage(t *testing.T) {
 		a.touch("go")
 		a.wrote("loud", "wrote", "wrote")
 		var said int
-		for _, path := range a.logs() {
-			lines, err := logs.Collect(path, logs.Options{Tail: 1000, OneFile: true})
-			if err != nil {
-				t.Error(err)
+		eventually(t, "the runtime has logged 401 lines", func() bool {
+			said = 0
+			for _, path := range a.logs() {
+				lines, err := logs.Collect(path, logs.Options{Tail: 1000, OneFile: true})
+				if err != nil {
+					t.Error(err)
+				}
+				said += len(lines)
 			}
-			said += len(lines)
-		}
+			return said >= 401
+		}, func() string { return fmt.Sprintf("%d lines in %q", said, a.logs()) })
 		if said != 401 {
 			t.Errorf("%d lines in %q, want 401", said, a.logs())
 		}

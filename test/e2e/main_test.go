@@ -127,13 +127,15 @@ func (p *process) output() (out, errw string) {
 func (p *process) prints(text string) {
 	p.t.Helper()
 	eventually(p.t, fmt.Sprintf("podctl prints %q", text), func() bool {
-		out, errw := p.output()
+		exited := false
 		select {
 		case <-p.done:
-			if !strings.Contains(out, text) {
-				p.t.Fatalf("podctl exited and never printed %q\n%s%s", text, out, errw)
-			}
+			exited = true
 		default:
+		}
+		out, errw := p.output()
+		if exited && !strings.Contains(out, text) {
+			p.t.Fatalf("podctl exited and never printed %q\n%s%s", text, out, errw)
 		}
 		return strings.Contains(out, text)
 	}, func() string { out, errw := p.output(); return out + errw })
