@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -48,27 +47,15 @@ func (n *Node) recordFor(d Desired, adopt bool) (podrecord.Record, error) {
 	return rec, nil
 }
 
-// hostCgroups signs a pod's directory before anything of the pod is on the host,
-// so that what a podctl leaves that is killed can be told from others' pods.
-type hostCgroups struct {
-	Cgroups
-	n *Node
-}
-
-// Ensure implements podsync.Cgroups.
-func (c hostCgroups) Ensure(ctx context.Context, p *v1.Pod) error {
-	c.n.sign(p)
-	return c.Cgroups.Ensure(ctx, p)
-}
-
 // sign writes who runs the pod into its directory, once, and again if the record was
 // deleted, with the directory or without: no process could remove what the pod leaves.
-func (n *Node) sign(p *v1.Pod) {
+// An earlier record of this runtime's serves that, too, where none can be written.
+func (n *Node) sign(p *v1.Pod) error {
 	n.mu.Lock()
 	e := n.entryOf(p.UID)
 	n.mu.Unlock()
 	if e == nil {
-		return
+		return nil
 	}
 	e.recording.Lock()
 	defer e.recording.Unlock()
@@ -80,7 +67,7 @@ func (n *Node) sign(p *v1.Pod) {
 	n.mu.Unlock()
 	if signed {
 		if podrecord.Exists(n.opts.Facts.Dir(p.UID)) {
-			return
+			return nil
 		}
 		write = podrecord.Create
 	}
@@ -90,9 +77,13 @@ func (n *Node) sign(p *v1.Pod) {
 		n.opts.Dirs.Own(p.UID) // another runtime's pod of the UID has just begun
 		err = write(n.opts.Facts.Dir(p.UID), rec)
 	}
-	if err != nil {
-		n.log.Warn("sign pod directory", "uid", p.UID, "err", err)
-		return
+	if err == nil {
+		n.setRecord(e, rec)
+		return nil
 	}
-	n.setRecord(e, rec)
+	if podrecord.Read(n.opts.Facts.Dir(p.UID)).Runtime() == n.locks.Runtime() {
+		n.log.Warn("sign pod directory", "uid", p.UID, "err", err)
+		return nil
+	}
+	return err
 }

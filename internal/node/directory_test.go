@@ -92,7 +92,9 @@ func TestPodWhoseDirectoryWasJustTakenHasItsOwn(t *testing.T) {
 		a.Node.mu.Lock()
 		a.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}}
 		a.Node.mu.Unlock()
-		a.sign(d.Pod)
+		if err := a.sign(d.Pod); err != nil {
+			t.Error(err)
+		}
 		if other := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1")); other.Owner != "run-x@crio" {
 			t.Errorf("its record was overwritten: %+v", other)
 		}
@@ -121,6 +123,28 @@ func TestLeftoversOfAPodWithoutASandboxAreRemovedAtTheNextStart(t *testing.T) {
 			t.Errorf("directories left: %v", left)
 		}
 		b.drain()
+		w.empty()
+	})
+}
+
+// As on a full disk: the record cannot be written. A podctl that is killed then must
+// not leave what no other could remove.
+func TestPodThatCannotBeRecordedHasNothingOnTheHost(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		pods := filepath.Join(w.root, "pods")
+		if err := errors.Join(os.RemoveAll(pods), os.WriteFile(pods, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		a := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
+		a.until("web", "waiting for its record", func(i Info) bool { return strings.Contains(i.LastError.Text, "record the pod") })
+		if logs, _ := filepath.Glob(filepath.Join(w.root, "logs", "*")); len(logs) > 0 {
+			t.Errorf("made without a record: %v", logs)
+		}
+		if err := os.Remove(pods); err != nil {
+			t.Fatal(err)
+		}
+		a.until("web", "running", running)
+		a.drain()
 		w.empty()
 	})
 }

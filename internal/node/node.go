@@ -210,7 +210,7 @@ func New(o Options) *Node {
 		Observer: o.Probes, Jitter: rand.Float64,
 	})
 	n.sync = podsync.New(podsync.Options{
-		Runtime: syncRuntime{o.Runtime}, Cgroups: hostCgroups{o.Cgroups, n}, Volumes: o.Volumes, Host: syncHost{n},
+		Runtime: syncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes, Host: syncHost{n},
 		Node: o.Facts, RuntimeName: version.Name, NodeCredentials: o.Credentials, Starts: n.starts, Log: o.Log,
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})

@@ -20,6 +20,9 @@ type syncHost struct{ n *Node }
 
 var _ podsync.Host = syncHost{}
 
+// Sign implements podsync.Host.
+func (h syncHost) Sign(p *v1.Pod) error { return h.n.sign(p) }
+
 // Event implements podsync.Host.
 func (h syncHost) Event(p *v1.Pod, e event.Event) { h.n.send(p, e) }
 

@@ -87,7 +87,7 @@ func Sign(podDir string, r Record) error {
 	if there := Read(podDir); there.IsElsewhere(r.Runtime(), r.RuntimeFingerprint) {
 		return &TakenError{Dir: podDir, Owner: there.Owner}
 	}
-	return os.WriteFile(filepath.Join(podDir, File), b, 0o600)
+	return atomicfile.Replace(filepath.Join(podDir, File), b, 0o600) // a full disk leaves the earlier one
 }
 
 // Create is Write, and makes the pod's directory if there is none.

@@ -57,6 +57,8 @@ func (h *hooks) Annotations(p *v1.Pod) (map[string]string, error) {
 
 func (h *hooks) Resized(p *v1.Pod) { h.resized = append(h.resized, p) }
 
+func (*hooks) Sign(*v1.Pod) error { return nil }
+
 func (h *hooks) RuntimeHandler(*v1.Pod) string { return h.handler }
 
 func (h *hooks) Features(_ context.Context, handler string) (podsync.Features, error) {

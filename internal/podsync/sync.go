@@ -133,11 +133,13 @@ func (r *run) carryOut(ctx context.Context) error {
 }
 
 // prepare makes what containers need on the host, if any is to be started. The
-// log directory comes first: it has the pod's name, by which everything else is
-// found after a crash.
+// record comes first: everything else is found by it after a crash.
 func (r *run) prepare(ctx context.Context) error {
 	if !r.plan.Starts() {
 		return nil
+	}
+	if err := r.opt.Host.Sign(r.p); err != nil {
+		return event.At(event.LayerHost, fmt.Errorf("record the pod: %w", err))
 	}
 	if err := r.opt.Cgroups.Ensure(ctx, r.p); err != nil {
 		r.failed(r.p, event.FailedCgroup, opSync, event.LayerCgroup, err, "unable to ensure pod container exists: %v", err)

@@ -88,6 +88,10 @@ type Volumes interface {
 // Host is the node that a Syncer works for. Only Features and NetworkReady may
 // block.
 type Host interface {
+	// Sign records whose pod it is, before anything of it is on the host: a process
+	// that ends at once leaves nothing then that no other could remove. It is called
+	// before each start.
+	Sign(p *v1.Pod) error
 	// Event takes an event of a pod.
 	Event(p *v1.Pod, e event.Event)
 	// Resized: the running containers of the pod have all that it asks for, after it
