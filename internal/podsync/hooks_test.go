@@ -20,6 +20,7 @@ type hooks struct {
 	probes       func(types.UID) pod.ProbeResults
 	annotations  func(*v1.Pod) (map[string]string, error)
 	handler      string
+	sign         error
 	features     func(handler string) (podsync.Features, error)
 	userIDs      func(types.UID) (first, length uint32, err error)
 	resolver     func() (render.DNS, error)
@@ -57,7 +58,7 @@ func (h *hooks) Annotations(p *v1.Pod) (map[string]string, error) {
 
 func (h *hooks) Resized(p *v1.Pod) { h.resized = append(h.resized, p) }
 
-func (*hooks) Sign(*v1.Pod) error { return nil }
+func (h *hooks) Sign(*v1.Pod) error { return h.sign }
 
 func (h *hooks) RuntimeHandler(*v1.Pod) string { return h.handler }
 

@@ -139,6 +139,7 @@ func (r *run) prepare(ctx context.Context) error {
 		return nil
 	}
 	if err := r.opt.Host.Sign(r.p); err != nil {
+		r.failed(r.p, event.Failed, opSync, event.LayerHost, err, "error making pod data directories: %v", err)
 		return event.At(event.LayerHost, fmt.Errorf("record the pod: %w", err))
 	}
 	if err := r.opt.Cgroups.Ensure(ctx, r.p); err != nil {

@@ -197,6 +197,21 @@ func TestNothingIsCreatedOnAHostThatIsNotReady(t *testing.T) {
 	}
 }
 
+func TestNothingIsMadeForAPodThatCannotBeRecorded(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.hooks.sign = errors.New("no space left on device")
+		b.host.err["cgroup"] = errors.New("asked for a pod without record")
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		if _, err := b.sync(p); !errors.Is(err, b.hooks.sign) {
+			t.Errorf("error %v; want the host's", err)
+		}
+		wantCalls(t, b)
+		if got := b.events.list; len(got) != 1 || got[0].Reason != "Failed" || got[0].Message != "error making pod data directories: no space left on device" {
+			t.Errorf("events %+v", got)
+		}
+	})
+}
+
 func TestAFullDiskIsAnErrorThatNamesTheStep(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		file := filepath.Join(t.TempDir(), "file")
