@@ -62,14 +62,11 @@ func (n *Node) sign(p *v1.Pod) error {
 	n.mu.Lock()
 	signed, write := e.record.Owner == n.ownerTag(), podrecord.Sign
 	if !e.record.IsZero() {
-		write = podrecord.Write // what it says must not be lost
+		write = podrecord.Create // what it says must not be lost
 	}
 	n.mu.Unlock()
-	if signed {
-		if podrecord.Exists(n.opts.Facts.Dir(p.UID)) {
-			return nil
-		}
-		write = podrecord.Create
+	if signed && podrecord.Exists(n.opts.Facts.Dir(p.UID)) {
+		return nil
 	}
 	rec := n.recordOf(e)
 	err := write(n.opts.Facts.Dir(p.UID), rec)

@@ -127,6 +127,24 @@ func TestLeftoversOfAPodWithoutASandboxAreRemovedAtTheNextStart(t *testing.T) {
 	})
 }
 
+// The record of a predecessor was read, and its directory was deleted after that.
+func TestPodWhoseDirectoryWasDeletedIsRecordedAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		a := w.podctl("agent")
+		d := desire(t, fixUID("web", podYAML("web", "sleep 3600")))[0]
+		a.Node.mu.Lock()
+		a.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}, record: podrecord.Record{Owner: "run-x@locks"}}
+		a.Node.mu.Unlock()
+		if err := a.sign(d.Pod); err != nil {
+			t.Error(err)
+		}
+		if rec := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1")); rec.Owner != "agent@locks" {
+			t.Errorf("record %+v", rec)
+		}
+		a.kill()
+	})
+}
+
 // As on a full disk: the record cannot be written. A podctl that is killed then must
 // not leave what no other could remove.
 func TestPodThatCannotBeRecordedHasNothingOnTheHost(t *testing.T) {
