@@ -85,8 +85,8 @@ type Volumes interface {
 	TerminationLog(uid types.UID, container string) (path string, err error)
 }
 
-// Host is the node that a Syncer works for. Only Features and NetworkReady may
-// block.
+// Host is the node that a Syncer works for. Only Sign, Features and NetworkReady
+// may block.
 type Host interface {
 	// Sign records whose pod it is, before anything of it is on the host: a process
 	// that ends at once leaves nothing then that no other could remove. It is called

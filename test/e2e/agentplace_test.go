@@ -126,6 +126,7 @@ func (a *agentPlace) control() *control.Client {
 	var (
 		sockets []string
 		found   []*control.Client
+		conn    net.Conn
 		err     error
 	)
 	eventually(a.t, "an agent listens", func() bool {
@@ -135,9 +136,8 @@ func (a *agentPlace) control() *control.Client {
 		if found, err = control.Find(filepath.Dir(sockets[0]), nil); err != nil || len(found) != 1 {
 			return false
 		}
-		conn, failed := net.Dial("unix", sockets[0]) // it may be a killed predecessor's, whose name the agent has already
-		if err = failed; err != nil {
-			return false
+		if conn, err = net.Dial("unix", sockets[0]); err != nil {
+			return false // it may be a killed predecessor's, whose name the agent has already
 		}
 		return conn.Close() == nil
 	}, func() string { return fmt.Sprintf("%d live owners of %q: %v", len(found), sockets, err) })
