@@ -43,7 +43,7 @@ func observer(t *testing.T, socket string) func(path string) (status int, body s
 			t.Errorf("the observer exited with %d, uninterrupted", code)
 		}
 	})
-	client := &http.Client{Timeout: time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	return func(path string) (status int, body string) {
 		resp, err := client.Get("http://" + address + path)
 		if err != nil {

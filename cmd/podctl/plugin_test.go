@@ -157,12 +157,12 @@ func TestNodesThatDoNotAnswerAreNamed(t *testing.T) {
 	})
 	nodes = append(nodes, clustertest.Node{Name: "bare", NoInspector: true}, clustertest.Node{Name: "waiting", NotReady: true})
 	k := onCluster(t, clustertest.Options{Nodes: nodes})
-	code, out, errw := k.podctl("--all-nodes", "--node-timeout", "3s", "terminating")
+	code, out, errw := k.podctl("--all-nodes", "--node-timeout", "8s", "terminating")
 	if code != 3 {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{
-		"no answer from bare: NoInspector: ", "no answer from waiting: NotReady: ", "no answer from endless: TooLarge: ", "no answer from hangs: TimedOut: no answer within 3s",
+		"no answer from bare: NoInspector: ", "no answer from waiting: NotReady: ", "no answer from endless: TooLarge: ", "no answer from hangs: TimedOut: no answer within 8s",
 		"no answer from invalid: InvalidAnswer: ", "no answer from lost: Unreachable: ", `no answer from failed: CommandFailed: podctl: terminating: unknown output format "cells"`,
 		"podctl: 7 of 10 nodes did not answer",
 	} {
@@ -178,7 +178,7 @@ func TestNodesThatDoNotAnswerAreNamed(t *testing.T) {
 			t.Errorf("another node speaks for n1: %s", line)
 		}
 	}
-	code, out, _ = k.podctl("--all-nodes", "--node-timeout", "3s", "terminating", "-o", "json")
+	code, out, _ = k.podctl("--all-nodes", "--node-timeout", "8s", "terminating", "-o", "json")
 	var items []struct {
 		Node      string
 		NodeError struct {

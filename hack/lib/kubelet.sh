@@ -111,7 +111,8 @@ write_kubelet_command() {
 	chmod +x "$RUN/kubelet/run"
 }
 
-# start_kubelet starts it if it does not run, and waits until it is healthy.
+# start_kubelet starts it if it does not run, and waits until it is healthy and
+# its secure port is open.
 start_kubelet() {
 	local i
 	note_host
@@ -122,7 +123,7 @@ start_kubelet() {
 		disown
 	fi
 	for i in {1..300}; do
-		! http_ok "$(kubelet_port 1)" /healthz || return 0
+		! { http_ok "$(kubelet_port 1)" /healthz && (: <>"/dev/tcp/127.0.0.1/$(kubelet_port 0)"); } 2>/dev/null || return 0
 		((i < 20)) || kubelet_is_running || break
 		sleep 0.1
 	done

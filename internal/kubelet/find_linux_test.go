@@ -21,6 +21,7 @@ import (
 // a socket and wait.
 func TestMain(m *testing.M) {
 	if os.Getenv("KUBELET_TEST_WAIT") != "" {
+		fmt.Println("ready")
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the test closes it
 		return
 	}
@@ -205,20 +206,13 @@ func TestProcessNamedKubeletWithoutRightsNamesNoSocket(t *testing.T) {
 		cmd := exec.Command(exe, "--container-runtime-endpoint=unix:///run/bus.sock")
 		cmd.Env = append(os.Environ(), "KUBELET_TEST_WAIT=1")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}}
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		_, end := testutil.Child(t, cmd)
 		near, err := readNeighbours()
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := slices.Contains(near.runtimeNames(), "unix:///run/bus.sock")
-		in.Close()
-		_ = cmd.Wait()
+		_ = end()
 		if got != c.want {
 			t.Errorf("of user %d its socket counts: %v", c.uid, got)
 		}

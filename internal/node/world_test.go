@@ -187,6 +187,7 @@ func (p *podctl) until(name string, what string, is func(Info) bool) Info {
 	for range 600 {
 		for _, i := range p.Pods() {
 			if i.Pod.Name == name && is(i) {
+				synctest.Wait() // what it has led to is done
 				return i
 			}
 		}

@@ -31,7 +31,7 @@ func TestTheRuntimeMayReplyToTheLastStreamBeforeTheClientLeaves(t *testing.T) {
 			<-made
 			select { // the server is slow, but not until the connection ends
 			case <-conn.CloseChan():
-			case <-time.After(replyTimeout / 5):
+			case <-time.After(replyTimeout / 50):
 			}
 			opened <- s
 			return nil

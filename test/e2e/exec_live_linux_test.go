@@ -199,10 +199,10 @@ func TestExec(t *testing.T) {
 		{"a terminal has the size, keys and exit code of the local one", func(t *testing.T, in *inside) {
 			term := in.terminal(t, "exec", "-it", "web/c", "--", "sh")
 			term.Until("# ")
-			term.Send("stty size\r")
-			term.Until("24 80\r\n")
+			for got := ""; !strings.Contains(got, "24 80\r\n"); got = term.Until("# ") {
+				term.Send("stty size\r")
+			}
 			term.Resize(132, 43)
-			term.Until("# ")
 			for got := ""; !strings.Contains(got, "43 132\r\n"); got = term.Until("# ") {
 				term.Send("stty size\r")
 			}

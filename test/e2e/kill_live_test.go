@@ -122,13 +122,14 @@ func TestServiceContinuesOrStopsWhereverPodctlIsKilled(t *testing.T) {
 func TestGracePeriodContinuesAfterPodctlIsKilled(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
-		yaml := p.service("web")
+		yaml := p.marked("web", `cd /mark; trap "echo down >> service; until [ -e go ]; do sleep 0.1; done; echo end >> service; exit 0" TERM; echo up >> service; while true; do sleep 0.1; done`)
 		first := p.start(yaml, "-")
 		p.gets(1)
 		first.signal(syscall.SIGTERM)
 		p.gets(2) // it has its grace
 		first.signal(syscall.SIGKILL)
 		first.wait()
+		p.mark("go")
 		p.endService(yaml, "web", []string{"up", "down", "end", "up", "down", "end"})
 	})
 }

@@ -73,13 +73,13 @@ func TestProbes(t *testing.T) {
 			fields(p.marked("ready-http", cgi(page)+`while true; do [ -e /mark/on ] && touch /ready || rm -f /ready; sleep 0.1; done`, brief),
 				`ports: [{name: web, containerPort: 8080}]`,
 				`readinessProbe: {httpGet: {path: /cgi-bin/page, port: web, httpHeaders: [{name: Host, value: app}, {name: X-Key, value: k}]}, `+quick+`}`),
-			fields(p.marked("live-exec", `echo start >> /mark/live; [ $(wc -l < /mark/live) = 1 ] && (sleep 1; touch /sick) & trap "exit 0" TERM; while true; do sleep 0.1; done`),
+			fields(p.marked("live-exec", `echo start >> /mark/live; [ $(wc -l < /mark/live) = 1 ] && (until [ -s /mark/asked ]; do sleep 0.1; done; touch /sick) & trap "exit 0" TERM; while true; do sleep 0.1; done`),
 				`livenessProbe: {exec: {command: [sh, -c, 'echo $0 asked >> /mark/asked; test ! -e /sick', $(WHO)]}, terminationGracePeriodSeconds: 3, `+quick+`}`,
 				`env: [{name: WHO, value: probe}]`),
-			fields(p.marked("start-tcp", `sleep 3; echo open >> /mark/order; nc -ll -p 9000 -e true`, brief),
+			fields(p.marked("start-tcp", `until [ -e /mark/open ]; do sleep 0.1; done; echo open >> /mark/order; nc -ll -p 9000 -e true`, brief),
 				`startupProbe: {tcpSocket: {port: 9000}, periodSeconds: 1, failureThreshold: 30}`,
 				`livenessProbe: {exec: {command: [sh, -c, "echo alive >> /mark/order"]}, `+quick+`}`),
-			fields(p.marked("ready-grpc", "exec /mark/health 9090 2s", brief),
+			fields(p.marked("ready-grpc", "exec /mark/health 9090 /mark/serve", brief),
 				`readinessProbe: {grpc: {port: 9090, service: app}, `+quick+`}`),
 			fields(p.marked("ready-https", server, brief),
 				`readinessProbe: {httpGet: {scheme: HTTPS, host: 127.0.0.1, port: `+secure+`, path: /moved}, `+quick+`}`),
@@ -104,12 +104,13 @@ func TestProbes(t *testing.T) {
 		run.reported(1, "live-exec", "Unhealthy", "Liveness probe failed: ")
 		run.reported(1, "live-exec", "Killing", "Container c failed liveness probe, will be restarted")
 		run.reported(2, "live-exec", "Started", "")
-		p.has("live", "start", "start")
+		p.getsLines("live", "start", "start")
 		if asked := p.marks("asked"); len(asked) < 2 || asked[0] != "probe" {
 			t.Errorf("the probe's command wrote %q", asked)
 		}
 
 		run.reported(1, "start-tcp", "Unhealthy", "Startup probe failed: dial tcp")
+		p.mark("open")
 		run.reported(1, "start-tcp", "Ready", "")
 		eventually(t, "liveness is asked", func() bool { return slices.Contains(p.marks("order"), "alive") }, func() string { return "" })
 		if order := p.marks("order"); order[0] != "open" {
@@ -117,6 +118,7 @@ func TestProbes(t *testing.T) {
 		}
 
 		run.reported(1, "ready-grpc", "Unhealthy", `Readiness probe failed: service unhealthy (responded with "NOT_SERVING")`)
+		p.mark("serve")
 		run.reported(1, "ready-grpc", "Ready", "")
 		run.reported(1, "ready-https", "Ready", "all containers are ready")
 		run.reported(2, "bad-port", "Unhealthy", `Readiness probe errored and resulted in unknown state: strconv.Atoi: parsing "nope": invalid syntax`)
@@ -152,7 +154,7 @@ func TestHooks(t *testing.T) {
 		}
 		yaml := strings.Join([]string{
 			fields(p.marked("exec", "echo up >> /mark/exec; "+stopped("exec"), grace),
-				`lifecycle: {postStart: {exec: {command: [sh, -c, "sleep 0.5; echo post >> /mark/exec"]}}, preStop: {exec: {command: [sh, -c, "echo pre >> /mark/exec"]}}}`),
+				`lifecycle: {postStart: {exec: {command: [sh, -c, "until [ -s /mark/exec ]; do sleep 0.1; done; echo post >> /mark/exec"]}}, preStop: {exec: {command: [sh, -c, "echo pre >> /mark/exec"]}}}`),
 			fields(p.marked("http", cgi(page)+stopped("http"), grace),
 				`lifecycle: {postStart: {httpGet: {host: 127.0.0.1, port: `+port+`, path: /begun}}, preStop: {httpGet: {port: 8080, path: /cgi-bin/page}}}`),
 			fields(p.marked("fallback", server, brief), `lifecycle: {postStart: {httpGet: {scheme: HTTPS, host: 127.0.0.1, port: `+port+`}}}`),
@@ -197,7 +199,7 @@ func TestHooks(t *testing.T) {
 func TestStopSignal(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
-		yaml := fields(p.marked("web", `trap "echo term >> /mark/sig; exit 0" TERM; trap "echo usr1 >> /mark/sig; exit 0" USR1; echo up >> /mark/sig; while true; do sleep 0.1; done`, brief, "os: {name: linux}"),
+		yaml := fields(p.marked("web", `trap "echo term >> /mark/sig; exit 0" TERM; trap "echo usr1 >> /mark/sig; exit 0" USR1; echo up >> /mark/sig; while true; do sleep 0.1; done`, "os: {name: linux}"),
 			`lifecycle: {stopSignal: SIGUSR1}`)
 		run := p.start(yaml, "-o", "json", "-")
 		if rt.Kind == live.Distro || rt.Kind == live.Containerd17 {

@@ -105,7 +105,7 @@ func forwarded(t *testing.T, socket, path string) string {
 func TestPodsStayTheirAgentsByEveryPathToTheRuntime(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
-		a.put("web.yaml", a.marking("web", "", brief))
+		a.put("web.yaml", a.marking("web", ""))
 		a.put("job.yaml", a.marked("job", "echo ran >> /mark/job", never))
 		a.put("wait.yaml", strings.Replace(a.marking("wait", ""), "volumes: [", "volumes: [{name: c, configMap: {name: missing}}, ", 1))
 		agent := a.agent()
@@ -162,7 +162,7 @@ func TestPodsStayTheirAgentsByEveryPathToTheRuntime(t *testing.T) {
 func TestPodsStayTheirAgentsWithoutItsRunDirectory(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
-		a.put("web.yaml", a.marking("web", "", brief))
+		a.put("web.yaml", a.marking("web", ""))
 		agent := a.agent()
 		a.wrote("web", "up")
 		eventually(t, "the pod is managed", func() bool { return strings.Contains(a.does("pods"), "default/web") }, func() string { return "" })
@@ -216,7 +216,7 @@ func TestRuntimesShareDirectories(t *testing.T) {
 
 	const data = `; echo here > /data/file; cat /data/file; trap "cat /data/file >> /mark/$M; exit 0" TERM; echo up >> /mark/$M; while true; do sleep 0.1; done`
 	web := func(mark string) string {
-		yaml := a.marked("web", "M="+mark+data, brief)
+		yaml := a.marked("web", "M="+mark+data)
 		yaml = strings.Replace(yaml, "volumes: [", "volumes: [{name: data, emptyDir: {}}, ", 1)
 		return strings.Replace(yaml, "volumeMounts: [", "volumeMounts: [{name: data, mountPath: /data}, ", 1)
 	}

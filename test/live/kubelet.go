@@ -153,10 +153,12 @@ func (k *Kubelet) Get(t testing.TB, path string) string {
 	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true,
 	}}
-	resp, err := client.Get(k.URL + path)
-	if err != nil {
-		t.Fatalf("ask the kubelet: %v", err)
-	}
+	var resp *http.Response
+	eventually(t, "the kubelet's port is open", func() (open bool) {
+		var err error
+		resp, err = client.Get(k.URL + path)
+		return err == nil
+	})
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {

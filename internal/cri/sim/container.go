@@ -192,13 +192,13 @@ func (r *Runtime) RemoveContainer(ctx context.Context, req *runtimeapi.RemoveCon
 	if err := r.stop(ctx, c, 0); err != nil {
 		return nil, errorf(codeOf(err), "failed to forcibly stop container %q: %v", c.id, err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.remove(c)
 	return &runtimeapi.RemoveContainerResponse{}, nil
 }
 
 func (r *Runtime) remove(c *container) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if _, ok := r.containers[c.id]; !ok {
 		return
 	}

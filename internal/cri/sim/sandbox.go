@@ -127,11 +127,11 @@ func (r *Runtime) RemovePodSandbox(ctx context.Context, req *runtimeapi.RemovePo
 	if err := r.stopSandbox(ctx, s); err != nil {
 		return nil, errorf(codeOf(err), "failed to forcibly stop sandbox %q: %v", s.id, err)
 	}
-	for _, c := range r.containersIn(s) {
-		r.remove(c)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, c := range r.inSandbox(s) {
+		r.remove(c)
+	}
 	if _, ok := r.sandboxes[s.id]; ok {
 		r.emit(s.id, s, runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT)
 		delete(r.sandboxes, s.id)

@@ -2,9 +2,11 @@ package tape
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,6 +130,10 @@ func (l *live) equalsItsReplay() {
 	if report.Span <= 0 {
 		l.t.Errorf("%+v", report)
 	}
+	// What is told of two pods at one time has no order.
+	byPod := func(a, b told) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.ev.PodUID, b.ev.PodUID)) }
+	slices.SortStableFunc(l.events, byPod)
+	slices.SortStableFunc(got, byPod)
 	for i := range max(len(got), len(l.events)) {
 		var live, replay string
 		if i < len(l.events) {

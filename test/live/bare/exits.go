@@ -16,7 +16,7 @@ const PollEvery = 10 * time.Millisecond
 // context given to Watch.
 type Exits struct {
 	client *Client
-	stream bool // the runtime has events
+	polls  chan struct{} // closed when the runtime has no events
 
 	mu      sync.Mutex
 	stopped map[string]bool
@@ -26,31 +26,25 @@ type Exits struct {
 // Watch opens the event stream, before the first pod is started so that no
 // exit is missed, and reports a runtime that has none by polling later.
 func (c *Client) Watch(ctx context.Context) *Exits {
-	e := &Exits{client: c, stopped: map[string]bool{}, waiting: map[string]chan struct{}{}}
+	e := &Exits{client: c, polls: make(chan struct{}), stopped: map[string]bool{}, waiting: map[string]chan struct{}{}}
 	events, err := c.Runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{})
 	if err != nil {
+		close(e.polls)
 		return e
 	}
-	// A runtime that broadcasts answers with the header at once or not at all,
-	// one without events with an error: a short wait distinguishes them.
-	first := make(chan error, 1)
-	go e.follow(events, first)
-	select {
-	case err := <-first:
-		e.stream = err == nil
-	case <-time.After(200 * time.Millisecond):
-		e.stream = true
-	}
+	// A server sends nothing when it accepts a stream, but it reads one connection
+	// in order: by its answer to this it has the subscription.
+	_, _ = c.Runtime.Version(ctx, &runtimeapi.VersionRequest{})
+	go e.follow(events)
 	return e
 }
 
-func (e *Exits) follow(events runtimeapi.RuntimeService_GetContainerEventsClient, first chan<- error) {
+// follow notes exits until the stream ends: in a runtime without events with an
+// error, at any time.
+func (e *Exits) follow(events runtimeapi.RuntimeService_GetContainerEventsClient) {
+	defer close(e.polls)
 	for {
 		event, err := events.Recv()
-		select {
-		case first <- err:
-		default:
-		}
 		if err != nil {
 			return
 		}
@@ -73,9 +67,6 @@ func (e *Exits) note(id string) {
 
 // Wait returns when the pod's container has ended. Once per pod.
 func (e *Exits) Wait(ctx context.Context, p *Pod) error {
-	if !e.stream {
-		return e.poll(ctx, p)
-	}
 	e.mu.Lock()
 	if e.stopped[p.ContainerID] {
 		e.mu.Unlock()
@@ -87,6 +78,8 @@ func (e *Exits) Wait(ctx context.Context, p *Pod) error {
 	select {
 	case <-ch:
 		return nil
+	case <-e.polls:
+		return e.poll(ctx, p)
 	case <-ctx.Done():
 		return fmt.Errorf("wait for %s: %w", p.Name, ctx.Err())
 	}

@@ -1,7 +1,7 @@
 // Command health is a gRPC health server for probes to ask: its service "app"
-// serves from the given time after its start on.
+// serves once the file exists.
 //
-//	health PORT DELAY
+//	health PORT FILE
 package main
 
 import (
@@ -21,19 +21,25 @@ func main() {
 	}
 }
 
-func serve(port, delay string) error {
-	wait, err := time.ParseDuration(delay)
-	if err != nil {
-		return err
-	}
+func serve(port, file string) error {
 	l, err := net.Listen("tcp", ":"+port)
 	if err != nil {
 		return err
 	}
 	status := health.NewServer()
 	status.SetServingStatus("app", healthpb.HealthCheckResponse_NOT_SERVING)
-	time.AfterFunc(wait, func() { status.SetServingStatus("app", healthpb.HealthCheckResponse_SERVING) })
+	go func() {
+		for !exists(file) {
+			time.Sleep(100 * time.Millisecond)
+		}
+		status.SetServingStatus("app", healthpb.HealthCheckResponse_SERVING)
+	}()
 	server := grpc.NewServer()
 	healthpb.RegisterHealthServer(server, status)
 	return server.Serve(l)
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
