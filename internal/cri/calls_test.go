@@ -160,6 +160,21 @@ func TestServerThatNoticesTheDeadlineFirst(t *testing.T) {
 	}
 }
 
+// TestCallAfterItsDeadlineDoesNotSayThatItWaitedNoTime, or less.
+func TestCallAfterItsDeadlineDoesNotSayThatItWaitedNoTime(t *testing.T) {
+	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
+		defer r.Hang("ContainerStatus", "")()
+		for _, left := range []time.Duration{-time.Second, time.Microsecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), left)
+			defer cancel()
+			_, err := c.ContainerStatus(ctx, "c")
+			if want := "read status of container c: no answer within 1ms"; !errors.Is(err, ErrDeadline) || err.Error() != want {
+				t.Errorf("%s before its deadline: %v, want %q", left, err, want)
+			}
+		}
+	})
+}
+
 // TestErrorsTellKindsAndKeepTheText of the runtime.
 func TestErrorsTellKindsAndKeepTheText(t *testing.T) {
 	for _, c := range []struct {

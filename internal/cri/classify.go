@@ -19,7 +19,7 @@ type failure struct {
 	method, object string
 	err            error // as gRPC gave it
 	took           time.Duration
-	allowed        time.Duration // 0 without a deadline
+	allowed        time.Duration // 0 without a deadline; negative if it was over before the call
 	endpoint       string
 	dial           error // of the last attempt to connect, nil if it succeeded
 }
@@ -40,8 +40,8 @@ func classify(f failure) *Error {
 		e.kinds = []error{context.Canceled}
 	case codes.DeadlineExceeded:
 		e.kinds = []error{ErrDeadline}
-		if f.allowed > 0 && f.took >= f.allowed { // else it is the runtime's own deadline, and its text says which
-			e.text = fmt.Sprintf("no answer within %s", f.allowed.Round(time.Millisecond))
+		if f.allowed != 0 && f.took >= f.allowed { // else it is the runtime's own deadline, and its text says which
+			e.text = fmt.Sprintf("no answer within %s", max(f.allowed.Round(time.Millisecond), time.Millisecond))
 		}
 	case codes.Unavailable:
 		e.kinds = []error{ErrUnavailable}

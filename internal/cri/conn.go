@@ -48,7 +48,7 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, req, reply any, op
 	defer cancel()
 	allowed := c.timeout
 	if end, ok := ctx.Deadline(); ok {
-		allowed = max(end.Sub(start), time.Millisecond) // it may be over already
+		allowed = end.Sub(start)
 	}
 	end := func(error) {}
 	if c.watcher != nil {
