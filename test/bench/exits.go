@@ -138,7 +138,7 @@ func watchEvents(ctx context.Context, running *sync.WaitGroup, client *bare.Clie
 	got := make(chan []time.Duration, 1)
 	running.Go(func() {
 		defer close(got)
-		stream, err := client.Runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{})
+		stream, err := client.Subscribe(ctx)
 		if err != nil {
 			return
 		}

@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
 	"github.com/podctl/podctl/test/live"
 	"github.com/podctl/podctl/test/live/bare"
 	"github.com/podctl/podctl/test/live/image"
@@ -214,13 +212,8 @@ type subscriber struct {
 func subscribe(t *testing.T, rt *live.Instance) *subscriber {
 	t.Helper()
 	s := &subscriber{bare: dialBare(t, rt), got: map[string]bool{}}
-	stream, err := s.bare.Runtime.GetContainerEvents(t.Context(), &runtimeapi.GetEventsRequest{})
+	stream, err := s.bare.Subscribe(t.Context())
 	if err != nil {
-		t.Fatal(err)
-	}
-	// A server sends nothing when it accepts a stream, but it reads one
-	// connection in order: by its answer to this it has the subscription.
-	if _, err := s.bare.Runtime.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	go func() {

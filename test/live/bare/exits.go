@@ -27,16 +27,26 @@ type Exits struct {
 // exit is missed, and reports a runtime that has none by polling later.
 func (c *Client) Watch(ctx context.Context) *Exits {
 	e := &Exits{client: c, polls: make(chan struct{}), stopped: map[string]bool{}, waiting: map[string]chan struct{}{}}
-	events, err := c.Runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{})
+	events, err := c.Subscribe(ctx)
 	if err != nil {
 		close(e.polls)
 		return e
 	}
-	// A server sends nothing when it accepts a stream, but it reads one connection
-	// in order: by its answer to this it has the subscription.
-	_, _ = c.Runtime.Version(ctx, &runtimeapi.VersionRequest{})
 	go e.follow(events)
 	return e
+}
+
+// Subscribe opens the event stream and returns once the runtime has the subscription.
+// A runtime without events says so when the stream is read.
+func (c *Client) Subscribe(ctx context.Context) (runtimeapi.RuntimeService_GetContainerEventsClient, error) {
+	events, err := c.Runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	// A server sends nothing when it accepts a stream, but it reads one connection
+	// in order: by its answer to this it has the subscription.
+	_, err = c.Runtime.Version(ctx, &runtimeapi.VersionRequest{})
+	return events, err
 }
 
 // follow notes exits until the stream ends: in a runtime without events with an
