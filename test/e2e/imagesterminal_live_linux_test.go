@@ -33,6 +33,7 @@ func TestImagesOnATerminal(t *testing.T) {
 		if code := pull.Wait(); code != 0 {
 			t.Fatalf("pull: exit %d\n%s", code, pull.Output())
 		}
+		matches(t, pull.Output(), `pulling 2 images, [0-9]+s`)
 
 		client := dialBare(t, rt)
 		p, err := client.Start(t.Context(), bare.Spec{Name: "bare", Image: used, Command: []string{"sh", "-c", "echo inside > /file; sleep 1000"}, LogDir: t.TempDir(), Unlabelled: true})

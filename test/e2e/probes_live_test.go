@@ -154,7 +154,7 @@ func TestHooks(t *testing.T) {
 		}
 		yaml := strings.Join([]string{
 			fields(p.marked("exec", "echo up >> /mark/exec; "+stopped("exec"), grace),
-				`lifecycle: {postStart: {exec: {command: [sh, -c, "until [ -s /mark/exec ]; do sleep 0.1; done; echo post >> /mark/exec"]}}, preStop: {exec: {command: [sh, -c, "echo pre >> /mark/exec"]}}}`),
+				`lifecycle: {postStart: {exec: {command: [sh, -c, "until [ -s /mark/exec ]; do sleep 0.1; done; sleep 0.5; echo post >> /mark/exec"]}}, preStop: {exec: {command: [sh, -c, "echo pre >> /mark/exec"]}}}`),
 			fields(p.marked("http", cgi(page)+stopped("http"), grace),
 				`lifecycle: {postStart: {httpGet: {host: 127.0.0.1, port: `+port+`, path: /begun}}, preStop: {httpGet: {port: 8080, path: /cgi-bin/page}}}`),
 			fields(p.marked("fallback", server, brief), `lifecycle: {postStart: {httpGet: {scheme: HTTPS, host: 127.0.0.1, port: `+port+`}}}`),

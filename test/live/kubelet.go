@@ -154,7 +154,7 @@ func (k *Kubelet) Get(t testing.TB, path string) string {
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true,
 	}}
 	var resp *http.Response
-	eventually(t, "the kubelet's port is open", func() (open bool) {
+	eventually(t, "the kubelet's port is open", func() bool {
 		var err error
 		resp, err = client.Get(k.URL + path)
 		return err == nil
