@@ -21,7 +21,7 @@ import (
 // a socket and wait.
 func TestMain(m *testing.M) {
 	if os.Getenv("KUBELET_TEST_WAIT") != "" {
-		fmt.Println("ready")
+		_, _ = io.WriteString(os.Stdout, "ready\n")
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the test closes it
 		return
 	}

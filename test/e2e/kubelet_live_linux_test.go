@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -208,14 +207,4 @@ func (k *kubeletPlace) within(argv []string, args ...string) (out, errw string, 
 	code = proc.wait()
 	out, errw = proc.output()
 	return out, errw, code
-}
-
-// getsLines waits until containers have written these lines to /mark/NAME.
-func (p *place) getsLines(name string, lines ...string) {
-	p.t.Helper()
-	eventually(p.t, fmt.Sprintf("containers write %q to %s", lines, name),
-		func() bool { return slices.Equal(p.marks(name), lines) },
-		func() string {
-			return fmt.Sprintf("they wrote %q to %s", p.marks(name), filepath.Join(p.path("mark"), name))
-		})
 }

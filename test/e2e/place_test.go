@@ -148,6 +148,16 @@ func (p *place) has(name string, lines ...string) {
 	}
 }
 
+// getsLines waits until containers have written these lines to /mark/NAME.
+func (p *place) getsLines(name string, lines ...string) {
+	p.t.Helper()
+	eventually(p.t, fmt.Sprintf("containers write %q to %s", lines, name),
+		func() bool { return slices.Equal(p.marks(name), lines) },
+		func() string {
+			return fmt.Sprintf("they wrote %q to %s", p.marks(name), filepath.Join(p.path("mark"), name))
+		})
+}
+
 // gets waits until containers have written as many lines to /mark/service.
 func (p *place) gets(lines int) {
 	p.t.Helper()
