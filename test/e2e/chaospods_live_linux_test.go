@@ -159,7 +159,7 @@ func (c *chaos) unexplained(ctx context.Context, ready map[string]string, runnin
 			return fmt.Sprintf("the agent does not name %s", name)
 		case p.kind == "job":
 			if status.Phase != v1.PodSucceeded && status.Phase != v1.PodFailed {
-				return fmt.Sprintf("job %s of version %s is %s", name, p.version, status.Phase)
+				return fmt.Sprintf("%s (%s) of version %s is %s %s: %+v", name, p.kind, p.version, status.Phase, status.Reason, status.ContainerStatuses)
 			}
 		case ready[name] == "":
 			return fmt.Sprintf("%s (%s) of version %s has no ready sandbox: %s %s", name, p.kind, p.version, status.Phase, status.Reason)
