@@ -115,7 +115,7 @@ func (l *loop) sort(m mail, now time.Time) {
 		if h.live && uid != "" {
 			l.proof.hinted(uid)
 		}
-		if l.shown(id, h.report) {
+		if l.shown(uid, id, h.report) {
 			continue
 		}
 		if uid == "" {

@@ -130,7 +130,7 @@ func (l *loop) startSingles(now time.Time) {
 		case l.singles[uid] != nil || rec != nil && rec.reading != nil:
 			waiting = append(waiting, uid)
 			continue
-		case l.served(m): // by a listing that another mark asked for
+		case l.served(uid, m): // by a listing that another mark asked for
 		case m.source == FromHint && !m.asked && !l.box.heldUntil(uid, now).IsZero():
 			waiting = append(waiting, uid)
 			continue

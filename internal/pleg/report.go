@@ -1,6 +1,10 @@
 package pleg
 
-import "github.com/podctl/podctl/internal/pod"
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
 
 // report is what hints told of one container or sandbox. States only move forward, so
 // that of several hints the last state counts. The zero value has told nothing.
@@ -15,10 +19,10 @@ func (t report) merge(o report) report {
 	return report{state: max(t.state, o.state), deleted: t.deleted || o.deleted, opaque: t.opaque || o.opaque}
 }
 
-// shown reports whether the newest listing shows what was told, or what followed
-// from it: then a relist shows nothing else. A listing in flight may be older than a
-// deletion and show the container again.
-func (l *loop) shown(id string, t report) bool {
+// shown reports whether the newest listing shows what was told of a pod's id, or what
+// followed from it: then a relist shows nothing else. A listing in flight, of all pods
+// or of this one, may be older than a deletion and show the container again.
+func (l *loop) shown(uid types.UID, id string, t report) bool {
 	rec := l.records[l.ids[id]]
 	state, listed := pod.Unknown, false
 	if rec != nil {
@@ -28,19 +32,19 @@ func (l *loop) shown(id string, t report) bool {
 	case t.opaque:
 		return false
 	case t.deleted:
-		return !listed && l.full == nil
+		return !listed && l.full == nil && l.singles[uid] == nil
 	}
 	return listed && state >= t.state
 }
 
 // served reports whether a mark needs no relist any more, because a listing shows
 // all that its hints told.
-func (l *loop) served(m mark) bool {
+func (l *loop) served(uid types.UID, m mark) bool {
 	if m.blind || m.asked {
 		return false
 	}
 	for id, t := range m.reports {
-		if !l.shown(id, t) {
+		if !l.shown(uid, id, t) {
 			return false
 		}
 	}

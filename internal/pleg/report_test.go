@@ -64,6 +64,23 @@ func TestDeletionDuringAFullRelistIsLookedFor(t *testing.T) {
 	})
 }
 
+// So may the relist of one pod, of which no listing before it had the container.
+func TestDeletionDuringARelistOfThePodIsLookedFor(t *testing.T) {
+	w := newWorld()
+	bubble(t, Options{Period: time.Hour}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
+		w.took()
+		w.takes("ListPod u1", 100*time.Millisecond)
+		w.put("u1", "c1", pod.Running, "s1", pod.Running)
+		w.raw(pod.Hint{ID: "c1", PodUID: "u1", State: pod.Running, Created: time.Now()})
+		time.Sleep(75 * time.Millisecond) // it has looked, and has not returned
+		w.put("u1", "s1", pod.Running)
+		w.raw(pod.Hint{ID: "c1", PodUID: "u1", Deleted: true, Created: time.Now()})
+		time.Sleep(time.Second)
+		w.expect(t, "ListPod u1", "PodStatus u1", "ListPod u1", "PodStatus u1")
+		expectEvents(t, sub, "ContainerStarted c1 hint", "ContainerStarted s1 hint", "ContainerDied c1 hint", "ContainerRemoved c1 hint")
+	})
+}
+
 // The first relist catches up with the hint stream, also where there is none, and
 // does not wait long for one that does not open.
 func TestFirstRelistFollowsTheHintStream(t *testing.T) {
