@@ -111,13 +111,16 @@ func (c *chaos) unsettled() string {
 		}
 		ready[name] = p.version
 	}
-	running := map[string]int{}
+	running, created := map[string]int{}, map[string]bool{}
 	for _, container := range containers.Containers {
-		if container.State == runtimeapi.ContainerState_CONTAINER_RUNNING {
-			running[container.Labels["io.kubernetes.pod.name"]]++
+		switch name := container.Labels["io.kubernetes.pod.name"]; container.State {
+		case runtimeapi.ContainerState_CONTAINER_RUNNING:
+			running[name]++
+		case runtimeapi.ContainerState_CONTAINER_CREATED:
+			created[name] = true
 		}
 	}
-	if why := c.unexplained(ctx, ready, running); why != "" {
+	if why := c.unexplained(ctx, ready, running, created); why != "" {
 		return why
 	}
 	for _, command := range []string{"orphans", "terminating"} {
@@ -129,7 +132,7 @@ func (c *chaos) unsettled() string {
 }
 
 // unexplained names a pod that does not run, and whose status does not say why.
-func (c *chaos) unexplained(ctx context.Context, ready map[string]string, running map[string]int) string {
+func (c *chaos) unexplained(ctx context.Context, ready map[string]string, running map[string]int, created map[string]bool) string {
 	c.t.Helper()
 	list, err := c.control().Pods(ctx)
 	if err != nil {
@@ -157,6 +160,10 @@ func (c *chaos) unexplained(ctx context.Context, ready map[string]string, runnin
 		switch {
 		case !there:
 			return fmt.Sprintf("the agent does not name %s", name)
+		case p.kind == "job" && created[name] && ready[name] == "":
+			// It lost its sandbox before its container was started. As on the kubelet, a
+			// pod that is never restarted gets no other sandbox, and stays Pending.
+			c.counts["looks at jobs that lost their sandbox before they were started"]++
 		case p.kind == "job":
 			if status.Phase != v1.PodSucceeded && status.Phase != v1.PodFailed {
 				return fmt.Sprintf("%s (%s) of version %s is %s %s: %+v", name, p.kind, p.version, status.Phase, status.Reason, status.ContainerStatuses)
