@@ -30,9 +30,10 @@ type running struct {
 	want    []node.Desired
 	objects *pod.Objects
 	logs    *runview.LogFollowers
+	watcher *node.Watcher
 
 	// last is each pod as it was seen last, in the order of first sight; a
-	// pod that is removed stays in it.
+	// pod that is removed stays in it, as it ended.
 	last  map[types.UID]node.Info
 	order []types.UID
 }
@@ -44,6 +45,8 @@ func (r *running) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	r.last = map[types.UID]node.Info{}
 	r.logs = runview.FollowLogs(ctx, runview.LogOptions{Path: r.session.LogFile, Printer: r.printer, Disabled: !r.opts.logs, Room: r.env.Room})
+	r.watcher = r.session.Watch()
+	defer r.watcher.Stop()
 	r.note()
 	r.session.Set(runSource, r.want, r.objects)
 	ran := make(chan error, 1)
@@ -89,8 +92,6 @@ func (r *running) noteGates() {
 // follow shows what happens until the pods are settled, time is up or the
 // user has had enough, and then ends them.
 func (r *running) follow(ctx context.Context) error {
-	changes, stop := r.session.Watch()
-	defer stop()
 	var timeout <-chan time.Time
 	if r.opts.waitTimeout > 0 {
 		timer := time.NewTimer(r.opts.waitTimeout)
@@ -105,7 +106,7 @@ func (r *running) follow(ctx context.Context) error {
 		select {
 		case <-r.events.Ready():
 			r.drainEvents()
-		case <-changes:
+		case <-r.watcher.Changes:
 			r.refresh()
 		case <-redraw.C:
 			r.printer.Refresh(r.infos())
@@ -239,8 +240,6 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 	drained := make(chan error, 1)
 	drain := func(grace *int64) { go func() { drained <- r.session.Drain(ctx, grace) }() }
 	drain(grace)
-	changes, stop := r.session.Watch()
-	defer stop()
 	redraw := time.NewTicker(redrawPeriod)
 	defer redraw.Stop()
 	forced := false
@@ -252,7 +251,7 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 			return err
 		case <-r.events.Ready():
 			r.drainEvents()
-		case <-changes:
+		case <-r.watcher.Changes:
 			r.refresh()
 		case <-redraw.C:
 			r.printer.Refresh(r.infos())
@@ -297,7 +296,7 @@ func (r *running) longestGrace(grace *int64) int64 {
 
 // refresh looks at the pods again.
 func (r *running) refresh() {
-	for _, i := range r.session.Pods() {
+	for _, i := range append(r.watcher.Gone(), r.session.Pods()...) {
 		if _, ok := r.last[i.Pod.UID]; !ok {
 			r.order = append(r.order, i.Pod.UID)
 		}

@@ -172,7 +172,7 @@ type Node struct {
 	// clearing is room that is being made, nil if none is.
 	clearing *clearing
 	// watchers are told when anything that Pods shows has changed.
-	watchers []chan struct{}
+	watchers []*Watcher
 
 	// emit serialises calls of opts.Events.
 	emit sync.Mutex

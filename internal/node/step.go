@@ -54,6 +54,7 @@ func (n *Node) install(uid types.UID, after lifecycle.Entry, dropped bool, w *wo
 		if w.retired == nil {
 			w.retired = map[types.UID]*entry{}
 		}
+		n.goes(uid, e)
 		w.retired[uid], e = e, nil
 		n.settling++
 	}

@@ -24,49 +24,83 @@ func (n *Node) Pods() []Info {
 	defer n.mu.Unlock()
 	infos := make([]Info, 0, len(n.entries))
 	for uid, e := range n.entries {
-		w := states[uid]
-		info := Info{
-			Pod: withDebug(e.Pod, e.record.Debug), Status: e.status, Stage: e.stage, Lifecycle: e.Phase,
-			Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.again(), Stopped: e.record.Held && !e.again(),
-			Rejected: e.Rejection, Wait: e.Wait, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
-			LastError: w.LastError, Grace: w.Grace, Unready: n.sync.MaskedUnready(uid, n.probes.Unready(uid)),
-		}
-		if e.Wait.Tries > 0 {
-			info.NextWake = e.Wait.RetryAt
-		}
-		if w.Phase == worker.Terminating {
-			info.StopRequested = w.Since
-		}
-		infos = append(infos, info)
+		infos = append(infos, n.info(uid, e, states[uid]))
 	}
 	slices.SortFunc(infos, func(a, b Info) int { return lifecycle.CompareNames(a.Pod, b.Pod) })
 	return infos
 }
 
-// Watch returns a channel that is signalled after anything that Pods shows
-// has changed; changes that come faster than they are taken are one signal.
-// stop ends it.
-func (n *Node) Watch() (changes <-chan struct{}, stop func()) {
+// info is what Pods shows of a pod; w is zero if it has no worker. n.mu is held.
+func (n *Node) info(uid types.UID, e *entry, w worker.Info) Info {
+	info := Info{
+		Pod: withDebug(e.Pod, e.record.Debug), Status: e.status, Stage: e.stage, Lifecycle: e.Phase,
+		Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.again(), Stopped: e.record.Held && !e.again(),
+		Rejected: e.Rejection, Wait: e.Wait, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
+		LastError: w.LastError, Grace: w.Grace, Unready: n.sync.MaskedUnready(uid, n.probes.Unready(uid)),
+	}
+	if e.Wait.Tries > 0 {
+		info.NextWake = e.Wait.RetryAt
+	}
+	if w.Phase == worker.Terminating {
+		info.StopRequested = w.Since
+	}
+	return info
+}
+
+// Watcher follows what Pods shows, until it is stopped.
+type Watcher struct {
+	// Changes is signalled after anything that Pods shows has changed; changes
+	// that come faster than they are taken are one signal.
+	Changes <-chan struct{}
+
+	signal chan<- struct{}
+	node   *Node
+	gone   []Info // node.mu guards it
+}
+
+// Watch follows what Pods shows from now on.
+func (n *Node) Watch() *Watcher {
 	c := make(chan struct{}, 1)
+	w := &Watcher{Changes: c, signal: c, node: n}
 	n.mu.Lock()
-	n.watchers = append(n.watchers, c)
+	n.watchers = append(n.watchers, w)
 	n.mu.Unlock()
-	return c, func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.watchers = slices.DeleteFunc(n.watchers, func(w chan struct{}) bool { return w == c })
+	return w
+}
+
+// Gone returns the pods that have gone since the last call, as they ended: Pods
+// may never have shown that.
+func (w *Watcher) Gone() []Info {
+	w.node.mu.Lock()
+	defer w.node.mu.Unlock()
+	gone := w.gone
+	w.gone = nil
+	return gone
+}
+
+// Stop ends the watcher.
+func (w *Watcher) Stop() {
+	w.node.mu.Lock()
+	defer w.node.mu.Unlock()
+	w.node.watchers = slices.DeleteFunc(w.node.watchers, func(o *Watcher) bool { return o == w })
+}
+
+// goes tells the watchers of a pod that goes. n.mu is held.
+func (n *Node) goes(uid types.UID, e *entry) {
+	for _, w := range n.watchers {
+		w.gone = append(w.gone, n.info(uid, e, worker.Info{}))
 	}
 }
 
 // until waits until something that Pods shows has become so.
 func (n *Node) until(ctx context.Context, so func() bool) error {
-	changes, stop := n.Watch()
-	defer stop()
+	w := n.Watch()
+	defer w.Stop()
 	for !so() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-changes:
+		case <-w.Changes:
 		}
 	}
 	return nil
@@ -77,7 +111,7 @@ func (n *Node) changed() {
 	defer n.mu.Unlock()
 	for _, w := range n.watchers {
 		select {
-		case w <- struct{}{}:
+		case w.signal <- struct{}{}:
 		default:
 		}
 	}
