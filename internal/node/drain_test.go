@@ -52,6 +52,29 @@ func TestGraceOfADrainReachesAPodWhoseBeginningWasNotToldYet(t *testing.T) {
 	})
 }
 
+// Whoever looks only when all is over learns how each pod ended, once.
+func TestAWatcherLearnsHowAPodThatHasGoneEnded(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", deaf)
+		p.until("web", "running", running)
+		watcher := p.Watch()
+		defer watcher.Stop()
+		now := int64(0)
+		if err := p.Drain(t.Context(), &now); err != nil {
+			t.Error(err)
+		}
+		gone := watcher.Gone()
+		if len(gone) != 1 || !gone[0].Ended() || gone[0].Status.ContainerStatuses[0].State.Terminated == nil {
+			t.Errorf("gone: %+v", gone)
+		}
+		if again := watcher.Gone(); len(again) > 0 {
+			t.Errorf("told twice: %+v", again)
+		}
+		p.kill()
+		w.empty()
+	})
+}
+
 // A runtime that hangs does not keep a pod from being ended before it began.
 func TestDrainDoesNotWaitForARuntimeThatIsAskedAboutItsNetwork(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
