@@ -65,7 +65,7 @@ func TestAWatcherLearnsHowAPodThatHasGoneEnded(t *testing.T) {
 		}
 		gone := watcher.Gone()
 		if len(gone) != 1 || !gone[0].Ended() || gone[0].Status.ContainerStatuses[0].State.Terminated == nil {
-			t.Errorf("gone: %+v", gone)
+			t.Errorf("not one that has ended: %+v", gone)
 		}
 		if again := watcher.Gone(); len(again) > 0 {
 			t.Errorf("told twice: %+v", again)

@@ -71,7 +71,7 @@ func (i Info) Ended() bool {
 	if inUse, ok := errors.AsType[*DevicesInUseError](i.Refused()); ok && inUse.ours {
 		return false // it starts when another pod of this process has ended
 	}
-	return i.Refused() != nil || i.Stage == worker.Finished && !i.Again
+	return i.Refused() != nil || (i.Stage == worker.Finished || i.Lifecycle == lifecycle.Removed) && !i.Again
 }
 
 // Leaving reports whether the pod is not desired and something of it may still run,

@@ -68,8 +68,8 @@ func (n *Node) Watch() *Watcher {
 	return w
 }
 
-// Gone returns the pods that have gone since the last call, as they ended: Pods
-// may never have shown that.
+// Gone returns the pods that ran, or were to start, and have gone since the last
+// call, as they ended: Pods may never have shown that.
 func (w *Watcher) Gone() []Info {
 	w.node.mu.Lock()
 	defer w.node.mu.Unlock()
