@@ -35,8 +35,9 @@ func (c Call) String() string {
 	return strings.TrimSuffix(c.Method+" "+strings.Join(about, "/"), " ")
 }
 
-// Calls returns the calls of the given methods, all without one, in the order
-// in which they ended. Options.Record must be set.
+// Calls returns the calls of the given methods, all without one, that have ended, in
+// the order in which they began: one whose caller gave up may end after the caller's
+// next. Options.Record must be set.
 func (r *Runtime) Calls(methods ...string) []Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,6 +47,7 @@ func (r *Runtime) Calls(methods ...string) []Call {
 			calls = append(calls, c)
 		}
 	}
+	slices.SortStableFunc(calls, func(a, b Call) int { return a.At.Compare(b.At) })
 	return calls
 }
 
