@@ -7,6 +7,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/event"
 )
 
 // labelled is a pod with a label.
@@ -81,11 +83,7 @@ func TestChangedImageRestartsOnlyItsContainer(t *testing.T) {
 		if !slices.Equal(got, want) || i.Status.ContainerStatuses[1].RestartCount != 0 {
 			t.Errorf("calls %v, want %v; status %+v", got, want, i.Status.ContainerStatuses)
 		}
-		said := false
-		for _, ev := range p.events {
-			said = said || ev.Message == "Container c definition changed, will be restarted"
-		}
-		if !said {
+		if !slices.Contains(p.messages(event.Killing), "Container c definition changed, will be restarted") {
 			t.Errorf("events: %v", p.reasons())
 		}
 		p.drain()

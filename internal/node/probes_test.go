@@ -13,9 +13,11 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// probedYAML is a pod whose container c sleeps and has fields of its own.
+// probedYAML is a pod whose container c sleeps and has fields of its own. Its grace
+// period is no multiple of a probe's period of 2s: a probe that is due when the
+// container restarts is asked or not.
 func probedYAML(name string, fields ...string) string {
-	return strings.Replace(podYAML(name, "echo up > /up; sleep 3600", "terminationGracePeriodSeconds: 20"),
+	return strings.Replace(podYAML(name, "echo up > /up; sleep 3600", "terminationGracePeriodSeconds: 21"),
 		"- {name: c, ", "- {name: c, "+strings.Join(append(fields, ""), ", "), 1)
 }
 

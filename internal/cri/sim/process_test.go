@@ -207,6 +207,7 @@ func TestExecSync(t *testing.T) {
 		if r, err := exec(0, "sleep", "3600"); err != nil || r.ExitCode != 137 {
 			t.Errorf("exec in a container that ends: %v, %v", r, err)
 		}
+		synctest.Wait() // the exec ends before the container's state is known
 		if _, err := exec(1, "true"); err == nil || !strings.Contains(err.Error(), "CONTAINER_EXITED") {
 			t.Errorf("exec in an exited container: %v", err)
 		}
