@@ -86,6 +86,7 @@ func TestPodOfAUIDOnAnotherRuntimeRunsBesideIt(t *testing.T) {
 func TestPodWhoseDirectoryWasJustTakenHasItsOwn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent")
+		time.Sleep(1500 * time.Millisecond) // it has begun, and is between two relists
 		d := desire(t, fixUID("web", podYAML("web", "sleep 3600")))[0]
 		a.opts.Dirs.Name("fixed-1") // as begin asks, before the other process signs
 		w.otherRuntime("fixed-1", "web", podrecord.Record{})
@@ -131,6 +132,7 @@ func TestLeftoversOfAPodWithoutASandboxAreRemovedAtTheNextStart(t *testing.T) {
 func TestPodWhoseDirectoryWasDeletedIsRecordedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent")
+		time.Sleep(1500 * time.Millisecond) // it has begun, and is between two relists
 		d := desire(t, fixUID("web", podYAML("web", "sleep 3600")))[0]
 		a.Node.mu.Lock()
 		a.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}, record: podrecord.Record{Owner: "run-x@locks"}}
