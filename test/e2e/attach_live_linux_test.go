@@ -19,7 +19,8 @@ import (
 )
 
 // attachPod has a container that writes a line for each line that it reads, and
-// exits with 6 at "end".
+// exits with 6 a second after "end": what it writes last must not race with the end
+// of the connection.
 const attachPod = `
 apiVersion: v1
 kind: Pod
@@ -32,7 +33,7 @@ spec:
     image: docker.io/library/busybox:latest
     imagePullPolicy: IfNotPresent
     stdin: true
-    command: [sh, -c, 'echo first; while read line; do echo "read $line"; [ "$line" != end ] || exit 6; done']
+    command: [sh, -c, 'echo first; while read line; do echo "read $line"; [ "$line" != end ] || { sleep 1; exit 6; }; done']
   - name: stays # the pod is not removed while attach reads how c ended
     image: docker.io/library/busybox:latest
     imagePullPolicy: IfNotPresent
