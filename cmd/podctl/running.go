@@ -106,7 +106,7 @@ func (r *running) follow(ctx context.Context) error {
 		select {
 		case <-r.events.Ready():
 			r.drainEvents()
-		case <-r.watcher.Changes:
+		case <-r.watcher.Changes():
 			r.refresh()
 		case <-redraw.C:
 			r.printer.Refresh(r.infos())
@@ -251,7 +251,7 @@ func (r *running) remove(ctx context.Context, grace *int64) error {
 			return err
 		case <-r.events.Ready():
 			r.drainEvents()
-		case <-r.watcher.Changes:
+		case <-r.watcher.Changes():
 			r.refresh()
 		case <-redraw.C:
 			r.printer.Refresh(r.infos())

@@ -52,8 +52,8 @@ func TestGraceOfADrainReachesAPodWhoseBeginningWasNotToldYet(t *testing.T) {
 	})
 }
 
-// Whoever looks only when all is over learns how each pod ended, once.
-func TestAWatcherLearnsHowAPodThatHasGoneEnded(t *testing.T) {
+// A watcher that looks only after the drain is told each pod's final state, once.
+func TestWatcherIsToldTheFinalStateOfARemovedPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", deaf)
 		p.until("web", "running", running)
@@ -65,7 +65,7 @@ func TestAWatcherLearnsHowAPodThatHasGoneEnded(t *testing.T) {
 		}
 		gone := watcher.Gone()
 		if len(gone) != 1 || !gone[0].Ended() || gone[0].Status.ContainerStatuses[0].State.Terminated == nil {
-			t.Errorf("not one that has ended: %+v", gone)
+			t.Errorf("not one terminated pod: %+v", gone)
 		}
 		if again := watcher.Gone(); len(again) > 0 {
 			t.Errorf("told twice: %+v", again)

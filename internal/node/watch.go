@@ -49,27 +49,26 @@ func (n *Node) info(uid types.UID, e *entry, w worker.Info) Info {
 
 // Watcher follows what Pods shows, until it is stopped.
 type Watcher struct {
-	// Changes is signalled after anything that Pods shows has changed; changes
-	// that come faster than they are taken are one signal.
-	Changes <-chan struct{}
-
-	signal chan<- struct{}
-	node   *Node
-	gone   []Info // node.mu guards it
+	node    *Node
+	changes chan struct{}
+	gone    []Info // node.mu guards it
 }
 
 // Watch follows what Pods shows from now on.
 func (n *Node) Watch() *Watcher {
-	c := make(chan struct{}, 1)
-	w := &Watcher{Changes: c, signal: c, node: n}
+	w := &Watcher{node: n, changes: make(chan struct{}, 1)}
 	n.mu.Lock()
 	n.watchers = append(n.watchers, w)
 	n.mu.Unlock()
 	return w
 }
 
-// Gone returns the pods that ran, or were to start, and have gone since the last
-// call, as they ended: Pods may never have shown that.
+// Changes is signalled after anything that Pods shows has changed; changes
+// that come faster than they are taken are one signal.
+func (w *Watcher) Changes() <-chan struct{} { return w.changes }
+
+// Gone returns the final state of the pods that were removed since the last call:
+// Pods may never have shown it.
 func (w *Watcher) Gone() []Info {
 	w.node.mu.Lock()
 	defer w.node.mu.Unlock()
@@ -87,8 +86,12 @@ func (w *Watcher) Stop() {
 
 // goes tells the watchers of a pod that goes. n.mu is held.
 func (n *Node) goes(uid types.UID, e *entry) {
+	if len(n.watchers) == 0 {
+		return
+	}
+	last := n.info(uid, e, worker.Info{})
 	for _, w := range n.watchers {
-		w.gone = append(w.gone, n.info(uid, e, worker.Info{}))
+		w.gone = append(w.gone, last)
 	}
 }
 
@@ -100,7 +103,7 @@ func (n *Node) until(ctx context.Context, so func() bool) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-w.Changes:
+		case <-w.Changes():
 		}
 	}
 	return nil
@@ -111,7 +114,7 @@ func (n *Node) changed() {
 	defer n.mu.Unlock()
 	for _, w := range n.watchers {
 		select {
-		case w.signal <- struct{}{}:
+		case w.changes <- struct{}{}:
 		default:
 		}
 	}
