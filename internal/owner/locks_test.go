@@ -132,10 +132,9 @@ func TestNeverTwoHoldersUnderRaces(t *testing.T) {
 	defer keep.Close()
 	var holders, claims atomic.Int32
 	var wg sync.WaitGroup
-	wg.Go(func() { // asking makes no claim fail that was not tried to the bound
+	wg.Go(func() { // asking never makes a claim fail
 		for range 500 {
-			start := time.Now()
-			if err := keep.Claim("free_one"); err != nil && time.Since(start) < (lockTries-1)*lockRetry {
+			if err := keep.Claim("free_one"); err != nil {
 				t.Error(err)
 			}
 			if err := keep.Release("free_one"); err != nil {
