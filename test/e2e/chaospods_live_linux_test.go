@@ -160,7 +160,7 @@ func (c *chaos) unexplained(ctx context.Context, ready map[string]string, runnin
 		switch {
 		case !there:
 			return fmt.Sprintf("the agent does not name %s", name)
-		case p.kind == "job" && created[name] && ready[name] == "":
+		case p.kind == "job" && status.Phase == v1.PodPending && created[name] && ready[name] == "":
 			// It lost its sandbox before its container was started. As on the kubelet, a
 			// pod that is never restarted gets no other sandbox, and stays Pending.
 			c.counts["looks at jobs that lost their sandbox before they were started"]++
