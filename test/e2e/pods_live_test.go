@@ -116,12 +116,12 @@ func TestContainersShareAnEmptyDir(t *testing.T) {
 	})
 }
 
-// The runtime may know that a container died before it knows why.
-// containerd hears of the memory and of the exit in either order, and a status that
-// is read between the two has no reason: the container ends a while after its process.
+// The runtime may know that a container died before it knows why: the pod lives on
+// until its status was read again.
 func TestContainerOutOfMemoryIsReportedAsOOMKilled(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
-		yaml := strings.Replace(pod("glutton", "tail /dev/zero; sleep 2; exit 137", never), "command:", "resources: {limits: {memory: 16Mi}}\n    command:", 1)
+		yaml := strings.Replace(pod("glutton", "tail /dev/zero", never), "command:", "resources: {limits: {memory: 16Mi}}\n    command:", 1)
+		yaml = strings.Replace(yaml, "---\n", container("stays", "sleep 5")+"---\n", 1)
 		out, errw, code := at(t, rt).run(yaml, "-")
 		if code != 1 || !strings.Contains(errw, "OOMKilled") {
 			t.Errorf("exit %d\n%s%s", code, out, errw)

@@ -23,7 +23,7 @@ spec:
   - {name: good, image: IMAGE, imagePullPolicy: IfNotPresent, command: [sh, -c, "printf 'all done' > /dev/termination-log; echo not this"]}
   - {name: own, image: IMAGE, imagePullPolicy: IfNotPresent, command: [sh, -c, "printf bye > /last; exit 4"], terminationMessagePath: /last}
   - {name: log, image: IMAGE, imagePullPolicy: IfNotPresent, command: [sh, -c, "echo first; echo last; exit 3"], terminationMessagePolicy: FallbackToLogsOnError}
-  - {name: oom, image: IMAGE, imagePullPolicy: IfNotPresent, command: [sh, -c, "tail /dev/zero; sleep 2; exit 137"], resources: {limits: {memory: 16Mi}}}
+  - {name: oom, image: IMAGE, imagePullPolicy: IfNotPresent, command: [sh, -c, "x=a; while true; do x=$x$x; done"], resources: {limits: {memory: 16Mi}}}
   - {name: nofile, image: IMAGE, imagePullPolicy: IfNotPresent, command: [/no/such/file]}
   - {name: user, image: IMAGE, imagePullPolicy: IfNotPresent, command: ["true"], securityContext: {runAsUser: 1000, runAsGroup: 2000}}
 ---
