@@ -19,8 +19,8 @@ import (
 )
 
 // attachPod has a container that writes a line for each line that it reads, and
-// exits with 6 a second after "end": what it writes last must not race with the end
-// of the connection.
+// exits with 6 a second after "end": containerd detaches the standard output as soon
+// as the standard error has ended, and loses what it has not copied by then.
 const attachPod = `
 apiVersion: v1
 kind: Pod
