@@ -206,15 +206,16 @@ func (c Collector) container(ctx context.Context, ct *pod.Container, scan scan) 
 		return d
 	}
 	d.Process, err = c.Proc.Read(d.PID)
-	if errors.Is(err, proc.ErrGone) && c.exitedUnnoticed(ctx, ct.ID, d.PID) {
-		d.Gone = true
-		return d
-	}
-	if err != nil {
+	gone := errors.Is(err, proc.ErrGone)
+	exited := gone || d.Process.State.Ended()
+	switch {
+	case exited && !c.exitedUnnoticed(ctx, ct.ID, d.PID), err != nil && !gone:
 		d.Hidden = true
-		return d
+	case gone:
+		d.Gone = true
+	default:
+		c.examine(&d, scan)
 	}
-	c.examine(&d, scan)
 	return d
 }
 

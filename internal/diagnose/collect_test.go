@@ -74,8 +74,18 @@ func (r runtime) ContainerProcess(context.Context, string) (cri.ContainerProcess
 	return cri.ContainerProcess(r), nil
 }
 
+// noticing is a runtime that has noticed an exit by the time that it is asked again.
+type noticing struct{ answers int }
+
+func (r *noticing) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
+	if r.answers++; r.answers > 1 {
+		return cri.ContainerProcess{}, nil
+	}
+	return cri.ContainerProcess{PID: 8812}, nil
+}
+
 // facts collects the facts of a kubelet's pod with one container, c1.
-func (h host) facts(rt runtime) *Facts {
+func (h host) facts(rt Runtime) *Facts {
 	h.t.Helper()
 	c := Collector{
 		Runtime: rt, PodDirs: h.t.TempDir(), Proc: h.proc, Cgroups: h.cgroups,
@@ -117,11 +127,21 @@ func TestProcessOfAnotherPIDNamespaceIsHiddenNotGone(t *testing.T) {
 	}
 }
 
-func TestExitedProcessIsGoneIfTheRuntimeDoesNotNotice(t *testing.T) {
+func TestExitIsReportedIfTheRuntimeDoesNotNoticeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		if c := h.facts(runtime{PID: 8812}).Containers[0]; !c.Gone {
-			t.Errorf("%+v", c)
+		if f := h.facts(runtime{PID: 8812}); !f.Containers[0].Gone || !f.Terminating() {
+			t.Errorf("gone: %+v", f.Containers[0])
+		}
+		if f := h.facts(&noticing{}); f.Containers[0].Gone || f.Terminating() {
+			t.Errorf("gone, which the runtime notices: %+v", f.Containers[0])
+		}
+		h.process(8812, "db", "Z 7", "")
+		if f := h.facts(runtime{PID: 8812}); f.Containers[0].Process.State != proc.Zombie || !f.Terminating() {
+			t.Errorf("zombie: %+v", f.Containers[0])
+		}
+		if f := h.facts(&noticing{}); f.Terminating() {
+			t.Errorf("a zombie until the runtime notices the exit: %+v", f.Containers[0])
 		}
 	})
 }

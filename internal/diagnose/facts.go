@@ -53,8 +53,8 @@ type Container struct {
 	Err error
 	// PID is the first process according to the runtime, 0 if it reports none.
 	PID int
-	// Hidden: the PID cannot be looked up from podctl's PID namespace, or the
-	// process must not be read. Nothing below is known then.
+	// Hidden: the PID cannot be looked up from podctl's PID namespace, the process
+	// must not be read, or it has just exited. Nothing below is known then.
 	Hidden bool
 	// Gone: no process has the PID, although the runtime still reports it.
 	Gone bool

@@ -72,14 +72,16 @@ func (p Process) IsNamespaceInit() bool {
 	return len(p.PIDs) > 1 && p.PIDs[len(p.PIDs)-1] == 1
 }
 
-// Discards reports whether a signal sent from outside would have no effect: it
-// is ignored, blocked, or the process is the first of a PID namespace and does
-// not handle it. SIGKILL and SIGSTOP from an outer namespace always work.
+// Discards reports whether a signal sent from outside has no effect: it is ignored,
+// was sent and is pending because it is blocked, or the process is the first of a PID
+// namespace and does not handle it. A blocked signal that is not pending says nothing:
+// a shell blocks all of them while it starts a process. SIGKILL and SIGSTOP from an
+// outer namespace always work.
 func (p Process) Discards(signal syscall.Signal) bool {
 	if signal == syscall.SIGKILL || signal == syscall.SIGSTOP {
 		return false
 	}
-	return p.Ignored.Has(signal) || p.Blocked.Has(signal) || p.IsNamespaceInit() && !p.Caught.Has(signal)
+	return p.Ignored.Has(signal) || p.Blocked.Has(signal) && p.Pending.Has(signal) || p.IsNamespaceInit() && !p.Caught.Has(signal)
 }
 
 // Read reads a process. The error is ErrGone if there is none.
