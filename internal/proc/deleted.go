@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -27,14 +26,9 @@ func (f FS) LockHolders() []int {
 		return nil
 	}
 	var pids []int
-	for line := range strings.Lines(string(b)) {
-		// 1: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF
-		fields := strings.Fields(line)
-		if len(fields) < 6 || fields[1] != "FLOCK" || fields[3] != "WRITE" {
-			continue
-		}
-		if pid, err := strconv.Atoi(fields[4]); err == nil && pid > 0 {
-			pids = append(pids, pid)
+	for l := range flocks(b) {
+		if l.mode == "WRITE" {
+			pids = append(pids, l.pid)
 		}
 	}
 	slices.Sort(pids)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -126,25 +127,56 @@ func (f FS) MountTable(pid int) (string, error) {
 	return string(b), err
 }
 
+// lockReads is how often the locks are read for one that is not among them. The kernel
+// gives a page of them at a time and counts from the first for the next: one is left out
+// if an earlier one was released in between.
+const lockReads = 3
+
 // LockHolder returns the PID of the process that holds the flock on the file
 // with the inode, 0 if there is none or it is in another PID namespace.
 func (f FS) LockHolder(inode uint64) int {
-	b, err := readBounded(filepath.Join(string(f), "locks"), maxTable)
-	if err != nil {
-		return 0
-	}
+	return lockHolder(inode, func() []byte {
+		b, _ := readBounded(filepath.Join(string(f), "locks"), maxTable) // none are shown, then
+		return b
+	})
+}
+
+// lockHolder looks for the inode in what is read of /proc/locks.
+func lockHolder(inode uint64, read func() []byte) int {
 	suffix := fmt.Sprintf(":%d", inode)
-	for line := range strings.Lines(string(b)) {
-		// 1: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF
-		fields := strings.Fields(line)
-		if len(fields) < 6 || fields[1] != "FLOCK" || !strings.HasSuffix(fields[5], suffix) {
-			continue
-		}
-		if pid, err := strconv.Atoi(fields[4]); err == nil && pid > 0 {
-			return pid
+	for range lockReads {
+		for l := range flocks(read()) {
+			if strings.HasSuffix(l.file, suffix) {
+				return l.pid
+			}
 		}
 	}
 	return 0
+}
+
+// heldFlock is a flock that a visible process holds.
+type heldFlock struct {
+	pid  int
+	mode string // WRITE is exclusive
+	file string // DEVICE:INODE
+}
+
+// flocks parses the lines of /proc/locks:
+//
+//	1: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF
+func flocks(table []byte) iter.Seq[heldFlock] {
+	return func(yield func(heldFlock) bool) {
+		for line := range strings.Lines(string(table)) {
+			fields := strings.Fields(line)
+			if len(fields) < 6 || fields[1] != "FLOCK" {
+				continue
+			}
+			pid, err := strconv.Atoi(fields[4])
+			if err == nil && pid > 0 && !yield(heldFlock{pid, fields[3], fields[5]}) {
+				return
+			}
+		}
+	}
 }
 
 func (f FS) path(pid int, name string) string {

@@ -72,7 +72,9 @@ func TestSignalIsDiscardedIfIgnoredBlockedOrUnhandledByNamespaceInit(t *testing.
 	}{
 		{"default action", Process{PIDs: []int{12, 2}}, false},
 		{"ignored", Process{Ignored: term}, true},
-		{"blocked", Process{Blocked: term}, true},
+		{"blocked and pending", Process{Blocked: term, Pending: term}, true},
+		{"blocked and not sent, as by a shell that forks", Process{Blocked: term}, false},
+		{"pending and about to be delivered", Process{Pending: term}, false},
 		{"init without a handler", Process{PIDs: []int{10, 1}}, true},
 		{"init with a handler", Process{PIDs: []int{10, 1}, Caught: term}, false},
 		{"init of the host", Process{PIDs: []int{1}}, false},
@@ -128,6 +130,20 @@ func TestLockHolderIsTheFlockOfTheInode(t *testing.T) {
 		if got := root.LockHolder(inode); got != want {
 			t.Errorf("inode %d: %d, want %d", inode, got, want)
 		}
+	}
+}
+
+// The kernel may leave a lock out of one read.
+func TestLockHolderIsLookedForAgain(t *testing.T) {
+	reads := 0
+	got := lockHolder(1234, func() []byte {
+		if reads++; reads == 1 {
+			return []byte("1: FLOCK  ADVISORY  WRITE 5 00:2d:99 0 EOF\n")
+		}
+		return []byte("1: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF\n")
+	})
+	if got != 4711 || reads != 2 {
+		t.Errorf("holder %d after %d reads, want 4711 after 2", got, reads)
 	}
 }
 
