@@ -259,7 +259,7 @@ func TestAnswersAgreeWithTheRuntimesLists(t *testing.T) {
 		killed.wait()
 		agent := a.agent("--drain")
 		a.put("web.yaml", requesting("100m", a.marking("web", "")))
-		a.put("slow.yaml", requesting("200m", a.marked("slow", flushes("slow", 25), "terminationGracePeriodSeconds: 60")))
+		a.put("slow.yaml", requesting("200m", a.marked("slow", flushes("slow"), "terminationGracePeriodSeconds: 600")))
 		a.wrote("web", "up")
 		a.getsLines("slow", "up")
 		l.plant("bare")
@@ -294,6 +294,7 @@ func TestAnswersAgreeWithTheRuntimesLists(t *testing.T) {
 			t.Errorf("preempt counts %d pods, %s cpu, want the 1 that the agent desires, 100m", pods, used.String())
 		}
 		a.agreesWithCrictlsPods(l.c)
+		a.letsEnd("slow")
 		a.getsLines("slow", "up", "flushing", "flushed")
 		a.does("orphans", "--kill", "--rm")
 		agent.ends(syscall.SIGTERM, 0)

@@ -27,7 +27,7 @@ func TestBadInputShowsItsReasonAndRetriesSucceed(t *testing.T) {
 		mount := with("volumeMounts: [{name: v, mountPath: /v}]",
 			pod("mount", server, brief, "volumes: [{name: v, hostPath: {path: "+directory+", type: Directory}}]"))
 
-		c := p.start(profile+mount, "--wait=ready", "--wait-timeout=50s", "-")
+		c := p.start(profile+mount, "--wait=ready", "--wait-timeout=2m", "-")
 		c.prints("c: CreateContainerError: ")
 		c.prints("some.json")
 		c.prints("FailedMount: ")

@@ -29,8 +29,8 @@ func (k *kubeletPlace) looksInside() {
 			{[]string{"images", "-o", "jsonpath={[*].usedBy[*].pod}"}, name},
 			{[]string{"exec", "-i", name, "--", "echo", "streamed"}, "streamed\n"},
 			{[]string{"inspect", name, "-o", "jsonpath={.sandboxes[0].status.metadata.name}"}, name},
-			{[]string{"wait", name, "--for=condition=Ready", "--timeout=20s"}, name + ": condition=Ready\n"},
-			{[]string{"wait", name, "--for=condition=Initialized", "--timeout=20s"}, name + ": condition=Initialized\n"},
+			{[]string{"wait", name, "--for=condition=Ready", "--timeout=2m"}, name + ": condition=Ready\n"},
+			{[]string{"wait", name, "--for=condition=Initialized", "--timeout=2m"}, name + ": condition=Initialized\n"},
 			{[]string{"cp", name + ":/etc/hosts", file}, ""},
 			{[]string{"__complete", "--timeout=10s", "--", "logs", "web"}, name + "\trunning\n"},
 		} {

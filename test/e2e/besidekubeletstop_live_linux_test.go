@@ -14,19 +14,27 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// flushes is a program that takes some time to end, and says so.
-func flushes(name string, seconds int) string {
-	return fmt.Sprintf(`trap "echo flushing >> /mark/%s; sleep %d; echo flushed >> /mark/%[1]s; exit 0" TERM; `+
-		`echo up >> /mark/%[1]s; while true; do sleep 0.1; done`, name, seconds)
+// flushes is a program that, when it is told to end, says so and goes on until
+// letsEnd.
+func flushes(name string) string {
+	return fmt.Sprintf(`trap "echo flushing >> /mark/%s; while [ ! -e /mark/%[1]s.end ]; do sleep 0.1; done; echo flushed >> /mark/%[1]s; exit 0" TERM; `+
+		`echo up >> /mark/%[1]s; `+forever, name)
+}
+
+// letsEnd lets the programs that flush end.
+func (p *place) letsEnd(name string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.path("mark"), name+".end"), nil, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // removed: nothing shortens the grace period of a pod that the kubelet
 // terminates, and every command says that it is terminating, and by what.
 func (k *kubeletPlace) removed() {
-	const grace = "terminationGracePeriodSeconds: 60"
-	ended := k.terminatesFlushing(20, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
+	ended := k.terminatesFlushing(func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
 	k.kubelet.Runs(k.t, k.names...)
-	k.says("flush", "its grace period is 1m0s")
+	k.says("flush", "its grace period is 10m0s")
 	k.confirms("flush")
 	k.sparesEverything(k.podctl)
 	k.preempts()
@@ -52,8 +60,7 @@ func (k *kubeletPlace) confirms(name string) {
 // pod, and podctl says that; the pod has its time. The next kubelet terminates what
 // it does not desire, with a grace period of its own, and podctl leaves it to that.
 func (k *kubeletPlace) killedDuringGrace() {
-	const grace = "terminationGracePeriodSeconds: 60"
-	ended := k.terminatesFlushing(15, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
+	ended := k.terminatesFlushing(func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
 	k.kubelet.Kill(k.t)
 	k.saysUnknown("flush")
 	k.sparesEverything(k.podctl)
@@ -65,7 +72,7 @@ func (k *kubeletPlace) killedDuringGrace() {
 	k.agreesOnOwnership()
 
 	k.leaving = ""
-	k.terminatesFlushing(30, grace, func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
+	k.terminatesFlushing(func() { k.kubelet.RemoveStatic(k.t, "flush.yaml") })
 	k.kubelet.Kill(k.t)
 	k.saysUnknown("flush")
 	k.kubelet.Launch(k.t)
@@ -74,6 +81,7 @@ func (k *kubeletPlace) killedDuringGrace() {
 	k.kubelet.Runs(k.t, k.names...)
 	k.sparesEverything(k.podctl)
 	k.agreesOnOwnership()
+	k.letsEnd("flush")
 	eventually(k.t, "the kubelet terminates what an earlier one began to terminate", func() bool {
 		for _, p := range rawPods(k.t, k.client) {
 			if p.name == "flush"+k.node && p.alive() {
@@ -117,11 +125,10 @@ func (k *kubeletPlace) saysUnknown(name string) {
 
 // changed: the pod of the earlier manifest has the name of the later one.
 func (k *kubeletPlace) changed() {
-	const grace = "terminationGracePeriodSeconds: 40"
-	ended := k.terminatesFlushing(20, grace, func() {
-		k.kubelet.WriteStatic(k.t, "flush.yaml", k.marked("flush", flushes("flush", 0), brief))
+	ended := k.terminatesFlushing(func() {
+		k.kubelet.WriteStatic(k.t, "flush.yaml", k.marked("flush", flushes("flush"), brief))
 	})
-	k.says("flush", "its grace period is 40s")
+	k.says("flush", "its grace period is 10m0s")
 	k.sparesEverything(k.podctl)
 	ended("flushing", "flushed", "up")
 	k.kubelet.Runs(k.t, append(slices.Clone(k.names), "flush")...)
@@ -130,30 +137,33 @@ func (k *kubeletPlace) changed() {
 	k.leavesNothing("flush")
 }
 
-// terminatesFlushing adds a static pod, flush, that takes some time to end, and has the
-// kubelet terminate it. The function that it returns waits for the lines that it
-// still writes, and asserts that it was not killed.
-func (k *kubeletPlace) terminatesFlushing(seconds int, grace string, terminate func()) func(lines ...string) {
+// terminatesFlushing adds a static pod, flush, that does not end before it may, and
+// has the kubelet terminate it. The function that it returns lets it end, waits for
+// the lines that it still writes, and asserts that it was not killed.
+func (k *kubeletPlace) terminatesFlushing(terminate func()) func(lines ...string) {
 	k.t.Helper()
 	const name = "flush"
-	_ = os.Remove(filepath.Join(k.path("mark"), name))
-	k.kubelet.WriteStatic(k.t, name+".yaml", k.marked(name, flushes(name, seconds), grace))
+	for _, file := range []string{name, name + ".end"} {
+		_ = os.Remove(filepath.Join(k.path("mark"), file))
+	}
+	k.kubelet.WriteStatic(k.t, name+".yaml", k.marked(name, flushes(name), "terminationGracePeriodSeconds: 600"))
 	k.getsLines(name, "up")
 	k.kubelet.Runs(k.t, append(slices.Clone(k.names), name)...)
-	id := k.containers()[name+k.node]
+	id := k.container(name)
 	exited := k.exitOf(id)
 	k.leaving = name
 	terminate()
 	k.getsLines(name, "up", "flushing")
 	return func(lines ...string) {
 		k.t.Helper()
+		k.letsEnd(name)
 		k.getsLines(name, append([]string{"up"}, lines...)...)
 		select {
 		case st := <-exited:
 			if st == nil {
 				k.t.Logf("the kubelet removed the container of %s before its status was read", name)
-			} else if ran := time.Duration(st.FinishedAt - st.StartedAt); st.ExitCode != 0 || ran < time.Duration(seconds)*time.Second {
-				k.t.Errorf("%s ran for %s and exited with %d, %s: it was not left to end", name, ran, st.ExitCode, st.Reason)
+			} else if st.ExitCode != 0 {
+				k.t.Errorf("%s exited with %d, %s: it was not left to end", name, st.ExitCode, st.Reason)
 			}
 		case <-time.After(timeout):
 			k.t.Errorf("%s did not exit", name)

@@ -50,7 +50,7 @@ func TestManifestRewrittenBetweenRuns(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		service := func(n int) string {
-			return p.marked("web", fmt.Sprintf(`trap "echo down%d >> /mark/service; exit 0" TERM; echo up%d >> /mark/service; while true; do sleep 0.1; done`, n, n))
+			return p.marked("web", fmt.Sprintf(`trap "echo down%d >> /mark/service; exit 0" TERM; echo up%d >> /mark/service; `+forever, n, n))
 		}
 		const versions = 4
 		var want []string

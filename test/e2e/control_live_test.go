@@ -66,7 +66,7 @@ func plainHTTP(t *testing.T, socket, path string, into any) {
 
 const (
 	obedient = `trap "exit 0" TERM; sleep 3600 & wait`
-	stubborn = `trap "" TERM; while true; do sleep 1; done`
+	stubborn = `trap "" TERM; ` + forever
 )
 
 // Other podctl processes list the pods of a run, stop and start them, and show
@@ -146,7 +146,7 @@ func TestCommandsReachThePodsOfARun(t *testing.T) {
 func TestPodsOfAKilledRunAreTerminatedByTheRuntime(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
-		run := p.start(p.marked("web", `cd /mark; trap "echo down >> service; exit 0" TERM; echo up >> service; while true; do sleep 0.1; done`), "-")
+		run := p.start(p.marked("web", `cd /mark; trap "echo down >> service; exit 0" TERM; echo up >> service; `+forever), "-")
 		p.gets(1)
 		run.prints("c started") // else the runtime may call the start off
 		run.signal(syscall.SIGKILL)

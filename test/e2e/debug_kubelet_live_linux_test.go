@@ -19,7 +19,7 @@ func TestDebugOfAKubeletsPod(t *testing.T) {
 	web := "web" + k.node
 	k.unharmed("debug of 15 s", func() {
 		out, errw, code := k.podctl("debug", web, "--image", busybox, "--target", "c", "--", "sh", "-c", "sleep 15; ps; exit 6")
-		if code != 6 || !strings.Contains(out, "sleep 0.1") {
+		if code != 6 || !strings.Contains(out, "sleep 1d") {
 			t.Errorf("%q, %q, exit code %d", out, errw, code)
 		}
 	})

@@ -40,7 +40,7 @@ spec:
   - name: c
     image: docker.io/library/busybox:latest
     imagePullPolicy: IfNotPresent
-    command: [sh, -c, 'echo serving; trap "exit 5" TERM; mkdir /www; echo hello >/www/index.html; httpd -p 8080 -h /www; while true; do sleep 0.1; done']
+    command: [sh, -c, 'echo serving; trap "exit 5" TERM; mkdir /www; echo hello >/www/index.html; httpd -p 8080 -h /www; while true; do sleep 1d & wait; done']
     ports: [{name: http, containerPort: 8080}, {name: dns, containerPort: 53, protocol: UDP}]
   - name: shell
     image: docker.io/library/busybox:latest

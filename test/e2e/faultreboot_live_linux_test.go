@@ -23,7 +23,7 @@ func TestReboot(t *testing.T) {
 		a.put("web.yaml", memory(a.lone("web", "")))
 		a.put("job.yaml", a.marked("job", "echo ran >> /mark/job", never))
 		a.put("half.yaml", a.marked("half", "echo began >> /mark/half; sleep 3600", never))
-		a.put("going.yaml", a.marked("going", `trap "echo down >> /mark/going" TERM; echo up >> /mark/going; while true; do sleep 0.1; done`, "terminationGracePeriodSeconds: 600"))
+		a.put("going.yaml", a.marked("going", `trap "echo down >> /mark/going" TERM; echo up >> /mark/going; `+forever, "terminationGracePeriodSeconds: 600"))
 		agent := a.agent("-o", "json")
 		a.lived("web", "up")
 		a.wrote("job", "ran")

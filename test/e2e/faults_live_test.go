@@ -35,7 +35,7 @@ func eachSmallDisk(t *testing.T, size string, test func(t *testing.T, a *agentPl
 // another one does.
 func (a *agentPlace) lone(name, version string, more ...string) string {
 	return a.marked(name, fmt.Sprintf(`cd /mark; trap "echo down%[2]s >> %[1]s; rmdir %[1]s.on; exit 0" TERM
-		mkdir %[1]s.on || echo %[1]s%[2]s >> twice; echo up%[2]s >> %[1]s; while true; do sleep 0.1; done`, name, version), more...)
+		mkdir %[1]s.on || echo %[1]s%[2]s >> twice; echo up%[2]s >> %[1]s; `+forever, name, version), more...)
 }
 
 // lived waits until the pod's containers have written these, and asserts that
@@ -52,7 +52,7 @@ func TestManifestRewrittenWhileItsPodEnds(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		agent := a.agent("--drain")
 		a.put("web.yaml", a.marked("web", `cd /mark; trap "echo down1 >> web; while ! test -e go; do sleep 0.1; done; rmdir web.on; exit 0" TERM
-			mkdir web.on; echo up1 >> web; while true; do sleep 0.1; done`))
+			mkdir web.on; echo up1 >> web; `+forever))
 		a.lived("web", "up1")
 		a.put("web.yaml", a.lone("web", "2"))
 		a.lived("web", "up1", "down1")

@@ -262,7 +262,7 @@ func fetch(url string) (status int, body string) {
 
 // seesTermination removes the manifest of a pod that takes its grace period.
 func (n fleetNode) seesTermination() {
-	n.kubelet.WriteStatic(n.t, "slow.yaml", pod("slow", `trap "" TERM; echo up; while true; do sleep 0.1; done`, "terminationGracePeriodSeconds: 30"))
+	n.kubelet.WriteStatic(n.t, "slow.yaml", pod("slow", `trap "" TERM; echo up; `+forever, "terminationGracePeriodSeconds: 30"))
 	n.kubelet.Runs(n.t, append(slices.Clone(n.names), "slow")...)
 	n.kubelet.RemoveStatic(n.t, "slow.yaml")
 	type row struct {

@@ -43,7 +43,7 @@ func TestAgentCollectsGarbage(t *testing.T) {
 			t.Fatalf("images %q", before)
 		}
 
-		a.put("loud.yaml", a.marked("loud", `n=0; while [ $n -lt 400 ]; do n=$((n+1)); echo line $n; done; echo wrote >> /mark/loud; while [ ! -e /mark/go ]; do sleep 0.1; done; echo last line; echo wrote >> /mark/loud; while true; do sleep 0.1; done`, "terminationGracePeriodSeconds: 1"))
+		a.put("loud.yaml", a.marked("loud", `n=0; while [ $n -lt 400 ]; do n=$((n+1)); echo line $n; done; echo wrote >> /mark/loud; while [ ! -e /mark/go ]; do sleep 0.1; done; echo last line; echo wrote >> /mark/loud; `+forever, "terminationGracePeriodSeconds: 1"))
 		agent := a.agent("--drain", "--adopt-runtime", "kill", "--container-log-max-size", "4Ki",
 			"--image-gc-high-threshold", "1", "--image-gc-low-threshold", "0", "--minimum-image-ttl-duration", "0s")
 		a.wrote("loud", "wrote")

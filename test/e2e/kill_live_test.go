@@ -122,7 +122,7 @@ func TestServiceContinuesOrStopsWhereverPodctlIsKilled(t *testing.T) {
 func TestGracePeriodContinuesAfterPodctlIsKilled(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
-		yaml := p.marked("web", `cd /mark; trap "echo down >> service; until [ -e go ]; do sleep 0.1; done; echo end >> service; exit 0" TERM; echo up >> service; while true; do sleep 0.1; done`)
+		yaml := p.marked("web", `cd /mark; trap "echo down >> service; until [ -e go ]; do sleep 0.1; done; echo end >> service; exit 0" TERM; echo up >> service; `+forever)
 		first := p.start(yaml, "-")
 		p.gets(1)
 		first.signal(syscall.SIGTERM)
@@ -137,7 +137,7 @@ func TestGracePeriodContinuesAfterPodctlIsKilled(t *testing.T) {
 // service is a pod that leaves marks when it starts, when it gets SIGTERM, and when
 // it exits, a moment later.
 func (p *place) service(name string) string {
-	return p.marked(name, `cd /mark; trap "echo down >> service; sleep 0.3; echo end >> service; exit 0" TERM; echo up >> service; while true; do sleep 0.1; done`)
+	return p.marked(name, `cd /mark; trap "echo down >> service; sleep 0.3; echo end >> service; exit 0" TERM; echo up >> service; `+forever)
 }
 
 // endService runs a service again, until it has been up as often as the marks

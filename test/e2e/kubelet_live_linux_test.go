@@ -79,6 +79,18 @@ func (k *kubeletPlace) containers() map[string]string {
 	return all
 }
 
+// container waits until the runtime lists the container of a static pod as running, and
+// returns its ID. The kubelet may show the pod as running before: it still shows how
+// one of the same UID was.
+func (k *kubeletPlace) container(name string) (id string) {
+	k.t.Helper()
+	eventually(k.t, "the container of "+name+" runs", func() bool {
+		id = k.containers()[name+k.node]
+		return id != ""
+	}, func() string { return k.does("pods") })
+	return id
+}
+
 // unharmed asserts that what is done leaves every running container and every
 // sandbox of the kubelet's as it is, but for the pod that it is terminating.
 func (k *kubeletPlace) unharmed(what string, do func()) {

@@ -176,7 +176,9 @@ func container(name, command string) string {
 }
 
 const (
-	never  = "restartPolicy: Never"
-	brief  = "terminationGracePeriodSeconds: 2"
-	server = `trap "exit 0" TERM; echo up; while true; do sleep 0.1; done`
+	never = "restartPolicy: Never"
+	brief = "terminationGracePeriodSeconds: 2"
+	// forever starts one process, and none after it. It runs the shell's traps at once.
+	forever = "while true; do sleep 1d & wait; done"
+	server  = `trap "exit 0" TERM; echo up; ` + forever
 )

@@ -48,7 +48,7 @@ func TestMetricsHaveTheKubeletsValues(t *testing.T) {
 }
 
 // ignores is a program that ends only when it is killed.
-const ignores = `trap "" TERM; while true; do sleep 1; done`
+const ignores = `trap "" TERM; ` + forever
 
 // metered is a kubelet and an agent that are given the same static pods.
 type metered struct {

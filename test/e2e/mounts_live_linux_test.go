@@ -240,7 +240,7 @@ func TestRecursiveReadOnly(t *testing.T) {
 		} else {
 			p.has("possible", "below")
 		}
-		proc := p.start(pod("enabled", "Enabled"), "--wait-timeout", "1m", "-")
+		proc := p.start(pod("enabled", "Enabled"), "--wait-timeout", "2m", "-")
 		if !able {
 			proc.prints(`c: CreateContainerConfigError: failed to resolve recursive read-only mode: volume "v" requested recursive read-only mode, but it is not supported by the runtime`)
 			proc.signal(unix.SIGINT)
@@ -298,7 +298,7 @@ func TestSubPathsAreUnmountedAfterPodctlIsKilled(t *testing.T) {
 		p := at(t, rt)
 		yaml := p.mountPod(mounts{
 			name: "killed", volumes: "{name: v, emptyDir: {}}",
-			containers: []mounter{{"c", `trap "exit 0" TERM; echo x >> /mark/service; while true; do sleep 0.1; done`, "{name: v, mountPath: /w, subPath: d}", ""}},
+			containers: []mounter{{"c", `trap "exit 0" TERM; echo x >> /mark/service; ` + forever, "{name: v, mountPath: /w, subPath: d}", ""}},
 		})
 		first := p.start(yaml, "-")
 		p.gets(1)

@@ -30,7 +30,7 @@ var whole = []string{
 }
 
 // endsWith3 is a container's command.
-const endsWith3 = `trap "exit 3" TERM; echo up; while true; do sleep 0.1; done`
+const endsWith3 = `trap "exit 3" TERM; echo up; ` + forever
 
 // TestWatchShowsThePodsOfOthers: podctl is one process, and this one makes the
 // bare CRI calls.

@@ -73,7 +73,7 @@ func TestProbes(t *testing.T) {
 			fields(p.marked("ready-http", cgi(page)+`while true; do [ -e /mark/on ] && touch /ready || rm -f /ready; sleep 0.1; done`, brief),
 				`ports: [{name: web, containerPort: 8080}]`,
 				`readinessProbe: {httpGet: {path: /cgi-bin/page, port: web, httpHeaders: [{name: Host, value: app}, {name: X-Key, value: k}]}, `+quick+`}`),
-			fields(p.marked("live-exec", `echo start >> /mark/live; [ $(wc -l < /mark/live) = 1 ] && (until [ -s /mark/asked ]; do sleep 0.1; done; touch /sick) & trap "exit 0" TERM; while true; do sleep 0.1; done`),
+			fields(p.marked("live-exec", `echo start >> /mark/live; [ $(wc -l < /mark/live) = 1 ] && (until [ -s /mark/asked ]; do sleep 0.1; done; touch /sick) & trap "exit 0" TERM; `+forever),
 				`livenessProbe: {exec: {command: [sh, -c, 'echo $0 asked >> /mark/asked; test ! -e /sick', $(WHO)]}, terminationGracePeriodSeconds: 3, `+quick+`}`,
 				`env: [{name: WHO, value: probe}]`),
 			fields(p.marked("start-tcp", `until [ -e /mark/open ]; do sleep 0.1; done; echo open >> /mark/order; nc -ll -p 9000 -e true`, brief),
@@ -150,7 +150,7 @@ func TestHooks(t *testing.T) {
 		const page = `echo "http-$HTTP_USER_AGENT" >> /mark/http; echo "Status: 200 OK"; echo`
 		const grace = "terminationGracePeriodSeconds: 20"
 		stopped := func(mark string) string {
-			return `trap "echo term >> /mark/` + mark + `; exit 0" TERM; while true; do sleep 0.1; done`
+			return `trap "echo term >> /mark/` + mark + `; exit 0" TERM; ` + forever
 		}
 		yaml := strings.Join([]string{
 			fields(p.marked("exec", "echo up >> /mark/exec; "+stopped("exec"), grace),
@@ -158,7 +158,7 @@ func TestHooks(t *testing.T) {
 			fields(p.marked("http", cgi(page)+stopped("http"), grace),
 				`lifecycle: {postStart: {httpGet: {host: 127.0.0.1, port: `+port+`, path: /begun}}, preStop: {httpGet: {port: 8080, path: /cgi-bin/page}}}`),
 			fields(p.marked("fallback", server, brief), `lifecycle: {postStart: {httpGet: {scheme: HTTPS, host: 127.0.0.1, port: `+port+`}}}`),
-			fields(p.marked("sleep", `trap "date +%s >> /mark/sleep; exit 0" TERM; while true; do sleep 0.1; done`, grace),
+			fields(p.marked("sleep", `trap "date +%s >> /mark/sleep; exit 0" TERM; `+forever, grace),
 				`lifecycle: {postStart: {sleep: {seconds: 1}}, preStop: {sleep: {seconds: 2}}}`),
 			fields(p.marked("long", stopped("long"), "terminationGracePeriodSeconds: 2"),
 				`lifecycle: {preStop: {exec: {command: [sh, -c, "sleep 600"]}}}`),
@@ -199,7 +199,7 @@ func TestHooks(t *testing.T) {
 func TestStopSignal(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
-		yaml := fields(p.marked("web", `trap "echo term >> /mark/sig; exit 0" TERM; trap "echo usr1 >> /mark/sig; exit 0" USR1; echo up >> /mark/sig; while true; do sleep 0.1; done`, "os: {name: linux}"),
+		yaml := fields(p.marked("web", `trap "echo term >> /mark/sig; exit 0" TERM; trap "echo usr1 >> /mark/sig; exit 0" USR1; echo up >> /mark/sig; `+forever, "os: {name: linux}"),
 			`lifecycle: {stopSignal: SIGUSR1}`)
 		run := p.start(yaml, "-o", "json", "-")
 		if rt.Kind == live.Distro || rt.Kind == live.Containerd17 {

@@ -70,7 +70,7 @@ func TestImageIsPulled(t *testing.T) {
 
 func TestInterruptTerminatesGracefully(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
-		p := at(t, rt).start(pod("web", `trap "echo bye; exit 0" TERM; echo up; while true; do sleep 0.1; done`), "--logs", "-")
+		p := at(t, rt).start(pod("web", `trap "echo bye; exit 0" TERM; echo up; `+forever), "--logs", "-")
 		p.prints("| up")
 		p.signal(syscall.SIGINT)
 		if code := p.wait(); code != 130 {
@@ -85,7 +85,7 @@ func TestInterruptTerminatesGracefully(t *testing.T) {
 
 func TestSecondInterruptForces(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
-		p := at(t, rt).start(pod("web", `trap "" TERM; echo up; while true; do sleep 0.1; done`, "terminationGracePeriodSeconds: 3600"), "--logs", "-")
+		p := at(t, rt).start(pod("web", `trap "" TERM; echo up; `+forever, "terminationGracePeriodSeconds: 3600"), "--logs", "-")
 		p.prints("| up")
 		p.signal(syscall.SIGINT)
 		p.prints("terminating 1 pod, up to 3600s")

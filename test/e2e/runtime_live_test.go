@@ -70,7 +70,7 @@ func TestRuntimeKilledWhileContainersStart(t *testing.T) {
 		}, nil)
 		var yaml string
 		for n := range pods {
-			yaml += p.marked(fmt.Sprintf("web-%d", n), fmt.Sprintf("trap exit TERM; echo up >> /mark/web-%d; while true; do sleep 0.1; done", n))
+			yaml += p.marked(fmt.Sprintf("web-%d", n), fmt.Sprintf("trap exit TERM; echo up >> /mark/web-%d; "+forever, n))
 		}
 		proc := p.start(yaml, "-o", "json", "--wait=ready", "-")
 		all.Wait()
@@ -92,7 +92,7 @@ func TestRuntimeKilledWhileAPodTerminates(t *testing.T) {
 	t.Parallel()
 	eachPrivate(t, func(t *testing.T, p *place) {
 		yaml := p.marked("web", `cd /mark; trap "trap : TERM; echo down >> service; while ! test -e go; do sleep 0.1; done; echo end >> service; exit 0" TERM
-			echo up >> service; while true; do sleep 0.1; done`)
+			echo up >> service; `+forever)
 		proc := p.start(yaml, "-")
 		p.gets(1)
 		proc.signal(syscall.SIGTERM)

@@ -214,7 +214,7 @@ func TestRuntimesShareDirectories(t *testing.T) {
 	b := *a
 	b.rt, b.endpoint = other, other.Endpoint
 
-	const data = `; echo here > /data/file; cat /data/file; trap "cat /data/file >> /mark/$M; exit 0" TERM; echo up >> /mark/$M; while true; do sleep 0.1; done`
+	const data = `; echo here > /data/file; cat /data/file; trap "cat /data/file >> /mark/$M; exit 0" TERM; echo up >> /mark/$M; ` + forever
 	web := func(mark string) string {
 		yaml := a.marked("web", "M="+mark+data)
 		yaml = strings.Replace(yaml, "volumes: [", "volumes: [{name: data, emptyDir: {}}, ", 1)

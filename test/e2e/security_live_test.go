@@ -87,7 +87,7 @@ func TestContainersSeeTheirSecurityAndLimits(t *testing.T) {
 		for _, s := range pods {
 			yaml.WriteString(s.manifest())
 		}
-		out, errw, code := p.run(yaml.String(), "--logs", "--wait-timeout", "40s", "--allowed-unsafe-sysctls", "kernel.msg*", "-")
+		out, errw, code := p.run(yaml.String(), "--logs", "--wait-timeout", "2m", "--allowed-unsafe-sysctls", "kernel.msg*", "-")
 		if code != 0 || errw != "" {
 			t.Errorf("exit %d\n%s", code, errw)
 		}

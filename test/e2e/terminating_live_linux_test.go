@@ -60,7 +60,7 @@ func (k *kubeletPlace) firstProcess(name string) proc.Process {
 		k.t.Fatal(err)
 	}
 	defer client.Close()
-	c, err := client.ContainerProcess(k.t.Context(), k.containers()[name+k.node])
+	c, err := client.ContainerProcess(k.t.Context(), k.container(name))
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 	}
 	k := startKubelet(t, strings.ToLower(host))
 	const grace = "terminationGracePeriodSeconds: 300"
-	const deaf = `trap "" TERM; while true; do sleep 0.1; done`
+	const deaf = `trap "" TERM; ` + forever
 	hooked := strings.Replace(pod("hooked", server, grace), "    command:", "    lifecycle: {preStop: {exec: {command: [sleep, \"290\"]}}}\n    command:", 1)
 	stuck := map[string]string{"deaf": pod("deaf", deaf, grace), "hooked": hooked, "orphaned": pod("orphaned", server, grace), "frozen": pod("frozen", server, grace)}
 	stuck["busy"] = strings.Replace(pod("busy", server, brief, "volumes: [{name: cache, emptyDir: {medium: Memory}}]"), "    command:", "    volumeMounts: [{name: cache, mountPath: /cache}]\n    command:", 1)

@@ -15,7 +15,7 @@ func TestWaitAndInspect(t *testing.T) {
 	withPods(t, []insideCase{
 		{"ready is the API status, or that all containers run", func(t *testing.T, in *inside) {
 			for _, name := range []string{"web", "bare"} {
-				if out, errw, code := in.podctl("wait", name, "--for=condition=Ready", "--timeout=20s"); code != 0 || !strings.Contains(out, "/"+name+": condition=Ready") {
+				if out, errw, code := in.podctl("wait", name, "--for=condition=Ready", "--timeout=2m"); code != 0 || !strings.Contains(out, "/"+name+": condition=Ready") {
 					t.Errorf("%s: exit code %d\n%s%s", name, code, out, errw)
 				}
 			}
@@ -81,12 +81,12 @@ func TestWaitAndInspect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if out, errw, code := in.podctl("wait", "ends", "--for=exit", "--exit-code", "--timeout=30s"); code != 7 || !strings.Contains(out, "exited 7") {
+			if out, errw, code := in.podctl("wait", "ends", "--for=exit", "--exit-code", "--timeout=2m"); code != 7 || !strings.Contains(out, "exited 7") {
 				t.Errorf("exit code %d\n%s%s", code, out, errw)
 			}
 			gone := make(chan string, 1)
 			go func() {
-				out, errw, _ := in.podctl("wait", "ends", "--for=delete", "--timeout=30s")
+				out, errw, _ := in.podctl("wait", "ends", "--for=delete", "--timeout=2m")
 				gone <- out + errw
 			}()
 			if err := client.Remove(t.Context(), p); err != nil {

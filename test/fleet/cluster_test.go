@@ -202,7 +202,7 @@ spec:
     resources: {requests: {cpu: 100m}}
     image: docker.io/library/busybox:latest
     imagePullPolicy: IfNotPresent
-    command: [sh, -c, 'trap "" TERM; while true; do sleep 0.2; done']
+    command: [sh, -c, 'trap "" TERM; while true; do sleep 1d & wait; done']
 `
 
 func (c cluster) write(name, text string) string {

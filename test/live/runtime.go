@@ -295,10 +295,10 @@ func skip(t testing.TB, reason string) {
 	t.Skip(strings.TrimSpace(reason))
 }
 
-// eventually waits up to 10 s for a condition.
+// eventually waits for a condition.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	testutil.Eventually(t, 10*time.Second, what, done)
+	testutil.Eventually(t, 3*time.Minute, what, done)
 }
 
 // Import loads the image of an OCI archive.
