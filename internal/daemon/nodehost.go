@@ -147,7 +147,7 @@ func locksByPod() map[types.UID][]control.Lock {
 		}
 		l, known := held[w.Path]
 		if !known {
-			l = control.Lock{Path: w.Path, PID: flock.Holder(w.Path)}
+			l = control.Lock{Path: w.Path, PID: proc.Default.LockHolder(w.Path)}
 			if l.PID != 0 {
 				l.Command = proc.Default.Comm(l.PID)
 			}

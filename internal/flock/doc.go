@@ -4,6 +4,5 @@
 //
 // Every user who can open a file or a directory can lock it: lock files have mode
 // 0600, and LockDir locks one where others can read the directory. No wait is unbounded:
-// each ends with its context. While it lasts, Current names it and Holder the process
-// that it waits for.
+// each ends with its context. While it lasts, Current names it.
 package flock

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // HeldError says that a living podctl holds the lock that was asked for.
@@ -253,7 +255,7 @@ func heldOr(err error, path, what string, runtime Runtime) error {
 	if !errors.Is(err, errHeld) {
 		return fmt.Errorf("lock %s: %w", what, err)
 	}
-	held := &HeldError{What: what, PID: holderPID(path)}
+	held := &HeldError{What: what, PID: proc.Default.LockHolder(path)}
 	holder, _, err := holderOf(path)
 	if err != nil {
 		return held

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // FS is the directory where procfs is mounted. Tests use a directory of files.
@@ -132,21 +134,26 @@ func (f FS) MountTable(pid int) (string, error) {
 // if an earlier one was released in between.
 const lockReads = 3
 
-// LockHolder returns the PID of the process that holds the flock on the file
-// with the inode, 0 if there is none or it is in another PID namespace.
-func (f FS) LockHolder(inode uint64) int {
-	return lockHolder(inode, func() []byte {
+// LockHolder returns the PID of the process that holds the flock on the file at the
+// path, 0 if there is none or it is in another PID namespace.
+func (f FS) LockHolder(path string) int {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return 0
+	}
+	device := uint64(st.Dev) // signed on some systems
+	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(device), unix.Minor(device), st.Ino)
+	return lockHolder(file, func() []byte {
 		b, _ := readBounded(filepath.Join(string(f), "locks"), maxTable) // none are shown, then
 		return b
 	})
 }
 
-// lockHolder looks for the inode in what is read of /proc/locks.
-func lockHolder(inode uint64, read func() []byte) int {
-	suffix := fmt.Sprintf(":%d", inode)
+// lockHolder looks for the file, DEVICE:INODE, in what is read of /proc/locks.
+func lockHolder(file string, read func() []byte) int {
 	for range lockReads {
 		for l := range flocks(read()) {
-			if strings.HasSuffix(l.file, suffix) {
+			if l.file == file {
 				return l.pid
 			}
 		}
@@ -164,6 +171,9 @@ type heldFlock struct {
 // flocks parses the lines of /proc/locks:
 //
 //	1: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF
+//	1: -> FLOCK  ADVISORY  WRITE 6681 00:2d:1234 0 EOF
+//
+// The second process waits for the first, and holds nothing.
 func flocks(table []byte) iter.Seq[heldFlock] {
 	return func(yield func(heldFlock) bool) {
 		for line := range strings.Lines(string(table)) {

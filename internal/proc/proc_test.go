@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // fake writes the files of a process below a directory that stands for /proc.
@@ -120,23 +122,54 @@ func TestCgroupsNameTheirControllers(t *testing.T) {
 	}
 }
 
-func TestLockHolderIsTheFlockOfTheInode(t *testing.T) {
-	root := FS(t.TempDir())
-	locks := "1: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF\n2: POSIX  ADVISORY  WRITE 5 00:2d:99 0 EOF\n3: FLOCK  ADVISORY  WRITE 0 00:2d:77 0 EOF\n"
-	if err := os.WriteFile(filepath.Join(string(root), "locks"), []byte(locks), 0o644); err != nil {
+func TestWaitersAndOtherLocksAreNoHolders(t *testing.T) {
+	const file = "fe:00:531"
+	for lines, want := range map[string]int{
+		"1: FLOCK  ADVISORY  WRITE 4888 fe:00:531 0 EOF": 4888,
+		"1: FLOCK  ADVISORY  WRITE 6 fe:01:531 0 EOF\n2: FLOCK  ADVISORY  WRITE 7 fe:00:5310 0 EOF\n3: FLOCK  ADVISORY  WRITE 8 fe:00:531 0 EOF": 8,
+		"1: -> FLOCK  ADVISORY  WRITE 6681 fe:00:531 0 EOF":      0,
+		"1: POSIX  ADVISORY  WRITE 6681 fe:00:531 0 EOF":         0,
+		"1: FLOCK  ADVISORY  WRITE 0 fe:00:531 0 EOF":            0,
+		"1: FLOCK  ADVISORY  WRITE x fe:00:531 0 EOF\nshort\n\n": 0,
+		"": 0,
+	} {
+		if got := lockHolder(file, func() []byte { return []byte(lines) }); got != want {
+			t.Errorf("%q: %d, want %d", lines, got, want)
+		}
+	}
+}
+
+func TestLockHolderIsTheProcessThatTookTheLock(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no /proc")
+	}
+	path := filepath.Join(t.TempDir(), "lock")
+	lock, err := os.Create(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for inode, want := range map[uint64]int{1234: 4711, 234: 0, 99: 0, 77: 0} {
-		if got := root.LockHolder(inode); got != want {
-			t.Errorf("inode %d: %d, want %d", inode, got, want)
-		}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if pid := Default.LockHolder(path); pid != os.Getpid() {
+		t.Errorf("held by %d, want %d", pid, os.Getpid())
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
+	if pid := Default.LockHolder(path); pid != 0 {
+		t.Errorf("a lock that is free: held by %d", pid)
+	}
+	if pid := Default.LockHolder(path + "-missing"); pid != 0 {
+		t.Errorf("a file that does not exist: held by %d", pid)
 	}
 }
 
 // The kernel may leave a lock out of one read.
 func TestLockHolderIsLookedForAgain(t *testing.T) {
 	reads := 0
-	got := lockHolder(1234, func() []byte {
+	got := lockHolder("00:2d:1234", func() []byte {
 		if reads++; reads == 1 {
 			return []byte("1: FLOCK  ADVISORY  WRITE 5 00:2d:99 0 EOF\n")
 		}

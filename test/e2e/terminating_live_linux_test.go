@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/test/live"
@@ -224,7 +223,7 @@ func TestTerminatingNamesALockAndItsHolder(t *testing.T) {
 	}
 	release := func() { _ = holder.Process.Kill(); _ = holder.Wait() }
 	t.Cleanup(release)
-	eventually(t, "the lock is held", func() bool { return flock.Holder(run) == holder.Process.Pid }, func() string { return run })
+	eventually(t, "the lock is held", func() bool { return proc.Default.LockHolder(run) == holder.Process.Pid }, func() string { return run })
 	a.remove("web.yaml")
 	eventually(t, "terminating names the lock", func() bool {
 		p := a.terminating(a.podctl)["web"]
