@@ -21,6 +21,7 @@ import (
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/owner"
 )
 
 // runOptions are what `podctl run` was asked for.
@@ -139,7 +140,7 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 			err = errors.Join(err, r.session.Close())
 		}
 	}()
-	holders := daemon.ReadHolders()
+	holders := owner.BeginReadHolders()
 	set, err := loadPods(ctx, e, o.manifestOptions)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -70,14 +69,10 @@ type Options struct {
 	// no events are needed.
 	Events func(event.Event)
 	Now    func() time.Time
-	// Holders are what ReadHolders returned to a caller that had something else to do
-	// first; nil has Open call it.
+	// Holders are what owner.BeginReadHolders returned to a caller that had something else
+	// to do first; nil has Open call it.
 	Holders func() owner.Holders
 }
-
-// ReadHolders begins to read which processes hold locks, for which it waits for the kernel
-// and not for a CPU.
-func ReadHolders() func() owner.Holders { return inBackground(owner.ReadHolders) }
 
 // Session is a node on a runtime, with all that has to be closed after it.
 type Session struct {
@@ -98,7 +93,7 @@ type Session struct {
 func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	served := newServed(o.Now)
 	if o.Holders == nil {
-		o.Holders = ReadHolders()
+		o.Holders = owner.BeginReadHolders()
 	}
 	o.Watcher, o.Observer = served.calls, served.metrics
 	client, stop, err := Connect(ctx, o.ConnectOptions)
@@ -135,12 +130,8 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	return s, s.serve(p)
 }
 
-// inBackground calls f now; what it returns waits for its result.
-func inBackground[T any](f func() T) func() T {
-	result := make(chan T, 1)
-	go func() { result <- f() }()
-	return sync.OnceValue(func() T { return <-result })
-}
+// ExpectPods prepares for pods that are desired within the next second.
+func (s *Session) ExpectPods() { s.locks.Anticipate() }
 
 // Ephemeral reports whether the runtime, and with it the pods, ends with this
 // process.

@@ -66,8 +66,9 @@ type Locks struct {
 	mu sync.Mutex
 	// names holds an open, locked file for each claimed full name.
 	names map[string]*os.File
-	// holders are the processes that held locks when the directory was joined.
-	holders Holders
+	// holders are the processes that held locks when the directory was joined, or at
+	// the last Anticipate.
+	holders func() Holders
 	// whole is the directory as it was when all locks were last seen to be in it; nil
 	// says nothing.
 	whole os.FileInfo
@@ -92,7 +93,7 @@ func openAs(dir string, h Holder, holders Holders) (*Locks, error) {
 		return nil, heldOr(err, path, what, h.Runtime)
 	}
 	sweep(dir)
-	return &Locks{dir: dir, holder: h, self: f, names: map[string]*os.File{}, holders: holders}, nil
+	return &Locks{dir: dir, holder: h, self: f, names: map[string]*os.File{}, holders: func() Holders { return holders }}, nil
 }
 
 // openLock takes a lock in a directory that it makes. The directory may be removed
@@ -128,6 +129,14 @@ func (l *Locks) Fingerprint() string { return l.holder.Runtime.Fingerprint() }
 // Runtime is the name of that directory.
 func (l *Locks) Runtime() string { return filepath.Base(l.dir) }
 
+// Anticipate begins to read what a claim within the next second waits for otherwise.
+func (l *Locks) Anticipate() {
+	holders := BeginReadHolders()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holders = holders
+}
+
 // Claim takes the lock of a pod's full name, and does nothing where this
 // instance has it already. The error is a *HeldError where another has it.
 func (l *Locks) Claim(fullName string) error { return l.ClaimAll([]string{fullName})[0] }
@@ -154,7 +163,7 @@ func (l *Locks) ClaimAll(fullNames []string) []error {
 		return errs
 	}
 	run := filepath.Dir(l.dir)
-	holders := l.holders.recent()
+	holders := l.holders().recent()
 	for _, lost := range holders.lost(run) {
 		i, ok := claimed[lost.file]
 		if !ok || lost.dir != l.Runtime() || errs[i] != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/podctl/podctl/internal/proc"
@@ -35,6 +36,13 @@ type Holders struct {
 // ReadHolders reads them. The kernel lets it wait for some milliseconds, whatever there
 // is to read.
 func ReadHolders() Holders { return Holders{proc.Default.LockHolders(), time.Now()} }
+
+// BeginReadHolders is ReadHolders in the background: what it returns waits for the result.
+func BeginReadHolders() func() Holders {
+	result := make(chan Holders, 1)
+	go func() { result <- ReadHolders() }()
+	return sync.OnceValue(func() Holders { return <-result })
+}
 
 // holdersCount is how long processes that hold locks are taken to be all that hold any.
 const holdersCount = time.Second

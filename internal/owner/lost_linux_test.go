@@ -107,3 +107,19 @@ func TestHoldersThatWereReadLongAgoAreReadAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestAnticipateReadsTheHoldersOfTheNextClaim(t *testing.T) {
+	l, err := Open(t.TempDir(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	l.holders = func() Holders { return Holders{} }
+	l.Anticipate()
+	if got := l.holders(); !slices.Contains(got.pids, os.Getpid()) || time.Since(got.at) > time.Minute {
+		t.Errorf("holders %v of %s, want this process %d, now", got.pids, got.at, os.Getpid())
+	}
+	if err := l.Claim("web_default"); err != nil {
+		t.Error(err)
+	}
+}

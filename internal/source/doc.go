@@ -22,6 +22,10 @@
 // *.yaml, *.yml and *.json, but hidden ones and subdirectories. Editors' backups
 // (web.yaml~, #web.yaml#, .web.yaml.swp) are none of them.
 //
+// A new file that no process has open for writing is read at once; other changes
+// when nothing has happened for 100 ms, so that a manifest that is written in several
+// steps is not read half.
+//
 // Differs from the kubelet in: an invalid or unreadable manifest leaves the
 // running pod alone, where the kubelet terminates it; a directory that
 // disappears keeps its pods, where the kubelet's empties; only names of

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ type Options struct {
 	ObjectsOnly bool
 	// Strict: what is worth a warning makes a file invalid.
 	Strict bool
+	// Changing is called when something has happened to files that is yet to be read; nil
+	// is not called.
+	Changing func()
 	// Deliver is called after each read that changed anything, and after the
 	// first one in any case, from one goroutine.
 	Deliver func(Update)
@@ -47,7 +51,8 @@ type Update struct {
 const (
 	defaultCheck = 20 * time.Second
 	// settle is how long nothing may happen to a directory before it is read:
-	// a program that writes a file in place has time to finish.
+	// a program that writes a file in place has time to finish. What has arrived whole
+	// is read at once: see arrived.
 	settle = 100 * time.Millisecond
 )
 
@@ -58,7 +63,7 @@ func Follow(ctx context.Context, name string, o Options) {
 	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
 		u := &page{address: name, client: o.HTTP}
 		f.name = u.shown()
-		f.follow(ctx, or(o.HTTPCheck, defaultCheck), u.read, nil)
+		f.follow(ctx, or(o.HTTPCheck, defaultCheck), u.read, nil, nil)
 		return
 	}
 	w := watch(name)
@@ -66,7 +71,7 @@ func Follow(ctx context.Context, name string, o Options) {
 	f.follow(ctx, or(o.FileCheck, defaultCheck), func(ctx context.Context) (Read, bool) {
 		w.renew() // a directory that came back, or a link that was turned
 		return readPath(ctx, name), true
-	}, w.changes)
+	}, w.changes, func() bool { return f.arrived(w.taken()) })
 }
 
 func or(d, otherwise time.Duration) time.Duration {
@@ -88,11 +93,13 @@ type follower struct {
 }
 
 // follow reads now, at each tick and when changes settle. read's second value
-// is false where it is known that nothing has changed.
-func (f *follower) follow(ctx context.Context, every time.Duration, read func(context.Context) (Read, bool), changes <-chan struct{}) {
+// is false where it is known that nothing has changed; whole reports whether changes are
+// complete. Of many changes only the first does not wait.
+func (f *follower) follow(ctx context.Context, every time.Duration, read func(context.Context) (Read, bool), changes <-chan struct{}, whole func() bool) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for first := true; ; first = false {
+		began := time.Now()
 		if r, changed := read(ctx); ctx.Err() != nil {
 			return
 		} else if changed {
@@ -103,11 +110,34 @@ func (f *follower) follow(ctx context.Context, every time.Duration, read func(co
 			return
 		case <-ticker.C:
 		case <-changes:
+			if f.opts.Changing != nil {
+				f.opts.Changing()
+			}
+			if whole() && time.Since(began) > settle {
+				continue
+			}
 			if !calm(ctx, changes) {
 				return
 			}
+			whole() // what has happened so far is read now
 		}
 	}
+}
+
+// arrived reports whether all that happened to the source is that manifests came to
+// it, which are written. A file that it had before is waited for: one that is written in
+// several steps, or that an editor replaces, must not lose its pods meanwhile.
+func (f *follower) arrived(touched map[string]bool, known bool) bool {
+	if !known || len(touched) == 0 {
+		return false
+	}
+	for name := range touched {
+		path := filepath.Join(f.name, name)
+		if _, had := f.state.files[path]; had || !isManifest(name) || !isWritten(path) {
+			return false
+		}
+	}
+	return true
 }
 
 // calm waits until nothing has changed for a moment, but not for ever.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -104,10 +105,19 @@ func TestDirectoryIsFollowed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "manifests")
 	must(t, os.Mkdir(dir, 0o700))
 	write(t, filepath.Join(dir, "a.yaml"), podYAML("a", "i:1"))
-	f := follow(t, dir, hourly)
+	var changes atomic.Int32
+	noticed := hourly
+	noticed.Changing = func() { changes.Add(1) }
+	f := follow(t, dir, noticed)
 	f.has("a i:1")
+	if n := changes.Load(); n != 0 {
+		t.Errorf("%d changes before the first one", n)
+	}
 	write(t, filepath.Join(dir, "b.yaml"), podYAML("b", "i:1"))
 	f.has("a i:1", "b i:1")
+	if changes.Load() == 0 {
+		t.Error("nothing was said of the change before it was read")
+	}
 	// An atomic rename, from an editor's temporary file beside it.
 	write(t, filepath.Join(dir, ".a.yaml.swp"), podYAML("a", "i:2"))
 	write(t, filepath.Join(dir, "a.yaml~"), podYAML("a", "i:0"))
@@ -129,6 +139,46 @@ func TestDirectoryIsFollowed(t *testing.T) {
 	write(t, filepath.Join(dir, "c.yaml"), podYAML("c", "i:1"))
 	f.has("c i:1")
 	f.says("is read again")
+}
+
+// Whether the changes of a directory wait until nothing has happened for a moment.
+func TestOnlyNewFilesThatAreWrittenAreReadAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"had.yaml", "new.yaml", "new.txt", "open.yaml"} {
+		write(t, path(name), podYAML("p", "i:1"))
+	}
+	must(t, os.Symlink("..data/linked.yaml", path("linked.yaml")))
+	writer, err := os.OpenFile(path("open.yaml"), os.O_WRONLY, 0)
+	must(t, err)
+	f := &follower{name: dir, state: State{files: map[string]file{path("had.yaml"): {}, path("gone.yaml"): {}}}}
+	at := func(names ...string) bool {
+		touched := map[string]bool{}
+		for _, name := range names {
+			touched[name] = true
+		}
+		return f.arrived(touched, true)
+	}
+	for name, want := range map[string]bool{
+		"new.yaml":    runtime.GOOS == "linux",
+		"open.yaml":   false, // it is being written
+		"had.yaml":    false, // its pods may be running
+		"gone.yaml":   false, // an editor may be about to make it again
+		"new.txt":     false,
+		"linked.yaml": false, // ..data is yet to come
+	} {
+		if got := at(name); got != want {
+			t.Errorf("%s: arrived %t, want %t", name, got, want)
+		}
+	}
+	if at("new.yaml", "had.yaml") || at() || f.arrived(map[string]bool{"new.yaml": true}, false) {
+		t.Error("a change that is not known to be complete is read at once")
+	}
+	must(t, writer.Close())
+	if at("open.yaml") != (runtime.GOOS == "linux") {
+		t.Error("a file that was written is waited for")
+	}
 }
 
 // A ConfigMap that Kubernetes mounts: links to ..data, which is swapped.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -19,11 +20,17 @@ type watcher struct {
 	// watched is the directory that the path led to, and its identity.
 	watched  string
 	identity Identity
+
+	mu sync.Mutex
+	// touched are the files that something happened to since taken was called. unknown:
+	// there may be others.
+	touched map[string]bool
+	unknown bool
 }
 
 // watch starts to watch a directory or file, whether or not it exists yet.
 func watch(path string) *watcher {
-	w := &watcher{path: path, changes: make(chan struct{}, 1), done: make(chan struct{})}
+	w := &watcher{path: path, changes: make(chan struct{}, 1), done: make(chan struct{}), touched: map[string]bool{}}
 	fs, err := fsnotify.NewWatcher()
 	if err != nil { // no inotify instances are left
 		close(w.done)
@@ -48,16 +55,35 @@ func (w *watcher) run() {
 			if filepath.Dir(ev.Name) == w.parent && filepath.Clean(ev.Name) != filepath.Clean(w.path) {
 				continue // something else in the parent
 			}
+			w.touch(filepath.Base(ev.Name), false)
 		case _, ok := <-w.fs.Errors: // an overflow: anything may have happened
 			if !ok {
 				return
 			}
+			w.touch("", true)
 		}
 		select {
 		case w.changes <- struct{}{}:
 		default:
 		}
 	}
+}
+
+func (w *watcher) touch(name string, unknown bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.touched[name] = true
+	w.unknown = w.unknown || unknown
+}
+
+// taken returns the names of the files that something happened to since the last
+// call. known is false where there may be others.
+func (w *watcher) taken() (touched map[string]bool, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	touched, known = w.touched, !w.unknown
+	w.touched, w.unknown = map[string]bool{}, false
+	return touched, known
 }
 
 // renew watches what the path leads to now.

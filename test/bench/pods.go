@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/podctl/podctl/test/live/bare"
 	"github.com/podctl/podctl/test/live/record"
@@ -60,8 +61,8 @@ func throughProxy(o options, do func(dir string, proxy *record.Proxy, client *ba
 	return do(dir, proxy, client)
 }
 
-// compete runs the contenders in turn with each number of pods, and reports the
-// results of each by its name.
+// compete runs the contenders with each number of pods, and reports the results of each
+// by its name.
 func compete(ctx context.Context, o options, proxy *record.Proxy, contenders []contender, report func(pods int, results map[string][]result)) error {
 	for _, c := range contenders { // warm caches
 		if _, err := measure(ctx, proxy, o.endpoint, c, 1); err != nil {
@@ -70,8 +71,8 @@ func compete(ctx context.Context, o options, proxy *record.Proxy, contenders []c
 	}
 	for _, n := range o.pods {
 		results := map[string][]result{}
-		for range o.rounds {
-			for _, c := range contenders {
+		for round := range o.rounds {
+			for _, c := range inTurn(contenders, round) {
 				r, err := measure(ctx, proxy, o.endpoint, c, n)
 				if err != nil {
 					return err
@@ -82,4 +83,15 @@ func compete(ctx context.Context, o options, proxy *record.Proxy, contenders []c
 		report(n, results)
 	}
 	return nil
+}
+
+// inTurn returns the contenders in the order of a round, every other one backwards: a
+// runtime becomes slower the more pods it has had (20 pods take it a tenth longer in
+// each of the first rounds), and whoever came last in each would seem to be.
+func inTurn(contenders []contender, round int) []contender {
+	contenders = slices.Clone(contenders)
+	if round%2 == 1 {
+		slices.Reverse(contenders)
+	}
+	return contenders
 }
