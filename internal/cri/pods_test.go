@@ -87,7 +87,7 @@ func TestListPodAgreesWithListPods(t *testing.T) {
 		container(sb, cfg, "elsewhere", map[string]string{pod.UIDLabel: "uid-other"})
 		cfg, sb = bare("two", "")
 		container(sb, cfg, "in-two", nil)
-		sb, _ = runPod(t, c, "three", "true")
+		sb, _ = runPod(t, c, "three", "sleep", "36000")
 		container(sb, sandboxConfig("three", 0), "stranger", nil)
 		crio := func(name string, annotations map[string]string) {
 			cfg := &runtimeapi.PodSandboxConfig{
