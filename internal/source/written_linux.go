@@ -15,7 +15,7 @@ func isWritten(path string) bool {
 		return false
 	}
 	defer func() { _ = f.Close() }()
-	// The kernel grants a read lease to a file that nobody writes to.
+	// The kernel grants a read lease to a file that no process has open for writing.
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
 		return false
 	}

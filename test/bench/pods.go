@@ -87,7 +87,7 @@ func compete(ctx context.Context, o options, proxy *record.Proxy, contenders []c
 
 // inTurn returns the contenders in the order of a round, every other one backwards: a
 // runtime becomes slower the more pods it has had (20 pods take it a tenth longer in
-// each of the first rounds), and whoever came last in each would seem to be.
+// each of the first rounds), and the last contender of each would seem slower.
 func inTurn(contenders []contender, round int) []contender {
 	contenders = slices.Clone(contenders)
 	if round%2 == 1 {
