@@ -16,13 +16,19 @@ import (
 	"github.com/podctl/podctl/internal/podrecord"
 )
 
-// claimAll claims the names of the pods that are to start.
-func (n *Node) claimAll(ctx context.Context, uids []types.UID, desired map[types.UID]Desired) (claimed []Desired) {
+// claimAll claims the names of the pods that are to start. settle returns those whose
+// name is claimed, and must be called.
+func (n *Node) claimAll(ctx context.Context, uids []types.UID, desired map[types.UID]Desired) (settle func() []Desired) {
 	names := make([]string, len(uids))
 	for i, uid := range uids {
 		names[i] = desired[uid].FullName()
 	}
-	errs := n.locks.ClaimAll(names)
+	locked := n.locks.ClaimAll(names)
+	return func() []Desired { return n.claimed(ctx, uids, desired, locked()) }
+}
+
+// claimed tells each pod how its claim ended.
+func (n *Node) claimed(ctx context.Context, uids []types.UID, desired map[types.UID]Desired, errs []error) (claimed []Desired) {
 	for i, uid := range uids {
 		d := desired[uid]
 		if err := errs[i]; err != nil {

@@ -98,10 +98,14 @@ func (n *Node) wanted() (map[types.UID]Desired, bool) {
 // attempt tries to start the pods that are due, and stops what the runtime holds
 // that has to go.
 func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.UID]Desired, known map[types.UID]worker.Known, full bool) {
+	if len(uids) > 0 {
+		go func() { _ = n.networkReady(ctx) }() // their syncs ask again, and are answered at once
+	}
 	// Names are claimed before the runtime is listed: what another podctl does
 	// under a name until then is in the listing.
-	starting := n.claimAll(ctx, uids, desired)
+	settle := n.claimAll(ctx, uids, desired)
 	held, err := n.rt.ListPods(ctx)
+	starting := settle()
 	if err != nil {
 		if ctx.Err() == nil && full {
 			n.log.Warn("housekeeping", "err", err)

@@ -139,11 +139,13 @@ func (l *Locks) Anticipate() {
 
 // Claim takes the lock of a pod's full name, and does nothing where this
 // instance has it already. The error is a *HeldError where another has it.
-func (l *Locks) Claim(fullName string) error { return l.ClaimAll([]string{fullName})[0] }
+func (l *Locks) Claim(fullName string) error { return l.ClaimAll([]string{fullName})()[0] }
 
-// ClaimAll is Claim for several full names, with an error or nil for each. The open
-// files of other processes, which may be many, are looked at once for all.
-func (l *Locks) ClaimAll(fullNames []string) []error {
+// ClaimAll is Claim for several full names. When it returns, other processes find
+// them held, whatever may have to wait for the kernel: settle, which must be called, waits
+// for it, and returns an error or nil for each name. The open files of other processes,
+// which may be many, are looked at once for all.
+func (l *Locks) ClaimAll(fullNames []string) (settle func() []error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	errs, claimed := make([]error, len(fullNames)), map[string]int{} // by the name of the file
@@ -159,14 +161,24 @@ func (l *Locks) ClaimAll(fullNames []string) []error {
 		}
 		l.names[fullName], claimed[filepath.Base(path)] = f, i
 	}
-	if len(claimed) == 0 {
+	holders := l.holders
+	return func() []error {
+		if len(claimed) > 0 {
+			l.giveBack(fullNames, claimed, errs, holders().recent())
+		}
 		return errs
 	}
+}
+
+// giveBack releases those of the claimed names that another process has a lock of whose
+// file was deleted.
+func (l *Locks) giveBack(fullNames []string, claimed map[string]int, errs []error, holders Holders) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	run := filepath.Dir(l.dir)
-	holders := l.holders().recent()
 	for _, lost := range holders.lost(run) {
 		i, ok := claimed[lost.file]
-		if !ok || lost.dir != l.Runtime() || errs[i] != nil {
+		if !ok || lost.dir != l.Runtime() || errs[i] != nil || l.names[fullNames[i]] == nil {
 			continue
 		}
 		same := func(other Lost) bool { return other.dir == lost.dir && other.file == lost.file }
@@ -180,7 +192,6 @@ func (l *Locks) ClaimAll(fullNames []string) []error {
 			errs[i] = errs[claimed[filepath.Base(namePath(l.dir, fullName))]]
 		}
 	}
-	return errs
 }
 
 // podOf is what the lock of a full name stands for.

@@ -55,7 +55,7 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	if err := before.Claim("other_default"); err != nil {
 		t.Errorf("claim of a name that it did not have: %v", err)
 	}
-	errs := before.ClaimAll([]string{"web_default", "third_default", "web_default"})
+	errs := before.ClaimAll([]string{"web_default", "third_default", "web_default"})()
 	if !errors.As(errs[0], &held) || !held.Deleted || errs[1] != nil || !errors.As(errs[2], &held) {
 		t.Errorf("claim of several: %v", errs)
 	}

@@ -29,9 +29,6 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		r.sandbox = cfg
 		return err
 	}
-	if err := r.takeTurn(ctx); err != nil {
-		return err
-	}
 	r.acted, r.started = true, true
 	node, err := r.node()
 	if err != nil {

@@ -121,7 +121,7 @@ func (r *run) actionInput(restartAll bool) ActionInput {
 // failure until containers are started: each of those fails on its own.
 func (r *run) carryOut(ctx context.Context) error {
 	defer r.endTurn()
-	for _, step := range []func(context.Context) error{r.prepare, r.mount, r.kill, r.remove, r.ensureSandbox} {
+	for _, step := range []func(context.Context) error{r.sign, r.mount, r.kill, r.remove, r.prepare, r.ensureSandbox} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -132,15 +132,30 @@ func (r *run) carryOut(ctx context.Context) error {
 	return r.start(ctx)
 }
 
-// prepare makes what containers need on the host, if any is to be started. The
-// record comes first: everything else is found by it after a crash.
-func (r *run) prepare(ctx context.Context) error {
+// sign records the pod before anything else is made of it, which is found by the record
+// after a crash.
+func (r *run) sign(context.Context) error {
 	if !r.plan.Starts() {
 		return nil
 	}
 	if err := r.opt.Host.Sign(r.p); err != nil {
 		r.failed(r.p, event.Failed, opSync, event.LayerHost, err, "error making pod data directories: %v", err)
 		return event.At(event.LayerHost, fmt.Errorf("record the pod: %w", err))
+	}
+	return nil
+}
+
+// prepare makes what containers need on the host, if any is to be started: in the turn
+// of a pod that gets a sandbox, because the CPU time for it would delay the pods
+// before it.
+func (r *run) prepare(ctx context.Context) error {
+	if !r.plan.Starts() {
+		return nil
+	}
+	if r.plan.CreateSandbox {
+		if err := r.takeTurn(ctx); err != nil {
+			return err
+		}
 	}
 	if err := r.opt.Cgroups.Ensure(ctx, r.p); err != nil {
 		r.failed(r.p, event.FailedCgroup, opSync, event.LayerCgroup, err, "unable to ensure pod container exists: %v", err)

@@ -81,7 +81,7 @@ func TestAPodStartsWithTheFewestCalls(t *testing.T) {
 		if want := []string{"PodStatus", "ImageStatus"}; !slices.Equal(b.rt.reads, want) {
 			t.Errorf("reads %q; want %q", b.rt.reads, want)
 		}
-		if want := []string{"cgroup", "mount"}; !slices.Equal(b.host.steps, want) {
+		if want := []string{"mount", "cgroup"}; !slices.Equal(b.host.steps, want) {
 			t.Errorf("host steps %q; want %q", b.host.steps, want)
 		}
 		if want := []string{"SandboxReady", "Pulled", "Created", "Started"}; !slices.Equal(b.events.reasons(), want) {

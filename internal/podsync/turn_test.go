@@ -3,6 +3,7 @@ package podsync_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,8 +11,11 @@ import (
 	"github.com/podctl/podctl/internal/podsync"
 )
 
-// turns records each turn among the calls of the runtime.
-type turns struct{ rt *fakeRuntime }
+// turns records each turn among the calls of the runtime, and among the host's steps.
+type turns struct {
+	rt   *fakeRuntime
+	host *fakeHost
+}
 
 func (s turns) Enter(ctx context.Context, _ *v1.Pod) (leave func(), err error) {
 	if ctx.Err() != nil {
@@ -25,10 +29,11 @@ func (s turns) record(what string) {
 	s.rt.mu.Lock()
 	defer s.rt.mu.Unlock()
 	s.rt.calls = append(s.rt.calls, call{method: what})
+	_ = s.host.step(what) // no test has it fail
 }
 
 func (b *bench) ordered() {
-	b.opt.Starts = turns{b.rt}
+	b.opt.Starts = turns{b.rt, b.host}
 	b.syncer = podsync.New(b.opt)
 }
 
@@ -39,6 +44,17 @@ func TestATurnLastsFromTheSandboxToTheLastStart(t *testing.T) {
 		b.mustSync(p)
 		b.mustSync(p) // nothing to start
 		wantCalls(t, b, "(", "RunPodSandbox", "CreateContainer a#0", "StartContainer a", "CreateContainer b#0", "StartContainer b", ")")
+	})
+}
+
+// Volumes may have to wait for something, the cgroup costs CPU time.
+func TestATurnIncludesTheCgroupButNotTheVolumes(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.ordered()
+		b.mustSync(podOf(v1.RestartPolicyAlways, container("c")))
+		if want := []string{"mount", "(", "cgroup", ")"}; !slices.Equal(b.host.steps, want) {
+			t.Errorf("host steps %q; want %q", b.host.steps, want)
+		}
 	})
 }
 
