@@ -68,7 +68,9 @@ func (m *Manager) Ensure(ctx context.Context, p *v1.Pod) error {
 	if err != nil {
 		return fmt.Errorf("make pod cgroup %s: %w", n.path(m.driver), err)
 	}
-	m.reweigh()
+	if parent[len(parent)-1] == burstable {
+		m.reweigh()
+	}
 	return nil
 }
 
@@ -78,20 +80,25 @@ const ensureAttempts = 10
 // ensureWithParents makes the pod's cgroup and its parents. A podctl with another run
 // directory, and so another lock, may remove parents that hold no pod yet.
 func (m *Manager) ensureWithParents(parent, n name, p *v1.Pod) error {
-	known := inodes{}
+	known, complete := inodes{}, true
 	for _, each := range []name{{m.root}, parent, n} {
 		c, err := m.open(each, Limits{})
 		if err != nil {
 			return err
 		}
-		known.add(c.GetPaths())
+		if there := known.add(c.GetPaths()); len(each) < len(n) {
+			complete = complete && there && m.hasControllers(each)
+		}
 	}
 	var err error
 	for range ensureAttempts {
-		if err = m.ensureParents(parent, known); err == nil {
+		if !complete {
+			err = m.ensureParents(parent, known)
+		}
+		if err == nil {
 			err = m.ensure(n, PodLimits(p), requested(p), known)
 		}
-		if !vanished(err) {
+		if complete = false; !vanished(err) {
 			break
 		}
 	}
@@ -152,12 +159,16 @@ func (m *Manager) ensure(n name, l Limits, mark string, known inodes) error {
 	}
 	// The library leaves out the one for devices, which runc would make, unmarked, and
 	// does not say that a named hierarchy has none.
+	var unknown []string
 	for controller, dir := range c.GetPaths() {
-		if err := os.MkdirAll(dir, 0o755); vanished(err) || err != nil && controller == "devices" {
+		switch err := os.MkdirAll(dir, 0o755); {
+		case vanished(err) || err != nil && controller == "devices":
 			return err
+		case err == nil && !known.has(dir):
+			unknown = append(unknown, dir)
 		}
 	}
-	m.mark(slices.DeleteFunc(existing(c), known.has), mark)
+	m.mark(unknown, mark)
 	if err := c.Set(m.resources(l, c)); err != nil {
 		m.log.Warn("set cgroup limits", "cgroup", n.path(m.driver), "err", err)
 	}
@@ -226,19 +237,27 @@ func existing(c cgroups.Manager) []string {
 // inodes are those of directories, by path.
 type inodes map[string]string
 
-// add adds those of the directories that exist.
-func (known inodes) add(paths map[string]string) {
+// add adds those of the directories that exist, and reports whether all do.
+func (known inodes) add(paths map[string]string) (all bool) {
+	all = true
 	for _, dir := range paths {
 		if inode, err := inodeOf(dir); err == nil {
 			known[dir] = inode
+		} else {
+			all = false
 		}
 	}
+	return all
 }
 
 // has reports whether the directory is the same as when it was added.
 func (known inodes) has(dir string) bool {
+	was, added := known[dir]
+	if !added {
+		return false
+	}
 	inode, err := inodeOf(dir)
-	return err == nil && known[dir] == inode
+	return err == nil && was == inode
 }
 
 // inodeOf identifies a directory, also among those of other hierarchies.
