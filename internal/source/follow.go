@@ -127,17 +127,14 @@ func (f *follower) follow(ctx context.Context, every time.Duration, read func(co
 // arrived reports whether all that happened to the source is that manifests came to
 // it, which are written. A file that it had before is waited for: one that is written in
 // several steps, or that an editor replaces, must not lose its pods meanwhile.
-func (f *follower) arrived(touched map[string]bool, known bool) bool {
-	if !known || len(touched) == 0 {
-		return false
-	}
+func (f *follower) arrived(touched map[string]bool) bool {
 	for name := range touched {
 		path := filepath.Join(f.name, name)
 		if _, had := f.state.files[path]; had || !isManifest(name) || !isWritten(path) {
 			return false
 		}
 	}
-	return true
+	return len(touched) > 0
 }
 
 // calm waits until nothing has changed for a moment, but not for ever.

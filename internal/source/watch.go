@@ -22,10 +22,9 @@ type watcher struct {
 	identity Identity
 
 	mu sync.Mutex
-	// touched are the files that something happened to since taken was called. unknown:
-	// there may be others.
+	// touched are the files that something happened to since taken was called; "" among
+	// them stands for any.
 	touched map[string]bool
-	unknown bool
 }
 
 // watch starts to watch a directory or file, whether or not it exists yet.
@@ -55,12 +54,12 @@ func (w *watcher) run() {
 			if filepath.Dir(ev.Name) == w.parent && filepath.Clean(ev.Name) != filepath.Clean(w.path) {
 				continue // something else in the parent
 			}
-			w.touch(filepath.Base(ev.Name), false)
+			w.touch(filepath.Base(ev.Name))
 		case _, ok := <-w.fs.Errors: // an overflow: anything may have happened
 			if !ok {
 				return
 			}
-			w.touch("", true)
+			w.touch("")
 		}
 		select {
 		case w.changes <- struct{}{}:
@@ -69,21 +68,20 @@ func (w *watcher) run() {
 	}
 }
 
-func (w *watcher) touch(name string, unknown bool) {
+func (w *watcher) touch(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.touched[name] = true
-	w.unknown = w.unknown || unknown
 }
 
 // taken returns the names of the files that something happened to since the last
-// call. known is false where there may be others.
-func (w *watcher) taken() (touched map[string]bool, known bool) {
+// call, with "" where there may be others.
+func (w *watcher) taken() map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	touched, known = w.touched, !w.unknown
-	w.touched, w.unknown = map[string]bool{}, false
-	return touched, known
+	touched := w.touched
+	w.touched = map[string]bool{}
+	return touched
 }
 
 // renew watches what the path leads to now.
