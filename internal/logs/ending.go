@@ -5,9 +5,10 @@ import "time"
 const (
 	// quietTime is how long nothing new must have come where it is not known whether
 	// the runtime still writes, and flushTimeout how long it may take to write the
-	// rest of a container that has ended.
+	// rest: of a container that has ended, or to a file that was rotated. A busy disk lets
+	// it wait for seconds.
 	quietTime    = 100 * time.Millisecond
-	flushTimeout = 2 * time.Second
+	flushTimeout = 10 * time.Second
 )
 
 // ending is the end of a log whose container has ended, which a runtime may

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"time"
 )
 
 // Reader reads the log of one attempt of a container: its rotated files, oldest
@@ -29,8 +30,10 @@ type Reader struct {
 	number int
 	// from is where the last lines of each stream begin, for a tail.
 	from [streams]position
-	// replaced: current is not at the path any more, and will not grow.
-	replaced bool
+	// replaced is when current was first seen not to be at the path any more, the zero
+	// time if it is; left: it will not grow.
+	replaced time.Time
+	left     bool
 	// head is the record of the line of the file that is read; skipping: that line,
 	// or its stream's line, is not selected.
 	head     record
@@ -154,6 +157,9 @@ func (r *Reader) writers() (complete, written bool) {
 	writers, known := hasWriters(r.current.File)
 	return known && !writers, known && writers
 }
+
+// lingers reports whether the newest file is read on although it has a successor.
+func (r *Reader) lingers() bool { return !r.replaced.IsZero() && !r.left }
 
 // Odd returns how many lines of the files were no log lines.
 func (r *Reader) Odd() int { return r.odd }

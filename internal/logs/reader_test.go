@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -248,6 +249,43 @@ func TestATruncatedLogIsReadFromItsBeginning(t *testing.T) {
 	write(t, name, "stdout F x")
 	if got = append(got, read(t, r)...); !slices.Equal(got, []string{"two", "x"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// containerd creates the new file before it has written its last lines to the old one.
+func TestARotatedFileIsReadUntilTheRuntimeHasClosedIt(t *testing.T) {
+	for _, closes := range []bool{true, false} {
+		name := logFile(t, "stdout F one")
+		old, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer old.Close()
+		r := open(t, name, followed)
+		if _, written := r.writers(); !written {
+			t.Skip("the file system does not say which files are open for writing")
+		}
+		synctest.Test(t, func(t *testing.T) {
+			got := read(t, r)
+			if err := os.Rename(name, name+".20260101-000000"); err != nil {
+				t.Fatal(err)
+			}
+			write(t, name, "stdout F new")
+			got = append(got, read(t, r)...)
+			fmt.Fprintf(old, "%sstdout F late\n", stamp)
+			got = append(got, read(t, r)...)
+			if !slices.Equal(got, []string{"one", "late"}) {
+				t.Errorf("%q before the runtime has closed the file", got)
+			}
+			if closes {
+				old.Close()
+			} else {
+				time.Sleep(flushTimeout)
+			}
+			if got := read(t, r); !slices.Equal(got, []string{"new"}) {
+				t.Errorf("%q after it", got)
+			}
+		})
 	}
 }
 

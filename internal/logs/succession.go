@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 )
 
 // atEnd is called at the end of a file. more is false if nothing can be read now;
@@ -19,12 +20,18 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 			}
 			r.scan, r.from = newScanner(r.open, 0), [streams]position{}
 			return true, nil, nil
-		case replaced && !r.replaced:
-			// Nothing is written to a file after the runtime made its successor, but
-			// something may have been since the end was reached.
-			r.replaced = true
+		case replaced && !r.left:
+			// The runtime writes what it still has to the file after it made the successor,
+			// and then closes it.
+			if r.replaced.IsZero() {
+				r.replaced = time.Now()
+			}
+			if _, written := r.writers(); r.opts.Follow && written && time.Since(r.replaced) < flushTimeout {
+				return false, nil, nil
+			}
+			r.left = true
 			return true, nil, nil
-		case !r.replaced && r.opts.Follow:
+		case !r.left && r.opts.Follow:
 			return false, nil, nil
 		}
 	}
@@ -41,7 +48,7 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 		r.ended = true
 		return false, nil, last.Close()
 	}
-	r.current, r.replaced = nil, false
+	r.current, r.replaced, r.left = nil, time.Time{}, false
 	err = r.advance(last)
 	return true, nil, errors.Join(err, last.Close())
 }

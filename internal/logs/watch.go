@@ -98,7 +98,7 @@ func (g *Group) timeout() time.Duration {
 		timeout = min(timeout, window)
 	}
 	for _, m := range g.dry {
-		if m.end != nil {
+		if m.end != nil || m.reader.lingers() {
 			timeout = min(timeout, flushPeriod)
 		}
 		if g.opts.Pieces > 0 && m.reader.lines.pending() {

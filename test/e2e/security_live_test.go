@@ -42,6 +42,7 @@ func (s seen) manifest() string {
 	for i, see := range s.sees {
 		fmt.Fprintf(&script, "echo \"see %d:\" $({ %s; } 2>&1)\n", i, see.command)
 	}
+	script.WriteString("sleep 0.5\n") // containerd 1.6 closes the pipe when the container exits, whatever is still in it
 	return fmt.Sprintf(`
 apiVersion: v1
 kind: Pod

