@@ -5,13 +5,13 @@
 // until nearly all are done. Asked for a few at a time it takes as long for all,
 // and the first pods run at once.
 //
-//	node ── Expect ──► queue (pure) ◄── Enter ── podsync, before RunPodSandbox or CreateContainer
+//	node ── Expect ──► queue (pure) ◄── Enter ── podsync, before the pod's cgroup, or CreateContainer
 //	                     │ next(now)
 //	                     ▼
 //	           turns in flight, at most window ──── leave ── after StartContainer, before pulls and hooks
 //
-// A turn is a sequence of calls that create and start: RunPodSandbox up to
-// StartContainer. An image pull, a hook or a back-off has none, and a pod never
+// A turn is a sequence of calls that create and start: RunPodSandbox, and the pod's
+// cgroup before it, up to StartContainer. An image pull, a hook or a back-off has none, and a pod never
 // holds two, so that turns cannot deadlock. The window begins small, grows by one
 // with each turn that ends, up to Options.Most, and is small again once no pod
 // starts.
