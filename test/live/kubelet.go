@@ -103,7 +103,7 @@ func (k *Kubelet) Kill(t testing.TB) {
 	t.Helper()
 	pid := k.PID(t)
 	k.Signal(t, syscall.SIGKILL)
-	eventually(t, fmt.Sprintf("the kubelet, process %d, ends", pid), func() bool { return len(arguments(pid)) == 0 })
+	eventually(t, fmt.Sprintf("the kubelet, process %d, ends", pid), func() bool { return ended(pid) })
 }
 
 // Signal sends the kubelet a signal: SIGSTOP freezes it, SIGCONT wakes it.

@@ -165,6 +165,16 @@ func arguments(pid int) []string {
 	return strings.Split(strings.TrimRight(string(data), "\x00"), "\x00")
 }
 
+// ended reports whether a process has ended and closed its files: nothing is left of it
+// but a zombie. Its command line goes before that.
+func ended(pid int) bool {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	threads, _ := os.ReadDir(filepath.Join(dir, "task"))
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	state := stat[bytes.LastIndexByte(stat, ')')+1:]
+	return err != nil || len(threads) <= 1 && bytes.HasPrefix(state, []byte(" Z"))
+}
+
 func mountsBelow(dirs []string) []string {
 	data, _ := os.ReadFile("/proc/self/mountinfo")
 	var found []string

@@ -190,7 +190,7 @@ func (in *Instance) Kill(t testing.TB) {
 	pid := in.PID(t)
 	in.Signal(t, syscall.SIGKILL)
 	eventually(t, fmt.Sprintf("process %d of %s ends", pid, in.Name), func() bool {
-		return len(arguments(pid)) == 0
+		return ended(pid)
 	})
 }
 
