@@ -274,7 +274,8 @@ func (c *chaos) history(name string) string {
 			}
 		}
 	}
-	return b.String()
+	out, errw, _ := c.podctl("terminating")
+	return b.String() + "terminating:\n" + out + errw
 }
 
 // killLostShims kills the shims that are left when no pod is: a containerd that is

@@ -101,7 +101,7 @@ func (c *chaos) unsettled() string {
 		name := s.Metadata.Name
 		p, there := c.wanted[name]
 		if !there {
-			return fmt.Sprintf("sandbox %s of %s, which is not wanted, is %s", s.Id, name, s.State)
+			return fmt.Sprintf("%s is not wanted, and has sandbox %s, %s", name, s.Id, s.State)
 		}
 		if s.State != runtimeapi.PodSandboxState_SANDBOX_READY {
 			continue
