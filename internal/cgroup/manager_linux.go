@@ -80,25 +80,20 @@ const ensureAttempts = 10
 // ensureWithParents makes the pod's cgroup and its parents. A podctl with another run
 // directory, and so another lock, may remove parents that hold no pod yet.
 func (m *Manager) ensureWithParents(parent, n name, p *v1.Pod) error {
-	known, complete := inodes{}, true
+	known := inodes{}
 	for _, each := range []name{{m.root}, parent, n} {
 		c, err := m.open(each, Limits{})
 		if err != nil {
 			return err
 		}
-		if there := known.add(c.GetPaths()); len(each) < len(n) {
-			complete = complete && there && m.hasControllers(each)
-		}
+		known.add(c.GetPaths())
 	}
 	var err error
 	for range ensureAttempts {
-		if !complete {
-			err = m.ensureParents(parent, known)
-		}
-		if err == nil {
+		if err = m.ensureParents(parent, known); err == nil {
 			err = m.ensure(n, PodLimits(p), requested(p), known)
 		}
-		if complete = false; !vanished(err) {
+		if !vanished(err) {
 			break
 		}
 	}
@@ -237,17 +232,13 @@ func existing(c cgroups.Manager) []string {
 // inodes are those of directories, by path.
 type inodes map[string]string
 
-// add adds those of the directories that exist, and reports whether all do.
-func (known inodes) add(paths map[string]string) (all bool) {
-	all = true
+// add adds those of the directories that exist.
+func (known inodes) add(paths map[string]string) {
 	for _, dir := range paths {
 		if inode, err := inodeOf(dir); err == nil {
 			known[dir] = inode
-		} else {
-			all = false
 		}
 	}
-	return all
 }
 
 // has reports whether the directory is the same as when it was added.

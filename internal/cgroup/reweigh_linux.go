@@ -23,7 +23,7 @@ func requested(p *v1.Pod) string {
 // together, whichever podctl made them (setCPUCgroupConfig in
 // pkg/kubelet/cm/qos_container_manager_linux.go). A parent that another program
 // made is left alone. The lock is held. What fails is logged: the pods run all
-// the same, and the next pod's coming or going tries again.
+// the same, and the next burstable pod that comes, or pod that goes, tries again.
 func (m *Manager) reweigh() {
 	n := name{m.root, burstable}
 	c, err := m.open(n, Limits{})

@@ -158,8 +158,10 @@ func (r *Reader) writers() (complete, written bool) {
 	return known && !writers, known && writers
 }
 
-// lingers reports whether the newest file is read on although it has a successor.
-func (r *Reader) lingers() bool { return !r.replaced.IsZero() && !r.left }
+// lingers reports whether the newest file may be read on although it has a successor.
+func (r *Reader) lingers() bool {
+	return !r.replaced.IsZero() && !r.left && time.Since(r.replaced) < flushTimeout
+}
 
 // Odd returns how many lines of the files were no log lines.
 func (r *Reader) Odd() int { return r.odd }

@@ -26,7 +26,7 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 			if r.replaced.IsZero() {
 				r.replaced = time.Now()
 			}
-			if _, written := r.writers(); r.opts.Follow && written && time.Since(r.replaced) < flushTimeout {
+			if _, written := r.writers(); written && r.opts.Follow && r.lingers() {
 				return false, nil, nil
 			}
 			r.left = true

@@ -118,8 +118,14 @@ func TestTopAndDescribeSeeEveryPod(t *testing.T) {
 			p.reads(&containers, "top", "containers")
 			return slices.ContainsFunc(containers, func(u used) bool { return u.Container == "hold" && within(u.Memory.WorkingSetBytes, 60<<20, 1<<30) })
 		}, func() string { return p.outputs() })
-		p.reads(&containers, "top", "containers")
-		p.reads(&pods, "top", "pods", "busy", "idle", "hungry")
+		// A host that is busy may give a loop next to nothing for a second.
+		eventually(t, "the loop has CPU time", func() bool {
+			containers, pods = nil, nil
+			p.reads(&containers, "top", "containers")
+			p.reads(&pods, "top", "pods", "busy", "idle", "hungry")
+			return slices.ContainsFunc(containers, func(u used) bool { return u.Container == "burn" && within(u.CPU.Cores, 0.05, 0.5) }) &&
+				slices.ContainsFunc(pods, func(u used) bool { return u.Metadata.Name == "busy" && within(u.CPU.Cores, 0.05, 0.55) })
+		}, func() string { return fmt.Sprintf("%+v %+v", containers, pods) })
 		of := func(all []used, name string) used {
 			for _, u := range all {
 				if u.Container == name || u.Container == "" && u.Metadata.Name == name {
@@ -129,14 +135,14 @@ func TestTopAndDescribeSeeEveryPod(t *testing.T) {
 			t.Errorf("%s is missing in %+v", name, all)
 			return used{}
 		}
-		if u := of(containers, "burn"); !within(u.CPU.Cores, 0.002, 0.5) || !within(u.CPU.LimitCores, 0.19, 0.21) || !within(u.CPU.PercentOfLimit, 1, 250) ||
+		if u := of(containers, "burn"); !within(u.CPU.Cores, 0.05, 0.5) || !within(u.CPU.LimitCores, 0.19, 0.21) || !within(u.CPU.PercentOfLimit, 25, 250) ||
 			!within(u.CPU.ThrottledPercent, 0, 100) || *u.CPU.Cores > 0.19 && *u.CPU.ThrottledPercent < 1 || !within(u.Memory.LimitBytes, 32<<20, 32<<20) || !within(u.PIDs, 1, 50) || !within(u.Disk, 0, 1<<20) {
 			t.Errorf("burn: %+v", u)
 		}
 		if u := of(containers, "hold"); !within(u.CPU.Cores, 0, 0.05) || u.CPU.LimitCores != nil || u.CPU.ThrottledPercent != nil {
 			t.Errorf("hold: %+v", u)
 		}
-		if u := of(pods, "busy"); !within(u.CPU.Cores, 0.002, 0.55) || u.CPU.LimitCores != nil || !within(u.Memory.WorkingSetBytes, 60<<20, 1<<30) || u.Network == nil {
+		if u := of(pods, "busy"); !within(u.CPU.Cores, 0.05, 0.55) || u.CPU.LimitCores != nil || !within(u.Memory.WorkingSetBytes, 60<<20, 1<<30) || u.Network == nil {
 			t.Errorf("busy: %+v", u)
 		}
 		if u := of(pods, "idle"); !within(u.CPU.Cores, 0, 0.05) || !within(u.PIDs, 1, 10) {

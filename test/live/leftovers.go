@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/test/live/bare"
 )
 
@@ -168,11 +170,9 @@ func arguments(pid int) []string {
 // ended reports whether a process has ended and closed its files: nothing is left of it
 // but a zombie. Its command line goes before that.
 func ended(pid int) bool {
-	dir := filepath.Join("/proc", strconv.Itoa(pid))
-	threads, _ := os.ReadDir(filepath.Join(dir, "task"))
-	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-	state := stat[bytes.LastIndexByte(stat, ')')+1:]
-	return err != nil || len(threads) <= 1 && bytes.HasPrefix(state, []byte(" Z"))
+	threads, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
+	p, err := proc.Default.Read(pid)
+	return errors.Is(err, proc.ErrGone) || err == nil && p.State.Ended() && len(threads) <= 1
 }
 
 func mountsBelow(dirs []string) []string {
