@@ -23,6 +23,20 @@ func Poll(timeout time.Duration, done func() bool) bool {
 	return true
 }
 
+// Moving waits until done returns true, however long that takes, and fails the test
+// once state has returned the same for stall: how long many pods take depends on what
+// else the machine does. what names the condition.
+func Moving(t testing.TB, stall time.Duration, what string, done func() bool, state func() string) {
+	t.Helper()
+	for before, since := "", time.Now(); !done(); time.Sleep(10 * interval) {
+		if now := state(); now != before {
+			before, since = now, time.Now()
+		} else if time.Since(since) >= stall {
+			t.Fatalf("nothing has changed for %s: %s\n%s", stall, what, now)
+		}
+	}
+}
+
 // Eventually fails the test unless done returns true before the timeout. what
 // names the condition; the texts of explain are added to the failure.
 func Eventually(t testing.TB, timeout time.Duration, what string, done func() bool, explain ...func() string) {

@@ -90,7 +90,7 @@ func TestChaos(t *testing.T) {
 		c.removeAll()
 		clear(c.wanted)
 		c.converges()
-		testutil.Eventually(t, crowdTimeout, "nothing is left of the pods", func() bool { return c.count() == 0 && len(c.left()) == 0 },
+		testutil.Moving(t, crowdStall, "nothing is left of the pods", func() bool { return c.count() == 0 && len(c.left()) == 0 },
 			func() string {
 				return fmt.Sprintf("the runtime holds %d pods; left %q, deleted %v", c.count(), c.left(), c.deleted)
 			})

@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/internal/testutil"
 )
 
-// crowdTimeout is how long a crowd of pods may take, on a machine that is busy.
-const crowdTimeout = 4 * time.Minute
+// crowdStall is how long nothing may happen to a crowd of pods, on a machine that is busy.
+const crowdStall = 4 * time.Minute
 
 // quiet is a pod that marks its start and uses no CPU while it runs.
 func (a *agentPlace) quiet(name string) string {
@@ -115,10 +115,10 @@ func (a *agentPlace) empty() bool {
 	return a.count() == 0 && len(glob(a.t, a.path("root")+"/pods/*")) == 0 && len(glob(a.t, a.path("logs")+"/*")) == 0
 }
 
-// within waits for a condition that takes long.
+// within waits for a condition that takes long, while pods come or go.
 func (a *agentPlace) within(what string, is func() bool) {
 	a.t.Helper()
-	testutil.Eventually(a.t, crowdTimeout, what, is, func() string {
+	testutil.Moving(a.t, crowdStall, what, is, func() string {
 		return fmt.Sprintf("the runtime holds %d pods, %d have started", a.count(), len(a.marks("started")))
 	})
 }
