@@ -66,11 +66,11 @@ type Locks struct {
 	mu sync.Mutex
 	// names holds an open, locked file for each claimed full name.
 	names map[string]*os.File
-	// holders are the processes that held locks when the directory was joined, or at
-	// the last Anticipate.
+	// holders are the processes that held locks when the directory was joined, at the
+	// last Anticipate, or when whole was set.
 	holders func() Holders
-	// whole is the directory as it was when all locks were last seen to be in it; nil
-	// says nothing.
+	// whole is the directory as it was when all locks were last seen to be in it, before
+	// holders were read; nil says nothing.
 	whole os.FileInfo
 }
 
@@ -131,10 +131,23 @@ func (l *Locks) Runtime() string { return filepath.Base(l.dir) }
 
 // Anticipate begins to read what a claim within the next second waits for otherwise.
 func (l *Locks) Anticipate() {
-	holders := BeginReadHolders()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.holders = holders
+	if !l.unchanged() {
+		l.holders = BeginReadHolders()
+	}
+}
+
+// unchanged reports whether nothing was created in the directory or deleted from it since
+// it was seen to be whole. So there is no process whose lock was deleted from it and
+// that holders lacks, however long ago they were read: its lock was taken after that,
+// and so its file created. l.mu is held.
+func (l *Locks) unchanged() bool {
+	if l.whole == nil {
+		return false
+	}
+	at, err := os.Stat(l.dir)
+	return err == nil && os.SameFile(at, l.whole) && at.ModTime().Equal(l.whole.ModTime())
 }
 
 // Claim takes the lock of a pod's full name, and does nothing where this
@@ -148,6 +161,7 @@ func (l *Locks) Claim(fullName string) error { return l.ClaimAll([]string{fullNa
 func (l *Locks) ClaimAll(fullNames []string) (settle func() []error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	known := l.unchanged()
 	errs, claimed := make([]error, len(fullNames)), map[string]int{} // by the name of the file
 	for i, fullName := range fullNames {
 		if _, ok := l.names[fullName]; ok {
@@ -163,9 +177,14 @@ func (l *Locks) ClaimAll(fullNames []string) (settle func() []error) {
 	}
 	holders := l.holders
 	return func() []error {
-		if len(claimed) > 0 {
-			l.giveBack(fullNames, claimed, errs, holders().recent())
+		if len(claimed) == 0 {
+			return errs
 		}
+		others := holders()
+		if !known {
+			others = others.recent()
+		}
+		l.giveBack(fullNames, claimed, errs, others)
 		return errs
 	}
 }

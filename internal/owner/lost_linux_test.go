@@ -123,3 +123,65 @@ func TestAnticipateReadsTheHoldersOfTheNextClaim(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// While nothing is created in the directory or deleted from it, no lock can have been
+// deleted from it that was not held before: the kernel is not asked again.
+func TestHoldersCountForAsLongAsTheDirectoryDoesNotChange(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "id")
+	l, err := Open(dir, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	long := time.Now().Add(-time.Hour)
+	whole := func() {
+		t.Helper()
+		if err := os.Chtimes(dir, long, long); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Restore(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole()
+	if got := l.holders(); !slices.Contains(got.pids, os.Getpid()) {
+		t.Errorf("a directory that was seen to be whole: holders %v lack this process", got.pids)
+	}
+	l.holders = func() Holders { return Holders{at: long} }
+	l.Anticipate()
+	if got := l.holders(); !got.at.Equal(long) {
+		t.Errorf("holders were read again at %s", got.at)
+	}
+	if err := l.Claim("web_default"); err != nil {
+		t.Fatal(err)
+	}
+	l.Anticipate() // the claim has changed the directory
+	if got := l.holders(); !slices.Contains(got.pids, os.Getpid()) {
+		t.Errorf("a directory that has changed: holders %v lack this process", got.pids)
+	}
+
+	if err := l.Release("web_default"); err != nil {
+		t.Fatal(err)
+	}
+	whole()
+	l.holders = func() Holders { return Holders{at: long} }
+	cmd := exec.Command(os.Args[0], "-test.run=^TestDeletedLocksOfALivingProcessStillCount$")
+	cmd.Env = append(os.Environ(), "OWNER_TEST_DIR="+dir)
+	_, end := testutil.Child(t, cmd)
+	if err := os.Remove(namePath(dir, "web_default")); err != nil {
+		t.Fatal(err)
+	}
+	var held *HeldError
+	if err := l.Claim("web_default"); !errors.As(err, &held) || !held.Deleted || held.Owner != "agent" {
+		t.Errorf("a lock that was taken and deleted after the directory was seen to be whole: %v", err)
+	}
+	if err := os.Chtimes(dir, long, long); err != nil { // as if nothing had happened
+		t.Fatal(err)
+	}
+	if err := l.Claim("web_default"); err != nil {
+		t.Errorf("holders were read again: %v", err)
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+}

@@ -23,10 +23,10 @@ const dirSettles = 3 * time.Second
 func (l *Locks) Restore() (restored bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, err := os.Stat(l.dir)
-	if err == nil && l.whole != nil && os.SameFile(at, l.whole) && at.ModTime().Equal(l.whole.ModTime()) {
+	if l.unchanged() {
 		return false, nil
 	}
+	at, err := os.Stat(l.dir)
 	unsure := err != nil || time.Since(at.ModTime()) < dirSettles
 	var errs []error
 	again := func(f *os.File, h Holder, what string) *os.File {
@@ -50,6 +50,8 @@ func (l *Locks) Restore() (restored bool, err error) {
 	}
 	if l.whole = at; unsure {
 		l.whole = nil
+	} else {
+		l.holders = BeginReadHolders()
 	}
 	return restored, errors.Join(errs...)
 }

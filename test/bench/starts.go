@@ -74,8 +74,9 @@ func startAllByRun(ctx context.Context, o options, proxy *record.Proxy, pods int
 	return errors.Join(allStarted(ctx, proxy, pods), s.end())
 }
 
-// agentSettles is how long an agent without pods is given after its start.
-const agentSettles = 2 * time.Second
+// agentSettles is how long an agent without pods is given after its start: by then its
+// directory of locks has not changed for so long that it relies on what it knows of it.
+const agentSettles = 6 * time.Second
 
 // prepareAgent starts an agent, which is given the pods when the measurement begins.
 func prepareAgent(ctx context.Context, o options, proxy *record.Proxy, pods int) (run func() error, err error) {
