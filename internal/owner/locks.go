@@ -139,9 +139,8 @@ func (l *Locks) Anticipate() {
 }
 
 // unchanged reports whether nothing was created in the directory or deleted from it since
-// it was seen to be whole. So there is no process whose lock was deleted from it and
-// that holders lacks, however long ago they were read: its lock was taken after that,
-// and so its file created. l.mu is held.
+// it was seen to be whole. So holders lacks no process whose lock was deleted from it,
+// however long ago they were read: the lock was deleted, and so taken, before. l.mu is held.
 func (l *Locks) unchanged() bool {
 	if l.whole == nil {
 		return false

@@ -32,9 +32,7 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	}
 	run := t.TempDir()
 	dir := filepath.Join(run, "id")
-	cmd := exec.Command(os.Args[0], "-test.run=^TestDeletedLocksOfALivingProcessStillCount$")
-	cmd.Env = append(os.Environ(), "OWNER_TEST_DIR="+dir)
-	_, end := testutil.Child(t, cmd)
+	pid, end := agentWithWeb(t, dir)
 	before, err := Open(dir, "run-before")
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +41,7 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	var held *HeldError
-	if _, err := Open(dir, "agent"); !errors.As(err, &held) || !held.Deleted || held.Owner != "agent" || held.PID != cmd.Process.Pid {
+	if _, err := Open(dir, "agent"); !errors.As(err, &held) || !held.Deleted || held.Owner != "agent" || held.PID != pid {
 		t.Errorf("open: %v", err)
 	}
 	if _, err := before.Restore(); err != nil {
@@ -87,6 +85,16 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	}
 }
 
+// agentWithWeb runs the instance "agent" in another process, which has claimed
+// "web_default" in dir, until end is called.
+func agentWithWeb(t *testing.T, dir string) (pid int, end func() error) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestDeletedLocksOfALivingProcessStillCount$")
+	cmd.Env = append(os.Environ(), "OWNER_TEST_DIR="+dir)
+	_, end = testutil.Child(t, cmd)
+	return cmd.Process.Pid, end
+}
+
 // A list of holders that was read long ago knows nothing of the processes that came later.
 func TestHoldersThatWereReadLongAgoAreReadAgain(t *testing.T) {
 	recent := Holders{pids: []int{1}, at: time.Now()}
@@ -128,10 +136,7 @@ func TestAnticipateReadsTheHoldersOfTheNextClaim(t *testing.T) {
 // deleted from it that was not held before: the kernel is not asked again.
 func TestHoldersCountForAsLongAsTheDirectoryDoesNotChange(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "id")
-	l, err := Open(dir, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := open(t, dir, "a")
 	defer l.Close()
 	long := time.Now().Add(-time.Hour)
 	whole := func() {
@@ -165,9 +170,7 @@ func TestHoldersCountForAsLongAsTheDirectoryDoesNotChange(t *testing.T) {
 	}
 	whole()
 	l.holders = func() Holders { return Holders{at: long} }
-	cmd := exec.Command(os.Args[0], "-test.run=^TestDeletedLocksOfALivingProcessStillCount$")
-	cmd.Env = append(os.Environ(), "OWNER_TEST_DIR="+dir)
-	_, end := testutil.Child(t, cmd)
+	_, end := agentWithWeb(t, dir)
 	if err := os.Remove(namePath(dir, "web_default")); err != nil {
 		t.Fatal(err)
 	}
