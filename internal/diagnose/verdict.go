@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -281,6 +282,11 @@ func judgeNetwork(f Facts, _ time.Time) (Verdict, bool) {
 	return Verdict{LayerNetwork, Likely, "its sandbox does not stop: the runtime cannot tear down the pod's network", f.checkNetwork()}, true
 }
 
+// keepsTask is in containerd's answer to the removal of a container that it calls
+// exited, and whose task it keeps: the client of its StartContainer went away after
+// the task was created.
+const keepsTask = "cannot delete running task"
+
 // judgeWorker examines the process that terminates the pod.
 func judgeWorker(f Facts, now time.Time) (Verdict, bool) {
 	switch w := f.Worker; {
@@ -290,6 +296,9 @@ func judgeWorker(f Facts, now time.Time) (Verdict, bool) {
 		return Verdict{LayerRuntime, Observed, "its sandbox has stopped, its containers have not", f.orForce()}, true
 	case w == nil:
 		return Verdict{}, false
+	case strings.Contains(w.LastError.Text, keepsTask):
+		return Verdict{LayerRuntime, Observed, "containerd does not remove a container that has exited: it still has a task for it, which only a restart of containerd ends",
+			[]string{"systemctl restart containerd"}}, true
 	case !w.LastError.IsZero() && w.Operation == "":
 		why := "the last " + w.LastError.Op + " failed"
 		if left := w.NextWake.Sub(now); !w.NextWake.IsZero() && left > 0 {

@@ -140,6 +140,9 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			LayerVolume, "/var/lib/kubelet/pods/u/volumes/x is still mounted", "fuser -vm /var/lib/kubelet/pods/u/volumes/x"},
 		{"the last operation failed", Facts{Worker: failed(""), Containers: db(asleep, shim)},
 			LayerWorker, "the last terminate failed, retry in 8s", "podctl rm --force default/db"},
+		{"containerd keeps the task of a dead container", Facts{Worker: ends(func(w *control.Worker) {
+			w.LastError = event.Failure{Op: "cleanup", Layer: event.LayerContainer, Text: `remove container 5b4f9f436ef1a: failed to delete containerd container "5b4f": cannot delete running task 5b4f: failed precondition`}
+		})}, LayerRuntime, "it still has a task for it", "systemctl restart containerd"},
 		{"past its grace, without another cause", Facts{Worker: ends(nil), GraceLeft: &over}, LayerWorker, "the grace period ended 42s ago, and terminate is still in progress", "podctl rm --force default/db"},
 		{"its podctl exited", Facts{Owner: OwnerGonePodctl, OwnerName: "run-5f2a", Requested: now, SandboxReady: true, Containers: db(asleep, shim)},
 			LayerWorker, "its owner, podctl run-5f2a, exited while it terminated the pod", "podctl rm default/db"},

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -223,10 +224,15 @@ func (c *chaos) converges() {
 	c.t.Helper()
 	begin := time.Now()
 	why := ""
+	restarted := false
 	done := testutil.Poll(chaosSettles, func() bool {
 		c.agentLives()
 		c.undoDue(time.Now())
 		why = c.unsettled()
+		if why != "" && !restarted && time.Since(begin) > lostTaskAfter && c.runtimeKeepsTask() {
+			restarted = true
+			c.restartRuntime()
+		}
 		return why == ""
 	})
 	c.oneLife()
@@ -237,6 +243,36 @@ func (c *chaos) converges() {
 	c.settled = append(c.settled, took)
 	c.note("convergence %d", len(c.settled))
 	c.t.Logf("convergence %d: %d pods wanted, after %s; %d lives so far", len(c.settled), len(c.wanted), took.Round(100*time.Millisecond), len(c.marks("lives")))
+}
+
+// lostTaskAfter is how long a convergence may take before the runtime is looked at.
+const lostTaskAfter = 30 * time.Second
+
+// runtimeKeepsTask reports whether the runtime may hold a task of a container that it
+// calls exited: containerd does if the client of a StartContainer goes away between the
+// creation of the task and the question for its pid. It removes neither such a container
+// nor its sandbox until it is restarted; podctl terminating says so.
+func (c *chaos) runtimeKeepsTask() bool {
+	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
+	defer cancel()
+	list, err := c.raw.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{
+		Filter: &runtimeapi.ContainerFilter{State: &runtimeapi.ContainerStateValue{State: runtimeapi.ContainerState_CONTAINER_EXITED}},
+	})
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(list.Containers, func(container *runtimeapi.Container) bool {
+		answer, err := c.raw.Runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: container.Id})
+		return err == nil && strings.Contains(answer.Status.Message, "failed to get task pid")
+	})
+}
+
+// restartRuntime does what the operator of a runtime that lost a task has to do.
+func (c *chaos) restartRuntime() {
+	c.note("runtime restarted: it keeps the task of a dead container")
+	c.counts["restarts of a runtime that kept the task of a dead container"]++
+	c.rt.Kill(c.t)
+	c.rt.Start(c.t)
 }
 
 // oneLife asserts that no container found another one of its name.
