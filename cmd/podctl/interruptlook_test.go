@@ -65,3 +65,21 @@ func TestInterruptEndsWhatLooksInsideWhileItsCallHangs(t *testing.T) {
 		})
 	}
 }
+
+// A debug container whose start takes long is removed after Ctrl-C, once it has started:
+// one that is starting cannot be removed.
+func TestInterruptRemovesADebugContainerThatStarts(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.pod("default", "web").start("web", "sleep", "3600")
+		defer w.sim.Delay("StartContainer", "", 5*time.Second)()
+		p := w.start(strings.NewReader(""), "debug", "web", "--image", "busybox", "--", "sleep", "3600")
+		time.Sleep(2 * time.Second)
+		p.goesOn()
+		p.interrupt()
+		p.ends(130, 10*time.Second)
+		list, err := w.sim.ListContainers(t.Context(), nil)
+		if err != nil || len(list.Containers) != 1 || strings.Contains(p.errw.String(), "warning") {
+			t.Errorf("the runtime holds %v, %v\n%s", list, err, p.errw.String())
+		}
+	})
+}

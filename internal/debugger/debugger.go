@@ -23,14 +23,13 @@ var ErrPodEnds = errors.New("the sandbox of the pod was stopped")
 type Debugger struct {
 	Client *cri.Client
 	Pod    *pod.Pod
-	// ID is the container's, "" before Start.
+	// ID is the container's, "" before Create.
 	ID string
 }
 
-// Start creates and starts the container in the pod's newest sandbox. target names
-// the container whose processes it sees, "" is none. After an error, too, Remove
-// removes what was created.
-func (d *Debugger) Start(ctx context.Context, c *v1.EphemeralContainer, image *pod.Image) error {
+// Create creates the container in the pod's newest sandbox. After an error of Start, too,
+// Remove removes it.
+func (d *Debugger) Create(ctx context.Context, c *v1.EphemeralContainer, image *pod.Image) error {
 	if len(d.Pod.Sandboxes) == 0 || d.Pod.Sandboxes[0].State != pod.Running {
 		return errors.New("debug pod: it has no running sandbox")
 	}
@@ -65,7 +64,13 @@ func (d *Debugger) Start(ctx context.Context, c *v1.EphemeralContainer, image *p
 	}
 	// What is not waited for cannot be undone: a container that is starting cannot be
 	// removed.
-	if d.ID, err = d.Client.CreateContainer(context.WithoutCancel(ctx), sandboxID, cfg, sandbox); err != nil {
+	d.ID, err = d.Client.CreateContainer(context.WithoutCancel(ctx), sandboxID, cfg, sandbox)
+	return err
+}
+
+// Start starts the container that Create created, unless ctx has ended.
+func (d *Debugger) Start(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return d.Client.StartContainer(context.WithoutCancel(ctx), d.ID)

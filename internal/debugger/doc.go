@@ -1,9 +1,9 @@
 // Package debugger runs a container of its own in the sandbox of a pod that podctl
 // does not manage, as an ephemeral container of the pod would run.
 //
-//	sandbox ─► Config (pure) ─► Start ─► running ─► Wait ─► Remove
-//	                                        ▲
-//	                    end of the sandbox ─┘
+//	sandbox ─► Config (pure) ─► Create ─► Start ─► running ─► Wait ─► Remove
+//	                                                  ▲
+//	                              end of the sandbox ─┘
 //
 // The container has the pod's labels, and podctl.io/debug beside them: a kubelet
 // kills what belongs to no pod, and ignores a container of its pod that the pod
@@ -13,7 +13,7 @@
 //
 // Copy, which is pure, makes the changed copy of a pod that `podctl debug --copy-to` runs.
 //
-// Start, Wait and Remove block on the runtime. Nothing else of the pod is touched.
+// Create, Start, Wait and Remove block on the runtime. Nothing else of the pod is touched.
 //
 // Differs from the kubelet in: the API server does not know the container.
 package debugger

@@ -99,20 +99,22 @@ func TestDebug(t *testing.T) {
 		}},
 		{"Ctrl-C removes it, too", func(t *testing.T, in *inside) {
 			cmd := in.cmd("debug", "bare", "--image", busybox, "--", "sleep", "600")
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "it runs", func() bool { return len(in.debuggers(t)) == 1 }, func() string { return "it does not" })
+			eventually(t, "it is there", func() bool { return len(in.debuggers(t)) == 1 }, func() string { return "it is not" })
 			began := time.Now()
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait()
 			if code := cmd.ProcessState.ExitCode(); code != 130 {
-				t.Errorf("exit code %d", code)
+				t.Errorf("exit code %d: %s", code, out.String())
 			}
 			if left := in.debuggers(t); len(left) > 0 {
-				t.Errorf("left after %v: %v", time.Since(began), left)
+				t.Errorf("left after %v: %v\n%s", time.Since(began), left, out.String())
 			}
 		}},
 		{"a copy runs beside the pod until Ctrl-C", func(t *testing.T, in *inside) {

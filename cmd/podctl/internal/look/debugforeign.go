@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	// startGrace is how long an interrupted podctl waits for the start that is in flight,
-	// so that it can be undone.
-	startGrace = 800 * time.Millisecond
-	// removeTime bounds the removal of the container.
+	// createGrace is how long an interrupted podctl waits for the creation that is in
+	// flight, so that it can be undone.
+	createGrace = 800 * time.Millisecond
+	// removeTime bounds the removal of the container, and before it the wait of an
+	// interrupted podctl for its start: a container that is starting cannot be removed.
 	removeTime = 10 * time.Second
 )
 
@@ -33,13 +34,13 @@ func (s *session) debugForeign(ctx context.Context, p *inventory.Pod, local *loc
 	if err != nil {
 		return err
 	}
-	started := make(chan struct{}, 1)
-	err = finish(ctx, startGrace, func() error {
-		defer func() { started <- struct{}{} }()
-		return d.Start(ctx, &o.container, image)
+	created := make(chan struct{}, 1)
+	err = finish(ctx, createGrace, func() error {
+		defer func() { created <- struct{}{} }()
+		return d.Create(ctx, &o.container, image)
 	})
 	select {
-	case <-started:
+	case <-created:
 	default:
 		fmt.Fprintf(local.e.Errw, "warning: the runtime may still create container %s in pod %s, which then stays until the pod ends\n", o.container.Name, p.DisplayName())
 		return err
@@ -52,6 +53,9 @@ func (s *session) debugForeign(ctx context.Context, p *inventory.Pod, local *loc
 		}
 	}()
 	if err != nil {
+		return err
+	}
+	if err := finish(ctx, removeTime, func() error { return d.Start(ctx) }); err != nil {
 		return err
 	}
 	t := target.Target{Pod: p, Container: &pod.Container{ID: d.ID, Name: o.container.Name, State: pod.Running}}
