@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"context"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -121,10 +123,13 @@ func readKubelet(ctx context.Context, endpoint string) Kubelet {
 }
 
 // readPods lists the pods after it has looked for shims and mounts: what is created
-// meanwhile is in the list.
+// meanwhile is in the list. What is removed meanwhile goes soon.
 func (o Options) readPods(ctx context.Context, f *Facts) {
-	found := scan(f.Runtime.Server.PID, f.Runtime.Endpoint, f.Runtime.Config.StateDir, o.Now())
-	if dir := f.Runtime.Config.NamespaceDir; dir != "" && found.visible {
+	look := func() found {
+		return scan(f.Runtime.Server.PID, f.Runtime.Endpoint, f.Runtime.Config.StateDir, o.Now())
+	}
+	seen := look()
+	if dir := f.Runtime.Config.NamespaceDir; dir != "" && seen.visible {
 		f.Pods.NamespaceDir, f.Pods.Namespaces = dir, namespaces(dir, o.Now())
 	}
 	all, err := o.List(ctx)
@@ -154,19 +159,45 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 			f.Pods.Headless = append(f.Pods.Headless, p.DisplayName())
 		}
 	}
-	if f.Pods.Examined = found.examined; !found.examined {
+	if f.Pods.Examined = seen.examined; !seen.examined {
 		return
 	}
-	for _, s := range found.shims {
-		if !listed[s.ID] {
-			f.Pods.Shims = append(f.Pods.Shims, s)
+	left := seen.without(listed).lasting(ctx, look)
+	f.Pods.Shims, f.Pods.Mounts = left.shims, slices.Sorted(maps.Values(left.mounts))
+}
+
+// without returns what belongs to none of the sandboxes and containers.
+func (f found) without(ids map[string]bool) found {
+	f.shims = slices.DeleteFunc(slices.Clone(f.shims), func(s Shim) bool { return ids[s.ID] })
+	f.mounts = maps.Clone(f.mounts)
+	maps.DeleteFunc(f.mounts, func(id, _ string) bool { return ids[id] })
+	return f
+}
+
+const (
+	// removal is how long a shim and a mount may outlast their pod: a runtime answers that
+	// a pod is removed before its shim has exited.
+	removal = 5 * time.Second
+	// removalPeriod is the poll interval until then.
+	removalPeriod = 100 * time.Millisecond
+)
+
+// lasting returns what is there still once all has gone, or the time of a removal has
+// passed. again looks again.
+func (f found) lasting(ctx context.Context, again func() found) found {
+	for end := time.After(removal); len(f.shims)+len(f.mounts) > 0; {
+		select {
+		case <-ctx.Done():
+			return f
+		case <-end:
+			return f
+		case <-time.After(removalPeriod):
 		}
+		now := again()
+		f.shims = slices.DeleteFunc(f.shims, func(s Shim) bool { return !slices.Contains(now.shims, s) })
+		maps.DeleteFunc(f.mounts, func(id, path string) bool { return now.mounts[id] != path })
 	}
-	for id, path := range found.mounts {
-		if !listed[id] {
-			f.Pods.Mounts = append(f.Pods.Mounts, path)
-		}
-	}
+	return f
 }
 
 // readDisks reads the file systems of the images and of podctl's directories.
