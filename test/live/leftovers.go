@@ -78,7 +78,7 @@ func (in *Instance) Leftovers(t testing.TB, dirs ...string) {
 	t.Helper()
 	before := in.Traces(dirs...)
 	t.Cleanup(func() {
-		for _, left := range in.NewSince(before, dirs...) {
+		for _, left := range in.NewSince(t, before, dirs...) {
 			t.Errorf("left over: %s", left)
 		}
 	})
@@ -86,24 +86,62 @@ func (in *Instance) Leftovers(t testing.TB, dirs ...string) {
 
 // NewSince returns the traces that were not there before; it waits up to two
 // minutes for there to be none: a runtime that has just stopped many pods cleans
-// up for some time.
-func (in *Instance) NewSince(before Traces, dirs ...string) Traces {
+// up for some time. For directories that the runtime has forgotten it waits up to five
+// minutes, and then logs them.
+func (in *Instance) NewSince(t testing.TB, before Traces, dirs ...string) Traces {
+	t.Helper()
 	known := map[string]bool{}
 	for _, b := range before {
 		known[b] = true
 	}
-	deadline := time.After(2 * time.Minute)
+	began := time.Now()
 	for {
 		left := slices.DeleteFunc(in.Traces(dirs...), func(s string) bool { return known[s] })
 		if len(left) == 0 {
 			return nil
 		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-deadline:
-			return left
+		if waited := time.Since(began); waited > 2*time.Minute {
+			switch {
+			case !in.hasForgotten(left):
+				return left
+			case waited > 5*time.Minute:
+				t.Logf("containerd has forgotten directories of tasks, as at a high load: %q", left)
+				return nil
+			}
 		}
+		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// maxForgotten is how many directories of tasks a containerd may forget in one test.
+const maxForgotten = 2
+
+// hasForgotten reports whether all that is left are a few directories in which containerd
+// keeps the files of a task, without the task: the runtime answers and lists nothing of
+// these ids, and no process names them. The other traces would tell of mounts, cgroups and shims.
+// At a high load the clean-up of a task exceeds a time limit of containerd's own, and is not
+// repeated. No caller of the CRI makes, sees or removes these directories.
+func (in *Instance) hasForgotten(left Traces) bool {
+	if len(left) > maxForgotten {
+		return false
+	}
+	listed, err := bare.List(in.Endpoint)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(left, func(trace string) bool {
+		id, ok := strings.CutPrefix(trace, "state "+in.run+"/state/io.containerd.runtime.v2.task/k8s.io/")
+		return !ok || slices.Contains(listed, "sandbox "+id) || slices.Contains(listed, "container "+id) || isNamedByProcess(id)
+	})
+}
+
+// isNamedByProcess reports whether a process has the id among its arguments, as a shim, an
+// OCI runtime and a hook do.
+func isNamedByProcess(id string) bool {
+	return slices.ContainsFunc(glob("/proc/[0-9]*"), func(dir string) bool {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		return err == nil && strings.Contains(strings.Join(arguments(pid), " "), id)
+	})
 }
 
 func (in *Instance) bridge() string { return in.fact("bridge") }

@@ -91,7 +91,7 @@ func TestTracesSeeARunningPod(t *testing.T) {
 				t.Errorf("a running pod has no %s among its traces:\n%s", kind, text)
 			}
 		}
-		if left := rt.NewSince(before); left != nil {
+		if left := rt.NewSince(t, before); left != nil {
 			t.Errorf("left over: %q", left)
 		}
 	})
@@ -123,7 +123,7 @@ func TestDownAfterKillWithPodsLeavesNothing(t *testing.T) {
 			bridge, subnet := rt.bridge(), rt.subnet()
 			rt.Kill(t)
 			rt.Down(t)
-			for _, left := range rt.NewSince(before) {
+			for _, left := range rt.NewSince(t, before) {
 				t.Errorf("left over: %s", left)
 			}
 			for _, dir := range []string{rt.run, rt.lib, "/sys/class/net/" + bridge} {

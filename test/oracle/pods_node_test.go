@@ -80,7 +80,7 @@ func newHost(t *testing.T, rt *live.Instance, recorded *render.Node) *host {
 		if err := h.cgroups.RemoveEmptyParents(); err != nil {
 			t.Error(err)
 		}
-		left := slices.DeleteFunc(rt.NewSince(before, dir), func(trace string) bool {
+		left := slices.DeleteFunc(rt.NewSince(t, before, dir), func(trace string) bool {
 			return strings.HasPrefix(trace, "cgroup ") // not of our root
 		})
 		for _, pattern := range []string{"/sys/fs/cgroup/" + root + "*", "/sys/fs/cgroup/*/" + root + "*"} {
