@@ -16,8 +16,10 @@ func TestOnlyABareDirectoryOfATaskIsForgotten(t *testing.T) {
 		task := func(id string) string {
 			return "state " + filepath.Join(rt.run, "state/io.containerd.runtime.v2.task/k8s.io", id)
 		}
-		named := exec.Command("sleep", "3600")
-		named.Args[0] = "shim-of-named"
+		named := exec.Command("sh", "-c", "read line", "shim-of-named")
+		if _, err := named.StdinPipe(); err != nil {
+			t.Fatal(err)
+		}
 		if err := named.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func (c *Client) Pull(ctx context.Context, image string, auth *runtimeapi.AuthCo
 // List returns "sandbox ID" and "container ID" of all that the runtime at the
 // endpoint holds, whatever its state.
 func List(endpoint string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	c, err := Dial(endpoint)
 	if err != nil {
