@@ -104,7 +104,7 @@ func (in *inside) forwards(t *testing.T, args ...string) (p *process, address st
 
 // page reads the page that the pod serves.
 func page(address string) (string, error) {
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Get("http://" + address + "/")
 	if err != nil {
 		return "", err

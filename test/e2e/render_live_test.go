@@ -110,11 +110,8 @@ func (p *place) runAsCrictl(sandbox *runtimeapi.PodSandboxConfig, container *run
 	pod.SandboxID = runp.PodSandboxId
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
-		if err := c.Stop(ctx, pod); err != nil {
-			p.t.Errorf("stopp: %v", err)
-		}
-		if err := c.Remove(ctx, pod); err != nil {
-			p.t.Errorf("rmp: %v", err)
+		if err := c.End(ctx, pod); err != nil {
+			p.t.Error(err)
 		}
 		p.removeWhatCrictlLeaves()
 	}()

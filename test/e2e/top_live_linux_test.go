@@ -206,10 +206,7 @@ func (p *place) plantIdle() {
 	}
 	p.t.Cleanup(func() {
 		ctx := context.WithoutCancel(p.t.Context())
-		if err := c.Stop(ctx, made); err != nil {
-			p.t.Error(err)
-		}
-		if err := c.Remove(ctx, made); err != nil {
+		if err := c.End(ctx, made); err != nil {
 			p.t.Error(err)
 		}
 		logs, _ := filepath.Glob(p.path("mark/*.log")) // of a pattern that is right

@@ -41,7 +41,7 @@ func (c cluster) read(file string) string {
 	return strings.TrimSpace(string(text))
 }
 
-const commandTimeout = time.Minute
+const commandTimeout = 4 * time.Minute
 
 // do runs a program and returns what it printed.
 func (c cluster) do(program string, args ...string) (out, errw string, code int) {
@@ -104,13 +104,13 @@ func TestClusterRunsTheFleet(t *testing.T) {
 	c.builds()
 	c.kubectl("apply", "-k", c.overlay())
 	for _, name := range []string{"podctl-inspector", "podctl-observer"} {
-		c.kubectl("-n", "podctl-system", "rollout", "status", "daemonset/"+name, "--timeout=50s")
+		c.kubectl("-n", "podctl-system", "rollout", "status", "daemonset/"+name, "--timeout=3m")
 	}
 	c.kubectl("create", "-f", c.write("web.yaml", stubborn))
-	c.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=50s")
+	c.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=3m")
 
 	var names []string
-	testutil.Eventually(t, time.Minute, "the inspector lists the pods of the cluster", func() bool {
+	testutil.Eventually(t, 3*time.Minute, "the inspector lists the pods of the cluster", func() bool {
 		names = nil
 		for _, p := range c.list("pods") {
 			names = append(names, p.Node+" "+p.Metadata.Namespace)
@@ -131,7 +131,7 @@ func TestClusterRunsTheFleet(t *testing.T) {
 
 	c.preempts(false)
 	c.kubectl("delete", "pod", "web", "--wait=false") // with a deletionTimestamp
-	testutil.Eventually(t, time.Minute, "the plugin lists the terminating pod", func() bool {
+	testutil.Eventually(t, 3*time.Minute, "the plugin lists the terminating pod", func() bool {
 		rows := c.list("terminating")
 		return len(rows) == 1 && rows[0].Metadata.Name == "web" && rows[0].Node == "node-1"
 	})
@@ -167,7 +167,7 @@ func (c cluster) listensAtLoopback() {
 	listens(node, true)
 	listens("127.0.0.1", false)
 	c.kubectl("apply", "-k", c.overlay("loopback"))
-	c.kubectl("-n", "podctl-system", "rollout", "status", "daemonset/podctl-inspector", "--timeout=50s")
+	c.kubectl("-n", "podctl-system", "rollout", "status", "daemonset/podctl-inspector", "--timeout=3m")
 	listens(node, false)
 	listens("127.0.0.1", true)
 	if pods := c.list("pods"); !slices.ContainsFunc(pods, func(p onNode) bool { return p.Metadata.Namespace == "podctl-system" }) {

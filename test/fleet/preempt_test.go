@@ -92,17 +92,17 @@ func (c cluster) kubeletAgrees() {
 		return c.kubectl("get", "pod", pod, "--ignore-not-found", "-o", "jsonpath={.status."+path+"}")
 	}
 	c.kubectl("create", "-f", c.arriving("plain", ""))
-	testutil.Eventually(c.t, 10*time.Second, "the kubelet rejects the pod that is not critical", func() bool { return status("plain", "reason") == "OutOfcpu" },
+	testutil.Eventually(c.t, 3*time.Minute, "the kubelet rejects the pod that is not critical", func() bool { return status("plain", "reason") == "OutOfcpu" },
 		func() string { return status("plain", "reason") + " " + status("plain", "phase") })
 	c.kubectl("create", "-f", c.arriving("critical", critical))
 	reasons := func() []string {
 		return strings.Fields(c.kubectl("get", "events", "--field-selector=involvedObject.name=web", "-o", "jsonpath={.items[*].reason}"))
 	}
-	testutil.Eventually(c.t, 10*time.Second, "the kubelet preempts web", func() bool { return slices.Contains(reasons(), "Preempting") },
+	testutil.Eventually(c.t, 3*time.Minute, "the kubelet preempts web", func() bool { return slices.Contains(reasons(), "Preempting") },
 		func() string { return fmt.Sprint(reasons()) })
 	if phase := status("web", "phase"); phase != "Running" {
 		c.t.Errorf("web was preempted after it had ended: it is %q", phase)
 	}
-	testutil.Eventually(c.t, time.Minute, "the critical pod runs", func() bool { return status("critical", "phase") == "Running" },
+	testutil.Eventually(c.t, 3*time.Minute, "the critical pod runs", func() bool { return status("critical", "phase") == "Running" },
 		func() string { return status("critical", "phase") + " " + status("critical", "reason") })
 }

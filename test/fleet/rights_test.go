@@ -59,7 +59,7 @@ func (c cluster) documentedRolesSuffice() {
 	for _, role := range roles {
 		c.kubectl(strings.Fields(role[1])...)
 	}
-	testutil.Eventually(c.t, 10*time.Second, "the roles of docs/kubectl-plugin.md suffice", func() bool {
+	testutil.Eventually(c.t, 3*time.Minute, "the roles of docs/kubectl-plugin.md suffice", func() bool {
 		_, code := asked()
 		return code == 0
 	}, func() string { errw, _ := asked(); return errw })

@@ -150,7 +150,7 @@ func (k *Kubelet) Pods(t testing.TB) []v1.Pod {
 func (k *Kubelet) Get(t testing.TB, path string) string {
 	t.Helper()
 	// The certificate is self-signed, and the port that of a process of our own.
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true,
 	}}
 	var resp *http.Response

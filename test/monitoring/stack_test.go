@@ -16,7 +16,7 @@ import (
 )
 
 // waitLimit bounds each wait of the test.
-const waitLimit = 30 * time.Second
+const waitLimit = 3 * time.Minute
 
 // until waits for a condition, which it asks for five times a second.
 func until(t *testing.T, what string, is func() (bool, any)) {

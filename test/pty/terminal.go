@@ -15,7 +15,7 @@ import (
 )
 
 // timeout is how long Until and Wait wait.
-const timeout = time.Minute
+const timeout = 3 * time.Minute
 
 // Keys as a terminal sends them.
 const (

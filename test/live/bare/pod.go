@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -147,4 +148,31 @@ func (c *Client) Stop(ctx context.Context, p *Pod) error {
 func (c *Client) Remove(ctx context.Context, p *Pod) error {
 	_, err := c.Runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: p.SandboxID})
 	return err
+}
+
+// endTime is how long End tries, and endPeriod the time between two tries.
+const (
+	endTime   = 2 * time.Minute
+	endPeriod = 200 * time.Millisecond
+)
+
+// End stops and removes the pod. As a kubelet does, it tries again what the runtime fails:
+// a busy containerd answers an error such as "ttrpc: closed" to a stop of what has ended.
+func (c *Client) End(ctx context.Context, p *Pod) error {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	for {
+		err := c.Stop(ctx, p)
+		if err == nil {
+			err = c.Remove(ctx, p)
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("end %s: %w", p.Name, err)
+		case <-time.After(endPeriod):
+		}
+	}
 }
