@@ -112,6 +112,8 @@ func (s *stream) RecvMsg(m any) error {
 // on as text only.
 type dialer struct {
 	dial func(context.Context) (net.Conn, error)
+	// peekTimeout is how long peek waits, 0 for the default.
+	peekTimeout time.Duration
 
 	mu  sync.Mutex
 	err error

@@ -29,6 +29,9 @@ type Options struct {
 	// Dial replaces connecting to the endpoints' sockets: how a test, or
 	// "sim:", reaches a runtime in this process.
 	Dial func(context.Context) (net.Conn, error)
+
+	// peekTimeout is that of the dialer; tests set it.
+	peekTimeout time.Duration
 }
 
 // Client talks to one runtime. Its methods may be used by many goroutines.
@@ -132,7 +135,7 @@ func (c *Client) open(o Options, endpoint string) (*conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socketPath(endpoint))
 		}
 	}
-	d := &dialer{dial: dial}
+	d := &dialer{dial: dial, peekTimeout: o.peekTimeout}
 	cc, err := grpc.NewClient("passthrough:///"+endpoint,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithAuthority("localhost"),

@@ -32,9 +32,11 @@ func hintOf(err error) string {
 	return h.Hint()
 }
 
+// connectTo waits for an answer as long as a busy machine may take for one.
 func connectTo(t *testing.T, path string) error {
 	t.Helper()
-	c, err := Connect(t.Context(), Options{Endpoint: Endpoint{Runtime: path}})
+	const patience = 3 * time.Minute
+	c, err := Connect(t.Context(), Options{Endpoint: Endpoint{Runtime: path, Timeout: patience}, peekTimeout: patience})
 	if err == nil {
 		c.Close()
 	}

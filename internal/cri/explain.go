@@ -2,6 +2,7 @@ package cri
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// peekTimeout is how long an unknown server may take to show what it speaks.
-const peekTimeout = time.Second
+// defaultPeekTimeout is how long an unknown server may take to show what it speaks.
+const defaultPeekTimeout = time.Second
 
 // explain makes, of the failure of the first call, an error that says what is
 // wrong with this endpoint.
@@ -79,14 +80,15 @@ func notV1(ctx context.Context, c *conn, e *Error) {
 // not distinguish an HTTP/1 server from a mute one. It returns "" if the server
 // speaks HTTP/2, as a CRI runtime does, and ErrHung if it does not answer.
 func peek(d *dialer) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), peekTimeout)
+	timeout := cmp.Or(d.peekTimeout, defaultPeekTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	nc, err := d.dial(ctx)
 	if err != nil {
 		return "", nil
 	}
 	defer nc.Close()
-	_ = nc.SetDeadline(time.Now().Add(peekTimeout))
+	_ = nc.SetDeadline(time.Now().Add(timeout))
 	// The opening of HTTP/2 and an empty SETTINGS frame, which a server must
 	// answer with its own.
 	if _, err := io.WriteString(nc, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
@@ -94,7 +96,7 @@ func peek(d *dialer) (string, error) {
 	}
 	head := make([]byte, 9)
 	n, err := io.ReadFull(nc, head)
-	var timeout net.Error
+	var late net.Error
 	switch {
 	case bytes.HasPrefix(head, []byte("HTTP/1")):
 		return "an HTTP server listens there, not a CRI runtime", nil
@@ -102,7 +104,7 @@ func peek(d *dialer) (string, error) {
 		return "", nil
 	case n > 0:
 		return "the server does not speak gRPC", nil
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case errors.As(err, &late) && late.Timeout():
 		return "", ErrHung
 	}
 	return "the server closes the connection", nil

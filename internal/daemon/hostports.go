@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ type hostPorts struct {
 	// own is this podctl's control socket.
 	own string
 	log *slog.Logger
+	// askTimeout and pause are portAskTimeout and portPause, unless a test sets them.
+	askTimeout, pause time.Duration
 
 	// peers are the other podctls, by control socket.
 	peers map[string]*portPeer
@@ -82,7 +85,7 @@ func (h *hostPorts) lock(ctx context.Context) (unlock func(), err error) {
 	defer cancel()
 	unlock, err = flock.LockDir(waiting, dir)
 	if errors.Is(err, context.DeadlineExceeded) && wait > 0 {
-		h.noWait = time.Now().Add(portPause)
+		h.noWait = time.Now().Add(cmp.Or(h.pause, portPause))
 	}
 	return unlock, err
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,8 +97,13 @@ func answering(t *testing.T, l net.Listener, host control.Host) *counted {
 	return c
 }
 
+// portsOf waits for answers as long as a busy machine may take for them, and asks a silent
+// podctl never again.
 func portsOf(run string) *hostPorts {
-	return &hostPorts{runDir: run, own: control.Path(filepath.Join(run, "runtime"), "agent"), log: slog.New(slog.DiscardHandler)}
+	return &hostPorts{
+		runDir: run, own: control.Path(filepath.Join(run, "runtime"), "agent"), log: slog.New(slog.DiscardHandler),
+		askTimeout: 3 * time.Minute, pause: time.Hour,
+	}
 }
 
 func TestHostPortOfAnotherPodctlIsInUseUntilItsPodHasTerminated(t *testing.T) {
@@ -126,6 +132,7 @@ func TestSilentPodctlIsAskedOnceForAllPodsOfATurn(t *testing.T) {
 	silent := answering(t, livingPodctl(t, run, "run-b"), &otherHost{pod: *withHostPort("b", "web"), phase: "syncing"})
 	silent.silent.Store(true)
 	h := portsOf(run)
+	h.askTimeout = portAskTimeout
 	for range 20 {
 		release, err := h.hold(t.Context(), withHostPort("a", "api"))
 		if err != nil {
@@ -133,7 +140,7 @@ func TestSilentPodctlIsAskedOnceForAllPodsOfATurn(t *testing.T) {
 		}
 		release()
 	}
-	if n := silent.requests.Load(); n != 1 {
+	if n := silent.requests.Load(); n > 1 { // none, where the time was over before it was accepted
 		t.Errorf("asked %d times", n)
 	}
 }
@@ -148,6 +155,7 @@ func TestSilentPodctlKeepsThePortsOfItsLastAnswer(t *testing.T) {
 			t.Errorf("the other podctl %s: %v", what, err)
 		}
 		other.silent.Store(true)
+		h.askTimeout = portAskTimeout
 	}
 }
 

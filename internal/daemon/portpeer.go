@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ type portPeer struct {
 func (h *hostPorts) ask(ctx context.Context, clients map[string]*control.Client) {
 	known := h.peers
 	h.peers = map[string]*portPeer{}
-	asking, cancel := context.WithTimeout(ctx, portAskTimeout)
+	asking, cancel := context.WithTimeout(ctx, cmp.Or(h.askTimeout, portAskTimeout))
 	defer cancel()
 	var all sync.WaitGroup
 	for socket, c := range clients {
@@ -44,7 +45,7 @@ func (h *hostPorts) ask(ctx context.Context, clients map[string]*control.Client)
 				peer.pods = pods
 				return
 			}
-			peer.silent = time.Now().Add(portPause)
+			peer.silent = time.Now().Add(cmp.Or(h.pause, portPause))
 			if ctx.Err() == nil {
 				h.log.Warn("host ports not checked: a podctl does not answer, its last known pods count", "instance", c.Instance(), "pods", len(peer.pods), "err", err)
 			}
