@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/podctl/podctl/test/live/bare"
+	"github.com/podctl/podctl/test/live/image"
 	"github.com/podctl/podctl/test/live/record"
 )
 
@@ -74,11 +77,17 @@ func startAllByRun(ctx context.Context, o options, proxy *record.Proxy, pods int
 	return errors.Join(allStarted(ctx, proxy, pods), s.end())
 }
 
-// agentSettles is how long an agent without pods is given after its start: by then its
-// directory of locks has not changed for so long that it relies on what it knows of it.
-const agentSettles = 6 * time.Second
+// agentSettles is how long an agent is given after its first pod: by then its directory
+// of locks has not changed for so long that it relies on what it knows of it. Up to
+// agentPeriod is added, by chance, so that what the agent does every second and every
+// two falls into as many starts as it would anywhere.
+const (
+	agentSettles = 6 * time.Second
+	agentPeriod  = 2 * time.Second
+)
 
-// prepareAgent starts an agent, which is given the pods when the measurement begins.
+// prepareAgent starts an agent, which runs one pod when the measurement begins, and is
+// then given the others: like the client of the bare calls it has started a pod before.
 func prepareAgent(ctx context.Context, o options, proxy *record.Proxy, pods int) (run func() error, err error) {
 	dir, err := os.MkdirTemp("", "podctl-bench")
 	if err != nil {
@@ -90,7 +99,16 @@ func prepareAgent(ctx context.Context, o options, proxy *record.Proxy, pods int)
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	end := func() error { return errors.Join(s.end(), os.RemoveAll(dir)) }
-	if err := pause(ctx, agentSettles); err != nil {
+	proxy.Take()
+	first := fmt.Sprintf(manifest, pods, image.BusyboxName, sleepForever)
+	err = os.WriteFile(filepath.Join(dir, "manifests", "first.yaml"), []byte(first), 0o600)
+	if err == nil {
+		err = allStarted(ctx, proxy, 1)
+	}
+	if err == nil {
+		err = pause(ctx, agentSettles+rand.N(agentPeriod))
+	}
+	if err != nil {
 		return nil, errors.Join(err, end())
 	}
 	return func() error {
