@@ -6,16 +6,27 @@ import (
 	"time"
 )
 
-// interval is the time between two evaluations of a condition.
-const interval = 20 * time.Millisecond
+const (
+	// interval is the time between the first two evaluations of a condition, maxInterval
+	// that between the last.
+	interval    = 20 * time.Millisecond
+	maxInterval = 250 * time.Millisecond
+)
+
+// Interval is how long to wait before a condition is evaluated again that has been
+// waited for so long: a tenth of that, within bounds. An evaluation may start a process,
+// or read the whole of /proc.
+func Interval(waited time.Duration) time.Duration {
+	return min(max(interval, waited/10), maxInterval)
+}
 
 // Poll evaluates done until it returns true or the timeout has passed, and
 // reports whether it returned true. It evaluates done at least once.
 func Poll(timeout time.Duration, done func() bool) bool {
-	deadline := time.After(timeout)
+	began, deadline := time.Now(), time.After(timeout)
 	for !done() {
 		select {
-		case <-time.After(interval):
+		case <-time.After(Interval(time.Since(began))):
 		case <-deadline:
 			return false
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/test/live/bare"
 )
 
@@ -109,7 +110,7 @@ func (in *Instance) NewSince(t testing.TB, before Traces, dirs ...string) Traces
 				return nil
 			}
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(testutil.Interval(time.Since(began)))
 	}
 }
 
