@@ -96,17 +96,26 @@ write_kubelet_config() {
 	EOC
 }
 
+# node_ip prints the address of the default route, nothing without one. A kubelet that is
+# not told its address looks its name up first, in vain, which takes 10 s each time
+# where no DNS server answers.
+node_ip() {
+	{ ip -4 -o route get 192.0.2.1 || ip -6 -o route get 2001:db8::1; } 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p'
+}
+
 # write_kubelet_command writes $RUN/kubelet/run, which becomes the kubelet: with
 # it a test starts the kubelet again without waiting until it is healthy. Flags
 # given to an earlier up stay, unless others are given.
 write_kubelet_command() {
 	[[ ! -f $RUN/kubelet/run ]] || ((${#KUBELET_FLAGS[@]})) || return 0
+	local address
+	address=$(node_ip) || address=
 	cat >"$RUN/kubelet/run" <<-EOC
 		#!/bin/bash
 		echo \$\$ >"$RUN/kubelet/pid"
 		exec env -i HOME=/root PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \\
 			"$KUBELET_DIR/kubelet" --config="$RUN/kubelet/config.yaml" --root-dir="$LIB/kubelet" \\
-			--cert-dir="$LIB/kubelet/pki" --v=2 ${KUBELET_FLAGS[*]@Q} </dev/null >>"$LIB/kubelet.log" 2>&1
+			--cert-dir="$LIB/kubelet/pki" --v=2 ${address:+--node-ip="$address"} ${KUBELET_FLAGS[*]@Q} </dev/null >>"$LIB/kubelet.log" 2>&1
 	EOC
 	chmod +x "$RUN/kubelet/run"
 }
