@@ -62,13 +62,13 @@ func (d *Debugger) Create(ctx context.Context, c *v1.EphemeralContainer, image *
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// What is not waited for cannot be undone: a container that is starting cannot be
-	// removed.
+	// What is not waited for cannot be undone.
 	d.ID, err = d.Client.CreateContainer(context.WithoutCancel(ctx), sandboxID, cfg, sandbox)
 	return err
 }
 
-// Start starts the container that Create created, unless ctx has ended.
+// Start starts the container that Create created, unless ctx has ended. It waits for the
+// runtime although ctx ends: a container that is starting cannot be removed.
 func (d *Debugger) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

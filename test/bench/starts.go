@@ -99,16 +99,7 @@ func prepareAgent(ctx context.Context, o options, proxy *record.Proxy, pods int)
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	end := func() error { return errors.Join(s.end(), os.RemoveAll(dir)) }
-	proxy.Take()
-	first := fmt.Sprintf(manifest, pods, image.BusyboxName, sleepForever)
-	err = os.WriteFile(filepath.Join(dir, "manifests", "first.yaml"), []byte(first), 0o600)
-	if err == nil {
-		err = allStarted(ctx, proxy, 1)
-	}
-	if err == nil {
-		err = pause(ctx, agentSettles+rand.N(agentPeriod))
-	}
-	if err != nil {
+	if err := runFirst(ctx, proxy, dir, pods); err != nil {
 		return nil, errors.Join(err, end())
 	}
 	return func() error {
@@ -118,4 +109,18 @@ func prepareAgent(ctx context.Context, o options, proxy *record.Proxy, pods int)
 		}
 		return errors.Join(err, end())
 	}, nil
+}
+
+// runFirst gives the agent its first pod, which gets the number after those of the others,
+// and returns when the agent has settled.
+func runFirst(ctx context.Context, proxy *record.Proxy, dir string, number int) error {
+	proxy.Take()
+	first := fmt.Sprintf(manifest, number, image.BusyboxName, sleepForever)
+	if err := os.WriteFile(filepath.Join(dir, "manifests", "first.yaml"), []byte(first), 0o600); err != nil {
+		return err
+	}
+	if err := allStarted(ctx, proxy, 1); err != nil {
+		return err
+	}
+	return pause(ctx, agentSettles+rand.N(agentPeriod))
 }

@@ -55,7 +55,7 @@ func (c *chaos) killAgent() bool {
 
 // agentStops is how long an agent may take to exit after SIGTERM; it gives its own
 // operations 10 s.
-const agentStops = 2 * time.Minute
+const agentStops = 40 * time.Second
 
 func (c *chaos) stopAgent() bool {
 	if c.agent == nil || c.runtimeDown {

@@ -38,10 +38,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		place := at(t, rt)
 		proc := place.start(pod("web", server, brief), "-")
 		proc.prints("c started")
-		var (
-			found map[string]string
-			code  int
-		)
+		found, code := place.findings()
 		want := map[string]string{
 			"runtime.ready": "ok", "runtime.network": "ok", "leftover.pods": "ok 1 pod, 1 running", "podctl": "ok running on this runtime: run-",
 			"kubelet": "ok no kubelet", "cgroup.driver": "ok", "runtime.events": "ok the event stream opens", "leftover.shims": "ok", "leftover.mounts": "ok",
@@ -60,23 +57,11 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 			}
 			delete(want, "leftover.mounts")
 		}
-		// On a busy machine, a start that containerd gave up leaves a shim for some time, and
-		// an answer may take longer than the doctor waits.
-		var wrong []string
-		eventually(t, "the doctor finds what there is", func() bool {
-			if wrong = nil; found == nil {
-				found, code = place.findings()
+		for check, text := range want {
+			if !strings.HasPrefix(found[check], text) {
+				t.Errorf("%s: %q, want %q", check, found[check], text)
 			}
-			for check, text := range want {
-				if !strings.HasPrefix(found[check], text) {
-					wrong = append(wrong, fmt.Sprintf("%s: %q, want %q", check, found[check], text))
-				}
-			}
-			if len(wrong) > 0 {
-				found = nil
-			}
-			return len(wrong) == 0
-		}, func() string { return strings.Join(wrong, "\n") })
+		}
 		for check, text := range found {
 			if strings.HasPrefix(text, "failure") && !strings.HasPrefix(check, "disk.") {
 				t.Errorf("exit %d: %s: %s", code, check, text)

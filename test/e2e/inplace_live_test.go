@@ -87,7 +87,7 @@ func TestARunningPodFollowsItsManifest(t *testing.T) {
 		a.put("web.yaml", a.follower("4", "activeDeadlineSeconds: 2"))
 		eventually(t, "the deadline ends the pod", func() bool { return a.status("web").Reason == "DeadlineExceeded" },
 			func() string { return fmt.Sprintf("%+v", a.status("web")) })
-		if took := time.Since(began); took > 50*time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("the deadline took %v", took)
 		}
 		a.remove("web.yaml")
