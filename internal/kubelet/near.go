@@ -244,7 +244,7 @@ func (n *Near) dial(ctx context.Context, network, address string) (conn net.Conn
 }
 
 // settle is the age from which on a kubelet counts as settled.
-const settle = 10 * time.Second
+const settle = time.Minute
 
 // Settled returns nil if the pods that it answered with are complete, as far as
 // its housekeeping, else its age, and its static pod directory show. w was read
@@ -269,12 +269,22 @@ func (n *Near) Settled(w Working, pods, static []*v1.Pod) error {
 // only its static pods, and leaves the others running.
 var errUnheard = errors.New("it names no pod of its API server, and may not have reached it yet")
 
+// errEmpty: a kubelet answers with an empty list before it has read its sources,
+// which may take it minutes on a busy machine.
+var errEmpty = errors.New("it names no pod, and may not have read its sources yet")
+
 // Heard returns nil if what the kubelet answered with shows that it has reached
-// its API server, if it follows one. w was read before the pods.
+// its API server, if it follows one, else that it has read its static pods. w was read
+// before the pods.
 func (n *Near) Heard(w Working, pods []*v1.Pod) error {
 	ofServer := func(p *v1.Pod) bool { return p.Annotations[pod.ConfigSourceAnnotation] == "api" }
-	if n.Follows && !w.Housekept && !slices.ContainsFunc(pods, ofServer) {
+	switch {
+	case w.Housekept:
+		return nil
+	case n.Follows && !slices.ContainsFunc(pods, ofServer):
 		return errUnheard
+	case len(pods) == 0:
+		return errEmpty
 	}
 	return nil
 }

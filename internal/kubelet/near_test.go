@@ -26,6 +26,7 @@ func TestAnswerOfAKubeletIsCompleteOnceItHasReadItsSources(t *testing.T) {
 	}{
 		{"standalone", Near{Age: time.Hour}, named("file"), true, true},
 		{"just started", Near{Age: time.Second}, named("file"), false, true},
+		{"before it has read its static pods", Near{Age: time.Hour}, nil, false, true},
 		{"without a pod", Near{Age: time.Hour, Follows: true}, nil, false, true},
 		{"its API server may not have answered", Near{Age: time.Hour, Follows: true}, named("file"), false, true},
 		{"it has", Near{Age: time.Hour, Follows: true}, named("api"), true, true},

@@ -149,7 +149,7 @@ func TestAgentDrains(t *testing.T) {
 		dns := strings.Replace(a.marking("dns", "", brief), "name: dns", "name: dns, annotations: {kubernetes.io/config.source: file}", 1)
 		web := a.marked("web", `trap "" TERM; echo up >> /mark/web; `+forever, "terminationGracePeriodSeconds: 600")
 		a.put("all.yaml", dns+web)
-		agent := a.agent("--drain", "--drain-timeout", "40s", "-o", "json")
+		agent := a.agent("--drain", "--drain-timeout", "90s", "-o", "json")
 		a.wrote("dns", "up")
 		a.wrote("web", "up")
 		agent.ends(syscall.SIGTERM, 0) // which is waited for less than the grace period
