@@ -11,6 +11,7 @@ clean() {
 		return
 	fi
 	groups=$(container_cgroups && kubelet_groups)
+	groups=$(sort -u <<<"$groups")
 	stop_kubelet || failed=1
 	stop_daemon || failed=1
 	kill_all shims || failed=1
@@ -58,9 +59,10 @@ kill_all() {
 # shims prints the pids of processes that serve this runtime's containers: by
 # their name, and by a path of this runtime among their arguments.
 shims() {
-	local dir
+	local dir comm
 	for dir in /proc/[0-9]*; do
-		case $(cat "$dir/comm" 2>/dev/null) in
+		read -r comm 2>/dev/null <"$dir/comm" || continue
+		case $comm in
 		containerd-shim* | conmon | runc* | crio | pinns)
 			if { tr '\0' '\n' <"$dir/cmdline"; } 2>/dev/null | grep -qE -- "^(--?[a-z-]+=)?($RUN|$LIB)/"; then
 				echo "${dir#/proc/}"
@@ -77,13 +79,14 @@ container_cgroups() {
 	local file path dir
 	for file in "$RUN"/runc*/*/state.json "$RUN"/runc*/*/*/state.json; do
 		[[ -f $file ]] || continue
-		jq -r '.cgroup_paths[]' "$file" | existing_groups "$(basename "${file%/state.json}")"
+		dir=${file%/state.json}
+		jq -r '.cgroup_paths[]' "$file" | existing_groups "${dir##*/}"
 	done
 	for file in "$RUN"/state/io.containerd.runtime.v2.task/*/*/config.json "$RUN"/storage/*-containers/*/userdata/config.json; do
 		[[ -f $file ]] || continue
 		path=$(jq -r '.linux.cgroupsPath // empty' "$file")
-		dir=${file%/config.json}
-		printf "%s\n" "/sys/fs/cgroup$path" /sys/fs/cgroup/*"$path" | existing_groups "$(basename "${dir%/userdata}")"
+		dir=${file%/config.json} dir=${dir%/userdata}
+		printf "%s\n" "/sys/fs/cgroup$path" /sys/fs/cgroup/*"$path" | existing_groups "${dir##*/}"
 	done
 }
 
@@ -98,11 +101,14 @@ kill_groups() {
 	[[ -z $1 ]] || kill_all group_processes "$1"
 }
 
-group_processes() {
-	local dir
-	while read -r dir; do
-		find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null || true
-	done <<<"$1" | sort -un
+group_processes() { find_in "$1" -name cgroup.procs -exec cat {} + | sort -un; }
+
+# find_in runs find once on many directories, one a line, of which some may be gone: a
+# process for each takes a busy machine minutes.
+find_in() {
+	local -a dirs
+	mapfile -t dirs <<<"$1"
+	find "${dirs[@]}" "${@:2}" 2>/dev/null || true
 }
 
 # remove_groups removes the cgroups of containers, of their pods, and the
@@ -110,22 +116,23 @@ group_processes() {
 # runtimes never remove: the parents of pods that name none, and the cgroups in
 # which CRI-O had its conmons. rmdir refuses where a process is left.
 remove_groups() {
-	local dir parent
-	while read -r dir; do
-		[[ -d $dir ]] || continue
-		find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null || true
-		parent=$(dirname "$dir")
-		while removable "${parent##*/}" && rmdir "$parent" 2>/dev/null; do
-			parent=$(dirname "$parent")
-		done
-	done <<<"$1"
+	local parent foreign=''
+	! kubelet_lives foreign || foreign=yes
+	if [[ $1 ]]; then
+		find_in "$1" -depth -type d -exec rmdir {} +
+		while read -r parent; do
+			while removable "${parent##*/}" && rmdir "$parent" 2>/dev/null; do
+				parent=${parent%/*}
+			done
+		done < <(sed 's#/[^/]*$##' <<<"$1" | sort -u)
+	fi
 	rmdir /sys/fs/cgroup/{,*/}{crio-conmon-*,crio,k8s.io} 2>/dev/null || true
 }
 
 removable() {
 	case $1 in
 	pod* | *-pod*.slice) true ;; # podctl-NAME is live.CgroupRoot
-	burstable | besteffort | kubepods*) ! kubelet_lives foreign ;;
+	burstable | besteffort | kubepods*) [[ ! $foreign ]] ;;
 	*) false ;;
 	esac
 }
