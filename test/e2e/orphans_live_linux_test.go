@@ -215,12 +215,17 @@ func TestOrphansKillRefusesUntilTheKubeletAnswers(t *testing.T) {
 		l.plant("ours")
 		p.kubelet()
 		// One that has just started may not have read its sources.
-		out, errw, code := p.podctl("orphans", "--kill", "--rm", "--kubelet", serve(t, `{"kind": "PodList", "items": []}`), "theirs")
-		if code != 1 || !strings.Contains(errw, "it was started ") || l.pods() != "ours theirs" {
-			t.Errorf("--kill beside a kubelet that has not settled: exit %d, the runtime holds %s\n%s%s", code, l.pods(), out, errw)
+		for answer, why := range map[string]string{
+			`{"kind": "PodList", "items": []}`: "it names no pod",
+			`{"kind": "PodList", "items": [{"metadata": {"name": "other", "namespace": "default", "uid": "uid-other"}}]}`: "it was started ",
+		} {
+			out, errw, code := p.podctl("orphans", "--kill", "--rm", "--kubelet", serve(t, answer), "theirs")
+			if code != 1 || !strings.Contains(errw, why) || l.pods() != "ours theirs" {
+				t.Errorf("--kill beside a kubelet that has not settled: exit %d, the runtime holds %s\n%s%s", code, l.pods(), out, errw)
+			}
 		}
 		matches(t, p.does("orphans"), `(?m)^not read: kubelet https://127.0.0.1:10250: `)
-		out, errw, code = p.podctl("orphans", "--kill", "theirs")
+		out, errw, code := p.podctl("orphans", "--kill", "theirs")
 		if code != 1 || !strings.Contains(errw, "a kubelet (pid ") || strings.Contains(out, "StopContainer") {
 			t.Errorf("--kill beside a kubelet that says nothing: exit %d\n%s%s", code, out, errw)
 		}
