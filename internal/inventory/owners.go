@@ -55,5 +55,6 @@ func (o Owners) Assign(ctx context.Context, pods []*Pod) error {
 }
 
 // mayBeElsewhere reports whether a podctl process of another directory can own the pod:
-// the runtime has it, and no process of this directory manages it.
-func (p *Pod) mayBeElsewhere() bool { return p.Manager == nil && p.Runtime != nil }
+// the runtime has it, and no process of this directory has admitted it. One that names it
+// may wait for the other.
+func (p *Pod) mayBeElsewhere() bool { return !p.Managed() && p.Runtime != nil }

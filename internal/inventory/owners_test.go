@@ -87,3 +87,15 @@ func TestProcessesOfAllDirectoriesAreAskedAtTheSameTime(t *testing.T) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
+
+// A process of the runtime's directory that waits for a pod names it, but does not own it.
+func TestPodOfAnotherRunDirectoryIsElsewhereAlsoForATwinThatWaits(t *testing.T) {
+	run := t.TempDir()
+	neighbour(t, filepath.Join(run, "there"))
+	owners := NewOwners(filepath.Join(run, "here"), "", nil)
+	twin := Live{Client: &control.Client{}, Workers: []control.Worker{{UID: "uid-web", Rejected: "managed by another podctl"}}}
+	pods := Merge([]*pod.Pod{listed("web", "agent", pod.Running)}, []Live{twin}, owners.Alive)
+	if err := owners.Assign(t.Context(), pods); err != nil || pods[0].Elsewhere != "agent" || pods[0].Managed() {
+		t.Errorf("elsewhere %q, managed %v, %v", pods[0].Elsewhere, pods[0].Managed(), err)
+	}
+}
