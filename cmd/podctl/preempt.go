@@ -136,7 +136,7 @@ func readNode(ctx context.Context, e *shell.Env, o preemptOptions) (*arrival.Nod
 			if err != nil {
 				return nil, err
 			}
-			return kubelet.Find(endpoint.Runtime)
+			return kubelet.Find(ctx, endpoint.Runtime)
 		},
 		KubeletPods: func(ctx context.Context) (int, error) { return kubeletPods(ctx, e, o.Globals) },
 	})

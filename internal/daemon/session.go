@@ -107,7 +107,7 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if err := s.checkKubelet(); err != nil {
+	if err := s.checkKubelet(ctx); err != nil {
 		return nil, err
 	}
 	p, err := s.paths()
@@ -140,12 +140,12 @@ func (s *Session) Ephemeral() bool {
 }
 
 // checkKubelet refuses a runtime that a kubelet uses.
-func (s *Session) checkKubelet() error {
+func (s *Session) checkKubelet(ctx context.Context) error {
 	path, unix := strings.CutPrefix(s.Client.Endpoint().Runtime, "unix://")
 	if !unix || s.opts.BesideKubelet {
 		return nil
 	}
-	return kubelet.CheckNone(path)
+	return kubelet.CheckNone(ctx, path)
 }
 
 // paths returns the directories of the node.

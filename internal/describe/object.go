@@ -31,7 +31,7 @@ func (c *collection) readObject(ctx context.Context) error {
 }
 
 func (c *collection) askKubelet(ctx context.Context) error {
-	near, err := kubelet.Find(c.Endpoint)
+	near, err := kubelet.Find(ctx, c.Endpoint)
 	if err != nil {
 		return err
 	}

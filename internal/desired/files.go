@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/podctl/podctl/internal/boundeddoc"
 	"github.com/podctl/podctl/internal/boundedfile"
 	"github.com/podctl/podctl/internal/manifest"
 )
@@ -82,7 +83,7 @@ func staticPod(path string) (*v1.Pod, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := manifest.CheckExpansion(content); err != nil {
+	if err := boundeddoc.Check(content); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var p v1.Pod

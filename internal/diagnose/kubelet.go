@@ -39,7 +39,7 @@ const (
 // *kubelet.AbsentError if none uses the runtime: what an earlier one began to
 // terminate shows in the processes only.
 func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, error) {
-	near, err := kubelet.Find(endpoint)
+	near, err := kubelet.Find(ctx, endpoint)
 	switch {
 	case err != nil:
 		return KubeletView{}, err

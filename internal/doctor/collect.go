@@ -108,7 +108,7 @@ func noEvents(v cri.Version) bool {
 }
 
 func readKubelet(ctx context.Context, endpoint string) Kubelet {
-	near, err := kubelet.Find(endpoint)
+	near, err := kubelet.Find(ctx, endpoint)
 	if near == nil {
 		return Kubelet{Err: err}
 	}

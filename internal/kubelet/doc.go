@@ -11,8 +11,8 @@
 // sources. The count in it is evidence that it terminates pods that it does not
 // name, and never that it does not: it names no pod, and is up to two seconds old.
 //
-// Nothing is kept between calls. Find reads /proc and files; the methods of
-// Options make HTTP calls that end with their context.
+// Nothing is kept between calls. Find reads /proc, and configuration files within
+// two seconds; the methods of Options make HTTP calls that end with their context.
 //
 // Differs from the kubelet in: nothing here is a part of it.
 package kubelet

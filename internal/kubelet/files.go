@@ -1,6 +1,10 @@
 package kubelet
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,8 +22,9 @@ type files struct {
 	dir string
 }
 
-// maxConfig bounds a configuration file, in bytes.
-const maxConfig = 1 << 20
+// maxConfig bounds a configuration file, in bytes, and maxEntries the entries of a
+// directory of them.
+const maxConfig, maxEntries = 1 << 20, 100
 
 // filesOf reads the files of a process.
 func filesOf(pid int) files {
@@ -61,6 +66,18 @@ func filesBelow(root, dir string) files {
 	}
 }
 
+// until are files that fail once the context has ended.
+func (f files) until(ctx context.Context) files {
+	read := f.read
+	f.read = func(path string) ([]byte, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return read(path)
+	}
+	return f
+}
+
 // openRoot opens a root directory, and returns the name below it that a path of
 // the process has without symbolic links.
 func openRoot(root, path string) (*os.Root, string, error) {
@@ -84,5 +101,12 @@ func readDir(root, path string) ([]os.DirEntry, error) {
 		return nil, err
 	}
 	defer func() { _ = dir.Close() }() // it is only read
-	return dir.ReadDir(-1)
+	entries, err := dir.ReadDir(maxEntries + 1)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err == nil && len(entries) > maxEntries:
+		return nil, fmt.Errorf("%s has more than %d entries", path, maxEntries)
+	}
+	return entries, err
 }

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -47,5 +48,13 @@ func TestFilesOfAProcessAreRegularBoundedAndBelowItsRoot(t *testing.T) {
 	}
 	if _, err := f.glob("/fifo", ".conf"); err == nil {
 		t.Error("a FIFO in place of a directory: no error")
+	}
+	for i := range maxEntries {
+		if err := os.WriteFile(at(fmt.Sprintf("etc/d/more%d.conf", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.glob("/etc/d", ".conf"); err == nil {
+		t.Errorf("a directory of %d files: no error", maxEntries+1)
 	}
 }

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,8 +13,8 @@ import (
 // CheckNone returns a *BesideError if another process that is a kubelet uses the
 // runtime at the unix socket. A kubelet on another runtime is not an error, nor
 // is one that podctl cannot see.
-func CheckNone(path string) error {
-	pid, _ := find(path)
+func CheckNone(ctx context.Context, path string) error {
+	pid, _ := find(ctx, path)
 	if pid == 0 {
 		return nil
 	}
@@ -28,13 +29,17 @@ const (
 
 // find returns the kubelet that uses the runtime, 0 if none does. The error is an
 // *UnseenError if one may do so that podctl cannot see.
-func find(path string) (pid int, err error) {
+func find(ctx context.Context, path string) (pid int, err error) {
+	return findAmong(ctx, path, readNeighbours)
+}
+
+func findAmong(ctx context.Context, path string, read func() (neighbours, error)) (pid int, err error) {
 	for try := 1; ; try++ {
-		near, err := readNeighbours()
+		near, err := read()
 		if err != nil {
 			return 0, &UnseenError{Socket: path, Cause: err}
 		}
-		pids, hidden, err := connected(path, near)
+		pids, hidden, err := connected(ctx, path, near)
 		if err != nil {
 			return 0, &UnseenError{Socket: path, Cause: err}
 		}
@@ -57,13 +62,15 @@ func find(path string) (pid int, err error) {
 type neighbours struct {
 	pids     []int
 	kubelets map[int]process
+	// files are those of a process.
+	files func(pid int) files
 }
 
 // readNeighbours reads each process once. A client that starts later is hidden: find
 // tries again.
 func readNeighbours() (neighbours, error) {
 	pids, err := proc.Default.PIDs()
-	n := neighbours{pids: pids, kubelets: map[int]process{}}
+	n := neighbours{pids: pids, kubelets: map[int]process{}, files: filesOf}
 	for _, pid := range pids {
 		if p := readProcess(pid); isKubelet(p) && mayBeKubelet(proc.Default, pid) {
 			n.kubelets[pid] = p
@@ -72,18 +79,20 @@ func readNeighbours() (neighbours, error) {
 	return n, err
 }
 
-// runtimeNames returns the runtime endpoints of the kubelets.
-func (n neighbours) runtimeNames() []string {
-	var names []string
-	for pid, p := range n.kubelets {
-		if pid == os.Getpid() {
-			continue
+// runtimeNames returns the runtime endpoints of the kubelets. One whose files
+// cannot be read has none; one whose files do not answer is an error.
+func (n neighbours) runtimeNames(ctx context.Context) ([]string, error) {
+	return inTime(ctx, func(ctx context.Context) (names []string, err error) {
+		for pid, p := range n.kubelets {
+			if pid == os.Getpid() {
+				continue
+			}
+			if s, err := readSettings(p.args, n.files(pid).until(ctx)); err == nil && s.config.RuntimeEndpoint != "" {
+				names = append(names, s.config.RuntimeEndpoint)
+			}
 		}
-		if s, err := readSettings(p.args, filesOf(pid)); err == nil && s.config.RuntimeEndpoint != "" {
-			names = append(names, s.config.RuntimeEndpoint)
-		}
-	}
-	return names
+		return names, context.Cause(ctx)
+	})
 }
 
 // mayBeKubelet reports whether a process can be the kubelet that its name says:

@@ -135,13 +135,13 @@ func testKubelet(t *testing.T, dir string) {
 	}
 	connect(t, "crictl", ours)
 	connect(t, "kubelet", theirs)
-	if err := CheckNone(ours); err != nil {
+	if err := CheckNone(t.Context(), ours); err != nil {
 		t.Errorf("a kubelet on another socket: %v", err)
 	}
 	kubelet := connect(t, "kubelet", ours)
 	for _, path := range []string{ours, link} {
 		var beside *BesideError
-		if err := CheckNone(path); !errors.As(err, &beside) {
+		if err := CheckNone(t.Context(), path); !errors.As(err, &beside) {
 			t.Errorf("%s: got %v, want *BesideError", path, err)
 		} else if beside.PID != kubelet.Process.Pid {
 			t.Errorf("%s: names pid %d, want %d", path, beside.PID, kubelet.Process.Pid)
@@ -211,10 +211,10 @@ func TestProcessNamedKubeletWithoutRightsNamesNoSocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := slices.Contains(near.runtimeNames(), "unix:///run/bus.sock")
+		names, err := near.runtimeNames(t.Context())
 		_ = end()
-		if got != c.want {
-			t.Errorf("of user %d its socket counts: %v", c.uid, got)
+		if got := slices.Contains(names, "unix:///run/bus.sock"); err != nil || got != c.want {
+			t.Errorf("of user %d its socket counts: %v, %v", c.uid, got, err)
 		}
 	}
 }

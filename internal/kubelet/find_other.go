@@ -2,10 +2,12 @@
 
 package kubelet
 
-// CheckNone finds nothing: kubelets run on Linux only.
-func CheckNone(string) error { return nil }
+import "context"
 
-func find(string) (int, error) { return 0, nil }
+// CheckNone finds nothing: kubelets run on Linux only.
+func CheckNone(context.Context, string) error { return nil }
+
+func find(context.Context, string) (int, error) { return 0, nil }
 
 func readProcess(int) process { return process{} }
 

@@ -44,17 +44,17 @@ type Near struct {
 
 // Find returns the kubelet that uses the runtime at the endpoint, nil if none
 // does. The error is an *UnseenError if one may do so that podctl cannot see.
-func Find(endpoint string) (*Near, error) {
+func Find(ctx context.Context, endpoint string) (*Near, error) {
 	path, unix := strings.CutPrefix(endpoint, "unix://")
 	if !unix {
 		return nil, nil
 	}
-	pid, err := find(path)
+	pid, err := find(ctx, path)
 	if pid == 0 {
 		return nil, err
 	}
 	n := &Near{PID: pid, root: rootOf(pid), Age: age(pid), files: filesOf(pid)}
-	n.settings, n.Err = readSettings(readProcess(pid).args, n.files)
+	n.settings, n.Err = settingsInTime(ctx, readProcess(pid).args, n.files)
 	n.NodeName = n.settings.nodeName
 	n.Follows = n.settings.kubeconfig != "" || n.settings.embedded
 	return n, nil

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,7 +32,7 @@ type peers struct {
 // the process that serves it, and of the runtime behind a proxy. hidden counts
 // clients whose process is not visible. Paths do not matter: the kernel knows both
 // ends of a connection.
-func connected(path string, near neighbours) (pids []int, hidden int, err error) {
+func connected(ctx context.Context, path string, near neighbours) (pids []int, hidden int, err error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, 0, err
@@ -44,7 +45,7 @@ func connected(path string, near neighbours) (pids []int, hidden int, err error)
 	if server == 0 {
 		return nil, 0, errors.New("the runtime is in another PID namespace")
 	}
-	p, accepted, err := readPeers(server, inode, near)
+	p, accepted, err := readPeers(ctx, server, inode, near)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -80,9 +81,13 @@ const (
 
 // readPeers reads the connections in the network namespaces of podctl, of the
 // server and of kubelets, and returns the server's end of ours.
-func readPeers(server int, ours uint32, near neighbours) (*peers, unixSocket, error) {
+func readPeers(ctx context.Context, server int, ours uint32, near neighbours) (*peers, unixSocket, error) {
 	p := &peers{names: map[string]bool{}}
-	for _, name := range append(near.runtimeNames(), endpoints...) {
+	names, err := near.runtimeNames(ctx)
+	if err != nil {
+		return nil, unixSocket{}, err
+	}
+	for _, name := range append(names, endpoints...) {
 		p.names[filepath.Base(name)] = true
 	}
 	networks := append([]int{os.Getpid(), server}, slices.Sorted(maps.Keys(near.kubelets))...)

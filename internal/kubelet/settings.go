@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/podctl/podctl/internal/boundeddoc"
 )
 
 // settings are a kubelet's flags and configuration. Paths are as the kubelet
@@ -48,10 +50,14 @@ func defaults() config {
 	}
 }
 
+func defaultSettings() settings {
+	return settings{config: defaults(), rootDir: "/var/lib/kubelet", certDir: "/var/lib/kubelet/pki"}
+}
+
 // readSettings reads a kubelet's command line, and the configuration files that
 // it names. Flags take precedence, as in the kubelet (cmd/kubelet/app/server.go).
 func readSettings(args []string, f files) (settings, error) {
-	s := settings{config: defaults(), rootDir: "/var/lib/kubelet", certDir: "/var/lib/kubelet/pki"}
+	s := defaultSettings()
 	if len(args) == 0 {
 		return s, fmt.Errorf("its command line cannot be read")
 	}
@@ -125,6 +131,9 @@ func (c *config) load(f files, path string) error {
 	content, err := f.read(path)
 	if err != nil {
 		return fmt.Errorf("read its configuration: %w", err)
+	}
+	if err := boundeddoc.Check(content); err != nil {
+		return fmt.Errorf("read its configuration %s: %w", path, err)
 	}
 	if err := yaml.Unmarshal(content, c); err != nil {
 		return fmt.Errorf("read its configuration %s: %w", path, err)

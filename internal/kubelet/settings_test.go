@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -103,5 +104,21 @@ func TestUnreadableSettingsAreAnError(t *testing.T) {
 		if _, err := readSettings(strings.Fields(args), fakeFiles(content)); err == nil {
 			t.Errorf("%q: no error", args)
 		}
+	}
+}
+
+// A megabyte of aliases can stand for terabytes; this one for 40 MiB.
+func TestKubeletConfigurationThatExpandsWithoutMeasureIsRefused(t *testing.T) {
+	bomb := `a: &a "` + strings.Repeat("x", 400<<10) + "\"\nb:\n" + strings.Repeat("- *a\n", 100)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, args := range [][]string{{"kubelet", "--config=/k/1.conf"}, {"kubelet", "--config-dir=/k"}} {
+		if _, err := readSettings(args, fakeFiles(map[string]string{"/k/1.conf": bomb})); err == nil || !strings.Contains(err.Error(), "stand for more than 10 MiB") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 {
+		t.Errorf("allocated %d MiB", used>>20)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 	yamlv2 "sigs.k8s.io/yaml/goyaml.v2"
+
+	"github.com/podctl/podctl/internal/boundeddoc"
 )
 
 // document is one YAML or JSON document: its value as sigs.k8s.io/yaml reads
@@ -51,7 +53,7 @@ func parse(s source) (docs []document, problems []Problem) {
 		}
 		for _, d := range found {
 			if nodes += d.nodes; nodes > maxNodes {
-				return docs, append(problems, Problem{File: s.name, Line: d.root.Line, Message: tooManyValues})
+				return docs, append(problems, Problem{File: s.name, Line: d.root.Line, Message: boundeddoc.TooMany(0).Message})
 			}
 			docs = append(docs, d)
 		}
@@ -138,7 +140,7 @@ func (c chunk) parseYAML() ([]document, error) {
 	if key := keyThatIsNoScalar(&root); key != nil {
 		return nil, &syntaxError{key.Line, "a key must be a scalar, got a list or a mapping", ""}
 	}
-	nodes, expands := checkExpansion(&root)
+	nodes, expands := measure(&root)
 	if expands != nil {
 		return nil, expands
 	}

@@ -91,7 +91,7 @@ func (c chunk) parseJSON() ([]document, error) {
 		if err != nil {
 			return docs, c.jsonSyntax(err, dec.InputOffset())
 		}
-		count, expands := checkExpansion(root)
+		count, expands := measure(root)
 		if expands != nil {
 			expands.line -= c.above // the nodes count from the beginning of the file
 			return docs, expands

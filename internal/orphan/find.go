@@ -56,7 +56,7 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 		return nil, err
 	}
 	v := &View{}
-	v.Near, v.NearErr = kubelet.Find(f.Client.Endpoint().Runtime)
+	v.Near, v.NearErr = kubelet.Find(ctx, f.Client.Endpoint().Runtime)
 	live, err := f.askAll(ctx, v)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome,
 	if p.Elsewhere != "" {
 		return Outcome{}, &ElsewhereError{Pod: p.DisplayName(), Instance: p.Elsewhere}
 	}
-	if err := s.checkKubelet(p); err != nil {
+	if err := s.checkKubelet(ctx, p); err != nil {
 		return Outcome{}, err
 	}
 	release, err := s.claim(p)
@@ -59,11 +59,11 @@ func (s *Stopper) unclaimed(p *inventory.Pod, err error) (release func(), _ erro
 
 // checkKubelet refuses to stop a pod that may belong to a kubelet, unless the
 // user takes the responsibility.
-func (s *Stopper) checkKubelet(p *inventory.Pod) error {
+func (s *Stopper) checkKubelet(ctx context.Context, p *inventory.Pod) error {
 	if p.Kind() == inventory.KindPodctl || s.BesideKubelet {
 		return nil
 	}
-	near, err := kubelet.Find(s.Client.Endpoint().Runtime)
+	near, err := kubelet.Find(ctx, s.Client.Endpoint().Runtime)
 	switch {
 	case near != nil:
 		return &KubeletPodError{p.DisplayName()}

@@ -26,7 +26,7 @@ func ReadKubeletObjects(ctx context.Context, endpoint string, pods []*inventory.
 	if !slices.ContainsFunc(pods, isKubelets) {
 		return
 	}
-	near, err := kubelet.Find(endpoint)
+	near, err := kubelet.Find(ctx, endpoint)
 	if err != nil || near == nil {
 		return
 	}
