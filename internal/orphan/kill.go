@@ -81,9 +81,12 @@ func (k *Killer) Kill(ctx context.Context, o Orphan, step StepFunc) (result Resu
 		return Kept, "--rm removes directories", nil
 	}
 	if o.Name != "" {
-		claimed, held := k.claim(o)
-		if held != nil {
+		claimed, claimErr := k.claim(o)
+		if held, isHeld := errors.AsType[*owner.HeldError](claimErr); isHeld {
 			return Spared, held.Error(), nil
+		}
+		if claimErr != nil {
+			return "", "", claimErr
 		}
 		if claimed {
 			defer func() { err = errors.Join(err, k.locks.Release(o.FullName())) }()

@@ -35,7 +35,7 @@ func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome,
 
 // claim locks the pod's name. A name that another process holds is an error; a
 // lock that cannot be written, on a full disk for instance, is none: it does not
-// keep the user from stopping a pod.
+// keep the user from stopping a pod that no process manages.
 func (s *Stopper) claim(p *inventory.Pod) (release func(), err error) {
 	locks, err := owner.Open(s.Locks, s.NewInstance())
 	if err != nil {
@@ -49,9 +49,18 @@ func (s *Stopper) claim(p *inventory.Pod) (release func(), err error) {
 	return release, nil
 }
 
+// unclaimed judges a claim that failed: the pod is stopped without a lock only if
+// nobody has that of its name, which takes no space to find out.
 func (s *Stopper) unclaimed(p *inventory.Pod, err error) (release func(), _ error) {
 	if _, held := errors.AsType[*owner.HeldError](err); held {
 		return nil, err
+	}
+	holder, held, unknown := owner.HolderOf(s.Locks, p.FullName())
+	switch {
+	case unknown != nil:
+		return nil, fmt.Errorf("stop pod %s: cannot see whether a podctl process manages it: %w", p.DisplayName(), unknown)
+	case held:
+		return nil, &owner.HeldError{What: fmt.Sprintf("pod %q", p.FullName()), Owner: holder.Name}
 	}
 	s.Log.Warn("stop pod without a lock on its name", "pod", p.DisplayName(), "err", err)
 	return func() {}, nil
