@@ -25,7 +25,7 @@ const (
 // housekeepingFlags are the flags of readHousekeeping.
 func housekeepingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "adopt-runtime", Value: "no", DefaultText: "no", Usage: "`POLICY` for pods of the runtime without an owner: no leaves them, kill terminates them as the kubelet does; pods of living podctl processes are never touched"},
+		&cli.StringFlag{Name: "adopt-runtime", Value: "no", DefaultText: "no", Usage: "`POLICY` for pods of the runtime without an owner: no leaves them, kill terminates them as the kubelet does; pods of living podctl processes and those that a kubelet created are never touched"},
 		&cli.IntFlag{Name: "image-gc-high-threshold", Value: defaultHigh, Usage: "remove unused images from this disk usage on, in `PERCENT`; 100 disables it"},
 		&cli.IntFlag{Name: "image-gc-low-threshold", Value: defaultLow, Usage: "remove unused images down to this disk usage, in `PERCENT`"},
 		&cli.DurationFlag{Name: "minimum-image-ttl-duration", Value: defaultImageAge, Usage: "keep unused images for at least this `DURATION`"},

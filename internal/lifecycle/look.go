@@ -92,19 +92,23 @@ func (f *Findings) Postpone(p *pod.Pod) {
 
 // Unknowns are the running pods that no worker knows and this podctl does not
 // desire: those that podctl did not create, and those of other instances. A
-// kubelet stops them (HandlePodCleanups in pkg/kubelet/kubelet_pods.go).
+// kubelet stops them (HandlePodCleanups in pkg/kubelet/kubelet_pods.go). Those
+// that a kubelet created are not among them: it may be stopped, or not visible.
 func Unknowns(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) []*pod.Pod {
 	var found []*pod.Pod
 	for _, p := range held {
 		_, same := desired[p.UID]
 		owner := OwnerOf(p)
-		if !p.Running() || known(p.UID) || owner == instance || same && owner != "" {
+		if !p.Running() || known(p.UID) || owner == instance || same && owner != "" || isKubelets(p) {
 			continue
 		}
 		found = append(found, p)
 	}
 	return found
 }
+
+// isKubelets reports whether a kubelet created the pod's newest sandbox.
+func isKubelets(p *pod.Pod) bool { return len(p.Sandboxes) > 0 && p.Sandboxes[0].Source != "" }
 
 // StopUnknown adds unknown pods to those that are stopped. A desired pod whose
 // name one of them has waits for its end.

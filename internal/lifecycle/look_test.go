@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,4 +68,14 @@ func uids(pods []*pod.Pod) []string {
 		all = append(all, string(p.UID))
 	}
 	return all
+}
+
+// A kubelet that is stopped, starting or not visible finds its pods as it left them.
+func TestPodsOfAKubeletAreNotUnknown(t *testing.T) {
+	theirs, foreign := runtimePod("k1", "theirs", "", pod.Running), runtimePod("f1", "foreign", "", pod.Running)
+	theirs.Sandboxes[0].Source = "api"
+	unknown := Unknowns([]*pod.Pod{theirs, foreign}, func(types.UID) bool { return false }, nil, "agent")
+	if got := uids(unknown); !slices.Equal(got, []string{"f1"}) {
+		t.Errorf("unknown pods: %q", got)
+	}
 }
