@@ -28,5 +28,6 @@
 //     the host's network; the kubelet finds no address there and fails.
 //   - The command in the message of an exec probe that timed out is the one in
 //     the manifest, with its references to variables not expanded.
+//   - A header may have 64 KiB; texts of errors and a hook's output are cut to 10 KiB.
 //   - The user agents say 1.36 whatever podctl's version is.
 package handler

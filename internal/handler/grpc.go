@@ -50,6 +50,7 @@ func grpcProbe(ctx context.Context, t Target, g *v1.GRPCAction, timeout time.Dur
 func connect(ctx context.Context, addr string) (*grpc.ClientConn, error) {
 	conn, err := grpc.NewClient("passthrough:///"+addr,
 		grpc.WithUserAgent(probeAgent),
+		grpc.WithMaxHeaderListSize(maxHeader),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 			return dialer().DialContext(ctx, "tcp", addr)

@@ -24,14 +24,46 @@ type Target struct {
 	Container *v1.Container
 	// PodIP is where the pod is reached, "" where it has no address yet.
 	PodIP string
+	// Brief returns a text without secrets and cut to a limit in bytes; one that is
+	// as long as the limit may have been cut before. nil cuts.
+	Brief func(text string, limit int) string
 }
 
-// maxOutput is how much of an output or a body is looked at, in bytes.
-const maxOutput = 10 << 10
+const (
+	// maxOutput is how much of an output or a body is looked at, in bytes, and to
+	// what every text is cut.
+	maxOutput = 10 << 10
+	// maxHeader is how long the header of an answer may be, in bytes.
+	maxHeader = 64 << 10
+)
+
+// brief returns what is handed out of a text.
+func (t Target) brief(text string) string {
+	if t.Brief != nil {
+		return t.Brief(text, maxOutput)
+	}
+	return text[:min(len(text), maxOutput)]
+}
+
+// briefError returns the error with its text cut. It is still what it was to
+// errors.Is and errors.As.
+func (t Target) briefError(err error) error {
+	if err == nil || len(err.Error()) <= maxOutput {
+		return err
+	}
+	return &cutError{err, t.brief(err.Error())}
+}
+
+type cutError struct {
+	err  error
+	text string
+}
+
+func (e *cutError) Error() string { return e.text }
+
+func (e *cutError) Unwrap() error { return e.err }
 
 // ExitError is a command that ran and exited with another code than 0.
 type ExitError struct{ Code int32 }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("command exited with %d", e.Code) }
-
-func limited(b []byte) string { return string(b[:min(len(b), maxOutput)]) }

@@ -22,16 +22,16 @@ type Ran struct {
 	Fallback string
 }
 
-// Run carries out one hook and returns once it has ended or ctx has
-// (pkg/kubelet/lifecycle/handlers.go).
+// Run carries out one hook and returns once it has ended or ctx has. Its output and
+// the text of its error have at most 10 KiB (pkg/kubelet/lifecycle/handlers.go).
 func Run(ctx context.Context, x Execer, t Target, h *v1.LifecycleHandler) (Ran, error) {
 	switch {
 	case h.Exec != nil:
 		output, err := execHook(ctx, x, t, h.Exec.Command)
-		return Ran{Output: output}, err
+		return Ran{Output: []byte(t.brief(string(output)))}, t.briefError(err)
 	case h.HTTPGet != nil:
 		fallback, err := httpHook(ctx, t, h.HTTPGet)
-		return Ran{Fallback: fallback}, err
+		return Ran{Fallback: fallback}, t.briefError(err)
 	case h.Sleep != nil:
 		return Ran{}, sleep(ctx, time.Duration(h.Sleep.Seconds)*time.Second)
 	case h.TCPSocket != nil:

@@ -26,11 +26,12 @@ func noVerify() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }
 
 // probeTransport has no connections that stay, and no proxy.
 var probeTransport = &http.Transport{
-	TLSClientConfig:     noVerify(),
-	TLSHandshakeTimeout: 10 * time.Second,
-	DisableKeepAlives:   true,
-	DisableCompression:  true,
-	ForceAttemptHTTP2:   true,
+	TLSClientConfig:        noVerify(),
+	TLSHandshakeTimeout:    10 * time.Second,
+	DisableKeepAlives:      true,
+	DisableCompression:     true,
+	ForceAttemptHTTP2:      true,
+	MaxResponseHeaderBytes: maxHeader,
 	DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		return dialer().DialContext(ctx, network, addr)
 	},
@@ -57,7 +58,7 @@ func httpProbe(ctx context.Context, t Target, get *v1.HTTPGetAction, timeout tim
 	case resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusBadRequest:
 		return Failure, fmt.Sprintf("HTTP probe failed with statuscode: %d", resp.StatusCode), nil
 	case resp.StatusCode >= http.StatusMultipleChoices:
-		return Warning, fmt.Sprintf("Probe terminated redirects, Response body: %s", body), nil
+		return Warning, fmt.Sprintf("Probe terminated redirects, Response body: %s", t.brief(string(body))), nil
 	}
 	return Success, string(body), nil
 }
@@ -73,7 +74,7 @@ func httpHook(ctx context.Context, t Target, get *v1.HTTPGetAction) (fallback st
 	if err != nil {
 		return "", err
 	}
-	transport := &http.Transport{TLSClientConfig: noVerify()}
+	transport := &http.Transport{TLSClientConfig: noVerify(), MaxResponseHeaderBytes: maxHeader}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: stayOnHost}
 	err = discard(client.Do(req))

@@ -50,7 +50,7 @@ func Probe(ctx context.Context, x Execer, t Target, p *v1.Probe) (result Result,
 	if ctx.Err() != nil {
 		return Unknown, "", context.Cause(ctx)
 	}
-	return result, output, err
+	return result, t.brief(output), t.briefError(err)
 }
 
 func execProbe(ctx context.Context, x Execer, t Target, command []string, timeout time.Duration) (Result, string, error) {
@@ -61,9 +61,9 @@ func execProbe(ctx context.Context, x Execer, t Target, command []string, timeou
 	case err != nil:
 		return Unknown, "", err
 	case code != 0:
-		return Failure, limited(output), nil
+		return Failure, string(output), nil
 	}
-	return Success, limited(output), nil
+	return Success, string(output), nil
 }
 
 // expand puts the container's literal variables into a command; those that

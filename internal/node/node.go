@@ -206,7 +206,7 @@ func New(o Options) *Node {
 	o.PLEG.Observer = &runtimeWatch{n: n, next: o.PLEG.Observer}
 	n.pleg = pleg.New(o.Runtime, o.PLEG)
 	n.probes = probe.New(probe.Options{
-		Exec: syncRuntime{o.Runtime}, Status: n.known, Changed: n.probeChanged, Events: n.probeEvent,
+		Exec: syncRuntime{o.Runtime}, Status: n.known, Changed: n.probeChanged, Events: n.probeEvent, Brief: n.brief,
 		Observer: o.Probes, Jitter: rand.Float64,
 	})
 	n.sync = podsync.New(podsync.Options{

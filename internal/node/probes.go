@@ -23,6 +23,11 @@ func (n *Node) probeChanged(p *v1.Pod, t probe.Type) {
 // probeEvent sends a probe's warning.
 func (n *Node) probeEvent(p *v1.Pod, e event.Event) { n.send(p, n.sync.Masked(p, e)) }
 
+// brief is what is kept of what a probe said.
+func (n *Node) brief(uid types.UID, text string, limit int) string {
+	return n.sync.Brief(uid, text, limit)
+}
+
 // known is the pod's last status, if it has one.
 func (n *Node) known(uid types.UID) (v1.PodStatus, bool) {
 	n.mu.Lock()

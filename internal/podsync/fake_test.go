@@ -54,6 +54,8 @@ func (c call) String() string {
 type fakeRuntime struct {
 	program func(cfg *runtimeapi.ContainerConfig) program
 	execs   func(command []string) (time.Duration, int32)
+	// output is what commands write, "" for a text that no test expects.
+	output string
 	// fail is asked before every call that changes something, and fails it
 	// with its answer.
 	fail func(method, name string) error

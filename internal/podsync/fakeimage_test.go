@@ -1,6 +1,7 @@
 package podsync_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -47,7 +48,7 @@ func (f *fakeRuntime) Exec(ctx context.Context, id string, command []string, _ t
 	}
 	select {
 	case <-time.After(took):
-		return []byte("secret output"), code, nil
+		return []byte(cmp.Or(f.output, "secret output")), code, nil
 	case <-ctx.Done():
 		return nil, 0, ctx.Err()
 	}

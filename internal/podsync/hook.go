@@ -19,7 +19,7 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 	}
 	r.endTurn()
 	ip := r.podIP(r.p, r.ips)
-	target := handler.Target{ContainerID: id, Container: c, PodIP: ip}
+	target := handler.Target{ContainerID: id, Container: c, PodIP: ip, Brief: r.maskOf(r.p.UID).brief}
 	ran, err := handler.Run(ctx, r.opt.Runtime, target, c.Lifecycle.PostStart)
 	r.fellBack(r.p, ran)
 	if err == nil {

@@ -48,6 +48,12 @@ func (h maskedHost) Published(p *v1.Pod, s v1.PodStatus) {
 // Masked returns the event without values of the pod's Secrets.
 func (s *Syncer) Masked(p *v1.Pod, e event.Event) event.Event { return s.maskOf(p.UID).event(e) }
 
+// Brief returns a text about the pod without values of its Secrets, cut to a limit
+// in bytes. A text that is as long as the limit may have been cut before.
+func (s *Syncer) Brief(uid types.UID, text string, limit int) string {
+	return s.maskOf(uid).brief(text, limit)
+}
+
 // MaskedUnready returns the unready containers without values of the pod's
 // Secrets.
 func (s *Syncer) MaskedUnready(uid types.UID, unready []event.Unready) []event.Unready {
@@ -161,8 +167,9 @@ func newMask(values map[string]bool, spec string) *mask {
 type span struct{ from, to int }
 
 // spans are the parts of the text that the forms cover, in order. Values may
-// overlap in a text: parts that overlap or touch are one.
-func (m *mask) spans(s string) []span {
+// overlap in a text: parts that overlap or touch are one. Cut: the text may end
+// within a value.
+func (m *mask) spans(s string, cut bool) []span {
 	var all []span
 	for _, form := range m.forms {
 		for from := 0; ; from++ {
@@ -176,6 +183,11 @@ func (m *mask) spans(s string) []span {
 			} else {
 				all = append(all, span{from, from + len(form)})
 			}
+		}
+	}
+	if cut {
+		if n := m.tail(s); n > 0 {
+			all = append(all, span{len(s) - n, len(s)})
 		}
 	}
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
@@ -203,11 +215,14 @@ func (s *Syncer) maskOf(uid types.UID) *mask {
 	return m.mask
 }
 
-func (m *mask) text(s string) string {
+func (m *mask) text(s string) string { return m.replace(s, false) }
+
+// replace masks the values in a text that may be cut.
+func (m *mask) replace(s string, cut bool) string {
 	if m == nil {
 		return s
 	}
-	spans := m.spans(s)
+	spans := m.spans(s, cut)
 	if len(spans) == 0 {
 		return s
 	}
@@ -220,41 +235,6 @@ func (m *mask) text(s string) string {
 	}
 	out.WriteString(s[end:])
 	return out.String()
-}
-
-// heads returns the status with the beginnings of cut messages masked that are
-// the end of a value.
-func (m *mask) heads(st *pod.Status) *pod.Status {
-	if m == nil || !slices.ContainsFunc(st.Containers, func(c *pod.ContainerStatus) bool { return c.CutMessage > 0 }) {
-		return st
-	}
-	masked := *st
-	masked.Containers = slices.Clone(st.Containers)
-	for i, c := range masked.Containers {
-		if c.CutMessage > 0 {
-			copied := *c
-			at := len(c.Message) - c.CutMessage
-			copied.Message = c.Message[:at] + m.head(c.Message[at:])
-			masked.Containers[i] = &copied
-		}
-	}
-	return &masked
-}
-
-// head masks the longest beginning of a text that is the end of a value.
-func (m *mask) head(s string) string {
-	longest := 0
-	for _, form := range m.forms {
-		for n := min(len(form)-1, len(s)); n > longest; n-- {
-			if strings.HasPrefix(s, form[len(form)-n:]) {
-				longest = n
-			}
-		}
-	}
-	if longest == 0 {
-		return s
-	}
-	return maskText + s[longest:]
 }
 
 func (m *mask) event(e event.Event) event.Event {

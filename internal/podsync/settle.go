@@ -17,6 +17,9 @@ import (
 // shared equally by its containers.
 const maxMessages = 12 << 10
 
+// maxWaiting is to how many bytes the message of a container that waits is cut.
+const maxWaiting = 10 << 10
+
 // TransitionError is a status that is refused: a container that has terminated
 // for good would run or wait.
 type TransitionError struct {
@@ -85,8 +88,8 @@ func since(c *v1.PodCondition, old *v1.PodStatus, now time.Time) metav1.Time {
 	return metav1.NewTime(now)
 }
 
-// normalize cuts the pod's own times to seconds and each termination message
-// to its container's share. Times of containers stay exact: they are cut when
+// normalize cuts the pod's own times to seconds, each termination message to its
+// container's share, and each message of one that waits. Times of containers stay exact: they are cut when
 // they are encoded, and events show short runs (normalizeStatus).
 func normalize(p *v1.Pod, s *v1.PodStatus) {
 	cut(s.StartTime)
@@ -102,6 +105,9 @@ func normalize(p *v1.Pod, s *v1.PodStatus) {
 	for state := range states(s) {
 		if end := state.Terminated; end != nil {
 			end.Message = end.Message[:min(share, len(end.Message))]
+		}
+		if w := state.Waiting; w != nil {
+			w.Message = w.Message[:min(maxWaiting, len(w.Message))]
 		}
 	}
 }

@@ -37,7 +37,10 @@ type Options struct {
 	Changed func(p *v1.Pod, t Type)
 	// Events takes warnings, event.Unhealthy or event.ProbeWarning; nil drops
 	// them. Their text may hold what an exec probe wrote.
-	Events   func(p *v1.Pod, e event.Event)
+	Events func(p *v1.Pod, e event.Event)
+	// Brief returns a text about the pod without secrets, cut to a limit in bytes:
+	// handler.Target. It must not block. nil cuts.
+	Brief    func(uid types.UID, text string, limit int) string
 	Observer Observer // may be nil
 	// Jitter is at least 0 and below 1: the part of its period that a probe of
 	// a pod that was taken over waits at first.

@@ -251,3 +251,15 @@ func TestUnreadyHasTheLastFailureAndHowOften(t *testing.T) {
 		}
 	})
 }
+
+// What a probe said has no secrets before it is cut.
+func TestWhatAProbeSaidIsCutForItsPod(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.answer = func(context.Context, string) (string, int32, error) { return "secret of u", 1, nil }
+		p := podOf(0, 0, 2)
+		w.runs("1", true)
+		w.m.Add(p, false)
+		sleep(0.5)
+		w.saw("0 readiness in 1", "0 Unhealthy c: Readiness probe failed: ***")
+	})
+}

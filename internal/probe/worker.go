@@ -99,6 +99,9 @@ const attempts = 3
 // neither as success nor as failure.
 func (w *worker) ask(ctx context.Context, podIP string) (answer pod.ProbeResult, ok bool) {
 	target := handler.Target{ContainerID: w.state.ID, Container: w.c, PodIP: podIP}
+	if w.m.opt.Brief != nil {
+		target.Brief = func(text string, limit int) string { return w.m.opt.Brief(w.entry.pod.UID, text, limit) }
+	}
 	var result handler.Result
 	var output string
 	var err error

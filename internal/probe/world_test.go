@@ -40,7 +40,10 @@ func inWorld(t *testing.T, test func(w *world)) {
 		w := &world{t: t, begun: time.Now()}
 		w.m = probe.New(probe.Options{
 			Exec: w, Status: w.known, Changed: func(_ *v1.Pod, t probe.Type) { w.note("changed %s", t) },
-			Events:   func(_ *v1.Pod, e event.Event) { w.note("%s %s: %s", e.Reason, e.Container, e.Message) },
+			Events: func(_ *v1.Pod, e event.Event) { w.note("%s %s: %s", e.Reason, e.Container, e.Message) },
+			Brief: func(id ktypes.UID, text string, _ int) string {
+				return strings.ReplaceAll(text, "secret of "+string(id), "***")
+			},
 			Observer: w, Jitter: func() float64 { return 0.5 },
 		})
 		test(w)
