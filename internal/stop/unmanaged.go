@@ -49,8 +49,8 @@ func (s *Stopper) claim(p *inventory.Pod) (release func(), err error) {
 	return release, nil
 }
 
-// unclaimed judges a claim that failed: the pod is stopped without a lock only if
-// nobody has that of its name, which takes no space to find out.
+// unclaimed judges a claim that failed: the pod is stopped without a lock only if no
+// process has that of its name, which takes no space to find out.
 func (s *Stopper) unclaimed(p *inventory.Pod, err error) (release func(), _ error) {
 	if _, held := errors.AsType[*owner.HeldError](err); held {
 		return nil, err

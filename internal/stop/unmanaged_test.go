@@ -19,7 +19,7 @@ func TestPodWhoseNameIsHeldIsNotStoppedWithoutALock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runtime")
 	s := &Stopper{Locks: dir, Log: slog.New(slog.DiscardHandler)}
 	if _, err := s.unclaimed(full, syscall.ENOSPC); err != nil {
-		t.Errorf("nobody has the name: %v", err)
+		t.Errorf("no process has the name: %v", err)
 	}
 	agent, err := owner.Open(dir, "agent")
 	if err != nil {
