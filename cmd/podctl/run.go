@@ -155,7 +155,7 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 	if o.keep && s.Ephemeral() {
 		fmt.Fprintln(e.Errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
-	r = &running{env: u, opts: o, session: s, events: events, objects: set.Objects, printer: runview.New(screenOf(e, o.Globals), viewOptions(s, o.Output, o.wait == waitReady))}
+	r = &running{env: u, opts: o, session: s, masked: s.MaskedText, events: events, objects: set.Objects, printer: runview.New(screenOf(e, o.Globals), viewOptions(s, o.Output, o.wait == waitReady))}
 	var pods []*v1.Pod
 	for _, p := range set.Pods {
 		pods = append(pods, p.Pod)

@@ -25,6 +25,8 @@ type running struct {
 	env     shell.Unblocked
 	opts    runOptions
 	session *daemon.Session
+	// masked returns a text about a pod without values of its Secrets.
+	masked  func(types.UID, string) string
 	events  *output.Queue[event.Event]
 	printer runview.Printer
 	want    []node.Desired
@@ -178,15 +180,19 @@ func (r *running) outcome() *runview.Outcome {
 // lastLines is how many of the last lines of a failed container are printed.
 const lastLines = 20
 
-// said returns what a container wrote last.
+// said returns what a container wrote last, without values of its pod's Secrets.
 func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
 	lines, err := logs.Collect(r.session.LogFile(i.Pod, c.Name, c.RestartCount), logs.Options{Tail: lastLines})
-	if err != nil {
+	if err != nil || len(lines) == 0 {
 		return nil // it has written nothing
 	}
-	var said []string
+	var wrote []string
 	for _, line := range lines {
-		said = append(said, output.Printable(line.Text))
+		wrote = append(wrote, string(line.Text))
+	}
+	var said []string
+	for line := range strings.SplitSeq(r.masked(i.Pod.UID, strings.Join(wrote, "\n")), "\n") { // a value may have several lines
+		said = append(said, output.Printable(line))
 	}
 	return said
 }
@@ -333,6 +339,6 @@ func screenOf(e *shell.Env, g shell.Globals) runview.Screen {
 func viewOptions(s *daemon.Session, output string, ready bool) runview.Options {
 	return runview.Options{
 		Output: output, Ready: ready, NodeName: s.Facts.Name,
-		LastLine: func(ev event.Event) string { return string(s.LastLine(ev)) },
+		LastLine: s.LastLine,
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/node"
@@ -26,10 +27,13 @@ func TestAFailureShowsTheLastLinesOfItsAttempt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := &running{session: &daemon.Session{Facts: &render.Node{LogDir: logs}}}
+	r := &running{
+		session: &daemon.Session{Facts: &render.Node{LogDir: logs}},
+		masked:  func(uid types.UID, text string) string { return text + " of " + string(uid) },
+	}
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"}}
 	got := r.said(node.Info{Pod: p}, v1.ContainerStatus{Name: "web", RestartCount: 1})
-	if want := []string{"new \ufffd[2J"}; !slices.Equal(got, want) {
+	if want := []string{"new \ufffd[2J of u1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -296,15 +296,15 @@ func (s *Session) LogFile(p *v1.Pod, container string, attempt int32) string {
 	return filepath.Join(s.Facts.LogDirectory(p), render.LogPath(container, uint32(attempt)))
 }
 
-// LastLine returns the last line that the container of an event wrote, nil if
-// it wrote none.
-func (s *Session) LastLine(ev event.Event) []byte {
+// LastLine returns the last line that the container of an event wrote, without values
+// of its pod's Secrets, "" if it wrote none.
+func (s *Session) LastLine(ev event.Event) string {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID}}
 	lines, err := logs.Collect(s.LogFile(p, ev.Container, ev.Attempt), logs.Options{Tail: 1})
 	if err != nil || len(lines) == 0 {
-		return nil
+		return ""
 	}
-	return lines[0].Text
+	return s.MaskedText(ev.UID, string(lines[0].Text))
 }
 
 func (s *Session) onClose(f func() error) { s.closes = append(s.closes, f) }

@@ -28,6 +28,9 @@ func (n *Node) brief(uid types.UID, text string, limit int) string {
 	return n.sync.Brief(uid, text, limit)
 }
 
+// MaskedText returns a text about the pod without values of its Secrets.
+func (n *Node) MaskedText(uid types.UID, text string) string { return n.sync.MaskedText(uid, text) }
+
 // known is the pod's last status, if it has one.
 func (n *Node) known(uid types.UID) (v1.PodStatus, bool) {
 	n.mu.Lock()

@@ -54,6 +54,9 @@ func (s *Syncer) Brief(uid types.UID, text string, limit int) string {
 	return s.maskOf(uid).brief(text, limit)
 }
 
+// MaskedText returns a text about the pod without values of its Secrets.
+func (s *Syncer) MaskedText(uid types.UID, text string) string { return s.maskOf(uid).text(text) }
+
 // MaskedUnready returns the unready containers without values of the pod's
 // Secrets.
 func (s *Syncer) MaskedUnready(uid types.UID, unready []event.Unready) []event.Unready {
