@@ -13,7 +13,7 @@ const (
 	maxSize = 4 << 20
 	// maxLine is the size of one entry.
 	maxLine = 64 << 10
-	// maxText is to what a longer message is cut.
+	// maxText is to what a longer text of an entry is cut.
 	maxText = 4 << 10
 )
 
@@ -32,16 +32,43 @@ type Entry struct {
 	Instance string `json:"instance,omitempty"`
 }
 
-// line returns the entry as a line; nil if it cannot be one.
+// line returns the entry as a line, with its texts cut; nil if it cannot be one.
 func (e Entry) line() []byte {
-	if len(e.Message) > maxText {
-		e.Message = e.Message[:maxText] + "…"
+	for limit := maxText; limit > 0; limit /= 2 { // a byte may be six in JSON
+		if b, err := json.Marshal(e.cut(limit)); err == nil && len(b) < maxLine {
+			return append(b, '\n')
+		}
 	}
-	b, err := json.Marshal(e)
-	if err != nil || len(b) >= maxLine {
+	return nil
+}
+
+// cut returns the entry with every text cut to a limit. The facts of the event are
+// others', and are copied.
+func (e Entry) cut(limit int) Entry {
+	e.Message = cut(e.Message, limit)
+	e.Exit = changed(e.Exit, func(x *event.Exit) { x.Message = cut(x.Message, limit) })
+	e.Waiting = changed(e.Waiting, func(w *event.Waiting) { w.Message = cut(w.Message, limit) })
+	e.Probe = changed(e.Probe, func(p *event.Probe) { p.Output = cut(p.Output, limit) })
+	e.Failure = changed(e.Failure, func(f *event.Failure) { f.Text = cut(f.Text, limit) })
+	e.End = changed(e.End, func(x *event.End) { x.Message = cut(x.Message, limit) })
+	return e
+}
+
+// changed returns a changed copy of a fact, nil for none.
+func changed[T any](fact *T, change func(*T)) *T {
+	if fact == nil {
 		return nil
 	}
-	return append(b, '\n')
+	c := *fact
+	change(&c)
+	return &c
+}
+
+func cut(text string, limit int) string {
+	if len(text) > limit {
+		return text[:limit] + "…"
+	}
+	return text
 }
 
 // parse returns the entries of whole lines; what is none is passed over.

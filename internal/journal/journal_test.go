@@ -227,13 +227,48 @@ func TestOnlyRegularFilesAreUsed(t *testing.T) {
 	}
 }
 
-func TestALongMessageIsCut(t *testing.T) {
+func TestAnEventWithLongFactsIsRecordedAndCut(t *testing.T) {
+	for name, long := range map[string]string{"plain": strings.Repeat("x", 64<<10), "escaped": strings.Repeat("\x01", 64<<10)} {
+		t.Run(name, func(t *testing.T) {
+			dir := Dir(t.TempDir())
+			ev := happened(1, long)
+			ev.Exit, ev.Waiting, ev.Probe = &event.Exit{Message: long}, &event.Waiting{Message: long}, &event.Probe{Output: long}
+			ev.Failure, ev.End = &event.Failure{Text: long}, &event.End{Message: long}
+			put(dir, "agent", ev)
+			r := NewReader(dir)
+			defer r.Close()
+			entries, err := r.Next()
+			if err != nil || len(entries) != 1 || entries[0].Reason != "Tested" {
+				t.Fatalf("%d entries, %v", len(entries), err)
+			}
+			e := entries[0]
+			for _, text := range []string{e.Message, e.Exit.Message, e.Waiting.Message, e.Probe.Output, e.Failure.Text, e.End.Message} {
+				if len(text) > maxText+3 || !strings.HasSuffix(text, "…") {
+					t.Errorf("a text of %d bytes", len(text))
+				}
+			}
+			if ev.Failure.Text != long {
+				t.Error("the event itself was cut")
+			}
+		})
+	}
+}
+
+// What is no line, because it is too long without its texts, is counted.
+func TestAnEventThatCannotBeRecordedIsCounted(t *testing.T) {
 	dir := Dir(t.TempDir())
-	put(dir, "agent", happened(1, strings.Repeat("x", 1<<20)))
+	ev := happened(1, "one")
+	ev.Victims = make([]string, maxLine)
+	put(dir, "agent", ev, happened(2, "two"))
 	r := NewReader(dir)
 	defer r.Close()
-	if got := texts(t, r); len(got) != 1 || len(got[0]) > maxText+3 {
-		t.Errorf("%d entries", len(got))
+	dropped := 0
+	entries, err := r.Next()
+	for _, e := range entries {
+		dropped += e.Count
+	}
+	if err != nil || len(entries) != 2 || dropped != 1 {
+		t.Errorf("%d of %d entries, %v", dropped, len(entries), err)
 	}
 }
 

@@ -113,14 +113,19 @@ func (w *Writer) run() {
 	}
 }
 
-// write appends entries, and one that says how many were dropped before them.
+// write appends entries, and before them one that says how many were dropped.
 func (w *Writer) write(entries []Entry, dropped int) error {
 	var text []byte
-	if dropped > 0 {
-		text = Entry{Event: event.Event{Time: w.now(), Reason: event.EventsDropped, Count: dropped, Warning: true}, Instance: w.instance}.line()
-	}
 	for _, e := range entries {
-		text = append(text, e.line()...)
+		line := e.line()
+		if line == nil {
+			dropped++
+		}
+		text = append(text, line...)
+	}
+	if dropped > 0 {
+		lost := Entry{Event: event.Event{Time: w.now(), Reason: event.EventsDropped, Count: dropped, Warning: true}, Instance: w.instance}
+		text = append(lost.line(), text...)
 	}
 	if len(text) == 0 {
 		return nil
