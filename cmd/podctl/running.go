@@ -332,7 +332,8 @@ func (r *running) drainEvents() {
 
 // screenOf is where a run or an agent is shown.
 func screenOf(e *shell.Env, g shell.Globals) runview.Screen {
-	return runview.Screen{Out: e.Out, Errw: e.Errw, TTY: e.TTY, Color: !g.NoColor && !e.NoColor, Size: e.Size, Now: e.Now}
+	errTTY := shell.Terminal(output.Raw(e.Errw)) != nil
+	return runview.Screen{Out: e.Out, Errw: e.Errw, ErrTTY: errTTY, TTY: e.TTY, Color: !g.NoColor && !e.NoColor, Size: e.Size, Now: e.Now}
 }
 
 // viewOptions say what is shown of a session's pods.

@@ -33,6 +33,9 @@ func NewAsync(w io.Writer, limit int, dropped func(n int)) *Async {
 	return a
 }
 
+// Below returns the writer that an Async writes to.
+func (a *Async) Below() io.Writer { return a.w }
+
 // Write implements io.Writer. The error is that of an earlier write.
 func (a *Async) Write(p []byte) (int, error) {
 	a.mu.Lock()

@@ -2,6 +2,7 @@ package runview
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,8 @@ import (
 // linePrinter prints one line per event: the output that is not a terminal.
 type linePrinter struct {
 	screen Screen
+	// logs is where what containers write goes, unchanged if no terminal is there.
+	logs io.Writer
 	// lastLine is as in Options.
 	lastLine func(event.Event) string
 	// ready: the run waits for ready pods, so readiness is worth a line.
@@ -32,7 +35,7 @@ type linePrinter struct {
 }
 
 func newLinePrinter(s Screen, o Options) *linePrinter {
-	return &linePrinter{screen: s, ready: o.Ready, lastLine: o.LastLine, last: map[types.UID]time.Time{}, said: map[types.UID]string{}, stopping: map[types.UID]bool{}}
+	return &linePrinter{screen: s, logs: output.Raw(s.Out), ready: o.Ready, lastLine: o.LastLine, last: map[types.UID]time.Time{}, said: map[types.UID]string{}, stopping: map[types.UID]bool{}}
 }
 
 func (p *linePrinter) Note(text string) { p.print("%s\n", text) }
@@ -157,8 +160,7 @@ func namesContainer(reason string) bool { return reason == event.Killing }
 func (p *linePrinter) Log(l LogLine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// What a container writes reaches a file or a pipe unchanged.
-	fmt.Fprintf(output.Raw(p.screen.Out), "%s/%s | %s\n", pod.DisplayName(l.Namespace, l.Pod), l.Container, l.Text)
+	fmt.Fprintf(p.logs, "%s/%s | %s\n", pod.DisplayName(l.Namespace, l.Pod), l.Container, l.Text)
 }
 
 func (*linePrinter) Refresh([]node.Info) {}

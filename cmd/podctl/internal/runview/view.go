@@ -11,6 +11,8 @@ import (
 // Screen is where a run is shown.
 type Screen struct {
 	Out, Errw io.Writer
+	// ErrTTY: Errw is a terminal.
+	ErrTTY bool
 	// TTY: Out is a terminal, so that output may move the cursor; Color: it may be
 	// colored.
 	TTY, Color bool

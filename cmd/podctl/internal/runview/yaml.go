@@ -26,8 +26,12 @@ type yamlPrinter struct {
 func newYAMLPrinter(s Screen, o Options) *yamlPrinter {
 	progress := s
 	progress.Out = s.Errw
+	lines := newLinePrinter(progress, o)
+	if s.ErrTTY {
+		lines.logs = output.NewWriter(s.Errw)
+	}
 	return &yamlPrinter{
-		linePrinter: newLinePrinter(progress, o),
+		linePrinter: lines,
 		screen:      s, node: o.NodeName, ready: o.Ready, printed: map[types.UID]bool{},
 	}
 }

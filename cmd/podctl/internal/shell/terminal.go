@@ -11,8 +11,12 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 )
 
-// Terminal returns the terminal that a stream is, nil if it is none.
+// Terminal returns the terminal that a stream is, or that an Async writes to, nil if it
+// is none.
 func Terminal(s any) *os.File {
+	if a, ok := s.(*output.Async); ok {
+		s = a.Below()
+	}
 	if f, ok := s.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return f
 	}
