@@ -33,7 +33,7 @@ func TestAgentCollectsGarbage(t *testing.T) {
 		if _, err := c.Pull(t.Context(), registry.Image("unused:1"), nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Start(t.Context(), bare.Spec{Name: "stranger", Image: image.BusyboxName, Command: []string{"sleep", "3600"}, LogDir: t.TempDir()}); err != nil {
+		if _, err := c.Start(t.Context(), bare.Spec{Name: "stranger", Image: image.BusyboxName, Command: []string{"sleep", "3600"}, LogDir: t.TempDir(), Unlabelled: true}); err != nil {
 			t.Fatal(err)
 		}
 		beside := a.start(a.marking("mine", "1"), "-")
