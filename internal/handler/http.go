@@ -58,7 +58,7 @@ func httpProbe(ctx context.Context, t Target, get *v1.HTTPGetAction, timeout tim
 	case resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusBadRequest:
 		return Failure, fmt.Sprintf("HTTP probe failed with statuscode: %d", resp.StatusCode), nil
 	case resp.StatusCode >= http.StatusMultipleChoices:
-		return Warning, fmt.Sprintf("Probe terminated redirects, Response body: %s", t.brief(string(body))), nil
+		return Warning, fmt.Sprintf("Probe terminated redirects, Response body: %s", body), nil
 	}
 	return Success, string(body), nil
 }
