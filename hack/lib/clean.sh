@@ -124,7 +124,7 @@ remove_groups() {
 			while removable "${parent##*/}" && rmdir "$parent" 2>/dev/null; do
 				parent=${parent%/*}
 			done
-		done < <(sed 's#/[^/]*$##' <<<"$1" | sort -u)
+		done < <(xargs -d '\n' dirname <<<"$1" | sort -u)
 	fi
 	rmdir /sys/fs/cgroup/{,*/}{crio-conmon-*,crio,k8s.io} 2>/dev/null || true
 }
