@@ -43,7 +43,7 @@ var table = []row{
 	{"internal/cluster", []string{"internal/apiget", "internal/fleet", "internal/stream"}, "an API server asked for nodes and pods, and commands run through it"},
 	{"internal/cluster/clustertest", nil, "an API server in memory for tests; the program does not import it"},
 	{"internal/desired", []string{"internal/pod", "internal/boundeddoc", "internal/boundedfile", "internal/manifest", "internal/kubelet", "internal/apiget"}, "who says which pods belong on this node"},
-	{"internal/inventory", []string{"internal/pod", "internal/control", "internal/cri", "internal/owner"}, "every pod of a runtime, joined"},
+	{"internal/inventory", []string{"internal/pod", "internal/control", "internal/cri", "internal/owner", "internal/proc"}, "every pod of a runtime, joined"},
 	{"internal/target", []string{"internal/pod", "internal/inventory", "internal/suggest"}, "pure: names, globs, selectors and ids to pods and containers"},
 	{"internal/orphan", []string{"internal/pod", "internal/control", "internal/cri", "internal/desired", "internal/host", "internal/inventory", "internal/kubelet", "internal/owner", "internal/poddir", "internal/podrecord", "internal/proc", "internal/volume", "internal/worker"}, "pure Classify, find, terminate"},
 	{"internal/inspect", []string{"internal/pod"}, "pure: masking and comparing what a runtime answers"},

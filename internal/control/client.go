@@ -83,8 +83,9 @@ type Client struct {
 	http           *http.Client
 	// limit bounds an answer, in bytes.
 	limit int64
-	// id is that of the last answer.
-	id atomic.Value
+	// id is that of the last answer, settled is said of it.
+	id      atomic.Value
+	settled atomic.Bool
 }
 
 func newClient(path, instance string, dial Dialer) *Client {
@@ -116,6 +117,10 @@ func (c *Client) ID() string {
 	id, _ := c.id.Load().(string)
 	return id
 }
+
+// Settled reports whether the process knew all pods that it owns when it answered last:
+// see Host. Processes of earlier versions do not say it.
+func (c *Client) Settled() bool { return c.settled.Load() }
 
 // Pods are the pods that it manages, with their status.
 func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
@@ -252,6 +257,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.R
 		return nil, c.wrap(path, err)
 	}
 	c.id.Store(res.Header.Get(idHeader))
+	c.settled.Store(res.Header.Get(settledHeader) != "")
 	if res.StatusCode == http.StatusOK {
 		return res.Body, nil
 	}

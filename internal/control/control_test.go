@@ -22,6 +22,7 @@ import (
 
 // fakeHost knows one pod, default/web.
 type fakeHost struct {
+	starting                    bool // not settled
 	stopped, started, preempted string
 	grace                       *int64
 	unhealthy                   error
@@ -79,6 +80,8 @@ func (busyError) Hint() string  { return "wait for it" }
 
 func (h *fakeHost) ID() string { return "run-1/id/boot" }
 
+func (h *fakeHost) Settled() bool { return !h.starting }
+
 func (h *fakeHost) Checks() []Check {
 	return []Check{{Name: "pleg", Runtime: true, Run: func() error { return h.unhealthy }}}
 }
@@ -123,8 +126,12 @@ func TestClientReadsAndOrders(t *testing.T) {
 		t.Errorf("Pods: %v %v", pods, err)
 	}
 	workers, err := c.Workers(t.Context())
-	if err != nil || len(workers) != 1 || !workers[0].Terminating() {
-		t.Errorf("Workers: %v %v", workers, err)
+	if err != nil || len(workers) != 1 || !workers[0].Terminating() || !c.Settled() {
+		t.Errorf("Workers: %v %v, settled %v", workers, err, c.Settled())
+	}
+	h.starting = true
+	if _, err := c.Workers(t.Context()); err != nil || c.Settled() {
+		t.Errorf("of one that starts: %v, settled %v", err, c.Settled())
 	}
 	grace := int64(7)
 	if err := c.Stop(t.Context(), "default", "web", &grace); err != nil || h.stopped != "default/web" || h.grace == nil || *h.grace != 7 {

@@ -15,17 +15,23 @@ const maxBody = 64 << 10
 
 // Handler is what a socket serves: everything. metrics may be nil; without
 // events the stream is empty.
-// Each answer names the process by its unique id.
+// Each answer names the process by its unique id, and says whether it is settled.
 func Handler(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 	mux := private(h, events, metrics)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(idHeader, h.ID())
+		if h.Settled() {
+			w.Header().Set(settledHeader, "true")
+		}
 		mux.ServeHTTP(w, r)
 	})
 }
 
 // idHeader is the header of an answer that has the unique id of the process.
 const idHeader = "Podctl-Instance"
+
+// settledHeader is the header of an answer of a process that is settled.
+const settledHeader = "Podctl-Settled"
 
 func private(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 	mux := public(h.Checks(), metrics, false)

@@ -11,6 +11,9 @@ import (
 type Host interface {
 	// ID is the unique id of the process: see owner.Holder.
 	ID() string
+	// Settled reports whether Pods are all pods that the process owns: it may have just
+	// started.
+	Settled() bool
 	// Pods are all pods that the node manages, with their status.
 	Pods() *v1.PodList
 	// NodeObject is the node itself: its name, and what is allocatable where it is

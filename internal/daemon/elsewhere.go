@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -13,11 +12,11 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// ownersElsewhere asks the podctl processes of this host that use other endpoints
-// for their pods.
-func ownersElsewhere(dir string) func(context.Context) (node.Owners, error) {
+// ownersElsewhere asks the podctl processes of this host that use the runtime by other
+// endpoints, or have other run directories, for their pods.
+func ownersElsewhere(locks *owner.Locks) func(context.Context) (node.Owners, error) {
 	return func(ctx context.Context) (node.Owners, error) {
-		others, err := inventory.AskElsewhere(ctx, dir, nil)
+		others, err := inventory.AskElsewhere(ctx, locks.Dir(), locks.Identity(), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -31,24 +30,14 @@ func ownersElsewhere(dir string) func(context.Context) (node.Owners, error) {
 	}
 }
 
-// podsOfOthers returns a function that returns the pods of the podctl processes of this
-// host, of any endpoint, or an error if another one did not answer. This one's may be
-// among them.
-func podsOfOthers(locks *owner.Locks) func(context.Context) (map[types.UID]bool, error) {
-	return func(ctx context.Context) (map[types.UID]bool, error) {
-		all, err := inventory.AskAll(ctx, filepath.Dir(locks.Dir()), nil)
+// podsOfOthers returns a function that returns the pods of the other podctl processes of
+// this host, of any runtime, and their instances, or an error if one did not answer.
+func podsOfOthers(locks *owner.Locks) func(context.Context) (map[types.UID]string, error) {
+	return func(ctx context.Context) (map[types.UID]string, error) {
+		all, err := inventory.AskAll(ctx, filepath.Dir(locks.Dir()), locks.ID(), locks.Identity(), nil)
 		if err != nil {
 			return nil, err
 		}
-		for _, h := range all.Silent {
-			if !h.Is(locks.Instance(), locks.ID()) {
-				return nil, fmt.Errorf("podctl process %q does not say which pods it owns", h.Name)
-			}
-		}
-		uids := map[types.UID]bool{}
-		for uid := range all.Owners {
-			uids[uid] = true
-		}
-		return uids, nil
+		return all.Pods()
 	}
 }

@@ -36,6 +36,7 @@ func (h *otherHost) Workers() []control.Worker {
 	return []control.Worker{{UID: h.pod.UID, Phase: h.phase}}
 }
 func (h *otherHost) ID() string              { return "" }
+func (h *otherHost) Settled() bool           { return true }
 func (h *otherHost) Checks() []control.Check { return nil }
 
 func withHostPort(uid, name string) *v1.Pod {

@@ -13,7 +13,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/control"
@@ -21,6 +20,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/journal"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/logs"
@@ -114,8 +114,12 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	if err != nil {
 		return nil, err
 	}
+	runtime, err := inventory.Identify(ctx, s.Client)
+	if err != nil {
+		o.Log.Warn("the runtime is recognized by its socket alone", "err", err)
+	}
 	s.locks, err = owner.Join(ctx, owner.JoinOptions{
-		Run: filepath.Dir(p.Locks), ID: filepath.Base(p.Locks), Instance: o.Instance, Runtime: identify(ctx, s.Client, o.Log),
+		Run: filepath.Dir(p.Locks), ID: filepath.Base(p.Locks), Instance: o.Instance, Runtime: runtime,
 		Holders: o.Holders(),
 	})
 	if err != nil {
@@ -231,10 +235,6 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	}
 	volumes := volume.NewNamed(p.Root, dirs.Name)
 	volumes.UseToken(s.opts.TokenFile)
-	var otherPods func(context.Context) (map[types.UID]bool, error)
-	if s.opts.CgroupRoot == "" { // else others may have pods below it that podctl cannot see
-		otherPods = podsOfOthers(s.locks)
-	}
 	s.Node = node.New(node.Options{
 		Instance: s.opts.Instance, Sources: s.opts.Sources,
 		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
@@ -248,8 +248,10 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		Credentials:     credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
 		LogSpace:        func() (uint64, error) { return freeSpace(p.Logs) },
 		RunDirRestored:  func() { s.control.reopen() },
-		OwnersElsewhere: ownersElsewhere(s.locks.Dir()), OtherPods: otherPods,
-		HostPorts: (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,
+		OwnersElsewhere: ownersElsewhere(s.locks), OtherPods: podsOfOthers(s.locks),
+		// Below a root that the user gave others may have pods that podctl cannot see.
+		KeepLeftoverCgroups: s.opts.CgroupRoot != "",
+		HostPorts:           (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,
 	})
 	return nil
 }

@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,57 +20,88 @@ import (
 // Elsewhere is what the live podctl processes of this host own that use a runtime
 // by another endpoint: it may lead to the same runtime, by a proxy for instance.
 type Elsewhere struct {
-	// Owners maps their pods to the processes, which use the runtime by the endpoint
-	// that Holder.Runtime says, where it is known.
-	Owners map[types.UID]owner.Holder
-	// Silent are the instances that did not answer: they may own any pod that they
-	// created, or whose name they hold.
-	Silent []owner.Holder
-	// silentIn are the same instances by their directory.
-	silentIn map[string][]owner.Holder
+	// owners maps their pods to the processes, which use the runtime by the endpoint
+	// that Holder.Runtime says, where it is known; waiting those that they name and do
+	// not run.
+	owners, waiting map[types.UID]owner.Holder
+	// unsettled are the instances that did not answer, or have yet to find their pods:
+	// they may own any pod that an instance of their name created, or whose name they
+	// hold. unsettledIn are the same by their directory.
+	unsettled   []owner.Holder
+	unsettledIn map[string][]owner.Holder
 	// lost are the locks that living processes have yet to restore.
 	lost owner.LostList
 }
 
-// AskAll asks the live podctl processes of all directories below the run
-// directory.
-func AskAll(ctx context.Context, run string, dial control.Dialer) (Elsewhere, error) {
-	return askBelow(ctx, run, "", dial)
+// AskAll asks the live podctl processes of all directories below the run directory,
+// whatever runtime they use, and those that have another run directory, but those that
+// are known to use another runtime than this one. The process of the id self is left out.
+func AskAll(ctx context.Context, run, self string, runtime owner.Runtime, dial control.Dialer) (Elsewhere, error) {
+	lost, err := owner.LostLocks(run)
+	if err != nil {
+		return Elsewhere{}, err
+	}
+	return askDirs(ctx, question{run: run, self: self, runtime: known(runtime), dial: dial, lost: lost})
 }
 
 // AskElsewhere asks the live podctl processes of all directories beside one, and those
-// of its runtime that have another run directory.
-func AskElsewhere(ctx context.Context, dir string, dial control.Dialer) (Elsewhere, error) {
-	return askBelow(ctx, filepath.Dir(dir), filepath.Clean(dir), dial)
+// that have another run directory, but those that are known to use another runtime than
+// this one.
+func AskElsewhere(ctx context.Context, dir string, runtime owner.Runtime, dial control.Dialer) (Elsewhere, error) {
+	run := filepath.Dir(dir)
+	lost, err := owner.LostLocks(run)
+	if err != nil {
+		return Elsewhere{}, err
+	}
+	return askDirs(ctx, question{run: run, except: filepath.Clean(dir), runtime: known(runtime), dial: dial, lost: lost})
 }
 
-func askBelow(ctx context.Context, run, except string, dial control.Dialer) (Elsewhere, error) {
-	return askDirs(ctx, run, except, dial, owner.LostLocks(run))
+func known(r owner.Runtime) func() owner.Runtime { return func() owner.Runtime { return r } }
+
+// question says which processes are asked.
+type question struct {
+	// run is the run directory; except the directory below it that is left out, "" for
+	// none.
+	run, except string
+	// self is the id of the process that is left out, "" for none.
+	self string
+	// runtime: processes of one that differs from it are left out, unless the directories
+	// of all runtimes are asked.
+	runtime func() owner.Runtime
+	dial    control.Dialer
+	lost    owner.LostList
 }
 
 // askDirs asks the processes of all directories at the same time.
-func askDirs(ctx context.Context, run, except string, dial control.Dialer, lost owner.LostList) (Elsewhere, error) {
-	found := Elsewhere{Owners: map[types.UID]owner.Holder{}, silentIn: map[string][]owner.Holder{}, lost: lost}
-	dirs, err := filepath.Glob(filepath.Join(run, "*"))
+func askDirs(ctx context.Context, q question) (Elsewhere, error) {
+	found := Elsewhere{
+		owners: map[types.UID]owner.Holder{}, waiting: map[types.UID]owner.Holder{},
+		unsettledIn: map[string][]owner.Holder{}, lost: q.lost,
+	}
+	dirs, err := filepath.Glob(filepath.Join(q.run, "*"))
 	if err != nil {
 		return found, err
 	}
-	for _, dir := range lost.Dirs(run) {
+	for _, dir := range q.lost.Dirs(q.run) {
 		if !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool {
 		info, err := os.Stat(dir)
-		return dir == except || err == nil && !info.IsDir() // a lock on the run directory
+		return dir == q.except || err == nil && !info.IsDir() // a lock on the run directory
 	})
-	if except != "" {
-		dirs = append(dirs, owner.Outside(run, filepath.Base(except))...)
+	outside, err := owner.Outside(q.run)
+	if err != nil {
+		return found, err
 	}
+	below := len(dirs)
+	dirs = append(dirs, outside...)
 	answers, errs := make([]dirAnswer, len(dirs)), make([]error, len(dirs))
 	var asking sync.WaitGroup
 	for i, dir := range dirs {
-		asking.Go(func() { answers[i], errs[i] = askDir(ctx, dir, lost, dial) })
+		anyRuntime := i < below && q.except == ""
+		asking.Go(func() { answers[i], errs[i] = q.askDir(ctx, dir, anyRuntime) })
 	}
 	asking.Wait()
 	for i, dir := range dirs {
@@ -93,12 +125,18 @@ type dirAnswer struct {
 	live   []Live
 }
 
-func askDir(ctx context.Context, dir string, lost owner.LostList, dial control.Dialer) (dirAnswer, error) {
-	living, clients, err := control.FindLiving(dir, dial)
+func (q question) askDir(ctx context.Context, dir string, anyRuntime bool) (dirAnswer, error) {
+	living, clients, err := control.FindLiving(dir, q.dial)
 	if err != nil {
 		return dirAnswer{}, err
 	}
-	return dirAnswer{living: append(living, lost.Living(dir)...), live: Ask(ctx, clients)}, nil
+	living = slices.DeleteFunc(append(living, q.lost.Living(dir)...), func(h owner.Holder) bool {
+		return q.self != "" && h.ID == q.self || !anyRuntime && h.Runtime.Name != "" && h.Runtime.Differs(q.runtime())
+	})
+	clients = slices.DeleteFunc(clients, func(c *control.Client) bool {
+		return !slices.ContainsFunc(living, func(h owner.Holder) bool { return h.Name == c.Instance() })
+	})
+	return dirAnswer{living: living, live: Ask(ctx, clients)}, nil
 }
 
 // add adds what the processes of one directory own.
@@ -110,37 +148,60 @@ func (e *Elsewhere) add(dir string, a dirAnswer) {
 			continue
 		}
 		for _, w := range l.Workers {
-			e.Owners[w.UID] = living[i]
+			if w.Rejected != "" {
+				e.waiting[w.UID] = living[i]
+			} else {
+				e.owners[w.UID] = living[i]
+			}
 		}
-		living = slices.Delete(living, i, i+1)
+		if l.Client.Settled() {
+			living = slices.Delete(living, i, i+1)
+		}
 	}
 	for _, h := range living {
 		// stop and orphans own no pods.
 		if !strings.HasPrefix(h.Name, "stop-") && !strings.HasPrefix(h.Name, "orphans-") {
-			e.Silent = append(e.Silent, h)
-			e.silentIn[dir] = append(e.silentIn[dir], h)
+			e.unsettled = append(e.unsettled, h)
+			e.unsettledIn[dir] = append(e.unsettledIn[dir], h)
 		}
 	}
+}
+
+// Pods are the pods that the processes name, and the instances of these; an error if one
+// does not say which it owns.
+func (e Elsewhere) Pods() (map[types.UID]string, error) {
+	if len(e.unsettled) > 0 {
+		return nil, fmt.Errorf("podctl %q is alive and does not say which pods it owns", e.unsettled[0].Name)
+	}
+	pods := map[types.UID]string{}
+	for _, named := range []map[types.UID]owner.Holder{e.waiting, e.owners} {
+		for uid, h := range named {
+			pods[uid] = h.Name
+		}
+	}
+	return pods, nil
 }
 
 // Owner returns the process that owns the pod, or may own it; ok is false if none
-// does. creator and id are those of its newest sandbox.
+// does. creator and id are those of its newest sandbox. A process that waits for a pod
+// does not own it.
 func (e Elsewhere) Owner(uid types.UID, fullName, creator, id string) (h owner.Holder, ok bool) {
-	if h, ok := e.Owners[uid]; ok {
+	if h, ok := e.owners[uid]; ok {
 		return h, true
 	}
-	for _, h := range e.Silent {
-		if creator != "" && h.Is(creator, id) {
+	for _, h := range e.unsettled {
+		// A later instance of the name takes its pods over.
+		if creator != "" && (h.Name == creator || h.Is(creator, id)) {
 			return h, true
 		}
 	}
-	return e.silentHolder(fullName)
+	return e.unsettledHolder(fullName)
 }
 
-// silentHolder is the silent instance that holds the name of a pod: it may have
+// unsettledHolder is the unsettled instance that holds the name of a pod: it may have
 // adopted the pod. Where that cannot be read it is assumed.
-func (e Elsewhere) silentHolder(fullName string) (h owner.Holder, ok bool) {
-	for dir, silent := range e.silentIn {
+func (e Elsewhere) unsettledHolder(fullName string) (h owner.Holder, ok bool) {
+	for dir, unsettled := range e.unsettledIn {
 		holder, held, err := owner.HolderOf(dir, fullName)
 		if !held {
 			var lost bool
@@ -148,25 +209,30 @@ func (e Elsewhere) silentHolder(fullName string) (h owner.Holder, ok bool) {
 				held = true
 			}
 		}
-		i := slices.IndexFunc(silent, func(h owner.Holder) bool { return h.Is(holder.Name, holder.ID) })
+		i := slices.IndexFunc(unsettled, func(h owner.Holder) bool { return h.Is(holder.Name, holder.ID) })
 		switch {
 		case held && i >= 0:
-			return silent[i], true
+			return unsettled[i], true
 		case err != nil, held && holder.Name == "":
-			return silent[0], true
+			return unsettled[0], true
 		}
 	}
 	return owner.Holder{}, false
 }
 
 // Assign makes the owner of each pod that no podctl process of this endpoint
-// manages.
+// manages. A process that waits for a pod counts, too: it starts the pod once it can.
 func (e Elsewhere) Assign(pods []*Pod) {
 	for _, p := range pods {
-		if p.mayBeElsewhere() {
-			if h, ok := e.Owner(p.UID, p.FullName(), p.Creator, p.CreatorID); ok {
-				p.Elsewhere, p.Alive = h.Name, true
-			}
+		if !p.mayBeElsewhere() {
+			continue
+		}
+		h, ok := e.Owner(p.UID, p.FullName(), p.Creator, p.CreatorID)
+		if !ok {
+			h, ok = e.waiting[p.UID]
+		}
+		if ok {
+			p.Elsewhere, p.Alive = h.Name, true
 		}
 	}
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/podctl/podctl/internal/testutil"
 )
 
+// tested is the runtime of tests: that of no other podctl process of the machine.
+var tested = owner.Runtime{Name: "tested", Storage: "/tested"}
+
 // A pod is not abandoned while a live podctl process owns it by another endpoint
 // of the runtime, or may own it and does not answer.
 func TestOwnersByAnotherEndpointAreAlive(t *testing.T) {
@@ -21,7 +24,7 @@ func TestOwnersByAnotherEndpointAreAlive(t *testing.T) {
 		listed("shown", "agent", pod.Running), listed("mine", "run-silent", pod.Running),
 		listed("left", "run-dead", pod.Running), listed("bare", "", pod.Running),
 	}, nil, func(*Pod) bool { return false })
-	Elsewhere{Owners: map[types.UID]owner.Holder{"uid-shown": {Name: "agent"}}, Silent: []owner.Holder{{Name: "run-silent"}}}.Assign(pods)
+	Elsewhere{owners: map[types.UID]owner.Holder{"uid-shown": {Name: "agent"}}, unsettled: []owner.Holder{{Name: "run-silent"}}}.Assign(pods)
 	for _, p := range pods {
 		want := map[string]string{"shown": "agent", "mine": "run-silent"}[p.Name]
 		if p.Elsewhere != want || p.Alive != (want != "") {
@@ -46,7 +49,7 @@ func TestNamesHeldBySilentProcessesOfOtherDirectoriesAreElsewhere(t *testing.T) 
 	if err := locks.Claim("adopted_default"); err != nil {
 		t.Fatal(err)
 	}
-	found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), nil)
+	found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), tested, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +70,8 @@ func TestAskElsewhereFindsSilentProcessesOfOtherDirectories(t *testing.T) {
 		}
 		defer locks.Close()
 	}
-	found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), nil)
-	if err != nil || len(found.Silent) != 1 || found.Silent[0].Name != "run-1" || len(found.Owners) != 0 {
+	found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), tested, nil)
+	if err != nil || len(found.unsettled) != 1 || found.unsettled[0].Name != "run-1" || len(found.owners) != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
@@ -76,7 +79,7 @@ func TestAskElsewhereFindsSilentProcessesOfOtherDirectories(t *testing.T) {
 // A process with another run directory locks names there, but its pods are its own.
 func TestProcessWithAnotherRunDirectoryOwnsItsPods(t *testing.T) {
 	if run := os.Getenv("INVENTORY_TEST_RUN"); run != "" {
-		locks, err := owner.Join(t.Context(), owner.JoinOptions{Run: run, ID: "id", Instance: "agent", Runtime: owner.Runtime{Endpoint: os.Getenv("INVENTORY_TEST_ENDPOINT")}})
+		locks, err := owner.Join(t.Context(), owner.JoinOptions{Run: run, ID: "id", Instance: "agent", Runtime: owner.Runtime{Endpoint: os.Getenv("INVENTORY_TEST_ENDPOINT"), Name: tested.Name}})
 		if err == nil {
 			err = locks.Claim("adopted_default")
 		}
@@ -97,8 +100,8 @@ func TestProcessWithAnotherRunDirectoryOwnsItsPods(t *testing.T) {
 		id, ended := testutil.Child(t, cmd)
 		return id, func() { _ = ended() }
 	}
-	owned := func(dir, id string) map[string]bool {
-		found, err := AskElsewhere(t.Context(), filepath.Join(run, dir), nil)
+	owned := func(dir, runtime, id string) map[string]bool {
+		found, err := AskElsewhere(t.Context(), filepath.Join(run, dir), owner.Runtime{Name: runtime}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,18 +118,21 @@ func TestProcessWithAnotherRunDirectoryOwnsItsPods(t *testing.T) {
 		return elsewhere
 	}
 	id, end := start("unix:///run/some.sock")
-	if got := owned("id", id); !got["created"] || !got["adopted"] || len(got) != 2 {
-		t.Errorf("owned %v", got)
+	// Through a proxy, or in a container, the socket has another path.
+	for _, dir := range []string{"id", "other"} {
+		if got := owned(dir, tested.Name, id); !got["created"] || !got["adopted"] || len(got) != 2 {
+			t.Errorf("owned %v, by the directory %s", got, dir)
+		}
 	}
-	if got := owned("other", id); len(got) != 0 {
+	if got := owned("id", "another", id); len(got) != 0 {
 		t.Errorf("of another runtime: %v", got)
 	}
 	end()
-	if got := owned("id", id); len(got) != 0 {
+	if got := owned("id", tested.Name, id); len(got) != 0 {
 		t.Errorf("of a process that has exited: %v", got)
 	}
 	// A runtime within a process has the id of all of its kind.
-	if id, end = start(""); len(owned("id", id)) != 0 {
+	if id, end = start(""); len(owned("id", tested.Name, id)) != 0 {
 		t.Error("a simulated runtime is another one's")
 	}
 	end()

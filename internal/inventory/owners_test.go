@@ -3,8 +3,10 @@ package inventory
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -18,7 +20,13 @@ import (
 // answers at its socket.
 func neighbour(t *testing.T, dir string) {
 	t.Helper()
-	locks, err := owner.Open(dir, "agent")
+	answering(t, dir, owner.Runtime{}, true, control.Worker{UID: "uid-web"})
+}
+
+// answering is a live agent of a runtime that names the workers.
+func answering(t *testing.T, dir string, runtime owner.Runtime, settled bool, workers ...control.Worker) {
+	t.Helper()
+	locks, err := owner.Join(t.Context(), owner.JoinOptions{Run: filepath.Dir(dir), ID: filepath.Base(dir), Instance: "agent", Runtime: runtime})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +36,10 @@ func neighbour(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode([]control.Worker{{UID: "uid-web"}})
+		if settled {
+			w.Header().Set("Podctl-Settled", "true")
+		}
+		_ = json.NewEncoder(w).Encode(append([]control.Worker{}, workers...))
 	})}
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	t.Cleanup(func() { _ = server.Close() })
@@ -46,10 +57,11 @@ func TestOtherProcessesAreAskedOnlyForPodsThatNoneOfTheDirectoryManages(t *testi
 			dials.Add(1)
 			return nil, net.ErrClosed
 		},
-		lost: func() owner.LostList {
+		lost: func() (owner.LostList, error) {
 			scans.Add(1)
-			return nil
+			return nil, nil
 		},
+		identify: func(context.Context) owner.Runtime { return tested },
 	}
 	managed := Merge([]*pod.Pod{listed("web", "agent", pod.Running), listed("db", "agent", pod.Running)},
 		[]Live{{Client: &control.Client{}, Workers: []control.Worker{{UID: "uid-web"}, {UID: "uid-db"}, {UID: "uid-coming"}}}}, owners.Alive)
@@ -82,8 +94,8 @@ func TestProcessesOfAllDirectoriesAreAskedAtTheSameTime(t *testing.T) {
 			return nil, ctx.Err()
 		}
 	}
-	found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), dial)
-	if err != nil || len(found.Silent) != 0 || found.Owners["uid-web"].Name != "agent" {
+	found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), tested, dial)
+	if err != nil || len(found.unsettled) != 0 || found.owners["uid-web"].Name != "agent" {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
@@ -92,10 +104,84 @@ func TestProcessesOfAllDirectoriesAreAskedAtTheSameTime(t *testing.T) {
 func TestPodOfAnotherRunDirectoryIsElsewhereAlsoForATwinThatWaits(t *testing.T) {
 	run := t.TempDir()
 	neighbour(t, filepath.Join(run, "there"))
-	owners := NewOwners(filepath.Join(run, "here"), "", nil)
+	owners := ownersOf(filepath.Join(run, "here"))
 	twin := Live{Client: &control.Client{}, Workers: []control.Worker{{UID: "uid-web", Rejected: "managed by another podctl"}}}
 	pods := Merge([]*pod.Pod{listed("web", "agent", pod.Running)}, []Live{twin}, owners.Alive)
 	if err := owners.Assign(t.Context(), pods); err != nil || pods[0].Elsewhere != "agent" || pods[0].Managed() {
 		t.Errorf("elsewhere %q, managed %v, %v", pods[0].Elsewhere, pods[0].Managed(), err)
+	}
+}
+
+// ownersOf are the owners of the pods of the tested runtime.
+func ownersOf(dir string) Owners {
+	return Owners{
+		dir:      dir,
+		lost:     func() (owner.LostList, error) { return nil, nil },
+		identify: func(context.Context) owner.Runtime { return tested },
+	}
+}
+
+// A restarted agent answers before it has read its sources: the pods of the one before it
+// are its own, by whatever endpoint and run directory they are looked at.
+func TestPodsOfAnAgentThatHasNotAdoptedYetAreItsOwnByEveryEndpoint(t *testing.T) {
+	for name, c := range map[string]struct {
+		settled bool
+		runtime owner.Runtime
+		want    string
+	}{
+		"starts":                    {runtime: tested, want: "agent"},
+		"starts, unknown runtime":   {want: "agent"},
+		"settled":                   {settled: true, runtime: tested},
+		"starts on another runtime": {runtime: owner.Runtime{Name: "another"}},
+	} {
+		run := t.TempDir()
+		answering(t, filepath.Join(run, "there"), c.runtime, c.settled)
+		before := listed("web", "agent", pod.Running)
+		before.Sandboxes[0].OwnerID = "agent/of-before"
+		owners := ownersOf(filepath.Join(run, "here"))
+		pods := Merge([]*pod.Pod{before}, nil, owners.Alive)
+		if err := owners.Assign(t.Context(), pods); err != nil || pods[0].Elsewhere != c.want {
+			t.Errorf("%s: elsewhere %q, want %q, %v", name, pods[0].Elsewhere, c.want, err)
+		}
+		if named, err := owners.All(t.Context()); (err == nil) != c.settled || len(named) > 0 {
+			t.Errorf("%s: all pods %v, %v", name, named, err)
+		}
+	}
+}
+
+// Two runtimes may run one manifest: the pod of the UID on the other one is another pod.
+// A process that waits for a pod leaves it to the one that restarts.
+func TestRestartedAgentAdoptsItsPodBesideAnotherRuntimesPodOfTheUID(t *testing.T) {
+	for name, c := range map[string]struct {
+		runtime owner.Runtime
+		worker  control.Worker
+		owned   bool
+	}{
+		"another runtime's":       {owner.Runtime{Name: "another"}, control.Worker{UID: "uid-web"}, false},
+		"another storage":         {owner.Runtime{Name: tested.Name, Storage: "/other"}, control.Worker{UID: "uid-web"}, false},
+		"the same runtime's":      {tested, control.Worker{UID: "uid-web"}, true},
+		"of a runtime not known":  {owner.Runtime{}, control.Worker{UID: "uid-web"}, true},
+		"of a process that waits": {owner.Runtime{Name: tested.Name}, control.Worker{UID: "uid-web", Rejected: "held", WaitReason: "NameHeld"}, false},
+	} {
+		run := t.TempDir()
+		answering(t, filepath.Join(run, "there"), c.runtime, true, c.worker)
+		found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), tested, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, owned := found.Owner("uid-web", "web_default", "agent", "agent/of-before"); owned != c.owned {
+			t.Errorf("%s: owned %v", name, owned)
+		}
+	}
+}
+
+// Where the processes that hold locks cannot be seen, one may live that has the pods.
+func TestLocksThatCannotBeReadLeaveOwnersUnknown(t *testing.T) {
+	owners := ownersOf(filepath.Join(t.TempDir(), "here"))
+	owners.lost = func() (owner.LostList, error) { return nil, &owner.LocksError{Cause: os.ErrNotExist} }
+	pods := Merge([]*pod.Pod{listed("web", "run-dead", pod.Running)}, nil, owners.Alive)
+	err := owners.Assign(t.Context(), pods)
+	if _, unseen := errors.AsType[*owner.LocksError](err); !unseen || pods[0].Abandoned() {
+		t.Errorf("abandoned %v, %v", pods[0].Abandoned(), err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -23,8 +24,8 @@ type Reader struct {
 	// Dial connects to control sockets; nil is the machine's own.
 	Dial control.Dialer
 	Log  *slog.Logger
-	// Unanswered is called for each podctl process that did not answer; its pods
-	// are in the runtime's listing.
+	// Unanswered is called for each podctl process that did not answer, and if there may
+	// be some that are not seen; their pods are in the runtime's listing.
 	Unanswered func(error)
 }
 
@@ -65,9 +66,14 @@ func (r Reader) Join(ctx context.Context, client *cri.Client, answers func() []L
 			r.Unanswered(l.Err)
 		}
 	}
-	owners := NewOwners(r.Dir, "", r.Dial)
+	owners := NewOwners(client, r.Dir, "", r.Dial)
 	all := Merge(listed, live, owners.Alive)
-	if err := owners.Assign(ctx, all); err != nil && !errors.Is(err, fs.ErrPermission) {
+	err = owners.Assign(ctx, all)
+	if _, unseen := errors.AsType[*owner.LocksError](err); unseen {
+		r.Unanswered(err) // the pods that podctl created count as alive
+		return all, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
 	return all, nil

@@ -27,7 +27,7 @@ type cgroupSweep struct {
 // sweepCgroups removes cgroups of pods that do not exist any more
 // (cleanupOrphanedPodCgroups in pkg/kubelet/kubelet_pods.go).
 func (n *Node) sweepCgroups(ctx context.Context, p *pass) {
-	if n.opts.OtherPods == nil || time.Since(n.sweep.last) < sweepPeriod || !n.sweep.running.CompareAndSwap(false, true) {
+	if n.opts.KeepLeftoverCgroups || time.Since(n.sweep.last) < sweepPeriod || !n.sweep.running.CompareAndSwap(false, true) {
 		return
 	}
 	n.sweep.last = time.Now()
@@ -65,7 +65,7 @@ func (n *Node) sweepOnce(ctx context.Context, p *pass) error {
 	}
 	var errs []error
 	for _, l := range again {
-		if others[l.UID] || n.has(l.UID) {
+		if others[l.UID] != "" || n.has(l.UID) {
 			continue
 		}
 		n.log.Info("remove leftover cgroup", "uid", l.UID)

@@ -34,9 +34,9 @@ func (w *world) cgroupsOf() []types.UID {
 func TestCgroupsOfNoPodAreRemoved(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		asked := 0
-		w.otherPods = func(context.Context) (map[types.UID]bool, error) {
+		w.otherPods = func(context.Context) (map[types.UID]string, error) {
 			asked++
-			return map[types.UID]bool{"of-another-podctl": true}, nil
+			return map[types.UID]string{"of-another-podctl": "agent"}, nil
 		}
 		p := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
 		web := p.until("web", "running", running).Pod.UID
@@ -68,7 +68,7 @@ func TestCgroupsOfNoPodAreRemoved(t *testing.T) {
 func TestLeftoverCgroupsStayWhileAnotherPodctlMayOwnThem(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var answers atomic.Bool
-		w.otherPods = func(context.Context) (map[types.UID]bool, error) {
+		w.otherPods = func(context.Context) (map[types.UID]string, error) {
 			if answers.Load() {
 				return nil, nil
 			}
@@ -96,6 +96,7 @@ func TestLeftoverCgroupsStayWhileAnotherPodctlMayOwnThem(t *testing.T) {
 func TestCgroupsOfASharedRootStay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.leave("left")
+		w.sharedCgroups = true
 		p := w.podctl("agent")
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -31,10 +31,10 @@ func (d *desired) keep(want Desired) {
 
 // keepUnread makes this instance's pods that no source desires desired, if they
 // may be of a source that is not known in full, and takes them out of what is
-// to be ended.
-func (n *Node) keepUnread(ctx context.Context, found *lifecycle.Findings) {
+// to be ended. It returns how many those are.
+func (n *Node) keepUnread(ctx context.Context, found *lifecycle.Findings) (unread int) {
 	if !n.desired.isPartial() {
-		return
+		return 0
 	}
 	stop := found.Stop
 	found.Stop = nil
@@ -43,6 +43,7 @@ func (n *Node) keepUnread(ctx context.Context, found *lifecycle.Findings) {
 			found.Stop = append(found.Stop, p) // another pod of its name is desired
 			continue
 		}
+		unread++
 		d, err := n.manifestOf(ctx, p)
 		if err != nil {
 			n.log.Warn("leave a pod alone that may still be wanted", "pod", p.FullName(), "uid", p.UID, "err", err)
@@ -51,4 +52,5 @@ func (n *Node) keepUnread(ctx context.Context, found *lifecycle.Findings) {
 		n.desired.keep(d)
 		n.poke()
 	}
+	return unread
 }

@@ -30,7 +30,7 @@ func TestLeftoversTakeTheSameWorkForAnyNumberOfPods(t *testing.T) {
 			}
 		}
 		n := &Node{locks: locks, opts: Options{Facts: facts, Dirs: dirs}}
-		d, p := wanted("uid-new", "new"), n.newPass(nil)
+		d, p := wanted("uid-new", "new"), n.newPass(t.Context(), nil)
 		return testing.AllocsPerRun(20, func() { n.takeLeftovers(t.Context(), d, p) })
 	}
 	if few, many := work(10), work(1000); many != few {

@@ -89,10 +89,11 @@ type Options struct {
 	// OwnersElsewhere asks the podctl processes that use other endpoints which pods
 	// they own; nil knows none.
 	OwnersElsewhere func(ctx context.Context) (Owners, error)
-	// OtherPods returns the pods of all other podctl processes of the host, or an error
-	// if that is not known. Nil removes no leftover cgroups: their root may have pods
-	// of others.
-	OtherPods func(ctx context.Context) (map[types.UID]bool, error)
+	// OtherPods returns the pods of all other podctl processes of the host and their
+	// instances, or an error if that is not known; nil knows none.
+	OtherPods func(ctx context.Context) (map[types.UID]string, error)
+	// KeepLeftoverCgroups: their root may have pods of others.
+	KeepLeftoverCgroups bool
 	// LogSpace returns how many bytes are free for container logs; nil is not known.
 	LogSpace func() (free uint64, err error)
 	// RunDirRestored is called by the loop after deleted locks were taken again: what
@@ -177,6 +178,8 @@ type Node struct {
 	// emit serialises calls of opts.Events.
 	emit sync.Mutex
 
+	// settled: see Settled.
+	settled atomic.Bool
 	// looped is when the loop last began or ended a turn, in Unix nanoseconds; 0
 	// before the first.
 	looped atomic.Int64
@@ -189,6 +192,9 @@ func New(o Options) *Node {
 	}
 	if o.Observer == nil {
 		o.Observer = noObserver{}
+	}
+	if o.OtherPods == nil {
+		o.OtherPods = func(context.Context) (map[types.UID]string, error) { return nil, nil }
 	}
 	version := o.Runtime.Connected()
 	n := &Node{
@@ -228,6 +234,10 @@ func (n *Node) set(source string, pods []Desired, objects *pod.Objects, partial 
 	n.poke()
 	n.wakeUsers(changed)
 }
+
+// Settled reports whether all pods that the node owns are among its Pods: its sources
+// were read, and what the runtime held is adopted, stopped, or left to its owners.
+func (n *Node) Settled() bool { return n.settled.Load() }
 
 // poke makes the loop reconcile soon.
 func (n *Node) poke() {

@@ -30,12 +30,27 @@ func (n *Node) takeOrphans(ctx context.Context, p *pass, desired map[types.UID]D
 		if rec.Owner != n.ownerTag() || rec.Name == "" {
 			continue
 		}
+		if n.othersMayHave(p, uid) {
+			continue
+		}
 		v := nameOnly(&pod.Pod{UID: uid, Name: rec.Name, Namespace: rec.Namespace})
 		if n.locks.Claim(pod.FullNameOf(v)) != nil {
 			continue // another podctl has the name by now
 		}
 		n.takeLeftover(ctx, Desired{Pod: v})
 	}
+}
+
+// othersMayHave reports whether another podctl process has the pod, or may have it: one
+// that starts a pod has its directory before the runtime lists it, and where its run
+// directory is another one, its lock of the name does not count here.
+func (n *Node) othersMayHave(p *pass, uid types.UID) bool {
+	others, err := p.others()
+	if err != nil {
+		n.log.Debug("remove leftover files later: other podctl processes may have the pod", "uid", uid, "err", err)
+		return true
+	}
+	return others[uid] != ""
 }
 
 // takeLeftover removes what a pod left on the host, whose name is held.

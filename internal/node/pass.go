@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"os"
 	"strings"
 	"sync"
@@ -16,10 +17,19 @@ type pass struct {
 	holds func() map[types.UID]bool
 	// logs are the log directories of pods.
 	logs func() logDirs
+	// others are the pods of other podctl processes: of all that are in logs, at least,
+	// and of all directories that were read before.
+	others func() (map[types.UID]string, error)
 }
 
-func (n *Node) newPass(held []*pod.Pod) *pass {
+func (n *Node) newPass(ctx context.Context, held []*pod.Pod) *pass {
+	logs := sync.OnceValue(func() logDirs { return readLogDirs(n.opts.Facts.LogDir) })
 	return &pass{
+		logs: logs,
+		others: sync.OnceValues(func() (map[types.UID]string, error) {
+			logs()
+			return n.opts.OtherPods(ctx)
+		}),
 		holds: sync.OnceValue(func() map[types.UID]bool {
 			uids := make(map[types.UID]bool, len(held))
 			for _, p := range held {
@@ -27,7 +37,6 @@ func (n *Node) newPass(held []*pod.Pod) *pass {
 			}
 			return uids
 		}),
-		logs: sync.OnceValue(func() logDirs { return readLogDirs(n.opts.Facts.LogDir) }),
 	}
 }
 

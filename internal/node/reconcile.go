@@ -115,10 +115,10 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 		}
 		return
 	}
-	p := n.newPass(held)
+	p := n.newPass(ctx, held)
 	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.isAccounted(uid) }
 	found := lifecycle.Look(held, isKnown, desired, n.opts.Instance)
-	n.keepUnread(ctx, &found)
+	unread := n.keepUnread(ctx, &found)
 	if full && !n.desired.isPartial() {
 		if n.opts.KillUnknown {
 			found.StopUnknown(lifecycle.Unknowns(held, isKnown, desired, n.opts.Instance))
@@ -127,6 +127,7 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 		n.sweepCgroups(ctx, p)
 	}
 	n.leaveOwned(ctx, &found)
+	unread += len(found.Unread)
 	adopt, older := n.adoptable(ctx, found, desired)
 	n.stopFound(ctx, append(found.Stop, older...), &found)
 	// What runs already has its place before anything new is admitted.
@@ -142,6 +143,9 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 		} else {
 			n.starts.Forget(d.UID())
 		}
+	}
+	if full {
+		n.settled.Store(unread == 0)
 	}
 }
 

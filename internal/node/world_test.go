@@ -57,7 +57,9 @@ type world struct {
 	// owners are OwnersElsewhere of the nodes that start.
 	owners func(context.Context) (Owners, error)
 	// otherPods is OtherPods of the nodes that start.
-	otherPods func(context.Context) (map[types.UID]bool, error)
+	otherPods func(context.Context) (map[types.UID]string, error)
+	// sharedCgroups: others may have pods below the cgroup root.
+	sharedCgroups bool
 	// logSpace is what is free for logs, in bytes; 0 is not known.
 	logSpace atomic.Int64
 	// observer of the nodes that start, nil is none.
@@ -120,7 +122,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Dirs: dirs, Volumes: removals{volume.NewNamed(w.root, dirs.Name), w},
 		PLEG:        pleg.Options{Now: w.plegNow},
-		KillUnknown: w.killUnknown, OwnersElsewhere: w.owners, OtherPods: w.otherPods, LogSpace: w.freeForLogs(),
+		KillUnknown: w.killUnknown, OwnersElsewhere: w.owners, OtherPods: w.otherPods, KeepLeftoverCgroups: w.sharedCgroups, LogSpace: w.freeForLogs(),
 		Events: func(ev event.Event) {
 			p.mu.Lock()
 			defer p.mu.Unlock()

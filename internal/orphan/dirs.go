@@ -2,7 +2,6 @@ package orphan
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,7 +113,7 @@ func nameOfLogs(logs, dir string) (namespace, name string) {
 // judgeDirs determines which directories are in use although this runtime has no
 // pod of theirs: podctl processes of all runtimes may share one root, and a
 // container of another runtime may have a part of it mounted.
-func (f *Finder) judgeDirs(ctx context.Context, v *View, dirs []Dir) {
+func judgeDirs(ctx context.Context, v *View, owners inventory.Owners, dirs []Dir) {
 	v.Dirs = dirs
 	held := map[types.UID]bool{}
 	for _, p := range v.Pods {
@@ -127,7 +126,7 @@ func (f *Finder) judgeDirs(ctx context.Context, v *View, dirs []Dir) {
 	if !judge {
 		return
 	}
-	shown, err := f.shownAnywhere(ctx)
+	shown, err := owners.All(ctx)
 	if err != nil {
 		v.DirsUnknown = err.Error()
 		return
@@ -151,21 +150,4 @@ func (f *Finder) judgeDirs(ctx context.Context, v *View, dirs []Dir) {
 			d.Keep = "a part of it is mounted in a container"
 		}
 	}
-}
-
-// shownAnywhere maps the pods of all live podctl processes, on any runtime, to
-// their instances. A process that does not answer may have any pod.
-func (f *Finder) shownAnywhere(ctx context.Context) (map[types.UID]string, error) {
-	all, err := inventory.AskAll(ctx, filepath.Dir(f.Locks), f.Dial)
-	if err != nil {
-		return nil, err
-	}
-	if len(all.Silent) > 0 {
-		return nil, fmt.Errorf("podctl %q is alive and does not answer", all.Silent[0].Name)
-	}
-	shown := map[types.UID]string{}
-	for uid, h := range all.Owners {
-		shown[uid] = h.Name
-	}
-	return shown, nil
 }

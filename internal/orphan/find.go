@@ -61,7 +61,7 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	owners := inventory.NewOwners(f.Locks, f.self, f.Dial)
+	owners := inventory.NewOwners(f.Client, f.Locks, f.self, f.Dial)
 	v.Pods = inventory.Merge(listed, live, owners.Alive)
 	if err := owners.Assign(ctx, v.Pods); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 	if f.serverUnseen() {
 		v.OwnersUnseen = &UnseenOwnersError{}
 	}
-	f.judgeDirs(ctx, v, dirs)
+	judgeDirs(ctx, v, owners, dirs)
 	v.Exited, err = f.exits(v)
 	return v, err
 }

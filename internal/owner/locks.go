@@ -76,8 +76,8 @@ type Locks struct {
 
 // Open makes dir if need be, and takes the lock of the instance of that
 // name. The error is a *HeldError where such an instance lives, or where a living
-// process has yet to restore locks that were deleted from dir. What podctl
-// processes that were killed left in dir is removed.
+// process has yet to restore locks that were deleted from dir; a *LocksError where that
+// cannot be seen. What podctl processes that were killed left in dir is removed.
 func Open(dir, instance string) (*Locks, error) {
 	return openAs(dir, newHolder(instance, Runtime{}), ReadHolders())
 }
@@ -85,6 +85,9 @@ func Open(dir, instance string) (*Locks, error) {
 func openAs(dir string, h Holder, holders Holders) (*Locks, error) {
 	path := instancePath(dir, h.Name)
 	what := fmt.Sprintf("instance %q", h.Name)
+	if holders.err != nil {
+		return nil, fmt.Errorf("lock %s: %w", what, holders.err)
+	}
 	if lost, any := holders.wait(filepath.Dir(dir), func(l Lost) bool { return l.dir == filepath.Base(dir) }); any {
 		return nil, lost.heldError(what)
 	}
@@ -122,6 +125,9 @@ func (l *Locks) ID() string { return l.holder.ID }
 
 // Dir is the directory of the locks, which there is one of for each runtime.
 func (l *Locks) Dir() string { return l.dir }
+
+// Identity is what the runtime is recognized by.
+func (l *Locks) Identity() Runtime { return l.holder.Runtime }
 
 // Fingerprint is that of the runtime: see Runtime.
 func (l *Locks) Fingerprint() string { return l.holder.Runtime.Fingerprint() }
@@ -189,20 +195,31 @@ func (l *Locks) ClaimAll(fullNames []string) (settle func() []error) {
 }
 
 // giveBack releases those of the claimed names that another process has a lock of whose
-// file was deleted.
+// file was deleted; all of them where that cannot be seen.
 func (l *Locks) giveBack(fullNames []string, claimed map[string]int, errs []error, holders Holders) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	run := filepath.Dir(l.dir)
+	release := func(file string, why error) {
+		i, ok := claimed[file]
+		if ok && errs[i] == nil && l.names[fullNames[i]] != nil {
+			errs[i] = errors.Join(why, unlockFile(l.names[fullNames[i]]))
+			delete(l.names, fullNames[i])
+		}
+	}
+	if holders.err != nil {
+		for file := range claimed {
+			release(file, fmt.Errorf("lock %s: %w", podOf(fullNames[claimed[file]]), holders.err))
+		}
+	}
 	for _, lost := range holders.lost(run) {
 		i, ok := claimed[lost.file]
-		if !ok || lost.dir != l.Runtime() || errs[i] != nil || l.names[fullNames[i]] == nil {
+		if !ok || lost.dir != l.Runtime() || errs[i] != nil {
 			continue
 		}
 		same := func(other Lost) bool { return other.dir == lost.dir && other.file == lost.file }
 		if lost, any := holders.wait(run, same); any {
-			errs[i] = errors.Join(lost.heldError(podOf(fullNames[i])), unlockFile(l.names[fullNames[i]]))
-			delete(l.names, fullNames[i])
+			release(lost.file, lost.heldError(podOf(fullNames[i])))
 		}
 	}
 	for i, fullName := range fullNames { // a name that is there twice

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -23,19 +24,43 @@ type Lost struct {
 
 // LostLocks are the locks of other living processes whose files were deleted from
 // the directories below a run directory. Processes that cannot be seen from here, and
-// those that cannot be podctl's, are left out.
-func LostLocks(run string) LostList { return ReadHolders().lost(run) }
+// those that cannot be podctl's, are left out. The error is a *LocksError.
+func LostLocks(run string) (LostList, error) {
+	h := ReadHolders()
+	return h.lost(run), h.err
+}
 
 // Holders are the processes that held any file lock when they were read. The zero value
 // has not been read.
 type Holders struct {
 	pids []int
 	at   time.Time
+	// err is a *LocksError: they could not be read.
+	err error
 }
+
+// LocksError: the processes that hold locks cannot be seen. So a podctl process may
+// live that has another run directory, or whose locks were deleted.
+type LocksError struct{ Cause error }
+
+func (e *LocksError) Error() string {
+	return fmt.Sprintf("podctl processes may live that are not seen: %v", e.Cause)
+}
+
+func (e *LocksError) Unwrap() error { return e.Cause }
+
+// Hint says what it takes.
+func (*LocksError) Hint() string { return "podctl reads /proc/locks: mount /proc without subset=pid" }
 
 // ReadHolders reads them. The kernel lets it wait for some milliseconds, whatever there
 // is to read.
-func ReadHolders() Holders { return Holders{proc.Default.LockHolders(), time.Now()} }
+func ReadHolders() Holders {
+	pids, err := proc.Default.LockHolders()
+	if err != nil {
+		err = &LocksError{err}
+	}
+	return Holders{pids: pids, at: time.Now(), err: err}
+}
 
 // BeginReadHolders is ReadHolders in the background: what it returns waits for the result.
 func BeginReadHolders() func() Holders {

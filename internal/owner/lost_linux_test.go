@@ -57,21 +57,24 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	if !errors.As(errs[0], &held) || !held.Deleted || errs[1] != nil || !errors.As(errs[2], &held) {
 		t.Errorf("claim of several: %v", errs)
 	}
-	lost := LostLocks(run)
+	lost, err := LostLocks(run)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if h, held := lost.Holder(dir, "web_default"); !held || h.Name != "agent" || h.ID == "" {
 		t.Errorf("%+v %v", h, held)
 	}
 	if living := lost.Living(dir); len(living) != 1 || living[0].Name != "agent" {
 		t.Errorf("%+v", living)
 	}
-	if others := LostLocks(filepath.Join(run, "elsewhere")); len(others) > 0 {
+	if others, err := LostLocks(filepath.Join(run, "elsewhere")); err != nil || len(others) > 0 {
 		t.Errorf("of another run directory: %+v", others)
 	}
 	namesake := filepath.Join(t.TempDir(), filepath.Base(run))
 	if err := os.Mkdir(namesake, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if others := LostLocks(namesake); len(others) > 0 {
+	if others, err := LostLocks(namesake); err != nil || len(others) > 0 {
 		t.Errorf("of another run directory of the same name: %+v", others)
 	}
 	if err := end(); err != nil {

@@ -9,32 +9,33 @@ import (
 	"github.com/podctl/podctl/internal/proc"
 )
 
-// Outside returns the lock directories of a runtime that living podctl processes have
-// below other run directories, as they are seen from here: of a process with another
-// --run-dir, or in a container. id is the name of the runtime's directory. Processes
-// that cannot be seen from here are left out, and those that use a runtime within
-// themselves.
-func Outside(run, id string) []string {
+// Outside returns the lock directories that living podctl processes have below other run
+// directories, as they are seen from here: of a process with another --run-dir, or in a
+// container. Processes that cannot be seen from here are left out, and those that use a
+// runtime within themselves. The error is a *LocksError.
+func Outside(run string) ([]string, error) {
 	ours, _ := os.Stat(run)
 	var dirs []string
 	var known []os.FileInfo
 	instances := func(pid int) []proc.OpenFile { return proc.Default.FilesNamed(pid, isInstanceFile) }
-	for pid, f := range ReadHolders().open(instances) {
+	holders := ReadHolders()
+	for pid, f := range holders.open(instances) {
 		dir := filepath.Join(proc.Default.Root(pid), filepath.Dir(f.Path))
-		if filepath.Base(dir) != id {
+		above, err := os.Stat(filepath.Dir(dir))
+		if err != nil || os.SameFile(ours, above) {
 			continue
 		}
-		above, err := os.Stat(filepath.Dir(dir))
-		if err != nil || os.SameFile(ours, above) || slices.ContainsFunc(known, func(k os.FileInfo) bool { return os.SameFile(k, above) }) {
+		at, err := os.Stat(dir)
+		if err != nil || slices.ContainsFunc(known, func(k os.FileInfo) bool { return os.SameFile(k, at) }) {
 			continue
 		}
 		text, err := f.Read()
 		if err != nil || parseHolder(string(text)).Runtime.Endpoint == "" {
 			continue
 		}
-		dirs, known = append(dirs, dir), append(known, above)
+		dirs, known = append(dirs, dir), append(known, at)
 	}
-	return dirs
+	return dirs, holders.err
 }
 
 func isInstanceFile(name string) bool {

@@ -32,6 +32,13 @@ func (r Runtime) Same(other Runtime) bool {
 	return r.File != "" || other.File != ""
 }
 
+// Differs reports whether both are known not to be one runtime. What a proxy in a
+// container sees of its files says nothing.
+func (r Runtime) Differs(other Runtime) bool {
+	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
+	return differ(r.Name, other.Name) || differ(r.Storage, other.Storage)
+}
+
 // Fingerprint is the same for a runtime by every endpoint; "" if that cannot be
 // determined.
 func (r Runtime) Fingerprint() string {

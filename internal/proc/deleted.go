@@ -2,7 +2,9 @@ package proc
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -19,20 +21,38 @@ func (f FS) BootID() string {
 }
 
 // LockHolders returns the PIDs of the visible processes that hold an exclusive
-// flock, in ascending order.
-func (f FS) LockHolders() []int {
-	b, err := readBounded(filepath.Join(string(f), "locks"), maxTable)
-	if err != nil {
-		return nil
+// flock, in ascending order; none on a system that has no /proc.
+func (f FS) LockHolders() ([]int, error) {
+	path := filepath.Join(string(f), "locks")
+	pids, err := lockHolders(func() ([]byte, error) { return readBounded(path, maxTable) })
+	if err != nil && runtime.GOOS == "linux" {
+		return nil, fmt.Errorf("see which processes hold locks: %w", err)
 	}
+	return pids, nil
+}
+
+// lockHolders are the holders in what is read of /proc/locks, which is more than once
+// where one read may have left some out: see lockReads.
+func lockHolders(read func() ([]byte, error)) ([]int, error) {
 	var pids []int
-	for l := range flocks(b) {
-		if l.mode == "WRITE" {
-			pids = append(pids, l.pid)
+	for range lockReads {
+		b, err := read()
+		if err != nil {
+			return nil, err
+		}
+		before := len(pids)
+		for l := range flocks(b) {
+			if l.mode == "WRITE" {
+				pids = append(pids, l.pid)
+			}
+		}
+		slices.Sort(pids)
+		pids = slices.Compact(pids)
+		if len(b) < lockPage || len(pids) == before {
+			break
 		}
 	}
-	slices.Sort(pids)
-	return slices.Compact(pids)
+	return pids, nil
 }
 
 // OpenFile is a file that a process has open.

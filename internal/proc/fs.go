@@ -134,6 +134,9 @@ func (f FS) MountTable(pid int) (string, error) {
 // if an earlier one was released in between.
 const lockReads = 3
 
+// lockPage is the least of what the kernel gives at a time, in bytes: fewer are all.
+const lockPage = 4096
+
 // LockHolder returns the PID of the process that holds the flock on the file at the
 // path, 0 if there is none or it is in another PID namespace.
 func (f FS) LockHolder(path string) int {

@@ -1,9 +1,8 @@
-package daemon
+package inventory
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -17,23 +16,21 @@ import (
 // identifyTimeout bounds the call by which a runtime is identified.
 const identifyTimeout = 2 * time.Second
 
-// identify returns what the runtime is recognized by, whatever endpoint leads to it.
-// One that does not say where its images are is recognized by its socket alone.
-func identify(ctx context.Context, client *cri.Client, log *slog.Logger) owner.Runtime {
-	endpoint := client.Endpoint()
+// Identify returns what the runtime is recognized by, whatever endpoint leads to it.
+// With an error, it is recognized by its socket alone. A simulated runtime is known by
+// its name: it is within its process.
+func Identify(ctx context.Context, client *cri.Client) (owner.Runtime, error) {
+	endpoint, name := client.Endpoint(), client.Connected().Name
 	if endpoint.Runtime == cri.SimEndpoint {
-		return owner.Runtime{}
+		return owner.Runtime{Name: name}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
 	defer cancel()
 	storage, err := client.ImageFilesystem(ctx)
-	if err != nil {
-		log.Warn("the runtime is recognized by its socket alone", "err", err)
-	}
 	return owner.Runtime{
-		Endpoint: endpoint.Runtime, Name: client.Connected().Name, Storage: storage,
+		Endpoint: endpoint.Runtime, Name: name, Storage: storage,
 		File: fileOf(cri.ServerOf(endpoint).PID, storage),
-	}
+	}, err
 }
 
 // fileOf is the device and inode of a path as the process that serves the runtime's
