@@ -18,7 +18,7 @@ import (
 
 // driving are the options that all commands that run pods share.
 type driving struct {
-	besideKubelet bool
+	besideKubelet, ownerIsGone bool
 	// cgroupDriver is "" for the runtime's.
 	cgroupDriver string
 	// unsafeSysctls are those that pods may set in addition to the safe ones.
@@ -40,7 +40,7 @@ type driving struct {
 // options completes the options of a daemon with the shared ones.
 func (d driving) options(e *shell.Env, g shell.Globals, o daemon.Options) daemon.Options {
 	o.ConnectOptions, o.Paths, o.CgroupRoot = g.ConnectOptions(e), g.Given(), g.CgroupRoot
-	o.BesideKubelet, o.CgroupDriver, o.UnsafeSysctls = d.besideKubelet, d.cgroupDriver, d.unsafeSysctls
+	o.BesideKubelet, o.OwnerIsGone, o.CgroupDriver, o.UnsafeSysctls = d.besideKubelet, d.ownerIsGone, d.cgroupDriver, d.unsafeSysctls
 	o.KeepLogs, o.RuntimeClasses, o.Address = d.keepLogs, d.runtimeClasses, d.listen
 	o.Capacity, o.Reserved, o.Resolver = d.capacity, d.reserved, d.resolver
 	o.Listen, o.Dial, o.Now, o.Credentials = e.Listen, e.Dial, e.Now, d.credentials
@@ -57,11 +57,18 @@ func isHostPort(address string) bool {
 	return err == nil
 }
 
+// ownerIsGoneFlag is the user's word that podctl processes that cannot be seen from here
+// do not exist.
+func ownerIsGoneFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "owner-is-gone", Usage: "in another PID namespace than the runtime, take the pods of podctl processes that are not seen there for abandoned"}
+}
+
 // drivingFlags are the flags of readDriving.
 func drivingFlags() []cli.Flag {
 	return append(shell.CredentialFlags(),
 		&cli.BoolFlag{Name: "keep-logs", Usage: "keep the containers' log files"},
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start even if a kubelet uses this runtime"},
+		ownerIsGoneFlag(),
 		&cli.StringFlag{Name: "cgroup-driver", Usage: "cgroup `DRIVER`: cgroupfs or systemd", DefaultText: "the runtime's"},
 		&cli.StringFlag{Name: "listen", DefaultText: "none", Usage: "also serve /metrics, /healthz and /readyz at `HOST:PORT`"},
 		&cli.GenericFlag{Name: "capacity", Value: &cmdline.ResourceList{}, DefaultText: "unlimited", Usage: "reject pods that request more than this machine's capacity, with the amounts of `LIST` in place of the detected ones: cpu=4,memory=8Gi,pods=110"},
@@ -74,7 +81,7 @@ func drivingFlags() []cli.Flag {
 
 func readDriving(c *cli.Context) (driving, error) {
 	d := driving{
-		besideKubelet: c.Bool("beside-kubelet"), cgroupDriver: c.String("cgroup-driver"),
+		besideKubelet: c.Bool("beside-kubelet"), ownerIsGone: c.Bool("owner-is-gone"), cgroupDriver: c.String("cgroup-driver"),
 		unsafeSysctls: c.StringSlice("allowed-unsafe-sysctls"), keepLogs: c.Bool("keep-logs"),
 		listen: c.String("listen"), capacity: cmdline.Resources(c, "capacity"), reserved: cmdline.Resources(c, "reserved"),
 	}

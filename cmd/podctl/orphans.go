@@ -32,8 +32,10 @@ type orphansOptions struct {
 	staticPods string
 	// kubeletIsGone: pods that a kubelet created have no owner now.
 	kubeletIsGone bool
-	exitCode      bool
-	kill          bool
+	// ownerIsGone: podctl processes that are not seen do not exist.
+	ownerIsGone bool
+	exitCode    bool
+	kill        bool
 	// With --kill: remove containers, sandboxes and directories; make no call; the
 	// grace period of each container.
 	remove, dryRun bool
@@ -63,6 +65,7 @@ func orphansCommand(e *shell.Env) *cli.Command {
 			&cli.BoolFlag{Name: "rm", Usage: "with --kill, remove containers, sandboxes and directories, too"},
 			&cli.Int64Flag{Name: "grace-period", Value: 1, Usage: "grace period of each container, in `SECONDS`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "with --kill, print the calls only"},
+			ownerIsGoneFlag(),
 			&cli.BoolFlag{Name: "kubelet-is-gone", Usage: "treat pods that a kubelet created as orphaned although no kubelet uses the runtime"},
 			&cli.StringSliceFlag{Name: "desired", Usage: "`FILE|DIR|URL` of desired pods"},
 			&cli.StringFlag{Name: "static-pods", DefaultText: "that of the kubelet that uses this runtime", Usage: "`DIR` of the kubelet's static pods"},
@@ -79,7 +82,7 @@ func orphansCommand(e *shell.Env) *cli.Command {
 
 func readOrphans(c *cli.Context) (o orphansOptions, err error) {
 	o = orphansOptions{
-		Globals: shell.ReadGlobals(c), desired: c.StringSlice("desired"), staticPods: c.String("static-pods"), kubeletIsGone: c.Bool("kubelet-is-gone"), exitCode: c.Bool("exit-code"),
+		Globals: shell.ReadGlobals(c), desired: c.StringSlice("desired"), staticPods: c.String("static-pods"), kubeletIsGone: c.Bool("kubelet-is-gone"), ownerIsGone: c.Bool("owner-is-gone"), exitCode: c.Bool("exit-code"),
 		kill: c.Bool("kill"), remove: c.Bool("rm"), dryRun: c.Bool("dry-run"), grace: time.Duration(c.Int64("grace-period")) * time.Second,
 	}
 	if o.Filter, err = readPodFilter(c); err != nil {
@@ -153,7 +156,7 @@ func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orpha
 		Client: client, Locks: p.Locks, Logs: p.Logs, Root: p.Root, Dial: e.Dial, Log: e.Log,
 		// The directories below the root are not of a runtime that ends with its process.
 		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives,
-		Sources:  o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods, KubeletIsGone: o.kubeletIsGone,
+		Sources:  o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods, KubeletIsGone: o.kubeletIsGone, OwnerIsGone: o.ownerIsGone,
 	}, nil
 }
 
@@ -298,6 +301,9 @@ func killHint(v *orphan.View, all orphan.Findings) string {
 	kill := "podctl orphans --kill"
 	if v.Kubelet.Gone {
 		kill += " --kubelet-is-gone"
+	}
+	if v.OwnerIsGone {
+		kill += " --owner-is-gone"
 	}
 	switch {
 	case running == 0:

@@ -93,6 +93,7 @@ func stopFlags() []cli.Flag {
 		namespaceFlag(), gracePeriodFlag(),
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "also stop pods of a kubelet, which starts them again"},
 		&cli.BoolFlag{Name: "kubelet-is-gone", Usage: "also stop pods that a kubelet created, if none uses the runtime now"},
+		ownerIsGoneFlag(),
 	}
 }
 
@@ -101,7 +102,7 @@ func readStop(c *cli.Context) (o stopOptions, err error) {
 	if len(o.names) == 0 {
 		return o, noNameError(c)
 	}
-	o.BesideKubelet, o.KubeletIsGone = c.Bool("beside-kubelet"), c.Bool("kubelet-is-gone")
+	o.BesideKubelet, o.KubeletIsGone, o.OwnerIsGone = c.Bool("beside-kubelet"), c.Bool("kubelet-is-gone"), c.Bool("owner-is-gone")
 	o.Grace, err = readGracePeriod(c)
 	return o, err
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -13,19 +14,23 @@ import (
 )
 
 // ownersElsewhere asks the podctl processes of this host that use the runtime by other
-// endpoints, or have other run directories, for their pods.
-func ownersElsewhere(locks *owner.Locks) func(context.Context) (node.Owners, error) {
+// endpoints, or have other run directories, for their pods. unseen is why some of them
+// may not be visible, nil if all are.
+func ownersElsewhere(locks *owner.Locks, unseen error) func(context.Context) (node.Owners, error) {
 	return func(ctx context.Context) (node.Owners, error) {
 		others, err := inventory.AskElsewhere(ctx, locks.Dir(), locks.Identity(), nil)
 		if err != nil {
 			return nil, err
 		}
-		return func(p *pod.Pod) (owner.Holder, bool) {
+		return func(p *pod.Pod) error {
 			creator, id := "", ""
 			if len(p.Sandboxes) > 0 {
 				creator, id = p.Sandboxes[0].Owner, p.Sandboxes[0].OwnerID
 			}
-			return others.Owner(p.UID, p.FullName(), creator, id)
+			if h, ok := others.Owner(p.UID, p.FullName(), creator, id); ok {
+				return &owner.HeldError{What: fmt.Sprintf("pod %q", p.FullName()), Owner: h.Name, Endpoint: h.Runtime.Endpoint}
+			}
+			return unseen
 		}, nil
 	}
 }

@@ -44,6 +44,8 @@ type Options struct {
 	CgroupRoot, CgroupDriver string
 	// BesideKubelet starts although a kubelet uses the runtime.
 	BesideKubelet bool
+	// OwnerIsGone: podctl processes that are not seen from here do not exist.
+	OwnerIsGone bool
 	// UnsafeSysctls are those that pods may set beside the safe ones.
 	UnsafeSysctls []string
 	// RuntimeClasses maps names of runtime classes to handlers of the runtime.
@@ -235,6 +237,10 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	}
 	volumes := volume.NewNamed(p.Root, dirs.Name)
 	volumes.UseToken(s.opts.TokenFile)
+	var unseen error
+	if !s.opts.OwnerIsGone {
+		unseen = inventory.OwnersUnseen(s.Client)
+	}
 	s.Node = node.New(node.Options{
 		Instance: s.opts.Instance, Sources: s.opts.Sources,
 		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
@@ -248,7 +254,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		Credentials:     credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
 		LogSpace:        func() (uint64, error) { return freeSpace(p.Logs) },
 		RunDirRestored:  func() { s.control.reopen() },
-		OwnersElsewhere: ownersElsewhere(s.locks), OtherPods: podsOfOthers(s.locks),
+		OwnersElsewhere: ownersElsewhere(s.locks, unseen), OtherPods: podsOfOthers(s.locks),
 		// Below a root that the user gave others may have pods that podctl cannot see.
 		KeepLeftoverCgroups: s.opts.CgroupRoot != "",
 		HostPorts:           (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,

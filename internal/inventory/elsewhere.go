@@ -171,7 +171,7 @@ func (e *Elsewhere) add(dir string, a dirAnswer) {
 // does not say which it owns.
 func (e Elsewhere) Pods() (map[types.UID]string, error) {
 	if len(e.unsettled) > 0 {
-		return nil, fmt.Errorf("podctl %q is alive and does not say which pods it owns", e.unsettled[0].Name)
+		return nil, fmt.Errorf("podctl %q is alive and does not answer, or has yet to find its pods", e.unsettled[0].Name)
 	}
 	pods := map[types.UID]string{}
 	for _, named := range []map[types.UID]owner.Holder{e.waiting, e.owners} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,6 +32,17 @@ func Identify(ctx context.Context, client *cri.Client) (owner.Runtime, error) {
 		Endpoint: endpoint.Runtime, Name: name, Storage: storage,
 		File: fileOf(cri.ServerOf(endpoint).PID, storage),
 	}, err
+}
+
+// OwnersUnseen returns an *owner.UnseenError if the process that serves the runtime is in
+// another PID namespace, so that the podctl processes that use it may not be visible
+// either; nil if they are.
+func OwnersUnseen(client *cri.Client) error {
+	at := client.Endpoint()
+	if strings.HasPrefix(at.Runtime, "unix://") && cri.ServerOf(at).PID == 0 {
+		return &owner.UnseenError{}
+	}
+	return nil
 }
 
 // fileOf is the device and inode of a path as the process that serves the runtime's

@@ -86,8 +86,8 @@ type Options struct {
 	// another podctl of this host has a pod with one of them. No other podctl starts
 	// such a pod before release is called. Nil looks at this node's pods only.
 	HostPorts func(ctx context.Context, p *v1.Pod) (release func(), err error)
-	// OwnersElsewhere asks the podctl processes that use other endpoints which pods
-	// they own; nil knows none.
+	// OwnersElsewhere asks the podctl processes that use other endpoints, or have other run
+	// directories, which pods they own; nil knows none.
 	OwnersElsewhere func(ctx context.Context) (Owners, error)
 	// OtherPods returns the pods of all other podctl processes of the host and their
 	// instances, or an error if that is not known; nil knows none.

@@ -2,17 +2,15 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/podctl/podctl/internal/lifecycle"
-	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Owners returns which podctl process that uses another endpoint owns a pod, or may
-// own it; ok is false if none does.
-type Owners func(p *pod.Pod) (h owner.Holder, ok bool)
+// Owners returns why a pod is not this process's to adopt or to stop: another podctl process
+// owns it, by another endpoint or run directory, or may own it; nil if none does.
+type Owners func(p *pod.Pod) error
 
 // leaveOwned takes the pods out of what is adopted or stopped that a podctl process
 // owns by another endpoint: a proxy may lead to the same runtime, whose locks then
@@ -30,11 +28,11 @@ func (n *Node) leaveOwned(ctx context.Context, found *lifecycle.Findings) {
 			found.Postpone(p)
 			return true
 		}
-		h, owned := ownerOf(p)
-		if owned {
-			found.Hold(p, &owner.HeldError{What: fmt.Sprintf("pod %q", p.FullName()), Owner: h.Name, Endpoint: h.Runtime.Endpoint})
+		why := ownerOf(p)
+		if why != nil {
+			found.Hold(p, why)
 		}
-		return owned
+		return why != nil
 	}
 	found.Adopt = slices.DeleteFunc(found.Adopt, isOwned)
 	found.Stop = slices.DeleteFunc(found.Stop, isOwned)

@@ -32,8 +32,11 @@ func TestPodOwnedByAnotherEndpointIsNeitherAdoptedNorStopped(t *testing.T) {
 			if unreadable.Load() {
 				return nil, errors.New("permission denied")
 			}
-			return func(*pod.Pod) (owner.Holder, bool) {
-				return owner.Holder{Name: "agent", Runtime: owner.Runtime{Endpoint: "unix:///run/a.sock"}}, lives.Load()
+			return func(p *pod.Pod) error {
+				if !lives.Load() {
+					return nil
+				}
+				return &owner.HeldError{What: p.FullName(), Owner: "agent", Endpoint: "unix:///run/a.sock"}
 			}, nil
 		}
 		// The same name with another UID, and the same UID with another document.
@@ -129,7 +132,7 @@ func TestNodeIsSettledOnceItHasAdoptedItsPods(t *testing.T) {
 			if unreadable.Load() {
 				return nil, errors.New("permission denied")
 			}
-			return func(*pod.Pod) (owner.Holder, bool) { return owner.Holder{}, false }, nil
+			return func(*pod.Pod) error { return nil }, nil
 		}
 		w.partly = true
 		b := w.podctl("agent", podYAML("web", "sleep 3600"))

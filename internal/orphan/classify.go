@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -34,7 +35,7 @@ type Facts struct {
 	Dirs        []Dir
 	DirsUnknown string
 	// Exited is when podctl processes were killed, by instance, as far as known.
-	Exited map[string]time.Time
+	Exited map[string]owner.Exit
 }
 
 // KubeletState is what is known of the kubelet of a runtime. The zero value is a
@@ -112,10 +113,10 @@ func (f Facts) claim(p *inventory.Pod) claim {
 	return f.Kubelet.claim(p)
 }
 
-// ownerUnseen is why the podctl process that created the pod may live, nil if it did not, or
-// was killed: then its lock was found.
+// ownerUnseen is why the podctl process that created the pod may live, nil if podctl did
+// not create it, or that very process was killed: then its lock was found.
 func (f Facts) ownerUnseen(p *inventory.Pod) error {
-	if p.Creator == "" || !f.Exited[p.Creator].IsZero() {
+	if p.Creator == "" || p.CreatorID != "" && f.Exited[p.Creator].ID == p.CreatorID {
 		return nil
 	}
 	return f.OwnersUnseen
@@ -176,8 +177,8 @@ func isAbsent(err error) bool {
 	return absent
 }
 
-func orphanedPod(p *inventory.Pod, w wantedPods, exited map[string]time.Time) Orphan {
-	o := Orphan{Pod: p, OwnerExited: exited[p.Creator]}
+func orphanedPod(p *inventory.Pod, w wantedPods, exited map[string]owner.Exit) Orphan {
+	o := Orphan{Pod: p, OwnerExited: exited[p.Creator].At}
 	rival, reserved := w.rival(p.UID, p.FullName())
 	switch {
 	case reserved:
@@ -204,10 +205,10 @@ func abandonedWhy(creator string, exited time.Time) string {
 	return "its podctl process was killed, or run --keep left it running"
 }
 
-func orphanedDir(d Dir, exited map[string]time.Time) Orphan {
+func orphanedDir(d Dir, exited map[string]owner.Exit) Orphan {
 	o := Orphan{
 		Pod:   &inventory.Pod{UID: d.UID, Namespace: d.Namespace, Name: d.Name, Creator: d.Instance},
-		Class: Directory, Why: "the runtime has no pod of it", OwnerExited: exited[d.Instance], Dir: &d,
+		Class: Directory, Why: "the runtime has no pod of it", OwnerExited: exited[d.Instance].At, Dir: &d,
 	}
 	if len(d.Mounts) > 0 {
 		var below []string

@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/testutil"
 )
@@ -63,7 +64,7 @@ func orphanExamples() Facts {
 			{UID: "uid-dir", Path: "/pods/uid-dir", Changed: lunch.Add(-time.Minute)},
 			{UID: "uid-mounted", Path: "/pods/uid-mounted", Namespace: "kube", Name: "db", Instance: "run-dead", Changed: lunch.Add(-time.Minute), Mounts: []string{"/pods/uid-mounted/volumes/x"}},
 		},
-		Exited: map[string]time.Time{"run-dead": lunch.Add(-72 * time.Hour)},
+		Exited: map[string]owner.Exit{"run-dead": {At: lunch.Add(-72 * time.Hour)}},
 	}
 }
 
@@ -102,7 +103,7 @@ func TestDirectoriesAreNoOrphansWhileTheirOwnersAreUnknown(t *testing.T) {
 // and everything else is one, once, with the class it was planted with.
 func TestClassifyNamesEachPlantedOrphanOnceAndNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := Facts{Exited: map[string]time.Time{}}
+		f := Facts{Exited: map[string]owner.Exit{}}
 		var listedPods []*pod.Pod
 		answers := make([]desired.Answer, 4)
 		for i := range answers {

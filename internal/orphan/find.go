@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"os"
-	"strings"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -35,12 +34,16 @@ type Finder struct {
 	Cluster    *desired.Cluster
 	Files      []string
 	StaticPods string
-	// KubeletIsGone: the user says that the kubelet does not exist any more.
-	KubeletIsGone bool
+	// KubeletIsGone and OwnerIsGone: the user says that the kubelet, and the podctl
+	// processes that are not seen, do not exist any more.
+	KubeletIsGone, OwnerIsGone bool
 
 	// self is the instance that locks the names of pods while it terminates them,
 	// which does not make it their owner; "" if there is none.
 	self string
+	// exited are the exits that earlier looks found: opening locks removes the files of
+	// processes that were killed.
+	exited map[string]owner.Exit
 }
 
 // Look asks all sources. The order keeps a pod that is created meanwhile from
@@ -55,7 +58,7 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &View{}
+	v := &View{OwnerIsGone: f.OwnerIsGone}
 	v.Near, v.NearErr = kubelet.Find(ctx, f.Client.Endpoint().Runtime)
 	live, err := f.askAll(ctx, v)
 	if err != nil {
@@ -70,8 +73,8 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 		v.Answers = append(v.Answers, s.Answer)
 	}
 	v.Kubelet = f.judgeKubelet(v)
-	if f.serverUnseen() {
-		v.OwnersUnseen = &UnseenOwnersError{}
+	if !f.OwnerIsGone {
+		v.OwnersUnseen = inventory.OwnersUnseen(f.Client)
 	}
 	judgeDirs(ctx, v, owners, dirs)
 	v.Exited, err = f.exits(v)
@@ -143,13 +146,6 @@ func (f *Finder) staticPods(v *View) string {
 	return v.Near.StaticPods()
 }
 
-// serverUnseen reports whether the process that serves the runtime is in another PID
-// namespace, so that those of its clients are not visible either.
-func (f *Finder) serverUnseen() bool {
-	at := f.Client.Endpoint()
-	return strings.HasPrefix(at.Runtime, "unix://") && cri.ServerOf(at).PID == 0
-}
-
 // judgeKubelet is what the view says of the kubelet.
 func (f *Finder) judgeKubelet(v *View) KubeletState {
 	k := KubeletState{Gone: f.KubeletIsGone, Answered: v.read(FromKubelet), Unsettled: v.unsettled(), HasDir: map[types.UID]bool{}}
@@ -176,7 +172,7 @@ func (f *Finder) nodeName(near *kubelet.Near) string {
 }
 
 // exits is when the podctl processes exited that created what is there.
-func (f *Finder) exits(v *View) (map[string]time.Time, error) {
+func (f *Finder) exits(v *View) (map[string]owner.Exit, error) {
 	names := map[string]bool{}
 	for _, p := range v.Pods {
 		names[p.Creator] = true
@@ -184,18 +180,20 @@ func (f *Finder) exits(v *View) (map[string]time.Time, error) {
 	for _, d := range v.Dirs {
 		names[d.Instance] = true
 	}
-	exited := map[string]time.Time{}
+	if f.exited == nil {
+		f.exited = map[string]owner.Exit{}
+	}
 	for name := range names {
 		if name == "" {
 			continue
 		}
-		at, err := owner.LastBeat(f.Locks, name)
+		exit, err := owner.LastBeat(f.Locks, name)
 		if err != nil {
 			return nil, err
 		}
-		if !at.IsZero() {
-			exited[name] = at
+		if !exit.At.IsZero() {
+			f.exited[name] = exit
 		}
 	}
-	return exited, nil
+	return maps.Clone(f.exited), nil
 }

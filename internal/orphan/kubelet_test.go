@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -108,17 +109,22 @@ func TestPodsOfPodctlAreUndeterminedWhereItsProcessesAreNotVisible(t *testing.T)
 		listed("kubelets", "", pod.Running, pod.Running), listed("bare", "", pod.Running, pod.Running),
 	}
 	held[3].Sandboxes[0].Labels = nil
+	// An agent that a container's own run directory shows as killed did not create it.
+	other := listed("other", "agent", pod.Running, pod.Running)
+	other.Sandboxes[0].OwnerID, held[1].Sandboxes[0].OwnerID = "agent/1", "run-killed/1"
+	held = append(held, other)
 	facts := Facts{
 		Pods:         inventory.Merge(held, nil, func(*inventory.Pod) bool { return false }),
-		OwnersUnseen: &UnseenOwnersError{}, Exited: map[string]time.Time{"run-killed": time.Unix(1, 0)},
-		Kubelet: KubeletState{Unsettled: unsettled},
+		OwnersUnseen: &owner.UnseenError{},
+		Exited:       map[string]owner.Exit{"run-killed": {At: time.Unix(1, 0), ID: "run-killed/1"}, "agent": {At: time.Unix(1, 0), ID: "agent/2"}},
+		Kubelet:      KubeletState{Unsettled: unsettled},
 	}
 	found := Classify(facts)
 	var orphaned []*inventory.Pod
 	for _, o := range found.Orphans {
 		orphaned = append(orphaned, o.Pod)
 	}
-	if got := names(orphaned) + ";" + names(found.Undetermined); got != " bare killed; kubelets left" {
+	if got := names(orphaned) + ";" + names(found.Undetermined); got != " bare killed; kubelets left other" {
 		t.Errorf("orphaned and undetermined:%s", got)
 	}
 	for _, c := range []struct {
@@ -126,7 +132,7 @@ func TestPodsOfPodctlAreUndeterminedWhereItsProcessesAreNotVisible(t *testing.T)
 		unseen, kubelet bool
 	}{{found.Undetermined, true, true}, {found.Undetermined[:1], false, true}, {found.Undetermined[1:], true, false}} {
 		err := facts.Unknown(c.pods)
-		_, unseen := errors.AsType[*UnseenOwnersError](err)
+		_, unseen := errors.AsType[*owner.UnseenError](err)
 		if unseen != c.unseen || errors.Is(err, unsettled) != c.kubelet {
 			t.Errorf("%s: %v", names(c.pods), err)
 		}

@@ -43,6 +43,8 @@ type View struct {
 	// that could not be determined.
 	Near    *kubelet.Near
 	NearErr error
+	// OwnerIsGone: the user says that podctl processes that are not seen do not exist.
+	OwnerIsGone bool
 }
 
 // read reports whether a source of the kind answered.
@@ -174,18 +176,6 @@ type LiveKubeletError struct{ PID int }
 
 func (e *LiveKubeletError) Error() string {
 	return fmt.Sprintf("--kubelet-is-gone: a kubelet (pid %d) uses this runtime", e.PID)
-}
-
-// UnseenOwnersError: podctl processes may live that cannot be seen.
-type UnseenOwnersError struct{}
-
-func (*UnseenOwnersError) Error() string {
-	return "podctl runs in another PID namespace than the runtime, and does not see whether the podctl process that created it lives"
-}
-
-// Hint says where podctl would see it.
-func (*UnseenOwnersError) Hint() string {
-	return "run podctl on the host, or in a container with its PID namespace"
 }
 
 // UndeterminedError: pods cannot be terminated as orphans, because what their owners

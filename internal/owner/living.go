@@ -78,20 +78,30 @@ func (l *Locks) Beat(now time.Time) error {
 	return os.Chtimes(l.self.Name(), now, now)
 }
 
-// LastBeat is about when an instance died that was killed: its last Beat. It is
-// zero for one that lives, has ended by itself, or whose lock file another podctl
-// has removed since.
-func LastBeat(dir, instance string) (time.Time, error) {
+// Exit is the death of an instance that was killed: about when, by its last Beat, and the
+// id of the process, "" if it had none.
+type Exit struct {
+	At time.Time
+	ID string
+}
+
+// LastBeat is the Exit of an instance. It is zero for one that lives, has ended by itself,
+// or whose lock file another podctl has removed since.
+func LastBeat(dir, instance string) (Exit, error) {
 	path := instancePath(dir, instance)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return time.Time{}, nil
+		return Exit{}, nil
 	}
 	if err != nil {
-		return time.Time{}, err
+		return Exit{}, err
 	}
 	if _, held, err := holderOf(path); held || err != nil {
-		return time.Time{}, err
+		return Exit{}, err
 	}
-	return info.ModTime(), nil
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Exit{}, nil
+	}
+	return Exit{At: info.ModTime(), ID: parseHolder(string(text)).ID}, err
 }

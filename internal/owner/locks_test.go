@@ -185,7 +185,7 @@ func TestLastBeatTellsWhenAKilledInstanceDied(t *testing.T) {
 	if err := l.Beat(died); err != nil {
 		t.Fatal(err)
 	}
-	if at, err := LastBeat(dir, "run-a"); err != nil || !at.IsZero() {
+	if at, err := LastBeat(dir, "run-a"); err != nil || at != (Exit{}) {
 		t.Errorf("of a living one: %v %v", at, err)
 	}
 	if living, err := Living(dir); err != nil || len(living) != 1 || living[0].Name != "run-a" {
@@ -194,10 +194,10 @@ func TestLastBeatTellsWhenAKilledInstanceDied(t *testing.T) {
 	if err := l.self.Close(); err != nil { // as when it is killed
 		t.Fatal(err)
 	}
-	if at, err := LastBeat(dir, "run-a"); err != nil || !at.Equal(died) {
+	if at, err := LastBeat(dir, "run-a"); err != nil || !at.At.Equal(died) || at.ID != l.ID() {
 		t.Errorf("of a dead one: %v %v, want %v", at, err, died)
 	}
-	if at, err := LastBeat(dir, "run-b"); err != nil || !at.IsZero() {
+	if at, err := LastBeat(dir, "run-b"); err != nil || at != (Exit{}) {
 		t.Errorf("of one that never was: %v %v", at, err)
 	}
 	if living, err := Living(dir); err != nil || len(living) > 0 {

@@ -24,6 +24,8 @@ type Options struct {
 	BesideKubelet bool
 	// KubeletIsGone also stops pods that a kubelet created, if none uses the runtime.
 	KubeletIsGone bool
+	// OwnerIsGone also stops pods whose podctl process may live and not be seen.
+	OwnerIsGone bool
 }
 
 // Stopper stops pods of one runtime.

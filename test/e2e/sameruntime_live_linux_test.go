@@ -5,7 +5,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -154,6 +156,60 @@ func TestPodsStayTheirAgentsByEveryPathToTheRuntime(t *testing.T) {
 		a.wrote("web", "up", "down")
 		a.holds()
 		agent.ends(syscall.SIGTERM, 0)
+	})
+}
+
+// A podctl in a container, with a run directory of its own, leaves the pods of the host's
+// agent alone: it sees the agent, also by another path to the socket, or it sees that it
+// runs in another PID namespace.
+func TestPodsStayTheirAgentsForAPodctlInAContainer(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		a := withAgent(t, rt)
+		a.put("web.yaml", a.marking("web", ""))
+		agent := a.agent()
+		a.wrote("web", "up")
+		eventually(t, "the pod is managed", func() bool { return strings.Contains(a.does("pods"), "default/web") }, func() string { return "" })
+		proxy := *a.place
+		proxy.endpoint = "unix://" + forwarded(t, strings.TrimPrefix(rt.Endpoint, "unix://"), a.path("mark/proxy.sock"))
+		empty := t.TempDir()
+		for name, c := range map[string]struct {
+			p      *place
+			within []string
+			want   string
+		}{
+			"with the host's processes": {&proxy, nil, `podctl "agent"`},
+			"in a PID namespace":        {a.place, []string{"unshare", "--pid", "--fork", "--mount-proc"}, "another PID namespace"},
+		} {
+			podctl := func(args ...string) (out, errw string, code int) {
+				argv := slices.Concat(c.within, []string{binary}, c.p.flags(), []string{"--run-dir", a.path("mark/" + strings.Fields(name)[1])}, args)
+				p := c.p.command("", exec.Command(argv[0], argv[1:]...))
+				code = p.wait()
+				out, errw = p.output()
+				return out, errw, code
+			}
+			if out, errw, _ := podctl("orphans", "--kill", "--rm"); strings.Contains(out, "StopContainer") || strings.Contains(out, "removed") {
+				t.Errorf("%s: orphans --kill\n%s%s", name, out, errw)
+			}
+			if out, errw, code := podctl("rm", "--force", "default/web"); code != 1 || !strings.Contains(errw, c.want) {
+				t.Errorf("%s: rm --force: exit %d, want %q\n%s%s", name, code, c.want, out, errw)
+			}
+			if out, errw, code := podctl("run", a.path("manifests/web.yaml")); code == 0 || !strings.Contains(out+errw, c.want) {
+				t.Errorf("%s: run: exit %d, want %q\n%s%s", name, code, c.want, out, errw)
+			}
+			argv := slices.Concat(c.within, []string{"timeout", "--signal=INT", "10", binary}, c.p.flags(), []string{"--run-dir", a.path("mark/agent"), "agent", "--manifests", empty})
+			if second := c.p.command("", exec.Command(argv[0], argv[1:]...)); second.wait() == 0 {
+				out, errw := second.output()
+				t.Errorf("%s: agent: not ended by its time-out\n%s%s", name, out, errw)
+			}
+		}
+		a.has("web", "up")
+		agent.ends(syscall.SIGTERM, 0)
+		argv := slices.Concat([]string{"--pid", "--fork", "--mount-proc", binary}, a.flags(), []string{"rm", "--owner-is-gone", "default/web"})
+		if out, err := exec.Command("unshare", argv...).CombinedOutput(); err != nil || !strings.Contains(string(out), "default/web") {
+			t.Errorf("rm --owner-is-gone: %v\n%s", err, out)
+		}
+		a.wrote("web", "up", "down")
+		a.holds()
 	})
 }
 
