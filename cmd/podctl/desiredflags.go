@@ -17,7 +17,7 @@ func desiredFlags() []cli.Flag {
 		&cli.StringFlag{Name: "kubelet-key", Usage: "`FILE` with the key of the client certificate"},
 		&cli.StringFlag{Name: "kubelet-ca", DefaultText: "none for a kubelet on this machine, else the system's", Usage: "`FILE` with the authority that signed the kubelet's certificate"},
 		&cli.StringFlag{Name: "kubeconfig", Usage: "`FILE` of a cluster to ask for the node's pods"},
-		&cli.StringFlag{Name: "node", DefaultText: "this host's name", Usage: "`NAME` of the node in that cluster"},
+		&cli.StringFlag{Name: "node", DefaultText: "that of the kubelet, else this host's name", Usage: "`NAME` of the node in that cluster"},
 	}
 }
 

@@ -74,20 +74,24 @@ func Read(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{Object: &v1.Node{}, Allocatable: "this machine"}
-	if !o.named() || o.Sources.AskKubelet {
+	if !o.named() || o.Sources.AskKubelet || cluster != nil {
 		if n.near, err = o.Kubelet(ctx); err != nil && !o.named() {
 			return nil, err
 		}
 	}
+	node, err := o.Sources.NodeName(n.near)
+	if err != nil {
+		return nil, err
+	}
 	if cluster != nil {
-		if n.Object, err = cluster.Node(ctx); err != nil {
+		if n.Object, err = cluster.Node(ctx, node); err != nil {
 			return nil, err
 		}
 		n.Allocatable = "node " + n.Object.Name
 	} else if err := n.readAllocatable(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := n.ask(ctx, o, cluster); err != nil {
+	if err := n.ask(ctx, o, cluster, node); err != nil {
 		return nil, err
 	}
 	maps.Copy(n.Object.Status.Allocatable, o.Allocatable)
@@ -95,8 +99,8 @@ func Read(ctx context.Context, o Options) (*Node, error) {
 }
 
 // ask asks all sources for the pods on the node. Several may name one pod.
-func (n *Node) ask(ctx context.Context, o Options, cluster *desired.Cluster) error {
-	answers := o.Sources.Answers(ctx, cluster)
+func (n *Node) ask(ctx context.Context, o Options, cluster *desired.Cluster, node string) error {
+	answers := o.Sources.Answers(ctx, cluster, node)
 	if n.near != nil && !o.named() {
 		n.ofNear = true
 		answers = append(answers, askNear(ctx, n.near))

@@ -2,9 +2,11 @@ package desired
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,15 +16,14 @@ import (
 	"github.com/podctl/podctl/internal/apiget"
 )
 
-// Cluster asks an API server about one node. Make one with OpenCluster.
+// Cluster asks an API server about nodes. Make one with OpenCluster.
 type Cluster struct {
-	node   string
 	base   *url.URL
 	client *http.Client
 }
 
 // OpenCluster reads a kubeconfig. It makes no connection.
-func OpenCluster(kubeconfig, node string) (*Cluster, error) {
+func OpenCluster(kubeconfig string) (*Cluster, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig: %w", err)
@@ -36,18 +37,29 @@ func OpenCluster(kubeconfig, node string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig: %s: %w", kubeconfig, err)
 	}
-	return &Cluster{node: node, base: base, client: client}, nil
+	return &Cluster{base: base, client: client}, nil
 }
 
-// Pods are the pods bound to the node. A mirror pod gets the
-// UID of the static pod that it mirrors, by which the runtime knows it.
-func (c *Cluster) Pods(ctx context.Context) Answer {
-	a := Answer{Source: fmt.Sprintf("cluster %s, node %s", c.base.Host, c.node)}
+// Pods are the pods bound to the node, which the cluster must have: it lists none
+// for any other name. Where its object may not be read, a pod that a kubelet of that
+// name has started shows that it is one. A mirror pod gets the UID of the static pod
+// that it mirrors, by which the runtime knows it.
+func (c *Cluster) Pods(ctx context.Context, node string) Answer {
+	a := Answer{Source: fmt.Sprintf("cluster %s, node %s", c.base.Host, node)}
+	_, nodeErr := c.Node(ctx, node)
+	if nodeErr != nil && !isStatus(nodeErr, http.StatusForbidden) {
+		a.Err = nodeErr
+		return a
+	}
 	address := c.base.JoinPath("api/v1/pods")
-	address.RawQuery = url.Values{"fieldSelector": {"spec.nodeName=" + c.node}}.Encode()
+	address.RawQuery = url.Values{"fieldSelector": {"spec.nodeName=" + node}}.Encode()
 	pods, err := apiget.PodList(ctx, c.client, address.String())
 	if err != nil {
 		a.Err = fmt.Errorf("ask the cluster: %w", err)
+		return a
+	}
+	if nodeErr != nil && !slices.ContainsFunc(pods, isStarted) {
+		a.Err = nodeErr
 		return a
 	}
 	for _, p := range pods {
@@ -59,11 +71,48 @@ func (c *Cluster) Pods(ctx context.Context) Answer {
 	return a
 }
 
-// Node is the node's object: its labels, taints and what is allocatable.
-func (c *Cluster) Node(ctx context.Context) (*v1.Node, error) {
+// isStarted reports whether a kubelet has seen the pod: only kubelets set the time.
+func isStarted(p *v1.Pod) bool { return p.Status.StartTime != nil }
+
+// Node is the node's object: its labels, taints and what is allocatable. The error
+// is a *NodeError if the cluster does not have it, or does not show it.
+func (c *Cluster) Node(ctx context.Context, name string) (*v1.Node, error) {
 	var n v1.Node
-	if err := apiget.Object(ctx, c.client, c.base.JoinPath("api/v1/nodes", c.node).String(), &n); err != nil {
+	err := apiget.Object(ctx, c.client, c.base.JoinPath("api/v1/nodes", url.PathEscape(name)).String(), &n)
+	switch {
+	case isStatus(err, http.StatusNotFound), isStatus(err, http.StatusForbidden):
+		return nil, &NodeError{Node: name, Cause: err}
+	case err != nil:
 		return nil, fmt.Errorf("ask the cluster: %w", err)
 	}
 	return &n, nil
+}
+
+func isStatus(err error, code int) bool {
+	status, ok := errors.AsType[*apiget.StatusError](err)
+	return ok && status.Code == code
+}
+
+// NodeError: the cluster does not have the node, or does not show whether it does.
+type NodeError struct {
+	Node  string
+	Cause error
+}
+
+func (e *NodeError) Error() string {
+	if isStatus(e.Cause, http.StatusNotFound) {
+		return fmt.Sprintf("the cluster has no node %q", e.Node)
+	}
+	return fmt.Sprintf("ask the cluster whether it has the node %q: %v", e.Node, e.Cause)
+}
+
+func (e *NodeError) Unwrap() error { return e.Cause }
+
+// Hint names the flag, and the permission that is missing.
+func (e *NodeError) Hint() string {
+	hint := "pass --node NAME, as kubectl get nodes lists it"
+	if isStatus(e.Cause, http.StatusForbidden) {
+		hint += "; the user of the kubeconfig needs the verb get of nodes"
+	}
+	return hint
 }

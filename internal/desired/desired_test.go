@@ -201,25 +201,99 @@ func TestOnlyAPodListIsAnAnswer(t *testing.T) {
 	}
 }
 
-func TestTheClusterIsAskedForTheNodesPods(t *testing.T) {
-	s, asked := podsServer(t, httptest.NewServer, "")
+// clusterAt is the cluster of a server.
+func clusterAt(t *testing.T, url string) *desired.Cluster {
+	t.Helper()
 	kubeconfig := write(t, t.TempDir(), "config", fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a",
 		"clusters":[{"name":"a","cluster":{"server":%q}}],"users":[{"name":"a","user":{}}],
-		"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}]}`, s.URL))
-	c, err := desired.OpenCluster(kubeconfig, "n1")
+		"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}]}`, url))
+	c, err := desired.OpenCluster(kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := c.Pods(t.Context())
+	return c
+}
+
+func TestTheClusterIsAskedForTheNodesPods(t *testing.T) {
+	s, asked := podsServer(t, httptest.NewServer, "")
+	c := clusterAt(t, s.URL)
+	a := c.Pods(t.Context(), "n1")
 	if a.Err != nil || len(a.Pods) != 2 || a.Pods[1].UID != types.UID("hash") {
 		t.Errorf("a mirror pod keeps its own UID: %q, %v", names(a), a.Err)
 	}
-	n, err := c.Node(t.Context())
+	n, err := c.Node(t.Context(), "n1")
 	if err != nil || n.Name != "n1" {
 		t.Errorf("node: %v, %v", n, err)
 	}
-	if want := []string{"/api/v1/pods?fieldSelector=spec.nodeName%3Dn1", "/api/v1/nodes/n1"}; !slices.Equal(*asked, want) {
+	if want := []string{"/api/v1/nodes/n1", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1", "/api/v1/nodes/n1"}; !slices.Equal(*asked, want) {
 		t.Errorf("asked %q, want %q", *asked, want)
+	}
+}
+
+// An API server lists no pods for a node that it does not have, which says nothing
+// about those of this machine.
+func TestClusterThatDoesNotHaveTheNodeIsNoAnswer(t *testing.T) {
+	assigned := v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"}}
+	run := *assigned.DeepCopy()
+	run.Status.StartTime = new(metav1.Unix(1, 0))
+	for _, c := range []struct {
+		name string
+		node int
+		pods []v1.Pod
+		err  string
+	}{
+		{"the node, without pods", http.StatusOK, nil, ""},
+		{"no such node", http.StatusNotFound, nil, `the cluster has no node "n1"`},
+		{"no such node, to which a pod is bound", http.StatusNotFound, []v1.Pod{assigned}, `the cluster has no node "n1"`},
+		{"a node that may not be read, without pods", http.StatusForbidden, nil, "403 Forbidden"},
+		{"a node that may not be read, whose kubelet runs none", http.StatusForbidden, []v1.Pod{assigned}, "403 Forbidden"},
+		{"a node that may not be read, whose kubelet runs a pod", http.StatusForbidden, []v1.Pod{assigned, run}, ""},
+		{"another failure", http.StatusServiceUnavailable, []v1.Pod{run}, "503 Service Unavailable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Path, "/nodes/") {
+					w.WriteHeader(c.node)
+					_ = json.NewEncoder(w).Encode(v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
+					return
+				}
+				_ = json.NewEncoder(w).Encode(v1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: c.pods})
+			}))
+			defer s.Close()
+			a := clusterAt(t, s.URL).Pods(t.Context(), "n1")
+			if c.err == "" {
+				if a.Err != nil || len(a.Pods) != len(c.pods) {
+					t.Errorf("%d pods, %v", len(a.Pods), a.Err)
+				}
+				return
+			}
+			if a.Err == nil || len(a.Pods) > 0 || !strings.Contains(a.Err.Error(), c.err) {
+				t.Fatalf("%d pods, %v, want %q", len(a.Pods), a.Err, c.err)
+			}
+			var hinted interface{ Hint() string }
+			if c.node != http.StatusServiceUnavailable && (!errors.As(a.Err, &hinted) || !strings.Contains(hinted.Hint(), "--node NAME")) {
+				t.Errorf("%v has no hint that names --node", a.Err)
+			}
+		})
+	}
+}
+
+// The kubelet registers the node under its name, in lower case.
+func TestNodeIsNamedAsTheKubeletRegistersIt(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ named, kubelets, want string }{
+		{"Named", "override", "Named"}, {"", "Override ", "override"}, {"", "", strings.ToLower(strings.TrimSpace(host))},
+	} {
+		got, err := desired.Sources{Node: c.named}.NodeName(&kubelet.Near{NodeName: c.kubelets})
+		if err != nil || got != c.want {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+	}
+	if got, err := (desired.Sources{}).NodeName(nil); err != nil || got != strings.ToLower(host) {
+		t.Errorf("without a kubelet: %q, %v", got, err)
 	}
 }
 

@@ -1,9 +1,10 @@
 package desired
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"os"
+	"strings"
 
 	"github.com/podctl/podctl/internal/kubelet"
 )
@@ -14,7 +15,7 @@ type Sources struct {
 	Kubelet kubelet.Options
 	// AskKubelet: a kubelet was named.
 	AskKubelet bool
-	// Kubeconfig names the cluster, Node the node in it; "" is the host's name.
+	// Kubeconfig names the cluster, Node the node in it; "" is that of NodeName.
 	Kubeconfig, Node string
 }
 
@@ -23,21 +24,39 @@ func (s Sources) Cluster() (*Cluster, error) {
 	if s.Kubeconfig == "" {
 		return nil, nil
 	}
-	host, err := os.Hostname()
-	if err != nil && s.Node == "" {
-		return nil, err
-	}
-	return OpenCluster(s.Kubeconfig, cmp.Or(s.Node, host))
+	return OpenCluster(s.Kubeconfig)
 }
 
-// Answers asks the kubelet that is named and the cluster, which may be nil.
-func (s Sources) Answers(ctx context.Context, cluster *Cluster) []Answer {
+// NodeName is the name of this machine's node: the one that is named, else that of
+// the kubelet that uses the runtime, which may be nil, else the host's. Those are
+// registered in lower case (pkg/util/node/node.go).
+func (s Sources) NodeName(near *kubelet.Near) (string, error) {
+	if s.Node != "" {
+		return s.Node, nil
+	}
+	var name string
+	if near != nil {
+		name = strings.TrimSpace(near.NodeName)
+	}
+	if name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return "", fmt.Errorf("read the node's name: %w", err)
+		}
+		name = host
+	}
+	return strings.ToLower(name), nil
+}
+
+// Answers asks the kubelet that is named and the cluster, which may be nil, for the
+// node.
+func (s Sources) Answers(ctx context.Context, cluster *Cluster, node string) []Answer {
 	var all []Answer
 	if s.AskKubelet {
 		all = append(all, Kubelet(ctx, s.Kubelet))
 	}
 	if cluster != nil {
-		all = append(all, cluster.Pods(ctx))
+		all = append(all, cluster.Pods(ctx, node))
 	}
 	return all
 }

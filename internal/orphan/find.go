@@ -1,11 +1,9 @@
 package orphan
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"maps"
-	"os"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -88,7 +86,11 @@ func (f *Finder) askAll(ctx context.Context, v *View) ([]inventory.Live, error) 
 	if err != nil {
 		return nil, err
 	}
-	asks := f.questions(ctx, v.Near)
+	node, err := f.Sources.NodeName(v.Near)
+	if err != nil {
+		return nil, err
+	}
+	asks := f.questions(ctx, v.Near, node)
 	answers := make([]Source, len(asks))
 	var asking sync.WaitGroup
 	for i, ask := range asks {
@@ -102,7 +104,7 @@ func (f *Finder) askAll(ctx context.Context, v *View) ([]inventory.Live, error) 
 	v.Sources = append(v.Sources, answers...)
 	if dir := f.staticPods(v); dir != "" {
 		v.Sources = append(v.Sources, Source{
-			Answer: desired.Static(dir, f.nodeName(v.Near)), Kind: FromStatic, Named: f.StaticPods != "",
+			Answer: desired.Static(dir, node), Kind: FromStatic, Named: f.StaticPods != "",
 		})
 	}
 	return live, ctx.Err()
@@ -111,7 +113,7 @@ func (f *Finder) askAll(ctx context.Context, v *View) ([]inventory.Live, error) 
 // questions are the sources beside podctl processes and the static pod
 // directory. A kubelet that uses the runtime is asked at the ports of its
 // configuration, unless the user named its address.
-func (f *Finder) questions(ctx context.Context, near *kubelet.Near) []func() Source {
+func (f *Finder) questions(ctx context.Context, near *kubelet.Near, node string) []func() Source {
 	var asks []func() Source
 	for _, path := range f.Files {
 		asks = append(asks, func() Source {
@@ -132,7 +134,7 @@ func (f *Finder) questions(ctx context.Context, near *kubelet.Near) []func() Sou
 	}
 	if f.Cluster != nil {
 		asks = append(asks, func() Source {
-			return Source{Answer: f.Cluster.Pods(ctx), Kind: FromCluster, Named: true}
+			return Source{Answer: f.Cluster.Pods(ctx, node), Kind: FromCluster, Named: true}
 		})
 	}
 	return asks
@@ -157,18 +159,6 @@ func (f *Finder) judgeKubelet(v *View) KubeletState {
 		k.HasDir[p.UID] = v.Near.HasPodDir(p.UID)
 	}
 	return k
-}
-
-// nodeName is the suffix of the names of static pods.
-func (f *Finder) nodeName(near *kubelet.Near) string {
-	name := f.Sources.Node
-	if near != nil {
-		name = cmp.Or(name, near.NodeName)
-	}
-	if name == "" {
-		name, _ = os.Hostname() // without one no name matches
-	}
-	return name
 }
 
 // exits is when the podctl processes exited that created what is there.
