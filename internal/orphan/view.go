@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
@@ -96,7 +97,7 @@ func (v *View) unsettled() error {
 	case v.Near == nil && len(v.podsOf(FromKubelet)) == 0 && !v.working().Housekept:
 		return errEmpty
 	case v.Near == nil:
-		return nil
+		return v.foreign()
 	case !v.read(FromKubelet):
 		return &UnreadKubeletError{PID: v.Near.PID, Cause: v.failure(FromKubelet)}
 	}
@@ -106,7 +107,30 @@ func (v *View) unsettled() error {
 	if err := v.Near.Settled(v.working(), v.podsOf(FromKubelet), v.podsOf(FromStatic)); err != nil {
 		return &UnreadKubeletError{PID: v.Near.PID, Cause: err}
 	}
+	if err := v.foreign(); err != nil {
+		return &UnreadKubeletError{PID: v.Near.PID, Cause: err}
+	}
 	return nil
+}
+
+// foreign is an error if the kubelet that answered was named, and may not be the one
+// of this runtime: none of its pods runs here.
+func (v *View) foreign() error {
+	answer := v.KubeletAnswer()
+	if !answer.Named {
+		return nil
+	}
+	itsPod := map[types.UID]bool{}
+	for _, p := range answer.Pods {
+		itsPod[p.UID] = true
+	}
+	runsHere := func(p *inventory.Pod) bool {
+		return itsPod[p.UID] && p.Kind() == inventory.KindKubelet && p.Runtime != nil && p.Runtime.Running()
+	}
+	if slices.ContainsFunc(v.Pods, runsHere) {
+		return nil
+	}
+	return &ForeignKubeletError{Source: answer.Source}
 }
 
 // working is what the metrics of a kubelet that answered say.
@@ -169,6 +193,18 @@ func (e *UnreadKubeletError) Unwrap() error { return e.Cause }
 func (*UnreadKubeletError) Hint() string {
 	return "read its pods: --kubelet https://127.0.0.1:10250 with --kubelet-token-file, or --kubelet-cert and --kubelet-key\n" +
 		"or read its sources: --kubeconfig with --node, and --static-pods"
+}
+
+// ForeignKubeletError: the kubelet that was named may be the one of another runtime.
+type ForeignKubeletError struct{ Source string }
+
+func (e *ForeignKubeletError) Error() string {
+	return e.Source + " names none of the pods that run here, and may be the kubelet of another runtime"
+}
+
+// Hint names the flags that name the right one, or take the responsibility.
+func (*ForeignKubeletError) Hint() string {
+	return "pass the --kubelet that uses this runtime, or --kubelet-is-gone if it is never started again"
 }
 
 // LiveKubeletError: a kubelet that is said to be gone uses the runtime.

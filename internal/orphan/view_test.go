@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -52,6 +53,8 @@ func TestUnsettledUntilTheKubeletAnsweredCompletely(t *testing.T) {
 		s.Working.Housekept = true
 		return []Source{s}
 	}
+	held := inventory.Merge([]*pod.Pod{listed("web", "", pod.Running, pod.Running), listed("exited", "", pod.Exited, pod.Exited)}, nil,
+		func(*inventory.Pod) bool { return false })
 	for _, c := range []struct {
 		name    string
 		near    *kubelet.Near
@@ -61,7 +64,10 @@ func TestUnsettledUntilTheKubeletAnsweredCompletely(t *testing.T) {
 	}{
 		{"no kubelet uses the runtime", nil, nil, nil, "none uses this runtime now"},
 		{"a kubelet may use it", nil, silent, nil, "no answer"},
-		{"a kubelet elsewhere answered", nil, nil, []Source{sourceOf(FromKubelet, true, nil, web)}, ""},
+		{"a kubelet that podctl does not see answered", nil, nil, []Source{sourceOf(FromKubelet, true, nil, web)}, ""},
+		{"another machine's kubelet answered", nil, nil, []Source{sourceOf(FromKubelet, true, nil, ofCluster)}, "names none of the pods that run here"},
+		{"a kubelet answered that ran a pod here", nil, nil, []Source{sourceOf(FromKubelet, true, nil, wantedOne("exited", "uid-exited"))}, "names none of the pods that run here"},
+		{"another machine's kubelet answered, and one uses the runtime", near, nil, []Source{sourceOf(FromKubelet, true, nil, ofCluster)}, "pid 7) uses this runtime, and its desired pods are not known: source names none"},
 		{"a kubelet elsewhere named no pod", nil, nil, []Source{sourceOf(FromKubelet, true, nil)}, "may not have read its sources yet"},
 		{"all that a stopped kubelet follows answered", nil, nil, []Source{sourceOf(FromStatic, true, nil), sourceOf(FromCluster, true, nil)}, ""},
 		{"the cluster alone", nil, nil, []Source{sourceOf(FromCluster, true, nil)}, "none uses this runtime now"},
@@ -75,12 +81,12 @@ func TestUnsettledUntilTheKubeletAnsweredCompletely(t *testing.T) {
 		{"it was just started", young, nil, []Source{sourceOf(FromKubelet, false, nil, web)}, "it was started 1s ago"},
 		{"it was just started, and its housekeeping has run", young, nil, kept(web), ""},
 		{"it has reached its cluster, which has no pod for it", follower, nil, kept(web), ""},
-		{"a kubelet elsewhere named no pod, and its housekeeping has run", nil, nil, kept(), ""},
+		{"a kubelet elsewhere named no pod, and its housekeeping has run", nil, nil, kept(), "names none of the pods that run here"},
 		{"its housekeeping has run, and it does not name a static pod", young, nil, append(kept(web), sourceOf(FromStatic, false, nil, static)), "does not name its static pod default/static-node"},
 		{"it does not name a static pod", near, nil, []Source{sourceOf(FromKubelet, false, nil, web), sourceOf(FromStatic, false, nil, static)}, "does not name its static pod default/static-node"},
 		{"it names it", near, nil, []Source{sourceOf(FromKubelet, false, nil, web, wantedOne("static-node", "uid-static")), sourceOf(FromStatic, false, nil, static)}, ""},
 	} {
-		v := &View{Near: c.near, NearErr: c.err, Sources: c.sources}
+		v := &View{Near: c.near, NearErr: c.err, Sources: c.sources, Facts: Facts{Pods: held}}
 		err := v.unsettled()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
