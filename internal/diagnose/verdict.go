@@ -322,10 +322,20 @@ func judgeHidden(f Facts, _ time.Time) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// judgeKubelet says that nothing is known to be stuck: the kubelet waits for the
-// containers, and does not say since when.
+// judgeKubelet examines a pod of the kubelet, which waits for the runtime: that has to
+// kill the containers when the grace period ends. Where that is not known, nothing is
+// known to be stuck.
 func judgeKubelet(f Facts, _ time.Time) (Verdict, bool) {
-	if !f.KubeletTerminates || f.GraceLeft != nil || len(f.Containers) == 0 {
+	switch {
+	case !f.KubeletTerminates || len(f.Containers) == 0 && !f.SandboxReady:
+		return Verdict{}, false
+	case f.overdue() && -*f.GraceLeft > slowCall:
+		why := fmt.Sprintf("the grace period ended %s ago, and ", age(-*f.GraceLeft))
+		if len(f.Containers) == 0 {
+			return Verdict{LayerNetwork, Likely, why + "its sandbox has not stopped", f.checkNetwork()}, true
+		}
+		return Verdict{LayerRuntime, Likely, why + f.Containers[0].Name + " has not exited", f.askRuntime()}, true
+	case f.GraceLeft != nil || len(f.Containers) == 0:
 		return Verdict{}, false
 	}
 	c := f.Containers[0]

@@ -169,6 +169,32 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 	}
 }
 
+// A kubelet has every container killed when the grace period ends: what runs on well
+// after that waits for the runtime, unless something further in shows.
+func TestKubeletsPodPastItsGracePeriodWaitsForTheRuntime(t *testing.T) {
+	hour, moment := -time.Hour, -5*time.Second
+	overdue := func(left *time.Duration, containers ...Container) Facts {
+		return Facts{Owner: OwnerKubelet, Name: "default/db", KubeletTerminates: true, SandboxReady: true, Sandbox: "3f9c1b2a44d0e77", GraceLeft: left, Containers: containers}
+	}
+	for _, c := range []struct {
+		name       string
+		facts      Facts
+		layer      Layer
+		confidence Confidence
+		why, next  string
+	}{
+		{"for an hour", overdue(&hour, db(asleep, shim)...), LayerRuntime, Likely, "the grace period ended 1h0m0s ago, and db has not exited", "podctl pleg check · kill -KILL 8812"},
+		{"for a moment", overdue(&moment, db(asleep, shim)...), LayerNone, Observed, "", ""},
+		{"its containers have exited", overdue(&hour), LayerNetwork, Likely, "the grace period ended 1h0m0s ago, and its sandbox has not stopped", "crictl inspectp 3f9c1b2a44d0e"},
+		{"its shim is stopped", overdue(&hour, db(asleep, proc.Process{PID: 7, State: proc.Stopped})...), LayerShim, Observed, "the shim of db (pid 7) is stopped", "kill -CONT 7"},
+	} {
+		v := Judge(c.facts, now)
+		if v.Layer != c.layer || v.Confidence != c.confidence || v.Why != c.why || strings.Join(v.Next, " · ") != c.next {
+			t.Errorf("%s: %+v", c.name, v)
+		}
+	}
+}
+
 // waitsFor is a worker whose cleanup waits for a lock.
 func waitsFor(l control.Lock) *control.Worker {
 	return &control.Worker{Phase: "terminated", Operation: "cleanup", Locks: []control.Lock{l}}
