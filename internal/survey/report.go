@@ -1,6 +1,8 @@
 package survey
 
 import (
+	"slices"
+	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -96,12 +98,16 @@ func countTerminating(f Findings, now time.Time) Terminating {
 		if t.Since.IsZero() || since.Before(t.Since) {
 			t.Since = since
 		}
-		verdict := diagnose.Judge(*p.Facts, now)
+		facts := p.factsAt(now)
+		verdict := diagnose.Judge(facts, now)
 		if verdict.Confidence == diagnose.Unknown && t.Unknown == nil {
 			t.Unknown = &undiagnosedError{p.Facts.Name, verdict.Why}
 		}
-		if isStuck(verdict.Layer, p.Facts.GraceLeft) {
+		switch {
+		case isStuck(verdict.Layer, facts):
 			t.Stuck[verdict.Layer]++
+		case mayTakeGrace(verdict.Layer) && facts.GraceLeft == nil && t.Unknown == nil:
+			t.Unknown = &undiagnosedError{p.Facts.Name, "its grace period is not known"}
 		}
 	}
 	for _, layer := range diagnose.StuckLayers() {
@@ -112,13 +118,46 @@ func countTerminating(f Findings, now time.Time) Terminating {
 	return t
 }
 
-// isStuck reports whether a pod that waits for a layer has waited for too long. A
-// preStop hook, and a process that SIGTERM does not end, may take the grace period.
-func isStuck(layer diagnose.Layer, graceLeft *time.Duration) bool {
-	if layer == diagnose.LayerHook || layer == diagnose.LayerProcess {
-		return graceLeft == nil || *graceLeft < 0
+// factsAt are the facts of the pod. Where they do not say when its termination began,
+// that was when it was noticed, or before: its grace period ends then at the latest.
+func (p Terminated) factsAt(now time.Time) diagnose.Facts {
+	f := *p.Facts
+	if f.GraceLeft != nil || f.Worker != nil || len(f.Containers) == 0 {
+		return f
 	}
-	return layer != diagnose.LayerNone
+	var longest time.Duration
+	for _, c := range f.Containers {
+		if c.Grace == nil {
+			return f
+		}
+		longest = max(longest, *c.Grace)
+	}
+	left := longest - now.Sub(p.Noticed)
+	f.GraceLeft = &left
+	return f
+}
+
+// isStuck reports whether a pod that waits for a layer has waited for too long. What
+// may take the grace period is not stuck while that may last; after SIGKILL it is over.
+func isStuck(layer diagnose.Layer, f diagnose.Facts) bool {
+	switch {
+	case !mayTakeGrace(layer):
+		return layer != diagnose.LayerNone
+	case f.GraceLeft != nil:
+		return *f.GraceLeft < 0 || isKilled(f)
+	}
+	return f.Worker != nil || isKilled(f) // a worker without one has none to give
+}
+
+// mayTakeGrace reports whether the layer is a preStop hook, or a process that SIGTERM
+// does not end.
+func mayTakeGrace(layer diagnose.Layer) bool {
+	return layer == diagnose.LayerHook || layer == diagnose.LayerProcess
+}
+
+// isKilled reports whether a process has SIGKILL pending.
+func isKilled(f diagnose.Facts) bool {
+	return slices.ContainsFunc(f.Containers, func(c diagnose.Container) bool { return c.Process.Pending.Has(syscall.SIGKILL) })
 }
 
 // undiagnosedError: a pod is terminating, and the layer for which it waits cannot

@@ -3,6 +3,7 @@ package survey
 import (
 	"errors"
 	"maps"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,16 +78,46 @@ func TestGracePeriodIsNotStuck(t *testing.T) {
 		{diagnose.LayerShim, time.Hour, true},
 		{diagnose.LayerNone, -time.Hour, false},
 	} {
-		if got := isStuck(c.layer, &c.left); got != c.want {
+		if got := isStuck(c.layer, diagnose.Facts{GraceLeft: &c.left}); got != c.want {
 			t.Errorf("%s with %v left: %v", c.layer, c.left, got)
 		}
-	}
-	if !isStuck(diagnose.LayerProcess, nil) {
-		t.Error("without a known grace period it is not stuck")
 	}
 	r := Count(Findings{Terminating: []Terminated{{Facts: stoppedProcess(time.Minute)}}}, noon)
 	if r.Terminating.Stuck[diagnose.LayerProcess] != 0 || r.Terminating.Pods != 1 {
 		t.Errorf("%+v", r.Terminating)
+	}
+}
+
+// A pod that the kubelet does not name any more has been terminating since it was
+// noticed, or for longer.
+func TestGracePeriodOfAnUnnamedPodCountsFromWhenItWasNoticed(t *testing.T) {
+	minute := time.Minute
+	deaf := func(grace *time.Duration, pending proc.SignalSet) *diagnose.Facts {
+		return &diagnose.Facts{
+			Name: "default/deaf", Owner: diagnose.OwnerKubelet, KubeletTerminates: true, Unnamed: true, SandboxReady: true,
+			Containers: []diagnose.Container{{
+				Name: "c", PID: 7, Grace: grace, Shim: proc.Process{PID: 6, State: proc.Sleeping},
+				Process: proc.Process{PID: 7, State: proc.Uninterruptible, Ignored: 1 << (syscall.SIGTERM - 1), Pending: pending},
+			}},
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		facts   *diagnose.Facts
+		noticed time.Duration
+		stuck   map[diagnose.Layer]int
+		known   bool
+	}{
+		{"within it", deaf(&minute, 0), -50 * time.Second, nil, true},
+		{"after it", deaf(&minute, 0), -2 * time.Minute, map[diagnose.Layer]int{diagnose.LayerProcess: 1}, true},
+		{"of unknown length", deaf(nil, 0), -time.Hour, nil, false},
+		{"after SIGKILL", deaf(nil, 1<<(syscall.SIGKILL-1)), 0, map[diagnose.Layer]int{diagnose.LayerProcess: 1}, true},
+	} {
+		r := Count(Findings{Terminating: []Terminated{{Facts: c.facts, Noticed: noon.Add(c.noticed)}}}, noon)
+		maps.DeleteFunc(r.Terminating.Stuck, func(_ diagnose.Layer, n int) bool { return n == 0 })
+		if !maps.Equal(r.Terminating.Stuck, c.stuck) || (r.Terminating.Unknown == nil) != c.known {
+			t.Errorf("%s: %+v", c.name, r.Terminating)
+		}
 	}
 }
 
