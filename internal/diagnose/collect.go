@@ -163,6 +163,9 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 			f.Containers = append(f.Containers, c.container(ctx, ct, scan))
 		}
 	}
+	if f.Owner == OwnerKubelet && len(f.Containers) > 0 && c.Kubelet.finished(p.UID) {
+		f.KubeletTerminates = true
+	}
 	return f
 }
 

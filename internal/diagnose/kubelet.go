@@ -11,6 +11,7 @@ import (
 
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/proc"
 )
 
@@ -91,6 +92,13 @@ func (v KubeletView) terminates(uid types.UID) bool {
 		return p.DeletionTimestamp != nil
 	}
 	return v.settled
+}
+
+// finished reports whether the kubelet names the pod as failed or succeeded: it then
+// terminates what still runs of it.
+func (v KubeletView) finished(uid types.UID) bool {
+	p := v.pods[uid]
+	return p != nil && pod.IsTerminal(p.Status.Phase)
 }
 
 // names reports whether the kubelet names the pod.

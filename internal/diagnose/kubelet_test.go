@@ -85,6 +85,33 @@ func TestTerminationThatTheKubeletCountsIsObserved(t *testing.T) {
 	}
 }
 
+// The kubelet names a static pod that it evicts, or whose deadline has passed, as failed
+// while it terminates it.
+func TestPodThatTheKubeletNamesAsFailedTerminatesWhileItRuns(t *testing.T) {
+	held := func(uid types.UID, state pod.State) *inventory.Pod {
+		return &inventory.Pod{UID: uid, Name: string(uid), Runtime: &pod.Pod{
+			Sandboxes:  []*pod.Sandbox{{ID: "s-" + string(uid), State: pod.Running, Labels: map[string]string{pod.UIDLabel: string(uid)}}},
+			Containers: []*pod.Container{{ID: string(uid), Name: "c", State: state}},
+		}}
+	}
+	phase := func(phase v1.PodPhase) *v1.Pod { return &v1.Pod{Status: v1.PodStatus{Phase: phase}} }
+	view := KubeletView{settled: true, pods: map[types.UID]*v1.Pod{
+		"evicted": phase(v1.PodFailed), "done": phase(v1.PodSucceeded), "exited": phase(v1.PodFailed), "wanted": phase(v1.PodRunning),
+	}}
+	c := Collector{Kubelet: view, Runtime: silentRuntime{}, Now: func() time.Time { return now }}
+	found := c.Terminating(t.Context(), []*inventory.Pod{
+		held("evicted", pod.Running), held("done", pod.Running), held("exited", pod.Exited), held("wanted", pod.Running),
+	})
+	for i, want := range []bool{true, true, false, false} {
+		if (found[i] != nil) != want {
+			t.Errorf("pod %d: %+v, want terminating %v", i, found[i], want)
+		}
+	}
+	if f := found[0]; f != nil && (!f.KubeletTerminates || f.Unnamed || Judge(*f, now).Confidence != Observed) {
+		t.Errorf("%+v", f)
+	}
+}
+
 // silentRuntime reports no processes.
 type silentRuntime struct{}
 
