@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/safeurl"
 )
 
 // Timeout is the time that a server may take for an answer.
@@ -45,19 +46,19 @@ func Text(ctx context.Context, client *http.Client, address string, read func(bo
 func get(ctx context.Context, client *http.Client, address, accept string, read func(body io.Reader) error) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return err
+		return safeurl.Cause(err)
 	}
 	r.Header.Set("Accept", accept)
 	resp, err := client.Do(r)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", safeurl.Text(address), safeurl.Cause(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return &StatusError{URL: redacted(address), Code: resp.StatusCode}
+		return &StatusError{URL: safeurl.Text(address), Code: resp.StatusCode}
 	}
 	if err := read(io.LimitReader(resp.Body, maxSize)); err != nil {
-		return fmt.Errorf("%s: %w", redacted(address), err)
+		return fmt.Errorf("%s: %w", safeurl.Text(address), err)
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func PodList(ctx context.Context, client *http.Client, address string) ([]*v1.Po
 		return nil, err
 	}
 	if list.Kind != "PodList" {
-		return nil, fmt.Errorf("%s: the answer is a %q, not a PodList", redacted(address), list.Kind)
+		return nil, fmt.Errorf("%s: the answer is a %q, not a PodList", safeurl.Text(address), list.Kind)
 	}
 	pods := make([]*v1.Pod, len(list.Items))
 	for i := range list.Items {
@@ -96,13 +97,4 @@ func (e *StatusError) Hint() string {
 	default:
 		return ""
 	}
-}
-
-// redacted is an address without its password.
-func redacted(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "url"
-	}
-	return u.Redacted()
 }

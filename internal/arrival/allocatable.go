@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/kubelet"
-	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/safeurl"
 )
 
 // readAllocatable makes allocatable what the kubelet lets pods request: the one
@@ -47,12 +47,12 @@ func (n *Node) reservation(ctx context.Context, o Options) (source string, r *ku
 	if o.Sources.AskKubelet {
 		at := o.Sources.Kubelet
 		if !at.Local() {
-			return manifest.SourceName(at.Address()), nil, fmt.Errorf("the capacity of its machine is not known")
+			return safeurl.Text(at.Address()), nil, fmt.Errorf("the capacity of its machine is not known")
 		}
 		if r, err = at.Reservation(ctx); err == nil {
-			return manifest.SourceName(at.Address()), r, nil
+			return safeurl.Text(at.Address()), r, nil
 		}
-		source = manifest.SourceName(at.Address())
+		source = safeurl.Text(at.Address())
 	}
 	if n.near != nil {
 		r, err = n.near.Reservation(ctx)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/podctl/podctl/internal/apiget"
+	"github.com/podctl/podctl/internal/safeurl"
 )
 
 // Options name the cluster.
@@ -55,7 +56,7 @@ func Open(o Options) (*Client, error) {
 // ConfigError is a kubeconfig that cannot be used.
 type ConfigError struct{ err error }
 
-func (e *ConfigError) Error() string { return "read kubeconfig: " + e.err.Error() }
+func (e *ConfigError) Error() string { return "read kubeconfig: " + safeurl.Cause(e.err).Error() }
 func (e *ConfigError) Unwrap() error { return e.err }
 
 // Hint names the ways to give one.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/podctl/podctl/internal/kubelet"
-	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/safeurl"
 )
 
 // Kubelet returns the pods that a kubelet manages.
 func Kubelet(ctx context.Context, o kubelet.Options) Answer {
-	a := Answer{Source: "kubelet " + manifest.SourceName(o.Address())}
+	a := Answer{Source: "kubelet " + safeurl.Text(o.Address())}
 	a.Pods, a.Err = o.Pods(ctx)
 	return a
 }

@@ -62,11 +62,8 @@ func (o Options) Local() bool {
 
 func (o Options) client(base string) (*http.Client, error) {
 	u, err := url.Parse(base)
-	if err != nil {
-		return nil, err
-	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("%q is not an http or https URL", u.Redacted())
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, errors.New("its URL is not of the form http://HOST[:PORT] or https://HOST[:PORT]")
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch {

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/podctl/podctl/internal/safeurl"
 )
 
 const (
@@ -145,26 +146,20 @@ func readURL(ctx context.Context, address string, client *http.Client) ([]byte, 
 }
 
 // SourceName returns the name of a source as it may be printed: a URL without
-// its password.
+// user, password and query.
 func SourceName(source string) string {
 	if !strings.Contains(source, "://") {
 		return source
 	}
-	u, err := url.Parse(source)
-	if err != nil {
-		return "url"
-	}
-	return u.Redacted()
+	return safeurl.Text(source)
 }
 
 // unreadable is the problem of a source that cannot be read. The errors of
 // os and http repeat the name, which the problem has already.
 func unreadable(name string, err error) []Problem {
-	cause := err
+	cause := safeurl.Cause(err)
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		cause = pathErr.Err
-	} else if urlErr, ok := errors.AsType[*url.Error](err); ok {
-		cause = urlErr.Err
 	}
 	return []Problem{{File: name, Message: "read: " + cause.Error(), err: err}}
 }

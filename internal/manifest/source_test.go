@@ -111,7 +111,7 @@ func TestURL(t *testing.T) {
 	}
 	withPassword := strings.Replace(server.URL, "http://", "http://me:secret@", 1)
 	_, err = Load(t.Context(), []string{withPassword + "/nothing", server.URL + "/big"}, LoadOptions{})
-	if err == nil || !strings.Contains(err.Error(), "me:xxxxx@") || strings.Contains(err.Error(), "secret") ||
+	if err == nil || strings.Contains(err.Error(), "me:") || strings.Contains(err.Error(), "secret") ||
 		!strings.Contains(err.Error(), "404 Not Found") || !strings.Contains(err.Error(), "larger than 10 MiB") {
 		t.Errorf("got %v", err)
 	}

@@ -2,13 +2,12 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/safeurl"
 )
 
 // deadline bounds a download as a whole.
@@ -23,7 +22,7 @@ type page struct {
 	etag, modified string
 }
 
-// shown is the URL without its password.
+// shown is the URL as it may be printed.
 func (p *page) shown() string { return manifest.SourceName(p.address) }
 
 // read asks for the page, unless it is still the one that was had.
@@ -33,10 +32,7 @@ func (p *page) read(ctx context.Context) (Read, bool) {
 	data, changed, err := p.get(ctx)
 	if err != nil {
 		p.etag, p.modified = "", "" // the next answer shows that it is back
-		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err
-		}
-		return Read{Err: err}, true
+		return Read{Err: safeurl.Cause(err)}, true
 	}
 	return Read{Files: []File{{Name: p.shown(), Data: data}}}, changed
 }

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+
+	"github.com/podctl/podctl/internal/safeurl"
 )
 
 // maxURL bounds the URL of a runtime, in bytes; containerd's and CRI-O's have 50.
@@ -31,7 +33,7 @@ func (e *URLError) Hint() string { return e.hint }
 // its streaming server. local reports whether an address is one of this host.
 func checkURL(text string, local func(netip.Addr) bool) (*url.URL, error) {
 	wrong := func(problem string) (*url.URL, error) {
-		return nil, &URLError{URL: text[:min(len(text), 200)], Problem: problem}
+		return nil, &URLError{URL: safeurl.Text(text[:min(len(text), 200)]), Problem: problem}
 	}
 	if len(text) > maxURL {
 		return wrong(fmt.Sprintf("longer than %d bytes", maxURL))
@@ -57,7 +59,7 @@ func checkURL(text string, local func(netip.Addr) bool) (*url.URL, error) {
 	if addr.IsLoopback() || addr.IsUnspecified() || local(addr) {
 		return u, nil
 	}
-	return nil, &URLError{URL: u.Redacted(), Problem: "not an address of this host", hint: "let the runtime serve streams at 127.0.0.1: stream_server_address of containerd, stream_address of CRI-O"}
+	return nil, &URLError{URL: safeurl.Text(text), Problem: "not an address of this host", hint: "let the runtime serve streams at 127.0.0.1: stream_server_address of containerd, stream_address of CRI-O"}
 }
 
 // onThisHost reports whether a network interface has the address.

@@ -30,6 +30,8 @@ func TestOnlyURLsOfThisHostAreUsed(t *testing.T) {
 		switch {
 		case problem == "" && err != nil:
 			t.Errorf("%q: %v", text, err)
+		case err != nil && strings.Contains(err.Error(), "http://127.0.0.1:1@"):
+			t.Errorf("%q: its user is printed: %v", text, err)
 		case problem != "" && (err == nil || !strings.Contains(err.Error(), problem)):
 			t.Errorf("%q: %v, want %s", text, err, problem)
 		}
