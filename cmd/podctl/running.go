@@ -151,8 +151,10 @@ func (r *running) end(ctx context.Context, why error) error {
 			return err
 		}
 	}
-	r.waitForLogs(ctx)
-	if err := r.finish(ctx, results); err != nil {
+	lost := r.waitForLogs(ctx)
+	err := r.finish(ctx, results)
+	r.warnOfLost(lost)
+	if err != nil {
 		return err
 	}
 	return outcome.Verdict(failures, why)
@@ -206,10 +208,12 @@ func (r *running) interrupted(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
+	var lost []error
 	if !r.opts.keep {
-		r.logs.Wait(ctx, r.env.Interrupts)
+		lost = r.logs.Wait(ctx, r.env.Interrupts)
 	}
 	_ = r.finish(ctx, r.infos()) // the run is interrupted, whatever becomes of its output
+	r.warnOfLost(lost)
 	return shell.ErrInterrupted
 }
 
@@ -218,13 +222,21 @@ func (r *running) interrupted(ctx context.Context) error {
 const finishTimeout = 500 * time.Millisecond
 
 // waitForLogs prints what the containers wrote; those of kept pods go on writing.
-func (r *running) waitForLogs(ctx context.Context) {
+func (r *running) waitForLogs(ctx context.Context) []error {
 	if r.opts.keep {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, finishTimeout)
 		defer cancel()
 	}
-	r.logs.Wait(ctx, r.env.Interrupts)
+	return r.logs.Wait(ctx, r.env.Interrupts)
+}
+
+// warnOfLost says which logs could not be read, below a table on the terminal. The
+// run is judged by its pods only.
+func (r *running) warnOfLost(lost []error) {
+	for _, err := range lost {
+		fmt.Fprintf(r.env.Errw, "warning: --logs: %v\n", err)
+	}
 }
 
 // finish prints how the pods ended, and waits until that is read, or an interrupt.

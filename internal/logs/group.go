@@ -3,6 +3,7 @@ package logs
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,10 @@ type GroupOptions struct {
 	// Pieces is how long the beginning of a line waits for its end before it is
 	// passed on; 0 waits for the end of the log.
 	Pieces time.Duration
+	// Retry is for logs that are followed and read from their beginning: one that cannot
+	// be read is tried again, and is a Problem only if it could not be read when its
+	// container had ended. So is one of which there was no file.
+	Retry bool
 	// PollOnly does not ask the kernel for changes of directories.
 	PollOnly bool
 }
@@ -47,6 +52,7 @@ type Group struct {
 	heads   headHeap // members with a line to pass on
 	dry     []*member
 	now     time.Time // of the round
+	closing bool      // sealed as of the round
 }
 
 // NewGroup returns a group without logs. The caller closes it.
@@ -62,9 +68,13 @@ func (g *Group) Add(key string, of any, path string, o Options) error {
 	if o.Problem == nil && g.opts.Problem != nil {
 		o.Problem = func(err error) { g.opts.Problem(of, err) }
 	}
-	r, err := Open(path, o)
-	if err != nil {
-		return err
+	r := &Reader{path: path, opts: o}
+	failed := r.begin()
+	if failed != nil && !g.opts.Retry {
+		return failed
+	}
+	if g.opts.Retry && failed == nil && r.current == nil {
+		failed = &FileError{path, fs.ErrNotExist}
 	}
 	g.mu.Lock()
 	if o.Follow && !g.opts.PollOnly {
@@ -73,7 +83,7 @@ func (g *Group) Add(key string, of any, path string, o Options) error {
 		}
 		g.watcher.Load().add(filepath.Dir(path))
 	}
-	g.added = append(g.added, &member{key: key, dir: filepath.Dir(path), of: of, reader: r, changed: true})
+	g.added = append(g.added, &member{key: key, dir: filepath.Dir(path), of: of, reader: r, failed: failed, changed: true})
 	g.mu.Unlock()
 	g.signal()
 	return nil
@@ -116,11 +126,11 @@ func (g *Group) signal() {
 // ctx's error.
 func (g *Group) Run(ctx context.Context) error {
 	for {
-		sealed := g.take()
+		g.closing = g.take()
 		if err := g.round(ctx); err != nil {
 			return err
 		}
-		if sealed && len(g.members) == 0 {
+		if g.closing && len(g.members) == 0 {
 			return g.idle()
 		}
 		if err := g.idle(); err != nil {

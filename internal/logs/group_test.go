@@ -276,3 +276,56 @@ func TestAChangeIsNotifiedByTheKernel(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A log whose files cannot be opened for a while, at first or when it is rotated, is
+// read completely, each line once; one that still cannot be at its end is a problem.
+func TestALogThatCannotBeOpenedIsTriedAgainUntilItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "0.log")
+		block := func() { // a link is not opened
+			if err := os.Symlink("elsewhere", name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		unblock := func() {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		block()
+		g := collect(t, GroupOptions{Retry: true})
+		g.add(t, "", name, followed)
+		go func() { _ = g.Run(t.Context()) }()
+		g.step(t)
+		unblock()
+		write(t, name, "stdout F one")
+		g.step(t, ":one")
+		write(t, name, "stdout F two")
+		if err := os.Rename(name, name+".20260102-150405"); err != nil {
+			t.Fatal(err)
+		}
+		block()
+		g.step(t, ":two")
+		unblock()
+		write(t, name, "stdout F three")
+		g.step(t, ":three")
+		if len(g.problems) > 0 {
+			t.Errorf("problems %v", g.problems)
+		}
+		if err := os.Rename(name, name+".20260102-150406"); err != nil {
+			t.Fatal(err)
+		}
+		block()
+		g.End(name)
+		g.step(t)
+		if len(g.problems) > 0 {
+			t.Errorf("problems %v while its file may still come", g.problems)
+		}
+		g.Seal()
+		g.step(t)
+		if len(g.problems) != 1 {
+			t.Errorf("problems %v, want one", g.problems)
+		}
+	})
+}

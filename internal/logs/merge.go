@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 )
 
@@ -25,6 +26,9 @@ type member struct {
 	// changed: its files may have changed since it had no line.
 	changed bool
 	done    bool
+	// failed is why the log could not be read when that was last tried, or that there
+	// is no file of it yet; nil if it could. Only with Retry.
+	failed error
 	// end is set once its container has ended.
 	end *ending
 }
@@ -87,6 +91,13 @@ func (m *member) mature(now time.Time) bool {
 // next reads the next line of a log, and reports whether there is one.
 func (g *Group) next(m *member) bool {
 	l, ok, err := m.reader.Next()
+	if err != nil && g.opts.Retry {
+		m.failed = err
+		return false
+	}
+	if m.reader.current != nil {
+		m.failed = nil
+	}
 	if err != nil {
 		g.problem(m.of, err)
 		m.done = true
@@ -108,6 +119,9 @@ func (g *Group) rest(m *member) {
 		m.changed = false
 		g.dry = append(g.dry, m)
 		return
+	}
+	if m.failed != nil {
+		g.problem(m.of, m.failed)
 	}
 	if odd := m.reader.Odd(); odd > 0 {
 		g.problem(m.of, &OddError{m.reader.path, odd})
@@ -152,6 +166,12 @@ func (g *Group) poll(m *member) bool {
 	if m.dried.IsZero() {
 		m.dried = g.now
 	}
+	if m.end != nil && m.failed != nil && !errors.Is(m.failed, fs.ErrNotExist) {
+		if !g.closing && g.now.Sub(m.end.since) < flushTimeout {
+			return false
+		}
+		return g.flush(m)
+	}
 	if m.end != nil {
 		none := m.reader.current == nil
 		if m.end.over(complete && m.reader.current == newest, written, none, g.now) {
@@ -165,6 +185,14 @@ func (g *Group) poll(m *member) bool {
 		return ok
 	}
 	return false
+}
+
+// flush passes on the piece of a line that a log that cannot be read any more
+// still has, then ends it.
+func (g *Group) flush(m *member) bool {
+	l, ok := m.reader.Flush()
+	m.head, m.read, m.done = l, g.now, !ok
+	return ok
 }
 
 func (g *Group) problem(of any, err error) {

@@ -116,7 +116,7 @@ func (r *Reader) skipOld() {
 }
 
 // Next returns the next line. ok is false if there is none now: Done reports
-// whether there will be one later.
+// whether there will be one later. After an error it can be called again.
 func (r *Reader) Next() (l Line, ok bool, err error) {
 	var rec record
 	for {
@@ -250,7 +250,8 @@ func (r *Reader) openNext() (bool, error) {
 			r.number++
 			return r.openNext()
 		}
-		return true, r.read(f)
+		r.read(f)
+		return true, nil
 	}
 	if r.current == nil {
 		if err := r.advance(nil); err != nil || r.current == nil {
@@ -259,23 +260,24 @@ func (r *Reader) openNext() (bool, error) {
 		}
 		return r.openNext()
 	}
-	return true, r.read(r.current)
+	r.read(r.current)
+	return true, nil
 }
 
 // read begins to read a file, at the last lines if it is the first one.
-func (r *Reader) read(f *file) error {
+func (r *Reader) read(f *file) {
 	r.open = f
 	offset := r.firstOffset(f)
-	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		return explain(f.Name(), err)
+	var in io.Reader
+	_, err := f.Seek(offset, io.SeekStart)
+	if err == nil {
+		in, err = f.reader(f)
 	}
-	in, err := f.reader(f)
 	if err != nil {
 		r.problem(explain(f.Name(), err))
 		in = eof{}
 	}
 	r.scan = newScanner(in, offset)
-	return nil
 }
 
 // firstOffset returns where the reading of the file that is next begins.

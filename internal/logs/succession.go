@@ -39,18 +39,18 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 		return true, &c, nil
 	}
 	last := r.open
+	follows := last == r.current && r.opts.Follow
+	if follows {
+		if err := r.advance(last); err != nil {
+			return false, nil, err
+		}
+		r.replaced, r.left = time.Time{}, false
+	} else if last == r.current {
+		r.ended = true
+	}
 	r.open, r.scan = nil, nil
 	r.number++
-	if last != r.current {
-		return true, nil, last.Close()
-	}
-	if !r.opts.Follow {
-		r.ended = true
-		return false, nil, last.Close()
-	}
-	r.current, r.replaced, r.left = nil, time.Time{}, false
-	err = r.advance(last)
-	return true, nil, errors.Join(err, last.Close())
+	return !r.ended, nil, last.Close()
 }
 
 // changed reports whether the newest file has a successor, and whether it became

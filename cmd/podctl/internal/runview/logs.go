@@ -2,6 +2,9 @@ package runview
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,10 +22,26 @@ type LogFollowers struct {
 	enabled bool
 
 	group *logs.Group
-	// followed are the containers by their log files; done those that have ended.
-	followed map[string]LogLine
+	// followed are the logs by their files; done those whose container has ended.
+	followed map[string]*followedLog
 	done     map[string]bool
-	ended    chan struct{}
+	// lost are what could not be read; until ended is closed they belong to the group.
+	lost  []lostLog
+	ended chan struct{}
+}
+
+// followedLog is the log of one attempt of a container.
+type followedLog struct {
+	LogLine // without text
+	// ran: it is the container's newest attempt and has run, so that it has a file.
+	ran bool
+	// lost: some of it could not be read. It belongs to the group.
+	lost bool
+}
+
+type lostLog struct {
+	log *followedLog
+	err error
 }
 
 // LogOptions say what LogFollowers print.
@@ -40,13 +59,13 @@ type LogOptions struct {
 // FollowLogs returns followers that end with ctx.
 func FollowLogs(ctx context.Context, o LogOptions) *LogFollowers {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &LogFollowers{cancel: cancel, path: o.Path, enabled: !o.Disabled, followed: map[string]LogLine{}, done: map[string]bool{}, ended: make(chan struct{})}
+	f := &LogFollowers{cancel: cancel, path: o.Path, enabled: !o.Disabled, followed: map[string]*followedLog{}, done: map[string]bool{}, ended: make(chan struct{})}
 	if o.Disabled {
 		close(f.ended) // nothing is watched
 		return f
 	}
-	f.group = logs.NewGroup(logs.GroupOptions{PollOnly: true, Each: func(of any, l logs.Line) error {
-		line := of.(LogLine)
+	f.group = logs.NewGroup(logs.GroupOptions{PollOnly: true, Retry: true, Problem: f.problem, Each: func(of any, l logs.Line) error {
+		line := of.(*followedLog).LogLine
 		line.Stream, line.Text = l.Stream.String(), l.Text
 		if o.Room != nil {
 			o.Room(ctx)
@@ -56,11 +75,18 @@ func FollowLogs(ctx context.Context, o LogOptions) *LogFollowers {
 	}})
 	go func() {
 		defer close(f.ended)
-		// A log that cannot be read is no reason to end a run.
-		_ = f.group.Run(ctx)
+		_ = f.group.Run(ctx) // it ends with ctx; what cannot be read is a problem
 		f.group.Close()
 	}()
 	return f
+}
+
+// problem keeps the first thing that could not be read of a log.
+func (f *LogFollowers) problem(of any, err error) {
+	if log := of.(*followedLog); !log.lost {
+		log.lost = true
+		f.lost = append(f.lost, lostLog{log, err})
+	}
 }
 
 // Follow begins with the logs that are new, and ends with those whose
@@ -84,21 +110,29 @@ func (f *LogFollowers) Follow(infos []node.Info) {
 
 func (f *LogFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, over bool) {
 	path := f.path(i.Pod, c.Name, attempt)
-	if _, ok := f.followed[path]; !ok {
-		f.followed[path] = LogLine{Namespace: i.Pod.Namespace, Pod: i.Pod.Name, Container: c.Name}
-		// Opened now, because the file is removed with its pod. One that cannot be read is
-		// no reason to end a run.
-		_ = f.group.Add(path, f.followed[path], path, logs.Options{Tail: -1, Follow: true})
+	log := f.followed[path]
+	if log == nil {
+		log = &followedLog{LogLine: LogLine{Namespace: i.Pod.Namespace, Pod: i.Pod.Name, Container: c.Name}}
+		f.followed[path] = log
+		// Opened now, because the file is removed with its pod. One that cannot be opened
+		// is tried again by the group.
+		_ = f.group.Add(path, log, path, logs.Options{Tail: -1, Follow: true})
 	}
+	log.ran = log.ran || attempt == c.RestartCount && hasRun(c)
 	if over && !f.done[path] {
 		f.done[path] = true
 		f.group.End(path)
 	}
 }
 
+func hasRun(c v1.ContainerStatus) bool {
+	return c.State.Running != nil || c.State.Terminated != nil && !c.State.Terminated.StartedAt.IsZero()
+}
+
 // Wait returns when everything that was written is printed, or earlier: on an
-// interrupt, or when ctx ends.
-func (f *LogFollowers) Wait(ctx context.Context, interrupts <-chan os.Signal) {
+// interrupt, or when ctx ends. It returns what could not be read, at most one error
+// for each attempt of a container.
+func (f *LogFollowers) Wait(ctx context.Context, interrupts <-chan os.Signal) []error {
 	for path := range f.followed {
 		if !f.done[path] {
 			f.done[path] = true
@@ -115,4 +149,12 @@ func (f *LogFollowers) Wait(ctx context.Context, interrupts <-chan os.Signal) {
 	}
 	f.cancel()
 	<-f.ended
+	var errs []error
+	for _, l := range f.lost {
+		if errors.Is(l.err, fs.ErrNotExist) && !l.log.ran {
+			continue // it has no log, or no longer, since before it was seen
+		}
+		errs = append(errs, fmt.Errorf("%s/%s: %w", pod.DisplayName(l.log.Namespace, l.log.Pod), l.log.Container, l.err))
+	}
+	return errs
 }

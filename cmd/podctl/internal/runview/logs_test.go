@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,5 +62,63 @@ func TestLogWithoutAnEndIsCutShort(t *testing.T) {
 		case <-time.After(30 * time.Second):
 			t.Fatalf("kept=%v: it never ends", kept)
 		}
+	}
+}
+
+// logLines is a printer that keeps what containers wrote.
+type logLines struct {
+	Printer
+	lines chan string
+}
+
+func (p logLines) Log(l LogLine) { p.lines <- l.Pod + "/" + l.Container + " " + string(l.Text) }
+
+// A log that cannot be opened at first is printed once it can be; of one that never can,
+// or that is gone, the run says so, unless its container has not run.
+func TestALogThatCannotBeReadIsTriedAgainAndThenNamed(t *testing.T) {
+	dir := t.TempDir()
+	path := func(_ *v1.Pod, container string, _ int32) string { return filepath.Join(dir, container) }
+	link := func(container string) {
+		if err := os.Symlink("/dev/null", path(nil, container, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("late")
+	link("never")
+	printer := logLines{lines: make(chan string, 10)}
+	f := FollowLogs(t.Context(), LogOptions{Path: path, Printer: printer})
+	ended := v1.ContainerState{Terminated: &v1.ContainerStateTerminated{StartedAt: metav1.Now()}}
+	info := node.Info{Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}}
+	for name, state := range map[string]v1.ContainerState{
+		"late": ended, "never": ended, "gone": ended, "unstarted": {Terminated: &v1.ContainerStateTerminated{}},
+	} {
+		info.Status.ContainerStatuses = append(info.Status.ContainerStatuses, v1.ContainerStatus{Name: name, ContainerID: "sim://" + name, State: state})
+	}
+	f.Follow([]node.Info{info})
+	if err := os.Remove(path(nil, "late", 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path(nil, "late", 0), []byte(logged), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-printer.lines:
+		if got != "web/late more" {
+			t.Errorf("printed %q", got)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the late log is not printed")
+	}
+	var lost []string
+	for _, err := range f.Wait(t.Context(), nil) {
+		lost = append(lost, err.Error())
+	}
+	slices.Sort(lost)
+	want := []string{
+		"default/web/gone: read log " + path(nil, "gone", 0) + ": file does not exist",
+		"default/web/never: read log " + path(nil, "never", 0) + ": not a regular file",
+	}
+	if !slices.Equal(lost, want) {
+		t.Errorf("lost %q, want %q", lost, want)
 	}
 }
