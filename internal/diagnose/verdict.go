@@ -141,8 +141,14 @@ func judgeProcess(f Facts, c Container) (Verdict, bool) {
 			[]string{fmt.Sprintf("kill -CONT %d", p.PID)}}, true
 	case c.PreStop && c.Hook.PID != 0 && !killed(p), f.inHook(c.Name):
 		return Verdict{}, false // SIGTERM has not been sent: see judgeHooks
+	case strings.Contains(c.WaitChannel, "sigtimedwait"):
+		// It may wait for SIGTERM, which the kernel keeps for it.
 	case p.Discards(syscall.SIGTERM) && !f.overdue() && f.asked():
-		return Verdict{LayerProcess, Observed, fmt.Sprintf("%s (pid %d) %s SIGTERM; it is killed when the grace period ends", c.Name, p.PID, discards(p)), f.hurry(c)}, true
+		confidence := Observed
+		if c.WaitChannel == "" && p.State == proc.Sleeping {
+			confidence = Likely // it is not known what it waits for
+		}
+		return Verdict{LayerProcess, confidence, fmt.Sprintf("%s (pid %d) %s SIGTERM; it is killed when the grace period ends", c.Name, p.PID, discards(p)), f.hurry(c)}, true
 	}
 	return Verdict{}, false
 }
@@ -150,10 +156,10 @@ func judgeProcess(f Facts, c Container) (Verdict, bool) {
 // discards says how a process discards SIGTERM.
 func discards(p proc.Process) string {
 	switch {
-	case p.Ignored.Has(syscall.SIGTERM):
-		return "ignores"
 	case p.Blocked.Has(syscall.SIGTERM):
 		return "blocks"
+	case p.Ignored.Has(syscall.SIGTERM):
+		return "ignores"
 	}
 	return "is PID 1 of its namespace without a handler for"
 }

@@ -78,6 +78,10 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		{"a shell with a handler that forks", Facts{Worker: ends(nil), GraceLeft: &within, Containers: db(proc.Process{State: proc.Uninterruptible, Blocked: sigTERM, Caught: sigTERM}, shim)}, LayerNone, "", ""},
 		{"PID 1 without a handler", Facts{Worker: ends(nil), GraceLeft: &within, Containers: db(proc.Process{State: proc.Sleeping, PIDs: []int{8812, 1}}, shim)},
 			LayerProcess, "is PID 1 of its namespace without a handler for SIGTERM", "podctl stop --grace-period 1 default/db"},
+		{"PID 1 that reads TERM from a signalfd", Facts{Worker: ends(nil), GraceLeft: &within, Containers: db(proc.Process{State: proc.Sleeping, PIDs: []int{8812, 1}, Blocked: sigTERM}, shim)}, LayerNone, "", ""},
+		{"PID 1 that waits for TERM", Facts{Worker: ends(nil), GraceLeft: &within, Containers: with(db(proc.Process{State: proc.Sleeping, PIDs: []int{8812, 1}}, shim), func(c *Container) {
+			c.WaitChannel = "do_sigtimedwait.isra.0"
+		})}, LayerNone, "", ""},
 		{"TERM ignored while the preStop hook runs", Facts{Worker: calls("ExecSync", "db", 4*time.Second), GraceLeft: &within, Containers: db(ignores, shim)},
 			LayerHook, "the preStop hook of db has been running for 4s; SIGTERM follows it", "podctl stop --grace-period 1 default/db"},
 		{"TERM ignored in a kubelet's pod", Facts{Owner: OwnerKubelet, KubeletTerminates: true, SandboxReady: true, Containers: db(ignores, shim)},
@@ -198,6 +202,16 @@ func TestKubeletsPodPastItsGracePeriodWaitsForTheRuntime(t *testing.T) {
 // waitsFor is a worker whose cleanup waits for a lock.
 func waitsFor(l control.Lock) *control.Worker {
 	return &control.Worker{Phase: "terminated", Operation: "cleanup", Locks: []control.Lock{l}}
+}
+
+// A process whose wait is not shown may wait for the signal.
+func TestADiscardedSignalIsObservedOnlyIfItIsKnownWhatTheProcessWaitsFor(t *testing.T) {
+	for channel, want := range map[string]Confidence{"do_select": Observed, "": Likely} {
+		f := Facts{Worker: ends(nil), GraceLeft: &within, Containers: with(db(proc.Process{State: proc.Sleeping, PIDs: []int{8812, 1}}, shim), func(c *Container) { c.WaitChannel = channel })}
+		if got := Judge(f, now); got.Layer != LayerProcess || got.Confidence != want {
+			t.Errorf("%q: %+v", channel, got)
+		}
+	}
 }
 
 func TestPodWithoutPodctlIsTerminatingOnEvidenceOnly(t *testing.T) {

@@ -79,6 +79,8 @@ func TestSignalIsDiscardedIfIgnoredBlockedOrUnhandledByNamespaceInit(t *testing.
 		{"pending and about to be delivered", Process{Pending: term}, false},
 		{"init without a handler", Process{PIDs: []int{10, 1}}, true},
 		{"init with a handler", Process{PIDs: []int{10, 1}, Caught: term}, false},
+		{"init that reads it from a signalfd", Process{PIDs: []int{10, 1}, Blocked: term}, false},
+		{"ignored and read from a signalfd", Process{Ignored: term, Blocked: term}, false},
 		{"init of the host", Process{PIDs: []int{1}}, false},
 	} {
 		if got := c.p.Discards(syscall.SIGTERM); got != c.want {

@@ -74,14 +74,18 @@ func (p Process) IsNamespaceInit() bool {
 
 // Discards reports whether a signal sent from outside has no effect: it is ignored,
 // was sent and is pending because it is blocked, or the process is the first of a PID
-// namespace and does not handle it. A blocked signal that is not pending says nothing:
-// a shell blocks all of them while it starts a process. SIGKILL and SIGSTOP from an
-// outer namespace always work.
+// namespace and does not handle it. The kernel discards no signal that is blocked, so
+// that one that is not pending says nothing: a signalfd reads it, or a shell blocks all
+// of them while it starts a process. The set that a process waits for in sigtimedwait
+// is not shown as blocked. SIGKILL and SIGSTOP from an outer namespace always work.
 func (p Process) Discards(signal syscall.Signal) bool {
 	if signal == syscall.SIGKILL || signal == syscall.SIGSTOP {
 		return false
 	}
-	return p.Ignored.Has(signal) || p.Blocked.Has(signal) && p.Pending.Has(signal) || p.IsNamespaceInit() && !p.Caught.Has(signal)
+	if p.Blocked.Has(signal) {
+		return p.Pending.Has(signal)
+	}
+	return p.Ignored.Has(signal) || p.IsNamespaceInit() && !p.Caught.Has(signal)
 }
 
 // Read reads a process. The error is ErrGone if there is none.
