@@ -9,6 +9,9 @@ type Details struct {
 	PID int
 	// NetNS is the path of the network namespace, "" for the host's.
 	NetNS string
+	// NetworkHeld: the network of a sandbox has not been torn down, as far as the runtime
+	// says.
+	NetworkHeld bool
 	// MemoryLimit is in bytes, nil without one.
 	MemoryLimit *uint64
 }
@@ -33,6 +36,7 @@ func (v verboseInfo) details() Details {
 			d.NetNS = ns.Path
 		}
 	}
+	d.NetworkHeld = d.NetNS != "" && v.NetNSClosed != nil && !*v.NetNSClosed
 	if limit := v.Spec.Linux.Resources.Memory.Limit; limit > 0 {
 		d.MemoryLimit = new(uint64(limit))
 	}

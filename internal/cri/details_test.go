@@ -24,3 +24,19 @@ func TestDetailsAreReadFromTheVerboseStatus(t *testing.T) {
 		t.Error("no error for what is no JSON")
 	}
 }
+
+// containerd says of a sandbox whether its network is torn down; it says no of the host's.
+func TestTheNetworkOfASandboxIsHeldUntilItIsClosed(t *testing.T) {
+	const network = `"runtimeSpec": {"linux": {"namespaces": [{"type": "network", "path": "/run/netns/cni-1f"}]}}`
+	for info, want := range map[string]bool{
+		`{"netNamespaceClosed": false, ` + network + `}`: true,
+		`{"netNamespaceClosed": true, ` + network + `}`:  false,
+		`{` + network + `}`:                              false,
+		`{"netNamespaceClosed": false}`:                  false,
+	} {
+		v, err := readVerbose(map[string]string{"info": info}, "sandbox s")
+		if got := v.details().NetworkHeld; err != nil || got != want {
+			t.Errorf("%s: %v, %v", info, got, err)
+		}
+	}
+}

@@ -16,6 +16,8 @@ type verboseInfo struct {
 	PID         int    `json:"pid"`
 	Snapshot    string `json:"snapshotKey"` // containerd's
 	Snapshotter string `json:"snapshotter"` // containerd's
+	// NetNSClosed: the network of a sandbox has been torn down, containerd's.
+	NetNSClosed *bool `json:"netNamespaceClosed"`
 	// Config is the CRI config with which it was created, containerd's.
 	Config json.RawMessage `json:"config"`
 	// Spec is the OCI runtime's configuration.

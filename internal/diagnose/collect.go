@@ -24,6 +24,7 @@ import (
 // Runtime is what a Collector asks the runtime.
 type Runtime interface {
 	ContainerProcess(ctx context.Context, id string) (cri.ContainerProcess, error)
+	SandboxDetails(ctx context.Context, id string) (cri.Details, error)
 }
 
 // Collector reads facts. It is safe for concurrent use.
@@ -43,7 +44,7 @@ type Collector struct {
 }
 
 const (
-	// statusTimeout bounds the runtime's answer about one container.
+	// statusTimeout bounds the runtime's answer about one container or sandbox.
 	statusTimeout = 2 * time.Second
 	// settleTime is how long a runtime may take to notice that a process has
 	// exited before that is reported.
@@ -166,6 +167,9 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 	if f.Owner == OwnerKubelet && len(f.Containers) > 0 && c.Kubelet.finished(p.UID) {
 		f.KubeletTerminates = true
 	}
+	if f.asked() && !f.SandboxReady && f.Sandbox != "" && len(f.Containers) == 0 {
+		f.NetworkHeld = c.networkHeld(ctx, f.Sandbox)
+	}
 	return f
 }
 
@@ -226,6 +230,15 @@ func (c Collector) status(ctx context.Context, id string) (cri.ContainerProcess,
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	return c.Runtime.ContainerProcess(ctx, id)
+}
+
+// networkHeld reports whether the runtime says that a sandbox that does not run still
+// has its network.
+func (c Collector) networkHeld(ctx context.Context, id string) bool {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	details, err := c.Runtime.SandboxDetails(ctx, id)
+	return err == nil && details.NetworkHeld
 }
 
 // exitedUnnoticed reports whether the runtime still reports an exited process

@@ -74,8 +74,15 @@ func (r runtime) ContainerProcess(context.Context, string) (cri.ContainerProcess
 	return cri.ContainerProcess(r), nil
 }
 
+func (runtime) SandboxDetails(context.Context, string) (cri.Details, error) {
+	return cri.Details{NetworkHeld: true}, nil
+}
+
 // noticing is a runtime that has noticed an exit by the time that it is asked again.
-type noticing struct{ answers int }
+type noticing struct {
+	runtime
+	answers int
+}
 
 func (r *noticing) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
 	if r.answers++; r.answers > 1 {
@@ -182,5 +189,26 @@ func TestFrozenCgroupIsTheNearestThatAsksForIt(t *testing.T) {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// containerd stops a sandbox before it tears down the network, which may fail.
+func TestTheNetworkOfAStoppedSandboxThatIsTerminatedIsAskedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		state  pod.State
+		view   KubeletView
+		listed bool
+	}{
+		"stopped and terminated": {pod.Exited, KubeletView{settled: true}, true},
+		"stopped":                {pod.Exited, KubeletView{}, false},
+		"ready and terminated":   {pod.Running, KubeletView{settled: true}, false},
+	} {
+		p := &inventory.Pod{UID: "u", Name: "db", Runtime: &pod.Pod{
+			Sandboxes: []*pod.Sandbox{{ID: "s1", State: c.state, Labels: map[string]string{pod.UIDLabel: "u"}}},
+		}}
+		collector := Collector{Runtime: runtime{}, PodDirs: t.TempDir(), Now: time.Now, Kubelet: c.view}
+		if f := collector.collect(t.Context(), p, collector.newScan()); f.NetworkHeld != c.listed || f.NetworkHeld && !f.Terminating() {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }

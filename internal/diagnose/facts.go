@@ -40,6 +40,9 @@ type Facts struct {
 	Containers   []Container
 	Sandbox      string // id of the newest sandbox
 	SandboxReady bool
+	// NetworkHeld: that sandbox is not ready, and its network has not been torn down.
+	// containerd stops a sandbox before it tears down its network.
+	NetworkHeld bool
 	// Mounts are the mount points in the pod's directory.
 	Mounts []string
 	// Server is the process that serves the runtime's socket.
@@ -85,9 +88,9 @@ func (c Container) known() bool { return c.Err == nil && c.PID != 0 && !c.Hidden
 // podctl process is being terminated.
 func (f Facts) Terminating() bool {
 	switch {
-	case f.KubeletTerminates && (f.SandboxReady || len(f.Containers) > 0 || len(f.Mounts) > 0):
+	case f.KubeletTerminates && (f.SandboxReady || f.NetworkHeld || len(f.Containers) > 0 || len(f.Mounts) > 0):
 		return true
-	case f.Owner == OwnerGonePodctl && !f.Requested.IsZero() && (f.SandboxReady || len(f.Containers) > 0):
+	case f.Owner == OwnerGonePodctl && !f.Requested.IsZero() && (f.SandboxReady || f.NetworkHeld || len(f.Containers) > 0):
 		return true
 	case !f.SandboxReady && len(f.Containers) > 0:
 		return true

@@ -118,3 +118,7 @@ type silentRuntime struct{}
 func (silentRuntime) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
 	return cri.ContainerProcess{}, nil
 }
+
+func (silentRuntime) SandboxDetails(context.Context, string) (cri.Details, error) {
+	return cri.Details{}, nil
+}

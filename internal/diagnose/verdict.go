@@ -64,7 +64,7 @@ const (
 // layers around it wait for it.
 func Judge(f Facts, now time.Time) Verdict {
 	for _, rule := range []func(Facts, time.Time) (Verdict, bool){
-		judgeContainers, judgeHooks, judgeLocks, judgeCalls, judgeStatus, judgeVolumes, judgeNetwork, judgeWorker, judgeHidden, judgeKubelet,
+		judgeContainers, judgeHooks, judgeLocks, judgeCalls, judgeStatus, judgeNetwork, judgeVolumes, judgeWorker, judgeHidden, judgeKubelet,
 	} {
 		if v, found := rule(f, now); found {
 			return v
@@ -260,32 +260,44 @@ func judgeStatus(f Facts, _ time.Time) (Verdict, bool) {
 	return Verdict{LayerRuntime, Observed, "the runtime does not report the pod's status", f.askRuntime()}, true
 }
 
-// judgeVolumes examines a pod whose containers have exited and whose volumes
-// are still there.
-func judgeVolumes(f Facts, _ time.Time) (Verdict, bool) {
-	if len(f.Containers) > 0 {
-		return Verdict{}, false
-	}
+// judgeNetwork examines a pod of which only the sandbox is left.
+func judgeNetwork(f Facts, _ time.Time) (Verdict, bool) {
 	switch {
-	case f.Worker != nil && !f.Worker.LastError.IsZero() && (len(f.Mounts) > 0 || f.failedIn(event.LayerVolume)):
-	case f.Worker == nil && f.Owner == OwnerKubelet && f.KubeletTerminates && len(f.Mounts) > 0:
+	case len(f.Containers) > 0:
+		return Verdict{}, false
+	case f.failedIn(event.LayerSandbox, event.LayerNetwork) && (f.SandboxReady || f.NetworkHeld):
+		return Verdict{LayerNetwork, Likely, "its sandbox does not stop: the runtime cannot tear down the pod's network", f.checkNetwork()}, true
+	case f.failedIn(event.LayerSandbox, event.LayerNetwork):
+		return Verdict{LayerRuntime, Observed, "the runtime cannot stop or remove its sandbox", f.askRuntime()}, true
+	case f.Worker == nil && f.KubeletTerminates && f.NetworkHeld:
+		return Verdict{LayerNetwork, Likely, "its sandbox has stopped, the pod's network has not been torn down", f.checkNetwork()}, true
+	}
+	return Verdict{}, false
+}
+
+// judgeVolumes examines a pod whose containers have exited and whose volumes are
+// still there. They are unmounted last: a mount alone shows nothing of what the pod
+// waits for, unless nothing else of it is left.
+func judgeVolumes(f Facts, _ time.Time) (Verdict, bool) {
+	v := Verdict{Layer: LayerVolume, Confidence: Observed, Why: "its volumes cannot be unmounted"}
+	switch {
+	case len(f.Containers) > 0:
+		return Verdict{}, false
+	case f.failedIn(event.LayerVolume):
+	case f.failedIn(event.LayerHost) && len(f.Mounts) > 0:
+		v.Confidence = Likely
+	case f.Worker == nil && f.Owner == OwnerKubelet && f.KubeletTerminates && !f.SandboxReady && len(f.Mounts) > 0:
+		if f.Sandbox != "" {
+			v.Confidence = Likely
+		}
 	default:
 		return Verdict{}, false
 	}
-	v := Verdict{Layer: LayerVolume, Confidence: Observed, Why: "its volumes cannot be unmounted"}
 	if len(f.Mounts) > 0 {
 		v.Why = f.Mounts[0] + " is still mounted"
 		v.Next = []string{"fuser -vm " + f.Mounts[0]}
 	}
 	return v, true
-}
-
-// judgeNetwork examines a pod of which only the sandbox still runs.
-func judgeNetwork(f Facts, _ time.Time) (Verdict, bool) {
-	if len(f.Containers) > 0 || !f.SandboxReady || !f.failedIn(event.LayerSandbox, event.LayerNetwork) {
-		return Verdict{}, false
-	}
-	return Verdict{LayerNetwork, Likely, "its sandbox does not stop: the runtime cannot tear down the pod's network", f.checkNetwork()}, true
 }
 
 // keepsTask is in containerd's answer to the removal of a container that it calls

@@ -137,6 +137,15 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		{"a lock is waited for briefly", Facts{Worker: waitsFor(control.Lock{Path: "/run/podctl", Since: now.Add(-time.Second / 2), PID: 77})}, LayerNone, "", ""},
 		{"the sandbox does not stop", Facts{Worker: failed(event.LayerSandbox), SandboxReady: true},
 			LayerNetwork, "its sandbox does not stop", "podctl rm --force default/db"},
+		{"the network of a stopped sandbox is not torn down", Facts{Worker: failed(event.LayerSandbox), NetworkHeld: true, Mounts: []string{"/m"}},
+			LayerNetwork, "its sandbox does not stop", "podctl rm --force default/db"},
+		{"a stopped sandbox is not removed", Facts{Worker: failed(event.LayerSandbox), Mounts: []string{"/m"}},
+			LayerRuntime, "the runtime cannot stop or remove its sandbox", "podctl pleg check"},
+		{"another failure of a pod with volumes", Facts{Worker: failed(event.LayerContainer), Mounts: []string{"/m"}},
+			LayerWorker, "the last terminate failed", "podctl rm --force default/db"},
+		{"the network of a kubelet's pod is not torn down", Facts{Owner: OwnerKubelet, KubeletTerminates: true, Sandbox: "3f9c1b2a44d0e77", NetworkHeld: true, Mounts: []string{"/m"}},
+			LayerNetwork, "the pod's network has not been torn down", "crictl inspectp 3f9c1b2a44d0e"},
+		{"the sandbox of a kubelet's pod runs", Facts{Owner: OwnerKubelet, KubeletTerminates: true, Sandbox: "3f9c1b2a44d0e77", SandboxReady: true, Mounts: []string{"/m"}}, LayerNone, "", ""},
 		{"still mounted", Facts{Worker: failed(event.LayerHost), Mounts: []string{"/var/lib/podctl/pods/u/volumes/x"}},
 			LayerVolume, "/var/lib/podctl/pods/u/volumes/x is still mounted", "fuser -vm /var/lib/podctl/pods/u/volumes/x"},
 		{"an unmount fails", Facts{Worker: failed(event.LayerVolume)}, LayerVolume, "its volumes cannot be unmounted", ""},
@@ -204,6 +213,25 @@ func waitsFor(l control.Lock) *control.Worker {
 	return &control.Worker{Phase: "terminated", Operation: "cleanup", Locks: []control.Lock{l}}
 }
 
+// A volume is observed to be the cause if its unmount failed, or if nothing else of the
+// pod is left.
+func TestAMountIsTheObservedCauseOnlyIfNothingElseIsLeft(t *testing.T) {
+	mounts := []string{"/m"}
+	for name, c := range map[string]struct {
+		facts Facts
+		want  Confidence
+	}{
+		"the unmount fails":       {Facts{Owner: OwnerPodctl, Worker: failed(event.LayerVolume), Mounts: mounts}, Observed},
+		"a directory is not gone": {Facts{Owner: OwnerPodctl, Worker: failed(event.LayerHost), Mounts: mounts}, Likely},
+		"a kubelet's, no sandbox": {Facts{Owner: OwnerKubelet, KubeletTerminates: true, Mounts: mounts}, Observed},
+		"a kubelet's, a sandbox":  {Facts{Owner: OwnerKubelet, KubeletTerminates: true, Sandbox: "s1", Mounts: mounts}, Likely},
+	} {
+		if got := Judge(c.facts, now); got.Layer != LayerVolume || got.Confidence != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // A process whose wait is not shown may wait for the signal.
 func TestADiscardedSignalIsObservedOnlyIfItIsKnownWhatTheProcessWaitsFor(t *testing.T) {
 	for channel, want := range map[string]Confidence{"do_select": Observed, "": Likely} {
@@ -228,6 +256,7 @@ func TestPodWithoutPodctlIsTerminatingOnEvidenceOnly(t *testing.T) {
 		"a volume is still mounted":         {Facts{KubeletTerminates: true, Mounts: []string{"/m"}}, true},
 		"sandbox stopped, containers run":   {Facts{Containers: db(asleep, shim)}, true},
 		"process gone":                      {Facts{SandboxReady: true, Containers: with(db(proc.Process{}, proc.Process{}), func(c *Container) { c.Gone = true })}, true},
+		"the network is not torn down":      {Facts{KubeletTerminates: true, Sandbox: "s1", NetworkHeld: true}, true},
 		"SIGTERM pending":                   {Facts{SandboxReady: true, Containers: db(proc.Process{Pending: sigTERM}, shim)}, true},
 		"shim stopped":                      {Facts{SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped})}, true},
 		"runc kill":                         {Facts{SandboxReady: true, Containers: with(db(asleep, shim), func(c *Container) { c.Kill.PID = 400 })}, true},

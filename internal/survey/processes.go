@@ -61,6 +61,11 @@ func (p *processes) ContainerProcess(ctx context.Context, id string) (cri.Contai
 	return answer, err
 }
 
+// SandboxDetails implements diagnose.Runtime.
+func (p *processes) SandboxDetails(ctx context.Context, id string) (cri.Details, error) {
+	return p.runtime.SandboxDetails(ctx, id)
+}
+
 func (p *processes) recall(id string) (cri.ContainerProcess, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -124,6 +124,10 @@ func (a *answers) ContainerProcess(context.Context, string) (cri.ContainerProces
 	return cri.ContainerProcess{PID: a.pid}, a.err
 }
 
+func (*answers) SandboxDetails(context.Context, string) (cri.Details, error) {
+	return cri.Details{}, nil
+}
+
 func TestContainerIsAskedForOnce(t *testing.T) {
 	rt := &answers{pid: 7}
 	p := newProcesses(rt)
