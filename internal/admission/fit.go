@@ -52,10 +52,13 @@ func Resize(p *v1.Pod, allocatable v1.ResourceList, others []*v1.Pod) *Error {
 
 // place is this node as preempt knows nodes.
 func place(allocatable v1.ResourceList, strictGroups bool) *v1.Node {
-	return &v1.Node{Status: v1.NodeStatus{
-		Allocatable: allocatable,
-		Features:    &v1.NodeFeatures{SupplementalGroupsPolicy: &strictGroups},
-	}}
+	return &v1.Node{
+		Spec: v1.NodeSpec{Taints: []v1.Taint{}}, // known to have none
+		Status: v1.NodeStatus{
+			Allocatable: allocatable,
+			Features:    &v1.NodeFeatures{SupplementalGroupsPolicy: &strictGroups},
+		},
+	}
 }
 
 // unbounded has as much as the pod asks for of everything that it names.

@@ -24,6 +24,7 @@ func (n *Node) askPodctls(ctx context.Context, o Options) ([]desired.Answer, err
 	if err := n.askLimit(ctx, o); err != nil {
 		return nil, err
 	}
+	n.Object.Spec.Taints = []v1.Taint{} // podctl has none
 	var answers []desired.Answer
 	for _, c := range n.podctls {
 		a := desired.Answer{Source: c.Instance()}

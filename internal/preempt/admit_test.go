@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // hostPort gives the pod's container a port of the host.
@@ -114,11 +116,42 @@ func TestAdmitSaysWhatItDidNotCheck(t *testing.T) {
 	p := app("a", "example.com/gpu=1 example.com/fpga=1")
 	p.Spec.NodeSelector, p.Spec.NodeName = map[string]string{"disk": "hdd"}, "n2"
 	d := Admit(p, &v1.Node{Status: v1.NodeStatus{Allocatable: quantities("pods=1 example.com/gpu=1")}}, nil)
-	if !d.Admitted || len(d.Unchecked) != 2 || !slices.Equal(d.Ignored, []v1.ResourceName{"example.com/fpga"}) {
+	if !d.Admitted || len(d.Unchecked) != 3 || !slices.Equal(d.Ignored, []v1.ResourceName{"example.com/fpga"}) {
 		t.Errorf("admitted %v, unchecked %q, ignored %q", d.Admitted, d.Unchecked, d.Ignored)
 	}
 	if p.Spec.Containers[0].Resources.Requests.Name("example.com/fpga", "").IsZero() {
 		t.Error("the pod was changed")
+	}
+}
+
+// What is not known of the node rejects no pod, and is said where the pod depends on it.
+func TestAdmitSaysThatFeaturesAndTaintsAreNotKnown(t *testing.T) {
+	strict := v1.SupplementalGroupsPolicyStrict
+	strictly := with(app("a", ""), func(p *v1.Pod) {
+		p.Spec.SecurityContext = &v1.PodSecurityContext{SupplementalGroupsPolicy: &strict}
+	})
+	tolerant := with(app("a", ""), func(p *v1.Pod) { p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}} })
+	nowhere := v1.Node{Status: v1.NodeStatus{Allocatable: quantities("pods=9")}}
+	untainted := *nowhere.DeepCopy()
+	untainted.Spec.Taints = []v1.Taint{}
+	const features, taints = "supplementalGroupsPolicy: whether the node supports Strict is not known", "taints: the node's are not known"
+	for _, c := range []struct {
+		name string
+		pod  *v1.Pod
+		node *v1.Node
+		want []string
+	}{
+		{"strict groups", strictly, &nowhere, []string{features, taints}},
+		{"a node without taints", strictly, &untainted, []string{features}},
+		{"a pod that tolerates all", tolerant, &nowhere, nil},
+		{"a static pod", with(app("a", ""), func(p *v1.Pod) {
+			p.Annotations = map[string]string{pod.ConfigSourceAnnotation: "file"}
+		}), &nowhere, nil},
+		{"a node of the cluster", app("a", ""), machine("pods=9"), nil},
+	} {
+		if d := Admit(c.pod, c.node, nil); !d.Admitted || !slices.Equal(d.Unchecked, c.want) {
+			t.Errorf("%s: admitted %v (%s), unchecked %q, want %q", c.name, d.Admitted, d.Reason, d.Unchecked, c.want)
+		}
 	}
 }
 

@@ -33,10 +33,9 @@ func Forbidden(p *v1.Pod, node *v1.Node) *Failure {
 			Detail:  fmt.Sprintf("the pod is for %q, the node runs %s", p.Spec.OS.Name, system(node)),
 		}
 	}
-	context, features := p.Spec.SecurityContext, node.Status.Features
-	strict := context != nil && context.SupplementalGroupsPolicy != nil && *context.SupplementalGroupsPolicy == v1.SupplementalGroupsPolicyStrict
+	features := node.Status.Features
 	able := features != nil && features.SupplementalGroupsPolicy != nil && *features.SupplementalGroupsPolicy
-	if strict && !able {
+	if wantsStrictGroups(p) && !able && knowsFeatures(node) {
 		return &Failure{
 			reason:  SupplementalGroupsPolicyNotSupported,
 			message: "SupplementalGroupsPolicy=Strict is not supported in this node",
@@ -46,9 +45,25 @@ func Forbidden(p *v1.Pod, node *v1.Node) *Failure {
 	return nil
 }
 
+// wantsStrictGroups reports whether the pod's supplementalGroupsPolicy is Strict.
+func wantsStrictGroups(p *v1.Pod) bool {
+	context := p.Spec.SecurityContext
+	return context != nil && context.SupplementalGroupsPolicy != nil && *context.SupplementalGroupsPolicy == v1.SupplementalGroupsPolicyStrict
+}
+
+// knowsFeatures reports whether the node's features are known: the object of a node,
+// which has a name, leaves those out that it does not have.
+func knowsFeatures(node *v1.Node) bool { return node.Status.Features != nil || node.Name != "" }
+
+// knowsTaints is the same for its taints.
+func knowsTaints(node *v1.Node) bool { return node.Spec.Taints != nil || node.Name != "" }
+
 // constraints is what may stand against the pod besides resources, in the
 // kubelet's order, and what could not be looked at.
 func constraints(p *v1.Pod, node *v1.Node, others []*v1.Pod) (failures []Failure, unchecked []string) {
+	if wantsStrictGroups(p) && !knowsFeatures(node) {
+		unchecked = append(unchecked, "supplementalGroupsPolicy: whether the node supports Strict is not known")
+	}
 	if selects(p) {
 		if node.Labels == nil {
 			unchecked = append(unchecked, "node selector and affinity: the node's labels are not known")
@@ -68,6 +83,9 @@ func constraints(p *v1.Pod, node *v1.Node, others []*v1.Pod) (failures []Failure
 		failures = append(failures, predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports", detail))
 	}
 	if !pod.IsStatic(p) {
+		if !knowsTaints(node) && !toleratesAll(p) {
+			unchecked = append(unchecked, "taints: the node's are not known")
+		}
 		if taint := untolerated(p, node.Spec.Taints); taint != nil {
 			failures = append(failures, predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate", taint.ToString()))
 		}
@@ -103,6 +121,13 @@ func untolerated(p *v1.Pod, taints []v1.Taint) *v1.Taint {
 		}
 	}
 	return nil
+}
+
+// toleratesAll reports whether the pod tolerates every NoExecute taint.
+func toleratesAll(p *v1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Tolerations, func(t v1.Toleration) bool {
+		return t.Operator == v1.TolerationOpExists && t.Key == "" && (t.Effect == "" || t.Effect == v1.TaintEffectNoExecute)
+	})
 }
 
 func tolerates(t v1.Toleration, taint v1.Taint) bool {

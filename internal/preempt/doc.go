@@ -26,7 +26,8 @@
 //   - Scalar resources (hugepages, extended) are checked in the order of their
 //     names; the kubelet's order is random.
 //   - Node labels and a node name that the caller does not know (nil, "") are
-//     not checked, and Decision.Unchecked says so. A kubelet always knows them.
+//     not checked, nor are taints and features of a node without a name (nil), and
+//     Decision.Unchecked says so. A kubelet always knows them.
 //   - The node's operating system comes from its status, "linux" if that is
 //     empty, not from the machine podctl runs on.
 //   - Device plugins are not asked; a node has what its allocatable says.
