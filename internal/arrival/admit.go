@@ -20,6 +20,7 @@ func (n *Node) Admit(pods []*v1.Pod) []Arrival {
 	on := n.Pods
 	for _, p := range pods {
 		d := preempt.Admit(p, n.Object, on)
+		d.Unchecked = append(d.Unchecked, n.unchecked...)
 		all = append(all, Arrival{Pod: preempt.PodRef{Namespace: p.Namespace, Name: p.Name, UID: p.UID}, Decision: d})
 		if d.Admitted {
 			on = append(d.Plan.Survivors(without(on, p)), p)

@@ -25,6 +25,9 @@ func (n *Node) readAllocatable(ctx context.Context, o Options) error {
 	}
 	n.Object.Status.Allocatable = admission.Allocatable(facts, nil, o.Reserved)
 	if !o.Sources.AskKubelet && n.near == nil {
+		if o.named() && len(o.Reserved) == 0 && !o.namesAllocatable() {
+			n.unchecked = append(n.unchecked, unknownReservation)
+		}
 		return nil
 	}
 	source, r, err := n.reservation(ctx, o)
@@ -32,14 +35,26 @@ func (n *Node) readAllocatable(ctx context.Context, o Options) error {
 		n.Object.Status.Allocatable, n.Allocatable = kubeletAllocatable(facts, r, o.Reserved), "kubelet "+source
 		return nil
 	}
-	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourcePods} {
-		if _, given := o.Allocatable[name]; !given {
-			return &UnknownAllocatableError{Kubelet: source, Cause: err}
-		}
+	if !o.namesAllocatable() {
+		return &UnknownAllocatableError{Kubelet: source, Cause: err}
 	}
 	n.Allocatable = "--allocatable"
 	return nil
 }
+
+// namesAllocatable reports whether all that every node has is named as allocatable.
+func (o Options) namesAllocatable() bool {
+	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourcePods} {
+		if _, given := o.Allocatable[name]; !given {
+			return false
+		}
+	}
+	return true
+}
+
+// unknownReservation is said where pods are named, and no kubelet uses the runtime, or
+// none is seen.
+const unknownReservation = "what a kubelet reserves: it is not known"
 
 // reservation reads what the kubelet reserves: its /configz, which only its
 // authenticated server has, else its configuration file.

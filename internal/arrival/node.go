@@ -23,9 +23,11 @@ type Node struct {
 	// Pods are the active pods.
 	Pods    []*v1.Pod
 	Sources []Source
-	podctls []*control.Client
-	near    *kubelet.Near
-	ofNear  bool
+	// unchecked is what could not be looked at, for want of facts.
+	unchecked []string
+	podctls   []*control.Client
+	near      *kubelet.Near
+	ofNear    bool
 }
 
 // Source is a source of the pods on the node.
@@ -48,8 +50,8 @@ type Options struct {
 	// Podctls returns clients of the live podctl processes: the pods on the node
 	// are theirs where no other source is named.
 	Podctls func(context.Context) ([]*control.Client, error)
-	// Kubelet returns the kubelet that uses the runtime, nil if none does. Its pods
-	// are on the node where no other source is named.
+	// Kubelet returns the kubelet that uses the runtime, nil if none does. What it
+	// reserves is not allocatable; its pods are on the node where no other source is named.
 	Kubelet func(context.Context) (*kubelet.Near, error)
 	// KubeletPods returns how many running pods a kubelet created. It is called
 	// where no kubelet uses the runtime and no other source is named.
@@ -74,10 +76,8 @@ func Read(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{Object: &v1.Node{}, Allocatable: "this machine"}
-	if !o.named() || o.Sources.AskKubelet || cluster != nil {
-		if n.near, err = o.Kubelet(ctx); err != nil && !o.named() {
-			return nil, err
-		}
+	if n.near, err = o.Kubelet(ctx); err != nil && !o.named() {
+		return nil, err
 	}
 	node, err := o.Sources.NodeName(n.near)
 	if err != nil {
