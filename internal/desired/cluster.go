@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/podctl/podctl/internal/apiget"
+	"github.com/podctl/podctl/internal/safeurl"
 )
 
 // Cluster asks an API server about nodes. Make one with OpenCluster.
@@ -26,16 +27,16 @@ type Cluster struct {
 func OpenCluster(kubeconfig string) (*Cluster, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig: %w", err)
+		return nil, fmt.Errorf("read kubeconfig: %w", safeurl.Cause(err))
 	}
 	config.Timeout = apiget.Timeout
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig: %s: %w", kubeconfig, err)
+		return nil, fmt.Errorf("read kubeconfig: %s: %w", kubeconfig, safeurl.Cause(err))
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig: %s: %w", kubeconfig, err)
+		return nil, fmt.Errorf("read kubeconfig: %s: %w", kubeconfig, safeurl.Cause(err))
 	}
 	return &Cluster{base: base, client: client}, nil
 }
