@@ -37,7 +37,7 @@ var table = []row{
 	{"internal/event", nil, "typed facts: what failed and in which layer"},
 	{"internal/proc", nil, "processes as /proc shows them"},
 	{"internal/owner", []string{"internal/flock", "internal/proc"}, "locks that say who manages a pod"},
-	{"internal/apiget", []string{"internal/safeurl"}, "bounded reads of Kubernetes objects"},
+	{"internal/apiget", []string{"internal/boundeddoc", "internal/safeurl"}, "bounded reads of Kubernetes objects"},
 	{"internal/hostroot", []string{"internal/boundedfile"}, "the root directory of the host, entered"},
 	{"internal/kubelet", []string{"internal/pod", "internal/apiget", "internal/boundeddoc", "internal/boundedfile", "internal/hostroot", "internal/proc"}, "the kubelet that uses the same runtime"},
 	{"internal/fleet", nil, "pure: one command on many nodes: targets, one answer, worst exit code"},

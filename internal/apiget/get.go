@@ -10,14 +10,20 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/boundeddoc"
 	"github.com/podctl/podctl/internal/safeurl"
 )
 
 // Timeout is the time that a server may take for an answer.
 const Timeout = 10 * time.Second
 
-// maxSize bounds an answer, in bytes.
-const maxSize = 256 << 20
+// Bounds of an answer: its size in bytes, and because a few bytes of it may take a
+// kilobyte once they are decoded, its values and the pods of a list.
+const (
+	maxSize   = 256 << 20
+	maxValues = 1_000_000
+	maxPods   = 10_000
+)
 
 // JSON is the media type of an object in full, Metadata that of a list without specs and
 // statuses.
@@ -34,7 +40,7 @@ func Object(ctx context.Context, client *http.Client, address string, into any) 
 // As reads an answer of a media type, which is one of JSON, into a value.
 func As(ctx context.Context, client *http.Client, address, mediaType string, into any) error {
 	return get(ctx, client, address, mediaType, func(body io.Reader) error {
-		return json.NewDecoder(body).Decode(into)
+		return json.NewDecoder(boundeddoc.JSON(body, maxValues)).Decode(into)
 	})
 }
 
@@ -65,16 +71,25 @@ func get(ctx context.Context, client *http.Client, address, accept string, read 
 
 // PodList reads a v1.PodList. Any other JSON object is an error.
 func PodList(ctx context.Context, client *http.Client, address string) ([]*v1.Pod, error) {
-	var list v1.PodList
+	var list struct {
+		Kind  string            `json:"kind"`
+		Items []json.RawMessage `json:"items"`
+	}
 	if err := Object(ctx, client, address, &list); err != nil {
 		return nil, err
 	}
 	if list.Kind != "PodList" {
 		return nil, fmt.Errorf("%s: the answer is a %q, not a PodList", safeurl.Text(address), list.Kind)
 	}
+	if len(list.Items) > maxPods {
+		return nil, fmt.Errorf("%s: more than %d pods", safeurl.Text(address), maxPods)
+	}
 	pods := make([]*v1.Pod, len(list.Items))
-	for i := range list.Items {
-		pods[i] = &list.Items[i]
+	for i, item := range list.Items {
+		pods[i] = &v1.Pod{}
+		if err := json.Unmarshal(item, pods[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", safeurl.Text(address), err)
+		}
 	}
 	return pods, nil
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/podctl/podctl/internal/boundeddoc"
 )
 
 const (
@@ -15,6 +17,9 @@ const (
 	maxCompressed = 64 << 10
 	// maxDocument bounds a document before compression.
 	maxDocument = maxSource
+	// addedValues is more than what Load adds to the values of a document: names,
+	// labels, an owner.
+	addedValues = 1000
 )
 
 // TooLargeError is a document that no annotation can hold.
@@ -96,6 +101,9 @@ func Decompress(annotation string) ([]byte, error) {
 	}
 	if len(document) > maxDocument {
 		return nil, fmt.Errorf("decompress manifest: %w", &TooLargeError{Size: len(document), Max: maxDocument})
+	}
+	if err := boundeddoc.CheckJSON(document, maxValues+addedValues); err != nil {
+		return nil, fmt.Errorf("decompress manifest: %w", err)
 	}
 	return document, nil
 }
