@@ -28,9 +28,12 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
 
-// Check returns an error for a YAML document that would be too large or too
-// deep with its aliases replaced, and for one that is no YAML.
+// Check returns an error for a YAML document that has too many values, or would be
+// too large or too deep with its aliases replaced, and for one that is no YAML.
 func Check(document []byte) error {
+	if err := CheckDensity(document); err != nil {
+		return err
+	}
 	var root yamlv3.Node
 	if err := yamlv3.Unmarshal(document, &root); err != nil {
 		return err

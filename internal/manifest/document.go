@@ -109,6 +109,9 @@ func (c chunk) parse() ([]document, error) {
 	if len(text) == 0 || text[0] != '{' {
 		return c.parseYAML()
 	}
+	if boundeddoc.CheckJSON(text, maxNodes) != nil {
+		return nil, tooMuch(boundeddoc.TooMany(1))
+	}
 	docs, jsonErr := c.parseJSON()
 	if jsonErr == nil {
 		return docs, nil
@@ -121,6 +124,9 @@ func (c chunk) parse() ([]document, error) {
 }
 
 func (c chunk) parseYAML() ([]document, error) {
+	if err := boundeddoc.CheckDensity(c.text); err != nil {
+		return nil, tooMuch(err)
+	}
 	dec := yamlv3.NewDecoder(bytes.NewReader(c.text))
 	var root yamlv3.Node
 	if err := dec.Decode(&root); errors.Is(err, io.EOF) {
