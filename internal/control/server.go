@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // Server serves one listener. Make one with Serve.
@@ -35,10 +33,11 @@ const (
 
 // ServePublic serves a handler that answers at once at a port of the machine.
 func ServePublic(l net.Listener, h http.Handler, log *slog.Logger) *Server {
+	open := &crowd{limit: maxConnections, open: map[net.Conn]bool{}}
 	return serve(&http.Server{
-		Handler: h, ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		Handler: h, ConnState: open.connState, ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: 16 << 10,
-	}, netutil.LimitListener(l, maxConnections), log)
+	}, l, log)
 }
 
 func serve(server *http.Server, l net.Listener, log *slog.Logger) *Server {

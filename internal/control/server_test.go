@@ -2,9 +2,10 @@ package control
 
 import (
 	"bufio"
+	"errors"
 	"net"
 	"net/http"
-	"sync/atomic"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,15 +13,13 @@ import (
 
 // pipes is a listener of connections in memory.
 type pipes struct {
-	conns    chan net.Conn
-	closed   chan struct{}
-	accepted atomic.Int64
+	conns  chan net.Conn
+	closed chan struct{}
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
-		p.accepted.Add(1)
 		return c, nil
 	case <-p.closed:
 		return nil, net.ErrClosed
@@ -31,7 +30,7 @@ func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 // A thousand connections that send nothing hold a bounded number of
-// descriptors, and only until the read timeout.
+// descriptors, and keep no health check waiting.
 func TestIdleConnectionsToThePublicPortAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{conns: make(chan net.Conn, 1001), closed: make(chan struct{})}
@@ -43,15 +42,26 @@ func TestIdleConnectionsToThePublicPortAreBounded(t *testing.T) {
 			idle = append(idle, here)
 		}
 		synctest.Wait()
-		if n := p.accepted.Load(); n != maxConnections {
-			t.Errorf("%d connections are open, want %d", n, maxConnections)
-		}
+		began := time.Now()
 		here, there := net.Pipe()
 		p.conns <- there
 		go func() { _, _ = here.Write([]byte("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")) }()
 		answer, err := http.ReadResponse(bufio.NewReader(here), nil)
 		if err != nil || answer.StatusCode != http.StatusNoContent {
 			t.Fatalf("after the idle connections: %v, %v", answer, err)
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("the answer took %s", waited)
+		}
+		open := 0
+		for _, c := range idle {
+			_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+			if _, err := c.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+				open++
+			}
+		}
+		if open != maxConnections-1 {
+			t.Errorf("%d idle connections are open, want %d", open, maxConnections-1)
 		}
 		_ = here.Close()
 		for _, c := range idle {
