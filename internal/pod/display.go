@@ -23,26 +23,22 @@ const nodeLost = "NodeLost"
 // DisplayOf displays a pod by its spec and status, as kubectl does
 // (pkg/printers/internalversion/printers.go).
 func DisplayOf(p *v1.Pod) Display {
-	d := Display{Status: string(p.Status.Phase)}
+	d := Display{Status: string(p.Status.Phase), Containers: len(p.Spec.Containers)}
 	if p.Status.Reason != "" {
 		d.Status = p.Status.Reason
 	}
-	d.Ready, d.Containers = CountReady(&p.Status, p)
-	init := initDisplay(p)
-	initialized := conditionTrue(&p.Status, v1.PodInitialized)
-	for _, c := range p.Status.InitContainerStatuses {
-		if init != "" && !initialized || isSidecarOf(p, c.Name) {
-			d.Restarts += c.RestartCount
+	if slices.ContainsFunc(p.Status.Conditions, isGated) {
+		d.Status = v1.PodReasonSchedulingGated
+	}
+	for i := range p.Spec.InitContainers {
+		if IsSidecar(&p.Spec.InitContainers[i]) {
+			d.Containers++
 		}
 	}
-	if init != "" {
-		d.Status = init
-	}
-	if init == "" || initialized {
-		for _, c := range p.Status.ContainerStatuses {
-			d.Restarts += c.RestartCount
-		}
-		d.Status = containersDisplay(p, d.Status)
+	initializing, sidecarRestarts := d.addInit(p)
+	if !initializing || conditionTrue(&p.Status, v1.PodInitialized) {
+		d.Restarts = sidecarRestarts
+		d.addContainers(p)
 	}
 	switch {
 	case p.DeletionTimestamp == nil:
@@ -54,45 +50,69 @@ func DisplayOf(p *v1.Pod) Display {
 	return d
 }
 
-// initDisplay is the state of the first init container that has not done its
-// part, "" if all have.
-func initDisplay(p *v1.Pod) string {
+// addInit adds the init containers up to the first one that has not done its part,
+// and reports whether there is one, and how often the sidecars among them were restarted.
+func (d *Display) addInit(p *v1.Pod) (initializing bool, sidecarRestarts int32) {
 	for i, c := range p.Status.InitContainerStatuses {
+		sidecar := isSidecarOf(p, c.Name)
+		d.Restarts += c.RestartCount
+		if sidecar {
+			sidecarRestarts += c.RestartCount
+		}
 		ended, waiting := c.State.Terminated, c.State.Waiting
 		switch {
-		case ended != nil && ended.ExitCode == 0, isSidecarOf(p, c.Name) && c.Started != nil && *c.Started:
+		case ended != nil && ended.ExitCode == 0:
+			continue
+		case sidecar && c.Started != nil && *c.Started:
+			if c.Ready {
+				d.Ready++
+			}
 			continue
 		case ended != nil:
-			return "Init:" + endDisplay(ended)
+			d.Status = "Init:" + endDisplay(ended)
 		case waiting != nil && waiting.Reason != "" && waiting.Reason != "PodInitializing":
-			return "Init:" + waiting.Reason
+			d.Status = "Init:" + waiting.Reason
+		default:
+			d.Status = fmt.Sprintf("Init:%d/%d", i, len(p.Spec.InitContainers))
 		}
-		return fmt.Sprintf("Init:%d/%d", i, len(p.Spec.InitContainers))
+		return true, sidecarRestarts
 	}
-	return ""
+	return false, sidecarRestarts
 }
 
-// containersDisplay is the state of the first container that waits or has
-// ended, else the status that it is given.
-func containersDisplay(p *v1.Pod, status string) string {
-	running := false
+// addContainers adds the containers. The status is that of the first one that waits
+// or has ended; if that has completed, the end of the first one that has failed.
+func (d *Display) addContainers(p *v1.Pod) {
+	running, failed := false, ""
 	for _, c := range slices.Backward(p.Status.ContainerStatuses) {
-		switch {
+		d.Restarts += c.RestartCount
+		switch ended := c.State.Terminated; {
 		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
-			status = c.State.Waiting.Reason
-		case c.State.Terminated != nil:
-			status = endDisplay(c.State.Terminated)
+			d.Status = c.State.Waiting.Reason
+		case ended != nil:
+			d.Status = endDisplay(ended)
+			if ended.ExitCode != 0 {
+				failed = d.Status
+			}
 		case c.State.Running != nil && c.Ready:
 			running = true
+			d.Ready++
 		}
 	}
 	switch {
-	case status != completed || !running:
-		return status
-	case conditionTrue(&p.Status, v1.PodReady):
-		return "Running"
+	case d.Status != completed:
+	case running && conditionTrue(&p.Status, v1.PodReady):
+		d.Status = "Running"
+	case failed != "":
+		d.Status = failed
+	case running:
+		d.Status = "NotReady"
 	}
-	return "NotReady"
+}
+
+// isGated reports whether the condition says that the pod must not be scheduled yet.
+func isGated(c v1.PodCondition) bool {
+	return c.Type == v1.PodScheduled && c.Reason == v1.PodReasonSchedulingGated
 }
 
 const completed = "Completed"

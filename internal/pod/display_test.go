@@ -21,6 +21,11 @@ func over(name, reason string, code, signal int32) v1.ContainerStatus {
 	return v1.ContainerStatus{Name: name, RestartCount: 1, State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{Reason: reason, ExitCode: code, Signal: signal}}}
 }
 
+func restarted(c v1.ContainerStatus, times int32) v1.ContainerStatus {
+	c.RestartCount = times
+	return c
+}
+
 // displayed is a pod with init containers i0, i1 …, those with an s sidecars, and
 // containers a, b …, by their statuses.
 func displayed(init, containers []v1.ContainerStatus, change func(*v1.Pod)) *v1.Pod {
@@ -72,6 +77,18 @@ func TestDisplayIsKubectls(t *testing.T) {
 		{"sidecar", displayed(all(runs("s0", true)), all(runs("a", true)), nil), Display{"Running", 2, 2, 0}},
 		{"sidecar that has not started", displayed(all(runs("s0", false)), all(waiting("a", "PodInitializing")), nil), Display{"Init:0/1", 0, 2, 0}},
 		{"sidecar that restarts in a pod that was initialized", displayed(all(waiting("s0", "CrashLoopBackOff")), all(runs("a", true)), condition(v1.PodInitialized)), Display{"Init:CrashLoopBackOff", 1, 2, 0}},
+		{"scheduling gated", displayed(nil, nil, func(p *v1.Pod) {
+			p.Status.Phase, p.Status.Conditions = v1.PodPending, []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonSchedulingGated}}
+		}), Display{"SchedulingGated", 0, 0, 0}},
+		{"one completed, one failed", displayed(nil, all(over("a", "Completed", 0, 0), over("b", "Error", 1, 0)), nil), Display{"Error", 0, 2, 2}},
+		{"one failed, one completed", displayed(nil, all(over("a", "Error", 1, 0), over("b", "Completed", 0, 0)), nil), Display{"Error", 0, 2, 2}},
+		{"the first one that failed", displayed(nil, all(over("a", "Completed", 0, 0), over("b", "OOMKilled", 137, 0), over("c", "Error", 1, 0)), nil), Display{"OOMKilled", 0, 3, 3}},
+		{"one failed beside one that runs", displayed(nil, all(over("a", "Completed", 0, 0), over("b", "Error", 1, 0), runs("c", true)), nil), Display{"Error", 1, 3, 2}},
+		{"of which the pod is ready, one failed", displayed(nil, all(over("a", "Completed", 0, 0), over("b", "Error", 1, 0), runs("c", true)), condition(v1.PodReady)), Display{"Running", 1, 3, 2}},
+		{"an ended sidecar that failed", displayed(all(over("s0", "Error", 137, 0)), all(over("a", "Completed", 0, 0)), condition(v1.PodInitialized)), Display{"Completed", 0, 2, 2}},
+		{"an init container that waits without a reason", displayed(all(waiting("i0", ""), over("i1", "Error", 1, 0)), nil, nil), Display{"Init:0/2", 0, 0, 0}},
+		{"a sidecar after one that restarts", displayed(all(waiting("s0", "CrashLoopBackOff"), runs("s1", true)), all(runs("a", true)), condition(v1.PodInitialized)), Display{"Init:CrashLoopBackOff", 1, 3, 0}},
+		{"init containers and a sidecar that were restarted", displayed(all(over("i0", "Completed", 0, 0), restarted(runs("s0", true), 3)), all(restarted(runs("a", true), 2)), nil), Display{"Running", 2, 2, 5}},
 		{"terminating", displayed(nil, all(runs("a", true)), func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{} }), Display{"Terminating", 1, 1, 0}},
 		{"deleted after its end", displayed(nil, all(over("a", "Completed", 0, 0)), func(p *v1.Pod) { p.DeletionTimestamp, p.Status.Phase = &metav1.Time{}, v1.PodSucceeded }), Display{"Completed", 0, 1, 1}},
 	} {

@@ -133,7 +133,7 @@ func (o *Outcome) reasons(i node.Info) []reason {
 		all = append(all, reason{text: " is not ready: " + text})
 	}
 	if len(all) == 0 {
-		all = append(all, reason{text: " is " + strings.ToLower(statusText(i))})
+		all = append(all, reason{text: " is " + strings.ToLower(statusText(i, displayOf(i)))})
 	}
 	return all
 }

@@ -50,7 +50,7 @@ type RunLine struct {
 	Text   string `json:"text,omitempty"`   // of a log line; a byte that is no UTF-8 becomes U+FFFD
 
 	Rejected   string          `json:"rejected,omitempty"`   // why a pod was not admitted
-	Restarts   *int32          `json:"restarts,omitempty"`   // of all of a pod's containers
+	Restarts   *int32          `json:"restarts,omitempty"`   // of a pod as kubectl counts them: of its init containers only until they are done
 	Containers []ContainerLine `json:"containers,omitempty"` // of a pod, init containers first
 	Unready    []event.Unready `json:"unready,omitempty"`    // of a pod: containers whose probes failed when they were last asked
 }
@@ -105,7 +105,7 @@ func (p *jsonPrinter) Finish(infos []node.Info) {
 }
 
 func podLine(i node.Info) RunLine {
-	n := pod.CountRestarts(&i.Status)
+	n := displayOf(i).Restarts
 	l := RunLine{
 		Type: "pod", Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: string(i.Pod.UID),
 		Phase: i.Status.Phase, Reason: i.Status.Reason, Message: i.Status.Message, Restarts: &n, Unready: i.Unready,

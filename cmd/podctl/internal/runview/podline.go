@@ -18,19 +18,26 @@ var podHeader = []string{"POD", "STATUS", "READY", "RESTARTS", "AGE", "NOW"}
 // podRow is a pod's line in the table. activity is what an event last said
 // that the pod is busy with, "" if nothing.
 func podRow(i node.Info, activity string, now time.Time) []string {
-	ready, total := pod.CountReady(&i.Status, i.Pod)
+	d := displayOf(i)
 	return []string{
 		pod.DisplayName(i.Pod.Namespace, i.Pod.Name),
-		statusText(i),
-		fmt.Sprintf("%d/%d", ready, total),
-		fmt.Sprint(pod.CountRestarts(&i.Status)),
+		statusText(i, d),
+		fmt.Sprintf("%d/%d", d.Ready, d.Containers),
+		fmt.Sprint(d.Restarts),
 		age(i, now),
 		output.OneLine(nowText(i, activity, now)),
 	}
 }
 
+// displayOf is the pod in the terms of kubectl's columns.
+func displayOf(i node.Info) pod.Display {
+	p := *i.Pod // what it points to is not changed
+	p.Status = i.Status
+	return pod.DisplayOf(&p)
+}
+
 // statusText is kubectl's STATUS, or podctl's for a pod that may not run.
-func statusText(i node.Info) string {
+func statusText(i node.Info, d pod.Display) string {
 	switch {
 	case i.Rejected != nil:
 		return "Rejected"
@@ -43,9 +50,7 @@ func statusText(i node.Info) string {
 	case i.Status.Phase == "":
 		return string(v1.PodPending)
 	}
-	p := *i.Pod // what it points to is not changed
-	p.Status = i.Status
-	return pod.DisplayOf(&p).Status
+	return d.Status
 }
 
 func age(i node.Info, now time.Time) string {

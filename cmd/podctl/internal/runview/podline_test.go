@@ -3,6 +3,7 @@ package runview
 import (
 	"errors"
 	"strings"
+	"fmt"
 	"testing"
 	"time"
 
@@ -189,6 +190,21 @@ func TestAgeIsAsKubectlShowsIt(t *testing.T) {
 	} {
 		if got := output.Age(d); got != want {
 			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// Restarts of init containers that are done do not count, as in kubectl.
+func TestRestartsOfInitContainersCountUntilTheyAreDone(t *testing.T) {
+	done := ended("first", 0, "Completed", "")
+	done.RestartCount = 5
+	i := node.Info{Pod: &v1.Pod{}}
+	i.Pod.Spec.InitContainers = []v1.Container{{Name: "first"}, {Name: "second"}}
+	i.Status.InitContainerStatuses = []v1.ContainerStatus{done, runs("second")}
+	for want, second := range map[int32]v1.ContainerStatus{5: runs("second"), 0: ended("second", 0, "Completed", "")} {
+		i.Status.InitContainerStatuses[1] = second
+		if row, line := podRow(i, "", noon), podLine(i); row[3] != fmt.Sprint(want) || *line.Restarts != want {
+			t.Errorf("%s restarts in the table, %d in JSON, want %d", row[3], *line.Restarts, want)
 		}
 	}
 }
