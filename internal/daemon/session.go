@@ -145,13 +145,21 @@ func (s *Session) Ephemeral() bool {
 	return s.Client.Endpoint().Runtime == cri.SimEndpoint && !s.opts.SimOutlives
 }
 
-// checkKubelet refuses a runtime that a kubelet uses.
+// checkKubelet refuses a runtime that a kubelet uses; one that a kubelet may use
+// unseen, if pods that may be the kubelet's are to be killed.
 func (s *Session) checkKubelet(ctx context.Context) error {
 	path, unix := strings.CutPrefix(s.Client.Endpoint().Runtime, "unix://")
 	if !unix || s.opts.BesideKubelet {
 		return nil
 	}
-	return kubelet.CheckNone(ctx, path)
+	return s.judgeKubelet(kubelet.CheckNone(ctx, path))
+}
+
+func (s *Session) judgeKubelet(err error) error {
+	if _, unseen := errors.AsType[*kubelet.UnseenError](err); unseen && !s.opts.KillUnknown {
+		return nil
+	}
+	return err
 }
 
 // paths returns the directories of the node.

@@ -11,12 +11,12 @@ import (
 )
 
 // CheckNone returns a *BesideError if another process that is a kubelet uses the
-// runtime at the unix socket. A kubelet on another runtime is not an error, nor
-// is one that podctl cannot see.
+// runtime at the unix socket, and an *UnseenError if one may do so that podctl cannot
+// see. A kubelet on another runtime is not an error.
 func CheckNone(ctx context.Context, path string) error {
-	pid, _ := find(ctx, path)
+	pid, err := find(ctx, path)
 	if pid == 0 {
-		return nil
+		return err
 	}
 	return &BesideError{Socket: path, PID: pid, Exe: readProcess(pid).exe}
 }

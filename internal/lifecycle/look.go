@@ -99,16 +99,13 @@ func Unknowns(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID
 	for _, p := range held {
 		_, same := desired[p.UID]
 		owner := OwnerOf(p)
-		if !p.Running() || known(p.UID) || owner == instance || same && owner != "" || isKubelets(p) {
+		if !p.Running() || known(p.UID) || owner == instance || same && owner != "" || p.MadeByKubelet() {
 			continue
 		}
 		found = append(found, p)
 	}
 	return found
 }
-
-// isKubelets reports whether a kubelet created the pod's newest sandbox.
-func isKubelets(p *pod.Pod) bool { return len(p.Sandboxes) > 0 && p.Sandboxes[0].Source != "" }
 
 // StopUnknown adds unknown pods to those that are stopped. A desired pod whose
 // name one of them has waits for its end.

@@ -74,8 +74,12 @@ func uids(pods []*pod.Pod) []string {
 func TestPodsOfAKubeletAreNotUnknown(t *testing.T) {
 	theirs, foreign := runtimePod("k1", "theirs", "", pod.Running), runtimePod("f1", "foreign", "", pod.Running)
 	theirs.Sandboxes[0].Source = "api"
-	unknown := Unknowns([]*pod.Pod{theirs, foreign}, func(types.UID) bool { return false }, nil, "agent")
-	if got := uids(unknown); !slices.Equal(got, []string{"f1"}) {
+	labelled, other := runtimePod("k2", "labelled", "", pod.Running), runtimePod("p1", "other", "run-5f2a", pod.Running)
+	for _, p := range []*pod.Pod{labelled, other} {
+		p.Sandboxes[0].Labels = map[string]string{pod.UIDLabel: string(p.UID)}
+	}
+	unknown := Unknowns([]*pod.Pod{theirs, labelled, foreign, other}, func(types.UID) bool { return false }, nil, "agent")
+	if got := uids(unknown); !slices.Equal(got, []string{"f1", "p1"}) {
 		t.Errorf("unknown pods: %q", got)
 	}
 }

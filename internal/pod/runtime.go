@@ -133,6 +133,16 @@ func (p *Pod) SandboxLabels() map[string]string {
 	return p.Sandboxes[0].Labels
 }
 
+// MadeByKubelet reports whether podctl did not create the pod's newest sandbox, which
+// has the annotation that kubelets give every pod, or their labels.
+func (p *Pod) MadeByKubelet() bool {
+	if len(p.Sandboxes) == 0 {
+		return false
+	}
+	newest := p.Sandboxes[0]
+	return newest.Owner == "" && (newest.Source != "" || newest.HasUIDLabel())
+}
+
 // DefaultContainer returns that of the pod's newest sandbox, "" if there is none.
 // The pod may be nil.
 func (p *Pod) DefaultContainer() string {
