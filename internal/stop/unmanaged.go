@@ -60,13 +60,22 @@ func (s *Stopper) unclaimed(p *inventory.Pod, err error) (release func(), _ erro
 	}
 	holder, held, unknown := owner.HolderOf(s.Locks, p.FullName())
 	switch {
+	case unknown != nil && isForeign(p):
 	case unknown != nil:
 		return nil, fmt.Errorf("stop pod %s: cannot see whether a podctl process manages it: %w", p.DisplayName(), unknown)
 	case held:
 		return nil, &owner.HeldError{What: fmt.Sprintf("pod %q", p.FullName()), Owner: holder.Name}
+	case p.Alive: // its lock was deleted
+		return nil, &owner.HeldError{What: fmt.Sprintf("pod %q", p.FullName()), Owner: p.Creator}
 	}
 	s.Log.Warn("stop pod without a lock on its name", "pod", p.DisplayName(), "err", err)
 	return func() {}, nil
+}
+
+// isForeign reports whether neither a podctl process nor a kubelet can have made the pod,
+// so that no podctl process manages it.
+func isForeign(p *inventory.Pod) bool {
+	return len(p.Runtime.Sandboxes) > 0 && p.Kind() == inventory.KindOther
 }
 
 // checkKubelet refuses to stop a pod that may belong to a kubelet, unless the

@@ -37,4 +37,14 @@ func TestPodWhoseNameIsHeldIsNotStoppedWithoutALock(t *testing.T) {
 	if _, err := s.unclaimed(full, syscall.EACCES); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("locks that cannot be read: %v", err)
 	}
+	foreign := &inventory.Pod{Namespace: "default", Name: "web", Runtime: &pod.Pod{Namespace: "default", Name: "web", Sandboxes: []*pod.Sandbox{{ID: "s1"}}}}
+	if _, err := s.unclaimed(foreign, syscall.EACCES); err != nil {
+		t.Errorf("a pod that no podctl can have made: %v", err)
+	}
+	s.Locks = filepath.Join(t.TempDir(), "runtime")
+	alive := &inventory.Pod{Namespace: "default", Name: "web", Creator: "agent", Alive: true, Runtime: full.Runtime}
+	_, err = s.unclaimed(alive, syscall.ENOSPC)
+	if held, ok := errors.AsType[*owner.HeldError](err); !ok || held.Owner != "agent" {
+		t.Errorf("the lock of the living agent was deleted: %v", err)
+	}
 }
