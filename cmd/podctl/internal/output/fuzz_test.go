@@ -8,12 +8,14 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
 )
 
 // hostile are texts that a runtime, a container or a manifest may hold.
 var hostile = []string{
 	"", "web", "a\nb", "a\r\nb", "\n", "\x1b[2J\x1b[31mred", "\x00", "\x7f", "\u009b2J", "\u202eevil", "e\u0301", "漢字", "\xff\xfe", "a\tb",
-	strings.Repeat("x", 300), "%s%d", "{{.}}", "👩‍👩‍👧", "\u200b", "… ", " leading", ": ",
+	strings.Repeat("x", 300), "%s%d", "{{.}}", "👩‍👩‍👧", "\u200b", "… ", "\u202e\n\x01\u202e: a", "\ufeff\u2028\U000e0041", "\\x01\u00a0", " leading", ": ",
 }
 
 func seed(f *testing.F) {
@@ -68,7 +70,7 @@ func FuzzList(f *testing.F) {
 			if err := format.Print(NewWriter(&out), l); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if text := out.String(); name != "yaml" && !isClean(text) {
+			if text := out.String(); !isClean(text) {
 				t.Errorf("%s: %q", name, text)
 			}
 			switch lines := strings.Count(out.String(), "\n"); name {
@@ -79,6 +81,11 @@ func FuzzList(f *testing.F) {
 			case "name":
 				if lines != 2 {
 					t.Errorf("%s: %q", name, out.String())
+				}
+			case "yaml":
+				var read []data
+				if err := yaml.Unmarshal(out.Bytes(), &read); err != nil || len(read) != 2 || utf8.ValidString(a+b) && !slices.ContainsFunc(read, func(d data) bool { return d.Name == a && len(d.More) == 2 && d.More[0] == b }) {
+					t.Errorf("yaml: %v: %q", err, out.String())
 				}
 			case "json":
 				var read []data
