@@ -82,8 +82,7 @@ func (p *Pod) madeByKubelet() bool {
 	if len(p.Runtime.Sandboxes) == 0 {
 		return p.Labels()[pod.UIDLabel] != ""
 	}
-	newest := p.Runtime.Sandboxes[0]
-	return newest.Source != "" || newest.HasUIDLabel()
+	return p.Runtime.MadeByKubelet()
 }
 
 // Owner is the podctl instance that manages the pod, else the one that created
