@@ -2,8 +2,8 @@ package runview
 
 import (
 	"errors"
-	"strings"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
