@@ -83,6 +83,14 @@ func signalName(s runtimeapi.Signal) string {
 	return strings.NewReplacer("PLUS", "+", "MINUS", "-").Replace(s.String())
 }
 
+// stopSignal is the name of a stop signal, "" if the runtime does not say it.
+func stopSignal(s runtimeapi.Signal) string {
+	if s == runtimeapi.Signal_RUNTIME_DEFAULT {
+		return ""
+	}
+	return signalName(s)
+}
+
 // sandboxIPs returns the sandbox's addresses, primary first: none if one of
 // them is not an address (pkg/kubelet/kuberuntime/kuberuntime_sandbox.go).
 func sandboxIPs(n *runtimeapi.PodSandboxNetworkStatus) []string {
@@ -133,9 +141,7 @@ func toContainerStatus(s *runtimeapi.ContainerStatus, sandboxID string) *pod.Con
 	if u := s.GetUser().GetLinux(); u != nil {
 		c.User = &pod.User{UID: u.Uid, GID: u.Gid, SupplementalGroups: u.SupplementalGroups}
 	}
-	if s.StopSignal != runtimeapi.Signal_RUNTIME_DEFAULT {
-		c.StopSignal = signalName(s.StopSignal)
-	}
+	c.StopSignal = stopSignal(s.StopSignal)
 	if l := s.GetResources().GetLinux(); l != nil {
 		c.Resources = &pod.Enforced{CPUShares: l.CpuShares, CPUQuota: l.CpuQuota, CPUPeriod: l.CpuPeriod, MemoryLimit: l.MemoryLimitInBytes}
 	}

@@ -17,6 +17,9 @@ type ContainerProcess struct {
 	PreStop bool
 	// Grace is the grace period with which it was created, nil if unknown.
 	Grace *time.Duration
+	// StopSignal is the signal by which the runtime asks it to end ("SIGQUIT"), "" where
+	// the runtime does not say it.
+	StopSignal string
 	// Snapshot is containerd's name of the container's file system, Snapshotter what
 	// keeps it; "" where the runtime does not report them.
 	Snapshot, Snapshotter string
@@ -30,7 +33,7 @@ func (c *Client) ContainerProcess(ctx context.Context, id string) (ContainerProc
 		return ContainerProcess{}, err
 	}
 	annotations := r.GetStatus().GetAnnotations()
-	p := ContainerProcess{PreStop: annotations[pod.PreStopAnnotation] != ""}
+	p := ContainerProcess{PreStop: annotations[pod.PreStopAnnotation] != "", StopSignal: stopSignal(r.GetStatus().GetStopSignal())}
 	if seconds, err := strconv.ParseInt(annotations[pod.TerminationGraceAnnotation], 10, 32); err == nil {
 		grace := time.Duration(seconds) * time.Second
 		p.Grace = &grace

@@ -31,6 +31,7 @@ func (v verbose) ContainerStatus(_ context.Context, r *runtimeapi.ContainerStatu
 	s := &runtimeapi.ContainerStatus{}
 	if r.ContainerId == "hooked" {
 		s.Annotations = map[string]string{pod.PreStopAnnotation: `{"exec":{"command":["sleep","9"]}}`}
+		s.StopSignal = runtimeapi.Signal_SIGRTMINPLUS3
 	}
 	return &runtimeapi.ContainerStatusResponse{Status: s, Info: map[string]string{"info": text}}, nil
 }
@@ -45,7 +46,7 @@ func TestContainerProcessIsReadFromTheVerboseStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	for id, want := range map[string]ContainerProcess{"containerd": {PID: 8812}, "silent": {}, "ended": {}, "hooked": {PID: 7, PreStop: true}} {
+	for id, want := range map[string]ContainerProcess{"containerd": {PID: 8812}, "silent": {}, "ended": {}, "hooked": {PID: 7, PreStop: true, StopSignal: "SIGRTMIN+3"}} {
 		if p, err := c.ContainerProcess(t.Context(), id); p != want || err != nil {
 			t.Errorf("%s: %+v, %v, want %+v", id, p, err, want)
 		}

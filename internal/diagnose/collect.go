@@ -204,7 +204,7 @@ func (c Collector) container(ctx context.Context, ct *pod.Container, scan scan) 
 		d.Err = err
 		return d
 	}
-	d.PID, d.PreStop, d.Grace = info.PID, info.PreStop, info.Grace
+	d.PID, d.PreStop, d.Grace, d.StopSignal = info.PID, info.PreStop, info.Grace, info.StopSignal
 	if d.PID == 0 {
 		return d
 	}
@@ -272,7 +272,7 @@ func (c Collector) examine(d *Container, scan scan) {
 		if d.Shim.PID != 0 && p.Parent == d.Shim.PID && d.Hook.PID == 0 {
 			d.Hook = p
 		}
-		if p.State == proc.Uninterruptible && first.State != proc.Uninterruptible && !first.State.Ended() && (killed(p) || killed(first)) {
+		if p.State == proc.Uninterruptible && first.State != proc.Uninterruptible && !first.State.Ended() && (d.killed(p) || d.killed(first)) {
 			d.Process = p
 		}
 	}

@@ -79,6 +79,9 @@ type Container struct {
 	Hook    proc.Process
 	// Grace is the grace period with which it was created, nil if unknown.
 	Grace *time.Duration
+	// StopSignal is the name of the signal by which the runtime asks it to end, "" where
+	// that is not known: SIGTERM, then.
+	StopSignal string
 }
 
 // known reports whether the first process was read.
@@ -96,7 +99,7 @@ func (f Facts) Terminating() bool {
 		return true
 	}
 	for _, c := range f.Containers {
-		if c.known() && (c.Gone || c.Process.State.Ended() || killed(c.Process) || c.Kill.PID != 0) {
+		if c.known() && (c.Gone || c.Process.State.Ended() || c.killed(c.Process) || c.Kill.PID != 0) {
 			return true
 		}
 		// A shim that is stopped or has ended answers no request to stop.

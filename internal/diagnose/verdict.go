@@ -75,10 +75,6 @@ func Judge(f Facts, now time.Time) Verdict {
 
 func (f Facts) overdue() bool { return f.GraceLeft != nil && *f.GraceLeft < 0 }
 
-func killed(p proc.Process) bool {
-	return p.Pending.Has(syscall.SIGTERM) || p.Pending.Has(syscall.SIGKILL)
-}
-
 // judgeContainers examines the processes of the containers.
 func judgeContainers(f Facts, _ time.Time) (Verdict, bool) {
 	for _, c := range f.Containers {
@@ -132,33 +128,34 @@ func judgeCgroup(f Facts, c Container) (Verdict, bool) {
 
 func judgeProcess(f Facts, c Container) (Verdict, bool) {
 	p := c.Process
+	signal, name := c.stopSignal()
 	switch {
-	case p.State == proc.Uninterruptible && (killed(p) || f.overdue()):
+	case p.State == proc.Uninterruptible && (c.killed(p) || f.overdue()):
 		return Verdict{LayerProcess, Observed, fmt.Sprintf("%s (pid %d) is in uninterruptible sleep%s", c.Name, p.PID, inKernel(c.WaitChannel)),
 			f.orForce(fmt.Sprintf("cat /proc/%d/stack", p.PID))}, true
 	case (p.State == proc.Stopped || p.State == proc.Traced) && !f.overdue():
-		return Verdict{LayerProcess, Observed, fmt.Sprintf("%s (pid %d) is stopped: SIGTERM stays pending until it continues", c.Name, p.PID),
+		return Verdict{LayerProcess, Observed, fmt.Sprintf("%s (pid %d) is stopped: %s stays pending until it continues", c.Name, p.PID, name),
 			[]string{fmt.Sprintf("kill -CONT %d", p.PID)}}, true
-	case c.PreStop && c.Hook.PID != 0 && !killed(p), f.inHook(c.Name):
-		return Verdict{}, false // SIGTERM has not been sent: see judgeHooks
+	case c.PreStop && c.Hook.PID != 0 && !c.killed(p), f.inHook(c.Name):
+		return Verdict{}, false // the signal has not been sent: see judgeHooks
 	case strings.Contains(c.WaitChannel, "sigtimedwait"):
-		// It may wait for SIGTERM, which the kernel keeps for it.
-	case p.Discards(syscall.SIGTERM) && !f.overdue() && f.asked():
+		// It may wait for the signal, which the kernel keeps for it.
+	case p.Discards(signal) && !f.overdue() && f.asked():
 		confidence := Observed
 		if c.WaitChannel == "" && p.State == proc.Sleeping {
 			confidence = Likely // it is not known what it waits for
 		}
-		return Verdict{LayerProcess, confidence, fmt.Sprintf("%s (pid %d) %s SIGTERM; it is killed when the grace period ends", c.Name, p.PID, discards(p)), f.hurry(c)}, true
+		return Verdict{LayerProcess, confidence, fmt.Sprintf("%s (pid %d) %s %s; it is killed when the grace period ends", c.Name, p.PID, discards(p, signal), name), f.hurry(c)}, true
 	}
 	return Verdict{}, false
 }
 
-// discards says how a process discards SIGTERM.
-func discards(p proc.Process) string {
+// discards says how a process discards a signal.
+func discards(p proc.Process, signal syscall.Signal) string {
 	switch {
-	case p.Blocked.Has(syscall.SIGTERM):
+	case p.Blocked.Has(signal):
 		return "blocks"
-	case p.Ignored.Has(syscall.SIGTERM):
+	case p.Ignored.Has(signal):
 		return "ignores"
 	}
 	return "is PID 1 of its namespace without a handler for"
@@ -185,7 +182,7 @@ func (f Facts) inHook(container string) bool {
 
 const execSync = "ExecSync"
 
-// judgeHooks examines preStop hooks: SIGTERM is sent after they have finished.
+// judgeHooks examines preStop hooks: the stop signal is sent after they have finished.
 func judgeHooks(f Facts, now time.Time) (Verdict, bool) {
 	if f.overdue() {
 		return Verdict{}, false
@@ -193,15 +190,17 @@ func judgeHooks(f Facts, now time.Time) (Verdict, bool) {
 	if f.Worker != nil {
 		for _, call := range f.Worker.Calls {
 			if call.Method == execSync {
-				return Verdict{LayerHook, Observed, fmt.Sprintf("the preStop hook of %s has been running for %s; SIGTERM follows it",
-					call.Container, age(now.Sub(call.Since))), f.hurry(f.container(call.Container))}, true
+				_, name := f.container(call.Container).stopSignal()
+				return Verdict{LayerHook, Observed, fmt.Sprintf("the preStop hook of %s has been running for %s; %s follows it",
+					call.Container, age(now.Sub(call.Since)), name), f.hurry(f.container(call.Container))}, true
 			}
 		}
 	}
 	for _, c := range f.Containers {
-		if c.known() && c.PreStop && c.Hook.PID != 0 && !killed(c.Process) && f.asked() {
-			return Verdict{LayerHook, Likely, fmt.Sprintf("%s (pid %d) was started by an exec in %s, probably as its preStop hook; SIGTERM follows it",
-				c.Hook.Comm, c.Hook.PID, c.Name), f.hurry(c)}, true
+		if c.known() && c.PreStop && c.Hook.PID != 0 && !c.killed(c.Process) && f.asked() {
+			_, name := c.stopSignal()
+			return Verdict{LayerHook, Likely, fmt.Sprintf("%s (pid %d) was started by an exec in %s, probably as its preStop hook; %s follows it",
+				c.Hook.Comm, c.Hook.PID, c.Name, name), f.hurry(c)}, true
 		}
 	}
 	return Verdict{}, false

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -228,6 +229,32 @@ func TestAMountIsTheObservedCauseOnlyIfNothingElseIsLeft(t *testing.T) {
 	} {
 		if got := Judge(c.facts, now); got.Layer != LayerVolume || got.Confidence != c.want {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// nginx is asked to end with SIGQUIT, systemd with SIGRTMIN+3: what becomes of SIGTERM
+// says nothing of them.
+func TestTheStopSignalIsTheOneThatTheRuntimeSends(t *testing.T) {
+	const sigQUIT, sigRTMIN3 = 1 << (syscall.SIGQUIT - 1), 1 << (37 - 1)
+	for _, c := range []struct {
+		signal  string
+		ignored proc.SignalSet
+		why     string
+	}{
+		{"SIGQUIT", sigTERM, ""},
+		{"SIGQUIT", sigQUIT, "ignores SIGQUIT; it is killed"},
+		{"SIGRTMIN+3", sigTERM, ""},
+		{"SIGRTMIN+3", sigRTMIN3, "ignores SIGRTMIN+3"},
+		{"SIGRTMAX-27", sigRTMIN3, "ignores SIGRTMAX-27"},
+		{"SIGTERM", sigTERM, "ignores SIGTERM"},
+		{"", sigTERM, "ignores SIGTERM"},
+	} {
+		f := Facts{Worker: ends(nil), GraceLeft: &within, Containers: with(db(proc.Process{State: proc.Sleeping, Ignored: c.ignored}, shim), func(d *Container) {
+			d.StopSignal, d.WaitChannel = c.signal, "do_select"
+		})}
+		if v := Judge(f, now); (v.Layer == LayerProcess) != (c.why != "") || !strings.Contains(v.Why, c.why) {
+			t.Errorf("%q, ignored %x: %+v", c.signal, c.ignored, v)
 		}
 	}
 }
