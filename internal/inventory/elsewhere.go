@@ -37,23 +37,24 @@ type Elsewhere struct {
 // whatever runtime they use, and those that have another run directory, but those that
 // are known to use another runtime than this one. The process of the id self is left out.
 func AskAll(ctx context.Context, run, self string, runtime owner.Runtime, dial control.Dialer) (Elsewhere, error) {
-	lost, err := owner.LostLocks(run)
-	if err != nil {
-		return Elsewhere{}, err
-	}
-	return askDirs(ctx, question{run: run, self: self, runtime: known(runtime), dial: dial, lost: lost})
+	return askNow(ctx, question{run: run, self: self, runtime: known(runtime), dial: dial})
 }
 
 // AskElsewhere asks the live podctl processes of all directories beside one, and those
 // that have another run directory, but those that are known to use another runtime than
 // this one.
 func AskElsewhere(ctx context.Context, dir string, runtime owner.Runtime, dial control.Dialer) (Elsewhere, error) {
-	run := filepath.Dir(dir)
-	lost, err := owner.LostLocks(run)
-	if err != nil {
+	return askNow(ctx, question{run: filepath.Dir(dir), except: filepath.Clean(dir), runtime: known(runtime), dial: dial})
+}
+
+// askNow asks the processes that hold locks now.
+func askNow(ctx context.Context, q question) (Elsewhere, error) {
+	var err error
+	q.holders = owner.ReadHolders()
+	if q.lost, err = q.holders.Lost(q.run); err != nil {
 		return Elsewhere{}, err
 	}
-	return askDirs(ctx, question{run: run, except: filepath.Clean(dir), runtime: known(runtime), dial: dial, lost: lost})
+	return askDirs(ctx, q)
 }
 
 func known(r owner.Runtime) func() owner.Runtime { return func() owner.Runtime { return r } }
@@ -69,6 +70,8 @@ type question struct {
 	// of all runtimes are asked.
 	runtime func() owner.Runtime
 	dial    control.Dialer
+	// holders are the processes that hold locks, lost what they have yet to restore.
+	holders owner.Holders
 	lost    owner.LostList
 }
 
@@ -91,12 +94,8 @@ func askDirs(ctx context.Context, q question) (Elsewhere, error) {
 		info, err := os.Stat(dir)
 		return dir == q.except || err == nil && !info.IsDir() // a lock on the run directory
 	})
-	outside, err := owner.Outside(q.run)
-	if err != nil {
-		return found, err
-	}
 	below := len(dirs)
-	dirs = append(dirs, outside...)
+	dirs = append(dirs, q.holders.Outside(q.run)...)
 	answers, errs := make([]dirAnswer, len(dirs)), make([]error, len(dirs))
 	var asking sync.WaitGroup
 	for i, dir := range dirs {

@@ -19,6 +19,7 @@ import (
 type Owners struct {
 	dir, self string
 	dial      control.Dialer
+	holders   func() owner.Holders
 	lost      func() (owner.LostList, error)
 	// identify is what the runtime is recognized by, as far as that is known: a call,
 	// and made only if an answer depends on it.
@@ -28,9 +29,10 @@ type Owners struct {
 // NewOwners returns the owners of the pods of a runtime, which has the directory. self is
 // an instance that locks names and owns no pods, "" for none.
 func NewOwners(client *cri.Client, dir, self string, dial control.Dialer) Owners {
+	holders := sync.OnceValue(owner.ReadHolders)
 	return Owners{
-		dir: dir, self: self, dial: dial,
-		lost: sync.OnceValues(func() (owner.LostList, error) { return owner.LostLocks(filepath.Dir(dir)) }),
+		dir: dir, self: self, dial: dial, holders: holders,
+		lost: sync.OnceValues(func() (owner.LostList, error) { return holders().Lost(filepath.Dir(dir)) }),
 		identify: func(ctx context.Context) owner.Runtime {
 			known, _ := Identify(ctx, client) // what is not known does not differ
 			return known
@@ -82,7 +84,7 @@ func (o Owners) ask(ctx context.Context, except string) (Elsewhere, error) {
 		return Elsewhere{}, err
 	}
 	runtime := sync.OnceValue(func() owner.Runtime { return o.identify(ctx) })
-	return askDirs(ctx, question{run: filepath.Dir(o.dir), except: except, runtime: runtime, dial: o.dial, lost: lost})
+	return askDirs(ctx, question{run: filepath.Dir(o.dir), except: except, runtime: runtime, dial: o.dial, holders: o.holders(), lost: lost})
 }
 
 // mayBeElsewhere reports whether a podctl process of another directory can own the pod:

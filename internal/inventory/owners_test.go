@@ -57,6 +57,7 @@ func TestOtherProcessesAreAskedOnlyForPodsThatNoneOfTheDirectoryManages(t *testi
 			dials.Add(1)
 			return nil, net.ErrClosed
 		},
+		holders: func() owner.Holders { return owner.Holders{} },
 		lost: func() (owner.LostList, error) {
 			scans.Add(1)
 			return nil, nil
@@ -116,6 +117,7 @@ func TestPodOfAnotherRunDirectoryIsElsewhereAlsoForATwinThatWaits(t *testing.T) 
 func ownersOf(dir string) Owners {
 	return Owners{
 		dir:      dir,
+		holders:  func() owner.Holders { return owner.Holders{} },
 		lost:     func() (owner.LostList, error) { return nil, nil },
 		identify: func(context.Context) owner.Runtime { return tested },
 	}

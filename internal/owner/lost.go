@@ -22,14 +22,6 @@ type Lost struct {
 	dir, file string
 }
 
-// LostLocks are the locks of other living processes whose files were deleted from
-// the directories below a run directory. Processes that cannot be seen from here, and
-// those that cannot be podctl's, are left out. The error is a *LocksError.
-func LostLocks(run string) (LostList, error) {
-	h := ReadHolders()
-	return h.lost(run), h.err
-}
-
 // Holders are the processes that held any file lock when they were read. The zero value
 // has not been read.
 type Holders struct {
@@ -102,7 +94,11 @@ func (h Holders) open(files func(pid int) []proc.OpenFile) iter.Seq2[int, proc.O
 	}
 }
 
-// lost are those of their locks whose files were deleted: see LostLocks.
+// Lost are the locks of other living processes whose files were deleted from the
+// directories below a run directory. Processes that cannot be seen from here, and those
+// that cannot be podctl's, are left out. The error is a *LocksError.
+func (h Holders) Lost(run string) (LostList, error) { return h.lost(run), h.err }
+
 func (h Holders) lost(run string) LostList {
 	var lost LostList
 	for pid, f := range h.open(proc.Default.DeletedFiles) {

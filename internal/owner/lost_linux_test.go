@@ -57,7 +57,7 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	if !errors.As(errs[0], &held) || !held.Deleted || errs[1] != nil || !errors.As(errs[2], &held) {
 		t.Errorf("claim of several: %v", errs)
 	}
-	lost, err := LostLocks(run)
+	lost, err := ReadHolders().Lost(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +67,14 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	if living := lost.Living(dir); len(living) != 1 || living[0].Name != "agent" {
 		t.Errorf("%+v", living)
 	}
-	if others, err := LostLocks(filepath.Join(run, "elsewhere")); err != nil || len(others) > 0 {
+	if others, err := ReadHolders().Lost(filepath.Join(run, "elsewhere")); err != nil || len(others) > 0 {
 		t.Errorf("of another run directory: %+v", others)
 	}
 	namesake := filepath.Join(t.TempDir(), filepath.Base(run))
 	if err := os.Mkdir(namesake, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if others, err := LostLocks(namesake); err != nil || len(others) > 0 {
+	if others, err := ReadHolders().Lost(namesake); err != nil || len(others) > 0 {
 		t.Errorf("of another run directory of the same name: %+v", others)
 	}
 	if err := end(); err != nil {

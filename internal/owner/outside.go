@@ -12,14 +12,13 @@ import (
 // Outside returns the lock directories that living podctl processes have below other run
 // directories, as they are seen from here: of a process with another --run-dir, or in a
 // container. Processes that cannot be seen from here are left out, and those that use a
-// runtime within themselves. The error is a *LocksError.
-func Outside(run string) ([]string, error) {
+// runtime within themselves.
+func (h Holders) Outside(run string) []string {
 	ours, _ := os.Stat(run)
 	var dirs []string
 	var known []os.FileInfo
 	instances := func(pid int) []proc.OpenFile { return proc.Default.FilesNamed(pid, isInstanceFile) }
-	holders := ReadHolders()
-	for pid, f := range holders.open(instances) {
+	for pid, f := range h.open(instances) {
 		dir := filepath.Join(proc.Default.Root(pid), filepath.Dir(f.Path))
 		above, err := os.Stat(filepath.Dir(dir))
 		if err != nil || os.SameFile(ours, above) {
@@ -35,7 +34,7 @@ func Outside(run string) ([]string, error) {
 		}
 		dirs, known = append(dirs, dir), append(known, at)
 	}
-	return dirs, holders.err
+	return dirs
 }
 
 func isInstanceFile(name string) bool {

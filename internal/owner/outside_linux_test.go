@@ -42,7 +42,7 @@ func TestDeletedLocksOfAProcessThatCannotBePodctlDoNotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := filepath.Join(t.TempDir(), "podctl")
-	if lost, err := LostLocks(run); err != nil || len(lost) > 0 {
+	if lost, err := ReadHolders().Lost(run); err != nil || len(lost) > 0 {
 		t.Errorf("%+v", lost)
 	}
 	locks, err := Open(filepath.Join(run, "id"), "agent")
