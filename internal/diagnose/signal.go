@@ -19,7 +19,7 @@ const (
 )
 
 // stopSignal is the signal by which the runtime asks the container to end, and its name:
-// SIGTERM unless the runtime says another one.
+// SIGTERM unless the runtime says another one. It is 0 for a name that is not known.
 func (c Container) stopSignal() (syscall.Signal, string) {
 	name := cmp.Or(c.StopSignal, "SIGTERM")
 	for prefix, from := range map[string]int{"SIGRTMIN": sigRTMin, "SIGRTMAX": sigRTMax} {

@@ -247,10 +247,11 @@ func TestTheStopSignalIsTheOneThatTheRuntimeSends(t *testing.T) {
 		{"SIGRTMIN+3", sigTERM, ""},
 		{"SIGRTMIN+3", sigRTMIN3, "ignores SIGRTMIN+3"},
 		{"SIGRTMAX-27", sigRTMIN3, "ignores SIGRTMAX-27"},
+		{"SIGCLD", sigTERM, ""}, // a name that the kernel's list does not have
 		{"SIGTERM", sigTERM, "ignores SIGTERM"},
 		{"", sigTERM, "ignores SIGTERM"},
 	} {
-		f := Facts{Worker: ends(nil), GraceLeft: &within, Containers: with(db(proc.Process{State: proc.Sleeping, Ignored: c.ignored}, shim), func(d *Container) {
+		f := Facts{Worker: ends(nil), GraceLeft: &within, Containers: with(db(proc.Process{State: proc.Sleeping, PIDs: []int{8812, 1}, Ignored: c.ignored, Caught: sigTERM | sigQUIT | sigRTMIN3}, shim), func(d *Container) {
 			d.StopSignal, d.WaitChannel = c.signal, "do_select"
 		})}
 		if v := Judge(f, now); (v.Layer == LayerProcess) != (c.why != "") || !strings.Contains(v.Why, c.why) {

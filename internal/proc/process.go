@@ -77,9 +77,10 @@ func (p Process) IsNamespaceInit() bool {
 // namespace and does not handle it. The kernel discards no signal that is blocked, so
 // that one that is not pending says nothing: a signalfd reads it, or a shell blocks all
 // of them while it starts a process. The set that a process waits for in sigtimedwait
-// is not shown as blocked. SIGKILL and SIGSTOP from an outer namespace always work.
+// is not shown as blocked. SIGKILL and SIGSTOP from an outer namespace always work; 0 is
+// a signal that is not known.
 func (p Process) Discards(signal syscall.Signal) bool {
-	if signal == syscall.SIGKILL || signal == syscall.SIGSTOP {
+	if signal == 0 || signal == syscall.SIGKILL || signal == syscall.SIGSTOP {
 		return false
 	}
 	if p.Blocked.Has(signal) {
