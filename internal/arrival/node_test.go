@@ -14,8 +14,8 @@ import (
 	"github.com/podctl/podctl/internal/kubelet"
 )
 
-// What the kubelet of this machine reserves is not allocatable, whoever named the pods
-// on the node. Where no kubelet is seen, its reservation is not known.
+// What the kubelet of this machine reserves is not allocatable, also where manifests name
+// the pods on the node. Where no kubelet is seen, its reservation is not known.
 func TestReservationCountsWhereManifestsNameThePods(t *testing.T) {
 	dir := t.TempDir()
 	pods := filepath.Join(dir, "pods.yaml")

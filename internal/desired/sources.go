@@ -29,7 +29,7 @@ func (s Sources) Cluster() (*Cluster, error) {
 
 // NodeName is the name of this machine's node: the one that is named, else that of
 // the kubelet that uses the runtime, which may be nil, else the host's. Those are
-// registered in lower case (pkg/util/node/node.go).
+// registered in lower case.
 func (s Sources) NodeName(near *kubelet.Near) (string, error) {
 	if s.Node != "" {
 		return s.Node, nil

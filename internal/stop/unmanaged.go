@@ -22,8 +22,10 @@ func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome,
 	if p.Elsewhere != "" {
 		return Outcome{}, &ElsewhereError{Pod: p.DisplayName(), Instance: p.Elsewhere}
 	}
-	if err := inventory.OwnersUnseen(s.Client); err != nil && p.Creator != "" && !s.OwnerIsGone {
-		return Outcome{}, fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
+	if p.Creator != "" && !s.OwnerIsGone {
+		if err := inventory.OwnersUnseen(s.Client); err != nil {
+			return Outcome{}, fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
+		}
 	}
 	if err := s.checkKubelet(ctx, p); err != nil {
 		return Outcome{}, err
