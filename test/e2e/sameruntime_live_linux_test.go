@@ -102,6 +102,25 @@ func forwarded(t *testing.T, socket, path string) string {
 	return path
 }
 
+// withWeb is an agent that manages the pod default/web.
+func withWeb(t *testing.T, rt *live.Instance) (a *agentPlace, agent *process) {
+	t.Helper()
+	a = withAgent(t, rt)
+	a.put("web.yaml", a.marking("web", ""))
+	agent = a.agent()
+	a.wrote("web", "up")
+	eventually(t, "the pod is managed", func() bool { return strings.Contains(a.does("pods"), "default/web") }, func() string { return "" })
+	return a, agent
+}
+
+// behindProxy is the place with a proxy before the runtime.
+func (a *agentPlace) behindProxy() *place {
+	a.t.Helper()
+	p := *a.place
+	p.endpoint = "unix://" + forwarded(a.t, strings.TrimPrefix(a.rt.Endpoint, "unix://"), a.path("mark/proxy.sock"))
+	return &p
+}
+
 // Whatever path leads to the runtime, the pods of a living agent stay its own: those
 // that run, one that has ended and one that waits without a sandbox.
 func TestPodsStayTheirAgentsByEveryPathToTheRuntime(t *testing.T) {
@@ -164,20 +183,15 @@ func TestPodsStayTheirAgentsByEveryPathToTheRuntime(t *testing.T) {
 // runs in another PID namespace.
 func TestPodsStayTheirAgentsForAPodctlInAContainer(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
-		a := withAgent(t, rt)
-		a.put("web.yaml", a.marking("web", ""))
-		agent := a.agent()
-		a.wrote("web", "up")
-		eventually(t, "the pod is managed", func() bool { return strings.Contains(a.does("pods"), "default/web") }, func() string { return "" })
-		proxy := *a.place
-		proxy.endpoint = "unix://" + forwarded(t, strings.TrimPrefix(rt.Endpoint, "unix://"), a.path("mark/proxy.sock"))
+		a, agent := withWeb(t, rt)
+		proxy := a.behindProxy()
 		empty := t.TempDir()
 		for name, c := range map[string]struct {
 			p      *place
 			within []string
 			want   string
 		}{
-			"with the host's processes": {&proxy, nil, `podctl "agent"`},
+			"with the host's processes": {proxy, nil, `podctl "agent"`},
 			"in a PID namespace":        {a.place, []string{"unshare", "--pid", "--fork", "--mount-proc"}, "another PID namespace"},
 		} {
 			podctl := func(args ...string) (out, errw string, code int) {
@@ -217,20 +231,15 @@ func TestPodsStayTheirAgentsForAPodctlInAContainer(t *testing.T) {
 // it can restore its locks, and it restores them.
 func TestPodsStayTheirAgentsWithoutItsRunDirectory(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
-		a := withAgent(t, rt)
-		a.put("web.yaml", a.marking("web", ""))
-		agent := a.agent()
-		a.wrote("web", "up")
-		eventually(t, "the pod is managed", func() bool { return strings.Contains(a.does("pods"), "default/web") }, func() string { return "" })
+		a, agent := withWeb(t, rt)
 		agent.signal(syscall.SIGSTOP)
 		for _, dir := range glob(t, a.path("run/*")) {
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
 			}
 		}
-		proxy := *a.place
-		proxy.endpoint = "unix://" + forwarded(t, strings.TrimPrefix(rt.Endpoint, "unix://"), a.path("mark/proxy.sock"))
-		for name, p := range map[string]*place{"directly": a.place, "through a proxy": &proxy} {
+		proxy := a.behindProxy()
+		for name, p := range map[string]*place{"directly": a.place, "through a proxy": proxy} {
 			if out, errw, code := p.podctl("orphans", "--kill", "--rm"); strings.Contains(out, "default/web") || code == 0 && errw != "" {
 				t.Errorf("%s: orphans --kill: exit %d\n%s%s", name, code, out, errw)
 			}
