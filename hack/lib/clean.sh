@@ -98,7 +98,18 @@ existing_groups() {
 }
 
 kill_groups() {
-	[[ -z $1 ]] || kill_all group_processes "$1"
+	[[ $1 ]] || return 0
+	thaw "$1"
+	kill_all group_processes "$1"
+}
+
+# thaw: on cgroup v1 no signal ends a frozen process, and a runc that was killed leaves
+# frozen what it had frozen.
+thaw() {
+	local file
+	find_in "$1" -name freezer.state | while read -r file; do
+		echo THAWED 2>/dev/null >"$file" || true
+	done
 }
 
 group_processes() { find_in "$1" -name cgroup.procs -exec cat {} + | sort -un; }

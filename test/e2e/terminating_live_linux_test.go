@@ -70,30 +70,6 @@ func (k *kubeletPlace) firstProcess(name string) proc.Process {
 	return p
 }
 
-// freeze freezes the cgroup of a process, and returns the file that thaws it.
-func freeze(t *testing.T, pid int) (file, thawed string) {
-	t.Helper()
-	cgroups, err := proc.Default.Cgroups(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cgroups {
-		file, text := filepath.Join("/sys/fs/cgroup", c.Path, "cgroup.freeze"), "1"
-		thawed := "0"
-		if c.Has("freezer") {
-			file, text, thawed = filepath.Join("/sys/fs/cgroup/freezer", c.Path, "freezer.state"), "FROZEN", "THAWED"
-		} else if len(c.Controllers) > 0 {
-			continue
-		}
-		if os.WriteFile(file, []byte(text), 0) == nil {
-			t.Cleanup(func() { _ = os.WriteFile(file, []byte(thawed), 0) })
-			return file, thawed
-		}
-	}
-	t.Skip("no freezer: ", cgroups)
-	return "", ""
-}
-
 // usesVolume starts a process on the host whose directory is in a volume of the
 // pod, so that the volume cannot be unmounted. It returns the pod's UID, too.
 func (k *kubeletPlace) usesVolume(name string) (user *exec.Cmd, uid string) {
@@ -139,7 +115,7 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(shim, syscall.SIGCONT) })
-	file, thawed := freeze(t, k.firstProcess("frozen").PID)
+	file, thawed := live.Freeze(t, k.firstProcess("frozen").PID)
 	deafPID := k.firstProcess("deaf").PID
 
 	eventually(t, "nothing but a pod with a stopped shim terminates", func() bool {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // SmallDisk kills the runtime, puts its data (images, snapshots, database) on a
@@ -86,4 +88,29 @@ func (in *Instance) PodProcesses() []int {
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))
+}
+
+// Freeze freezes the cgroup of a process until the test ends, and returns the file that
+// thaws it, with what to write to it. It skips the test where there is no freezer.
+func Freeze(t testing.TB, pid int) (file, thawed string) {
+	t.Helper()
+	cgroups, err := proc.Default.Cgroups(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cgroups {
+		file, text := filepath.Join("/sys/fs/cgroup", c.Path, "cgroup.freeze"), "1"
+		thawed := "0"
+		if c.Has("freezer") {
+			file, text, thawed = filepath.Join("/sys/fs/cgroup/freezer", c.Path, "freezer.state"), "FROZEN", "THAWED"
+		} else if len(c.Controllers) > 0 {
+			continue
+		}
+		if os.WriteFile(file, []byte(text), 0) == nil {
+			t.Cleanup(func() { _ = os.WriteFile(file, []byte(thawed), 0) })
+			return file, thawed
+		}
+	}
+	t.Skip("no freezer: ", cgroups)
+	return "", ""
 }

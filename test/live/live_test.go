@@ -5,6 +5,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -158,6 +160,24 @@ func TestSleepingContainerDiesWithItsRuntime(t *testing.T) {
 				t.Errorf("left over: processes %v", found)
 			}
 		})
+	}
+}
+
+func TestFrozenContainerDiesWithItsRuntime(t *testing.T) {
+	rt := Runtime(t, Containerd, Private())
+	start(t, dial(t, rt), "sleep", "876543")
+	found := processesNaming("876543")
+	if len(found) != 1 {
+		t.Fatalf("%d processes, want the container's: %v", len(found), found)
+	}
+	pid, err := strconv.Atoi(filepath.Base(filepath.Dir(found[0])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	Freeze(t, pid)
+	rt.Down(t)
+	if found := processesNaming("876543"); len(found) > 0 {
+		t.Errorf("left over: processes %v", found)
 	}
 }
 
