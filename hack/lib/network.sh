@@ -93,17 +93,23 @@ clean_network() {
 	clean_cni_results
 }
 
-# clean_host_ports removes the chains that portmap made for our network's
-# pods, and portmap's own chains when no other network uses them. The rules are
-# full of quotes, which iptables-restore reads as iptables -S writes them.
+# clean_host_ports removes the chains that portmap made for our network's pods. The
+# rules are full of quotes, which iptables-restore reads as iptables -S writes them.
 clean_host_ports() {
 	local dnat ours
 	dnat=$(iptables -w -t nat -S CNI-HOSTPORT-DNAT 2>/dev/null) || return 0
-	ours=$(grep -F "name: \\\"$NETWORK\\\"" <<<"$dnat") || return 0
-	edit_nat <<-EOF
-		${ours//-A CNI-/-D CNI-}
-		$(awk '{print "-F", $NF; print "-X", $NF}' <<<"$ours" | sort -u)
-	EOF
+	if ours=$(grep -F "name: \\\"$NETWORK\\\"" <<<"$dnat"); then
+		edit_nat <<-EOF
+			${ours//-A CNI-/-D CNI-}
+			$(awk '{print "-F", $NF; print "-X", $NF}' <<<"$ours" | sort -u)
+		EOF
+	fi
+	[[ $(names) != "$NAME" ]] || clean_portmap
+}
+
+# clean_portmap removes portmap's own chains, which the plugin never does, when no
+# network uses them. Only with the last private runtime: another may be about to.
+clean_portmap() {
 	[[ $(iptables -w -t nat -S CNI-HOSTPORT-DNAT) == "-N CNI-HOSTPORT-DNAT" ]] || return 0
 	edit_nat <<-EOF
 		$(iptables -w -t nat -S | grep -E '^-A (PREROUTING|OUTPUT|POSTROUTING) .*-j CNI-HOSTPORT-' | sed 's/^-A/-D/')

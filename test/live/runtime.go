@@ -143,6 +143,7 @@ func (in *Instance) answers() bool {
 // and exits.
 func Main(m *testing.M, after ...func()) {
 	shared.main, shared.instances = true, map[string]*Instance{}
+	before := portmapChains()
 	code := m.Run()
 	for _, in := range shared.instances {
 		if out, err := hackRuntime("down", in.Kind, "--name", in.Name); err != nil {
@@ -150,10 +151,27 @@ func Main(m *testing.M, after ...func()) {
 			code = 1
 		}
 	}
+	if left := portmapChains(); len(left) > len(before) && len(glob(runBase+"/*/")) == 0 {
+		fmt.Fprintf(os.Stderr, "left over: chains %q\n", left)
+		code = 1
+	}
 	for _, do := range after {
 		do()
 	}
 	os.Exit(code)
+}
+
+// portmapChains are the chains of the host that the CNI plugin for host ports makes, none
+// where there is no iptables.
+func portmapChains() []string {
+	rules, _ := exec.Command("iptables", "-w", "-t", "nat", "-S").Output()
+	var chains []string
+	for rule := range strings.Lines(string(rules)) {
+		if name, ok := strings.CutPrefix(rule, "-N CNI-"); ok {
+			chains = append(chains, "CNI-"+strings.TrimSpace(name))
+		}
+	}
+	return chains
 }
 
 func newInstance(kind string) *Instance {
