@@ -123,11 +123,14 @@ func (p *peers) readSockets(networks []int) error {
 		if err != nil {
 			return err
 		}
-		seen[network] = true
 		var list []unixSocket
 		if err := inNetworkOf(pid, func() (err error) { list, err = unixSockets(); return err }); err != nil {
+			if _, ended := proc.Default.Namespace(pid, "net"); errors.Is(ended, proc.ErrGone) {
+				continue
+			}
 			return err
 		}
+		seen[network] = true
 		for _, s := range list {
 			p.sockets[s.inode] = s
 		}

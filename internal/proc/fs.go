@@ -202,22 +202,53 @@ func (f FS) read(pid int, name string, limit int64) ([]byte, error) {
 	return b, f.explain(pid, err)
 }
 
-// explain turns the error of a read into ErrGone where the process has ended.
-// With the mount option hidepid a process of another user has no directory
-// either, but it can be signalled.
+// explain turns the error of a read into ErrGone where the process has ended: of one
+// that its parent has not waited for the kernel has a directory without some of the
+// files, and links of one that has just ended must not be read. With the mount option
+// hidepid a process of another user has no directory either, but it can be signalled.
 func (f FS) explain(pid int, err error) error {
+	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) ||
+		errors.Is(err, fs.ErrPermission) && f == Default && f.absent(pid) && !exists(pid)
 	switch {
 	case err == nil:
 		return nil
-	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH):
+	case !gone:
 		return fmt.Errorf("read process %d: %w", pid, err)
 	case runtime.GOOS != "linux" && f == Default:
 		return fmt.Errorf("read process %d: %w", pid, errors.ErrUnsupported)
-	case f == Default && pid > 0 && exists(pid):
+	case f == Default && pid > 0 && exists(pid) && !f.exiting(pid):
 		return fmt.Errorf("read process %d: %w", pid, fs.ErrPermission)
 	}
 	return fmt.Errorf("read process %d: %w", pid, ErrGone)
 }
+
+// absent reports whether a process has no directory.
+func (f FS) absent(pid int) bool {
+	_, err := os.Lstat(f.path(pid, ""))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// exiting reports whether a process that has a directory has ended, or is about to: it
+// has no memory and no namespaces any more.
+func (f FS) exiting(pid int) bool {
+	b, err := readBounded(f.path(pid, "stat"), maxFile)
+	if err != nil {
+		return false
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) <= flagsField {
+		return false
+	}
+	flags, err := strconv.ParseUint(fields[flagsField], 10, 64)
+	return err == nil && flags&flagExiting != 0
+}
+
+// flagsField is field 9 of proc_pid_stat(5), counted from the third; flagExiting is the
+// kernel's PF_EXITING.
+const (
+	flagsField  = 9 - 3
+	flagExiting = 0x4
+)
 
 // exists reports whether the kernel knows the PID, whether or not /proc shows it.
 func exists(pid int) bool {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // fake writes the files of a process below a directory that stands for /proc.
@@ -62,6 +64,38 @@ func TestAbsentProcessIsGoneAndUnreadableProcessIsNot(t *testing.T) {
 		if err := Default.explain(os.Getpid(), fs.ErrNotExist); errors.Is(err, ErrGone) || !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("hidden: %v", err)
 		}
+	}
+}
+
+// The kernel keeps a process that has ended until its parent waits for it, without
+// namespaces; of one whose parent has waited some reads fail for lack of permission.
+func TestProcessThatHasEndedIsGone(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has /proc")
+	}
+	child := exec.Command("true")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := child.Process.Pid
+	testutil.Eventually(t, time.Minute, "the child ends", func() bool {
+		p, err := Default.Read(pid)
+		return err != nil || p.State.Ended()
+	})
+	if _, err := Default.Namespace(pid, "net"); !errors.Is(err, ErrGone) {
+		t.Errorf("not waited for: %v", err)
+	}
+	if err := Default.explain(pid, fs.ErrPermission); errors.Is(err, ErrGone) {
+		t.Errorf("not waited for, and no permission: %v", err)
+	}
+	if err := child.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Default.explain(pid, fs.ErrPermission); !errors.Is(err, ErrGone) {
+		t.Errorf("waited for: %v", err)
+	}
+	if err := Default.explain(os.Getpid(), fs.ErrPermission); errors.Is(err, ErrGone) {
+		t.Errorf("alive: %v", err)
 	}
 }
 
