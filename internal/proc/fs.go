@@ -228,27 +228,13 @@ func (f FS) absent(pid int) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// exiting reports whether a process that has a directory has ended, or is about to: it
-// has no memory and no namespaces any more.
+// exiting reports whether a process that has a directory has ended, or is about to: then
+// the kernel takes its memory and its namespaces.
 func (f FS) exiting(pid int) bool {
-	b, err := readBounded(f.path(pid, "stat"), maxFile)
-	if err != nil {
-		return false
-	}
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	if len(fields) <= flagsField {
-		return false
-	}
-	flags, err := strconv.ParseUint(fields[flagsField], 10, 64)
-	return err == nil && flags&flagExiting != 0
+	var p Process
+	stat, err := readBounded(f.path(pid, "stat"), maxFile)
+	return err == nil && p.parseStat(string(stat)) == nil && p.exiting
 }
-
-// flagsField is field 9 of proc_pid_stat(5), counted from the third; flagExiting is the
-// kernel's PF_EXITING.
-const (
-	flagsField  = 9 - 3
-	flagExiting = 0x4
-)
 
 // exists reports whether the kernel knows the PID, whether or not /proc shows it.
 func exists(pid int) bool {

@@ -23,6 +23,9 @@ type Process struct {
 	Pending, Blocked, Ignored, Caught SignalSet
 	// Capabilities are the effective ones, in the user namespace of the process.
 	Capabilities CapabilitySet
+
+	// exiting: it has ended, or is about to.
+	exiting bool
 }
 
 // State is the kernel's letter for the state of a process.
@@ -107,8 +110,14 @@ func (f FS) Read(pid int) (Process, error) {
 	return p, nil
 }
 
-// startField is field 22 of proc_pid_stat(5), counted from the third.
-const startField = 22 - 3
+// Fields of proc_pid_stat(5), counted from the third.
+const (
+	flagsField = 9 - 3
+	startField = 22 - 3
+)
+
+// flagExiting is the kernel's PF_EXITING.
+const flagExiting = 0x4
 
 // parseStat reads "10 (name) S 7 …". The name may contain anything, also
 // parentheses and newlines.
@@ -124,6 +133,10 @@ func (p *Process) parseStat(stat string) error {
 	}
 	p.State = State(fields[0][0])
 	p.Parent, _ = strconv.Atoi(fields[1])
+	if len(fields) > flagsField {
+		flags, _ := strconv.ParseUint(fields[flagsField], 10, 64)
+		p.exiting = flags&flagExiting != 0
+	}
 	if len(fields) > startField {
 		p.Start, _ = strconv.ParseUint(fields[startField], 10, 64)
 	}

@@ -143,7 +143,7 @@ func (in *Instance) answers() bool {
 // and exits.
 func Main(m *testing.M, after ...func()) {
 	shared.main, shared.instances = true, map[string]*Instance{}
-	before := portmapChains()
+	before := pluginChains()
 	code := m.Run()
 	for _, in := range shared.instances {
 		if out, err := hackRuntime("down", in.Kind, "--name", in.Name); err != nil {
@@ -151,7 +151,7 @@ func Main(m *testing.M, after ...func()) {
 			code = 1
 		}
 	}
-	if left := portmapChains(); len(left) > len(before) && len(glob(runBase+"/*/")) == 0 {
+	if left := pluginChains(); len(left) > len(before) && len(glob(runBase+"/*/")) == 0 {
 		fmt.Fprintf(os.Stderr, "left over: chains %q\n", left)
 		code = 1
 	}
@@ -161,9 +161,8 @@ func Main(m *testing.M, after ...func()) {
 	os.Exit(code)
 }
 
-// portmapChains are the chains of the host that the CNI plugin for host ports makes, none
-// where there is no iptables.
-func portmapChains() []string {
+// pluginChains are the host's chains of CNI plugins, none where there is no iptables.
+func pluginChains() []string {
 	rules, _ := exec.Command("iptables", "-w", "-t", "nat", "-S").Output()
 	var chains []string
 	for rule := range strings.Lines(string(rules)) {
