@@ -257,13 +257,18 @@ func podCgroups(root string) []string {
 }
 
 // isOthers reports whether a cgroup is that of a container which another private
-// runtime has at this moment.
+// runtime has, or had when the cgroup was listed: it is gone then, because a runtime
+// removes a container's cgroup before its directory.
 func (in *Instance) isOthers(cgroup string) bool {
 	id := filepath.Base(cgroup)
 	id = id[strings.LastIndex(id, "-")+1:] // crio-ID, crio-conmon-ID
-	return slices.ContainsFunc(glob(runBase+"/*/state/*/k8s.io/"+id, runBase+"/*/storage/*-containers/"+id), func(state string) bool {
+	if slices.ContainsFunc(glob(runBase+"/*/state/*/k8s.io/"+id, runBase+"/*/storage/*-containers/"+id), func(state string) bool {
 		return !strings.HasPrefix(state, in.run+"/")
-	})
+	}) {
+		return true
+	}
+	_, err := os.Stat(cgroup)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 func below(dir string) []string {

@@ -47,3 +47,16 @@ func TestOnlyABareDirectoryOfATaskIsForgotten(t *testing.T) {
 		}
 	})
 }
+
+// The cgroup of another runtime's container can be gone, and the container's directory
+// with it, when it is asked whose a listed cgroup was.
+func TestCgroupThatIsGoneIsOfAnother(t *testing.T) {
+	rt := &Instance{run: "/run/podctl-dev/none"}
+	there := t.TempDir()
+	if rt.isOthers(there) {
+		t.Errorf("%s is there, and no runtime has its container, but it counts as another's", there)
+	}
+	if gone := filepath.Join(there, "gone"); !rt.isOthers(gone) {
+		t.Errorf("%s is gone, but counts as left over", gone)
+	}
+}
