@@ -78,6 +78,12 @@ func makePlace(t *testing.T, rt *live.Instance) *place {
 			t.Error(err)
 		}
 	})
+	warnings := rt.Warnings()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("warnings of the runtime meanwhile:\n%s", warnings())
+		}
+	})
 	p := &place{t: t, rt: rt, endpoint: rt.Endpoint, dir: dir}
 	for _, d := range []string{"root/pods", "logs", "mark"} {
 		if err := os.MkdirAll(p.path(d), 0o755); err != nil {

@@ -325,3 +325,29 @@ func (in *Instance) Import(t testing.TB, archive string) {
 		t.Fatalf("load %s into %s: %v\n%s", archive, in.Name, err, out)
 	}
 }
+
+// maxWarnings is how many lines Warnings' function returns.
+const maxWarnings = 40
+
+// Warnings returns a function that returns the last warnings and errors which the
+// runtime has logged since, one a line.
+func (in *Instance) Warnings() func() string {
+	path := filepath.Join(in.lib, "log")
+	var before int64
+	if info, err := os.Stat(path); err == nil {
+		before = info.Size()
+	}
+	return func() string {
+		log, err := os.ReadFile(path)
+		if err != nil {
+			return err.Error()
+		}
+		var found []string
+		for line := range strings.Lines(string(log[min(before, int64(len(log))):])) {
+			if strings.Contains(line, "level=warn") || strings.Contains(line, "level=error") || strings.Contains(line, "level=fatal") {
+				found = append(found, line)
+			}
+		}
+		return strings.Join(found[max(0, len(found)-maxWarnings):], "")
+	}
+}
