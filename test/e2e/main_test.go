@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -90,14 +91,24 @@ func (p *place) command(yaml string, cmd *exec.Cmd) *process {
 	return proc
 }
 
-// run runs it to its end and returns its output and exit code.
+// run runs it to its end and returns its output and exit code. It skips the test if that
+// is about output of containers which the runtime says that it has lost.
 func (p *place) run(yaml string, args ...string) (out, errw string, code int) {
 	p.t.Helper()
+	lost := p.rt.Logged(lostOutput)
 	proc := p.start(yaml, args...)
 	code = proc.wait()
 	out, errw = proc.output()
+	if lines := lost(); len(lines) > 0 && slices.Contains(args, "--logs") {
+		p.t.Skipf("the runtime lost output of a container: %s", lines[0])
+	}
 	return out, errw, code
 }
+
+// lostOutput is what a containerd logs when it stops reading the output of a container
+// before it has begun: one that ends within some 100 ms of its start, while the thread that
+// opens the container's FIFO gets no CPU time.
+const lostOutput = "Failed to pipe std"
 
 // timeout is how long a test waits for anything.
 const timeout = 3 * time.Minute

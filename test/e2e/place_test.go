@@ -78,10 +78,10 @@ func makePlace(t *testing.T, rt *live.Instance) *place {
 			t.Error(err)
 		}
 	})
-	warnings := rt.Warnings()
+	warnings := rt.Logged("level=warn", "level=error", "level=fatal")
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("warnings of the runtime meanwhile:\n%s", warnings())
+		if lines := warnings(); t.Failed() {
+			t.Logf("last warnings of the runtime meanwhile:\n%s", strings.Join(lines[max(0, len(lines)-40):], "\n"))
 		}
 	})
 	p := &place{t: t, rt: rt, endpoint: rt.Endpoint, dir: dir}

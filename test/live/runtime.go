@@ -326,28 +326,25 @@ func (in *Instance) Import(t testing.TB, archive string) {
 	}
 }
 
-// maxWarnings is how many lines Warnings' function returns.
-const maxWarnings = 40
-
-// Warnings returns a function that returns the last warnings and errors which the
-// runtime has logged since, one a line.
-func (in *Instance) Warnings() func() string {
+// Logged returns a function that returns the lines which the runtime has logged since and
+// which contain one of the texts; none if its log cannot be read.
+func (in *Instance) Logged(texts ...string) func() []string {
 	path := filepath.Join(in.lib, "log")
 	var before int64
 	if info, err := os.Stat(path); err == nil {
 		before = info.Size()
 	}
-	return func() string {
+	return func() []string {
 		log, err := os.ReadFile(path)
 		if err != nil {
-			return err.Error()
+			return nil
 		}
 		var found []string
 		for line := range strings.Lines(string(log[min(before, int64(len(log))):])) {
-			if strings.Contains(line, "level=warn") || strings.Contains(line, "level=error") || strings.Contains(line, "level=fatal") {
-				found = append(found, line)
+			if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) }) {
+				found = append(found, strings.TrimSuffix(line, "\n"))
 			}
 		}
-		return strings.Join(found[max(0, len(found)-maxWarnings):], "")
+		return found
 	}
 }
