@@ -1,6 +1,9 @@
 package e2e
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // What a killed podctl left of a pod is removed although that pod is not desired
 // any more: the next podctl of its name removes it.
@@ -14,11 +17,17 @@ func TestLeftoversOfAnEarlierManifestAreRemoved(t *testing.T) {
 			if code := first.wait(); code != -1 {
 				t.Fatalf("podctl was not killed: exit %d", code)
 			}
-			old := p.marks("job")
-			out, errw, code := p.run(p.marked(name, "echo new >> /mark/job", never), "-")
-			if code != 0 || errw != "" {
-				t.Errorf("exit %d\n%s%s", code, out, errw)
+			want := p.marks("job")
+			// While another podctl has yet to find its pods, as those of the other steps when they
+			// begin, it may have this one: podctl says that it leaves the files for later.
+			for later := true; later && !t.Failed(); {
+				out, errw, code := p.run(p.marked(name, "echo new >> /mark/job", never), "--debug", "-")
+				if code != 0 {
+					t.Errorf("exit %d\n%s%s", code, out, errw)
+				}
+				want = append(want, "new")
+				p.has("job", want...)
+				later = strings.Contains(errw, "remove leftover files later")
 			}
-			p.has("job", append(old, "new")...)
 		})
 }

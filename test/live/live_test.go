@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/test/live/bare"
 	"github.com/podctl/podctl/test/live/image"
 )
@@ -166,8 +168,9 @@ func TestSleepingContainerDiesWithItsRuntime(t *testing.T) {
 func TestFrozenContainerDiesWithItsRuntime(t *testing.T) {
 	rt := Runtime(t, Containerd, Private())
 	start(t, dial(t, rt), "sleep", "876543")
-	found := processesNaming("876543")
-	if len(found) != 1 {
+	var found []string
+	// It has started before it executes its program.
+	if !testutil.Poll(time.Minute, func() bool { found = processesNaming("876543"); return len(found) == 1 }) {
 		t.Fatalf("%d processes, want the container's: %v", len(found), found)
 	}
 	pid, err := strconv.Atoi(filepath.Base(filepath.Dir(found[0])))

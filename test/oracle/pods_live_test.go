@@ -137,22 +137,24 @@ func replay(t *testing.T, p *podctl, c podCase, want node.Desired, last bool) (d
 }
 
 // disturbed returns how the machine made the calls of a run differ from the recording, ""
-// if it did not: containerd broke off a stop, which podctl then repeats, or the pod was
+// if it did not: containerd broke off a stop, which podctl then repeats; the pod was
 // removed so late that it was started again after the time at which the kubelet's had been
-// removed. before and idle are the calls before the removal, and the time between the last
-// of them and the removal.
+// removed; or its containers were started so much slower that a back-off, which counts from
+// the end of the container before, was over when the next one ended. before and idle are the
+// calls before the removal, and the time between the last of them and the removal.
 func disturbed(c podCase, before int, idle time.Duration, calls []record.Call) string {
 	for _, call := range calls {
 		if call.Method == "StopContainer" && call.Err != nil && strings.Contains(call.Err.Error(), "ttrpc: closed") {
 			return "containerd broke off a stop: " + call.Err.Error()
 		}
 	}
-	starts := 0
+	var recorded []time.Duration // when containers were started
 	for _, call := range c.calls[:before] {
 		if call.Method == "StartContainer" {
-			starts++
+			recorded = append(recorded, time.Duration(call.T)*time.Millisecond)
 		}
 	}
+	starts := len(recorded)
 	made := slices.DeleteFunc(slices.Clone(calls), func(call record.Call) bool { return call.Method != "StartContainer" })
 	slices.SortFunc(made, func(a, b record.Call) int { return a.Start.Compare(b.Start) })
 	if starts == 0 || len(made) <= starts {
@@ -161,6 +163,13 @@ func disturbed(c podCase, before int, idle time.Duration, calls []record.Call) s
 	// The recording's last call is no earlier than its last start: podctl's pod ran longer.
 	if late := made[starts].Start.Sub(made[starts-1].Start); late > idle {
 		return fmt.Sprintf("a container was started %s after the last start, but the kubelet's pod was removed %s after its last call", late, idle)
+	}
+	if starts == 1 {
+		return ""
+	}
+	pace := (recorded[starts-1] - recorded[0]) / time.Duration(starts-1)
+	if took := made[starts].Start.Sub(made[0].Start) / time.Duration(starts); took > pace+pace/4 {
+		return fmt.Sprintf("containers were started every %s, by the kubelet every %s", took, pace)
 	}
 	return ""
 }
@@ -173,20 +182,31 @@ func TestOnlyADisturbedRunIsRepeated(t *testing.T) {
 	stop := func(err string) record.Call {
 		return record.Call{Method: "StopContainer", Start: time.Unix(1000, 0), Err: errors.New(err)}
 	}
-	c := podCase{calls: []podCall{{T: 100, Method: "RunPodSandbox"}, {T: 200, Method: "StartContainer"}, {T: 9000, Method: "StopPodSandbox"}}, removedAfter: 5200}
+	once := podCase{calls: []podCall{{T: 100, Method: "RunPodSandbox"}, {T: 200, Method: "StartContainer"}, {T: 9000, Method: "StopPodSandbox"}}, removedAfter: 5200}
+	// The first two are started again at once, the third only after a back-off.
+	thrice := podCase{calls: []podCall{
+		{T: 100, Method: "RunPodSandbox"}, {T: 200, Method: "StartContainer"}, {T: 4200, Method: "StartContainer"}, {T: 8200, Method: "StartContainer"},
+		{T: 23200, Method: "StopPodSandbox"},
+	}, removedAfter: 23200}
 	for _, test := range []struct {
 		name  string
+		of    podCase
 		calls []record.Call
 		want  bool
 	}{
-		{"as recorded", []record.Call{start(0)}, false},
-		{"started again before the kubelet's pod was removed", []record.Call{start(0), start(4 * time.Second)}, false},
-		{"started again afterwards", []record.Call{start(0), start(10 * time.Second)}, true},
-		{"a stop was broken off", []record.Call{start(0), stop("rpc error: code = Unknown desc = ttrpc: closed: unknown")}, true},
-		{"a stop failed", []record.Call{start(0), stop("not found")}, false},
-		{"never started", nil, false},
+		{"as recorded", once, []record.Call{start(0)}, false},
+		{"started again before the kubelet's pod was removed", once, []record.Call{start(0), start(4 * time.Second)}, false},
+		{"started again afterwards", once, []record.Call{start(0), start(10 * time.Second)}, true},
+		{"a stop was broken off", once, []record.Call{start(0), stop("rpc error: code = Unknown desc = ttrpc: closed: unknown")}, true},
+		{"a stop failed", once, []record.Call{start(0), stop("not found")}, false},
+		{"never started", once, nil, false},
+		{"not backed off", thrice, []record.Call{start(0), start(4 * time.Second), start(8 * time.Second), start(12 * time.Second)}, false},
+		{"not backed off, and slower", thrice, []record.Call{start(0), start(5 * time.Second), start(9 * time.Second), start(14 * time.Second)}, false},
+		{"the back-off was over", thrice, []record.Call{start(0), start(4 * time.Second), start(8 * time.Second), start(18 * time.Second)}, true},
 	} {
-		if got := disturbed(c, 2, 5*time.Second, test.calls); (got != "") != test.want {
+		before := len(test.of.calls) - 1
+		idle := time.Duration(test.of.removedAfter-test.of.calls[before-1].T) * time.Millisecond
+		if got := disturbed(test.of, before, idle, test.calls); (got != "") != test.want {
 			t.Errorf("%s: %q", test.name, got)
 		}
 	}
