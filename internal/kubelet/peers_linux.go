@@ -23,7 +23,8 @@ var endpoints = []string{"containerd.sock", "crio.sock", "cri-dockerd.sock"}
 // peers are the processes at the ends of unix connections.
 type peers struct {
 	names map[string]bool // of runtime sockets
-	// sockets by inode; holders are the processes that have an inode open.
+	// sockets by inode; holders are the processes that have an end of a connection to a
+	// runtime open, by its inode.
 	sockets map[uint32]unixSocket
 	holders map[uint32][]int
 }
@@ -98,7 +99,9 @@ func readPeers(ctx context.Context, server int, ours uint32, near neighbours) (*
 		for _, s := range p.sockets {
 			if s.peer == ours {
 				p.names[filepath.Base(s.name)] = true
-				p.readHolders(near.pids)
+				if err := p.readHolders(ctx, near.pids); err != nil {
+					return nil, s, err
+				}
 				if len(p.holders[s.inode]) == 0 {
 					return nil, s, fmt.Errorf("the open files of the runtime (pid %d) cannot be read", server)
 				}
@@ -138,13 +141,25 @@ func (p *peers) readSockets(networks []int) error {
 	return nil
 }
 
-func (p *peers) readHolders(pids []int) {
+// readHolders finds the processes that have an end of a connection to a runtime open. All
+// processes are looked at, with up to a million sockets each, shared or not: only what is
+// asked for is kept, and once.
+func (p *peers) readHolders(ctx context.Context, pids []int) error {
 	p.holders = map[uint32][]int{}
+	for _, s := range p.toRuntime() {
+		p.holders[s.inode], p.holders[s.peer] = nil, nil
+	}
 	for _, pid := range pids {
+		if ctx.Err() != nil {
+			return fmt.Errorf("look for the runtime's clients: %w", context.Cause(ctx))
+		}
 		for _, inode := range proc.Default.Sockets(pid) {
-			p.holders[inode] = append(p.holders[inode], pid)
+			if of, asked := p.holders[inode]; asked && (len(of) == 0 || of[len(of)-1] != pid) {
+				p.holders[inode] = append(of, pid)
+			}
 		}
 	}
+	return nil
 }
 
 // toRuntime returns the accepted ends of connections to runtime sockets.

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -42,7 +43,12 @@ func (e *LocksError) Error() string {
 func (e *LocksError) Unwrap() error { return e.Cause }
 
 // Hint says what it takes.
-func (*LocksError) Hint() string { return "podctl reads /proc/locks: mount /proc without subset=pid" }
+func (e *LocksError) Hint() string {
+	if errors.Is(e.Cause, proc.ErrTooLarge) {
+		return "find the process that holds so many locks in the fifth column of /proc/locks, and end it"
+	}
+	return "podctl reads /proc/locks: mount /proc without subset=pid"
+}
 
 // ReadHolders reads them. The kernel lets it wait for some milliseconds, whatever there
 // is to read.
@@ -73,19 +79,18 @@ func (h Holders) recent() Holders {
 }
 
 // open are the open files, of those that files returns, of each other process among them
-// that can be podctl's. No other process's files are looked at: it may have a file system
-// that does not answer.
+// that can be podctl's. No other process's files are looked at: it may have a million of
+// them, or a file system that does not answer.
 func (h Holders) open(files func(pid int) []proc.OpenFile) iter.Seq2[int, proc.OpenFile] {
 	return func(yield func(int, proc.OpenFile) bool) {
 		for _, pid := range h.pids {
 			if pid == os.Getpid() {
 				continue
 			}
-			found := files(pid)
-			if len(found) == 0 || !mayOwnPods(proc.Default, pid) {
+			if !mayOwnPods(proc.Default, pid) {
 				continue
 			}
-			for _, f := range found {
+			for _, f := range files(pid) {
 				if !yield(pid, f) {
 					return
 				}
@@ -101,8 +106,10 @@ func (h Holders) Lost(run string) (LostList, error) { return h.lost(run), h.err 
 
 func (h Holders) lost(run string) LostList {
 	var lost LostList
-	for pid, f := range h.open(proc.Default.DeletedFiles) {
-		if filepath.Ext(f.Path) != suffix || !isBelow(pid, f.Path, run) {
+	isLock := func(name string) bool { return filepath.Ext(name) == suffix }
+	deleted := func(pid int) []proc.OpenFile { return proc.Default.DeletedFilesNamed(pid, isLock) }
+	for pid, f := range h.open(deleted) {
+		if !isBelow(pid, f.Path, run) {
 			continue
 		}
 		text, err := f.Read()

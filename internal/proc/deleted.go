@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -21,10 +20,11 @@ func (f FS) BootID() string {
 }
 
 // LockHolders returns the PIDs of the visible processes that hold an exclusive
-// flock, in ascending order; none on a system that has no /proc.
+// flock, in ascending order; none on a system that has no /proc. More locks than are read
+// are an error: every user can take a million, and hide the others by that.
 func (f FS) LockHolders() ([]int, error) {
 	path := filepath.Join(string(f), "locks")
-	pids, err := lockHolders(func() ([]byte, error) { return readBounded(path, maxTable) })
+	pids, err := lockHolders(func() ([]byte, error) { return readWhole(path, maxLocks) })
 	if err != nil && runtime.GOOS == "linux" {
 		return nil, fmt.Errorf("see which processes hold locks: %w", err)
 	}
@@ -65,13 +65,14 @@ type OpenFile struct {
 // Read returns the content of the file, bounded.
 func (f OpenFile) Read() ([]byte, error) { return readBounded(f.fd, maxFile) }
 
-// DeletedFiles returns the files that a process has open and that were deleted;
-// none if its descriptors must not be read.
-func (f FS) DeletedFiles(pid int) []OpenFile {
+// DeletedFilesNamed returns the files that a process has open, that were deleted and whose
+// names match; none if its descriptors must not be read.
+func (f FS) DeletedFilesNamed(pid int, match func(name string) bool) []OpenFile {
 	var files []OpenFile
 	f.descriptors(pid, func(fd string, target []byte) {
-		if path, deleted := bytes.CutSuffix(target, []byte(" (deleted)")); deleted {
-			files = append(files, OpenFile{Path: string(path), fd: fd})
+		path, deleted := strings.CutSuffix(string(target), " (deleted)")
+		if deleted && match(filepath.Base(path)) {
+			files = append(files, OpenFile{Path: path, fd: fd})
 		}
 	})
 	return files

@@ -27,11 +27,15 @@ const Default FS = "/proc"
 // ErrGone reports that no process has the PID.
 var ErrGone = errors.New("no such process")
 
+// ErrTooLarge reports that a file has more than is read, and no part of it may be missing.
+var ErrTooLarge = errors.New("it is too large")
+
 // Upper bounds of what is read from one file.
 const (
 	maxFile  = 64 << 10 // stat, status, cgroup, comm, wchan
 	maxArgs  = 1 << 20  // cmdline
-	maxTable = 16 << 20 // mountinfo, locks
+	maxTable = 16 << 20 // mountinfo
+	maxLocks = 32 << 20 // half a million
 )
 
 // PIDs returns the PIDs of all visible processes in ascending order.
@@ -147,7 +151,7 @@ func (f FS) LockHolder(path string) int {
 	device := uint64(st.Dev) // signed on some systems
 	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(device), unix.Minor(device), st.Ino)
 	return lockHolder(file, func() []byte {
-		b, _ := readBounded(filepath.Join(string(f), "locks"), maxTable) // none are shown, then
+		b, _ := readBounded(filepath.Join(string(f), "locks"), maxLocks) // none are shown, then
 		return b
 	})
 }
@@ -249,4 +253,13 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	}
 	defer func() { _ = file.Close() }()
 	return io.ReadAll(io.LimitReader(file, limit))
+}
+
+// readWhole is readBounded of a file of which no part may be missing.
+func readWhole(path string, limit int64) ([]byte, error) {
+	b, err := readBounded(path, limit+1)
+	if err == nil && int64(len(b)) > limit {
+		return nil, fmt.Errorf("read %s: %w: more than %d bytes", path, ErrTooLarge, limit)
+	}
+	return b, err
 }
