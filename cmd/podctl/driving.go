@@ -60,7 +60,7 @@ func isHostPort(address string) bool {
 // ownerIsGoneFlag is the user's word that podctl processes that cannot be seen from here
 // do not exist.
 func ownerIsGoneFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "owner-is-gone", Usage: "in another PID namespace than the runtime, take the pods of podctl processes that are not seen there for abandoned"}
+	return &cli.BoolFlag{Name: "owner-is-gone", Usage: "where podctl must not see the processes beside the runtime, take the pods of podctl processes that are not seen for abandoned"}
 }
 
 // drivingFlags are the flags of readDriving.

@@ -2,7 +2,9 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,12 +37,20 @@ func Identify(ctx context.Context, client *cri.Client) (owner.Runtime, error) {
 }
 
 // OwnersUnseen returns an *owner.UnseenError if the process that serves the runtime is in
-// another PID namespace, so that the podctl processes that use it may not be visible
-// either; nil if they are.
+// another PID namespace, or must not be read: then the podctl processes that use it may
+// not be visible either. It returns nil if they are.
 func OwnersUnseen(client *cri.Client) error {
 	at := client.Endpoint()
-	if strings.HasPrefix(at.Runtime, "unix://") && cri.ServerOf(at).PID == 0 {
+	if !strings.HasPrefix(at.Runtime, "unix://") {
+		return nil
+	}
+	server := cri.ServerOf(at).PID
+	if server == 0 {
 		return &owner.UnseenError{}
+	}
+	// The kernel asks for the same rights before it shows open files, which tell of locks.
+	if _, err := proc.Default.Namespace(server, "pid"); errors.Is(err, fs.ErrPermission) {
+		return &owner.UnseenError{Unreadable: true}
 	}
 	return nil
 }

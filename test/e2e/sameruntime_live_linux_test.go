@@ -180,7 +180,7 @@ func TestPodsStayTheirAgentsByEveryPathToTheRuntime(t *testing.T) {
 
 // A podctl in a container, with a run directory of its own, leaves the pods of the host's
 // agent alone: it sees the agent, also by another path to the socket, or it sees that it
-// runs in another PID namespace.
+// runs in another PID namespace, or must not look into other processes.
 func TestPodsStayTheirAgentsForAPodctlInAContainer(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a, agent := withWeb(t, rt)
@@ -193,6 +193,7 @@ func TestPodsStayTheirAgentsForAPodctlInAContainer(t *testing.T) {
 		}{
 			"with the host's processes": {proxy, nil, `podctl "agent"`},
 			"in a PID namespace":        {a.place, []string{"unshare", "--pid", "--fork", "--mount-proc"}, "another PID namespace"},
+			"without SYS_PTRACE":        {a.place, []string{"setpriv", "--inh-caps=-sys_ptrace", "--bounding-set=-sys_ptrace"}, "must not look into the runtime's process"},
 		} {
 			podctl := func(args ...string) (out, errw string, code int) {
 				argv := slices.Concat(c.within, []string{binary}, c.p.flags(), []string{"--run-dir", a.path("mark/" + strings.Fields(name)[1])}, args)
