@@ -37,8 +37,12 @@ func ownersElsewhere(locks *owner.Locks, unseen error) func(context.Context) (no
 
 // podsOfOthers returns a function that returns the pods of the other podctl processes of
 // this host, of any runtime, and their instances, or an error if one did not answer.
-func podsOfOthers(locks *owner.Locks) func(context.Context) (map[types.UID]string, error) {
+// unseen is why some of them may not be visible, nil if all are: then it is the error.
+func podsOfOthers(locks *owner.Locks, unseen error) func(context.Context) (map[types.UID]string, error) {
 	return func(ctx context.Context) (map[types.UID]string, error) {
+		if unseen != nil {
+			return nil, unseen
+		}
 		all, err := inventory.AskAll(ctx, filepath.Dir(locks.Dir()), locks.ID(), locks.Identity(), nil)
 		if err != nil {
 			return nil, err

@@ -262,7 +262,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		Credentials:     credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
 		LogSpace:        func() (uint64, error) { return freeSpace(p.Logs) },
 		RunDirRestored:  func() { s.control.reopen() },
-		OwnersElsewhere: ownersElsewhere(s.locks, unseen), OtherPods: podsOfOthers(s.locks),
+		OwnersElsewhere: ownersElsewhere(s.locks, unseen), OtherPods: podsOfOthers(s.locks, unseen),
 		// Below a root that the user gave others may have pods that podctl cannot see.
 		KeepLeftoverCgroups: s.opts.CgroupRoot != "",
 		HostPorts:           (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,

@@ -115,6 +115,25 @@ func TestDirectoryOfAPodThatAnAgentWithAnotherRunDirectoryStartsStays(t *testing
 	})
 }
 
+// Which pods other processes have, if they are not seen, matters only for what this one
+// did not make itself.
+func TestPodsOfThisProcessAreRemovedBesideProcessesThatAreNotSeen(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.otherPods = func(context.Context) (map[types.UID]string, error) { return nil, &owner.UnseenError{} }
+		a := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
+		a.until("web", "running", running)
+		a.want()
+		time.Sleep(30 * time.Second)
+		for _, dir := range []string{"pods", "logs"} {
+			if left, _ := os.ReadDir(filepath.Join(w.root, dir)); len(left) > 0 {
+				t.Errorf("left in %s: %v", dir, left)
+			}
+		}
+		a.drain()
+		w.empty()
+	})
+}
+
 // Until its sources are read and what the runtime held is adopted, the pods of a node
 // are more than it names.
 func TestNodeIsSettledOnceItHasAdoptedItsPods(t *testing.T) {
