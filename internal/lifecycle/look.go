@@ -93,13 +93,15 @@ func (f *Findings) Postpone(p *pod.Pod) {
 // Unknowns are the running pods that no worker knows and this podctl does not
 // desire: those that podctl did not create, and those of other instances. A
 // kubelet stops them (HandlePodCleanups in pkg/kubelet/kubelet_pods.go). Those
-// that a kubelet created are not among them: it may be stopped, or not visible.
+// that a kubelet created are not among them: it may be stopped, or not visible. Nor are
+// containers without a sandbox, which do not show what created them.
 func Unknowns(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) []*pod.Pod {
 	var found []*pod.Pod
 	for _, p := range held {
 		_, same := desired[p.UID]
 		owner := OwnerOf(p)
-		if !p.Running() || known(p.UID) || owner == instance || same && owner != "" || p.MadeByKubelet() {
+		unclear := len(p.Sandboxes) == 0
+		if !p.Running() || known(p.UID) || owner == instance || same && owner != "" || unclear || p.MadeByKubelet() {
 			continue
 		}
 		found = append(found, p)

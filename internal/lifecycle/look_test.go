@@ -78,7 +78,9 @@ func TestPodsOfAKubeletAreNotUnknown(t *testing.T) {
 	for _, p := range []*pod.Pod{labelled, other} {
 		p.Sandboxes[0].Labels = map[string]string{pod.UIDLabel: string(p.UID)}
 	}
-	unknown := Unknowns([]*pod.Pod{theirs, labelled, foreign, other}, func(types.UID) bool { return false }, nil, "agent")
+	unlisted := runtimePod("k3", "unlisted", "", pod.Running) // its sandbox is not listed
+	unlisted.Sandboxes, unlisted.Containers = nil, []*pod.Container{{ID: "c-k3", Name: "c", State: pod.Running}}
+	unknown := Unknowns([]*pod.Pod{theirs, labelled, foreign, other, unlisted}, func(types.UID) bool { return false }, nil, "agent")
 	if got := uids(unknown); !slices.Equal(got, []string{"f1", "p1"}) {
 		t.Errorf("unknown pods: %q", got)
 	}
