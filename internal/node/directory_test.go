@@ -242,3 +242,45 @@ func TestDeletedRecordIsWrittenAgain(t *testing.T) {
 		w.empty()
 	})
 }
+
+// The manifest of a pod that waits because another runtime's pod has its directory is
+// removed: the pod here is stopped, and that of the other runtime keeps what it has.
+func TestStoppingAPodKeepsTheDirectoryOfAnotherRuntimesPod(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		web := fixUID("web", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
+		a := w.podctl("agent", web)
+		a.until("web", "running", running)
+		a.kill()
+		if err := os.RemoveAll(filepath.Join(w.root, "pods", "fixed-1")); err != nil {
+			t.Fatal(err)
+		}
+		volume := w.otherRuntime("fixed-1", "web", podrecord.Record{})
+		theirs, err := owner.Open(filepath.Join(w.root, "crio"), "run-x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer theirs.Close()
+		if err := theirs.Claim("web_default"); err != nil {
+			t.Fatal(err)
+		}
+		b := w.podctl("agent", web)
+		b.until("web", "waiting", waits(lifecycle.DirectoryHeld))
+		b.want()
+		time.Sleep(time.Minute)
+		if got := b.names(); len(got) != 0 {
+			t.Errorf("not stopped: %v", got)
+		}
+		for _, path := range []string{volume, filepath.Join(w.root, "logs", "default_web_fixed-1")} {
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("of the other runtime's pod: %v", err)
+			}
+		}
+		if rec := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1")); rec.Owner != "run-x@crio" || rec.Stopped() {
+			t.Errorf("its record was overwritten: %+v", rec)
+		}
+		if _, err := os.Stat(filepath.Join(w.root, "pods", "fixed-1@locks")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a directory is left: %v", err)
+		}
+		b.drain()
+	})
+}

@@ -69,6 +69,11 @@ func (n *Node) stopFound(ctx context.Context, pods []*pod.Pod, found *lifecycle.
 // stopOne stops a pod that was found, unless all pods are to go anyway.
 func (n *Node) stopOne(ctx context.Context, ev lifecycle.Found) {
 	rec := podrecord.Read(n.opts.Facts.Dir(ev.UID()))
+	if rec.IsElsewhere(n.locks.Runtime(), n.locks.Fingerprint()) {
+		// A pod of the UID may run there: neither its record nor its files are this pod's.
+		n.opts.Dirs.Own(ev.UID())
+		rec = podrecord.Read(n.opts.Facts.Dir(ev.UID()))
+	}
 	n.mu.Lock()
 	var w work
 	if n.drain == nil {
