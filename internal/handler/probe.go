@@ -54,7 +54,11 @@ func Probe(ctx context.Context, x Execer, t Target, p *v1.Probe) (result Result,
 }
 
 func execProbe(ctx context.Context, x Execer, t Target, command []string, timeout time.Duration) (Result, string, error) {
-	output, code, err := x.Exec(ctx, t.ContainerID, expand(command, t.Container), timeout)
+	expanded, err := expand(command, t.Container)
+	if err != nil {
+		return Unknown, "", err
+	}
+	output, code, err := x.Exec(ctx, t.ContainerID, expanded, timeout)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return Failure, fmt.Sprintf("command timed out: %q timed out after %s", strings.Join(command, " "), timeout), nil
@@ -68,8 +72,9 @@ func execProbe(ctx context.Context, x Execer, t Target, command []string, timeou
 
 // expand puts the container's literal variables into a command; those that
 // come from elsewhere count as empty, and unknown ones stay references
-// (ExpandContainerCommandOnlyStatic in pkg/kubelet/container/helpers.go).
-func expand(command []string, c *v1.Container) []string {
+// (ExpandContainerCommandOnlyStatic in pkg/kubelet/container/helpers.go). The error is a
+// *pod.ExpansionError.
+func expand(command []string, c *v1.Container) ([]string, error) {
 	values := map[string]string{}
 	if c != nil {
 		for i := range c.Env {
@@ -77,11 +82,17 @@ func expand(command []string, c *v1.Container) []string {
 		}
 	}
 	out := make([]string, 0, len(command))
+	left := pod.MaxExpanded
 	for _, arg := range command {
-		out = append(out, pod.Expand(arg, func(name string) (string, bool) {
+		expanded, err := pod.Expand(arg, left, func(name string) (string, bool) {
 			value, ok := values[name]
 			return value, ok
-		}))
+		})
+		if err != nil {
+			return nil, err
+		}
+		left -= len(expanded)
+		out = append(out, expanded)
 	}
-	return out
+	return out, nil
 }

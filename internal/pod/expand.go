@@ -1,33 +1,59 @@
 package pod
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
+
+// MaxExpanded is how many bytes the variables and arguments of a container may have with
+// their references expanded. A few lines can ask for terabytes: each variable may refer
+// to the one before it ten times. Linux executes nothing with more than 6 MiB.
+const MaxExpanded = 8 << 20
+
+// ExpansionError reports that more than MaxExpanded bytes were asked for.
+type ExpansionError struct{}
+
+func (*ExpansionError) Error() string {
+	return fmt.Sprintf("the variables and arguments have more than %d MiB with the references to variables expanded", MaxExpanded>>20)
+}
+
+// Hint says what to change.
+func (*ExpansionError) Hint() string {
+	return "write $$(NAME) for what is no reference; give the container large data in a volume"
+}
 
 // Expand replaces $(NAME) by the value of that variable. What lookup does not
 // know stays as it is written; $$ is a dollar, and keeps what follows it from
-// being a reference (third_party/forked/golang/expansion).
-func Expand(s string, lookup func(name string) (string, bool)) string {
+// being a reference (third_party/forked/golang/expansion). More than limit bytes are an
+// *ExpansionError.
+func Expand(s string, limit int, lookup func(name string) (string, bool)) (string, error) {
 	var out strings.Builder
+	afterLast := len(s) - 1 - strings.LastIndexByte(s, ')') // bytes
 	for {
 		before, after, found := strings.Cut(s, "$")
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
+		piece := "$"
 		switch {
+		case !found:
+			piece, s = "", ""
 		case strings.HasPrefix(after, "$"):
-			out.WriteByte('$')
 			s = after[1:]
-		case strings.HasPrefix(after, "(") && strings.Contains(after, ")"):
+		case strings.HasPrefix(after, "(") && len(after) > afterLast:
 			name, rest, _ := strings.Cut(after[1:], ")")
-			if value, ok := lookup(name); ok {
-				out.WriteString(value)
-			} else {
-				out.WriteString("$(" + name + ")")
+			value, ok := lookup(name)
+			if !ok {
+				value = "$(" + name + ")"
 			}
-			s = rest
+			piece, s = value, rest
 		default:
-			out.WriteByte('$')
 			s = after
+		}
+		if len(before)+len(piece) > limit-out.Len() {
+			return "", &ExpansionError{}
+		}
+		out.WriteString(before)
+		out.WriteString(piece)
+		if !found {
+			return out.String(), nil
 		}
 	}
 }

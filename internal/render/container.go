@@ -87,6 +87,14 @@ func container(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimeapi.Conta
 	if err != nil {
 		return nil, err
 	}
+	command, err := env.expandAll(c.Command)
+	if err != nil {
+		return nil, err
+	}
+	args, err := env.expandAll(c.Args)
+	if err != nil {
+		return nil, err
+	}
 	users := security.NamespaceOptions.UsernsOptions
 	for _, m := range mounts {
 		m.UidMappings, m.GidMappings = users.Uids, users.Gids
@@ -94,8 +102,8 @@ func container(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimeapi.Conta
 	return &runtimeapi.ContainerConfig{
 		Metadata:    &runtimeapi.ContainerMetadata{Name: c.Name, Attempt: in.Attempt},
 		Image:       &runtimeapi.ImageSpec{Image: in.Image.ID, UserSpecifiedImage: c.Image},
-		Command:     env.expandAll(c.Command),
-		Args:        env.expandAll(c.Args),
+		Command:     command,
+		Args:        args,
 		WorkingDir:  c.WorkingDir,
 		Envs:        env.keyValues(),
 		Mounts:      mounts,

@@ -3,6 +3,8 @@ package render
 import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // environment is a container's variables, in the order in which they are
@@ -10,32 +12,46 @@ import (
 type environment struct {
 	names  []string
 	values map[string]string
+	// size is that of the variables and of what was expanded with them, in bytes: at most
+	// pod.MaxExpanded.
+	size int
 }
 
-func (e *environment) set(name, value string) {
+func (e *environment) set(name, value string) error {
 	if e.values == nil {
 		e.values = map[string]string{}
 	}
-	if _, ok := e.values[name]; !ok {
+	old, ok := e.values[name]
+	if !ok {
 		e.names = append(e.names, name)
+		e.size += len(name)
+	}
+	if e.size += len(value) - len(old); e.size > pod.MaxExpanded {
+		return &pod.ExpansionError{}
 	}
 	e.values[name] = value
+	return nil
 }
 
 // expand resolves the references in s to the variables declared so far.
-func (e *environment) expand(s string) string {
-	return expand(s, func(name string) (string, bool) {
+func (e *environment) expand(s string) (string, error) {
+	return pod.Expand(s, pod.MaxExpanded-e.size, func(name string) (string, bool) {
 		value, ok := e.values[name]
 		return value, ok
 	})
 }
 
-func (e *environment) expandAll(list []string) []string {
+func (e *environment) expandAll(list []string) ([]string, error) {
 	var out []string
 	for _, s := range list {
-		out = append(out, e.expand(s))
+		expanded, err := e.expand(s)
+		if err != nil {
+			return nil, err
+		}
+		e.size += len(expanded)
+		out = append(out, expanded)
 	}
-	return out
+	return out, nil
 }
 
 func (e *environment) keyValues() []*runtimeapi.KeyValue {
@@ -59,15 +75,18 @@ func makeEnvironment(p *v1.Pod, c *v1.Container, in ContainerInput) (*environmen
 	}
 	for i := range c.Env {
 		v := &c.Env[i]
-		value, found := env.expand(v.Value), true
+		value, found := "", true
+		var err error
 		if v.Value == "" && v.ValueFrom != nil {
-			var err error
-			if value, found, err = valueFrom(p, c, v.ValueFrom, in); err != nil {
-				return nil, err
-			}
+			value, found, err = valueFrom(p, c, v.ValueFrom, in)
+		} else {
+			value, err = env.expand(v.Value)
 		}
-		if found {
-			env.set(v.Name, value)
+		if err == nil && found {
+			err = env.set(v.Name, value)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return env, nil

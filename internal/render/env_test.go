@@ -1,41 +1,18 @@
 package render
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-)
+	"k8s.io/apimachinery/pkg/types"
 
-func TestExpand(t *testing.T) {
-	values := map[string]string{"A": "a", "E": "", "R": "$(A)"}
-	lookup := func(name string) (string, bool) { v, ok := values[name]; return v, ok }
-	for in, want := range map[string]string{
-		"":             "",
-		"plain":        "plain",
-		"$(A)":         "a",
-		"x$(A)y$(A)":   "xaya",
-		"$(E)":         "",
-		"$(R)":         "$(A)", // what a value holds is not expanded again
-		"$(NO)":        "$(NO)",
-		"$$(A)":        "$(A)",
-		"$$$(A)":       "$a",
-		"$$$$(A)":      "$$(A)",
-		"$$A":          "$A",
-		"$A":           "$A",
-		"$":            "$",
-		"a$":           "a$",
-		"$(":           "$(",
-		"$(A":          "$(A",
-		"$()":          "$()",
-		"$($(A)":       "$($(A)",
-		"$(A)$$(A)$":   "a$(A)$",
-		"$(A $(A)":     "$(A $(A)",
-		"\u00e9$(A)é$": "\u00e9aé$",
-	} {
-		diff(t, in, want, expand(in, lookup))
-	}
-}
+	"github.com/podctl/podctl/internal/pod"
+)
 
 func TestVariablesKeepTheirOrderAndTheLastOfANameWins(t *testing.T) {
 	p := aPod(func(p *v1.Pod) {
@@ -153,6 +130,43 @@ func TestResourceFieldRef(t *testing.T) {
 	for _, ref := range []v1.ResourceFieldSelector{{Resource: "limits.pods"}, {Resource: "cpu"}, {Resource: "limits.cpu", ContainerName: "none"}} {
 		if _, err := resourceField(p, &p.Spec.Containers[0], &ref, aNode()); err == nil {
 			t.Errorf("%+v is accepted", ref)
+		}
+	}
+}
+
+// A few lines can ask for terabytes.
+func TestExpansionIsBounded(t *testing.T) {
+	ten := func(name string) string { return strings.Repeat("$("+name+")", 10) }
+	bomb := []v1.EnvVar{{Name: "V0", Value: "aaaaaaaaaa"}}
+	for i := range 10 {
+		bomb = append(bomb, v1.EnvVar{Name: fmt.Sprintf("V%d", i+1), Value: ten(fmt.Sprintf("V%d", i))})
+	}
+	large := v1.EnvVar{Name: "A", Value: strings.Repeat("a", 1<<20)}
+	for name, set := range map[string]func(c *v1.Container){
+		"variables":          func(c *v1.Container) { c.Env = bomb },
+		"command":            func(c *v1.Container) { c.Env, c.Command = []v1.EnvVar{large}, []string{ten("A")} },
+		"arguments together": func(c *v1.Container) { c.Env, c.Args = []v1.EnvVar{large}, slices.Repeat([]string{"$(A)"}, 10) },
+		"part of a volume": func(c *v1.Container) {
+			c.Env, c.VolumeMounts = []v1.EnvVar{large}, []v1.VolumeMount{{Name: "v", MountPath: "/v", SubPathExpr: ten("A")}}
+		},
+		"a ConfigMap many times": func(c *v1.Container) {
+			for i := range 10 {
+				from := v1.LocalObjectReference{Name: "large"}
+				c.EnvFrom = append(c.EnvFrom, v1.EnvFromSource{Prefix: fmt.Sprintf("P%d", i), ConfigMapRef: &v1.ConfigMapEnvSource{LocalObjectReference: from}})
+			}
+		},
+	} {
+		p := aPod(func(p *v1.Pod) { set(&p.Spec.Containers[0]) })
+		in := input()
+		in.Objects = &pod.Objects{ConfigMaps: map[types.NamespacedName]*v1.ConfigMap{
+			{Namespace: p.Namespace, Name: "large"}: {Data: map[string]string{"a": large.Value}},
+		}}
+		_, err := SubPaths(p, &p.Spec.Containers[0], in)
+		if err == nil {
+			_, err = Container(p, &p.Spec.Containers[0], in)
+		}
+		if _, tooLarge := errors.AsType[*pod.ExpansionError](err); !tooLarge {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -21,7 +21,9 @@ func (e *environment) setFrom(from *v1.EnvFromSource, namespace string, objects 
 			return unlessOptional(from.ConfigMapRef.Optional, noConfigMap(from.ConfigMapRef.Name))
 		}
 		for _, key := range slices.Sorted(maps.Keys(c.Data)) {
-			e.set(from.Prefix+key, c.Data[key])
+			if err := e.set(from.Prefix+key, c.Data[key]); err != nil {
+				return err
+			}
 		}
 	case from.SecretRef != nil:
 		s := objects.Secret(namespace, from.SecretRef.Name)
@@ -29,7 +31,9 @@ func (e *environment) setFrom(from *v1.EnvFromSource, namespace string, objects 
 			return unlessOptional(from.SecretRef.Optional, noSecret(from.SecretRef.Name))
 		}
 		for _, key := range slices.Sorted(maps.Keys(s.Data)) {
-			e.set(from.Prefix+key, string(s.Data[key]))
+			if err := e.set(from.Prefix+key, string(s.Data[key])); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

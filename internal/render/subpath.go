@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // SubPath is a part of a volume that a container mounts. The owner of the
@@ -51,12 +53,17 @@ func subPathOf(m *v1.VolumeMount, env *environment) (string, error) {
 	path := m.SubPath
 	if m.SubPathExpr != "" {
 		var missing []string
-		path = expand(m.SubPathExpr, func(name string) (string, bool) {
+		var err error
+		path, err = pod.Expand(m.SubPathExpr, pod.MaxExpanded-env.size, func(name string) (string, bool) {
 			if env.values[name] == "" {
 				missing = append(missing, name)
 			}
 			return env.values[name], true
 		})
+		if err != nil {
+			return "", err
+		}
+		env.size += len(path)
 		if len(missing) > 0 {
 			slices.Sort(missing)
 			return "", fmt.Errorf("missing value for %s", strings.Join(slices.Compact(missing), ", "))
