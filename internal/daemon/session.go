@@ -13,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/control"
@@ -183,7 +184,7 @@ func (s *Session) ephemeralPaths() (host.Paths, error) {
 	if err != nil {
 		return host.Paths{}, err
 	}
-	s.onClose(func() error { return os.RemoveAll(temporary) })
+	s.onClose(func() error { return removeEphemeral(temporary) })
 	given := s.opts.Paths
 	given.Root = ""
 	if given.Logs != "" {
@@ -192,6 +193,19 @@ func (s *Session) ephemeralPaths() (host.Paths, error) {
 		}
 	}
 	return host.Below(temporary).With(given)
+}
+
+// removeEphemeral removes the directories of pods that end with this process. Parts of the
+// host's directories are mounted in them, as on any runtime: they are unmounted before, and
+// the directories of a pod stay where that fails.
+func removeEphemeral(dir string) error {
+	volumes := volume.New(host.Below(dir).Root)
+	pods, err := volumes.PodDirs()
+	errs := []error{err}
+	for _, uid := range pods {
+		errs = append(errs, volumes.Unmount(context.Background(), types.UID(uid)))
+	}
+	return errors.Join(append(errs, volume.RemoveTree(context.Background(), dir))...)
 }
 
 // ephemeralLogs makes a subdirectory for logs, which is removed at the end

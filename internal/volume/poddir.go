@@ -100,6 +100,12 @@ func (m *Manager) RemovePod(ctx context.Context, uid types.UID) error {
 	return nil
 }
 
+// RemoveTree removes a directory in which directories of pods are, and everything in it.
+// If anything is mounted in it nothing is removed, and the error names the mounts.
+func RemoveTree(ctx context.Context, dir string) error {
+	return remove(ctx, filepath.Dir(dir), filepath.Base(dir))
+}
+
 // checkName refuses what is not the name of one file.
 func checkName(what, s string) error {
 	if s == "" || s == "." || s == ".." || strings.ContainsAny(s, "/\x00") {
