@@ -26,7 +26,7 @@ type sandboxEntry struct {
 }
 
 func toSandboxEntry(s *runtimeapi.PodSandbox) sandboxEntry {
-	return sandboxEntry{toSandbox(s), sandboxIdentity(s.Id, s.Labels, s.Metadata)}
+	return sandboxEntry{toSandbox(s), sandboxIdentity(s)}
 }
 
 // containerEntry is an entry of ListContainers; its uid is "" without a UID

@@ -16,26 +16,71 @@ import (
 type identity struct {
 	uid             types.UID
 	name, namespace string
+	// labelUID is the UID that labels of containers may have for the pod. It differs
+	// from uid for bare pods only.
+	labelUID types.UID
+}
+
+// sandboxMessage is a PodSandbox or a PodSandboxStatus.
+type sandboxMessage interface {
+	GetId() string
+	GetMetadata() *runtimeapi.PodSandboxMetadata
+	GetLabels() map[string]string
+	GetAnnotations() map[string]string
 }
 
 // sandboxIdentity reads a sandbox's pod from its labels; where they are
-// missing, from its metadata; the UID, at last, from the sandbox's own id.
-func sandboxIdentity(id string, labels map[string]string, m *runtimeapi.PodSandboxMetadata) identity {
-	return identity{
-		uid:       types.UID(cmp.Or(labels[pod.UIDLabel], m.GetUid(), id)),
-		name:      cmp.Or(labels[pod.NameLabel], m.GetName()),
-		namespace: cmp.Or(labels[pod.NamespaceLabel], m.GetNamespace()),
+// missing, from its metadata; the UID, at last, from the sandbox's own id. It looks at
+// nothing but the sandbox, so that a pod keeps its UID whatever else is there.
+func sandboxIdentity(m sandboxMessage) identity {
+	labels, metadata := m.GetLabels(), m.GetMetadata()
+	id := identity{
+		uid:       types.UID(cmp.Or(labels[pod.UIDLabel], metadata.GetUid())),
+		name:      cmp.Or(labels[pod.NameLabel], metadata.GetName()),
+		namespace: cmp.Or(labels[pod.NamespaceLabel], metadata.GetNamespace()),
 	}
+	id.labelUID = id.uid
+	switch {
+	case id.uid == "":
+		id.uid = types.UID(m.GetId())
+	case isBare(m):
+		id.uid = bareUID(id)
+	}
+	return id
 }
+
+// isBare reports whether neither a kubelet nor podctl created the sandbox, nor one that
+// gives the labels of a kubelet: crictl runp, for example.
+func isBare(m sandboxMessage) bool {
+	annotations := m.GetAnnotations()
+	s := pod.Sandbox{
+		Labels: m.GetLabels(),
+		Owner:  podctlAnnotations(annotations)[pod.OwnerAnnotation],
+		Source: annotations[pod.ConfigSourceAnnotation],
+	}
+	return s.Owner == "" && s.Source == "" && !s.HasUIDLabel()
+}
+
+// bareUID returns UID_NAMESPACE_NAME. The UID alone does not identify a bare pod: the
+// files that crictl reads are copied, and their UIDs with them. All attempts of
+// one pod have one.
+func bareUID(id identity) types.UID {
+	return id.uid + "_" + types.UID(bareEscape.Replace(id.namespace)+"_"+bareEscape.Replace(id.name))
+}
+
+// bareEscape keeps two pods from one bareUID, and the separators of paths out of it.
+var bareEscape = strings.NewReplacer("%", "%25", "_", "%5F", "/", "%2F")
 
 // identityOf reads a container's pod from its labels.
 func identityOf(labels map[string]string) identity {
-	return identity{types.UID(labels[pod.UIDLabel]), labels[pod.NameLabel], labels[pod.NamespaceLabel]}
+	uid := types.UID(labels[pod.UIDLabel])
+	return identity{uid: uid, name: labels[pod.NameLabel], namespace: labels[pod.NamespaceLabel], labelUID: uid}
 }
 
 // groupPods makes pods of the two lists. A container belongs to the pod of
-// its UID label; without one, to the pod of its sandbox, if that was given no UID
-// label either, and else to none: a kubelet does not see it.
+// its UID label, that of its sandbox if the sandbox was given no UID label and its
+// metadata has that UID; without a label, to the pod of its sandbox, if that was
+// given no UID label either, and else to none: a kubelet does not see it.
 // Pods, and what is in them, are newest first.
 func groupPods(sandboxes []sandboxEntry, containers []containerEntry) []*pod.Pod {
 	pods := map[types.UID]*pod.Pod{}
@@ -57,11 +102,11 @@ func groupPods(sandboxes []sandboxEntry, containers []containerEntry) []*pod.Pod
 	}
 	for _, c := range containers {
 		id := c.identity
+		if of, ok := unlabelled[c.SandboxID]; ok && (id.uid == "" || id.uid == of.labelUID) {
+			id = of
+		}
 		if id.uid == "" {
-			var ok bool
-			if id, ok = unlabelled[c.SandboxID]; !ok {
-				continue
-			}
+			continue
 		}
 		p := get(id)
 		p.Containers = append(p.Containers, c.Container)

@@ -1,13 +1,94 @@
 package cri
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/pod"
 )
+
+// bareSandbox is what a runtime lists after crictl runp.
+func bareSandbox(id, name string, attempt uint32) *runtimeapi.PodSandbox {
+	return &runtimeapi.PodSandbox{Id: id, Metadata: &runtimeapi.PodSandboxMetadata{
+		Name: name, Namespace: "default", Uid: "hdishd83djaidwnduwk28bcsb", Attempt: attempt,
+	}}
+}
+
+// contents returns the ids in each pod, by name, and its UID.
+func contents(sandboxes []*runtimeapi.PodSandbox, containers []*runtimeapi.Container) (ids map[string]string, uids map[string]types.UID) {
+	ids, uids = map[string]string{}, map[string]types.UID{}
+	for _, p := range groupPods(convertAll(sandboxes, toSandboxEntry), convertAll(containers, toContainerEntry)) {
+		var all []string
+		for _, s := range p.Sandboxes {
+			all = append(all, s.ID)
+		}
+		for _, c := range p.Containers {
+			all = append(all, c.ID)
+		}
+		slices.Sort(all)
+		ids[p.Name] += strings.Join(all, " ")
+		uids[p.Name] = p.UID
+	}
+	return ids, uids
+}
+
+func TestBarePodsWithOneUIDAreTwoPods(t *testing.T) {
+	sandboxes := []*runtimeapi.PodSandbox{bareSandbox("a0", "a", 0), bareSandbox("a1", "a", 1), bareSandbox("b0", "b", 0)}
+	uid := sandboxes[0].Metadata.Uid
+	of := func(id, sandbox string, labels map[string]string) *runtimeapi.Container {
+		return &runtimeapi.Container{Id: id, PodSandboxId: sandbox, Labels: labels}
+	}
+	debugger := map[string]string{pod.UIDLabel: uid}
+	containers := []*runtimeapi.Container{of("in-a0", "a0", nil), of("debugs-a1", "a1", debugger), of("in-b0", "b0", nil), of("debugs-b0", "b0", debugger)}
+	kubelets := bareSandbox("k0", "kubelet's", 0)
+	kubelets.Labels = map[string]string{pod.UIDLabel: uid, pod.NameLabel: "kubelet's", pod.NamespaceLabel: "default"}
+	want := map[string]string{"a": "a0 a1 debugs-a1 in-a0", "b": "b0 debugs-b0 in-b0"}
+	got, uids := contents(sandboxes, containers)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	slices.Reverse(sandboxes)
+	slices.Reverse(containers)
+	if got, reversed := contents(sandboxes, containers); !maps.Equal(want, got) || !maps.Equal(uids, reversed) {
+		t.Errorf("in the reverse order: %v, UIDs %v, not %v", got, reversed, uids)
+	}
+	if got, alone := contents(sandboxes[:1], containers[:2]); got["b"] != want["b"] || alone["b"] != uids["b"] {
+		t.Errorf("without the other pod: %v, UIDs %v, not %v", got, alone, uids)
+	}
+	want["kubelet's"] = "in-k0 k0"
+	got, uids = contents(append(sandboxes, kubelets), append(containers, of("in-k0", "k0", debugger)))
+	if d := cmp.Diff(want, got); d != "" || uids["kubelet's"] != types.UID(uid) {
+		t.Errorf("beside a pod of a kubelet: UIDs %v\n%s", uids, d)
+	}
+	if got := toHint(&runtimeapi.ContainerEventResponse{PodSandboxStatus: &runtimeapi.PodSandboxStatus{Id: "b0", Metadata: bareSandbox("", "b", 0).Metadata}}); got.PodUID != uids["b"] {
+		t.Errorf("an event is of pod %q", got.PodUID)
+	}
+}
+
+// TestBareUIDsDiffer: no two identities of bare pods make one UID.
+func TestBareUIDsDiffer(t *testing.T) {
+	parts := []string{"", "a", "a_b", "_", "b_", "_a", "a/b", "%5F", "a%2Fb"}
+	seen := map[types.UID]string{}
+	for _, uid := range parts[1:] {
+		for _, namespace := range parts {
+			for _, name := range parts {
+				who := fmt.Sprintf("%q", []string{uid, namespace, name})
+				got := toSandboxEntry(&runtimeapi.PodSandbox{Id: "s", Metadata: &runtimeapi.PodSandboxMetadata{Uid: uid, Namespace: namespace, Name: name}}).uid
+				if other := seen[got]; other != "" {
+					t.Errorf("%s and %s are both %q", other, who, got)
+				}
+				seen[got] = who
+			}
+		}
+	}
+}
 
 // FuzzGroupPods: whatever a runtime lists, each sandbox is in one pod, each
 // container in one at most, and no two pods have one UID.

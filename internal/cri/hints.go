@@ -120,7 +120,7 @@ func toHint(ev *runtimeapi.ContainerEventResponse) pod.Hint {
 	}
 	// Of a pod that is being removed there is no sandbox status any more.
 	if s := ev.PodSandboxStatus; s != nil {
-		h.PodUID = sandboxIdentity(s.Id, s.Labels, s.Metadata).uid
+		h.PodUID = sandboxIdentity(s).uid
 	}
 	for _, cs := range ev.ContainersStatuses {
 		if h.PodUID == "" && cs.Id == ev.ContainerId {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -16,15 +15,23 @@ import (
 // of sandboxes and one of containers, in this order, so that no container is
 // seen without the sandbox that it was made in.
 func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
-	sandboxes, sv, err := list(ctx, c.conn, runtimeapi.RuntimeService_ListPodSandbox_FullMethodName, &runtimeapi.ListPodSandboxRequest{}, c.sandboxes)
+	sandboxes, sv, err := c.listSandboxes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	containers, cv, err := list(ctx, c.conn, runtimeapi.RuntimeService_ListContainers_FullMethodName, &runtimeapi.ListContainersRequest{}, c.containers)
+	containers, cv, err := c.listContainers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return c.grouped.pods([2]uint64{sv, cv}, func() []*pod.Pod { return groupPods(sandboxes, containers) }), nil
+}
+
+func (c *Client) listSandboxes(ctx context.Context) ([]sandboxEntry, uint64, error) {
+	return list(ctx, c.conn, runtimeapi.RuntimeService_ListPodSandbox_FullMethodName, &runtimeapi.ListPodSandboxRequest{}, c.sandboxes)
+}
+
+func (c *Client) listContainers(ctx context.Context) ([]containerEntry, uint64, error) {
+	return list(ctx, c.conn, runtimeapi.RuntimeService_ListContainers_FullMethodName, &runtimeapi.ListContainersRequest{}, c.containers)
 }
 
 // grouped keeps the pods of the last lists while the lists stay the same. The
@@ -46,10 +53,10 @@ func (g *grouped) pods(versions [2]uint64, group func() []*pod.Pod) []*pod.Pod {
 }
 
 // ListPod lists one pod; nil, nil if the runtime holds nothing of it. It asks
-// by the UID label. Only where that finds no sandbox, or one that its creator gave no
-// label, it looks through all sandboxes, for those that have the UID in their metadata,
-// and lists their containers: what was created by hand has no labels, and a container
-// of podctl debug in its sandbox has one.
+// by the UID label. That is the whole pod if it finds sandboxes, all with labels of
+// their creators, and no container outside of them. Else it looks through everything, as
+// ListPods does: what was created by hand has no labels, and a container of podctl
+// debug in its sandbox has one.
 func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	selector := map[string]string{pod.UIDLabel: string(uid)}
 	pods, err := c.filtered(ctx,
@@ -59,14 +66,34 @@ func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 		return nil, err
 	}
 	labelled := find(pods, uid)
-	if labelled != nil && len(labelled.Sandboxes) > 0 && !slices.ContainsFunc(labelled.Sandboxes, unlabelled) {
+	if labelled != nil && isWhole(labelled) {
 		return labelled, nil
 	}
-	p, err := c.listUnlabelled(ctx, uid)
-	if p == nil && err == nil {
-		p = labelled
+	sandboxes, _, err := c.listSandboxes(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	if labelled == nil && !slices.ContainsFunc(sandboxes, func(s sandboxEntry) bool { return s.uid == uid }) {
+		return nil, nil
+	}
+	containers, _, err := c.listContainers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return find(groupPods(sandboxes, containers), uid), nil
+}
+
+// isWhole reports whether what was found by the UID label is the whole pod, and
+// nothing of another one.
+func isWhole(p *pod.Pod) bool {
+	ids := map[string]bool{}
+	for _, s := range p.Sandboxes {
+		if !s.HasUIDLabel() {
+			return false
+		}
+		ids[s.ID] = true
+	}
+	return len(ids) > 0 && !slices.ContainsFunc(p.Containers, func(c *pod.Container) bool { return !ids[c.SandboxID] })
 }
 
 func (c *Client) filtered(ctx context.Context, sf *runtimeapi.PodSandboxFilter, cf *runtimeapi.ContainerFilter) ([]*pod.Pod, error) {
@@ -79,45 +106,6 @@ func (c *Client) filtered(ctx context.Context, sf *runtimeapi.PodSandboxFilter, 
 		return nil, err
 	}
 	return groupPods(convertAll(sandboxes.Items, toSandboxEntry), convertAll(containers.Containers, toContainerEntry)), nil
-}
-
-func unlabelled(s *pod.Sandbox) bool { return !s.HasUIDLabel() }
-
-// listUnlabelled finds a pod whose sandboxes were given no UID label.
-func (c *Client) listUnlabelled(ctx context.Context, uid types.UID) (*pod.Pod, error) {
-	all, err := c.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{})
-	if err != nil {
-		return nil, err
-	}
-	var sandboxes []*runtimeapi.PodSandbox
-	for _, s := range all.Items {
-		if sandboxIdentity(s.Id, s.Labels, s.Metadata).uid == uid {
-			sandboxes = append(sandboxes, s)
-		}
-	}
-	parts := make([][]*runtimeapi.Container, len(sandboxes))
-	var g errgroup.Group
-	g.SetLimit(parallel)
-	for i, s := range sandboxes {
-		g.Go(func() error {
-			r, err := c.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{
-				Filter: &runtimeapi.ContainerFilter{PodSandboxId: s.Id},
-			})
-			if err != nil {
-				return err
-			}
-			parts[i] = r.Containers
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	var containers []*runtimeapi.Container
-	for _, p := range parts {
-		containers = append(containers, p...)
-	}
-	return find(groupPods(convertAll(sandboxes, toSandboxEntry), convertAll(containers, toContainerEntry)), uid), nil
 }
 
 func convertAll[M, T any](list []M, convert func(M) T) []T {

@@ -96,6 +96,14 @@ func TestListPodAgreesWithListPods(t *testing.T) {
 			}
 			container(must(t)(c.RunPodSandbox(ctx, cfg, "")), cfg, "c", nil)
 		}
+		for _, name := range []string{"twin", "sibling"} {
+			cfg, sb = bare(name, "uid-of-both")
+			container(sb, cfg, "unlabelled", nil)
+			container(sb, cfg, "labelled", map[string]string{pod.UIDLabel: "uid-of-both"})
+		}
+		labelled := sandboxConfig("labelled", 0)
+		labelled.Metadata.Uid, labelled.Labels[pod.UIDLabel] = "uid-of-both", "uid-of-both"
+		container(must(t)(c.RunPodSandbox(ctx, labelled, "")), labelled, "c", map[string]string{pod.UIDLabel: "uid-of-both"})
 		crio("crictl's", nil)
 		crio("podctl's", map[string]string{pod.OwnerAnnotation: "agent"})
 
@@ -112,7 +120,7 @@ func TestListPodAgreesWithListPods(t *testing.T) {
 			got[p.Name] = len(p.Containers)
 		}
 		// "" is the pod of the container labelled for uid-other.
-		if d := cmp.Diff(map[string]int{"one": 2, "two": 1, "three": 1, "": 1, "crictl's": 1, "podctl's": 0}, got); d != "" {
+		if d := cmp.Diff(map[string]int{"one": 2, "two": 1, "three": 1, "": 1, "twin": 2, "sibling": 2, "labelled": 1, "crictl's": 1, "podctl's": 0}, got); d != "" {
 			t.Errorf("containers by pod: %s", d)
 		}
 	})

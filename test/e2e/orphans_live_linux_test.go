@@ -123,6 +123,8 @@ func TestOrphansKillTerminatesOnlyOrphans(t *testing.T) {
 		matches(t, lineOf(p.does("orphans"), "default/killed"), `^default/killed abandoned \d+s 1 running run-[0-9a-f]{8}, exited \d+s ago its podctl process was killed$`)
 		l := p.planter()
 		l.plant("bare")
+		// The files that crictl reads are copied, and the UID with them.
+		l.make(bare.Spec{Name: "copied", UID: "uid-bare", Unlabelled: true})
 		stopped := l.plant("stopped")
 		if err := l.c.Stop(t.Context(), stopped); err != nil {
 			t.Fatal(err)
@@ -138,10 +140,10 @@ func TestOrphansKillTerminatesOnlyOrphans(t *testing.T) {
 		run := p.start(pod("web", obedient, brief), "-")
 		run.prints("c started")
 
-		if got, want := l.pods(), "bare killed stopped web"; got != want {
+		if got, want := l.pods(), "bare copied killed stopped web"; got != want {
 			t.Fatalf("planted %s, want %s", got, want)
 		}
-		const all = "bare runtime-only, forgotten directory, killed abandoned, stopped not-ready"
+		const all = "bare runtime-only, copied runtime-only, forgotten directory, killed abandoned, stopped not-ready"
 		found := p.orphans()
 		if got := classes(found); got != all {
 			t.Errorf("found %s, want %s", got, all)
@@ -169,7 +171,7 @@ func TestOrphansKillTerminatesOnlyOrphans(t *testing.T) {
 				t.Errorf("no %s in:\n%s", step, out)
 			}
 		}
-		if got, want := classes(p.orphans()), strings.Replace(all, "runtime-only", "not-ready", 1); got != want {
+		if got, want := classes(p.orphans()), strings.Replace(all, "bare runtime-only", "bare not-ready", 1); got != want {
 			t.Errorf("after --kill bare: %s, want %s", got, want)
 		}
 

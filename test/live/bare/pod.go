@@ -1,6 +1,7 @@
 package bare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,7 +13,8 @@ import (
 
 // Spec is a pod of one container.
 type Spec struct {
-	Name    string // of the pod, and part of its UID
+	Name    string // of the pod
+	UID     string // "" is uid-NAME
 	Image   string
 	Command []string
 	LogDir  string // on the host; the container's log is c.log in it
@@ -32,9 +34,11 @@ type Pod struct {
 // LogPath is the host path of the container's log.
 func (s Spec) LogPath() string { return filepath.Join(s.LogDir, "c.log") }
 
+func (s Spec) uid() string { return cmp.Or(s.UID, "uid-"+s.Name) }
+
 func (s Spec) sandbox() *runtimeapi.PodSandboxConfig {
 	config := &runtimeapi.PodSandboxConfig{
-		Metadata:     &runtimeapi.PodSandboxMetadata{Name: s.Name, Uid: "uid-" + s.Name, Namespace: "default"},
+		Metadata:     &runtimeapi.PodSandboxMetadata{Name: s.Name, Uid: s.uid(), Namespace: "default"},
 		Hostname:     s.Name,
 		LogDirectory: s.LogDir,
 		Labels:       s.labels(nil),
@@ -66,7 +70,7 @@ func (s Spec) labels(more map[string]string) map[string]string {
 		return nil
 	}
 	labels := map[string]string{
-		"io.kubernetes.pod.name": s.Name, "io.kubernetes.pod.namespace": "default", "io.kubernetes.pod.uid": "uid-" + s.Name,
+		"io.kubernetes.pod.name": s.Name, "io.kubernetes.pod.namespace": "default", "io.kubernetes.pod.uid": s.uid(),
 	}
 	maps.Copy(labels, more)
 	return labels
