@@ -16,9 +16,8 @@ import (
 type identity struct {
 	uid             types.UID
 	name, namespace string
-	// labelUID is the UID that labels of containers may have for the pod. It differs
-	// from uid for bare pods only.
-	labelUID types.UID
+	// shared is the SharedUID of a bare pod, else "".
+	shared types.UID
 }
 
 // sandboxMessage is a PodSandbox or a PodSandboxStatus.
@@ -39,12 +38,11 @@ func sandboxIdentity(m sandboxMessage) identity {
 		name:      cmp.Or(labels[pod.NameLabel], metadata.GetName()),
 		namespace: cmp.Or(labels[pod.NamespaceLabel], metadata.GetNamespace()),
 	}
-	id.labelUID = id.uid
 	switch {
 	case id.uid == "":
 		id.uid = types.UID(m.GetId())
 	case isBare(m):
-		id.uid = bareUID(id)
+		id.uid, id.shared = bareUID(id), id.uid
 	}
 	return id
 }
@@ -73,8 +71,7 @@ var bareEscape = strings.NewReplacer("%", "%25", "_", "%5F", "/", "%2F")
 
 // identityOf reads a container's pod from its labels.
 func identityOf(labels map[string]string) identity {
-	uid := types.UID(labels[pod.UIDLabel])
-	return identity{uid: uid, name: labels[pod.NameLabel], namespace: labels[pod.NamespaceLabel], labelUID: uid}
+	return identity{uid: types.UID(labels[pod.UIDLabel]), name: labels[pod.NameLabel], namespace: labels[pod.NamespaceLabel]}
 }
 
 // groupPods makes pods of the two lists. A container belongs to the pod of
@@ -87,7 +84,7 @@ func groupPods(sandboxes []sandboxEntry, containers []containerEntry) []*pod.Pod
 	get := func(id identity) *pod.Pod {
 		p := pods[id.uid]
 		if p == nil {
-			p = &pod.Pod{UID: id.uid, Name: id.name, Namespace: id.namespace}
+			p = &pod.Pod{UID: id.uid, Name: id.name, Namespace: id.namespace, SharedUID: id.shared}
 			pods[id.uid] = p
 		}
 		return p
@@ -102,7 +99,7 @@ func groupPods(sandboxes []sandboxEntry, containers []containerEntry) []*pod.Pod
 	}
 	for _, c := range containers {
 		id := c.identity
-		if of, ok := unlabelled[c.SandboxID]; ok && (id.uid == "" || id.uid == of.labelUID) {
+		if of, ok := unlabelled[c.SandboxID]; ok && (id.uid == "" || id.uid == of.shared) {
 			id = of
 		}
 		if id.uid == "" {

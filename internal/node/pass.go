@@ -30,13 +30,7 @@ func (n *Node) newPass(ctx context.Context, held []*pod.Pod) *pass {
 			logs()
 			return n.opts.OtherPods(ctx)
 		}),
-		holds: sync.OnceValue(func() map[types.UID]bool {
-			uids := make(map[types.UID]bool, len(held))
-			for _, p := range held {
-				uids[p.UID] = true
-			}
-			return uids
-		}),
+		holds: sync.OnceValue(func() map[types.UID]bool { return pod.UIDs(held) }),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -66,14 +67,13 @@ type Findings struct {
 // then directories. Pure.
 func Classify(f Facts) Findings {
 	w := wanted(f.Answers)
-	known := map[types.UID]bool{}
+	known := uidsOf(f.Pods)
 	var found Findings
 	for _, p := range f.Pods {
-		known[p.UID] = true
 		if p.Runtime == nil || p.Manager != nil || p.Alive {
 			continue
 		}
-		if w.by(p.UID, p.FullName(), p.Creator != "") != "" {
+		if w.by(p.UID, p.FullName(), p.Creator != "") != "" || w.byUID[p.Runtime.SharedUID] != "" {
 			// An earlier pod of a static pod's name is not the one that is desired.
 			if w.byUID[p.UID] == "" && f.Kubelet.Answered && f.Kubelet.claim(p) == terminatesPod {
 				found.Terminating = append(found.Terminating, p)
@@ -102,6 +102,20 @@ func Classify(f Facts) Findings {
 		found.Orphans = append(found.Orphans, orphanedDir(d, f.Exited))
 	}
 	return found
+}
+
+// uidsOf are the UIDs of the pods, and those that bare pods were given.
+func uidsOf(pods []*inventory.Pod) map[types.UID]bool {
+	var held []*pod.Pod
+	uids := map[types.UID]bool{}
+	for _, p := range pods {
+		uids[p.UID] = true
+		if p.Runtime != nil {
+			held = append(held, p.Runtime)
+		}
+	}
+	maps.Copy(uids, pod.UIDs(held))
+	return uids
 }
 
 // claim is the relation of a kubelet, or of a podctl process that may not be visible, to a

@@ -89,6 +89,22 @@ kube/db | directory | the runtime has no pod of it; mounts: volumes/x
 	}
 }
 
+// A bare pod may be the pod of the UID that it was given, though others have it, too.
+func TestBarePodKeepsWhatHasItsUID(t *testing.T) {
+	bare := &pod.Pod{UID: "u_default_bare", SharedUID: "u", Namespace: "default", Name: "bare"}
+	f := Facts{
+		Pods: []*inventory.Pod{{UID: bare.UID, Namespace: bare.Namespace, Name: bare.Name, Runtime: bare}},
+		Dirs: []Dir{{UID: "u", Path: "/pods/u"}},
+	}
+	if got := Classify(f).Orphans; len(got) != 1 || got[0].Dir != nil {
+		t.Errorf("orphans: %v, want the pod alone", got)
+	}
+	f.Answers = []desired.Answer{{Source: "a.yaml", Pods: []*v1.Pod{wantedOne("other", "u")}}}
+	if got := Classify(f).Orphans; len(got) > 0 {
+		t.Errorf("orphans: %v although a source desires the UID", got)
+	}
+}
+
 func TestDirectoriesAreNoOrphansWhileTheirOwnersAreUnknown(t *testing.T) {
 	f := orphanExamples()
 	f.DirsUnknown = "a podctl process does not answer"

@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/host"
@@ -115,10 +114,7 @@ func nameOfLogs(logs, dir string) (namespace, name string) {
 // container of another runtime may have a part of it mounted.
 func judgeDirs(ctx context.Context, v *View, owners inventory.Owners, dirs []Dir) {
 	v.Dirs = dirs
-	held := map[types.UID]bool{}
-	for _, p := range v.Pods {
-		held[p.UID] = true
-	}
+	held := uidsOf(v.Pods)
 	judge := false
 	for _, d := range dirs {
 		judge = judge || !held[d.UID] && d.Keep == ""

@@ -40,9 +40,26 @@ type Pod struct {
 	UID       types.UID
 	Name      string
 	Namespace string
+	// SharedUID is the UID that the creator of a bare pod gave it, one whose sandboxes
+	// have no UID label and are neither a kubelet's nor podctl's: bare pods of other
+	// names may have the same. "" for other pods.
+	SharedUID types.UID
 	// Sandboxes and Containers are sorted newest first.
 	Sandboxes  []*Sandbox
 	Containers []*Container
+}
+
+// UIDs are those of the pods, and those that bare pods were given: of what is named by
+// one, a pod may have a part.
+func UIDs(pods []*Pod) map[types.UID]bool {
+	uids := make(map[types.UID]bool, len(pods))
+	for _, p := range pods {
+		uids[p.UID] = true
+		if p.SharedUID != "" {
+			uids[p.SharedUID] = true
+		}
+	}
+	return uids
 }
 
 // Sandbox is one entry of ListPodSandbox.
