@@ -1,11 +1,12 @@
 package podsync
 
 import (
-	"cmp"
 	"encoding/json"
+	"index/suffixarray"
 	"maps"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -76,24 +77,24 @@ func (s *Syncer) leave(uid types.UID, res *Result, err *error) {
 
 // learn remembers the values of the Secrets that the pod's variables come
 // from. What a pod once had stays masked: its containers may have started with
-// it.
+// it. Others use the mask of before meanwhile.
 func (s *Syncer) learn(p *v1.Pod, objects *pod.Objects) {
 	values := secretValues(p, objects)
 	if len(values) == 0 {
 		return
 	}
 	m := s.remember(p.UID)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before, spec := len(m.secrets), ""
-	for _, v := range values {
+	before := len(m.secrets)
+	var open *suffixarray.Index
+	for _, value := range values {
+		v := string(value)
 		if m.secrets[v] || len(v) < maskShortest || strings.TrimSpace(v) == "" {
 			continue
 		}
-		if spec == "" {
-			spec = manifestText(p)
+		if open == nil {
+			open = suffixarray.New(manifestText(p))
 		}
-		if strings.Contains(spec, v) {
+		if contains(open, value) {
 			continue // the manifest says it openly: a name, or an image
 		}
 		if m.secrets == nil {
@@ -101,24 +102,34 @@ func (s *Syncer) learn(p *v1.Pod, objects *pod.Objects) {
 		}
 		m.secrets[v] = true
 	}
-	if len(m.secrets) != before {
-		m.mask = newMask(m.secrets, spec)
+	if len(m.secrets) == before {
+		return
 	}
+	built := newMask(m.secrets, open)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mask = built
 }
 
 // secretValues are the values of the Secret keys that the pod's variables
-// refer to.
-func secretValues(p *v1.Pod, objects *pod.Objects) []string {
-	var values []string
+// refer to, each key once: they are as large as the Secrets, however often one is
+// referred to.
+func secretValues(p *v1.Pod, objects *pod.Objects) [][]byte {
+	var values [][]byte
+	type key struct{ secret, key string } // with key "" the whole Secret
+	seen := map[key]bool{}
+	first := func(k key) bool {
+		was := seen[k]
+		seen[k] = true
+		return !was
+	}
 	for c := range pod.AllContainers(p) {
 		for _, from := range c.EnvFrom {
-			if from.SecretRef == nil {
+			if from.SecretRef == nil || !first(key{secret: from.SecretRef.Name}) {
 				continue
 			}
 			if s := objects.Secret(p.Namespace, from.SecretRef.Name); s != nil {
-				for _, v := range s.Data {
-					values = append(values, string(v))
-				}
+				values = slices.AppendSeq(values, maps.Values(s.Data))
 			}
 		}
 		for _, env := range c.Env {
@@ -126,8 +137,11 @@ func secretValues(p *v1.Pod, objects *pod.Objects) []string {
 				continue
 			}
 			ref := env.ValueFrom.SecretKeyRef
+			if !first(key{ref.Name, ref.Key}) {
+				continue
+			}
 			if s := objects.Secret(p.Namespace, ref.Name); s != nil {
-				values = append(values, string(s.Data[ref.Key]))
+				values = append(values, s.Data[ref.Key])
 			}
 		}
 	}
@@ -135,20 +149,30 @@ func secretValues(p *v1.Pod, objects *pod.Objects) []string {
 }
 
 // manifestText is what the pod's manifest says.
-func manifestText(p *v1.Pod) string {
+func manifestText(p *v1.Pod) []byte {
 	spec, _ := json.Marshal(&p.Spec) // the types of the API can be marshalled
-	return p.Namespace + "\n" + p.Name + "\n" + string(spec)
+	return slices.Concat([]byte(p.Namespace+"\n"+p.Name+"\n"), spec)
 }
 
+func contains(text *suffixarray.Index, part []byte) bool { return len(text.Lookup(part, 1)) > 0 }
+
 // mask replaces values in texts; nil replaces none.
-type mask struct{ forms []string }
+type mask struct {
+	// forms are sorted. Of those that a text begins with, each begins the next.
+	forms []string
+	// shorter is for each form the longest of the others that it begins with, -1 if
+	// there is none.
+	shorter []int
+	// begin has the bytes that forms begin with.
+	begin [256]bool
+}
 
 // newMask masks the values as they are, and as a path, a quoted text or one
-// line of several shows them. Forms that the spec contains are no secret.
-func newMask(values map[string]bool, spec string) *mask {
+// line of several shows them. Forms that the manifest contains are no secret.
+func newMask(values map[string]bool, manifest *suffixarray.Index) *mask {
 	forms := map[string]bool{}
 	derive := func(form string, shortest int) {
-		if len(form) >= shortest && strings.TrimSpace(form) != "" && !strings.Contains(spec, form) {
+		if len(form) >= shortest && strings.TrimSpace(form) != "" && !forms[form] && !contains(manifest, []byte(form)) {
 			forms[form] = true
 		}
 	}
@@ -163,7 +187,52 @@ func newMask(values map[string]bool, spec string) *mask {
 			derive(line, maskShortestLine)
 		}
 	}
-	return &mask{slices.Sorted(maps.Keys(forms))}
+	return maskOfForms(slices.Sorted(maps.Keys(forms)))
+}
+
+// maskOfForms returns the mask of forms that are sorted and not empty.
+func maskOfForms(forms []string) *mask {
+	m := &mask{forms: forms, shorter: make([]int, len(forms))}
+	for i, form := range forms {
+		m.begin[form[0]] = true
+		at := i - 1
+		for at >= 0 && !strings.HasPrefix(form, forms[at]) {
+			at = m.shorter[at]
+		}
+		m.shorter[i] = at
+	}
+	return m
+}
+
+// longest is the length of the longest form that the text begins with.
+func (m *mask) longest(s string) int {
+	if !m.begin[s[0]] {
+		return 0
+	}
+	after := sort.Search(len(m.forms), func(i int) bool { return m.forms[i] > s })
+	if after == 0 {
+		return 0
+	}
+	// What stands between a beginning of the text and the text begins with it, too.
+	at, same := after-1, common(m.forms[after-1], s)
+	for at >= 0 && len(m.forms[at]) > same {
+		at = m.shorter[at]
+	}
+	if at < 0 {
+		return 0
+	}
+	return len(m.forms[at])
+}
+
+// common is the length of what both texts begin with.
+func common(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
 }
 
 // span is the part of a text from one byte up to another.
@@ -174,35 +243,26 @@ type span struct{ from, to int }
 // within a value.
 func (m *mask) spans(s string, cut bool) []span {
 	var all []span
-	for _, form := range m.forms {
-		for from := 0; ; from++ {
-			at := strings.Index(s[from:], form)
-			if at < 0 {
-				break
-			}
-			from += at
-			if last := len(all) - 1; last >= 0 && all[last].from <= from && from <= all[last].to {
-				all[last].to = max(all[last].to, from+len(form))
-			} else {
-				all = append(all, span{from, from + len(form)})
-			}
-		}
-	}
-	if cut {
-		if n := m.tail(s); n > 0 {
-			all = append(all, span{len(s) - n, len(s)})
-		}
-	}
-	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	merged := all[:0]
-	for _, part := range all {
-		if last := len(merged) - 1; last >= 0 && part.from <= merged[last].to {
-			merged[last].to = max(merged[last].to, part.to)
+	add := func(part span) {
+		if last := len(all) - 1; last >= 0 && part.from <= all[last].to {
+			all[last].to = max(all[last].to, part.to)
 		} else {
-			merged = append(merged, part)
+			all = append(all, part)
 		}
 	}
-	return merged
+	tail := len(s)
+	if cut {
+		tail -= m.tail(s)
+	}
+	for from := range tail {
+		if n := m.longest(s[from:]); n > 0 {
+			add(span{from, from + n})
+		}
+	}
+	if tail < len(s) {
+		add(span{tail, len(s)})
+	}
+	return all
 }
 
 // maskOf returns the pod's mask, nil if it has no secrets.

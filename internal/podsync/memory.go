@@ -9,8 +9,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// memory is what a Syncer remembers of one pod. All but hooks and status is
-// accessed by the pod's one operation at a time only.
+// memory is what a Syncer remembers of one pod. What mu and the Syncer's mutex do not
+// guard is accessed by the pod's one operation at a time only.
 type memory struct {
 	crash Backoff
 	pull  Backoff
@@ -29,6 +29,9 @@ type memory struct {
 	actuated    map[string]actuated
 	actuatedPod *pod.Amounts
 
+	// secrets are the values of Secrets that must not be handed out.
+	secrets map[string]bool
+
 	// telling is held while a status is computed and published.
 	telling sync.Mutex
 	// status is guarded by the Syncer's mutex; what it points to never changes.
@@ -37,10 +40,8 @@ type memory struct {
 	mu sync.Mutex
 	// hooks are the containers whose preStop hook was begun, by id.
 	hooks map[string]bool
-	// secrets are the values of Secrets that must not be handed out, and mask
-	// replaces them; nil without any.
-	secrets map[string]bool
-	mask    *mask
+	// mask replaces the values of secrets; nil without any.
+	mask *mask
 	// pending and progress are the conditions of a resize, nil without one.
 	pending, progress *v1.PodCondition
 }
