@@ -72,7 +72,7 @@ var table = []row{
 	{"internal/handler", []string{"internal/pod"}, "what probes and hooks both do"},
 	{"internal/probe", []string{"internal/pod", "internal/event", "internal/handler"}, "startup, liveness, readiness"},
 	{"internal/volume", []string{"internal/pod", "internal/atomicfile", "internal/boundedfile", "internal/flock"}, "volumes to directories on disk"},
-	{"internal/control", []string{"internal/pod", "internal/event", "internal/owner", "internal/ownsocket"}, "HTTP over a socket: what one podctl shows to another"},
+	{"internal/control", []string{"internal/boundeddoc", "internal/pod", "internal/event", "internal/owner", "internal/ownsocket"}, "HTTP over a socket: what one podctl shows to another"},
 	{"internal/metrics", []string{"internal/pod", "internal/cri", "internal/diagnose", "internal/flock", "internal/orphan", "internal/pleg", "internal/probe", "internal/survey", "internal/worker"}, "the kubelet's metrics"},
 	{"internal/survey", []string{"internal/pod", "internal/cgroup", "internal/control", "internal/cri", "internal/diagnose", "internal/host", "internal/inventory", "internal/kubelet", "internal/orphan", "internal/proc"}, "what a cluster asks of a node, counted periodically"},
 	{"internal/userns", []string{"internal/atomicfile", "internal/boundedfile", "internal/flock"}, "user ids of pods with a user namespace"},

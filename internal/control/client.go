@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -18,6 +19,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/boundeddoc"
 	"github.com/podctl/podctl/internal/owner"
 )
 
@@ -27,8 +29,14 @@ const readTimeout = 5 * time.Second
 // startTimeout bounds Start, which writes a small file and waits for nothing.
 const startTimeout = 10 * time.Second
 
-// maxAnswer bounds an answer, in bytes: the pods of a node are a few megabytes.
-const maxAnswer = 256 << 20
+// Bounds of an answer, and of each event: what calls itself a podctl may be anything. Its size in bytes,
+// and because a few bytes may take a kilobyte once they are decoded, its values and
+// pods. A thousand pods have a few hundred thousand values, in a few megabytes.
+const (
+	maxAnswer = 256 << 20
+	maxValues = 1_000_000
+	maxPods   = 10_000
+)
 
 // ErrNotFound: the instance has no such pod.
 var ErrNotFound = errors.New("not found")
@@ -124,16 +132,40 @@ func (c *Client) Settled() bool { return c.settled.Load() }
 
 // Pods are the pods that it manages, with their status.
 func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
-	list := &v1.PodList{}
-	return list, c.read(ctx, "/pods", list)
+	return c.pods(ctx, "/pods")
+}
+
+func (c *Client) pods(ctx context.Context, path string) (*v1.PodList, error) {
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := c.read(ctx, path, &list); err != nil {
+		return nil, err
+	}
+	pods, err := decodeEach[v1.Pod](list.Items)
+	return &v1.PodList{Items: pods}, c.wrap(path, err)
+}
+
+// decodeEach decodes the items of a list, of which there is one for each pod.
+func decodeEach[T any](items []json.RawMessage) ([]T, error) {
+	if len(items) > maxPods {
+		return nil, fmt.Errorf("the answer has more than %d pods", maxPods)
+	}
+	all := make([]T, len(items))
+	for i, item := range items {
+		if err := json.Unmarshal(item, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // Pod is one of them, with its status. The error is ErrNotFound if the podctl does
 // not manage it.
 func (c *Client) Pod(ctx context.Context, uid types.UID) (*v1.Pod, error) {
-	list := &v1.PodList{}
 	path := "/pods?uid=" + url.QueryEscape(string(uid))
-	if err := c.read(ctx, path, list); err != nil {
+	list, err := c.pods(ctx, path)
+	if err != nil {
 		return nil, err
 	}
 	// A podctl of an earlier version answers with all pods.
@@ -154,8 +186,13 @@ func (c *Client) Node(ctx context.Context) (*v1.Node, error) {
 
 // Workers are the same as their workers see them.
 func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
-	var workers []Worker
-	return workers, c.read(ctx, "/workers", &workers)
+	const path = "/workers"
+	var items []json.RawMessage
+	if err := c.read(ctx, path, &items); err != nil {
+		return nil, err
+	}
+	workers, err := decodeEach[Worker](items)
+	return workers, c.wrap(path, err)
 }
 
 // Stop ends a pod to stay so, and returns when nothing of it runs. grace is in
@@ -214,16 +251,16 @@ func (c *Client) Events(ctx context.Context, opened func(), each func(Event)) er
 	}
 	defer body.Close()
 	opened()
-	for d := json.NewDecoder(body); ; {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, int(c.limit))
+	for lines.Scan() {
 		var ev Event
-		switch err := d.Decode(&ev); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
+		if err := decode(lines.Bytes(), &ev); err != nil {
 			return c.wrap("/events", err)
 		}
 		each(ev)
 	}
+	return c.wrap("/events", lines.Err())
 }
 
 func (c *Client) read(ctx context.Context, path string, into any) error {
@@ -231,7 +268,14 @@ func (c *Client) read(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return err
 	}
-	return c.wrap(path, json.Unmarshal(b, into))
+	return c.wrap(path, decode(b, into))
+}
+
+func decode(answer []byte, into any) error {
+	if err := boundeddoc.CheckJSON(answer, maxValues); err != nil {
+		return fmt.Errorf("the answer has %w", err)
+	}
+	return json.Unmarshal(answer, into)
 }
 
 func (c *Client) order(ctx context.Context, path string, req any) error {

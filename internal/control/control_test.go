@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -289,23 +290,63 @@ func TestWorkerInJSON(t *testing.T) {
 	}
 }
 
-func TestAnswerWithoutAnEndIsCutOff(t *testing.T) {
+// hostile is the client of what answers every request so.
+func hostile(t *testing.T, answer http.HandlerFunc) *Client {
+	t.Helper()
 	dir := t.TempDir()
-	l, err := Listen(dir, "run-endless")
+	l, err := Listen(dir, "run-hostile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for {
-			if _, err := w.Write(make([]byte, 1<<10)); err != nil {
-				return
-			}
-		}
-	}), nil)
+	s := Serve(l, answer, nil)
 	t.Cleanup(func() { _ = s.Close() })
-	c := newClient(Path(dir, "run-endless"), "run-endless", nil)
+	return newClient(Path(dir, "run-hostile"), "run-hostile", nil)
+}
+
+func endless(w http.ResponseWriter, _ *http.Request) {
+	for {
+		if _, err := w.Write(make([]byte, 1<<10)); err != nil {
+			return
+		}
+	}
+}
+
+func TestAnswerWithoutAnEndIsCutOff(t *testing.T) {
+	c := hostile(t, endless)
 	c.limit = 1 << 16
 	if _, err := c.Workers(t.Context()); err == nil || !strings.Contains(err.Error(), "larger than 65536 bytes") {
 		t.Errorf("%v", err)
 	}
+	if err := c.Events(t.Context(), func() {}, func(Event) {}); !errors.Is(err, bufio.ErrTooLong) {
+		t.Errorf("an event without an end: %v", err)
+	}
+}
+
+// Two bytes of an answer may be a pod or a container of a kilobyte.
+func TestAnswersAreBoundedInValues(t *testing.T) {
+	c := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+		list := func(n int) string { return "[" + strings.Repeat("{},", n-1) + "{}]" }
+		switch r.URL.Path {
+		case "/workers":
+			_, _ = io.WriteString(w, list(maxPods+1))
+		case "/node":
+			_, _ = io.WriteString(w, `{"status":{"images":`+list(maxValues)+`}}`)
+		default:
+			_, _ = io.WriteString(w, `{"items":`+list(maxPods+1)+`}`)
+		}
+	})
+	wants := func(err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	_, err := c.Workers(t.Context())
+	wants(err, "more than 10000 pods")
+	_, err = c.Pods(t.Context())
+	wants(err, "more than 10000 pods")
+	_, err = c.Pod(t.Context(), "u")
+	wants(err, "more than 10000 pods")
+	_, err = c.Node(t.Context())
+	wants(err, "more than 1000000 values")
 }
