@@ -54,7 +54,7 @@ func TestInspectJoinsSandboxAndContainers(t *testing.T) {
 		if err := json.Unmarshal([]byte(run("bare").out.String()), &got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Metadata.UID != "uid-bare" || len(got.Sandboxes) != 1 || got.Sandboxes[0].Status.ID != f.sandbox || len(got.Containers) != 2 {
+		if got.Metadata.UID != "uid-bare_test_bare" || len(got.Sandboxes) != 1 || got.Sandboxes[0].Status.ID != f.sandbox || len(got.Containers) != 2 {
 			t.Fatalf("%+v", got)
 		}
 		for _, c := range got.Containers {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/boundeddoc"
@@ -137,13 +138,14 @@ func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
 
 func (c *Client) pods(ctx context.Context, path string) (*v1.PodList, error) {
 	var list struct {
+		metav1.TypeMeta
 		Items []json.RawMessage `json:"items"`
 	}
 	if err := c.read(ctx, path, &list); err != nil {
 		return nil, err
 	}
 	pods, err := decodeEach[v1.Pod](list.Items)
-	return &v1.PodList{Items: pods}, c.wrap(path, err)
+	return &v1.PodList{TypeMeta: list.TypeMeta, Items: pods}, c.wrap(path, err)
 }
 
 // decodeEach decodes the items of a list, of which there is one for each pod.

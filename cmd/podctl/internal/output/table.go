@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -22,6 +23,18 @@ type Table struct {
 	widths   []int
 	layout   layout
 }
+
+// A cell is as wide in every row, and may come from a runtime: one pod's name of
+// megabytes would be written as spaces in all other rows.
+const (
+	// Cells of this width are not cut, in columns of the terminal; in the last column
+	// are texts.
+	leastWidest, leastWidestLast = 512, 8 << 10
+	// maxPadding bounds what all rows have together in a wider column.
+	maxPadding = 4 << 20
+	// streamed is how many rows a table is taken to have whose rows come one by one.
+	streamed = 4 << 10
+)
 
 // NewTable returns a table whose flexible columns may be cut.
 func NewTable(header []string, flexible ...int) *Table {
@@ -48,7 +61,7 @@ func (t *Table) Header(width int) string { return t.line(t.header, width) }
 
 // Row is the line of one row.
 func (t *Table) Row(cells []string, width int) string {
-	cells = t.clean(cells)
+	cells = t.clean(cells, streamed)
 	t.measure(cells)
 	return t.line(cells, width)
 }
@@ -58,7 +71,7 @@ func (t *Table) Row(cells []string, width int) string {
 func (t *Table) Rows(rows [][]string, width int) []string {
 	clean := make([][]string, len(rows))
 	for i, cells := range rows {
-		clean[i] = t.clean(cells)
+		clean[i] = t.clean(cells, len(rows))
 		t.measure(clean[i])
 	}
 	lines := make([]string, len(rows))
@@ -68,13 +81,27 @@ func (t *Table) Rows(rows [][]string, width int) []string {
 	return lines
 }
 
-// clean returns one cell for each column, each of them one printable line.
-func (t *Table) clean(cells []string) []string {
+// clean returns one cell for each column of a table of so many rows, each of them one
+// printable line of bounded width.
+func (t *Table) clean(cells []string, rows int) []string {
 	clean := make([]string, len(t.header))
 	for i := range clean[:min(len(clean), len(cells))] {
-		clean[i] = OneLine(cells[i])
+		widest := leastWidest
+		if i == len(clean)-1 {
+			widest = leastWidestLast
+		}
+		clean[i] = cell(cells[i], max(widest, maxPadding/rows))
 	}
 	return clean
+}
+
+// cell returns a text as one line of at most so many columns, without looking at
+// all of a longer one.
+func cell(text string, columns int) string {
+	if len(text) > utf8.UTFMax*columns {
+		text = text[:utf8.UTFMax*columns] + "…"
+	}
+	return Cut(OneLine(text), columns)
 }
 
 func (t *Table) measure(cells []string) {
@@ -89,7 +116,8 @@ func (t *Table) line(cells []string, width int) string {
 	for i, cell := range cells {
 		shown[i] = Cut(cell, widths[i])
 	}
-	return Cut(strings.TrimRight(t.layout.line(shown, widths), " \n"), width)
+	// Without what it was padded with, which the last cell would keep in memory.
+	return Cut(strings.Clone(strings.TrimRight(t.layout.line(shown, widths), " \n")), width)
 }
 
 // narrowest is the width that a flexible column keeps.

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -20,6 +21,33 @@ func TestTableColumnsOnlyGrow(t *testing.T) {
 		if got := table.Row(c.cells, 0); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// One long cell, which all rows are padded to, does not make a table of a runtime's
+// pods a thousand times as large. Of a few rows nothing is cut.
+func TestTableIsBoundedByItsContent(t *testing.T) {
+	const name = 8 << 20
+	rows := make([][]string, 1<<13)
+	for i := range rows {
+		rows[i] = []string{"default/web", "Running", "why"}
+	}
+	rows[7] = []string{strings.Repeat("n", name), strings.Repeat("s", name), strings.Repeat("w", name)}
+	var out strings.Builder
+	if err := PrintTable(&out, []string{"POD", "STATUS", "WHY"}, rows); err != nil {
+		t.Fatal(err)
+	}
+	if out.Len() > 2*maxPadding+len(rows)*100+leastWidestLast {
+		t.Errorf("%d bytes", out.Len())
+	}
+	row := strings.Repeat("n", 50_000) + "  " + strings.Repeat("s", 50_000) + "  " + strings.Repeat("w", 50_000)
+	if got := NewTable([]string{"POD", "STATUS", "WHY"}).Rows([][]string{strings.Fields(row)}, 0)[0]; got != row {
+		t.Errorf("a row of %d bytes has %d", len(row), len(got))
+	}
+	table := NewTable([]string{"POD", "STATUS", "WHY"})
+	table.Row(rows[7], 0)
+	if got := table.Row(rows[0], 0); len(got) > 4*leastWidest+100 {
+		t.Errorf("a row after it of %d bytes", len(got))
 	}
 }
 
