@@ -334,10 +334,27 @@ func TestLimitsAreOfTheHostsVersion(t *testing.T) {
 	}
 }
 
-func TestUIDsThatLeaveTheTreeAreRefused(t *testing.T) {
-	m := &Manager{root: "podctl-test", driver: Cgroupfs}
-	if m.Ensure(t.Context(), bestEffortPod("../../x")) == nil || m.Remove(t.Context(), "../x") == nil || m.Remove(t.Context(), "") == nil {
-		t.Error("accepted")
+// The UIDs of the pods of others are whatever their creator wrote, and those that bare
+// pods are given have a '_'.
+func TestUIDsThatCannotNameACgroupHaveNone(t *testing.T) {
+	m := onThisHost(t)
+	if err := m.Ensure(t.Context(), bestEffortPod("u")); err != nil {
+		t.Fatal(err)
+	}
+	made := name{m.root, besteffort}.child(podPrefix + "u")
+	for _, uid := range []string{"u_default_web", "x/../podu", "../besteffort/podu", "", strings.Repeat("u", 300)} {
+		if uid != "" && len(uid) < 255 && m.Ensure(t.Context(), bestEffortPod(uid)) == nil {
+			t.Errorf("%q: a cgroup is made", uid)
+		}
+		if err := m.Remove(t.Context(), types.UID(uid)); err != nil {
+			t.Errorf("%.20q: %v", uid, err)
+		}
+	}
+	if len(dirs(t, m, made)) == 0 {
+		t.Error("the cgroup of another pod was removed")
+	}
+	if err := m.Remove(t.Context(), "u"); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -35,12 +35,12 @@ func marked(dir string) bool {
 }
 
 // Remove kills whatever still runs in the pod's cgroup and removes it, with
-// what the runtime left below. A pod without a cgroup is no error. The caller
-// must know that the pod is its own, and over (Destroy in
-// pkg/kubelet/cm/pod_container_manager_linux.go).
+// what the runtime left below. A pod without a cgroup is no error, and one whose UID
+// cannot name a cgroup has none. The caller must know that the pod is its own, and over
+// (Destroy in pkg/kubelet/cm/pod_container_manager_linux.go).
 func (m *Manager) Remove(ctx context.Context, uid types.UID) error {
-	if err := checkElement("uid", string(uid)); err != nil {
-		return fmt.Errorf("remove pod cgroup: %w", err)
+	if checkElement("uid", string(uid)) != nil {
+		return nil
 	}
 	var errs []error
 	for _, parent := range parents(m.root) {

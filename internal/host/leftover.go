@@ -36,14 +36,14 @@ type Leftovers struct {
 // Remove removes the leftover files of a pod that does not run. It does not
 // cross mounts: a directory with one in it is an error.
 func (l Leftovers) Remove(ctx context.Context, uid types.UID, namespace, name string) error {
-	dir := l.Volumes.Dir(uid)
-	if other := podrecord.Read(dir).Runtime(); other != "" && other != l.Runtime {
-		if l.DryRun {
-			return nil
+	if l.Volumes.Has(uid) {
+		dir := l.Volumes.Dir(uid)
+		if other := podrecord.Read(dir).Runtime(); other != "" && other != l.Runtime {
+			if l.DryRun {
+				return nil
+			}
+			return l.Cgroups.Remove(ctx, uid)
 		}
-		return l.Cgroups.Remove(ctx, uid)
-	}
-	if _, err := os.Lstat(dir); err == nil {
 		l.Step("remove " + dir)
 		if !l.DryRun {
 			if err := l.Volumes.Unmount(ctx, uid); err != nil {
@@ -65,7 +65,7 @@ func (l Leftovers) Remove(ctx context.Context, uid types.UID, namespace, name st
 func (l Leftovers) removeLogs(uid types.UID, namespace, name string) error {
 	n := render.Node{LogDir: l.Logs, DirName: func(uid types.UID) string { return filepath.Base(l.Volumes.Dir(uid)) }}
 	logs := n.LogDirectory(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}})
-	if name == "" || filepath.Dir(logs) != filepath.Clean(l.Logs) {
+	if name == "" {
 		return nil
 	}
 	if _, err := os.Lstat(logs); errors.Is(err, fs.ErrNotExist) {

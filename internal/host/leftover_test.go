@@ -40,3 +40,24 @@ func TestLeftoversOfAPodOnAnotherRuntimeStay(t *testing.T) {
 		}
 	}
 }
+
+// The UIDs of the pods of others are whatever their creator wrote.
+func TestUIDThatLeavesTheRootRemovesNothing(t *testing.T) {
+	root := t.TempDir()
+	other, logs := filepath.Join(root, "other"), filepath.Join(root, "logs")
+	for _, dir := range []string{other, logs, filepath.Join(root, "root", "pods")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := Leftovers{Volumes: volume.New(filepath.Join(root, "root")), Cgroups: noCgroups{}, Logs: logs, Runtime: "mine"}
+	l.Step = func(call string) { t.Error(call) }
+	for _, uid := range []types.UID{"../../other", "x/../../../other", "x/../../other"} {
+		if err := l.Remove(t.Context(), uid, "default", "web"); err != nil {
+			t.Errorf("%s: %v", uid, err)
+		}
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+}

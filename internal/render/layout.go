@@ -1,6 +1,8 @@
 package render
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,13 +45,20 @@ func (n *Node) SubPathDir(uid types.UID, volume, container string, index int) st
 }
 
 // LogDirectory holds the logs of all the pod's containers
-// (BuildPodLogsDirectory in pkg/kubelet/kuberuntime/helpers.go).
+// (BuildPodLogsDirectory in pkg/kubelet/kuberuntime/helpers.go). It is a directory in
+// LogDir whatever names a pod has that somebody else created.
 func (n *Node) LogDirectory(p *v1.Pod) string {
 	name, dir := p.Name, n.dirName(p.UID)
 	if tooLong := len(p.Namespace) + len(name) + len(dir) + 2 - maxFileName; tooLong > 0 {
 		name = name[:max(0, len(name)-tooLong)] // the UID tells pods apart
 	}
-	return filepath.Join(n.LogDir, strings.Join([]string{p.Namespace, name, dir}, "_"))
+	file := strings.ReplaceAll(strings.Join([]string{p.Namespace, name, dir}, "_"), "/", "%2F")
+	if len(file) > maxFileName {
+		sum := sha256.Sum256([]byte(file))
+		hash := "-" + hex.EncodeToString(sum[:16])
+		file = file[:maxFileName-len(hash)] + hash
+	}
+	return filepath.Join(n.LogDir, file)
 }
 
 // maxFileName is the longest name of a file, in bytes (NAME_MAX).

@@ -86,12 +86,22 @@ func (m *Manager) terminationLog(uid types.UID, container string) (string, error
 	return path, errors.Join(f.Chmod(0o666), f.Close()) // again, for the umask
 }
 
+// Has reports whether the pod has a directory. Pods of others may have UIDs that cannot
+// name one.
+func (m *Manager) Has(uid types.UID) bool {
+	if checkName("uid", string(uid)) != nil {
+		return false
+	}
+	_, err := os.Lstat(m.Dir(uid))
+	return err == nil
+}
+
 // RemovePod removes the pod's directory and everything in it. It is no error
 // if there is none. If anything is mounted in it nothing is removed, and the
 // error names the mounts. What ctx cuts short may be repeated.
 func (m *Manager) RemovePod(ctx context.Context, uid types.UID) error {
-	if err := checkName("uid", string(uid)); err != nil {
-		return fmt.Errorf("remove pod directory: %w", err)
+	if checkName("uid", string(uid)) != nil {
+		return nil
 	}
 	if err := remove(ctx, m.pods, m.nameOf(uid)); err != nil {
 		return fmt.Errorf("remove pod directory: %w", err)
@@ -108,7 +118,7 @@ func RemoveTree(ctx context.Context, dir string) error {
 
 // checkName refuses what is not the name of one file.
 func checkName(what, s string) error {
-	if s == "" || s == "." || s == ".." || strings.ContainsAny(s, "/\x00") {
+	if s == "" || s == "." || s == ".." || len(s) > maxNameLength || strings.ContainsAny(s, "/\x00") {
 		return fmt.Errorf("%s %q cannot be the name of a directory", what, s)
 	}
 	return nil

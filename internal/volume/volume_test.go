@@ -198,11 +198,30 @@ func TestNamesThatLeaveTheDirectoryAreRefused(t *testing.T) {
 		_, logErr := m.TerminationLog("u1", bad)
 		_, fileErr := m.WriteFile("u1", bad, nil, 0o600)
 		_, volumeErr := m.Mount(t.Context(), p, pod.VolumeInput{})
-		errs := []error{
-			m.CreatePod(types.UID(bad)), m.RemovePod(t.Context(), types.UID(bad)), m.Unmount(t.Context(), types.UID(bad)), logErr, fileErr, volumeErr,
-		}
+		errs := []error{m.CreatePod(types.UID(bad)), logErr, fileErr, volumeErr}
 		if i := slices.Index(errs, nil); i >= 0 {
 			t.Errorf("%q: call %d is accepted", bad, i)
 		}
+	}
+}
+
+// The UIDs of the pods of others are whatever their creator wrote.
+func TestUIDsThatCannotNameADirectoryHaveNone(t *testing.T) {
+	root := t.TempDir()
+	m := New(filepath.Join(root, "root"))
+	other := filepath.Join(root, "other")
+	if err := errors.Join(m.CreatePod("u1"), os.Mkdir(other, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []types.UID{"", ".", "..", "x/../u1", "../../other", "u1/volumes", "a\x00", types.UID(strings.Repeat("u", 300))} {
+		if m.Has(uid) {
+			t.Errorf("%.20q has a directory", uid)
+		}
+		if err := errors.Join(m.Unmount(t.Context(), uid), m.RemovePod(t.Context(), uid)); err != nil {
+			t.Errorf("%.20q: %v", uid, err)
+		}
+	}
+	if _, err := os.Stat(other); err != nil || !m.Has("u1") {
+		t.Errorf("removed: %v, u1 is there: %v", err, m.Has("u1"))
 	}
 }
