@@ -49,6 +49,11 @@ func instanceFiles(dir string) ([]string, error) {
 		return nil, err
 	}
 	defer d.Close()
+	return instanceFilesIn(d)
+}
+
+// instanceFilesIn is instanceFiles of an open directory, which may have been removed.
+func instanceFilesIn(d *os.File) ([]string, error) {
 	var files []string
 	for {
 		names, err := d.Readdirnames(namesAtOnce)
@@ -58,7 +63,7 @@ func instanceFiles(dir string) ([]string, error) {
 			}
 		}
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, syscall.ENOTDIR):
+		case errors.Is(err, io.EOF), errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrNotExist):
 			slices.Sort(files)
 			return files, nil
 		case err != nil:

@@ -207,6 +207,25 @@ func TestLastBeatTellsWhenAKilledInstanceDied(t *testing.T) {
 
 // One that asks for the holder and is suspended while it asks does not keep
 // lockFile from returning.
+// A podctl process that ends removes its run directory while others read it.
+func TestDirectoryThatIsRemovedWhileItIsReadHasNoInstances(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "locks")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := instanceFilesIn(d); err != nil || len(files) > 0 {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
 func TestLockThatIsBeingAskedAboutIsTriedABoundedNumberOfTimes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pod-a.lock")
 	asking, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
