@@ -22,7 +22,8 @@ import (
 
 // rawPod is a pod as the bare lists of a runtime show it.
 type rawPod struct {
-	name string
+	// name and uid are those of the sandbox's metadata.
+	name, uid string
 	// sandbox is the newest sandbox; ready reports whether one is.
 	sandbox string
 	ready   bool
@@ -33,7 +34,8 @@ type rawPod struct {
 // alive reports whether something of it runs.
 func (p *rawPod) alive() bool { return p.ready || len(p.running) > 0 }
 
-// rawPods reads the pods of a runtime by UID.
+// rawPods reads the pods of a runtime by the UID that podctl shows: the UID alone does
+// not identify a pod that neither a kubelet nor podctl created.
 func rawPods(t *testing.T, client *bare.Client) map[string]*rawPod {
 	t.Helper()
 	sandboxes, err := client.Runtime.ListPodSandbox(t.Context(), &runtimeapi.ListPodSandboxRequest{})
@@ -47,8 +49,11 @@ func rawPods(t *testing.T, client *bare.Client) map[string]*rawPod {
 	pods, of, created := map[string]*rawPod{}, map[string]*rawPod{}, map[string]int64{}
 	for _, s := range sandboxes.Items {
 		uid := s.Metadata.Uid
+		if _, labelled := s.Labels["io.kubernetes.pod.uid"]; !labelled {
+			uid += "_" + s.Metadata.Namespace + "_" + s.Metadata.Name
+		}
 		if pods[uid] == nil {
-			pods[uid] = &rawPod{name: s.Metadata.Name}
+			pods[uid] = &rawPod{name: s.Metadata.Name, uid: s.Metadata.Uid}
 		}
 		p := pods[uid]
 		of[s.Id] = p
@@ -78,8 +83,8 @@ func (p *place) agreesWithCrictlsPods(client *bare.Client) {
 	eventually(p.t, "crictl agrees with the runtime", func() bool {
 		differences = nil
 		ready := p.crictlsPods(crictl)
-		for uid, raw := range rawPods(p.t, client) {
-			if is, listed := ready[uid]; !listed || is != raw.ready {
+		for _, raw := range rawPods(p.t, client) {
+			if is, listed := ready[raw.uid]; !listed || is != raw.ready {
 				differences = append(differences, fmt.Sprintf("crictl lists %s: %v, ready %v; the runtime says %v", raw.name, listed, is, raw.ready))
 			}
 		}
