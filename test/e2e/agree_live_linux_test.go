@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	internalpod "github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/test/live"
 	"github.com/podctl/podctl/test/live/bare"
 )
@@ -49,7 +50,7 @@ func rawPods(t *testing.T, client *bare.Client) map[string]*rawPod {
 	pods, of, created := map[string]*rawPod{}, map[string]*rawPod{}, map[string]int64{}
 	for _, s := range sandboxes.Items {
 		uid := s.Metadata.Uid
-		if _, labelled := s.Labels["io.kubernetes.pod.uid"]; !labelled {
+		if s.Annotations[internalpod.OwnerAnnotation] == "" && s.Annotations[internalpod.ConfigSourceAnnotation] == "" {
 			uid += "_" + s.Metadata.Namespace + "_" + s.Metadata.Name
 		}
 		if pods[uid] == nil {
