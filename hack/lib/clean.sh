@@ -158,13 +158,15 @@ remove_shim_sockets() {
 	rmdir --ignore-fail-on-non-empty /run/containerd/s /run/containerd 2>/dev/null || true
 }
 
-# unmount_below unmounts what is mounted below the directories, last first.
+# unmount_below unmounts what is mounted below the directories, last first. What a process
+# that is just ending unmounts meanwhile is no error.
 unmount_below() {
 	local dir target
 	for dir; do
 		awk -v dir="$dir/" 'index($5 "/", dir) == 1 {print $5}' /proc/self/mountinfo | tac |
 			while read -r target; do
-				umount "$target" 2>/dev/null || umount --lazy "$target"
+				umount "$target" 2>/dev/null || umount --lazy "$target" 2>/dev/null ||
+					! mountpoint -q "$target" || umount --lazy "$target"
 			done
 	done
 }

@@ -22,7 +22,7 @@ func changesOf(calls []record.Call) []podCall {
 	names := map[string]string{}
 	var out []podCall
 	for _, call := range calls {
-		c := podCall{Method: call.Method}
+		c := podCall{T: int(call.Start.Sub(calls[0].Start).Milliseconds()), Method: call.Method}
 		if call.Err != nil {
 			c.Err = call.Err.Error()
 		}

@@ -27,6 +27,7 @@ type podCase struct {
 }
 
 type podCall struct {
+	// T counts milliseconds, from a time that all calls of a run have in common.
 	T         int            `json:"t"`
 	Method    string         `json:"method"`
 	Container string         `json:"container"`

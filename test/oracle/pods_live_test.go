@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/node"
@@ -139,13 +141,19 @@ func replay(t *testing.T, p *podctl, c podCase, want node.Desired, last bool) (d
 // disturbed returns how the machine made the calls of a run differ from the recording, ""
 // if it did not: containerd broke off a stop, which podctl then repeats; the pod was
 // removed so late that it was started again after the time at which the kubelet's had been
-// removed; or its containers were started so much slower that a back-off, which counts from
+// removed; its preStop hook took more whole seconds of the grace period; or its containers were started so much slower that a back-off, which counts from
 // the end of the container before, was over when the next one ended. before and idle are the
 // calls before the removal, and the time between the last of them and the removal.
 func disturbed(c podCase, before int, idle time.Duration, calls []record.Call) string {
 	for _, call := range calls {
 		if call.Method == "StopContainer" && call.Err != nil && strings.Contains(call.Err.Error(), "ttrpc: closed") {
 			return "containerd broke off a stop: " + call.Err.Error()
+		}
+	}
+	made := changesOf(calls)
+	for container, seconds := range hooksOf(c.calls[before:]) {
+		if took := hooksOf(made)[container]; took > seconds {
+			return fmt.Sprintf("the preStop hook of %s took %d s, the kubelet's %d s", container, took, seconds)
 		}
 	}
 	var recorded []time.Duration // when containers were started
@@ -155,23 +163,43 @@ func disturbed(c podCase, before int, idle time.Duration, calls []record.Call) s
 		}
 	}
 	starts := len(recorded)
-	made := slices.DeleteFunc(slices.Clone(calls), func(call record.Call) bool { return call.Method != "StartContainer" })
-	slices.SortFunc(made, func(a, b record.Call) int { return a.Start.Compare(b.Start) })
-	if starts == 0 || len(made) <= starts {
+	var started []time.Duration
+	for _, call := range made {
+		if call.Method == "StartContainer" {
+			started = append(started, time.Duration(call.T)*time.Millisecond)
+		}
+	}
+	if starts == 0 || len(started) <= starts {
 		return ""
 	}
 	// The recording's last call is no earlier than its last start: podctl's pod ran longer.
-	if late := made[starts].Start.Sub(made[starts-1].Start); late > idle {
+	if late := started[starts] - started[starts-1]; late > idle {
 		return fmt.Sprintf("a container was started %s after the last start, but the kubelet's pod was removed %s after its last call", late, idle)
 	}
 	if starts == 1 {
 		return ""
 	}
 	pace := (recorded[starts-1] - recorded[0]) / time.Duration(starts-1)
-	if took := made[starts].Start.Sub(made[0].Start) / time.Duration(starts); took > pace+pace/4 {
+	if took := (started[starts] - started[0]) / time.Duration(starts); took > pace+pace/4 {
 		return fmt.Sprintf("containers were started every %s, by the kubelet every %s", took, pace)
 	}
 	return ""
+}
+
+// hooksOf returns how many whole seconds the last hook of each container took before that
+// was stopped: its grace period is that much shorter.
+func hooksOf(calls []podCall) map[string]int {
+	seconds, began := map[string]int{}, map[string]int{}
+	for _, c := range calls {
+		since, hook := began[c.Container]
+		switch {
+		case c.Method == "ExecSync" && !c.isProbe():
+			began[c.Container] = c.T
+		case c.Method == "StopContainer" && hook:
+			seconds[c.Container] = (c.T - since) / 1000
+		}
+	}
+	return seconds
 }
 
 // Only what comes from the machine is repeated.
@@ -188,6 +216,28 @@ func TestOnlyADisturbedRunIsRepeated(t *testing.T) {
 		{T: 100, Method: "RunPodSandbox"}, {T: 200, Method: "StartContainer"}, {T: 4200, Method: "StartContainer"}, {T: 8200, Method: "StartContainer"},
 		{T: 23200, Method: "StopPodSandbox"},
 	}, removedAfter: 23200}
+	hooked := podCase{calls: []podCall{
+		{T: 100, Method: "StartContainer"}, {T: 4002, Method: "ExecSync", Container: "c"}, {T: 5030, Method: "StopContainer", Container: "c"}, {T: 9000, Method: "StopPodSandbox"},
+	}, removedAfter: 4001}
+	encode := func(m proto.Message) []byte {
+		b, err := proto.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	hook := func(took time.Duration) []record.Call {
+		at := time.Unix(1000, 0)
+		return []record.Call{
+			{
+				Method: "CreateContainer", Start: at,
+				Request: encode(&runtimeapi.CreateContainerRequest{Config: &runtimeapi.ContainerConfig{Metadata: &runtimeapi.ContainerMetadata{Name: "c"}}}),
+				Answer:  encode(&runtimeapi.CreateContainerResponse{ContainerId: "id"}),
+			},
+			{Method: "ExecSync", Start: at.Add(time.Second), Request: encode(&runtimeapi.ExecSyncRequest{ContainerId: "id"})},
+			{Method: "StopContainer", Start: at.Add(time.Second + took), Request: encode(&runtimeapi.StopContainerRequest{ContainerId: "id"})},
+		}
+	}
 	for _, test := range []struct {
 		name  string
 		of    podCase
@@ -199,12 +249,14 @@ func TestOnlyADisturbedRunIsRepeated(t *testing.T) {
 		{"started again afterwards", once, []record.Call{start(0), start(10 * time.Second)}, true},
 		{"a stop was broken off", once, []record.Call{start(0), stop("rpc error: code = Unknown desc = ttrpc: closed: unknown")}, true},
 		{"a stop failed", once, []record.Call{start(0), stop("not found")}, false},
+		{"a hook took as long", hooked, hook(1900 * time.Millisecond), false},
+		{"a hook took a second more", hooked, hook(2 * time.Second), true},
 		{"never started", once, nil, false},
 		{"not backed off", thrice, []record.Call{start(0), start(4 * time.Second), start(8 * time.Second), start(12 * time.Second)}, false},
 		{"not backed off, and slower", thrice, []record.Call{start(0), start(5 * time.Second), start(9 * time.Second), start(14 * time.Second)}, false},
 		{"the back-off was over", thrice, []record.Call{start(0), start(4 * time.Second), start(8 * time.Second), start(18 * time.Second)}, true},
 	} {
-		before := len(test.of.calls) - 1
+		before := slices.IndexFunc(test.of.calls, func(call podCall) bool { return call.T >= test.of.removedAfter })
 		idle := time.Duration(test.of.removedAfter-test.of.calls[before-1].T) * time.Millisecond
 		if got := disturbed(test.of, before, idle, test.calls); (got != "") != test.want {
 			t.Errorf("%s: %q", test.name, got)
