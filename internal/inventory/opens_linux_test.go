@@ -14,7 +14,7 @@ import (
 
 // A podctl process with many pods has as many lock files in its directory: the directory
 // is read once, and only the locks of instances are opened.
-func TestDirectoryOfOtherProcessesIsReadOnceAndTheLocksOfTheirPodsAreNotOpened(t *testing.T) {
+func TestDirectoryOfOtherProcessesIsNotReadForEachPodAndTheLocksOfTheirPodsAreNotOpened(t *testing.T) {
 	run := t.TempDir()
 	dir := filepath.Join(run, "there")
 	locks, err := owner.Open(dir, "agent")
@@ -22,7 +22,8 @@ func TestDirectoryOfOtherProcessesIsReadOnceAndTheLocksOfTheirPodsAreNotOpened(t
 		t.Fatal(err)
 	}
 	defer locks.Close()
-	for i := range 50 {
+	const pods = 50
+	for i := range pods {
 		if err := locks.Claim(fmt.Sprintf("pod-%d_default", i)); err != nil {
 			t.Fatal(err)
 		}
@@ -32,8 +33,11 @@ func TestDirectoryOfOtherProcessesIsReadOnceAndTheLocksOfTheirPodsAreNotOpened(t
 	if err != nil || len(found.unsettled) != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if got, want := opened(), []string{"", "instance-agent.lock"}; !slices.Equal(got, want) {
-		t.Errorf("opened %q, want %q", got, want)
+	// Another podctl of the machine, of another package's tests, may look here meanwhile.
+	got := opened()
+	others := slices.ContainsFunc(got, func(name string) bool { return name != "" && name != "instance-agent.lock" })
+	if others || !slices.Contains(got, "instance-agent.lock") || len(got) >= pods {
+		t.Errorf("opened %q, want the directory and the lock of its instance", got)
 	}
 }
 
