@@ -14,7 +14,7 @@ import (
 
 // A podctl process with many pods has as many lock files in its directory: the directory
 // is read once, and only the locks of instances are opened.
-func TestDirectoryOfOtherProcessesIsNotReadForEachPodAndTheLocksOfTheirPodsAreNotOpened(t *testing.T) {
+func TestDirectoryOfOtherProcessesIsReadOnceAndTheLocksOfTheirPodsAreNotOpened(t *testing.T) {
 	run := t.TempDir()
 	dir := filepath.Join(run, "there")
 	locks, err := owner.Open(dir, "agent")
@@ -22,22 +22,24 @@ func TestDirectoryOfOtherProcessesIsNotReadForEachPodAndTheLocksOfTheirPodsAreNo
 		t.Fatal(err)
 	}
 	defer locks.Close()
-	const pods = 50
-	for i := range pods {
+	for i := range 50 {
 		if err := locks.Claim(fmt.Sprintf("pod-%d_default", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	opened := watchOpens(t, dir)
-	found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), tested, nil)
-	if err != nil || len(found.unsettled) != 1 {
-		t.Fatalf("%+v, %v", found, err)
+	want := []string{"", "instance-agent.lock"}
+	// A podctl of another package's tests may look here meanwhile, but not always.
+	var got []string
+	for attempt := 0; attempt < 10 && !slices.Equal(got, want); attempt++ {
+		opened := watchOpens(t, dir)
+		found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), tested, nil)
+		if err != nil || len(found.unsettled) != 1 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		got = opened()
 	}
-	// Another podctl of the machine, of another package's tests, may look here meanwhile.
-	got := opened()
-	others := slices.ContainsFunc(got, func(name string) bool { return name != "" && name != "instance-agent.lock" })
-	if others || !slices.Contains(got, "instance-agent.lock") || len(got) >= pods {
-		t.Errorf("opened %q, want the directory and the lock of its instance", got)
+	if !slices.Equal(got, want) {
+		t.Errorf("opened %q, want %q", got, want)
 	}
 }
 
