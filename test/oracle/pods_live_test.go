@@ -141,9 +141,10 @@ func replay(t *testing.T, p *podctl, c podCase, want node.Desired, last bool) (d
 // disturbed returns how the machine made the calls of a run differ from the recording, ""
 // if it did not: containerd broke off a stop, which podctl then repeats; the pod was
 // removed so late that it was started again after the time at which the kubelet's had been
-// removed; its preStop hook took more whole seconds of the grace period; or its containers were started so much slower that a back-off, which counts from
-// the end of the container before, was over when the next one ended. before and idle are the
-// calls before the removal, and the time between the last of them and the removal.
+// removed; its preStop hook took more whole seconds of the grace period; or its containers
+// were started so much slower that a back-off, which counts from the end of the container
+// before, was over when the next one ended. before and idle are the calls before the
+// removal, and the time between the last of them and the removal.
 func disturbed(c podCase, before int, idle time.Duration, calls []record.Call) string {
 	for _, call := range calls {
 		if call.Method == "StopContainer" && call.Err != nil && strings.Contains(call.Err.Error(), "ttrpc: closed") {
@@ -151,24 +152,14 @@ func disturbed(c podCase, before int, idle time.Duration, calls []record.Call) s
 		}
 	}
 	made := changesOf(calls)
+	hooks := hooksOf(made)
 	for container, seconds := range hooksOf(c.calls[before:]) {
-		if took := hooksOf(made)[container]; took > seconds {
+		if took := hooks[container]; took > seconds {
 			return fmt.Sprintf("the preStop hook of %s took %d s, the kubelet's %d s", container, took, seconds)
 		}
 	}
-	var recorded []time.Duration // when containers were started
-	for _, call := range c.calls[:before] {
-		if call.Method == "StartContainer" {
-			recorded = append(recorded, time.Duration(call.T)*time.Millisecond)
-		}
-	}
+	recorded, started := startsOf(c.calls[:before]), startsOf(made)
 	starts := len(recorded)
-	var started []time.Duration
-	for _, call := range made {
-		if call.Method == "StartContainer" {
-			started = append(started, time.Duration(call.T)*time.Millisecond)
-		}
-	}
 	if starts == 0 || len(started) <= starts {
 		return ""
 	}
@@ -184,6 +175,17 @@ func disturbed(c podCase, before int, idle time.Duration, calls []record.Call) s
 		return fmt.Sprintf("containers were started every %s, by the kubelet every %s", took, pace)
 	}
 	return ""
+}
+
+// startsOf returns when containers were started.
+func startsOf(calls []podCall) []time.Duration {
+	var starts []time.Duration
+	for _, c := range calls {
+		if c.Method == "StartContainer" {
+			starts = append(starts, time.Duration(c.T)*time.Millisecond)
+		}
+	}
+	return starts
 }
 
 // hooksOf returns how many whole seconds the last hook of each container took before that
