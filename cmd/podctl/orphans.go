@@ -17,6 +17,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/orphan"
 )
@@ -287,8 +288,8 @@ func killHint(v *orphan.View, all orphan.Findings) string {
 		err = v.Unknown(all.Undetermined)
 	}
 	if err != nil {
-		if hint := shell.Hint(err); hint != "" {
-			return strings.ReplaceAll(hint, "\n", "\nhint: ")
+		if advice := hint.Of(err); advice != "" {
+			return strings.ReplaceAll(advice, "\n", "\nhint: ")
 		}
 		return "podctl orphans --kill would refuse: " + output.OneLine(err.Error())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
 )
@@ -65,12 +66,12 @@ func (e *nothingToCompareError) Error() string {
 }
 func (e *nothingToCompareError) Unwrap() error { return e.cause }
 func (e *nothingToCompareError) Hint() string {
-	hint := "podctl pleg watch works with this runtime, by relists"
+	advice := "podctl pleg watch works with this runtime, by relists"
 	_, unshared := errors.AsType[*unsharedError](e.cause)
-	if cause := shell.Hint(e.cause); cause != "" && !unshared {
-		return cause + "\n" + hint
+	if cause := hint.Of(e.cause); cause != "" && !unshared {
+		return cause + "\n" + advice
 	}
-	return hint
+	return advice
 }
 
 // minAllowance is how long a side may at least lag behind the other before it

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // maxBody bounds a request: a name and a number, or a container.
@@ -138,11 +140,7 @@ func done(w http.ResponseWriter, err error) {
 }
 
 func fail(w http.ResponseWriter, code int, err error) {
-	body := errorBody{Error: err.Error()}
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
-		body.Hint = hinted.Hint()
-	}
+	body := errorBody{Error: err.Error(), Hint: hint.Of(err)}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(body)

@@ -6,18 +6,12 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/hint"
 )
 
 func checkCRI(f Facts, r *report) {
 	if err := f.Runtime.Err; err != nil {
-		remedy := "start the runtime, or name its socket with -r"
-		if hinted, ok := errors.AsType[interface {
-			error
-			Hint() string
-		}](err); ok && hinted.Hint() != "" {
-			remedy = hinted.Hint()
-		}
-		r.fail(remedy, "%v", err)
+		r.fail(cmp.Or(hint.Of(err), "start the runtime, or name its socket with -r"), "%v", err)
 		return
 	}
 	r.ok("%s at %s, CRI %s", f.Runtime.Version, f.Runtime.Endpoint, f.Runtime.Version.APIVersion)

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cluster"
 	"github.com/podctl/podctl/internal/fleet"
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // inFlight is the number of nodes on which the command runs at the same time.
@@ -64,7 +64,7 @@ func (r *run) ask(ctx context.Context, target fleet.Target, left *budget) answer
 	case r.as == asText:
 		a.text = string(stdout) // as far as it came
 	}
-	a.hint = shell.Hint(err)
+	a.hint = hint.Of(err)
 	switch extra := a.size() - len(stdout); {
 	case extra <= 0:
 		left.give(-extra)

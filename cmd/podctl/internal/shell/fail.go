@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // Exit codes of the program.
@@ -105,18 +106,9 @@ func PrintError(w io.Writer, err error) {
 		return
 	}
 	fmt.Fprintf(w, "podctl: %s\n", strings.TrimRight(err.Error(), "\n"))
-	if hint := Hint(err); hint != "" {
-		fmt.Fprintf(w, "  hint: %s\n", strings.ReplaceAll(hint, "\n", "\n  hint: "))
+	if advice := hint.Of(err); advice != "" {
+		fmt.Fprintf(w, "  hint: %s\n", strings.ReplaceAll(advice, "\n", "\n  hint: "))
 	}
-}
-
-// Hint returns the hint of an error, a line each, "" if it has none.
-func Hint(err error) string {
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
-		return hinted.Hint()
-	}
-	return ""
 }
 
 // ReadFormat reads a value of --output.
