@@ -16,7 +16,7 @@ import (
 )
 
 // allocated is the pod as it may run: with the resources that the node has granted
-// it, and the containers that podctl debug added. n.mu is held.
+// it, and the containers that podctl debug added. n.pods.mu is held.
 func (e *entry) allocated() *v1.Pod {
 	debug := len(e.record.Debug)
 	if e.current.from != e.Pod || e.current.granted != e.granted || e.current.debug != debug {
@@ -39,10 +39,10 @@ type current struct {
 // changed pod goes to its worker, unless this is a retry and the pod still waits for the
 // same reason.
 func (n *Node) allocate(uid types.UID, retry bool) {
-	n.mu.Lock()
-	e := n.entryOf(uid)
+	n.pods.mu.Lock()
+	e := n.pods.get(uid)
 	if e == nil || e.Phase != lifecycle.Active {
-		n.mu.Unlock()
+		n.pods.mu.Unlock()
 		return
 	}
 	want := e.Pod
@@ -51,18 +51,18 @@ func (n *Node) allocate(uid types.UID, retry bool) {
 	if resizes {
 		if refused = n.refuse(want); refused == nil {
 			e.granted = pod.AllocationOf(want)
-			n.book(uid)
+			n.pods.accountResources(uid)
 		}
 	}
 	pending := refused != nil && !e.deferred.isOf(want, refused)
 	if retry && refused != nil && !pending {
-		n.mu.Unlock()
+		n.pods.mu.Unlock()
 		return
 	}
 	settled := refused == nil && e.deferred != nil && !resizes
 	e.deferred = e.deferred.next(want, refused)
 	u := worker.Update{Pod: e.allocated(), Type: worker.TypeUpdate, Exclusive: true}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	switch {
 	case pending:
 		n.sync.ResizePending(want, refused.Message)
@@ -100,10 +100,10 @@ func (d *deferral) next(p *v1.Pod, refused *admission.Error) *deferral {
 }
 
 // refuse returns why the pod does not fit beside the others with what it asks for,
-// nil if it does. No pod is evicted for a resize. n.mu is held.
+// nil if it does. No pod is evicted for a resize. n.pods.mu is held.
 func (n *Node) refuse(p *v1.Pod) *admission.Error {
 	var others []*v1.Pod
-	for _, other := range n.active() {
+	for _, other := range n.pods.active() {
 		if other.UID != p.UID {
 			others = append(others, other)
 		}
@@ -115,9 +115,9 @@ func (n *Node) refuse(p *v1.Pod) *admission.Error {
 // pod that still waits for the same reason is not synced (retryPendingResizes in
 // pkg/kubelet/allocation/allocation_manager.go). Only the loop calls it.
 func (n *Node) retryResizes() {
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	var deferred []*entry
-	for _, e := range n.entries {
+	for _, e := range n.pods.entries {
 		if e.deferred != nil {
 			deferred = append(deferred, e)
 		}
@@ -127,7 +127,7 @@ func (n *Node) retryResizes() {
 	for _, e := range deferred {
 		uids = append(uids, e.Pod.UID)
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	for _, uid := range uids {
 		n.allocate(uid, true)
 	}
@@ -163,20 +163,20 @@ func had(rec podrecord.Record, held *v1.Pod) *pod.Allocation {
 	return pod.AllocationOf(held)
 }
 
-// adoptedAs is what an earlier podctl gave the pod's containers, nil if none did.
-func (n *Node) adoptedAs(uid types.UID) *pod.Allocation {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if e := n.entryOf(uid); e != nil {
+// adoptedAllocation is what an earlier podctl gave the pod's containers, nil if none did.
+func (t *podTable) adoptedAllocation(uid types.UID) *pod.Allocation {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.get(uid); e != nil {
 		return e.adopted
 	}
 	return nil
 }
 
-// grant records what a pod that starts was granted. n.mu is held.
-func (n *Node) grant(uid types.UID, a *pod.Allocation) {
-	if e := n.entryOf(uid); e != nil {
+// grant records what a pod that starts was granted. t.mu is held.
+func (t *podTable) grant(uid types.UID, a *pod.Allocation) {
+	if e := t.get(uid); e != nil {
 		e.granted, e.adopted = a, a
-		n.book(uid)
+		t.accountResources(uid)
 	}
 }

@@ -57,11 +57,11 @@ func (n *Node) postpone(ctx context.Context, d Desired, why lifecycle.Defer) {
 // begin finds out how a pod begins whose name is claimed, and reports whether
 // it does. Nothing is done for one that was found to be stopped first.
 func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycle.Findings, held []*pod.Pod) bool {
-	n.mu.Lock()
-	e := n.entryOf(d.UID())
+	n.pods.mu.Lock()
+	e := n.pods.get(d.UID())
 	starting := e != nil && e.Phase == lifecycle.Starting
 	hold := starting && e.HoldNext
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	if !starting {
 		return false
 	}
@@ -122,13 +122,13 @@ func endedAs(p *v1.Pod, rec podrecord.Record) *v1.Pod {
 // enter makes a pod that is starting active. It does not once all pods are to
 // go: the next reconcile drops it.
 func (n *Node) enter(ctx context.Context, d Desired, ev lifecycle.Begin, rec podrecord.Record) bool {
-	n.mu.Lock()
-	if n.drain != nil {
-		n.mu.Unlock()
+	n.pods.mu.Lock()
+	if n.pods.drain != nil {
+		n.pods.mu.Unlock()
 		return false
 	}
-	w := n.step(d.UID(), ev)
-	e := n.entryOf(d.UID())
+	w := n.pods.step(d.UID(), ev)
+	e := n.pods.get(d.UID())
 	began := e.hasWorker()
 	if began {
 		e.record = rec
@@ -136,7 +136,7 @@ func (n *Node) enter(ctx context.Context, d Desired, ev lifecycle.Begin, rec pod
 			e.touched = time.Now() // by the podctl that created it
 		}
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	n.carryOut(ctx, w)
 	if !began {
 		n.release(d.FullName())
@@ -152,12 +152,12 @@ func (n *Node) notAdmitted(ctx context.Context, d Desired, err error) {
 	_, inUse := errors.AsType[*DevicesInUseError](err)
 	switch {
 	case rejected:
-		n.mu.Lock()
-		w := n.step(d.UID(), lifecycle.Reject{Err: err})
-		if e := n.entryOf(d.UID()); e.Phase == lifecycle.Rejected {
+		n.pods.mu.Lock()
+		w := n.pods.step(d.UID(), lifecycle.Reject{Err: err})
+		if e := n.pods.get(d.UID()); e.Phase == lifecycle.Rejected {
 			e.status = refused.Status(d.Pod)
 		}
-		n.mu.Unlock()
+		n.pods.mu.Unlock()
 		n.carryOut(ctx, w)
 		n.release(d.FullName())
 	case errors.Is(err, errNotNow):
@@ -176,5 +176,5 @@ func (n *Node) reportRejection(a lifecycle.ReportRejection) {
 		n.opts.Observer.Rejected(refused.Reason)
 		n.send(a.Pod, event.Event{Reason: refused.Reason, Warning: true, Message: refused.Message})
 	}
-	n.changed()
+	n.watchers.notifyChanged()
 }

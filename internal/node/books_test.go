@@ -17,30 +17,30 @@ import (
 // books returns what is wrong with what the node keeps of all its pods: byName, and
 // that every active pod is booked with what it was granted.
 func (n *Node) books() (wrong []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
 	booked := map[types.UID]*v1.Pod{}
-	for _, p := range n.booked.Pods() {
+	for _, p := range n.pods.accounted.Pods() {
 		booked[p.UID] = p
-		if n.entries[p.UID] == nil {
+		if n.pods.entries[p.UID] == nil {
 			wrong = append(wrong, fmt.Sprintf("pod %s is booked and not there", p.UID))
 		}
 	}
 	byName := map[string][]types.UID{}
-	for uid, e := range n.entries {
+	for uid, e := range n.pods.entries {
 		name := e.FullName()
 		byName[name] = append(byName[name], uid)
-		if active := e.hasWorker() && e.IsDesired() && !n.nothingRuns(e); active && booked[uid] != e.allocated() {
+		if active := e.hasWorker() && e.IsDesired() && !n.pods.nothingRuns(e); active && booked[uid] != e.allocated() {
 			wrong = append(wrong, fmt.Sprintf("pod %s is active and booked as %v", uid, booked[uid]))
 		}
 	}
-	for _, names := range []map[string][]types.UID{byName, n.byName} {
+	for _, names := range []map[string][]types.UID{byName, n.pods.byName} {
 		for _, uids := range names {
 			slices.Sort(uids)
 		}
 	}
-	if !maps.EqualFunc(byName, n.byName, slices.Equal) {
-		wrong = append(wrong, fmt.Sprintf("pods by name %v, want %v", n.byName, byName))
+	if !maps.EqualFunc(byName, n.pods.byName, slices.Equal) {
+		wrong = append(wrong, fmt.Sprintf("pods by name %v, want %v", n.pods.byName, byName))
 	}
 	return wrong
 }
@@ -49,21 +49,22 @@ func (n *Node) books() (wrong []string) {
 // release of its name.
 func TestAdmissionDoesTheSameWorkForAnyNumberOfPods(t *testing.T) {
 	work := func(pods int) float64 {
-		n := &Node{workers: worker.New(worker.Options{}), entries: map[types.UID]*entry{}, byName: map[string][]types.UID{}}
+		n := &Node{pods: newPodTable(nil)}
+		n.pods.workers = worker.New(worker.Options{})
 		n.opts.Allocatable = quantities("cpu", "64", "memory", "64Gi", "pods", "10000")
 		d := desire(t, requesting("1m", podYAML("new", "sleep 1")))[0]
 		for i := range pods {
 			other := *d.Pod
 			other.Name, other.UID = fmt.Sprint("p", i), types.UID(fmt.Sprint("uid-", i))
 			var w work
-			n.install(other.UID, lifecycle.Entry{Desired: Desired{Pod: &other}, Phase: lifecycle.Active}, false, &w)
+			n.pods.install(other.UID, lifecycle.Entry{Desired: Desired{Pod: &other}, Phase: lifecycle.Active}, false, &w)
 		}
 		p := d.Pod
 		return testing.AllocsPerRun(20, func() {
 			if fits, err := n.fit(t.Context(), p); !fits || err != nil {
 				t.Fatalf("fits %v, %v", fits, err)
 			}
-			if e, err := n.named(p.Namespace, p.Name); err == nil {
+			if e, err := n.pods.named(p.Namespace, p.Name); err == nil {
 				t.Fatalf("there is a pod %s", pod.FullNameOf(e.Pod))
 			}
 		})

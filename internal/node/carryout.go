@@ -48,14 +48,14 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 func (n *Node) run(a lifecycle.Run) {
 	if a.How == lifecycle.New {
 		n.send(a.Pod, event.Event{Reason: event.Starting})
-		n.mu.Lock()
-		n.grant(a.Pod.UID, pod.AllocationOf(a.Pod))
-		n.mu.Unlock()
+		n.pods.mu.Lock()
+		n.pods.grant(a.Pod.UID, pod.AllocationOf(a.Pod))
+		n.pods.mu.Unlock()
 		n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeCreate, Exclusive: true})
 		n.stopHeld(a.Pod)
 		return
 	}
-	rec := n.recordNow(a.Pod.UID)
+	rec := n.pods.record(a.Pod.UID)
 	n.send(a.Pod, event.Event{Reason: event.Adopted, Adoption: adoption(a.How, rec)})
 	n.workers.Adopt(a.Pod, true)
 	if a.How == lifecycle.Resume {
@@ -87,19 +87,9 @@ func (n *Node) takeOver(a lifecycle.TakeOver) {
 		n.workers.KillRuntime(a.Runtime, true)
 		return
 	}
-	rec := n.recordNow(a.Pod.UID)
+	rec := n.pods.record(a.Pod.UID)
 	n.workers.Adopt(a.Pod, true)
 	n.workers.Kill(a.Pod, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
-}
-
-// recordNow is the record of the pod's entry.
-func (n *Node) recordNow(uid types.UID) podrecord.Record {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if e := n.entryOf(uid); e != nil {
-		return e.record
-	}
-	return podrecord.Record{}
 }
 
 // stop stops those of the pods that have a worker. What the node knows of a
@@ -138,10 +128,10 @@ func (n *Node) dropped(a lifecycle.Drop, e *entry) {
 		n.opts.Observer.Restarted(a.Pod)
 	}
 	n.release(lifecycle.Desired{Pod: a.Pod}.FullName())
-	n.mu.Lock()
-	n.settling--
-	n.mu.Unlock()
-	n.changed()
+	n.pods.mu.Lock()
+	n.pods.dropping--
+	n.pods.mu.Unlock()
+	n.watchers.notifyChanged()
 }
 
 // reportWait reports what a pod waits for that podctl does not end by itself.

@@ -65,7 +65,7 @@ func (n *Node) sweepOnce(ctx context.Context, p *pass) error {
 	}
 	var errs []error
 	for _, l := range again {
-		if others[l.UID] != "" || n.has(l.UID) {
+		if others[l.UID] != "" || n.pods.has(l.UID) {
 			continue
 		}
 		n.log.Info("remove leftover cgroup", "uid", l.UID)
@@ -85,7 +85,7 @@ func (n *Node) leftoverCgroups(p *pass) ([]cgroup.Leftover, error) {
 	var left []cgroup.Leftover
 	var dirs map[types.UID]bool
 	for _, uid := range uids {
-		if n.has(uid) || p.holds()[uid] {
+		if n.pods.has(uid) || p.holds()[uid] {
 			continue
 		}
 		if dirs == nil {

@@ -33,8 +33,8 @@ type clearing struct {
 // the error is an *admission.Error if it does not. If it does once victims are
 // gone, they are being evicted, and it does not fit yet: it is asked for again.
 func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
 	if c := n.clearing; c != nil {
 		if c.uid != p.UID || !c.done {
 			return false, nil
@@ -44,10 +44,10 @@ func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 			return c.err == nil, c.err
 		}
 	}
-	if admission.Fits(p, n.opts.Allocatable, &n.booked) {
+	if admission.Fits(p, n.opts.Allocatable, &n.pods.accounted) {
 		return true, nil
 	}
-	plan, refused := admission.Fit(p, n.opts.Allocatable, n.active())
+	plan, refused := admission.Fit(p, n.opts.Allocatable, n.pods.active())
 	switch {
 	case refused != nil:
 		return false, refused
@@ -62,26 +62,26 @@ func (n *Node) fit(ctx context.Context, p *v1.Pod) (now bool, err error) {
 // active are the pods that hold what they request: the desired ones but those
 // that are down or have ended by themselves (GetActivePods in
 // pkg/kubelet/kubelet_pods.go). What is not desired any more is leaving: else
-// no pod could take the place of an older one on a full node. n.mu is held.
-func (n *Node) active() []*v1.Pod {
-	return slices.DeleteFunc(n.booked.Pods(), func(p *v1.Pod) bool { return n.nothingRuns(n.entries[p.UID]) })
+// no pod could take the place of an older one on a full node. t.mu is held.
+func (t *podTable) active() []*v1.Pod {
+	return slices.DeleteFunc(t.accounted.Pods(), func(p *v1.Pod) bool { return t.nothingRuns(t.entries[p.UID]) })
 }
 
-// book counts the pod among those that hold what they request, or no longer. Of one
-// that has ended the worker may know more than its entry. n.mu is held.
-func (n *Node) book(uid types.UID) {
-	e := n.entries[uid]
+// accountResources counts the pod among those that hold what they request, or no longer. Of one
+// that has ended the worker may know more than its entry. t.mu is held.
+func (t *podTable) accountResources(uid types.UID) {
+	e := t.entries[uid]
 	if e == nil || !e.hasWorker() || !e.IsDesired() || e.hasEnded() {
-		n.booked.Drop(uid)
+		t.accounted.Drop(uid)
 		return
 	}
-	n.booked.Set(e.allocated())
+	t.accounted.Set(e.allocated())
 }
 
 // nothingRuns reports whether nothing of a pod runs any more. What the entry says of the
-// phase may lag behind. n.mu is held.
-func (n *Node) nothingRuns(e *entry) bool {
-	return e.hasEnded() || n.workers.IsPodKnownTerminated(e.UID())
+// phase may lag behind. t.mu is held.
+func (t *podTable) nothingRuns(e *entry) bool {
+	return e.hasEnded() || t.workers.IsPodKnownTerminated(e.UID())
 }
 
 // hasEnded reports whether nothing of the pod runs any more, as its entry knows.
@@ -106,17 +106,17 @@ func (n *Node) clear(ctx context.Context, p *v1.Pod, plan *preempt.Result) {
 		}
 		n.opts.Observer.Preempted(string(plan.Signal))
 	}
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	n.clearing.done, n.clearing.err = true, err
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	n.poke()
 }
 
 // dropClearing forgets the room that was made for a pod that is not wanted any
-// more, or cannot start for another reason. n.mu is held.
+// more, or cannot start for another reason. n.pods.mu is held.
 func (n *Node) dropClearing(want map[types.UID]Desired) {
 	if c := n.clearing; c != nil && c.done {
-		if e := n.entryOf(c.uid); want[c.uid].Pod == nil || e != nil && (e.Phase != lifecycle.Waiting || isBlocked(e)) {
+		if e := n.pods.get(c.uid); want[c.uid].Pod == nil || e != nil && (e.Phase != lifecycle.Waiting || isBlocked(e)) {
 			n.clearing = nil
 		}
 	}

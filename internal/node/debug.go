@@ -16,17 +16,17 @@ import (
 // returns before it is started. It lasts as long as this life of the pod: its manifest
 // does not have it. The error is ErrNoPod, or says why the container is not added.
 func (n *Node) Debug(namespace, name string, c v1.EphemeralContainer) error {
-	n.mu.Lock()
-	e, err := n.named(namespace, name)
+	n.pods.mu.Lock()
+	e, err := n.pods.named(namespace, name)
 	if err == nil && (e.Phase != lifecycle.Active || n.workers.IsPodTerminationRequested(e.UID())) {
 		err = fmt.Errorf("pod %s is not running", pod.DisplayName(namespace, name))
 	}
 	if err != nil {
-		n.mu.Unlock()
+		n.pods.mu.Unlock()
 		return err
 	}
 	p := e.allocated()
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	next, err := manifest.WithEphemeral(p, c)
 	if err != nil {
 		return err

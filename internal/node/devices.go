@@ -51,9 +51,9 @@ func (n *Node) assignDevices(ctx context.Context, p *v1.Pod, held []*pod.Pod) er
 		_, without := device.Assign(requests, devices, ofOthers)
 		return &DevicesInUseError{err: err, ours: without == nil}
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if e := n.entryOf(p.UID); e != nil {
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
+	if e := n.pods.get(p.UID); e != nil {
 		e.devices = assignment
 	}
 	return nil
@@ -79,17 +79,17 @@ func (*DevicesInUseError) Hint() string {
 // those of other podctl processes, as their sandboxes say. ofOthers are the latter.
 func (n *Node) devicesInUse(but *v1.Pod, held []*pod.Pod) (inUse, ofOthers map[string]bool) {
 	inUse, ofOthers = map[string]bool{}, map[string]bool{}
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	own := map[types.UID]bool{but.UID: true}
-	for uid, e := range n.entries {
+	for uid, e := range n.pods.entries {
 		own[uid] = true
-		if uid != but.UID && e.hasWorker() && !n.nothingRuns(e) {
+		if uid != but.UID && e.hasWorker() && !n.pods.nothingRuns(e) {
 			for _, d := range e.devices.Devices() {
 				inUse[d] = true
 			}
 		}
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	for _, p := range held {
 		if own[p.UID] {
 			continue
@@ -121,19 +121,19 @@ func (n *Node) restoreDevices(p *v1.Pod, held []*pod.Pod) {
 	if newest == nil {
 		return
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if e := n.entryOf(p.UID); e != nil {
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
+	if e := n.pods.get(p.UID); e != nil {
 		e.devices = device.Parse(newest.Devices)
 	}
 }
 
 // Devices implements podsync.Host.
 func (h syncHost) Devices(p *v1.Pod, container string) ([]string, error) {
-	h.n.mu.Lock()
-	defer h.n.mu.Unlock()
+	h.n.pods.mu.Lock()
+	defer h.n.pods.mu.Unlock()
 	var assigned device.Assignment
-	if e := h.n.entryOf(p.UID); e != nil {
+	if e := h.n.pods.get(p.UID); e != nil {
 		assigned = e.devices
 	}
 	return device.Of(p, container, assigned)

@@ -51,20 +51,20 @@ func (n *Node) recordFor(d Desired, adopt bool) (podrecord.Record, error) {
 // deleted, with the directory or without: no process could remove what the pod leaves.
 // An earlier record of this runtime's serves that, too, where none can be written.
 func (n *Node) sign(p *v1.Pod) error {
-	n.mu.Lock()
-	e := n.entryOf(p.UID)
-	n.mu.Unlock()
+	n.pods.mu.Lock()
+	e := n.pods.get(p.UID)
+	n.pods.mu.Unlock()
 	if e == nil {
 		return nil
 	}
 	e.recording.Lock()
 	defer e.recording.Unlock()
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	signed, write := e.record.Owner == n.ownerTag(), podrecord.Sign
 	if !e.record.IsZero() {
 		write = podrecord.Create // what it says must not be lost
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	if signed && podrecord.Exists(n.opts.Facts.Dir(p.UID)) {
 		return nil
 	}

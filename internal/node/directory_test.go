@@ -90,9 +90,9 @@ func TestPodWhoseDirectoryWasJustTakenHasItsOwn(t *testing.T) {
 		d := desire(t, fixUID("web", podYAML("web", "sleep 3600")))[0]
 		a.opts.Dirs.Name("fixed-1") // as begin asks, before the other process signs
 		w.otherRuntime("fixed-1", "web", podrecord.Record{})
-		a.Node.mu.Lock()
-		a.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}}
-		a.Node.mu.Unlock()
+		a.pods.mu.Lock()
+		a.pods.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}}
+		a.pods.mu.Unlock()
 		if err := a.sign(d.Pod); err != nil {
 			t.Error(err)
 		}
@@ -134,9 +134,9 @@ func TestPodWhoseDirectoryWasDeletedIsRecordedAgain(t *testing.T) {
 		a := w.podctl("agent")
 		time.Sleep(1500 * time.Millisecond) // it has begun, and is between two relists
 		d := desire(t, fixUID("web", podYAML("web", "sleep 3600")))[0]
-		a.Node.mu.Lock()
-		a.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}, record: podrecord.Record{Owner: "run-x@locks"}}
-		a.Node.mu.Unlock()
+		a.pods.mu.Lock()
+		a.pods.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}, record: podrecord.Record{Owner: "run-x@locks"}}
+		a.pods.mu.Unlock()
 		if err := a.sign(d.Pod); err != nil {
 			t.Error(err)
 		}

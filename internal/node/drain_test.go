@@ -36,9 +36,9 @@ func TestGraceOfADrainReachesAPodWhoseBeginningWasNotToldYet(t *testing.T) {
 		p := w.podctl("run-a", deaf)
 		i := p.until("web", "running", running)
 		p.mu.Lock()
-		p.Node.mu.Lock()
-		p.entryOf(i.Pod.UID).stage = worker.Unknown
-		p.Node.mu.Unlock()
+		p.pods.mu.Lock()
+		p.pods.get(i.Pod.UID).stage = worker.Unknown
+		p.pods.mu.Unlock()
 		p.mu.Unlock()
 		began, grace := time.Now(), int64(3)
 		if err := p.Drain(t.Context(), &grace); err != nil {

@@ -1,12 +1,10 @@
 package node
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/device"
 	"github.com/podctl/podctl/internal/lifecycle"
@@ -49,37 +47,3 @@ func (e *entry) again() bool { return e.Next != nil }
 
 // hasWorker reports whether the pod's worker has been told of it.
 func (e *entry) hasWorker() bool { return e.Phase == lifecycle.Active || e.Leaving() }
-
-// entryOf returns the entry, nil if there is none. n.mu is held.
-func (n *Node) entryOf(uid types.UID) *entry { return n.entries[uid] }
-
-// isAccounted reports whether what the runtime holds of the pod is this node's
-// affair already.
-func (n *Node) isAccounted(uid types.UID) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	e := n.entryOf(uid)
-	return e != nil && e.Phase != lifecycle.Starting
-}
-
-// has reports whether the node has the pod.
-func (n *Node) has(uid types.UID) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.entryOf(uid) != nil
-}
-
-// named is the entry of the name: of several the desired one, which the others
-// make room for. n.mu is held.
-func (n *Node) named(namespace, name string) (*entry, error) {
-	var found *entry
-	for _, uid := range n.byName[pod.FullName(name, namespace)] {
-		if e := n.entries[uid]; found == nil || e.IsDesired() && !found.IsDesired() {
-			found = e
-		}
-	}
-	if found == nil {
-		return nil, fmt.Errorf("%w: %s", ErrNoPod, pod.DisplayName(namespace, name))
-	}
-	return found, nil
-}

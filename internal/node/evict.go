@@ -33,8 +33,8 @@ var errNotStarted = errors.New("it has not started")
 // The error is ErrNoPod, a *NotRunningError or ErrKillTimeout. A pod that has
 // ended already stays as it is.
 func (n *Node) Evict(ctx context.Context, namespace, name string, why event.Eviction) error {
-	n.mu.Lock()
-	e, err := n.named(namespace, name)
+	n.pods.mu.Lock()
+	e, err := n.pods.named(namespace, name)
 	var p *v1.Pod
 	if err == nil {
 		p = e.Pod
@@ -45,7 +45,7 @@ func (n *Node) Evict(ctx context.Context, namespace, name string, why event.Evic
 			err = &NotRunningError{pod.DisplayName(namespace, name), errNotStarted}
 		}
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("evict: %w", err)
 	}
@@ -57,10 +57,10 @@ func (n *Node) Evict(ctx context.Context, namespace, name string, why event.Evic
 
 // evict is Evict of the life of a pod that has this very spec.
 func (n *Node) evict(ctx context.Context, p *v1.Pod, why event.Eviction) error {
-	n.mu.Lock()
-	e := n.entryOf(p.UID)
+	n.pods.mu.Lock()
+	e := n.pods.get(p.UID)
 	gone := e == nil || e.Pod != p || !e.hasWorker() || e.stage == worker.Terminated || e.stage == worker.Finished
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	if gone {
 		return nil
 	}
@@ -110,10 +110,10 @@ func (n *Node) fail(p *v1.Pod, why event.Eviction, grace *int64, down chan<- str
 // endUnborn keeps the status of a pod that was stopped for good while it
 // waited for its name: no operation will, and its directory is not there yet.
 func (n *Node) endUnborn(p *v1.Pod, status v1.PodStatus) {
-	n.mu.Lock()
-	e := n.entryOf(p.UID)
+	n.pods.mu.Lock()
+	e := n.pods.get(p.UID)
 	unborn := e != nil && e.Pod == p && e.status.Phase == "" && n.workers.IsPodKnownTerminated(p.UID)
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	if !unborn {
 		return
 	}

@@ -33,8 +33,8 @@ func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) e
 	if n.workers.IsPodKnown(p.UID) { // else start, which is about to, sees the hold
 		n.workers.Kill(p, true, worker.KillOptions{Grace: shorter(p, grace)})
 	}
-	n.changed()
-	if err := n.untilDown(ctx, p); err != nil || unrecorded == nil {
+	n.watchers.notifyChanged()
+	if err := n.watchers.waitUntil(ctx, func() bool { return n.pods.isDown(p) }); err != nil || unrecorded == nil {
 		return err
 	}
 	if unrecorded.Cause = n.record(p); unrecorded.Cause == nil {
@@ -53,13 +53,13 @@ func (n *Node) hold(ctx context.Context, namespace, name string, grace *int64) (
 	}
 	e.recording.Lock() // keeps the directory, too: see removeDown
 	defer e.recording.Unlock()
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	p := e.Pod
-	before := n.entryOf(p.UID) != e || e.Phase != lifecycle.Active
+	before := n.pods.get(p.UID) != e || e.Phase != lifecycle.Active
 	if before {
-		n.step(p.UID, lifecycle.Stop{})
+		n.pods.step(p.UID, lifecycle.Stop{})
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	if before {
 		return p, nil
 	}
@@ -94,9 +94,9 @@ func (e *UnrecordedError) Unwrap() error { return e.Cause }
 
 // record writes the pod's record again: a stopped pod may have freed space.
 func (n *Node) record(p *v1.Pod) error {
-	n.mu.Lock()
-	e := n.entryOf(p.UID)
-	n.mu.Unlock()
+	n.pods.mu.Lock()
+	e := n.pods.get(p.UID)
+	n.pods.mu.Unlock()
 	if e == nil {
 		return nil // it is gone, and its record with it
 	}
@@ -115,14 +115,14 @@ func (n *Node) signed(d Desired, r podrecord.Record) podrecord.Record {
 // stopHeld stops a pod that became active and that Stop held before it had a
 // worker.
 func (n *Node) stopHeld(p *v1.Pod) {
-	n.mu.Lock()
-	e := n.entryOf(p.UID)
+	n.pods.mu.Lock()
+	e := n.pods.get(p.UID)
 	held := e != nil && e.record.Held
 	var grace *int64
 	if held {
 		grace = e.record.GraceLeft(time.Now())
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	if held {
 		n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
 	}
@@ -138,13 +138,13 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	}
 	e.recording.Lock()
 	defer e.recording.Unlock()
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	life, old, ended, active := e.Desired, e.record, e.stage == worker.Finished, e.Phase == lifecycle.Active
 	uid := life.UID()
 	if !active {
-		n.step(uid, lifecycle.Start{}) // it starts when its earlier life is over
+		n.pods.step(uid, lifecycle.Start{}) // it starts when its earlier life is over
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	switch {
 	case !active:
 		return nil
@@ -160,16 +160,16 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	if err := podrecord.Write(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	var w work
-	if n.entryOf(uid) == e && e.Phase == lifecycle.Active { // else its next life is not held
+	if n.pods.get(uid) == e && e.Phase == lifecycle.Active { // else its next life is not held
 		e.record = rec
-		w = n.step(uid, lifecycle.Start{})
+		w = n.pods.step(uid, lifecycle.Start{})
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	n.carryOut(ctx, w)
 	n.poke()
-	n.changed()
+	n.watchers.notifyChanged()
 	return nil
 }
 
@@ -177,24 +177,3 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 type RunningError struct{ Pod string }
 
 func (e *RunningError) Error() string { return fmt.Sprintf("pod %s is not stopped", e.Pod) }
-
-// untilDown waits until nothing of the pod runs, nor of older ones that it
-// waits for.
-func (n *Node) untilDown(ctx context.Context, p *v1.Pod) error {
-	return n.until(ctx, func() bool { return n.isDown(p) })
-}
-
-// isDown reports whether nothing runs of any pod of the pod's name.
-func (n *Node) isDown(p *v1.Pod) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, uid := range n.byName[pod.FullNameOf(p)] {
-		e := n.entries[uid]
-		down := !e.hasWorker() || e.stage == worker.Terminated || e.stage == worker.Finished ||
-			e.Leaving() && !n.workers.IsPodKnown(uid) // its leftovers are removed
-		if !down {
-			return false
-		}
-	}
-	return true
-}

@@ -18,7 +18,7 @@ import (
 // runtime from it.
 func (n *Node) takeLeftovers(ctx context.Context, d Desired, p *pass) {
 	for _, uid := range n.leftovers(d, p.logs()) {
-		if n.has(uid) || p.holds()[uid] || n.othersMayHave(p, uid) {
+		if n.pods.has(uid) || p.holds()[uid] || n.othersMayHave(p, uid) {
 			continue
 		}
 		n.takeLeftover(ctx, Desired{Pod: nameOnly(&pod.Pod{UID: uid, Name: d.Pod.Name, Namespace: d.Pod.Namespace})})

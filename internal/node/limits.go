@@ -40,7 +40,7 @@ func (n *Node) watchLimits(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			m.start(ctx, n.limited(), func(measuring context.Context, p *v1.Pod) {
+			m.start(ctx, n.pods.withSizeLimit(), func(measuring context.Context, p *v1.Pod) {
 				if why, over := n.overLimit(measuring, p); over {
 					n.evictNow(ctx, p, why)
 				}
@@ -52,7 +52,7 @@ func (n *Node) watchLimits(ctx context.Context) {
 // overLimit reports whether one of the pod's volumes is over its limit, and which.
 func (n *Node) overLimit(ctx context.Context, p *v1.Pod) (why event.Eviction, over bool) {
 	volume, limit, over := n.opts.Volumes.OverLimit(ctx, p)
-	if !over || !n.isCurrent(p) {
+	if !over || !n.pods.runsSpec(p) {
 		return event.Eviction{}, false
 	}
 	return event.Eviction{Cause: event.OverLimit, Volume: volume, Limit: limit.String()}, true
@@ -99,20 +99,12 @@ func (m *measurements) start(ctx context.Context, pods []*v1.Pod, measure func(c
 	}
 }
 
-// isCurrent reports whether the pod still runs by this very spec.
-func (n *Node) isCurrent(p *v1.Pod) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	e := n.entryOf(p.UID)
-	return e != nil && e.Pod == p && e.Phase == lifecycle.Active
-}
-
-// limited are the pods with a limit that may run and may be evicted.
-func (n *Node) limited() []*v1.Pod {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+// withSizeLimit are the pods with a limit that may run and may be evicted.
+func (t *podTable) withSizeLimit() []*v1.Pod {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	var pods []*v1.Pod
-	for _, e := range n.entries {
+	for _, e := range t.entries {
 		p := e.Pod
 		if e.stage == worker.Syncing && e.Phase == lifecycle.Active && !pod.IsCritical(p) && slices.ContainsFunc(p.Spec.Volumes, hasSizeLimit) {
 			pods = append(pods, p)

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -74,9 +73,9 @@ func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
 func (n *Node) take(ctx context.Context, events []pleg.Event) {
 	synced := map[types.UID]bool{}
 	for _, ev := range events {
-		n.mu.Lock()
-		stays := n.stays(n.entryOf(ev.PodUID))
-		n.mu.Unlock()
+		n.pods.mu.Lock()
+		stays := n.pods.isActive(n.pods.get(ev.PodUID))
+		n.pods.mu.Unlock()
 		if !stays {
 			continue
 		}
@@ -97,20 +96,16 @@ func (n *Node) take(ctx context.Context, events []pleg.Event) {
 	}
 }
 
-// stays reports whether the pod has a worker and is not being stopped for good.
-// n.mu is held.
-func (n *Node) stays(e *entry) bool { return e != nil && e.Phase == lifecycle.Active }
-
 // resync has a pod's worker look at it, if the pod stays.
 func (n *Node) resync(uid types.UID) {
-	n.mu.Lock()
-	e := n.entryOf(uid)
-	if !n.stays(e) {
-		n.mu.Unlock()
+	n.pods.mu.Lock()
+	e := n.pods.get(uid)
+	if !n.pods.isActive(e) {
+		n.pods.mu.Unlock()
 		return
 	}
 	u := worker.Update{Pod: e.allocated(), Type: worker.TypeSync, Exclusive: true}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	n.workers.Update(u)
 }
 

@@ -15,8 +15,8 @@ import (
 // A full name is held from before its first pod starts until its last one has
 // left nothing behind. Only the loop claims and releases names.
 
-// rename keeps byName: e is the pod's entry so far, nil if there is none. n.mu is held.
-func (n *Node) rename(uid types.UID, e *entry, after lifecycle.Entry) {
+// index keeps byName: e is the pod's entry so far, nil if there is none. t.mu is held.
+func (t *podTable) index(uid types.UID, e *entry, after lifecycle.Entry) {
 	var before *v1.Pod
 	if e != nil {
 		before = e.Pod
@@ -26,25 +26,23 @@ func (n *Node) rename(uid types.UID, e *entry, after lifecycle.Entry) {
 	}
 	if before != nil {
 		name := pod.FullNameOf(before)
-		others := slices.DeleteFunc(n.byName[name], func(u types.UID) bool { return u == uid })
-		if n.byName[name] = others; len(others) == 0 {
-			delete(n.byName, name)
+		others := slices.DeleteFunc(t.byName[name], func(u types.UID) bool { return u == uid })
+		if t.byName[name] = others; len(others) == 0 {
+			delete(t.byName, name)
 		}
 	}
 	if after.Pod != nil {
 		name := pod.FullNameOf(after.Pod)
-		n.byName[name] = append(n.byName[name], uid)
+		t.byName[name] = append(t.byName[name], uid)
 	}
 }
 
 // release releases a full name that no pod needs.
 func (n *Node) release(fullName string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, uid := range n.byName[fullName] {
-		if n.entries[uid].HoldsName() {
-			return
-		}
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
+	if n.pods.holdsName(fullName) {
+		return
 	}
 	if err := n.locks.Release(fullName); err != nil {
 		n.log.Warn("release pod name", "pod", fullName, "err", err)

@@ -21,13 +21,13 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer locks.Close()
-	n := &Node{desired: newDesired(nil), locks: locks, log: slog.New(slog.DiscardHandler), entries: map[types.UID]*entry{}, byName: map[string][]types.UID{}}
+	n := &Node{desired: newDesired(nil), locks: locks, log: slog.New(slog.DiscardHandler), pods: newPodTable(nil)}
 	const name = "web_default"
 	enter := func(uid types.UID, phase lifecycle.Phase) {
 		if err := n.locks.Claim(name); err != nil {
 			t.Error(err)
 		}
-		n.install(uid, lifecycle.Entry{Desired: wanted(string(uid), "web"), Phase: phase}, false, &work{})
+		n.pods.install(uid, lifecycle.Entry{Desired: wanted(string(uid), "web"), Phase: phase}, false, &work{})
 	}
 	held := func() bool {
 		n.release(name)
@@ -39,11 +39,11 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 	}
 	enter("u1", lifecycle.Removing)
 	enter("u2", lifecycle.Starting)
-	n.install("u1", lifecycle.Entry{}, false, &work{})
+	n.pods.install("u1", lifecycle.Entry{}, false, &work{})
 	if !held() {
 		t.Error("the name was released while the next pod starts")
 	}
-	n.entries["u2"].Phase = lifecycle.Waiting
+	n.pods.entries["u2"].Phase = lifecycle.Waiting
 	if held() {
 		t.Error("the name is held for a pod that waits")
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/podsync"
-	"github.com/podctl/podctl/internal/preempt"
 	"github.com/podctl/podctl/internal/probe"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/startgate"
@@ -148,15 +147,11 @@ type Node struct {
 	// removals are the goroutines that remove what pods left behind.
 	removals sync.WaitGroup
 
-	mu sync.Mutex
-	// entries are all pods of the node.
-	entries map[types.UID]*entry
-	// byName are the UIDs of the entries of each full name.
-	byName map[string][]types.UID
-	// booked are the pods that may hold what they request: all of active, at least.
-	booked preempt.Tally
-	// drain is set once nothing is desired any more.
-	drain *drain
+	// pods are all pods of the node, watchers are notified when what Pods shows of them
+	// changes.
+	pods     *podTable
+	watchers *watchers
+
 	// removed are the ends of removals that the loop has not taken yet.
 	removed map[types.UID]error
 	// locksLost: locks could not be restored, which was reported. Only the loop has
@@ -167,13 +162,8 @@ type Node struct {
 	sandboxPorts map[string]*v1.Pod
 	// sweep is what is known of leftover cgroups.
 	sweep cgroupSweep
-	// settling counts the pods that were dropped and whose names are not released
-	// yet.
-	settling int
 	// clearing is room that is being made, nil if none is.
 	clearing *clearing
-	// watchers are told when anything that Pods shows has changed.
-	watchers []*Watcher
 
 	// emit serialises calls of opts.Events.
 	emit sync.Mutex
@@ -203,16 +193,16 @@ func New(o Options) *Node {
 		starts:  startgate.New(startgate.Options{}),
 		wake:    make(chan struct{}, 1),
 		network: network{asking: make(chan struct{}, 1)},
-		entries: map[types.UID]*entry{},
-		byName:  map[string][]types.UID{},
 		removed: map[types.UID]error{},
 	}
+	n.pods = newPodTable(unreadyReader{n})
+	n.watchers = n.pods.watchers
 	o.PLEG.Log = o.Log
 	o.PLEG.Broadcasts = func(context.Context) bool { return version.BroadcastsEvents() }
 	o.PLEG.Observer = &runtimeWatch{n: n, next: o.PLEG.Observer}
 	n.pleg = pleg.New(o.Runtime, o.PLEG)
 	n.probes = probe.New(probe.Options{
-		Exec: syncRuntime{o.Runtime}, Status: n.known, Changed: n.probeChanged, Events: n.probeEvent, Brief: n.brief,
+		Exec: syncRuntime{o.Runtime}, Status: n.pods.status, Changed: n.probeChanged, Events: n.probeEvent, Brief: n.brief,
 		Observer: o.Probes, Jitter: rand.Float64,
 	})
 	n.sync = podsync.New(podsync.Options{
@@ -220,6 +210,7 @@ func New(o Options) *Node {
 		Node: o.Facts, RuntimeName: version.Name, NodeCredentials: o.Credentials, Starts: n.starts, Log: o.Log,
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})
+	n.pods.workers = n.workers
 	return n
 }
 

@@ -19,15 +19,15 @@ const retryTimeout = 5 * time.Second
 // that an error says what is in the way now; the error is a *NotRunningError if
 // something is.
 func (n *Node) retried(ctx context.Context, namespace, name string) (*entry, error) {
-	n.mu.Lock()
-	e, err := n.named(namespace, name)
+	n.pods.mu.Lock()
+	e, err := n.pods.named(namespace, name)
 	blocked := err == nil && isBlocked(e)
 	uid, tries := types.UID(""), 0
 	if blocked {
 		uid, tries = e.UID(), e.Wait.Tries
-		n.step(uid, lifecycle.Retry{})
+		n.pods.step(uid, lifecycle.Retry{})
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
@@ -35,16 +35,16 @@ func (n *Node) retried(ctx context.Context, namespace, name string) (*entry, err
 		n.poke()
 		timed, cancel := context.WithTimeout(ctx, retryTimeout)
 		defer cancel()
-		_ = n.until(timed, func() bool { // what is known then is said
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			e := n.entryOf(uid)
+		_ = n.watchers.waitUntil(timed, func() bool { // what is known then is said
+			n.pods.mu.Lock()
+			defer n.pods.mu.Unlock()
+			e := n.pods.get(uid)
 			return e == nil || e.Phase != lifecycle.Starting && (!isBlocked(e) || e.Wait.Tries != tries)
 		})
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if e, err = n.named(namespace, name); err != nil {
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
+	if e, err = n.pods.named(namespace, name); err != nil {
 		return nil, err
 	}
 	return e, notRunning(e)

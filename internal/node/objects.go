@@ -80,13 +80,13 @@ func (c *objectNames) concerns(p *v1.Pod) bool {
 // the pod's next resync.
 func (n *Node) wakeUsers(c *objectNames) {
 	var users []types.UID
-	n.mu.Lock()
-	for uid, e := range n.entries {
-		if n.stays(e) && c.concerns(e.Pod) {
+	n.pods.mu.Lock()
+	for uid, e := range n.pods.entries {
+		if n.pods.isActive(e) && c.concerns(e.Pod) {
 			users = append(users, uid)
 		}
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	for _, uid := range users {
 		n.resync(uid)
 	}

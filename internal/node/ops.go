@@ -36,13 +36,13 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 	if err != nil {
 		return false, err
 	}
-	o.n.probes.Add(in.Pod, o.n.adoptedPod(in.Pod.UID))
-	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st, Objects: o.n.desired.all(), Adopted: o.n.adoptedAs(in.Pod.UID)})
+	o.n.probes.Add(in.Pod, o.n.pods.isAdopted(in.Pod.UID))
+	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st, Objects: o.n.desired.all(), Adopted: o.n.pods.adoptedAllocation(in.Pod.UID)})
 	if res.Started && pod.HasUserNamespace(in.Pod) {
 		o.n.opts.Observer.StartedUserNamespaced(err)
 	}
 	if res.Acted || err != nil {
-		o.n.touch(in.Pod.UID)
+		o.n.pods.touch(in.Pod.UID)
 	}
 	if res.Resized {
 		o.n.pleg.RequestReinspect(in.Pod.UID) // no listing shows the difference
@@ -71,12 +71,12 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error
 	_, err = o.n.sync.Terminate(ctx, podsync.TerminateInput{
 		Pod: in.Pod, Status: st, Objects: o.n.desired.all(), Grace: in.Grace, Override: override(in.Pod, in.Status),
 		Fresh: func(ctx context.Context) (*pod.Status, error) {
-			o.n.touch(in.Pod.UID)
+			o.n.pods.touch(in.Pod.UID)
 			return o.n.statusOf(ctx, in.Pod.UID)
 		},
 	})
 	if err != nil {
-		o.n.touch(in.Pod.UID)
+		o.n.pods.touch(in.Pod.UID)
 		return err
 	}
 	o.n.probes.Remove(in.Pod.UID)
@@ -109,10 +109,10 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	if _, err := o.n.sync.Cleanup(ctx, in.Pod, st); err != nil {
 		return err
 	}
-	o.n.mu.Lock()
-	e := o.n.entryOf(in.Pod.UID)
+	o.n.pods.mu.Lock()
+	e := o.n.pods.get(in.Pod.UID)
 	leaving := e != nil && e.Leaving()
-	o.n.mu.Unlock()
+	o.n.pods.mu.Unlock()
 	if !leaving {
 		if o.n.workers.ShouldPodContentBeRemoved(in.Pod.UID) {
 			o.n.removeDead(ctx, deadBeyond(st, "", 0), true)
@@ -123,10 +123,10 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 		return err
 	}
 	removed = true
-	o.n.mu.Lock()
-	defer o.n.mu.Unlock()
-	if o.n.entryOf(in.Pod.UID) == e {
-		o.n.step(in.Pod.UID, lifecycle.Cleaned{})
+	o.n.pods.mu.Lock()
+	defer o.n.pods.mu.Unlock()
+	if o.n.pods.get(in.Pod.UID) == e {
+		o.n.pods.step(in.Pod.UID, lifecycle.Cleaned{})
 	}
 	return nil
 }
@@ -153,10 +153,10 @@ func (o ops) status(ctx context.Context, p *v1.Pod) (*pod.Status, error) {
 }
 
 // touch records that the runtime may hold something else of the pod now.
-func (n *Node) touch(uid types.UID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if e := n.entryOf(uid); e != nil {
+func (t *podTable) touch(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.get(uid); e != nil {
 		e.touched = time.Now()
 	}
 }
@@ -165,12 +165,12 @@ func (n *Node) touch(uid types.UID) {
 // A pod to which nothing was done is new: the listing before its start showed
 // that the runtime holds nothing of it.
 func (n *Node) statusOf(ctx context.Context, uid types.UID) (*pod.Status, error) {
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	var touched time.Time
-	if e := n.entryOf(uid); e != nil {
+	if e := n.pods.get(uid); e != nil {
 		touched = e.touched
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	if touched.IsZero() {
 		return &pod.Status{UID: uid, At: time.Now()}, nil
 	}
@@ -196,9 +196,9 @@ func (n *Node) recordEnd(p *v1.Pod, s v1.PodStatus) {
 }
 
 func (n *Node) updateRecord(uid types.UID, change func(*podrecord.Record) bool) {
-	n.mu.Lock()
-	e := n.entryOf(uid)
-	n.mu.Unlock()
+	n.pods.mu.Lock()
+	e := n.pods.get(uid)
+	n.pods.mu.Unlock()
 	if e == nil {
 		return
 	}
@@ -216,24 +216,24 @@ func (n *Node) updateRecord(uid types.UID, change func(*podrecord.Record) bool) 
 
 // recordOf is the entry's record, signed. e.recording is held.
 func (n *Node) recordOf(e *entry) podrecord.Record {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
 	return n.signed(e.Desired, e.record)
 }
 
 // setRecord makes it the entry's. e.recording is held.
 func (n *Node) setRecord(e *entry, r podrecord.Record) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
 	e.record = r
 }
 
 // syncAt has the pod looked at when its time is over, without waiting for its
 // resync; a zero time calls it off.
 func (n *Node) syncAt(p *v1.Pod, at time.Time) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	e := n.entryOf(p.UID)
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
+	e := n.pods.get(p.UID)
 	if e == nil || e.deadline.Equal(at) {
 		return
 	}

@@ -23,7 +23,7 @@ func (n *Node) takeOrphans(ctx context.Context, p *pass, desired map[types.UID]D
 	}
 	for _, dir := range dirs {
 		uid, ours := n.opts.Dirs.Has(dir)
-		if _, same := desired[uid]; same || !ours || n.has(uid) || p.holds()[uid] {
+		if _, same := desired[uid]; same || !ours || n.pods.has(uid) || p.holds()[uid] {
 			continue
 		}
 		rec := podrecord.Read(filepath.Join(n.opts.Facts.PodsDir, dir))
@@ -55,13 +55,13 @@ func (n *Node) othersMayHave(p *pass, uid types.UID) bool {
 
 // takeLeftover removes what a pod left on the host, whose name is held.
 func (n *Node) takeLeftover(ctx context.Context, d Desired) {
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	var w work
-	if n.drain == nil {
-		w = n.step(d.UID(), lifecycle.Leftover{Desired: d})
-		n.entryOf(d.UID()).touched = time.Now()
+	if n.pods.drain == nil {
+		w = n.pods.step(d.UID(), lifecycle.Leftover{Desired: d})
+		n.pods.get(d.UID()).touched = time.Now()
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	n.carryOut(ctx, w)
 	n.release(d.FullName())
 }

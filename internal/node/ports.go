@@ -57,7 +57,7 @@ func (n *Node) withPorts(ctx context.Context, held []*pod.Pod) ([]*v1.Pod, error
 	var pods []*v1.Pod
 	known := map[string]*v1.Pod{}
 	for _, p := range held {
-		if n.has(p.UID) {
+		if n.pods.has(p.UID) {
 			continue
 		}
 		for _, s := range p.Sandboxes {

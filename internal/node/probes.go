@@ -5,7 +5,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/probe"
 )
 
@@ -23,6 +22,13 @@ func (n *Node) probeChanged(p *v1.Pod, t probe.Type) {
 // probeEvent sends a probe's warning.
 func (n *Node) probeEvent(p *v1.Pod, e event.Event) { n.send(p, n.sync.Masked(p, e)) }
 
+// unreadyReader reads unready containers from the probes, without values of Secrets.
+type unreadyReader struct{ n *Node }
+
+func (r unreadyReader) Unready(uid types.UID) []event.Unready {
+	return r.n.sync.MaskedUnready(uid, r.n.probes.Unready(uid))
+}
+
 // brief is what is kept of what a probe said.
 func (n *Node) brief(uid types.UID, text string, limit int) string {
 	return n.sync.Brief(uid, text, limit)
@@ -30,22 +36,3 @@ func (n *Node) brief(uid types.UID, text string, limit int) string {
 
 // MaskedText returns a text about the pod without values of its Secrets.
 func (n *Node) MaskedText(uid types.UID, text string) string { return n.sync.MaskedText(uid, text) }
-
-// known is the pod's last status, if it has one.
-func (n *Node) known(uid types.UID) (v1.PodStatus, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	e := n.entryOf(uid)
-	if e == nil || e.status.Phase == "" {
-		return v1.PodStatus{}, false
-	}
-	return e.status, true
-}
-
-// adoptedPod reports whether the runtime held the pod before podctl knew it.
-func (n *Node) adoptedPod(uid types.UID) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	e := n.entryOf(uid)
-	return e != nil && e.Origin == lifecycle.Adopted
-}

@@ -35,30 +35,30 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	known := n.workers.SyncKnownPods(pods)
 	if len(attempts) > 0 || full {
 		n.attempt(ctx, attempts, desired, known, full)
-		n.changed()
+		n.watchers.notifyChanged()
 	}
 }
 
 // compare takes the entries to what is desired now.
 func (n *Node) compare() (w work, desired map[types.UID]Desired, ready bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	desired, ready = n.wanted()
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
+	desired, ready = n.pods.wanted(n.desired)
 	if !ready {
 		return work{}, nil, false
 	}
 	n.dropClearing(desired)
 	for uid, err := range n.removed {
-		done := n.step(uid, lifecycle.RemovalDone{Err: err})
+		done := n.pods.step(uid, lifecycle.RemovalDone{Err: err})
 		w.add(done)
 	}
 	clear(n.removed)
 	in := lifecycle.Input{Desired: desired, Known: map[types.UID]bool{}, InPlace: n.becomes}
-	if n.drain != nil {
-		in.Grace = n.drain.grace
+	if n.pods.drain != nil {
+		in.Grace = n.pods.drain.grace
 	}
 	before := map[types.UID]lifecycle.Entry{}
-	for uid, e := range n.entries {
+	for uid, e := range n.pods.entries {
 		before[uid], in.Known[uid] = e.Entry, n.workers.IsPodKnown(uid)
 	}
 	after, actions := lifecycle.Reconcile(before, in, time.Now())
@@ -66,33 +66,14 @@ func (n *Node) compare() (w work, desired map[types.UID]Desired, ready bool) {
 	drops := next.drops()
 	for uid := range before {
 		if _, stays := after[uid]; !stays {
-			n.install(uid, lifecycle.Entry{}, drops[uid], &next)
+			n.pods.install(uid, lifecycle.Entry{}, drops[uid], &next)
 		}
 	}
 	for uid, e := range after {
-		n.install(uid, e, drops[uid], &next)
+		n.pods.install(uid, e, drops[uid], &next)
 	}
 	w.add(next)
 	return w, desired, true
-}
-
-// wanted is the union of all sources; while draining, what is spared. n.mu is
-// held.
-func (n *Node) wanted() (map[types.UID]Desired, bool) {
-	if n.drain == nil {
-		return n.desired.union()
-	}
-	spared := map[types.UID]Desired{}
-	for uid, e := range n.entries {
-		switch {
-		case !n.spared(e):
-		case e.again():
-			spared[uid] = *e.Next
-		default:
-			spared[uid] = e.Desired
-		}
-	}
-	return spared, true
 }
 
 // attempt tries to start the pods that are due, and stops what the runtime holds
@@ -116,7 +97,7 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 		return
 	}
 	p := n.newPass(ctx, held)
-	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.isAccounted(uid) }
+	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.pods.isHandled(uid) }
 	found := lifecycle.Look(held, isKnown, desired, n.opts.Instance)
 	unread := n.keepUnread(ctx, &found)
 	if full && !n.desired.isPartial() {

@@ -24,9 +24,9 @@ func TestRecordFileIsWhatIsRemembered(t *testing.T) {
 				})
 			}
 			changing.Wait()
-			p.Node.mu.Lock()
-			want := p.entryOf(web.UID).record
-			p.Node.mu.Unlock()
+			p.pods.mu.Lock()
+			want := p.pods.get(web.UID).record
+			p.pods.mu.Unlock()
 			if diff := cmp.Diff(want, podrecord.Read(dir)); diff != "" {
 				t.Fatal(diff)
 			}

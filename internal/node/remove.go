@@ -17,18 +17,18 @@ import (
 // startRemoval removes the leftovers of a pod that no worker knows, in a goroutine
 // of its own; the loop takes the result.
 func (n *Node) startRemoval(ctx context.Context, uid types.UID) {
-	n.mu.Lock()
-	e := n.entryOf(uid)
+	n.pods.mu.Lock()
+	e := n.pods.get(uid)
 	life := e.Desired
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	n.removals.Go(func() {
 		err := n.remove(ctx, e, life.Pod)
 		if err != nil {
 			n.log.Warn("remove pod", "pod", life.FullName(), "uid", uid, "err", err)
 		}
-		n.mu.Lock()
+		n.pods.mu.Lock()
 		n.removed[uid] = err
-		n.mu.Unlock()
+		n.pods.mu.Unlock()
 		if err == nil {
 			n.poke()
 		}
@@ -121,25 +121,25 @@ func (n *Node) removeDead(ctx context.Context, dead []*pod.ContainerStatus, keep
 // is left of them or ctx ends. grace, in seconds, shortens theirs; nil leaves
 // it. Called again, also while it runs, with less it shortens it further.
 func (n *Node) Drain(ctx context.Context, grace *int64) error {
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	var hurry []*v1.Pod
-	if n.drain == nil {
-		n.drain = &drain{grace: grace}
+	if n.pods.drain == nil {
+		n.pods.drain = &drain{grace: grace}
 	} else {
-		for _, e := range n.entries {
+		for _, e := range n.pods.entries {
 			if e.hasWorker() {
 				hurry = append(hurry, e.Pod)
 			}
 		}
-		n.drain = &drain{grace: least(n.drain.grace, grace)}
+		n.pods.drain = &drain{grace: least(n.pods.drain.grace, grace)}
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	n.stop(hurry, grace)
 	n.poke()
-	return n.until(ctx, func() bool {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		return n.unspared() == 0
+	return n.watchers.waitUntil(ctx, func() bool {
+		n.pods.mu.Lock()
+		defer n.pods.mu.Unlock()
+		return n.pods.unspared() == 0
 	})
 }
 

@@ -45,15 +45,15 @@ func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 			return err
 		}
 	}
-	n.mu.Lock()
-	left := n.unspared()
+	n.pods.mu.Lock()
+	left := n.pods.unspared()
 	var running []*v1.Pod
-	for _, e := range n.entries {
-		if n.terminates(e) {
+	for _, e := range n.pods.entries {
+		if n.pods.terminates(e) {
 			running = append(running, e.Pod)
 		}
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	slices.SortFunc(running, lifecycle.CompareNames)
 	for _, p := range running {
 		n.sendExceeded(p)
@@ -68,23 +68,23 @@ func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 // time, and waits for that.
 func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time.Time) error {
 	grace := max(1, int64((time.Until(until)-removalTime)/time.Second))
-	n.mu.Lock()
-	n.drain = &drain{grace: &grace, spare: spare}
+	n.pods.mu.Lock()
+	n.pods.drain = &drain{grace: &grace, spare: spare}
 	var hurry []*v1.Pod
-	for _, e := range n.entries {
-		if !n.spared(e) && !e.IsDesired() {
+	for _, e := range n.pods.entries {
+		if !n.pods.spared(e) && !e.IsDesired() {
 			hurry = append(hurry, e.Pod) // what terminates already may take no longer
 		}
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	n.stop(hurry, &grace)
 	n.poke()
 	timed, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	err := n.until(timed, func() bool {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		return n.unspared() == 0
+	err := n.watchers.waitUntil(timed, func() bool {
+		n.pods.mu.Lock()
+		defer n.pods.mu.Unlock()
+		return n.pods.unspared() == 0
 	})
 	if err != nil && ctx.Err() == nil {
 		return ErrPodsLeft
@@ -93,21 +93,21 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 }
 
 // unspared counts the pods that a drain has not terminated yet. What waits does not
-// count: it does not start any more. n.mu is held.
-func (n *Node) unspared() int {
-	left := n.settling
-	for _, e := range n.entries {
-		if n.terminates(e) {
+// count: it does not start any more. t.mu is held.
+func (t *podTable) unspared() int {
+	left := t.dropping
+	for _, e := range t.entries {
+		if t.terminates(e) {
 			left++
 		}
 	}
 	return left
 }
 
-// terminates reports whether a drain is terminating the pod. n.mu is held.
-func (n *Node) terminates(e *entry) bool { return e.hasWorker() && !n.spared(e) }
+// terminates reports whether a drain is terminating the pod. t.mu is held.
+func (t *podTable) terminates(e *entry) bool { return e.hasWorker() && !t.spared(e) }
 
-// spared reports whether a drain leaves the pod as it is. n.mu is held.
-func (n *Node) spared(e *entry) bool {
-	return n.drain.spare != nil && e.IsDesired() && n.drain.spare(e)
+// spared reports whether a drain leaves the pod as it is. t.mu is held.
+func (t *podTable) spared(e *entry) bool {
+	return t.drain.spare != nil && e.IsDesired() && t.drain.spare(e)
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/worker"
 )
 
 // work is what is to be done after one or more steps, outside of the mutex.
@@ -17,15 +18,15 @@ type work struct {
 }
 
 // step gives a pod's entry an event. What comes of it goes to n.carryOut, without
-// n.mu, which is held here.
-func (n *Node) step(uid types.UID, ev lifecycle.Event) work {
+// t.mu, which is held here.
+func (t *podTable) step(uid types.UID, ev lifecycle.Event) work {
 	var before lifecycle.Entry
-	if e := n.entryOf(uid); e != nil {
+	if e := t.get(uid); e != nil {
 		before = e.Entry
 	}
 	after, actions := lifecycle.Step(before, time.Now(), ev)
 	w := work{actions: actions}
-	n.install(uid, after, w.drops()[uid], &w)
+	t.install(uid, after, w.drops()[uid], &w)
 	return w
 }
 
@@ -43,10 +44,10 @@ func (w *work) drops() map[types.UID]bool {
 	return uids
 }
 
-// install replaces a pod's entry; dropped says that the life so far is. n.mu is held.
-func (n *Node) install(uid types.UID, after lifecycle.Entry, dropped bool, w *work) {
-	e := n.entries[uid]
-	n.rename(uid, e, after)
+// install replaces a pod's entry; dropped says that the life so far is. t.mu is held.
+func (t *podTable) install(uid types.UID, after lifecycle.Entry, dropped bool, w *work) {
+	e := t.entries[uid]
+	t.index(uid, e, after)
 	if e != nil && dropped {
 		if e.alarm != nil {
 			e.alarm.Stop()
@@ -54,25 +55,25 @@ func (n *Node) install(uid types.UID, after lifecycle.Entry, dropped bool, w *wo
 		if w.retired == nil {
 			w.retired = map[types.UID]*entry{}
 		}
-		n.goes(uid, e)
+		t.watchers.notifyRemoved(t.info(uid, e, worker.Info{}))
 		w.retired[uid], e = e, nil
-		n.settling++
+		t.dropping++
 	}
 	switch {
 	case after.Phase == lifecycle.None:
-		delete(n.entries, uid)
+		delete(t.entries, uid)
 	case e == nil:
-		n.entries[uid] = &entry{Entry: after}
+		t.entries[uid] = &entry{Entry: after}
 	default:
 		e.Entry = after
 	}
-	n.book(uid)
+	t.accountResources(uid)
 }
 
 // tell is step and carryOut.
 func (n *Node) tell(ctx context.Context, uid types.UID, ev lifecycle.Event) {
-	n.mu.Lock()
-	w := n.step(uid, ev)
-	n.mu.Unlock()
+	n.pods.mu.Lock()
+	w := n.pods.step(uid, ev)
+	n.pods.mu.Unlock()
 	n.carryOut(ctx, w)
 }

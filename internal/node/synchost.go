@@ -37,8 +37,8 @@ func (h syncHost) Unready(uid types.UID) []event.Unready { return h.n.probes.Unr
 
 // Annotations implements podsync.Host.
 func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
-	h.n.mu.Lock()
-	e := h.n.entryOf(p.UID)
+	h.n.pods.mu.Lock()
+	e := h.n.pods.get(p.UID)
 	var document []byte
 	workload, devices := "", ""
 	if e != nil {
@@ -47,7 +47,7 @@ func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 			devices = e.devices.String()
 		}
 	}
-	h.n.mu.Unlock()
+	h.n.pods.mu.Unlock()
 	if e == nil {
 		return nil, fmt.Errorf("annotate sandbox: pod %s is not known", p.UID)
 	}

@@ -32,9 +32,9 @@ func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map
 		default:
 			adopt[p.UID] = true
 			if err == nil {
-				n.mu.Lock()
-				n.grant(p.UID, had(podrecord.Read(n.opts.Facts.Dir(p.UID)), held.Pod))
-				n.mu.Unlock()
+				n.pods.mu.Lock()
+				n.pods.grant(p.UID, had(podrecord.Read(n.opts.Facts.Dir(p.UID)), held.Pod))
+				n.pods.mu.Unlock()
 			}
 		}
 	}
@@ -74,14 +74,14 @@ func (n *Node) stopOne(ctx context.Context, ev lifecycle.Found) {
 		n.opts.Dirs.Own(ev.UID())
 		rec = podrecord.Read(n.opts.Facts.Dir(ev.UID()))
 	}
-	n.mu.Lock()
+	n.pods.mu.Lock()
 	var w work
-	if n.drain == nil {
-		w = n.step(ev.UID(), ev)
-		e := n.entryOf(ev.UID())
+	if n.pods.drain == nil {
+		w = n.pods.step(ev.UID(), ev)
+		e := n.pods.get(ev.UID())
 		e.record, e.touched = rec, time.Now()
 	}
-	n.mu.Unlock()
+	n.pods.mu.Unlock()
 	n.carryOut(ctx, w)
 	n.release(ev.FullName())
 }

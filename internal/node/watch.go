@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -20,23 +21,23 @@ func (n *Node) Pods() []Info {
 	for _, w := range n.workers.Snapshot() {
 		states[w.UID] = w
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	infos := make([]Info, 0, len(n.entries))
-	for uid, e := range n.entries {
-		infos = append(infos, n.info(uid, e, states[uid]))
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
+	infos := make([]Info, 0, len(n.pods.entries))
+	for uid, e := range n.pods.entries {
+		infos = append(infos, n.pods.info(uid, e, states[uid]))
 	}
 	slices.SortFunc(infos, func(a, b Info) int { return lifecycle.CompareNames(a.Pod, b.Pod) })
 	return infos
 }
 
-// info is what Pods shows of a pod; w is zero if it has no worker. n.mu is held.
-func (n *Node) info(uid types.UID, e *entry, w worker.Info) Info {
+// info is what Pods shows of a pod; w is zero if it has no worker. t.mu is held.
+func (t *podTable) info(uid types.UID, e *entry, w worker.Info) Info {
 	info := Info{
 		Pod: withDebug(e.Pod, e.record.Debug), Status: e.status, Stage: e.stage, Lifecycle: e.Phase,
 		Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.again(), Stopped: e.record.Held && !e.again(),
 		Rejected: e.Rejection, Wait: e.Wait, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
-		LastError: w.LastError, Grace: w.Grace, Unready: n.sync.MaskedUnready(uid, n.probes.Unready(uid)),
+		LastError: w.LastError, Grace: w.Grace, Unready: t.unready.Unready(uid),
 	}
 	if e.Wait.Tries > 0 {
 		info.NextWake = e.Wait.RetryAt
@@ -49,17 +50,25 @@ func (n *Node) info(uid types.UID, e *entry, w worker.Info) Info {
 
 // Watcher follows what Pods shows, until it is stopped.
 type Watcher struct {
-	node    *Node
+	all     *watchers
 	changes chan struct{}
-	gone    []Info // node.mu guards it
+	removed []Info // all.mu guards it
+}
+
+// watchers are those of one node. The zero value has none.
+type watchers struct {
+	mu  sync.Mutex
+	all []*Watcher
 }
 
 // Watch follows what Pods shows from now on.
-func (n *Node) Watch() *Watcher {
-	w := &Watcher{node: n, changes: make(chan struct{}, 1)}
-	n.mu.Lock()
-	n.watchers = append(n.watchers, w)
-	n.mu.Unlock()
+func (n *Node) Watch() *Watcher { return n.watchers.add() }
+
+func (ws *watchers) add() *Watcher {
+	w := &Watcher{all: ws, changes: make(chan struct{}, 1)}
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.all = append(ws.all, w)
 	return w
 }
 
@@ -70,36 +79,46 @@ func (w *Watcher) Changes() <-chan struct{} { return w.changes }
 // Gone returns the final state of the pods that were removed since the last call:
 // Pods may never have shown it.
 func (w *Watcher) Gone() []Info {
-	w.node.mu.Lock()
-	defer w.node.mu.Unlock()
-	gone := w.gone
-	w.gone = nil
-	return gone
+	w.all.mu.Lock()
+	defer w.all.mu.Unlock()
+	removed := w.removed
+	w.removed = nil
+	return removed
 }
 
 // Stop ends the watcher.
 func (w *Watcher) Stop() {
-	w.node.mu.Lock()
-	defer w.node.mu.Unlock()
-	w.node.watchers = slices.DeleteFunc(w.node.watchers, func(o *Watcher) bool { return o == w })
+	w.all.mu.Lock()
+	defer w.all.mu.Unlock()
+	w.all.all = slices.DeleteFunc(w.all.all, func(o *Watcher) bool { return o == w })
 }
 
-// goes tells the watchers of a pod that goes. n.mu is held.
-func (n *Node) goes(uid types.UID, e *entry) {
-	if len(n.watchers) == 0 {
-		return
-	}
-	last := n.info(uid, e, worker.Info{})
-	for _, w := range n.watchers {
-		w.gone = append(w.gone, last)
+// notifyRemoved hands the final state of a removed pod to each watcher.
+func (ws *watchers) notifyRemoved(last Info) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, w := range ws.all {
+		w.removed = append(w.removed, last)
 	}
 }
 
-// until waits until something that Pods shows has become so.
-func (n *Node) until(ctx context.Context, so func() bool) error {
-	w := n.Watch()
+// notifyChanged signals each watcher that what Pods shows has changed.
+func (ws *watchers) notifyChanged() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, w := range ws.all {
+		select {
+		case w.changes <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// waitUntil waits until a condition on what Pods shows holds, or ctx ends.
+func (ws *watchers) waitUntil(ctx context.Context, holds func() bool) error {
+	w := ws.add()
 	defer w.Stop()
-	for !so() {
+	for !holds() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -109,22 +128,11 @@ func (n *Node) until(ctx context.Context, so func() bool) error {
 	return nil
 }
 
-func (n *Node) changed() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, w := range n.watchers {
-		select {
-		case w.changes <- struct{}{}:
-		default:
-		}
-	}
-}
-
 // send completes an event of the pod and hands it to Options.Events.
 func (n *Node) send(p *v1.Pod, ev event.Event) {
 	ev.Time, ev.UID, ev.Namespace, ev.Name = time.Now(), p.UID, p.Namespace, p.Name
 	if ev.Phase == "" {
-		ev.Phase = n.phaseOf(p.UID)
+		ev.Phase = n.pods.phaseOf(p.UID)
 	}
 	n.emit.Lock()
 	defer n.emit.Unlock()
@@ -133,35 +141,26 @@ func (n *Node) send(p *v1.Pod, ev event.Event) {
 	}
 }
 
-func (n *Node) phaseOf(uid types.UID) v1.PodPhase {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if e := n.entryOf(uid); e != nil && e.status.Phase != "" {
-		return e.status.Phase
-	}
-	return v1.PodPending
-}
-
 // setStatus keeps a pod's new status and reports what has changed.
 func (n *Node) setStatus(p *v1.Pod, s v1.PodStatus) {
-	n.mu.Lock()
-	e := n.entryOf(p.UID)
+	n.pods.mu.Lock()
+	e := n.pods.get(p.UID)
 	if e == nil || s.Phase == "" {
-		n.mu.Unlock()
+		n.pods.mu.Unlock()
 		return
 	}
 	events := changes(&e.status, &s)
 	before := e.status.Phase
 	e.status = s
-	n.book(p.UID)
-	n.mu.Unlock()
+	n.pods.accountResources(p.UID)
+	n.pods.mu.Unlock()
 	if before != s.Phase {
 		n.opts.Observer.StatusChanged(p, before, s.Phase)
 	}
 	for _, ev := range events {
 		n.send(p, ev)
 	}
-	n.changed()
+	n.watchers.notifyChanged()
 }
 
 // workerWatch follows the workers' phases.
@@ -169,14 +168,14 @@ type workerWatch struct{ n *Node }
 
 func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 	w.n.opts.Observer.PhaseChanged(c)
-	w.n.mu.Lock()
-	e := w.n.entryOf(c.State.UID)
+	w.n.pods.mu.Lock()
+	e := w.n.pods.get(c.State.UID)
 	var p *v1.Pod
 	if e != nil {
 		e.stage, p = c.To, e.Pod
-		w.n.book(p.UID)
+		w.n.pods.accountResources(p.UID)
 	}
-	w.n.mu.Unlock()
+	w.n.pods.mu.Unlock()
 	if p != nil {
 		switch c.To {
 		case worker.Terminating:
@@ -192,18 +191,18 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 		case worker.Syncing: // starting, or adopted, which was told
 		}
 	}
-	w.n.changed()
+	w.n.watchers.notifyChanged()
 }
 
 // stopReason returns what made the node stop the pod.
 func (n *Node) stopReason(p *v1.Pod, cause worker.Cause) event.StopReason {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	e := n.entryOf(p.UID)
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
+	e := n.pods.get(p.UID)
 	switch {
 	case cause == worker.CauseEvicted, cause == worker.CausePhase, cause == worker.CauseRuntimeOnly, e == nil:
 		return ""
-	case n.drain != nil:
+	case n.pods.drain != nil:
 		return event.Shutdown
 	case e.record.Held && !e.again():
 		return event.ByCommand
@@ -221,7 +220,7 @@ func (w workerWatch) OperationStarted(o worker.Operation) {
 func (w workerWatch) OperationDone(o worker.Operation) {
 	w.n.opts.Observer.OperationDone(o)
 	if o.Err != nil {
-		w.n.changed()
+		w.n.watchers.notifyChanged()
 	}
 }
 
