@@ -91,7 +91,7 @@ var table = []row{
 	{"internal/host", []string{"internal/poddir", "internal/podrecord", "internal/render", "internal/volume"}, "facts of the machine, and where podctl keeps its files"},
 	{"internal/lifecycle", []string{"internal/pod", "internal/podrecord"}, "pure: which pods a node has and what becomes of each"},
 	{"internal/node", []string{"internal/"}, "the only place where it all meets"},
-	{"internal/stop", []string{"internal/pod", "internal/owner", "internal/cri", "internal/host", "internal/kubelet", "internal/inventory"}, "stop and remove pods on request"},
+	{"internal/stop", []string{"internal/pod", "internal/control", "internal/owner", "internal/cri", "internal/host", "internal/kubelet", "internal/inventory"}, "stop and remove pods on request"},
 	{"internal/daemon", []string{"internal/"}, "a serving podctl: session, control socket, sd_notify, housekeeping schedule"},
 	{"cmd/podctl", []string{"internal/", "cmd/podctl/internal/"}, "one file per command"},
 	{"cmd/podctl/internal/cmdline", nil, "the order of flags, suggestions and help"},

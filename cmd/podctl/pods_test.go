@@ -21,7 +21,7 @@ var (
 func podExamples() []*inventory.Pod {
 	bare := listed("bare", "", pod.Running, pod.Running)
 	bare.Sandboxes[0].Labels = nil
-	agent := &control.Client{}
+	agent := control.Process{}
 	return inventory.Merge([]*pod.Pod{
 		listed("web", "agent", pod.Running, pod.Running),
 		listed("taken", "run-dead", pod.Running, pod.Running), // and taken over
@@ -30,7 +30,7 @@ func podExamples() []*inventory.Pod {
 		listed("static", "", pod.Exited, pod.Exited),
 		listed("half", "", pod.Exited, pod.Running, pod.Running),
 		bare,
-	}, []inventory.Live{{Client: agent, Workers: []control.Worker{
+	}, []inventory.Live{{Process: agent, Workers: []control.Worker{
 		{Namespace: "default", Name: "web", UID: "uid-web", Phase: "terminating", Status: "Running", Ready: 1, Containers: 1, IPs: []string{"10.0.0.7"}},
 		{Namespace: "default", Name: "taken", UID: "uid-taken", Phase: "syncing", Status: "Running", Ready: 1, Containers: 2, Restarts: 3},
 		{Namespace: "default", Name: "done", UID: "uid-done", Phase: "terminated", Status: "Succeeded", Containers: 1},

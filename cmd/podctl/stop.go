@@ -126,7 +126,7 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &stop.Stopper{Options: o.Options, Client: client, Locks: p.Locks, Log: e.Log}
+	s := &stop.Stopper{Options: o.Options, Client: client, Locks: p.Locks, Dial: e.Dial, Log: e.Log}
 	s.NewInstance = func() string { return instanceName("stop") }
 	if o.Remove {
 		cgroups, err := daemon.OpenCgroups(ctx, client, daemon.CgroupOptions{Root: o.CgroupRoot, RunDir: filepath.Dir(p.Locks), Log: e.Log})

@@ -68,7 +68,7 @@ func FindLiving(dir string, dial Dialer) (living []owner.Holder, clients []*Clie
 	for _, h := range living {
 		path := Path(dir, h.Name)
 		if _, err := os.Lstat(path); err == nil {
-			clients = append(clients, newClient(path, h.Name, dial))
+			clients = append(clients, Process{Name: h.Name, Socket: path}.Client(dial))
 		}
 	}
 	return living, clients, nil
@@ -86,26 +86,40 @@ func (rootError) Hint() string {
 	return "their sockets belong to root: run podctl as root, for instance with sudo"
 }
 
-// Client speaks to one podctl. Its methods may be used by many goroutines.
-type Client struct {
-	instance, path string
-	http           *http.Client
-	// limit bounds an answer, in bytes.
-	limit int64
-	// id is that of the last answer, settled is said of it.
-	id      atomic.Value
-	settled atomic.Bool
+// Process names a podctl process that has a control socket. It is a value: Client
+// returns what talks to the process.
+type Process struct {
+	// Name is the instance under which the process owns pods.
+	Name string
+	// ID is unique to the process (see owner.Holder): "" until it has answered, and of
+	// earlier versions.
+	ID string
+	// Socket is the path of its control socket.
+	Socket string
 }
 
-func newClient(path, instance string, dial Dialer) *Client {
+// Client returns a client of the process. A nil dial connects to the machine's own unix
+// sockets.
+func (p Process) Client(dial Dialer) *Client {
 	if dial == nil {
 		dial = dialUnix
 	}
-	return &Client{instance: instance, path: path, limit: maxAnswer, http: &http.Client{Transport: &http.Transport{
-		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, path) },
+	return &Client{process: p, limit: maxAnswer, http: &http.Client{Transport: &http.Transport{
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, p.Socket) },
 		DisableKeepAlives:  true, // a client asks once or twice
 		DisableCompression: true,
 	}}}
+}
+
+// Client talks to one podctl process. It is safe for concurrent use.
+type Client struct {
+	process Process
+	http    *http.Client
+	// limit bounds an answer, in bytes.
+	limit int64
+	// id and settled are those of the last answer.
+	id      atomic.Value
+	settled atomic.Bool
 }
 
 func dialUnix(ctx context.Context, path string) (net.Conn, error) {
@@ -117,14 +131,14 @@ func dialUnix(ctx context.Context, path string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", near)
 }
 
-// Instance is the name under which the podctl owns pods.
-func (c *Client) Instance() string { return c.instance }
+// Instance returns the name under which the podctl process owns pods.
+func (c *Client) Instance() string { return c.process.Name }
 
-// ID is the unique id of the process that answered last, "" before the first answer
-// and for processes of earlier versions.
-func (c *Client) ID() string {
-	id, _ := c.id.Load().(string)
-	return id
+// Process returns the process, with the id of the last answer.
+func (c *Client) Process() Process {
+	p := c.process
+	p.ID, _ = c.id.Load().(string)
+	return p
 }
 
 // Settled reports whether the process knew all pods that it owns when it answered last:
@@ -309,14 +323,14 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.R
 	}
 	defer res.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(res.Body, maxBody)) // the status says enough
-	return nil, answerError(c.instance, res.StatusCode, text)
+	return nil, answerError(c.process.Name, res.StatusCode, text)
 }
 
 func (c *Client) wrap(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("ask podctl %q for %s: %w", c.instance, path, err)
+	return fmt.Errorf("ask podctl %q for %s: %w", c.process.Name, path, err)
 }
 
 // AnswerError is an order that a podctl did not carry out, in its own words.

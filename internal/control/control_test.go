@@ -300,7 +300,7 @@ func hostile(t *testing.T, answer http.HandlerFunc) *Client {
 	}
 	s := Serve(l, answer, nil)
 	t.Cleanup(func() { _ = s.Close() })
-	return newClient(Path(dir, "run-hostile"), "run-hostile", nil)
+	return Process{Name: "run-hostile", Socket: Path(dir, "run-hostile")}.Client(nil)
 }
 
 func endless(w http.ResponseWriter, _ *http.Request) {

@@ -30,7 +30,7 @@ func TestRequestToASilentPodctlEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newClient("silent.sock", "agent", func(context.Context, string) (net.Conn, error) {
+				c := Process{Name: "agent", Socket: "silent.sock"}.Client(func(context.Context, string) (net.Conn, error) {
 					near, far := net.Pipe()
 					go func() { _, _ = io.Copy(io.Discard, far) }()
 					return near, nil

@@ -40,7 +40,7 @@ func (c *collection) facts() Facts {
 func ownerOf(p *inventory.Pod) Owner {
 	o := Owner{Kind: string(p.Kind()), Instance: p.Creator, Exited: p.Abandoned(), Elsewhere: p.Elsewhere}
 	if p.Manager != nil {
-		o.Instance = p.Manager.Instance()
+		o.Instance = p.Manager.Name
 	}
 	if p.Runtime != nil && len(p.Runtime.Sandboxes) > 0 {
 		o.Source = p.Runtime.Sandboxes[0].Source

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
@@ -32,8 +33,10 @@ type Collector struct {
 	Runtime Runtime
 	// Endpoint is the runtime's, by which its kubelet is found.
 	Endpoint string
-	Cgroups  string // mount point of the cgroups
-	Now      func() time.Time
+	// Dial connects to control sockets; nil is the machine's own.
+	Dial    control.Dialer
+	Cgroups string // mount point of the cgroups
+	Now     func() time.Time
 	// Diagnose examines a pod that is being terminated.
 	Diagnose diagnose.Collector
 	// Events returns the newest events of a pod, oldest first; nil reads none.

@@ -16,7 +16,7 @@ import (
 func (c *collection) readObject(ctx context.Context) error {
 	switch {
 	case c.pod.Manager != nil:
-		object, err := c.pod.Manager.Pod(ctx, c.pod.UID)
+		object, err := c.pod.Manager.Client(c.Dial).Pod(ctx, c.pod.UID)
 		if err != nil {
 			return err
 		}

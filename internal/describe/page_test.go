@@ -68,7 +68,7 @@ func (c *collection) contains(s pod.ContainerStatus, d cri.Details) {
 
 // managed makes the pod one of a live podctl process, which shows an object.
 func (c *collection) managed(w control.Worker, containers ...v1.Container) *v1.Pod {
-	c.pod.Manager, c.pod.Worker, c.pod.Creator, c.pod.Alive = &control.Client{}, w, "agent", true
+	c.pod.Manager, c.pod.Worker, c.pod.Creator, c.pod.Alive = &control.Process{}, w, "agent", true
 	c.pod.Worker.Desired = true
 	if w.Phase == "" {
 		c.pod.Worker.Phase, c.pod.Worker.Since = "syncing", before(41*time.Second)

@@ -142,7 +142,7 @@ func (q question) askDir(ctx context.Context, dir string, anyRuntime bool) (dirA
 func (e *Elsewhere) add(dir string, a dirAnswer) {
 	living := a.living
 	for _, l := range a.live {
-		i := slices.IndexFunc(living, func(h owner.Holder) bool { return h.Is(l.Client.Instance(), l.Client.ID()) })
+		i := slices.IndexFunc(living, func(h owner.Holder) bool { return h.Is(l.Process.Name, l.Process.ID) })
 		if l.Err != nil || i < 0 {
 			continue
 		}
@@ -153,7 +153,7 @@ func (e *Elsewhere) add(dir string, a dirAnswer) {
 				e.owners[w.UID] = living[i]
 			}
 		}
-		if l.Client.Settled() {
+		if l.Settled {
 			living = slices.Delete(living, i, i+1)
 		}
 	}

@@ -29,7 +29,7 @@ func (f Filter) Selects(p *Pod) bool {
 		return false
 	case f.Selector != nil && !f.Selector.Matches(labels.Set(p.Labels())):
 		return false
-	case f.Owner != "" && f.Owner != string(p.Kind()) && f.Owner != p.Creator && (!p.Managed() || f.Owner != p.Manager.Instance()):
+	case f.Owner != "" && f.Owner != string(p.Kind()) && f.Owner != p.Creator && (!p.Managed() || f.Owner != p.Manager.Name):
 		return false
 	case f.Terminating && !p.Terminating(), f.Abandoned && !p.Abandoned():
 		return false

@@ -11,7 +11,9 @@ import (
 // Live is the answer of one live podctl process: its pods, or why it did not
 // answer.
 type Live struct {
-	Client  *control.Client
+	Process control.Process
+	// Settled: the process knew all pods that it owns when it answered.
+	Settled bool
 	Workers []control.Worker
 	Err     error
 }
@@ -27,8 +29,8 @@ func Ask(ctx context.Context, clients []*control.Client) []Live {
 		asking.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, askTimeout)
 			defer cancel()
-			live[i].Client = c
-			live[i].Workers, live[i].Err = c.Workers(ctx)
+			workers, err := c.Workers(ctx)
+			live[i] = Live{Process: c.Process(), Settled: c.Settled(), Workers: workers, Err: err}
 		})
 	}
 	asking.Wait()

@@ -33,7 +33,7 @@ func Merge(listed []*pod.Pod, live []Live, alive func(*Pod) bool) []*Pod {
 			if p.Manager != nil && w.Rejected != "" {
 				continue // another process manages it
 			}
-			p.Manager, p.Worker, p.Alive = l.Client, w, true
+			p.Manager, p.Worker, p.Alive = &l.Process, w, true
 		}
 	}
 	all := make([]*Pod, 0, len(byUID))

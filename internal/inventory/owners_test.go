@@ -65,7 +65,7 @@ func TestOtherProcessesAreAskedOnlyForPodsThatNoneOfTheDirectoryManages(t *testi
 		identify: func(context.Context) owner.Runtime { return tested },
 	}
 	managed := Merge([]*pod.Pod{listed("web", "agent", pod.Running), listed("db", "agent", pod.Running)},
-		[]Live{{Client: &control.Client{}, Workers: []control.Worker{{UID: "uid-web"}, {UID: "uid-db"}, {UID: "uid-coming"}}}}, owners.Alive)
+		[]Live{{Process: control.Process{}, Workers: []control.Worker{{UID: "uid-web"}, {UID: "uid-db"}, {UID: "uid-coming"}}}}, owners.Alive)
 	if err := owners.Assign(t.Context(), managed); err != nil || dials.Load() != 0 || scans.Load() != 0 {
 		t.Errorf("of managed pods: %d processes asked, open files read %d times, %v", dials.Load(), scans.Load(), err)
 	}
@@ -106,7 +106,7 @@ func TestPodOfAnotherRunDirectoryIsElsewhereAlsoForATwinThatWaits(t *testing.T) 
 	run := t.TempDir()
 	neighbour(t, filepath.Join(run, "there"))
 	owners := ownersOf(filepath.Join(run, "here"))
-	twin := Live{Client: &control.Client{}, Workers: []control.Worker{{UID: "uid-web", Rejected: "managed by another podctl"}}}
+	twin := Live{Process: control.Process{}, Workers: []control.Worker{{UID: "uid-web", Rejected: "managed by another podctl"}}}
 	pods := Merge([]*pod.Pod{listed("web", "agent", pod.Running)}, []Live{twin}, owners.Alive)
 	if err := owners.Assign(t.Context(), pods); err != nil || pods[0].Elsewhere != "agent" || pods[0].Managed() {
 		t.Errorf("elsewhere %q, managed %v, %v", pods[0].Elsewhere, pods[0].Managed(), err)

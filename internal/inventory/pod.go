@@ -9,16 +9,16 @@ import (
 )
 
 // Pod is one pod: as the runtime lists it, and as the podctl process that
-// manages it sees it.
+// manages it sees it. It holds values only.
 type Pod struct {
 	UID             types.UID
 	Namespace, Name string
 	// Runtime is the runtime's listing, nil if the runtime holds nothing of the
 	// pod.
 	Runtime *pod.Pod
-	// Manager is the live podctl process that names the pod, nil if none does;
+	// Manager is the live podctl process that reports the pod, nil if none does;
 	// Worker is its view.
-	Manager *control.Client
+	Manager *control.Process
 	Worker  control.Worker
 	// Creator is the podctl instance that created the newest sandbox, "" if none
 	// did. Alive: that instance, or another one that adopted the pod, is alive.
@@ -90,7 +90,7 @@ func (p *Pod) madeByKubelet() bool {
 func (p *Pod) Owner() string {
 	switch {
 	case p.Managed() || p.Runtime == nil:
-		return p.Manager.Instance()
+		return p.Manager.Name
 	case p.Creator != "":
 		return p.Creator
 	}

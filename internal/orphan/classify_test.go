@@ -31,7 +31,7 @@ func wantedOne(name, uid string) *v1.Pod {
 }
 
 func orphanExamples() Facts {
-	agent := &control.Client{}
+	agent := control.Process{}
 	noSandbox := listed("loose", "", pod.Running, pod.Running)
 	noSandbox.Sandboxes, noSandbox.Containers[0].CreatedAt = nil, lunch.Add(-time.Hour)
 	return Facts{
@@ -49,7 +49,7 @@ func orphanExamples() Facts {
 			listed("filed-before", "run-dead", pod.Running, pod.Running),
 			listed("alive", "run-alive", pod.Running, pod.Running),
 			listed("managed", "run-dead", pod.Running, pod.Running), // and taken over
-		}, []inventory.Live{{Client: agent, Workers: []control.Worker{{Namespace: "default", Name: "managed", UID: "uid-managed", Phase: "syncing"}}}},
+		}, []inventory.Live{{Process: agent, Workers: []control.Worker{{Namespace: "default", Name: "managed", UID: "uid-managed", Phase: "syncing"}}}},
 			func(h *inventory.Pod) bool { return h.Creator == "run-alive" }),
 		Answers: []desired.Answer{
 			{Source: "kubelet", Pods: []*v1.Pod{wantedOne("wanted", "uid-wanted"), wantedOne("taken", "uid-new"), wantedOne("begins", "uid-begins")}},
@@ -127,7 +127,7 @@ func TestClassifyNamesEachPlantedOrphanOnceAndNothingElse(t *testing.T) {
 		}
 		answers[1].ByName = true
 		answers[3].Err = fmt.Errorf("no answer")
-		living := inventory.Live{Client: &control.Client{}}
+		living := inventory.Live{Process: control.Process{}}
 		want := map[types.UID]Class{}
 		for n := range rapid.IntRange(0, 12).Draw(t, "pods") {
 			name := fmt.Sprintf("p%d", n)

@@ -20,7 +20,7 @@ import (
 // liveAnswer is what a podctl process desires. Rejected pods are part of it: they
 // reserve their names.
 func liveAnswer(l inventory.Live) desired.Answer {
-	a := desired.Answer{Source: l.Client.Instance(), Err: l.Err}
+	a := desired.Answer{Source: l.Process.Name, Err: l.Err}
 	for _, w := range l.Workers {
 		if w.Desired {
 			a.Pods = append(a.Pods, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name, UID: w.UID}})

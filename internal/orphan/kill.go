@@ -176,7 +176,7 @@ func (v *View) sparedBy(o Orphan) string {
 		case source != "":
 			return source + " desires it now"
 		case p.Manager != nil:
-			return p.Manager.Instance() + " manages it now"
+			return p.Manager.Name + " manages it now"
 		case p.Elsewhere != "":
 			return p.Elsewhere + " manages it, by another endpoint of the runtime"
 		}

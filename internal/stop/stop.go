@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
@@ -38,7 +39,9 @@ type Stopper struct {
 	NewInstance func() string
 	// Leftovers are removed, with Remove, if no podctl process manages the pod.
 	Leftovers host.Leftovers
-	Log       *slog.Logger
+	// Dial connects to control sockets; nil is the machine's own.
+	Dial control.Dialer
+	Log  *slog.Logger
 }
 
 // Outcome is what became of a pod.
@@ -80,12 +83,12 @@ func (s *Stopper) stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
 		waiting, cancel = context.WithTimeout(ctx, forceWait)
 		defer cancel()
 	}
-	err := p.Manager.Stop(waiting, p.Namespace, p.Name, s.Grace)
+	err := p.Manager.Client(s.Dial).Stop(waiting, p.Namespace, p.Name, s.Grace)
 	switch {
 	case err != nil && (!s.Force || ctx.Err() != nil):
 		return Outcome{}, err
 	case err == nil && !s.Remove:
-		return Outcome{Instance: p.Manager.Instance()}, nil
+		return Outcome{Instance: p.Manager.Name}, nil
 	}
 	return s.terminate(ctx, p, cri.TerminateOptions{Escalate: s.Force, Remove: true})
 }
@@ -110,7 +113,7 @@ func (s *Stopper) terminate(ctx context.Context, p *inventory.Pod, o cri.Termina
 	}
 	outcome := Outcome{Removed: o.Remove}
 	if p.Managed() {
-		outcome.Instance = p.Manager.Instance()
+		outcome.Instance = p.Manager.Name
 	}
 	return outcome, nil
 }

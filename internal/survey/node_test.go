@@ -22,7 +22,7 @@ func TestTerminationsAreKnownOnlyIfEachOwnerAnswersOrProcessesAreVisible(t *test
 	silent := errors.New("silent")
 	kubelets, foreign := inventoryPod("api", pod.Running), inventoryPod("", pod.Running)
 	managed := inventoryPod("", pod.Running)
-	managed.Manager = &control.Client{}
+	managed.Manager = &control.Process{}
 	for _, c := range []struct {
 		name       string
 		pod        *inventory.Pod

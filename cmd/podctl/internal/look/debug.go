@@ -148,11 +148,11 @@ func (s *session) debugged(q target.Query) (*inventory.Pod, error) {
 
 // debugManaged has the podctl process of the pod add the container, and attaches to it.
 func (s *session) debugManaged(ctx context.Context, p *inventory.Pod, local *localStreams, o debugOptions) error {
-	if err := p.Manager.Debug(ctx, p.Namespace, p.Name, o.container); err != nil {
+	if err := p.Manager.Client(s.reader.Dial).Debug(ctx, p.Namespace, p.Name, o.container); err != nil {
 		return err
 	}
 	name := o.container.Name
-	if err := untilStarted(ctx, p, name); err != nil {
+	if err := s.untilStarted(ctx, p, name); err != nil {
 		return err
 	}
 	if !o.stdin && !o.tty {
@@ -194,9 +194,10 @@ const startPeriod = 100 * time.Millisecond
 
 // untilStarted waits until an ephemeral container runs or has run; the error says why
 // it cannot start.
-func untilStarted(ctx context.Context, p *inventory.Pod, name string) error {
+func (s *session) untilStarted(ctx context.Context, p *inventory.Pod, name string) error {
+	client := p.Manager.Client(s.reader.Dial)
 	for {
-		list, err := p.Manager.Pods(ctx)
+		list, err := client.Pods(ctx)
 		if err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func NewPodData(p *inventory.Pod) PodData {
 		d.Worker = "" // no worker has it
 	}
 	if p.Managed() || p.Runtime == nil {
-		d.Owner = p.Manager.Instance()
+		d.Owner = p.Manager.Name
 	}
 	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.Namespace, p.Name, string(p.UID)
 	d.Metadata.Labels, d.Metadata.CreationTimestamp = p.Labels(), p.Started()

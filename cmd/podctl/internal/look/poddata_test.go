@@ -26,9 +26,9 @@ func TestNotReadySaysWhy(t *testing.T) {
 		pod  inventory.Pod
 		want string
 	}{
-		{"a probe", inventory.Pod{Manager: &control.Client{}, Worker: control.Worker{Unready: []event.Unready{{Container: "c", Probe: failed}}}}, "c: readiness failed 3 times: connection refused"},
-		{"a hook", inventory.Pod{Manager: &control.Client{}, Worker: control.Worker{Waiting: []control.Waiting{{Container: "c", Reason: "PostStartHookError", Message: "exit 1"}}}}, "c: PostStartHookError: exit 1"},
-		{"ready", inventory.Pod{Manager: &control.Client{}}, ""},
+		{"a probe", inventory.Pod{Manager: &control.Process{}, Worker: control.Worker{Unready: []event.Unready{{Container: "c", Probe: failed}}}}, "c: readiness failed 3 times: connection refused"},
+		{"a hook", inventory.Pod{Manager: &control.Process{}, Worker: control.Worker{Waiting: []control.Waiting{{Container: "c", Reason: "PostStartHookError", Message: "exit 1"}}}}, "c: PostStartHookError: exit 1"},
+		{"ready", inventory.Pod{Manager: &control.Process{}}, ""},
 		{"a kubelet's", inventory.Pod{Runtime: &pod.Pod{}, Object: object}, "containers with unready status: [c]"},
 		{"a kubelet's that crashed", inventory.Pod{Runtime: &pod.Pod{}, Object: crashed}, "c: CrashLoopBackOff: back-off 10s"},
 		{"a kubelet's that is ready", inventory.Pod{Runtime: &pod.Pod{}, Object: ready}, ""},

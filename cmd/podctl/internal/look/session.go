@@ -67,7 +67,7 @@ func (s *session) list(ctx context.Context) error {
 // readObjects sets the objects of the pods whose owners, podctl processes or a
 // kubelet, answer.
 func (s *session) readObjects(ctx context.Context, pods []*inventory.Pod) {
-	shell.ReadPodctlObjects(ctx, pods)
+	shell.ReadPodctlObjects(ctx, s.reader.Dial, pods)
 	shell.ReadKubeletObjects(ctx, s.Client.Endpoint().Runtime, pods)
 }
 

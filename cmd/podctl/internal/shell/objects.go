@@ -42,23 +42,23 @@ func ReadKubeletObjects(ctx context.Context, endpoint string, pods []*inventory.
 
 // ReadPodctlObjects sets the objects of the pods that live podctl processes manage, as
 // far as these answer.
-func ReadPodctlObjects(ctx context.Context, pods []*inventory.Pod) {
+func ReadPodctlObjects(ctx context.Context, dial control.Dialer, pods []*inventory.Pod) {
 	ctx, cancel := context.WithTimeout(ctx, objectsTimeout)
 	defer cancel()
-	asked := map[*control.Client]bool{}
+	asked := map[string]bool{}
 	var asking sync.WaitGroup
 	for _, p := range pods {
-		if !p.Managed() || asked[p.Manager] {
+		if !p.Managed() || asked[p.Manager.Socket] {
 			continue
 		}
-		asked[p.Manager] = true
+		asked[p.Manager.Socket] = true
 		asking.Go(func() {
-			if list, err := p.Manager.Pods(ctx); err == nil {
+			if list, err := p.Manager.Client(dial).Pods(ctx); err == nil {
 				objects := make([]*v1.Pod, 0, len(list.Items))
 				for i := range list.Items {
 					objects = append(objects, &list.Items[i])
 				}
-				setObjects(pods, objects, func(other *inventory.Pod) bool { return other.Managed() && other.Manager == p.Manager })
+				setObjects(pods, objects, func(other *inventory.Pod) bool { return other.Managed() && other.Manager.Socket == p.Manager.Socket })
 			}
 		})
 	}
