@@ -99,7 +99,7 @@ var table = []row{
 	{"cmd/podctl/internal/startup", nil, "garbage is collected rarely while a command starts"},
 	{"cmd/podctl/internal/shell", []string{"internal/control", "internal/credential", "internal/cri", "internal/cri/sim", "internal/daemon", "internal/desired", "internal/host", "internal/inventory", "internal/kubelet", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output"}, "what commands share: streams, global flags, lists, errors"},
 	{"cmd/podctl/internal/look", []string{"internal/", "cmd/podctl/internal/"}, "the commands that look inside pods"},
-	{"cmd/podctl/internal/simulate", []string{"internal/cri/sim", "internal/suggest", "cmd/podctl/internal/shell"}, "the simulated runtime, served to other processes"},
+	{"cmd/podctl/internal/simulate", []string{"internal/cri/sim", "internal/suggest", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell"}, "the simulated runtime, served to other processes"},
 	{"cmd/podctl/internal/plugin", []string{"internal/cluster", "internal/fleet", "internal/manifest", "internal/stream", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output", "cmd/podctl/internal/shell"}, "the commands as a plugin of kubectl"},
 	{"cmd/podctl/internal/runview", []string{"internal/event", "internal/node", "internal/worker", "internal/lifecycle", "internal/pod", "internal/logs", "internal/source", "cmd/podctl/internal/output"}, "shows a run, and why its pods failed"},
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
@@ -45,7 +46,7 @@ type agentOptions struct {
 	observe bool
 }
 
-func agentCommand(e *shell.Env) *cli.Command {
+func agentCommand(e *shell.Env) *cmdline.Command {
 	flags := []cli.Flag{
 		&cli.StringSliceFlag{Name: "manifests", Usage: "run the pods of this `DIR|FILE|URL` and follow its changes; repeatable"},
 		&cli.StringSliceFlag{Name: "config-from", Usage: "read only ConfigMaps, Secrets and claims from this `DIR|FILE|URL` and follow its changes; repeatable"},
@@ -58,9 +59,13 @@ func agentCommand(e *shell.Env) *cli.Command {
 		&cli.BoolFlag{Name: "drain", Usage: "terminate the pods on exit, critical ones last"},
 		&cli.DurationFlag{Name: "drain-timeout", Value: time.Minute, Usage: "with --drain, exit after this `DURATION` even if pods still run"},
 	}
-	return &cli.Command{
-		Name:  "agent",
-		Usage: "run the pods of directories, files or URLs as a service",
+	return &cmdline.Command{
+		Name:    "agent",
+		Usage:   "run the pods of directories, files or URLs as a service",
+		Args: cmdline.Args{Instead: func(source string) string { return "podctl agent --manifests " + manifest.SourceName(source) }},
+		Effect:  cmdline.ChangesUnless("observe"),
+		OnNodes: cmdline.NotOnNodes,
+		Data:    runData,
 		Description: "A running pod follows its manifest in what the API server lets a running pod change; any\n" +
 			"other change replaces it, and a removed manifest terminates it. An invalid manifest is\n" +
 			"reported and leaves the running pod alone. A source that cannot be read terminates nothing.\n" +
@@ -84,7 +89,7 @@ func agentCommand(e *shell.Env) *cli.Command {
 			if o.house, err = readHousekeeping(c); err != nil {
 				return err
 			}
-			if err := cmp.Or(o.check(c.Args().Slice()), o.CheckText("agent", "json")); err != nil {
+			if err := cmp.Or(o.check(), o.CheckText("agent", "json")); err != nil {
 				return err
 			}
 			u := e.Unblocked()
@@ -101,10 +106,8 @@ func agentCommand(e *shell.Env) *cli.Command {
 // sources are all sources that are followed.
 func (o agentOptions) sources() []string { return slices.Concat(o.manifests, o.configFrom) }
 
-func (o agentOptions) check(args []string) error {
+func (o agentOptions) check() error {
 	switch {
-	case len(args) > 0:
-		return &shell.UsageError{Message: "agent takes no arguments", Advice: "podctl agent --manifests " + manifest.SourceName(args[0])}
 	case o.observe && len(o.sources()) > 0:
 		return &shell.UsageError{Message: "--observe runs no pods and takes no manifests", Advice: "omit --manifests and --config-from, or --observe"}
 	case len(o.manifests) == 0 && !o.observe:

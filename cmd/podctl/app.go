@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -53,7 +52,7 @@ func runAs(e *shell.Env, args []string) error {
 	return runApp(newApp(e), args)
 }
 
-func runApp(app *cli.App, args []string) error {
+func runApp(app *cmdline.App, args []string) error {
 	ordered, err := order(app, args)
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func runApp(app *cli.App, args []string) error {
 }
 
 // order returns the command line as urfave/cli reads it.
-func order(app *cli.App, args []string) ([]string, error) {
+func order(app *cmdline.App, args []string) ([]string, error) {
 	ordered, err := cmdline.Reorder(app, args)
 	if missing, ok := errors.AsType[*cmdline.MissingValueError](err); ok {
 		return nil, &shell.UsageError{Message: missing.Error(), Advice: "podctl COMMAND --help"}
@@ -70,12 +69,13 @@ func order(app *cli.App, args []string) ([]string, error) {
 	return ordered, err
 }
 
-// commands are all commands, in the order of the help.
-func commands(e *shell.Env) []*cli.Command {
-	var all []*cli.Command
-	add := func(category string, commands ...*cli.Command) {
+// commands are all commands, in the order of the help. app returns the app that they become
+// part of.
+func commands(e *shell.Env, app func() *cmdline.App) []*cmdline.Command {
+	var all []*cmdline.Command
+	add := func(section string, commands ...*cmdline.Command) {
 		for _, c := range commands {
-			c.Category = category
+			c.Section = section
 			all = append(all, c)
 		}
 	}
@@ -116,30 +116,28 @@ func commands(e *shell.Env) []*cli.Command {
 		versionCommand(e),
 		optionsCommand(e),
 		completionCommand(e),
-		completeCommand(e),
-		manCommand(),
+		completeCommand(e, app),
+		manCommand(app),
 		simulate.Command(e))
 	return all
 }
 
-func newApp(e *shell.Env) *cli.App {
-	commands := commands(e)
-	for _, c := range commands {
-		addShared(e, c, c.Name)
-	}
-	app := &cli.App{
+func newApp(e *shell.Env) *cmdline.App {
+	var app *cmdline.App
+	commands := commands(e, func() *cmdline.App { return app })
+	cmdline.Walk(commands, func(name string, c *cmdline.Command) { complete(e, c, name) })
+	app = &cmdline.App{Commands: commands, App: &cli.App{
 		Name:                      "podctl",
 		Usage:                     "run Kubernetes pods on a CRI runtime without a control plane",
 		Description:               about,
 		Version:                   shell.Version(),
-		Commands:                  commands,
 		Flags:                     shell.GlobalFlags(),
 		Reader:                    e.In,
 		Writer:                    e.Out,
 		ErrWriter:                 e.Errw,
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
-		OnUsageError:              onUsageError(""),
+		OnUsageError:              onUsageError("", nil),
 		// run maps errors to exit codes and prints them.
 		ExitErrHandler: func(*cli.Context, error) {},
 		CommandNotFound: func(*cli.Context, string) {
@@ -147,62 +145,57 @@ func newApp(e *shell.Env) *cli.App {
 		Action: func(c *cli.Context) error {
 			switch {
 			case c.Args().First() == "help" && c.NArg() > 1:
-				return help(c, c.Args().Slice()[1:])
+				return help(e, app, c.Args().Slice()[1:])
 			case c.NArg() > 0 && c.Args().First() != "help":
-				return unknownCommand("podctl", c.App.Commands, c.Args().First())
+				return unknownCommand("podctl", commands, c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
-	}
-	helpPages().Install()
+	}}
+	helpPages(app).Install()
 	return app
 }
 
-// addShared gives a command and its subcommands what all commands share. name is
-// the command's full name.
-func addShared(e *shell.Env, c *cli.Command, name string) {
-	for _, sub := range c.Subcommands {
-		addShared(e, sub, name+" "+sub.Name)
+// complete gives a command what all commands share. name is the command's full name.
+func complete(e *shell.Env, c *cmdline.Command, name string) {
+	c.Share(shell.CommandGlobals())
+	c.OnUsageError = onUsageError(name, c)
+	if len(c.Subcommands) > 0 {
+		c.Effect, c.Action = cmdline.Reads, group(c, "podctl "+name)
 	}
-	c.Flags = append(c.Flags, cmdline.Besides(shell.CommandGlobals(), c.Flags)...)
-	c.HideHelpCommand = true
-	c.OnUsageError = onUsageError(name)
-	c.HelpName = "podctl " + name
-	if namesPatterns(c) {
-		c.Description += "\n" + patternHelp
-	}
-	if c.Action != nil {
-		c.Action = checked(e, name, c.Action)
-	}
+	c.Action = checked(e, name, c)
 }
 
-// patternHelp says how several pods are named.
-const patternHelp = "A name may be a pattern, 'web*' or 'kube-*/dns-?'; podctl help targets says how pods are named."
-
-// namesPatterns reports whether a command takes patterns of pods' names, by its usage: those
-// that take several pods, and exec. stop, start and rm take no patterns, nor does
-// port-forward, whose further arguments are ports.
-func namesPatterns(c *cli.Command) bool {
-	usage := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(c.ArgsUsage, "[pods|containers] "), "["), "]")
-	several := strings.Contains(strings.SplitN(usage, " ", 2)[0], "NAMESPACE/]") && strings.HasSuffix(usage, "…")
-	return several && !slices.Contains([]string{"stop", "start", "rm", "port-forward"}, c.Name)
+// group is the action of a command that only has subcommands.
+func group(c *cmdline.Command, name string) cli.ActionFunc {
+	return func(ctx *cli.Context) error {
+		if given := ctx.Args().First(); given != "" {
+			return unknownCommand(name, c.Subcommands, given)
+		}
+		var lines []string
+		for _, sub := range c.Subcommands {
+			lines = append(lines, name+" "+sub.Name+": "+sub.Usage)
+		}
+		return &shell.UsageError{Message: "no command given", Advice: strings.Join(lines, "\n")}
+	}
 }
 
 // onUsageError returns a handler whose errors name the command and suggest a
-// known flag for an unknown one. command is "" for podctl itself.
-func onUsageError(command string) cli.OnUsageErrorFunc {
-	program := strings.TrimSpace("podctl " + command)
+// known flag for an unknown one. name is the full name of the command of, "" and nil are
+// podctl itself.
+func onUsageError(name string, of *cmdline.Command) cli.OnUsageErrorFunc {
+	program := strings.TrimSpace("podctl " + name)
 	return func(c *cli.Context, err error, inCommand bool) error {
 		usage := &shell.UsageError{Message: err.Error(), Advice: program + " --help"}
 		flags := c.App.VisibleFlags()
 		if inCommand {
 			flags = c.Command.VisibleFlags()
 		}
-		if name, unknown := strings.CutPrefix(usage.Message, "flag provided but not defined: -"); unknown {
-			usage.Message = "unknown flag " + cmdline.Dashed(name)
-			near, known := suggest.Word(name, cmdline.FlagNames(flags)), ""
-			if inCommand {
-				known = cmdline.ForeignFlag(name, program, c.Command)
+		if flag, unknown := strings.CutPrefix(usage.Message, "flag provided but not defined: -"); unknown {
+			usage.Message = "unknown flag " + cmdline.Dashed(flag)
+			near, known := suggest.Word(flag, cmdline.FlagNames(flags)), ""
+			if of != nil {
+				known = of.ForeignFlag(flag, program)
 			}
 			switch {
 			case known != "":
@@ -211,23 +204,23 @@ func onUsageError(command string) cli.OnUsageErrorFunc {
 				usage.Advice = "did you mean " + cmdline.Dashed(near) + "?"
 			}
 		}
-		if name, invalid := cmdline.InvalidFlag(usage.Message); invalid {
-			usage.Message = strings.Replace(strings.TrimSuffix(usage.Message, ": parse error"), " -"+name, " "+cmdline.Dashed(name), 1)
-			usage.Advice = cmp.Or(cmdline.ValueHint(name, flags), usage.Advice)
+		if flag, invalid := cmdline.InvalidFlag(usage.Message); invalid {
+			usage.Message = strings.Replace(strings.TrimSuffix(usage.Message, ": parse error"), " -"+flag, " "+cmdline.Dashed(flag), 1)
+			usage.Advice = cmp.Or(cmdline.ValueHint(flag, flags), usage.Advice)
 		}
-		if name, value, invalid := cmdline.InvalidBool(usage.Message); invalid {
-			usage.Message = fmt.Sprintf("invalid value %q for flag %s", value, cmdline.Dashed(name))
-			usage.Advice = fmt.Sprintf("%s, or %[1]s=false", cmdline.Dashed(name))
+		if flag, value, invalid := cmdline.InvalidBool(usage.Message); invalid {
+			usage.Message = fmt.Sprintf("invalid value %q for flag %s", value, cmdline.Dashed(flag))
+			usage.Advice = fmt.Sprintf("%s, or %[1]s=false", cmdline.Dashed(flag))
 		}
-		if command != "" {
-			usage.Message = command + ": " + usage.Message
+		if name != "" {
+			usage.Message = name + ": " + usage.Message
 		}
 		return usage
 	}
 }
 
 // unknownCommand lists the commands of the parent, or suggests one.
-func unknownCommand(parent string, commands []*cli.Command, name string) error {
+func unknownCommand(parent string, commands []*cmdline.Command, name string) error {
 	var known []string
 	for _, cmd := range commands {
 		known = append(known, cmd.Name)
@@ -246,10 +239,11 @@ func unknownCommand(parent string, commands []*cli.Command, name string) error {
 	return &shell.UsageError{Message: fmt.Sprintf("unknown command %q", name), Advice: hint}
 }
 
-// checked wraps an action with what all commands share: -v takes effect, a
-// read-only podctl changes nothing, paths are the host's, and errors carry the
-// command's name.
-func checked(e *shell.Env, name string, action cli.ActionFunc) cli.ActionFunc {
+// checked returns the action of a command with what all commands share: -v takes effect, a
+// read-only podctl changes nothing, paths are the host's, and errors carry the command's
+// name.
+func checked(e *shell.Env, name string, command *cmdline.Command) cli.ActionFunc {
+	action := command.Action
 	return func(c *cli.Context) error {
 		switch {
 		case shell.Nearest(c, "debug", (*cli.Context).Bool):
@@ -260,10 +254,11 @@ func checked(e *shell.Env, name string, action cli.ActionFunc) cli.ActionFunc {
 		if timeout := shell.Nearest(c, "timeout", (*cli.Context).Duration); timeout < 0 {
 			return shell.Usagef("--timeout %s is negative", timeout)
 		}
-		if err := enter(e, name, c); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		err := enter(e, c, command)
+		if err == nil {
+			err = action(c)
 		}
-		if err := action(c); err != nil {
+		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
@@ -271,9 +266,14 @@ func checked(e *shell.Env, name string, action cli.ActionFunc) cli.ActionFunc {
 }
 
 // enter is what has to be true before any command does something.
-func enter(e *shell.Env, name string, c *cli.Context) error {
-	if err := refuse(e, name, c); err != nil {
+func enter(e *shell.Env, c *cli.Context, command *cmdline.Command) error {
+	if err := shell.Refuse(e, c, command.Effect); err != nil {
 		return err
+	}
+	if len(command.Subcommands) == 0 {
+		if wrong, ok := errors.AsType[*cmdline.ArgsError](command.CheckArgs(c.Args().Slice())); ok {
+			return &shell.UsageError{Message: wrong.Message, Advice: wrong.Advice}
+		}
 	}
 	return hostroot.Enter(shell.HostRoot(c))
 }

@@ -23,11 +23,21 @@ var completions embed.FS
 // completionShells are the shells that have a script.
 var completionShells = []string{"bash", "zsh", "fish", "powershell"}
 
-func completionCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "completion",
-		Usage:     "print the completion script of a shell: " + strings.Join(completionShells, ", "),
-		ArgsUsage: "SHELL",
+func choicesOf(words []string) []cmdline.Choice {
+	choices := make([]cmdline.Choice, len(words))
+	for i, word := range words {
+		choices[i].Word = word
+	}
+	return choices
+}
+
+func completionCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "completion",
+		Usage:   "print the completion script of a shell: " + strings.Join(completionShells, ", "),
+		Args:    cmdline.Args{Of: cmdline.Word, Name: "SHELL", Words: choicesOf(completionShells)},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.Here,
 		Description: "Completes commands, options and their values, and the names of pods, containers, namespaces and\n" +
 			"images that the runtime has, if it answers within " + completionTimeout.String() + ", or\n" + completionEnv + ". For this shell:\n\n" +
 			"  bash        source <(podctl completion bash)\n" +
@@ -66,10 +76,13 @@ var completionValues = map[string][]string{
 
 // completeCommand prints what may stand in the place of the last argument: a line
 // WORD<tab>USAGE for each, :files or :dirs for names of files. It does not fail.
-func completeCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name: "__complete", Hidden: true, ArgsUsage: "-- WORD …",
-		Usage: "print the completions of the last word, for the scripts of podctl completion",
+func completeCommand(e *shell.Env, app func() *cmdline.App) *cmdline.Command {
+	return &cmdline.Command{
+		Name: "__complete", Hidden: true,
+		Usage:   "print the completions of the last word, for the scripts of podctl completion",
+		Args:    cmdline.Args{Of: cmdline.Anything, Many: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.Here,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "new-word", Usage: "complete a new word after the others"},
 			&cli.DurationFlag{Name: "timeout", Value: completionTimeout, EnvVars: []string{completionEnv}, Usage: "`DURATION` for the runtime's answer"},
@@ -82,8 +95,8 @@ func completeCommand(e *shell.Env) *cli.Command {
 			if c.Bool("new-word") {
 				words = append(words, "")
 			}
-			done := newCompleter(c.App).Complete(words)
-			if done.Live != cmdline.Nothing {
+			done := newCompleter(app()).Complete(words)
+			if done.Live != cmdline.NoQuestion {
 				done.Candidates = append(done.Candidates, inTime(c.Context, c.Duration("timeout"), func(ctx context.Context) []cmdline.Candidate {
 					return liveCandidates(ctx, e, shell.ReadGlobals(c), done)
 				})...)
@@ -93,8 +106,8 @@ func completeCommand(e *shell.Env) *cli.Command {
 	}
 }
 
-func newCompleter(app *cli.App) cmdline.Completer {
-	return cmdline.Completer{App: app, Topics: topicNames(), Shells: completionShells, Values: completionValues}
+func newCompleter(app *cmdline.App) cmdline.Completer {
+	return cmdline.Completer{App: app, Topics: topicNames(), Values: completionValues}
 }
 
 // inTime returns what ask returns, nothing if that takes too long: finding out why a

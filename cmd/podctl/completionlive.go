@@ -83,7 +83,7 @@ func podCandidates(pods []*pod.Pod, done cmdline.Completion) []cmdline.Candidate
 			if strings.HasPrefix(done.Word, name+"/") {
 				all = append(all, containerCandidates(p, name+"/")...)
 			}
-		case cmdline.Nothing, cmdline.Containers, cmdline.Images, cmdline.Nodes:
+		case cmdline.NoQuestion, cmdline.Containers, cmdline.Images, cmdline.Nodes:
 		}
 	}
 	if done.Live == cmdline.Containers {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
@@ -82,16 +83,14 @@ func readCommandLine(words []string) error {
 		words = words[1:]
 		app, _ = newPluginApp(e)
 	}
-	var idle func(commands []*cli.Command)
-	idle = func(commands []*cli.Command) {
-		for _, c := range commands {
-			if c.Action != nil {
-				c.Action = func(*cli.Context) error { return nil }
+	cmdline.Walk(app.Commands, func(_ string, c *cmdline.Command) {
+		c.Action = func(at *cli.Context) error {
+			if at.NArg() == 0 { // a sentence names the command
+				return nil
 			}
-			idle(c.Subcommands)
+			return c.CheckArgs(at.Args().Slice())
 		}
-	}
-	idle(app.Commands)
+	})
 	return runApp(app, words)
 }
 

@@ -19,7 +19,7 @@ func parse(t *testing.T, args ...string) shell.Globals {
 	t.Helper()
 	var got shell.Globals
 	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
-	app.Command("validate").Action = func(c *cli.Context) error {
+	cmdline.Find(app.Commands, "validate").Action = func(c *cli.Context) error {
 		got = shell.ReadGlobals(c)
 		return nil
 	}
@@ -71,19 +71,19 @@ func TestAFlagWinsOverItsVariable(t *testing.T) {
 // Every flag is described, and what the help says of it is what it is.
 func TestHelpNamesEveryFlag(t *testing.T) {
 	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard, Simulate: func() (*sim.Runtime, func()) { return nil, nil }})
-	for _, c := range app.Commands {
-		for _, f := range c.Flags {
+	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) {
+		var help strings.Builder
+		app.PrintHelp(&help, "podctl "+name)
+		for _, f := range c.AllFlags() {
 			d := cmdline.Describe(f)
-			var help strings.Builder
-			cli.HelpPrinter(&help, "", c)
 			if d.Usage == "" || !strings.Contains(help.String(), "--"+d.Name) {
-				t.Errorf("podctl %s --help does not describe --%s", c.Name, d.Name)
+				t.Errorf("podctl %s --help does not describe --%s", name, d.Name)
 			}
 			if strings.Contains(d.Usage, "`") || strings.HasSuffix(d.Usage, ".") {
 				t.Errorf("--%s: %q", d.Name, d.Usage)
 			}
 		}
-	}
+	})
 }
 
 // What the library has once for all apps is read by them at the same time.

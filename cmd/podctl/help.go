@@ -5,10 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
@@ -56,36 +53,36 @@ func topic(name string) (string, bool) {
 }
 
 // helpPages makes the help of all commands, on the terminal and as man pages.
-func helpPages() cmdline.Help {
-	return cmdline.Help{Globals: shell.GlobalFlags, ExitCodes: shell.ExitCodes, Topics: topicNames()}
+func helpPages(app *cmdline.App) cmdline.Help {
+	return cmdline.Help{Globals: shell.GlobalFlags, ExitCodes: shell.ExitCodes, Topics: topicNames(), Commands: app.Commands}
 }
 
 // help is `podctl help COMMAND` and `podctl help TOPIC`.
-func help(c *cli.Context, words []string) error {
+func help(e *shell.Env, app *cmdline.App, words []string) error {
 	if text, ok := topic(words[0]); ok && len(words) == 1 {
-		_, err := fmt.Fprint(c.App.Writer, text)
+		_, err := fmt.Fprint(e.Out, text)
 		return err
 	}
-	return showHelp(c, "podctl", c.App.Commands, cmdline.Expand(words, c.App.Commands))
+	return showHelp(e, app, "podctl", app.Commands, cmdline.Expand(words, app.Commands))
 }
 
 // showHelp prints the help of a command: words are its full name.
-func showHelp(c *cli.Context, parent string, commands []*cli.Command, words []string) error {
-	i := slices.IndexFunc(commands, func(sub *cli.Command) bool { return sub.Name == words[0] })
+func showHelp(e *shell.Env, app *cmdline.App, parent string, commands []*cmdline.Command, words []string) error {
+	c := cmdline.Find(commands, words[0])
 	switch {
-	case i < 0 && parent == "podctl":
+	case c == nil && parent == "podctl":
 		return unknownTopic(commands, words[0])
-	case i < 0:
+	case c == nil:
 		return unknownCommand(parent, commands, words[0])
-	case len(words) > 1 && len(commands[i].Subcommands) > 0:
-		return showHelp(c, parent+" "+words[0], commands[i].Subcommands, words[1:])
+	case len(words) > 1 && len(c.Subcommands) > 0:
+		return showHelp(e, app, parent+" "+words[0], c.Subcommands, words[1:])
 	}
-	cli.HelpPrinter(c.App.Writer, "", commands[i])
+	app.PrintHelp(e.Out, parent+" "+words[0])
 	return nil
 }
 
 // unknownTopic suggests a command or topic.
-func unknownTopic(commands []*cli.Command, name string) error {
+func unknownTopic(commands []*cmdline.Command, name string) error {
 	known := topicNames()
 	for _, c := range commands {
 		known = append(known, c.Name)

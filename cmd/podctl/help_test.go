@@ -3,13 +3,11 @@ package main
 import (
 	"bytes"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
@@ -33,15 +31,9 @@ func TestHelpFitsIn100Columns(t *testing.T) {
 		}
 	}
 	check()
-	var each func(parent []string, commands []*cli.Command)
-	each = func(parent []string, commands []*cli.Command) {
-		for _, c := range commands {
-			name := append(slices.Clip(parent), c.Name)
-			check(name...)
-			each(name, c.Subcommands)
-		}
-	}
-	each(nil, newApp(&shell.Env{Out: io.Discard, Errw: io.Discard}).Commands)
+	cmdline.Walk(newApp(&shell.Env{Out: io.Discard, Errw: io.Discard}).Commands, func(name string, _ *cmdline.Command) {
+		check(strings.Fields(name)...)
+	})
 }
 
 func TestHelpNamesEachOptionOnce(t *testing.T) {

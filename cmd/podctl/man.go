@@ -11,15 +11,15 @@ import (
 )
 
 // manCommand writes the man pages, for `make install`.
-func manCommand() *cli.Command {
-	return &cli.Command{
-		Name: "__man", Hidden: true, ArgsUsage: "DIR",
-		Usage: "write the man pages below a directory: man1, man7",
+func manCommand(app func() *cmdline.App) *cmdline.Command {
+	return &cmdline.Command{
+		Name: "__man", Hidden: true,
+		Usage:   "write the man pages below a directory: man1, man7",
+		Args:    cmdline.Args{Of: cmdline.Dir},
+		Effect:  cmdline.Changes,
+		OnNodes: cmdline.Here,
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return shell.Usagef("no directory given")
-			}
-			for name, page := range manPages(c.App) {
+			for name, page := range manPages(app()) {
 				path := filepath.Join(c.Args().First(), "man"+name[len(name)-1:], name)
 				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 					return err
@@ -34,9 +34,9 @@ func manCommand() *cli.Command {
 }
 
 // manPages returns the man pages by file name.
-func manPages(app *cli.App) map[string]string {
+func manPages(app *cmdline.App) map[string]string {
 	return cmdline.Man{
-		Help: helpPages(), Version: shell.Version(),
+		Help: helpPages(app), Version: shell.Version(),
 		Topic: func(name string) string { text, _ := topic(name); return text },
 	}.Pages(app)
 }

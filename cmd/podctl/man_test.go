@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
@@ -17,23 +15,18 @@ import (
 func TestEveryCommandAndTopicHasAManPage(t *testing.T) {
 	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
 	pages := manPages(app)
-	var check func(commands []*cli.Command, parent string)
-	check = func(commands []*cli.Command, parent string) {
-		for _, c := range commands {
-			name := parent + "-" + c.Name
-			page, ok := pages[name+".1"]
-			if ok == c.Hidden {
-				t.Errorf("%s: page %v, hidden %v", name, ok, c.Hidden)
-			}
-			for _, f := range cmdline.Own(c, shell.GlobalFlags()) {
-				if flag := `\-\-` + strings.ReplaceAll(f.Names()[0], "-", `\-`); ok && !strings.Contains(page, flag) {
-					t.Errorf("%s.1 has no %s", name, flag)
-				}
-			}
-			check(c.Subcommands, name)
+	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) {
+		name = "podctl-" + strings.ReplaceAll(name, " ", "-")
+		page, ok := pages[name+".1"]
+		if ok == c.Hidden {
+			t.Errorf("%s: page %v, hidden %v", name, ok, c.Hidden)
 		}
-	}
-	check(app.Commands, "podctl")
+		for _, f := range c.Flags {
+			if flag := `\-\-` + strings.ReplaceAll(f.Names()[0], "-", `\-`); ok && !strings.Contains(page, flag) {
+				t.Errorf("%s.1 has no %s", name, flag)
+			}
+		}
+	})
 	for _, topic := range topicNames() {
 		if pages["podctl-"+topic+".7"] == "" {
 			t.Errorf("topic %s has no page", topic)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
@@ -43,11 +44,14 @@ type orphansOptions struct {
 	grace          time.Duration
 }
 
-func orphansCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "orphans",
-		Usage:     "list orphaned pods; with --kill, terminate them",
-		ArgsUsage: "[[NAMESPACE/]POD …]",
+func orphansCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "orphans",
+		Usage:   "list orphaned pods; with --kill, terminate them",
+		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:  cmdline.ChangesIf(func(c *cli.Context) bool { return c.Bool("kill") && !c.Bool("dry-run") }, "--dry-run"),
+		OnNodes: cmdline.NodeList,
+		Data:    []any{orphanData{}, orphanMetadata{}},
 		Description: "A pod is orphaned if the runtime holds it and no source desires it: live podctl processes,\n" +
 			"manifests (--desired), the kubelet (--kubelet; one that uses this runtime is found, and asked at\n" +
 			"the ports of its configuration), its static pods, and the cluster (--kubeconfig). Pod\n" +

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
@@ -14,35 +15,18 @@ import (
 )
 
 // plegCommand groups the commands that show how the PLEG works.
-func plegCommand(e *shell.Env) *cli.Command {
-	return groupCommand(&cli.Command{
+func plegCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
 		Name:  "pleg",
 		Usage: "show pod lifecycle events, their detection latency, and the runtime calls that the PLEG waits for",
-		Subcommands: []*cli.Command{
+		Subcommands: []*cmdline.Command{
 			plegWatchCommand(e),
 			plegCheckCommand(e),
 			plegCompareCommand(e),
 			plegRecordCommand(e),
 			plegReplayCommand(e),
 		},
-	})
-}
-
-// groupCommand returns a command that only has subcommands.
-func groupCommand(c *cli.Command) *cli.Command {
-	c.ArgsUsage = "COMMAND"
-	c.Action = func(ctx *cli.Context) error {
-		name := "podctl " + c.Name
-		if given := ctx.Args().First(); given != "" {
-			return unknownCommand(name, c.Subcommands, given)
-		}
-		var lines []string
-		for _, sub := range c.Subcommands {
-			lines = append(lines, name+" "+sub.Name+": "+sub.Usage)
-		}
-		return &shell.UsageError{Message: "no command given", Advice: strings.Join(lines, "\n")}
 	}
-	return c
 }
 
 // plegSource is where a command gets its events from.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
@@ -35,10 +36,12 @@ const (
 	slowestShown = 3
 )
 
-func plegCheckCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:  "check",
-		Usage: "check that the runtime lists pods and reports their status, measure how fast, and name calls that hang",
+func plegCheckCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:   "check",
+		Usage:  "check that the runtime lists pods and reports their status, measure how fast, and name calls that hang",
+		Effect: cmdline.Reads,
+		Data:   []any{plegstat.CheckReport{}, plegstat.CheckSlow{}, plegstat.CheckWait{}, plegstat.CheckError{}},
 		Description: "List all pods several times and read the status of each pod once. No call may take\n" +
 			"longer than --timeout (" + checkTimeout.String() + " by default); a call that does is named in the report.\n" +
 			"The exit code is 0 if the runtime is healthy, 1 if it is unhealthy, 3 if it is unreachable.",
@@ -53,8 +56,6 @@ func plegCheckCommand(e *shell.Env) *cli.Command {
 				return err
 			}
 			switch {
-			case c.NArg() > 0:
-				return shell.Usagef("check takes no arguments")
 			case o.Output != "" && o.brief:
 				return shell.Usagef("--brief and --output exclude each other")
 			case o.samples < 1:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pleg"
@@ -22,10 +23,12 @@ type compareOptions struct {
 	period time.Duration
 }
 
-func plegCompareCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:  "compare",
-		Usage: "compare a PLEG that relists with one that uses the runtime's events: which is first, and what each misses",
+func plegCompareCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:   "compare",
+		Usage:  "compare a PLEG that relists with one that uses the runtime's events: which is first, and what each misses",
+		Effect: cmdline.Reads,
+		Data:   []any{compareLine{}, plegstat.CompareSummary{}},
 		Description: "Run two PLEGs side by side: one relists every second as the kubelet does, the other\n" +
 			"uses the runtime's events. EVENTS and RELISTS show how long after a change each\n" +
 			"reported it, if the runtime records the time of the change. Relists miss changes that\n" +
@@ -46,8 +49,6 @@ func plegCompareCommand(e *shell.Env) *cli.Command {
 				return err
 			}
 			switch {
-			case c.NArg() > 0:
-				return shell.Usagef("compare takes no arguments")
 			case o.last < 0:
 				return shell.Usagef("--for %s is negative", o.last)
 			case o.period <= 0:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
@@ -27,11 +28,13 @@ type recordOptions struct {
 	period time.Duration
 }
 
-func plegRecordCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "record",
-		Usage:     "record the runtime's answers to the PLEG, for podctl pleg replay",
-		ArgsUsage: "FILE|-",
+func plegRecordCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:   "record",
+		Usage:  "record the runtime's answers to the PLEG, for podctl pleg replay",
+		Args:   cmdline.Args{Of: cmdline.File, Instead: func(string) string { return "podctl pleg record FILE, or - for stdout" }},
+		Effect: cmdline.ChangesIf(func(c *cli.Context) bool { return c.Args().First() != "-" }, "-"),
+		Data:   []any{recordSummary{}},
 		Description: "Ctrl-C stops the recording, prints a summary and exits with code 0. The file holds each list,\n" +
 			"status and event of the runtime with its time, one JSON object per line: names, ids,\n" +
 			"states, pod addresses, exit codes and the messages of the runtime's errors. It does not\n" +
@@ -51,8 +54,6 @@ func plegRecordCommand(e *shell.Env) *cli.Command {
 				return err
 			}
 			switch {
-			case c.NArg() != 1:
-				return &shell.UsageError{Message: fmt.Sprintf("expected one FILE, got %d", c.NArg()), Advice: "podctl pleg record FILE, or - for stdout"}
 			case o.last < 0:
 				return shell.Usagef("--for %s is negative", o.last)
 			case o.period < time.Millisecond:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pleg/tape"
@@ -24,11 +25,12 @@ type replayOptions struct {
 	realtime bool
 }
 
-func plegReplayCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "replay",
-		Usage:     "replay a recording through podctl's PLEG, and print the events as watch does",
-		ArgsUsage: "FILE|-",
+func plegReplayCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:   "replay",
+		Usage:  "replay a recording through podctl's PLEG, and print the events as watch does",
+		Args:   cmdline.Args{Of: cmdline.File, Instead: func(string) string { return "podctl pleg replay FILE, or - for stdin" }},
+		Effect: cmdline.Reads,
 		Description: "Times are those of the recording. The same version of podctl prints the events that a watch\n" +
 			"would have printed during the recording, with -o json the same lines.\n" +
 			"A truncated recording is replayed as far as it goes; the exit code is then 1.",
@@ -50,8 +52,6 @@ func plegReplayCommand(e *shell.Env) *cli.Command {
 				return err
 			}
 			switch {
-			case c.NArg() != 1:
-				return &shell.UsageError{Message: fmt.Sprintf("expected one FILE, got %d", c.NArg()), Advice: "podctl pleg replay FILE, or - for stdin"}
 			}
 			return runReplay(c.Context, e, o)
 		},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
@@ -30,10 +31,13 @@ type watchOptions struct {
 	initial bool
 }
 
-func plegWatchCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:  "watch",
-		Usage: "print pod lifecycle events as the PLEG detects them, with their latency",
+func plegWatchCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:   "watch",
+		Usage:  "print pod lifecycle events as the PLEG detects them, with their latency",
+		Args:   cmdline.Args{Instead: func(pod string) string { return "podctl pleg watch --pod " + pod }},
+		Effect: cmdline.Reads,
+		Data:   []any{watchLine{}, plegstat.WatchSummary{}},
 		Description: "Ctrl-C prints a summary and exits with code 0. Each line shows when podctl detected the\n" +
 			"event, its source (a relist or a hint of the runtime), and how long after the event that\n" +
 			"was, if the runtime records when it happened.\n" +
@@ -60,8 +64,6 @@ func plegWatchCommand(e *shell.Env) *cli.Command {
 				return err
 			}
 			switch {
-			case c.NArg() > 0:
-				return &shell.UsageError{Message: "watch takes no arguments", Advice: "podctl pleg watch --pod " + c.Args().First()}
 			case o.count < 0:
 				return shell.Usagef("--count %d is negative", o.count)
 			case o.last < 0:

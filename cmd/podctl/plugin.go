@@ -31,10 +31,10 @@ func programName(args []string) string {
 }
 
 // newPluginApp is podctl whose commands run on nodes of a cluster.
-func newPluginApp(e *shell.Env) (*cli.App, *plugin.Plugin) {
+func newPluginApp(e *shell.Env) (*cmdline.App, *plugin.Plugin) {
 	app, p := newApp(e), &plugin.Plugin{Env: e}
 	p.Install(app)
-	pages := helpPages()
+	pages := helpPages(app)
 	pages.Program = plugin.Program
 	pages.Globals = func() []cli.Flag { return append(shell.GlobalFlags(), plugin.Flags()...) }
 	pages.Install()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
@@ -28,11 +29,25 @@ type podsOptions struct {
 	shell.ListOptions
 }
 
-func podsCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "pods",
-		Usage:     "list the pods of the runtime: status, owner, ready containers, restarts, IP, age",
-		ArgsUsage: "[[NAMESPACE/]POD …]",
+// What podctl has in place of flags of crictl pods.
+const (
+	newestLast  = "--sort-by .metadata.creationTimestamp"
+	onlyRunning = "-o jsonpath='{[?(@.status==\"Running\")].metadata.name}'"
+	endedToo    = "podctl pods lists pods that have ended, too; -A is all namespaces"
+)
+
+func podsCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "pods",
+		Usage:   "list the pods of the runtime: status, owner, ready containers, restarts, IP, age",
+		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodeList,
+		Aliases: []string{"ps", "po", "pod", "ls", "list", "get pods", "get pod", "get po"},
+		FlagHints: map[string]string{
+			"name": "podctl pods POD", "pod": "podctl pods POD", "id": "podctl pods POD", "label": "--selector",
+			"latest": newestLast, "last": newestLast, "s": onlyRunning, "state": onlyRunning, "a": endedToo, "all": endedToo,
+		},
 		Description: "Lists all pods of the runtime, whatever created them, and those that live podctl processes\n" +
 			"are about to create. WORKER is the phase of the pod's worker in the podctl process that\n" +
 			"manages it. OWNER is a podctl process, kubelet or other; (exited) marks a podctl process that has\n" +

@@ -33,10 +33,12 @@ type preemptOptions struct {
 	dryRun, explain       bool
 }
 
-func preemptCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:  "preempt",
-		Usage: "show which pods the kubelet would preempt for a critical pod, and why; or evict them",
+func preemptCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:   "preempt",
+		Usage:  "show which pods the kubelet would preempt for a critical pod, and why; or evict them",
+		Args:   cmdline.Args{Instead: func(file string) string { return "podctl preempt --dry-run -f " + file }},
+		Effect: cmdline.ChangesUnless("dry-run"),
 		Description: "The pods on the node are those of the kubelet that uses the runtime, else of live podctl\n" +
 			"processes, unless --node-pods, --kubelet or --kubeconfig name other sources. It refuses if\n" +
 			"podctl cannot see whether a kubelet uses the runtime, or what is allocatable there, and if pods\n" +
@@ -68,8 +70,6 @@ func preemptCommand(e *shell.Env) *cli.Command {
 			switch {
 			case len(c.StringSlice("filename")) == 0:
 				return &shell.UsageError{Message: "no manifest given", Advice: "podctl preempt --dry-run -f FILE"}
-			case c.NArg() > 0:
-				return &shell.UsageError{Message: fmt.Sprintf("unexpected argument %q", c.Args().First()), Advice: "podctl preempt --dry-run -f " + c.Args().First()}
 			case !o.dryRun && (o.sources.AskKubelet || o.sources.Kubeconfig != "" || len(o.nodePods) > 0 || len(c.StringSlice("what-if")) > 0):
 				return &shell.UsageError{Message: "only pods of live podctl processes can be evicted", Advice: "podctl preempt --dry-run shows which pods would be preempted"}
 			case o.sources.Kubeconfig != "" && len(o.reserved) > 0:

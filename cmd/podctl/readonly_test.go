@@ -3,40 +3,32 @@ package main
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
-// walk calls f for every command that does something, with its full name.
-func walk(commands []*cli.Command, parent string, f func(name string, c *cli.Command)) {
-	for _, c := range commands {
-		name := strings.TrimSpace(parent + " " + c.Name)
-		if c.Action != nil && len(c.Subcommands) == 0 {
+// walk calls f for every command that is no group, with its full name.
+func walk(app *cmdline.App, f func(name string, c *cmdline.Command)) {
+	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) {
+		if len(c.Subcommands) == 0 {
 			f(name, c)
 		}
-		walk(c.Subcommands, name, f)
-	}
+	})
 }
 
 func TestEveryCommandIsMarkedAsChangingOrReading(t *testing.T) {
-	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
-	unmarked := maps.Clone(effects)
-	walk(app.Commands, "", func(name string, _ *cli.Command) {
-		if _, marked := effects[name]; !marked {
-			t.Errorf("podctl %s: neither marked as changing something nor as reading, see effects", name)
+	walk(newApp(&shell.Env{Out: io.Discard, Errw: io.Discard}), func(name string, c *cmdline.Command) {
+		if !c.Effect.Stated() {
+			t.Errorf("podctl %s: neither marked as changing something nor as reading", name)
 		}
-		delete(unmarked, name)
 	})
-	for name := range unmarked {
-		t.Errorf("effects: there is no command %q", name)
-	}
 }
 
 // invoked returns the names of the commands whose action a command line reached.
@@ -44,8 +36,10 @@ func invoked(t *testing.T, e *shell.Env, args ...string) (reached []string, err 
 	t.Helper()
 	e.Out, e.Errw = io.Discard, io.Discard
 	app := newApp(e)
-	walk(app.Commands, "", func(name string, c *cli.Command) {
-		c.Action = checked(e, name, func(*cli.Context) error { reached = append(reached, name); return nil })
+	walk(app, func(name string, c *cmdline.Command) {
+		idle := *c
+		idle.Action = func(*cli.Context) error { reached = append(reached, name); return nil }
+		c.Action = checked(e, name, &idle)
 	})
 	return reached, runApp(app, append([]string{"podctl"}, args...))
 }
@@ -99,15 +93,16 @@ func TestReadOnlyRefusesWhatChangesSomething(t *testing.T) {
 
 // Every command that is marked as changing is refused, whatever its flags are.
 func TestReadOnlyRefusesEveryChangingCommand(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(effects)) {
-		if effects[name].changes == nil || name == "orphans" {
-			continue
+	walk(newApp(&shell.Env{Out: io.Discard, Errw: io.Discard}), func(name string, c *cmdline.Command) {
+		given := cli.NewContext(nil, flag.NewFlagSet("", flag.ContinueOnError), nil)
+		if _, refused := c.Effect.Refused(given); !refused {
+			return
 		}
 		reached, err := invoked(t, &shell.Env{ReadOnly: true}, append(strings.Fields(name), "x", "y")...)
 		if _, refused := errors.AsType[*shell.ReadOnlyError](err); !refused || len(reached) > 0 {
 			t.Errorf("%s: %v, reached %v", name, err, reached)
 		}
-	}
+	})
 }
 
 func TestNoFlagRevokesAReadOnlyEnvironment(t *testing.T) {

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
@@ -45,40 +43,9 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 }
 
-// documented are the types that commands print, by command.
-var documented = []struct {
-	title string
-	types []string
-}{
-	{"podctl run -o json, podctl agent -o json", []string{
-		"RunLine", "ContainerLine", "event.Exit", "event.Image", "event.Waiting", "event.Stop", "event.Eviction", "event.Probe", "event.Unready", "event.Failure",
-	}},
-	{"podctl validate -o json", []string{"validation", "problemLine", "validPod", "validDocument", "fieldLine"}},
-	{"podctl render", []string{"renderedPod", "renderedContainer"}},
-	{"podctl terminating -o json", []string{"terminatingPod", "terminatingMetadata", "terminatingContainer"}},
-	{"podctl orphans -o json", []string{"orphanData", "orphanMetadata"}},
-	{"podctl pleg watch -o json", []string{"watchLine", "WatchSummary"}},
-	{"podctl pleg check -o json", []string{"CheckReport", "CheckSlow", "CheckWait", "CheckError"}},
-	{"podctl pleg compare -o json", []string{"compareLine", "CompareSummary"}},
-	{"podctl pleg record -o json", []string{"recordSummary"}},
-	{"podctl inspect", []string{"inspection", "inspectMetadata", "inspectDifference"}},
-	{"podctl wait -o json", []string{"waitData"}},
-	{"podctl describe -o json", []string{
-		"describe.Facts", "describe.Metadata", "describe.Owner", "describe.Spec", "describe.Worker", "describe.Stopping", "describe.Sandbox",
-		"describe.Cgroup", "describe.Condition", "describe.Container", "describe.End", "describe.Cause", "describe.Env", "describe.Probe",
-		"describe.Mount", "describe.Volume", "describe.Event", "describe.Unread",
-	}},
-	{"podctl top -o json", []string{"topItem", "topMetadata", "topCPU", "topMemory", "topNetwork"}},
-	{"podctl version -o json", []string{"versionData", "podctlVersion", "runtimeVersion"}},
-	{"podctl images -o json", []string{"imageData", "imageUser"}},
-	{"podctl doctor -o json", []string{"findingData"}},
-	{"podctl pull -o json", []string{"pullData"}},
-	{"podctl rmi -o json, podctl prune -o json", []string{"removedImage"}},
-}
-
 func reference(t *testing.T) string {
 	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
-	app.Commands = slices.DeleteFunc(app.Commands, func(c *cli.Command) bool { return c.Hidden })
+	app.Commands = slices.DeleteFunc(app.Commands, func(c *cmdline.Command) bool { return c.Hidden })
 	var b strings.Builder
 	b.WriteString("<!-- Made by make docs from cmd/podctl: change it there. -->\n\n# The command line\n\n" +
 		"    podctl [global options] COMMAND [options] [arguments]\n\n" +
@@ -86,9 +53,9 @@ func reference(t *testing.T) string {
 		"an error as `podctl: COMMAND: what: why`, often with a line `hint: what to do`.\n\n")
 	b.WriteString("| command | |\n|---|---|\n")
 	for _, c := range app.Commands {
-		for _, sub := range append([]*cli.Command{c}, c.Subcommands...) {
-			fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", sub.HelpName, strings.ReplaceAll(sub.HelpName, " ", "-"), sub.Usage)
-		}
+		cmdline.Walk([]*cmdline.Command{c}, func(name string, c *cmdline.Command) {
+			fmt.Fprintf(&b, "| [`podctl %s`](#podctl-%s) | %s |\n", name, strings.ReplaceAll(name, " ", "-"), c.Usage)
+		})
 	}
 	b.WriteString("\n## Global options\n\n| option | environment | default | |\n|---|---|---|---|\n")
 	for _, f := range app.Flags {
@@ -101,31 +68,41 @@ func reference(t *testing.T) string {
 	for _, c := range shell.ExitCodes {
 		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, c.Meaning)
 	}
-	for _, c := range app.Commands {
-		commandReference(&b, c)
-		for _, sub := range c.Subcommands {
-			commandReference(&b, sub)
-		}
-	}
+	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) { commandReference(&b, "podctl "+name, c) })
 	b.WriteString("\n## What `-o json` prints\n\nThe types are podctl's own. They are stable: fields are added, never changed or removed. A list without anything in it is `[]`.\n")
-	source := parseTypes(t)
-	for _, d := range documented {
-		fmt.Fprintf(&b, "\n### %s\n", d.title)
-		for _, name := range d.types {
-			typeReference(t, &b, name, source[name])
+	sources := typeSources{t: t, read: map[string]map[string]typeSource{}}
+	var titles []string
+	printed := map[string][]any{}
+	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) {
+		if len(c.Data) == 0 {
+			return
+		}
+		for n, title := range titles { // commands that print the same
+			if reflect.DeepEqual(printed[title], c.Data) {
+				titles[n] = title + ", podctl " + name + " -o json"
+				printed[titles[n]] = c.Data
+				return
+			}
+		}
+		titles = append(titles, "podctl "+name+" -o json")
+		printed["podctl "+name+" -o json"] = c.Data
+	})
+	for _, title := range titles {
+		fmt.Fprintf(&b, "\n### %s\n", title)
+		for _, value := range printed[title] {
+			sources.document(&b, reflect.TypeOf(value))
 		}
 	}
 	return b.String()
 }
 
-func commandReference(b *strings.Builder, c *cli.Command) {
-	usage := strings.TrimSpace(c.HelpName + " [options] " + c.ArgsUsage)
-	fmt.Fprintf(b, "\n## %s\n\n    %s\n\n%s.\n", c.HelpName, usage, strings.ToUpper(c.Usage[:1])+c.Usage[1:])
-	if c.Description != "" {
-		fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(c.Description, "\n   ", "\n    "))
+func commandReference(b *strings.Builder, name string, c *cmdline.Command) {
+	fmt.Fprintf(b, "\n## %s\n\n    %s\n\n%s.\n", name, strings.TrimSpace(name+" [options] "+c.ArgsUsage()), strings.ToUpper(c.Usage[:1])+c.Usage[1:])
+	if details := c.Details(); details != "" {
+		fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(details, "\n   ", "\n    "))
 	}
 	rows := ""
-	for _, f := range cmdline.Own(c, shell.GlobalFlags()) {
+	for _, f := range c.Flags {
 		d := cmdline.Describe(f)
 		rows += fmt.Sprintf("| `%s` | %s | %s |\n", strings.TrimSpace(d.Synopsis()), d.Default, cell(d.Usage))
 	}
@@ -142,24 +119,38 @@ type typeSource struct {
 	fields *ast.StructType
 }
 
-// parseTypes reads the struct types that commands print from their source, which
-// alone has the comments.
-func parseTypes(t *testing.T) map[string]typeSource {
+// typeSources read the struct types that commands print from their source, which alone
+// has the comments.
+type typeSources struct {
+	t *testing.T
+	// read are the types of the packages that are read, by path and name.
+	read map[string]map[string]typeSource
+}
+
+func (s typeSources) document(b *strings.Builder, printed reflect.Type) {
+	s.t.Helper()
+	path, ok := strings.CutPrefix(printed.PkgPath(), "github.com/podctl/podctl/")
+	if !ok {
+		s.t.Fatalf("%s is no type of podctl's own", printed)
+	}
+	if s.read[path] == nil {
+		s.read[path] = parseTypes(s.t, filepath.Join("../..", path))
+	}
+	name := printed.Name()
+	if pkg := filepath.Base(path); pkg == "event" || pkg == "describe" { // fields name these types with it
+		name = pkg + "." + name
+	}
+	typeReference(s.t, b, name, s.read[path][printed.Name()])
+}
+
+func parseTypes(t *testing.T, dir string) map[string]typeSource {
 	t.Helper()
-	var files []string
-	for _, dir := range []string{".", "internal/look", "internal/runview", "../../internal/describe", "../../internal/event", "../../internal/plegstat"} {
-		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, found...)
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	found := map[string]typeSource{}
 	for _, name := range files {
-		prefix := ""
-		if dir := filepath.Base(filepath.Dir(name)); dir == "event" || dir == "describe" {
-			prefix = dir + "."
-		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +165,7 @@ func parseTypes(t *testing.T) map[string]typeSource {
 				continue
 			}
 			if s, ok := spec.Type.(*ast.StructType); ok {
-				found[prefix+spec.Name.Name] = typeSource{oneParagraph(decl.Doc.Text()), s}
+				found[spec.Name.Name] = typeSource{oneParagraph(decl.Doc.Text()), s}
 			}
 		}
 	}

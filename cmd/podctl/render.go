@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cgroup"
@@ -31,11 +32,14 @@ type renderOptions struct {
 	showSecrets  bool
 }
 
-func renderCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "render",
-		Usage:     "print the CRI configs of a manifest",
-		ArgsUsage: "FILE|DIR|URL|- …",
+func renderCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "render",
+		Usage:   "print the CRI configs of a manifest",
+		Args:    cmdline.Args{Of: cmdline.Manifest, Many: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.Here,
+		Data:    []any{renderedPod{}, renderedContainer{}},
 		Description: "With --sandbox or --container the output is input for crictl:\n\n" +
 			"   podctl render --sandbox web.yaml > sandbox.yaml\n" +
 			"   podctl render --container web web.yaml > container.yaml\n" +

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
@@ -44,11 +45,19 @@ const (
 	waitReady    = "ready"
 )
 
-func runCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "run",
-		Usage:     "run pods in the foreground until they end",
-		ArgsUsage: "FILE|DIR|URL|- …",
+// runData are the types that run and agent print.
+var runData = []any{
+	runview.RunLine{}, runview.ContainerLine{}, event.Exit{}, event.Image{}, event.Waiting{}, event.Stop{}, event.Eviction{}, event.Probe{}, event.Unready{}, event.Failure{},
+}
+
+func runCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "run",
+		Usage:   "run pods in the foreground until they end",
+		Args:    cmdline.Args{Of: cmdline.Manifest, Many: true},
+		Effect:  cmdline.Changes,
+		OnNodes: cmdline.NotOnNodes,
+		Data:    runData,
 		Description: "Ctrl-C terminates the pods gracefully, a second one forces, a third one leaves them.\n" +
 			"Running the same manifest again adopts the pods that already run; a changed one\n" +
 			"updates them in place where the API server allows that, and else replaces them.\n" +

@@ -9,16 +9,19 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/pod"
 )
 
-func startCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
+func startCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
 		Name:      "start",
 		Usage:     "start pods that were stopped or have ended",
-		ArgsUsage: "[NAMESPACE/]POD …",
+		Args:      cmdline.Args{Of: cmdline.Pod, Many: true},
+		Effect:    cmdline.Changes,
+		FlagHints: namesHints,
 		Flags:     []cli.Flag{namespaceFlag()},
 		Action: func(c *cli.Context) error {
 			o := stopOptions{Globals: shell.ReadGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace")}

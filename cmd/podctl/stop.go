@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"sync"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/daemon"
@@ -26,11 +28,22 @@ type stopOptions struct {
 	namespace string
 }
 
-func stopCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
+// namesHints are what podctl has in place of flags that select several pods.
+var namesHints = map[string]string{
+	"l": "podctl pods -l LABELS -o name lists the names", "selector": "podctl pods -l LABELS -o name lists the names",
+	"a": allNames, "A": allNames, "all": allNames, "all-namespaces": allNames,
+}
+
+const allNames = "podctl pods -o name lists the names"
+
+func stopCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
 		Name:      "stop",
 		Usage:     "stop pods and keep them stopped",
-		ArgsUsage: "[NAMESPACE/]POD …",
+		Args:      cmdline.Args{Of: cmdline.Pod, Many: true},
+		Effect:    cmdline.Changes,
+		Aliases:   []string{"stopp"},
+		FlagHints: namesHints,
 		Description: "The podctl process that manages a pod terminates it, with its hooks and grace period, and\n" +
 			"keeps it stopped until its manifest changes or podctl start. An unmanaged pod is stopped by\n" +
 			"runtime calls. Ctrl-C stops waiting; the pods go on terminating.",
@@ -45,11 +58,20 @@ func stopCommand(e *shell.Env) *cli.Command {
 	}
 }
 
-func rmCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
+func rmHints() map[string]string {
+	hints := maps.Clone(namesHints)
+	hints["f"] = "--force: no grace period"
+	return hints
+}
+
+func rmCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
 		Name:      "rm",
 		Usage:     "stop pods and remove them",
-		ArgsUsage: "[NAMESPACE/]POD …",
+		Args:      cmdline.Args{Of: cmdline.Pod, Many: true},
+		Effect:    cmdline.Changes,
+		Aliases:   []string{"delete", "rmp"},
+		FlagHints: rmHints(),
 		Description: "Stops the pods as podctl stop does, then removes their containers and sandboxes and, of pods\n" +
 			"whose podctl process has exited, directories and logs. --force terminates without a grace\n" +
 			"period, by runtime calls if the podctl process does not respond.",

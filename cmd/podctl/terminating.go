@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cgroup"
@@ -24,11 +25,14 @@ type terminatingOptions struct {
 	shell.ListOptions
 }
 
-func terminatingCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "terminating",
-		Usage:     "list terminating pods: what still runs, which layer is stuck, and the next command to try",
-		ArgsUsage: "[[NAMESPACE/]POD …]",
+func terminatingCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "terminating",
+		Usage:   "list terminating pods: what still runs, which layer is stuck, and the next command to try",
+		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodeList,
+		Data:    []any{terminatingPod{}, terminatingMetadata{}, terminatingContainer{}},
 		Description: "A pod is listed if the podctl process that owns it terminates it. Other pods are listed on\n" +
 			"evidence: their podctl process exited while it terminated them; the sandbox has stopped and\n" +
 			"containers still run; a process has exited, or has a signal pending, although the runtime\n" +

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/manifest"
@@ -21,12 +22,15 @@ type validateOptions struct {
 	manifestOptions
 }
 
-func validateCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "validate",
-		Usage:     "validate manifests as the API server would, and report how podctl treats each field",
-		ArgsUsage: "FILE|DIR|URL|- …",
-		Flags:     manifestFlags(),
+func validateCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "validate",
+		Usage:   "validate manifests as the API server would, and report how podctl treats each field",
+		Args:    cmdline.Args{Of: cmdline.Manifest, Many: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.Here,
+		Data:    []any{validation{}, problemLine{}, validPod{}, validDocument{}, fieldLine{}},
+		Flags:   manifestFlags(),
 		Action: func(c *cli.Context) error {
 			o := validateOptions{Globals: shell.ReadGlobals(c)}
 			var err error

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
@@ -17,10 +18,13 @@ import (
 // versionTimeout bounds the answer of the runtime to `podctl version`.
 const versionTimeout = 2 * time.Second
 
-func versionCommand(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:  "version",
-		Usage: "print the versions of podctl and of the runtime",
+func versionCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "version",
+		Usage:   "print the versions of podctl and of the runtime",
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodeOrHere,
+		Data:    []any{versionData{}, podctlVersion{}, runtimeVersion{}},
 		Description: "The runtime's version is missing if it does not answer within " + versionTimeout.String() + "; that is a warning, not an\n" +
 			"error. -o is " + output.Formats + ".",
 		Action: func(c *cli.Context) error {

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/urfave/cli/v2"
 )
 
 func TestAliasesStandForCommands(t *testing.T) {
 	app := testApp()
-	app.Commands = append(app.Commands, &cli.Command{Name: "top"}, &cli.Command{Name: "rm"})
+	app.Commands[0].Aliases = []string{"ps", "po", "pod", "ls", "get pods", "get po"}
+	app.Commands = append(app.Commands, &Command{Name: "rm", Aliases: []string{"delete"}},
+		&Command{Name: "top", Args: Args{Of: Target, Words: []Choice{{Word: "pods", Aliases: []string{"top pod", "top po"}}}}})
 	for in, want := range map[string]string{
 		"ps":               "pods",
 		"ls -A":            "pods -A",
@@ -34,7 +34,8 @@ func TestAliasesStandForCommands(t *testing.T) {
 }
 
 func TestAliasesOfACommandAreSorted(t *testing.T) {
-	if got := strings.Join(AliasesOf("pods"), ","); got != "get po,get pod,get pods,list,ls,po,pod,ps" {
+	c := Command{Aliases: []string{"ps", "po", "get pods"}}
+	if got := strings.Join(c.sortedAliases(), ","); got != "get pods,po,ps" {
 		t.Error(got)
 	}
 }

@@ -11,8 +11,8 @@ import (
 type Live uint8
 
 const (
-	// Nothing is asked.
-	Nothing Live = iota
+	// NoQuestion: nothing is asked.
+	NoQuestion Live = iota
 	// Pods are [NAMESPACE/]POD.
 	Pods
 	// Targets are [NAMESPACE/]POD[/CONTAINER].
@@ -50,11 +50,9 @@ type Candidate struct{ Word, Usage string }
 
 // Completer completes command lines.
 type Completer struct {
-	App *cli.App
+	App *App
 	// Topics are those of help.
 	Topics []string
-	// Shells are the arguments of completion.
-	Shells []string
 	// Values are those of flags, by the name of the value in their usage.
 	Values map[string][]string
 }
@@ -84,7 +82,7 @@ func (p Completer) Complete(words []string) Completion {
 	case len(at.commands) > 0:
 		p.commandNames(at, &c)
 	case at.command != nil:
-		p.argument(at.command, &c)
+		at.command.Args.complete(&c)
 	}
 	return c
 }
@@ -92,8 +90,8 @@ func (p Completer) Complete(words []string) Completion {
 // position is what the words before mean.
 type position struct {
 	flags    []cli.Flag
-	commands []*cli.Command
-	command  *cli.Command
+	commands []*Command
+	command  *Command
 	// help: the words are those of `podctl help`. ended: a -- was given.
 	help, ended bool
 }
@@ -149,13 +147,12 @@ func (at *position) enter(name string) {
 		at.help = true
 		return
 	}
-	i := slices.IndexFunc(at.commands, func(c *cli.Command) bool { return c.HasName(name) })
-	if i < 0 {
+	c := Find(at.commands, name)
+	if c == nil {
 		at.commands = nil
 		return
 	}
-	at.command = at.commands[i]
-	at.flags, at.commands = at.command.Flags, at.command.Subcommands
+	at.command, at.flags, at.commands = c, c.AllFlags(), c.Subcommands
 }
 
 // flag returns the flag of a name as it is typed, nil if there is none.
@@ -219,33 +216,20 @@ func (p Completer) value(d FlagDoc, c *Completion) {
 	}
 }
 
-// argument completes an argument by the command's usage.
-func (p Completer) argument(command *cli.Command, c *Completion) {
-	usage, _, _ := strings.Cut(command.ArgsUsage, " -- ")
-	repeats := strings.Contains(usage, "…") && !strings.Contains(usage, " [LOCAL:]") || usage == "SOURCE DESTINATION"
-	if len(c.Arguments) > 0 && !repeats {
+// live is what the runtime is asked for, to complete an argument.
+var live = [...]Live{Pod: Pods, Target: Targets, SourceDestination: CopyTargets, Image: Images, StoredImage: Images, Anything: NoQuestion}
+
+// complete completes the argument that follows those in c.
+func (a Args) complete(c *Completion) {
+	if len(c.Arguments) > 0 && !a.Many && a.Of != SourceDestination {
 		return
 	}
-	// Words that the usage offers: [pods|containers] TARGET.
-	if words, _, ok := strings.Cut(strings.TrimPrefix(usage, "["), "] "); ok && len(c.Arguments) == 0 && strings.ToLower(words) == words {
-		for word := range strings.SplitSeq(words, "|") {
-			c.add(word, "")
+	if len(c.Arguments) == 0 {
+		for _, w := range a.Words {
+			c.add(w.Word, "")
 		}
 	}
-	switch {
-	case usage == "SHELL":
-		for _, shell := range p.Shells {
-			c.add(shell, "")
-		}
-	case usage == "SOURCE DESTINATION":
-		c.Live, c.Files = CopyTargets, true
-	case strings.Contains(usage, "POD[/CONTAINER]"):
-		c.Live = Targets
-	case strings.Contains(usage, "POD"):
-		c.Live = Pods
-	case strings.Contains(usage, "IMAGE"), strings.Contains(usage, "NAME|PATTERN|ID"):
-		c.Live = Images
-	case strings.Contains(usage, "FILE"):
-		c.Files = true
-	}
+	c.Live = live[a.Of]
+	c.Files = a.Of == Manifest || a.Of == File || a.Of == SourceDestination
+	c.Dirs = a.Of == Dir
 }

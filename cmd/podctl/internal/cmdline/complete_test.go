@@ -16,20 +16,20 @@ func completer() Completer {
 	with := func(flags ...cli.Flag) []cli.Flag { return append(flags, global...) }
 	namespace := &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "`NAMESPACE` of names"}
 	return Completer{
-		App: &cli.App{Flags: global, Commands: []*cli.Command{
-			{Name: "pods", Usage: "list pods", ArgsUsage: "[[NAMESPACE/]POD …]", Flags: with(namespace)},
-			{Name: "logs", ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] …", Flags: with(namespace, &cli.StringFlag{Name: "container", Aliases: []string{"c"}, Usage: "`NAME`"})},
-			{Name: "exec", ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] -- COMMAND", Flags: with()},
-			{Name: "port-forward", ArgsUsage: "[NAMESPACE/]POD [LOCAL:]REMOTE …", Flags: with()},
-			{Name: "cp", ArgsUsage: "SOURCE DESTINATION", Flags: with()},
-			{Name: "top", ArgsUsage: "[pods|containers] [[NAMESPACE/]POD[/CONTAINER] …]", Flags: with()},
-			{Name: "pull", ArgsUsage: "IMAGE …", Flags: with()},
-			{Name: "run", ArgsUsage: "FILE|DIR|URL|- …", Flags: with(&cli.StringFlag{Name: "for", Usage: "`CONDITION`"}, &cli.StringFlag{Name: "root", Usage: "`DIR`"})},
-			{Name: "completion", ArgsUsage: "SHELL", Flags: with()},
-			{Name: "pleg", Subcommands: []*cli.Command{{Name: "watch", Flags: with()}, {Name: "check", Flags: with()}}, Flags: with()},
+		App: &App{App: &cli.App{Flags: global}, Commands: []*Command{
+			{Name: "pods", Usage: "list pods", Aliases: []string{"ps", "get pods"}, Args: Args{Of: Pod, Many: true, Optional: true}, Flags: with(namespace)},
+			{Name: "logs", Args: Args{Of: Target, Many: true}, Flags: with(namespace, &cli.StringFlag{Name: "container", Aliases: []string{"c"}, Usage: "`NAME`"})},
+			{Name: "exec", Args: Args{Of: Target, Rest: Program}, Flags: with()},
+			{Name: "port-forward", Args: Args{Of: Pod, Rest: Ports}, Flags: with()},
+			{Name: "cp", Args: Args{Of: SourceDestination}, Flags: with()},
+			{Name: "top", Args: Args{Of: Target, Many: true, Optional: true, Words: []Choice{{Word: "pods"}, {Word: "containers"}}}, Flags: with()},
+			{Name: "pull", Args: Args{Of: Image, Many: true}, Flags: with()},
+			{Name: "run", Args: Args{Of: Manifest, Many: true}, Flags: with(&cli.StringFlag{Name: "for", Usage: "`CONDITION`"}, &cli.StringFlag{Name: "root", Usage: "`DIR`"})},
+			{Name: "completion", Args: Args{Of: Word, Words: []Choice{{Word: "bash"}, {Word: "zsh"}}}, Flags: with()},
+			{Name: "pleg", Subcommands: []*Command{{Name: "watch", Flags: with()}, {Name: "check", Flags: with()}}, Flags: with()},
 			{Name: "__complete", Hidden: true},
 		}},
-		Topics: []string{"output", "targets"}, Shells: []string{"bash", "zsh"},
+		Topics: []string{"output", "targets"},
 		Values: map[string][]string{"FORMAT": {"json", "jsonpath=", "yaml"}, "CONDITION": {"condition=Ready", "delete"}},
 	}
 }

@@ -28,25 +28,24 @@ var ForeignCommands = map[string]string{
 }
 
 // ForeignFlag returns a hint for a flag of kubectl's or crictl's, by its name
-// without dashes, that a command does not have, "" if there is none. program is
-// "podctl" and the command's name.
-func ForeignFlag(name, program string, c *cli.Command) string {
-	has := func(flag string) bool { return slices.Contains(FlagNames(c.VisibleFlags()), flag) }
+// without dashes, that the command does not have, "" if there is none. program is
+// "podctl" and the command's full name.
+func (c *Command) ForeignFlag(name, program string) string {
+	if hint := c.FlagHints[name]; hint != "" {
+		return hint
+	}
+	has := func(flag string) bool { return slices.Contains(FlagNames(c.Flags), flag) }
 	switch name {
 	case "f", "filename":
-		if strings.HasPrefix(c.ArgsUsage, "FILE") {
+		switch {
+		case c.Args.Of == Manifest, c.Args.Of == File:
 			return program + " FILE"
-		}
-		if has("manifests") {
+		case has("manifests"):
 			return program + " --manifests DIR"
 		}
 	case "q", "quiet":
 		if has("no-headers") {
 			return "-o name"
-		}
-	case "a", "all":
-		if c.Name == "pods" {
-			return program + " lists pods that have ended, too; -A is all namespaces"
 		}
 	case "now":
 		if has("grace-period") {
@@ -57,29 +56,7 @@ func ForeignFlag(name, program string, c *cli.Command) string {
 			return "--grace-period SECONDS"
 		}
 	}
-	for _, f := range foreignFlags {
-		if slices.Contains(f.commands, c.Name) && slices.Contains(f.names, name) {
-			return f.hint
-		}
-	}
 	return ""
-}
-
-// foreignFlags are flags of kubectl and crictl, and what podctl has in their place.
-var foreignFlags = []struct {
-	commands, names []string
-	hint            string
-}{
-	{[]string{"pods"}, []string{"name", "pod", "id"}, "podctl pods POD"},
-	{[]string{"pods"}, []string{"label"}, "--selector"},
-	{[]string{"pods"}, []string{"latest", "last"}, "--sort-by .metadata.creationTimestamp"},
-	{[]string{"pods"}, []string{"s", "state"}, "-o jsonpath='{[?(@.status==\"Running\")].metadata.name}'"},
-	{[]string{"top"}, []string{"containers"}, "podctl top containers"},
-	{[]string{"stop", "start", "rm"}, []string{"l", "selector"}, "podctl pods -l LABELS -o name lists the names"},
-	{[]string{"stop", "start", "rm"}, []string{"a", "A", "all", "all-namespaces"}, "podctl pods -o name lists the names"},
-	{[]string{"rm"}, []string{"f"}, "--force: no grace period"},
-	{[]string{"rmi"}, []string{"a", "all", "q", "prune"}, "podctl prune"},
-	{[]string{"exec"}, []string{"s", "sync"}, "podctl exec POD -- COMMAND, without --stdin and --tty"},
 }
 
 // InvalidFlag returns the name of the flag whose value a usage error of the

@@ -31,25 +31,27 @@ type Help struct {
 	ExitCodes []ExitCode
 	// Topics are what help explains beside commands.
 	Topics []string
+	// Commands are those of the app.
+	Commands []*Command
 }
 
 // Category is a group of commands in the help.
 type Category struct {
 	Name     string
-	Commands []*cli.Command
+	Commands []*Command
 }
 
 // Categories groups the visible commands by their category, in the order in which
 // the categories first appear.
-func Categories(commands []*cli.Command) []Category {
+func Categories(commands []*Command) []Category {
 	var all []Category
 	for _, c := range commands {
 		if c.Hidden {
 			continue
 		}
-		i := slices.IndexFunc(all, func(known Category) bool { return known.Name == c.Category })
+		i := slices.IndexFunc(all, func(known Category) bool { return known.Name == c.Section })
 		if i < 0 {
-			i, all = len(all), append(all, Category{Name: c.Category})
+			i, all = len(all), append(all, Category{Name: c.Section})
 		}
 		all[i].Commands = append(all[i].Commands, c)
 	}
@@ -91,6 +93,16 @@ func init() {
 	}
 }
 
+// PrintHelp prints the help of a command. program is its full name, after that of podctl.
+func (a *App) PrintHelp(w io.Writer, program string) {
+	_, name, _ := strings.Cut(program, " ")
+	Walk(a.Commands, func(known string, c *Command) {
+		if known == name {
+			cli.HelpPrinter(w, "", c.build(name))
+		}
+	})
+}
+
 // printTemplate is the library's own printer, which aligns tabs.
 var printTemplate = cli.HelpPrinter
 
@@ -99,7 +111,7 @@ func (h Help) app(a *cli.App) string {
 	var b strings.Builder
 	program := cmp.Or(h.Program, "podctl")
 	b.WriteString("USAGE:\n   " + program + " [global options] COMMAND [options] [arguments]\n\n" + indented(a.Description))
-	for _, category := range Categories(a.Commands) {
+	for _, category := range Categories(h.Commands) {
 		b.WriteString("\n" + strings.ToUpper(category.Name) + ":\n" + commandLines(category.Commands))
 	}
 	b.WriteString("\n" + globalCategory + ", before or after the command:\n" + appOptions(a.Flags))
@@ -124,18 +136,24 @@ func (h Help) command(c *cli.Command) string {
 	if c.Description != "" {
 		text += "\n" + indented(c.Description)
 	}
-	if len(c.Subcommands) > 0 {
-		text += "\nCOMMANDS:\n" + commandLines(c.Subcommands)
-	}
-	if names := AliasesOf(strings.TrimPrefix(name, "podctl ")); len(names) > 0 {
-		text += "\nALIASES:\n   " + strings.Join(names, ", ") + "\n"
-	}
-	own := Own(c, h.Globals())
-	return text + "\nOPTIONS:\n" + Options(append(own, cli.HelpFlag)) +
+	var own []cli.Flag
+	Walk(h.Commands, func(known string, command *Command) {
+		if "podctl "+known != name {
+			return
+		}
+		own = c.Flags[:len(command.Flags)]
+		if len(command.Subcommands) > 0 {
+			text += "\nCOMMANDS:\n" + commandLines(command.Subcommands)
+		}
+		if names := command.sortedAliases(); len(names) > 0 {
+			text += "\nALIASES:\n   " + strings.Join(names, ", ") + "\n"
+		}
+	})
+	return text + "\nOPTIONS:\n" + Options(append(slices.Clip(own), cli.HelpFlag)) +
 		"\n" + globalCategory + ":\n" + Options(Besides(h.Globals(), own))
 }
 
-func commandLines(commands []*cli.Command) string {
+func commandLines(commands []*Command) string {
 	var rows []row
 	for _, c := range commands {
 		rows = append(rows, row{c.Name, c.Usage})

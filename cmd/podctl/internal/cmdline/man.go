@@ -2,6 +2,7 @@ package cmdline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -19,10 +20,10 @@ type Man struct {
 
 // Pages returns the pages by file name: podctl.1, podctl-COMMAND.1 for each command and
 // subcommand, podctl-TOPIC.7 for each topic.
-func (m Man) Pages(app *cli.App) map[string]string {
+func (m Man) Pages(app *App) map[string]string {
 	pages := map[string]string{app.Name + ".1": m.appPage(app)}
-	var add func(commands []*cli.Command, parent string)
-	add = func(commands []*cli.Command, parent string) {
+	var add func(commands []*Command, parent string)
+	add = func(commands []*Command, parent string) {
 		for _, c := range commands {
 			if c.Hidden {
 				continue
@@ -42,7 +43,7 @@ func (m Man) Pages(app *cli.App) map[string]string {
 	return pages
 }
 
-func (m Man) appPage(app *cli.App) string {
+func (m Man) appPage(app *App) string {
 	p := m.page(app.Name, 1, app.Usage)
 	p.section("SYNOPSIS")
 	p.verbatim(app.Name + " [global options] COMMAND [options] [arguments]")
@@ -69,13 +70,13 @@ func (m Man) appPage(app *cli.App) string {
 	return p.String()
 }
 
-func (m Man) commandPage(c *cli.Command, name string) string {
+func (m Man) commandPage(c *Command, name string) string {
 	p := m.page(name, 1, c.Usage)
 	p.section("SYNOPSIS")
-	p.verbatim(strings.TrimSpace(strings.ReplaceAll(name, "-"+c.Name, " "+c.Name) + " [options] " + c.ArgsUsage))
-	if c.Description != "" {
+	p.verbatim(strings.TrimSpace(strings.ReplaceAll(name, "-"+c.Name, " "+c.Name) + " [options] " + c.ArgsUsage()))
+	if details := c.Details(); details != "" {
 		p.section("DESCRIPTION")
-		p.verbatim(c.Description)
+		p.verbatim(details)
 	}
 	if len(c.Subcommands) > 0 {
 		p.section("COMMANDS")
@@ -84,8 +85,8 @@ func (m Man) commandPage(c *cli.Command, name string) string {
 		}
 	}
 	p.section("OPTIONS")
-	p.flags(append(Own(c, m.Globals()), cli.HelpFlag))
-	if aliases := AliasesOf(c.Name); len(aliases) > 0 {
+	p.flags(append(slices.Clip(c.Flags), cli.HelpFlag))
+	if aliases := c.sortedAliases(); len(aliases) > 0 {
 		p.section("ALIASES")
 		p.verbatim(strings.Join(aliases, ", "))
 	}

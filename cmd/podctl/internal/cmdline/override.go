@@ -31,18 +31,3 @@ func Besides(shared, own []cli.Flag) []cli.Flag {
 	}
 	return rest
 }
-
-// Own returns the flags of a command that are not shared ones, but may have the
-// name of one.
-func Own(c *cli.Command, shared []cli.Flag) []cli.Flag {
-	usage := map[string]string{}
-	for _, f := range append(slices.Clip(shared), cli.HelpFlag) {
-		d := Describe(f)
-		usage[d.Name] = d.Usage
-	}
-	return slices.DeleteFunc(slices.Clone(c.Flags), func(f cli.Flag) bool {
-		d := Describe(f)
-		known, ok := usage[d.Name]
-		return ok && known == d.Usage
-	})
-}

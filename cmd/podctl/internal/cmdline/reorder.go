@@ -16,17 +16,17 @@ func (e *MissingValueError) Error() string { return fmt.Sprintf("flag needs a va
 // Reorder returns the command line with the flags of each command before its
 // arguments, as urfave/cli needs them: pods web -o json becomes pods -o json web.
 // An alias of a command is replaced by it (see Expand). It splits -ojson and -Aw as kubectl reads them. What follows -- is left alone;
-// where a command's usage has a --, it remains among the arguments.
+// where a command takes a command line after a --, it remains among the arguments.
 // args begins with the program's name. The error is a *MissingValueError.
-func Reorder(app *cli.App, args []string) ([]string, error) {
+func Reorder(app *App, args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil
 	}
 	flags, commands := app.Flags, app.Commands
 	result, rest := args[:1:1], args[1:]
-	usage := ""
+	var command Command
 	for depth := 0; ; depth++ {
-		level, err := splitLevel(rest, flags, len(commands) > 0, strings.Contains(usage, "-- "))
+		level, err := splitLevel(rest, flags, len(commands) > 0, command.Args.keepsDashes())
 		if err != nil {
 			return nil, err
 		}
@@ -38,12 +38,12 @@ func Reorder(app *cli.App, args []string) ([]string, error) {
 			level.arguments = Expand(level.arguments, commands)
 		}
 		name := level.arguments[0]
-		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(name) })
-		if i < 0 {
+		c := Find(commands, name)
+		if c == nil {
 			return append(result, level.arguments...), nil
 		}
 		result, rest = append(result, name), level.arguments[1:]
-		flags, commands, usage = commands[i].Flags, commands[i].Subcommands, commands[i].ArgsUsage
+		command, flags, commands = *c, c.AllFlags(), c.Subcommands
 	}
 }
 

@@ -9,18 +9,18 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func testApp() *cli.App {
+func testApp() *App {
 	output := &cli.StringFlag{Name: "output", Aliases: []string{"o"}}
-	return &cli.App{
-		Flags: []cli.Flag{output, &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}}},
-		Commands: []*cli.Command{
+	return &App{
+		App: &cli.App{Flags: []cli.Flag{output, &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}}}},
+		Commands: []*Command{
 			{Name: "pods", Flags: []cli.Flag{
 				output, &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}},
 				&cli.BoolFlag{Name: "all", Aliases: []string{"A"}}, &cli.BoolFlag{Name: "watch", Aliases: []string{"w"}},
 				&cli.StringSliceFlag{Name: "also"}, &cli.DurationFlag{Name: "for"},
 			}},
-			{Name: "exec", ArgsUsage: "TARGET -- COMMAND", Flags: []cli.Flag{output, &cli.BoolFlag{Name: "stdin", Aliases: []string{"i"}}}},
-			{Name: "pleg", Subcommands: []*cli.Command{{Name: "watch", Flags: []cli.Flag{output, &cli.BoolFlag{Name: "x"}}}}},
+			{Name: "exec", Args: Args{Of: Target, Rest: Program}, Flags: []cli.Flag{output, &cli.BoolFlag{Name: "stdin", Aliases: []string{"i"}}}},
+			{Name: "pleg", Subcommands: []*Command{{Name: "watch", Flags: []cli.Flag{output, &cli.BoolFlag{Name: "x"}}}}},
 		},
 	}
 }

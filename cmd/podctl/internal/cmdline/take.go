@@ -19,24 +19,25 @@ type Taken struct {
 }
 
 // Take removes the flags that take selects from a command line in the order of Reorder.
-func Take(app *cli.App, ordered []string, take func(cli.Flag) bool) Taken {
+func Take(app *App, ordered []string, take func(cli.Flag) bool) Taken {
 	t := Taken{Values: map[string][]string{}}
-	flags, commands, usage := app.Flags, app.Commands, ""
+	var command Command
+	flags, commands := app.Flags, app.Commands
 	rest := ordered[min(1, len(ordered)):]
 	for {
 		rest = t.flags(rest, flags, take)
 		if len(commands) == 0 || len(rest) == 0 {
 			break
 		}
-		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(rest[0]) })
-		if i < 0 {
+		c := Find(commands, rest[0])
+		if c == nil {
 			break
 		}
 		t.Args, rest = append(t.Args, rest[0]), rest[1:]
 		t.Command = len(t.Args)
-		flags, commands, usage = commands[i].Flags, commands[i].Subcommands, commands[i].ArgsUsage
+		command, flags, commands = *c, c.AllFlags(), c.Subcommands
 	}
-	if strings.Contains(usage, "-- ") && len(rest) > 0 && rest[0] == "--" {
+	if command.Args.keepsDashes() && len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:] // Reorder has put it before the one that the user typed
 	}
 	t.Args = append(t.Args, rest...)

@@ -12,10 +12,10 @@ func TestFlagsAreTakenAtTheirOwnLevelOnly(t *testing.T) {
 	node := func() cli.Flag { return &cli.StringFlag{Name: "node"} }
 	shared := []cli.Flag{node(), &cli.BoolFlag{Name: "all-nodes"}, &cli.StringFlag{Name: "node-selector", Aliases: []string{"l"}}}
 	own := []cli.Flag{&cli.StringFlag{Name: "node"}, &cli.StringFlag{Name: "selector", Aliases: []string{"l"}}, &cli.BoolFlag{Name: "tty", Aliases: []string{"t"}}}
-	app := &cli.App{Flags: shared, Commands: []*cli.Command{
+	app := &App{App: &cli.App{Flags: shared}, Commands: []*Command{
 		{Name: "orphans", Flags: own},
-		{Name: "pleg", Flags: shared, Subcommands: []*cli.Command{{Name: "check", Flags: shared}}},
-		{Name: "exec", Flags: append(slices.Clone(shared), own[2]), ArgsUsage: "POD -- COMMAND"},
+		{Name: "pleg", Flags: shared, Subcommands: []*Command{{Name: "check", Flags: shared}}},
+		{Name: "exec", Flags: append(slices.Clone(shared), own[2]), Args: Args{Of: Target, Rest: Program}},
 	}}
 	take := func(f cli.Flag) bool { return slices.Contains(shared, f) }
 	for line, want := range map[string]string{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
@@ -23,11 +24,12 @@ type attachOptions struct {
 }
 
 // Attach is `podctl attach`.
-func Attach(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "attach",
-		Usage:     "connect to the first process of a running container",
-		ArgsUsage: "[NAMESPACE/]POD[/CONTAINER]",
+func Attach(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:   "attach",
+		Usage:  "connect to the first process of a running container",
+		Args:   cmdline.Args{Of: cmdline.Target},
+		Effect: cmdline.Changes,
 		Description: "Prints what the container writes from now on; podctl logs has what it wrote before. Exits\n" +
 			"with the container's exit code when it exits. The detach keys, or Ctrl-C without --tty, leave\n" +
 			"it running.",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
@@ -30,11 +31,13 @@ type cpOptions struct {
 }
 
 // Cp returns the command `podctl cp`.
-func Cp(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "cp",
-		Usage:     "copy files and directories into and out of containers",
-		ArgsUsage: "SOURCE DESTINATION",
+func Cp(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "cp",
+		Usage:   "copy files and directories into and out of containers",
+		Args:    cmdline.Args{Of: cmdline.SourceDestination},
+		Effect:  cmdline.Changes,
+		OnNodes: cmdline.NotOnNodes,
 		Description: "One of the two is [NAMESPACE/]POD[/CONTAINER]:PATH. A directory is copied with all below it, into\n" +
 			"the destination if that is a directory, else under its name; DIR/. is its content. Mode, owner,\n" +
 			"times, symlinks and hard links are kept; device nodes, FIFOs and sockets are not copied, and\n" +

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/credential"
@@ -34,11 +35,12 @@ type debugOptions struct {
 }
 
 // Debug is `podctl debug`. run runs a pod as `podctl run` does.
-func Debug(e *shell.Env, run func(context.Context, *shell.Env, Copied) error) *cli.Command {
-	return &cli.Command{
-		Name:      "debug",
-		Usage:     "run a container with tools in a pod",
-		ArgsUsage: "[NAMESPACE/]POD [-- COMMAND [ARGUMENT …]]",
+func Debug(e *shell.Env, run func(context.Context, *shell.Env, Copied) error) *cmdline.Command {
+	return &cmdline.Command{
+		Name:   "debug",
+		Usage:  "run a container with tools in a pod",
+		Args:   cmdline.Args{Of: cmdline.Pod, Rest: cmdline.MayProgram},
+		Effect: cmdline.Changes,
 		Description: "The container is in the pod's network and, with --target, sees the processes of one of its\n" +
 			"containers. In a pod of a live podctl process it is an ephemeral container of the pod: it runs\n" +
 			"once, is in the pod's status, and lasts as long as the pod; detach and attach as you like. In any\n" +

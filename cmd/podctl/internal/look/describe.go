@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cgroup"
@@ -29,11 +30,17 @@ type describeOptions struct {
 }
 
 // Describe is the command `podctl describe`.
-func Describe(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "describe",
-		Usage:     "show what every layer knows of a pod: why it does not run, and the next command to try",
-		ArgsUsage: "[NAMESPACE/]POD …",
+func Describe(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "describe",
+		Usage:   "show what every layer knows of a pod: why it does not run, and the next command to try",
+		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Patterns: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodePage,
+		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Owner{}, describe.Spec{}, describe.Worker{}, describe.Stopping{}, describe.Sandbox{},
+			describe.Cgroup{}, describe.Condition{}, describe.Container{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
+			describe.Mount{}, describe.Volume{}, describe.Event{}, describe.Unread{},
+		},
 		Description: "The page begins with what is wrong, and why as far as that was observed: an exit caused by\n" +
 			"the kernel's OOM killer is told from other signals by the runtime, the kernel's log and the\n" +
 			"counters of the cgroup; what was inferred is marked as likely, what is not known as unknown.\n" +

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
@@ -23,10 +24,13 @@ type doctorOptions struct {
 }
 
 // Doctor returns the command `podctl doctor`.
-func Doctor(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:  "doctor",
-		Usage: "examine the runtime and this host: readiness, network, cgroups, disks, leftovers, known traps",
+func Doctor(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "doctor",
+		Usage:   "examine the runtime and this host: readiness, network, cgroups, disks, leftovers, known traps",
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodeList,
+		Data:    []any{findingData{}},
 		Description: "Prints a line per finding, with the evidence and what to do. Exits with 1 if one is a failure.\n" +
 			"Nothing is changed: no container is created, and the event stream of a runtime that gives each\n" +
 			"event to one subscriber only is not opened.\n" +
@@ -34,9 +38,6 @@ func Doctor(e *shell.Env) *cli.Command {
 		Flags: append(shell.FormatFlags(), &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "only warnings and failures"}),
 		Action: func(c *cli.Context) error {
 			o := doctorOptions{Globals: shell.ReadGlobals(c), all: !c.Bool("quiet")}
-			if c.NArg() > 0 {
-				return shell.Usagef("unexpected argument %q", c.Args().First())
-			}
 			var err error
 			if o.ListOptions, err = shell.ReadList(c); err != nil {
 				return err

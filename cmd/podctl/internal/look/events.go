@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/host"
@@ -35,12 +36,14 @@ const (
 )
 
 // Events is `podctl events`.
-func Events(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "events",
-		Aliases:   []string{"event", "ev"},
-		Usage:     "list the events of pods that podctl processes recorded, the newest last",
-		ArgsUsage: "[[NAMESPACE/]POD …]",
+func Events(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "events",
+		Usage:   "list the events of pods that podctl processes recorded, the newest last",
+		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodeList,
+		Aliases: []string{"event", "ev", "get events"},
 		Description: "Reads the journal below --root, which outlives the agent and the pods: the events of the pods of\n" +
 			"agent and run, and what agent --observe saw of all pods. Needs no runtime. Repeated events are\n" +
 			"one line with their number. With --watch, prints new events until Ctrl-C.\n" +

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/stream"
@@ -27,12 +28,17 @@ type execOptions struct {
 	limit time.Duration
 }
 
+// withoutStreams is what crictl exec --sync is.
+const withoutStreams = "podctl exec POD -- COMMAND, without --stdin and --tty"
+
 // Exec is `podctl exec`.
-func Exec(e *shell.Env) *cli.Command {
-	return &cli.Command{
+func Exec(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
 		Name:      "exec",
 		Usage:     "run a command in a container",
-		ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] -- COMMAND [ARGUMENT …]",
+		Args:      cmdline.Args{Of: cmdline.Target, Rest: cmdline.Program, Patterns: true},
+		Effect:    cmdline.Changes,
+		FlagHints: map[string]string{"s": withoutStreams, "sync": withoutStreams},
 		Description: "The exit code is the command's. Without --stdin and --tty, the output is printed when the\n" +
 			"command exits; --stdin streams it. Ctrl-C ends podctl, and without --stdin containerd kills the\n" +
 			"command; with --tty it goes to the command. --all runs the command in all running containers\n" +

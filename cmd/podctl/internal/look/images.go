@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/images"
@@ -23,11 +24,15 @@ type imagesOptions struct {
 }
 
 // Images returns the command `podctl images`.
-func Images(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "images",
-		Usage:     "list the images of the runtime: names, size, and which pods use them",
-		ArgsUsage: "[NAME|PATTERN|ID …]",
+func Images(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "images",
+		Usage:   "list the images of the runtime: names, size, and which pods use them",
+		Args:    cmdline.Args{Of: cmdline.StoredImage, Many: true, Optional: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodeList,
+		Aliases: []string{"img", "get images", "image ls", "image list"},
+		Data:    []any{imageData{}, imageUser{}},
 		Description: "A name without a tag stands for all tags of the repository. SIZE is the runtime's: layers\n" +
 			"that images share count for each of them, because the CRI does not report layers. USED BY names\n" +
 			"the pods with a container of the image or an image volume, and those whose spec names it; the\n" +

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
@@ -31,11 +32,15 @@ type inspectOptions struct {
 }
 
 // Inspect returns the command that prints what the runtime answers about pods.
-func Inspect(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "inspect",
-		Usage:     "print the runtime's verbose status of a pod's sandbox and containers",
-		ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] …",
+func Inspect(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "inspect",
+		Usage:   "print the runtime's verbose status of a pod's sandbox and containers",
+		Args:    cmdline.Args{Of: cmdline.Target, Many: true, Patterns: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodePage,
+		Aliases: []string{"inspectp"},
+		Data:    []any{inspection{}, inspectMetadata{}, inspectDifference{}},
 		Description: "Prints, as JSON, what the runtime answers with its verbose status calls about the sandbox and the\n" +
 			"newest attempt of each container, or the attempts that --attempt or --previous choose. One\n" +
 			"target is printed as an object, several as an array. Values of environment variables from\n" +

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/target"
@@ -27,12 +28,13 @@ type logsOptions struct {
 const selectorTail = 10
 
 // Logs is `podctl logs`.
-func Logs(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "logs",
-		Aliases:   []string{"log"},
-		Usage:     "print what containers wrote, rotated files included; several merged by time",
-		ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] …",
+func Logs(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "logs",
+		Usage:   "print what containers wrote, rotated files included; several merged by time",
+		Args:    cmdline.Args{Of: cmdline.Target, Many: true, Patterns: true},
+		Effect:  cmdline.Reads,
+		Aliases: []string{"log"},
 		Description: "Works on every pod of the runtime, exited containers included. With -f, prints what is written\n" +
 			"until the containers exit and are not started again: restarts of a container, rotations of its\n" +
 			"log and a new pod of the same name are followed. Ctrl-C ends it with exit code 0.\n" +

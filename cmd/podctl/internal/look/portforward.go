@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/stream"
 	"github.com/podctl/podctl/internal/target"
@@ -26,11 +27,13 @@ type forwardOptions struct {
 }
 
 // PortForward is `podctl port-forward`.
-func PortForward(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "port-forward",
-		Usage:     "forward local TCP ports to a pod",
-		ArgsUsage: "[NAMESPACE/]POD [LOCAL:]REMOTE …",
+func PortForward(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "port-forward",
+		Usage:   "forward local TCP ports to a pod",
+		Args:    cmdline.Args{Of: cmdline.Pod, Rest: cmdline.Ports},
+		Effect:  cmdline.Changes,
+		OnNodes: cmdline.NotOnNodes,
 		Description: "REMOTE is a number or the name of a container's port; :REMOTE picks a free local port. Prints\n" +
 			"the addresses and forwards until Ctrl-C. A connection that fails is reported and ends alone.\n" +
 			"When the pod is replaced, new connections go to its successor.",

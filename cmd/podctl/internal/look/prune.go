@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/images"
@@ -22,10 +23,14 @@ type pruneOptions struct {
 }
 
 // Prune returns the command `podctl prune`.
-func Prune(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:  "prune",
-		Usage: "remove the images that no pod uses",
+func Prune(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "prune",
+		Usage:   "remove the images that no pod uses",
+		Args:    cmdline.Args{Instead: func(string) string { return "podctl rmi removes images by name" }},
+		Effect:  cmdline.ChangesUnless("dry-run"),
+		Aliases: []string{"image prune"},
+		Data:    []any{removedImage{}},
 		Description: "Lists the images that no container, image volume or known pod spec uses and that the runtime does\n" +
 			"not ask to keep, asks, and removes them. Containers and sandboxes are never removed: they belong\n" +
 			"to the program that created them; see podctl orphans and podctl rm.\n" +
@@ -43,8 +48,6 @@ func Prune(e *shell.Env) *cli.Command {
 			}
 			o.format.NoHeaders = c.Bool("no-headers")
 			switch {
-			case c.NArg() > 0:
-				return &shell.UsageError{Message: fmt.Sprintf("unexpected argument %q", c.Args().First()), Advice: "podctl rmi removes images by name"}
 			case !o.dryRun && !o.yes && !e.TTY:
 				return &shell.UsageError{Message: "the output is not a terminal: nothing can be asked", Advice: "--yes removes the images, --dry-run lists them"}
 			}

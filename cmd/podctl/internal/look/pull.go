@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/credential"
@@ -35,11 +36,14 @@ type pullOptions struct {
 }
 
 // Pull returns the command `podctl pull`.
-func Pull(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "pull",
-		Usage:     "pull images",
-		ArgsUsage: "IMAGE …",
+func Pull(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "pull",
+		Usage:   "pull images",
+		Args:    cmdline.Args{Of: cmdline.Image, Many: true},
+		Effect:  cmdline.Changes,
+		Aliases: []string{"image pull"},
+		Data:    []any{pullData{}},
 		Description: "Pulls up to 3 images at once. The CRI does not report the progress of a pull: on a terminal\n" +
 			"the time so far is shown. Without --creds the credentials are those of docker's config file,\n" +
 			"its credential helpers, and the kubelet's; each that fits is tried.\n" +

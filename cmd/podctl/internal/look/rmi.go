@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/images"
@@ -22,11 +23,15 @@ type rmiOptions struct {
 }
 
 // Rmi returns the command `podctl rmi`.
-func Rmi(e *shell.Env) *cli.Command {
-	return &cli.Command{
+func Rmi(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
 		Name:      "rmi",
 		Usage:     "remove images",
-		ArgsUsage: "NAME|PATTERN|ID …",
+		Args:      cmdline.Args{Of: cmdline.StoredImage, Many: true},
+		Effect:    cmdline.Changes,
+		Aliases:   []string{"image rm"},
+		FlagHints: map[string]string{"a": "podctl prune", "all": "podctl prune", "q": "podctl prune", "prune": "podctl prune"},
+		Data:      []any{removedImage{}},
 		Description: "Removes an image with all its names. Refuses an image that a pod uses, or that has names which\n" +
 			"were not given, unless --force; and always one that the runtime asks to keep. Containers that\n" +
 			"run go on; a pod that needs the image again pulls it.\n" +

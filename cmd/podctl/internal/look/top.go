@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cgroup"
@@ -32,11 +33,18 @@ type topOptions struct {
 }
 
 // Top is the command `podctl top`.
-func Top(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "top",
-		Usage:     "show what pods or containers use: CPU, memory, processes, network and disk",
-		ArgsUsage: "[pods|containers] [[NAMESPACE/]POD[/CONTAINER] …]",
+func Top(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:  "top",
+		Usage: "show what pods or containers use: CPU, memory, processes, network and disk",
+		Args: cmdline.Args{Of: cmdline.Target, Many: true, Optional: true, Patterns: true, Words: []cmdline.Choice{
+			{Word: "pods", Aliases: []string{"top pod", "top po", "statsp"}},
+			{Word: "containers", Aliases: []string{"top container", "stats"}},
+		}},
+		Effect:    cmdline.Reads,
+		OnNodes:   cmdline.NodeList,
+		FlagHints: map[string]string{"containers": "podctl top containers"},
+		Data:      []any{topItem{}, topMetadata{}, topCPU{}, topMemory{}, topNetwork{}},
 		Description: "CPU, THROTTLED, RX/S and TX/S are rates between two samples, --interval apart. CPU% and MEM%\n" +
 			"are of the limit. MEMORY is the working set; THROTTLED is the share of periods in which the\n" +
 			"CPU limit was reached; DISK is the writable layer. A value that is not known is -, never 0:\n" +

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/await"
 	"github.com/podctl/podctl/internal/target"
@@ -25,11 +26,13 @@ type waitOptions struct {
 }
 
 // Wait returns the command that waits for a condition of pods.
-func Wait(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:      "wait",
-		Usage:     "wait until pods are ready or deleted, or containers have exited",
-		ArgsUsage: "[NAMESPACE/]POD[/CONTAINER] …",
+func Wait(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:   "wait",
+		Usage:  "wait until pods are ready or deleted, or containers have exited",
+		Args:   cmdline.Args{Of: cmdline.Target, Many: true, Patterns: true},
+		Effect: cmdline.Reads,
+		Data:   []any{waitData{}},
 		Description: "--for is one of:\n" +
 			"  condition=Ready    a condition of the pod's API status is True, or =VALUE. Of a pod whose owner\n" +
 			"                     shows no status: its sandbox is ready and all of its containers run\n" +

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,22 +34,6 @@ func Flags() []cli.Flag {
 		&cli.StringFlag{Name: "context", DefaultText: "current context", Usage: "`CONTEXT` of the kubeconfig"},
 		&cli.StringFlag{Name: "inspector-namespace", DefaultText: defaultNamespace, Usage: "`NAMESPACE` of the inspector pods"},
 	}
-}
-
-// isPlugins reports whether a flag is one of Flags, rather than a command's own of that
-// name.
-func isPlugins(f cli.Flag) bool {
-	usage := usageOf(f)
-	return slices.ContainsFunc(Flags(), func(known cli.Flag) bool {
-		return known.Names()[0] == f.Names()[0] && usageOf(known) == usage
-	})
-}
-
-func usageOf(f cli.Flag) string {
-	if doc, ok := f.(cli.DocGenerationFlag); ok {
-		return doc.GetUsage()
-	}
-	return ""
 }
 
 // options are the values of the flags.

@@ -25,6 +25,8 @@ type Plugin struct {
 	Env *shell.Env
 	// ordered is the command line in the order of cmdline.Reorder.
 	ordered []string
+	// flags are the plugin's own: those of the app and of each command.
+	flags []cli.Flag
 }
 
 // about is the beginning of the plugin's help.
@@ -40,35 +42,50 @@ node that --node, --node-selector or --all-nodes selects, and the answers become
 
 // Install makes the commands of app run on nodes. Help does not list those that do not run
 // there.
-func (p *Plugin) Install(app *cli.App) {
+func (p *Plugin) Install(app *cmdline.App) {
 	app.Description = about
-	for _, c := range app.Commands {
-		c.Hidden = c.Hidden || forms[c.Name] == refused
-	}
-	app.Flags = append(app.Flags, Flags()...)
+	app.Flags = append(app.Flags, p.newFlags()...)
 	app.OnUsageError = namespaceFirst(app.OnUsageError)
-	for _, c := range app.Commands {
-		p.install(app, c, c.Name)
+	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) { p.install(app, c, name) })
+}
+
+func (p *Plugin) install(app *cmdline.App, command *cmdline.Command, name string) {
+	command.Hidden = command.Hidden || command.OnNodes == cmdline.NotOnNodes
+	command.Share(p.newFlags())
+	here := command.Action
+	command.Action = func(c *cli.Context) error {
+		err := p.run(app, command, c, name)
+		if errors.Is(err, errLocal) {
+			return here(c)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
 	}
 }
 
-func (p *Plugin) install(app *cli.App, c *cli.Command, name string) {
-	for _, sub := range c.Subcommands {
-		p.install(app, sub, name+" "+sub.Name)
+// newFlags are Flags that the plugin recognizes as its own.
+func (p *Plugin) newFlags() []cli.Flag {
+	flags := Flags()
+	p.flags = append(p.flags, flags...)
+	return flags
+}
+
+// owns reports whether a flag is the plugin's, rather than a command's own of that name.
+func (p *Plugin) owns(f cli.Flag) bool { return slices.Contains(p.flags, f) }
+
+// nodesForm is how a command line runs on nodes.
+func nodesForm(command *cmdline.Command, c *cli.Context) cmdline.OnNodes {
+	if command.OnNodes == cmdline.NodeList && c.Bool("kill") { // orphans --kill prints each call
+		return cmdline.NodeText
 	}
-	c.Flags = append(c.Flags, cmdline.Besides(Flags(), c.Flags)...)
-	if onThisMachine := c.Action; onThisMachine != nil {
-		c.Action = func(c *cli.Context) error {
-			err := p.run(app, c, name)
-			if errors.Is(err, errLocal) {
-				return onThisMachine(c)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			return nil
-		}
-	}
+	return command.OnNodes
+}
+
+// streams reports whether a command line prints without an end, or reads what is typed.
+func streams(name string, c *cli.Context) bool {
+	return c.Bool("watch") || c.Bool("follow") || c.Bool("stdin") || c.Bool("tty") || name == "attach"
 }
 
 // namespaceFirst says where -n belongs, which stands before the command with kubectl.
@@ -84,7 +101,7 @@ func namespaceFirst(next cli.OnUsageErrorFunc) cli.OnUsageErrorFunc {
 }
 
 // Run runs a command line, which is in the order of cmdline.Reorder.
-func (p *Plugin) Run(app *cli.App, ordered []string) error {
+func (p *Plugin) Run(app *cmdline.App, ordered []string) error {
 	p.ordered = ordered
 	return app.Run(ordered)
 }
@@ -93,18 +110,18 @@ func (p *Plugin) Run(app *cli.App, ordered []string) error {
 var errLocal = errors.New("local")
 
 // run runs a command on the nodes that the command line selects.
-func (p *Plugin) run(app *cli.App, c *cli.Context, name string) error {
-	line := cmdline.Take(app, p.ordered, isPlugins)
+func (p *Plugin) run(app *cmdline.App, command *cmdline.Command, c *cli.Context, name string) error {
+	line := cmdline.Take(app, p.ordered, p.owns)
 	o, err := readOptions(line.Values)
 	if err != nil {
 		return err
 	}
-	switch f := formOf(name, c); {
-	case !o.selects() && (f == local || f == either):
+	switch f := nodesForm(command, c); {
+	case !o.selects() && (f == cmdline.Here || f == cmdline.NodeOrHere):
 		return errLocal
-	case f == local:
+	case f == cmdline.Here:
 		return shell.Usagef("this command is about files of this machine, not about a node")
-	case f == refused:
+	case f == cmdline.NotOnNodes:
 		return &shell.UsageError{
 			Message: "this command is about files, ports or processes of one machine, which the inspector's container does not have",
 			Advice:  "podctl " + name + " on the node",
@@ -117,7 +134,7 @@ func (p *Plugin) run(app *cli.App, c *cli.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		r, err := p.newRun(o, app, c, name, manifests)
+		r, err := p.newRun(o, app, command, c, name, manifests)
 		if err != nil {
 			return err
 		}
@@ -164,14 +181,14 @@ type run struct {
 	retained bool
 }
 
-func (p *Plugin) newRun(o options, app *cli.App, c *cli.Context, name string, manifests []byte) (*run, error) {
+func (p *Plugin) newRun(o options, app *cmdline.App, command *cmdline.Command, c *cli.Context, name string, manifests []byte) (*run, error) {
 	r := &run{env: p.Env, options: o, streams: streams(name, c), tty: c.Bool("tty"), manifests: manifests}
 	r.stdin = c.Bool("stdin") || name == "attach" || slices.Contains(c.Args().Slice(), "-")
 	g := shell.ReadGlobals(c)
 	own := func(cli.Flag) bool { return false }
-	switch f := formOf(name, c); {
+	switch f := nodesForm(command, c); {
 	case r.streams:
-	case f == listing, f == page && g.Output != "" && g.Output != "table":
+	case f == cmdline.NodeList, f == cmdline.NodePage && g.Output != "" && g.Output != "table":
 		if err := r.readList(c); err != nil {
 			return nil, err
 		}
@@ -182,7 +199,7 @@ func (p *Plugin) newRun(o options, app *cli.App, c *cli.Context, name string, ma
 		r.list, _ = output.ParseFormat("json")
 		r.retained = true
 	}
-	line := cmdline.Take(app, p.ordered, func(f cli.Flag) bool { return isPlugins(f) || own(f) || r.manifests != nil && isManifest(f) })
+	line := cmdline.Take(app, p.ordered, func(f cli.Flag) bool { return p.owns(f) || own(f) || r.manifests != nil && isManifest(f) })
 	r.command = append([]string{"podctl"}, line.Args...)
 	if r.as == asCells {
 		r.command = slices.Insert(r.command, 1+line.Command, "-o", output.Cells)

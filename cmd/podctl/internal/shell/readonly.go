@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/urfave/cli/v2"
 )
 
@@ -26,6 +27,18 @@ func readOnlyEnv() bool {
 	value := os.Getenv(globalEnv(readOnlyFlag))
 	set, err := strconv.ParseBool(value)
 	return value != "" && (err != nil || set)
+}
+
+// Refuse returns a *ReadOnlyError if a command line with an effect changes something and
+// podctl is read-only.
+func Refuse(e *Env, c *cli.Context, effect cmdline.Effect) error {
+	if !e.ReadOnly && !ReadOnly(c) {
+		return nil
+	}
+	if unless, refused := effect.Refused(c); refused {
+		return &ReadOnlyError{Unless: unless}
+	}
+	return nil
 }
 
 // ReadOnlyError: the command changes something, and podctl is read-only.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/suggest"
@@ -23,10 +24,12 @@ type options struct {
 }
 
 // Command is `podctl sim`.
-func Command(e *shell.Env) *cli.Command {
-	return &cli.Command{
-		Name:  "sim",
-		Usage: "serve a simulated CRI runtime at a unix socket, for development",
+func Command(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "sim",
+		Usage:   "serve a simulated CRI runtime at a unix socket, for development",
+		Effect:  cmdline.Changes,
+		OnNodes: cmdline.NotOnNodes,
 		Description: "Nothing runs: containers are goroutines of this process, every image exists, and the runtime\n" +
 			"answers as containerd does. Only its user can connect to the socket. Prints the endpoint, and\n" +
 			"serves it until Ctrl-C. The pods of the runtime end with the process; the log files that podctl\n" +
@@ -53,9 +56,6 @@ func Command(e *shell.Env) *cli.Command {
 
 func read(c *cli.Context) (options, error) {
 	opts := options{delays: map[string]time.Duration{}, hangs: c.StringSlice("hang")}
-	if c.NArg() > 0 {
-		return opts, shell.Usagef("unexpected argument %q", c.Args().First())
-	}
 	if c.String("listen") == "" {
 		return opts, shell.Usagef("--listen SOCKET is required")
 	}

@@ -1,0 +1,176 @@
+package cmdline
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Argument is what an argument of a command names.
+type Argument uint8
+
+const (
+	// Nothing: the command takes no arguments.
+	Nothing Argument = iota
+	// Pod is [NAMESPACE/]POD.
+	Pod
+	// Target is [NAMESPACE/]POD[/CONTAINER].
+	Target
+	// SourceDestination are two places: a file of this machine, and one in a container.
+	SourceDestination
+	// Manifest is a file, directory or URL of manifests; - is standard input.
+	Manifest
+	// File is a file of this machine; - is standard input or output.
+	File
+	// Dir is a directory of this machine.
+	Dir
+	// Image is an image of any registry.
+	Image
+	// StoredImage is an image of the runtime: a name, a pattern or an id.
+	StoredImage
+	// Word is one of Args.Words.
+	Word
+	// Anything is a word of the user's.
+	Anything
+)
+
+// synopses are the arguments as the usage shows them.
+var synopses = [...]string{
+	Nothing: "", Pod: "[NAMESPACE/]POD", Target: "[NAMESPACE/]POD[/CONTAINER]", SourceDestination: "SOURCE DESTINATION",
+	Manifest: "FILE|DIR|URL|-", File: "FILE|-", Dir: "DIR", Image: "IMAGE", StoredImage: "NAME|PATTERN|ID", Word: "", Anything: "WORD",
+}
+
+// Args states the arguments of a command. The usage, the completion, and the check of
+// their number derive from it. The zero value is no arguments.
+type Args struct {
+	Of Argument
+	// Optional: without an argument the command means all.
+	Optional bool
+	// Many: several arguments may be given.
+	Many bool
+	// Patterns: a pod's name may be a pattern.
+	Patterns bool
+	// Words are choices: the only argument if Of is Word, else one that may stand before
+	// the others. Name is the name of the choice in the usage if Of is Word.
+	Words []Choice
+	Name  string
+	// Rest is what follows.
+	Rest Rest
+	// Instead returns what to type instead of a wrong number of arguments, of which
+	// unexpected is the first that is one too many; nil for no advice.
+	Instead func(unexpected string) string
+}
+
+// Choice is a word that an argument can be.
+type Choice struct {
+	Word string
+	// Aliases are words of kubectl, crictl and docker that stand for the command with
+	// this word.
+	Aliases []string
+}
+
+// Rest is what follows the arguments that Args.Of describes.
+type Rest uint8
+
+const (
+	// NoRest: nothing follows.
+	NoRest Rest = iota
+	// Program is a command line after --.
+	Program
+	// MayProgram is a command line after --, or nothing.
+	MayProgram
+	// Ports are pairs of ports.
+	Ports
+)
+
+// Usage is the arguments as the help shows them: [[NAMESPACE/]POD …].
+func (a Args) Usage() string {
+	if a.Of == Word {
+		return a.Name
+	}
+	usage := synopses[a.Of]
+	if a.Of == Anything {
+		usage = "-- " + usage
+	}
+	if a.Many {
+		usage += " …"
+	}
+	if a.Optional {
+		usage = "[" + usage + "]"
+	}
+	if len(a.Words) > 0 {
+		words := make([]string, len(a.Words))
+		for i, w := range a.Words {
+			words[i] = w.Word
+		}
+		usage = "[" + strings.Join(words, "|") + "] " + usage
+	}
+	switch a.Rest {
+	case NoRest:
+	case Program:
+		usage += " -- COMMAND [ARGUMENT …]"
+	case MayProgram:
+		usage += " [-- COMMAND [ARGUMENT …]]"
+	case Ports:
+		usage += " [LOCAL:]REMOTE …"
+	}
+	return usage
+}
+
+// most is the largest number of arguments, -1 for any.
+func (a Args) most() int {
+	switch {
+	case a.Of == Nothing:
+		return 0
+	case a.Many, a.Rest != NoRest, len(a.Words) > 0 && a.Of != Word:
+		return -1
+	case a.Of == SourceDestination:
+		return 2
+	}
+	return 1
+}
+
+// ArgsError is a wrong number of arguments.
+type ArgsError struct{ Message, Advice string }
+
+func (e *ArgsError) Error() string { return e.Message }
+
+// CheckArgs returns an *ArgsError for too many arguments, and for a file or directory that
+// is missing; whether pods or images are missing depends on the flags.
+func (c *Command) CheckArgs(given []string) error {
+	a, first := c.Args, ""
+	most := a.most()
+	message := ""
+	switch {
+	case most >= 0 && len(given) > most:
+		first = given[most]
+		switch {
+		case a.Of == Nothing:
+			message = c.Name + " takes no arguments"
+		case most == 1:
+			message = fmt.Sprintf("expected one %s, got %d", a.noun(), len(given))
+		}
+		if a.Instead == nil { // else the advice names the argument
+			message = strings.TrimSuffix(fmt.Sprintf("unexpected argument %q: %s", first, message), ": ")
+		}
+	case len(given) == 0 && (a.Of == File || a.Of == Dir):
+		message = fmt.Sprintf("expected one %s, got 0", a.noun())
+	default:
+		return nil
+	}
+	e := &ArgsError{Message: message}
+	if a.Instead != nil {
+		e.Advice = a.Instead(first)
+	}
+	return e
+}
+
+// noun is the first alternative of the usage.
+func (a Args) noun() string {
+	noun, _, _ := strings.Cut(a.Usage(), "|")
+	return noun
+}
+
+// keepsDashes reports whether a -- of the user's stays among the arguments.
+func (a Args) keepsDashes() bool {
+	return a.Rest == Program || a.Rest == MayProgram || a.Of == Anything
+}

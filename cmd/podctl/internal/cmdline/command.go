@@ -1,0 +1,179 @@
+package cmdline
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Command is all that podctl knows of one of its commands. It stands beside the code of
+// the command.
+type Command struct {
+	Name string
+	// Usage is one line, Description what the help says in addition.
+	Usage, Description string
+	// Section is the command's section of the help.
+	Section string
+	Args    Args
+	// Flags are the command's own.
+	Flags  []cli.Flag
+	Action cli.ActionFunc
+	// OnUsageError explains a command line that the library refuses.
+	OnUsageError cli.OnUsageErrorFunc
+	// Hidden commands are not in the help.
+	Hidden bool
+	// Subcommands make it a group, whose action only explains them.
+	Subcommands []*Command
+
+	// Effect is what the command does to the node.
+	Effect Effect
+	// OnNodes is how the command runs on nodes, through kubectl podctl.
+	OnNodes OnNodes
+	// Data are values of the types that -o json prints, the outermost first; docs/cli.md
+	// documents them.
+	Data []any
+
+	// Aliases are words of kubectl, crictl and docker that stand for the command.
+	Aliases []string
+	// FlagHints are flags of kubectl, crictl and docker that the command does not have, by
+	// name, and what to type instead.
+	FlagHints map[string]string
+
+	// shared are flags that several commands have.
+	shared []cli.Flag
+}
+
+// OnNodes is how a command runs on nodes, and how their answers become one.
+type OnNodes uint8
+
+const (
+	// NodeText: the command prints lines, or JSON with -o json.
+	NodeText OnNodes = iota
+	// NodeList: the command prints a list in each format.
+	NodeList
+	// NodePage: the command prints text, and a list in the data formats.
+	NodePage
+	// NodeOrHere: the command prints text, and runs on this machine if no node is selected.
+	NodeOrHere
+	// Here: the command is about files of this machine, and runs there.
+	Here
+	// NotOnNodes: the command is about files, ports or processes of one machine, and would
+	// find those of the inspector's container.
+	NotOnNodes
+)
+
+// Effect is what a command does to the node: to the runtime, its pods and images, or files
+// of the host. The zero value is unstated, which --read-only refuses.
+type Effect struct {
+	stated bool
+	// changes reports whether a command line changes something.
+	changes func(*cli.Context) bool
+	// unless is an argument with which the command only reads, "" if there is none.
+	unless string
+}
+
+var (
+	// Reads is the effect of a command that changes nothing.
+	Reads = Effect{stated: true, changes: func(*cli.Context) bool { return false }}
+	// Changes is the effect of a command that changes something.
+	Changes = Effect{stated: true, changes: func(*cli.Context) bool { return true }}
+)
+
+// ChangesUnless is the effect of a command that only reads with a flag.
+func ChangesUnless(flag string) Effect {
+	return ChangesIf(func(c *cli.Context) bool { return !c.Bool(flag) }, "--"+flag)
+}
+
+// ChangesIf is the effect of a command that changes something where changes returns true,
+// and never with the argument unless.
+func ChangesIf(changes func(*cli.Context) bool, unless string) Effect {
+	return Effect{stated: true, changes: changes, unless: unless}
+}
+
+// Stated reports whether the effect is stated.
+func (f Effect) Stated() bool { return f.stated }
+
+// Refused reports whether --read-only refuses a command line, and the argument with which
+// it would not, "" if there is none.
+func (f Effect) Refused(c *cli.Context) (unless string, refused bool) {
+	return f.unless, !f.stated || f.changes(c)
+}
+
+// patternHelp says how several pods are named.
+const patternHelp = "A name may be a pattern, 'web*' or 'kube-*/dns-?'; podctl help targets says how pods are named."
+
+// Details is the description, and what derives from the other fields.
+func (c *Command) Details() string {
+	if c.Args.Patterns {
+		return c.Description + "\n" + patternHelp
+	}
+	return c.Description
+}
+
+// ArgsUsage is the arguments as the help shows them.
+func (c *Command) ArgsUsage() string {
+	if len(c.Subcommands) > 0 {
+		return "COMMAND"
+	}
+	return c.Args.Usage()
+}
+
+// Share gives the command flags that other commands have, too: those whose name it does
+// not use itself.
+func (c *Command) Share(flags []cli.Flag) {
+	c.shared = append(c.shared, Besides(flags, c.AllFlags())...)
+}
+
+// AllFlags are the command's own flags, then the shared ones.
+func (c *Command) AllFlags() []cli.Flag {
+	return append(append([]cli.Flag(nil), c.Flags...), c.shared...)
+}
+
+// build returns the command as the library runs it. name is its full name.
+func (c *Command) build(name string) *cli.Command {
+	built := &cli.Command{
+		Name: c.Name, Usage: c.Usage, Description: c.Details(), ArgsUsage: c.ArgsUsage(), Category: c.Section,
+		Flags: c.AllFlags(), Action: c.Action, Hidden: c.Hidden, OnUsageError: c.OnUsageError,
+		HelpName: "podctl " + name, HideHelpCommand: true,
+	}
+	for _, sub := range c.Subcommands {
+		built.Subcommands = append(built.Subcommands, sub.build(name+" "+sub.Name))
+	}
+	return built
+}
+
+// Find returns the command of a name among several, nil if there is none.
+func Find(commands []*Command, name string) *Command {
+	for _, c := range commands {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Walk calls f for each of the commands and their subcommands, with its full name.
+func Walk(commands []*Command, f func(name string, c *Command)) { walk(commands, "", f) }
+
+func walk(commands []*Command, parent string, f func(name string, c *Command)) {
+	for _, c := range commands {
+		name := strings.TrimSpace(parent + " " + c.Name)
+		f(name, c)
+		walk(c.Subcommands, name, f)
+	}
+}
+
+// App is a program of commands.
+type App struct {
+	*cli.App
+	Commands []*Command
+}
+
+// Run runs a command line, which is in the order of Reorder.
+func (a *App) Run(ordered []string) error {
+	a.App.Commands = nil
+	for _, c := range a.Commands {
+		a.App.Commands = append(a.App.Commands, c.build(c.Name))
+	}
+	return a.App.Run(ordered)
+}
