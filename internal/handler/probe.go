@@ -73,7 +73,7 @@ func execProbe(ctx context.Context, x Execer, t Target, command []string, timeou
 // expand puts the container's literal variables into a command; those that
 // come from elsewhere count as empty, and unknown ones stay references
 // (ExpandContainerCommandOnlyStatic in pkg/kubelet/container/helpers.go). The error is a
-// *pod.ExpansionError.
+// pod.ErrExpansion.
 func expand(command []string, c *v1.Container) ([]string, error) {
 	values := map[string]string{}
 	if c != nil {

@@ -1,13 +1,13 @@
 package images
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -118,7 +118,7 @@ func TestAnImageIsFoundByNamePatternAndID(t *testing.T) {
 		if !slices.Equal(names(found), want) {
 			t.Errorf("%q: %q, want %q", word, names(found), want)
 		}
-		if _, missing := errors.AsType[*NotFoundError](err); missing != (want == nil) {
+		if missing := hint.Of(err) == "podctl images lists them"; missing != (want == nil) {
 			t.Errorf("%q: %v", word, err)
 		}
 	}

@@ -1,12 +1,13 @@
 package images
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/distribution/reference"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // minID is how many digits of an id stand for an image.
@@ -99,19 +100,11 @@ func Select(all []*Image, words []string) ([]*Image, error) {
 	}
 	for n, word := range words {
 		if !found[n] {
-			return selected, &NotFoundError{Word: word}
+			return selected, hint.Errorf("podctl images lists them", "no image %q on this runtime", word)
 		}
 	}
 	return selected, nil
 }
-
-// NotFoundError: the runtime holds no image of this name.
-type NotFoundError struct{ Word string }
-
-func (e *NotFoundError) Error() string { return fmt.Sprintf("no image %q on this runtime", e.Word) }
-
-// Hint returns what lists the images.
-func (e *NotFoundError) Hint() string { return "podctl images lists them" }
 
 // Others returns the names of the image that none of the words stands for, if a word
 // names it by one of several; none if it is named by its id.

@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // builder makes one pod of one document and gathers what is wrong with it.
@@ -156,7 +158,7 @@ func (b *builder) hint(e *field.Error) string {
 }
 
 func (b *builder) tooLarge(field string, err error) {
-	tooLarge := b.at(field, 0, err.Error(), (&TooLargeError{}).Hint())
+	tooLarge := b.at(field, 0, err.Error(), hint.Of(err))
 	tooLarge.err = err
 	b.problems = append(b.problems, tooLarge)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/podctl/podctl/internal/boundeddoc"
+	"github.com/podctl/podctl/internal/hint"
 )
 
 const (
@@ -22,27 +23,14 @@ const (
 	addedValues = 1000
 )
 
-// TooLargeError is a document that no annotation can hold.
-type TooLargeError struct {
-	// Size and Max are in bytes; Compressed reports which form was measured.
-	Size, Max  int
-	Compressed bool
+// tooLarge returns the error for a pod of a size that no annotation can hold, in
+// bytes. form is " compressed" if that form was measured.
+func tooLarge(size, limit int, form string) error {
+	return hint.Errorf("the runtime keeps each pod's manifest in an annotation: move data out of it, into a ConfigMap",
+		"the pod has %d bytes%s, of at most %d", size, form, limit)
 }
 
-func (e *TooLargeError) Error() string {
-	form := ""
-	if e.Compressed {
-		form = " compressed"
-	}
-	return fmt.Sprintf("the pod has %d bytes%s, of at most %d", e.Size, form, e.Max)
-}
-
-// Hint says what makes a pod smaller.
-func (e *TooLargeError) Hint() string {
-	return "the runtime keeps each pod's manifest in an annotation: move data out of it, into a ConfigMap"
-}
-
-var _ interface{ Hint() string } = (*TooLargeError)(nil)
+const compressedForm = " compressed"
 
 // zippers are gzip.Writers, which have 800 KiB of tables each.
 var zippers = sync.Pool{New: func() any {
@@ -51,10 +39,10 @@ var zippers = sync.Pool{New: func() any {
 }}
 
 // Compress makes the text of pod.ManifestAnnotation from a document. The
-// same document makes the same text. Its error is a *TooLargeError.
+// same document makes the same text.
 func Compress(document []byte) (string, error) {
 	if len(document) > maxDocument {
-		return "", &TooLargeError{Size: len(document), Max: maxDocument}
+		return "", tooLarge(len(document), maxDocument, "")
 	}
 	var b strings.Builder
 	encoder := base64.NewEncoder(base64.StdEncoding, &b)
@@ -65,7 +53,7 @@ func Compress(document []byte) (string, error) {
 	_, _ = zipper.Write(document)
 	_, _ = zipper.Close(), encoder.Close()
 	if b.Len() > maxCompressed {
-		return "", &TooLargeError{Size: b.Len(), Max: maxCompressed, Compressed: true}
+		return "", tooLarge(b.Len(), maxCompressed, compressedForm)
 	}
 	return b.String(), nil
 }
@@ -85,7 +73,7 @@ func fits(document []byte) error {
 // have taken, whatever the annotation says.
 func Decompress(annotation string) ([]byte, error) {
 	if len(annotation) > maxCompressed {
-		return nil, fmt.Errorf("decompress manifest: %w", &TooLargeError{Size: len(annotation), Max: maxCompressed, Compressed: true})
+		return nil, fmt.Errorf("decompress manifest: %w", tooLarge(len(annotation), maxCompressed, compressedForm))
 	}
 	data, err := base64.StdEncoding.DecodeString(annotation)
 	if err != nil {
@@ -100,7 +88,7 @@ func Decompress(annotation string) ([]byte, error) {
 		return nil, fmt.Errorf("decompress manifest: %w", err)
 	}
 	if len(document) > maxDocument {
-		return nil, fmt.Errorf("decompress manifest: %w", &TooLargeError{Size: len(document), Max: maxDocument})
+		return nil, fmt.Errorf("decompress manifest: %w", tooLarge(len(document), maxDocument, ""))
 	}
 	if err := boundeddoc.CheckJSON(document, maxValues+addedValues); err != nil {
 		return nil, fmt.Errorf("decompress manifest: %w", err)

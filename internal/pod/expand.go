@@ -1,8 +1,9 @@
 package pod
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // MaxExpanded is how many bytes the variables and arguments of a container may have with
@@ -10,22 +11,14 @@ import (
 // to the one before it ten times. Linux executes nothing with more than 6 MiB.
 const MaxExpanded = 8 << 20
 
-// ExpansionError reports that more than MaxExpanded bytes were asked for.
-type ExpansionError struct{}
-
-func (*ExpansionError) Error() string {
-	return fmt.Sprintf("the variables and arguments have more than %d MiB with the references to variables expanded", MaxExpanded>>20)
-}
-
-// Hint says what to change.
-func (*ExpansionError) Hint() string {
-	return "write $$(NAME) for what is no reference; give the container large data in a volume"
-}
+// ErrExpansion reports that more than MaxExpanded bytes were asked for.
+var ErrExpansion = hint.Errorf("write $$(NAME) for what is no reference; give the container large data in a volume",
+	"the variables and arguments have more than %d MiB with the references to variables expanded", MaxExpanded>>20)
 
 // Expand replaces $(NAME) by the value of that variable. What lookup does not
 // know stays as it is written; $$ is a dollar, and keeps what follows it from
-// being a reference (third_party/forked/golang/expansion). More than limit bytes are an
-// *ExpansionError.
+// being a reference (third_party/forked/golang/expansion). More than limit bytes are
+// ErrExpansion.
 func Expand(s string, limit int, lookup func(name string) (string, bool)) (string, error) {
 	var out strings.Builder
 	afterLast := len(s) - 1 - strings.LastIndexByte(s, ')') // bytes
@@ -48,7 +41,7 @@ func Expand(s string, limit int, lookup func(name string) (string, bool)) (strin
 			s = after
 		}
 		if len(before)+len(piece) > limit-out.Len() {
-			return "", &ExpansionError{}
+			return "", ErrExpansion
 		}
 		out.WriteString(before)
 		out.WriteString(piece)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 func TestExpand(t *testing.T) {
@@ -45,7 +47,7 @@ func TestExpandHasALimit(t *testing.T) {
 			t.Errorf("%q: %v", in, err)
 		}
 		_, err := Expand(in, limit-1, lookup)
-		if tooLarge, ok := errors.AsType[*ExpansionError](err); !ok || tooLarge.Hint() == "" {
+		if !errors.Is(err, ErrExpansion) || hint.Of(err) == "" {
 			t.Errorf("%q with less: %v", in, err)
 		}
 	}

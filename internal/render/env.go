@@ -27,7 +27,7 @@ func (e *environment) set(name, value string) error {
 		e.size += len(name)
 	}
 	if e.size += len(value) - len(old); e.size > pod.MaxExpanded {
-		return &pod.ExpansionError{}
+		return pod.ErrExpansion
 	}
 	e.values[name] = value
 	return nil

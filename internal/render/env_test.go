@@ -165,7 +165,7 @@ func TestExpansionIsBounded(t *testing.T) {
 		if err == nil {
 			_, err = Container(p, &p.Spec.Containers[0], in)
 		}
-		if _, tooLarge := errors.AsType[*pod.ExpansionError](err); !tooLarge {
+		if !errors.Is(err, pod.ErrExpansion) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

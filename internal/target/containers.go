@@ -2,8 +2,10 @@ package target
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -35,7 +37,7 @@ func Containers(all []*inventory.Pod, q Query) ([]Target, error) {
 	case passed != nil:
 		errs = append(errs, passed)
 	default:
-		errs = append(errs, &NoneMatchError{})
+		errs = append(errs, ErrNoneMatch)
 	}
 	return found, errors.Join(errs...)
 }
@@ -44,7 +46,7 @@ func Containers(all []*inventory.Pod, q Query) ([]Target, error) {
 // an *AmbiguousError with their names.
 func One(all []*inventory.Pod, q Query) (Target, error) {
 	if !q.Names() {
-		return Target{}, &NothingNamedError{}
+		return Target{}, hint.Errorf("[NAMESPACE/]POD[/CONTAINER]; podctl pods lists them", "no pod given")
 	}
 	found, err := Containers(all, q)
 	if err != nil {
@@ -66,7 +68,7 @@ func (q Query) ofPod(m match) ([]Target, error) {
 	wanted := m.container
 	if q.Container != "" {
 		if wanted != "" && wanted != q.Container {
-			return nil, &ConflictError{Pod: m.pod.DisplayName(), Word: wanted, Flag: q.Container}
+			return nil, fmt.Errorf("pod %s: both container %q and --container %q given", m.pod.DisplayName(), wanted, q.Container)
 		}
 		wanted = q.Container
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/suggest"
@@ -76,45 +77,18 @@ func (e *NotFoundError) Hint() string {
 	return "podctl pods lists all pods"
 }
 
-// NoneMatchError: no pod has the labels.
-type NoneMatchError struct{}
-
-func (*NoneMatchError) Error() string { return "no pod matches" }
-
-// Hint implements the optional interface of errors.
-func (*NoneMatchError) Hint() string {
-	return "podctl pods -o custom-columns=POD:.metadata.name,LABELS:.metadata.labels lists labels"
-}
-
-// NothingNamedError: the query names no pod where it must.
-type NothingNamedError struct{}
-
-func (*NothingNamedError) Error() string { return "no pod given" }
-
-// Hint implements the optional interface of errors.
-func (*NothingNamedError) Hint() string { return "[NAMESPACE/]POD[/CONTAINER]; podctl pods lists them" }
-
-// AmbiguousError: a name or id stands for several.
-type AmbiguousError struct {
-	Name string
-	// Candidates are the names of what it stands for, at most maxCandidates; Count
-	// is the number of all.
-	Candidates []string
-	Count      int
-}
+// ErrNoneMatch reports that no pod has the labels.
+var ErrNoneMatch = hint.Errorf("podctl pods -o custom-columns=POD:.metadata.name,LABELS:.metadata.labels lists labels", "no pod matches")
 
 const maxCandidates = 10
 
+// ambiguous returns the error for a name or id that stands for several candidates.
 func ambiguous(name string, candidates []string) error {
-	return &AmbiguousError{Name: name, Candidates: candidates[:min(len(candidates), maxCandidates)], Count: len(candidates)}
-}
-
-func (e *AmbiguousError) Error() string {
-	text := fmt.Sprintf("%q is ambiguous: %s", e.Name, strings.Join(e.Candidates, ", "))
-	if more := e.Count - len(e.Candidates); more > 0 {
+	text := strings.Join(candidates[:min(len(candidates), maxCandidates)], ", ")
+	if more := len(candidates) - maxCandidates; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return text
+	return fmt.Errorf("%q is ambiguous: %s", name, text)
 }
 
 // text is the query as the user gave it, for an error.
@@ -149,23 +123,6 @@ func (e *ContainerNotFoundError) Hint() string {
 		return "did you mean " + near + "?"
 	}
 	return "its containers: " + strings.Join(e.Known, ", ")
-}
-
-// ContainerGivenError: a container is named where a pod must be.
-type ContainerGivenError struct{ Pod, Container string }
-
-func (e *ContainerGivenError) Error() string {
-	return fmt.Sprintf("%s/%s is a container", e.Pod, e.Container)
-}
-
-// Hint names the pod.
-func (e *ContainerGivenError) Hint() string { return "its pod is " + e.Pod }
-
-// ConflictError: the word and the flag name different containers.
-type ConflictError struct{ Pod, Word, Flag string }
-
-func (e *ConflictError) Error() string {
-	return fmt.Sprintf("pod %s: both container %q and --container %q given", e.Pod, e.Word, e.Flag)
 }
 
 // AttemptNotFoundError: the runtime does not have this attempt of the container.

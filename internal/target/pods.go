@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/inventory"
 )
 
@@ -15,7 +16,7 @@ func Pods(all []*inventory.Pod, q Query) ([]*inventory.Pod, error) {
 	var found []*inventory.Pod
 	for _, m := range matched {
 		if m.container != "" {
-			errs = append(errs, &ContainerGivenError{Pod: m.pod.DisplayName(), Container: m.container})
+			errs = append(errs, hint.Errorf("its pod is "+m.pod.DisplayName(), "%s/%s is a container", m.pod.DisplayName(), m.container))
 			continue
 		}
 		if !slices.Contains(found, m.pod) {
@@ -23,7 +24,7 @@ func Pods(all []*inventory.Pod, q Query) ([]*inventory.Pod, error) {
 		}
 	}
 	if len(found) == 0 && len(errs) == 0 && q.Names() {
-		errs = append(errs, &NoneMatchError{})
+		errs = append(errs, ErrNoneMatch)
 	}
 	return found, errors.Join(errs...)
 }

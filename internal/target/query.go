@@ -92,11 +92,11 @@ func split(word string, all []*inventory.Pod) ([]string, error) {
 		parts = parts[1:]
 	}
 	if len(parts) > 3 || slices.Contains(parts, "") {
-		return nil, &SyntaxError{Word: word}
+		return nil, fmt.Errorf("%q is not [NAMESPACE/]POD[/CONTAINER]", word)
 	}
 	for _, part := range parts {
 		if _, err := path.Match(part, ""); err != nil {
-			return nil, &SyntaxError{Word: word}
+			return nil, fmt.Errorf("%q is not [NAMESPACE/]POD[/CONTAINER]", word)
 		}
 	}
 	return parts, nil
@@ -128,11 +128,4 @@ func matches(part, name string) bool {
 	}
 	ok, err := path.Match(part, name)
 	return ok && err == nil
-}
-
-// SyntaxError: a word is no name, pattern or id.
-type SyntaxError struct{ Word string }
-
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("%q is not [NAMESPACE/]POD[/CONTAINER]", e.Word)
 }

@@ -121,8 +121,7 @@ func isGone(err error) bool {
 // isNoPod reports whether an error says that a pod does not exist.
 func isNoPod(err error) bool {
 	_, notFound := errors.AsType[*target.NotFoundError](err)
-	_, none := errors.AsType[*target.NoneMatchError](err)
-	return notFound || none
+	return notFound || errors.Is(err, target.ErrNoneMatch)
 }
 
 // onlyErrors reports whether all of several errors as one are of a kind.
