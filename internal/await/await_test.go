@@ -1,11 +1,11 @@
 package await
 
 import (
-	"errors"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/testutil"
@@ -14,7 +14,7 @@ import (
 func TestParseRefusesWhatIsNoCondition(t *testing.T) {
 	for _, text := range []string{"", "ready", "delete=1", "condition", "condition=", "exit=x", "exit=", "jsonpath=", "jsonpath={.a", "jsonpath={.a}b", "jsonpath={.a}="} {
 		_, err := Parse(text)
-		if _, ok := errors.AsType[*SyntaxError](err); !ok {
+		if hint.Of(err) != "one of: "+Forms {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

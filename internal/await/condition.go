@@ -2,11 +2,12 @@ package await
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // Kind is the kind of a condition.
@@ -43,20 +44,12 @@ type Condition struct {
 // Forms are the conditions as a user writes them.
 const Forms = "condition=Ready, delete, exit, exit=CODE, jsonpath={PATH} or jsonpath={PATH}=VALUE"
 
-// SyntaxError: a text is none of the forms.
-type SyntaxError struct{ Text, Reason string }
-
-func (e *SyntaxError) Error() string {
-	if e.Reason != "" {
-		return fmt.Sprintf("%q: %s", e.Text, e.Reason)
-	}
-	return fmt.Sprintf("%q is not a condition", e.Text)
+// syntaxError returns the error for a text that is none of the forms.
+func syntaxError(format string, args ...any) error {
+	return hint.Errorf("one of: "+Forms, format, args...)
 }
 
-// Hint lists the forms.
-func (*SyntaxError) Hint() string { return "one of: " + Forms }
-
-// Parse reads a condition as a user writes it. The error is a *SyntaxError.
+// Parse reads a condition as a user writes it.
 func Parse(text string) (Condition, error) {
 	kind, value, given := strings.Cut(text, "=")
 	c := Condition{text: text}
@@ -69,7 +62,7 @@ func Parse(text string) (Condition, error) {
 		if given {
 			code, err := strconv.ParseInt(value, 10, 32)
 			if err != nil {
-				return c, &SyntaxError{text, "the exit code is not a number"}
+				return c, syntaxError("%q: the exit code is not a number", text)
 			}
 			c.Code = new(int32(code))
 		}
@@ -83,7 +76,7 @@ func Parse(text string) (Condition, error) {
 	case kind == "jsonpath" && value != "":
 		return c.withPath(value)
 	}
-	return c, &SyntaxError{Text: text}
+	return c, syntaxError("%q is not a condition", text)
 }
 
 // withPath reads {PATH}, {PATH}=VALUE or the same without braces.
@@ -94,18 +87,18 @@ func (c Condition) withPath(text string) (Condition, error) {
 		path = text[:end+1]
 		value, given = strings.CutPrefix(text[end+1:], "=")
 		if !given && value != "" {
-			return c, &SyntaxError{c.text, "the path is followed by neither = nor the end"}
+			return c, syntaxError("%q: the path is followed by neither = nor the end", c.text)
 		}
 	} else {
 		path = "{." + strings.TrimPrefix(path, ".") + "}"
 	}
 	if given && value == "" {
-		return c, &SyntaxError{c.text, "the value is empty"}
+		return c, syntaxError("%q: the value is empty", c.text)
 	}
 	c.Value = value
 	c.path = jsonpath.New("for").AllowMissingKeys(true)
 	if err := c.path.Parse(path); err != nil {
-		return c, &SyntaxError{c.text, err.Error()}
+		return c, syntaxError("%q: %w", c.text, err)
 	}
 	return c, nil
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/boundeddoc"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/owner"
 )
 
@@ -60,7 +61,7 @@ func FindLiving(dir string, dial Dialer) (living []owner.Holder, clients []*Clie
 	}
 	living, err = owner.Living(dir)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, nil, rootError{err}
+		return nil, nil, hint.Errorf("their sockets belong to root: run podctl as root, for instance with sudo", "find podctl processes: %w", err)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("find podctl processes: %w", err)
@@ -72,18 +73,6 @@ func FindLiving(dir string, dial Dialer) (living []owner.Holder, clients []*Clie
 		}
 	}
 	return living, clients, nil
-}
-
-// rootError: the sockets are root's.
-type rootError struct{ error }
-
-func (e rootError) Error() string { return "find podctl processes: " + e.error.Error() }
-
-func (e rootError) Unwrap() error { return e.error }
-
-// Hint returns who may.
-func (rootError) Hint() string {
-	return "their sockets belong to root: run podctl as root, for instance with sudo"
 }
 
 // Process names a podctl process that has a control socket. It is a value: Client
@@ -323,7 +312,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.R
 	}
 	defer res.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(res.Body, maxBody)) // the status says enough
-	return nil, answerError(c.process.Name, res.StatusCode, text)
+	return nil, refusalOf(res.StatusCode, text)
 }
 
 func (c *Client) wrap(path string, err error) error {
@@ -333,29 +322,24 @@ func (c *Client) wrap(path string, err error) error {
 	return fmt.Errorf("ask podctl %q for %s: %w", c.process.Name, path, err)
 }
 
-// AnswerError is an order that a podctl did not carry out, in its own words.
-type AnswerError struct {
-	// Instance is the podctl, Code the HTTP status of its answer.
-	Instance string
-	Code     int
-	message  string
-	hint     string
+// refusal is the answer of a podctl process that did not carry out an order, in its own
+// words.
+type refusal struct {
+	text     string
+	notFound bool
 }
 
-func answerError(instance string, code int, text []byte) *AnswerError {
+// refusalOf returns the error, with the hint of the podctl process, for an answer with an
+// HTTP status.
+func refusalOf(code int, text []byte) error {
 	var body errorBody
 	if json.Unmarshal(text, &body) != nil || body.Error == "" {
 		body.Error = string(bytes.TrimSpace(text))
 	}
-	return &AnswerError{Instance: instance, Code: code, message: body.Error, hint: body.Hint}
+	return hint.With(&refusal{body.Error, code == http.StatusNotFound}, body.Hint)
 }
 
-func (e *AnswerError) Error() string { return e.message }
-
-// Hint is the podctl's.
-func (e *AnswerError) Hint() string { return e.hint }
+func (e *refusal) Error() string { return e.text }
 
 // Is makes it ErrNotFound where it means that.
-func (e *AnswerError) Is(target error) bool {
-	return target == ErrNotFound && e.Code == http.StatusNotFound
-}
+func (e *refusal) Is(target error) bool { return target == ErrNotFound && e.notFound }

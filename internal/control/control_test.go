@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/owner"
 )
 
@@ -157,9 +158,8 @@ func TestClientReadsAndOrders(t *testing.T) {
 	if n, err := c.Node(t.Context()); err != nil || n.Name != "n1" {
 		t.Errorf("Node: %v, %v", n, err)
 	}
-	var refused *AnswerError
 	err = c.Stop(t.Context(), "default", "busy", nil)
-	if !errors.As(err, &refused) || refused.Error() != "pod is busy" || refused.Hint() != "wait for it" || errors.Is(err, ErrNotFound) {
+	if err == nil || err.Error() != "pod is busy" || hint.Of(err) != "wait for it" || errors.Is(err, ErrNotFound) {
 		t.Errorf("Stop that is refused: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 )
 
 // Options of Copy.
@@ -38,39 +39,37 @@ type Result struct {
 // maxErrors is how many entries that could not be copied an error names.
 const maxErrors = 10
 
-// SkippedError: some entries were not copied, all others were.
-type SkippedError struct {
-	// Errs are the first errors, Count is how many there were.
-	Errs  []error
-	Count int
+// skipped lists the entries that were not copied, while all others were.
+type skipped struct {
+	errs  []error // the first maxErrors
+	count int
 }
 
-func (e *SkippedError) Error() string {
-	text := errors.Join(e.Errs...).Error()
-	if more := e.Count - len(e.Errs); more > 0 {
-		text += fmt.Sprintf("\nand %d more were not copied", more)
-	}
-	return text
-}
-
-func (e *SkippedError) Unwrap() []error { return e.Errs }
-
-func (e *SkippedError) add(err error) {
-	if e.Count++; len(e.Errs) < maxErrors {
-		e.Errs = append(e.Errs, err)
+func (s *skipped) add(err error) {
+	if s.count++; len(s.errs) < maxErrors {
+		s.errs = append(s.errs, err)
 	}
 }
 
-// Copy copies all entries and closes the sink. The error for entries that were passed
-// over is a *SkippedError.
+// err returns one error for all entries, a line each, nil if there are none.
+func (s *skipped) err() error {
+	errs := s.errs
+	if more := s.count - len(errs); more > 0 {
+		errs = append(slices.Clip(errs), fmt.Errorf("and %d more were not copied", more))
+	}
+	return errors.Join(errs...)
+}
+
+// Copy copies all entries and closes the sink. Entries that cannot be
+// copied are passed over; the error names them.
 func Copy(ctx context.Context, from Source, to Sink, o Options) (Result, error) {
 	c := &copying{ctx: ctx, to: to, opts: o}
 	err := from.Each(ctx, c.put, func(err error) { c.skipped.add(err) })
 	if closeErr := to.Close(); err == nil {
 		err = closeErr
 	}
-	if err == nil && c.skipped.Count > 0 {
-		err = &c.skipped
+	if err == nil {
+		err = c.skipped.err()
 	}
 	return c.result, err
 }
@@ -80,7 +79,7 @@ type copying struct {
 	to      Sink
 	opts    Options
 	result  Result
-	skipped SkippedError
+	skipped skipped
 }
 
 func (c *copying) put(e Entry) error {
@@ -88,7 +87,7 @@ func (c *copying) put(e Entry) error {
 		return err
 	}
 	if e.Kind == Other {
-		c.skipped.add(&RefusedError{path.Join(c.opts.Name, e.Path), e.What})
+		c.skipped.add(refused(path.Join(c.opts.Name, e.Path), e.What))
 		return nil
 	}
 	const privileged = fs.ModeSetuid | fs.ModeSetgid

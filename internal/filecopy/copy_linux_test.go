@@ -1,7 +1,6 @@
 package filecopy
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,8 +160,7 @@ func TestSpecialFilesAreRefusedByName(t *testing.T) {
 	write(t, dir+"/root/src/setuid", "")
 	must(t, os.Chmod(dir+"/root/src/setuid", 0o6755))
 	_, err := cp(t, inContainer(t, dir+"/root"), "/src", Host(), dir+"/dst", Options{ToHost: true})
-	var skipped *SkippedError
-	if !errors.As(err, &skipped) || skipped.Count != len(want) {
+	if err == nil || strings.Count(err.Error(), "\n")+1 != len(want) {
 		t.Fatalf("%v", err)
 	}
 	for _, text := range want {
@@ -179,7 +177,7 @@ func TestSpecialFilesAreRefusedByName(t *testing.T) {
 	if entries, _ := os.ReadDir(dir + "/dst"); len(entries) != 2 {
 		t.Errorf("copied %v", entries)
 	}
-	if _, err := cp(t, inContainer(t, dir+"/root"), "/src/fifo", Host(), dir+"/new", Options{}); !errors.As(err, &skipped) {
+	if _, err := cp(t, inContainer(t, dir+"/root"), "/src/fifo", Host(), dir+"/new", Options{}); err == nil || !strings.Contains(err.Error(), "fifo: is a FIFO") {
 		t.Errorf("a FIFO alone: %v", err)
 	}
 }

@@ -34,7 +34,7 @@ func (d *Directory) Put(ctx context.Context, e Entry, content io.Reader) error {
 	}
 	parent, err := openBelow(d.root, path.Dir(at), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if errors.Is(err, unix.ENOTDIR) { // what O_DIRECTORY says of a symlink
-		return &LeavesError{path.Join(d.title, e.Path)}
+		return fmt.Errorf("%s: %w", path.Join(d.title, e.Path), errRedirects)
 	}
 	if err != nil {
 		return d.explain(e.Path, err)
@@ -68,9 +68,9 @@ func (d *Directory) explain(at string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.ELOOP):
-		return &LeavesError{name}
+		return fmt.Errorf("%s: %w", name, errRedirects)
 	case errors.Is(err, unix.EXDEV):
-		return &ChangedError{name}
+		return fmt.Errorf("%s: %w", name, errChanged)
 	case errors.Is(err, unix.EBUSY):
 		return fmt.Errorf("write %s: it is a mount point", name)
 	}

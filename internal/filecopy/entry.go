@@ -2,6 +2,7 @@ package filecopy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -76,23 +77,16 @@ var (
 	_ End = (*Tar)(nil)
 )
 
-// RefusedError is an entry that is not copied.
-type RefusedError struct{ Path, What string }
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%s: is %s, which is not copied", e.Path, e.What)
+// refused returns the error for an entry that is not copied, because of what it is.
+func refused(path, what string) error {
+	return fmt.Errorf("%s: is %s, which is not copied", path, what)
 }
 
-// ChangedError: an entry is not what it was when it was looked at.
-type ChangedError struct{ Path string }
+var (
+	errChanged   = errors.New("it, or a directory above it, was replaced while it was copied")
+	errRedirects = errors.New("a directory above it is no directory, or a symlink, which is not followed")
+)
 
-func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s: it, or a directory above it, was replaced while it was copied", e.Path)
-}
-
-// LeavesError: a path of the sink leads through a symlink or a file.
-type LeavesError struct{ Path string }
-
-func (e *LeavesError) Error() string {
-	return fmt.Sprintf("%s: a directory above it is no directory, or a symlink, which is not followed", e.Path)
-}
+// ErrNotVisible reports that the process that the runtime reports is not one of the
+// container here, for instance because podctl is in another PID namespace.
+var ErrNotVisible = errors.New("not visible here as one of the container")

@@ -42,7 +42,7 @@ func OpenRoot(pid int, container string) (*Root, error) {
 		return nil, err
 	}
 	if !strings.Contains(string(cgroup), container) {
-		return nil, &NotVisibleError{PID: pid}
+		return nil, fmt.Errorf("process %d is %w", pid, ErrNotVisible)
 	}
 	r := &Root{}
 	for _, m := range []struct {
@@ -64,14 +64,6 @@ func OpenRoot(pid int, container string) (*Root, error) {
 	}
 	r.dir = os.NewFile(uintptr(fd), "/")
 	return r, nil
-}
-
-// NotVisibleError: the process that the runtime reports is not one of the container
-// here, for instance because podctl is in another PID namespace.
-type NotVisibleError struct{ PID int }
-
-func (e *NotVisibleError) Error() string {
-	return fmt.Sprintf("process %d is not visible here as one of the container", e.PID)
 }
 
 func readProc(proc *os.File, name string) ([]byte, error) {

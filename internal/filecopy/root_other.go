@@ -30,8 +30,3 @@ func (*Root) Open(context.Context, Place) (Source, error) { return nil, errLinux
 
 // Create fails.
 func (*Root) Create(_ context.Context, to, _ Place) (Sink, Place, error) { return nil, to, errLinux }
-
-// NotVisibleError: the process that the runtime reports is not one of the container here.
-type NotVisibleError struct{ PID int }
-
-func (*NotVisibleError) Error() string { return errLinux.Error() }

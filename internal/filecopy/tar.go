@@ -131,7 +131,7 @@ func (s *tarSource) read(in *tar.Reader, do func(Entry) error, failed func(error
 		}
 		at, ok := s.inside(h.Name)
 		if !ok {
-			failed(&RefusedError{path.Join(s.title, h.Name), "a name outside of what is copied"})
+			failed(refused(path.Join(s.title, h.Name), "a name outside of what is copied"))
 			continue
 		}
 		e := Entry{
@@ -220,7 +220,7 @@ func (s *tarSink) put(e Entry, content io.Reader) error {
 	}
 	n, err := io.Copy(s.out, content)
 	if err == nil && n < e.Size {
-		err = &ChangedError{e.Path}
+		err = fmt.Errorf("%s: %w", e.Path, errChanged)
 	}
 	return err
 }

@@ -126,7 +126,7 @@ func (t *Tree) each(ctx context.Context, in subdir, do func(Entry) error, failed
 func (t *Tree) changed(at string, err error) error {
 	name := path.Join(t.title, at)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EXDEV) {
-		return &ChangedError{name}
+		return fmt.Errorf("%s: %w", name, errChanged)
 	}
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		err = cause.Err

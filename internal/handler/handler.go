@@ -2,7 +2,6 @@ package handler
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -62,8 +61,3 @@ type cutError struct {
 func (e *cutError) Error() string { return e.text }
 
 func (e *cutError) Unwrap() error { return e.err }
-
-// ExitError is a command that ran and exited with another code than 0.
-type ExitError struct{ Code int32 }
-
-func (e *ExitError) Error() string { return fmt.Sprintf("command exited with %d", e.Code) }

@@ -47,7 +47,7 @@ func execHook(ctx context.Context, x Execer, t Target, command []string) ([]byte
 	case err != nil:
 		return output, fmt.Errorf("exec in container: %w", err)
 	case code != 0:
-		return output, &ExitError{Code: code}
+		return output, fmt.Errorf("command exited with %d", code)
 	}
 	return output, nil
 }

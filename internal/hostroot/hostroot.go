@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // ServiceAccount is the directory of a pod's service account in its containers.
@@ -32,17 +33,17 @@ func Enter(dir string) error {
 		return nil
 	}
 	if info, err := os.Stat(filepath.Join(dir, "proc", "self")); err != nil {
-		return &Error{Dir: dir, Cause: fmt.Errorf("it has no /proc: %w", err)}
+		return enterError(dir, fmt.Errorf("it has no /proc: %w", err))
 	} else if !info.IsDir() {
-		return &Error{Dir: dir, Cause: fmt.Errorf("its /proc is not a procfs")}
+		return enterError(dir, fmt.Errorf("its /proc is not a procfs"))
 	}
 	account, _ = os.OpenRoot(ServiceAccount) // most pods need none
 	if err := syscall.Chroot(dir); err != nil {
-		return &Error{Dir: dir, Cause: err}
+		return enterError(dir, err)
 	}
 	entered = true
 	if err := os.Chdir("/"); err != nil {
-		return &Error{Dir: dir, Cause: err}
+		return enterError(dir, err)
 	}
 	return nil
 }
@@ -70,17 +71,8 @@ func Token() (string, error) {
 	return strings.TrimSpace(string(content)), err
 }
 
-// Error is why the root directory of the host cannot be entered.
-type Error struct {
-	Dir   string
-	Cause error
-}
-
-func (e *Error) Error() string { return fmt.Sprintf("enter the host's root %s: %v", e.Dir, e.Cause) }
-
-func (e *Error) Unwrap() error { return e.Cause }
-
-// Hint says what the container needs.
-func (*Error) Hint() string {
-	return "mount the host's / there with mountPropagation: HostToContainer, and give the container SYS_CHROOT"
+// enterError returns the error for a root directory of the host that cannot be entered.
+func enterError(dir string, cause error) error {
+	return hint.Errorf("mount the host's / there with mountPropagation: HostToContainer, and give the container SYS_CHROOT",
+		"enter the host's root %s: %w", dir, cause)
 }

@@ -5,7 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // dirVariable makes a run of this test program enter a directory.
@@ -68,7 +71,7 @@ func TestEnterMakesPathsThoseOfTheHost(t *testing.T) {
 
 func TestADirectoryWithoutProcIsNotEntered(t *testing.T) {
 	err := Enter(t.TempDir())
-	if _, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, os.ErrNotExist) {
+	if !strings.HasPrefix(hint.Of(err), "mount the host's / there") || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 	if err := Enter("/"); err != nil {

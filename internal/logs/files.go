@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/hint"
 )
 
 const (
@@ -52,7 +53,7 @@ type file struct {
 func openPlain(path string) (*file, error) {
 	f, err := boundedfile.OpenNoFollow(path)
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, fileError(path, err)
 	}
 	return &file{File: f}, nil
 }
@@ -66,7 +67,7 @@ func openRotated(name string) (*file, error) {
 	}
 	zipped, err := boundedfile.OpenNoFollow(name + zipSuffix)
 	if err != nil {
-		return nil, explain(name+zipSuffix, err)
+		return nil, fileError(name+zipSuffix, err)
 	}
 	return &file{File: zipped, zipped: true}, nil
 }
@@ -118,42 +119,24 @@ func (f *file) reader(r io.Reader) (io.Reader, error) {
 	return newUnzip(r)
 }
 
-// FileError is a log file that cannot be read, or a part of one.
-type FileError struct {
-	Path string
-	Err  error
-}
-
-func (e *FileError) Error() string { return fmt.Sprintf("read log %s: %v", e.Path, e.Err) }
-
-func (e *FileError) Unwrap() error { return e.Err }
-
-// Hint returns who may read it, where that is the cause.
-func (e *FileError) Hint() string {
-	if errors.Is(e.Err, fs.ErrPermission) {
-		return "log files belong to root: run podctl as root, for instance with sudo"
-	}
-	return ""
-}
-
-// explain returns the error without the path that FileError names.
-func explain(path string, err error) error {
+// fileError returns the error for a log file that cannot be read, or a part of one. It
+// names the path once.
+func fileError(path string, err error) error {
 	if inner, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inner.Err
 	}
-	return &FileError{path, err}
-}
-
-// OddError is the error for lines of a log file that are no log lines.
-type OddError struct {
-	Path  string
-	Lines int
-}
-
-func (e *OddError) Error() string {
-	lines := "1 line is"
-	if e.Lines != 1 {
-		lines = fmt.Sprintf("%d lines are", e.Lines)
+	advice := ""
+	if errors.Is(err, fs.ErrPermission) {
+		advice = "log files belong to root: run podctl as root, for instance with sudo"
 	}
-	return fmt.Sprintf("read log %s: %s not in the format of container logs and omitted", e.Path, lines)
+	return hint.Errorf(advice, "read log %s: %w", path, err)
+}
+
+// oddError returns the error for lines of a log file that are no log lines.
+func oddError(path string, count int) error {
+	lines := "1 line is"
+	if count != 1 {
+		lines = fmt.Sprintf("%d lines are", count)
+	}
+	return fmt.Errorf("read log %s: %s not in the format of container logs and omitted", path, lines)
 }

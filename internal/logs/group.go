@@ -74,7 +74,7 @@ func (g *Group) Add(key string, of any, path string, o Options) error {
 		return failed
 	}
 	if g.opts.Retry && failed == nil && r.current == nil {
-		failed = &FileError{path, fs.ErrNotExist}
+		failed = fileError(path, fs.ErrNotExist)
 	}
 	g.mu.Lock()
 	if o.Follow && !g.opts.PollOnly {

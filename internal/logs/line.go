@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -46,12 +47,8 @@ type record struct {
 	text    []byte
 }
 
-// formatError is the error for a line that is no log line.
-type formatError struct{ size int }
-
-func (e *formatError) Error() string {
-	return fmt.Sprintf("parse log line: want \"time stream tags text\", have %d bytes of something else", e.size)
-}
+// errFormat is the error for a line that is no log line.
+var errFormat = errors.New("parse log line: not of the form \"time stream tags text\"")
 
 // parseRecord reads one line of a log file:
 //
@@ -66,7 +63,7 @@ func parseRecord(r *record, raw []byte) error {
 		if len(raw) > 0 && raw[0] == '{' {
 			return r.parseJSON(raw)
 		}
-		return &formatError{len(raw)}
+		return errFormat
 	}
 	if err := r.time.UnmarshalText(stamp); err != nil {
 		return fmt.Errorf("parse log line: %w", err)
@@ -125,7 +122,7 @@ func (r *record) parseJSON(raw []byte) error {
 		Time   time.Time `json:"time"`
 	}
 	if err := json.Unmarshal(raw, &l); err != nil || l.Stream != "stdout" && l.Stream != "stderr" {
-		return &formatError{len(raw)}
+		return errFormat
 	}
 	*r = record{time: l.Time, text: []byte(l.Log), partial: true}
 	if l.Stream == "stderr" {

@@ -124,7 +124,7 @@ func (g *Group) rest(m *member) {
 		g.problem(m.of, m.failed)
 	}
 	if odd := m.reader.Odd(); odd > 0 {
-		g.problem(m.of, &OddError{m.reader.path, odd})
+		g.problem(m.of, oddError(m.reader.path, odd))
 	}
 	m.reader.Close()
 	delete(g.members, m.key)

@@ -47,7 +47,7 @@ type Reader struct {
 
 // Open returns a reader of the log at path, and opens what exists of it: what is
 // removed afterwards is still read. Without Follow, a log that does not exist is
-// an fs.ErrNotExist; an error is a *FileError.
+// an fs.ErrNotExist.
 func Open(path string, o Options) (*Reader, error) {
 	r := &Reader{path: path, opts: o}
 	if err := r.begin(); err != nil {
@@ -63,7 +63,7 @@ func (r *Reader) begin() error {
 	}
 	if r.current == nil {
 		if !r.opts.Follow {
-			return &FileError{r.path, fs.ErrNotExist}
+			return fileError(r.path, fs.ErrNotExist)
 		}
 		return nil
 	}
@@ -186,7 +186,7 @@ func (r *Reader) record(rec *record) (ok bool, err error) {
 		switch {
 		case err == nil:
 		case !errors.Is(err, io.EOF):
-			r.problem(explain(r.open.Name(), err))
+			r.problem(fileError(r.open.Name(), err))
 			r.scan.r = eof{}
 			fallthrough
 		default:
@@ -274,7 +274,7 @@ func (r *Reader) read(f *file) {
 		in, err = f.reader(f)
 	}
 	if err != nil {
-		r.problem(explain(f.Name(), err))
+		r.problem(fileError(f.Name(), err))
 		in = eof{}
 	}
 	r.scan = newScanner(in, offset)

@@ -16,7 +16,7 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 		switch replaced, truncated := r.changed(); {
 		case truncated:
 			if _, err := r.open.Seek(0, io.SeekStart); err != nil {
-				return false, nil, explain(r.open.Name(), err)
+				return false, nil, fileError(r.open.Name(), err)
 			}
 			r.scan, r.from = newScanner(r.open, 0), [streams]position{}
 			return true, nil, nil
@@ -80,7 +80,7 @@ func (r *Reader) advance(last *file) error {
 	for {
 		before, err := r.rotated()
 		if err != nil {
-			return explain(r.path, err)
+			return fileError(r.path, err)
 		}
 		current, err := openPlain(r.path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +88,7 @@ func (r *Reader) advance(last *file) error {
 		}
 		after, listErr := r.rotated()
 		if listErr != nil {
-			return explain(r.path, listErr)
+			return fileError(r.path, listErr)
 		}
 		if !slices.Equal(before, after) { // rotated in between
 			if current != nil {

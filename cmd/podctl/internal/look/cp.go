@@ -161,7 +161,7 @@ func (s *session) containerEnd(ctx context.Context, t target.Target, writes bool
 		return tar, nil
 	}
 	root, err := filecopy.OpenRoot(process.PID, t.Container.ID)
-	_, elsewhere := errors.AsType[*filecopy.NotVisibleError](err)
+	elsewhere := errors.Is(err, filecopy.ErrNotVisible)
 	switch {
 	case elsewhere, errors.Is(err, fs.ErrNotExist), errors.Is(err, errors.ErrUnsupported):
 		return tar, nil
