@@ -34,21 +34,21 @@ install: build ## install podctl, also as a plugin of kubectl, its man pages and
 demo: build ## run a pod to completion, on a private containerd if there is no runtime; simulated without root or on another system
 	@hack/demo
 
+.PHONY: unit
+unit: ## run the tests that need neither root nor a runtime
+	@hack/test unit
+
 .PHONY: test
-test: ## run all tests, including the live ones (installs what they need); prints each skip with its reason
+test: ## run the units and a smoke of live tests (hack/smoke) on the distribution's containerd, which is installed
 	@hack/test
 
-.PHONY: unit
-unit: ## run the tests that need no runtime
-	@hack/test unit
+.PHONY: live
+live: ## run every live test on every kind of runtime, or PODCTL_LIVE_RUNTIMES="containerd crio", which are built once; chaos for DURATION (10m)
+	@hack/test live
 
 .PHONY: race
 race: ## run the tests that need no runtime with the race detector
 	@hack/test race
-
-.PHONY: live
-live: ## run every live test on every kind of runtime, or PODCTL_LIVE_RUNTIMES="containerd crio"; fails rather than skips
-	@PODCTL_LIVE=required PODCTL_LIVE_RUNTIMES="$${PODCTL_LIVE_RUNTIMES:-containerd containerd-1.7 containerd-distro crio crio-events}" hack/test live -count=1
 
 .PHONY: fleet
 fleet: ## run examples/fleet in a real cluster of one node, on RUNTIME (containerd, crio): etcd, control plane and kubelet v1.36.3, built once

@@ -16,7 +16,7 @@ import (
 // eachFault runs a test of the agent on a runtime of its own.
 func eachFault(t *testing.T, test func(t *testing.T, a *agentPlace)) {
 	t.Parallel()
-	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {
+	live.One(t, func(t *testing.T, rt *live.Instance) {
 		test(t, withAgent(t, rt))
 	}, live.Private())
 }
@@ -24,7 +24,7 @@ func eachFault(t *testing.T, test func(t *testing.T, a *agentPlace)) {
 // eachSmallDisk does so on a runtime whose data are on a file system of that
 // size.
 func eachSmallDisk(t *testing.T, size string, test func(t *testing.T, a *agentPlace, disk string)) {
-	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {
+	live.One(t, func(t *testing.T, rt *live.Instance) {
 		disk := rt.SmallDisk(t, size)
 		test(t, withAgent(t, rt), disk)
 	}, live.Private())

@@ -26,9 +26,6 @@ const (
 	agentMemory = 256
 	// hostileLevels is the depth of the trees that containers make.
 	hostileLevels = 12_000
-	// hostileTimeout is how long anything may take on a machine that is busy
-	// making those trees.
-	hostileTimeout = 3 * time.Minute
 )
 
 // limitedAgent starts an agent with bounded memory.
@@ -57,7 +54,7 @@ func memoryPeak(t *testing.T, p *process) int {
 func (a *agentPlace) waits(what string, agent *process, done func() bool) {
 	a.t.Helper()
 	start := time.Now()
-	testutil.Eventually(a.t, hostileTimeout, what, done, func() string { out, errw := agent.output(); return out + errw })
+	testutil.Eventually(a.t, live.Timeout, what, done, func() string { out, errw := agent.output(); return out + errw })
 	a.t.Logf("%s: after %s", what, time.Since(start).Round(100*time.Millisecond))
 }
 
@@ -76,7 +73,7 @@ func (a *agentPlace) goesOn(agent *process) {
 
 // hostile starts an agent with a healthy pod, and judges both at the end.
 func hostile(t *testing.T, test func(a *agentPlace, agent *process)) {
-	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {
+	live.One(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		a.put("healthy.yaml", a.marked("healthy", `while true; do echo x >> /mark/healthy; sleep 1; done`, "terminationGracePeriodSeconds: 1"))
 		agent := a.limitedAgent("--drain")

@@ -61,8 +61,8 @@ func TestImageIsPulled(t *testing.T) {
 		registry := live.Registry(t, "app:1")
 		yaml := strings.Replace(pod("job", "true", never), "docker.io/library/busybox:latest", registry.Image("app:1"), 1)
 		yaml = strings.Replace(yaml, "IfNotPresent", "Always", 1)
-		out, errw, code := at(t, rt).run(yaml, "-")
-		if code != 0 || !strings.Contains(out, "uccessfully pulled image") || len(registry.Requests()) == 0 {
+		out, errw, code := at(t, rt).run(yaml, "-o", "json", "-")
+		if code != 0 || !strings.Contains(out, `"reason":"Pulled"`) || len(registry.Requests()) == 0 {
 			t.Errorf("exit %d, requests %v\n%s%s", code, registry.Requests(), out, errw)
 		}
 	})

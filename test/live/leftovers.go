@@ -85,10 +85,9 @@ func (in *Instance) Leftovers(t testing.TB, dirs ...string) {
 	})
 }
 
-// NewSince returns the traces that were not there before; it waits up to two
-// minutes for there to be none: a runtime that has just stopped many pods cleans
-// up for some time. For directories that the runtime has forgotten it waits up to five
-// minutes, and then logs them.
+// NewSince returns the traces that were not there before; it waits up to Timeout for
+// there to be none: a runtime that has just stopped many pods cleans up for some time.
+// Directories that the runtime has forgotten are logged instead of returned.
 func (in *Instance) NewSince(t testing.TB, before Traces, dirs ...string) Traces {
 	t.Helper()
 	known := map[string]bool{}
@@ -101,14 +100,12 @@ func (in *Instance) NewSince(t testing.TB, before Traces, dirs ...string) Traces
 		if len(left) == 0 {
 			return nil
 		}
-		if waited := time.Since(began); waited > 2*time.Minute {
-			switch {
-			case !in.hasForgotten(left):
+		if time.Since(began) > Timeout {
+			if !in.hasForgotten(left) {
 				return left
-			case waited > 5*time.Minute:
-				t.Logf("containerd has forgotten directories of tasks, as at a high load: %q", left)
-				return nil
 			}
+			t.Logf("containerd has forgotten directories of tasks, as at a high load: %q", left)
+			return nil
 		}
 		time.Sleep(testutil.Interval(time.Since(began)))
 	}

@@ -81,17 +81,23 @@ func Each(t *testing.T, test func(t *testing.T, rt *Instance)) {
 	}
 }
 
+// One runs the test on the first of Kinds, for a test of what is alike on every runtime.
+func One(t *testing.T, test func(t *testing.T, rt *Instance), opts ...Option) {
+	kind := Kinds()[0]
+	t.Run(kind, func(t *testing.T) { test(t, Runtime(t, kind, opts...)) })
+}
+
 // EachOf runs the test once on each of these kinds, for a test of what runtimes
 // do differently; where PODCTL_LIVE_RUNTIMES is set, on those it names too.
 func EachOf(t *testing.T, kinds []string, test func(t *testing.T, rt *Instance), opts ...Option) {
-	chosen := os.Getenv("PODCTL_LIVE_RUNTIMES")
+	if chosen := os.Getenv("PODCTL_LIVE_RUNTIMES"); chosen != "" {
+		kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return !slices.Contains(strings.Fields(chosen), kind) })
+		if len(kinds) == 0 {
+			t.Skipf("live test: PODCTL_LIVE_RUNTIMES is %q", chosen)
+		}
+	}
 	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			if chosen != "" && !slices.Contains(strings.Fields(chosen), kind) {
-				t.Skipf("live test: PODCTL_LIVE_RUNTIMES is %q", chosen)
-			}
-			test(t, Runtime(t, kind, opts...))
-		})
+		t.Run(kind, func(t *testing.T) { test(t, Runtime(t, kind, opts...)) })
 	}
 }
 
@@ -312,10 +318,24 @@ func skip(t testing.TB, reason string) {
 	t.Skip(strings.TrimSpace(reason))
 }
 
+// Timeout is how long a test waits for anything: PODCTL_LIVE_TIMEOUT, or three minutes.
+var Timeout = timeoutOf(os.Getenv("PODCTL_LIVE_TIMEOUT"))
+
+func timeoutOf(text string) time.Duration {
+	if text == "" {
+		return 3 * time.Minute
+	}
+	timeout, err := time.ParseDuration(text)
+	if err != nil {
+		panic(fmt.Sprintf("PODCTL_LIVE_TIMEOUT: %v", err))
+	}
+	return timeout
+}
+
 // eventually waits for a condition.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	testutil.Eventually(t, 3*time.Minute, what, done)
+	testutil.Eventually(t, Timeout, what, done)
 }
 
 // Import loads the image of an OCI archive.

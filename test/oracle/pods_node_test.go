@@ -174,7 +174,7 @@ func (p *podctl) run(t *testing.T) {
 	ran := make(chan error, 1)
 	go func() { ran <- p.node.Run(ctx) }()
 	t.Cleanup(func() {
-		draining, cancel := context.WithTimeout(ctx, enough)
+		draining, cancel := context.WithTimeout(ctx, live.Timeout)
 		defer cancel()
 		now := int64(1)
 		if err := p.node.Drain(draining, &now); err != nil {
