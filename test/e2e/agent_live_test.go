@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -139,62 +138,6 @@ func TestAgentKilledWhileItTerminatesAPod(t *testing.T) {
 		if got := a.marks("slow"); len(got) > 3 {
 			t.Errorf("containers wrote %q", got)
 		}
-	})
-}
-
-// Critical pods terminate last, and within the time limit.
-func TestAgentDrains(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		a := withAgent(t, rt)
-		dns := strings.Replace(a.marking("dns", "", brief), "name: dns", "name: dns, annotations: {kubernetes.io/config.source: file}", 1)
-		web := a.marked("web", `trap "" TERM; echo up >> /mark/web; `+forever, "terminationGracePeriodSeconds: 600")
-		a.put("all.yaml", dns+web)
-		agent := a.agent("--drain", "--drain-timeout", "90s", "-o", "json")
-		a.wrote("dns", "up")
-		a.wrote("web", "up")
-		agent.ends(syscall.SIGTERM, 0) // which is waited for less than the grace period
-		var stopped []string
-		out, _ := agent.output()
-		for _, l := range lines(t, out) {
-			if l.Reason == "Stopped" {
-				stopped = append(stopped, l.Name)
-			}
-		}
-		if !slices.Equal(stopped, []string{"web", "dns"}) {
-			t.Errorf("stopped %q, want web before dns\n%s", stopped, out)
-		}
-	})
-}
-
-// A pod that was stopped stays so while its manifest does, whichever process is killed,
-// until it is started.
-func TestAgentKeepsPodsStopped(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		a := withAgent(t, rt)
-		a.put("web.yaml", a.marking("web", "1"))
-		first := a.agent()
-		a.wrote("web", "up1")
-		if err := a.control().Stop(t.Context(), "default", "web", nil); err != nil {
-			t.Fatal(err)
-		}
-		a.has("web", "up1", "down1")
-		first.ends(syscall.SIGKILL, -1)
-		second := a.agent("--drain")
-		second.prints("the pod was stopped: it stays stopped")
-		second.ends(syscall.SIGTERM, 0) // which does not forget it
-		third := a.agent("--drain")
-		third.prints("the pod was stopped: it stays stopped")
-		a.has("web", "up1", "down1")
-		if err := a.control().Start(t.Context(), "default", "web"); err != nil {
-			t.Fatal(err)
-		}
-		a.wrote("web", "up1", "down1", "up1")
-		if err := a.control().Stop(t.Context(), "default", "web", nil); err != nil {
-			t.Fatal(err)
-		}
-		a.put("web.yaml", a.marking("web", "2"))
-		a.wrote("web", "up1", "down1", "up1", "down1", "up2")
-		third.ends(syscall.SIGTERM, 0)
 	})
 }
 

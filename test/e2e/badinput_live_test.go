@@ -54,35 +54,3 @@ func TestBadInputShowsItsReasonAndRetriesSucceed(t *testing.T) {
 		}
 	})
 }
-
-// TestUnresolvedErrorsAreListedAtExit: the same for causes that only another
-// manifest removes.
-func TestUnresolvedErrorsAreListedAtExit(t *testing.T) {
-	pods := with("securityContext: {runAsNonRoot: true}", pod("root", server, brief)) +
-		with("env: [{name: A, valueFrom: {configMapKeyRef: {name: nowhere, key: k}}}]", pod("variable", server, brief)) +
-		strings.ReplaceAll(strings.ReplaceAll(pod("absent", server, brief), "busybox:latest", "nowhere:1"), "IfNotPresent", "Never") +
-		strings.ReplaceAll(pod("name", server, brief), "docker.io/library/busybox:latest", "Bad/Name") +
-		pod("sysctl", server, brief, `securityContext: {sysctls: [{name: kernel.nothing, value: "1"}]}`)
-	want := []string{
-		"default/root/c: CreateContainerConfigError: container has runAsNonRoot and image will run as root",
-		`default/variable/c: CreateContainerConfigError: configmap "nowhere" not found`,
-		"default/absent/c: ErrImageNeverPull: ",
-		"default/name/c: InvalidImageName: ",
-		`default/sysctl: SysctlForbidden: forbidden sysctl: "kernel.nothing" not allowlisted`,
-	}
-	each(t, func(t *testing.T, rt *live.Instance) {
-		out, errw, code := at(t, rt).run(pods, "--wait=ready", "--wait-timeout=20s", "-")
-		if code != 1 {
-			t.Errorf("exit %d", code)
-		}
-		for _, text := range want {
-			if !strings.Contains(errw, text) {
-				t.Errorf("stderr has no %q\n%s", text, errw)
-			}
-			_, line, _ := strings.Cut(text, ": ")
-			if !strings.Contains(out, line) {
-				t.Errorf("stdout has no %q\n%s", line, out)
-			}
-		}
-	})
-}

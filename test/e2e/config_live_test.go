@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -129,19 +128,6 @@ func (p *place) decode(data []byte, into proto.Message) {
 	}
 }
 
-// A key that is missing is the container's reason to wait.
-func TestMissingKeyIsReported(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		yaml := settings + strings.Replace(pod("job", "true", never), "command:", "env: [{name: A, valueFrom: {secretKeyRef: {name: login, key: none}}}]\n    command:", 1)
-		out, errw, code := at(t, rt).run(yaml, "--wait-timeout", "15s", "-")
-		for _, want := range []string{"CreateContainerConfigError", "couldn't find key none in Secret default/login"} {
-			if code != 1 || !strings.Contains(out+errw, want) {
-				t.Errorf("exit %d, want %q in\n%s%s", code, want, out, errw)
-			}
-		}
-	})
-}
-
 // An init container leaves a file of variables for those after it.
 func TestVariablesFromAFileOfAnInitContainer(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
@@ -209,38 +195,6 @@ stringData:
 				out, errw := proc.output()
 				t.Errorf("%s: exit %d\n%s%s", name, code, out, errw)
 			}
-		}
-	})
-}
-
-// A second podctl that reads the same StatefulSet adopts the pods of the
-// first: their names and UIDs are the same, and the runtime knows them.
-func TestStatefulSetIsAdopted(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		p := at(t, rt)
-		yaml := strings.NewReplacer("Deployment", "StatefulSet", "name: web}", "name: db}").Replace(p.webDeployment())
-		file := filepath.Join(p.path("mark"), "db.yaml")
-		if err := os.WriteFile(file, []byte(settings+yaml), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		out, errw, code := p.run("", "--replicas", "2", "--keep", "--wait", "ready", file)
-		if code != 0 {
-			t.Fatalf("exit %d\n%s%s", code, out, errw)
-		}
-		again := p.start("", "--replicas", "2", file)
-		eventually(t, "both pods are adopted", func() bool {
-			out, _ := again.output()
-			return strings.Count(out, "already holds the pod") == 2
-		}, func() string { out, errw := again.output(); return out + errw })
-		again.signal(syscall.SIGINT)
-		if code := again.wait(); code != 130 {
-			out, errw := again.output()
-			t.Errorf("exit %d\n%s%s", code, out, errw)
-		}
-		started := p.marks("service")
-		slices.Sort(started)
-		if want := []string{"db-0", "db-1"}; !slices.Equal(started, want) {
-			t.Errorf("containers were started in %q, want %q: each once", started, want)
 		}
 	})
 }

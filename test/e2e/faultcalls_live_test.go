@@ -9,9 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podctl/podctl/test/live/record"
 )
 
@@ -87,42 +84,6 @@ func TestStopThatNeverReturns(t *testing.T) {
 		a.lived("stuck", "up")
 		close(lifted)
 		a.lived("stuck", "up", "down")
-		a.holds("web")
-		agent.ends(syscall.SIGTERM, 0)
-		a.lived("web", "up1", "down1", "up2", "down2")
-	})
-}
-
-// A pod whose status cannot be read is neither restarted nor forgotten, and delays
-// no other pod.
-func TestStatusThatFailsForEver(t *testing.T) {
-	eachFault(t, func(t *testing.T, a *agentPlace) {
-		a.proxied()
-		a.put("odd.yaml", a.lone("odd", ""))
-		a.put("web.yaml", a.lone("web", "1"))
-		agent := a.agent("--drain")
-		a.lived("odd", "up")
-		a.lived("web", "up1")
-		odd := a.about("odd")
-		a.proxy.Disturb(func(_ context.Context, c record.Call) error {
-			if strings.HasSuffix(c.Method, "Status") && odd.is(c) {
-				return status.Error(codes.Internal, "the shim is out to lunch")
-			}
-			return nil
-		})
-		a.remove("odd.yaml")
-		a.put("web.yaml", a.lone("web", "2"))
-		a.lived("web", "up1", "down1", "up2")
-		var out string
-		eventually(t, "terminating names the layer", func() bool {
-			out = a.does("terminating")
-			return strings.Contains(lineOf(out, "default/odd"), "out to lunch")
-		}, func() string { return out })
-		if line := lineOf(out, "default/odd"); !strings.Contains(line, " runtime ") || !strings.Contains(out, "hint: ") {
-			t.Errorf("neither the layer nor what to type next:\n%s", out)
-		}
-		a.proxy.Disturb(nil)
-		a.lived("odd", "up", "down")
 		a.holds("web")
 		agent.ends(syscall.SIGTERM, 0)
 		a.lived("web", "up1", "down1", "up2", "down2")

@@ -20,11 +20,11 @@ func (a *agentPlace) quiet(name string) string {
 	return a.marked(name, fmt.Sprintf(`cd /mark; trap "rmdir %[1]s.on; exit 0" TERM; mkdir %[1]s.on || echo %[1]s >> twice; echo %[1]s >> started; sleep 3600 & wait`, name))
 }
 
-// A hundred pods are started and removed by agents, the first of which is killed:
-// each of the pods ran once.
-func TestHundredPodsComeAndGo(t *testing.T) {
+// Thirty pods are started and removed by agents, the first of which is killed: each of
+// the pods ran once. make scale measures larger numbers.
+func TestThirtyPodsComeAndGo(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
-		const pods = 100
+		const pods = 30
 		for n := range pods {
 			name := fmt.Sprintf("p%03d", n)
 			a.put(name+".yaml", a.quiet(name))
@@ -48,27 +48,6 @@ func TestHundredPodsComeAndGo(t *testing.T) {
 		if left := glob(t, a.path("mark")+"/*.on"); len(left) > 0 {
 			t.Errorf("killed rather than told to end: %q", left)
 		}
-	})
-}
-
-// Two hundred manifests are added and removed at once: pods that have started
-// terminate, the others never start.
-func TestTwoHundredManifestsComeAndGoAtOnce(t *testing.T) {
-	eachFault(t, func(t *testing.T, a *agentPlace) {
-		const pods = 200
-		agent := a.agent()
-		a.control() // it runs
-		for n := range pods {
-			name := fmt.Sprintf("p%03d", n)
-			a.put(name+".yaml", strings.Replace(a.quiet(name), "spec:\n", "spec:\n  hostNetwork: true\n  terminationGracePeriodSeconds: 5\n", 1)) // it may be told to end before its shell listens
-		}
-		a.within("the first starts", func() bool { return len(a.marks("started")) > 0 })
-		a.removeAll()
-		begin := time.Now()
-		a.within("all pods are gone", a.empty)
-		t.Logf("%d of %d had started, gone in %s", len(a.marks("started")), pods, time.Since(begin).Round(time.Millisecond))
-		agent.ends(syscall.SIGTERM, 0)
-		a.oneLifeEach(len(a.marks("started")))
 	})
 }
 

@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/podctl/podctl/test/live"
 )
@@ -44,27 +42,4 @@ func (a *agentPlace) lived(name string, lines ...string) {
 	a.t.Helper()
 	a.wrote(name, lines...)
 	a.has("twice")
-}
-
-// A manifest is rewritten a hundred times while its pod terminates: only the last
-// version runs.
-func TestManifestRewrittenWhileItsPodEnds(t *testing.T) {
-	eachFault(t, func(t *testing.T, a *agentPlace) {
-		agent := a.agent("--drain")
-		a.put("web.yaml", a.marked("web", `cd /mark; trap "echo down1 >> web; while ! test -e go; do sleep 0.1; done; rmdir web.on; exit 0" TERM
-			mkdir web.on; echo up1 >> web; `+forever))
-		a.lived("web", "up1")
-		a.put("web.yaml", a.lone("web", "2"))
-		a.lived("web", "up1", "down1")
-		for n := range 100 {
-			a.put("web.yaml", a.lone("web", fmt.Sprint(3+n)))
-			<-time.After(20 * time.Millisecond) // several within the time that podctl waits for the last
-		}
-		<-time.After(500 * time.Millisecond) // it has read the last
-		a.mark("go")
-		a.lived("web", "up1", "down1", "up102")
-		a.holds("web")
-		agent.ends(syscall.SIGTERM, 0)
-		a.lived("web", "up1", "down1", "up102", "down102")
-	})
 }

@@ -138,6 +138,15 @@ func (p *process) wait() int {
 	}
 }
 
+// podctl runs a command of podctl's to its end.
+func (p *place) podctl(args ...string) (out, errw string, code int) {
+	p.t.Helper()
+	proc := p.command("", exec.Command(binary, append(p.flags(), args...)...))
+	code = proc.wait()
+	out, errw = proc.output()
+	return out, errw, code
+}
+
 func (p *process) output() (out, errw string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,6 +204,13 @@ func container(name, command string) string {
     command: [sh, -c, %q]
 `, name, command)
 }
+
+// requesting is a manifest whose container requests that much cpu.
+func requesting(cpu, yaml string) string {
+	return strings.Replace(yaml, "    command:", "    resources: {requests: {cpu: "+cpu+"}}\n    command:", 1)
+}
+
+const criticalClass = "priorityClassName: system-node-critical"
 
 const (
 	never = "restartPolicy: Never"

@@ -128,23 +128,3 @@ func TestContainerOutOfMemoryIsReportedAsOOMKilled(t *testing.T) {
 		}
 	})
 }
-
-func TestFiftyPodsAtOnce(t *testing.T) {
-	live.Each(t, func(t *testing.T, rt *live.Instance) {
-		var yaml strings.Builder
-		const pods = 50
-		for n := range pods {
-			yaml.WriteString(pod(fmt.Sprintf("job-%d", n), "true", never))
-		}
-		out, errw, code := at(t, rt).run(yaml.String(), "-o", "json", "-")
-		succeeded := 0
-		for _, l := range lines(t, out) {
-			if l.Type == "pod" && l.Phase == "Succeeded" && l.Restarts == 0 {
-				succeeded++
-			}
-		}
-		if code != 0 || errw != "" || succeeded != pods {
-			t.Errorf("exit %d, %d succeeded\n%s", code, succeeded, errw)
-		}
-	})
-}

@@ -97,43 +97,6 @@ func TestSecondInterruptForces(t *testing.T) {
 	})
 }
 
-func TestKeptPodIsAdoptedByALaterRun(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		p := at(t, rt)
-		web := pod("web", server, brief)
-		out, errw, code := p.run(web, "--wait=ready", "--keep", "-")
-		if code != 0 || errw != "" {
-			t.Fatalf("exit %d\n%s%s", code, out, errw)
-		}
-		before := rt.Traces()
-		second := p.start(web, "--wait=ready", "-")
-		if code := second.wait(); code != 0 {
-			t.Errorf("exit %d", code)
-		}
-		out, _ = second.output()
-		if !strings.Contains(out, "already holds the pod") || strings.Contains(out, "c started") {
-			t.Errorf("not adopted:\n%s", out)
-		}
-		if len(before) == 0 {
-			t.Error("the kept pod left no traces: was it kept?")
-		}
-	})
-}
-
-func TestTwoPodctlsNeverManageOnePod(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		p := at(t, rt)
-		first := p.start(pod("web", server, brief), "--logs", "-")
-		first.prints("| up")
-		_, errw, code := p.run(pod("web", "true", never), "-")
-		if code != 1 || !strings.Contains(errw, "managed by the living podctl") {
-			t.Errorf("exit %d\n%s", code, errw)
-		}
-		first.signal(syscall.SIGINT)
-		first.wait()
-	})
-}
-
 func TestContainerSeesWhatItsManifestSays(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)

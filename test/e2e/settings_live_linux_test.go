@@ -4,7 +4,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -123,27 +122,5 @@ func TestProcIsUnmaskedInAUserNamespace(t *testing.T) {
 		if code != 0 || !strings.Contains(out, "bare/c | masked=0\n") || !strings.Contains(out, "usual/c | masked=") || strings.Contains(out, "usual/c | masked=0\n") {
 			t.Errorf("exit %d\n%s%s", code, out, errw)
 		}
-	})
-}
-
-// TestPodStartsWhenItsConfigurationExists: its status names what it
-// waits for, and it starts when that exists.
-func TestPodStartsWhenItsConfigurationExists(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		a := withAgent(t, rt)
-		yaml := fields(a.marked("variable", `echo "$K" > /mark/variable; `+server, brief), "env: [{name: K, valueFrom: {secretKeyRef: {name: late, key: k}}}]") +
-			strings.Replace(strings.Replace(a.marked("volume", "cat /v/k > /mark/volume; "+server, brief),
-				"volumes: [", "volumes: [{name: v, configMap: {name: late}}, ", 1), "volumeMounts: [", "volumeMounts: [{name: v, mountPath: /v}, ", 1)
-		a.put("pods.yaml", yaml)
-		proc := a.agent()
-		proc.prints(`secret "late" not found`)
-		proc.prints(`configmap "late" not found`)
-		a.put("late.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: late}\nstringData: {k: came}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: late}\ndata: {k: came}\n")
-		a.wrote("variable", "came")
-		a.wrote("volume", "came")
-		a.remove("pods.yaml")
-		a.holds()
-		proc.signal(syscall.SIGTERM)
-		proc.wait()
 	})
 }

@@ -6,73 +6,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/podctl/podctl/test/live"
 )
-
-func TestNoSocketExitsWithThree(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		p := at(t, rt)
-		p.endpoint = "unix://" + p.path("missing.sock")
-		out, errw, code := p.run(pod("job", "true", never), "-")
-		if code != 3 || out != "" || !strings.Contains(errw, "missing.sock") {
-			t.Errorf("exit %d\n%s%s", code, out, errw)
-		}
-	})
-}
-
-func TestSocketThatIsNotCRIExitsWithThree(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		p := at(t, rt)
-		l, err := net.Listen("unix", p.path("other.sock"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				_, _ = c.Write([]byte("220 mail.example.org ESMTP\r\n")) // podctl may have left
-				c.Close()
-			}
-		}()
-		p.endpoint = "unix://" + p.path("other.sock")
-		out, errw, code := p.run(pod("job", "true", never), "-")
-		if code != 3 || out != "" || !strings.Contains(errw, "other.sock") {
-			t.Errorf("exit %d\n%s%s", code, out, errw)
-		}
-	})
-}
-
-func TestSocketWithoutPermission(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		p := at(t, rt).proxied()
-		// Every user may go there and run podctl, but not open the socket.
-		own := p.path("podctl")
-		if out, err := exec.Command("cp", binary, own).CombinedOutput(); err != nil {
-			t.Fatalf("%v %s", err, out)
-		}
-		if err := os.Chmod(p.dir, 0o711); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(p.path("cri.sock"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(own, append(p.flags(), "run", "-")...)
-		const unprivileged = 65534
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
-		proc := p.command(pod("job", "true", never), cmd)
-		code := proc.wait()
-		if out, errw := proc.output(); code != 3 || out != "" || !strings.Contains(errw, "permission denied") || !strings.Contains(errw, "hint: ") {
-			t.Errorf("exit %d\n%s%s", code, out, errw)
-		}
-	})
-}
 
 // kubeletEnv makes this very test binary a kubelet: a process of that name
 // that is connected to a socket, and says so.

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,47 +47,5 @@ func TestHostPortIsTakenByAnyRunningPod(t *testing.T) {
 			t.Error(err)
 		}
 		p.has("late", "up")
-	})
-}
-
-// A run with fewer replicas removes the surplus pods of the workload that an earlier
-// one left running, and nothing of another workload.
-func TestRunRemovesTheSurplusPodsOfAWorkload(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		p := at(t, rt)
-		deployment := func(name string) string {
-			return `
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: ` + name + `}
-spec:
-  selector: {matchLabels: {app: ` + name + `}}
-  template:
-    metadata: {labels: {app: ` + name + `}}
-    spec:
-      terminationGracePeriodSeconds: 1
-      containers: [{name: c, image: docker.io/library/busybox:latest, imagePullPolicy: Never, command: [sleep, "3600"]}]
-`
-		}
-		l := p.planter()
-		for name, replicas := range map[string]string{"web": "3", "web2": "1"} {
-			if out, errw, code := p.run(deployment(name), "--replicas", replicas, "--keep", "--wait", "ready", "-"); code != 0 {
-				t.Fatalf("exit %d\n%s%s", code, out, errw)
-			}
-		}
-		before := strings.Fields(l.pods())
-		if len(before) != 4 {
-			t.Fatalf("the runtime holds %v", before)
-		}
-		if out, errw, code := p.run(deployment("web"), "--replicas", "1", "--keep", "--wait", "ready", "-"); code != 0 {
-			t.Errorf("exit %d\n%s%s", code, out, errw)
-		}
-		after := strings.Fields(l.pods())
-		if len(after) != 2 || !slices.ContainsFunc(after, func(name string) bool { return strings.HasPrefix(name, "web2-") }) {
-			t.Errorf("the runtime holds %v of %v", after, before)
-		}
-		for _, name := range after {
-			p.does("rm", "default/"+name)
-		}
 	})
 }

@@ -220,21 +220,6 @@ func TestMountErrorsUseTheKubeletsText(t *testing.T) {
 	})
 }
 
-func TestPodStartsWhenItsHostPathExists(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		p := at(t, rt)
-		proc := p.start(mounting("job", "hostPath: {path: "+p.path("late")+", type: Directory}", "true"), "-")
-		proc.prints("is not a directory")
-		if err := os.Mkdir(p.path("late"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if code := proc.wait(); code != 0 {
-			out, errw := proc.output()
-			t.Errorf("exit %d\n%s%s", code, out, errw)
-		}
-	})
-}
-
 // TestMountsOfAKilledPodctlAreRemovedByTheNext: that nothing is left is
 // looked at when the test ends.
 func TestMountsOfAKilledPodctlAreRemovedByTheNext(t *testing.T) {
@@ -254,16 +239,6 @@ func TestMountsOfAKilledPodctlAreRemovedByTheNext(t *testing.T) {
 		second.signal(syscall.SIGINT)
 		if code := second.wait(); code != 130 {
 			t.Errorf("exit %d", code)
-		}
-	})
-}
-
-func TestPodOverItsVolumeLimitIsEvicted(t *testing.T) {
-	each(t, func(t *testing.T, rt *live.Instance) {
-		out, errw, code := at(t, rt).run(mounting("job", "emptyDir: {sizeLimit: 1Mi}",
-			"dd if=/dev/zero of=/v/f bs=1024 count=3000 2>/dev/null; sleep 300", brief), "-")
-		if code != 1 || !strings.Contains(out, `sage of EmptyDir volume "v" exceeds the limit "1Mi"`) || !strings.Contains(out+errw, "Evicted") {
-			t.Errorf("exit %d\n%s%s", code, out, errw)
 		}
 	})
 }

@@ -31,9 +31,6 @@ type watchLine struct {
 type watch struct {
 	*process
 	bare *bare.Client
-	// also returns how many events of a pod another podctl beside it has told; a
-	// step waits for both. nil: there is no other.
-	also func(pod string) int
 }
 
 // watch starts it and returns once it watches.
@@ -110,15 +107,6 @@ func (w *watch) notes() string {
 	return strings.Join(notes, "\n")
 }
 
-// told returns how many events of a pod it has told, and the other podctl with it.
-func (w *watch) told(name string) int {
-	n := len(w.of(name))
-	if w.also != nil {
-		n = min(n, w.also(name))
-	}
-	return n
-}
-
 // of returns the events of a pod.
 func (w *watch) of(name string) []string {
 	var events []string
@@ -143,7 +131,7 @@ func (w *watch) tells(name string, want ...string) {
 	w.t.Helper()
 	everything := func() string { out, errw := w.output(); return out + errw }
 	eventually(w.t, fmt.Sprintf("watch tells %q of %s", want, name),
-		func() bool { return w.told(name) >= len(want) }, everything)
+		func() bool { return len(w.of(name)) >= len(want) }, everything)
 	if got := w.of(name); !slices.Equal(got, want) {
 		w.t.Errorf("watch told of %s:\n%s\nwant:\n%s\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"), everything())
 	}
@@ -176,12 +164,12 @@ func (w *watch) run(name string, command ...string) *bare.Pod {
 // told of the one before.
 func (w *watch) end(p *bare.Pod) {
 	w.t.Helper()
-	told := w.told(p.Name)
+	told := len(w.of(p.Name))
 	step := func(events int, err error) {
 		w.t.Helper()
 		w.must(err)
 		told += events
-		eventually(w.t, "watch tells of "+p.Name, func() bool { return w.told(p.Name) >= told }, func() string { return w.notes() })
+		eventually(w.t, "watch tells of "+p.Name, func() bool { return len(w.of(p.Name)) >= told }, func() string { return w.notes() })
 	}
 	if p.ContainerID != "" && !strings.Contains(strings.Join(w.of(p.Name), "\n"), "ContainerDied c") {
 		step(1, w.bare.StopContainer(w.t.Context(), p, 10))
