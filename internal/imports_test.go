@@ -99,6 +99,8 @@ var table = []row{
 	{"cmd/podctl/internal/startup", nil, "garbage is collected rarely while a command starts"},
 	{"cmd/podctl/internal/shell", []string{"internal/control", "internal/credential", "internal/cri", "internal/cri/sim", "internal/daemon", "internal/desired", "internal/host", "internal/inventory", "internal/kubelet", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output"}, "what commands share: streams, global flags, lists, errors"},
 	{"cmd/podctl/internal/look", []string{"internal/", "cmd/podctl/internal/"}, "the commands that look inside pods"},
+	{"cmd/podctl/internal/pleg", []string{"internal/", "cmd/podctl/internal/"}, "podctl pleg, and agent --observe"},
+	{"cmd/podctl/internal/simpod", []string{"internal/cri/sim", "internal/pod"}, "pods on a simulated runtime, for tests"},
 	{"cmd/podctl/internal/simulate", []string{"internal/cri/sim", "internal/suggest", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell"}, "the simulated runtime, served to other processes"},
 	{"cmd/podctl/internal/plugin", []string{"internal/cluster", "internal/fleet", "internal/manifest", "internal/stream", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output", "cmd/podctl/internal/shell"}, "the commands as a plugin of kubectl"},
 	{"cmd/podctl/internal/runview", []string{"internal/event", "internal/node", "internal/worker", "internal/lifecycle", "internal/pod", "internal/logs", "internal/source", "cmd/podctl/internal/output"}, "shows a run, and why its pods failed"},
@@ -109,10 +111,10 @@ var only = []struct {
 	library string
 	by      []string
 }{
-	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/look", "cmd/podctl/internal/simulate", "cmd/podctl/internal/plugin"}},
+	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/look", "cmd/podctl/internal/pleg", "cmd/podctl/internal/simulate", "cmd/podctl/internal/plugin"}},
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
 	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim", "internal/handler"}},
-	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/debugger", "internal/credential", "internal/render", "internal/podsync"}},
+	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/debugger", "internal/credential", "internal/render", "internal/podsync", "cmd/podctl/internal/simpod"}},
 	{"github.com/prometheus/", []string{"internal/metrics", "internal/kubelet"}},
 	{"k8s.io/kubernetes", []string{"internal/manifest"}},
 }

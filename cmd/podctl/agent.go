@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/pleg"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/daemon"
@@ -62,7 +63,7 @@ func agentCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "agent",
 		Usage:   "run the pods of directories, files or URLs as a service",
-		Args: cmdline.Args{Instead: func(source string) string { return "podctl agent --manifests " + manifest.SourceName(source) }},
+		Args:    cmdline.Args{Instead: func(source string) string { return "podctl agent --manifests " + manifest.SourceName(source) }},
 		Effect:  cmdline.ChangesUnless("observe"),
 		OnNodes: cmdline.NotOnNodes,
 		Data:    runData,
@@ -96,7 +97,7 @@ func agentCommand(e *shell.Env) *cmdline.Command {
 			defer u.Flush()
 			e := u.Env
 			if o.observe {
-				return runObserve(c.Context, e, o)
+				return pleg.Observe(c.Context, e, pleg.ObserveOptions{Globals: o.Globals, Listen: o.listen, Scan: o.house.Scan, Instance: agentName})
 			}
 			return runAgent(c.Context, e, o)
 		},

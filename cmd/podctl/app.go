@@ -12,6 +12,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/pleg"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/cmd/podctl/internal/simulate"
 	"github.com/podctl/podctl/internal/hostroot"
@@ -110,7 +111,7 @@ func commands(e *shell.Env, app func() *cmdline.App) []*cmdline.Command {
 		look.Prune(e))
 	add("examine the node",
 		look.Doctor(e),
-		plegCommand(e),
+		pleg.Command(e),
 		preemptCommand(e))
 	add("this program",
 		versionCommand(e),

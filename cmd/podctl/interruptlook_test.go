@@ -42,7 +42,7 @@ func TestInterruptEndsWhatLooksInsideWhileItsCallHangs(t *testing.T) {
 	} {
 		t.Run(c.args+" "+c.hangs, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				w.pod("default", "web").start("web", "sleep", "3600")
+				w.pod("default", "web").Start("web", "sleep", "3600")
 				if c.hangs != "" {
 					defer w.sim.Hang(c.hangs, "")()
 				}
@@ -70,7 +70,7 @@ func TestInterruptEndsWhatLooksInsideWhileItsCallHangs(t *testing.T) {
 // one that is starting cannot be removed.
 func TestInterruptRemovesADebugContainerThatStarts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.pod("default", "web").start("web", "sleep", "3600")
+		w.pod("default", "web").Start("web", "sleep", "3600")
 		defer w.sim.Delay("StartContainer", "", 5*time.Second)()
 		p := w.start(strings.NewReader(""), "debug", "web", "--image", "busybox", "--", "sleep", "3600")
 		time.Sleep(2 * time.Second)

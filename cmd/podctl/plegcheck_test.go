@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/plegstat"
 )
@@ -27,10 +25,10 @@ func (w *world) check(code int, within time.Duration, flags ...string) *command 
 
 func TestCheckHealthy(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.pod("default", "web").start("web", "sleep", "3600")
+		w.pod("default", "web").Start("web", "sleep", "3600")
 		db := w.pod("default", "db")
-		db.start("db", "sleep", "3600")
-		db.start("backup", "sleep", "3600")
+		db.Start("db", "sleep", "3600")
+		db.Start("backup", "sleep", "3600")
 		w.sim.Delay("ListContainers", "", 3*time.Millisecond)
 		w.sim.Delay("ContainerStatus", "backup", 200*time.Millisecond)
 		w.sim.Delay("PodSandboxStatus", "web", 20*time.Millisecond)
@@ -57,10 +55,10 @@ func TestCheckNamesTheCallThatHangs(t *testing.T) {
 		"ContainerStatus":  "ContainerStatus of default/db/db (container CONTAINER)",
 	} {
 		inWorld(t, func(t *testing.T, w *world) {
-			w.pod("default", "web").start("web", "sleep", "3600")
+			w.pod("default", "web").Start("web", "sleep", "3600")
 			db := w.pod("default", "db")
-			id := db.start("db", "sleep", "3600")
-			want := strings.NewReplacer("SANDBOX", db.sandbox[:13], "CONTAINER", id[:13]).Replace(want)
+			id := db.Start("db", "sleep", "3600")
+			want := strings.NewReplacer("SANDBOX", db.Sandbox[:13], "CONTAINER", id[:13]).Replace(want)
 			defer w.sim.Hang(method, "db")()
 			c := w.check(shell.ExitFailed, 11*time.Second)
 			c.linesMatch(
@@ -141,7 +139,7 @@ func TestCheckSaysWhyThereAreNoHints(t *testing.T) {
 
 func TestCheckUnhealthyStatusAndThreshold(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.pod("default", "web").start("web", "sleep", "3600")
+		w.pod("default", "web").Start("web", "sleep", "3600")
 		end := w.sim.Inject(sim.Fault{Method: "ContainerStatus", Err: status.Error(codes.Unknown, "bad task"), Times: -1})
 		c := w.check(shell.ExitFailed, 2*time.Second)
 		c.printed("unhealthy: status of default/web: read status of container ", ": bad task\n  status of default/web: ")
@@ -169,7 +167,7 @@ func TestCheckInterrupted(t *testing.T) {
 func TestCheckJSON(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		db := w.pod("default", "db")
-		id := db.start("db", "sleep", "3600")
+		id := db.Start("db", "sleep", "3600")
 		defer w.sim.Hang("ContainerStatus", "db")()
 		began := time.Now()
 		c := w.check(shell.ExitFailed, 2*time.Second, "-o", "json", "--timeout=1s")
@@ -185,17 +183,4 @@ func TestCheckJSON(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	})
-}
-
-func TestUnsharedErrorIsTrueOfEachVersion(t *testing.T) {
-	for version, want := range map[string]string{
-		"v1.7.35":     "containerd v1.7.35 delivers each event to one subscriber only: podctl would take events from the kubelet",
-		"1.6.20~ds1":  "containerd 1.6.20~ds1 has no events",
-		"1a2b3c4-dev": "containerd 1a2b3c4-dev: it is not known whether every subscriber receives each event",
-	} {
-		err := &unsharedError{cri.Version{Name: "containerd", Version: version}}
-		if err.Error() != want || !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("%q, want %q", err, want)
-		}
-	}
 }

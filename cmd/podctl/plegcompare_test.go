@@ -9,6 +9,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/pleg"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
@@ -25,12 +26,12 @@ func (w *world) compare(flags ...string) *command {
 
 func TestCompareShowsWhoWasFirstAndWhatWasMissed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.pod("default", "old").start("old", "sleep", "3600")
+		w.pod("default", "old").Start("old", "sleep", "3600")
 		time.Sleep(6 * time.Minute) // the simulated runtime forgets old events
 		c := w.compare("--for=30s")
 		c.lines(compareHeader)
 		p := w.pod("default", "job")
-		id := p.start("job", "sh", "-c", "sleep 0.2; exit 3")
+		id := p.Start("job", "sh", "-c", "sleep 0.2; exit 3")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		c.lines("default/job ContainerDied job events 300ms 0ms 300ms",
@@ -62,9 +63,9 @@ func TestCompareInJSON(t *testing.T) {
 		c.interrupt()
 		c.ends(shell.ExitOK, time.Second)
 		c.silent()
-		var lines []compareLine
+		var lines []pleg.CompareLine
 		for text := range strings.Lines(c.out.String()) {
-			var l compareLine
+			var l pleg.CompareLine
 			if err := json.Unmarshal([]byte(text), &l); err != nil {
 				t.Fatal(err, text)
 			}

@@ -9,6 +9,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/pleg"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
@@ -20,12 +21,12 @@ func TestWatchShowsAWholeLife(t *testing.T) {
 		p := w.pod("default", "job")
 		synctest.Wait()
 		c.lines("default/job ContainerStarted (sandbox) 10.88.0.2 hint 0ms")
-		p.start("job", "sh", "-c", "sleep 2; exit 3")
+		p.Start("job", "sh", "-c", "sleep 2; exit 3")
 		synctest.Wait()
 		c.lines("default/job ContainerStarted job hint 0ms")
 		time.Sleep(3 * time.Second)
 		c.lines("default/job ContainerDied job exit 3 hint 0ms")
-		p.remove()
+		p.Remove()
 		synctest.Wait()
 		c.lines(
 			"default/job ContainerRemoved job hint",
@@ -39,7 +40,7 @@ func TestWatchShowsAWholeLife(t *testing.T) {
 
 func TestWatchPrintsWhatIsThereFirstOnlyIfAsked(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.pod("default", "web").start("web", "sleep", "3600")
+		w.pod("default", "web").Start("web", "sleep", "3600")
 		time.Sleep(time.Minute)
 		c := w.watch()
 		c.lines(watchHeader)
@@ -71,7 +72,7 @@ func TestWatchFilters(t *testing.T) {
 				for _, p := range [][]string{{"default", "web", "app=web"}, {"kube", "dns", "app=dns"}, {"default", "cache", "app=dns", "tier=cache"}} {
 					started := w.pod(p[0], p[1], p[2:]...)
 					synctest.Wait()
-					started.remove()
+					started.Remove()
 					synctest.Wait()
 				}
 				watch.interrupt()
@@ -91,11 +92,11 @@ func TestWatchFilters(t *testing.T) {
 }
 
 // watchLines reads what `-o json` has printed.
-func watchLines(t *testing.T, c *command) []watchLine {
+func watchLines(t *testing.T, c *command) []pleg.WatchLine {
 	t.Helper()
-	var lines []watchLine
+	var lines []pleg.WatchLine
 	for text := range strings.Lines(c.out.String()) {
-		var l watchLine
+		var l pleg.WatchLine
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Fatalf("%v in %q", err, text)
 		}
@@ -197,9 +198,9 @@ func TestWatchSourceEvents(t *testing.T) {
 func TestWatchOverARestart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := w.pod("default", "web")
-		web.start("web", "sleep", "3600")
+		web.Start("web", "sleep", "3600")
 		job := w.pod("default", "job")
-		job.start("job", "sleep", "5")
+		job.Start("job", "sleep", "5")
 		c := w.watch()
 		w.sim.Crash()
 		time.Sleep(10 * time.Second)
@@ -209,7 +210,7 @@ func TestWatchOverARestart(t *testing.T) {
 			"runtime down: list sandboxes: no process listens at sim:",
 			"runtime up again after 1.s", // when gRPC tries again is random
 			"default/job ContainerDied job exit 0 relist .*s")
-		web.start("more", "sleep", "3600")
+		web.Start("more", "sleep", "3600")
 		synctest.Wait()
 		c.lines("default/web ContainerStarted more hint 0ms")
 		c.interrupt()
@@ -224,13 +225,13 @@ func TestWatchNamesACallThatHangs(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.watch()
 		release := w.sim.Hang("ContainerStatus", "db")
-		id := w.pod("default", "db").start("db", "sleep", "3600")
+		id := w.pod("default", "db").Start("db", "sleep", "3600")
 		synctest.Wait()
 		c.lines(watchHeader)
 		for range 2 {
 			p := w.pod("default", "job")
 			time.Sleep(time.Second)
-			p.remove()
+			p.Remove()
 			time.Sleep(time.Second)
 			c.lines("default/job ContainerStarted (sandbox) 10.88.0.3 hint 0ms", "default/job ContainerDied (sandbox) vanished hint", "default/job ContainerRemoved (sandbox) hint")
 		}
@@ -249,7 +250,7 @@ func TestWatchNamesACallThatHangs(t *testing.T) {
 func TestWatchEndsAfterCountAndTime(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.watch("--count=2")
-		w.pod("default", "web").start("web", "sleep", "3600")
+		w.pod("default", "web").Start("web", "sleep", "3600")
 		c.ends(shell.ExitOK, time.Second)
 		c.printed("2 events in")
 

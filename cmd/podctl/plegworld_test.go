@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"net"
 	"regexp"
 	"strings"
@@ -9,72 +8,16 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/cmd/podctl/internal/simpod"
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/pod"
 )
 
-// simPod is a pod that is created by plain runtime calls.
-type simPod struct {
-	sim     *sim.Runtime
-	check   func(error)
-	sandbox string
-	config  *runtimeapi.PodSandboxConfig
-}
-
-// newSimPod runs a sandbox. labels are of the form key=value.
-func newSimPod(runtime *sim.Runtime, check func(error), namespace, name string, labels ...string) *simPod {
-	uid := "uid-" + name
-	p := &simPod{sim: runtime, check: check, config: &runtimeapi.PodSandboxConfig{
-		Metadata: &runtimeapi.PodSandboxMetadata{Namespace: namespace, Name: name, Uid: uid},
-		Labels:   map[string]string{pod.NamespaceLabel: namespace, pod.NameLabel: name, pod.UIDLabel: uid},
-	}}
-	for _, l := range labels {
-		key, value, _ := strings.Cut(l, "=")
-		p.config.Labels[key] = value
-	}
-	r, err := runtime.RunPodSandbox(context.Background(), &runtimeapi.RunPodSandboxRequest{Config: p.config})
-	check(err)
-	p.sandbox = r.GetPodSandboxId()
-	return p
-}
-
-// start creates and starts a container, and returns its id.
-func (p *simPod) start(name string, command ...string) string {
-	ctx := context.Background()
-	r, err := p.sim.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{
-		PodSandboxId: p.sandbox, SandboxConfig: p.config,
-		Config: &runtimeapi.ContainerConfig{
-			Metadata: &runtimeapi.ContainerMetadata{Name: name}, Image: &runtimeapi.ImageSpec{Image: "busybox"}, Command: command,
-			Labels: map[string]string{
-				pod.NamespaceLabel: p.config.Metadata.Namespace, pod.NameLabel: p.config.Metadata.Name,
-				pod.UIDLabel: p.config.Metadata.Uid, pod.ContainerNameLabel: name,
-			},
-		},
-	})
-	p.check(err)
-	_, err = p.sim.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: r.GetContainerId()})
-	p.check(err)
-	return r.GetContainerId()
-}
-
-// remove takes the pod away, as crictl rmp --force does.
-func (p *simPod) remove() {
-	_, err := p.sim.RemovePodSandbox(context.Background(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: p.sandbox})
-	p.check(err)
-}
-
 // pod runs a pod in the world's runtime.
-func (w *world) pod(namespace, name string, labels ...string) *simPod {
+func (w *world) pod(namespace, name string, labels ...string) *simpod.Pod {
 	w.t.Helper()
-	return newSimPod(w.sim, func(err error) {
-		w.t.Helper()
-		if err != nil {
-			w.t.Fatal(err)
-		}
-	}, namespace, name, labels...)
+	return simpod.Run(w.t, w.sim, namespace, name, labels...)
 }
 
 // simulateCommand is testscript's `simulate SOCKET`: a runtime with the pods
@@ -86,8 +29,8 @@ func simulateCommand(ts *testscript.TestScript, neg bool, args []string) {
 	l, err := net.Listen("unix", ts.MkAbs(args[0]))
 	ts.Check(err)
 	runtime := sim.New(sim.Options{})
-	newSimPod(runtime, ts.Check, "default", "web", "app=web").start("web", "sleep", "3600")
-	newSimPod(runtime, ts.Check, "kube", "job").start("job", "sh", "-c", "exit 3")
+	simpod.New(runtime, ts.Check, "default", "web", "app=web").Start("web", "sleep", "3600")
+	simpod.New(runtime, ts.Check, "kube", "job").Start("job", "sh", "-c", "exit 3")
 	ended := make(chan error, 1)
 	go func() { ended <- runtime.Serve(l) }()
 	ts.Defer(func() { l.Close(); <-ended; runtime.Close() })

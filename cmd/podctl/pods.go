@@ -19,6 +19,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/target"
 )
 
@@ -207,7 +208,10 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 			ip = d.IPs[0]
 		}
 		if d.Sandbox != "" {
-			sandbox = idText(d.Sandbox, full)
+			sandbox = d.Sandbox
+			if !full {
+				sandbox = pod.ShortID(sandbox)
+			}
 		}
 		age := "-"
 		if started := p.Started(); !started.IsZero() {

@@ -91,7 +91,7 @@ func TestWatchWithAStalledOutputGoesOn(t *testing.T) {
 		c := w.startTo(to, nil, "pleg", "watch", "--count", "3")
 		time.Sleep(time.Second)
 		p := w.pod("default", "job")
-		p.start("job", "sh", "-c", "sleep 2; exit 3")
+		p.Start("job", "sh", "-c", "sleep 2; exit 3")
 		time.Sleep(time.Minute)
 		c.goesOn() // it waits with its summary
 		close(to.release)

@@ -11,7 +11,7 @@ import (
 func TestLookingIntoOneOfAThousandPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for n := range 1000 {
-			w.pod("default", fmt.Sprintf("p%04d", n)).start("app", "sleep", "3600")
+			w.pod("default", fmt.Sprintf("p%04d", n)).Start("app", "sleep", "3600")
 		}
 		for _, c := range []struct {
 			args  string

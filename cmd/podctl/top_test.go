@@ -15,7 +15,7 @@ func TestTopOfAThousandPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		const pods = 1000
 		for n := range pods {
-			w.pod("default", fmt.Sprintf("p%04d", n)).start("app", "sleep", "3600")
+			w.pod("default", fmt.Sprintf("p%04d", n)).Start("app", "sleep", "3600")
 		}
 		w.sim.ClearCalls()
 		begin := time.Now()
@@ -46,13 +46,13 @@ func TestTopOfAThousandPods(t *testing.T) {
 func TestTopFollowsUntilItIsInterrupted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := w.pod("default", "web")
-		web.start("app", "sleep", "3600")
+		web.Start("app", "sleep", "3600")
 		c := w.start(nil, "top", "-w", "--no-headers")
 		time.Sleep(2500 * time.Millisecond)
-		w.pod("default", "late").start("app", "sleep", "3600")
+		w.pod("default", "late").Start("app", "sleep", "3600")
 		time.Sleep(2 * time.Second)
 		c.goesOn()
-		web.remove()
+		web.Remove()
 		time.Sleep(time.Second)
 		c.interrupt()
 		c.ends(0, time.Second)
@@ -71,7 +71,7 @@ func TestTopFollowsUntilItIsInterrupted(t *testing.T) {
 // A runtime that stops answering ends the command with its error, not with zeros.
 func TestTopOfARuntimeThatStopsAnswering(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.pod("default", "web").start("app", "sleep", "3600")
+		w.pod("default", "web").Start("app", "sleep", "3600")
 		defer w.sim.Hang("ListContainerStats", "")()
 		c := w.start(nil, "top")
 		c.ends(1, 20*time.Second)
@@ -83,7 +83,7 @@ func TestTopOfARuntimeThatStopsAnswering(t *testing.T) {
 
 func TestTopIsInterruptedWithinASecond(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.pod("default", "web").start("app", "sleep", "3600")
+		w.pod("default", "web").Start("app", "sleep", "3600")
 		defer w.sim.Hang("ListContainerStats", "")()
 		c := w.start(nil, "top", "--interval", "1h")
 		time.Sleep(time.Second)

@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"context"
@@ -36,7 +36,7 @@ const (
 	slowestShown = 3
 )
 
-func plegCheckCommand(e *shell.Env) *cmdline.Command {
+func checkCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "check",
 		Usage:  "check that the runtime lists pods and reports their status, measure how fast, and name calls that hang",
@@ -102,7 +102,7 @@ func examine(ctx context.Context, e *shell.Env, o checkOptions) (plegstat.CheckR
 	c := &checkSession{opts: o, now: e.Now, began: e.Now(), meter: plegstat.NewMeter(e.Now), calls: cri.NewTimedCalls(e.Now)}
 	connecting, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	session, err := openPLEG(connecting, e, o.Globals, plegOptions{
+	session, err := open(connecting, e, o.Globals, sessionOptions{
 		source: sourceAuto, period: samplePeriod, threshold: o.threshold,
 		// The check gives up before any call does, so that a call that hangs is
 		// still in flight when the report is made.
@@ -139,7 +139,7 @@ type checkSession struct {
 	opts    checkOptions
 	now     func() time.Time
 	began   time.Time
-	session *plegSession
+	session *session
 	meter   *plegstat.Meter
 	calls   *cri.Calls
 	reads   *plegstat.StatusReads

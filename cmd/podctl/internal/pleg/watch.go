@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"context"
@@ -24,20 +24,20 @@ import (
 type watchOptions struct {
 	shell.Globals
 	filter  plegstat.Filter
-	source  plegSource
+	source  eventSource
 	period  time.Duration
 	count   int           // 0: no limit
 	last    time.Duration // duration of the watch; 0: until an interrupt
 	initial bool
 }
 
-func plegWatchCommand(e *shell.Env) *cmdline.Command {
+func watchCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "watch",
 		Usage:  "print pod lifecycle events as the PLEG detects them, with their latency",
 		Args:   cmdline.Args{Instead: func(pod string) string { return "podctl pleg watch --pod " + pod }},
 		Effect: cmdline.Reads,
-		Data:   []any{watchLine{}, plegstat.WatchSummary{}},
+		Data:   []any{WatchLine{}, plegstat.WatchSummary{}},
 		Description: "Ctrl-C prints a summary and exits with code 0. Each line shows when podctl detected the\n" +
 			"event, its source (a relist or a hint of the runtime), and how long after the event that\n" +
 			"was, if the runtime records when it happened.\n" +
@@ -78,7 +78,7 @@ func plegWatchCommand(e *shell.Env) *cmdline.Command {
 type watchSession struct {
 	env     *shell.Env
 	opts    watchOptions
-	session *plegSession
+	session *session
 	meter   *plegstat.Meter
 	calls   *cri.Calls
 	subject *pleg.Subscription
@@ -113,7 +113,7 @@ func runWatch(ctx context.Context, env *shell.Env, o watchOptions) error {
 	defer u.Flush()
 	e := u.Env
 	w := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now), printer: newWatchPrinter(e, o)}
-	session, err := beginPLEG(ctx, e, o.Globals, plegOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
+	session, err := openUntilInterrupt(ctx, e, o.Globals, sessionOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"context"
@@ -24,17 +24,17 @@ type recordOptions struct {
 	file   string // "-" is stdout
 	force  bool
 	last   time.Duration // duration of the recording; 0: until an interrupt
-	source plegSource
+	source eventSource
 	period time.Duration
 }
 
-func plegRecordCommand(e *shell.Env) *cmdline.Command {
+func recordCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "record",
 		Usage:  "record the runtime's answers to the PLEG, for podctl pleg replay",
 		Args:   cmdline.Args{Of: cmdline.File, Instead: func(string) string { return "podctl pleg record FILE, or - for stdout" }},
 		Effect: cmdline.ChangesIf(func(c *cli.Context) bool { return c.Args().First() != "-" }, "-"),
-		Data:   []any{recordSummary{}},
+		Data:   []any{RecordSummary{}},
 		Description: "Ctrl-C stops the recording, prints a summary and exits with code 0. The file holds each list,\n" +
 			"status and event of the runtime with its time, one JSON object per line: names, ids,\n" +
 			"states, pod addresses, exit codes and the messages of the runtime's errors. It does not\n" +
@@ -70,7 +70,7 @@ func runRecord(ctx context.Context, e *shell.Env, o recordOptions) (err error) {
 		return err
 	}
 	var recorder *tape.Recorder
-	session, err := beginPLEG(ctx, e, o.Globals, plegOptions{source: o.source, period: o.period, wrap: func(rt pleg.Runtime) pleg.Runtime {
+	session, err := openUntilInterrupt(ctx, e, o.Globals, sessionOptions{source: o.source, period: o.period, wrap: func(rt pleg.Runtime) pleg.Runtime {
 		recorder = tape.NewRecorder(rt, e.Now)
 		return recorder
 	}})
@@ -151,9 +151,9 @@ type existsError struct{ file string }
 func (e *existsError) Error() string { return fmt.Sprintf("%q already exists", e.file) }
 func (*existsError) Hint() string    { return "choose another name, or use --force" }
 
-// recordSummary is the output of `podctl pleg record`, on stderr if the
+// RecordSummary is the output of `podctl pleg record`, on stderr if the
 // recording itself is on stdout.
-type recordSummary struct {
+type RecordSummary struct {
 	File        string  `json:"file"`        // - is stdout
 	Runtime     string  `json:"runtime"`     // name and version
 	Seconds     float64 `json:"seconds"`     // duration of the recording
@@ -165,14 +165,14 @@ type recordSummary struct {
 	Errors      int     `json:"errors"`      // lists and reads that failed
 }
 
-func newRecordSummary(file, runtime string, c tape.Count) recordSummary {
-	return recordSummary{
+func newRecordSummary(file, runtime string, c tape.Count) RecordSummary {
+	return RecordSummary{
 		File: file, Runtime: runtime, Seconds: c.Span.Seconds(), Bytes: c.Bytes, Relists: c.Relists, PodRelists: c.PodRelists,
 		StatusReads: c.Statuses, Hints: c.Hints, Errors: c.Errors,
 	}
 }
 
-func (o recordOptions) print(e *shell.Env, s recordSummary) error {
+func (o recordOptions) print(e *shell.Env, s RecordSummary) error {
 	out := e.Out
 	if o.file == "-" {
 		out = e.Errw
@@ -184,7 +184,7 @@ func (o recordOptions) print(e *shell.Env, s recordSummary) error {
 	return err
 }
 
-func (s recordSummary) text() string {
+func (s RecordSummary) text() string {
 	text := fmt.Sprintf("recorded %s of %s: %s, %s of one pod, %s, %s", output.Age(seconds(s.Seconds)), s.Runtime,
 		output.Plural(s.Relists, "full relist"), output.Plural(s.PodRelists, "relist"), output.Plural(s.StatusReads, "status read"), output.Plural(s.Hints, "hint"))
 	if s.Errors > 0 {

@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"context"
@@ -23,12 +23,12 @@ type compareOptions struct {
 	period time.Duration
 }
 
-func plegCompareCommand(e *shell.Env) *cmdline.Command {
+func compareCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "compare",
 		Usage:  "compare a PLEG that relists with one that uses the runtime's events: which is first, and what each misses",
 		Effect: cmdline.Reads,
-		Data:   []any{compareLine{}, plegstat.CompareSummary{}},
+		Data:   []any{CompareLine{}, plegstat.CompareSummary{}},
 		Description: "Run two PLEGs side by side: one relists every second as the kubelet does, the other\n" +
 			"uses the runtime's events. EVENTS and RELISTS show how long after a change each\n" +
 			"reported it, if the runtime records the time of the change. Relists miss changes that\n" +
@@ -96,7 +96,7 @@ type compareSession struct {
 func runCompare(ctx context.Context, e *shell.Env, o compareOptions) error {
 	c := &compareSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), printer: newComparePrinter(e, o.Globals), began: e.Now()}
 	// Both sides share one connection, so that both have the same latency.
-	session, err := beginPLEG(ctx, e, o.Globals, plegOptions{source: sourceEvents, observer: c.meter})
+	session, err := openUntilInterrupt(ctx, e, o.Globals, sessionOptions{source: sourceEvents, observer: c.meter})
 	if unshared, ok := errors.AsType[*unsharedError](err); ok {
 		return &nothingToCompareError{unshared}
 	}

@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type replayOptions struct {
 	realtime bool
 }
 
-func plegReplayCommand(e *shell.Env) *cmdline.Command {
+func replayCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "replay",
 		Usage:  "replay a recording through podctl's PLEG, and print the events as watch does",

@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,17 +24,29 @@ import (
 	"github.com/podctl/podctl/internal/survey"
 )
 
-// runObserve watches the runtime, prints its events, and serves metrics and
+// ObserveOptions are the options of `podctl agent --observe`.
+type ObserveOptions struct {
+	shell.Globals
+	// Listen is where metrics and health are served: HOST:PORT, "" for nowhere.
+	Listen string
+	// Scan is the time between two counts of orphans and stuck terminations; 0 for no
+	// counts.
+	Scan time.Duration
+	// Instance is the name under which events are recorded.
+	Instance string
+}
+
+// Observe watches the runtime, prints its events, and serves metrics and
 // health of pods that others manage. It starts no pod and takes no lock.
-func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
+func Observe(ctx context.Context, e *shell.Env, o ObserveOptions) error {
 	w := &watchSession{
 		env: e, opts: watchOptions{Globals: o.Globals, source: sourceAuto}, meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now),
 	}
 	w.printer = newWatchPrinter(e, w.opts)
 	shown := metrics.NewObserver(e.Now)
 	joining := &joining{env: e}
-	if o.listen != "" {
-		l, err := net.Listen("tcp", o.listen)
+	if o.Listen != "" {
+		l, err := net.Listen("tcp", o.Listen)
 		if err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
@@ -45,7 +58,7 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 			return metrics.State{Connecting: true, Unhealthy: joining.healthy(), Calls: w.calls.Unanswered()}
 		})
 	}
-	session, err := joining.join(ctx, o.Globals, plegOptions{
+	session, err := joining.join(ctx, o.Globals, sessionOptions{
 		source: sourceAuto, observer: plegstat.Tee{w.meter, shown}, operations: shown, calls: w.calls,
 	})
 	if err != nil {
@@ -66,7 +79,7 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 		}
 		return s
 	})
-	stop, err := w.record(session.client.Endpoint())
+	stop, err := w.record(session.client.Endpoint(), o.Instance)
 	if err != nil {
 		return err
 	}
@@ -89,8 +102,8 @@ func runObserve(ctx context.Context, e *shell.Env, o agentOptions) error {
 
 // newScanner returns what counts orphans and stuck terminations, nil without
 // --listen, where nothing would read the counts, and with --scan-period 0.
-func newScanner(e *shell.Env, o agentOptions, client *cri.Client) (*survey.Scanner, error) {
-	if o.listen == "" || o.house.Scan == 0 {
+func newScanner(e *shell.Env, o ObserveOptions, client *cri.Client) (*survey.Scanner, error) {
+	if o.Listen == "" || o.Scan == 0 {
 		return nil, nil
 	}
 	paths, err := o.Paths(client.Endpoint())
@@ -100,12 +113,12 @@ func newScanner(e *shell.Env, o agentOptions, client *cri.Client) (*survey.Scann
 	node := survey.NewNode(survey.NodeOptions{
 		Client: client, Paths: paths, SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives, Dial: e.Dial, Now: e.Now, Log: e.Log,
 	})
-	return survey.NewScanner(node, o.house.Scan, e.Now, e.Log), nil
+	return survey.NewScanner(node, o.Scan, e.Now, e.Log), nil
 }
 
 // record records the events that are printed in the journal, except those of a
 // simulated runtime, which has no files.
-func (w *watchSession) record(endpoint cri.Endpoint) (stop func(), err error) {
+func (w *watchSession) record(endpoint cri.Endpoint, instance string) (stop func(), err error) {
 	if endpoint.Runtime == cri.SimEndpoint {
 		return func() {}, nil
 	}
@@ -117,7 +130,7 @@ func (w *watchSession) record(endpoint cri.Endpoint) (stop func(), err error) {
 		w.env.Log.Warn("events are not recorded", "err", err)
 		return func() {}, nil
 	}
-	recorded := journal.NewWriter(journal.Dir(paths.Root), agentName, w.env.Now, w.env.Log)
+	recorded := journal.NewWriter(journal.Dir(paths.Root), instance, w.env.Now, w.env.Log)
 	w.seen = func(ev plegstat.Event) {
 		if observed, ok := observedEvent(ev); ok {
 			recorded.Put(observed)

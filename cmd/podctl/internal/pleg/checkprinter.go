@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"fmt"
@@ -146,13 +146,13 @@ func waitText(w plegstat.CheckWait, full bool) string {
 	}
 	text := w.Call + " of " + name
 	if w.ID != "" {
-		text += fmt.Sprintf(" (%s %s)", kind, idText(w.ID, full))
+		text += fmt.Sprintf(" (%s %s)", kind, shownID(w.ID, full))
 	}
 	return text
 }
 
-// idText is an id, truncated as crictl does unless full is set.
-func idText(id string, full bool) string {
+// shownID is an id, truncated as crictl does unless full is set.
+func shownID(id string, full bool) string {
 	if full {
 		return id
 	}

@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"slices"
@@ -14,32 +14,32 @@ import (
 	"github.com/podctl/podctl/internal/suggest"
 )
 
-// plegCommand groups the commands that show how the PLEG works.
-func plegCommand(e *shell.Env) *cmdline.Command {
+// Command is `podctl pleg`, which groups the commands that show how the PLEG works.
+func Command(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:  "pleg",
 		Usage: "show pod lifecycle events, their detection latency, and the runtime calls that the PLEG waits for",
 		Subcommands: []*cmdline.Command{
-			plegWatchCommand(e),
-			plegCheckCommand(e),
-			plegCompareCommand(e),
-			plegRecordCommand(e),
-			plegReplayCommand(e),
+			watchCommand(e),
+			checkCommand(e),
+			compareCommand(e),
+			recordCommand(e),
+			replayCommand(e),
 		},
 	}
 }
 
-// plegSource is where a command gets its events from.
-type plegSource string
+// eventSource is where a command gets its events from.
+type eventSource string
 
 const (
 	// sourceAuto: relists, and the runtime's events where subscribing takes them
 	// from no other subscriber.
-	sourceAuto plegSource = "auto"
+	sourceAuto eventSource = "auto"
 	// sourceRelist: relists only; podctl does not subscribe.
-	sourceRelist plegSource = "relist"
+	sourceRelist eventSource = "relist"
 	// sourceEvents: the runtime's events; relists only catch up.
-	sourceEvents plegSource = "events"
+	sourceEvents eventSource = "events"
 )
 
 // sourceFlags are the flags of readSource.
@@ -54,8 +54,8 @@ func relistPeriodFlag() cli.Flag {
 	return &cli.DurationFlag{Name: "relist-period", Value: time.Second, DefaultText: "1s", Usage: "`DURATION` between two relists; the kubelet's is 1s"}
 }
 
-func readSource(c *cli.Context) (plegSource, time.Duration, error) {
-	source, period := plegSource(c.String("source")), c.Duration("relist-period")
+func readSource(c *cli.Context) (eventSource, time.Duration, error) {
+	source, period := eventSource(c.String("source")), c.Duration("relist-period")
 	switch source {
 	case sourceAuto, sourceRelist, sourceEvents:
 	default:

@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ type joining struct {
 	retries bool
 
 	mu      sync.Mutex
-	session *plegSession // nil before it has joined
-	failure error        // of the last attempt
+	session *session // nil before it has joined
+	failure error    // of the last attempt
 }
 
 // joinPause is the time between two attempts to reach the runtime.
@@ -39,18 +39,18 @@ func (j *joining) healthy() error {
 	return cmp.Or(j.failure, errJoining)
 }
 
-func (j *joining) set(session *plegSession, err error) {
+func (j *joining) set(session *session, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.session, j.failure = session, err
 }
 
-// join is openPLEG that the first interrupt cancels. With retries a runtime that does not
+// join is like open but is canceled by the first interrupt. With retries a runtime that does not
 // answer is tried again until then. The session is nil if there is an error.
-func (j *joining) join(ctx context.Context, g shell.Globals, o plegOptions) (session *plegSession, err error) {
+func (j *joining) join(ctx context.Context, g shell.Globals, o sessionOptions) (session *session, err error) {
 	err = j.env.UntilInterrupted(ctx, func(ctx context.Context) error {
 		for warned := false; ; warned = true {
-			session, err = openPLEG(ctx, j.env, g, o)
+			session, err = open(ctx, j.env, g, o)
 			j.set(session, err)
 			if err == nil || !j.retries || shell.ExitCode(err) != shell.ExitUnreachable {
 				return err

@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// plegOptions configure the PLEG of a command.
-type plegOptions struct {
-	source plegSource
+// sessionOptions configure the PLEG of a command.
+type sessionOptions struct {
+	source eventSource
 	// period between two relists, 0 for the kubelet's second.
 	period time.Duration
 	// timeout of each CRI call that reads, 0 for the user's --timeout.
@@ -31,8 +31,8 @@ type plegOptions struct {
 	wrap func(pleg.Runtime) pleg.Runtime
 }
 
-// plegSession is a PLEG on a runtime. Subscribe, then start.
-type plegSession struct {
+// session is a PLEG on a runtime: Subscribe, then start.
+type session struct {
 	*pleg.PLEG
 	client *cri.Client
 	// version is the runtime's when podctl connected.
@@ -43,15 +43,15 @@ type plegSession struct {
 	ended  chan struct{}
 }
 
-// beginPLEG is openPLEG that the first interrupt cancels.
-func beginPLEG(ctx context.Context, e *shell.Env, g shell.Globals, o plegOptions) (*plegSession, error) {
+// openUntilInterrupt is like open but is canceled by the first interrupt.
+func openUntilInterrupt(ctx context.Context, e *shell.Env, g shell.Globals, o sessionOptions) (*session, error) {
 	return (&joining{env: e}).join(ctx, g, o)
 }
 
-// openPLEG connects to the runtime and makes a PLEG, which does nothing before
+// open connects to the runtime and makes a PLEG, which does nothing before
 // start. The caller closes the session. With --source events the error is an
 // unsharedError if podctl must not subscribe to this runtime.
-func openPLEG(ctx context.Context, e *shell.Env, g shell.Globals, o plegOptions) (*plegSession, error) {
+func open(ctx context.Context, e *shell.Env, g shell.Globals, o sessionOptions) (*session, error) {
 	if o.timeout > 0 {
 		g.Timeout = o.timeout
 	}
@@ -59,7 +59,7 @@ func openPLEG(ctx context.Context, e *shell.Env, g shell.Globals, o plegOptions)
 	if err != nil {
 		return nil, err
 	}
-	s := &plegSession{client: client, stop: stop}
+	s := &session{client: client, stop: stop}
 	if s.version, err = client.Version(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -83,7 +83,7 @@ func openPLEG(ctx context.Context, e *shell.Env, g shell.Globals, o plegOptions)
 }
 
 // start runs the PLEG until Close.
-func (s *plegSession) start(ctx context.Context) {
+func (s *session) start(ctx context.Context) {
 	shell.Settle()
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.ended = make(chan struct{})
@@ -94,7 +94,7 @@ func (s *plegSession) start(ctx context.Context) {
 }
 
 // Close stops the PLEG and closes the connection.
-func (s *plegSession) Close() {
+func (s *session) Close() {
 	if s.cancel != nil {
 		s.cancel()
 		<-s.ended
@@ -105,7 +105,7 @@ func (s *plegSession) Close() {
 // politeRuntime never takes events from another subscriber.
 type politeRuntime struct {
 	*cri.Client
-	source plegSource
+	source eventSource
 }
 
 // errNoSubscription is why there are no hints with --source relist.

@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"fmt"
@@ -82,9 +82,9 @@ func lagCell(t *plegstat.Transition, s plegstat.Side) string {
 	return ""
 }
 
-// compareLine is one line of `podctl pleg compare -o json`. Which fields are
+// CompareLine is one line of `podctl pleg compare -o json`. Which fields are
 // set depends on the type.
-type compareLine struct {
+type CompareLine struct {
 	Time time.Time `json:"time"` // when podctl decided
 	Type string    `json:"type"` // transition, note, or summary for the last line
 
@@ -124,21 +124,21 @@ func (p *compareJSON) transitions(now time.Time, list []*plegstat.Transition) er
 }
 
 func (p *compareJSON) note(at time.Time, text string) error {
-	return output.JSONLine(p.out, compareLine{Time: at, Type: "note", Message: text})
+	return output.JSONLine(p.out, CompareLine{Time: at, Type: "note", Message: text})
 }
 
 func (p *compareJSON) summary(at time.Time, s plegstat.CompareSummary) error {
-	return output.JSONLine(p.out, compareLine{Time: at, Type: "summary", Summary: &s})
+	return output.JSONLine(p.out, CompareLine{Time: at, Type: "summary", Summary: &s})
 }
 
-func newCompareLine(t *plegstat.Transition, now time.Time) compareLine {
+func newCompareLine(t *plegstat.Transition, now time.Time) CompareLine {
 	given := func(at time.Time) *time.Time {
 		if at.IsZero() {
 			return nil
 		}
 		return &at
 	}
-	l := compareLine{
+	l := CompareLine{
 		Time: now, Type: "transition", Namespace: t.Namespace, Name: t.Name, UID: string(t.PodUID),
 		Event: string(t.Type), Container: t.Container, ID: t.ID,
 		Happened: given(t.Happened()), Hint: given(t.Seen[plegstat.ByHints]), Relist: given(t.Seen[plegstat.ByRelists]),

@@ -1,4 +1,4 @@
-package main
+package pleg
 
 import (
 	"io"
@@ -11,9 +11,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// watchLine is one line of `podctl pleg watch -o json`. Which fields are set
+// WatchLine is one line of `podctl pleg watch -o json`. Which fields are set
 // depends on the type.
-type watchLine struct {
+type WatchLine struct {
 	Time time.Time `json:"time"` // when podctl detected it
 	Type string    `json:"type"` // event, note, or summary for the last line
 
@@ -58,15 +58,15 @@ func (p *watchJSON) events(events []plegstat.Event) error {
 }
 
 func (p *watchJSON) note(at time.Time, text string) error {
-	return output.JSONLine(p.out, watchLine{Time: at, Type: "note", Message: text})
+	return output.JSONLine(p.out, WatchLine{Time: at, Type: "note", Message: text})
 }
 
 func (p *watchJSON) summary(at time.Time, s plegstat.WatchSummary) error {
-	return output.JSONLine(p.out, watchLine{Time: at, Type: "summary", Summary: &s})
+	return output.JSONLine(p.out, WatchLine{Time: at, Type: "summary", Summary: &s})
 }
 
-func eventLine(ev plegstat.Event) watchLine {
-	l := watchLine{
+func eventLine(ev plegstat.Event) WatchLine {
+	l := WatchLine{
 		Time: ev.At, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.PodUID),
 		Event: string(ev.Type), Container: ev.Container, ID: ev.ID, Source: string(ev.Source), Initial: ev.Initial,
 	}
