@@ -12,11 +12,12 @@ import (
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/worker"
 )
 
 // allocated is the pod as it may run: with the resources that the node has granted
-// it, and the containers that podctl debug added. n.pods.mu is held.
+// it, and the containers that podctl debug added. a.pods.mu is held.
 func (e *entry) allocated() *v1.Pod {
 	debug := len(e.record.Debug)
 	if e.current.from != e.Pod || e.current.granted != e.granted || e.current.debug != debug {
@@ -33,45 +34,53 @@ type current struct {
 	pod     *v1.Pod
 }
 
-// allocate grants a pod that asks for other resources than it was granted what it
+// allocations grants pods the resources that they ask for after they were admitted.
+type allocations struct {
+	pods        *podTable
+	workers     *worker.Workers
+	sync        *podsync.Syncer
+	allocatable v1.ResourceList
+}
+
+// update grants a pod that asks for other resources than it was granted what it
 // asks for, if that fits beside the others; else it waits for room
 // (handlePodResourcesResize in pkg/kubelet/allocation/allocation_manager.go). The
 // changed pod goes to its worker, unless this is a retry and the pod still waits for the
 // same reason.
-func (n *Node) allocate(uid types.UID, retry bool) {
-	n.pods.mu.Lock()
-	e := n.pods.get(uid)
+func (a *allocations) update(uid types.UID, retry bool) {
+	a.pods.mu.Lock()
+	e := a.pods.get(uid)
 	if e == nil || e.Phase != lifecycle.Active {
-		n.pods.mu.Unlock()
+		a.pods.mu.Unlock()
 		return
 	}
 	want := e.Pod
 	resizes := e.granted.Apply(want) != want
 	var refused *admission.Error
 	if resizes {
-		if refused = n.refuse(want); refused == nil {
+		if refused = a.refuse(want); refused == nil {
 			e.granted = pod.AllocationOf(want)
-			n.pods.accountResources(uid)
+			a.pods.accountResources(uid)
 		}
 	}
 	pending := refused != nil && !e.deferred.isOf(want, refused)
 	if retry && refused != nil && !pending {
-		n.pods.mu.Unlock()
+		a.pods.mu.Unlock()
 		return
 	}
 	settled := refused == nil && e.deferred != nil && !resizes
 	e.deferred = e.deferred.next(want, refused)
 	u := worker.Update{Pod: e.allocated(), Type: worker.TypeUpdate, Exclusive: true}
-	n.pods.mu.Unlock()
+	a.pods.mu.Unlock()
 	switch {
 	case pending:
-		n.sync.ResizePending(want, refused.Message)
+		a.sync.ResizePending(want, refused.Message)
 	case settled:
-		n.sync.ResizeWithdrawn(want)
+		a.sync.ResizeWithdrawn(want)
 	case refused == nil && resizes:
-		n.sync.ResizeStarted(want)
+		a.sync.ResizeStarted(want)
 	}
-	n.workers.Update(u)
+	a.workers.Update(u)
 }
 
 // deferral is a resize that waits for room: of which generation, why, and since when.
@@ -100,24 +109,24 @@ func (d *deferral) next(p *v1.Pod, refused *admission.Error) *deferral {
 }
 
 // refuse returns why the pod does not fit beside the others with what it asks for,
-// nil if it does. No pod is evicted for a resize. n.pods.mu is held.
-func (n *Node) refuse(p *v1.Pod) *admission.Error {
+// nil if it does. No pod is evicted for a resize. a.pods.mu is held.
+func (a *allocations) refuse(p *v1.Pod) *admission.Error {
 	var others []*v1.Pod
-	for _, other := range n.pods.active() {
+	for _, other := range a.pods.active() {
 		if other.UID != p.UID {
 			others = append(others, other)
 		}
 	}
-	return admission.Resize(p, n.opts.Allocatable, others)
+	return admission.Resize(p, a.allocatable, others)
 }
 
-// retryResizes grants what waits for room and has it by now, in the kubelet's order. A
+// retryDeferred grants what waits for room and has it by now, in the kubelet's order. A
 // pod that still waits for the same reason is not synced (retryPendingResizes in
 // pkg/kubelet/allocation/allocation_manager.go). Only the loop calls it.
-func (n *Node) retryResizes() {
-	n.pods.mu.Lock()
+func (a *allocations) retryDeferred() {
+	a.pods.mu.Lock()
 	var deferred []*entry
-	for _, e := range n.pods.entries {
+	for _, e := range a.pods.entries {
 		if e.deferred != nil {
 			deferred = append(deferred, e)
 		}
@@ -127,9 +136,9 @@ func (n *Node) retryResizes() {
 	for _, e := range deferred {
 		uids = append(uids, e.Pod.UID)
 	}
-	n.pods.mu.Unlock()
+	a.pods.mu.Unlock()
 	for _, uid := range uids {
-		n.allocate(uid, true)
+		a.update(uid, true)
 	}
 }
 
@@ -145,25 +154,16 @@ func compareDeferred(a, b *entry) int {
 	return cmp.Or(cmp.Compare(pod.Priority(b.Pod), pod.Priority(a.Pod)), cmp.Compare(class(a), class(b)), a.deferred.since.Compare(b.deferred.since))
 }
 
-// Resized implements podsync.Host: the next podctl is to know what the containers
-// have.
-func (h syncHost) Resized(p *v1.Pod) {
-	h.n.updateRecord(p.UID, func(r *podrecord.Record) bool {
-		r.Resources = pod.AllocationOf(p)
-		return true
-	})
-}
-
-// had is what the containers of a held pod were given: what it was resized to, else
-// what its sandbox was created with.
-func had(rec podrecord.Record, held *v1.Pod) *pod.Allocation {
+// recordedAllocation returns what the containers of an adopted pod were given: what it
+// was resized to, else what its sandbox was created with.
+func recordedAllocation(rec podrecord.Record, p *v1.Pod) *pod.Allocation {
 	if rec.Resources != nil {
 		return rec.Resources
 	}
-	return pod.AllocationOf(held)
+	return pod.AllocationOf(p)
 }
 
-// adoptedAllocation is what an earlier podctl gave the pod's containers, nil if none did.
+// adoptedAllocation returns what an earlier podctl gave the pod's containers, nil if none did.
 func (t *podTable) adoptedAllocation(uid types.UID) *pod.Allocation {
 	t.mu.Lock()
 	defer t.mu.Unlock()

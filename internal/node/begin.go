@@ -51,7 +51,7 @@ func claimFailed(err error) lifecycle.Defer {
 // postpone has a pod whose name was claimed wait.
 func (n *Node) postpone(ctx context.Context, d Desired, why lifecycle.Defer) {
 	n.tell(ctx, d.UID(), why)
-	n.release(d.FullName())
+	n.names.release(d.FullName())
 }
 
 // begin finds out how a pod begins whose name is claimed, and reports whether
@@ -78,7 +78,7 @@ func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycl
 		rec = rec.Alone(d.Document, time.Now())
 	}
 	if hold {
-		rec = n.signed(d, podrecord.Record{Held: true, StopRequested: time.Now()})
+		rec = n.records.withOwner(d, podrecord.Record{Held: true, StopRequested: time.Now()})
 		if err := podrecord.Create(n.opts.Facts.Dir(d.UID()), rec); err != nil {
 			n.log.Warn("the pod may start again if podctl is killed", "uid", d.UID(), "err", err)
 		}
@@ -87,13 +87,13 @@ func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycl
 	if how == lifecycle.New {
 		err := n.admission(ctx, d.Pod)
 		if err == nil {
-			err = n.assignDevices(ctx, d.Pod, held)
+			err = n.devices.assign(ctx, d.Pod, held)
 		}
 		if err != nil {
 			n.notAdmitted(ctx, d, err)
 			return false
 		}
-		release, err := n.holdPorts(ctx, d.Pod, held)
+		release, err := n.ports.reserve(ctx, d.Pod, held)
 		if err != nil {
 			reason := lifecycle.HostPortHeld
 			if unanswered(err) {
@@ -104,7 +104,7 @@ func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycl
 		}
 		defer release()
 	} else {
-		n.restoreDevices(d.Pod, held)
+		n.devices.restore(d.Pod, held)
 	}
 	return n.enter(ctx, d, lifecycle.Begin{How: how, Pod: endedAs(d.Pod, rec), Held: hold}, rec)
 }
@@ -139,8 +139,8 @@ func (n *Node) enter(ctx context.Context, d Desired, ev lifecycle.Begin, rec pod
 	n.pods.mu.Unlock()
 	n.carryOut(ctx, w)
 	if !began {
-		n.release(d.FullName())
-		n.poke()
+		n.names.release(d.FullName())
+		n.wake.signal()
 	}
 	return began
 }
@@ -159,7 +159,7 @@ func (n *Node) notAdmitted(ctx context.Context, d Desired, err error) {
 		}
 		n.pods.mu.Unlock()
 		n.carryOut(ctx, w)
-		n.release(d.FullName())
+		n.names.release(d.FullName())
 	case errors.Is(err, errNotNow):
 		n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.MakingRoom})
 	case inUse:
@@ -174,7 +174,7 @@ func (n *Node) notAdmitted(ctx context.Context, d Desired, err error) {
 func (n *Node) reportRejection(a lifecycle.ReportRejection) {
 	if refused, ok := errors.AsType[*admission.Error](a.Err); ok {
 		n.opts.Observer.Rejected(refused.Reason)
-		n.send(a.Pod, event.Event{Reason: refused.Reason, Warning: true, Message: refused.Message})
+		n.events.send(a.Pod, event.Event{Reason: refused.Reason, Warning: true, Message: refused.Message})
 	}
 	n.watchers.notifyChanged()
 }

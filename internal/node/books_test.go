@@ -49,22 +49,22 @@ func (n *Node) books() (wrong []string) {
 // release of its name.
 func TestAdmissionDoesTheSameWorkForAnyNumberOfPods(t *testing.T) {
 	work := func(pods int) float64 {
-		n := &Node{pods: newPodTable(nil)}
-		n.pods.workers = worker.New(worker.Options{})
-		n.opts.Allocatable = quantities("cpu", "64", "memory", "64Gi", "pods", "10000")
+		table := newPodTable(nil)
+		table.workers = worker.New(worker.Options{})
+		room := preemption{pods: table, allocatable: quantities("cpu", "64", "memory", "64Gi", "pods", "10000")}
 		d := desire(t, requesting("1m", podYAML("new", "sleep 1")))[0]
 		for i := range pods {
 			other := *d.Pod
 			other.Name, other.UID = fmt.Sprint("p", i), types.UID(fmt.Sprint("uid-", i))
 			var w work
-			n.pods.install(other.UID, lifecycle.Entry{Desired: Desired{Pod: &other}, Phase: lifecycle.Active}, false, &w)
+			table.install(other.UID, lifecycle.Entry{Desired: Desired{Pod: &other}, Phase: lifecycle.Active}, false, &w)
 		}
 		p := d.Pod
 		return testing.AllocsPerRun(20, func() {
-			if fits, err := n.fit(t.Context(), p); !fits || err != nil {
+			if fits, err := room.fit(t.Context(), p); !fits || err != nil {
 				t.Fatalf("fits %v, %v", fits, err)
 			}
-			if e, err := n.pods.named(p.Namespace, p.Name); err == nil {
+			if e, err := table.named(p.Namespace, p.Name); err == nil {
 				t.Fatalf("there is a pod %s", pod.FullNameOf(e.Pod))
 			}
 		})

@@ -24,7 +24,7 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 		case lifecycle.Run:
 			n.run(a)
 		case lifecycle.Update:
-			n.allocate(a.Pod.UID, false)
+			n.allocations.update(a.Pod.UID, false)
 		case lifecycle.Kill:
 			n.stop([]*v1.Pod{a.Pod}, a.Grace)
 		case lifecycle.TakeOver:
@@ -32,7 +32,7 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 		case lifecycle.Recreate:
 			n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeCreate, Exclusive: true})
 		case lifecycle.Remove:
-			n.startRemoval(ctx, a.UID)
+			n.remover.start(ctx, a.UID)
 		case lifecycle.Drop:
 			n.dropped(a, w.retired[a.Pod.UID])
 		case lifecycle.ReportWait:
@@ -47,7 +47,7 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 // run hands a pod to its worker.
 func (n *Node) run(a lifecycle.Run) {
 	if a.How == lifecycle.New {
-		n.send(a.Pod, event.Event{Reason: event.Starting})
+		n.events.send(a.Pod, event.Event{Reason: event.Starting})
 		n.pods.mu.Lock()
 		n.pods.grant(a.Pod.UID, pod.AllocationOf(a.Pod))
 		n.pods.mu.Unlock()
@@ -56,10 +56,10 @@ func (n *Node) run(a lifecycle.Run) {
 		return
 	}
 	rec := n.pods.record(a.Pod.UID)
-	n.send(a.Pod, event.Event{Reason: event.Adopted, Adoption: adoption(a.How, rec)})
+	n.events.send(a.Pod, event.Event{Reason: event.Adopted, Adoption: adoption(a.How, rec)})
 	n.workers.Adopt(a.Pod, true)
 	if a.How == lifecycle.Resume {
-		n.allocate(a.Pod.UID, false)
+		n.allocations.update(a.Pod.UID, false)
 		n.stopHeld(a.Pod)
 		return
 	}
@@ -119,7 +119,7 @@ func (n *Node) dropped(a lifecycle.Drop, e *entry) {
 		if e != nil {
 			removed.Phase = e.status.Phase
 		}
-		n.send(a.Pod, removed)
+		n.events.send(a.Pod, removed)
 		n.probes.Remove(a.Pod.UID)
 		n.sync.Forget(a.Pod.UID)
 		n.starts.Forget(a.Pod.UID)
@@ -127,7 +127,7 @@ func (n *Node) dropped(a lifecycle.Drop, e *entry) {
 	if a.Again {
 		n.opts.Observer.Restarted(a.Pod)
 	}
-	n.release(lifecycle.Desired{Pod: a.Pod}.FullName())
+	n.names.release(lifecycle.Desired{Pod: a.Pod}.FullName())
 	n.pods.mu.Lock()
 	n.pods.dropping--
 	n.pods.mu.Unlock()
@@ -139,7 +139,7 @@ func (n *Node) reportWait(a lifecycle.ReportWait) {
 	w := a.Wait
 	switch {
 	case w.Reason.Blocked():
-		n.send(a.Pod, event.Event{Reason: event.Delayed, Warning: true, Message: w.Err.Error()})
+		n.events.send(a.Pod, event.Event{Reason: event.Delayed, Warning: true, Message: w.Err.Error()})
 	case w.Err != nil:
 		n.log.Warn("start pod", "pod", lifecycle.Desired{Pod: a.Pod}.FullName(), "uid", a.Pod.UID, "reason", w.Reason, "err", w.Err)
 	}

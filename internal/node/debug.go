@@ -32,7 +32,7 @@ func (n *Node) Debug(namespace, name string, c v1.EphemeralContainer) error {
 		return err
 	}
 	added := next.Spec.EphemeralContainers[len(next.Spec.EphemeralContainers)-1]
-	n.updateRecord(p.UID, func(r *podrecord.Record) bool {
+	n.records.update(p.UID, func(r *podrecord.Record) bool {
 		r.Debug = append(slices.Clone(r.Debug), added)
 		return true
 	})

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,16 +13,23 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// assignDevices chooses the devices that the limits of a new pod's containers ask for,
+// devices assigns devices to the containers of pods.
+type devices struct {
+	pods *podTable
+	rt   Runtime
+	log  *slog.Logger
+}
+
+// assign chooses the devices that the limits of a new pod's containers ask for,
 // and returns why it has none: an *admission.Error, a *DevicesInUseError, or an error of
-// the runtime. held are the pods that the runtime holds.
-func (n *Node) assignDevices(ctx context.Context, p *v1.Pod, held []*pod.Pod) error {
+// the runtime. listed are the pods that the runtime holds.
+func (a *devices) assign(ctx context.Context, p *v1.Pod, listed []*pod.Pod) error {
 	requests := device.Requests(p)
 	annotated, invalid := device.Annotated(p)
 	if len(requests) == 0 && len(annotated) == 0 && invalid == nil {
 		return nil
 	}
-	runtime, err := n.rt.CDI(ctx)
+	runtime, err := a.rt.CDI(ctx)
 	if err != nil {
 		return fmt.Errorf("ask the runtime about devices: %w", err)
 	}
@@ -38,22 +46,22 @@ func (n *Node) assignDevices(ctx context.Context, p *v1.Pod, held []*pod.Pod) er
 	if directories == nil {
 		directories = device.Directories
 	}
-	devices, err := device.Read(directories)
+	present, err := device.Read(directories)
 	if err != nil {
-		n.log.Warn("devices are missing", "err", err)
+		a.log.Warn("devices are missing", "err", err)
 	}
-	inUse, ofOthers := n.devicesInUse(p, held)
-	assignment, err := device.Assign(requests, devices, inUse)
+	inUse, ofOthers := a.inUse(p, listed)
+	assignment, err := device.Assign(requests, present, inUse)
 	if err != nil {
-		if _, never := device.Assign(requests, devices, nil); never != nil {
+		if _, never := device.Assign(requests, present, nil); never != nil {
 			return admission.TooFewDevices(never, directories)
 		}
-		_, without := device.Assign(requests, devices, ofOthers)
+		_, without := device.Assign(requests, present, ofOthers)
 		return &DevicesInUseError{err: err, ours: without == nil}
 	}
-	n.pods.mu.Lock()
-	defer n.pods.mu.Unlock()
-	if e := n.pods.get(p.UID); e != nil {
+	a.pods.mu.Lock()
+	defer a.pods.mu.Unlock()
+	if e := a.pods.get(p.UID); e != nil {
 		e.devices = assignment
 	}
 	return nil
@@ -75,22 +83,22 @@ func (*DevicesInUseError) Hint() string {
 	return "stop another pod; the pod starts once the devices are free"
 }
 
-// devicesInUse are the devices of all running pods but one: those of this node, and
+// inUse returns the devices of all running pods but one: those of this node, and
 // those of other podctl processes, as their sandboxes say. ofOthers are the latter.
-func (n *Node) devicesInUse(but *v1.Pod, held []*pod.Pod) (inUse, ofOthers map[string]bool) {
+func (a *devices) inUse(but *v1.Pod, listed []*pod.Pod) (inUse, ofOthers map[string]bool) {
 	inUse, ofOthers = map[string]bool{}, map[string]bool{}
-	n.pods.mu.Lock()
+	a.pods.mu.Lock()
 	own := map[types.UID]bool{but.UID: true}
-	for uid, e := range n.pods.entries {
+	for uid, e := range a.pods.entries {
 		own[uid] = true
-		if uid != but.UID && e.hasWorker() && !n.pods.nothingRuns(e) {
+		if uid != but.UID && e.hasWorker() && !a.pods.nothingRuns(e) {
 			for _, d := range e.devices.Devices() {
 				inUse[d] = true
 			}
 		}
 	}
-	n.pods.mu.Unlock()
-	for _, p := range held {
+	a.pods.mu.Unlock()
+	for _, p := range listed {
 		if own[p.UID] {
 			continue
 		}
@@ -105,10 +113,10 @@ func (n *Node) devicesInUse(but *v1.Pod, held []*pod.Pod) (inUse, ofOthers map[s
 	return inUse, ofOthers
 }
 
-// restoreDevices takes over what the sandbox of an adopted pod was created with.
-func (n *Node) restoreDevices(p *v1.Pod, held []*pod.Pod) {
+// restore assigns an adopted pod the devices that its sandbox was created with.
+func (a *devices) restore(p *v1.Pod, listed []*pod.Pod) {
 	var newest *pod.Sandbox
-	for _, h := range held {
+	for _, h := range listed {
 		if h.UID != p.UID {
 			continue
 		}
@@ -121,19 +129,19 @@ func (n *Node) restoreDevices(p *v1.Pod, held []*pod.Pod) {
 	if newest == nil {
 		return
 	}
-	n.pods.mu.Lock()
-	defer n.pods.mu.Unlock()
-	if e := n.pods.get(p.UID); e != nil {
+	a.pods.mu.Lock()
+	defer a.pods.mu.Unlock()
+	if e := a.pods.get(p.UID); e != nil {
 		e.devices = device.Parse(newest.Devices)
 	}
 }
 
-// Devices implements podsync.Host.
-func (h syncHost) Devices(p *v1.Pod, container string) ([]string, error) {
-	h.n.pods.mu.Lock()
-	defer h.n.pods.mu.Unlock()
+// of returns the devices of a container of the pod.
+func (a *devices) of(p *v1.Pod, container string) ([]string, error) {
+	a.pods.mu.Lock()
+	defer a.pods.mu.Unlock()
 	var assigned device.Assignment
-	if e := h.n.pods.get(p.UID); e != nil {
+	if e := a.pods.get(p.UID); e != nil {
 		assigned = e.devices
 	}
 	return device.Of(p, container, assigned)

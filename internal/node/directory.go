@@ -1,10 +1,7 @@
 package node
 
 import (
-	"errors"
 	"fmt"
-
-	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/podrecord"
 )
@@ -45,42 +42,4 @@ func (n *Node) recordFor(d Desired, adopt bool) (podrecord.Record, error) {
 		return rec, &DirectoryError{Dir: dir, Owner: rec.Owner}
 	}
 	return rec, nil
-}
-
-// sign writes who runs the pod into its directory, once, and again if the record was
-// deleted, with the directory or without: no process could remove what the pod leaves.
-// An earlier record of this runtime's serves that, too, where none can be written.
-func (n *Node) sign(p *v1.Pod) error {
-	n.pods.mu.Lock()
-	e := n.pods.get(p.UID)
-	n.pods.mu.Unlock()
-	if e == nil {
-		return nil
-	}
-	e.recording.Lock()
-	defer e.recording.Unlock()
-	n.pods.mu.Lock()
-	signed, write := e.record.Owner == n.ownerTag(), podrecord.Sign
-	if !e.record.IsZero() {
-		write = podrecord.Create // what it says must not be lost
-	}
-	n.pods.mu.Unlock()
-	if signed && podrecord.Exists(n.opts.Facts.Dir(p.UID)) {
-		return nil
-	}
-	rec := n.recordOf(e)
-	err := write(n.opts.Facts.Dir(p.UID), rec)
-	if _, taken := errors.AsType[*podrecord.TakenError](err); taken {
-		n.opts.Dirs.Own(p.UID) // another runtime's pod of the UID has just begun
-		err = write(n.opts.Facts.Dir(p.UID), rec)
-	}
-	if err == nil {
-		n.setRecord(e, rec)
-		return nil
-	}
-	if podrecord.Read(n.opts.Facts.Dir(p.UID)).Runtime() == n.locks.Runtime() {
-		n.log.Warn("sign pod directory", "uid", p.UID, "err", err)
-		return nil
-	}
-	return err
 }

@@ -93,7 +93,7 @@ func TestPodWhoseDirectoryWasJustTakenHasItsOwn(t *testing.T) {
 		a.pods.mu.Lock()
 		a.pods.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}}
 		a.pods.mu.Unlock()
-		if err := a.sign(d.Pod); err != nil {
+		if err := a.records.createWithOwner(d.Pod.UID); err != nil {
 			t.Error(err)
 		}
 		if other := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1")); other.Owner != "run-x@crio" {
@@ -137,7 +137,7 @@ func TestPodWhoseDirectoryWasDeletedIsRecordedAgain(t *testing.T) {
 		a.pods.mu.Lock()
 		a.pods.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}, record: podrecord.Record{Owner: "run-x@locks"}}
 		a.pods.mu.Unlock()
-		if err := a.sign(d.Pod); err != nil {
+		if err := a.records.createWithOwner(d.Pod.UID); err != nil {
 			t.Error(err)
 		}
 		if rec := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1")); rec.Owner != "agent@locks" {

@@ -49,37 +49,46 @@ func (n *Node) Evict(ctx context.Context, namespace, name string, why event.Evic
 	if err != nil {
 		return fmt.Errorf("evict: %w", err)
 	}
-	if err := n.evict(ctx, p, why); err != nil {
+	if err := n.evictor.evict(ctx, p, why); err != nil {
 		return fmt.Errorf("evict %s: %w", pod.DisplayName(namespace, name), err)
 	}
 	return nil
 }
 
-// evict is Evict of the life of a pod that has this very spec.
-func (n *Node) evict(ctx context.Context, p *v1.Pod, why event.Eviction) error {
-	n.pods.mu.Lock()
-	e := n.pods.get(p.UID)
+// evictor terminates pods for good.
+type evictor struct {
+	pods     *podTable
+	workers  *worker.Workers
+	records  *records
+	statuses *statuses
+	events   *eventSender
+}
+
+// evict is like Node.Evict, for the life of a pod that has this very spec.
+func (v *evictor) evict(ctx context.Context, p *v1.Pod, why event.Eviction) error {
+	v.pods.mu.Lock()
+	e := v.pods.get(p.UID)
 	gone := e == nil || e.Pod != p || !e.hasWorker() || e.stage == worker.Terminated || e.stage == worker.Finished
-	n.pods.mu.Unlock()
+	v.pods.mu.Unlock()
 	if gone {
 		return nil
 	}
-	return n.failAndWait(ctx, p, why, nil)
+	return v.failAndWait(ctx, p, why, nil)
 }
 
 // failAndWait fails a pod and waits until nothing of it runs. Where that takes too
 // long, it sends the kubelet's event and returns ErrKillTimeout; the pod goes on
 // terminating (killPodNow in pkg/kubelet/pod_workers.go).
-func (n *Node) failAndWait(ctx context.Context, p *v1.Pod, why event.Eviction, grace *int64) error {
+func (v *evictor) failAndWait(ctx context.Context, p *v1.Pod, why event.Eviction, grace *int64) error {
 	down := make(chan struct{})
-	n.fail(p, why, grace, down)
+	v.fail(p, why, grace, down)
 	timer := time.NewTimer(killTime(p, grace))
 	defer timer.Stop()
 	select {
 	case <-down:
 		return nil
 	case <-timer.C:
-		n.sendExceeded(p)
+		v.sendExceeded(p)
 		return ErrKillTimeout
 	case <-ctx.Done():
 		return ctx.Err()
@@ -88,43 +97,43 @@ func (n *Node) failAndWait(ctx context.Context, p *v1.Pod, why event.Eviction, g
 
 // sendExceeded reports that a pod still runs after the time that its termination may
 // take.
-func (n *Node) sendExceeded(p *v1.Pod) {
-	n.send(p, event.Event{Reason: event.ExceededGracePeriod, Warning: true, Message: exceededMessage})
+func (v *evictor) sendExceeded(p *v1.Pod) {
+	v.events.send(p, event.Event{Reason: event.ExceededGracePeriod, Warning: true, Message: exceededMessage})
 }
 
 // fail terminates a pod for good: it stays Failed until its manifest changes, also
 // if podctl is killed now. grace, in seconds, shortens its own; down is closed when
 // nothing of it runs (evictPod in pkg/kubelet/eviction/eviction_manager.go).
-func (n *Node) fail(p *v1.Pod, why event.Eviction, grace *int64, down chan<- struct{}) {
+func (v *evictor) fail(p *v1.Pod, why event.Eviction, grace *int64, down chan<- struct{}) {
 	reason, message := evictionWords(why)
-	n.send(p, event.Event{Reason: reason, Warning: true, Message: message, Eviction: &why})
+	v.events.send(p, event.Event{Reason: reason, Warning: true, Message: message, Eviction: &why})
 	status := v1.PodStatus{Phase: v1.PodFailed, Reason: reason, Message: message}
-	n.recordEnd(p, status)
-	n.workers.Kill(p, true, worker.KillOptions{
+	v.records.updateEnded(p.UID, status)
+	v.workers.Kill(p, true, worker.KillOptions{
 		Grace: grace, Evict: true, Done: down,
 		Status: worker.StatusOverride{Phase: v1.PodFailed, Reason: reason, Message: message, Eviction: why},
 	})
-	n.endUnborn(p, status)
+	v.failNeverStarted(p, status)
 }
 
-// endUnborn keeps the status of a pod that was stopped for good while it
-// waited for its name: no operation will, and its directory is not there yet.
-func (n *Node) endUnborn(p *v1.Pod, status v1.PodStatus) {
-	n.pods.mu.Lock()
-	e := n.pods.get(p.UID)
-	unborn := e != nil && e.Pod == p && e.status.Phase == "" && n.workers.IsPodKnownTerminated(p.UID)
-	n.pods.mu.Unlock()
-	if !unborn {
+// failNeverStarted publishes the status of a pod that was stopped for good before its
+// first operation: no operation will, and its directory is not there yet.
+func (v *evictor) failNeverStarted(p *v1.Pod, status v1.PodStatus) {
+	v.pods.mu.Lock()
+	e := v.pods.get(p.UID)
+	neverStarted := e != nil && e.Pod == p && e.status.Phase == "" && v.workers.IsPodKnownTerminated(p.UID)
+	v.pods.mu.Unlock()
+	if !neverStarted {
 		return
 	}
 	e.recording.Lock()
-	err := podrecord.Create(n.opts.Facts.Dir(p.UID), n.recordOf(e))
+	err := podrecord.Create(v.records.facts.Dir(p.UID), v.records.of(e))
 	e.recording.Unlock()
 	if err != nil {
-		n.log.Warn("the pod may start again if podctl is killed", "uid", p.UID, "err", err)
+		v.records.warn(p.UID, err)
 	}
 	status.QOSClass = pod.QOS(p)
-	n.setStatus(p, status)
+	v.statuses.publish(p, status)
 }
 
 // killTime returns how long it may take to terminate the pod with the grace, in

@@ -7,15 +7,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// TestFeaturesAreThoseOfThePodsHandler: the simulated runtime has runc, and
-// knows nothing of kata.
-func TestFeaturesAreThoseOfThePodsHandler(t *testing.T) {
+// TestFeaturesOfPodsHandler: the simulated runtime has a handler runc and none kata.
+func TestFeaturesOfPodsHandler(t *testing.T) {
 	inWorld(t, func(_ *testing.T, w *world) {
 		p := w.podctl("a")
-		p.opts.RuntimeClasses = map[string]string{"mapped": "runc"}
+		p.features.classes = map[string]string{"mapped": "runc"}
 		for class, known := range map[string]bool{"": true, "runc": true, "mapped": true, "kata": false} {
 			of := &v1.Pod{Spec: v1.PodSpec{RuntimeClassName: &class}}
-			f, err := p.features(context.Background(), p.handlerOf(of))
+			f, err := p.features.ofHandler(context.Background(), p.features.classes.Handler(of))
 			if (err == nil) != known || f.UserNamespaces != known || f.RecursiveReadOnly != known {
 				t.Errorf("%q: %+v, %v", class, f, err)
 			}

@@ -37,7 +37,7 @@ func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) e
 	if err := n.watchers.waitUntil(ctx, func() bool { return n.pods.isDown(p) }); err != nil || unrecorded == nil {
 		return err
 	}
-	if unrecorded.Cause = n.record(p); unrecorded.Cause == nil {
+	if unrecorded.Cause = n.records.create(p.UID); unrecorded.Cause == nil {
 		return nil
 	}
 	return unrecorded
@@ -63,11 +63,11 @@ func (n *Node) hold(ctx context.Context, namespace, name string, grace *int64) (
 	if before {
 		return p, nil
 	}
-	rec := n.recordOf(e)
+	rec := n.records.of(e)
 	rec.Held = true
 	rec.Stop(time.Now(), shorter(p, grace))
 	err = podrecord.Create(n.opts.Facts.Dir(p.UID), rec)
-	n.setRecord(e, rec) // on a full disk, too, the pod is stopped
+	n.records.set(e, rec) // on a full disk, too, the pod is stopped
 	if err != nil {
 		err = &UnrecordedError{Pod: pod.DisplayName(namespace, name), Cause: err}
 	}
@@ -91,26 +91,6 @@ func (e *UnrecordedError) Hint() string {
 }
 
 func (e *UnrecordedError) Unwrap() error { return e.Cause }
-
-// record writes the pod's record again: a stopped pod may have freed space.
-func (n *Node) record(p *v1.Pod) error {
-	n.pods.mu.Lock()
-	e := n.pods.get(p.UID)
-	n.pods.mu.Unlock()
-	if e == nil {
-		return nil // it is gone, and its record with it
-	}
-	e.recording.Lock()
-	defer e.recording.Unlock()
-	return podrecord.Create(n.opts.Facts.Dir(p.UID), n.recordOf(e))
-}
-
-// signed is a record that says of which pod and whose it is.
-func (n *Node) signed(d Desired, r podrecord.Record) podrecord.Record {
-	r.Owner, r.Namespace, r.Name = n.ownerTag(), d.Pod.Namespace, d.Pod.Name
-	r.Manifest, r.RuntimeFingerprint = podrecord.Fingerprint(d.Document), n.locks.Fingerprint()
-	return r
-}
 
 // stopHeld stops a pod that became active and that Stop held before it had a
 // worker.
@@ -153,7 +133,7 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	}
 	// A podctl that is killed from here on starts the pod, because what was
 	// stopped and is not held starts again.
-	rec := n.signed(life, podrecord.Record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
+	rec := n.records.withOwner(life, podrecord.Record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
 	if !old.StopRequested.IsZero() {
 		rec.StopRequested = old.StopRequested
 	}
@@ -168,7 +148,7 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	}
 	n.pods.mu.Unlock()
 	n.carryOut(ctx, w)
-	n.poke()
+	n.wake.signal()
 	n.watchers.notifyChanged()
 	return nil
 }

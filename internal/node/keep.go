@@ -50,7 +50,7 @@ func (n *Node) keepUnread(ctx context.Context, found *lifecycle.Findings) (unrea
 			continue
 		}
 		n.desired.keep(d)
-		n.poke()
+		n.wake.signal()
 	}
 	return unread
 }

@@ -29,9 +29,9 @@ func TestLeftoversTakeTheSameWorkForAnyNumberOfPods(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		n := &Node{locks: locks, opts: Options{Facts: facts, Dirs: dirs}}
-		d, p := wanted("uid-new", "new"), n.newPass(t.Context(), nil)
-		return testing.AllocsPerRun(20, func() { n.takeLeftovers(t.Context(), d, p) })
+		f := &leftoverFinder{pods: newPodTable(nil), locks: locks, facts: facts, dirs: dirs}
+		d, cache := wanted("uid-new", "new"), f.newCache(t.Context(), nil)
+		return testing.AllocsPerRun(20, func() { f.ofName(d, cache) })
 	}
 	if few, many := work(10), work(1000); many != few {
 		t.Errorf("%v allocations beside 10 log directories, %v beside 1000", few, many)

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -26,11 +27,20 @@ const (
 	emptyDirSignal = "emptydirfs.limit"
 )
 
-// watchLimits evicts pods of which an emptyDir holds more than its sizeLimit,
-// until ctx ends (localStorageEviction in pkg/kubelet/eviction/eviction_manager.go).
+// limitWatcher evicts pods whose volumes hold too much.
+type limitWatcher struct {
+	pods     *podTable
+	volumes  Volumes
+	evictor  *evictor
+	observer Observer
+	log      *slog.Logger
+}
+
+// run evicts pods with an emptyDir that holds more than its sizeLimit, until ctx ends
+// (localStorageEviction in pkg/kubelet/eviction/eviction_manager.go).
 // Each pod is measured in a goroutine of its own, because a container can make
 // that take arbitrarily long: it delays no other pod, and ends with its pod.
-func (n *Node) watchLimits(ctx context.Context) {
+func (l *limitWatcher) run(ctx context.Context) {
 	ticker := time.NewTicker(limitsPeriod)
 	defer ticker.Stop()
 	m := measurements{cancel: map[*v1.Pod]context.CancelFunc{}}
@@ -40,9 +50,9 @@ func (n *Node) watchLimits(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			m.start(ctx, n.pods.withSizeLimit(), func(measuring context.Context, p *v1.Pod) {
-				if why, over := n.overLimit(measuring, p); over {
-					n.evictNow(ctx, p, why)
+			m.start(ctx, l.pods.withSizeLimit(), func(measuring context.Context, p *v1.Pod) {
+				if why, over := l.overLimit(measuring, p); over {
+					l.evictNow(ctx, p, why)
 				}
 			})
 		}
@@ -50,19 +60,19 @@ func (n *Node) watchLimits(ctx context.Context) {
 }
 
 // overLimit reports whether one of the pod's volumes is over its limit, and which.
-func (n *Node) overLimit(ctx context.Context, p *v1.Pod) (why event.Eviction, over bool) {
-	volume, limit, over := n.opts.Volumes.OverLimit(ctx, p)
-	if !over || !n.pods.runsSpec(p) {
+func (l *limitWatcher) overLimit(ctx context.Context, p *v1.Pod) (why event.Eviction, over bool) {
+	volume, limit, over := l.volumes.OverLimit(ctx, p)
+	if !over || !l.pods.runsSpec(p) {
 		return event.Eviction{}, false
 	}
 	return event.Eviction{Cause: event.OverLimit, Volume: volume, Limit: limit.String()}, true
 }
 
 // evictNow evicts a pod at once, for what it uses.
-func (n *Node) evictNow(ctx context.Context, p *v1.Pod, why event.Eviction) {
-	n.opts.Observer.Evicted(emptyDirSignal)
-	if err := n.failAndWait(ctx, p, why, new(int64(evictionGrace))); err != nil && ctx.Err() == nil {
-		n.log.Warn("evict pod", "pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID, "err", err)
+func (l *limitWatcher) evictNow(ctx context.Context, p *v1.Pod, why event.Eviction) {
+	l.observer.Evicted(emptyDirSignal)
+	if err := l.evictor.failAndWait(ctx, p, why, new(int64(evictionGrace))); err != nil && ctx.Err() == nil {
+		l.log.Warn("evict pod", "pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID, "err", err)
 	}
 }
 
@@ -115,3 +125,35 @@ func (t *podTable) withSizeLimit() []*v1.Pod {
 }
 
 func hasSizeLimit(v v1.Volume) bool { return v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil }
+
+// logSpaceLeast is what a file system has free, in bytes, that is not full: less
+// is filled by a few lines.
+const logSpaceLeast = 64 << 10
+
+// watchLogSpace reports that the file system of the logs is full, until ctx ends.
+// The runtime writes the logs, and drops silently what it cannot write. free returns
+// the free bytes; nil is not known.
+func watchLogSpace(ctx context.Context, free func() (uint64, error), events *eventSender, log *slog.Logger) {
+	if free == nil {
+		return
+	}
+	ticker := time.NewTicker(limitsPeriod)
+	defer ticker.Stop()
+	full := false
+	for {
+		left, err := free()
+		if err != nil {
+			log.Debug("read free space of the log directory", "err", err)
+		} else {
+			if left < logSpaceLeast && !full {
+				events.sendRuntime(event.Event{Reason: event.LogDirFull, Warning: true})
+			}
+			full = left < logSpaceLeast
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}

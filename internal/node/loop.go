@@ -22,8 +22,9 @@ func (n *Node) Run(ctx context.Context) error {
 	var relisting sync.WaitGroup
 	var plegErr error
 	relisting.Go(func() { plegErr = n.pleg.Run(ctx) })
-	relisting.Go(func() { n.watchLimits(ctx) })
-	relisting.Go(func() { n.watchLogSpace(ctx) })
+	limits := limitWatcher{pods: n.pods, volumes: n.opts.Volumes, evictor: n.evictor, observer: n.opts.Observer, log: n.log}
+	relisting.Go(func() { limits.run(ctx) })
+	relisting.Go(func() { watchLogSpace(ctx, n.opts.LogSpace, n.events, n.log) })
 
 	n.loop(ctx, events)
 
@@ -37,7 +38,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.probes.Close()
 	cancel()
 	relisting.Wait()
-	n.removals.Wait()
+	n.background.Wait()
 	return errors.Join(err, plegErr)
 }
 
@@ -50,10 +51,10 @@ const closeTimeout = 10 * time.Second
 func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
 	housekeeping := time.NewTicker(housekeepingPeriod)
 	defer housekeeping.Stop()
-	n.turn()
+	n.progress.record()
 	n.reconcile(ctx, true)
 	for {
-		n.turn()
+		n.progress.record()
 		select {
 		case <-ctx.Done():
 			return
@@ -64,6 +65,17 @@ func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
 		case <-events.Ready():
 			n.take(ctx, events.Take())
 		}
+	}
+}
+
+// wakeup makes the loop reconcile soon. It has room for one signal: more of them before
+// the loop comes to it are one.
+type wakeup chan struct{}
+
+func (w wakeup) signal() {
+	select {
+	case w <- struct{}{}:
+	default:
 	}
 }
 
@@ -83,7 +95,7 @@ func (n *Node) take(ctx context.Context, events []pleg.Event) {
 		case pleg.ContainerRemoved:
 			continue // nothing to do about it (isSyncPodWorthy in pkg/kubelet/kubelet.go)
 		case pleg.ContainerDied:
-			n.prune(ctx, ev)
+			n.remover.prune(ctx, ev)
 			if killedForUnknownReason(ev) {
 				n.pleg.RequestReinspect(ev.PodUID)
 			}

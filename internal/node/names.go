@@ -1,6 +1,7 @@
 package node
 
 import (
+	"log/slog"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -37,39 +39,51 @@ func (t *podTable) index(uid types.UID, e *entry, after lifecycle.Entry) {
 	}
 }
 
+// nameLocks keeps the locks of the pods' full names. Only the loop uses it.
+type nameLocks struct {
+	pods   *podTable
+	locks  *owner.Locks
+	events *eventSender
+	// restored is called after deleted locks were taken again: see Options.RunDirRestored.
+	restored func()
+	log      *slog.Logger
+	// lost: locks could not be restored, which was reported.
+	lost bool
+}
+
 // release releases a full name that no pod needs.
-func (n *Node) release(fullName string) {
-	n.pods.mu.Lock()
-	defer n.pods.mu.Unlock()
-	if n.pods.holdsName(fullName) {
+func (l *nameLocks) release(fullName string) {
+	l.pods.mu.Lock()
+	defer l.pods.mu.Unlock()
+	if l.pods.holdsName(fullName) {
 		return
 	}
-	if err := n.locks.Release(fullName); err != nil {
-		n.log.Warn("release pod name", "pod", fullName, "err", err)
+	if err := l.locks.Release(fullName); err != nil {
+		l.log.Warn("release pod name", "pod", fullName, "err", err)
 	}
 }
 
-// beat leaves a sign of life for a podctl that finds the node's pods after it was
+// heartbeat leaves a sign of life for a podctl that finds the node's pods after it was
 // killed (podctl orphans).
-func (n *Node) beat() {
-	n.restoreLocks()
-	if err := n.locks.Beat(time.Now()); err != nil {
-		n.log.Debug("date the instance's lock", "err", err)
+func (l *nameLocks) heartbeat() {
+	l.restore()
+	if err := l.locks.Beat(time.Now()); err != nil {
+		l.log.Debug("date the instance's lock", "err", err)
 	}
 }
 
-// restoreLocks takes the locks again whose files were deleted: without them any
+// restore takes the locks again whose files were deleted: without them any
 // podctl could take the node's pods over.
-func (n *Node) restoreLocks() {
-	restored, err := n.locks.Restore()
+func (l *nameLocks) restore() {
+	restored, err := l.locks.Restore()
 	if restored {
-		n.runtimeEvent(event.Event{Reason: event.RunDirRestored, Warning: true})
-		if n.opts.RunDirRestored != nil {
-			n.opts.RunDirRestored()
+		l.events.sendRuntime(event.Event{Reason: event.RunDirRestored, Warning: true})
+		if l.restored != nil {
+			l.restored()
 		}
 	}
-	if err != nil && !n.locksLost {
-		n.runtimeEvent(event.Event{Reason: event.RunDirLost, Warning: true, Failure: &event.Failure{Layer: event.LayerHost, Text: err.Error()}})
+	if err != nil && !l.lost {
+		l.events.sendRuntime(event.Event{Reason: event.RunDirLost, Warning: true, Failure: &event.Failure{Layer: event.LayerHost, Text: err.Error()}})
 	}
-	n.locksLost = err != nil
+	l.lost = err != nil
 }

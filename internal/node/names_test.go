@@ -21,16 +21,17 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer locks.Close()
-	n := &Node{desired: newDesired(nil), locks: locks, log: slog.New(slog.DiscardHandler), pods: newPodTable(nil)}
+	pods := newPodTable(nil)
+	names := nameLocks{pods: pods, locks: locks, log: slog.New(slog.DiscardHandler)}
 	const name = "web_default"
 	enter := func(uid types.UID, phase lifecycle.Phase) {
-		if err := n.locks.Claim(name); err != nil {
+		if err := locks.Claim(name); err != nil {
 			t.Error(err)
 		}
-		n.pods.install(uid, lifecycle.Entry{Desired: wanted(string(uid), "web"), Phase: phase}, false, &work{})
+		pods.install(uid, lifecycle.Entry{Desired: wanted(string(uid), "web"), Phase: phase}, false, &work{})
 	}
 	held := func() bool {
-		n.release(name)
+		names.release(name)
 		_, held, err := owner.HolderOf(dir, name)
 		if err != nil {
 			t.Fatal(err)
@@ -39,11 +40,11 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 	}
 	enter("u1", lifecycle.Removing)
 	enter("u2", lifecycle.Starting)
-	n.pods.install("u1", lifecycle.Entry{}, false, &work{})
+	pods.install("u1", lifecycle.Entry{}, false, &work{})
 	if !held() {
 		t.Error("the name was released while the next pod starts")
 	}
-	n.pods.entries["u2"].Phase = lifecycle.Waiting
+	pods.entries["u2"].Phase = lifecycle.Waiting
 	if held() {
 		t.Error("the name is held for a pod that waits")
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/credential"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pleg"
@@ -132,7 +131,6 @@ type Node struct {
 	opts    Options
 	log     *slog.Logger
 	rt      Runtime
-	version cri.Version
 	locks   *owner.Locks
 	desired *desired
 	workers *worker.Workers
@@ -140,39 +138,36 @@ type Node struct {
 	sync    *podsync.Syncer
 	probes  *probe.Manager
 	starts  *startgate.Gate
-	// wake makes the loop reconcile now; it has room for one.
-	wake chan struct{}
+	// wake makes the loop reconcile soon.
+	wake wakeup
 	// network caches whether the runtime's network is ready.
-	network network
-	// removals are the goroutines that remove what pods left behind.
-	removals sync.WaitGroup
+	network  network
+	features *runtimeFeatures
+	// background are the goroutines that evict pods for others and remove leftovers.
+	background sync.WaitGroup
 
 	// pods are all pods of the node, watchers are notified when what Pods shows of them
 	// changes.
 	pods     *podTable
 	watchers *watchers
+	events   *eventSender
+	records  *records
+	statuses *statuses
 
-	// removed are the ends of removals that the loop has not taken yet.
-	removed map[types.UID]error
-	// locksLost: locks could not be restored, which was reported. Only the loop has
-	// it.
-	locksLost bool
-	// sandboxPorts are the host ports of the running sandboxes of others, by id. Only
-	// the loop has it.
-	sandboxPorts map[string]*v1.Pod
-	// sweep is what is known of leftover cgroups.
-	sweep cgroupSweep
-	// clearing is room that is being made, nil if none is.
-	clearing *clearing
+	evictor    *evictor
+	preemption *preemption
 
-	// emit serialises calls of opts.Events.
-	emit sync.Mutex
+	names       *nameLocks
+	ports       *hostPorts
+	devices     *devices
+	allocations *allocations
+	remover     *remover
+	leftovers   *leftoverFinder
+	sweep       *cgroupSweep
 
 	// settled: see Settled.
-	settled atomic.Bool
-	// looped is when the loop last began or ended a turn, in Unix nanoseconds; 0
-	// before the first.
-	looped atomic.Int64
+	settled  atomic.Bool
+	progress progress
 }
 
 // New puts a node together. It makes no call.
@@ -188,19 +183,22 @@ func New(o Options) *Node {
 	}
 	version := o.Runtime.Connected()
 	n := &Node{
-		opts: o, log: o.Log, rt: o.Runtime, version: version, locks: o.Locks,
-		desired: newDesired(o.Sources),
-		starts:  startgate.New(startgate.Options{}),
-		wake:    make(chan struct{}, 1),
-		network: network{asking: make(chan struct{}, 1)},
-		removed: map[types.UID]error{},
+		opts: o, log: o.Log, rt: o.Runtime, locks: o.Locks,
+		desired:  newDesired(o.Sources),
+		starts:   startgate.New(startgate.Options{}),
+		wake:     make(wakeup, 1),
+		network:  network{rt: o.Runtime, asking: make(chan struct{}, 1)},
+		features: &runtimeFeatures{rt: o.Runtime, version: version, classes: o.RuntimeClasses, stopSignals: o.Facts.StopSignals},
 	}
 	n.pods = newPodTable(unreadyReader{n})
 	n.watchers = n.pods.watchers
+	n.events = &eventSender{pods: n.pods, sink: o.Events}
 	o.PLEG.Log = o.Log
 	o.PLEG.Broadcasts = func(context.Context) bool { return version.BroadcastsEvents() }
 	o.PLEG.Observer = &runtimeWatch{n: n, next: o.PLEG.Observer}
 	n.pleg = pleg.New(o.Runtime, o.PLEG)
+	n.records = &records{pods: n.pods, facts: o.Facts, dirs: o.Dirs, locks: o.Locks, instance: o.Instance, log: o.Log}
+	n.statuses = &statuses{pods: n.pods, pleg: n.pleg, events: n.events, observer: o.Observer}
 	n.probes = probe.New(probe.Options{
 		Exec: syncRuntime{o.Runtime}, Status: n.pods.status, Changed: n.probeChanged, Events: n.probeEvent, Brief: n.brief,
 		Observer: o.Probes, Jitter: rand.Float64,
@@ -211,6 +209,26 @@ func New(o Options) *Node {
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})
 	n.pods.workers = n.workers
+	n.evictor = &evictor{pods: n.pods, workers: n.workers, records: n.records, statuses: n.statuses, events: n.events}
+	n.preemption = &preemption{
+		pods: n.pods, evictor: n.evictor, events: n.events, observer: o.Observer, allocatable: o.Allocatable,
+		background: &n.background, wake: n.wake,
+	}
+	n.names = &nameLocks{pods: n.pods, locks: o.Locks, events: n.events, restored: o.RunDirRestored, log: o.Log}
+	n.ports = &hostPorts{pods: n.pods, rt: o.Runtime, elsewhere: o.HostPorts, log: o.Log}
+	n.devices = &devices{pods: n.pods, rt: o.Runtime, log: o.Log}
+	n.allocations = &allocations{pods: n.pods, workers: n.workers, sync: n.sync, allocatable: o.Allocatable}
+	n.remover = &remover{
+		pods: n.pods, rt: o.Runtime, statuses: n.statuses, pleg: n.pleg, sync: n.sync, volumes: o.Volumes, cgroups: o.Cgroups,
+		facts: o.Facts, dirs: o.Dirs, keepLogs: o.KeepLogs, background: &n.background, wake: n.wake, log: o.Log,
+		ended: map[types.UID]error{},
+	}
+	n.leftovers = &leftoverFinder{
+		pods: n.pods, facts: o.Facts, dirs: o.Dirs, volumes: o.Volumes, locks: o.Locks, records: n.records, others: o.OtherPods, log: o.Log,
+	}
+	n.sweep = &cgroupSweep{
+		pods: n.pods, cgroups: o.Cgroups, volumes: o.Volumes, dirs: o.Dirs, others: o.OtherPods, background: &n.background, log: o.Log,
+	}
 	return n
 }
 
@@ -222,18 +240,10 @@ func (n *Node) Set(source string, pods []Desired, objects *pod.Objects) {
 
 func (n *Node) set(source string, pods []Desired, objects *pod.Objects, partial bool) {
 	changed := n.desired.set(source, pods, objects, partial)
-	n.poke()
+	n.wake.signal()
 	n.wakeUsers(changed)
 }
 
 // Settled reports whether all pods that the node owns are among its Pods: its sources
 // were read, and what the runtime held is adopted, stopped, or left to its owners.
 func (n *Node) Settled() bool { return n.settled.Load() }
-
-// poke makes the loop reconcile soon.
-func (n *Node) poke() {
-	select {
-	case n.wake <- struct{}{}:
-	default:
-	}
-}

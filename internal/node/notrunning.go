@@ -32,7 +32,7 @@ func (n *Node) retried(ctx context.Context, namespace, name string) (*entry, err
 		return nil, err
 	}
 	if blocked {
-		n.poke()
+		n.wake.signal()
 		timed, cancel := context.WithTimeout(ctx, retryTimeout)
 		defer cancel()
 		_ = n.watchers.waitUntil(timed, func() bool { // what is known then is said

@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -42,14 +39,14 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 		o.n.opts.Observer.StartedUserNamespaced(err)
 	}
 	if res.Acted || err != nil {
-		o.n.pods.touch(in.Pod.UID)
+		o.n.statuses.touch(in.Pod.UID)
 	}
 	if res.Resized {
 		o.n.pleg.RequestReinspect(in.Pod.UID) // no listing shows the difference
 	}
 	o.n.probes.Hurry(in.Pod.UID, &res.Status)
 	if res.Terminal {
-		o.n.recordEnd(in.Pod, res.Status)
+		o.n.records.updateEnded(in.Pod.UID, res.Status)
 	}
 	o.n.syncAt(in.Pod, res.Deadline)
 	if errors.Is(err, podsync.ErrNetworkNotReady) {
@@ -61,7 +58,7 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error) {
 	ctx = flock.For(ctx, string(in.Pod.UID))
 	defer placed(&err)
-	o.n.recordStop(in.Pod, in.Grace)
+	o.n.records.updateStopping(in.Pod.UID, in.Grace)
 	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.status(ctx, in.Pod)
 	if err != nil {
@@ -71,12 +68,12 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error
 	_, err = o.n.sync.Terminate(ctx, podsync.TerminateInput{
 		Pod: in.Pod, Status: st, Objects: o.n.desired.all(), Grace: in.Grace, Override: override(in.Pod, in.Status),
 		Fresh: func(ctx context.Context) (*pod.Status, error) {
-			o.n.pods.touch(in.Pod.UID)
-			return o.n.statusOf(ctx, in.Pod.UID)
+			o.n.statuses.touch(in.Pod.UID)
+			return o.n.statuses.read(ctx, in.Pod.UID)
 		},
 	})
 	if err != nil {
-		o.n.pods.touch(in.Pod.UID)
+		o.n.statuses.touch(in.Pod.UID)
 		return err
 	}
 	o.n.probes.Remove(in.Pod.UID)
@@ -115,11 +112,11 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	o.n.pods.mu.Unlock()
 	if !leaving {
 		if o.n.workers.ShouldPodContentBeRemoved(in.Pod.UID) {
-			o.n.removeDead(ctx, deadBeyond(st, "", 0), true)
+			o.n.remover.removeDead(ctx, deadBeyond(st, "", 0), true)
 		}
 		return nil
 	}
-	if err := o.n.removeDown(ctx, e, in.Pod); err != nil {
+	if err := o.n.remover.removeDown(ctx, e, in.Pod); err != nil {
 		return err
 	}
 	removed = true
@@ -142,90 +139,14 @@ func placed(err *error) {
 // status is what an operation on the pod goes by (podWorkerLoop in
 // pkg/kubelet/pod_workers.go).
 func (o ops) status(ctx context.Context, p *v1.Pod) (*pod.Status, error) {
-	st, err := o.n.statusOf(ctx, p.UID)
+	st, err := o.n.statuses.read(ctx, p.UID)
 	if err != nil && ctx.Err() == nil {
-		o.n.send(p, event.Event{
+		o.n.events.send(p, event.Event{
 			Reason: event.FailedSync, Warning: true, Message: fmt.Sprintf("error determining status: %v", err),
 			Failure: &event.Failure{Layer: event.LayerStatus, Text: err.Error()},
 		})
 	}
 	return st, event.At(event.LayerStatus, err)
-}
-
-// touch records that the runtime may hold something else of the pod now.
-func (t *podTable) touch(uid types.UID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if e := t.get(uid); e != nil {
-		e.touched = time.Now()
-	}
-}
-
-// statusOf waits for a status of the pod that shows what was done to it last.
-// A pod to which nothing was done is new: the listing before its start showed
-// that the runtime holds nothing of it.
-func (n *Node) statusOf(ctx context.Context, uid types.UID) (*pod.Status, error) {
-	n.pods.mu.Lock()
-	var touched time.Time
-	if e := n.pods.get(uid); e != nil {
-		touched = e.touched
-	}
-	n.pods.mu.Unlock()
-	if touched.IsZero() {
-		return &pod.Status{UID: uid, At: time.Now()}, nil
-	}
-	return n.pleg.GetNewerThan(ctx, uid, touched)
-}
-
-// recordStop writes down that the pod is being stopped, before anything is:
-// a podctl that is killed meanwhile must not start it again by mistake.
-func (n *Node) recordStop(p *v1.Pod, grace *int64) {
-	n.updateRecord(p.UID, func(r *podrecord.Record) bool { return r.Stop(time.Now(), grace) })
-}
-
-// recordEnd writes down how the pod ended, in case the runtime loses its
-// containers.
-func (n *Node) recordEnd(p *v1.Pod, s v1.PodStatus) {
-	n.updateRecord(p.UID, func(r *podrecord.Record) bool {
-		if r.Phase == s.Phase {
-			return false
-		}
-		r.Phase, r.Reason, r.Message = s.Phase, s.Reason, s.Message
-		return true
-	})
-}
-
-func (n *Node) updateRecord(uid types.UID, change func(*podrecord.Record) bool) {
-	n.pods.mu.Lock()
-	e := n.pods.get(uid)
-	n.pods.mu.Unlock()
-	if e == nil {
-		return
-	}
-	e.recording.Lock()
-	defer e.recording.Unlock()
-	rec := n.recordOf(e)
-	if !change(&rec) {
-		return
-	}
-	n.setRecord(e, rec)
-	if err := podrecord.Write(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		n.log.Warn("the pod may start again if podctl is killed", "uid", uid, "err", err)
-	}
-}
-
-// recordOf is the entry's record, signed. e.recording is held.
-func (n *Node) recordOf(e *entry) podrecord.Record {
-	n.pods.mu.Lock()
-	defer n.pods.mu.Unlock()
-	return n.signed(e.Desired, e.record)
-}
-
-// setRecord makes it the entry's. e.recording is held.
-func (n *Node) setRecord(e *entry, r podrecord.Record) {
-	n.pods.mu.Lock()
-	defer n.pods.mu.Unlock()
-	e.record = r
 }
 
 // syncAt has the pod looked at when its time is over, without waiting for its

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,20 +26,32 @@ func (*HostPortError) Hint() string {
 	return "stop the other pod, or change hostPort; the pod starts once the port is free"
 }
 
-// holdPorts keeps other podctl processes from starting a pod with the same host
-// ports until release is called. held are the pods that the runtime holds: of those
-// without a living owner, too, the network still leads the ports to them.
-func (n *Node) holdPorts(ctx context.Context, p *v1.Pod, held []*pod.Pod) (release func(), err error) {
+// hostPorts reserves the host ports of pods that are about to start. Only the loop uses
+// it.
+type hostPorts struct {
+	pods *podTable
+	rt   Runtime
+	// elsewhere reserves them from other podctl processes: see Options.HostPorts.
+	elsewhere func(ctx context.Context, p *v1.Pod) (release func(), err error)
+	log       *slog.Logger
+	// sandboxes are the host ports of the running sandboxes of others, by id.
+	sandboxes map[string]*v1.Pod
+}
+
+// reserve keeps other podctl processes from starting a pod with the same host ports
+// until release is called. listed are the pods that the runtime holds: the network still
+// leads the ports to a pod without a living owner.
+func (h *hostPorts) reserve(ctx context.Context, p *v1.Pod, listed []*pod.Pod) (release func(), err error) {
 	release = func() {}
 	if !preempt.HasHostPort(p) {
 		return release, nil
 	}
-	if n.opts.HostPorts != nil {
-		if release, err = n.opts.HostPorts(ctx, p); err != nil {
+	if h.elsewhere != nil {
+		if release, err = h.elsewhere(ctx, p); err != nil {
 			return nil, err
 		}
 	}
-	others, err := n.withPorts(ctx, held)
+	others, err := h.others(ctx, listed)
 	if err == nil {
 		if taken := preempt.PortTaken(p, others); taken != "" {
 			err = &HostPortError{Taken: taken}
@@ -51,13 +64,12 @@ func (n *Node) holdPorts(ctx context.Context, p *v1.Pod, held []*pod.Pod) (relea
 	return release, nil
 }
 
-// withPorts returns the running pods that are not this node's, with their host
-// ports.
-func (n *Node) withPorts(ctx context.Context, held []*pod.Pod) ([]*v1.Pod, error) {
+// others returns the running pods that are not this node's, with their host ports.
+func (h *hostPorts) others(ctx context.Context, listed []*pod.Pod) ([]*v1.Pod, error) {
 	var pods []*v1.Pod
 	known := map[string]*v1.Pod{}
-	for _, p := range held {
-		if n.pods.has(p.UID) {
+	for _, p := range listed {
+		if h.pods.has(p.UID) {
 			continue
 		}
 		for _, s := range p.Sandboxes {
@@ -65,14 +77,14 @@ func (n *Node) withPorts(ctx context.Context, held []*pod.Pod) ([]*v1.Pod, error
 				continue
 			}
 			// A sandbox never changes.
-			spec := n.sandboxPorts[s.ID]
+			spec := h.sandboxes[s.ID]
 			if spec == nil {
-				ports, err := n.rt.HostPorts(ctx, s.ID)
+				ports, err := h.rt.HostPorts(ctx, s.ID)
 				switch {
 				case unanswered(err):
 					return nil, fmt.Errorf("check host ports: %w", err)
 				case err != nil: // as far as the runtime shows them
-					n.log.Warn("host ports of a pod are not known", "pod", p.FullName(), "uid", p.UID, "err", err)
+					h.log.Warn("host ports of a pod are not known", "pod", p.FullName(), "uid", p.UID, "err", err)
 				}
 				spec = &v1.Pod{
 					ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID},
@@ -83,6 +95,6 @@ func (n *Node) withPorts(ctx context.Context, held []*pod.Pod) ([]*v1.Pod, error
 			pods = append(pods, spec)
 		}
 	}
-	n.sandboxPorts = known
+	h.sandboxes = known
 	return pods, nil
 }

@@ -20,7 +20,7 @@ func (n *Node) probeChanged(p *v1.Pod, t probe.Type) {
 }
 
 // probeEvent sends a probe's warning.
-func (n *Node) probeEvent(p *v1.Pod, e event.Event) { n.send(p, n.sync.Masked(p, e)) }
+func (n *Node) probeEvent(p *v1.Pod, e event.Event) { n.events.send(p, n.sync.Masked(p, e)) }
 
 // unreadyReader reads unready containers from the probes, without values of Secrets.
 type unreadyReader struct{ n *Node }

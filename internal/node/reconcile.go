@@ -24,8 +24,8 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 		return
 	}
 	if full {
-		n.beat()
-		n.retryResizes()
+		n.names.heartbeat()
+		n.allocations.retryDeferred()
 	}
 	attempts := n.carryOut(ctx, w)
 	var pods []*v1.Pod
@@ -47,12 +47,11 @@ func (n *Node) compare() (w work, desired map[types.UID]Desired, ready bool) {
 	if !ready {
 		return work{}, nil, false
 	}
-	n.dropClearing(desired)
-	for uid, err := range n.removed {
+	n.preemption.dropStale(desired)
+	for uid, err := range n.remover.takeEnded() {
 		done := n.pods.step(uid, lifecycle.RemovalDone{Err: err})
 		w.add(done)
 	}
-	clear(n.removed)
 	in := lifecycle.Input{Desired: desired, Known: map[types.UID]bool{}, InPlace: n.becomes}
 	if n.pods.drain != nil {
 		in.Grace = n.pods.drain.grace
@@ -80,12 +79,12 @@ func (n *Node) compare() (w work, desired map[types.UID]Desired, ready bool) {
 // that has to go.
 func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.UID]Desired, known map[types.UID]worker.Known, full bool) {
 	if len(uids) > 0 {
-		go func() { _ = n.networkReady(ctx) }() // their syncs ask again, and are answered at once
+		go func() { _ = n.network.isReady(ctx) }() // their syncs ask again, and are answered at once
 	}
 	// Names are claimed before the runtime is listed: what another podctl does
 	// under a name until then is in the listing.
 	settle := n.claimAll(ctx, uids, desired)
-	held, err := n.rt.ListPods(ctx)
+	listed, err := n.rt.ListPods(ctx)
 	starting := settle()
 	if err != nil {
 		if ctx.Err() == nil && full {
@@ -96,16 +95,20 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 		}
 		return
 	}
-	p := n.newPass(ctx, held)
+	cache := n.leftovers.newCache(ctx, listed)
 	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.pods.isHandled(uid) }
-	found := lifecycle.Look(held, isKnown, desired, n.opts.Instance)
+	found := lifecycle.Look(listed, isKnown, desired, n.opts.Instance)
 	unread := n.keepUnread(ctx, &found)
 	if full && !n.desired.isPartial() {
 		if n.opts.KillUnknown {
-			found.StopUnknown(lifecycle.Unknowns(held, isKnown, desired, n.opts.Instance))
+			found.StopUnknown(lifecycle.Unknowns(listed, isKnown, desired, n.opts.Instance))
 		}
-		n.takeOrphans(ctx, p, desired)
-		n.sweepCgroups(ctx, p)
+		for _, leftover := range n.leftovers.ofInstance(cache, desired) {
+			n.removeLeftover(ctx, leftover)
+		}
+		if !n.opts.KeepLeftoverCgroups {
+			n.sweep.start(ctx, cache)
+		}
 	}
 	n.leaveOwned(ctx, &found)
 	unread += len(found.Unread)
@@ -119,8 +122,10 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 		}
 	}
 	for _, d := range starting {
-		if n.begin(ctx, d, adopt[d.UID()], &found, held) {
-			n.takeLeftovers(ctx, d, p)
+		if n.begin(ctx, d, adopt[d.UID()], &found, listed) {
+			for _, leftover := range n.leftovers.ofName(d, cache) {
+				n.removeLeftover(ctx, leftover)
+			}
 		} else {
 			n.starts.Forget(d.UID())
 		}
@@ -146,4 +151,17 @@ func (w *work) add(more work) {
 		}
 		w.retired[uid] = e
 	}
+}
+
+// removeLeftover removes what a pod left on the host. Its name is claimed.
+func (n *Node) removeLeftover(ctx context.Context, d Desired) {
+	n.pods.mu.Lock()
+	var w work
+	if n.pods.drain == nil {
+		w = n.pods.step(d.UID(), lifecycle.Leftover{Desired: d})
+		n.pods.get(d.UID()).touched = time.Now()
+	}
+	n.pods.mu.Unlock()
+	n.carryOut(ctx, w)
+	n.names.release(d.FullName())
 }

@@ -20,7 +20,7 @@ func TestRecordFileIsWhatIsRemembered(t *testing.T) {
 			var changing sync.WaitGroup
 			for i := range 8 {
 				changing.Go(func() {
-					p.updateRecord(web.UID, func(r *podrecord.Record) bool { r.Message = fmt.Sprint(round, i); return true })
+					p.records.update(web.UID, func(r *podrecord.Record) bool { r.Message = fmt.Sprint(round, i); return true })
 				})
 			}
 			changing.Wait()

@@ -3,9 +3,15 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podsync"
 )
 
@@ -36,6 +42,7 @@ func (r syncRuntime) MemoryUsed(ctx context.Context) (map[string]int64, error) {
 
 // network remembers for a short while whether the runtime's network is ready.
 type network struct {
+	rt Runtime
 	// asking has room for one: the goroutine that asks the runtime, and may look at what
 	// is below.
 	asking chan struct{}
@@ -47,16 +54,16 @@ type network struct {
 // not is asked again by the next sync.
 const networkPeriod = 5 * time.Second
 
-// networkReady is nil while pods can be given a network. Those who ask at the
-// same time wait for one answer; each gives up with its context.
-func (n *Node) networkReady(ctx context.Context) error {
+// isReady returns nil while pods can be given a network. Those who ask at the same time
+// wait for one answer; each gives up with its context.
+func (n *network) isReady(ctx context.Context) error {
 	select {
-	case n.network.asking <- struct{}{}:
-		defer func() { <-n.network.asking }()
+	case n.asking <- struct{}{}:
+		defer func() { <-n.asking }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if time.Since(n.network.readyAt) < networkPeriod {
+	if time.Since(n.readyAt) < networkPeriod {
 		return nil
 	}
 	status, err := n.rt.Status(ctx)
@@ -66,6 +73,78 @@ func (n *Node) networkReady(ctx context.Context) error {
 	case !status.Network.OK:
 		return errors.New(status.Network.Message)
 	}
-	n.network.readyAt = time.Now()
+	n.readyAt = time.Now()
 	return nil
+}
+
+// runtimeFeatures asks the runtime what it supports. Nothing is remembered: a runtime
+// that is restarted may have other handlers, and few pods ask.
+type runtimeFeatures struct {
+	rt      Runtime
+	version cri.Version
+	classes admission.RuntimeClasses
+	// stopSignals: see render.Node.StopSignals.
+	stopSignals bool
+}
+
+// forAdmission returns what admission of the pod depends on, with the runtime's status
+// only if the pod needs it.
+func (f *runtimeFeatures) forAdmission(ctx context.Context, p *v1.Pod) (admission.Runtime, error) {
+	rt := admission.Runtime{
+		Name: f.version.String(), Classes: f.classes, ImageVolumes: f.version.ImageVolumes(),
+		StopSignals: !f.stopSignals || f.version.StopSignals(),
+	}
+	if !admission.NeedsStatus(p) {
+		return rt, nil
+	}
+	status, err := f.rt.Status(ctx)
+	if err != nil {
+		return rt, err
+	}
+	rt.StrictGroups = status.SupplementalGroupsPolicy
+	return rt, nil
+}
+
+// ofHandler returns what a runtime handler supports.
+func (f *runtimeFeatures) ofHandler(ctx context.Context, handler string) (podsync.Features, error) {
+	status, err := f.rt.Status(ctx)
+	if err != nil || len(status.Handlers) == 0 {
+		return podsync.Features{}, err
+	}
+	i := slices.IndexFunc(status.Handlers, func(h cri.Handler) bool { return h.Name == handler })
+	if i < 0 {
+		return podsync.Features{}, fmt.Errorf("the handler %q is not known", handler)
+	}
+	h := status.Handlers[i]
+	return podsync.Features{RecursiveReadOnly: h.RecursiveReadOnlyMounts, UserNamespaces: h.UserNamespaces}, nil
+}
+
+// checkClasses returns which of the pods name a runtime handler that the runtime does
+// not have. If the runtime does not list its handlers, it rejects the handler itself,
+// when the pod's sandbox is created.
+func (f *runtimeFeatures) checkClasses(ctx context.Context, pods []*v1.Pod) error {
+	rt := admission.Runtime{Classes: f.classes}
+	if !slices.ContainsFunc(pods, func(p *v1.Pod) bool { return rt.Classes.Handler(p) != "" }) {
+		return nil
+	}
+	status, err := f.rt.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("check runtime classes: %w", err)
+	}
+	for _, h := range status.Handlers {
+		rt.Handlers = append(rt.Handlers, h.Name)
+	}
+	var errs []error
+	for _, p := range pods {
+		if err := rt.CheckClass(p); err != nil {
+			errs = append(errs, fmt.Errorf("pod %q: %w", pod.DisplayName(p.Namespace, p.Name), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CheckRuntimeClasses returns which of the pods name a runtime handler that the runtime
+// does not have.
+func (n *Node) CheckRuntimeClasses(ctx context.Context, pods []*v1.Pod) error {
+	return n.features.checkClasses(ctx, pods)
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -76,15 +77,24 @@ func (n *Node) Name() string { return n.opts.Facts.Name }
 // LoopHealthy returns nil, or that the loop has been busy with one thing for
 // too long. A loop that has not begun yet is healthy, as in the kubelet.
 func (n *Node) LoopHealthy() error {
-	at := n.looped.Load()
-	if at == 0 {
-		return nil
-	}
-	if busy := time.Since(time.Unix(0, at)); busy > loopThreshold {
+	if busy := n.progress.age(); busy > loopThreshold {
 		return fmt.Errorf("sync loop stalled for %v", busy.Round(time.Second))
 	}
 	return nil
 }
 
-// turn records that the loop makes progress.
-func (n *Node) turn() { n.looped.Store(time.Now().UnixNano()) }
+// progress is when the loop last began or ended a turn, in Unix nanoseconds; 0 before
+// the first.
+type progress struct{ at atomic.Int64 }
+
+// record records that the loop makes progress now.
+func (p *progress) record() { p.at.Store(time.Now().UnixNano()) }
+
+// age returns the time since the last progress, 0 before the first.
+func (p *progress) age() time.Duration {
+	at := p.at.Load()
+	if at == 0 {
+		return 0
+	}
+	return time.Since(time.Unix(0, at))
+}

@@ -16,6 +16,47 @@ import (
 // ErrPodsLeft: the time for terminating pods was over before all had ended.
 var ErrPodsLeft = errors.New("pods were left behind")
 
+// Drain terminates all pods, as if no source desired any, and returns once nothing
+// is left of them or ctx ends. grace, in seconds, shortens theirs; nil leaves
+// it. Called again, also while it runs, with less it shortens it further.
+func (n *Node) Drain(ctx context.Context, grace *int64) error {
+	n.pods.mu.Lock()
+	var hurry []*v1.Pod
+	if n.pods.drain == nil {
+		n.pods.drain = &drain{grace: grace}
+	} else {
+		for _, e := range n.pods.entries {
+			if e.hasWorker() {
+				hurry = append(hurry, e.Pod)
+			}
+		}
+		n.pods.drain = &drain{grace: least(n.pods.drain.grace, grace)}
+	}
+	n.pods.mu.Unlock()
+	n.stop(hurry, grace)
+	n.wake.signal()
+	return n.watchers.waitUntil(ctx, func() bool {
+		n.pods.mu.Lock()
+		defer n.pods.mu.Unlock()
+		return n.pods.unspared() == 0
+	})
+}
+
+// drain says that nothing is desired any more.
+type drain struct {
+	// grace in seconds shortens that of the pods; nil leaves it.
+	grace *int64
+	// spare reports which pods are left as they are for now; nil is none.
+	spare func(*entry) bool
+}
+
+func least(a, b *int64) *int64 {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
+}
+
 const (
 	// criticalShare is the part of a shutdown's time that is kept for critical
 	// pods, and criticalMost what it is at most.
@@ -56,7 +97,7 @@ func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 	n.pods.mu.Unlock()
 	slices.SortFunc(running, lifecycle.CompareNames)
 	for _, p := range running {
-		n.sendExceeded(p)
+		n.evictor.sendExceeded(p)
 	}
 	if left > 0 {
 		return ErrPodsLeft
@@ -78,7 +119,7 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 	}
 	n.pods.mu.Unlock()
 	n.stop(hurry, &grace)
-	n.poke()
+	n.wake.signal()
 	timed, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	err := n.watchers.waitUntil(timed, func() bool {

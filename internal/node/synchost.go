@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/render"
 )
@@ -21,13 +22,13 @@ type syncHost struct{ n *Node }
 var _ podsync.Host = syncHost{}
 
 // Sign implements podsync.Host.
-func (h syncHost) Sign(p *v1.Pod) error { return h.n.sign(p) }
+func (h syncHost) Sign(p *v1.Pod) error { return h.n.records.createWithOwner(p.UID) }
 
 // Event implements podsync.Host.
-func (h syncHost) Event(p *v1.Pod, e event.Event) { h.n.send(p, e) }
+func (h syncHost) Event(p *v1.Pod, e event.Event) { h.n.events.send(p, e) }
 
 // Published implements podsync.Host.
-func (h syncHost) Published(p *v1.Pod, s v1.PodStatus) { h.n.setStatus(p, s) }
+func (h syncHost) Published(p *v1.Pod, s v1.PodStatus) { h.n.statuses.publish(p, s) }
 
 // Probes implements podsync.Host.
 func (h syncHost) Probes(uid types.UID) pod.ProbeResults { return h.n.probes.Results(uid) }
@@ -66,11 +67,11 @@ func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 }
 
 // RuntimeHandler implements podsync.Host.
-func (h syncHost) RuntimeHandler(p *v1.Pod) string { return h.n.handlerOf(p) }
+func (h syncHost) RuntimeHandler(p *v1.Pod) string { return h.n.features.classes.Handler(p) }
 
 // Features implements podsync.Host.
 func (h syncHost) Features(ctx context.Context, handler string) (podsync.Features, error) {
-	return h.n.features(ctx, handler)
+	return h.n.features.ofHandler(ctx, handler)
 }
 
 // UserIDs implements podsync.Host.
@@ -90,4 +91,18 @@ func (h syncHost) Resolver() (render.DNS, error) {
 }
 
 // NetworkReady implements podsync.Host.
-func (h syncHost) NetworkReady(ctx context.Context) error { return h.n.networkReady(ctx) }
+func (h syncHost) NetworkReady(ctx context.Context) error { return h.n.network.isReady(ctx) }
+
+// Devices implements podsync.Host.
+func (h syncHost) Devices(p *v1.Pod, container string) ([]string, error) {
+	return h.n.devices.of(p, container)
+}
+
+// Resized implements podsync.Host: the next podctl is to know what the containers
+// have.
+func (h syncHost) Resized(p *v1.Pod) {
+	h.n.records.update(p.UID, func(r *podrecord.Record) bool {
+		r.Resources = pod.AllocationOf(p)
+		return true
+	})
+}

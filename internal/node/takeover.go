@@ -33,7 +33,7 @@ func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map
 			adopt[p.UID] = true
 			if err == nil {
 				n.pods.mu.Lock()
-				n.pods.grant(p.UID, had(podrecord.Read(n.opts.Facts.Dir(p.UID)), held.Pod))
+				n.pods.grant(p.UID, recordedAllocation(podrecord.Read(n.opts.Facts.Dir(p.UID)), held.Pod))
 				n.pods.mu.Unlock()
 			}
 		}
@@ -54,7 +54,7 @@ func (n *Node) stopFound(ctx context.Context, pods []*pod.Pod, found *lifecycle.
 		if unanswered(err) {
 			n.log.Warn("stop a pod later", "pod", p.FullName(), "uid", p.UID, "err", err)
 			found.Postpone(p)
-			n.release(p.FullName())
+			n.names.release(p.FullName())
 			continue
 		}
 		ev := lifecycle.Found{Desired: d}
@@ -83,7 +83,7 @@ func (n *Node) stopOne(ctx context.Context, ev lifecycle.Found) {
 	}
 	n.pods.mu.Unlock()
 	n.carryOut(ctx, w)
-	n.release(ev.FullName())
+	n.names.release(ev.FullName())
 }
 
 // nameOnly stands for a pod whose manifest cannot be read.

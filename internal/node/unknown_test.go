@@ -78,7 +78,7 @@ func TestOrphanedPodDirectoriesOfThisInstanceGo(t *testing.T) {
 		if err := os.MkdirAll(logs, 0o750); err != nil {
 			t.Fatal(err)
 		}
-		mine := podrecord.Record{Owner: a.ownerTag(), Namespace: "default", Name: "old", StopRequested: time.Now()}
+		mine := podrecord.Record{Owner: a.records.ownerTag(), Namespace: "default", Name: "old", StopRequested: time.Now()}
 		other := mine
 		other.Owner = "agent@another-runtime"
 		for uid, rec := range map[string]podrecord.Record{"mine": mine, "other": other, "unsigned": {StopRequested: time.Now()}} {

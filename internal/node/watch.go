@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -128,41 +127,6 @@ func (ws *watchers) waitUntil(ctx context.Context, holds func() bool) error {
 	return nil
 }
 
-// send completes an event of the pod and hands it to Options.Events.
-func (n *Node) send(p *v1.Pod, ev event.Event) {
-	ev.Time, ev.UID, ev.Namespace, ev.Name = time.Now(), p.UID, p.Namespace, p.Name
-	if ev.Phase == "" {
-		ev.Phase = n.pods.phaseOf(p.UID)
-	}
-	n.emit.Lock()
-	defer n.emit.Unlock()
-	if n.opts.Events != nil {
-		n.opts.Events(ev)
-	}
-}
-
-// setStatus keeps a pod's new status and reports what has changed.
-func (n *Node) setStatus(p *v1.Pod, s v1.PodStatus) {
-	n.pods.mu.Lock()
-	e := n.pods.get(p.UID)
-	if e == nil || s.Phase == "" {
-		n.pods.mu.Unlock()
-		return
-	}
-	events := changes(&e.status, &s)
-	before := e.status.Phase
-	e.status = s
-	n.pods.accountResources(p.UID)
-	n.pods.mu.Unlock()
-	if before != s.Phase {
-		n.opts.Observer.StatusChanged(p, before, s.Phase)
-	}
-	for _, ev := range events {
-		n.send(p, ev)
-	}
-	n.watchers.notifyChanged()
-}
-
 // workerWatch follows the workers' phases.
 type workerWatch struct{ n *Node }
 
@@ -180,14 +144,14 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 		switch c.To {
 		case worker.Terminating:
 			if c.State.Cause != worker.CauseCompleted {
-				w.n.send(p, event.Event{Reason: event.Terminating, Stop: &event.Stop{
+				w.n.events.send(p, event.Event{Reason: event.Terminating, Stop: &event.Stop{
 					Cause: c.State.Cause.String(), Why: w.n.stopReason(p, c.State.Cause), Grace: c.State.Grace,
 				}})
 			}
 		case worker.Terminated:
-			w.n.send(p, event.Event{Reason: event.Stopped})
+			w.n.events.send(p, event.Event{Reason: event.Stopped})
 		case worker.Finished, worker.Unknown:
-			w.n.poke()
+			w.n.wake.signal()
 		case worker.Syncing: // starting, or adopted, which was told
 		}
 	}
@@ -221,15 +185,5 @@ func (w workerWatch) OperationDone(o worker.Operation) {
 	w.n.opts.Observer.OperationDone(o)
 	if o.Err != nil {
 		w.n.watchers.notifyChanged()
-	}
-}
-
-// runtimeEvent sends an event about the runtime.
-func (n *Node) runtimeEvent(ev event.Event) {
-	ev.Time = time.Now()
-	n.emit.Lock()
-	defer n.emit.Unlock()
-	if n.opts.Events != nil {
-		n.opts.Events(ev)
 	}
 }

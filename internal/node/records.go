@@ -1,0 +1,149 @@
+package node
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/render"
+)
+
+// records keeps the file of each pod that outlives the process beside the runtime, and
+// what the table knows of it, the same. The entry's mutex recording is taken before
+// that of the table.
+type records struct {
+	pods  *podTable
+	facts *render.Node
+	dirs  *poddir.Dirs
+	locks *owner.Locks
+	// instance is the name under which this podctl owns pods.
+	instance string
+	log      *slog.Logger
+}
+
+// ownerTag returns the owner of this node's records.
+func (r *records) ownerTag() string { return podrecord.OwnerTag(r.instance, r.locks.Runtime()) }
+
+// withOwner returns the record with the pod and the owner that it belongs to.
+func (r *records) withOwner(d Desired, rec podrecord.Record) podrecord.Record {
+	rec.Owner, rec.Namespace, rec.Name = r.ownerTag(), d.Pod.Namespace, d.Pod.Name
+	rec.Manifest, rec.RuntimeFingerprint = podrecord.Fingerprint(d.Document), r.locks.Fingerprint()
+	return rec
+}
+
+// of returns the entry's record, with its owner. e.recording is held.
+func (r *records) of(e *entry) podrecord.Record {
+	r.pods.mu.Lock()
+	defer r.pods.mu.Unlock()
+	return r.withOwner(e.Desired, e.record)
+}
+
+// set makes a record the entry's. e.recording is held.
+func (r *records) set(e *entry, rec podrecord.Record) {
+	r.pods.mu.Lock()
+	defer r.pods.mu.Unlock()
+	e.record = rec
+}
+
+// entry returns the pod's entry, nil if there is none.
+func (r *records) entry(uid types.UID) *entry {
+	r.pods.mu.Lock()
+	defer r.pods.mu.Unlock()
+	return r.pods.get(uid)
+}
+
+// update changes the pod's record and its file, unless change reports that nothing has
+// changed.
+func (r *records) update(uid types.UID, change func(*podrecord.Record) bool) {
+	e := r.entry(uid)
+	if e == nil {
+		return
+	}
+	e.recording.Lock()
+	defer e.recording.Unlock()
+	rec := r.of(e)
+	if !change(&rec) {
+		return
+	}
+	r.set(e, rec)
+	if err := podrecord.Write(r.facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.warn(uid, err)
+	}
+}
+
+// warn reports a record that could not be written.
+func (r *records) warn(uid types.UID, err error) {
+	r.log.Warn("the pod may start again if podctl is killed", "uid", uid, "err", err)
+}
+
+// updateStopping records that the pod is being stopped, before anything is: a podctl
+// that is killed meanwhile must not start it again by mistake.
+func (r *records) updateStopping(uid types.UID, grace *int64) {
+	r.update(uid, func(rec *podrecord.Record) bool { return rec.Stop(time.Now(), grace) })
+}
+
+// updateEnded records how the pod ended, in case the runtime loses its containers.
+func (r *records) updateEnded(uid types.UID, s v1.PodStatus) {
+	r.update(uid, func(rec *podrecord.Record) bool {
+		if rec.Phase == s.Phase {
+			return false
+		}
+		rec.Phase, rec.Reason, rec.Message = s.Phase, s.Reason, s.Message
+		return true
+	})
+}
+
+// create writes the pod's record, and its directory if that is missing.
+func (r *records) create(uid types.UID) error {
+	e := r.entry(uid)
+	if e == nil {
+		return nil // it is gone, and its record with it
+	}
+	e.recording.Lock()
+	defer e.recording.Unlock()
+	return podrecord.Create(r.facts.Dir(uid), r.of(e))
+}
+
+// createWithOwner writes into the pod's directory which podctl runs the pod: once, and
+// again if the record was deleted, with the directory or without, because no process
+// could remove what the pod leaves behind. An earlier record of this runtime serves
+// that as well, if none can be written.
+func (r *records) createWithOwner(uid types.UID) error {
+	e := r.entry(uid)
+	if e == nil {
+		return nil
+	}
+	e.recording.Lock()
+	defer e.recording.Unlock()
+	r.pods.mu.Lock()
+	isOwner, write := e.record.Owner == r.ownerTag(), podrecord.Sign
+	if !e.record.IsZero() {
+		write = podrecord.Create // what it says must not be lost
+	}
+	r.pods.mu.Unlock()
+	if isOwner && podrecord.Exists(r.facts.Dir(uid)) {
+		return nil
+	}
+	rec := r.of(e)
+	err := write(r.facts.Dir(uid), rec)
+	if _, taken := errors.AsType[*podrecord.TakenError](err); taken {
+		r.dirs.Own(uid) // another runtime's pod of the UID has just begun
+		err = write(r.facts.Dir(uid), rec)
+	}
+	if err == nil {
+		r.set(e, rec)
+		return nil
+	}
+	if podrecord.Read(r.facts.Dir(uid)).Runtime() == r.locks.Runtime() {
+		r.log.Warn("write owner of pod directory", "uid", uid, "err", err)
+		return nil
+	}
+	return err
+}
