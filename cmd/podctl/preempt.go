@@ -131,7 +131,7 @@ func readNode(ctx context.Context, e *shell.Env, o preemptOptions) (*arrival.Nod
 	n, err := arrival.Read(ctx, arrival.Options{
 		Sources: o.sources, NodePods: o.nodePods, Allocatable: o.allocatable, Reserved: o.reserved, PodsDir: p.Pods(), Logs: p.Logs,
 		Podctls: func(ctx context.Context) ([]*control.Client, error) { return shell.LivePodctls(ctx, e, o.Globals) },
-		Kubelet: func(ctx context.Context) (*kubelet.Near, error) {
+		Kubelet: func(ctx context.Context) (*kubelet.Process, error) {
 			endpoint, _, err := shell.FindSockets(ctx, o.Globals)
 			if err != nil {
 				return nil, err

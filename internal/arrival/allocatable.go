@@ -24,7 +24,7 @@ func (n *Node) readAllocatable(ctx context.Context, o Options) error {
 		return err
 	}
 	n.Object.Status.Allocatable = admission.Allocatable(facts, nil, o.Reserved)
-	if !o.Sources.AskKubelet && n.near == nil {
+	if !o.Sources.AskKubelet && n.kubelet == nil {
 		if o.named() && len(o.Reserved) == 0 && !o.namesAllocatable() {
 			n.unchecked = append(n.unchecked, unknownReservation)
 		}
@@ -69,9 +69,9 @@ func (n *Node) reservation(ctx context.Context, o Options) (source string, r *ku
 		}
 		source = safeurl.Text(at.Address())
 	}
-	if n.near != nil {
-		r, err = n.near.Reservation(ctx)
-		return n.near.Server(), r, err
+	if n.kubelet != nil {
+		r, err = n.kubelet.Reservation(ctx)
+		return n.kubelet.Server(), r, err
 	}
 	return source, nil, err
 }

@@ -5,36 +5,20 @@ import (
 	"fmt"
 
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/kubelet"
 )
 
-// askNear asks the kubelet that uses the runtime for its pods. What a part of them
+// askKubelet asks the kubelet that uses the runtime for its pods. What a part of them
 // requests says nothing about what is free.
-func askNear(ctx context.Context, near *kubelet.Near) desired.Answer {
-	a, working := desired.Near(ctx, near)
-	if a.Err != nil {
-		return a
-	}
-	if err := near.Complete(working, a.Pods); err != nil {
-		a.Pods, a.Err = nil, &IncompleteError{Kubelet: a.Source, Cause: err}
+func askKubelet(ctx context.Context, p *kubelet.Process) desired.Answer {
+	answer := p.Ask(ctx, kubelet.Question{})
+	a := desired.Kubelet(answer)
+	if a.Err == nil && answer.Incomplete != nil {
+		a.Pods, a.Err = nil, hint.With(answer.Incomplete, nameSources)
 	}
 	return a
 }
-
-// IncompleteError: the kubelet may not name all of its pods yet.
-type IncompleteError struct {
-	Kubelet string
-	Cause   error
-}
-
-func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("%s may not name all of its pods: %v", e.Kubelet, e.Cause)
-}
-
-func (e *IncompleteError) Unwrap() error { return e.Cause }
-
-// Hint names other sources.
-func (*IncompleteError) Hint() string { return nameSources }
 
 // StoppedKubeletError: a kubelet created pods that run, and none uses the runtime
 // now. What they request is known to no one.

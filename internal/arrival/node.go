@@ -26,8 +26,8 @@ type Node struct {
 	// unchecked is what could not be looked at, for want of facts.
 	unchecked []string
 	podctls   []*control.Client
-	near      *kubelet.Near
-	ofNear    bool
+	kubelet   *kubelet.Process
+	ofKubelet bool
 }
 
 // Source is a source of the pods on the node.
@@ -52,7 +52,7 @@ type Options struct {
 	Podctls func(context.Context) ([]*control.Client, error)
 	// Kubelet returns the kubelet that uses the runtime, nil if none does. What it
 	// reserves is not allocatable; its pods are on the node where no other source is named.
-	Kubelet func(context.Context) (*kubelet.Near, error)
+	Kubelet func(context.Context) (*kubelet.Process, error)
 	// KubeletPods returns how many running pods a kubelet created. It is called
 	// where no kubelet uses the runtime and no other source is named.
 	KubeletPods func(context.Context) (int, error)
@@ -65,7 +65,7 @@ func (o Options) named() bool {
 
 // OfKubelet reports whether the pods are those of the kubelet that uses the
 // runtime, because no other source was named.
-func (n *Node) OfKubelet() bool { return n.ofNear }
+func (n *Node) OfKubelet() bool { return n.ofKubelet }
 
 // Read reads the node. The error is a *kubelet.UnseenError if a kubelet may use
 // the runtime that podctl cannot see, and an *UnknownAllocatableError if the
@@ -76,10 +76,10 @@ func Read(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{Object: &v1.Node{}, Allocatable: "this machine"}
-	if n.near, err = o.Kubelet(ctx); err != nil && !o.named() {
+	if n.kubelet, err = o.Kubelet(ctx); err != nil && !o.named() {
 		return nil, err
 	}
-	node, err := o.Sources.NodeName(n.near)
+	node, err := o.Sources.NodeName(n.kubelet)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func Read(ctx context.Context, o Options) (*Node, error) {
 // ask asks all sources for the pods on the node. Several may name one pod.
 func (n *Node) ask(ctx context.Context, o Options, cluster *desired.Cluster, node string) error {
 	answers := o.Sources.Answers(ctx, cluster, node)
-	if n.near != nil && !o.named() {
-		n.ofNear = true
-		answers = append(answers, askNear(ctx, n.near))
+	if n.kubelet != nil && !o.named() {
+		n.ofKubelet = true
+		answers = append(answers, askKubelet(ctx, n.kubelet))
 	}
 	if len(o.NodePods) > 0 {
 		answers = append(answers, desired.Files(ctx, nil, o.NodePods...))

@@ -27,13 +27,13 @@ func TestReservationCountsWhereManifestsNameThePods(t *testing.T) {
 	all := v1.ResourceList{v1.ResourceCPU: one, v1.ResourceMemory: one, v1.ResourcePods: one}
 	for _, c := range []struct {
 		name                  string
-		near                  *kubelet.Near
+		process               *kubelet.Process
 		err                   error
 		allocatable, reserved v1.ResourceList
 		source                string
 		unchecked             []string
 	}{
-		{"a kubelet", &kubelet.Near{PID: 7}, nil, nil, nil, "kubelet process 7", nil},
+		{"a kubelet", &kubelet.Process{PID: 7}, nil, nil, nil, "kubelet process 7", nil},
 		{"no kubelet", nil, nil, nil, nil, "this machine", []string{unknownReservation}},
 		{"one that is not seen", nil, errors.New("no"), nil, nil, "this machine", []string{unknownReservation}},
 		{"no kubelet, and some amounts", nil, nil, v1.ResourceList{v1.ResourceCPU: one}, nil, "this machine", []string{unknownReservation}},
@@ -42,7 +42,7 @@ func TestReservationCountsWhereManifestsNameThePods(t *testing.T) {
 	} {
 		n, err := Read(t.Context(), Options{
 			NodePods: []string{pods}, PodsDir: dir, Logs: dir, Allocatable: c.allocatable, Reserved: c.reserved,
-			Kubelet: func(context.Context) (*kubelet.Near, error) { return c.near, c.err },
+			Kubelet: func(context.Context) (*kubelet.Process, error) { return c.process, c.err },
 		})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)

@@ -31,18 +31,18 @@ func (c *collection) readObject(ctx context.Context) error {
 }
 
 func (c *collection) askKubelet(ctx context.Context) error {
-	near, err := kubelet.Find(ctx, c.Endpoint)
+	process, err := kubelet.Find(ctx, c.Endpoint)
 	if err != nil {
 		return err
 	}
-	if near == nil {
+	if process == nil {
 		return &kubelet.AbsentError{}
 	}
-	pods, err := near.Pods(ctx)
-	if err != nil {
-		return err
+	answer := process.Ask(ctx, kubelet.Question{})
+	if answer.Err != nil {
+		return answer.Err
 	}
-	for _, p := range pods {
+	for _, p := range answer.Pods {
 		if p.UID == c.pod.UID {
 			c.setObject(p, fromKubelet)
 			return nil

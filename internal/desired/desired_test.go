@@ -137,7 +137,7 @@ func podsServer(t *testing.T, start func(http.Handler) *httptest.Server, token s
 
 func TestTheKubeletIsAskedForItsPods(t *testing.T) {
 	s, asked := podsServer(t, httptest.NewServer, "")
-	a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL + "/"})
+	a := desired.Kubelet(kubelet.Options{URL: s.URL + "/"}.Ask(t.Context(), nil, kubelet.Question{}))
 	if a.Err != nil || a.ByName {
 		t.Fatalf("got %+v", a)
 	}
@@ -152,10 +152,10 @@ func TestTheKubeletIsAskedForItsPods(t *testing.T) {
 func TestTheKubeletIsGivenTheToken(t *testing.T) {
 	s, _ := podsServer(t, httptest.NewTLSServer, "secret")
 	token := write(t, t.TempDir(), "token", "secret\n")
-	if a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL, TokenFile: token}); a.Err != nil || len(a.Pods) != 2 {
+	if a := desired.Kubelet(kubelet.Options{URL: s.URL, TokenFile: token}.Ask(t.Context(), nil, kubelet.Question{})); a.Err != nil || len(a.Pods) != 2 {
 		t.Errorf("with the token: %+v", a)
 	}
-	a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL})
+	a := desired.Kubelet(kubelet.Options{URL: s.URL}.Ask(t.Context(), nil, kubelet.Question{}))
 	if a.Err == nil || len(a.Pods) > 0 || strings.Contains(a.Err.Error(), "secret") {
 		t.Errorf("without the token: %+v", a)
 	}
@@ -164,7 +164,7 @@ func TestTheKubeletIsGivenTheToken(t *testing.T) {
 func TestATokenIsSentOverHTTPSOnly(t *testing.T) {
 	plain, asked := podsServer(t, httptest.NewServer, "")
 	token := write(t, t.TempDir(), "token", "secret")
-	if a := desired.Kubelet(t.Context(), kubelet.Options{URL: plain.URL, TokenFile: token}); a.Err == nil || len(*asked) > 0 {
+	if a := desired.Kubelet(kubelet.Options{URL: plain.URL, TokenFile: token}.Ask(t.Context(), nil, kubelet.Question{})); a.Err == nil || len(*asked) > 0 {
 		t.Errorf("by http: %v, asked %q", a.Err, *asked)
 	}
 	// An unverified certificate is accepted on the loopback only; with a CA it is
@@ -173,12 +173,12 @@ func TestATokenIsSentOverHTTPSOnly(t *testing.T) {
 	other := httptest.NewTLSServer(nil)
 	defer other.Close()
 	ca := write(t, t.TempDir(), "ca", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
-	if a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL, TokenFile: token, CAFile: ca}); a.Err != nil {
+	if a := desired.Kubelet(kubelet.Options{URL: s.URL, TokenFile: token, CAFile: ca}.Ask(t.Context(), nil, kubelet.Question{})); a.Err != nil {
 		t.Errorf("with its own CA: %v", a.Err)
 	}
 	asked2 := len(*asked)
 	wrong := write(t, t.TempDir(), "ca", "nothing")
-	if a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL, TokenFile: token, CAFile: wrong}); a.Err == nil || len(*asked) != asked2 {
+	if a := desired.Kubelet(kubelet.Options{URL: s.URL, TokenFile: token, CAFile: wrong}.Ask(t.Context(), nil, kubelet.Question{})); a.Err == nil || len(*asked) != asked2 {
 		t.Errorf("with a CA file of no use: %v", a.Err)
 	}
 }
@@ -194,7 +194,7 @@ func TestOnlyAPodListIsAnAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(handler)
 			defer s.Close()
-			if a := desired.Kubelet(t.Context(), kubelet.Options{URL: s.URL}); a.Err == nil || len(a.Pods) > 0 {
+			if a := desired.Kubelet(kubelet.Options{URL: s.URL}.Ask(t.Context(), nil, kubelet.Question{})); a.Err == nil || len(a.Pods) > 0 {
 				t.Errorf("got %d pods, error %v; want an error only", len(a.Pods), a.Err)
 			}
 		})
@@ -287,7 +287,7 @@ func TestNodeIsNamedAsTheKubeletRegistersIt(t *testing.T) {
 	for _, c := range []struct{ named, kubelets, want string }{
 		{"Named", "override", "Named"}, {"", "Override ", "override"}, {"", "", strings.ToLower(strings.TrimSpace(host))},
 	} {
-		got, err := desired.Sources{Node: c.named}.NodeName(&kubelet.Near{NodeName: c.kubelets})
+		got, err := desired.Sources{Node: c.named}.NodeName(&kubelet.Process{NodeName: c.kubelets})
 		if err != nil || got != c.want {
 			t.Errorf("%+v: %q, %v", c, got, err)
 		}
@@ -305,7 +305,7 @@ func TestPasswordOfAURLIsNotPrinted(t *testing.T) {
 		"manifests": desired.Files(t.Context(), nil, address),
 		"no server": desired.Files(t.Context(), nil, "http://me:hunter2@127.0.0.1:1/x"),
 		"malformed": desired.Files(t.Context(), nil, "http://me:hunter2@[x"),
-		"kubelet":   desired.Kubelet(t.Context(), kubelet.Options{URL: address}),
+		"kubelet":   desired.Kubelet(kubelet.Options{URL: address}.Ask(t.Context(), nil, kubelet.Question{})),
 	}
 	for name, a := range answers {
 		if text := fmt.Sprint(a.Source, a.Err); a.Err == nil || strings.Contains(text, "hunter2") {

@@ -2,9 +2,6 @@ package desired
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"strings"
 
 	"github.com/podctl/podctl/internal/kubelet"
 )
@@ -28,24 +25,12 @@ func (s Sources) Cluster() (*Cluster, error) {
 }
 
 // NodeName is the name of this machine's node: the one that is named, else that of
-// the kubelet that uses the runtime, which may be nil, else the host's. Those are
-// registered in lower case.
-func (s Sources) NodeName(near *kubelet.Near) (string, error) {
+// the kubelet that uses the runtime, which may be nil.
+func (s Sources) NodeName(p *kubelet.Process) (string, error) {
 	if s.Node != "" {
 		return s.Node, nil
 	}
-	var name string
-	if near != nil {
-		name = strings.TrimSpace(near.NodeName)
-	}
-	if name == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			return "", fmt.Errorf("read the node's name: %w", err)
-		}
-		name = host
-	}
-	return strings.ToLower(name), nil
+	return p.Node()
 }
 
 // Answers asks the kubelet that is named and the cluster, which may be nil, for the
@@ -53,7 +38,7 @@ func (s Sources) NodeName(near *kubelet.Near) (string, error) {
 func (s Sources) Answers(ctx context.Context, cluster *Cluster, node string) []Answer {
 	var all []Answer
 	if s.AskKubelet {
-		all = append(all, Kubelet(ctx, s.Kubelet))
+		all = append(all, Kubelet(s.Kubelet.Ask(ctx, nil, kubelet.Question{})))
 	}
 	if cluster != nil {
 		all = append(all, cluster.Pods(ctx, node))

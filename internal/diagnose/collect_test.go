@@ -199,9 +199,9 @@ func TestTheNetworkOfAStoppedSandboxThatIsTerminatedIsAskedFor(t *testing.T) {
 		view   KubeletView
 		listed bool
 	}{
-		"stopped and terminated": {pod.Exited, KubeletView{settled: true}, true},
+		"stopped and terminated": {pod.Exited, KubeletView{complete: true}, true},
 		"stopped":                {pod.Exited, KubeletView{}, false},
-		"ready and terminated":   {pod.Running, KubeletView{settled: true}, false},
+		"ready and terminated":   {pod.Running, KubeletView{complete: true}, false},
 	} {
 		p := &inventory.Pod{UID: "u", Name: "db", Runtime: &pod.Pod{
 			Sandboxes: []*pod.Sandbox{{ID: "s1", State: c.state, Labels: map[string]string{pod.UIDLabel: "u"}}},

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -19,69 +18,47 @@ import (
 // zero value is no kubelet: it terminates nothing.
 type KubeletView struct {
 	pods map[types.UID]*v1.Pod
-	// settled: the kubelet has answered with all of its pods, so that it
+	// complete: the kubelet has answered with all of its pods, so that it
 	// terminates those that it does not name.
-	settled bool
+	complete bool
 	// undesired is how many such pods it counts, 0 if that cannot be read.
 	undesired int
 	// mounts are the mount points of volumes by pod, in the kubelet's view.
 	mounts map[types.UID][]string
 }
 
-// kubeletTimeout bounds the kubelet's pods, countTimeout its metrics where only the
-// number of pods is read of them.
-const (
-	kubeletTimeout = 3 * time.Second
-	countTimeout   = 500 * time.Millisecond
-)
+// kubeletTimeout bounds the answer of the kubelet's pods.
+const kubeletTimeout = 3 * time.Second
 
 // AskKubelet finds the kubelet that uses the runtime and asks it for its pods. An
 // error means that not all that it terminates is known; it is a
 // *kubelet.AbsentError if none uses the runtime: what an earlier one began to
 // terminate shows in the processes only.
 func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, error) {
-	near, err := kubelet.Find(ctx, endpoint)
+	p, err := kubelet.Find(ctx, endpoint)
 	switch {
 	case err != nil:
 		return KubeletView{}, err
-	case near == nil:
+	case p == nil:
 		return KubeletView{}, &kubelet.AbsentError{}
 	}
-	a := KubeletAnswer{}
-	a.Pods, a.Working, a.Err = near.PodsAndWorking(ctx, kubeletTimeout)
-	if a.Err == nil && !a.Working.Housekept && near.Complete(a.Working, a.Pods) == nil {
-		ctx, cancel := context.WithTimeout(ctx, countTimeout)
-		defer cancel()
-		a.Working = near.Working(ctx)
-	}
-	return ReadKubelet(near, fs, a)
-}
-
-// KubeletAnswer is what a kubelet answered.
-type KubeletAnswer struct {
-	Pods    []*v1.Pod
-	Working kubelet.Working
-	Err     error
+	return ReadKubelet(p, fs, p.Ask(ctx, kubelet.Question{Limit: kubeletTimeout, CountUndesired: true}))
 }
 
 // ReadKubelet is AskKubelet for a kubelet that has been asked.
-func ReadKubelet(near *kubelet.Near, fs proc.FS, a KubeletAnswer) (KubeletView, error) {
+func ReadKubelet(p *kubelet.Process, fs proc.FS, a kubelet.Answer) (KubeletView, error) {
 	v := KubeletView{}
-	if table, err := fs.MountTable(near.PID); err == nil && near.PodDirs() != "" {
-		v.mounts = volumeMounts(table, near.PodDirs())
+	if table, err := fs.MountTable(p.PID); err == nil && p.PodDirs() != "" {
+		v.mounts = volumeMounts(table, p.PodDirs())
 	}
 	if a.Err != nil {
 		return v, a.Err
 	}
-	incomplete := near.Complete(a.Working, a.Pods)
-	v.pods, v.settled, v.undesired = map[types.UID]*v1.Pod{}, incomplete == nil, a.Working.Undesired
+	v.pods, v.complete, v.undesired = map[types.UID]*v1.Pod{}, a.Incomplete == nil, a.Undesired
 	for _, p := range a.Pods {
 		v.pods[p.UID] = p
 	}
-	if incomplete != nil {
-		return v, fmt.Errorf("a kubelet (pid %d) may not name all of its pods: %w", near.PID, incomplete)
-	}
-	return v, nil
+	return v, a.Incomplete
 }
 
 // terminates reports whether the kubelet has been told to terminate the pod: it
@@ -91,7 +68,7 @@ func (v KubeletView) terminates(uid types.UID) bool {
 	if named {
 		return p.DeletionTimestamp != nil
 	}
-	return v.settled
+	return v.complete
 }
 
 // finished reports whether the kubelet names the pod as failed or succeeded: it then

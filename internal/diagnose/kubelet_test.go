@@ -22,7 +22,7 @@ func TestKubeletTerminatesWhatItDeletesOrNoLongerNames(t *testing.T) {
 		"wanted":  {},
 		"deleted": {ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: &grace}},
 	}
-	settled, starting := KubeletView{pods: pods, settled: true}, KubeletView{pods: pods}
+	settled, starting := KubeletView{pods: pods, complete: true}, KubeletView{pods: pods}
 	for uid, want := range map[types.UID][2]bool{"wanted": {false, false}, "deleted": {true, true}, "unnamed": {true, false}} {
 		if got := [2]bool{settled.terminates(uid), starting.terminates(uid)}; got != want {
 			t.Errorf("%s: settled %v, starting %v, want %v", uid, got[0], got[1], want)
@@ -43,7 +43,7 @@ func TestVolumesOfTerminatedPodsAreUnlistedPods(t *testing.T) {
 		"38 35 0:42 / /var/lib/kubelet/pods/" + listed + "/volume-subpaths/a/b/0 rw - ext4 /dev/x rw\n" +
 		"40 35 0:44 / /var/lib/podctl/pods/" + uid + "/volumes/kubernetes.io~empty-dir/x rw - tmpfs tmpfs rw\n" +
 		"39 35 0:43 / /proc rw - proc proc rw\nshort line\n"
-	v := KubeletView{pods: map[types.UID]*v1.Pod{alive: {}}, settled: true, mounts: volumeMounts(table, "/var/lib/kubelet/pods")}
+	v := KubeletView{pods: map[types.UID]*v1.Pod{alive: {}}, complete: true, mounts: volumeMounts(table, "/var/lib/kubelet/pods")}
 	want := []string{"/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~empty-dir/my cache"}
 	if len(v.mounts) != 3 || !reflect.DeepEqual(v.mounts[uid], want) {
 		t.Errorf("mounts %q", v.mounts)
@@ -71,7 +71,7 @@ func TestTerminationThatTheKubeletCountsIsObserved(t *testing.T) {
 	}
 	pods := []*inventory.Pod{held("a"), held("b"), held("wanted")}
 	for undesired, want := range map[int]Confidence{0: Likely, 1: Likely, 2: Observed, 3: Observed} {
-		view := KubeletView{pods: map[types.UID]*v1.Pod{"wanted": {}}, settled: true, undesired: undesired}
+		view := KubeletView{pods: map[types.UID]*v1.Pod{"wanted": {}}, complete: true, undesired: undesired}
 		c := Collector{Kubelet: view, Runtime: silentRuntime{}, Now: func() time.Time { return now }}
 		found := c.Terminating(t.Context(), pods)
 		if found[2] != nil {
@@ -95,7 +95,7 @@ func TestPodThatTheKubeletNamesAsFailedTerminatesWhileItRuns(t *testing.T) {
 		}}
 	}
 	phase := func(phase v1.PodPhase) *v1.Pod { return &v1.Pod{Status: v1.PodStatus{Phase: phase}} }
-	view := KubeletView{settled: true, pods: map[types.UID]*v1.Pod{
+	view := KubeletView{complete: true, pods: map[types.UID]*v1.Pod{
 		"evicted": phase(v1.PodFailed), "done": phase(v1.PodSucceeded), "exited": phase(v1.PodFailed), "wanted": phase(v1.PodRunning),
 	}}
 	c := Collector{Kubelet: view, Runtime: silentRuntime{}, Now: func() time.Time { return now }}

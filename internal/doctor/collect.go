@@ -108,17 +108,17 @@ func noEvents(v cri.Version) bool {
 }
 
 func readKubelet(ctx context.Context, endpoint string) Kubelet {
-	near, err := kubelet.Find(ctx, endpoint)
-	if near == nil {
+	p, err := kubelet.Find(ctx, endpoint)
+	if p == nil {
 		return Kubelet{Err: err}
 	}
-	k := Kubelet{PID: near.PID, SettingsErr: near.Err, CgroupDriver: near.CgroupDriver()}
-	if near.Err != nil {
+	k := Kubelet{PID: p.PID, SettingsErr: p.SettingsErr, CgroupDriver: p.CgroupDriver()}
+	if p.SettingsErr != nil {
 		return k
 	}
-	k.RootDir, k.ConfigFile, k.StaticPods = near.RootDir(), near.ConfigFile(), near.StaticPods()
-	pods, by, err := near.PodsBy(ctx)
-	k.Server, k.Credential, k.PodCount, k.AskErr = by.URL, by.Credential.String(), len(pods), err
+	k.RootDir, k.ConfigFile, k.StaticPods = p.RootDir(), p.ConfigFile(), p.StaticPods()
+	a := p.Ask(ctx, kubelet.Question{})
+	k.Server, k.Credential, k.PodCount, k.AskErr = a.By.URL, a.By.Credential.String(), len(a.Pods), a.Err
 	return k
 }
 

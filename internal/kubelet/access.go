@@ -50,11 +50,11 @@ type Access struct {
 
 // accesses are the ways to ask it, in the order of trial: a server that takes no
 // credential, then what podctl itself was given, then what lies on the host.
-func (n *Near) accesses() []Access {
+func (p *Process) accesses() []Access {
 	var all []Access
-	for _, url := range n.servers() {
+	for _, url := range p.servers() {
 		if strings.HasPrefix(url, "https:") {
-			for _, c := range n.credentials() {
+			for _, c := range p.credentials() {
 				all = append(all, Access{url, c})
 			}
 		}
@@ -64,17 +64,17 @@ func (n *Near) accesses() []Access {
 }
 
 // credentials are those that podctl finds.
-func (n *Near) credentials() []Credential {
+func (p *Process) credentials() []Credential {
 	var all []Credential
-	if token, err := n.token(); err == nil && token != "" {
+	if token, err := p.token(); err == nil && token != "" {
 		all = append(all, Credential{Kind: ServiceAccount, token: token})
 	}
-	cert, err := n.files.read(adminCertificate + ".crt")
+	cert, err := p.files.read(adminCertificate + ".crt")
 	if err != nil {
 		return all
 	}
 	c := Credential{Kind: Certificate, File: adminCertificate + ".crt"}
-	key, err := n.files.read(adminCertificate + ".key")
+	key, err := p.files.read(adminCertificate + ".key")
 	if err == nil {
 		var pair tls.Certificate
 		pair, err = tls.X509KeyPair(cert, key)
@@ -84,24 +84,24 @@ func (n *Near) credentials() []Credential {
 	return append(all, c)
 }
 
-func (n *Near) token() (string, error) {
-	if n.readToken != nil {
-		return n.readToken()
+func (p *Process) token() (string, error) {
+	if p.readToken != nil {
+		return p.readToken()
 	}
 	return hostroot.Token()
 }
 
 // ask tries the accesses until one answers.
-func (n *Near) ask(ctx context.Context, get func(context.Context, *http.Client, string) error) (Access, error) {
-	accesses := n.accesses()
+func (p *Process) ask(ctx context.Context, get func(context.Context, *http.Client, string) error) (Access, error) {
+	accesses := p.accesses()
 	if len(accesses) == 0 {
 		return Access{}, errors.New("it has no server")
 	}
-	ctx, cancel := context.WithTimeout(ctx, NearTimeout)
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	var errs []error
 	for _, a := range accesses {
-		err := n.askBy(ctx, a, get)
+		err := p.askBy(ctx, a, get)
 		if err == nil {
 			return a, nil
 		}
@@ -113,11 +113,11 @@ func (n *Near) ask(ctx context.Context, get func(context.Context, *http.Client, 
 	return Access{}, errors.Join(errs...)
 }
 
-func (n *Near) askBy(ctx context.Context, a Access, get func(context.Context, *http.Client, string) error) error {
+func (p *Process) askBy(ctx context.Context, a Access, get func(context.Context, *http.Client, string) error) error {
 	if a.Credential.invalid != nil {
 		return a.Credential.invalid
 	}
-	client, err := n.client(a)
+	client, err := p.client(a)
 	if err != nil {
 		return err
 	}
@@ -128,17 +128,17 @@ func (n *Near) askBy(ctx context.Context, a Access, get func(context.Context, *h
 // client connects in the kubelet's network namespace: the address is that of a
 // process of this host. A credential is sent only to a server with a certificate of
 // this kubelet.
-func (n *Near) client(a Access) (*http.Client, error) {
+func (p *Process) client(a Access) (*http.Client, error) {
 	client, err := Options{URL: a.URL}.client(a.URL)
 	if err != nil {
 		return nil, err
 	}
 	t := client.Transport.(*http.Transport)
-	t.DialContext, t.TLSClientConfig.InsecureSkipVerify = n.dial, true
+	t.DialContext, t.TLSClientConfig.InsecureSkipVerify = p.dial, true
 	if a.Credential.Kind == Anonymous {
 		return client, nil
 	}
-	t.TLSClientConfig.VerifyConnection = n.verify
+	t.TLSClientConfig.VerifyConnection = p.verify
 	if a.Credential.cert != nil {
 		t.TLSClientConfig.Certificates = []tls.Certificate{*a.Credential.cert}
 	}
@@ -149,9 +149,9 @@ func (n *Near) client(a Access) (*http.Client, error) {
 }
 
 // verify compares the server's certificate with those that the kubelet has on disk.
-func (n *Near) verify(s tls.ConnectionState) error {
+func (p *Process) verify(s tls.ConnectionState) error {
 	presented := s.PeerCertificates[0]
-	known := n.servingCertificates()
+	known := p.servingCertificates()
 	if slices.ContainsFunc(known, presented.Equal) {
 		return nil
 	}
@@ -164,12 +164,12 @@ var embeddedServing = []string{"/var/lib/rancher/k3s/agent/serving-kubelet.crt",
 
 // servingCertificates are the certificates that it may serve with
 // (pkg/kubelet/certificate, cmd/kubelet/app/server.go: InitializeTLS).
-func (n *Near) servingCertificates() []*x509.Certificate {
-	paths := []string{n.settings.config.TLSCertFile}
-	if n.settings.certDir != "" {
-		paths = append(paths, filepath.Join(n.settings.certDir, "kubelet-server-current.pem"), filepath.Join(n.settings.certDir, "kubelet.crt"))
+func (p *Process) servingCertificates() []*x509.Certificate {
+	paths := []string{p.settings.config.TLSCertFile}
+	if p.settings.certDir != "" {
+		paths = append(paths, filepath.Join(p.settings.certDir, "kubelet-server-current.pem"), filepath.Join(p.settings.certDir, "kubelet.crt"))
 	}
-	if n.settings.embedded {
+	if p.settings.embedded {
 		paths = append(paths, embeddedServing...)
 	}
 	var all []*x509.Certificate
@@ -177,7 +177,7 @@ func (n *Near) servingCertificates() []*x509.Certificate {
 		if path == "" {
 			continue
 		}
-		content, err := n.files.read(path)
+		content, err := p.files.read(path)
 		if err != nil {
 			continue // it serves with another one
 		}

@@ -47,13 +47,13 @@ func guard(t *testing.T, token string) *guarded {
 	return g
 }
 
-// near is a kubelet with that server, and files.
-func (g *guarded) near(t *testing.T, token string, content map[string][]byte) *Near {
+// process is a kubelet with that server, and files.
+func (g *guarded) process(t *testing.T, token string, content map[string][]byte) *Process {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("a kubelet is asked in its network namespace")
 	}
-	n := &Near{PID: os.Getpid(), readToken: func() (string, error) {
+	n := &Process{PID: os.Getpid(), readToken: func() (string, error) {
 		if token == "" {
 			return "", fs.ErrNotExist
 		}
@@ -83,9 +83,9 @@ func (g *guarded) certificate() []byte {
 func TestAKubeletIsAskedWithTheServiceAccountsToken(t *testing.T) {
 	for _, file := range []string{"/pki/kubelet.crt", "/pki/kubelet-server-current.pem", "/etc/own.crt"} {
 		g := guard(t, "secret")
-		n := g.near(t, "secret", map[string][]byte{file: g.certificate()})
+		n := g.process(t, "secret", map[string][]byte{file: g.certificate()})
 		n.settings.config.TLSCertFile = "/etc/own.crt"
-		pods, by, err := n.PodsBy(t.Context())
+		pods, by, err := n.pods(t.Context())
 		if err != nil || len(pods) != 1 || by.Credential.Kind != ServiceAccount {
 			t.Errorf("%s: %v, %+v, %v", file, pods, by, err)
 		}
@@ -97,7 +97,7 @@ func TestAKubeletIsAskedWithTheServiceAccountsToken(t *testing.T) {
 func TestATokenIsNotSentToAServerWithAnotherCertificate(t *testing.T) {
 	g := guard(t, "secret")
 	for _, content := range []map[string][]byte{nil, {"/pki/kubelet.crt": otherCertificate}} {
-		_, _, err := g.near(t, "secret", content).PodsBy(t.Context())
+		_, _, err := g.process(t, "secret", content).pods(t.Context())
 		unknown, ok := errors.AsType[*UnknownServerError](err)
 		if !ok || g.tokens > 0 || (unknown.Known > 0) != (content != nil) {
 			t.Errorf("%v, %d tokens sent", err, g.tokens)
@@ -107,7 +107,7 @@ func TestATokenIsNotSentToAServerWithAnotherCertificate(t *testing.T) {
 
 func TestAKubeletIsAskedWithoutACredentialWhereThereIsNone(t *testing.T) {
 	g := guard(t, "secret")
-	_, _, err := g.near(t, "", nil).PodsBy(t.Context())
+	_, _, err := g.process(t, "", nil).pods(t.Context())
 	if err == nil || g.tokens > 0 {
 		t.Errorf("%v, %d tokens sent", err, g.tokens)
 	}
@@ -115,11 +115,11 @@ func TestAKubeletIsAskedWithoutACredentialWhereThereIsNone(t *testing.T) {
 	open.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"kind": "PodList", "items": []}`)
 	})
-	if _, by, err := open.near(t, "", nil).PodsBy(t.Context()); err != nil || by.Credential.Kind != Anonymous {
+	if _, by, err := open.process(t, "", nil).pods(t.Context()); err != nil || by.Credential.Kind != Anonymous {
 		t.Errorf("%+v, %v", by, err)
 	}
 	// A wrong token does not keep a server from being asked that needs none.
-	n := guard(t, "secret").near(t, "", nil)
+	n := guard(t, "secret").process(t, "", nil)
 	n.settings.config.ReadOnlyPort, n.settings.config.Port = n.settings.config.Port, 0
 	if got := len(n.accesses()); got != 1 {
 		t.Errorf("%d accesses of a read-only server", got)
@@ -129,7 +129,7 @@ func TestAKubeletIsAskedWithoutACredentialWhereThereIsNone(t *testing.T) {
 // Of several ways each is tried, and one that fails is named in the error.
 func TestErrorNamesTheCredential(t *testing.T) {
 	g := guard(t, "secret")
-	n := g.near(t, "wrong", map[string][]byte{
+	n := g.process(t, "wrong", map[string][]byte{
 		"/pki/kubelet.crt": g.certificate(), adminCertificate + ".crt": otherCertificate, adminCertificate + ".key": []byte("no key"),
 	})
 	_, err := n.ask(t.Context(), func(ctx context.Context, client *http.Client, url string) error {

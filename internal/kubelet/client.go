@@ -36,19 +36,20 @@ type Options struct {
 	CAFile string
 }
 
-// Pods returns the pods that the kubelet manages: its /pods, with their
+// pods returns the pods that the kubelet manages: its /pods, with their
 // statuses (pkg/kubelet/server/server.go).
-func (o Options) Pods(ctx context.Context) ([]*v1.Pod, error) {
-	client, err := o.client(o.Address())
+func (o Options) pods(ctx context.Context) ([]*v1.Pod, Access, error) {
+	by := Access{URL: o.Address()}
+	client, err := o.client(by.URL)
 	if err != nil {
-		return nil, fmt.Errorf("ask the kubelet: %w", err)
+		return nil, by, fmt.Errorf("ask the kubelet: %w", err)
 	}
 	defer client.CloseIdleConnections()
-	pods, err := apiget.PodList(ctx, client, o.Address()+"/pods")
+	pods, err := apiget.PodList(ctx, client, by.URL+"/pods")
 	if err != nil {
-		return nil, fmt.Errorf("ask the kubelet: %w", err)
+		return nil, by, fmt.Errorf("ask the kubelet: %w", err)
 	}
-	return pods, nil
+	return pods, by, nil
 }
 
 // Address is the URL without a slash at its end.

@@ -18,7 +18,7 @@ func TestNoPartOfAURLsUserIsPrinted(t *testing.T) {
 		"http://admin@127.0.0.1:1/?token=hunter2",
 	} {
 		o := Options{URL: url}
-		_, pods := o.Pods(t.Context())
+		pods := o.Ask(t.Context(), nil, Question{}).Err
 		_, reservation := o.Reservation(t.Context())
 		for _, err := range []error{pods, reservation} {
 			if err == nil || strings.Contains(err.Error(), "admin") || strings.Contains(err.Error(), "hunter") {

@@ -1,13 +1,13 @@
 // Package kubelet finds the kubelet that uses the same runtime, and reads what
 // it says about itself.
 //
-//	/proc, unix sockets ──► Find ──► Near: pid, addresses, static pods, node name
-//	token, certificates ──► Near.PodsBy: the first server and credential that answer
-//	Options: URL, credentials ──► Pods, Reservation, Working
+//	/proc, unix sockets ──► Find ──► Process: pid, addresses, static pods, node name
+//	token, certificates ──► Process.Ask ┐
+//	URL, credentials    ──► Options.Ask ┴──► Answer: pods, and why they may not be all
 //
-// Whether the pods that it names are all that it has is judged by its age and by
-// what it names; its metric kubelet_working_pods decides where it can be read
-// (Working), because a kubelet has no such series before it has read all of its
+// Whether the pods that it names are all that it has is judged once, by Ask: by its age,
+// its static pods and what it names; its metric kubelet_working_pods decides where it
+// can be read, because a kubelet has no such series before it has read all of its
 // sources. The count in it is evidence that it terminates pods that it does not
 // name, and never that it does not: it names no pod, and is up to two seconds old.
 //

@@ -18,7 +18,7 @@ func CheckNone(ctx context.Context, path string) error {
 	if pid == 0 {
 		return err
 	}
-	return &BesideError{Socket: path, PID: pid, Exe: readProcess(pid).exe}
+	return &BesideError{Socket: path, PID: pid, Exe: commandLineOf(pid).exe}
 }
 
 // hiddenTries bounds the wait for clients that come and go, hiddenPause apart.
@@ -44,7 +44,7 @@ func findAmong(ctx context.Context, path string, read func() (neighbours, error)
 			return 0, &UnseenError{Socket: path, Cause: err}
 		}
 		for _, pid := range pids {
-			if isKubelet(readProcess(pid)) {
+			if isKubelet(commandLineOf(pid)) {
 				return pid, nil
 			}
 		}
@@ -61,7 +61,7 @@ func findAmong(ctx context.Context, path string, read func() (neighbours, error)
 // neighbours are the visible processes, and which of them may be kubelets.
 type neighbours struct {
 	pids     []int
-	kubelets map[int]process
+	kubelets map[int]commandLine
 	// files are those of a process.
 	files func(pid int) files
 }
@@ -70,9 +70,9 @@ type neighbours struct {
 // tries again.
 func readNeighbours() (neighbours, error) {
 	pids, err := proc.Default.PIDs()
-	n := neighbours{pids: pids, kubelets: map[int]process{}, files: filesOf}
+	n := neighbours{pids: pids, kubelets: map[int]commandLine{}, files: filesOf}
 	for _, pid := range pids {
-		if p := readProcess(pid); isKubelet(p) && mayBeKubelet(proc.Default, pid) {
+		if p := commandLineOf(pid); isKubelet(p) && mayBeKubelet(proc.Default, pid) {
 			n.kubelets[pid] = p
 		}
 	}
@@ -120,8 +120,8 @@ func mayBeKubelet(all proc.FS, pid int) bool {
 	return err != nil || theirs == ours && p.Capabilities.Has(proc.SysAdmin)
 }
 
-// readProcess reads what is readable; a process that has exited is no kubelet.
-func readProcess(pid int) process {
+// commandLineOf reads what is readable; a process that has exited is no kubelet.
+func commandLineOf(pid int) commandLine {
 	args, _ := proc.Default.Command(pid)
-	return process{exe: proc.Default.Exe(pid), args: args}
+	return commandLine{exe: proc.Default.Exe(pid), args: args}
 }

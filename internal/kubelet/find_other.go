@@ -9,6 +9,6 @@ func CheckNone(context.Context, string) error { return nil }
 
 func find(context.Context, string) (int, error) { return 0, nil }
 
-func readProcess(int) process { return process{} }
+func commandLineOf(int) commandLine { return commandLine{} }
 
 func inNetworkOf(_ int, do func() error) error { return do() }

@@ -1,65 +1,238 @@
 package kubelet
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	securejoin "github.com/cyphar/filepath-securejoin"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/apiget"
+	"github.com/podctl/podctl/internal/proc"
 )
 
-// process is the part of a process by which a kubelet is recognized.
-type process struct {
-	exe  string
-	args []string
+// Process is a kubelet that uses the runtime, with its settings.
+type Process struct {
+	PID int
+	// NodeName is its --hostname-override, "" for the host's name.
+	NodeName string
+	// SettingsErr is why its settings could not be read.
+	SettingsErr error
+
+	// age is the time since it was started.
+	age      time.Duration
+	settings settings
+	// root is the path of its root directory, files are those below it.
+	root  string
+	files files
+	// readToken replaces that of podctl's service account in tests.
+	readToken func() (string, error)
 }
 
-// programs contain a kubelet; the values are the sub-commands that run it, nil
-// if the program itself is one.
-var programs = map[string][]string{
-	"kubelet":    nil,
-	"kubelite":   nil, // microk8s
-	"k3s":        {"server", "agent"},
-	"k3s-server": nil,
-	"k3s-agent":  nil,
-	"rke2":       {"server", "agent"},
-	"hyperkube":  {"kubelet"},
+// Find returns the kubelet that uses the runtime at the endpoint, nil if none
+// does. The error is an *UnseenError if one may do so that podctl cannot see.
+func Find(ctx context.Context, endpoint string) (*Process, error) {
+	path, unix := strings.CutPrefix(endpoint, "unix://")
+	if !unix {
+		return nil, nil
+	}
+	pid, err := find(ctx, path)
+	if pid == 0 {
+		return nil, err
+	}
+	p := &Process{PID: pid, root: rootOf(pid), age: age(pid), files: filesOf(pid)}
+	p.settings, p.SettingsErr = settingsInTime(ctx, commandLineOf(pid).args, p.files)
+	p.NodeName = p.settings.nodeName
+	return p, nil
 }
 
-// isKubelet reports whether a process is a kubelet, by its executable and
-// arguments. Another command of a program that contains one, such as `k3s
-// crictl`, is not.
-func isKubelet(p process) bool {
-	names := []string{filepath.Base(p.exe)}
-	args := p.args
-	if len(args) > 0 {
-		// Some programs write their role into argv[0]: "/usr/bin/k3s server".
-		args = append(strings.Fields(args[0]), args[1:]...)
+// rootOf is the path of the root directory of a process, "/" if it is podctl's.
+func rootOf(pid int) string {
+	root := proc.Default.Root(pid)
+	theirs, err := proc.Default.Namespace(pid, "mnt")
+	ours, ownErr := proc.Default.Namespace(os.Getpid(), "mnt")
+	if target, linkErr := os.Readlink(root); err == nil && ownErr == nil && linkErr == nil && theirs == ours && target == "/" {
+		return "/"
 	}
-	if len(args) > 0 {
-		names = append(names, filepath.Base(args[0]))
-		args = args[1:]
-	}
-	for _, name := range names {
-		roles, ok := programs[strings.TrimSuffix(name, " (deleted)")]
-		if ok && (roles == nil || len(args) > 0 && slices.Contains(roles, args[0])) {
-			return true
-		}
-	}
-	return false
+	return root
 }
 
-// BesideError: a kubelet is connected to the socket that podctl was to use.
-type BesideError struct {
+// age is the time since a process was started, 0 if it cannot be read.
+func age(pid int) time.Duration {
+	p, err := proc.Default.Read(pid)
+	if err != nil {
+		return 0
+	}
+	started, err := proc.Default.Started(p)
+	if err != nil {
+		return 0
+	}
+	return time.Since(started)
+}
+
+// followsAPIServer reports whether an API server is one of its sources.
+func (p *Process) followsAPIServer() bool { return p.settings.kubeconfig != "" || p.settings.embedded }
+
+// StaticPods is its static pod directory as podctl sees it, "" if it has none.
+func (p *Process) StaticPods() string {
+	if p.settings.config.StaticPodPath == "" {
+		return ""
+	}
+	return p.path(p.settings.config.StaticPodPath)
+}
+
+// RootDir is its root directory as it names it.
+func (p *Process) RootDir() string { return p.settings.rootDir }
+
+// ConfigFile is its configuration file as it names it, "" if it has none.
+func (p *Process) ConfigFile() string { return p.settings.configFile }
+
+// PodDirs is the directory of its pods' directories as its mount table names it,
+// "" if its settings could not be read.
+func (p *Process) PodDirs() string {
+	if p.SettingsErr != nil || p.settings.rootDir == "" {
+		return ""
+	}
+	dir := strings.TrimPrefix(p.path(filepath.Join(p.settings.rootDir, "pods")), strings.TrimSuffix(p.root, "/"))
+	return filepath.Join("/", dir)
+}
+
+// HasPodDir reports whether it still has the directory of a pod: it removes that
+// when the pod has terminated and its volumes are unmounted.
+func (p *Process) HasPodDir(uid types.UID) bool {
+	if uid == "" || strings.ContainsAny(string(uid), "/.") {
+		return false
+	}
+	_, err := os.Lstat(p.path(filepath.Join(p.settings.rootDir, "pods", string(uid))))
+	return err == nil
+}
+
+// Reservation is what it reserves: by its /configz, else by its configuration
+// files and flags, which it read when it was started.
+func (p *Process) Reservation(ctx context.Context) (*Reservation, error) {
+	var answered *Reservation
+	_, err := p.ask(ctx, func(ctx context.Context, client *http.Client, url string) (err error) {
+		answered, err = reservationAt(ctx, client, url)
+		return err
+	})
+	if err == nil {
+		return answered, nil
+	}
+	switch {
+	case p.SettingsErr != nil:
+		return nil, p.SettingsErr
+	case p.settings.embedded:
+		return nil, errors.New("its configuration is not in a file")
+	}
+	r := p.settings.config.Reservation
+	return &r, nil
+}
+
+// path is the path of one of its files as podctl sees it. Symbolic links are
+// resolved below its root directory.
+func (p *Process) path(path string) string { return below(p.root, path) }
+
+func below(root, path string) string {
+	real, err := securejoin.SecureJoin(root, path)
+	if err != nil {
+		return filepath.Join(root, path) // a loop of links, which cannot be opened
+	}
+	return real
+}
+
+// servers are the URLs of its servers: the read-only one, if it has one, and the
+// authenticated one, which may admit anonymous requests.
+func (p *Process) servers() []string {
+	c := p.settings.config
+	host := c.Address
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	var urls []string
+	if c.ReadOnlyPort > 0 {
+		urls = append(urls, "http://"+net.JoinHostPort(host, strconv.Itoa(c.ReadOnlyPort)))
+	} else if p.settings.embedded {
+		urls = append(urls, ReadOnlyURL)
+	}
+	if c.Port > 0 {
+		urls = append(urls, "https://"+net.JoinHostPort(host, strconv.Itoa(c.Port)))
+	}
+	return urls
+}
+
+// CgroupDriver is that of its settings, which it ignores if the runtime names its own;
+// "" if they could not be read.
+func (p *Process) CgroupDriver() string {
+	if p.SettingsErr != nil {
+		return ""
+	}
+	return p.settings.config.CgroupDriver
+}
+
+// Server is the URL of its first server.
+func (p *Process) Server() string {
+	if urls := p.servers(); len(urls) > 0 {
+		return urls[0]
+	}
+	return fmt.Sprintf("process %d", p.PID)
+}
+
+// pods returns the pods that it manages, and how it was asked.
+func (p *Process) pods(ctx context.Context) (pods []*v1.Pod, by Access, err error) {
+	if p.SettingsErr != nil {
+		return nil, Access{}, p.SettingsErr
+	}
+	by, err = p.ask(ctx, func(ctx context.Context, client *http.Client, url string) (err error) {
+		pods, err = apiget.PodList(ctx, client, url+"/pods")
+		return err
+	})
+	return pods, by, err
+}
+
+// dial connects in its network namespace.
+func (p *Process) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	err = inNetworkOf(p.PID, func() (err error) {
+		conn, err = new(net.Dialer).DialContext(ctx, network, address)
+		return err
+	})
+	return conn, err
+}
+
+// UnseenError: a kubelet may use the runtime, and podctl cannot see whether one
+// does.
+type UnseenError struct {
 	Socket string
-	PID    int
-	Exe    string
+	Cause  error
 }
 
-func (e *BesideError) Error() string {
-	return fmt.Sprintf("a kubelet (%s, pid %d) is connected to %s: it would kill podctl's pods within seconds", filepath.Base(e.Exe), e.PID, e.Socket)
+func (e *UnseenError) Error() string {
+	return fmt.Sprintf("cannot see whether a kubelet uses %s: %v", e.Socket, e.Cause)
 }
 
-// Hint names the alternatives.
-func (e *BesideError) Hint() string {
-	return "stop the kubelet, use another runtime with -r, or pass --beside-kubelet"
+func (e *UnseenError) Unwrap() error { return e.Cause }
+
+// Hint says where podctl would see it.
+func (*UnseenError) Hint() string {
+	return "run podctl on the host, or in a container with its PID and network namespaces, SYS_PTRACE and SYS_ADMIN"
+}
+
+// AbsentError: a kubelet created pods, and none uses the runtime now.
+type AbsentError struct{}
+
+func (*AbsentError) Error() string {
+	return "created by a kubelet, and none uses this runtime now: it may be stopped, and adopts its pods when it starts"
+}
+
+// Hint names the flag that takes the responsibility.
+func (*AbsentError) Hint() string {
+	return "start the kubelet, or pass --kubelet-is-gone if it is never started again"
 }

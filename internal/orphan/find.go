@@ -113,24 +113,22 @@ func (f *Finder) askAll(ctx context.Context, v *View) ([]inventory.Live, error) 
 // questions are the sources beside podctl processes and the static pod
 // directory. A kubelet that uses the runtime is asked at the ports of its
 // configuration, unless the user named its address.
-func (f *Finder) questions(ctx context.Context, near *kubelet.Near, node string) []func() Source {
+func (f *Finder) questions(ctx context.Context, near *kubelet.Process, node string) []func() Source {
 	var asks []func() Source
 	for _, path := range f.Files {
 		asks = append(asks, func() Source {
 			return Source{Answer: desired.Files(ctx, nil, path), Kind: FromFile, Named: true}
 		})
 	}
+	kubeletSource := func(answer kubelet.Answer, named bool) Source {
+		return Source{Answer: desired.Kubelet(answer), Kind: FromKubelet, Named: named, Kubelet: answer}
+	}
+	q := kubelet.Question{StaticPods: f.StaticPods, NodeName: node}
 	switch {
 	case f.Sources.AskKubelet:
-		asks = append(asks, func() Source {
-			w := f.Sources.Kubelet.Working(ctx)
-			return Source{Answer: desired.Kubelet(ctx, f.Sources.Kubelet), Kind: FromKubelet, Named: true, Working: w}
-		})
+		asks = append(asks, func() Source { return kubeletSource(f.Sources.Kubelet.Ask(ctx, near, q), true) })
 	case near != nil:
-		asks = append(asks, func() Source {
-			a, w := desired.Near(ctx, near)
-			return Source{Answer: a, Kind: FromKubelet, Working: w}
-		})
+		asks = append(asks, func() Source { return kubeletSource(near.Ask(ctx, q), false) })
 	}
 	if f.Cluster != nil {
 		asks = append(asks, func() Source {

@@ -46,7 +46,7 @@ func TestKubeletsPodsAreOrphansOnlyIfItHasFinishedWithThem(t *testing.T) {
 		{"it has not settled", KubeletState{PID: 7, Unsettled: unsettled}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
 		{"it is stopped", KubeletState{Unsettled: &kubelet.AbsentError{}}, "orphaned: bare loose podctls; terminating:; undetermined: annotated exited running unmounting"},
 		{"it cannot be seen", KubeletState{Unsettled: &kubelet.UnseenError{Cause: unsettled}}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
-		{"it named no pod", KubeletState{Unsettled: errEmpty}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
+		{"not seen, it named no pod", KubeletState{Unsettled: unsettled}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
 		{"it is stopped, and its sources answered", KubeletState{}, "orphaned: annotated bare exited loose podctls running unmounting; terminating:; undetermined:"},
 		{"the user says that it is gone", KubeletState{Unsettled: unsettled, Gone: true}, "orphaned: annotated bare exited loose podctls running unmounting; terminating:; undetermined:"},
 	} {
@@ -68,6 +68,7 @@ func TestKubeletsPodsAreOrphansOnlyIfItHasFinishedWithThem(t *testing.T) {
 // An earlier pod of a static pod's name is terminated by the kubelet, if that has
 // said which one it desires.
 func TestEarlierPodOfAStaticPodsNameIsTerminating(t *testing.T) {
+	unsettled := errors.New("not known")
 	held := inventory.Merge([]*pod.Pod{listed("web", "", pod.Running, pod.Running)}, nil, func(*inventory.Pod) bool { return false })
 	static := desired.Answer{Source: "static", ByName: true, Pods: []*v1.Pod{wantedOne("web", "made-up")}}
 	ofKubelet := func(uid string) desired.Answer {
@@ -82,7 +83,7 @@ func TestEarlierPodOfAStaticPodsNameIsTerminating(t *testing.T) {
 		{"the kubelet desires another one", KubeletState{PID: 7, Answered: true}, []desired.Answer{static, ofKubelet("uid-next")}, " web"},
 		{"it desires this one", KubeletState{PID: 7, Answered: true}, []desired.Answer{static, ofKubelet("uid-web")}, ""},
 		{"its sources answered for it", KubeletState{PID: 7}, []desired.Answer{static}, ""},
-		{"it has not settled", KubeletState{PID: 7, Answered: true, Unsettled: errEmpty}, []desired.Answer{static, ofKubelet("uid-next")}, ""},
+		{"it has not settled", KubeletState{PID: 7, Answered: true, Unsettled: unsettled}, []desired.Answer{static, ofKubelet("uid-next")}, ""},
 	} {
 		f := Classify(Facts{Pods: held, Kubelet: c.state, Answers: c.answers})
 		if got := names(f.Terminating); got != c.want || len(f.Orphans)+len(f.Undetermined) > 0 {

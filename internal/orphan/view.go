@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 )
@@ -32,8 +32,8 @@ type Source struct {
 	Kind SourceKind
 	// Named: the user named it, rather than that it was found.
 	Named bool
-	// Working is what a kubelet's metrics say, read before its pods.
-	Working kubelet.Working
+	// Kubelet is the whole answer of a kubelet.
+	Kubelet kubelet.Answer
 }
 
 // View is one look at the node.
@@ -42,7 +42,7 @@ type View struct {
 	Sources []Source
 	// Near is the kubelet that uses the runtime, nil if none does; NearErr is why
 	// that could not be determined.
-	Near    *kubelet.Near
+	Near    *kubelet.Process
 	NearErr error
 	// OwnerIsGone: the user says that podctl processes that are not seen do not exist.
 	OwnerIsGone bool
@@ -78,7 +78,7 @@ func (v *View) Refusal() error {
 		return fmt.Errorf("the desired pods are not known: %w", err)
 	}
 	if v.Near != nil && v.Kubelet.Gone {
-		return &LiveKubeletError{PID: v.Near.PID}
+		return fmt.Errorf("--kubelet-is-gone: a kubelet (pid %d) uses this runtime", v.Near.PID)
 	}
 	return nil
 }
@@ -94,24 +94,34 @@ func (v *View) unsettled() error {
 		return nil
 	case v.Near == nil && !v.read(FromKubelet):
 		return &kubelet.AbsentError{}
-	case v.Near == nil && len(v.podsOf(FromKubelet)) == 0 && !v.working().Housekept:
-		return errEmpty
-	case v.Near == nil:
-		return v.foreign()
 	case !v.read(FromKubelet):
-		return &UnreadKubeletError{PID: v.Near.PID, Cause: v.failure(FromKubelet)}
+		return v.notKnown(v.failure(FromKubelet))
 	}
-	if err := v.Near.Heard(v.working(), v.podsOf(FromKubelet)); err != nil && !v.read(FromCluster) {
-		return &UnreadKubeletError{PID: v.Near.PID, Cause: err}
+	answer := v.KubeletAnswer().Kubelet
+	incomplete := answer.Incomplete
+	if v.read(FromCluster) {
+		incomplete = answer.IncompleteBesideCluster
 	}
-	if err := v.Near.Settled(v.working(), v.podsOf(FromKubelet), v.podsOf(FromStatic)); err != nil {
-		return &UnreadKubeletError{PID: v.Near.PID, Cause: err}
+	if incomplete != nil {
+		return hint.With(incomplete, readKubeletHint)
 	}
-	if err := v.foreign(); err != nil {
-		return &UnreadKubeletError{PID: v.Near.PID, Cause: err}
+	if err := v.foreign(); err != nil && v.Near != nil {
+		return v.notKnown(err)
+	} else if err != nil {
+		return err
 	}
 	return nil
 }
+
+// notKnown is an error that says why the pods are not known that the kubelet of this
+// runtime desires.
+func (v *View) notKnown(cause error) error {
+	return hint.Errorf(readKubeletHint, "a kubelet (pid %d) uses this runtime, and its desired pods are not known: %w", v.Near.PID, cause)
+}
+
+// readKubeletHint names the flags by which a kubelet's pods can be read.
+const readKubeletHint = "read its pods: --kubelet https://127.0.0.1:10250 with --kubelet-token-file, or --kubelet-cert and --kubelet-key\n" +
+	"or read its sources: --kubeconfig with --node, and --static-pods"
 
 // foreign is an error if the kubelet that answered was named, and may not be the one
 // of this runtime: none of its pods runs here.
@@ -130,15 +140,8 @@ func (v *View) foreign() error {
 	if slices.ContainsFunc(v.Pods, runsHere) {
 		return nil
 	}
-	return &ForeignKubeletError{Source: answer.Source}
-}
-
-// working is what the metrics of a kubelet that answered say.
-func (v *View) working() kubelet.Working {
-	if s := v.KubeletAnswer(); s.Err == nil {
-		return s.Working
-	}
-	return kubelet.Working{}
+	return hint.Errorf("pass the --kubelet that uses this runtime, or --kubelet-is-gone if it is never started again",
+		"%s names none of the pods that run here, and may be the kubelet of another runtime", answer.Source)
 }
 
 // KubeletAnswer is the answer of the kubelet that was asked: of this runtime, or the
@@ -152,20 +155,6 @@ func (v *View) KubeletAnswer() Source {
 	return Source{}
 }
 
-// podsOf are the pods that sources of the kind desire.
-func (v *View) podsOf(kind SourceKind) []*v1.Pod {
-	var pods []*v1.Pod
-	for _, s := range v.Sources {
-		if s.Kind == kind {
-			pods = append(pods, s.Pods...)
-		}
-	}
-	return pods
-}
-
-// errEmpty: a kubelet answers with an empty list before it has read its sources.
-var errEmpty = errors.New("the kubelet names no pod, and may not have read its sources yet")
-
 // failure is why the source of the kind did not answer.
 func (v *View) failure(kind SourceKind) error {
 	for _, s := range v.Sources {
@@ -174,44 +163,6 @@ func (v *View) failure(kind SourceKind) error {
 		}
 	}
 	return nil
-}
-
-// UnreadKubeletError: a kubelet uses the runtime, and its desired pods are not
-// known.
-type UnreadKubeletError struct {
-	PID   int
-	Cause error
-}
-
-func (e *UnreadKubeletError) Error() string {
-	return fmt.Sprintf("a kubelet (pid %d) uses this runtime, and its desired pods are not known: %v", e.PID, e.Cause)
-}
-
-func (e *UnreadKubeletError) Unwrap() error { return e.Cause }
-
-// Hint names the flags by which its pods can be read.
-func (*UnreadKubeletError) Hint() string {
-	return "read its pods: --kubelet https://127.0.0.1:10250 with --kubelet-token-file, or --kubelet-cert and --kubelet-key\n" +
-		"or read its sources: --kubeconfig with --node, and --static-pods"
-}
-
-// ForeignKubeletError: the kubelet that was named may be the one of another runtime.
-type ForeignKubeletError struct{ Source string }
-
-func (e *ForeignKubeletError) Error() string {
-	return e.Source + " names none of the pods that run here, and may be the kubelet of another runtime"
-}
-
-// Hint names the flags that name the right one, or take the responsibility.
-func (*ForeignKubeletError) Hint() string {
-	return "pass the --kubelet that uses this runtime, or --kubelet-is-gone if it is never started again"
-}
-
-// LiveKubeletError: a kubelet that is said to be gone uses the runtime.
-type LiveKubeletError struct{ PID int }
-
-func (e *LiveKubeletError) Error() string {
-	return fmt.Sprintf("--kubelet-is-gone: a kubelet (pid %d) uses this runtime", e.PID)
 }
 
 // UndeterminedError: pods cannot be terminated as orphans, because what their owners

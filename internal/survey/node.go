@@ -79,13 +79,13 @@ func (n *Node) terminating(ctx context.Context, v *orphan.View) (found []Termina
 	c.Server = cri.ServerOf(n.client.Endpoint())
 	c.Runtime = n.processes.begin()
 	var unanswered error
-	switch answer := v.KubeletAnswer(); {
+	switch {
 	case v.NearErr != nil:
 		unanswered = v.NearErr
 	case v.Near == nil:
 		unanswered = &kubelet.AbsentError{}
 	default:
-		c.Kubelet, unanswered = diagnose.ReadKubelet(v.Near, c.Proc, diagnose.KubeletAnswer{Pods: answer.Pods, Working: answer.Working, Err: answer.Err})
+		c.Kubelet, unanswered = diagnose.ReadKubelet(v.Near, c.Proc, v.KubeletAnswer().Kubelet)
 	}
 	all := slices.Concat(v.Pods, c.Unlisted(v.Pods))
 	for i, facts := range c.Terminating(ctx, all) {

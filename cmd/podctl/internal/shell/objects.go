@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 )
@@ -26,17 +25,16 @@ func ReadKubeletObjects(ctx context.Context, endpoint string, pods []*inventory.
 	if !slices.ContainsFunc(pods, isKubelets) {
 		return
 	}
-	near, err := kubelet.Find(ctx, endpoint)
-	if err != nil || near == nil {
+	process, err := kubelet.Find(ctx, endpoint)
+	if err != nil || process == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, objectsTimeout)
 	defer cancel()
-	answer, working := desired.Near(ctx, near)
-	complete := answer.Err == nil && near.Complete(working, answer.Pods) == nil
+	answer := process.Ask(ctx, kubelet.Question{})
 	setObjects(pods, answer.Pods, isKubelets)
 	for _, p := range pods {
-		p.KubeletTerminates = complete && isKubelets(p) && p.Object == nil
+		p.KubeletTerminates = answer.Incomplete == nil && isKubelets(p) && p.Object == nil
 	}
 }
 

@@ -26,14 +26,14 @@ const otherMetrics = "# TYPE kubelet_working_pods gauge\nkubelet_working_pods_to
 func TestWorkingPodsAreUnknownUnlessTheMetricIsRead(t *testing.T) {
 	for _, c := range []struct {
 		name, metrics string
-		want          Working
+		want          workingPods
 	}{
-		{"after its housekeeping", otherMetrics + workingMetrics, Working{Housekept: true, Undesired: 6}},
-		{"it desires all", `kubelet_working_pods{config="desired",lifecycle="sync",static="true"} 9` + "\n", Working{Housekept: true}},
-		{"before its housekeeping", otherMetrics, Working{}},
-		{"no metrics", "", Working{}},
-		{"not a metric", "kubelet_working_pods{config=\"orphan\"", Working{}},
-		{"a line without an end", otherMetrics + strings.Repeat("x", 1<<20), Working{}},
+		{"after its housekeeping", otherMetrics + workingMetrics, workingPods{HousekeepingRan: true, TerminatingUnlisted: 6}},
+		{"it desires all", `kubelet_working_pods{config="desired",lifecycle="sync",static="true"} 9` + "\n", workingPods{HousekeepingRan: true}},
+		{"before its housekeeping", otherMetrics, workingPods{}},
+		{"no metrics", "", workingPods{}},
+		{"not a metric", "kubelet_working_pods{config=\"orphan\"", workingPods{}},
+		{"a line without an end", otherMetrics + strings.Repeat("x", 1<<20), workingPods{}},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/metrics" {
@@ -41,11 +41,11 @@ func TestWorkingPodsAreUnknownUnlessTheMetricIsRead(t *testing.T) {
 			}
 			fmt.Fprint(w, c.metrics)
 		}))
-		if got := (Options{URL: server.URL}).Working(t.Context()); got != c.want {
+		if got := (Options{URL: server.URL}).workingPods(t.Context()); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 		server.Close()
-		if got := (Options{URL: server.URL}).Working(t.Context()); got != (Working{}) {
+		if got := (Options{URL: server.URL}).workingPods(t.Context()); got != (workingPods{}) {
 			t.Errorf("%s: a kubelet that does not answer: %+v", c.name, got)
 		}
 	}
@@ -54,7 +54,7 @@ func TestWorkingPodsAreUnknownUnlessTheMetricIsRead(t *testing.T) {
 		fmt.Fprint(w, workingMetrics)
 	}))
 	defer forbidden.Close()
-	if got := (Options{URL: forbidden.URL}).Working(t.Context()); got != (Working{}) {
+	if got := (Options{URL: forbidden.URL}).workingPods(t.Context()); got != (workingPods{}) {
 		t.Errorf("forbidden: %+v", got)
 	}
 }

@@ -28,7 +28,7 @@ func TestKubeletWhoseFilesHangIsUnseen(t *testing.T) {
 	defer cancel()
 	_, err := findAmong(ctx, socket, func() (neighbours, error) {
 		n, err := readNeighbours()
-		n.kubelets = map[int]process{1: {args: []string{"kubelet", "--config=/c"}}}
+		n.kubelets = map[int]commandLine{1: {args: []string{"kubelet", "--config=/c"}}}
 		n.files = func(int) files { return hang(t) }
 		return n, err
 	})
