@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/podctl/podctl/internal/apiget"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/safeurl"
 )
 
@@ -37,55 +38,48 @@ func Open(o Options) (*Client, error) {
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.Context}
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 	if err != nil {
-		return nil, &ConfigError{err}
+		return nil, configError(err)
 	}
 	config.Timeout = apiget.Timeout
 	made, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, &ConfigError{err}
+		return nil, configError(err)
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return nil, &ConfigError{err}
+		return nil, configError(err)
 	}
 	client := *made // it may be the default one of the process
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{config: config, base: base, http: &client}, nil
 }
 
-// ConfigError is a kubeconfig that cannot be used.
-type ConfigError struct{ err error }
-
-func (e *ConfigError) Error() string { return "read kubeconfig: " + safeurl.Cause(e.err).Error() }
-func (e *ConfigError) Unwrap() error { return e.err }
-
-// Hint names the ways to give one.
-func (e *ConfigError) Hint() string {
-	if clientcmd.IsEmptyConfig(e.err) {
-		return "--kubeconfig FILE, KUBECONFIG or ~/.kube/config names the cluster"
+// configError returns the error for a kubeconfig that cannot be used.
+func configError(err error) error {
+	advice := ""
+	if clientcmd.IsEmptyConfig(err) {
+		advice = "--kubeconfig FILE, KUBECONFIG or ~/.kube/config names the cluster"
 	}
-	return ""
+	return hint.Errorf(advice, "read kubeconfig: %w", safeurl.Cause(err))
 }
 
-// AnswerError is a request that the API server did not answer as asked.
-type AnswerError struct {
-	verb string
-	err  error
-}
+// unreachable marks an error for the exit code.
+type unreachable struct{ error }
 
-func (e *AnswerError) Error() string { return e.verb + ": " + e.err.Error() }
-func (e *AnswerError) Unwrap() error { return e.err }
+func (e unreachable) Unwrap() error { return e.error }
 
 // Unreachable marks the exit code.
-func (*AnswerError) Unreachable() {}
+func (unreachable) Unreachable() {}
 
-// Hint names the permission that is missing.
-func (e *AnswerError) Hint() string {
-	var status *apiget.StatusError
-	if errors.As(e.err, &status) && (status.Code == http.StatusForbidden || status.Code == http.StatusUnauthorized) || apierrors.IsForbidden(e.err) {
-		return "kubectl auth can-i --list shows what you may do; docs/kubectl-plugin.md lists what the plugin needs"
+// answerError returns the error for a request that the API server did not answer as
+// asked. It names a permission that is missing.
+func answerError(verb string, err error) error {
+	advice := ""
+	status, ok := errors.AsType[*apiget.StatusError](err)
+	if ok && (status.Code == http.StatusForbidden || status.Code == http.StatusUnauthorized) || apierrors.IsForbidden(err) {
+		advice = "kubectl auth can-i --list shows what you may do; docs/kubectl-plugin.md lists what the plugin needs"
 	}
-	return ""
+	return unreachable{hint.Errorf(advice, "%s: %w", verb, err)}
 }
 
 // inTime returns what do returns, or the cause of the end of ctx: a credential plugin and

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cluster/clustertest"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/stream"
 )
 
@@ -265,7 +266,7 @@ func TestARefusedCommandNamesThePermission(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_, err = c.Nodes(t.Context(), "")
-	if answer, ok := errors.AsType[*AnswerError](err); !ok || answer.Hint() == "" {
+	if hint.Of(err) == "" {
 		t.Errorf("%v", err)
 	}
 }

@@ -47,13 +47,13 @@ func (c *Client) Nodes(ctx context.Context, selector string) ([]string, error) {
 		return list[node](ctx, c, c.base.JoinPath("api/v1/nodes"), query, apiget.Metadata)
 	})
 	if err != nil {
-		return nil, &AnswerError{"list nodes", err}
+		return nil, answerError("list nodes", err)
 	}
 	names := make([]string, len(items))
 	for i, item := range items {
 		names[i] = item.Metadata.Name
 		if !isName(names[i]) {
-			return nil, &AnswerError{"list nodes", invalidName("node", names[i])}
+			return nil, answerError("list nodes", invalidName("node", names[i]))
 		}
 	}
 	return names, nil
@@ -78,7 +78,7 @@ func (c *Client) Inspectors(ctx context.Context, q InspectorQuery) ([]fleet.Insp
 		return list[inspectorPod](ctx, c, c.base.JoinPath("api/v1/namespaces", q.Namespace, "pods"), query, apiget.JSON)
 	})
 	if err != nil {
-		return nil, &AnswerError{"list inspector pods", err}
+		return nil, answerError("list inspector pods", err)
 	}
 	var pods []fleet.Inspector
 	for _, item := range items {
@@ -86,7 +86,7 @@ func (c *Client) Inspectors(ctx context.Context, q InspectorQuery) ([]fleet.Insp
 			continue
 		}
 		if !isName(item.Metadata.Name) {
-			return nil, &AnswerError{"list inspector pods", invalidName("pod", item.Metadata.Name)}
+			return nil, answerError("list inspector pods", invalidName("pod", item.Metadata.Name))
 		}
 		pods = append(pods, fleet.Inspector{
 			Name: item.Metadata.Name, Node: item.Spec.NodeName, Ready: item.ready(q.Container), Created: item.Metadata.Created,

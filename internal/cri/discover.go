@@ -101,7 +101,7 @@ func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, error) {
 		}
 		attempts = append(attempts, attempt{path, err})
 	}
-	return Endpoint{}, &DiscoverError{attempts}
+	return Endpoint{}, notFound(attempts)
 }
 
 func discoverTimeout(o DiscoverOptions, cfg crictlConfig) (time.Duration, error) {

@@ -3,7 +3,6 @@ package cri
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // attempt is one place that was looked at, and why it did not do.
@@ -12,36 +11,20 @@ type attempt struct {
 	err   error
 }
 
-// DiscoverError is that no runtime was found: everything that was tried.
-type DiscoverError struct{ attempts []attempt }
-
-var _ interface{ Hint() string } = (*DiscoverError)(nil)
-
-// Error has a line for each place.
-func (e *DiscoverError) Error() string {
-	var b strings.Builder
-	b.WriteString("find a CRI runtime: none of these:")
-	for _, a := range e.attempts {
-		fmt.Fprintf(&b, "\n  %s: %v", a.where, a.err)
+// notFound returns the error for no runtime at all, with a line for each place. It is an
+// ErrUnavailable, and what the attempts failed of.
+func notFound(attempts []attempt) error {
+	text, kinds := "none of these:", []error{ErrUnavailable}
+	for _, a := range attempts {
+		kinds = append(kinds, a.err)
+		text += fmt.Sprintf("\n  %s: %v", a.where, a.err)
 	}
-	return b.String()
-}
-
-// Unwrap: it is an ErrUnavailable, and whatever the attempts failed of.
-func (e *DiscoverError) Unwrap() []error {
-	errs := []error{ErrUnavailable}
-	for _, a := range e.attempts {
-		errs = append(errs, a.err)
-	}
-	return errs
-}
-
-// Hint is what to do about it.
-func (e *DiscoverError) Hint() string {
+	e := &Error{Method: "Discover", verb: "find", Object: "a CRI runtime", text: text, kinds: kinds}
+	e.hint = "start a runtime (systemctl start containerd), or name its endpoint: --runtime-endpoint unix:///path/to/socket"
 	if errors.Is(e, ErrPermission) {
-		return "only root can open a runtime's socket: run podctl as root, for instance with sudo"
+		e.hint = "only root can open a runtime's socket: run podctl as root, for instance with sudo"
 	}
-	return "start a runtime (systemctl start containerd), or name its endpoint: --runtime-endpoint unix:///path/to/socket"
+	return e
 }
 
 // reason is an error in the runtime's words alone, for a list that says

@@ -16,17 +16,6 @@ type Assignment map[string][]string
 // custom; it is never assigned to one pod.
 const everything = "all"
 
-// shortage is a pod for which there are not enough devices of a kind.
-type shortage struct {
-	Kind                 string
-	Requested, Available int
-}
-
-// Error is the text of the kubelet's device manager.
-func (e *shortage) Error() string {
-	return fmt.Sprintf("requested number of devices unavailable for %s. Requested: %d, Available: %d", e.Kind, e.Requested, e.Available)
-}
-
 // Assign chooses devices for the requests of a pod among those that are there and not
 // in use, by name. Containers that end before another one starts pass their devices on
 // to it (devicesToAllocate in pkg/kubelet/cm/devicemanager/manager.go). The error
@@ -56,7 +45,7 @@ func Assign(requests []Request, devices []string, inUse map[string]bool) (Assign
 		own = own[:min(len(own), r.Count)]
 		missing := r.Count - len(own)
 		if missing > len(free) {
-			return nil, &shortage{Kind: r.Kind, Requested: missing, Available: len(free)}
+			return nil, fmt.Errorf("requested number of devices unavailable for %s. Requested: %d, Available: %d", r.Kind, missing, len(free))
 		}
 		own = append(own, free[:missing]...)
 		for _, d := range own {

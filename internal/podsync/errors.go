@@ -122,31 +122,8 @@ func (e *SyncError) RetryAt() (time.Time, bool) {
 	return first, timed
 }
 
-// StuckError is a container or sandbox that did not stop in time, although
-// the runtime was told to stop it without a grace period.
-type StuckError struct {
-	// Name is the container's name, or the sandbox's id.
-	Name  string
-	layer event.Layer
-	err   error
-}
-
-// Layer returns event.LayerContainer or event.LayerSandbox.
-func (e *StuckError) Layer() event.Layer { return e.layer }
-
-func (e *StuckError) Error() string {
-	return fmt.Sprintf("stop %s %q: the runtime does not complete it: %v", e.layer, e.Name, e.err)
-}
-
-func (e *StuckError) Unwrap() error { return e.err }
-
-// RunningError is containers that run although the runtime said that they
-// were stopped.
-type RunningError struct{ Containers []string }
-
-// Layer returns event.LayerContainer.
-func (*RunningError) Layer() event.Layer { return event.LayerContainer }
-
-func (e *RunningError) Error() string {
-	return fmt.Sprintf("containers run after the runtime stopped them: %s", strings.Join(e.Containers, ", "))
+// stuckError returns the error for a container of a name, or a sandbox of an id, that did
+// not stop in time, although the runtime was told to stop it without a grace period.
+func stuckError(layer event.Layer, name string, err error) error {
+	return event.At(layer, fmt.Errorf("stop %s %q: the runtime does not complete it: %w", layer, name, err))
 }

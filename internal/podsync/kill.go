@@ -71,7 +71,7 @@ func (s *Syncer) stopSandbox(ctx context.Context, id string) error {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
 		return nil
 	case timedOut(ctx, err):
-		return &StuckError{layer: event.LayerSandbox, Name: id, err: err}
+		return stuckError(event.LayerSandbox, id, err)
 	}
 	return event.At(event.LayerSandbox, fmt.Errorf("stop sandbox: %w", err))
 }
@@ -137,7 +137,7 @@ func (s *Syncer) stopContainer(ctx context.Context, k kill, grace time.Duration)
 	if timedOut(ctx, err) {
 		s.opt.Log.Warn("container did not stop in time, using force", "container", k.name, "uid", k.p.UID, "grace", grace, "err", err)
 		if err = s.opt.Runtime.StopContainer(ctx, k.id, 0); timedOut(ctx, err) {
-			return &StuckError{layer: event.LayerContainer, Name: k.name, err: err}
+			return stuckError(event.LayerContainer, k.name, err)
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

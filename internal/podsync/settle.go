@@ -20,19 +20,10 @@ const maxMessages = 12 << 10
 // maxWaiting is to how many bytes the message of a container that waits is cut.
 const maxWaiting = 10 << 10
 
-// TransitionError is a status that is refused: a container that has terminated
-// for good would run or wait.
-type TransitionError struct {
-	Container string
-	Init      bool
-}
-
-func (e *TransitionError) Error() string {
-	kind := "container"
-	if e.Init {
-		kind = "init container"
-	}
-	return fmt.Sprintf("terminated %s %q attempted illegal transition to non-terminated state", kind, e.Container)
+// illegalTransition returns the error for a status that is refused: a container, of a
+// kind, that has terminated for good would run or wait.
+func illegalTransition(kind, name string) error {
+	return fmt.Errorf("terminated %s %q attempted illegal transition to non-terminated state", kind, name)
 }
 
 // Settle returns what is kept of a status that PodStatus computed: with start
@@ -155,7 +146,7 @@ func checkTransitions(p *v1.Pod, old, s *v1.PodStatus) error {
 	for i := range old.ContainerStatuses {
 		o := &old.ContainerStatuses[i]
 		if leavesTerminated(p, specOf(p.Spec.Containers, o.Name), o, s.ContainerStatuses) {
-			return &TransitionError{Container: o.Name}
+			return illegalTransition("container", o.Name)
 		}
 	}
 	for i := range old.InitContainerStatuses {
@@ -165,7 +156,7 @@ func checkTransitions(p *v1.Pod, old, s *v1.PodStatus) error {
 		}
 		c := &p.Spec.InitContainers[i]
 		if !pod.IsSidecar(c) && leavesTerminated(p, c, o, s.InitContainerStatuses) {
-			return &TransitionError{Container: o.Name, Init: true}
+			return illegalTransition("init container", o.Name)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package podsync
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +38,7 @@ func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (res Result, 
 	final := *orEmpty(p, stopped)
 	final.IPs = st.IPs
 	if running := runningNames(&final); len(running) > 0 {
-		return res, fmt.Errorf("terminate pod: %w", &RunningError{Containers: running})
+		return res, event.At(event.LayerContainer, fmt.Errorf("terminate pod: containers run after the runtime stopped them: %s", strings.Join(running, ", ")))
 	}
 	res.Status = s.publish(p, &final, true, in.Override)
 	res.Terminal = pod.IsTerminal(res.Status.Phase)

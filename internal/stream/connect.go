@@ -18,6 +18,8 @@ import (
 
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 const (
@@ -85,27 +87,11 @@ func connectError(ctx, handshake context.Context, u *url.URL, err error) error {
 	case handshake.Err() != nil:
 		err = fmt.Errorf("no answer within %s", connectTimeout)
 	}
-	return &connectFailure{address: u.Host, err: err}
-}
-
-type connectFailure struct {
-	address string
-	err     error
-}
-
-var _ interface{ Hint() string } = (*connectFailure)(nil)
-
-func (e *connectFailure) Error() string {
-	return fmt.Sprintf("connect to the runtime's streaming server at %s: %v", e.address, e.err)
-}
-func (e *connectFailure) Unwrap() error { return e.err }
-
-// Hint explains a server that cannot be reached.
-func (e *connectFailure) Hint() string {
-	if _, ok := errors.AsType[*net.OpError](e.err); ok {
-		return "the runtime serves streams in its own network namespace: podctl must run in the same one"
+	advice := ""
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		advice = "the runtime serves streams in its own network namespace: podctl must run in the same one"
 	}
-	return ""
+	return hint.Errorf(advice, "connect to the runtime's streaming server at %s: %w", u.Host, err)
 }
 
 // upgrade makes the handshake.

@@ -161,7 +161,7 @@ func readReport(report httpstream.Stream, port uint16) error {
 	defer late.Stop()
 	text, err := io.ReadAll(io.LimitReader(report, maxReport))
 	if err == nil && len(text) > 0 {
-		err = &RefusedError{Port: port, Text: strings.TrimSpace(string(text))}
+		err = fmt.Errorf("port %d: %s", port, strings.TrimSpace(string(text)))
 	}
 	return err
 }
@@ -172,15 +172,6 @@ const maxReport = 64 << 10
 // reportTimeout is how long the result of a connection is waited for that the
 // remote side has closed.
 const reportTimeout = time.Second
-
-// RefusedError is a connection that the runtime could not make.
-type RefusedError struct {
-	Port uint16
-	// Text is the runtime's.
-	Text string
-}
-
-func (e *RefusedError) Error() string { return fmt.Sprintf("port %d: %s", e.Port, e.Text) }
 
 // Listen opens the port at each address; 0 is any free port, the same at all
 // addresses. "localhost" stands for 127.0.0.1 and, where the host has it, ::1.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // Port is what a user asks to forward: [LOCAL:]REMOTE.
@@ -17,27 +19,17 @@ type Port struct {
 	Name   string
 }
 
-// PortError is a port that cannot be forwarded.
-type PortError struct{ Port, Problem, hint string }
-
-var _ interface{ Hint() string } = (*PortError)(nil)
-
-func (e *PortError) Error() string { return fmt.Sprintf("port %q: %s", e.Port, e.Problem) }
-
-// Hint is an example.
-func (e *PortError) Hint() string { return e.hint }
-
 // ParsePort parses [LOCAL:]REMOTE, where REMOTE is a number or the name of a port;
 // LOCAL is REMOTE by default, and any free port if it is empty or 0. /tcp may
-// follow. The error is a *PortError.
+// follow.
 func ParsePort(text string) (Port, error) {
 	wrong := func(format string, args ...any) (Port, error) {
-		return Port{}, &PortError{Port: text, Problem: fmt.Sprintf(format, args...), hint: "8080, 8080:80, :80, or the name of a port: 8080:http"}
+		return Port{}, hint.Errorf("8080, 8080:80, :80, or the name of a port: 8080:http", "port %q: "+format, append([]any{text}, args...)...)
 	}
 	spec, protocol, _ := strings.Cut(text, "/")
 	if protocol = strings.ToLower(protocol); strings.Contains(text, "/") && protocol != "tcp" {
 		if protocol == "udp" || protocol == "sctp" {
-			return Port{}, &PortError{Port: text, Problem: strings.ToUpper(protocol) + " cannot be forwarded: the CRI forwards TCP only"}
+			return Port{}, fmt.Errorf("port %q: %s cannot be forwarded: the CRI forwards TCP only", text, strings.ToUpper(protocol))
 		}
 		return wrong("unknown protocol %q", protocol)
 	}

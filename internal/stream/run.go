@@ -35,7 +35,7 @@ func (e *ExitError) Error() string { return fmt.Sprintf("the command exited with
 
 // Run connects the streams and waits for the end of the command or container, or
 // for the end of ctx, whose cause it then returns. The errors are an *ExitError,
-// ErrLost, a *URLError, an error of Stdout or Stderr, or the runtime's.
+// ErrLost, that of a URL that is not used, an error of Stdout or Stderr, or the runtime's.
 //
 // A Read of Stdin that blocks when the command ends goes on in the background.
 func Run(ctx context.Context, s Session) error {

@@ -6,34 +6,19 @@ import (
 	"net/netip"
 	"net/url"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/safeurl"
 )
 
 // maxURL bounds the URL of a runtime, in bytes; containerd's and CRI-O's have 50.
 const maxURL = 4096
 
-// URLError is a URL that a runtime returned and that is not used.
-type URLError struct {
-	URL     string
-	Problem string
-	hint    string
-}
-
-var _ interface{ Hint() string } = (*URLError)(nil)
-
-func (e *URLError) Error() string {
-	return fmt.Sprintf("the runtime returned the streaming URL %q: %s", e.URL, e.Problem)
-}
-
-// Hint is the runtime's setting, where there is one.
-func (e *URLError) Hint() string { return e.hint }
-
 // checkURL parses a URL that the runtime returned. Only http and https to an
 // address of this host are accepted: the runtime has a local socket, and so has
 // its streaming server. local reports whether an address is one of this host.
 func checkURL(text string, local func(netip.Addr) bool) (*url.URL, error) {
 	wrong := func(problem string) (*url.URL, error) {
-		return nil, &URLError{URL: safeurl.Text(text[:min(len(text), 200)]), Problem: problem}
+		return nil, fmt.Errorf("the runtime returned the streaming URL %q: %s", safeurl.Text(text[:min(len(text), 200)]), problem)
 	}
 	if len(text) > maxURL {
 		return wrong(fmt.Sprintf("longer than %d bytes", maxURL))
@@ -59,7 +44,8 @@ func checkURL(text string, local func(netip.Addr) bool) (*url.URL, error) {
 	if addr.IsLoopback() || addr.IsUnspecified() || local(addr) {
 		return u, nil
 	}
-	return nil, &URLError{URL: safeurl.Text(text), Problem: "not an address of this host", hint: "let the runtime serve streams at 127.0.0.1: stream_server_address of containerd, stream_address of CRI-O"}
+	return nil, hint.Errorf("let the runtime serve streams at 127.0.0.1: stream_server_address of containerd, stream_address of CRI-O",
+		"the runtime returned the streaming URL %q: not an address of this host", safeurl.Text(text))
 }
 
 // onThisHost reports whether a network interface has the address.

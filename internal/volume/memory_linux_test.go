@@ -146,8 +146,7 @@ func TestUnmountTakesAwayWhatADeadPodctlMountedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	bind(t, filepath.Dir(outside), at)
-	var foreign *MountedError
-	if err := New(filepath.Dir(c.m.PodsDir())).Unmount(t.Context(), "u1"); !errors.As(err, &foreign) || len(foreign.Mounts) != 1 || foreign.Mounts[0] != at {
+	if err := New(filepath.Dir(c.m.PodsDir())).Unmount(t.Context(), "u1"); err == nil || !strings.HasSuffix(err.Error(), ": still mounted in it: "+at) {
 		t.Fatalf("error %v does not name %s alone", err, at)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "f")); err != nil {

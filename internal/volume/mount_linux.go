@@ -21,7 +21,7 @@ func mountOn(path, fsType string, options []string) error {
 	if errors.Is(err, unix.EINVAL) {
 		err = fmt.Errorf("%w: %w", errMountOption, err)
 	}
-	return &MountError{Type: fsType, Path: path, Options: options, Err: err}
+	return mountError(fsType, path, options, err)
 }
 
 // mountedAt is the type of the file system that is mounted right on a path, ""
@@ -79,7 +79,7 @@ func unmountVolumes(base, uid string) error {
 	}
 	if len(foreign) > 0 {
 		slices.Sort(foreign)
-		return &MountedError{Path: top, Mounts: foreign}
+		return mountedError(top, foreign)
 	}
 	for _, point := range own {
 		if err := unmount(point); err != nil {

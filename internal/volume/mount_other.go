@@ -10,7 +10,7 @@ import (
 // Pods only run on linux: elsewhere nothing is mounted.
 
 func mountOn(path, fsType string, options []string) error {
-	return &MountError{Type: fsType, Path: path, Options: options, Err: errors.New("not on " + runtime.GOOS)}
+	return mountError(fsType, path, options, errors.New("not on "+runtime.GOOS))
 }
 
 func mountedAt(string) (string, error) { return "", nil }

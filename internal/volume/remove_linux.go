@@ -31,7 +31,7 @@ func remove(ctx context.Context, base string, elements ...string) error {
 		return err
 	}
 	if len(mounts) > 0 {
-		return &MountedError{Path: path, Mounts: mounts}
+		return mountedError(path, mounts)
 	}
 	dir, err := os.Open(base)
 	if err != nil {

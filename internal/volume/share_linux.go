@@ -53,7 +53,7 @@ func (m *Manager) unshare(uid types.UID) error {
 		return err
 	}
 	if len(points) > 1 {
-		return &MountedError{Path: dir, Mounts: points[1:]}
+		return mountedError(dir, points[1:])
 	}
 	return unmount(dir)
 }

@@ -71,15 +71,7 @@ const (
 // errMountOption is a mount with an option that the kernel does not know.
 var errMountOption = errors.New("invalid mount option")
 
-// MountError is a file system that could not be mounted.
-type MountError struct {
-	Type, Path string
-	Options    []string
-	Err        error
+// mountError returns the error for a file system that could not be mounted.
+func mountError(fsType, path string, options []string, err error) error {
+	return fmt.Errorf("mount %s on %s with %q: %w", fsType, path, strings.Join(options, ","), err)
 }
-
-func (e *MountError) Error() string {
-	return fmt.Sprintf("mount %s on %s with %q: %v", e.Type, e.Path, strings.Join(e.Options, ","), e.Err)
-}
-
-func (e *MountError) Unwrap() error { return e.Err }

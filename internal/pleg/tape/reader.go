@@ -7,31 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // maxLine bounds a line: a list of 100,000 containers fits.
 const maxLine = 64 << 20
-
-// LineError reports an error in a line of a tape.
-type LineError struct {
-	File string
-	Line int // from 1 on
-	Err  error
-}
-
-func (e *LineError) Error() string { return fmt.Sprintf("read %s:%d: %v", e.File, e.Line, e.Err) }
-func (e *LineError) Unwrap() error { return e.Err }
-
-// Hint names the next step.
-func (e *LineError) Hint() string {
-	switch {
-	case errors.Is(e.Err, ErrForeign):
-		return "podctl pleg record FILE makes a recording"
-	case errors.Is(e.Err, ErrCutOff):
-		return "all that was recorded until then has been replayed"
-	}
-	return ""
-}
 
 var (
 	// ErrForeign: the file is not a recording, or one of a later version.
@@ -77,7 +58,17 @@ func NewReader(name string, r io.Reader) (*Reader, error) {
 	return t, nil
 }
 
-func (t *Reader) wrong(err error) error { return &LineError{t.file, max(t.line, 1), err} }
+// wrong returns the error for the line that was read last.
+func (t *Reader) wrong(err error) error {
+	advice := ""
+	switch {
+	case errors.Is(err, ErrForeign):
+		advice = "podctl pleg record FILE makes a recording"
+	case errors.Is(err, ErrCutOff):
+		advice = "all that was recorded until then has been replayed"
+	}
+	return hint.Errorf(advice, "read %s:%d: %w", t.file, max(t.line, 1), err)
+}
 
 // next returns the next entry, io.EOF after the last.
 func (t *Reader) next() (entry, error) {

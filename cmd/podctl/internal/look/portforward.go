@@ -14,6 +14,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/stream"
 	"github.com/podctl/podctl/internal/target"
 )
@@ -62,8 +63,8 @@ func readForward(c *cli.Context) (o forwardOptions, err error) {
 	}
 	for _, text := range words[1:] {
 		port, err := stream.ParsePort(text)
-		if wrong, ok := errors.AsType[*stream.PortError](err); ok {
-			return o, &shell.UsageError{Message: wrong.Error(), Advice: wrong.Hint()}
+		if err != nil {
+			return o, &shell.UsageError{Message: err.Error(), Advice: hint.Of(err)}
 		}
 		o.ports = append(o.ports, port)
 	}

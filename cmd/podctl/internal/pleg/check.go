@@ -12,6 +12,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/plegstat"
 )
@@ -116,10 +117,7 @@ func examine(ctx context.Context, e *shell.Env, o checkOptions) (plegstat.CheckR
 	switch {
 	case errors.Is(err, cri.ErrDeadline):
 		r := plegstat.NewCheckReport()
-		r.Status, r.Reason = plegstat.Unhealthy, err.Error()
-		if failure, ok := errors.AsType[*cri.Error](err); ok {
-			r.Hint = failure.Hint()
-		}
+		r.Status, r.Reason, r.Hint = plegstat.Unhealthy, err.Error(), hint.Of(err)
 		return r, nil
 	case err != nil:
 		return plegstat.CheckReport{}, err
