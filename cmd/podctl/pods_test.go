@@ -31,10 +31,10 @@ func podExamples() []*inventory.Pod {
 		listed("half", "", pod.Exited, pod.Running, pod.Running),
 		bare,
 	}, []inventory.Live{{Process: agent, Workers: []control.Worker{
-		{Namespace: "default", Name: "web", UID: "uid-web", Phase: "terminating", Status: "Running", Ready: 1, Containers: 1, IPs: []string{"10.0.0.7"}},
-		{Namespace: "default", Name: "taken", UID: "uid-taken", Phase: "syncing", Status: "Running", Ready: 1, Containers: 2, Restarts: 3},
-		{Namespace: "default", Name: "done", UID: "uid-done", Phase: "terminated", Status: "Succeeded", Containers: 1},
-		{Namespace: "default", Name: "no", UID: "uid-no", Phase: "unknown", Status: "Failed", Rejected: "its name is taken"},
+		{Namespace: "default", Name: "web", UID: "uid-web", Phase: "terminating", PodPhase: "Running", Ready: 1, Containers: 1, IPs: []string{"10.0.0.7"}},
+		{Namespace: "default", Name: "taken", UID: "uid-taken", Phase: "syncing", PodPhase: "Running", Ready: 1, Containers: 2, Restarts: 3},
+		{Namespace: "default", Name: "done", UID: "uid-done", Phase: "terminated", PodPhase: "Succeeded", Containers: 1},
+		{Namespace: "default", Name: "no", UID: "uid-no", Phase: "unknown", PodPhase: "Failed", Rejected: "its name is taken"},
 	}}}, func(p *inventory.Pod) bool { return p.Creator == "run-alive" })
 }
 

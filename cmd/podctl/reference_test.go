@@ -137,7 +137,7 @@ func (s typeSources) document(b *strings.Builder, printed reflect.Type) {
 		s.read[path] = parseTypes(s.t, filepath.Join("../..", path))
 	}
 	name := printed.Name()
-	if pkg := filepath.Base(path); pkg == "event" || pkg == "describe" { // fields name these types with it
+	if pkg := filepath.Base(path); pkg == "control" || pkg == "event" || pkg == "describe" { // fields name these types with it
 		name = pkg + "." + name
 	}
 	typeReference(s.t, b, name, s.read[path][printed.Name()])
@@ -210,9 +210,9 @@ func jsonType(goType string) string {
 		return "boolean"
 	case "time.Time":
 		return "string, RFC 3339"
-	case "v1.PodPhase", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence", "Kind", "CauseKind":
+	case "v1.PodPhase", "types.UID", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence", "Kind", "CauseKind":
 		return "string"
-	case "any", "map[string]int", "map[string]string", "map[string]any", "control.Call":
+	case "any", "map[string]int", "map[string]string", "map[string]any":
 		return "object"
 	}
 	return goType

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"cmp"
+	"encoding/json"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,112 +11,97 @@ import (
 	"github.com/podctl/podctl/internal/event"
 )
 
-// Waiting is a container that waits, and why, as the pod's status has it.
-type Waiting struct {
-	Container string `json:"container"`
-	Reason    string `json:"reason"`
-	Message   string `json:"message,omitempty"`
+// Worker is a pod as the podctl process that manages it sees it. It is one object of
+// /workers, and travels unchanged from there to what commands print.
+type Worker struct {
+	Namespace string    `json:"namespace"` // of the pod
+	Name      string    `json:"name"`      // of the pod
+	UID       types.UID `json:"uid"`       // of the pod
+
+	Phase string    `json:"phase"`           // of the pod worker: syncing, terminating, terminated, finished; unknown if no worker has the pod
+	Since time.Time `json:"since,omitzero"`  // when that phase was entered
+	Cause string    `json:"cause,omitempty"` // of the first stop request: completed, killed, evicted, deleted, phase, runtime-only, orphaned
+
+	PodStatus  string      `json:"podStatus,omitempty"` // STATUS of podctl pods: Running, CrashLoopBackOff, Stopped, Rejected, …
+	PodPhase   v1.PodPhase `json:"podPhase,omitempty"`  // of the pod's status: Pending, Running, Succeeded, Failed
+	StartTime  time.Time   `json:"startTime,omitzero"`  // of the pod's status
+	IPs        []string    `json:"ips,omitempty"`       // of the pod's status, primary first
+	Ready      int         `json:"ready"`               // ready containers, as kubectl counts them
+	Containers int         `json:"containers"`          // containers that count for readiness
+	Restarts   int32       `json:"restarts"`            // of all containers, as kubectl counts them
+
+	Desired      bool      `json:"desired"`                // a source wants the pod
+	Orphan       bool      `json:"orphan,omitempty"`       // the worker's last comparison found that no source wants it
+	HasConfig    bool      `json:"hasConfig"`              // the worker knows its spec
+	Static       bool      `json:"static,omitempty"`       // its spec is not from an API server
+	Adopted      bool      `json:"adopted,omitempty"`      // the runtime held it before this podctl process started
+	Stopped      bool      `json:"stopped,omitempty"`      // podctl stop stopped it, and it stays stopped
+	Again        bool      `json:"again,omitempty"`        // it is being stopped to start again
+	Rejected     string    `json:"rejected,omitempty"`     // why it does not run: it was not admitted or, with waitReason, something is in the way
+	WaitReason   string    `json:"waitReason,omitempty"`   // what its start, or the removal of its leftovers, waits for: NameHeld, RuntimeUnavailable, …
+	WaitsForName types.UID `json:"waitsForName,omitempty"` // UID of the pod that has its full name
+
+	Unready []event.Unready `json:"unready,omitempty"` // containers whose probes failed when they were last asked
+	Waiting []Waiting       `json:"waiting,omitempty"` // containers that could not start
+
+	Operation      string        `json:"operation,omitempty"`     // in flight: sync, terminate, terminate-runtime, cleanup
+	OperationSince time.Time     `json:"operationSince,omitzero"` // when the operation began
+	Pending        string        `json:"pending,omitempty"`       // update that waits behind the operation
+	Calls          []Call        `json:"calls,omitempty"`         // CRI calls in flight, oldest first
+	Locks          []Lock        `json:"locks,omitempty"`         // locks for which the operation waits, oldest first
+	LastDone       time.Time     `json:"lastDone,omitzero"`       // when the last operation ended
+	LastError      event.Failure `json:"lastError,omitzero"`      // how the last operation failed
+	NextWake       time.Time     `json:"nextWake,omitzero"`       // when the pod is looked at again at the latest; with waitReason, when it is tried again
+
+	StopRequested    time.Time `json:"stopRequested,omitzero"`     // of a terminating pod
+	GraceSeconds     int64     `json:"graceSeconds,omitempty"`     // of a terminating pod
+	GraceLeftSeconds *int64    `json:"graceLeftSeconds,omitempty"` // of a terminating pod, negative once the grace period is exceeded
 }
 
-// Worker is one pod as the podctl that manages it sees it. Fields may be
-// added; what is "" or zero is left out of the JSON.
-type Worker struct {
-	Namespace string    `json:"namespace"`
-	Name      string    `json:"name"`
-	UID       types.UID `json:"uid"`
-
-	// Phase of the worker: syncing, terminating, terminated, finished; unknown
-	// where no worker has the pod (yet, or any more). Since is when it was entered.
-	Phase string    `json:"phase"`
-	Since time.Time `json:"since,omitzero"`
-	// Cause is the first stop request: completed, killed, evicted, deleted,
-	// phase, runtime-only, orphaned.
-	Cause string `json:"cause,omitempty"`
-	// Status is the pod's phase in its status: Pending, Running, Succeeded, Failed.
-	Status v1.PodPhase `json:"status,omitempty"`
-	// Display is what kubectl shows as STATUS: CrashLoopBackOff, Completed, Init:1/2 …
-	Display string `json:"display,omitempty"`
-	// StartTime, IPs and, as kubectl counts them, ready containers, all
-	// containers and restarts are of that status, too.
-	StartTime  time.Time `json:"startTime,omitzero"`
-	IPs        []string  `json:"ips,omitempty"`
-	Ready      int       `json:"ready"`
-	Containers int       `json:"containers"`
-	Restarts   int32     `json:"restarts"`
-
-	// Desired: a source wants the pod. Orphan: the worker's last comparison did not.
-	Desired bool `json:"desired"`
-	Orphan  bool `json:"orphan,omitempty"`
-	// HasConfig: its spec is known. Static: that is not from an API server.
-	HasConfig bool `json:"hasConfig"`
-	Static    bool `json:"static,omitempty"`
-	// Adopted: the runtime held it before this podctl began. Stopped: podctl
-	// stop stopped it, and it stays stopped. Again: it is being stopped to start again.
-	Adopted bool `json:"adopted,omitempty"`
-	Stopped bool `json:"stopped,omitempty"`
-	Again   bool `json:"again,omitempty"`
-	// Rejected is why it does not run: it was not admitted, or, if WaitReason is set,
-	// something is in the way, and it is tried again at NextWake.
-	Rejected string `json:"rejected,omitempty"`
-	// WaitReason is why the pod cannot start yet, or why what it left behind could
-	// not be removed yet: "NameHeld", "RuntimeUnavailable".
-	WaitReason string `json:"waitReason,omitempty"`
-	// WaitsForName is the UID of the pod that has this one's full name.
-	WaitsForName types.UID `json:"waitsForName,omitempty"`
-
-	// Unready are the containers whose probes failed when they were last asked.
-	Unready []event.Unready `json:"unready,omitempty"`
-
-	// Waiting are the containers that could not start.
-	Waiting []Waiting `json:"waiting,omitempty"`
-
-	// Operation in flight: sync, terminate, terminate-runtime, cleanup; and
-	// since when. Pending is the update that waits behind it.
-	Operation      string    `json:"operation,omitempty"`
-	OperationSince time.Time `json:"operationSince,omitzero"`
-	Pending        string    `json:"pending,omitempty"`
-	// Calls of the runtime in flight about its containers and sandboxes,
-	// oldest first.
-	Calls []Call `json:"calls,omitempty"`
-	// Locks are the locks for which the operation waits, oldest first.
-	Locks []Lock `json:"locks,omitempty"`
-	// LastDone is when the last operation ended, LastError how it failed: the
-	// operation, the layer in which it failed, and the text; absent if it did not.
-	LastDone  time.Time     `json:"lastDone,omitzero"`
-	LastError event.Failure `json:"lastError,omitzero"`
-	// NextWake is when the worker looks at it again at the latest.
-	NextWake time.Time `json:"nextWake,omitzero"`
-
-	// StopRequested is when it began to end, GraceSeconds what it was given,
-	// GraceLeftSeconds what remains of that now: negative once it is overrun.
-	StopRequested    time.Time `json:"stopRequested,omitzero"`
-	GraceSeconds     int64     `json:"graceSeconds,omitempty"`
-	GraceLeftSeconds *int64    `json:"graceLeftSeconds,omitempty"`
+// UnmarshalJSON also reads what podctl processes of earlier versions send: they call
+// podPhase status, and podStatus display.
+func (w *Worker) UnmarshalJSON(data []byte) error {
+	type worker Worker
+	read := struct {
+		*worker
+		Status  v1.PodPhase `json:"status"`
+		Display string      `json:"display"`
+	}{worker: (*worker)(w)}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	w.PodPhase, w.PodStatus = cmp.Or(w.PodPhase, read.Status), cmp.Or(w.PodStatus, read.Display)
+	return nil
 }
 
 // Terminating reports whether the pod is terminating: asked to stop, and not yet
 // cleaned up.
 func (w Worker) Terminating() bool { return w.Phase == "terminating" || w.Phase == "terminated" }
 
-// Call is one call of the runtime that has not been answered.
+// Finished reports whether the pod has ended and was cleaned up.
+func (w Worker) Finished() bool { return w.Phase == "finished" }
+
+// Waiting is a container that could not start.
+type Waiting struct {
+	Container string `json:"container"`         // its name
+	Reason    string `json:"reason"`            // as the pod's status has it: CrashLoopBackOff, ErrImagePull, …
+	Message   string `json:"message,omitempty"` // as the pod's status has it
+}
+
+// Call is a CRI call in flight.
 type Call struct {
-	// Method is the CRI's: StopContainer.
-	Method string `json:"method"`
-	// ID is the container's or sandbox's; Container the container's name, "" of
-	// a sandbox.
-	ID        string    `json:"id,omitempty"`
-	Container string    `json:"container,omitempty"`
-	Since     time.Time `json:"since"`
+	Method    string    `json:"method"`              // of the CRI: StopContainer
+	ID        string    `json:"id,omitempty"`        // of the container or sandbox
+	Container string    `json:"container,omitempty"` // name of the container, missing for a sandbox
+	Since     time.Time `json:"since"`               // when the call began
 }
 
 // Lock is a lock on a file for which an operation waits.
 type Lock struct {
-	// Path is the file's or directory's, as the podctl that waits sees it.
-	Path  string    `json:"path"`
-	Since time.Time `json:"since"`
-	// PID is the process that holds it, 0 if that is not known, Command its name.
-	PID     int    `json:"pid,omitempty"`
-	Command string `json:"command,omitempty"`
+	Path    string    `json:"path"`              // of the file or directory, as the podctl process that waits sees it
+	Since   time.Time `json:"since"`             // when it began to wait
+	PID     int       `json:"pid,omitempty"`     // of the process that holds the lock, if known
+	Command string    `json:"command,omitempty"` // of that process
 }
 
 // Event is one line of /events. Its message is the kubelet's, or made of the

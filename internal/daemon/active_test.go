@@ -24,7 +24,7 @@ func TestFailedPodIsActiveUntilItHasTerminated(t *testing.T) {
 		{lifecycle.Waiting, worker.Unknown, "", false},
 		{lifecycle.Rejected, worker.Unknown, v1.PodFailed, false},
 	} {
-		i := node.Info{Lifecycle: c.phase, Stage: c.stage, Status: v1.PodStatus{Phase: c.status}}
+		i := node.Info{Lifecycle: c.phase, WorkerPhase: c.stage, Status: v1.PodStatus{Phase: c.status}}
 		if got := isActive(i); got != c.active {
 			t.Errorf("%s, %s, %s: active %v", c.phase, c.stage, c.status, got)
 		}

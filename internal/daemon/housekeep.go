@@ -63,7 +63,7 @@ func (s *Session) scan(ctx context.Context, period time.Duration) {
 func (s *Session) keptPods() map[types.UID]bool {
 	kept := map[types.UID]bool{}
 	for _, i := range s.Pods() {
-		kept[i.Pod.UID] = i.Desired && !i.Again && i.Refused() == nil
+		kept[i.Pod.UID] = i.Desired && !i.Again && i.Rejected == nil
 	}
 	return kept
 }
@@ -104,7 +104,7 @@ func (s *Session) rotateLogs(ctx context.Context, policy logrotate.Policy) {
 		}
 		for _, i := range s.Pods() {
 			p := held[i.Pod.UID]
-			if p == nil || i.Refused() != nil {
+			if p == nil || i.Rejected != nil {
 				continue
 			}
 			for _, c := range p.Containers {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -44,12 +45,12 @@ func servedPod(i node.Info) v1.Pod {
 	p := *i.Pod // a shallow copy: what it points to is not changed
 	p.Status = i.Status
 	switch {
-	case i.Refused() != nil && p.Status.Phase == "":
-		p.Status.Phase, p.Status.Reason, p.Status.Message = v1.PodPending, i.Wait.Reason.String(), i.Refused().Error()
+	case i.Rejected != nil && p.Status.Phase == "":
+		p.Status.Phase, p.Status.Reason, p.Status.Message = v1.PodPending, i.Wait.Reason.String(), i.Rejected.Error()
 	case p.Status.Phase == "":
 		p.Status.Phase = v1.PodPending
 	}
-	if i.Stage == worker.Terminating && !i.StopRequested.IsZero() {
+	if i.WorkerPhase == worker.Terminating && !i.StopRequested.IsZero() {
 		end := metav1.NewTime(i.StopRequested.Add(time.Duration(i.Grace) * time.Second))
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &end, &i.Grace
 	}
@@ -76,14 +77,13 @@ func (h nodeHost) Workers() []control.Worker {
 func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 	w := control.Worker{
 		Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: i.Pod.UID,
-		Phase: s.Phase.String(), Since: s.Since, Status: servedPod(i).Status.Phase,
+		Phase: s.Phase.String(), Since: s.Since, PodPhase: cmp.Or(i.Status.Phase, v1.PodPending), WaitReason: i.WaitReason(),
 		Desired: i.Desired, Orphan: s.Orphan, HasConfig: s.Pod() != nil, Static: s.Pod() != nil && pod.IsStatic(s.Pod()),
 		Adopted: i.Adopted, Stopped: i.Stopped, Again: i.Again, WaitsForName: s.NameHolder,
-		LastDone: s.LastDone, LastError: s.LastError, NextWake: s.NextWake, Unready: i.Unready,
+		LastDone: s.LastDone, LastError: s.LastError, NextWake: i.NextWake, Unready: i.Unready,
 	}
-	served := servedPod(i)
-	d := pod.DisplayOf(&served)
-	w.Display, w.Ready, w.Containers, w.Restarts = d.Status, d.Ready, d.Containers, d.Restarts
+	d := i.Display()
+	w.PodStatus, w.Ready, w.Containers, w.Restarts = d.Status, d.Ready, d.Containers, d.Restarts
 	for _, c := range pod.NotStarted(&i.Status) {
 		w.Waiting = append(w.Waiting, control.Waiting{Container: c.Name, Reason: c.State.Waiting.Reason, Message: c.State.Waiting.Message})
 	}
@@ -93,11 +93,8 @@ func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 	if i.Status.StartTime != nil {
 		w.StartTime = i.Status.StartTime.Time
 	}
-	if err := i.Refused(); err != nil {
-		w.Rejected = err.Error()
-	}
-	if i.Wait.Tries > 0 {
-		w.WaitReason, w.NextWake = i.Wait.Reason.String(), i.Wait.RetryAt
+	if i.Rejected != nil {
+		w.Rejected = i.Rejected.Error()
 	}
 	if s.Cause != worker.CauseNone {
 		w.Cause = s.Cause.String()

@@ -97,5 +97,5 @@ func (h nodeHost) state() metrics.State {
 // failed does while it terminates (filterOutInactivePods in
 // pkg/kubelet/kubelet_pods.go).
 func isActive(i node.Info) bool {
-	return i.Admitted() && i.Stage < worker.Terminated && (i.Stage == worker.Terminating || !pod.IsTerminal(i.Status.Phase))
+	return i.Admitted() && i.WorkerPhase < worker.Terminated && (i.WorkerPhase == worker.Terminating || !pod.IsTerminal(i.Status.Phase))
 }

@@ -18,7 +18,7 @@ func (c *collection) facts() Facts {
 	f := Facts{
 		Metadata: Metadata{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Labels: p.Labels()},
 		Status:   display.Status, Phase: p.Phase(), Ready: display.Ready, Total: display.Containers, Restarts: display.Restarts,
-		StartTime: p.Started(), Owner: ownerOf(p), Worker: workerOf(p), Stopping: c.verdict, Events: c.events, Containers: c.containers(),
+		StartTime: p.Started(), Owner: ownerOf(p), Worker: c.worker, Stopping: c.verdict, Events: c.events, Containers: c.containers(),
 	}
 	if o := c.object; o != nil {
 		f.Metadata.Labels, f.Metadata.Annotations = o.Labels, inspect.MaskAnnotations(o.Annotations)
@@ -46,18 +46,6 @@ func ownerOf(p *inventory.Pod) Owner {
 		o.Source = p.Runtime.Sandboxes[0].Source
 	}
 	return o
-}
-
-func workerOf(p *inventory.Pod) *Worker {
-	if p.Manager == nil {
-		return nil
-	}
-	w := &p.Worker
-	return &Worker{
-		Phase: w.Phase, Since: w.Since, Cause: w.Cause, Operation: w.Operation, OperationSince: w.OperationSince, Pending: w.Pending, Calls: w.Calls,
-		LastDone: w.LastDone, LastError: w.LastError, NextRetry: w.NextWake, Rejected: w.Rejected, WaitReason: w.WaitReason, Held: w.Stopped,
-		Undesired: !w.Desired,
-	}
 }
 
 // addSandbox adds the newest sandbox as its status shows it, or as the listing does.

@@ -5,34 +5,33 @@ import (
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/diagnose"
-	"github.com/podctl/podctl/internal/event"
 )
 
 // Facts are all that is known of one pod. A field that is missing in JSON is
 // unknown, or does not apply.
 type Facts struct {
-	Metadata      Metadata    `json:"metadata"`                // identity of the pod
-	Status        string      `json:"status"`                  // as podctl pods shows it: Running, CrashLoopBackOff, …
-	Phase         string      `json:"phase"`                   // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
-	Reason        string      `json:"reason,omitempty"`        // of the pod's own status: Evicted, DeadlineExceeded, …
-	Message       string      `json:"message,omitempty"`       // of the pod's own status
-	Ready         int         `json:"ready"`                   // containers
-	Total         int         `json:"containersTotal"`         // containers that count for readiness
-	Restarts      int32       `json:"restarts"`                // of all containers
-	StartTime     time.Time   `json:"startTime,omitzero"`      // when the pod, else its first sandbox, was started
-	Owner         Owner       `json:"owner"`                   // what manages it
-	Spec          *Spec       `json:"spec,omitempty"`          // missing where no source of the spec is known
-	Worker        *Worker     `json:"worker,omitempty"`        // state in the podctl process that manages it
-	Stopping      *Stopping   `json:"terminating,omitempty"`   // of a pod that is being terminated
-	Sandbox       *Sandbox    `json:"sandbox,omitempty"`       // the newest one
-	DeadSandboxes int         `json:"deadSandboxes,omitempty"` // sandboxes that are not ready
-	Cgroup        *Cgroup     `json:"cgroup,omitempty"`        // the pod's own
-	Conditions    []Condition `json:"conditions,omitempty"`    // of the pod's status
-	Containers    []Container `json:"containers"`              // init containers first
-	Volumes       []Volume    `json:"volumes,omitempty"`       // of the spec
-	Events        []Event     `json:"events,omitempty"`        // oldest first
-	Unread        []Unread    `json:"unread,omitempty"`        // layers that could not be read
-	Next          []string    `json:"next"`                    // commands to try
+	Metadata      Metadata        `json:"metadata"`                // identity of the pod
+	Status        string          `json:"status"`                  // as podctl pods shows it: Running, CrashLoopBackOff, …
+	Phase         string          `json:"phase"`                   // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
+	Reason        string          `json:"reason,omitempty"`        // of the pod's own status: Evicted, DeadlineExceeded, …
+	Message       string          `json:"message,omitempty"`       // of the pod's own status
+	Ready         int             `json:"ready"`                   // containers
+	Total         int             `json:"containersTotal"`         // containers that count for readiness
+	Restarts      int32           `json:"restarts"`                // of all containers
+	StartTime     time.Time       `json:"startTime,omitzero"`      // when the pod, else its first sandbox, was started
+	Owner         Owner           `json:"owner"`                   // what manages it
+	Spec          *Spec           `json:"spec,omitempty"`          // missing where no source of the spec is known
+	Worker        *control.Worker `json:"worker,omitempty"`        // view of the podctl process that manages it
+	Stopping      *Stopping       `json:"terminating,omitempty"`   // of a pod that is being terminated
+	Sandbox       *Sandbox        `json:"sandbox,omitempty"`       // the newest one
+	DeadSandboxes int             `json:"deadSandboxes,omitempty"` // sandboxes that are not ready
+	Cgroup        *Cgroup         `json:"cgroup,omitempty"`        // the pod's own
+	Conditions    []Condition     `json:"conditions,omitempty"`    // of the pod's status
+	Containers    []Container     `json:"containers"`              // init containers first
+	Volumes       []Volume        `json:"volumes,omitempty"`       // of the spec
+	Events        []Event         `json:"events,omitempty"`        // oldest first
+	Unread        []Unread        `json:"unread,omitempty"`        // layers that could not be read
+	Next          []string        `json:"next"`                    // commands to try
 }
 
 // Metadata is the identity of a pod.
@@ -65,24 +64,6 @@ type Spec struct {
 	HostPID       bool   `json:"hostPID,omitempty"`                       // the pod uses the host's PID namespace
 	RuntimeClass  string `json:"runtimeClassName,omitempty"`              // of the spec
 	Node          string `json:"nodeName,omitempty"`                      // of the spec
-}
-
-// Worker is a pod's state in the podctl process that manages it.
-type Worker struct {
-	Phase          string         `json:"phase"`                   // syncing, terminating, terminated, finished
-	Since          time.Time      `json:"since,omitzero"`          // when it was entered
-	Cause          string         `json:"cause,omitempty"`         // of the first stop request
-	Operation      string         `json:"operation,omitempty"`     // in flight
-	OperationSince time.Time      `json:"operationSince,omitzero"` // when the operation began
-	Pending        string         `json:"pending,omitempty"`       // update that waits behind the operation
-	Calls          []control.Call `json:"calls,omitempty"`         // CRI calls in flight
-	LastDone       time.Time      `json:"lastDone,omitzero"`       // when the last operation ended
-	LastError      event.Failure  `json:"lastError,omitzero"`      // how the last operation failed
-	NextRetry      time.Time      `json:"nextRetry,omitzero"`      // time of the next sync at the latest
-	Rejected       string         `json:"rejected,omitempty"`      // why it does not run
-	WaitReason     string         `json:"waitReason,omitempty"`    // what it waits for
-	Held           bool           `json:"held,omitempty"`          // podctl stop stopped it
-	Undesired      bool           `json:"undesired,omitempty"`     // no source wants it
 }
 
 // Stopping is what the termination of a pod waits for.

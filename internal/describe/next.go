@@ -16,7 +16,7 @@ func nextOf(f *Facts, verdict []string) []string {
 			next = append(next, command)
 		}
 	}
-	if f.Worker != nil && f.Worker.Held {
+	if f.Worker != nil && f.Worker.Stopped {
 		add("podctl start " + name)
 	}
 	for i := range f.Containers {

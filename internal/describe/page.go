@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/usage"
@@ -164,7 +165,7 @@ func (p *page) identity(f *Facts) {
 	p.row("Labels", pairs(f.Metadata.Labels))
 }
 
-func (p *page) worker(w *Worker) {
+func (p *page) worker(w *control.Worker) {
 	if w == nil {
 		return
 	}
@@ -178,13 +179,13 @@ func (p *page) worker(w *Worker) {
 	if w.Pending != "" {
 		text += ", then " + w.Pending
 	}
-	if next := w.NextRetry.Sub(p.now); !w.NextRetry.IsZero() && next > 0 {
+	if next := w.NextWake.Sub(p.now); !w.NextWake.IsZero() && next > 0 {
 		text += ", next sync in " + age(next)
 	}
-	if w.Held {
+	if w.Stopped {
 		text += ", held by podctl stop"
 	}
-	if w.Undesired {
+	if !w.Desired {
 		text += ", desired by no source"
 	}
 	p.row("Worker", text)

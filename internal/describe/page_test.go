@@ -117,7 +117,7 @@ func TestPages(t *testing.T) {
 			ct.Ports = []v1.ContainerPort{{ContainerPort: 80, Protocol: v1.ProtocolTCP, HostPort: 8080}}
 			ct.LivenessProbe = &v1.Probe{PeriodSeconds: 10, ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(8080)}}}
 			ct.VolumeMounts = []v1.VolumeMount{{Name: "config", MountPath: "/etc/app", ReadOnly: true}}
-			p := c.managed(control.Worker{Status: v1.PodRunning, Ready: 1, Containers: 1, StartTime: before(41 * time.Second)}, ct)
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, Ready: 1, Containers: 1, StartTime: before(41 * time.Second)}, ct)
 			p.Spec.Volumes = []v1.Volume{{Name: "config", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "web-config"}}}}}
 			p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app", Ready: true}}
 			s := running("app")
@@ -125,7 +125,7 @@ func TestPages(t *testing.T) {
 			c.contains(s, cri.Details{PID: 9120})
 		},
 		"crash-loop": func(t *testing.T, c *collection) {
-			p := c.managed(control.Worker{Status: v1.PodRunning, Display: "CrashLoopBackOff", Containers: 1, Restarts: 4, NextWake: now.Add(13 * time.Second)}, app("cache"))
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, PodStatus: "CrashLoopBackOff", Containers: 1, Restarts: 4, NextWake: now.Add(13 * time.Second)}, app("cache"))
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", "back-off 20s restarting failed container=cache pod=web_default(8f73)", 4)}
 			s := exited("cache", 4, 1, "Error")
 			s.Message = "no config at /etc/cache.conf\n"
@@ -137,7 +137,7 @@ func TestPages(t *testing.T) {
 			c.contains(s, cri.Details{})
 		},
 		"oom-killed": func(_ *testing.T, c *collection) {
-			p := c.managed(control.Worker{Status: v1.PodRunning, Display: "CrashLoopBackOff", Containers: 1, Restarts: 1}, app("cache"))
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, PodStatus: "CrashLoopBackOff", Containers: 1, Restarts: 1}, app("cache"))
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", "back-off 10s restarting failed container=cache pod=web_default(8f73)", 1)}
 			c.contains(exited("cache", 1, 137, "OOMKilled"), cri.Details{MemoryLimit: new(uint64(64 << 20))})
 			c.KernelLog = func() ([]string, error) {
@@ -148,11 +148,11 @@ func TestPages(t *testing.T) {
 			}
 		},
 		"image-pull": func(_ *testing.T, c *collection) {
-			p := c.managed(control.Worker{Status: v1.PodPending, Display: "ImagePullBackOff", Containers: 1}, app("app"))
+			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "ImagePullBackOff", Containers: 1}, app("app"))
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("app", "ImagePullBackOff", `Back-off pulling image "registry.test/app:1": not found`, 0)}
 		},
 		"init-1-of-2": func(_ *testing.T, c *collection) {
-			p := c.managed(control.Worker{Status: v1.PodPending, Display: "Init:1/2", Containers: 1}, app("app"))
+			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "Init:1/2", Containers: 1}, app("app"))
 			p.Spec.InitContainers = []v1.Container{app("schema"), app("seed")}
 			p.Status.InitContainerStatuses = []v1.ContainerStatus{{Name: "schema", Ready: true}, {Name: "seed"}}
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("app", "PodInitializing", "", 0)}
@@ -161,7 +161,7 @@ func TestPages(t *testing.T) {
 		},
 		"terminating": func(_ *testing.T, c *collection) {
 			w := control.Worker{
-				Phase: "terminating", Since: before(12 * time.Second), Cause: "deleted", Status: v1.PodRunning, Ready: 1, Containers: 1,
+				Phase: "terminating", Since: before(12 * time.Second), Cause: "deleted", PodPhase: v1.PodRunning, Ready: 1, Containers: 1,
 				Operation: "terminate", OperationSince: before(12 * time.Second), StopRequested: before(12 * time.Second), GraceSeconds: 30,
 				Calls: []control.Call{{Method: "StopContainer", ID: id("a"), Container: "app", Since: before(12 * time.Second)}},
 			}
@@ -173,7 +173,7 @@ func TestPages(t *testing.T) {
 		"probe-fails": func(_ *testing.T, c *collection) {
 			ct := app("app")
 			ct.ReadinessProbe = &v1.Probe{PeriodSeconds: 5, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(80)}}}
-			p := c.managed(control.Worker{Status: v1.PodRunning, Containers: 1, Unready: []event.Unready{{Container: "app", Probe: event.Probe{
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, Containers: 1, Unready: []event.Unready{{Container: "app", Probe: event.Probe{
 				Type: "Readiness", Result: event.ProbeFailed, Failures: 3, Output: "dial tcp 10.88.0.7:80: connection refused",
 			}}}}, ct)
 			p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app"}}
@@ -196,7 +196,7 @@ func TestPages(t *testing.T) {
 		},
 		"rejected": func(_ *testing.T, c *collection) {
 			c.pod.Runtime, c.listed, c.status = nil, nil, nil
-			c.managed(control.Worker{Phase: "unknown", Status: v1.PodPending, WaitReason: "NameHeld", Rejected: "pod default/web of another podctl has the name", NextWake: now.Add(30 * time.Second)}, app("app"))
+			c.managed(control.Worker{Phase: "unknown", PodPhase: v1.PodPending, WaitReason: "NameHeld", Rejected: "pod default/web of another podctl has the name", NextWake: now.Add(30 * time.Second)}, app("app"))
 		},
 		"hostile": func(_ *testing.T, c *collection) {
 			s := exited("job", 0, 3, "Error")

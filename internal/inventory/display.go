@@ -1,7 +1,7 @@
 package inventory
 
 import (
-	"cmp"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -9,37 +9,50 @@ import (
 // Display is the pod in the terms of kubectl's columns, by the best that is known
 // of it: its podctl process, its kubelet, or the runtime alone.
 func (p *Pod) Display() pod.Display {
-	switch {
-	case p.Manager != nil:
-		return p.managedDisplay()
-	case p.Object != nil && !p.objectLacks():
-		return pod.DisplayOf(p.Object)
-	}
-	d := pod.DisplayOfRuntime(p.Runtime, p.Status)
-	if p.Terminating() {
-		d.Status = "Terminating"
-	}
+	d, _ := p.decide()
 	return d
+}
+
+// Phase returns the pod's phase as -o json shows it: that of its status, Terminating,
+// Rejected or, if only the runtime's listing is known, Exited.
+func (p *Pod) Phase() string {
+	_, phase := p.decide()
+	return phase
+}
+
+func (p *Pod) decide() (d pod.Display, phase string) {
+	facts := pod.StatusFacts{Terminating: p.Terminating()}
+	switch w := &p.Worker; {
+	case p.Manager != nil:
+		d = pod.Display{Status: w.PodStatus, Ready: w.Ready, Containers: w.Containers, Restarts: w.Restarts}
+		facts.Phase, facts.Rejected, facts.WaitReason = w.PodPhase, w.Rejected != "", w.WaitReason
+		facts.Stopped, facts.Finished = w.Stopped, w.Finished()
+	case p.Object != nil && !p.objectLacks():
+		d, facts.Phase = pod.DisplayOf(p.Object), p.Object.Status.Phase
+	default:
+		d, facts.Phase = pod.DisplayOfRuntime(p.Runtime, p.Status), p.listedPhase()
+	}
+	facts.Containers = d.Status
+	d.Status, phase = facts.Decide()
+	return d, phase
+}
+
+// listedPhase is the phase by the runtime's listing. Containers that were only created
+// have not ended.
+func (p *Pod) listedPhase() v1.PodPhase {
+	switch {
+	case !p.Runtime.Running() && !p.onlyCreated():
+		return pod.PhaseExited
+	case p.RunningContainers() > 0:
+		return v1.PodRunning
+	}
+	return v1.PodPending
 }
 
 // objectLacks reports whether the kubelet has not read the containers that run: one
 // that was just started says Pending of all pods.
 func (p *Pod) objectLacks() bool {
 	return len(p.Object.Status.ContainerStatuses) == 0 && p.RunningContainers() > 0
-}
-
-func (p *Pod) managedDisplay() pod.Display {
-	w := &p.Worker
-	d := pod.Display{Status: cmp.Or(w.Display, string(w.Status)), Ready: w.Ready, Containers: w.Containers, Restarts: w.Restarts}
-	switch {
-	case w.Rejected != "":
-		d.Status = cmp.Or(w.WaitReason, "Rejected")
-	case p.Terminating() && !pod.IsTerminal(w.Status):
-		d.Status = "Terminating"
-	case w.Stopped && pod.IsTerminal(w.Status):
-		d.Status = "Stopped"
-	}
-	return d
 }
 
 // hasEnded reports whether a container has ended: how is known by its status.

@@ -6,26 +6,6 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Phase is the pod's phase as kubectl would show it. For a pod that no podctl
-// process manages it comes from the runtime's listing; Exited is a pod of which
-// nothing runs, whether it has succeeded or failed; containers that were
-// only created have not ended.
-func (p *Pod) Phase() string {
-	switch {
-	case p.Manager != nil && p.Worker.Rejected != "" && p.Worker.WaitReason == "":
-		return "Rejected"
-	case p.Terminating() && !pod.IsTerminal(p.Worker.Status):
-		return "Terminating"
-	case p.Manager != nil:
-		return string(p.Worker.Status)
-	case !p.Runtime.Running() && !p.onlyCreated():
-		return "Exited"
-	case p.RunningContainers() > 0:
-		return "Running"
-	}
-	return "Pending"
-}
-
 // Terminating reports whether the pod is terminating. For a pod that no podctl
 // process manages that is known if its kubelet does not name it any more, else only
 // once its sandbox was stopped before all of its containers were.

@@ -39,7 +39,7 @@ func rejected(reason string) func(Info) bool {
 }
 
 func evicted(i Info) bool {
-	return i.Stage == worker.Finished && i.Status.Phase == v1.PodFailed && i.Status.Reason == "Preempting"
+	return i.WorkerPhase == worker.Finished && i.Status.Phase == v1.PodFailed && i.Status.Reason == "Preempting"
 }
 
 func TestAPodThatDoesNotFitHasFailed(t *testing.T) {

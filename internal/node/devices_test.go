@@ -65,7 +65,7 @@ func TestADeviceIsOnePodsUntilItEnds(t *testing.T) {
 		p.want(first, second, third)
 		i := p.until("third", "waiting", waits(lifecycle.DevicesInUse))
 		const want = "devices in use: requested number of devices unavailable for acme.com/gpu. Requested: 1, Available: 0"
-		if err := i.Refused(); err == nil || err.Error() != want {
+		if err := i.Rejected; err == nil || err.Error() != want {
 			t.Errorf("third: %v", err)
 		}
 		p.want(first, second)

@@ -289,7 +289,7 @@ func (h *history) converges(manifests []string) {
 	}
 	for _, i := range h.podctl.Pods() {
 		h.t.Errorf("not as asked for: %s %.8s %q %s %s desired %v again %v rejected %v op %s since %s error %q", i.Pod.Name, i.Pod.UID,
-			i.Pod.Spec.Containers[0].Command[2], i.Stage, i.Status.Phase, i.Desired, i.Again, i.Refused(), i.Op, i.OpSince, i.LastError)
+			i.Pod.Spec.Containers[0].Command[2], i.WorkerPhase, i.Status.Phase, i.Desired, i.Again, i.Rejected, i.Op, i.OpSince, i.LastError)
 	}
 }
 
@@ -300,9 +300,9 @@ func as(i Info, d Desired) bool {
 	}
 	switch d.Pod.Spec.RestartPolicy {
 	case v1.RestartPolicyNever:
-		return i.Stage == worker.Finished
+		return i.WorkerPhase == worker.Finished
 	case v1.RestartPolicyOnFailure:
-		return i.Stage == worker.Syncing
+		return i.WorkerPhase == worker.Syncing
 	default:
 		return running(i)
 	}

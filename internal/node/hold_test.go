@@ -9,7 +9,7 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-func stopped(i Info) bool { return i.Stopped && i.Stage == worker.Finished }
+func stopped(i Info) bool { return i.Stopped && i.WorkerPhase == worker.Finished }
 
 // A stopped pod stays so while its manifest stays, whichever podctl is killed
 // meanwhile, and runs again once it is started.

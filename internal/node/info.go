@@ -8,6 +8,7 @@ import (
 
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -18,8 +19,8 @@ type Info struct {
 	Pod *v1.Pod
 	// Status is the pod's status so far. Its zero value: nothing was done yet.
 	Status v1.PodStatus
-	// Stage is the worker's phase; Unknown where no worker knows the pod yet.
-	Stage worker.Phase
+	// WorkerPhase is the phase of the pod's worker; Unknown if no worker has the pod.
+	WorkerPhase worker.Phase
 	// Desired: a source wants the pod.
 	Desired bool
 	// Adopted: the runtime held the pod when podctl started.
@@ -30,7 +31,8 @@ type Info struct {
 	Stopped bool
 	// Lifecycle is the node's phase of the pod.
 	Lifecycle lifecycle.Phase
-	// Rejected is why the pod was not admitted, nil if it was not rejected.
+	// Rejected is why the pod does not run: it was not admitted or, if Wait has a reason,
+	// something is in the way that podctl does not end by itself. It is nil if neither is so.
 	Rejected error
 	// Wait is why it cannot start yet, or why what it left behind could not be
 	// removed yet, and when that is tried again; zero if it does not wait.
@@ -56,33 +58,50 @@ func (i Info) Admitted() bool {
 	return i.Lifecycle != lifecycle.Waiting && i.Lifecycle != lifecycle.Starting && i.Lifecycle != lifecycle.Rejected
 }
 
-// Refused returns why the pod does not start: it was rejected, or something is
-// in the way that podctl does not end by itself; nil if neither is so.
-func (i Info) Refused() error {
-	if i.Lifecycle == lifecycle.Waiting && i.Wait.Reason.Blocked() {
-		return i.Wait.Err
+// WaitReason returns what the pod waits for, "" if it does not wait.
+func (i Info) WaitReason() string {
+	if i.Wait.Tries == 0 {
+		return ""
 	}
-	return i.Rejected
+	return i.Wait.Reason.String()
+}
+
+// Terminating reports whether the pod is terminating: asked to stop, and not yet cleaned
+// up.
+func (i Info) Terminating() bool {
+	return i.WorkerPhase == worker.Terminating || i.WorkerPhase == worker.Terminated
+}
+
+// Display returns the pod in the terms of kubectl's columns.
+func (i Info) Display() pod.Display {
+	p := *i.Pod // what it points to is not changed
+	p.Status = i.Status
+	d := pod.DisplayOf(&p)
+	d.Status, _ = pod.StatusFacts{
+		Containers: d.Status, Phase: i.Status.Phase, Rejected: i.Rejected != nil, WaitReason: i.WaitReason(),
+		Terminating: i.Terminating(), Stopped: i.Stopped, Finished: i.WorkerPhase == worker.Finished,
+	}.Decide()
+	return d
 }
 
 // Ended reports whether the pod does nothing more by itself: it is down and
 // cleaned up and does not come back, or it cannot start.
 func (i Info) Ended() bool {
-	if inUse, ok := errors.AsType[*DevicesInUseError](i.Refused()); ok && inUse.ours {
+	if inUse, ok := errors.AsType[*DevicesInUseError](i.Rejected); ok && inUse.ours {
 		return false // it starts when another pod of this process has ended
 	}
-	return i.Refused() != nil || (i.Stage == worker.Finished || i.Lifecycle == lifecycle.Removed) && !i.Again
+	return i.Rejected != nil || (i.WorkerPhase == worker.Finished || i.Lifecycle == lifecycle.Removed) && !i.Again
 }
 
 // Leaving reports whether the pod is not desired and something of it may still run,
 // or is being cleaned up.
 func (i Info) Leaving() bool {
-	return !i.Desired && i.Lifecycle == lifecycle.Stopping && i.Stage != worker.Finished && i.Wait.Tries == 0
+	return !i.Desired && i.Lifecycle == lifecycle.Stopping && i.WorkerPhase != worker.Finished && i.Wait.Tries == 0
 }
 
 // Succeeded reports whether the pod has ended successfully.
-func (i Info) Succeeded() bool { return i.Refused() == nil && i.Status.Phase == v1.PodSucceeded }
+func (i Info) Succeeded() bool { return i.Rejected == nil && i.Status.Phase == v1.PodSucceeded }
 
 // Ready reports whether all of the pod's containers are ready, and the pod is
 // not being ended.
-func (i Info) Ready() bool { return i.Stage == worker.Syncing && !i.Again && isReady(&i.Status) }
+func (i Info) Ready() bool { return i.WorkerPhase == worker.Syncing && !i.Again && isReady(&i.Status) }

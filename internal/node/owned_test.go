@@ -43,7 +43,7 @@ func TestPodOwnedByAnotherEndpointIsNeitherAdoptedNorStopped(t *testing.T) {
 		b := w.podctl("agent", podYAML("web", v2, grace), fixUID("api", podYAML("api", v2, grace)))
 		for _, name := range []string{"web", "api"} {
 			i := b.until(name, "waiting", waits(lifecycle.NameHeld))
-			if text := i.Refused().Error(); !strings.Contains(text, `"agent", which uses this runtime by unix:///run/a.sock`) {
+			if text := i.Rejected.Error(); !strings.Contains(text, `"agent", which uses this runtime by unix:///run/a.sock`) {
 				t.Errorf("%s waits without naming the owner: %s", name, text)
 			}
 		}

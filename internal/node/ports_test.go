@@ -34,7 +34,7 @@ func TestHostPortsOfPodsWithoutALivingOwnerAreTaken(t *testing.T) {
 		b.want(withPort("first", 8080), withPort("second", 9090), withPort("third", 7070))
 		for name, other := range map[string]string{"first": "default/left", "second": "default/foreign"} {
 			i := b.until(name, "waiting", waits(lifecycle.HostPortHeld))
-			if text := i.Refused().Error(); !strings.Contains(text, other) {
+			if text := i.Rejected.Error(); !strings.Contains(text, other) {
 				t.Errorf("%s waits for %s: %s", name, other, text)
 			}
 		}

@@ -184,7 +184,7 @@ func TestReadinessIsAskedWhileThePodEndsAndLivenessIsNot(t *testing.T) {
 			`lifecycle: {preStop: {exec: {command: [sh, -c, "rm /up; sleep 10"]}}}`))
 		p.until("web", "ready", ready)
 		p.want()
-		p.until("web", "not ready", func(i Info) bool { return i.Stage == worker.Terminating && !isReady(&i.Status) })
+		p.until("web", "not ready", func(i Info) bool { return i.WorkerPhase == worker.Terminating && !isReady(&i.Status) })
 		p.drain()
 		for _, m := range p.messages("Unhealthy") {
 			if !strings.HasPrefix(m, "Readiness") {

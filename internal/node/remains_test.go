@@ -143,7 +143,7 @@ func TestRemainsOfAPodThatWasStoppedBeforeItBegan(t *testing.T) {
 		time.Sleep(time.Second)
 		w.sim.Crash() // so that its end takes a while
 		a.want()
-		a.until("web", "being stopped", func(i Info) bool { return i.Stage == worker.Terminating })
+		a.until("web", "being stopped", func(i Info) bool { return i.WorkerPhase == worker.Terminating })
 		a.kill()
 		w.sim.Restart()
 		if left, err := os.ReadDir(w.root + "/pods"); err == nil && len(left) > 0 {

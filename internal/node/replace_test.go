@@ -104,9 +104,9 @@ func TestPodOfALivingPodctlIsLeftToIt(t *testing.T) {
 		a := w.podctl("run-a", web)
 		a.until("web", "running", running)
 		b := w.podctl("run-b", podYAML("web", "sleep 1"))
-		i := b.until("web", "rejected", func(i Info) bool { return i.Refused() != nil })
-		if !strings.Contains(i.Refused().Error(), "run-a") {
-			t.Errorf("the owner is not named: %v", i.Refused())
+		i := b.until("web", "rejected", func(i Info) bool { return i.Rejected != nil })
+		if !strings.Contains(i.Rejected.Error(), "run-a") {
+			t.Errorf("the owner is not named: %v", i.Rejected)
 		}
 		b.drain()
 		time.Sleep(time.Minute)
@@ -150,7 +150,7 @@ func TestForeignPodOfTheNameIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.want(podYAML("web", "sleep 1"))
-		a.until("web", "rejected", func(i Info) bool { return i.Refused() != nil })
+		a.until("web", "rejected", func(i Info) bool { return i.Rejected != nil })
 		if err := a.client.RemovePodSandbox(t.Context(), id); err != nil {
 			t.Error(err)
 		}
@@ -170,8 +170,8 @@ func TestNewsOfAPodThatIsBeingRemovedStartsNothing(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		p.pleg.RequestReinspect("fixed-1")
 		time.Sleep(5 * time.Second)
-		if i := p.Pods()[0]; i.Stage != worker.Unknown {
-			t.Errorf("its worker is %s", i.Stage)
+		if i := p.Pods()[0]; i.WorkerPhase != worker.Unknown {
+			t.Errorf("its worker is %s", i.WorkerPhase)
 		}
 		release()
 		p.until("job", "running", running)

@@ -62,7 +62,7 @@ func TestRoomForAPodThatIsRejectedIsFree(t *testing.T) {
 		a.want(victim, dns)
 		time.Sleep(5 * time.Second)
 		w.foreign("dns")
-		a.until("dns", "rejected", func(i Info) bool { return i.Refused() != nil })
+		a.until("dns", "rejected", func(i Info) bool { return i.Rejected != nil })
 		a.want(victim, dns, requesting("800m", podYAML("other", "sleep 3600")))
 		a.until("other", "running", running)
 		a.drain()
@@ -100,7 +100,7 @@ func TestAVictimThatHasNotBegunHasFailedForGood(t *testing.T) {
 		time.Sleep(time.Minute) // the older one has ended
 		a.kill()
 		b := w.podctl("agent", after, dns)
-		b.until("web", "evicted still", func(i Info) bool { return i.Stage == worker.Finished && i.Status.Phase == v1.PodFailed })
+		b.until("web", "evicted still", func(i Info) bool { return i.WorkerPhase == worker.Finished && i.Status.Phase == v1.PodFailed })
 		b.drain()
 		w.empty()
 	})

@@ -67,9 +67,9 @@ func TestUIDOfALivingPodctlIsLeftToIt(t *testing.T) {
 		a := w.podctl("run-a", fixUID("web", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")))
 		a.until("web", "running", running)
 		b := w.podctl("run-b", fixUID("api", podYAML("api", "sleep 3600")))
-		i := b.until("api", "rejected", func(i Info) bool { return i.Refused() != nil })
-		if !strings.Contains(i.Refused().Error(), "run-a") {
-			t.Errorf("the owner is not named: %v", i.Refused())
+		i := b.until("api", "rejected", func(i Info) bool { return i.Rejected != nil })
+		if !strings.Contains(i.Rejected.Error(), "run-a") {
+			t.Errorf("the owner is not named: %v", i.Rejected)
 		}
 		b.drain()
 		a.until("web", "running on", running)

@@ -33,10 +33,13 @@ func (n *Node) Pods() []Info {
 // info is what Pods shows of a pod; w is zero if it has no worker. t.mu is held.
 func (t *podTable) info(uid types.UID, e *entry, w worker.Info) Info {
 	info := Info{
-		Pod: withDebug(e.Pod, e.record.Debug), Status: e.status, Stage: e.stage, Lifecycle: e.Phase,
+		Pod: withDebug(e.Pod, e.record.Debug), Status: e.status, WorkerPhase: e.stage, Lifecycle: e.Phase,
 		Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.again(), Stopped: e.record.Held && !e.again(),
 		Rejected: e.Rejection, Wait: e.Wait, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
 		LastError: w.LastError, Grace: w.Grace, Unready: t.unready.Unready(uid),
+	}
+	if e.Phase == lifecycle.Waiting && e.Wait.Reason.Blocked() {
+		info.Rejected = e.Wait.Err
 	}
 	if e.Wait.Tries > 0 {
 		info.NextWake = e.Wait.RetryAt

@@ -200,7 +200,7 @@ func (p *podctl) until(name string, what string, is func(Info) bool) Info {
 }
 
 func running(i Info) bool  { return i.Status.Phase == v1.PodRunning && i.Ready() }
-func finished(i Info) bool { return i.Stage == worker.Finished }
+func finished(i Info) bool { return i.WorkerPhase == worker.Finished }
 
 func (p *podctl) reasons() []string {
 	p.mu.Lock()

@@ -40,13 +40,11 @@ func DisplayOf(p *v1.Pod) Display {
 		d.Restarts = sidecarRestarts
 		d.addContainers(p)
 	}
-	switch {
-	case p.DeletionTimestamp == nil:
-	case p.Status.Reason == nodeLost:
-		d.Status = "Unknown"
-	case !IsTerminal(p.Status.Phase):
-		d.Status = "Terminating"
+	terminating := p.DeletionTimestamp != nil
+	if terminating && p.Status.Reason == nodeLost {
+		d.Status, terminating = "Unknown", false
 	}
+	d.Status, _ = StatusFacts{Containers: d.Status, Phase: p.Status.Phase, Terminating: terminating}.Decide()
 	return d
 }
 

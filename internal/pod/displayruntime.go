@@ -27,15 +27,14 @@ func DisplayOfRuntime(p *Pod, status *Status) Display {
 	d.Ready = running
 	ready := slices.ContainsFunc(p.Sandboxes, func(s *Sandbox) bool { return s.State == Running })
 	switch {
-	case !ready && running > 0:
-		d.Status = "Terminating"
 	case len(ended) > 0:
 		d.Status = worstEnd(ended, running > 0)
 	case created > 0, ready && running < max(d.Containers, 1): // what was created has not ended
 		d.Status = "ContainerCreating"
-	case !ready:
+	case !ready && running == 0:
 		d.Status = completed
 	}
+	d.Status, _ = StatusFacts{Containers: d.Status, Terminating: !ready && running > 0}.Decide()
 	return d
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/describe"
 	"github.com/podctl/podctl/internal/diagnose"
@@ -37,7 +38,7 @@ func Describe(e *shell.Env) *cmdline.Command {
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Patterns: true},
 		Effect:  cmdline.Reads,
 		OnNodes: cmdline.NodePage,
-		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Owner{}, describe.Spec{}, describe.Worker{}, describe.Stopping{}, describe.Sandbox{},
+		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
 			describe.Cgroup{}, describe.Condition{}, describe.Container{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
 			describe.Mount{}, describe.Volume{}, describe.Event{}, describe.Unread{},
 		},

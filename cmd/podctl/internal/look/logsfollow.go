@@ -194,7 +194,7 @@ func (f *logFollow) stateOf(ctx context.Context, t target.Target) writerState {
 		return mayBeReplaced
 	case t.Container.State != pod.Exited:
 		return writes
-	case p.Manager != nil && (p.Worker.Stopped || p.Worker.Desired && pod.IsTerminal(p.Worker.Status) && !p.Worker.Again):
+	case p.Manager != nil && (p.Worker.Stopped || p.Worker.Desired && pod.IsTerminal(p.Worker.PodPhase) && !p.Worker.Again):
 		return finished
 	case p.Kind() == inventory.KindOther:
 		return finished // nothing starts it again

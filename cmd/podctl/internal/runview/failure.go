@@ -109,7 +109,7 @@ func (o *Outcome) Verdict(failures []Failure, why error) error {
 
 // reasons is why a pod failed, never empty.
 func (o *Outcome) reasons(i node.Info) []reason {
-	if err := i.Refused(); err != nil {
+	if err := i.Rejected; err != nil {
 		why := reason{text: ": " + err.Error()}
 		if hinted, ok := err.(interface{ Hint() string }); ok {
 			why.hint = hinted.Hint()
@@ -133,7 +133,7 @@ func (o *Outcome) reasons(i node.Info) []reason {
 		all = append(all, reason{text: " is not ready: " + text})
 	}
 	if len(all) == 0 {
-		all = append(all, reason{text: " is " + strings.ToLower(statusText(i, displayOf(i)))})
+		all = append(all, reason{text: " is " + strings.ToLower(i.Display().Status)})
 	}
 	return all
 }

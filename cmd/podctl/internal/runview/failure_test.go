@@ -62,7 +62,7 @@ func TestAFailedPodTellsWhy(t *testing.T) {
 			i.LastError.Text = "network is not ready"
 			setContainers(i, waits("web", "ContainerCreating", ""))
 		}, []string{"  default/web: network is not ready"}},
-		{"nothing else to say", func(i *node.Info) { i.Stage = worker.Terminating }, []string{"  default/web is terminating"}},
+		{"nothing else to say", func(i *node.Info) { i.WorkerPhase = worker.Terminating }, []string{"  default/web is terminating"}},
 		{"rejected, with the way out", func(i *node.Info) { i.Rejected = hinted{errors.New("name is taken")} },
 			[]string{"  default/web: name is taken", "  hint: rename it"}},
 	} {

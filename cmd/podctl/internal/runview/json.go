@@ -105,12 +105,12 @@ func (p *jsonPrinter) Finish(infos []node.Info) {
 }
 
 func podLine(i node.Info) RunLine {
-	n := displayOf(i).Restarts
+	n := i.Display().Restarts
 	l := RunLine{
 		Type: "pod", Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: string(i.Pod.UID),
 		Phase: i.Status.Phase, Reason: i.Status.Reason, Message: i.Status.Message, Restarts: &n, Unready: i.Unready,
 	}
-	if err := i.Refused(); err != nil {
+	if err := i.Rejected; err != nil {
 		l.Rejected = err.Error()
 	}
 	for _, c := range pod.Statuses(&i.Status) {

@@ -120,7 +120,7 @@ func (p *livePrinter) render(infos []node.Info, lines int) string {
 func (p *livePrinter) paint(i node.Info, line string) string {
 	color := ""
 	switch {
-	case i.Refused() != nil || i.Status.Phase == "Failed":
+	case i.Rejected != nil || i.Status.Phase == "Failed":
 		color = output.Red
 	case waitingText(i, p.screen.Now()) != "":
 		color = output.Yellow

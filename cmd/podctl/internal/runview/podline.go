@@ -18,39 +18,15 @@ var podHeader = []string{"POD", "STATUS", "READY", "RESTARTS", "AGE", "NOW"}
 // podRow is a pod's line in the table. activity is what an event last said
 // that the pod is busy with, "" if nothing.
 func podRow(i node.Info, activity string, now time.Time) []string {
-	d := displayOf(i)
+	d := i.Display()
 	return []string{
 		pod.DisplayName(i.Pod.Namespace, i.Pod.Name),
-		statusText(i, d),
+		d.Status,
 		fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 		fmt.Sprint(d.Restarts),
 		age(i, now),
 		output.OneLine(nowText(i, activity, now)),
 	}
-}
-
-// displayOf is the pod in the terms of kubectl's columns.
-func displayOf(i node.Info) pod.Display {
-	p := *i.Pod // what it points to is not changed
-	p.Status = i.Status
-	return pod.DisplayOf(&p)
-}
-
-// statusText is kubectl's STATUS, or podctl's for a pod that may not run.
-func statusText(i node.Info, d pod.Display) string {
-	switch {
-	case i.Rejected != nil:
-		return "Rejected"
-	case i.Refused() != nil:
-		return i.Wait.Reason.String()
-	case i.Stopped && i.Stage == worker.Finished:
-		return "Stopped"
-	case i.Stage == worker.Terminating && !pod.IsTerminal(i.Status.Phase):
-		return "Terminating"
-	case i.Status.Phase == "":
-		return string(v1.PodPending)
-	}
-	return d.Status
 }
 
 func age(i node.Info, now time.Time) string {
@@ -64,9 +40,9 @@ func age(i node.Info, now time.Time) string {
 // since when, with the next retry as a countdown.
 func nowText(i node.Info, activity string, now time.Time) string {
 	switch {
-	case i.Refused() != nil:
-		return i.Refused().Error() + retryText(i, now)
-	case i.Stage == worker.Terminating && !pod.IsTerminal(i.Status.Phase):
+	case i.Rejected != nil:
+		return i.Rejected.Error() + retryText(i, now)
+	case i.Terminating() && !pod.IsTerminal(i.Status.Phase):
 		return terminatingText(i, now)
 	case pod.IsTerminal(i.Status.Phase):
 		return endText(&i.Status)

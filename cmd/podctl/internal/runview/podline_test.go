@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -35,7 +36,7 @@ func web(change func(*node.Info)) node.Info {
 			Phase: v1.PodRunning, StartTime: &metav1.Time{Time: noon.Add(-41 * time.Second)},
 			ContainerStatuses: []v1.ContainerStatus{runs("web"), runs("cache")},
 		},
-		Stage: worker.Syncing,
+		WorkerPhase: worker.Syncing,
 	}
 	if change != nil {
 		change(&i)
@@ -107,18 +108,18 @@ func TestNowSaysWhatThePodWaitsForAndUntilWhen(t *testing.T) {
 				{Container: "cache", Probe: event.Probe{Type: "Startup", Result: event.ProbeErrored, Failures: 1}},
 			}
 		}, "", "web: readiness failed 3 times: connection refused · cache: startup failed"},
-		{"stopping", func(i *node.Info) { i.Stage = worker.Terminating }, "", "stopping"},
+		{"stopping", func(i *node.Info) { i.WorkerPhase = worker.Terminating }, "", "stopping"},
 		{"stopping with grace", func(i *node.Info) {
-			i.Stage, i.Grace, i.StopRequested = worker.Terminating, 30, noon.Add(-4*time.Second)
+			i.WorkerPhase, i.Grace, i.StopRequested = worker.Terminating, 30, noon.Add(-4*time.Second)
 		}, "", "stopping, 26s of 30s grace left"},
 		{"stopping past its grace", func(i *node.Info) {
-			i.Stage, i.Grace, i.StopRequested = worker.Terminating, 30, noon.Add(-72*time.Second)
+			i.WorkerPhase, i.Grace, i.StopRequested = worker.Terminating, 30, noon.Add(-72*time.Second)
 		}, "", "stopping, 42s past its grace of 30s"},
 		{"stopping fails", func(i *node.Info) {
-			i.Stage, i.LastError.Text, i.NextWake = worker.Terminating, "stop container: deadline exceeded", noon.Add(2*time.Second)
+			i.WorkerPhase, i.LastError.Text, i.NextWake = worker.Terminating, "stop container: deadline exceeded", noon.Add(2*time.Second)
 		}, "", "stopping · stop container: deadline exceeded, again in 2s"},
 		{"stopping is tried again", func(i *node.Info) {
-			i.Stage, i.LastError.Text, i.Op = worker.Terminating, "stop container: deadline exceeded", worker.OpTerminate
+			i.WorkerPhase, i.LastError.Text, i.Op = worker.Terminating, "stop container: deadline exceeded", worker.OpTerminate
 		}, "", "stopping"},
 		{"ended well", func(i *node.Info) {
 			i.Status.Phase = v1.PodSucceeded
@@ -132,7 +133,7 @@ func TestNowSaysWhatThePodWaitsForAndUntilWhen(t *testing.T) {
 			i.Status.Phase, i.Status.Reason, i.Status.Message = v1.PodFailed, "DeadlineExceeded", "was active too long"
 		}, "", "DeadlineExceeded: was active too long"},
 		{"a final phase wins over stopping", func(i *node.Info) {
-			i.Stage, i.Status.Phase = worker.Terminating, v1.PodSucceeded
+			i.WorkerPhase, i.Status.Phase = worker.Terminating, v1.PodSucceeded
 			setContainers(i, ended("web", 0, "Completed", ""))
 		}, "", "web exited 0"},
 	} {
@@ -160,16 +161,19 @@ func TestPodRow(t *testing.T) {
 		{"rejected", func(i *node.Info) {
 			i.Status, i.Rejected = v1.PodStatus{}, errors.New("taken")
 		}, "default/web|Rejected|0/3|0|-|taken"},
+		{"its name is in use", func(i *node.Info) {
+			i.Status, i.Rejected, i.Wait = v1.PodStatus{}, errors.New("taken"), lifecycle.Wait{Reason: lifecycle.NameHeld, Tries: 1}
+		}, "default/web|NameHeld|0/3|0|-|taken"},
 		{"a crash loop", func(i *node.Info) { setContainers(i, runs("web"), waits("cache", "CrashLoopBackOff", "")) }, "default/web|CrashLoopBackOff|1/3|0|41s|cache: CrashLoopBackOff"},
 		{"completed", func(i *node.Info) {
 			i.Status.Phase = v1.PodSucceeded
 			setContainers(i, ended("web", 0, "Completed", ""), ended("cache", 0, "Completed", ""))
 		}, "default/web|Completed|0/3|0|41s|cache exited 0"},
 		{"stopped", func(i *node.Info) {
-			i.Stage, i.Stopped, i.Status.Phase = worker.Finished, true, v1.PodSucceeded
+			i.WorkerPhase, i.Stopped, i.Status.Phase = worker.Finished, true, v1.PodSucceeded
 			setContainers(i, ended("web", 0, "Completed", ""))
 		}, "default/web|Stopped|0/3|0|41s|web exited 0"},
-		{"terminating", func(i *node.Info) { i.Stage = worker.Terminating }, "default/web|Terminating|2/3|0|41s|stopping"},
+		{"terminating", func(i *node.Info) { i.WorkerPhase = worker.Terminating }, "default/web|Terminating|2/3|0|41s|stopping"},
 		{"words of a runtime stay in their line", func(i *node.Info) {
 			i.LastError.Text = "one\ntwo\t\x1b[2J"
 		}, "default/web|Running|2/3|0|41s|one; two �[2J"},

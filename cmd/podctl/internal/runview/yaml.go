@@ -70,7 +70,7 @@ func podObject(i node.Info, nodeName string) *v1.Pod {
 		p.Spec.NodeName = nodeName
 	}
 	p.Status = *i.Status.DeepCopy()
-	if err := i.Refused(); err != nil && p.Status.Phase == "" {
+	if err := i.Rejected; err != nil && p.Status.Phase == "" {
 		p.Status.Phase, p.Status.Reason = v1.PodPending, i.Wait.Reason.String()
 		p.Status.Message = err.Error()
 	}
