@@ -98,6 +98,7 @@ var table = []row{
 	{"cmd/podctl/internal/output", []string{"internal/fleet"}, "tables, lists in kubectl's formats, JSON, escaping"},
 	{"cmd/podctl/internal/startup", nil, "garbage is collected rarely while a command starts"},
 	{"cmd/podctl/internal/shell", []string{"internal/control", "internal/credential", "internal/cri", "internal/cri/sim", "internal/daemon", "internal/host", "internal/inventory", "internal/kubelet", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output"}, "what commands share: streams, global flags, lists, errors"},
+	{"cmd/podctl/internal/images", []string{"internal/", "cmd/podctl/internal/"}, "the commands about images"},
 	{"cmd/podctl/internal/look", []string{"internal/", "cmd/podctl/internal/"}, "the commands that look inside pods"},
 	{"cmd/podctl/internal/pleg", []string{"internal/", "cmd/podctl/internal/"}, "podctl pleg, and agent --observe"},
 	{"cmd/podctl/internal/simpod", []string{"internal/cri/sim", "internal/pod"}, "pods on a simulated runtime, for tests"},
@@ -111,7 +112,7 @@ var only = []struct {
 	library string
 	by      []string
 }{
-	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/look", "cmd/podctl/internal/pleg", "cmd/podctl/internal/simulate", "cmd/podctl/internal/plugin"}},
+	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/images", "cmd/podctl/internal/look", "cmd/podctl/internal/pleg", "cmd/podctl/internal/simulate", "cmd/podctl/internal/plugin"}},
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
 	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim", "internal/handler"}},
 	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/debugger", "internal/credential", "internal/render", "internal/podsync", "cmd/podctl/internal/simpod"}},

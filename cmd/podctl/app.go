@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/images"
 	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/pleg"
@@ -105,10 +106,7 @@ func commands(e *shell.Env, app func() *cmdline.App) []*cmdline.Command {
 		look.Inspect(e),
 		look.Wait(e))
 	add("images",
-		look.Images(e),
-		look.Pull(e),
-		look.Rmi(e),
-		look.Prune(e))
+		images.Commands(e)...)
 	add("examine the node",
 		look.Doctor(e),
 		pleg.Command(e),

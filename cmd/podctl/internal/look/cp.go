@@ -131,10 +131,10 @@ func (o cpOptions) copy(ctx context.Context, e *shell.Env, from, to filecopy.End
 		return err
 	}
 	var done copyProgress
-	bar := startProgress(e, !o.quiet, done.text)
+	bar := shell.StartProgress(e, !o.quiet, done.text)
 	begun := e.Now()
 	result, err := filecopy.Copy(ctx, source, sink, filecopy.Options{ToHost: o.to.Target == "", Name: o.from.String(), Progress: done.set})
-	bar.stop()
+	bar.Stop()
 	if !o.quiet && result.Files > 0 && ctx.Err() == nil {
 		fmt.Fprintf(e.Errw, "copied %s, %s in %s to %s\n", output.Plural(result.Files, "file"), output.Size(uint64(result.Bytes)), output.ShortTime(e.Now().Sub(begun)), made)
 	}

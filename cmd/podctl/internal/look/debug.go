@@ -150,7 +150,7 @@ func (s *session) debugged(q target.Query) (*inventory.Pod, error) {
 
 // debugManaged has the podctl process of the pod add the container, and attaches to it.
 func (s *session) debugManaged(ctx context.Context, p *inventory.Pod, local *localStreams, o debugOptions) error {
-	if err := p.Manager.Client(s.reader.Dial).Debug(ctx, p.Namespace, p.Name, o.container); err != nil {
+	if err := s.ManagerOf(p).Debug(ctx, p.Namespace, p.Name, o.container); err != nil {
 		return err
 	}
 	name := o.container.Name
@@ -197,7 +197,7 @@ const startPeriod = 100 * time.Millisecond
 // untilStarted waits until an ephemeral container runs or has run; the error says why
 // it cannot start.
 func (s *session) untilStarted(ctx context.Context, p *inventory.Pod, name string) error {
-	client := p.Manager.Client(s.reader.Dial)
+	client := s.ManagerOf(p)
 	for {
 		list, err := client.Pods(ctx)
 		if err != nil {

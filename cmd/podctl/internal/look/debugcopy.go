@@ -141,7 +141,7 @@ func copyPod(ctx context.Context, e *shell.Env, o debugOptions) (map[string]any,
 // manifestOf returns the pod as its owner shows it, else as the manifest says that
 // podctl has left in the runtime.
 func (s *session) manifestOf(ctx context.Context, p *inventory.Pod) (*v1.Pod, error) {
-	if s.readObjects(ctx, []*inventory.Pod{p}); p.Object != nil {
+	if s.ReadObjects(ctx, []*inventory.Pod{p}); p.Object != nil {
 		return p.Object, nil
 	}
 	if p.Sandbox() == "" {

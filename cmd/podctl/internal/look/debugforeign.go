@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/images"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/debugger"
@@ -114,12 +115,12 @@ func (s *session) present(ctx context.Context, local *localStreams, o debugOptio
 	if err != nil || image != nil {
 		return image, err
 	}
-	credentials, err := userCredentials(local.e, o.credentials)
+	credentials, err := images.UserCredentials(local.e, o.credentials)
 	if err != nil {
 		return nil, err
 	}
 	local.note("pulling %s", name)
-	if _, err := pullWith(ctx, s.Client, name, credentials); err != nil {
+	if _, err := images.PullWith(ctx, s.Client, name, credentials); err != nil {
 		return nil, err
 	}
 	image, err = s.Client.ImageStatus(ctx, name)

@@ -142,7 +142,7 @@ func inspectPods(ctx context.Context, s *session, o inspectOptions, found []targ
 		}
 	}
 	if !o.showSecrets {
-		s.readObjects(ctx, pods)
+		s.ReadObjects(ctx, pods)
 	}
 	var items []output.Item
 	for _, p := range pods {

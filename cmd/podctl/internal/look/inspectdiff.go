@@ -31,7 +31,7 @@ func runInspectDiff(ctx context.Context, e *shell.Env, o inspectOptions, s *sess
 	}
 	newest := target.Attempts(before.Pod, before.Container.Name)[0]
 	if !o.showSecrets {
-		s.readObjects(ctx, []*inventory.Pod{before.Pod})
+		s.ReadObjects(ctx, []*inventory.Pod{before.Pod})
 	}
 	spec := specOf(before.Pod, newest.Name)
 	old, err := o.raw(ctx, s.Client.RawContainer, before.Container.ID, spec)

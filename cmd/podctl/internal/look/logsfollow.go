@@ -58,7 +58,7 @@ func (f *logFollow) run(ctx context.Context, found []*foundLog) {
 			return
 		case <-tick.C:
 		}
-		if err := f.session.list(ctx); err != nil {
+		if err := f.session.List(ctx); err != nil {
 			if ctx.Err() == nil && !f.silent {
 				fmt.Fprintf(f.env.Errw, "warning: restarts are not followed: %v\n", err)
 			}
@@ -211,7 +211,7 @@ func (f *logFollow) stateOf(ctx context.Context, t target.Target) writerState {
 // started again.
 func (f *logFollow) isOver(ctx context.Context, t target.Target) bool {
 	if t.Pod.Object == nil {
-		f.session.readObjects(ctx, []*inventory.Pod{t.Pod})
+		f.session.ReadObjects(ctx, []*inventory.Pod{t.Pod})
 	}
 	if t.Pod.Object == nil {
 		return false

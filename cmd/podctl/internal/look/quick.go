@@ -29,14 +29,14 @@ func openOne(ctx context.Context, e *shell.Env, g shell.Globals, q target.Query)
 
 // quickOne lists the runtime and finds the container that a query names.
 func (s *session) quickOne(ctx context.Context, e *shell.Env, g shell.Globals, q target.Query) (target.Target, error) {
-	if err := s.quickList(ctx); err != nil {
+	if err := s.ListAlone(ctx); err != nil {
 		return target.Target{}, err
 	}
 	t, err := target.One(s.Pods, q)
 	if err == nil && s.settled(q, t) {
 		return t, nil
 	}
-	if err := s.complete(ctx, e, g); err != nil {
+	if err := s.ListOwned(ctx, e, g); err != nil {
 		return t, err
 	}
 	return s.one(ctx, q)
@@ -52,36 +52,17 @@ func openNamed(ctx context.Context, e *shell.Env, g shell.Globals, q target.Quer
 	if err != nil {
 		return nil, err
 	}
-	if err = s.quickList(ctx); err == nil {
+	if err = s.ListAlone(ctx); err == nil {
 		if found, err := target.Containers(s.Pods, q); err == nil && s.settled(q, found...) {
 			return s, nil
 		}
-		err = s.complete(ctx, e, g)
+		err = s.ListOwned(ctx, e, g)
 	}
 	if err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
-}
-
-// quickList lists the runtime, without the owners of its pods.
-func (s *session) quickList(ctx context.Context) error {
-	listed, err := s.Client.ListPods(ctx)
-	if err == nil {
-		s.Pods = inventory.Merge(listed, nil, func(*inventory.Pod) bool { return true })
-	}
-	return err
-}
-
-// complete lists the runtime again, with the owners of its pods. A pod that was not
-// found may be one that its owner reports.
-func (s *session) complete(ctx context.Context, e *shell.Env, g shell.Globals) (err error) {
-	if s.Paths, err = g.Paths(s.Client.Endpoint()); err != nil {
-		return err
-	}
-	s.reader = shell.NewReader(e, s.Paths.Locks)
-	return s.list(ctx)
 }
 
 // settled reports whether the owners of the pods cannot change what was found: no spec

@@ -10,71 +10,30 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/target"
 )
 
-// session is a connection to the runtime and what it lists.
-type session struct {
-	Client *cri.Client
-	// Pods are all pods of the runtime, and those of live podctl processes: as
-	// they were when the session was opened, or listed the last time.
-	Pods []*inventory.Pod
-	// Paths are podctl's directories on the runtime.
-	Paths host.Paths
-
-	reader     inventory.Reader
-	disconnect func()
-}
+// session is a connection to the runtime that finds containers.
+type session struct{ *shell.Session }
 
 // connect connects to the runtime.
 func connect(ctx context.Context, e *shell.Env, g shell.Globals) (*session, error) {
-	client, disconnect, err := shell.Connect(ctx, e, g)
-	if err != nil {
-		return nil, err
-	}
-	return &session{Client: client, disconnect: disconnect}, nil
+	s, err := shell.ConnectSession(ctx, e, g)
+	return &session{s}, err
 }
 
 // open connects to the runtime and lists it once, with the owners of its pods.
 func open(ctx context.Context, e *shell.Env, g shell.Globals) (*session, error) {
-	s, err := connect(ctx, e, g)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.complete(ctx, e, g); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
+	s, err := shell.OpenSession(ctx, e, g)
+	return &session{s}, err
 }
 
-// Close disconnects from the runtime.
-func (s *session) Close() { s.disconnect() }
-
-// list lists the runtime again.
-func (s *session) list(ctx context.Context) error {
-	pods, err := s.reader.Pods(ctx, s.Client)
-	if err == nil {
-		s.Pods = pods
-	}
-	return err
-}
-
-// readObjects sets the objects of the pods whose owners, podctl processes or a
-// kubelet, answer.
-func (s *session) readObjects(ctx context.Context, pods []*inventory.Pod) {
-	shell.ReadPodctlObjects(ctx, s.reader.Dial, pods)
-	shell.ReadKubeletObjects(ctx, s.Client.Endpoint().Runtime, pods)
-}
-
-// readSpecs sets the objects of pods as readObjects does, and those of pods whose
+// readSpecs sets the objects of pods as ReadObjects does, and those of pods whose
 // podctl process has exited from the manifests that it left in the runtime.
 func (s *session) readSpecs(ctx context.Context, pods []*inventory.Pod) {
-	s.readObjects(ctx, pods)
+	s.ReadObjects(ctx, pods)
 	var g errgroup.Group
 	g.SetLimit(statusReads)
 	for _, p := range pods {

@@ -27,7 +27,7 @@ func (t *top) follow(ctx context.Context) error {
 	var last usage.Snapshot
 	for first := true; ; first = false {
 		if !first {
-			if err := t.session.list(ctx); err != nil {
+			if err := t.session.List(ctx); err != nil {
 				return endOfWatch(ctx, err)
 			}
 		}

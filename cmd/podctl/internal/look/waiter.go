@@ -105,7 +105,7 @@ func (w *waiter) run(ctx context.Context) error {
 			break
 		}
 		// A call may report the deadline before the context does.
-		if err := w.session.list(ended); err != nil && ctx.Err() == nil && w.env.Now().Before(deadline) {
+		if err := w.session.List(ended); err != nil && ctx.Err() == nil && w.env.Now().Before(deadline) {
 			return errors.Join(append(errs, err)...)
 		}
 	}
@@ -168,7 +168,7 @@ func (w *waiter) check(ctx context.Context) error {
 		}
 	}
 	if w.opts.condition.Kind == await.PodCondition || w.opts.condition.Kind == await.Path {
-		w.session.readObjects(ctx, pods)
+		w.session.ReadObjects(ctx, pods)
 	}
 	var errs []error
 	for _, t := range w.targets {

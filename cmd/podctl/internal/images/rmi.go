@@ -1,4 +1,4 @@
-package look
+package images
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type rmiOptions struct {
 	format output.Format
 }
 
-// Rmi returns the command `podctl rmi`.
-func Rmi(e *shell.Env) *cmdline.Command {
+// rmiCommand is `podctl rmi`.
+func rmiCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:      "rmi",
 		Usage:     "remove images",

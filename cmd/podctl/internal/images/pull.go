@@ -1,4 +1,4 @@
-package look
+package images
 
 import (
 	"bufio"
@@ -35,8 +35,8 @@ type pullOptions struct {
 	config credential.Config
 }
 
-// Pull returns the command `podctl pull`.
-func Pull(e *shell.Env) *cmdline.Command {
+// pullCommand is `podctl pull`.
+func pullCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "pull",
 		Usage:   "pull images",
@@ -81,7 +81,7 @@ func runPull(ctx context.Context, e *shell.Env, o pullOptions) error {
 	defer disconnect()
 	var left atomic.Int64
 	left.Store(int64(len(o.images)))
-	progress := startProgress(e, true, func(took time.Duration) string {
+	progress := shell.StartProgress(e, true, func(took time.Duration) string {
 		return fmt.Sprintf("pulling %s, %s", output.Plural(int(left.Load()), "image"), output.Age(took))
 	})
 	pulled := make([]pullData, len(o.images))
@@ -96,7 +96,7 @@ func runPull(ctx context.Context, e *shell.Env, o pullOptions) error {
 		})
 	}
 	_ = g.Wait() // returns no error
-	progress.stop()
+	progress.Stop()
 	l := output.List{Header: []string{"IMAGE", "ID", "SIZE", "TOOK"}}
 	for n, p := range pulled {
 		if errs[n] == nil {
@@ -124,7 +124,7 @@ type pullData struct {
 // credentials returns what looks up credentials: those of --creds alone, if there are.
 func (o pullOptions) credentials(ctx context.Context, e *shell.Env) (credential.Lookup, error) {
 	if o.login == "" {
-		return userCredentials(e, o.config)
+		return UserCredentials(e, o.config)
 	}
 	text := o.login
 	if text == "-" {
@@ -140,9 +140,9 @@ func (o pullOptions) credentials(ctx context.Context, e *shell.Env) (credential.
 	return credential.Fixed(login), nil
 }
 
-// userCredentials looks up the credentials of docker's config file, its credential
+// UserCredentials looks up the credentials of docker's config file, its credential
 // helpers, and the kubelet's.
-func userCredentials(e *shell.Env, config credential.Config) (credential.Lookup, error) {
+func UserCredentials(e *shell.Env, config credential.Config) (credential.Lookup, error) {
 	sources, err := config.Open(credential.ForUser(e.Log), e.Now)
 	return credential.Node{Sources: sources, Log: e.Log}.Credentials, err
 }
@@ -172,8 +172,8 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 	}
 }
 
-// pullWith pulls an image by its full name with the credentials that there are for it.
-func pullWith(ctx context.Context, client *cri.Client, name string, credentials credential.Lookup) (ref string, err error) {
+// PullWith pulls an image by its full name with the credentials that there are for it.
+func PullWith(ctx context.Context, client *cri.Client, name string, credentials credential.Lookup) (ref string, err error) {
 	ref, failed := credential.Try(ctx, credentials(ctx, name), func(ctx context.Context, auth *credential.Auth) (string, error) {
 		return client.PullImage(ctx, name, nil, auth)
 	})
@@ -187,7 +187,7 @@ func pullOne(ctx context.Context, e *shell.Env, client *cri.Client, image string
 		return pullData{}, err
 	}
 	begun := e.Now()
-	ref, err := pullWith(ctx, client, name, credentials)
+	ref, err := PullWith(ctx, client, name, credentials)
 	if err != nil {
 		return pullData{}, err
 	}

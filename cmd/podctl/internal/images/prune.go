@@ -1,4 +1,4 @@
-package look
+package images
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type pruneOptions struct {
 	format      output.Format
 }
 
-// Prune returns the command `podctl prune`.
-func Prune(e *shell.Env) *cmdline.Command {
+// pruneCommand is `podctl prune`.
+func pruneCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "prune",
 		Usage:   "remove the images that no pod uses",

@@ -1,4 +1,4 @@
-package look
+package shell
 
 import (
 	"fmt"
@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
-// progress is a line of a terminal that is redrawn until it is stopped, and is then
+// Progress is a line of a terminal that is redrawn until it is stopped, and is then
 // erased. Without a terminal there is none.
-type progress struct {
+type Progress struct {
 	end   chan struct{}
 	shown sync.WaitGroup
 }
@@ -19,16 +18,16 @@ type progress struct {
 // progressPeriod is how often the line is redrawn.
 const progressPeriod = 200 * time.Millisecond
 
-// startProgress shows what text returns for the time so far.
-func startProgress(e *shell.Env, on bool, text func(took time.Duration) string) *progress {
-	p := &progress{end: make(chan struct{})}
+// StartProgress shows what text returns for the time so far.
+func StartProgress(e *Env, on bool, text func(took time.Duration) string) *Progress {
+	p := &Progress{end: make(chan struct{})}
 	if e.TTY && on {
 		p.shown.Go(func() { p.show(e, text) })
 	}
 	return p
 }
 
-func (p *progress) show(e *shell.Env, text func(time.Duration) string) {
+func (p *Progress) show(e *Env, text func(time.Duration) string) {
 	const erase = "\r\x1b[K"
 	w, begun := output.Raw(e.Out), e.Now()
 	ticks := time.NewTicker(progressPeriod)
@@ -48,7 +47,8 @@ func (p *progress) show(e *shell.Env, text func(time.Duration) string) {
 	}
 }
 
-func (p *progress) stop() {
+// Stop erases the line.
+func (p *Progress) Stop() {
 	close(p.end)
 	p.shown.Wait()
 }

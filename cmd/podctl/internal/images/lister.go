@@ -1,4 +1,4 @@
-package look
+package images
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 
 // imageLister lists the images of a runtime with their users.
 type imageLister struct {
-	*session
+	*shell.Session
 	reader images.Reader
 }
 
 // openImages connects to the runtime.
 func openImages(ctx context.Context, e *shell.Env, g shell.Globals) (*imageLister, error) {
-	s, err := open(ctx, e, g)
+	s, err := shell.OpenSession(ctx, e, g)
 	if err != nil {
 		return nil, err
 	}
-	return &imageLister{session: s}, nil
+	return &imageLister{Session: s}, nil
 }
 
 // images returns all images, by name. The specs of pods count where their owners, podctl
@@ -34,7 +34,7 @@ func (l *imageLister) images(ctx context.Context) ([]*images.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.readObjects(ctx, l.Pods)
+	l.ReadObjects(ctx, l.Pods)
 	var specs []*v1.Pod
 	for _, p := range l.Pods {
 		if p.Object != nil {
@@ -47,7 +47,7 @@ func (l *imageLister) images(ctx context.Context) ([]*images.Image, error) {
 
 // listed lists the runtime again and returns its pods.
 func (l *imageLister) listed(ctx context.Context) ([]*pod.Pod, error) {
-	if err := l.list(ctx); err != nil {
+	if err := l.List(ctx); err != nil {
 		return nil, err
 	}
 	var pods []*pod.Pod

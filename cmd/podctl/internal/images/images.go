@@ -1,4 +1,4 @@
-package look
+package images
 
 import (
 	"context"
@@ -23,8 +23,8 @@ type imagesOptions struct {
 	unused, digests bool
 }
 
-// Images returns the command `podctl images`.
-func Images(e *shell.Env) *cmdline.Command {
+// imagesCommand is `podctl images`.
+func imagesCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "images",
 		Usage:   "list the images of the runtime: names, size, and which pods use them",

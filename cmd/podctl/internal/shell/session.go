@@ -1,0 +1,86 @@
+package shell
+
+import (
+	"context"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/inventory"
+)
+
+// Session is a connection to the runtime and what it lists.
+type Session struct {
+	Client *cri.Client
+	// Pods are all pods of the runtime, and those of live podctl processes: as
+	// they were when the session was opened, or listed the last time.
+	Pods []*inventory.Pod
+	// Paths are podctl's directories on the runtime.
+	Paths host.Paths
+
+	reader     inventory.Reader
+	disconnect func()
+}
+
+// ConnectSession connects to the runtime and lists nothing.
+func ConnectSession(ctx context.Context, e *Env, g Globals) (*Session, error) {
+	client, disconnect, err := Connect(ctx, e, g)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{Client: client, disconnect: disconnect}, nil
+}
+
+// OpenSession connects to the runtime and lists it once, with the owners of its pods.
+func OpenSession(ctx context.Context, e *Env, g Globals) (*Session, error) {
+	s, err := ConnectSession(ctx, e, g)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ListOwned(ctx, e, g); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close disconnects from the runtime.
+func (s *Session) Close() { s.disconnect() }
+
+// List lists the runtime again, after ListOwned.
+func (s *Session) List(ctx context.Context) error {
+	pods, err := s.reader.Pods(ctx, s.Client)
+	if err == nil {
+		s.Pods = pods
+	}
+	return err
+}
+
+// ListOwned lists the runtime, with the owners of its pods. A pod that was not found may
+// be one that its owner reports.
+func (s *Session) ListOwned(ctx context.Context, e *Env, g Globals) (err error) {
+	if s.Paths, err = g.Paths(s.Client.Endpoint()); err != nil {
+		return err
+	}
+	s.reader = NewReader(e, s.Paths.Locks)
+	return s.List(ctx)
+}
+
+// ListAlone lists the runtime, without the owners of its pods.
+func (s *Session) ListAlone(ctx context.Context) error {
+	listed, err := s.Client.ListPods(ctx)
+	if err == nil {
+		s.Pods = inventory.Merge(listed, nil, func(*inventory.Pod) bool { return true })
+	}
+	return err
+}
+
+// ReadObjects sets the objects of the pods whose owners, podctl processes or a
+// kubelet, answer.
+func (s *Session) ReadObjects(ctx context.Context, pods []*inventory.Pod) {
+	ReadPodctlObjects(ctx, s.reader.Dial, pods)
+	ReadKubeletObjects(ctx, s.Client.Endpoint().Runtime, pods)
+}
+
+// ManagerOf is a client of the podctl process that manages a pod.
+func (s *Session) ManagerOf(p *inventory.Pod) *control.Client { return p.Manager.Client(s.reader.Dial) }
