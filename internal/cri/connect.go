@@ -52,6 +52,18 @@ type Client struct {
 	tells atomic.Bool
 	// version is what answered Connect.
 	version Version
+	// own is nil but for the client of a node: see ForNode.
+	own *ownSandboxes
+}
+
+// ForNode returns a client on the same connections for a podctl that runs pods: each
+// pod that podctl did not create has a UID which no pod of podctl's can have (see
+// pod.SeparateUID), so that none is ever taken for one that is run.
+func (c *Client) ForNode() *Client {
+	return &Client{
+		endpoint: c.endpoint, runtime: c.runtime, image: c.image, conns: c.conns, log: c.log, now: c.now,
+		conn: c.conn, sandboxes: c.sandboxes, containers: c.containers, version: c.version, own: newOwnSandboxes(),
+	}
 }
 
 // Connect connects and makes sure that a CRI v1 runtime answers. Its errors

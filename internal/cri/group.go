@@ -20,6 +20,15 @@ type identity struct {
 	shared types.UID
 }
 
+// separate is the identity of a pod that is none of podctl's, with a UID that no pod of
+// podctl's can have.
+func (id identity) separate() identity {
+	if id.shared == "" {
+		id.shared, id.uid = id.uid, pod.SeparateUID(id.uid, id.namespace, id.name)
+	}
+	return id
+}
+
 // sandboxMessage is a PodSandbox or a PodSandboxStatus.
 type sandboxMessage interface {
 	GetId() string
@@ -30,7 +39,7 @@ type sandboxMessage interface {
 
 // sandboxIdentity reads a sandbox's pod from its labels; where they are
 // missing, from its metadata; the UID, at last, from the sandbox's own id. It looks at
-// nothing but the sandbox, so that a pod keeps its UID whatever else is there.
+// nothing but the sandbox.
 func sandboxIdentity(m sandboxMessage) identity {
 	labels, metadata := m.GetLabels(), m.GetMetadata()
 	id := identity{
@@ -42,32 +51,22 @@ func sandboxIdentity(m sandboxMessage) identity {
 	case id.uid == "":
 		id.uid = types.UID(m.GetId())
 	case isBare(m):
-		id.uid, id.shared = bareUID(id), id.uid
+		id.uid, id.shared = pod.BareUID(id.uid, id.namespace, id.name), id.uid
 	}
 	return id
+}
+
+// creator is the podctl instance that created the sandbox, "" if podctl did not.
+func creator(m sandboxMessage) string {
+	return podctlAnnotations(m.GetAnnotations())[pod.OwnerAnnotation]
 }
 
 // isBare reports whether neither a kubelet nor podctl created the sandbox, nor one that
 // gives the labels of a kubelet: crictl runp, for example.
 func isBare(m sandboxMessage) bool {
-	annotations := m.GetAnnotations()
-	s := pod.Sandbox{
-		Labels: m.GetLabels(),
-		Owner:  podctlAnnotations(annotations)[pod.OwnerAnnotation],
-		Source: annotations[pod.ConfigSourceAnnotation],
-	}
+	s := pod.Sandbox{Labels: m.GetLabels(), Owner: creator(m), Source: m.GetAnnotations()[pod.ConfigSourceAnnotation]}
 	return s.Owner == "" && s.Source == "" && !s.HasUIDLabel()
 }
-
-// bareUID returns UID_NAMESPACE_NAME. The UID alone does not identify a bare pod: the
-// files that crictl reads are copied, and their UIDs with them. All attempts of
-// one pod have one.
-func bareUID(id identity) types.UID {
-	return id.uid + "_" + types.UID(bareEscape.Replace(id.namespace)+"_"+bareEscape.Replace(id.name))
-}
-
-// bareEscape keeps two pods from one bareUID, and the separators of paths out of it.
-var bareEscape = strings.NewReplacer("%", "%25", "_", "%5F", "/", "%2F")
 
 // identityOf reads a container's pod from its labels.
 func identityOf(labels map[string]string) identity {
@@ -79,7 +78,11 @@ func identityOf(labels map[string]string) identity {
 // metadata has that UID; without a label, to the pod of its sandbox, if that was
 // given no UID label either, and else to none: a kubelet does not see it.
 // Pods, and what is in them, are newest first.
-func groupPods(sandboxes []sandboxEntry, containers []containerEntry) []*pod.Pod {
+//
+// What podctl did not create is in no pod with what it did: see grouping. own are the
+// sandboxes that podctl created, as a node has seen them; nil is for a command.
+func groupPods(sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) []*pod.Pod {
+	g := newGrouping(sandboxes, own)
 	pods := map[types.UID]*pod.Pod{}
 	get := func(id identity) *pod.Pod {
 		p := pods[id.uid]
@@ -89,19 +92,12 @@ func groupPods(sandboxes []sandboxEntry, containers []containerEntry) []*pod.Pod
 		}
 		return p
 	}
-	unlabelled := map[string]identity{} // by sandbox id
 	for _, s := range sandboxes {
-		if !s.HasUIDLabel() {
-			unlabelled[s.ID] = s.identity
-		}
-		p := get(s.identity)
+		p := get(g.ofSandbox(s))
 		p.Sandboxes = append(p.Sandboxes, s.Sandbox)
 	}
 	for _, c := range containers {
-		id := c.identity
-		if of, ok := unlabelled[c.SandboxID]; ok && (id.uid == "" || id.uid == of.shared) {
-			id = of
-		}
+		id := g.ofContainer(c)
 		if id.uid == "" {
 			continue
 		}

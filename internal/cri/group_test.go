@@ -24,7 +24,7 @@ func bareSandbox(id, name string, attempt uint32) *runtimeapi.PodSandbox {
 // contents returns the ids in each pod, by name, and its UID.
 func contents(sandboxes []*runtimeapi.PodSandbox, containers []*runtimeapi.Container) (ids map[string]string, uids map[string]types.UID) {
 	ids, uids = map[string]string{}, map[string]types.UID{}
-	for _, p := range groupPods(convertAll(sandboxes, toSandboxEntry), convertAll(containers, toContainerEntry)) {
+	for _, p := range groupPods(convertAll(sandboxes, toSandboxEntry), convertAll(containers, toContainerEntry), nil) {
 		var all []string
 		for _, s := range p.Sandboxes {
 			all = append(all, s.ID)
@@ -67,7 +67,7 @@ func TestBarePodsWithOneUIDAreTwoPods(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || uids["kubelet's"] != types.UID(uid) {
 		t.Errorf("beside a pod of a kubelet: UIDs %v\n%s", uids, d)
 	}
-	if got := toHint(&runtimeapi.ContainerEventResponse{PodSandboxStatus: &runtimeapi.PodSandboxStatus{Id: "b0", Metadata: bareSandbox("", "b", 0).Metadata}}); got.PodUID != uids["b"] {
+	if got := toHint(&runtimeapi.ContainerEventResponse{PodSandboxStatus: &runtimeapi.PodSandboxStatus{Id: "b0", Metadata: bareSandbox("", "b", 0).Metadata}}, false); got.PodUID != uids["b"] {
 		t.Errorf("an event is of pod %q", got.PodUID)
 	}
 }
@@ -119,7 +119,7 @@ func FuzzGroupPods(f *testing.F) {
 		}
 		seen := map[types.UID]bool{}
 		nsandboxes, ncontainers := 0, 0
-		for _, p := range groupPods(convertAll(sandboxes, toSandboxEntry), convertAll(cs, toContainerEntry)) {
+		for _, p := range groupPods(convertAll(sandboxes, toSandboxEntry), convertAll(cs, toContainerEntry), nil) {
 			if seen[p.UID] || p.UID == "" {
 				t.Errorf("UID %q twice, or empty", p.UID)
 			}

@@ -82,7 +82,7 @@ func (c *Client) Hints(ctx context.Context, opened func(), each func(pod.Hint)) 
 			}
 			open()
 			heard = true
-			each(toHint(r.event))
+			each(toHint(r.event, c.own != nil))
 		}
 	}
 }
@@ -110,8 +110,9 @@ var hinted = map[runtimeapi.ContainerEventType]pod.State{
 	runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT: pod.Exited,
 }
 
-// toHint keeps of an event what podctl believes.
-func toHint(ev *runtimeapi.ContainerEventResponse) pod.Hint {
+// toHint keeps of an event what podctl believes. Each pod that podctl did not create
+// is separate for a node: see grouping.
+func toHint(ev *runtimeapi.ContainerEventResponse, ofNode bool) pod.Hint {
 	h := pod.Hint{
 		ID:      ev.ContainerId,
 		Created: toTime(ev.CreatedAt),
@@ -120,7 +121,11 @@ func toHint(ev *runtimeapi.ContainerEventResponse) pod.Hint {
 	}
 	// Of a pod that is being removed there is no sandbox status any more.
 	if s := ev.PodSandboxStatus; s != nil {
-		h.PodUID = sandboxIdentity(s).uid
+		id := sandboxIdentity(s)
+		if ofNode && creator(s) == "" {
+			id = id.separate()
+		}
+		h.PodUID = id.uid
 	}
 	for _, cs := range ev.ContainersStatuses {
 		if h.PodUID == "" && cs.Id == ev.ContainerId {

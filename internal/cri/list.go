@@ -23,7 +23,7 @@ func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.grouped.pods([2]uint64{sv, cv}, func() []*pod.Pod { return groupPods(sandboxes, containers) }), nil
+	return c.grouped.pods([2]uint64{sv, cv}, func() []*pod.Pod { return groupAll(sandboxes, containers, c.own) }), nil
 }
 
 func (c *Client) listSandboxes(ctx context.Context) ([]sandboxEntry, uint64, error) {
@@ -52,60 +52,66 @@ func (g *grouped) pods(versions [2]uint64, group func() []*pod.Pod) []*pod.Pod {
 	return slices.Clone(g.last)
 }
 
+// groupAll is groupPods of a list of everything.
+func groupAll(sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) []*pod.Pod {
+	own.listed(sandboxes, containers)
+	return groupPods(sandboxes, containers, own)
+}
+
 // ListPod lists one pod; nil, nil if the runtime holds nothing of it. It asks
 // by the UID label. That is the whole pod if it finds sandboxes, all with labels of
 // their creators, and no container outside of them. Else it looks through everything, as
 // ListPods does: what was created by hand has no labels, and a container of podctl
-// debug in its sandbox has one.
+// debug in its sandbox has one. By its SeparateUID a pod is found also where ListPods
+// lists it with the UID that its creator gave it.
 func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
-	selector := map[string]string{pod.UIDLabel: string(uid)}
-	pods, err := c.filtered(ctx,
-		&runtimeapi.PodSandboxFilter{LabelSelector: selector},
-		&runtimeapi.ContainerFilter{LabelSelector: selector})
-	if err != nil {
-		return nil, err
+	own, label := c.own, uid
+	given, separate := pod.CutSeparateUID(uid)
+	if separate {
+		label = given
+		if own == nil {
+			own = newOwnSandboxes()
+		}
 	}
-	labelled := find(pods, uid)
-	if labelled != nil && isWhole(labelled) {
-		return labelled, nil
+	labelled, whole, err := c.listLabelled(ctx, label, uid, own)
+	if err != nil || whole {
+		return labelled, err
 	}
 	sandboxes, _, err := c.listSandboxes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if labelled == nil && !slices.ContainsFunc(sandboxes, func(s sandboxEntry) bool { return s.uid == uid }) {
+	isOf := func(s sandboxEntry) bool { return s.uid == uid || separate && s.separate().uid == uid }
+	if labelled == nil && !slices.ContainsFunc(sandboxes, isOf) {
 		return nil, nil
 	}
 	containers, _, err := c.listContainers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return find(groupPods(sandboxes, containers), uid), nil
+	return find(groupAll(sandboxes, containers, own), uid), nil
 }
 
-// isWhole reports whether what was found by the UID label is the whole pod, and
-// nothing of another one.
-func isWhole(p *pod.Pod) bool {
+// listLabelled lists a pod by a UID label. whole reports whether that is the whole pod,
+// and nothing of another one.
+func (c *Client) listLabelled(ctx context.Context, label, uid types.UID, own *ownSandboxes) (p *pod.Pod, whole bool, err error) {
+	selector := map[string]string{pod.UIDLabel: string(label)}
+	sandboxes, err := c.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: &runtimeapi.PodSandboxFilter{LabelSelector: selector}})
+	if err != nil {
+		return nil, false, err
+	}
+	containers, err := c.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{LabelSelector: selector}})
+	if err != nil {
+		return nil, false, err
+	}
 	ids := map[string]bool{}
-	for _, s := range p.Sandboxes {
-		if !s.HasUIDLabel() {
-			return false
-		}
-		ids[s.ID] = true
+	for _, s := range sandboxes.Items {
+		ids[s.Id] = true
 	}
-	return len(ids) > 0 && !slices.ContainsFunc(p.Containers, func(c *pod.Container) bool { return !ids[c.SandboxID] })
-}
-
-func (c *Client) filtered(ctx context.Context, sf *runtimeapi.PodSandboxFilter, cf *runtimeapi.ContainerFilter) ([]*pod.Pod, error) {
-	sandboxes, err := c.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: sf})
-	if err != nil {
-		return nil, err
-	}
-	containers, err := c.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{Filter: cf})
-	if err != nil {
-		return nil, err
-	}
-	return groupPods(convertAll(sandboxes.Items, toSandboxEntry), convertAll(containers.Containers, toContainerEntry)), nil
+	p = find(groupPods(convertAll(sandboxes.Items, toSandboxEntry), convertAll(containers.Containers, toContainerEntry), own), uid)
+	outside := slices.ContainsFunc(containers.Containers, func(c *runtimeapi.Container) bool { return !ids[c.PodSandboxId] })
+	return p, p != nil && len(p.Sandboxes) > 0 && !outside &&
+		!slices.ContainsFunc(p.Sandboxes, func(s *pod.Sandbox) bool { return !s.HasUIDLabel() }), nil
 }
 
 func convertAll[M, T any](list []M, convert func(M) T) []T {

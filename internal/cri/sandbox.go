@@ -20,6 +20,7 @@ func (c *Client) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSandboxCo
 	if r.PodSandboxId == "" {
 		return "", answerError("RunPodSandbox", objectOf(req), "the runtime answered without an id")
 	}
+	c.own.created(r.PodSandboxId)
 	return r.PodSandboxId, nil
 }
 

@@ -17,8 +17,8 @@ type Findings struct {
 	Stop []*pod.Pod
 	// Unwanted are, of those, the ones whose name is not desired either.
 	Unwanted map[types.UID]bool
-	// Foreign holds, by UID of the desired pod whose UID or name it has, a running
-	// pod that podctl did not create and therefore leaves alone.
+	// Foreign holds, by UID of the desired pod whose UID or name it has and that is not
+	// adopted, a running pod that podctl did not create and therefore leaves alone.
 	Foreign map[types.UID]*pod.Pod
 	// HeldBy and HeldNames hold, by UID and full name, why a pod is neither adopted
 	// nor stopped: another podctl process manages it.
@@ -54,8 +54,8 @@ func Look(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Des
 		rival, nameDesired := byName[p.FullName()]
 		switch {
 		case owner == "" && p.Running():
-			if same {
-				f.Foreign[p.UID] = p
+			if uid := foreignUID(p); desired[uid].Pod != nil {
+				f.Foreign[uid] = p
 			}
 			if nameDesired {
 				f.Foreign[rival] = p
@@ -68,7 +68,20 @@ func Look(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Des
 			f.Unwanted[p.UID] = !nameDesired
 		}
 	}
+	for _, p := range f.Adopt {
+		delete(f.Foreign, p.UID) // the foreign pod came later
+	}
 	return f
+}
+
+// foreignUID is the UID by which a pod that podctl did not create keeps a desired pod
+// waiting: the one that a kubelet gave it, which would take a sandbox of the desired pod
+// for one of its own. That of a bare pod, which copied files have in common, does not.
+func foreignUID(p *pod.Pod) types.UID {
+	if len(p.Sandboxes) > 0 && !p.MadeByKubelet() {
+		return p.UID
+	}
+	return p.GivenUID()
 }
 
 // OwnerOf is the instance that created the pod's newest sandbox, "" where

@@ -41,6 +41,8 @@ func TestLookAdoptsStopsOrLeavesWhatTheRuntimeHolds(t *testing.T) {
 		{name: "another's that is not desired is left alone", held: runtimePod("u9", "old", "run-dead", pod.Running)},
 		{name: "a foreign running pod of a desired name keeps it waiting", held: runtimePod("k1", "web", "", pod.Running), fore: []string{"u1"}},
 		{name: "and so does one of a desired uid", held: runtimePod("u1", "other", "", pod.Running), fore: []string{"u1"}},
+		{name: "also if it has a separate UID by now", held: kubelets("u1", "other").Separate(), fore: []string{"u1"}},
+		{name: "a bare pod of a desired uid does not", held: bare("u1", "other"), fore: nil},
 		{name: "a foreign dead one does not", held: runtimePod("k1", "web", "", pod.Exited)},
 		{name: "a foreign pod of another name is left alone", held: runtimePod("k1", "other", "", pod.Running)},
 		{name: "what a worker knows is not looked at", held: runtimePod("u1", "web", me, pod.Running), known: true},
@@ -60,6 +62,33 @@ func TestLookAdoptsStopsOrLeavesWhatTheRuntimeHolds(t *testing.T) {
 			t.Errorf("%s (adopt, stop, foreign):\n%s", c.name, diff)
 		}
 	}
+}
+
+// A pod that runs already goes on beside a foreign pod of its UID or name.
+func TestAdoptedPodDoesNotWaitForAForeignPod(t *testing.T) {
+	for name, foreign := range map[string]*pod.Pod{
+		"of its UID":  kubelets("u1", "other").Separate(),
+		"of its name": runtimePod("k1", "web", "", pod.Running),
+	} {
+		for i, held := range [][]*pod.Pod{{runtimePod("u1", "web", "run-dead", pod.Running), foreign}, {foreign, runtimePod("u1", "web", "run-dead", pod.Exited)}} {
+			got := Look(held, func(types.UID) bool { return false }, map[types.UID]Desired{"u1": wanted("u1", "web")}, "run-me")
+			if why, against := got.Against(wanted("u1", "web")); against || !slices.Equal(uids(got.Adopt), []string{"u1"}) {
+				t.Errorf("%s, %d: adopts %q, waits: %v", name, i, uids(got.Adopt), why)
+			}
+		}
+	}
+}
+
+func kubelets(uid, name string) *pod.Pod {
+	p := runtimePod(uid, name, "", pod.Running)
+	p.Sandboxes[0].Source = "api"
+	return p
+}
+
+func bare(uid, name string) *pod.Pod {
+	p := runtimePod(string(pod.BareUID(types.UID(uid), "default", name)), name, "", pod.Running)
+	p.SharedUID = types.UID(uid)
+	return p
 }
 
 func uids(pods []*pod.Pod) []string {

@@ -52,8 +52,9 @@ var versions = map[string][]string{
 // come, change, go and come back, in part too, their objects change, pods are
 // stopped, started and evicted by name or to make room, podctl is killed and
 // started again, the runtime dies and comes back, calls and probes fail, hang,
-// and lose their answers. The judge watches every start. In the end all that is asked for is there, and
-// after Drain nothing is left.
+// and lose their answers, pods that podctl did not create come and go with the UIDs of those
+// that it runs. The judge watches every start, and that no call changes such a pod. In the end
+// all that is asked for is there, and after Drain nothing is left.
 func TestRandomHistories(t *testing.T) {
 	first, count := uint64(1), uint64(*histories)
 	if *seed != 0 {
@@ -72,15 +73,17 @@ type history struct {
 	*rand.Rand
 	podctl *podctl
 	rival  *podctl // another one beside it, nil if there is none
-	born   int
-	down   bool
-	undo   []func()
+	// strangers are the foreign pods that are there.
+	strangers []*foreignPod
+	born      int
+	down      bool
+	undo      []func()
 	// orders are those in flight.
 	orders sync.WaitGroup
 }
 
 func newHistory(w *world, seed uint64) *history {
-	w.watch = newJudge(w.t, w.sim)
+	w.watch = newJudge(w)
 	w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
 	return &history{world: w, Rand: rand.New(rand.NewPCG(seed, 1))}
 }
@@ -97,6 +100,7 @@ func (h *history) play() {
 	if h.rival != nil {
 		h.beside()
 	}
+	h.strangersGo() // a desired pod waits for the end of one of its name or UID
 	// What was rejected is asked for again, and every name: its leftovers have to
 	// go.
 	for _, ask := range [][]string{nil, {h.version("dns")}, nil} {
@@ -132,6 +136,8 @@ func (h *history) step() {
 		h.beside()
 	case 10, 11, 12:
 		h.order()
+	case 13, 14:
+		h.stranger()
 	}
 	pause := []time.Duration{0, time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second}[h.IntN(6)]
 	h.say("sleep %s", pause)

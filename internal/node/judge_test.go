@@ -18,21 +18,26 @@ import (
 //   - a start in a sandbox that is not the only one of its pod that lives, or
 //     of a UID one of whose sandboxes was stopped alive and not been removed
 //   - a second start of a container that has ended and is to run once
+//   - a call that changes what podctl did not create
+//
+// Names and UIDs of what podctl did not create count for nothing.
 type judge struct {
-	t   *testing.T
-	sim *sim.Runtime
+	t     *testing.T
+	sim   *sim.Runtime
+	guard foreignGuard
 
 	mu      sync.Mutex
 	stopped map[string]bool // sandboxes
 	wrong   bool
 }
 
-func newJudge(t *testing.T, s *sim.Runtime) *judge {
-	return &judge{t: t, sim: s, stopped: map[string]bool{}}
+func newJudge(w *world) *judge {
+	return &judge{t: w.t, sim: w.sim, guard: foreignGuard{w}, stopped: map[string]bool{}}
 }
 
 // Begin is told of every call, and its id.
 func (j *judge) Begin(method, id string) (end func(error)) {
+	j.guard.Begin(method, id)
 	switch method {
 	case "StopPodSandbox":
 		j.stop(id)
@@ -82,7 +87,7 @@ func live(s *runtimeapi.PodSandbox) bool {
 func (j *judge) sandboxes() {
 	names := map[string]*runtimeapi.PodSandbox{}
 	for _, s := range j.list() {
-		if !live(s) {
+		if !live(s) || j.guard.w.isForeign(s.Id) {
 			continue
 		}
 		name := pod.FullName(s.Metadata.Name, s.Metadata.Namespace)
@@ -110,6 +115,9 @@ func (j *judge) start(id string) {
 	}
 	uid := its.Labels[pod.UIDLabel]
 	for _, s := range j.list() {
+		if j.guard.w.isForeign(s.Id) {
+			continue
+		}
 		j.mu.Lock()
 		stopped := j.stopped[s.Id]
 		j.mu.Unlock()
@@ -119,7 +127,7 @@ func (j *judge) start(id string) {
 	}
 	for _, c := range resp.Containers {
 		if its.Metadata.Name == "once" && c.Id != id && c.Labels[pod.UIDLabel] == uid &&
-			c.State == runtimeapi.ContainerState_CONTAINER_EXITED {
+			!j.guard.w.isForeign(c.Id) && c.State == runtimeapi.ContainerState_CONTAINER_EXITED {
 			j.says("pod %s: a container that has ended starts again", its.Labels["io.kubernetes.pod.name"])
 		}
 	}

@@ -181,6 +181,7 @@ func New(o Options) *Node {
 	if o.OtherPods == nil {
 		o.OtherPods = func(context.Context) (map[types.UID]string, error) { return nil, nil }
 	}
+	o.Runtime = o.Runtime.ForNode()
 	version := o.Runtime.Connected()
 	n := &Node{
 		opts: o, log: o.Log, rt: o.Runtime, locks: o.Locks,

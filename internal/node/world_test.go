@@ -66,6 +66,8 @@ type world struct {
 	observer Observer
 	// setBy is by how much the clock was set, for what the runtime dates.
 	setBy atomic.Int64
+	// foreignIDs are the sandboxes and containers of foreign pods, by id.
+	foreignIDs sync.Map
 }
 
 // inWorld runs a test in virtual time.

@@ -34,23 +34,24 @@ func (s State) String() string {
 }
 
 // Pod is one pod as a runtime listing shows it: everything that carries one
-// pod UID. It is the counterpart of kubecontainer.Pod
-// (pkg/kubelet/container/runtime.go).
+// pod UID, but never what podctl created together with what it did not create. It is the
+// counterpart of kubecontainer.Pod (pkg/kubelet/container/runtime.go).
 type Pod struct {
 	UID       types.UID
 	Name      string
 	Namespace string
-	// SharedUID is the UID that the creator of a bare pod gave it, one whose sandboxes
-	// have no UID label and are neither a kubelet's nor podctl's: bare pods of other
-	// names may have the same. "" for other pods.
+	// SharedUID is the UID that the pod's creator gave it where that is not UID, because
+	// it is not the UID of this pod alone: it was given to a pod of podctl's, too (UID is
+	// then a SeparateUID), or the pod is a bare one, whose sandboxes have no UID label and
+	// are neither a kubelet's nor podctl's (UID is a BareUID). "" for other pods.
 	SharedUID types.UID
 	// Sandboxes and Containers are sorted newest first.
 	Sandboxes  []*Sandbox
 	Containers []*Container
 }
 
-// UIDs are those of the pods, and those that bare pods were given: of what is named by
-// one, a pod may have a part.
+// UIDs are those of the pods, and those that their creators gave them: of what is named
+// by one, a pod may have a part.
 func UIDs(pods []*Pod) map[types.UID]bool {
 	uids := make(map[types.UID]bool, len(pods))
 	for _, p := range pods {
