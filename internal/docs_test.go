@@ -1,3 +1,5 @@
+//go:build pages
+
 package internal_test
 
 import (
@@ -47,7 +49,7 @@ func anchors(page string) []string {
 	return all
 }
 
-func TestLinksOfPagesLeadSomewhere(t *testing.T) {
+func TestPagesLinksLeadSomewhere(t *testing.T) {
 	all := pages(t)
 	for name, text := range all {
 		for _, l := range link.FindAllStringSubmatch(text, -1) {
@@ -69,7 +71,7 @@ func TestLinksOfPagesLeadSomewhere(t *testing.T) {
 }
 
 // The index of a directory of docs is its README.md.
-func TestDocsIndexLinksToEveryPage(t *testing.T) {
+func TestPagesAreInTheirIndex(t *testing.T) {
 	all := pages(t)
 	for name := range all {
 		index := filepath.Join(filepath.Dir(name), "README.md")
@@ -79,7 +81,7 @@ func TestDocsIndexLinksToEveryPage(t *testing.T) {
 	}
 }
 
-func TestExamplesAreInTheirIndex(t *testing.T) {
+func TestPagesExamplesAreInTheirIndex(t *testing.T) {
 	text := pages(t)["examples/README.md"]
 	for _, pattern := range []string{"*.yaml", "*/*"} {
 		found, err := filepath.Glob(filepath.Join("../examples", pattern))
@@ -94,7 +96,7 @@ func TestExamplesAreInTheirIndex(t *testing.T) {
 	}
 }
 
-func TestPathsInPagesExist(t *testing.T) {
+func TestPagesPathsExist(t *testing.T) {
 	for name, text := range pages(t) {
 		for _, p := range inTree.FindAllStringSubmatch(text, -1) {
 			path := strings.TrimSuffix(p[1], "/...")
@@ -108,9 +110,9 @@ func TestPathsInPagesExist(t *testing.T) {
 	}
 }
 
-// TestArchitectureListsThePackages holds the table of the page against the one
+// TestPagesArchitectureHasTheImportTable holds the table of the page against the one
 // that is enforced.
-func TestArchitectureListsThePackages(t *testing.T) {
+func TestPagesArchitectureHasTheImportTable(t *testing.T) {
 	text, err := os.ReadFile("../docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +142,7 @@ func TestArchitectureListsThePackages(t *testing.T) {
 }
 
 // What is listed in the code is listed in the page about it.
-func TestPagesListWhatTheCodeHas(t *testing.T) {
+func TestPagesListEventsAndChecks(t *testing.T) {
 	all := pages(t)
 	for _, list := range []struct {
 		file, page string

@@ -102,27 +102,6 @@ func judge[C, A any](t *testing.T, counts *tally, c C, name string, rows []docum
 	t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) { t.Errorf("(-kubelet +podctl):\n%s", diff) })
 }
 
-// TestEachDocumentedDifferenceIsARowOfThePage: a row that is no longer true is
-// removed from both.
-func TestEachDocumentedDifferenceIsARowOfThePage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "kubelet-differences.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []string
-	for _, d := range actionsRows {
-		rows = append(rows, d.row)
-	}
-	for _, d := range statusRows {
-		rows = append(rows, d.row)
-	}
-	for _, row := range rows {
-		if !strings.Contains(string(page), "\n| "+row) {
-			t.Errorf("no row of docs/kubelet-differences.md begins with %q", row)
-		}
-	}
-}
-
 // recordedRuntime is what the runtime holds of a pod, newest first.
 type recordedRuntime struct {
 	IPs        []string            `json:"ips"`
