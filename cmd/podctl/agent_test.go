@@ -64,7 +64,7 @@ func startAgentTo(t *testing.T, out io.Writer, dir string, args ...string) *agen
 
 func (a *agentUnderTest) prints(text string) {
 	a.t.Helper()
-	testutil.Eventually(a.t, 3*time.Minute, fmt.Sprintf("podctl prints %q", text),
+	testutil.Eventually(a.t, time.Minute, fmt.Sprintf("podctl prints %q", text),
 		func() bool { return strings.Contains(a.out.String(), text) },
 		func() string { return a.out.String() + a.errw.String() })
 }
@@ -82,13 +82,13 @@ func TestAgentTellsTheServiceManager(t *testing.T) {
 	a := startAgent(t, dir, "--manifests", manifest, "--manifests", filepath.Join(dir, "missing"))
 	a.prints("all containers are ready")
 	a.prints("missing: no such file or directory · nothing is started from it until it can be read")
-	testutil.Poll(3*time.Minute, func() bool {
+	testutil.Poll(time.Minute, func() bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		return slices.Contains(a.states, "WATCHDOG=1")
 	})
 	a.interrupts <- syscall.SIGTERM
-	a.ends(0, 3*time.Minute)
+	a.ends(0, time.Minute)
 	a.prints("leaving 1 pod running")
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -115,7 +115,7 @@ func TestAgentPrintsObjects(t *testing.T) {
 	a := startAgent(t, dir, "--manifests", manifests, "--drain", "-o", "json")
 	a.prints(`"reason":"Ready"`)
 	a.interrupts <- syscall.SIGTERM
-	a.ends(0, 3*time.Minute)
+	a.ends(0, time.Minute)
 	reasons := map[string]bool{}
 	for line := range strings.Lines(a.out.String()) {
 		var l runview.RunLine
@@ -145,7 +145,7 @@ func TestAgentSaysWhichOfTwoSourcesCounts(t *testing.T) {
 	a.prints("b.yaml:1: pod default/web is also defined at " + filepath.Join(dir, "a.yaml") + ":1, which is used")
 	a.prints("all containers are ready")
 	a.interrupts <- syscall.SIGTERM
-	a.ends(0, 3*time.Minute)
+	a.ends(0, time.Minute)
 }
 
 // An agent whose output is not read follows its manifests, runs their pods and
@@ -162,7 +162,7 @@ func TestAgentWithAStalledOutputGoesOn(t *testing.T) {
 	a := startAgentTo(t, stdout, dir, "--manifests", manifests)
 	pods := func(n int) {
 		t.Helper()
-		testutil.Eventually(t, 3*time.Minute, fmt.Sprintf("there are %d pods", n),
+		testutil.Eventually(t, time.Minute, fmt.Sprintf("there are %d pods", n),
 			func() bool { found, _ := os.ReadDir(filepath.Join(dir, "root", "pods")); return len(found) == n },
 			func() string { return a.errw.String() })
 	}
@@ -172,5 +172,5 @@ func TestAgentWithAStalledOutputGoesOn(t *testing.T) {
 	}
 	pods(0)
 	a.interrupts <- syscall.SIGTERM
-	a.ends(0, 3*time.Minute)
+	a.ends(0, time.Minute)
 }

@@ -27,7 +27,7 @@ func TestLockWaitIsReportedWithItsHolder(t *testing.T) {
 		_, err := flock.Lock(ctx, path)
 		ended <- err
 	}()
-	testutil.Eventually(t, 3*time.Minute, "a wait for the lock", func() bool { return len(flock.Current()) > 0 })
+	testutil.Eventually(t, time.Minute, "a wait for the lock", func() bool { return len(flock.Current()) > 0 })
 	self, err := proc.Default.Read(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

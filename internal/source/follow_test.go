@@ -45,7 +45,7 @@ func follow(t *testing.T, name string, o Options) *followed {
 }
 
 // timeout is how long a test waits for the source.
-const timeout = 3 * time.Minute
+const timeout = time.Minute
 
 // has waits until the source wants these pods, by name and image.
 func (f *followed) has(want ...string) {
