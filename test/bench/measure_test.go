@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/test/live/record"
 )
 
-func TestEvaluateTakesTheFirstAndLastStartAndTheFirstStopOfEachSandbox(t *testing.T) {
+func TestEvaluateStartsAndStops(t *testing.T) {
 	begin := time.Now()
 	stop := func(id string, at time.Duration, err error) record.Call {
 		request, _ := proto.Marshal(&runtimeapi.StopPodSandboxRequest{PodSandboxId: id})

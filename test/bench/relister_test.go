@@ -7,9 +7,9 @@ import (
 	"github.com/podctl/podctl/test/live/bare"
 )
 
-// TestBothRelistLoopsReportTheSame: a contender that saw less would be faster. Each
+// TestRelistLoopsReportSameChanges: a contender that saw less would be faster. Each
 // relister fails if it has reported more or less than it should have.
-func TestBothRelistLoopsReportTheSame(t *testing.T) {
+func TestRelistLoopsReportSameChanges(t *testing.T) {
 	const containers = 100
 	n, err := newSimNode(t.Context(), t.TempDir(), containers)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestStartsAreHeldAgainstTheBareCallsAndASinglePod(t *testing.T) {
+func TestStartGoals(t *testing.T) {
 	of := func(up, started int) []result {
 		return []result{{up: time.Duration(up) * time.Millisecond, started: time.Duration(started) * time.Millisecond}}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // A goal beside a peer that was not timed is not judged.
-func TestGoalsAreJudgedBesideTheirPeer(t *testing.T) {
+func TestGoalsAreRelativeToPeer(t *testing.T) {
 	ways := []way{
 		{name: "fast", peer: "crictl", ratio: 1},
 		{name: "slow", peer: "crictl", ratio: 1.0 / 3},

@@ -59,7 +59,7 @@ func TestAgentFollowsManifests(t *testing.T) {
 
 // An agent that is killed or stopped leaves its pods; the next one adopts them as
 // they are. Only one agent runs at a time; a run beside it has its own pods.
-func TestAgentIsStartedAgain(t *testing.T) {
+func TestRestartedAgentAdoptsPods(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		a.put("web.yaml", a.marking("web", "1"))
@@ -106,7 +106,7 @@ func TestAgentIsStartedAgain(t *testing.T) {
 
 // When an agent is killed while it terminates a pod whose manifest is gone, the
 // next one finishes that with the rest of the grace period, hooks included.
-func TestAgentKilledWhileItTerminatesAPod(t *testing.T) {
+func TestAgentKilledDuringTermination(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		a.proxied()

@@ -209,7 +209,7 @@ func (p *process) hasOpen(dir string) bool {
 }
 
 // What runs in a container through a runtime that is killed ends with an error.
-func TestARuntimeThatIsKilledEndsWhatLooksInside(t *testing.T) {
+func TestKilledRuntimeEndsStreams(t *testing.T) {
 	for _, kind := range live.Kinds() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

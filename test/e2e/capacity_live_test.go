@@ -9,7 +9,7 @@ import (
 
 // What the node has for pods, by --capacity and --reserved, is what a container without
 // a limit is told, by variables and volumes, and what a volume in memory may hold.
-func TestCapacityReachesContainersAndVolumesInMemory(t *testing.T) {
+func TestCapacityBoundsContainersAndMemoryVolumes(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		manifest := mounting("job", "emptyDir: {medium: Memory}", `echo "variable $MEMORY"; echo "file $(cat /d/memory)"; df -k /v | tail -1 | while read f size r; do echo "volume $size"; done`)

@@ -20,7 +20,7 @@ import (
 // An agent removes the cgroup of a pod of a killed agent that somebody has removed from
 // the runtime, with its files: below the runtime's own root, which other tests do not
 // use.
-func TestCgroupOfAPodThatIsGoneIsRemoved(t *testing.T) {
+func TestCgroupOfRemovedPodIsSwept(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		flags := a.flags()

@@ -129,7 +129,7 @@ func (p *place) decode(data []byte, into proto.Message) {
 }
 
 // An init container leaves a file of variables for those after it.
-func TestVariablesFromAFileOfAnInitContainer(t *testing.T) {
+func TestFileKeyRefOfInitContainer(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		init := "initContainers:\n" + container("i", `printf "# made\nTOKEN='a  b'\n" > /shared/env`)
 		yaml := pod("job", `echo "token=$TOKEN"`, never, "volumes: [{name: shared, emptyDir: {}}]", init)

@@ -71,7 +71,7 @@ const (
 
 // Other podctl processes list the pods of a run, stop and start them, and show
 // why one does not terminate.
-func TestCommandsReachThePodsOfARun(t *testing.T) {
+func TestCommandsReachPodsOfRun(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt).proxied()
 		hold, blocked := make(chan struct{}), make(chan struct{})
@@ -143,7 +143,7 @@ func TestCommandsReachThePodsOfARun(t *testing.T) {
 
 // The pods of a podctl that was killed are orphans, and any podctl may terminate
 // them by the runtime alone.
-func TestPodsOfAKilledRunAreTerminatedByTheRuntime(t *testing.T) {
+func TestPodsOfKilledRunAreRemoved(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		run := p.start(p.marked("web", `cd /mark; trap "echo down >> service; exit 0" TERM; echo up >> service; `+forever), "-")

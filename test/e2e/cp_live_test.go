@@ -15,7 +15,7 @@ import (
 
 // Files are copied both ways without anything in the container; a container that swaps
 // directories for symlinks gets nothing of the host.
-func TestFilesAreCopiedInAndOut(t *testing.T) {
+func TestCopy(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		place := at(t, rt)
 		swaps := `mkdir -p /made/d /hostile/d; echo inside > /made/d/f; ln -s /etc/hostname /made/link; chmod 600 /made/d/f; chown 12:34 /made/d/f; mkfifo /made/fifo
@@ -98,7 +98,7 @@ while true; do mv /hostile/d /hostile/e; ln -s / /hostile/d; rm /hostile/d; mv /
 
 // The files of a container that has exited are not mounted; the error says so, and where
 // they are if the runtime shows it.
-func TestFilesOfAnExitedContainer(t *testing.T) {
+func TestCopyFromExitedContainer(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		place := at(t, rt)
 		job := strings.Replace(pod("job", "true", never), "containers:", "containers:\n"+container("other", server), 1)

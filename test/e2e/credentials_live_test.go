@@ -26,7 +26,7 @@ func (p *place) write(name, text string, mode os.FileMode) string {
 
 // A pod without pull secrets is pulled with what the node has: a docker config file, or
 // a credential provider plugin of the kubelet's.
-func TestImagesArePulledWithTheNodesCredentials(t *testing.T) {
+func TestPullWithNodeCredentials(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		registry := live.Registry(t, "app:1")
 		registry.RequirePassword("node", secretValue)

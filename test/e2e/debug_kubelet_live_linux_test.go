@@ -14,7 +14,7 @@ import (
 
 // A kubelet leaves a container of podctl debug in its pod alone and its pod as it
 // is; it still terminates the pod while such a container runs.
-func TestDebugOfAKubeletsPod(t *testing.T) {
+func TestDebugKubeletPod(t *testing.T) {
 	k := startKubelet(t, "node-d", "--hostname-override=node-d")
 	web := "web" + k.node
 	k.unharmed("debug of 15 s", func() {

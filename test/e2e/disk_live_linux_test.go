@@ -78,7 +78,7 @@ func TestFullDiskIsReportedAndLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestPodRunsWhenAFullDiskIsFreed(t *testing.T) {
+func TestPodRunsOnceFullDiskIsFreed(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		free := p.full("inodes")
@@ -93,7 +93,7 @@ func TestPodRunsWhenAFullDiskIsFreed(t *testing.T) {
 }
 
 // Pods can be terminated on a disk that filled up while they ran.
-func TestDiskThatFillsUpWhileAPodRuns(t *testing.T) {
+func TestPodTerminatesOnFullDisk(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		free := p.full("inodes")

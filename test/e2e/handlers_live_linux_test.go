@@ -47,9 +47,9 @@ func userNamespaces(t *testing.T, rt *live.Instance) {
 	}
 }
 
-// TestRuntimeClassIsTheRuntimesHandler: by its name, or mapped. The sandbox
+// TestRuntimeClassSelectsHandler: by its name, or mapped. The sandbox
 // and the container are found where that handler keeps them.
-func TestRuntimeClassIsTheRuntimesHandler(t *testing.T) {
+func TestRuntimeClassSelectsHandler(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		oneHandler(t, rt)
 		for class, flags := range map[string][]string{"runc-second": {"-"}, "mapped": {"--runtime-class", "mapped=runc-second", "-"}} {
@@ -92,10 +92,10 @@ func TestUnknownRuntimeClassIsAnError(t *testing.T) {
 	})
 }
 
-// TestPodsHaveUserNamespacesOfTheirOwn: root in the pod is an unprivileged user of the host,
+// TestUserNamespacePerPod: root in the pod is an unprivileged user of the host,
 // another one for each pod, the same one after a restart; its volumes are
 // root's on the host all the same.
-func TestPodsHaveUserNamespacesOfTheirOwn(t *testing.T) {
+func TestUserNamespacePerPod(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		oneHandler(t, rt)
 		p := at(t, rt)

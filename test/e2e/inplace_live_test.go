@@ -60,7 +60,7 @@ func (a *agentPlace) status(name string) v1.PodStatus {
 // A running pod follows its manifest: its downward API volumes, plain and projected,
 // its deadline, and the generation in its status; also when the manifest changed
 // while no agent was there.
-func TestARunningPodFollowsItsManifest(t *testing.T) {
+func TestRunningPodIsUpdatedInPlace(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		a.put("web.yaml", a.follower("1", ""))
@@ -98,7 +98,7 @@ func TestARunningPodFollowsItsManifest(t *testing.T) {
 
 // Another image restarts the container that crashed without its back-off, and a
 // subPathExpr that failed is expanded again once the annotation changes.
-func TestWhatFailedIsTriedAgainWithTheNextVersion(t *testing.T) {
+func TestFailedUpdateIsRetriedWithNextVersion(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		crash := a.marked("crash", "echo up >> /mark/crash; exit 1")

@@ -19,9 +19,10 @@ import (
 	"github.com/podctl/podctl/test/pty"
 )
 
-// counting writes numbered lines after the number of its attempt, until /mark/stop
-// exists; then it exits.
-const counting = `echo x >> /mark/attempts; a=$(wc -l < /mark/attempts); n=0; while [ ! -e /mark/stop$a ]; do n=$((n+1)); echo attempt $a line $n; sleep 0.02; done; echo attempt $a ends; exit 1`
+// counting writes numbered lines after the number N of its attempt, until /mark/stopN
+// exists, and exits once /mark/exitN does: containerd 1.6 loses what is in the pipe of a
+// container that exits.
+const counting = `echo x >> /mark/attempts; a=$(wc -l < /mark/attempts); n=0; while [ ! -e /mark/stop$a ]; do n=$((n+1)); echo attempt $a line $n; sleep 0.02; done; echo attempt $a ends; until [ -e /mark/exit$a ]; do sleep 0.1; done; exit 1`
 
 // numbered are the lines that counting writes, as far as they are in out: each
 // attempt's without a gap or a repetition. It returns the number of attempts.
@@ -58,6 +59,7 @@ func TestLogsAreFollowed(t *testing.T) {
 		watch.prints(`"reason":"Started"`)
 		a.touch("stop1")
 		follow.prints("attempt 1 ends\n")
+		a.touch("exit1")
 		follow.prints("attempt 2 line 20\n")
 		watch.prints(`"reason":"Exited"`)
 		watch.signal(syscall.SIGINT)

@@ -18,7 +18,7 @@ import (
 // under their UID, and are orphaned. A pod is left running until the end: where no
 // container runs, the kubelet's number of running containers keeps its last value. No
 // other test runs beside this one.
-func TestMetricsHaveTheKubeletsValues(t *testing.T) {
+func TestMetricsMatchKubelet(t *testing.T) {
 	m := &metered{t: t, seen: map[string]map[string]bool{}, kubelet: live.StartKubelet(t), agentPlace: withAgent(t, live.Runtime(t, live.Containerd, live.Private()))}
 	m.process = m.agent()
 	m.put("web", pod("web", server, brief))

@@ -76,10 +76,10 @@ func (p *place) wrote(name, want string) {
 	}
 }
 
-// TestSubPathIsMountedAndAgainForARestart: a directory that is missing is
+// TestSubPathIsRemountedOnRestart: a directory that is missing is
 // made, subPathExpr is expanded, and a container that starts again gets the current
 // content.
-func TestSubPathIsMountedAndAgainForARestart(t *testing.T) {
+func TestSubPathIsRemountedOnRestart(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		yaml := strings.Replace(p.mountPod(mounts{
@@ -97,9 +97,9 @@ func TestSubPathIsMountedAndAgainForARestart(t *testing.T) {
 	})
 }
 
-// TestSubPathThatEscapesIsNotMounted: an init container plants a symlink; the
+// TestEscapingSubPathIsNotMounted: an init container plants a symlink; the
 // pod waits with the kubelet's reason, and goes on when the cause is gone.
-func TestSubPathThatEscapesIsNotMounted(t *testing.T) {
+func TestEscapingSubPathIsNotMounted(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		volume := p.mkdir("volume")
@@ -121,9 +121,9 @@ func TestSubPathThatEscapesIsNotMounted(t *testing.T) {
 	})
 }
 
-// TestMountsPropagateAsAsked: a mount of the host reaches HostToContainer and
+// TestMountPropagation: a mount of the host reaches HostToContainer and
 // Bidirectional, one of a container leaves only Bidirectional.
-func TestMountsPropagateAsAsked(t *testing.T) {
+func TestMountPropagation(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		if !privileges(rt) {
 			t.Skip(noPrivileges)
@@ -176,9 +176,9 @@ func TestMountsPropagateAsAsked(t *testing.T) {
 	})
 }
 
-// TestMountLeftByAContainerIsReportedAndNotRemoved: the pod's directory
+// TestMountLeftByContainerIsReportedAndKept: the pod's directory
 // stays until it is unmounted.
-func TestMountLeftByAContainerIsReportedAndNotRemoved(t *testing.T) {
+func TestMountLeftByContainerIsReportedAndKept(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		if !privileges(rt) {
 			t.Skip(noPrivileges)

@@ -32,9 +32,9 @@ var whole = []string{
 // endsWith3 is a container's command.
 const endsWith3 = `trap "exit 3" TERM; echo up; ` + forever
 
-// TestWatchShowsThePodsOfOthers: podctl is one process, and this one makes the
+// TestWatchShowsUnmanagedPods: podctl is one process, and this one makes the
 // bare CRI calls.
-func TestWatchShowsThePodsOfOthers(t *testing.T) {
+func TestWatchShowsUnmanagedPods(t *testing.T) {
 	live.EachOf(t, watched, func(t *testing.T, rt *live.Instance) {
 		w := at(t, rt).watch(t)
 		w.live("one")
@@ -64,7 +64,7 @@ func TestWatchShowsThePodsOfOthers(t *testing.T) {
 	})
 }
 
-func TestCheckReportsWhetherTheRuntimeIsHealthy(t *testing.T) {
+func TestCheckReportsRuntimeHealth(t *testing.T) {
 	live.EachOf(t, watched, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		c := dialBare(t, rt)
@@ -92,9 +92,9 @@ func TestCheckReportsWhetherTheRuntimeIsHealthy(t *testing.T) {
 	})
 }
 
-// TestWatchTakesNoEventsAway: on containerd 1.7 a second subscriber gets what
+// TestWatchStealsNoEvents: on containerd 1.7 a second subscriber gets what
 // the first one, which may be a kubelet, then does not.
-func TestWatchTakesNoEventsAway(t *testing.T) {
+func TestWatchStealsNoEvents(t *testing.T) {
 	live.EachOf(t, []string{live.Containerd17, live.Containerd}, func(t *testing.T, rt *live.Instance) {
 		kubelet := subscribe(t, rt)
 		w := at(t, rt).watch(t)
@@ -113,8 +113,8 @@ func TestWatchTakesNoEventsAway(t *testing.T) {
 	}, live.Private()) // which remembers subscribers that have gone
 }
 
-// TestWatchOutlivesItsRuntime: nothing is missed and nothing printed twice.
-func TestWatchOutlivesItsRuntime(t *testing.T) {
+// TestWatchSurvivesRuntimeRestart: nothing is missed and nothing printed twice.
+func TestWatchSurvivesRuntimeRestart(t *testing.T) {
 	live.EachOf(t, []string{live.Containerd}, func(t *testing.T, rt *live.Instance) {
 		w := at(t, rt).watch(t)
 		forever := fmt.Sprintf("9%d", os.Getpid())

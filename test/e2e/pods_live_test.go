@@ -14,7 +14,7 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-func TestPodOfTheHostsNamespaces(t *testing.T) {
+func TestHostNamespaces(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		script := `echo "net=$(readlink /proc/self/ns/net)"; echo "pid=$(readlink /proc/self/ns/pid)"; echo "ipc=$(readlink /proc/self/ns/ipc)"; echo "name=$(hostname)"`
 		out, errw, code := at(t, rt).run(pod("host", script, never, "hostNetwork: true", "hostPID: true", "hostIPC: true"), "--logs", "-")
@@ -104,7 +104,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-func TestContainersShareAnEmptyDir(t *testing.T) {
+func TestContainersShareEmptyDir(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		mount := "volumeMounts: [{name: shared, mountPath: /shared}]\n    command:"
 		yaml := strings.Replace(pod("pair", `while ! cat /shared/letter 2>/dev/null; do sleep 0.1; done`, never, "volumes: [{name: shared, emptyDir: {}}]"), "command:", mount, 1)
@@ -117,13 +117,22 @@ func TestContainersShareAnEmptyDir(t *testing.T) {
 }
 
 // The runtime may know that a container died before it knows why: the pod lives on
-// until its status was read again.
-func TestContainerOutOfMemoryIsReportedAsOOMKilled(t *testing.T) {
+// until its status says it.
+func TestOOMKilledContainerIsReported(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
-		yaml := strings.Replace(pod("glutton", "tail /dev/zero", never), "command:", "resources: {limits: {memory: 16Mi}}\n    command:", 1)
-		yaml = strings.Replace(yaml, "---\n", container("stays", "sleep 5")+"---\n", 1)
-		out, errw, code := at(t, rt).run(yaml, "-")
-		if code != 1 || !strings.Contains(errw, "OOMKilled") {
+		p := at(t, rt)
+		yaml := p.marked("glutton", "until [ -e /mark/end ]; do sleep 0.1; done", never)
+		glutton := container("c2", "tail /dev/zero")
+		yaml = strings.Replace(yaml, "---\n", strings.Replace(glutton, "command:", "resources: {limits: {memory: 16Mi}}\n    command:", 1)+"---\n", 1)
+		proc := p.start(yaml, "-")
+		var status string
+		eventually(t, "the status says OOMKilled", func() bool {
+			status, _, _ = p.podctl("describe", "glutton")
+			return strings.Contains(status, "OOMKilled")
+		}, func() string { return status })
+		p.mark("end")
+		code := proc.wait()
+		if out, errw := proc.output(); code != 1 || !strings.Contains(errw, "OOMKilled") {
 			t.Errorf("exit %d\n%s%s", code, out, errw)
 		}
 	})

@@ -123,7 +123,7 @@ func (a *agentPlace) behindProxy() *place {
 
 // Whatever path leads to the runtime, the pods of a living agent stay its own: those
 // that run, one that has ended and one that waits without a sandbox.
-func TestPodsStayTheirAgentsByEveryPathToTheRuntime(t *testing.T) {
+func TestPodsKeepTheirAgentOnEveryPathToRuntime(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		a.put("web.yaml", a.marking("web", ""))
@@ -181,7 +181,7 @@ func TestPodsStayTheirAgentsByEveryPathToTheRuntime(t *testing.T) {
 // A podctl in a container, with a run directory of its own, leaves the pods of the host's
 // agent alone: it sees the agent, also by another path to the socket, or it sees that it
 // runs in another PID namespace, or must not look into other processes.
-func TestPodsStayTheirAgentsForAPodctlInAContainer(t *testing.T) {
+func TestPodsKeepTheirAgentForPodctlInContainer(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a, agent := withWeb(t, rt)
 		proxy := a.behindProxy()
@@ -230,7 +230,7 @@ func TestPodsStayTheirAgentsForAPodctlInAContainer(t *testing.T) {
 
 // The run directory of a living agent is deleted: its pods stay its own, also before
 // it can restore its locks, and it restores them.
-func TestPodsStayTheirAgentsWithoutItsRunDirectory(t *testing.T) {
+func TestPodsKeepTheirAgentWithoutRunDirectory(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a, agent := withWeb(t, rt)
 		agent.signal(syscall.SIGSTOP)

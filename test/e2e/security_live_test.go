@@ -68,7 +68,7 @@ func indented(lines, by string) string {
 // noMkdir is a seccomp profile.
 const noMkdir = `{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO"}]}`
 
-func TestContainersSeeTheirSecurityAndLimits(t *testing.T) {
+func TestSecurityContextAndLimitsFromInside(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		profiles := p.path("root/seccomp")

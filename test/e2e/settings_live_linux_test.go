@@ -11,9 +11,9 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-// TestHostPathsOfEveryType: an existing path is mounted as the type that it has, and
+// TestHostPathTypes: an existing path is mounted as the type that it has, and
 // one that may be created is.
-func TestHostPathsOfEveryType(t *testing.T) {
+func TestHostPathTypes(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		socket, err := net.Listen("unix", p.path("socket"))
@@ -67,9 +67,9 @@ func TestHostPathsOfEveryType(t *testing.T) {
 	})
 }
 
-// TestGroupOfAClaimChangesByItsPolicy: with OnRootMismatch files are left
+// TestFSGroupChangePolicy: with OnRootMismatch files are left
 // alone if the claim's directory is the group's already.
-func TestGroupOfAClaimChangesByItsPolicy(t *testing.T) {
+func TestFSGroupChangePolicy(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := atClaims(t, rt)
 		see := func(name, policy, want string) {

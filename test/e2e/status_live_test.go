@@ -78,9 +78,9 @@ spec:
   volumes: [{name: d, emptyDir: {}}]
 `
 
-// TestStatusesReportHowContainersTerminated runs pods whose containers terminate in every
+// TestStatusOfTerminatedContainers runs pods whose containers terminate in every
 // way and reads their statuses from run -o yaml.
-func TestStatusesReportHowContainersTerminated(t *testing.T) {
+func TestStatusOfTerminatedContainers(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		manifest := strings.ReplaceAll(endings, "IMAGE", "docker.io/library/busybox:latest")
 		// CRI-O creates no container for a command that does not exist: the pod would

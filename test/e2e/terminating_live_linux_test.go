@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/proc"
@@ -94,7 +93,7 @@ func (k *kubeletPlace) usesVolume(name string) (user *exec.Cmd, uid string) {
 // and each hint works: podctl removes no pod of a kubelet.
 //
 // As in TestBesideAKubelet, no other test runs beside it.
-func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
+func TestTerminatingNamesLayerOfKubeletPods(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -180,13 +179,13 @@ func TestTerminatingNamesTheLayerOfAKubeletsPods(t *testing.T) {
 		}
 	}
 	// The kubelet's pauses between two attempts to unmount grow up to two minutes.
-	testutil.Eventually(t, 3*time.Minute, "no pod terminates any more", func() bool { return len(k.terminating(k.podctl)) == 0 }, func() string { return k.does("terminating") })
+	testutil.Eventually(t, timeout, "no pod terminates any more", func() bool { return len(k.terminating(k.podctl)) == 0 }, func() string { return k.does("terminating") })
 	k.kubelet.Runs(t, "web", "cache", "log")
 }
 
 // While a pod waits for a lock of podctl's, terminating names the lock and the
 // process that holds it.
-func TestTerminatingNamesALockAndItsHolder(t *testing.T) {
+func TestTerminatingNamesLockHolder(t *testing.T) {
 	t.Parallel()
 	a := withAgent(t, live.Runtime(t, live.Containerd))
 	a.put("web.yaml", a.marking("web", ""))

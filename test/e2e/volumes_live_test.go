@@ -145,7 +145,7 @@ func TestSecretModeDeniesOtherUsers(t *testing.T) {
 	})
 }
 
-func TestMemoryVolumeIsFullAtItsLimit(t *testing.T) {
+func TestMemoryVolumeLimit(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		out, errw, code := at(t, rt).run(mounting("job", "emptyDir: {medium: Memory, sizeLimit: 1Mi}",
 			"dd if=/dev/zero of=/v/f bs=1024 count=2000 2>&1; stat -c size=%s /v/f"), "--logs", "-")
@@ -186,7 +186,7 @@ func TestClaimSurvivesItsPods(t *testing.T) {
 	})
 }
 
-func TestMountErrorsUseTheKubeletsText(t *testing.T) {
+func TestMountErrorsMatchKubelet(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		if err := os.WriteFile(p.path("file"), nil, 0o644); err != nil {
@@ -220,9 +220,9 @@ func TestMountErrorsUseTheKubeletsText(t *testing.T) {
 	})
 }
 
-// TestMountsOfAKilledPodctlAreRemovedByTheNext: that nothing is left is
+// TestMountsOfKilledPodctlAreRemoved: that nothing is left is
 // looked at when the test ends.
-func TestMountsOfAKilledPodctlAreRemovedByTheNext(t *testing.T) {
+func TestMountsOfKilledPodctlAreRemoved(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		text := objects + strings.Replace(mounting("web", "secret: {secretName: creds}", server, brief), never, "restartPolicy: Always", 1)

@@ -63,7 +63,7 @@ func names(objects resmap.ResMap) (all []string) {
 	return all
 }
 
-func TestBaseHasTwoDaemonSetsAndWhatTheyNeed(t *testing.T) {
+func TestBaseObjects(t *testing.T) {
 	want := []string{
 		"ClusterRole podctl-inspector", "ClusterRoleBinding podctl-inspector", "DaemonSet podctl-inspector", "DaemonSet podctl-observer",
 		"Namespace podctl-system", "ServiceAccount podctl-inspector", "ServiceAccount podctl-observer",
@@ -74,7 +74,7 @@ func TestBaseHasTwoDaemonSetsAndWhatTheyNeed(t *testing.T) {
 }
 
 // The plugin and the scrape configuration find the pods by these.
-func TestPodsOfTheFleetAreFoundByLabelsAndNames(t *testing.T) {
+func TestFleetPodsAreFoundByLabelsAndNames(t *testing.T) {
 	objects := kustomized(t, base)
 	for _, component := range []string{"observer", "inspector"} {
 		d := read[appsv1.DaemonSet](t, objects, "DaemonSet", "podctl-"+component)
@@ -94,7 +94,7 @@ func TestPodsOfTheFleetAreFoundByLabelsAndNames(t *testing.T) {
 	}
 }
 
-func TestEveryPodOfTheFleetIsReadOnly(t *testing.T) {
+func TestFleetPodsAreReadOnly(t *testing.T) {
 	for _, o := range []string{"podctl-observer", "podctl-inspector"} {
 		d := read[appsv1.DaemonSet](t, kustomized(t, base), "DaemonSet", o)
 		for _, c := range d.Spec.Template.Spec.Containers {
@@ -108,7 +108,7 @@ func TestEveryPodOfTheFleetIsReadOnly(t *testing.T) {
 	}
 }
 
-func TestTheInspectorMayReadThreeSubresourcesOfNodes(t *testing.T) {
+func TestInspectorClusterRole(t *testing.T) {
 	objects := kustomized(t, base)
 	role := read[rbacv1.ClusterRole](t, objects, "ClusterRole", "podctl-inspector")
 	if len(role.Rules) != 1 {
@@ -125,7 +125,7 @@ func TestTheInspectorMayReadThreeSubresourcesOfNodes(t *testing.T) {
 }
 
 // The observer would be a restricted pod, were it not for the runtime's socket.
-func TestTheNamespaceAdmitsItsPodsAndTheObserverNeedsLittle(t *testing.T) {
+func TestPodSecurityOfNamespace(t *testing.T) {
 	objects := kustomized(t, base)
 	namespace := read[v1.Namespace](t, objects, "Namespace", "podctl-system")
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
@@ -152,7 +152,7 @@ func TestTheNamespaceAdmitsItsPodsAndTheObserverNeedsLittle(t *testing.T) {
 	}
 }
 
-func TestTheInspectorSeesTheHost(t *testing.T) {
+func TestInspectorSeesHost(t *testing.T) {
 	s := read[appsv1.DaemonSet](t, kustomized(t, base), "DaemonSet", "podctl-inspector").Spec.Template.Spec
 	c := s.Containers[0]
 	if !s.HostPID || !s.HostNetwork || !slices.Contains(c.Env, v1.EnvVar{Name: "PODCTL_HOST_ROOT", Value: "/host"}) {
@@ -164,7 +164,7 @@ func TestTheInspectorSeesTheHost(t *testing.T) {
 	}
 }
 
-func TestOverlayForCRIOChangesTheObserversSocketOnly(t *testing.T) {
+func TestCRIOOverlayChangesObserverSocketOnly(t *testing.T) {
 	objects := overlaid(t, "crio", "images: [{name: podctl.local/podctl, newName: registry.test/podctl, newTag: v1}]\n")
 	s := read[appsv1.DaemonSet](t, objects, "DaemonSet", "podctl-observer").Spec.Template.Spec
 	c := s.Containers[0]
@@ -183,7 +183,7 @@ func TestOverlayForCRIOChangesTheObserversSocketOnly(t *testing.T) {
 // On the node's network the inspector listens at one address, not at each that the node
 // has: at the node's own, or with the component loopback at one that is not reached from
 // elsewhere. The kubelet probes the same one.
-func TestTheInspectorListensAtOneAddress(t *testing.T) {
+func TestInspectorListenAddress(t *testing.T) {
 	inspector := func(objects resmap.ResMap) v1.Container {
 		return read[appsv1.DaemonSet](t, objects, "DaemonSet", "podctl-inspector").Spec.Template.Spec.Containers[0]
 	}

@@ -106,7 +106,7 @@ func licencesOf(dir string) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-func TestLicenceThatIsNotKnownIsAnError(t *testing.T) {
+func TestUnknownLicenceIsAnError(t *testing.T) {
 	for name, text := range map[string]string{"LICENSE": "Ask the author.", "README": "no licence file"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -176,7 +176,7 @@ func (k *Kubelet) Runs(t testing.TB, names ...string) {
 		want[n] = true
 	}
 	var got []string
-	ok := testutil.Poll(3*time.Minute, func() bool {
+	ok := testutil.Poll(Timeout, func() bool {
 		got = nil
 		running := 0
 		for _, p := range k.Pods(t) {

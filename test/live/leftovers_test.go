@@ -8,7 +8,7 @@ import (
 
 // Only the directory of a task that nothing else tells of may be forgotten, and only by a
 // runtime that answers.
-func TestOnlyABareDirectoryOfATaskIsForgotten(t *testing.T) {
+func TestForgottenTaskDirectory(t *testing.T) {
 	Each(t, func(t *testing.T, rt *Instance) {
 		c := dial(t, rt)
 		p := start(t, c, "sleep", "3600")
@@ -50,7 +50,7 @@ func TestOnlyABareDirectoryOfATaskIsForgotten(t *testing.T) {
 
 // The cgroup of another runtime's container can be gone, and the container's directory
 // with it, when it is asked whose a listed cgroup was.
-func TestCgroupThatIsGoneIsOfAnother(t *testing.T) {
+func TestRemovedCgroupIsNotLeftOver(t *testing.T) {
 	rt := &Instance{run: "/run/podctl-dev/none"}
 	there := t.TempDir()
 	if rt.isOthers(there) {

@@ -10,7 +10,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-func TestRegistryServesTheTestImage(t *testing.T) {
+func TestRegistryServesTestImage(t *testing.T) {
 	Each(t, func(t *testing.T, rt *Instance) {
 		registry := Registry(t, "app:1")
 		if _, err := dial(t, rt).Pull(t.Context(), registry.Image("app:1"), nil); err != nil {
@@ -24,7 +24,7 @@ func TestRegistryServesTheTestImage(t *testing.T) {
 	})
 }
 
-func TestRegistryAsksForThePassword(t *testing.T) {
+func TestRegistryRequiresPassword(t *testing.T) {
 	Each(t, func(t *testing.T, rt *Instance) {
 		registry := Registry(t, "app:1")
 		registry.RequirePassword("me", "secret")
@@ -39,7 +39,7 @@ func TestRegistryAsksForThePassword(t *testing.T) {
 	})
 }
 
-func TestRegistryFailsUntilToldOtherwise(t *testing.T) {
+func TestRegistryFailureIsSwitchable(t *testing.T) {
 	Each(t, func(t *testing.T, rt *Instance) {
 		registry := Registry(t, "app:1")
 		c := dial(t, rt)
@@ -54,7 +54,7 @@ func TestRegistryFailsUntilToldOtherwise(t *testing.T) {
 	})
 }
 
-func TestSlowRegistryOutlastsAClient(t *testing.T) {
+func TestSlowRegistryExceedsClientTimeout(t *testing.T) {
 	Each(t, func(t *testing.T, rt *Instance) {
 		registry := Registry(t, "app:1")
 		registry.Slow(time.Hour)

@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// TestKustomizationHasTheOperatorsObjectsAndTheDashboard is `kubectl kustomize
+// TestKustomizationObjects is `kubectl kustomize
 // examples/fleet/prometheus`.
-func TestKustomizationHasTheOperatorsObjectsAndTheDashboard(t *testing.T) {
+func TestKustomizationObjects(t *testing.T) {
 	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		t.Fatal(err)

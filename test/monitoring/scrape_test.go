@@ -38,8 +38,8 @@ type scrapeConfig struct {
 	Relabel []*relabel.Config `yaml:"relabel_configs"`
 }
 
-// TestScrapedPodsHaveTheLabelsOfTheRules: the rules select job, node and component.
-func TestScrapedPodsHaveTheLabelsOfTheRules(t *testing.T) {
+// TestScrapeConfigurationSetsLabelsOfRules: the rules select job, node and component.
+func TestScrapeConfigurationSetsLabelsOfRules(t *testing.T) {
 	var c struct {
 		Global    map[string]string `yaml:"global"`
 		RuleFiles []string          `yaml:"rule_files"`
@@ -100,9 +100,9 @@ func TestPromtoolAcceptsTheScrapeConfiguration(t *testing.T) {
 	}
 }
 
-// TestPodMonitorSelectsThePodsOfTheScrapeConfiguration holds the operator's form
+// TestPodMonitorMatchesScrapeConfiguration holds the operator's form
 // against the plain one.
-func TestPodMonitorSelectsThePodsOfTheScrapeConfiguration(t *testing.T) {
+func TestPodMonitorMatchesScrapeConfiguration(t *testing.T) {
 	var m struct {
 		APIVersion string         `json:"apiVersion"`
 		Kind       string         `json:"kind"`

@@ -26,9 +26,9 @@ func sequence(text string) []podCall {
 	return calls
 }
 
-// TestPodsOrderThatCounts: what may differ (doc.go) is equal, and
+// TestPodsComparedOrder: what may differ (doc.go) is equal, and
 // nothing else. "side" is a sidecar.
-func TestPodsOrderThatCounts(t *testing.T) {
+func TestPodsComparedOrder(t *testing.T) {
 	always := v1.ContainerRestartPolicyAlways
 	o := orderOf(&v1.Pod{Spec: v1.PodSpec{InitContainers: []v1.Container{
 		{Name: "init"}, {Name: "side", RestartPolicy: &always}, {Name: "side2", RestartPolicy: &always},
@@ -62,8 +62,8 @@ func TestPodsOrderThatCounts(t *testing.T) {
 	}
 }
 
-// TestPodsFieldsThatCount: the same of the fields of a config.
-func TestPodsFieldsThatCount(t *testing.T) {
+// TestPodsComparedFields: the same of the fields of a config.
+func TestPodsComparedFields(t *testing.T) {
 	type args = map[string]any
 	for _, c := range []struct {
 		rule  string
@@ -86,7 +86,7 @@ func TestPodsFieldsThatCount(t *testing.T) {
 	}
 }
 
-func TestPodsHugePagesAreThoseOfTheMachine(t *testing.T) {
+func TestPodsHugePagesOfMachine(t *testing.T) {
 	limits := func(l ...any) map[string]any {
 		return map[string]any{"linux": map[string]any{"resources": map[string]any{"hugepageLimits": l}}}
 	}

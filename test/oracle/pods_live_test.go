@@ -45,8 +45,8 @@ func TestPodsLive(t *testing.T) {
 	})
 }
 
-// TestPodsAreHonoured needs no runtime.
-func TestPodsAreHonoured(t *testing.T) {
+// TestRecordedPodsLoad needs no runtime.
+func TestRecordedPodsLoad(t *testing.T) {
 	for name, c := range readPodCases(t) {
 		t.Run(name, func(t *testing.T) { loadRecorded(t, c.dir) })
 	}

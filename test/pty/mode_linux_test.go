@@ -2,7 +2,7 @@ package pty
 
 import "testing"
 
-func TestModeShowsARawTerminal(t *testing.T) {
+func TestModeOfRawTerminal(t *testing.T) {
 	term := Start(t, shell(`echo before; read line; stty raw -echo; echo raw; head -c1 >/dev/null; stty sane`))
 	term.Until("before")
 	if got := term.Mode(); got != Normal {

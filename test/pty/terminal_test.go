@@ -8,7 +8,7 @@ import (
 
 func shell(script string) *exec.Cmd { return exec.Command("sh", "-c", script) }
 
-func TestCommandSeesATerminalOfTheGivenSize(t *testing.T) {
+func TestCommandSeesTerminalSize(t *testing.T) {
 	term := Start(t, shell(`test -t 0 && test -t 1 && stty size; read line; stty size; exit 3`))
 	term.Until("24 80\r\n")
 	term.Resize(132, 43)
@@ -29,7 +29,7 @@ func TestCtrlCInterruptsTheCommand(t *testing.T) {
 	}
 }
 
-func TestScreenIsWhatTheEscapesLeave(t *testing.T) {
+func TestScreenAppliesEscapes(t *testing.T) {
 	term := Start(t, shell(`printf 'old\033[H\033[2Jnew\nsecond  \n'`))
 	term.Wait()
 	if got, want := term.Screen(), []string{"new", "second"}; !slices.Equal(got, want) {
@@ -37,7 +37,7 @@ func TestScreenIsWhatTheEscapesLeave(t *testing.T) {
 	}
 }
 
-func TestUntilGoesOnAfterWhatItFound(t *testing.T) {
+func TestUntilContinuesAfterMatch(t *testing.T) {
 	term := Start(t, shell(`echo one; echo two; echo one`))
 	for _, text := range []string{"one", "two", "one"} {
 		term.Until(text)

@@ -111,7 +111,7 @@ func headers(t *testing.T, img v1.Image) func(func(*tar.Header) bool) {
 	}
 }
 
-func TestPodctlImageIsStaticReproducibleAndNotRoots(t *testing.T) {
+func TestPodctlImageIsStaticReproducibleAndNonRoot(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "podctl")
 	cmd := exec.Command("go", "build", "-o", binary, "github.com/podctl/podctl/hack/pause") // any static program
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

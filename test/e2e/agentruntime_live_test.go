@@ -10,7 +10,7 @@ import (
 
 // The runtime is killed while containers start, run and terminate, and is started
 // again.
-func TestAgentOutlivesItsRuntime(t *testing.T) {
+func TestAgentSurvivesRuntimeRestarts(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
 		names := []string{"w0", "w1", "w2"}

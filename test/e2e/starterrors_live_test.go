@@ -13,10 +13,10 @@ func with(field, pod string) string {
 	return strings.Replace(pod, "    image:", "    "+field+"\n    image:", 1)
 }
 
-// TestBadInputShowsItsReasonAndRetriesSucceed: what only the runtime or the
+// TestStartErrorsAreReportedAndRetried: what only the runtime or the
 // node can reject is retried, with the kubelet's reason in a line; when the cause
 // is gone the pod runs.
-func TestBadInputShowsItsReasonAndRetriesSucceed(t *testing.T) {
+func TestStartErrorsAreReportedAndRetried(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		directory := p.path("mark") + "/directory"

@@ -50,7 +50,7 @@ func (b *about) is(c record.Call) bool {
 // A pod whose StopContainer and StopPodSandbox never return delays no other pod;
 // podctl terminating names the layer and the next command; when the runtime
 // answers again the pod terminates.
-func TestStopThatNeverReturns(t *testing.T) {
+func TestHungStopDelaysNoOtherPod(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
 		a.put("stuck.yaml", a.lone("stuck", "", "terminationGracePeriodSeconds: 6"))

@@ -12,7 +12,7 @@ import (
 
 // A host port is taken by a pod of another living podctl, by one that run --keep left
 // running, and by one that podctl did not create.
-func TestHostPortIsTakenByAnyRunningPod(t *testing.T) {
+func TestHostPortInUseByAnyPod(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		port := freePort(t)

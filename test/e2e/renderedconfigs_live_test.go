@@ -43,11 +43,11 @@ spec:
   - {name: host, hostPath: {path: HOSTDIR}}
 `
 
-// TestRenderedConfigsRunAsTheyAre makes a pod of nothing but what podctl
+// TestRenderedConfigsRunUnchanged makes a pod of nothing but what podctl
 // render prints, in the way of crictl runp, create and start: it decodes the
 // files as crictl does (sigs.k8s.io/yaml into the CRI's types) and fills in
 // nothing. crictl itself cannot be had from the Go module proxy.
-func TestRenderedConfigsRunAsTheyAre(t *testing.T) {
+func TestRenderedConfigsRunUnchanged(t *testing.T) {
 	for _, format := range []string{"yaml", "json"} {
 		t.Run(format, func(t *testing.T) {
 			rt := live.Runtime(t, live.Containerd)

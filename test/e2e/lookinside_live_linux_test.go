@@ -14,7 +14,7 @@ import (
 
 // What the commands that look inside print into a pipe and on a terminal, of a pod of
 // podctl's and of one that was made by the CRI alone.
-func TestLookingInside(t *testing.T) {
+func TestOutputOfCommandsThatLookInside(t *testing.T) {
 	withPods(t, []insideCase{
 		{"JSON names each pod", func(t *testing.T, in *inside) {
 			for _, name := range []string{"web", "bare"} {

@@ -60,7 +60,7 @@ status: {observedGeneration: 1, phase: Running, podIP: 10.244.1.7, qosClass: Bes
 
 // A pod that was exported from a cluster runs as it is, and with --service-account has
 // its token, without it or with it.
-func TestAnExportedPodRunsWithAndWithoutAToken(t *testing.T) {
+func TestExportedPodRunsWithAndWithoutToken(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		token := p.path("token")
@@ -94,7 +94,7 @@ func TestAnExportedPodRunsWithAndWithoutAToken(t *testing.T) {
 
 // The volume of a generic ephemeral claim is the containers' to write, and goes with
 // its pod.
-func TestAnEphemeralVolumeFromInside(t *testing.T) {
+func TestEphemeralVolumeFromInside(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		manifest := mounting("web", "ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}}",

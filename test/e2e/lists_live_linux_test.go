@@ -254,7 +254,7 @@ func (k *kubeletPlace) agreesOnRequests() {
 
 // What orphans, terminating and preempt say follows from the bare lists of the
 // runtime and from what the agent desires.
-func TestAnswersAgreeWithTheRuntimesLists(t *testing.T) {
+func TestListsAgreeWithRuntime(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		a := withAgent(t, rt)
 		l := a.planter()

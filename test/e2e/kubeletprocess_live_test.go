@@ -59,7 +59,7 @@ func (p *place) kubelet() {
 	}
 }
 
-func TestKubeletBesideUs(t *testing.T) {
+func TestRunBesideKubeletNeedsFlag(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		p.kubelet()

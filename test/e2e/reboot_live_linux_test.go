@@ -71,7 +71,7 @@ func TestReboot(t *testing.T) {
 }
 
 // The machine is rebooted in the middle of a start, and of a termination.
-func TestRebootInTheMiddle(t *testing.T) {
+func TestRebootDuringStartAndTermination(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
 		a.proxied()
 		agent := a.agent()
