@@ -30,23 +30,23 @@ type preemptOptions struct {
 	// nodePods are manifests of pods on the node.
 	nodePods              []string
 	allocatable, reserved v1.ResourceList
-	dryRun, explain       bool
+	explain               bool
 }
 
 func preemptCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "preempt",
-		Usage:  "show which pods the kubelet would preempt for a critical pod, and why; or evict them",
+		Usage:  "show which pods the kubelet would preempt for a critical pod, and why",
 		Args:   cmdline.Args{Instead: func(file string) string { return "podctl preempt --dry-run -f " + file }},
-		Effect: cmdline.ChangesUnless("dry-run"),
+		Effect: cmdline.Reads,
 		Description: "The pods on the node are those of the kubelet that uses the runtime, else of live podctl\n" +
 			"processes, unless --node-pods, --kubelet or --kubeconfig name other sources. It refuses if\n" +
 			"podctl cannot see whether a kubelet uses the runtime, or what is allocatable there, and if pods\n" +
 			"of a kubelet run that is stopped or has just been started. Several pods arrive one after the\n" +
-			"other. Without --dry-run the victims are evicted with their own grace period, if podctl manages\n" +
-			"them. The exit code is 0 if every pod fits, or fits after evictions, else 1.",
+			"other. No pod is evicted, and --dry-run says so: a podctl that runs a critical pod preempts by\n" +
+			"itself. The exit code is 0 if every pod fits, or would fit after evictions, else 1.",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "dry-run", Usage: "evict no pod"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "evict no pod; required"},
 			&cli.StringSliceFlag{Name: "filename", Aliases: []string{"f"}, Usage: "`FILE|DIR|URL` of the arriving pod"},
 			&cli.StringSliceFlag{Name: "what-if", Usage: "`FILE|DIR|URL` of a pod that arrives next"},
 			&cli.StringSliceFlag{Name: "node-pods", DefaultText: "those of the kubelet, else of live podctl processes", Usage: "`FILE|DIR` of the pods on the node"},
@@ -56,7 +56,7 @@ func preemptCommand(e *shell.Env) *cmdline.Command {
 		}, desiredFlags()...),
 		Action: func(c *cli.Context) error {
 			o := preemptOptions{
-				Globals: shell.ReadGlobals(c), dryRun: c.Bool("dry-run"), explain: c.Bool("explain"),
+				Globals: shell.ReadGlobals(c), explain: c.Bool("explain"),
 				paths: append(c.StringSlice("filename"), c.StringSlice("what-if")...), nodePods: c.StringSlice("node-pods"),
 				allocatable: cmdline.Resources(c, "allocatable"), reserved: cmdline.Resources(c, "reserved"),
 			}
@@ -70,8 +70,8 @@ func preemptCommand(e *shell.Env) *cmdline.Command {
 			switch {
 			case len(c.StringSlice("filename")) == 0:
 				return &shell.UsageError{Message: "no manifest given", Advice: "podctl preempt --dry-run -f FILE"}
-			case !o.dryRun && (o.sources.AskKubelet || o.sources.Kubeconfig != "" || len(o.nodePods) > 0 || len(c.StringSlice("what-if")) > 0):
-				return &shell.UsageError{Message: "only pods of live podctl processes can be evicted", Advice: "podctl preempt --dry-run shows which pods would be preempted"}
+			case !c.Bool("dry-run"):
+				return &shell.UsageError{Message: "preempt evicts no pod: a podctl that runs a critical pod preempts by itself", Advice: "add --dry-run to show which pods would be preempted"}
 			case o.sources.Kubeconfig != "" && len(o.reserved) > 0:
 				return shell.Usagef("--reserved is subtracted from this machine's capacity, and cannot be combined with --kubeconfig")
 			}
@@ -112,14 +112,7 @@ func runPreempt(ctx context.Context, e *shell.Env, o preemptOptions) error {
 			return errNotAdmitted
 		}
 	}
-	if err != nil || o.dryRun {
-		return err
-	}
-	return n.Evict(ctx, arrivals, func(name string) {
-		if o.Output == "" {
-			fmt.Fprintf(e.Out, "evicted %s\n", name)
-		}
-	})
+	return err
 }
 
 // readNode reads the node at which the pods arrive.
@@ -128,7 +121,7 @@ func readNode(ctx context.Context, e *shell.Env, o preemptOptions) (*arrival.Nod
 	if err != nil {
 		return nil, err
 	}
-	n, err := arrival.Read(ctx, arrival.Options{
+	return arrival.Read(ctx, arrival.Options{
 		Sources: o.sources, NodePods: o.nodePods, Allocatable: o.allocatable, Reserved: o.reserved, PodsDir: p.Pods(), Logs: p.Logs,
 		Podctls: func(ctx context.Context) ([]*control.Client, error) { return shell.LivePodctls(ctx, e, o.Globals) },
 		Kubelet: func(ctx context.Context) (*kubelet.Process, error) {
@@ -140,10 +133,6 @@ func readNode(ctx context.Context, e *shell.Env, o preemptOptions) (*arrival.Nod
 		},
 		KubeletPods: func(ctx context.Context) (int, error) { return kubeletPods(ctx, e, o.Globals) },
 	})
-	if err == nil && n.OfKubelet() && !o.dryRun {
-		return nil, errNotOurs
-	}
-	return n, err
 }
 
 // kubeletPods returns how many running pods a kubelet created.
@@ -165,6 +154,3 @@ func kubeletPods(ctx context.Context, e *shell.Env, g shell.Globals) (int, error
 	}
 	return running, nil
 }
-
-// errNotOurs: podctl evicts only pods that podctl processes manage.
-var errNotOurs = &shell.UsageError{Message: "the pods on this node are a kubelet's", Advice: "podctl preempt --dry-run shows which pods would be preempted"}

@@ -59,7 +59,7 @@ func TestReadOnlyRefusesWhatChangesSomething(t *testing.T) {
 		{"orphans --kill", true},
 		{"orphans --kill --rm --dry-run", false},
 		{"terminating", false},
-		{"preempt -f pod.yaml", true},
+		{"preempt -f pod.yaml", false},
 		{"preempt --dry-run -f pod.yaml", false},
 		{"exec web -- true", true},
 		{"attach web", true},
@@ -121,10 +121,10 @@ func TestNoFlagRevokesAReadOnlyEnvironment(t *testing.T) {
 }
 
 func TestARefusedCommandNamesTheWayOut(t *testing.T) {
-	_, err := invoked(t, &shell.Env{}, "preempt", "--read-only", "-f", "x")
+	_, err := invoked(t, &shell.Env{}, "prune", "--read-only")
 	var text bytes.Buffer
 	shell.PrintError(&text, err)
-	const want = "podctl: preempt: refused: podctl is read-only\n" +
+	const want = "podctl: prune: refused: podctl is read-only\n" +
 		"  hint: --read-only or PODCTL_READ_ONLY is set: run it where neither is, or with --dry-run, which only reads\n"
 	if text.String() != want {
 		t.Errorf("%s", text.String())

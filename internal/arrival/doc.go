@@ -2,11 +2,10 @@
 // the kubelet would admit them, and which pods it would preempt for them.
 //
 //	cluster, kubelet, manifests, podctl processes ─► Read ─► Node ─► Admit (package preempt)
-//	                                                           └───► Evict, by podctl processes
 //
 // Read asks all sources and fails if one does not answer: a node that is known in
 // part cannot be judged. It reads files and networks, and may block until its
-// context ends; Evict waits until the victims have terminated. Admit is pure.
+// context ends. Admit is pure, and nothing evicts a pod.
 //
 // Differs from the kubelet in: the kubelet knows its pods; here they are asked
 // for, so that their order, which decides ties, may be another one.

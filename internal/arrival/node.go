@@ -25,9 +25,7 @@ type Node struct {
 	Sources []Source
 	// unchecked is what could not be looked at, for want of facts.
 	unchecked []string
-	podctls   []*control.Client
 	kubelet   *kubelet.Process
-	ofKubelet bool
 }
 
 // Source is a source of the pods on the node.
@@ -62,10 +60,6 @@ type Options struct {
 func (o Options) named() bool {
 	return o.Sources.AskKubelet || o.Sources.Kubeconfig != "" || len(o.NodePods) > 0
 }
-
-// OfKubelet reports whether the pods are those of the kubelet that uses the
-// runtime, because no other source was named.
-func (n *Node) OfKubelet() bool { return n.ofKubelet }
 
 // Read reads the node. The error is a *kubelet.UnseenError if a kubelet may use
 // the runtime that podctl cannot see, and an *UnknownAllocatableError if the
@@ -102,7 +96,6 @@ func Read(ctx context.Context, o Options) (*Node, error) {
 func (n *Node) ask(ctx context.Context, o Options, cluster *desired.Cluster, node string) error {
 	answers := o.Sources.Answers(ctx, cluster, node)
 	if n.kubelet != nil && !o.named() {
-		n.ofKubelet = true
 		answers = append(answers, askKubelet(ctx, n.kubelet))
 	}
 	if len(o.NodePods) > 0 {

@@ -2,7 +2,6 @@ package arrival
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,16 +16,16 @@ import (
 // askPodctls asks the live podctl processes for their desired pods, and for what
 // is allocatable where one of them limits that.
 func (n *Node) askPodctls(ctx context.Context, o Options) ([]desired.Answer, error) {
-	var err error
-	if n.podctls, err = o.Podctls(ctx); err != nil {
+	podctls, err := o.Podctls(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if err := n.askLimit(ctx, o); err != nil {
+	if err := n.askLimit(ctx, podctls, o); err != nil {
 		return nil, err
 	}
 	n.Object.Spec.Taints = []v1.Taint{} // podctl has none
 	var answers []desired.Answer
-	for _, c := range n.podctls {
+	for _, c := range podctls {
 		a := desired.Answer{Source: c.Instance()}
 		a.Pods, a.Err = desiredBy(ctx, c)
 		answers = append(answers, a)
@@ -36,8 +35,8 @@ func (n *Node) askPodctls(ctx context.Context, o Options) ([]desired.Answer, err
 
 // askLimit makes allocatable what the first podctl process by name that has a
 // limit lets pods request.
-func (n *Node) askLimit(ctx context.Context, o Options) error {
-	for _, c := range n.podctls {
+func (n *Node) askLimit(ctx context.Context, podctls []*control.Client, o Options) error {
+	for _, c := range podctls {
 		object, err := c.Node(ctx)
 		if err != nil {
 			return fmt.Errorf("read what is allocatable: %w", err)
@@ -85,29 +84,4 @@ func desiredBy(ctx context.Context, c *control.Client) ([]*v1.Pod, error) {
 		pods = append(pods, p)
 	}
 	return pods, nil
-}
-
-// Evict has the victims evicted by the podctl processes that manage them, one
-// after the other, and calls evicted for each. It stops at the first that cannot
-// be evicted: that pod is not admitted.
-func (n *Node) Evict(ctx context.Context, arrivals []Arrival, evicted func(name string)) error {
-	for _, a := range arrivals {
-		for _, v := range a.Plan.Victims {
-			name := pod.DisplayName(v.Namespace, v.Name)
-			if err := n.evict(ctx, v); err != nil {
-				return fmt.Errorf("%s is not admitted: evict %s: %w", a.Pod, name, err)
-			}
-			evicted(name)
-		}
-	}
-	return nil
-}
-
-func (n *Node) evict(ctx context.Context, v *v1.Pod) error {
-	for _, c := range n.podctls {
-		if err := c.Preempt(ctx, v.Namespace, v.Name); !errors.Is(err, control.ErrNotFound) {
-			return err
-		}
-	}
-	return control.ErrNotFound
 }

@@ -215,13 +215,6 @@ func (c *Client) Start(ctx context.Context, namespace, name string) error {
 	return c.order(ctx, "/start", podRequest{Namespace: namespace, Name: name})
 }
 
-// Preempt ends a pod to make room for a critical one, with the pod's own grace,
-// and returns when nothing of it runs. The error is ErrNotFound where the podctl
-// has no such pod.
-func (c *Client) Preempt(ctx context.Context, namespace, name string) error {
-	return c.order(ctx, "/preempt", podRequest{Namespace: namespace, Name: name})
-}
-
 // Debug adds an ephemeral container to a pod that runs, and returns before it is
 // started. The error is ErrNotFound where the podctl has no such pod.
 func (c *Client) Debug(ctx context.Context, namespace, name string, container v1.EphemeralContainer) error {

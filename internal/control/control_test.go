@@ -25,11 +25,11 @@ import (
 
 // fakeHost knows one pod, default/web.
 type fakeHost struct {
-	starting                    bool // not settled
-	stopped, started, preempted string
-	grace                       *int64
-	unhealthy                   error
-	debugged                    v1.EphemeralContainer
+	starting         bool // not settled
+	stopped, started string
+	grace            *int64
+	unhealthy        error
+	debugged         v1.EphemeralContainer
 }
 
 func (h *fakeHost) Pods() *v1.PodList {
@@ -49,10 +49,6 @@ func (h *fakeHost) Stop(_ context.Context, namespace, name string, grace *int64)
 
 func (h *fakeHost) Start(_ context.Context, namespace, name string) error {
 	return h.order(&h.started, namespace, name)
-}
-
-func (h *fakeHost) Preempt(_ context.Context, namespace, name string) error {
-	return h.order(&h.preempted, namespace, name)
 }
 
 func (h *fakeHost) Debug(namespace, name string, c v1.EphemeralContainer) error {
@@ -152,9 +148,6 @@ func TestClientReadsAndOrders(t *testing.T) {
 	debug := v1.EphemeralContainer{EphemeralContainerCommon: v1.EphemeralContainerCommon{Name: "d", Image: "i"}, TargetContainerName: "c"}
 	if err := c.Debug(t.Context(), "default", "web", debug); err != nil || h.debugged.TargetContainerName != "c" {
 		t.Errorf("Debug: %v, the host got %+v", err, h.debugged)
-	}
-	if err := c.Preempt(t.Context(), "default", "web"); err != nil || h.preempted != "default/web" {
-		t.Errorf("Preempt: %v, the host got %q", err, h.preempted)
 	}
 	if n, err := c.Node(t.Context()); err != nil || n.Name != "n1" {
 		t.Errorf("Node: %v, %v", n, err)

@@ -57,11 +57,6 @@ func private(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 			done(w, h.Start(r.Context(), req.Namespace, req.Name))
 		}
 	})
-	mux.HandleFunc("POST /preempt", func(w http.ResponseWriter, r *http.Request) {
-		if req, ok := readPod(w, r); ok {
-			done(w, h.Preempt(r.Context(), req.Namespace, req.Name))
-		}
-	})
 	mux.HandleFunc("POST /debug", func(w http.ResponseWriter, r *http.Request) {
 		var req debugRequest
 		err := readJSON(w, r, &req)

@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Host is what the server shows and drives: a node. All but Stop and Preempt answer at
-// once. Errors of Stop, Start and Preempt are ErrNotFound where there is no such pod.
+// Host is what the server shows and drives: a node. All but Stop answer at once.
+// Errors of Stop and Start are ErrNotFound where there is no such pod.
 type Host interface {
 	// ID is the unique id of the process: see owner.Holder.
 	ID() string
@@ -26,9 +26,6 @@ type Host interface {
 	Stop(ctx context.Context, namespace, name string, grace *int64) error
 	// Start lets a stopped pod run again.
 	Start(ctx context.Context, namespace, name string) error
-	// Preempt ends a pod to make room for another, and returns when nothing of it
-	// runs.
-	Preempt(ctx context.Context, namespace, name string) error
 	// Debug adds an ephemeral container to a pod that runs, and returns before it is
 	// started.
 	Debug(namespace, name string, c v1.EphemeralContainer) error

@@ -13,7 +13,7 @@ import (
 )
 
 // A suspended podctl accepts a request and never answers. A client gives up what the
-// podctl answers at once; Stop and Preempt wait as long as the caller does.
+// podctl answers at once; Stop waits as long as the caller does.
 func TestRequestToASilentPodctlEnds(t *testing.T) {
 	const patience = time.Hour
 	for name, test := range map[string]struct {
@@ -25,8 +25,7 @@ func TestRequestToASilentPodctlEnds(t *testing.T) {
 		"debug": {func(ctx context.Context, c *Client) error {
 			return c.Debug(ctx, "default", "web", v1.EphemeralContainer{})
 		}, startTimeout},
-		"stop":    {func(ctx context.Context, c *Client) error { return c.Stop(ctx, "default", "web", nil) }, patience},
-		"preempt": {func(ctx context.Context, c *Client) error { return c.Preempt(ctx, "default", "web") }, patience},
+		"stop": {func(ctx context.Context, c *Client) error { return c.Stop(ctx, "default", "web", nil) }, patience},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -171,6 +171,15 @@ func (h nodeHost) Debug(namespace, name string, c v1.EphemeralContainer) error {
 	return absent(h.Node.Debug(namespace, name, c))
 }
 
+// NodeObject implements control.Host.
+func (h nodeHost) NodeObject() *v1.Node {
+	return &v1.Node{
+		TypeMeta:   metav1.TypeMeta{Kind: "Node", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: h.Name()},
+		Status:     v1.NodeStatus{Allocatable: h.Allocatable()},
+	}
+}
+
 // Checks implements control.Host.
 func (h nodeHost) Checks() []control.Check {
 	return []control.Check{

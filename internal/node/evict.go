@@ -26,35 +26,6 @@ var ErrKillTimeout = errors.New("it still runs after one and a half times its gr
 // pkg/kubelet/pod_workers.go).
 const exceededMessage = "Container runtime did not kill the pod within specified grace period."
 
-var errNotStarted = errors.New("it has not started")
-
-// Evict stops a pod with its own grace period and keeps it Failed until its
-// manifest changes or Start is called. It returns when nothing of the pod runs.
-// The error is ErrNoPod, a *NotRunningError or ErrKillTimeout. A pod that has
-// ended already stays as it is.
-func (n *Node) Evict(ctx context.Context, namespace, name string, why event.Eviction) error {
-	n.pods.mu.Lock()
-	e, err := n.pods.named(namespace, name)
-	var p *v1.Pod
-	if err == nil {
-		p = e.Pod
-	}
-	if err == nil && !e.hasWorker() {
-		// To evict what does not run would free nothing.
-		if err = notRunning(e); err == nil {
-			err = &NotRunningError{pod.DisplayName(namespace, name), errNotStarted}
-		}
-	}
-	n.pods.mu.Unlock()
-	if err != nil {
-		return fmt.Errorf("evict: %w", err)
-	}
-	if err := n.evictor.evict(ctx, p, why); err != nil {
-		return fmt.Errorf("evict %s: %w", pod.DisplayName(namespace, name), err)
-	}
-	return nil
-}
-
 // evictor terminates pods for good.
 type evictor struct {
 	pods     *podTable
@@ -64,7 +35,10 @@ type evictor struct {
 	events   *eventSender
 }
 
-// evict is like Node.Evict, for the life of a pod that has this very spec.
+// evict terminates a pod that has this very spec with its own grace period, and keeps
+// it Failed until its manifest changes or Start is called. It returns when nothing of
+// the pod runs; the error is ErrKillTimeout or ctx's. A pod that has ended already
+// stays as it is.
 func (v *evictor) evict(ctx context.Context, p *v1.Pod, why event.Eviction) error {
 	v.pods.mu.Lock()
 	e := v.pods.get(p.UID)

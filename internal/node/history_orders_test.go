@@ -53,7 +53,7 @@ func (h *history) order() {
 		carryOut = func() error { return p.Start(ctx, "default", name) }
 	case 3:
 		h.say("evict %s", name)
-		carryOut = func() error { return p.Evict(ctx, "default", name, event.Eviction{Cause: event.Preempted}) }
+		carryOut = func() error { return p.evictNamed(ctx, name, event.Eviction{Cause: event.Preempted}) }
 	}
 	h.orders.Go(func() {
 		defer cancel()

@@ -1,11 +1,14 @@
 package node
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/event"
 )
@@ -18,7 +21,7 @@ func TestContainersOfAnEvictedPodAreRemovedWhenItHasEnded(t *testing.T) {
 			`  - {name: deaf, image: "busybox:1", command: [sh, -c, 'trap "" TERM; while true; do sleep 1; done']}` + "\n"
 		p := w.podctl("agent", text)
 		uid := p.until("two", "running", running).Pod.UID
-		if err := p.Evict(t.Context(), "default", "two", event.Eviction{Cause: event.Preempted, For: "default/dns", Resource: "cpu"}); err != nil {
+		if err := p.evictNamed(t.Context(), "two", event.Eviction{Cause: event.Preempted, For: "default/dns", Resource: "cpu"}); err != nil {
 			t.Fatal(err)
 		}
 		status := p.until("two", "evicted", evicted).Status
@@ -59,4 +62,19 @@ func TestContainersOfAPodThatEndedByItselfAreKept(t *testing.T) {
 		p.drain()
 		w.empty()
 	})
+}
+
+// evictNamed evicts a pod of the default namespace, as making room for a critical pod does.
+func (p *podctl) evictNamed(ctx context.Context, name string, why event.Eviction) error {
+	p.pods.mu.Lock()
+	e, err := p.pods.named("default", name)
+	var spec *v1.Pod
+	if err == nil {
+		spec = e.Pod
+	}
+	p.pods.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return p.evictor.evict(ctx, spec, why)
 }

@@ -140,21 +140,3 @@ func TestStopAndStartNameThePresentCauseOnly(t *testing.T) {
 		w.empty()
 	})
 }
-
-func TestWaitingTwinIsNotEvicted(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
-		first := w.podctl("run-a", web)
-		first.until("web", "running", running)
-		agent := w.podctl("agent", web)
-		agent.until("web", "waiting", waits(lifecycle.NameHeld))
-		var notRunning *NotRunningError
-		if err := agent.Evict(t.Context(), "default", "web", event.Eviction{Cause: event.Preempted}); !errors.As(err, &notRunning) {
-			t.Errorf("evict: %v", err)
-		}
-		first.until("web", "running on", running)
-		agent.drain()
-		first.drain()
-		w.empty()
-	})
-}
