@@ -83,9 +83,11 @@ func (w Worker) Finished() bool { return w.Phase == "finished" }
 
 // Waiting is a container that could not start.
 type Waiting struct {
-	Container string `json:"container"`         // its name
-	Reason    string `json:"reason"`            // as the pod's status has it: CrashLoopBackOff, ErrImagePull, …
-	Message   string `json:"message,omitempty"` // as the pod's status has it
+	Container      string    `json:"container"`                // its name
+	Reason         string    `json:"reason"`                   // as the pod's status has it: CrashLoopBackOff, ErrImagePull, …
+	Message        string    `json:"message,omitempty"`        // as the pod's status has it
+	RetryAt        time.Time `json:"retryAt,omitzero"`         // end of the back-off
+	BackOffSeconds float64   `json:"backOffSeconds,omitempty"` // all of the back-off of a container that exited
 }
 
 // Call is a CRI call in flight.

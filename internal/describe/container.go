@@ -30,7 +30,7 @@ type Container struct {
 	Reason         string    `json:"reason,omitempty"`         // why it waits
 	Message        string    `json:"message,omitempty"`        // why it waits, in words
 	RetryAt        time.Time `json:"retryAt,omitzero"`         // end of the back-off
-	BackOffSeconds float64   `json:"backOffSeconds,omitempty"` // all of the back-off
+	BackOffSeconds float64   `json:"backOffSeconds,omitempty"` // all of the back-off of a container that exited
 	Ready          *bool     `json:"ready,omitempty"`          // by the pod's status
 	Restarts       int32     `json:"restarts"`                 // as kubectl counts them
 	StartedAt      time.Time `json:"startedAt,omitzero"`       // of a container that runs

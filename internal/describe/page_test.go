@@ -125,7 +125,9 @@ func TestPages(t *testing.T) {
 			c.contains(s, cri.Details{PID: 9120})
 		},
 		"crash-loop": func(t *testing.T, c *collection) {
-			p := c.managed(control.Worker{PodPhase: v1.PodRunning, PodStatus: "CrashLoopBackOff", Containers: 1, Restarts: 4, NextWake: now.Add(13 * time.Second)}, app("cache"))
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, PodStatus: "CrashLoopBackOff", Containers: 1, Restarts: 4, NextWake: now.Add(13 * time.Second), Waiting: []control.Waiting{
+				{Container: "cache", Reason: "CrashLoopBackOff", RetryAt: now.Add(12 * time.Second), BackOffSeconds: 20},
+			}}, app("cache"))
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", "back-off 20s restarting failed container=cache pod=web_default(8f73)", 4)}
 			s := exited("cache", 4, 1, "Error")
 			s.Message = "no config at /etc/cache.conf\n"
@@ -137,7 +139,9 @@ func TestPages(t *testing.T) {
 			c.contains(s, cri.Details{})
 		},
 		"oom-killed": func(_ *testing.T, c *collection) {
-			p := c.managed(control.Worker{PodPhase: v1.PodRunning, PodStatus: "CrashLoopBackOff", Containers: 1, Restarts: 1}, app("cache"))
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, PodStatus: "CrashLoopBackOff", Containers: 1, Restarts: 1, Waiting: []control.Waiting{
+				{Container: "cache", Reason: "CrashLoopBackOff", RetryAt: now.Add(2 * time.Second), BackOffSeconds: 10},
+			}}, app("cache"))
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", "back-off 10s restarting failed container=cache pod=web_default(8f73)", 1)}
 			c.contains(exited("cache", 1, 137, "OOMKilled"), cri.Details{MemoryLimit: new(uint64(64 << 20))})
 			c.KernelLog = func() ([]string, error) {
@@ -148,7 +152,9 @@ func TestPages(t *testing.T) {
 			}
 		},
 		"image-pull": func(_ *testing.T, c *collection) {
-			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "ImagePullBackOff", Containers: 1}, app("app"))
+			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "ImagePullBackOff", Containers: 1, Waiting: []control.Waiting{
+				{Container: "app", Reason: "ImagePullBackOff", RetryAt: now.Add(13 * time.Second)},
+			}}, app("app"))
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("app", "ImagePullBackOff", `Back-off pulling image "registry.test/app:1": not found`, 0)}
 		},
 		"init-1-of-2": func(_ *testing.T, c *collection) {
@@ -210,6 +216,31 @@ func TestPages(t *testing.T) {
 			build(t, c)
 			testutil.Golden(t, *update, filepath.Join("testdata", name+".txt"), Page(c.finish(), now))
 		})
+	}
+}
+
+func TestBackOffOfAKubeletsPodIsReadFromItsMessage(t *testing.T) {
+	const message = "back-off 20s restarting failed container=cache pod=web_default(8f73)"
+	for name, c := range map[string]struct {
+		worker  *control.Worker
+		message string
+		retryAt time.Time
+		seconds float64
+	}{
+		"kubelet":                       {nil, message, now.Add(12 * time.Second), 20},
+		"kubelet, another message":      {nil, "back-off restarting", time.Time{}, 0},
+		"podctl":                        {&control.Worker{Waiting: []control.Waiting{{Container: "cache", Reason: "CrashLoopBackOff", RetryAt: now.Add(5 * time.Second), BackOffSeconds: 40}}}, message, now.Add(5 * time.Second), 40},
+		"podctl, of another container":  {&control.Worker{Waiting: []control.Waiting{{Container: "app", Reason: "CrashLoopBackOff", RetryAt: now}}}, message, time.Time{}, 0},
+		"podctl, of an earlier version": {&control.Worker{Waiting: []control.Waiting{{Container: "cache", Reason: "CrashLoopBackOff"}}}, message, time.Time{}, 0},
+	} {
+		s := situation(t)
+		p := s.known(fromKubelet, app("cache"))
+		p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", c.message, 4)}
+		s.worker = c.worker
+		s.contains(exited("cache", 4, 1, "Error"), cri.Details{})
+		if got := s.containers()[0]; !got.RetryAt.Equal(c.retryAt) || got.BackOffSeconds != c.seconds {
+			t.Errorf("%s: retry at %s, back-off %vs; want %s, %vs", name, got.RetryAt, got.BackOffSeconds, c.retryAt, c.seconds)
+		}
 	}
 }
 

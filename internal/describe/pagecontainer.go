@@ -19,7 +19,7 @@ func (p *page) containerWhy(c *Container) string {
 	case c.State == stateWaiting && end != nil:
 		return joined("; ", p.exit(end), p.retry(c))
 	case c.State == stateWaiting && c.Reason != "" && c.Reason != "PodInitializing" && c.Reason != "ContainerCreating":
-		return joined(": ", c.Reason, c.Message)
+		return joined("; ", joined(": ", c.Reason, c.Message), p.retry(c))
 	case end != nil:
 		return p.exit(end)
 	case c.State == stateUnknown:
@@ -66,6 +66,10 @@ func (p *page) retry(c *Container) string {
 	switch left := c.RetryAt.Sub(p.now); {
 	case c.RetryAt.IsZero():
 		return ""
+	case c.BackOffSeconds == 0 && left > 0:
+		return "tried again in " + age(left)
+	case c.BackOffSeconds == 0:
+		return "tried again now"
 	case left > 0:
 		return fmt.Sprintf("restarts in %s (back-off %s)", age(left), age(time.Duration(c.BackOffSeconds*float64(time.Second))))
 	}

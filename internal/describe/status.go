@@ -159,10 +159,22 @@ func (o observed) addOwner(c *Container) {
 	case c.ID == "" && ended != nil:
 		c.State, c.End = stateTerminated, endOfObject(ended)
 	}
-	if c.State != stateWaiting || c.Last == nil {
+	if c.State == stateWaiting {
+		o.addBackOff(c)
+	}
+}
+
+// addBackOff adds when a container that waits is started again.
+func (o observed) addBackOff(c *Container) {
+	if o.worker != nil {
+		for _, w := range o.worker.Waiting {
+			if w.Container == c.Name && w.Reason == c.Reason {
+				c.RetryAt, c.BackOffSeconds = w.RetryAt, w.BackOffSeconds
+			}
+		}
 		return
 	}
-	if backOff, ok := backOffOf(c.Message); ok {
+	if backOff, ok := kubeletBackOff(c.Message); ok && c.Last != nil {
 		c.BackOffSeconds, c.RetryAt = backOff.Seconds(), c.Last.FinishedAt.Add(backOff)
 	}
 }
@@ -187,10 +199,10 @@ func endOfObject(t *v1.ContainerStateTerminated) *End {
 	}
 }
 
-// backOffOf returns the back-off of a container that waits. The Kubernetes API has no
-// field for it: the kubelet, and podctl as it, write it into the message (doBackOff in
+// kubeletBackOff returns the back-off of a container of a kubelet's pod. The Kubernetes
+// API has no field for it: the kubelet writes it into the message (doBackOff in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go).
-func backOffOf(message string) (time.Duration, bool) {
+func kubeletBackOff(message string) (time.Duration, bool) {
 	rest, ok := strings.CutPrefix(message, "back-off ")
 	if !ok {
 		return 0, false

@@ -64,8 +64,8 @@ type Waiting struct {
 	Reason string `json:"reason"`
 	// Message is the status's, "" where an event before has said it.
 	Message string `json:"message,omitempty"`
-	// Until is the end of the back-off, zero without one.
-	Until time.Time `json:"until,omitzero"`
+	// RetryAt is the end of the back-off, zero without one.
+	RetryAt time.Time `json:"retryAt,omitzero"`
 	// Crash is the back-off of a container that exited, nil for another reason.
 	Crash *Crash `json:"crash,omitempty"`
 }

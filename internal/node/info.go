@@ -9,6 +9,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -47,6 +48,8 @@ type Info struct {
 	LastError event.Failure
 	// Unready are the containers whose probes failed when they were last asked.
 	Unready []event.Unready
+	// BackOffs are those of the containers whose last start was put off, by name.
+	BackOffs map[string]podsync.BackOff
 	// Grace is the grace period in seconds that the stop amounts to, 0 where
 	// none is given; StopRequested is when the stop began.
 	Grace         int64

@@ -191,7 +191,7 @@ func New(o Options) *Node {
 		network:  network{rt: o.Runtime, asking: make(chan struct{}, 1)},
 		features: &runtimeFeatures{rt: o.Runtime, version: version, classes: o.RuntimeClasses, stopSignals: o.Facts.StopSignals},
 	}
-	n.pods = newPodTable(unreadyReader{n})
+	n.pods = newPodTable(containerReader{n})
 	n.watchers = n.pods.watchers
 	n.events = &eventSender{pods: n.pods, sink: o.Events}
 	o.PLEG.Log = o.Log

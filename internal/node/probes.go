@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/probe"
 )
 
@@ -22,10 +23,15 @@ func (n *Node) probeChanged(p *v1.Pod, t probe.Type) {
 // probeEvent sends a probe's warning.
 func (n *Node) probeEvent(p *v1.Pod, e event.Event) { n.events.send(p, n.sync.Masked(p, e)) }
 
-// unreadyReader reads unready containers from the probes, without values of Secrets.
-type unreadyReader struct{ n *Node }
+// containerReader reads what the probes and the syncs know of containers, without values
+// of Secrets.
+type containerReader struct{ n *Node }
 
-func (r unreadyReader) Unready(uid types.UID) []event.Unready {
+func (r containerReader) BackOffs(uid types.UID) map[string]podsync.BackOff {
+	return r.n.sync.BackOffs(uid)
+}
+
+func (r containerReader) Unready(uid types.UID) []event.Unready {
 	return r.n.sync.MaskedUnready(uid, r.n.probes.Unready(uid))
 }
 

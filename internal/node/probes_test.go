@@ -66,6 +66,18 @@ func restarts(n int32) func(Info) bool {
 	}
 }
 
+func TestPodsShowTheBackOffsOfTheirContainers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", podYAML("web", "exit 1"))
+		i := p.until("web", "in back-off", func(i Info) bool { return len(i.BackOffs) > 0 })
+		end := i.Status.ContainerStatuses[0].LastTerminationState.Terminated.FinishedAt
+		if got := i.BackOffs["c"]; got.Delay != 10*time.Second || got.RetryAt.Sub(end.Time).Round(time.Second) != got.Delay {
+			t.Errorf("%+v, ended at %s", got, end)
+		}
+		p.drain()
+	})
+}
+
 func TestReadinessTogglesTheConditionAndRestartsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", probedYAML("web",

@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/preempt"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -19,9 +20,9 @@ import (
 // held for no call that can block. A method needs the mutex held where its comment
 // says so, and takes it itself otherwise.
 type podTable struct {
-	// workers and unready are asked with the mutex held.
-	workers workerPhases
-	unready unreadyContainers
+	// workers and containers are asked with the mutex held.
+	workers    workerPhases
+	containers containerFacts
 	// watchers are notified of pods that are removed.
 	watchers *watchers
 
@@ -43,15 +44,18 @@ type workerPhases interface {
 	IsPodKnownTerminated(uid types.UID) bool
 }
 
-// unreadyContainers returns the containers whose last probe failed.
-type unreadyContainers interface {
+// containerFacts is what the table asks about the containers of a pod.
+type containerFacts interface {
+	// Unready returns those whose last probe failed.
 	Unready(uid types.UID) []event.Unready
+	// BackOffs returns the back-offs of those that wait, by name.
+	BackOffs(uid types.UID) map[string]podsync.BackOff
 }
 
 // newPodTable returns an empty table, whose workers have yet to be set.
-func newPodTable(unready unreadyContainers) *podTable {
+func newPodTable(containers containerFacts) *podTable {
 	return &podTable{
-		unready: unready, watchers: &watchers{},
+		containers: containers, watchers: &watchers{},
 		entries: map[types.UID]*entry{}, byName: map[string][]types.UID{},
 	}
 }

@@ -36,7 +36,7 @@ func (t *podTable) info(uid types.UID, e *entry, w worker.Info) Info {
 		Pod: withDebug(e.Pod, e.record.Debug), Status: e.status, WorkerPhase: e.stage, Lifecycle: e.Phase,
 		Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.again(), Stopped: e.record.Held && !e.again(),
 		Rejected: e.Rejection, Wait: e.Wait, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
-		LastError: w.LastError, Grace: w.Grace, Unready: t.unready.Unready(uid),
+		LastError: w.LastError, Grace: w.Grace, Unready: t.containers.Unready(uid), BackOffs: t.containers.BackOffs(uid),
 	}
 	if e.Phase == lifecycle.Waiting && e.Wait.Reason.Blocked() {
 		info.Rejected = e.Wait.Err

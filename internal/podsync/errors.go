@@ -34,9 +34,8 @@ type StartError struct {
 	Container string
 	// Reason and Message are what the container's status shows it waiting for.
 	Reason, Message string
-	// NotBefore is the end of the back-off where there is one.
-	NotBefore time.Time
-	err       error
+	BackOff         BackOff
+	err             error
 }
 
 func (e *StartError) Error() string {
@@ -47,7 +46,7 @@ func (e *StartError) Unwrap() error { return e.err }
 
 // waiting is why the container waits now.
 func (e *StartError) waiting() event.Waiting {
-	return event.Waiting{Reason: e.Reason, Message: e.Message, Until: e.NotBefore}
+	return event.Waiting{Reason: e.Reason, Message: e.Message, RetryAt: e.BackOff.RetryAt}
 }
 
 // Layer returns the layer that the reason belongs to.
@@ -66,7 +65,9 @@ func (e *StartError) Layer() event.Layer {
 }
 
 // RetryAt is the end of the back-off, if there is one.
-func (e *StartError) RetryAt() (time.Time, bool) { return e.NotBefore, !e.NotBefore.IsZero() }
+func (e *StartError) RetryAt() (time.Time, bool) {
+	return e.BackOff.RetryAt, !e.BackOff.RetryAt.IsZero()
+}
 
 // retryUntimed is how soon the worker tries again after an error that names
 // no time: see Requeueing in docs/worker.md.

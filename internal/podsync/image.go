@@ -55,8 +55,8 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Imag
 			message += ": " + last
 		}
 		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.BackOff, Image: &event.Image{Name: c.Image}},
-			event.Waiting{Reason: reasonImagePullBackOff, Message: message, Until: until}, "%s", text)
-		return nil, &StartError{Container: c.Name, Reason: reasonImagePullBackOff, Message: message, NotBefore: until}
+			event.Waiting{Reason: reasonImagePullBackOff, Message: message, RetryAt: until}, "%s", text)
+		return nil, &StartError{Container: c.Name, Reason: reasonImagePullBackOff, Message: message, BackOff: BackOff{RetryAt: until}}
 	}
 	delete(r.m.pullError, name)
 	r.opt.Host.Event(r.p, event.Event{

@@ -17,7 +17,7 @@ type memory struct {
 	// pullError is why the last pull of an image failed, by its name.
 	pullError map[string]string
 	// waiting is why containers could not be started, by their name (reason
-	// cache in pkg/kubelet/reason_cache.go).
+	// cache in pkg/kubelet/reason_cache.go). The pod's operation writes it with mu held.
 	waiting map[string]Waiting
 	// sandboxAttempt is the lowest attempt whose name is not known to be in use.
 	sandboxAttempt uint32
@@ -44,6 +44,30 @@ type memory struct {
 	mask *mask
 	// pending and progress are the conditions of a resize, nil without one.
 	pending, progress *v1.PodCondition
+}
+
+// BackOffs returns the back-offs of the pod's containers whose last start was put off,
+// by name.
+func (s *Syncer) BackOffs(uid types.UID) map[string]BackOff {
+	s.mu.Lock()
+	m := s.pods[uid]
+	s.mu.Unlock()
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all map[string]BackOff
+	for name, w := range m.waiting {
+		if w.BackOff.RetryAt.IsZero() {
+			continue
+		}
+		if all == nil {
+			all = map[string]BackOff{}
+		}
+		all[name] = w.BackOff
+	}
+	return all
 }
 
 // actuated is what a run of a container was given.

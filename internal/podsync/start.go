@@ -25,12 +25,14 @@ func (r *run) startContainer(ctx context.Context, start Start) error {
 	}
 	c := start.Container
 	failed := r.tryStart(ctx, start)
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
 	switch {
 	case failed == nil:
 		delete(r.m.waiting, c.Name)
 		return nil
 	case ctx.Err() == nil:
-		r.m.waiting[c.Name] = Waiting{Reason: failed.Reason, Message: failed.Message}
+		r.m.waiting[c.Name] = Waiting{Reason: failed.Reason, Message: failed.Message, BackOff: failed.BackOff}
 	}
 	return failed
 }
@@ -79,7 +81,7 @@ func (r *run) backOff(start Start) *StartError {
 	c, now := start.Container, r.opt.Now()
 	if now.Before(start.NotBefore) {
 		failed := &StartError{
-			Container: c.Name, Reason: reasonCrashLoop, NotBefore: start.NotBefore,
+			Container: c.Name, Reason: reasonCrashLoop, BackOff: BackOff{RetryAt: start.NotBefore, Delay: start.Backoff},
 			Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", start.Backoff, c.Name, podRef(r.p)),
 		}
 		waiting := failed.waiting()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/podsync"
 )
 
 func TestAFailedSandboxIsAnEventAndAnError(t *testing.T) {
@@ -186,8 +187,14 @@ func TestCrashingContainersAreBackedOffAndTheErrorSaysUntilWhen(t *testing.T) {
 			if !at.Equal(finished.Add(delay)) {
 				t.Errorf("retry %v after its end; want %v", at.Sub(finished), delay)
 			}
+			if got := b.syncer.BackOffs(p.UID); len(got) != 1 || got["c"] != (podsync.BackOff{RetryAt: at, Delay: delay}) {
+				t.Errorf("back-offs %+v; want one of %v until %v", got, delay, at)
+			}
 			time.Sleep(time.Until(at))
 			b.mustSync(p)
+			if got := b.syncer.BackOffs(p.UID); got != nil {
+				t.Errorf("back-offs of a container that was started: %+v", got)
+			}
 		}
 		if got := b.rt.snapshot().Container("c").RestartCount; got != 4 {
 			t.Errorf("restart count %d; want 4", got)

@@ -11,9 +11,18 @@ import (
 )
 
 // Waiting is why a container could not be started: its reason
-// ("ImagePullBackOff") and message.
+// ("ImagePullBackOff") and message, and its back-off.
 type Waiting struct {
 	Reason, Message string
+	BackOff         BackOff
+}
+
+// BackOff is the back-off of a container that waits. The zero value is none.
+type BackOff struct {
+	// RetryAt is when it ends.
+	RetryAt time.Time
+	// Delay is the whole back-off, 0 if that is not known.
+	Delay time.Duration
 }
 
 // StatusInput is what PodStatus depends on, besides the pod and what the
