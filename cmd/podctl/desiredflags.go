@@ -11,7 +11,7 @@ import (
 // desiredFlags are the flags of readDesired.
 func desiredFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "kubelet", DefaultText: "none", Usage: "`URL` of a kubelet to ask for its pods: http://127.0.0.1:10255, https://127.0.0.1:10250"},
+		&cli.StringFlag{Name: "kubelet", DefaultText: "none", Usage: "`URL` of a kubelet to ask for its pods, which is trusted: http://127.0.0.1:10255, https://127.0.0.1:10250"},
 		&cli.StringFlag{Name: "kubelet-token-file", Usage: "`FILE` with a bearer token for the kubelet"},
 		&cli.StringFlag{Name: "kubelet-cert", Usage: "`FILE` with a client certificate for the kubelet"},
 		&cli.StringFlag{Name: "kubelet-key", Usage: "`FILE` with the key of the client certificate"},

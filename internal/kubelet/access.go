@@ -127,7 +127,7 @@ func (p *Process) askBy(ctx context.Context, a Access, get func(context.Context,
 
 // client connects in the kubelet's network namespace: the address is that of a
 // process of this host. A credential is sent only to a server with a certificate of
-// this kubelet.
+// this kubelet; without one the answer counts only if it is the kubelet's.
 func (p *Process) client(a Access) (*http.Client, error) {
 	client, err := Options{URL: a.URL}.client(a.URL)
 	if err != nil {
@@ -136,6 +136,7 @@ func (p *Process) client(a Access) (*http.Client, error) {
 	t := client.Transport.(*http.Transport)
 	t.DialContext, t.TLSClientConfig.InsecureSkipVerify = p.dial, true
 	if a.Credential.Kind == Anonymous {
+		client.Transport = provenTransport{kubelet: p, next: t}
 		return client, nil
 	}
 	t.TLSClientConfig.VerifyConnection = p.verify

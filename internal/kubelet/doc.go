@@ -11,6 +11,11 @@
 // sources. The count in it is evidence that it terminates pods that it does not
 // name, and never that it does not: it names no pod, and is up to two seconds old.
 //
+// Any process of the host may listen at a port of the kubelet's configuration. What
+// Process reads there counts only if the server's end of the connection is open in the
+// kubelet's process, or the server has a certificate of the kubelet. What Options name
+// is the user's responsibility.
+//
 // Nothing is kept between calls. Find reads /proc, and configuration files within
 // two seconds; the methods of Options make HTTP calls that end with their context.
 //

@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the test closes it
 		return
 	}
+	if os.Getenv(serveVariable) != "" {
+		servePods()
+		return
+	}
 	if path := os.Getenv("KUBELET_TEST_CONNECT"); path != "" {
 		conn, err := net.Dial("unix", path)
 		if err != nil {

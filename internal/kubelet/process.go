@@ -221,9 +221,10 @@ func (e *UnseenError) Error() string {
 func (e *UnseenError) Unwrap() error { return e.Cause }
 
 // Hint says where podctl would see it.
-func (*UnseenError) Hint() string {
-	return "run podctl on the host, or in a container with its PID and network namespaces, SYS_PTRACE and SYS_ADMIN"
-}
+func (*UnseenError) Hint() string { return seeKubeletHint }
+
+// seeKubeletHint says where podctl sees a kubelet, its files and its connections.
+const seeKubeletHint = "run podctl on the host, or in a container with its PID and network namespaces, SYS_PTRACE and SYS_ADMIN"
 
 // AbsentError: a kubelet created pods, and none uses the runtime now.
 type AbsentError struct{}

@@ -29,8 +29,8 @@ func beKubelet(socket string) {
 	os.Exit(0)
 }
 
-// kubelet starts one on the runtime's socket.
-func (p *place) kubelet() {
+// kubelet starts one on the runtime's socket, with flags that podctl reads.
+func (p *place) kubelet(flags ...string) {
 	p.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -40,7 +40,7 @@ func (p *place) kubelet() {
 	if err := os.Symlink(self, path); err != nil {
 		p.t.Fatal(err)
 	}
-	cmd := exec.Command(path)
+	cmd := exec.Command(path, flags...)
 	cmd.Env = append(os.Environ(), kubeletEnv+"="+strings.TrimPrefix(p.endpoint, "unix://"))
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -250,6 +250,32 @@ func TestOrphansKillRefusesUntilTheKubeletAnswers(t *testing.T) {
 	})
 }
 
+// Anyone may listen at a port of the kubelet's configuration: what another process
+// answers there makes no pod an orphan.
+func TestOrphansKillDoesNotBelieveAnImpostorOfTheKubelet(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		p := at(t, rt)
+		l := p.planter()
+		theirs := l.make(bare.Spec{Name: "theirs"}) // with a kubelet's labels
+		impostor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer := `{"kind": "PodList", "items": [{"metadata": {"name": "other", "namespace": "default", "uid": "uid-other"}}]}`
+			if r.URL.Path == "/metrics" {
+				answer = `kubelet_working_pods{config="desired",lifecycle="sync",static=""} 1` + "\n"
+			}
+			_, _ = w.Write([]byte(answer))
+		}))
+		t.Cleanup(impostor.Close)
+		p.kubelet("--address=127.0.0.1", "--read-only-port="+impostor.URL[strings.LastIndex(impostor.URL, ":")+1:])
+		out, errw, code := p.podctl("orphans", "--kill", "--rm", "theirs")
+		if code != 1 || !strings.Contains(errw, "answered by another process than the kubelet (pid ") || l.pods() != "theirs" {
+			t.Errorf("--kill beside an impostor: exit %d, the runtime holds %s\n%s%s", code, l.pods(), out, errw)
+		}
+		if err := errors.Join(l.c.Stop(t.Context(), theirs), l.c.Remove(t.Context(), theirs)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // serve answers every request with the same, and returns its address.
 func serve(t *testing.T, answer string) string {
 	t.Helper()
