@@ -12,7 +12,7 @@ import (
 // BenchmarkPlan plans on a node of 10,000 candidates: with the few sizes that
 // pods come in, and with no two alike and many victims. Beside it, in the same
 // run, plainKubelet chooses the same victims once; x-plain is how many times as
-// long it takes, though it gives no reasons and no second opinion.
+// long it takes, though it gives no reasons.
 func BenchmarkPlan(b *testing.B) {
 	pods := newDice(1).pods(10_000)
 	need := []Amount{{v1.ResourceCPU, 200_000}, {v1.ResourceMemory, 100 << 30}}

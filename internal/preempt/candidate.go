@@ -24,9 +24,6 @@ type candidate struct {
 	memory, cpu int64
 	// shape numbers the distinct (frees, memory, cpu) of a class.
 	shape int
-	// strength is the sum of the shares that it frees of what is short, in one
-	// search.
-	strength float64
 	// spared is why it cannot be a victim; Victim if it can.
 	spared Reason
 }

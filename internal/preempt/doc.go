@@ -18,8 +18,7 @@
 // Active), in the kubelet's order, which decides ties. docs/preemption.md walks
 // through an example.
 //
-// Beside the kubelet's set of victims stands the smallest one (Smallest), found
-// by branch and bound. It is advice: nothing acts on it.
+// Result.Unneeded names the victims that the kubelet need not have chosen. Nothing acts on it.
 //
 // # Differs from the kubelet in
 //

@@ -29,7 +29,7 @@ func Plan(preemptor *v1.Pod, pods []*v1.Pod, need []Amount) *Result {
 	}
 	p.verdicts()
 	if len(r.Victims) > 0 {
-		r.Smallest = p.secondOpinion()
+		r.Unneeded = p.trim()
 	}
 	r.Warnings = p.warnings()
 	return r

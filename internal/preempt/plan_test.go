@@ -61,11 +61,26 @@ func TestPlanKeepsItsPromises(t *testing.T) {
 				fail("%s must not be a victim", p.Name)
 			}
 		}
-		if left := lessThese(need, r.Smallest.Pods); len(left) > 0 {
-			fail("the smallest set leaves %v", left)
-		}
+		checkUnneeded(r, need, fail)
 		for _, s := range r.Stages {
 			checkStage(s, fail)
+		}
+	}
+}
+
+// checkUnneeded checks that the victims that are needed free enough, and that none of
+// them can be spared, too.
+func checkUnneeded(r *Result, need []Amount, fail func(string, ...any)) {
+	needed := slices.DeleteFunc(slices.Clone(r.Victims), func(p *v1.Pod) bool { return slices.Contains(r.Unneeded, refTo(p)) })
+	if len(needed)+len(r.Unneeded) != len(r.Victims) {
+		fail("unneeded %v of the victims %v", r.Unneeded, names(r.Victims))
+	}
+	if left := lessThese(need, needed); len(left) > 0 {
+		fail("without %v, %v is left", r.Unneeded, left)
+	}
+	for i := range needed {
+		if others := slices.Delete(slices.Clone(needed), i, i+1); len(lessThese(need, others)) == 0 {
+			fail("without %v, %s is not needed either", r.Unneeded, needed[i].Name)
 		}
 	}
 }
@@ -109,11 +124,7 @@ func TestGreedyIsNotMinimal(t *testing.T) {
 	}, walk); diff != "" {
 		t.Error(diff)
 	}
-	want := &Smallest{
-		Pods: pods[1:], Victims: []PodRef{refTo(pods[1]), refTo(pods[2])}, Fewest: true, Proved: true,
-		Better: FewerBurstable, Spared: []PodRef{refTo(pods[0])}, Instead: []PodRef{},
-	}
-	if diff := cmp.Diff(want, r.Smallest); diff != "" {
+	if diff := cmp.Diff([]PodRef{refTo(pods[0])}, r.Unneeded); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -250,8 +261,8 @@ func TestHugeRequestsDoNotOverflow(t *testing.T) {
 		pods = append(pods, app(name, "memory=8Ei"))
 	}
 	r := Plan(critical(), pods, []Amount{{v1.ResourceMemory, math.MaxInt64}, {v1.ResourcePods, 4}})
-	if len(r.Victims) != 4 || !r.Smallest.Proved || len(r.Smallest.Pods) != 4 {
-		t.Errorf("victims %v, smallest %+v", names(r.Victims), r.Smallest)
+	if len(r.Victims) != 4 || len(r.Unneeded) > 0 {
+		t.Errorf("victims %v, unneeded %v", names(r.Victims), r.Unneeded)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Result is the kubelet's plan for one pod that needs resources, with the
-// reasons, and opinions on it. The JSON form is stable.
+// reasons. The JSON form is stable.
 type Result struct {
 	Preemptor PodRef `json:"preemptor"`
 	// Need is what must be freed, in the order of the failures.
@@ -28,8 +28,9 @@ type Result struct {
 	Stages []Stage `json:"stages,omitempty"`
 	// Missing is what would be short even without all possible victims.
 	Missing []Amount `json:"missing,omitempty"`
-	// Smallest is the second opinion, nil where there are no victims.
-	Smallest *Smallest `json:"smallest,omitempty"`
+	// Unneeded are the victims without which the others would free enough, the dearest
+	// first. The kubelet evicts them all the same.
+	Unneeded []PodRef  `json:"unneeded,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 

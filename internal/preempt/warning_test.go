@@ -83,8 +83,7 @@ func TestJSONForm(t *testing.T) {
 		`"verdicts":[{"pod":{"namespace":"default","name":"web","uid":"uid-web"},"qos":"Burstable","priority":0,"frees":[{"resource":"cpu","quantity":"1"},{"resource":"memory","quantity":"0"}],` +
 		`"kill":1,"reason":"Victim","round":1,"distance":0,"graceSeconds":30}],` +
 		`"stages":[{"class":"Guaranteed","candidates":0},{"class":"Burstable","candidates":1,"short":[{"resource":"cpu","quantity":"500m"}],"rounds":[{"number":1,"candidates":1,` +
-		`"chosen":{"namespace":"default","name":"web","uid":"uid-web"},"before":1,"distance":0}]},{"class":"BestEffort","candidates":0}],` +
-		`"smallest":{"victims":[{"namespace":"default","name":"web","uid":"uid-web"}],"fewest":true,"proved":true,"better":"NoBetter"}}}`
+		`"chosen":{"namespace":"default","name":"web","uid":"uid-web"},"before":1,"distance":0}]},{"class":"BestEffort","candidates":0}]}}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}

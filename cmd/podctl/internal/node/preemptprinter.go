@@ -144,7 +144,7 @@ func sentence(a arrival.Arrival) string {
 		return fmt.Sprintf("%s fits", a.Pod)
 	}
 	text := fmt.Sprintf("for %s the kubelet would evict %s", a.Pod, output.Plural(len(a.Plan.Victims), "pod"))
-	return text + tied(a.Plan) + opinion(a.Plan)
+	return text + tied(a.Plan) + unneeded(a.Plan)
 }
 
 // tied names the equal pods among which the order of the kubelet's list decides.
@@ -160,43 +160,16 @@ func tied(r *preempt.Result) string {
 	return fmt.Sprintf(", of which %d are of equal pods: %s", len(ties), ties[0].OneOf())
 }
 
-// opinion compares the kubelet's set of victims with the smallest one.
-func opinion(r *preempt.Result) string {
-	s := r.Smallest
-	proof := "the best set found"
-	switch {
-	case s.Proved:
-		proof = "provably the best"
-	case s.Fewest:
-		proof = "provably the fewest"
+// unneeded names the victims without which the others would free enough.
+func unneeded(r *preempt.Result) string {
+	if len(r.Unneeded) == 0 {
+		return ""
 	}
-	names := make([]string, len(s.Victims))
-	for i, v := range s.Victims {
+	names := make([]string, len(r.Unneeded))
+	for i, v := range r.Unneeded {
 		names[i] = v.String()
 	}
-	switch {
-	case s.Better == preempt.NoBetter, s.Better == preempt.EarlierNames:
-		return ", " + proof
-	case len(s.Victims) < len(r.Victims):
-		return fmt.Sprintf("; %s alone would suffice (%s)", and(names), proof)
-	default:
-		return fmt.Sprintf("; %s would suffice, too (%s: %s)", and(names), proof, criteria[s.Better])
-	}
-}
-
-// criteria are the texts of the criteria by which a set is better.
-var criteria = map[preempt.Criterion]string{
-	preempt.FewerGuaranteed: "fewer guaranteed pods", preempt.FewerBurstable: "fewer burstable pods",
-	preempt.FewerBestEffort: "fewer best-effort pods", preempt.LowerPriorities: "lower priorities",
-	preempt.LessMemoryFreed: "less memory freed", preempt.LessCPUFreed: "less cpu freed",
-}
-
-// and joins names with commas and "and".
-func and(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return "; not needed: " + strings.Join(names, ", ")
 }
 
 // askedSources names the sources of the pods on the node.
