@@ -18,12 +18,14 @@ type identity struct {
 	name, namespace string
 	// shared is the SharedUID of a bare pod, else "".
 	shared types.UID
+	// byID: the UID is the sandbox's id, for want of another one.
+	byID bool
 }
 
 // separate is the identity of a pod that is none of podctl's, with a UID that no pod of
 // podctl's can have.
 func (id identity) separate() identity {
-	if id.shared == "" {
+	if id.shared == "" && !id.byID {
 		id.shared, id.uid = id.uid, pod.SeparateUID(id.uid, id.namespace, id.name)
 	}
 	return id
@@ -49,7 +51,7 @@ func sandboxIdentity(m sandboxMessage) identity {
 	}
 	switch {
 	case id.uid == "":
-		id.uid = types.UID(m.GetId())
+		id.uid, id.byID = types.UID(m.GetId()), true
 	case isBare(m):
 		id.uid, id.shared = pod.BareUID(id.uid, id.namespace, id.name), id.uid
 	}

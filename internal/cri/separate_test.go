@@ -127,6 +127,12 @@ func TestPodsOfOthersAreSeparateFromPodctls(t *testing.T) {
 			map[string]string{"other": "u+default_other u: f d"},
 		},
 		{
+			"without a UID",
+			[]*runtimeapi.PodSandbox{own, {Id: "g", Metadata: &runtimeapi.PodSandboxMetadata{Name: "other"}}},
+			[]*runtimeapi.Container{ownContainer, {Id: "d", PodSandboxId: "g"}},
+			map[string]string{"web": "u : s c", "other": "g : g d"}, nil,
+		},
+		{
 			"two podctls",
 			[]*runtimeapi.PodSandbox{own, listedSandbox("t", "web", "u", map[string]string{pod.OwnerAnnotation: "run-1"})},
 			[]*runtimeapi.Container{ownContainer, listedContainer("d", "t", "web", "u")},

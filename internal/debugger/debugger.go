@@ -105,7 +105,7 @@ func (d *Debugger) Wait(ctx context.Context) (*pod.ContainerStatus, error) {
 		if s.State == pod.Exited {
 			return s, nil
 		}
-		p, err := d.Client.ListPod(ctx, d.Pod.UID)
+		p, err := d.Client.ListPod(ctx, d.Pod.DistinctUID())
 		if err != nil {
 			return nil, err
 		}

@@ -141,8 +141,8 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 			w.LastError = event.Failure{} // it precedes the termination
 		}
 	case f.Owner == OwnerKubelet:
-		f.KubeletTerminates, f.Unnamed = c.Kubelet.terminates(p.UID), !c.Kubelet.names(p.UID)
-		f.Requested, grace = c.Kubelet.deletion(p.UID)
+		f.KubeletTerminates, f.Unnamed = c.Kubelet.terminates(p.GivenUID()), !c.Kubelet.names(p.GivenUID())
+		f.Requested, grace = c.Kubelet.deletion(p.GivenUID())
 	case f.Owner == OwnerGonePodctl:
 		if requested, given, ok := podrecord.ReadStop(dir); ok {
 			f.Requested, grace = requested, given
@@ -152,7 +152,7 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 		left := time.Duration(*grace)*time.Second - c.Now().Sub(f.Requested)
 		f.GraceLeft = &left
 	}
-	if f.Mounts = c.Kubelet.mounts[p.UID]; f.Owner != OwnerKubelet {
+	if f.Mounts = c.Kubelet.mounts[p.GivenUID()]; f.Owner != OwnerKubelet {
 		f.Mounts = scan.mounts()[dir]
 	}
 	if p.Runtime == nil {
@@ -164,7 +164,7 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 			f.Containers = append(f.Containers, c.container(ctx, ct, scan))
 		}
 	}
-	if f.Owner == OwnerKubelet && len(f.Containers) > 0 && c.Kubelet.finished(p.UID) {
+	if f.Owner == OwnerKubelet && len(f.Containers) > 0 && c.Kubelet.finished(p.GivenUID()) {
 		f.KubeletTerminates = true
 	}
 	if f.asked() && !f.SandboxReady && f.Sandbox != "" && len(f.Containers) == 0 {

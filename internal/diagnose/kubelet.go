@@ -100,7 +100,7 @@ func (v KubeletView) deletion(uid types.UID) (requested time.Time, grace *int64)
 func (v KubeletView) unlisted(listed []*inventory.Pod) []*inventory.Pod {
 	known := map[types.UID]bool{}
 	for _, p := range listed {
-		known[p.UID] = true
+		known[p.GivenUID()] = true
 	}
 	var found []*inventory.Pod
 	for uid := range v.mounts {

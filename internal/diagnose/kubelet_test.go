@@ -99,8 +99,12 @@ func TestPodThatTheKubeletNamesAsFailedTerminatesWhileItRuns(t *testing.T) {
 		"evicted": phase(v1.PodFailed), "done": phase(v1.PodSucceeded), "exited": phase(v1.PodFailed), "wanted": phase(v1.PodRunning),
 	}}
 	c := Collector{Kubelet: view, Runtime: silentRuntime{}, Now: func() time.Time { return now }}
+	separate := held("evicted", pod.Running)
+	separate.Runtime.UID = separate.UID
+	separate.Runtime = separate.Runtime.Separate()
+	separate.UID = separate.Runtime.UID
 	found := c.Terminating(t.Context(), []*inventory.Pod{
-		held("evicted", pod.Running), held("done", pod.Running), held("exited", pod.Exited), held("wanted", pod.Running),
+		separate, held("done", pod.Running), held("exited", pod.Exited), held("wanted", pod.Running),
 	})
 	for i, want := range []bool{true, true, false, false} {
 		if (found[i] != nil) != want {

@@ -71,6 +71,28 @@ func TestPodFilter(t *testing.T) {
 	}
 }
 
+// The pod of a podctl process may have nothing in the runtime while a pod that podctl did
+// not create has its UID: each has its own name, owner and fate.
+func TestForeignPodWithTheUIDOfAManagedPodIsAPodOfItsOwn(t *testing.T) {
+	foreign := listed("other", "", pod.Running, pod.Running)
+	foreign.UID = "uid-web"
+	live := []Live{{Process: control.Process{}, Workers: []control.Worker{{Namespace: "default", Name: "web", UID: "uid-web", Phase: "syncing"}}}}
+	pods := Merge([]*pod.Pod{foreign}, live, func(*Pod) bool { return false })
+	if len(pods) != 2 {
+		t.Fatalf("%d pods", len(pods))
+	}
+	other, web := pods[0], pods[1]
+	if other.Name != "other" || other.UID != "uid-web+default_other" || other.Managed() || other.Kind() != KindKubelet || other.GivenUID() != "uid-web" || other.DistinctUID() != other.UID {
+		t.Errorf("the foreign pod: %+v", other)
+	}
+	if web.Name != "web" || web.UID != "uid-web" || !web.Managed() || web.Runtime != nil {
+		t.Errorf("the managed pod: %+v", web)
+	}
+	if foreign.UID != "uid-web" {
+		t.Error("the listing was changed")
+	}
+}
+
 func TestKindByTheMarksOfAKubelet(t *testing.T) {
 	labels := map[string]string{pod.UIDLabel: "1"}
 	crio := map[string]string{pod.UIDLabel: "1", pod.ContainerNameLabel: "POD"}

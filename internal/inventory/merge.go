@@ -13,7 +13,8 @@ import (
 // Merge joins the runtime's listing with the answers of the live podctl
 // processes, sorted by name. alive reports whether a live podctl process is
 // responsible for a pod that a podctl created, or may have created, and that
-// none of them names.
+// none of them names. A pod that podctl did not create is separate from one of a podctl
+// process that has its UID, and of which the runtime has nothing.
 func Merge(listed []*pod.Pod, live []Live, alive func(*Pod) bool) []*Pod {
 	byUID := map[types.UID]*Pod{}
 	for _, r := range listed {
@@ -26,6 +27,12 @@ func Merge(listed []*pod.Pod, live []Live, alive func(*Pod) bool) []*Pod {
 	for _, l := range live {
 		for _, w := range l.Workers {
 			p := byUID[w.UID]
+			if p != nil && p.Runtime != nil && p.Runtime.IsForeign() && p.Runtime.SharedUID == "" {
+				delete(byUID, w.UID)
+				p.Runtime = p.Runtime.Separate()
+				p.UID = p.Runtime.UID
+				byUID[p.UID], p = p, nil
+			}
 			if p == nil {
 				p = &Pod{UID: w.UID, Namespace: w.Namespace, Name: w.Name}
 				byUID[w.UID] = p

@@ -85,6 +85,22 @@ func (p *Pod) madeByKubelet() bool {
 	return p.Runtime.MadeByKubelet()
 }
 
+// GivenUID is the UID that the pod's creator gave it, by which a kubelet names its pods.
+func (p *Pod) GivenUID() types.UID {
+	if p.Runtime != nil && p.Runtime.SharedUID != "" {
+		return p.Runtime.SharedUID
+	}
+	return p.UID
+}
+
+// DistinctUID is that of the runtime's listing: see pod.Pod.
+func (p *Pod) DistinctUID() types.UID {
+	if p.Runtime == nil {
+		return p.UID
+	}
+	return p.Runtime.DistinctUID()
+}
+
 // Owner is the podctl instance that manages the pod, else the one that created
 // it, else the kind of owner.
 func (p *Pod) Owner() string {

@@ -68,14 +68,18 @@ type Findings struct {
 func Classify(f Facts) Findings {
 	w := wanted(f.Answers)
 	known := uidsOf(f.Pods)
+	managed := map[types.UID]bool{} // by live podctl processes
+	for _, p := range f.Pods {
+		managed[p.UID] = p.Manager != nil
+	}
 	var found Findings
 	for _, p := range f.Pods {
-		if p.Runtime == nil || p.Manager != nil || p.Alive {
+		if p.Runtime == nil || p.Manager != nil || p.Alive || managed[p.Runtime.SharedUID] {
 			continue
 		}
 		if w.by(p.UID, p.FullName(), p.Creator != "") != "" || w.byUID[p.Runtime.SharedUID] != "" {
 			// An earlier pod of a static pod's name is not the one that is desired.
-			if w.byUID[p.UID] == "" && f.Kubelet.Answered && f.Kubelet.claim(p) == terminatesPod {
+			if w.byUID[p.GivenUID()] == "" && f.Kubelet.Answered && f.Kubelet.claim(p) == terminatesPod {
 				found.Terminating = append(found.Terminating, p)
 			}
 			continue

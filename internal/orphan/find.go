@@ -153,10 +153,17 @@ func (f *Finder) judgeKubelet(v *View) KubeletState {
 		return k
 	}
 	k.PID = v.Near.PID
-	for _, p := range v.Pods {
-		k.HasDir[p.UID] = v.Near.HasPodDir(p.UID)
-	}
+	k.HasDir = hasDirs(v.Pods, v.Near.HasPodDir)
 	return k
+}
+
+// hasDirs are the pods of which the kubelet has the directory, by their own UID.
+func hasDirs(pods []*inventory.Pod, has func(given types.UID) bool) map[types.UID]bool {
+	dirs := map[types.UID]bool{}
+	for _, p := range pods {
+		dirs[p.UID] = has(p.GivenUID())
+	}
+	return dirs
 }
 
 // exits is when the podctl processes exited that created what is there.

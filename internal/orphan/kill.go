@@ -150,11 +150,11 @@ func (k *Killer) lookAgain(ctx context.Context, o Orphan) (still *Orphan, spared
 	}
 	now := Classify(v.Facts)
 	for _, again := range now.Orphans {
-		if again.UID == o.UID && (again.Dir == nil) == (o.Dir == nil) {
+		if again.DistinctUID() == o.DistinctUID() && (again.Dir == nil) == (o.Dir == nil) {
 			return &again, "", nil
 		}
 	}
-	is := func(p *inventory.Pod) bool { return p.UID == o.UID }
+	is := func(p *inventory.Pod) bool { return p.DistinctUID() == o.DistinctUID() }
 	undetermined := slices.IndexFunc(now.Undetermined, is)
 	switch {
 	case slices.ContainsFunc(now.Terminating, is):
@@ -169,7 +169,7 @@ func (k *Killer) lookAgain(ctx context.Context, o Orphan) (still *Orphan, spared
 func (v *View) sparedBy(o Orphan) string {
 	w := wanted(v.Answers)
 	for _, p := range v.Pods {
-		if p.UID != o.UID {
+		if p.DistinctUID() != o.DistinctUID() {
 			continue
 		}
 		switch source := w.by(p.UID, pod.FullName(p.Name, p.Namespace), p.Creator != ""); {

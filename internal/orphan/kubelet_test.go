@@ -65,6 +65,37 @@ func TestKubeletsPodsAreOrphansOnlyIfItHasFinishedWithThem(t *testing.T) {
 	}
 }
 
+// A kubelet names its pod by the UID that it gave it, whatever else has that UID.
+func TestKubeletsPodWithTheUIDOfAPodOfPodctlsIsTheKubelets(t *testing.T) {
+	held := func(state pod.State) []*inventory.Pod {
+		kubelets := listed("kubelets", "", state, state)
+		kubelets.UID = "uid-web"
+		own := listed("web", "run-dead", pod.Running, pod.Running)
+		return inventory.Merge([]*pod.Pod{own, kubelets.Separate()}, nil, func(*inventory.Pod) bool { return false })
+	}
+	desires := []desired.Answer{{Source: "kubelet", Pods: []*v1.Pod{wantedOne("kubelets", "uid-web")}}}
+	for _, c := range []struct {
+		name    string
+		state   pod.State
+		answers []desired.Answer
+		want    string
+	}{
+		{"desired", pod.Running, desires, "orphaned:; terminating:"},
+		{"not desired any more", pod.Running, nil, "orphaned: web; terminating: kubelets"},
+		{"not desired any more, and unmounting", pod.Exited, nil, "orphaned: web; terminating: kubelets"},
+	} {
+		pods := held(c.state)
+		f := Classify(Facts{Pods: pods, Answers: c.answers, Kubelet: KubeletState{PID: 7, Answered: true, HasDir: hasDirs(pods, func(uid types.UID) bool { return uid == "uid-web" })}})
+		var orphaned []*inventory.Pod
+		for _, o := range f.Orphans {
+			orphaned = append(orphaned, o.Pod)
+		}
+		if got := fmt.Sprintf("orphaned:%s; terminating:%s", names(orphaned), names(f.Terminating)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 // An earlier pod of a static pod's name is terminated by the kubelet, if that has
 // said which one it desires.
 func TestEarlierPodOfAStaticPodsNameIsTerminating(t *testing.T) {

@@ -135,7 +135,7 @@ func (v *View) foreign() error {
 		itsPod[p.UID] = true
 	}
 	runsHere := func(p *inventory.Pod) bool {
-		return itsPod[p.UID] && p.Kind() == inventory.KindKubelet && p.Runtime != nil && p.Runtime.Running()
+		return itsPod[p.GivenUID()] && p.Kind() == inventory.KindKubelet && p.Runtime != nil && p.Runtime.Running()
 	}
 	if slices.ContainsFunc(v.Pods, runsHere) {
 		return nil

@@ -154,11 +154,11 @@ func (p *Pod) SandboxLabels() map[string]string {
 // MadeByKubelet reports whether podctl did not create the pod's newest sandbox, which
 // has the annotation that kubelets give every pod, or their labels.
 func (p *Pod) MadeByKubelet() bool {
-	if len(p.Sandboxes) == 0 {
+	if !p.IsForeign() {
 		return false
 	}
 	newest := p.Sandboxes[0]
-	return newest.Owner == "" && (newest.Source != "" || newest.HasUIDLabel())
+	return newest.Source != "" || newest.HasUIDLabel()
 }
 
 // DefaultContainer returns that of the pod's newest sandbox, "" if there is none.

@@ -57,3 +57,16 @@ func (p *Pod) Separate() *Pod {
 	separate.SharedUID, separate.UID = p.UID, SeparateUID(p.UID, p.Namespace, p.Name)
 	return &separate
 }
+
+// DistinctUID is the UID by which a client of the runtime finds this pod again and no
+// other one, also if podctl creates one that has its UID meanwhile.
+func (p *Pod) DistinctUID() types.UID {
+	if p.IsForeign() {
+		return p.Separate().UID
+	}
+	return p.UID
+}
+
+// IsForeign reports whether podctl did not create the pod's newest sandbox. Containers
+// without a sandbox do not show what created them.
+func (p *Pod) IsForeign() bool { return len(p.Sandboxes) > 0 && p.Sandboxes[0].Owner == "" }

@@ -122,7 +122,7 @@ func (s *Stopper) terminate(ctx context.Context, p *inventory.Pod, o cri.Termina
 // because the pod's podctl process removes the same object, and is then retried.
 func (s *Stopper) terminateNow(ctx context.Context, p *inventory.Pod, o cri.TerminateOptions) error {
 	for try := 1; ; try++ {
-		now, err := s.Client.ListPod(ctx, p.UID)
+		now, err := s.Client.ListPod(ctx, p.DistinctUID())
 		if err != nil || now == nil {
 			return err
 		}

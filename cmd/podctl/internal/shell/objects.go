@@ -71,7 +71,7 @@ func setObjects(pods []*inventory.Pod, objects []*v1.Pod, owned func(*inventory.
 	}
 	for _, p := range pods {
 		if owned(p) {
-			p.Object = byUID[p.UID]
+			p.Object = byUID[p.GivenUID()]
 		}
 	}
 }
