@@ -13,10 +13,8 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/proc"
 )
 
 // Runtime is what a Collector asks the runtime.
@@ -33,6 +31,8 @@ type Collector struct {
 	Runtime Runtime
 	// Endpoint is the runtime's, by which its kubelet is found.
 	Endpoint string
+	// AskKubelet returns that kubelet and its answer; nil finds and asks it.
+	AskKubelet func(context.Context) KubeletAnswer
 	// Dial connects to control sockets; nil is the machine's own.
 	Dial    control.Dialer
 	Cgroups string // mount point of the cgroups
@@ -65,6 +65,7 @@ type collection struct {
 	mu sync.Mutex
 	observed
 	from    string // of the object
+	kubelet KubeletAnswer
 	tree    *cgroup.Tree
 	verdict *Stopping
 	next    []string // of the verdict
@@ -189,8 +190,8 @@ func (c *collection) readEvents(ctx context.Context) error {
 func (c *collection) readVerdict(ctx context.Context) error {
 	d := c.Diagnose
 	if c.pod.Kind() == inventory.KindKubelet {
-		view, err := diagnose.AskKubelet(ctx, c.Endpoint, proc.Default)
-		if _, absent := errors.AsType[*kubelet.AbsentError](err); err != nil && !absent {
+		view, err := c.kubelet.view()
+		if err != nil {
 			return err
 		}
 		d.Kubelet = view

@@ -8,9 +8,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // mute is a runtime that answers no status, or nothing at all.
@@ -36,6 +42,10 @@ func (m mute) ContainerDetails(ctx context.Context, _ string) (cri.Details, erro
 
 func (m mute) SandboxDetails(ctx context.Context, id string) (cri.Details, error) {
 	return m.ContainerDetails(ctx, id)
+}
+
+func (mute) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
+	return cri.ContainerProcess{}, errMute
 }
 
 func (mute) Manifest(context.Context, string) (raw, owner string, err error) { return "", "", errMute }
@@ -71,6 +81,42 @@ func TestLayerThatCannotBeReadLeavesTheOthers(t *testing.T) {
 					t.Errorf("what the runtime lists is lost with its status: %+v", f.Containers)
 				}
 			})
+		})
+	}
+}
+
+func TestKubeletIsAskedOnce(t *testing.T) {
+	deleted := metav1.NewTime(time.Now().Add(30 * time.Second))
+	for name, c := range map[string]struct {
+		answer kubelet.Answer
+		status string
+	}{
+		"named, and being deleted": {kubelet.Answer{Pods: []*v1.Pod{{
+			ObjectMeta: metav1.ObjectMeta{UID: "u", Namespace: "default", Name: "web", DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: new(int64(30))},
+			Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{
+				Name: "app", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}},
+			}}},
+		}}}, "Terminating"},
+		"not named by a complete answer":      {kubelet.Answer{}, "Terminating"},
+		"not named by an answer that is less": {kubelet.Answer{Incomplete: errMute}, "Running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			collector := Collector{Runtime: mute{}, Cgroups: t.TempDir(), Now: time.Now, AskKubelet: func(context.Context) KubeletAnswer {
+				asked++
+				return KubeletAnswer{Process: &kubelet.Process{PID: -1}, Answer: c.answer}
+			}}
+			collector.Diagnose = diagnose.Collector{Runtime: mute{}, Proc: proc.FS(t.TempDir()), Now: time.Now}
+			f := collector.Collect(t.Context(), &inventory.Pod{UID: "u", Namespace: "default", Name: "web", Runtime: &pod.Pod{
+				Sandboxes:  []*pod.Sandbox{{ID: id("5"), State: pod.Running, Source: "api"}},
+				Containers: []*pod.Container{{ID: id("a"), Name: "app", State: pod.Running}},
+			}})
+			if asked != 1 {
+				t.Errorf("asked %d times, want once", asked)
+			}
+			if f.Status != c.status || (f.Stopping != nil) != (c.status == "Terminating") {
+				t.Errorf("status %s, want %s; stopping %+v; unread %v", f.Status, c.status, f.Stopping, f.Unread)
+			}
 		})
 	}
 }

@@ -6,9 +6,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // readObject reads the pod as its owner shows it: the podctl process or the kubelet
@@ -30,25 +32,54 @@ func (c *collection) readObject(ctx context.Context) error {
 	return nil
 }
 
+// askKubelet asks the kubelet for all that describe needs of it.
 func (c *collection) askKubelet(ctx context.Context) error {
-	process, err := kubelet.Find(ctx, c.Endpoint)
-	if err != nil {
-		return err
+	ask := c.AskKubelet
+	if ask == nil {
+		ask = c.askKubeletOfEndpoint
 	}
-	if process == nil {
+	k := ask(ctx)
+	c.locked(func() { c.kubelet = k })
+	switch {
+	case k.FindErr != nil:
+		return k.FindErr
+	case k.Process == nil:
 		return &kubelet.AbsentError{}
+	case k.Err != nil:
+		return k.Err
 	}
-	answer := process.Ask(ctx, kubelet.Question{})
-	if answer.Err != nil {
-		return answer.Err
-	}
-	for _, p := range answer.Pods {
+	for _, p := range k.Pods {
 		if p.UID == c.pod.UID {
 			c.setObject(p, fromKubelet)
 			return nil
 		}
 	}
+	c.locked(func() { c.pod.KubeletTerminates = k.Incomplete == nil })
 	return errNotNamed
+}
+
+func (c *collection) askKubeletOfEndpoint(ctx context.Context) (a KubeletAnswer) {
+	if a.Process, a.FindErr = kubelet.Find(ctx, c.Endpoint); a.Process != nil {
+		a.Answer = a.Process.Ask(ctx, kubelet.Question{Limit: layerTimeout, CountUndesired: true})
+	}
+	return a
+}
+
+// KubeletAnswer is the kubelet that uses the runtime, and its answer.
+type KubeletAnswer struct {
+	// Process is nil if there is none, or if FindErr is set.
+	Process *kubelet.Process
+	FindErr error
+	kubelet.Answer
+}
+
+// view is what the termination of a pod is judged by. A kubelet that is not there
+// terminates nothing.
+func (a KubeletAnswer) view() (diagnose.KubeletView, error) {
+	if a.Process == nil {
+		return diagnose.KubeletView{}, a.FindErr
+	}
+	return diagnose.ReadKubelet(a.Process, proc.Default, a.Answer)
 }
 
 // readManifest reads the spec from the sandbox, which has no status.
@@ -57,11 +88,7 @@ func (c *collection) readManifest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	document, err := manifest.Decompress(raw)
-	if err != nil {
-		return err
-	}
-	p, err := manifest.Decode(document)
+	p, _, err := manifest.Stored(raw)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,16 @@ func copyOf(m map[string]any) map[string]any {
 	return c
 }
 
+// Stored returns the pod of an annotation that Compress made, and its document, as
+// Decode does.
+func Stored(annotation string) (p *v1.Pod, document []byte, err error) {
+	if document, err = Decompress(annotation); err != nil {
+		return nil, nil, err
+	}
+	p, err = Decode(document)
+	return p, document, err
+}
+
 // Decode makes the pod of a Pod.Document again, defaulted and with its UID,
 // as Load made it: what was adopted from a runtime is desired in this form.
 // It does not validate and passes over fields that it does not know, so that

@@ -107,11 +107,7 @@ func (n *Node) manifestOf(ctx context.Context, p *pod.Pod) (Desired, error) {
 		if err != nil {
 			return Desired{}, err
 		}
-		document, err := manifest.Decompress(raw)
-		if err != nil {
-			return Desired{}, err
-		}
-		spec, err := manifest.Decode(document)
+		spec, document, err := manifest.Stored(raw)
 		if err != nil {
 			return Desired{}, err
 		}

@@ -2,7 +2,6 @@ package look
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -56,12 +55,8 @@ func (s *session) leftManifest(ctx context.Context, p *inventory.Pod) (*v1.Pod, 
 	if err != nil || packed == "" {
 		return nil, err
 	}
-	document, err := manifest.Decompress(packed)
+	object, _, err := manifest.Stored(packed)
 	if err != nil {
-		return nil, err
-	}
-	object := &v1.Pod{}
-	if err := json.Unmarshal(document, object); err != nil {
 		return nil, fmt.Errorf("manifest of pod %s: %w", p.DisplayName(), err)
 	}
 	return object, nil
