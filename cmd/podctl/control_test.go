@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/podctl/podctl/cmd/podctl/internal/pods"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -143,7 +142,7 @@ func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 		}
 		expect(t, out, "StopContainer of deaf has been in flight for 45s", "hint: podctl pleg check", "podctl rm --force kube/deaf")
 
-		var data []pods.TerminatingPod
+		var data []terminatingPod
 		if err := json.Unmarshal([]byte(w.ran(0, time.Second, "terminating", "-o", "json")), &data); err != nil || len(data) != 1 {
 			t.Fatalf("-o json: %v %v", data, err)
 		}

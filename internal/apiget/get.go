@@ -25,7 +25,7 @@ const (
 	maxPods   = 10_000
 )
 
-// JSON is the media type of an object in full, Metadata that of a list without specs and
+// JSON is the media type of complete objects, Metadata that of a list without specs and
 // statuses.
 const (
 	JSON     = "application/json"
@@ -37,14 +37,14 @@ func Object(ctx context.Context, client *http.Client, address string, into any) 
 	return As(ctx, client, address, JSON, into)
 }
 
-// As reads an answer of a media type, which is one of JSON, into a value.
+// As reads an answer of the media type, which must be JSON or a form of it, into a value.
 func As(ctx context.Context, client *http.Client, address, mediaType string, into any) error {
 	return get(ctx, client, address, mediaType, func(body io.Reader) error {
 		return json.NewDecoder(boundeddoc.JSON(body, maxValues)).Decode(into)
 	})
 }
 
-// Text hands a text answer to read.
+// Text passes a text answer to read.
 func Text(ctx context.Context, client *http.Client, address string, read func(body io.Reader) error) error {
 	return get(ctx, client, address, "text/plain", read)
 }

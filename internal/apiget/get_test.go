@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestPodListIsBoundedInItems(t *testing.T) {
+func TestPodListLimits(t *testing.T) {
 	items := 2
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"kind":"PodList","items":[`+strings.Repeat("{},", items-1)+`{}]}`)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podctl/podctl/internal/admission"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/render"
@@ -36,7 +37,8 @@ func (n *Node) readAllocatable(ctx context.Context, o Options) error {
 		return nil
 	}
 	if !o.namesAllocatable() {
-		return &UnknownAllocatableError{Kubelet: source, Cause: err}
+		return hint.Errorf("pass --allocatable cpu=4,memory=8Gi,pods=110, or --kubelet with the authenticated port and credentials, or --kubeconfig",
+			"what is allocatable at kubelet %s is not known: %w", source, err)
 	}
 	n.Allocatable = "--allocatable"
 	return nil
@@ -74,23 +76,6 @@ func (n *Node) reservation(ctx context.Context, o Options) (source string, r *ku
 		return n.kubelet.Server(), r, err
 	}
 	return source, nil, err
-}
-
-// UnknownAllocatableError: what the kubelet lets pods request is not known.
-type UnknownAllocatableError struct {
-	Kubelet string
-	Cause   error
-}
-
-func (e *UnknownAllocatableError) Error() string {
-	return fmt.Sprintf("what is allocatable at kubelet %s is not known: %v", e.Kubelet, e.Cause)
-}
-
-func (e *UnknownAllocatableError) Unwrap() error { return e.Cause }
-
-// Hint names the flags that say it.
-func (*UnknownAllocatableError) Hint() string {
-	return "pass --allocatable cpu=4,memory=8Gi,pods=110, or --kubelet with the authenticated port and credentials, or --kubeconfig"
 }
 
 // kubeletAllocatable is what a kubelet on this machine lets pods request, less

@@ -2,7 +2,6 @@ package arrival
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/hint"
@@ -20,15 +19,12 @@ func askKubelet(ctx context.Context, p *kubelet.Process) desired.Answer {
 	return a
 }
 
-// StoppedKubeletError: a kubelet created pods that run, and none uses the runtime
-// now. What they request is known to no one.
-type StoppedKubeletError struct{ Pods int }
-
-func (e *StoppedKubeletError) Error() string {
-	return fmt.Sprintf("what is requested on this node is not known: a kubelet created %d of the running pods, and none uses this runtime now", e.Pods)
+// stoppedKubeletError says that a kubelet created pods that run, and that none uses
+// the runtime now: what they request is known to no one.
+func stoppedKubeletError(pods int) error {
+	return hint.Errorf("start the kubelet, or "+nameSources,
+		"what is requested on this node is not known: a kubelet created %d of the running pods, and none uses this runtime now", pods)
 }
 
-// Hint names other sources.
-func (*StoppedKubeletError) Hint() string { return "start the kubelet, or " + nameSources }
-
+// nameSources is the hint that names the flags of other sources.
 const nameSources = "name the pods on the node: --node-pods FILE, or --kubeconfig FILE with --node"

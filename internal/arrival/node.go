@@ -62,8 +62,7 @@ func (o Options) named() bool {
 }
 
 // Read reads the node. The error is a *kubelet.UnseenError if a kubelet may use
-// the runtime that podctl cannot see, and an *UnknownAllocatableError if the
-// kubelet's configuration cannot be read.
+// the runtime that podctl cannot see.
 func Read(ctx context.Context, o Options) (*Node, error) {
 	cluster, err := o.Sources.Cluster()
 	if err != nil {
@@ -107,7 +106,7 @@ func (n *Node) ask(ctx context.Context, o Options, cluster *desired.Cluster, nod
 			return err
 		}
 		if stranded > 0 {
-			return &StoppedKubeletError{Pods: stranded}
+			return stoppedKubeletError(stranded)
 		}
 		if answers, err = n.askPodctls(ctx, o); err != nil {
 			return err

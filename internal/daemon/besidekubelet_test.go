@@ -9,7 +9,7 @@ import (
 
 // A kubelet that cannot be seen keeps podctl only from killing pods that it does not know.
 func TestKillingUnknownPodsNeedsToSeeWhetherAKubeletUsesTheRuntime(t *testing.T) {
-	unseen, beside := &kubelet.UnseenError{Socket: "/r.sock", Cause: errors.New("no")}, &kubelet.BesideError{Socket: "/r.sock"}
+	unseen, beside := &kubelet.UnseenError{Socket: "/r.sock", Cause: errors.New("no")}, errors.New("a kubelet is connected")
 	for _, c := range []struct {
 		err     error
 		kill    bool

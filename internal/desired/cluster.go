@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/podctl/podctl/internal/apiget"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/safeurl"
 )
 
@@ -41,10 +42,10 @@ func OpenCluster(kubeconfig string) (*Cluster, error) {
 	return &Cluster{base: base, client: client}, nil
 }
 
-// Pods are the pods bound to the node, which the cluster must have: it lists none
-// for any other name. Where its object may not be read, a pod that a kubelet of that
-// name has started shows that it is one. A mirror pod gets the UID of the static pod
-// that it mirrors, by which the runtime knows it.
+// Pods returns the pods bound to the node. The cluster must have the node, because it
+// lists no pod for any other name. Where the node object may not be read, a pod that a
+// kubelet of that name has started shows that the node exists. A mirror pod gets the UID
+// of the static pod that it mirrors, by which the runtime knows it.
 func (c *Cluster) Pods(ctx context.Context, node string) Answer {
 	a := Answer{Source: fmt.Sprintf("cluster %s, node %s", c.base.Host, node)}
 	_, nodeErr := c.Node(ctx, node)
@@ -75,14 +76,14 @@ func (c *Cluster) Pods(ctx context.Context, node string) Answer {
 // isStarted reports whether a kubelet has seen the pod: only kubelets set the time.
 func isStarted(p *v1.Pod) bool { return p.Status.StartTime != nil }
 
-// Node is the node's object: its labels, taints and what is allocatable. The error
-// is a *NodeError if the cluster does not have it, or does not show it.
+// Node returns the node object. The error says whether the cluster does not have the
+// node, or does not show it.
 func (c *Cluster) Node(ctx context.Context, name string) (*v1.Node, error) {
 	var n v1.Node
 	err := apiget.Object(ctx, c.client, c.base.JoinPath("api/v1/nodes", url.PathEscape(name)).String(), &n)
 	switch {
 	case isStatus(err, http.StatusNotFound), isStatus(err, http.StatusForbidden):
-		return nil, &NodeError{Node: name, Cause: err}
+		return nil, nodeError(name, err)
 	case err != nil:
 		return nil, fmt.Errorf("ask the cluster: %w", err)
 	}
@@ -94,26 +95,12 @@ func isStatus(err error, code int) bool {
 	return ok && status.Code == code
 }
 
-// NodeError: the cluster does not have the node, or does not show whether it does.
-type NodeError struct {
-	Node  string
-	Cause error
-}
-
-func (e *NodeError) Error() string {
-	if isStatus(e.Cause, http.StatusNotFound) {
-		return fmt.Sprintf("the cluster has no node %q", e.Node)
+// nodeError says that the cluster does not have the node, or does not show whether it
+// does.
+func nodeError(node string, cause error) error {
+	const named = "pass --node NAME, as kubectl get nodes lists it"
+	if isStatus(cause, http.StatusNotFound) {
+		return hint.Errorf(named, "the cluster has no node %q", node)
 	}
-	return fmt.Sprintf("ask the cluster whether it has the node %q: %v", e.Node, e.Cause)
-}
-
-func (e *NodeError) Unwrap() error { return e.Cause }
-
-// Hint names the flag, and the permission that is missing.
-func (e *NodeError) Hint() string {
-	hint := "pass --node NAME, as kubectl get nodes lists it"
-	if isStatus(e.Cause, http.StatusForbidden) {
-		hint += "; the user of the kubeconfig needs the verb get of nodes"
-	}
-	return hint
+	return hint.Errorf(named+"; the user of the kubeconfig needs the verb get of nodes", "ask the cluster whether it has the node %q: %w", node, cause)
 }

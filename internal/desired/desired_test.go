@@ -11,14 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/boundedfile"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/kubelet"
 )
@@ -42,64 +40,21 @@ func names(a desired.Answer) []string {
 
 const web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n"
 
-func TestStaticPodsHaveTheNodesName(t *testing.T) {
+// The UIDs of static pods are not known: they are compared by name.
+func TestStatic(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "web.yaml", web)
-	write(t, dir, "db.json", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"db","namespace":"data","uid":"u"}}`)
-	write(t, dir, ".hidden", "not: [yaml")
-	if err := os.Mkdir(filepath.Join(dir, "below"), 0o700); err != nil {
-		t.Fatal(err)
+	if a := desired.Static(dir, "Node-1"); a.Err != nil || !a.ByName || a.Source != dir || !slices.Equal(names(a), []string{"default/web-node-1 "}) {
+		t.Errorf("got %+v", a)
 	}
-	a := desired.Static(dir, "Node-1")
-	if a.Err != nil || !a.ByName {
-		t.Fatalf("got %+v", a)
-	}
-	if got, want := names(a), []string{"data/db-node-1 ", "default/web-node-1 "}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestAnInvalidStaticFileIsAnError(t *testing.T) {
-	for name, content := range map[string]string{"broken": "a: [", "no pod": "kind: Service\nmetadata: {name: a}\n", "no name": "kind: Pod\n"} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, dir, "a.yaml", web)
-			write(t, dir, "b.yaml", content)
-			if a := desired.Static(dir, "n"); a.Err == nil || len(a.Pods) > 0 {
-				t.Errorf("got %d pods, error %v; want an error only", len(a.Pods), a.Err)
-			}
-		})
-	}
-}
-
-// A file that grows without end, or that blocks who opens it, is not read.
-func TestStaticPodFilesAreReadWithABound(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "fifo.yaml"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir, "web.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n")
-	if a := desired.Static(dir, "node"); a.Err != nil || len(a.Pods) != 1 {
-		t.Errorf("beside a FIFO: %d pods, %v", len(a.Pods), a.Err)
-	}
-	bomb := write(t, dir, "bomb.yaml", `a: &a "`+strings.Repeat("x", 1<<20)+"\"\nb: ["+strings.Repeat("*a,", 100)+"]\n")
-	if a := desired.Static(dir, "node"); a.Err == nil || !strings.Contains(a.Err.Error(), "bomb.yaml: line 2: the aliases of the document stand for more than 10 MiB") {
-		t.Errorf("a file whose aliases stand for 100 MiB: %v", a.Err)
-	}
-	if err := os.Remove(bomb); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(write(t, dir, "sparse.yaml", ""), 1<<40); err != nil {
-		t.Fatal(err)
-	}
-	a := desired.Static(dir, "node")
-	if _, large := errors.AsType[*boundedfile.TooLargeError](a.Err); !large {
-		t.Errorf("a file of a terabyte: %v", a.Err)
+	write(t, dir, "broken", "a: [")
+	if a := desired.Static(dir, "Node-1"); a.Err == nil || len(a.Pods) > 0 {
+		t.Errorf("got %d pods, error %v; want an error only", len(a.Pods), a.Err)
 	}
 }
 
 // What podctl refuses to run is desired all the same.
-func TestFilesAreReadAsPodctlReadsThem(t *testing.T) {
+func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := write(t, dir, "good.yaml", strings.Replace(web, "spec: {", "spec: {volumes: [{name: v, nfs: {server: s, path: /p}}], ", 1))
 	if a := desired.Files(t.Context(), nil, good); a.Err != nil || len(a.Pods) != 1 || a.Pods[0].UID == "" || !a.MadeUp[a.Pods[0].UID] {
@@ -135,7 +90,7 @@ func podsServer(t *testing.T, start func(http.Handler) *httptest.Server, token s
 	return s, &asked
 }
 
-func TestTheKubeletIsAskedForItsPods(t *testing.T) {
+func TestKubelet(t *testing.T) {
 	s, asked := podsServer(t, httptest.NewServer, "")
 	a := desired.Kubelet(kubelet.Options{URL: s.URL + "/"}.Ask(t.Context(), nil, kubelet.Question{}))
 	if a.Err != nil || a.ByName {
@@ -149,7 +104,7 @@ func TestTheKubeletIsAskedForItsPods(t *testing.T) {
 	}
 }
 
-func TestTheKubeletIsGivenTheToken(t *testing.T) {
+func TestKubeletToken(t *testing.T) {
 	s, _ := podsServer(t, httptest.NewTLSServer, "secret")
 	token := write(t, t.TempDir(), "token", "secret\n")
 	if a := desired.Kubelet(kubelet.Options{URL: s.URL, TokenFile: token}.Ask(t.Context(), nil, kubelet.Question{})); a.Err != nil || len(a.Pods) != 2 {
@@ -161,7 +116,7 @@ func TestTheKubeletIsGivenTheToken(t *testing.T) {
 	}
 }
 
-func TestATokenIsSentOverHTTPSOnly(t *testing.T) {
+func TestKubeletTokenRequiresHTTPS(t *testing.T) {
 	plain, asked := podsServer(t, httptest.NewServer, "")
 	token := write(t, t.TempDir(), "token", "secret")
 	if a := desired.Kubelet(kubelet.Options{URL: plain.URL, TokenFile: token}.Ask(t.Context(), nil, kubelet.Question{})); a.Err == nil || len(*asked) > 0 {
@@ -183,7 +138,7 @@ func TestATokenIsSentOverHTTPSOnly(t *testing.T) {
 	}
 }
 
-func TestOnlyAPodListIsAnAnswer(t *testing.T) {
+func TestKubeletAnswerMustBePodList(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"other JSON": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"kind":"Status"}`) },
 		"no JSON":    func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `<html>`) },
@@ -214,7 +169,7 @@ func clusterAt(t *testing.T, url string) *desired.Cluster {
 	return c
 }
 
-func TestTheClusterIsAskedForTheNodesPods(t *testing.T) {
+func TestClusterPods(t *testing.T) {
 	s, asked := podsServer(t, httptest.NewServer, "")
 	c := clusterAt(t, s.URL)
 	a := c.Pods(t.Context(), "n1")
@@ -232,7 +187,7 @@ func TestTheClusterIsAskedForTheNodesPods(t *testing.T) {
 
 // An API server lists no pods for a node that it does not have, which says nothing
 // about those of this machine.
-func TestClusterThatDoesNotHaveTheNodeIsNoAnswer(t *testing.T) {
+func TestClusterPodsWithoutNode(t *testing.T) {
 	assigned := v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"}}
 	run := *assigned.DeepCopy()
 	run.Status.StartTime = new(metav1.Unix(1, 0))
@@ -279,7 +234,7 @@ func TestClusterThatDoesNotHaveTheNodeIsNoAnswer(t *testing.T) {
 }
 
 // The kubelet registers the node under its name, in lower case.
-func TestNodeIsNamedAsTheKubeletRegistersIt(t *testing.T) {
+func TestNodeName(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -297,7 +252,7 @@ func TestNodeIsNamedAsTheKubeletRegistersIt(t *testing.T) {
 	}
 }
 
-func TestPasswordOfAURLIsNotPrinted(t *testing.T) {
+func TestErrorsHidePasswordOfURL(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	address := strings.Replace(server.URL, "http://", "http://me:hunter2@", 1)

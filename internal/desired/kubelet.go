@@ -2,7 +2,8 @@ package desired
 
 import "github.com/podctl/podctl/internal/kubelet"
 
-// Kubelet returns the pods that a kubelet manages, as far as it answered.
+// Kubelet returns a kubelet's answer as that of a source. It does not say whether it is
+// complete.
 func Kubelet(a kubelet.Answer) Answer {
 	return Answer{Source: a.Source, Pods: a.Pods, Err: a.Err}
 }

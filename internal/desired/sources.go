@@ -6,17 +6,18 @@ import (
 	"github.com/podctl/podctl/internal/kubelet"
 )
 
-// Sources are a kubelet and a cluster to ask for the pods of this node. The zero
-// value names neither.
+// Sources are the kubelet and the cluster that the user named. The zero value names
+// neither.
 type Sources struct {
 	Kubelet kubelet.Options
-	// AskKubelet: a kubelet was named.
+	// AskKubelet: the user named a kubelet.
 	AskKubelet bool
-	// Kubeconfig names the cluster, Node the node in it; "" is that of NodeName.
+	// Kubeconfig names the cluster; Node is the node in it, "" for that of the kubelet or
+	// the host.
 	Kubeconfig, Node string
 }
 
-// Cluster opens the cluster that is named; nil if none is.
+// Cluster opens the cluster that the user named; nil if there is none.
 func (s Sources) Cluster() (*Cluster, error) {
 	if s.Kubeconfig == "" {
 		return nil, nil
@@ -24,8 +25,8 @@ func (s Sources) Cluster() (*Cluster, error) {
 	return OpenCluster(s.Kubeconfig)
 }
 
-// NodeName is the name of this machine's node: the one that is named, else that of
-// the kubelet that uses the runtime, which may be nil.
+// NodeName returns the name of this machine's node: the one that the user named, else
+// that of the kubelet that uses the runtime, which may be nil.
 func (s Sources) NodeName(p *kubelet.Process) (string, error) {
 	if s.Node != "" {
 		return s.Node, nil
@@ -33,8 +34,7 @@ func (s Sources) NodeName(p *kubelet.Process) (string, error) {
 	return p.Node()
 }
 
-// Answers asks the kubelet that is named and the cluster, which may be nil, for the
-// node.
+// Answers asks the kubelet that the user named, and the cluster, which may be nil.
 func (s Sources) Answers(ctx context.Context, cluster *Cluster, node string) []Answer {
 	var all []Answer
 	if s.AskKubelet {

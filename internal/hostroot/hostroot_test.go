@@ -46,7 +46,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-func TestEnterMakesPathsThoseOfTheHost(t *testing.T) {
+func TestEnterChangesRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("chroot needs root")
 	}
@@ -69,7 +69,7 @@ func TestEnterMakesPathsThoseOfTheHost(t *testing.T) {
 	}
 }
 
-func TestADirectoryWithoutProcIsNotEntered(t *testing.T) {
+func TestEnterRequiresProc(t *testing.T) {
 	err := Enter(t.TempDir())
 	if !strings.HasPrefix(hint.Of(err), "mount the host's / there") || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
@@ -80,7 +80,7 @@ func TestADirectoryWithoutProcIsNotEntered(t *testing.T) {
 }
 
 // The kubelet replaces a token by replacing a link to its directory.
-func TestTokenIsReadThroughLinksEachTime(t *testing.T) {
+func TestTokenIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "..1/token"), "first\n")
 	write(t, filepath.Join(dir, "..2/token"), "second\n")

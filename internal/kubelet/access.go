@@ -15,10 +15,10 @@ import (
 	"github.com/podctl/podctl/internal/hostroot"
 )
 
-// Credential is what a kubelet is asked with.
+// Credential authenticates podctl to a kubelet.
 type Credential struct {
 	Kind CredentialKind
-	// File is that of the certificate, as the kubelet's host names it.
+	// File is the path of the certificate on the kubelet's host.
 	File string
 
 	token   string
@@ -48,8 +48,8 @@ type Access struct {
 	Credential Credential
 }
 
-// accesses are the ways to ask it, in the order of trial: a server that takes no
-// credential, then what podctl itself was given, then what lies on the host.
+// accesses returns the ways to ask the kubelet, in the order in which they are tried:
+// the read-only server, podctl's own credentials, those of the host, none.
 func (p *Process) accesses() []Access {
 	var all []Access
 	for _, url := range p.servers() {
@@ -63,7 +63,7 @@ func (p *Process) accesses() []Access {
 	return all
 }
 
-// credentials are those that podctl finds.
+// credentials returns the credentials that podctl finds.
 func (p *Process) credentials() []Credential {
 	var all []Credential
 	if token, err := p.token(); err == nil && token != "" {
@@ -125,9 +125,9 @@ func (p *Process) askBy(ctx context.Context, a Access, get func(context.Context,
 	return get(ctx, client, a.URL)
 }
 
-// client connects in the kubelet's network namespace: the address is that of a
-// process of this host. A credential is sent only to a server with a certificate of
-// this kubelet; without one the answer counts only if it is the kubelet's.
+// client returns a client that connects in the kubelet's network namespace. It sends a
+// credential only to a server with a certificate of this kubelet; without a credential
+// it accepts an answer only if provenTransport shows that it is the kubelet's.
 func (p *Process) client(a Access) (*http.Client, error) {
 	client, err := Options{URL: a.URL}.client(a.URL)
 	if err != nil {
@@ -151,19 +151,21 @@ func (p *Process) client(a Access) (*http.Client, error) {
 
 // verify compares the server's certificate with those that the kubelet has on disk.
 func (p *Process) verify(s tls.ConnectionState) error {
-	presented := s.PeerCertificates[0]
 	known := p.servingCertificates()
-	if slices.ContainsFunc(known, presented.Equal) {
-		return nil
+	switch {
+	case len(known) == 0:
+		return errNoServingCertificate
+	case !slices.ContainsFunc(known, s.PeerCertificates[0].Equal):
+		return errUnknownServer
 	}
-	return &UnknownServerError{Known: len(known)}
+	return nil
 }
 
-// embeddedServing are the serving certificates of kubelets in other programs, whose
-// settings are not in their arguments.
+// embeddedServing are the serving certificates of kubelets that are part of another
+// program: their settings are not in its arguments.
 var embeddedServing = []string{"/var/lib/rancher/k3s/agent/serving-kubelet.crt", "/var/lib/rancher/rke2/agent/serving-kubelet.crt"}
 
-// servingCertificates are the certificates that it may serve with
+// servingCertificates returns the certificates on disk that the kubelet may serve with
 // (pkg/kubelet/certificate, cmd/kubelet/app/server.go: InitializeTLS).
 func (p *Process) servingCertificates() []*x509.Certificate {
 	paths := []string{p.settings.config.TLSCertFile}
@@ -187,7 +189,7 @@ func (p *Process) servingCertificates() []*x509.Certificate {
 	return all
 }
 
-// certificates are those of a PEM file, which may hold keys, too.
+// certificates returns the certificates of a PEM file, which may hold keys, too.
 func certificates(content []byte) (all []*x509.Certificate) {
 	for {
 		var block *pem.Block
@@ -203,16 +205,9 @@ func certificates(content []byte) (all []*x509.Certificate) {
 	}
 }
 
-// UnknownServerError: the server at a kubelet's address has a certificate that the
-// kubelet does not have on disk, so that no credential was sent.
-type UnknownServerError struct {
-	// Known is how many certificates the kubelet has on disk.
-	Known int
-}
-
-func (e *UnknownServerError) Error() string {
-	if e.Known == 0 {
-		return "no credential was sent: the kubelet's serving certificate cannot be read"
-	}
-	return "no credential was sent: the server's certificate is not the kubelet's"
-}
+// errUnknownServer: the server has none of the certificates that the kubelet has on
+// disk; errNoServingCertificate: none of those can be read.
+var (
+	errUnknownServer        = errors.New("no credential was sent: the server's certificate is not the kubelet's")
+	errNoServingCertificate = errors.New("no credential was sent: the kubelet's serving certificate cannot be read")
+)

@@ -191,8 +191,8 @@ var (
 	errNoPod = errors.New("it names no pod, and may not have read its sources yet")
 )
 
-// settle is the age from which on a kubelet counts as settled.
-const settle = time.Minute
+// settleTime is the age from which on a kubelet counts as settled.
+const settleTime = time.Minute
 
 // unsettled is why pods may be missing although the kubelet has reached its API
 // server: its age, or a static pod that it does not name.
@@ -200,7 +200,7 @@ func (e evidence) unsettled() error {
 	if !e.seen {
 		return nil
 	}
-	if e.age < settle && !e.housekeepingRan {
+	if e.age < settleTime && !e.housekeepingRan {
 		return fmt.Errorf("it was started %s ago", e.age.Round(100*time.Millisecond))
 	}
 	if e.staticUnread != nil {
@@ -232,7 +232,7 @@ func (p *Process) staticPods(ctx context.Context, q Question) ([]*v1.Pod, error)
 			return nil, err
 		}
 	}
-	pods, err := inTime(ctx, func(context.Context) ([]*v1.Pod, error) { return ReadStaticPods(dir, name) })
+	pods, err := withReadTimeout(ctx, func(context.Context) ([]*v1.Pod, error) { return ReadStaticPods(dir, name) })
 	if errors.Is(err, errHangs) || ctx.Err() != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 
 // A kubelet that was just started, that has not reached its API server, or that does
 // not name a static pod, does not name all of its pods.
-func TestAnswerIsCompleteOnceTheKubeletHasReadItsSources(t *testing.T) {
+func TestAnswerIncomplete(t *testing.T) {
 	named := func(source string) []*v1.Pod {
 		return []*v1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{pod.ConfigSourceAnnotation: source}}}}
 	}
@@ -99,7 +99,7 @@ const oneLocalPod = `{"kind": "PodList", "items": [{"metadata": {"name": "web"}}
 
 // The metrics are read only where the pods alone do not show that they are all, or
 // where they are asked for; and the pods are asked for again after them.
-func TestMetricsAreReadOnlyWhereThePodsDoNotSuffice(t *testing.T) {
+func TestAskReadsMetricsOnlyIfNeeded(t *testing.T) {
 	once, again := []string{"/pods"}, []string{"/pods", "/metrics", "/pods"}
 	for _, c := range []struct {
 		name      string
@@ -147,7 +147,7 @@ func TestMetricsAreReadOnlyWhereThePodsDoNotSuffice(t *testing.T) {
 }
 
 // Every caller gets the same judgement: the static pods are read by Ask.
-func TestAskReadsTheStaticPodDirectory(t *testing.T) {
+func TestAskReadsStaticPods(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"kind": "PodList", "items": [{"metadata": {"name": "web-n1", "namespace": "default"}}]}`)
 	}))
@@ -177,7 +177,7 @@ func TestAskReadsTheStaticPodDirectory(t *testing.T) {
 }
 
 // A kubelet that does not answer has not named its pods.
-func TestKubeletThatDoesNotAnswerIsIncomplete(t *testing.T) {
+func TestFailedAnswerIsIncomplete(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	for _, a := range []Answer{processAt(t, server).Ask(t.Context(), Question{}), Options{URL: server.URL}.Ask(t.Context(), nil, Question{})} {

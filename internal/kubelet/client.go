@@ -22,10 +22,10 @@ import (
 // server, which is off by default (readOnlyPort).
 const ReadOnlyURL = "http://127.0.0.1:10255"
 
-// Options are the address of a kubelet's server and the credentials for it.
-// Files are paths; "" stands for none.
+// Options hold the address of a kubelet's server, which is trusted, and the credentials
+// for it. Files are paths; "" stands for none.
 type Options struct {
-	// URL is the server's, without a path; "" is ReadOnlyURL.
+	// URL is the URL of the server, without a path; "" is ReadOnlyURL.
 	URL string
 	// TokenFile holds a bearer token, CertFile and KeyFile a client
 	// certificate.

@@ -7,7 +7,7 @@ import (
 
 // A user's name may be a token, and a URL that cannot be parsed may have its
 // password anywhere.
-func TestNoPartOfAURLsUserIsPrinted(t *testing.T) {
+func TestErrorsHideUserOfURL(t *testing.T) {
 	for _, url := range []string{
 		"https://admin:hunter2@10.0.0.1:1025O",
 		"https://admin:hunter2/x@10.0.0.1:10250",

@@ -14,7 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/apiget"
 )
 
-// Reservation is what a kubelet's configuration reserves of its machine, and
+// Reservation holds what a kubelet's configuration reserves of its machine, and
 // how many pods it allows. The zero value reserves nothing and allows no pod.
 type Reservation struct {
 	MaxPods     int64 `json:"maxPods"`
@@ -55,7 +55,7 @@ func reservationAt(ctx context.Context, client *http.Client, url string) (*Reser
 	return answer.Config, nil
 }
 
-// Pods is the number of pods allowed on a machine with that many CPUs.
+// Pods returns the number of pods allowed on a machine with that many CPUs.
 func (r *Reservation) Pods(cpus int64) int64 {
 	if r.PodsPerCore > 0 {
 		return min(r.MaxPods, r.PodsPerCore*cpus)
@@ -63,7 +63,7 @@ func (r *Reservation) Pods(cpus int64) int64 {
 	return r.MaxPods
 }
 
-// Reserved is the sum of what is reserved for the kubelet and for the system.
+// Reserved returns the sum of what is reserved for the kubelet and for the system.
 func (r *Reservation) Reserved() v1.ResourceList {
 	list := v1.ResourceList{}
 	for _, reserved := range [...]map[v1.ResourceName]resource.Quantity{r.KubeReserved, r.SystemReserved} {
@@ -76,7 +76,7 @@ func (r *Reservation) Reserved() v1.ResourceList {
 	return list
 }
 
-// Eviction is the part of a capacity, in bytes, that the hard eviction threshold
+// Eviction returns the part of a capacity, in bytes, that the hard eviction threshold
 // of a signal keeps free: memory.available, nodefs.available. It is 0 without a
 // valid threshold (hardEvictionReservation in pkg/kubelet/cm/helpers.go).
 func (r *Reservation) Eviction(signal string, capacity int64) int64 {
@@ -95,7 +95,7 @@ func (r *Reservation) Eviction(signal string, capacity int64) int64 {
 	return q.Value()
 }
 
-// overrideReservation applies the flags of what is reserved.
+// overrideReservation applies the flags that set reservations.
 func (r *Reservation) overrideReservation(flags map[string]string) error {
 	for name, number := range map[string]*int64{"max-pods": &r.MaxPods, "pods-per-core": &r.PodsPerCore} {
 		if flags[name] == "" {

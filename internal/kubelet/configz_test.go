@@ -14,7 +14,7 @@ import (
 const configz = `{"kubeletconfig":{"maxPods":110,"podsPerCore":10,"kubeReserved":{"cpu":"100m","memory":"1Gi"},
 "systemReserved":{"cpu":"150m"},"evictionHard":{"memory.available":"200Mi","nodefs.available":"10%","imagefs.available":"x"}}}`
 
-func TestReservationOfAKubelet(t *testing.T) {
+func TestReservation(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/configz" {
 			http.NotFound(w, r)

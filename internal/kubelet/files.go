@@ -66,7 +66,7 @@ func filesBelow(root, dir string) files {
 	}
 }
 
-// until are files that fail once the context has ended.
+// until returns files whose reads fail once the context has ended.
 func (f files) until(ctx context.Context) files {
 	read := f.read
 	f.read = func(path string) ([]byte, error) {
@@ -81,7 +81,7 @@ func (f files) until(ctx context.Context) files {
 // openRoot opens a root directory, and returns the name below it that a path of
 // the process has without symbolic links.
 func openRoot(root, path string) (*os.Root, string, error) {
-	name, err := filepath.Rel(root, below(root, path))
+	name, err := filepath.Rel(root, resolveIn(root, path))
 	if err != nil {
 		return nil, "", err
 	}
@@ -89,7 +89,7 @@ func openRoot(root, path string) (*os.Root, string, error) {
 	return r, name, err
 }
 
-// readDir opens nothing but a directory.
+// readDir lists a directory; any other kind of file is an error.
 func readDir(root, path string) ([]os.DirEntry, error) {
 	r, name, err := openRoot(root, path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // Any container may run a process named kubelet, whose arguments name a FIFO, a
 // device, a file without an end or a path out of its root directory.
-func TestFilesOfAProcessAreRegularBoundedAndBelowItsRoot(t *testing.T) {
+func TestFilesBelowRootAreRegularAndBounded(t *testing.T) {
 	top := t.TempDir()
 	root := filepath.Join(top, "root")
 	at := func(name string) string { return filepath.Join(root, name) }

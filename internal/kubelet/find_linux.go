@@ -10,18 +10,19 @@ import (
 	"github.com/podctl/podctl/internal/proc"
 )
 
-// CheckNone returns a *BesideError if another process that is a kubelet uses the
-// runtime at the unix socket, and an *UnseenError if one may do so that podctl cannot
-// see. A kubelet on another runtime is not an error.
+// CheckNone returns an error if a kubelet uses the runtime at the unix socket; it is an
+// *UnseenError if one may do so that podctl cannot see. A kubelet on another runtime is
+// not an error.
 func CheckNone(ctx context.Context, path string) error {
 	pid, err := find(ctx, path)
 	if pid == 0 {
 		return err
 	}
-	return &BesideError{Socket: path, PID: pid, Exe: commandLineOf(pid).exe}
+	return besideError(path, pid, commandLineOf(pid).exe)
 }
 
-// hiddenTries bounds the wait for clients that come and go, hiddenPause apart.
+// hiddenTries is how often find looks, hiddenPause apart, while clients are hidden: some
+// exit, and some have just been started.
 const (
 	hiddenTries = 5
 	hiddenPause = 50 * time.Millisecond
@@ -30,16 +31,16 @@ const (
 // find returns the kubelet that uses the runtime, 0 if none does. The error is an
 // *UnseenError if one may do so that podctl cannot see.
 func find(ctx context.Context, path string) (pid int, err error) {
-	return findAmong(ctx, path, readNeighbours)
+	return findAmong(ctx, path, readVisibleProcesses)
 }
 
-func findAmong(ctx context.Context, path string, read func() (neighbours, error)) (pid int, err error) {
+func findAmong(ctx context.Context, path string, read func() (visibleProcesses, error)) (pid int, err error) {
 	for try := 1; ; try++ {
-		near, err := read()
+		visible, err := read()
 		if err != nil {
 			return 0, &UnseenError{Socket: path, Cause: err}
 		}
-		pids, hidden, err := connected(ctx, path, near)
+		pids, hidden, err := clientsOfRuntime(ctx, path, visible)
 		if err != nil {
 			return 0, &UnseenError{Socket: path, Cause: err}
 		}
@@ -58,36 +59,36 @@ func findAmong(ctx context.Context, path string, read func() (neighbours, error)
 	}
 }
 
-// neighbours are the visible processes, and which of them may be kubelets.
-type neighbours struct {
+// visibleProcesses holds the processes that podctl sees, and which may be kubelets.
+type visibleProcesses struct {
 	pids     []int
 	kubelets map[int]commandLine
-	// files are those of a process.
+	// files returns the files of a process.
 	files func(pid int) files
 }
 
-// readNeighbours reads each process once. A client that starts later is hidden: find
+// readVisibleProcesses reads each process once. A client that starts later is hidden: find
 // tries again.
-func readNeighbours() (neighbours, error) {
+func readVisibleProcesses() (visibleProcesses, error) {
 	pids, err := proc.Default.PIDs()
-	n := neighbours{pids: pids, kubelets: map[int]commandLine{}, files: filesOf}
+	v := visibleProcesses{pids: pids, kubelets: map[int]commandLine{}, files: filesOf}
 	for _, pid := range pids {
 		if p := commandLineOf(pid); isKubelet(p) && mayBeKubelet(proc.Default, pid) {
-			n.kubelets[pid] = p
+			v.kubelets[pid] = p
 		}
 	}
-	return n, err
+	return v, err
 }
 
-// runtimeNames returns the runtime endpoints of the kubelets. One whose files
-// cannot be read has none; one whose files do not answer is an error.
-func (n neighbours) runtimeNames(ctx context.Context) ([]string, error) {
-	return inTime(ctx, func(ctx context.Context) (names []string, err error) {
-		for pid, p := range n.kubelets {
+// runtimeNames returns the runtime endpoints of the kubelets. A kubelet whose files
+// cannot be read is passed over; files that do not answer are an error.
+func (v visibleProcesses) runtimeNames(ctx context.Context) ([]string, error) {
+	return withReadTimeout(ctx, func(ctx context.Context) (names []string, err error) {
+		for pid, p := range v.kubelets {
 			if pid == os.Getpid() {
 				continue
 			}
-			if s, err := readSettings(p.args, n.files(pid).until(ctx)); err == nil && s.config.RuntimeEndpoint != "" {
+			if s, err := readSettings(p.args, v.files(pid).until(ctx)); err == nil && s.config.RuntimeEndpoint != "" {
 				names = append(names, s.config.RuntimeEndpoint)
 			}
 		}
@@ -99,14 +100,13 @@ func (n neighbours) runtimeNames(ctx context.Context) ([]string, error) {
 // every container, and every user of the host, may run a program of that name,
 // whose arguments would make podctl take any socket for that of a runtime.
 //
-// A kubelet mounts volumes: it has CAP_SYS_ADMIN, also in a container, and without
-// it the kubelet does not start. The capability counts in podctl's user namespace
-// only, because everyone has all capabilities in a namespace of their own. The
-// mount namespace does not decide: kubelets run in containers, and users of the
-// host share podctl's. A process that must not be examined may be one.
+// A kubelet mounts volumes: it has CAP_SYS_ADMIN, also in a container, and does not
+// start without it. The capability counts in podctl's user namespace only, because
+// everyone has all capabilities in a namespace of their own. The mount namespace does
+// not decide: kubelets run in containers, and users of the host share podctl's. A
+// process that podctl must not examine may be a kubelet.
 //
-// This is not how the kubelet of a runtime is recognized: it is a client of it,
-// whatever it may do.
+// The kubelet of a runtime is not recognized by this: it is a client of the runtime.
 func mayBeKubelet(all proc.FS, pid int) bool {
 	p, err := all.Read(pid)
 	if err != nil {
@@ -120,7 +120,7 @@ func mayBeKubelet(all proc.FS, pid int) bool {
 	return err != nil || theirs == ours && p.Capabilities.Has(proc.SysAdmin)
 }
 
-// commandLineOf reads what is readable; a process that has exited is no kubelet.
+// commandLineOf returns what is readable of a process: nothing if it has exited.
 func commandLineOf(pid int) commandLine {
 	args, _ := proc.Default.Command(pid)
 	return commandLine{exe: proc.Default.Exe(pid), args: args}

@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/testutil"
 )
@@ -97,7 +99,7 @@ func listen(t *testing.T, path string) {
 	t.Cleanup(func() { l.Close(); <-ended })
 }
 
-func TestKubeletCountsOnItsOwnSocketOnly(t *testing.T) {
+func TestCheckNoneFindsKubeletOnSameSocketOnly(t *testing.T) {
 	openOtherKinds(t)
 	// Names of every length modulo netlink's attribute alignment.
 	for n := range 4 {
@@ -144,17 +146,15 @@ func testKubelet(t *testing.T, dir string) {
 	}
 	kubelet := connect(t, "kubelet", ours)
 	for _, path := range []string{ours, link} {
-		var beside *BesideError
-		if err := CheckNone(t.Context(), path); !errors.As(err, &beside) {
-			t.Errorf("%s: got %v, want *BesideError", path, err)
-		} else if beside.PID != kubelet.Process.Pid {
-			t.Errorf("%s: names pid %d, want %d", path, beside.PID, kubelet.Process.Pid)
+		want := fmt.Sprintf("a kubelet (kubelet, pid %d) is connected to %s: ", kubelet.Process.Pid, path)
+		if err := CheckNone(t.Context(), path); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(hint.Of(err), "--beside-kubelet") {
+			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
 }
 
 // What a process named kubelet says counts only if it can be one.
-func TestOnlyAProcessWithTheRightsOfAKubeletNamesSockets(t *testing.T) {
+func TestMayBeKubelet(t *testing.T) {
 	const all, some = "000001ffffffffff", "00000000a80425fb"
 	for _, c := range []struct {
 		name, user, capabilities string
@@ -193,7 +193,7 @@ func TestOnlyAProcessWithTheRightsOfAKubeletNamesSockets(t *testing.T) {
 }
 
 // A process named kubelet that could not be one adds no socket.
-func TestProcessNamedKubeletWithoutRightsNamesNoSocket(t *testing.T) {
+func TestRuntimeNamesIgnoreUnprivilegedProcess(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it starts a process of another user")
 	}
@@ -211,11 +211,11 @@ func TestProcessNamedKubeletWithoutRightsNamesNoSocket(t *testing.T) {
 		cmd.Env = append(os.Environ(), "KUBELET_TEST_WAIT=1")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}}
 		_, end := testutil.Child(t, cmd)
-		near, err := readNeighbours()
+		visible, err := readVisibleProcesses()
 		if err != nil {
 			t.Fatal(err)
 		}
-		names, err := near.runtimeNames(t.Context())
+		names, err := visible.runtimeNames(t.Context())
 		_ = end()
 		if got := slices.Contains(names, "unix:///run/bus.sock"); err != nil || got != c.want {
 			t.Errorf("of user %d its socket counts: %v, %v", c.uid, got, err)

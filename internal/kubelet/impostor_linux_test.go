@@ -46,7 +46,7 @@ func startServer(t *testing.T) (pid, port int) {
 
 // Everyone on the host may listen at a port that the kubelet does not use, or does not
 // use now.
-func TestAnswerOfAnotherProcessDoesNotCount(t *testing.T) {
+func TestAskRefusesAnswerOfAnotherProcess(t *testing.T) {
 	pid, port := startServer(t)
 	for _, embedded := range []bool{false, true} {
 		p := &Process{PID: os.Getpid(), age: time.Hour}
@@ -67,7 +67,7 @@ func TestAnswerOfAnotherProcessDoesNotCount(t *testing.T) {
 }
 
 // A server with a certificate of the kubelet has its key: its socket does not matter.
-func TestCertificateOfTheKubeletProvesItsAnswer(t *testing.T) {
+func TestAskAcceptsCertificateOfKubelet(t *testing.T) {
 	other, _ := startServer(t)
 	g := guard(t, "")
 	g.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, oneLocalPod) })
@@ -91,7 +91,7 @@ func TestCertificateOfTheKubeletProvesItsAnswer(t *testing.T) {
 }
 
 // Nothing is guessed where the process cannot be looked at.
-func TestAnswerOfAKubeletThatCannotBeSeenDoesNotCount(t *testing.T) {
+func TestAnswerOfUnseenProcessIsAnError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, oneLocalPod) }))
 	defer server.Close()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -110,7 +110,7 @@ func TestAnswerOfAKubeletThatCannotBeSeenDoesNotCount(t *testing.T) {
 }
 
 // The kernel answers with the listening socket where it has no connection.
-func TestSocketOfAConnectionIsNotItsListener(t *testing.T) {
+func TestTCPSocketIsNotTheListener(t *testing.T) {
 	for _, c := range []struct{ listen, dial string }{{"127.0.0.1:0", "127.0.0.1"}, {"[::]:0", "127.0.0.1"}, {"[::1]:0", "::1"}} {
 		l, err := net.Listen("tcp", c.listen)
 		if err != nil {

@@ -30,8 +30,8 @@ func inNetworkOf(pid int, do func() error) error {
 	return <-result
 }
 
-// onThreadIn changes the namespace of its thread. A thread that cannot be
-// changed back ends with the goroutine, which stays locked to it.
+// onThreadIn runs a function on a thread in the network namespace of a process. If the
+// thread cannot be changed back, the goroutine stays locked to it, and both end.
 func onThreadIn(pid int, do func() error) error {
 	runtime.LockOSThread()
 	own, err := os.Open(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()))

@@ -50,12 +50,13 @@ func Find(ctx context.Context, endpoint string) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{PID: pid, root: rootOf(pid), age: age(pid), files: filesOf(pid)}
-	p.settings, p.SettingsErr = settingsInTime(ctx, commandLineOf(pid).args, p.files)
+	p.settings, p.SettingsErr = readSettingsInTime(ctx, commandLineOf(pid).args, p.files)
 	p.NodeName = p.settings.nodeName
 	return p, nil
 }
 
-// rootOf is the path of the root directory of a process, "/" if it is podctl's.
+// rootOf returns the path of the root directory of a process, "/" if podctl has the
+// same one.
 func rootOf(pid int) string {
 	root := proc.Default.Root(pid)
 	theirs, err := proc.Default.Namespace(pid, "mnt")
@@ -66,7 +67,7 @@ func rootOf(pid int) string {
 	return root
 }
 
-// age is the time since a process was started, 0 if it cannot be read.
+// age returns the time since a process was started, 0 if that cannot be read.
 func age(pid int) time.Duration {
 	p, err := proc.Default.Read(pid)
 	if err != nil {
@@ -82,7 +83,8 @@ func age(pid int) time.Duration {
 // followsAPIServer reports whether an API server is one of its sources.
 func (p *Process) followsAPIServer() bool { return p.settings.kubeconfig != "" || p.settings.embedded }
 
-// StaticPods is its static pod directory as podctl sees it, "" if it has none.
+// StaticPods returns the path by which podctl opens the kubelet's static pod directory,
+// "" if it has none.
 func (p *Process) StaticPods() string {
 	if p.settings.config.StaticPodPath == "" {
 		return ""
@@ -90,14 +92,14 @@ func (p *Process) StaticPods() string {
 	return p.path(p.settings.config.StaticPodPath)
 }
 
-// RootDir is its root directory as it names it.
+// RootDir returns the kubelet's --root-dir, in its mount namespace.
 func (p *Process) RootDir() string { return p.settings.rootDir }
 
-// ConfigFile is its configuration file as it names it, "" if it has none.
+// ConfigFile returns the kubelet's --config, in its mount namespace, "" if it has none.
 func (p *Process) ConfigFile() string { return p.settings.configFile }
 
-// PodDirs is the directory of its pods' directories as its mount table names it,
-// "" if its settings could not be read.
+// PodDirs returns the parent of the pods' directories as the kubelet's mount table
+// names it, "" if its settings could not be read.
 func (p *Process) PodDirs() string {
 	if p.SettingsErr != nil || p.settings.rootDir == "" {
 		return ""
@@ -106,8 +108,8 @@ func (p *Process) PodDirs() string {
 	return filepath.Join("/", dir)
 }
 
-// HasPodDir reports whether it still has the directory of a pod: it removes that
-// when the pod has terminated and its volumes are unmounted.
+// HasPodDir reports whether a pod's directory exists: the kubelet removes it when the
+// pod has terminated and its volumes are unmounted.
 func (p *Process) HasPodDir(uid types.UID) bool {
 	if uid == "" || strings.ContainsAny(string(uid), "/.") {
 		return false
@@ -116,8 +118,8 @@ func (p *Process) HasPodDir(uid types.UID) bool {
 	return err == nil
 }
 
-// Reservation is what it reserves: by its /configz, else by its configuration
-// files and flags, which it read when it was started.
+// Reservation returns what the kubelet reserves: by its /configz, else by its
+// configuration files and flags, which may have changed since it read them.
 func (p *Process) Reservation(ctx context.Context) (*Reservation, error) {
 	var answered *Reservation
 	_, err := p.ask(ctx, func(ctx context.Context, client *http.Client, url string) (err error) {
@@ -137,11 +139,11 @@ func (p *Process) Reservation(ctx context.Context) (*Reservation, error) {
 	return &r, nil
 }
 
-// path is the path of one of its files as podctl sees it. Symbolic links are
-// resolved below its root directory.
-func (p *Process) path(path string) string { return below(p.root, path) }
+// path returns the path by which podctl opens a file of the kubelet. Symbolic links are
+// resolved below the kubelet's root directory.
+func (p *Process) path(path string) string { return resolveIn(p.root, path) }
 
-func below(root, path string) string {
+func resolveIn(root, path string) string {
 	real, err := securejoin.SecureJoin(root, path)
 	if err != nil {
 		return filepath.Join(root, path) // a loop of links, which cannot be opened
@@ -149,8 +151,8 @@ func below(root, path string) string {
 	return real
 }
 
-// servers are the URLs of its servers: the read-only one, if it has one, and the
-// authenticated one, which may admit anonymous requests.
+// servers returns the URLs of the kubelet's servers: the read-only one, if it has one,
+// and the authenticated one, which may admit anonymous requests.
 func (p *Process) servers() []string {
 	c := p.settings.config
 	host := c.Address
@@ -169,8 +171,8 @@ func (p *Process) servers() []string {
 	return urls
 }
 
-// CgroupDriver is that of its settings, which it ignores if the runtime names its own;
-// "" if they could not be read.
+// CgroupDriver returns the cgroup driver of the kubelet's settings, "" if they could not
+// be read. The kubelet ignores it if the runtime names one.
 func (p *Process) CgroupDriver() string {
 	if p.SettingsErr != nil {
 		return ""
@@ -178,7 +180,7 @@ func (p *Process) CgroupDriver() string {
 	return p.settings.config.CgroupDriver
 }
 
-// Server is the URL of its first server.
+// Server returns the URL of the first server, or the process if the kubelet has none.
 func (p *Process) Server() string {
 	if urls := p.servers(); len(urls) > 0 {
 		return urls[0]
@@ -186,7 +188,7 @@ func (p *Process) Server() string {
 	return fmt.Sprintf("process %d", p.PID)
 }
 
-// pods returns the pods that it manages, and how it was asked.
+// pods returns the pods that the kubelet manages, and the access that answered.
 func (p *Process) pods(ctx context.Context) (pods []*v1.Pod, by Access, err error) {
 	if p.SettingsErr != nil {
 		return nil, Access{}, p.SettingsErr
@@ -198,7 +200,7 @@ func (p *Process) pods(ctx context.Context) (pods []*v1.Pod, by Access, err erro
 	return pods, by, err
 }
 
-// dial connects in its network namespace.
+// dial connects in the kubelet's network namespace.
 func (p *Process) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
 	err = inNetworkOf(p.PID, func() (err error) {
 		conn, err = new(net.Dialer).DialContext(ctx, network, address)
@@ -220,7 +222,7 @@ func (e *UnseenError) Error() string {
 
 func (e *UnseenError) Unwrap() error { return e.Cause }
 
-// Hint says where podctl would see it.
+// Hint says where podctl sees a kubelet.
 func (*UnseenError) Hint() string { return seeKubeletHint }
 
 // seeKubeletHint says where podctl sees a kubelet, its files and its connections.
@@ -233,7 +235,7 @@ func (*AbsentError) Error() string {
 	return "created by a kubelet, and none uses this runtime now: it may be stopped, and adopts its pods when it starts"
 }
 
-// Hint names the flag that takes the responsibility.
+// Hint names the flag by which the user takes the responsibility.
 func (*AbsentError) Hint() string {
 	return "start the kubelet, or pass --kubelet-is-gone if it is never started again"
 }

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// filesTimeout bounds reading the files of kubelets. Such a file may be of a
-// file system that never answers: a process chooses what it calls a kubelet's.
+// filesTimeout bounds reading the files of kubelets. A process chooses the paths, so that
+// a file may be on a file system that never answers.
 const filesTimeout = 2 * time.Second
 
-// hanging has an entry for each read in flight. One that hangs takes a thread
-// until its file system answers: with all of them taken nothing more is read.
-var hanging = make(chan struct{}, 16)
+// readsInFlight has an entry for each read in flight. A read that hangs takes a thread
+// until its file system answers; once all entries are taken nothing more is read.
+var readsInFlight = make(chan struct{}, 16)
 
 var errHangs = errors.New("the files of a kubelet do not answer")
 
-// inTime returns what read returns, or an error when the context ends or the files
+// withReadTimeout returns what read returns, or an error when the context ends or the files
 // do not answer in time. The read then goes on, with a context that has ended.
-func inTime[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
+func withReadTimeout[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -27,12 +27,12 @@ func inTime[T any](ctx context.Context, read func(context.Context) (T, error)) (
 	defer cancel()
 	done := make(chan result, 1)
 	select {
-	case hanging <- struct{}{}:
+	case readsInFlight <- struct{}{}:
 	default:
 		return *new(T), errHangs
 	}
 	go func() {
-		defer func() { <-hanging }()
+		defer func() { <-readsInFlight }()
 		value, err := read(ctx)
 		done <- result{value, err}
 	}()
@@ -44,9 +44,10 @@ func inTime[T any](ctx context.Context, read func(context.Context) (T, error)) (
 	}
 }
 
-// settingsInTime is readSettings within filesTimeout, the defaults with its error.
-func settingsInTime(ctx context.Context, args []string, f files) (settings, error) {
-	got, err := inTime(ctx, func(ctx context.Context) (*settings, error) {
+// readSettingsInTime is readSettings within filesTimeout. With an error it returns the
+// defaults.
+func readSettingsInTime(ctx context.Context, args []string, f files) (settings, error) {
+	got, err := withReadTimeout(ctx, func(ctx context.Context) (*settings, error) {
 		s, err := readSettings(args, f.until(ctx))
 		return &s, err
 	})

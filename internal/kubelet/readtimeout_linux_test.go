@@ -21,13 +21,13 @@ func hang(t *testing.T) files {
 
 // A process that may be a kubelet, and whose files hang, is no evidence that no
 // kubelet uses the runtime.
-func TestKubeletWhoseFilesHangIsUnseen(t *testing.T) {
+func TestFindWithHangingFilesIsUnseen(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "runtime.sock")
 	listen(t, socket)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err := findAmong(ctx, socket, func() (neighbours, error) {
-		n, err := readNeighbours()
+	_, err := findAmong(ctx, socket, func() (visibleProcesses, error) {
+		n, err := readVisibleProcesses()
 		n.kubelets = map[int]commandLine{1: {args: []string{"kubelet", "--config=/c"}}}
 		n.files = func(int) files { return hang(t) }
 		return n, err
@@ -38,10 +38,10 @@ func TestKubeletWhoseFilesHangIsUnseen(t *testing.T) {
 	}
 }
 
-func TestSettingsThatHangAreAnErrorInTime(t *testing.T) {
+func TestReadSettingsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started := time.Now()
-		s, err := settingsInTime(t.Context(), []string{"kubelet", "--config=/c"}, hang(t))
+		s, err := readSettingsInTime(t.Context(), []string{"kubelet", "--config=/c"}, hang(t))
 		if !errors.Is(err, errHangs) || !reflect.DeepEqual(s, defaultSettings()) {
 			t.Errorf("%+v, %v", s, err)
 		}
@@ -52,18 +52,18 @@ func TestSettingsThatHangAreAnErrorInTime(t *testing.T) {
 }
 
 // Each read that hangs takes a thread; when all are taken nothing more is read.
-func TestReadsThatHangAreBounded(t *testing.T) {
+func TestHangingReadsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := hang(t)
 		reads := 0
-		for range cap(hanging) + 1 {
-			_, err := inTime(t.Context(), func(context.Context) ([]byte, error) { reads++; return f.read("/c") })
+		for range cap(readsInFlight) + 1 {
+			_, err := withReadTimeout(t.Context(), func(context.Context) ([]byte, error) { reads++; return f.read("/c") })
 			if !errors.Is(err, errHangs) {
 				t.Error(err)
 			}
 		}
-		if reads != cap(hanging) {
-			t.Errorf("%d reads hang, want %d", reads, cap(hanging))
+		if reads != cap(readsInFlight) {
+			t.Errorf("%d reads hang, want %d", reads, cap(readsInFlight))
 		}
 	})
 }

@@ -1,10 +1,11 @@
 package kubelet
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // commandLine is the part of a process by which a kubelet is recognized.
@@ -13,8 +14,8 @@ type commandLine struct {
 	args []string
 }
 
-// programs contain a kubelet; the values are the sub-commands that run it, nil
-// if the program itself is one.
+// programs are the programs that contain a kubelet, with the sub-commands that run it,
+// nil if every invocation does.
 var programs = map[string][]string{
 	"kubelet":    nil,
 	"kubelite":   nil, // microk8s
@@ -48,18 +49,8 @@ func isKubelet(p commandLine) bool {
 	return false
 }
 
-// BesideError: a kubelet is connected to the socket that podctl was to use.
-type BesideError struct {
-	Socket string
-	PID    int
-	Exe    string
-}
-
-func (e *BesideError) Error() string {
-	return fmt.Sprintf("a kubelet (%s, pid %d) is connected to %s: it would kill podctl's pods within seconds", filepath.Base(e.Exe), e.PID, e.Socket)
-}
-
-// Hint names the alternatives.
-func (e *BesideError) Hint() string {
-	return "stop the kubelet, use another runtime with -r, or pass --beside-kubelet"
+// besideError says that a kubelet is connected to the socket that podctl was to use.
+func besideError(socket string, pid int, exe string) error {
+	return hint.Errorf("stop the kubelet, use another runtime with -r, or pass --beside-kubelet",
+		"a kubelet (%s, pid %d) is connected to %s: it would kill podctl's pods within seconds", filepath.Base(exe), pid, socket)
 }

@@ -22,8 +22,7 @@ type settings struct {
 	rootDir, nodeName, kubeconfig string
 	// configFile is --config, certDir --cert-dir.
 	configFile, certDir string
-	// embedded: the program contains more than a kubelet, which gets its settings
-	// from there.
+	// embedded: the kubelet is part of another program, which chooses its settings.
 	embedded bool
 }
 
@@ -40,7 +39,7 @@ type config struct {
 	Reservation     `json:",inline"`
 }
 
-// defaults are those of v1beta1 (pkg/kubelet/apis/config/v1beta1/defaults.go).
+// defaults returns the defaults of v1beta1 (pkg/kubelet/apis/config/v1beta1/defaults.go).
 func defaults() config {
 	return config{
 		Address: "0.0.0.0", Port: 10250, RuntimeEndpoint: "unix:///run/containerd/containerd.sock", CgroupDriver: "cgroupfs",
@@ -110,7 +109,7 @@ func (s *settings) override(flags map[string]string, f files) error {
 	return c.overrideReservation(flags)
 }
 
-// readFlags reads --NAME=VALUE and --NAME VALUE; of several the last one counts.
+// readFlags reads --NAME=VALUE and --NAME VALUE; the last value of a flag counts.
 func readFlags(args []string) map[string]string {
 	flags := map[string]string{}
 	for i, arg := range args {

@@ -32,7 +32,7 @@ func fakeFiles(content map[string]string) files {
 	}
 }
 
-func TestSettingsAreReadFromCommandLineAndConfig(t *testing.T) {
+func TestReadSettings(t *testing.T) {
 	content := map[string]string{
 		"/k/config.yaml": "readOnlyPort: 10256\nstaticPodPath: manifests\nport: 10001\nmaxPods: 20\n",
 		"/k/d/1.conf":    "maxPods: 30\n", "/k/d/2.conf": "maxPods: 40\n", "/k/d/3.txt": "maxPods: 50\n",
@@ -78,7 +78,7 @@ func TestSettingsAreReadFromCommandLineAndConfig(t *testing.T) {
 }
 
 // Any process of the host may be named kubelet and have an empty argv[0].
-func TestEmptyNameOfTheProgramIsEmbedded(t *testing.T) {
+func TestReadSettingsEmptyProgramIsEmbedded(t *testing.T) {
 	for _, args := range [][]string{{""}, {" "}, {"", "--node-ip=::1"}} {
 		if s, err := readSettings(args, fakeFiles(nil)); err != nil || !s.embedded {
 			t.Errorf("%q: embedded %v, %v", args, s.embedded, err)
@@ -95,7 +95,7 @@ func quantities(pairs ...string) (all map[v1.ResourceName]resource.Quantity) {
 }
 
 // A setting that cannot be read is an error: the default could be wrong.
-func TestUnreadableSettingsAreAnError(t *testing.T) {
+func TestReadSettingsErrors(t *testing.T) {
 	content := map[string]string{"/bad.yaml": "port: [", "/k/1.conf": "port: x"}
 	for _, args := range []string{
 		"", "kubelet --config=/none", "kubelet --config=/bad.yaml", "kubelet --config-dir=/k", "kubelet --port=x", "kubelet --max-pods=x",
@@ -108,7 +108,7 @@ func TestUnreadableSettingsAreAnError(t *testing.T) {
 }
 
 // A megabyte of aliases can stand for terabytes; this one for 40 MiB.
-func TestKubeletConfigurationThatExpandsWithoutMeasureIsRefused(t *testing.T) {
+func TestReadSettingsRefusesAliasBomb(t *testing.T) {
 	bomb := `a: &a "` + strings.Repeat("x", 400<<10) + "\"\nb:\n" + strings.Repeat("- *a\n", 100)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -41,11 +41,11 @@ func (r unixDiagRequest) Serialize() []byte {
 // dumps bounds the repetitions of an interrupted dump.
 const dumps = 5
 
-// unixSockets lists the unix sockets of the network namespace of this thread. It
-// does not use netlink.UnixSocketDiagInfo, which in v1.3.1 takes a socket's type
-// for its family, and silently ends its list at the first that is not a stream. A
-// dump that is interrupted may lack a socket that was opened or closed meanwhile,
-// and is repeated, so that the list may contain a socket twice.
+// unixSockets lists the unix sockets of the network namespace of this thread, perhaps
+// one twice: an interrupted dump may lack a socket, and is repeated.
+//
+// netlink.UnixSocketDiagInfo of v1.3.1 is of no use: it takes a socket's type for its
+// family, and silently ends its list at the first socket that is not a stream.
 func unixSockets() ([]unixSocket, error) {
 	var all []unixSocket
 	for range dumps {

@@ -17,9 +17,8 @@ import (
 	"github.com/podctl/podctl/internal/apiget"
 )
 
-// workingPods is what a kubelet's metric kubelet_working_pods says of its pod
-// workers. The zero value says nothing: the metrics could not be read, or do not
-// have it yet.
+// workingPods is the content of a kubelet's metric kubelet_working_pods. The zero value
+// says nothing: the metrics could not be read, or do not have it yet.
 type workingPods struct {
 	// HousekeepingRan: its housekeeping has run, which it does only once it has read
 	// all of its sources (syncLoopIteration in pkg/kubelet/kubelet.go). The pods that
@@ -112,8 +111,8 @@ func readWorkingPods(metrics io.Reader) (workingPods, error) {
 	return w, nil
 }
 
-// isUndesired reports whether a series counts pods that no source desires: known
-// from a source before, or from the runtime alone.
+// isUndesired reports whether a series counts pods that no source desires: a source
+// named them before, or only the runtime knows them.
 func isUndesired(m *dto.Metric) bool {
 	for _, label := range m.GetLabel() {
 		if label.GetName() == "config" {

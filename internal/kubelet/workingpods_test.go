@@ -23,7 +23,7 @@ const otherMetrics = "# TYPE kubelet_working_pods gauge\nkubelet_working_pods_to
 
 // Metrics that cannot be read say nothing: neither that the kubelet's housekeeping
 // has run nor that it terminates no pod.
-func TestWorkingPodsAreUnknownUnlessTheMetricIsRead(t *testing.T) {
+func TestWorkingPods(t *testing.T) {
 	for _, c := range []struct {
 		name, metrics string
 		want          workingPods

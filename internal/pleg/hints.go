@@ -22,7 +22,7 @@ const (
 	endsAtOnce = time.Second
 )
 
-// listen keeps the hint stream open until ctx ends. It only fills the inbox,
+// listen keeps the hint stream open until ctx ends. It only fills the mailbox,
 // which never blocks: a runtime may block on a slow reader.
 func (p *PLEG) listen(ctx context.Context) {
 	wait := hintBackoff
@@ -74,9 +74,9 @@ func (p *PLEG) listenOnce(ctx context.Context) (lived time.Duration, err error) 
 }
 
 func (p *PLEG) hintsOpened(now time.Time, broadcast bool) {
-	p.inbox.streamOpened(now, broadcast)
+	p.box.opened(now, broadcast)
 	p.streamTried()
-	p.health.setHints(HintState{Open: true, Since: now})
+	p.health.hints(HintState{Open: true, Since: now})
 	p.opts.Observer.HintStream(nil)
 }
 
@@ -88,12 +88,12 @@ func (p *PLEG) streamTried() {
 }
 
 func (p *PLEG) hinted(h pod.Hint) {
-	p.opts.Observer.Hinted(p.opts.Now().Sub(h.Created), p.inbox.addHint(h))
+	p.opts.Observer.Hinted(p.opts.Now().Sub(h.Created), p.box.hint(h))
 }
 
 func (p *PLEG) hintsEnded(err error) {
-	p.inbox.streamClosed()
+	p.box.closed()
 	p.streamTried()
-	p.health.setHints(HintState{Since: p.opts.Now(), Err: err})
+	p.health.hints(HintState{Since: p.opts.Now(), Err: err})
 	p.opts.Observer.HintStream(err)
 }

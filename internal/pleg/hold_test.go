@@ -11,9 +11,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// TestHeldPodIsRelistedAfterRelease: one relist for all the steps that
+// TestHeldPodIsRelistedOnceItIsReleased: one relist for all the steps that
 // were taken meanwhile.
-func TestHeldPodIsRelistedAfterRelease(t *testing.T) {
+func TestHeldPodIsRelistedOnceItIsReleased(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	w.put("u2", "s2", pod.Running)
@@ -40,7 +40,7 @@ func TestHeldPodIsRelistedAfterRelease(t *testing.T) {
 
 // A hold that is not released delays hints by as long as proved hints allow a full
 // relist to take.
-func TestHoldExpires(t *testing.T) {
+func TestHoldEndsByItself(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	w.put("u2", "s2", pod.Running)
@@ -91,14 +91,14 @@ func TestExpiredHoldsAreForgotten(t *testing.T) {
 			p.Hold(types.UID(fmt.Sprint("removed-", i)))
 			time.Sleep(time.Second)
 		}
-		if n := len(p.inbox.held); n > 11 {
+		if n := len(p.box.held); n > 11 {
 			t.Errorf("%d holds are kept", n)
 		}
 	})
 }
 
 // What a full relist finds of a held pod is read once, at the end of the hold.
-func TestHeldPodStatusIsReadAfterRelease(t *testing.T) {
+func TestHeldPodIsReadOnceItIsReleased(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -122,7 +122,7 @@ func TestHeldPodStatusIsReadAfterRelease(t *testing.T) {
 
 // Who holds a pod may wait for its status, and gets it also where a full relist was
 // quicker than the one that was asked for.
-func TestHeldPodStatusIsReadForWaitingCaller(t *testing.T) {
+func TestHeldPodIsReadForWhoWaits(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, _ *Subscription) {

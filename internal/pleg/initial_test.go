@@ -26,7 +26,7 @@ func initial(sub *Subscription) []string {
 	return list
 }
 
-func TestEventsOfFirstFullRelistAreInitial(t *testing.T) {
+func TestInitialIsWhatTheFirstFullRelistFound(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.put("u1", "s1", pod.Running, "c1", pod.Exited, "c2", pod.Created)
@@ -73,7 +73,7 @@ func TestEventsCarryTheListing(t *testing.T) {
 }
 
 // TestUnhintedCountsChangesThatOnlyARelistFound.
-func TestUnhintedCountsChangesFoundByRelistOnly(t *testing.T) {
+func TestUnhintedCountsChangesThatOnlyARelistFound(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, broadcasting, w, func(t *testing.T, p *PLEG, _ *Subscription) {
@@ -99,9 +99,9 @@ func TestUnhintedCountsChangesFoundByRelistOnly(t *testing.T) {
 	})
 }
 
-// TestHintsOnlyRelistsOnlyToCatchUp: at the start, when the stream opens and when
+// TestHintsOnlyRelistsToCatchUp: at the start, when the stream opens and when
 // it ends, and as a safety net; each second while there is no stream.
-func TestHintsOnlyRelistsOnlyToCatchUp(t *testing.T) {
+func TestHintsOnlyRelistsToCatchUp(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{HintsOnly: true}, w, func(t *testing.T, p *PLEG, sub *Subscription) {

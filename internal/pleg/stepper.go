@@ -95,8 +95,8 @@ func (s *Stepper) Hint(now time.Time, h pod.Hint) {
 func (s *Stepper) Relist(now time.Time, uid types.UID, source Source) {
 	s.now = now
 	if uid == "" {
-		s.l.requestFullRelist(now)
+		s.l.fullBy(now)
 		return
 	}
-	s.l.requestRelist(uid, relistRequest{source: source, awaited: true, seq: s.p.cache.lastSeq()})
+	s.l.mark(uid, mark{source: source, asked: true, seq: s.p.cache.lastSeq()})
 }

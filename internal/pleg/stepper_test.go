@@ -12,7 +12,7 @@ import (
 
 // TestStepperActsOnlyWhenItIsStepped, at the times that it is told, and each
 // call returns when its holder says so.
-func TestStepperActsOnlyOnStep(t *testing.T) {
+func TestStepperActsOnlyWhenItIsStepped(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -13,7 +13,7 @@ func started(uid types.UID, n int) []Event {
 	return []Event{{PodUID: uid, Type: ContainerStarted, ID: fmt.Sprint(uid, n), Status: &pod.Status{UID: uid, Name: fmt.Sprint(n)}}}
 }
 
-func TestSubscribersGetAllEventsInOrder(t *testing.T) {
+func TestEverySubscriberGetsEveryEventInOrder(t *testing.T) {
 	p := New(newWorld(), Options{})
 	p.subs.send(started("u0", 0))
 	a, b := p.Subscribe(), p.Subscribe()
@@ -44,9 +44,9 @@ func TestSubscribersGetAllEventsInOrder(t *testing.T) {
 	}
 }
 
-// TestSlowSubscriberGetsMergedEvents: nothing is lost unsaid, memory is
+// TestSlowSubscriberGetsEventsMergedPerPod: nothing is lost unsaid, memory is
 // bounded per pod, and other pods' events are left alone.
-func TestSlowSubscriberGetsMergedEvents(t *testing.T) {
+func TestSlowSubscriberGetsEventsMergedPerPod(t *testing.T) {
 	p := New(newWorld(), Options{})
 	sub := p.Subscribe()
 	const n = 1000

@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-func TestGetNewerThanCachedStatusMakesNoCall(t *testing.T) {
+func TestGetNewerThanKnownMakesNoCall(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, _ *Subscription) {
@@ -31,9 +31,9 @@ func TestGetNewerThanCachedStatusMakesNoCall(t *testing.T) {
 	})
 }
 
-// TestGetNewerThanUnchangedPodReadsNoStatus: one list call shows that nothing
+// TestUnchangedPodIsNewerWithoutStatusCall: one list call shows that nothing
 // has happened, and the status that is there is as new as that.
-func TestGetNewerThanUnchangedPodReadsNoStatus(t *testing.T) {
+func TestUnchangedPodIsNewerWithoutStatusCall(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -57,7 +57,7 @@ func TestGetNewerThanUnchangedPodReadsNoStatus(t *testing.T) {
 	})
 }
 
-func TestGetNewerThanChangedPodReadsStatus(t *testing.T) {
+func TestGetNewerThanOfChangedPodReadsIt(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -74,9 +74,9 @@ func TestGetNewerThanChangedPodReadsStatus(t *testing.T) {
 	})
 }
 
-// TestFullRelistDoesNotRenewUnreadStatus: while the status of a changed pod is
+// TestFullRelistDoesNotVouchForUnread: while the status of a changed pod is
 // being read, the global time is newer than what is known of that pod.
-func TestFullRelistDoesNotRenewUnreadStatus(t *testing.T) {
+func TestFullRelistDoesNotVouchForUnread(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	w.put("u2", "s2", pod.Running)
@@ -108,7 +108,7 @@ func TestFullRelistDoesNotRenewUnreadStatus(t *testing.T) {
 	})
 }
 
-func TestGetNewerThanAbsentPod(t *testing.T) {
+func TestAbsentAsOf(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.put("u1", "s1", pod.Running, "c1", pod.Exited)
@@ -140,7 +140,7 @@ func TestGetNewerThanAbsentPod(t *testing.T) {
 	})
 }
 
-func TestGetNewerThanContextCanceled(t *testing.T) {
+func TestGetNewerThanEndsWithItsContext(t *testing.T) {
 	w := newWorld()
 	w.answers("ListPods", errors.New("no"))
 	w.answers("ListPod u1", errors.New("no"))
@@ -158,7 +158,7 @@ func TestGetNewerThanContextCanceled(t *testing.T) {
 	})
 }
 
-func TestGetNewerThanAfterRunEnds(t *testing.T) {
+func TestGetNewerThanEndsWithRun(t *testing.T) {
 	w := newWorld()
 	w.answers("ListPods", errors.New("no"))
 	w.answers("ListPod u1", errors.New("no"))
@@ -188,9 +188,9 @@ func TestGetNewerThanAfterRunEnds(t *testing.T) {
 	}
 }
 
-// TestFailedPodRelistIsRetried: at the next full relist, and where
+// TestFailedRelistOfOnePodIsTriedAgain: at the next full relist, and where
 // that is far off, after a Period.
-func TestFailedPodRelistIsRetried(t *testing.T) {
+func TestFailedRelistOfOnePodIsTriedAgain(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.answers("ListPod u1", errors.New("no"))
@@ -208,9 +208,9 @@ func TestFailedPodRelistIsRetried(t *testing.T) {
 	})
 }
 
-// TestManyWaitersShareOneRelist: a caller that asks while a relist that serves it is in
+// TestManyWaitersOneRelist: a caller that asks while a relist that serves it is in
 // flight, or with others, causes none of his own.
-func TestManyWaitersShareOneRelist(t *testing.T) {
+func TestManyWaitersOneRelist(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.put("u1", "s1", pod.Running)

@@ -10,7 +10,7 @@ import (
 // Event is an event of a PLEG and when podctl received it.
 type Event struct {
 	pleg.Event
-	Received time.Time
+	At time.Time
 }
 
 // Happened returns when the event happened according to the runtime; zero if
@@ -37,7 +37,7 @@ func (ev Event) Lag() (lag time.Duration, ok bool) {
 	if happened.IsZero() || ev.Initial {
 		return 0, false
 	}
-	return max(0, ev.Received.Sub(happened)), true
+	return max(0, ev.At.Sub(happened)), true
 }
 
 // ContainerStatus returns the status of the container that the event is about,

@@ -177,9 +177,9 @@ func (l *live) pod(commands ...string) {
 	}
 }
 
-// TestReplayMatchesRecording: faults, hints that are lost, late or
+// TestReplayTellsWhatTheLiveRunTold: faults, hints that are lost, late or
 // twice, and crashes make no difference.
-func TestReplayMatchesRecording(t *testing.T) {
+func TestReplayTellsWhatTheLiveRunTold(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 6))

@@ -12,9 +12,10 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// lastAnswers keeps the tape's last answer about every pod. It is the runtime of the
-// replayed PLEG: it returns next if that is set, else the last answer.
-type lastAnswers struct {
+// memory is the tape's last answer about every pod, and the runtime of the
+// replayed PLEG: it returns the tape's next answer if that is set, else the last
+// one.
+type memory struct {
 	next *answer
 
 	// Each answer is a new value, as from a runtime: the PLEG may distinguish two
@@ -32,12 +33,12 @@ type answer struct {
 	err    error
 }
 
-func newLastAnswers() *lastAnswers {
-	return &lastAnswers{since: map[types.UID]*podLine{}, statuses: map[types.UID]*pod.Status{}}
+func newMemory() *memory {
+	return &memory{since: map[types.UID]*podLine{}, statuses: map[types.UID]*pod.Status{}}
 }
 
-// store stores an answer of the tape.
-func (m *lastAnswers) store(op string, uid types.UID, e entry) *answer {
+// learn stores an answer of the tape.
+func (m *memory) learn(op string, uid types.UID, e entry) *answer {
 	if e.Error != "" {
 		return &answer{err: errors.New(e.Error)}
 	}
@@ -48,7 +49,7 @@ func (m *lastAnswers) store(op string, uid types.UID, e entry) *answer {
 		clear(m.since)
 		if !e.Same {
 			m.full = e.Pods
-			maps.DeleteFunc(m.statuses, func(uid types.UID, _ *pod.Status) bool { return m.podLine(uid) == nil })
+			maps.DeleteFunc(m.statuses, func(uid types.UID, _ *pod.Status) bool { return m.line(uid) == nil })
 		}
 		a.pods = toPods(m.full)
 	case opPod:
@@ -64,15 +65,15 @@ func (m *lastAnswers) store(op string, uid types.UID, e entry) *answer {
 	return a
 }
 
-func firstOf(pods []*pod.Pod) *pod.Pod {
+func one(pods []*pod.Pod) *pod.Pod {
 	if len(pods) == 0 {
 		return nil
 	}
 	return pods[0]
 }
 
-// podLine returns the tape's last answer about a pod, nil if the pod is absent.
-func (m *lastAnswers) podLine(uid types.UID) *podLine {
+// line is the tape's last answer about a pod, nil if the pod is absent.
+func (m *memory) line(uid types.UID) *podLine {
 	if l, ok := m.since[uid]; ok {
 		return l
 	}
@@ -82,12 +83,12 @@ func (m *lastAnswers) podLine(uid types.UID) *podLine {
 	return nil
 }
 
-var _ pleg.Runtime = (*lastAnswers)(nil)
+var _ pleg.Runtime = (*memory)(nil)
 
 var errNotRecorded = errors.New("the recording does not say")
 
 // ListPods answers with the whole list.
-func (m *lastAnswers) ListPods(context.Context) ([]*pod.Pod, error) {
+func (m *memory) ListPods(context.Context) ([]*pod.Pod, error) {
 	switch {
 	case m.next != nil:
 		return m.next.pods, m.next.err
@@ -109,21 +110,21 @@ func (m *lastAnswers) ListPods(context.Context) ([]*pod.Pod, error) {
 }
 
 // ListPod answers with one pod.
-func (m *lastAnswers) ListPod(_ context.Context, uid types.UID) (*pod.Pod, error) {
+func (m *memory) ListPod(_ context.Context, uid types.UID) (*pod.Pod, error) {
 	switch {
 	case m.next != nil:
-		return firstOf(m.next.pods), m.next.err
+		return one(m.next.pods), m.next.err
 	case !m.listed:
 		return nil, errNotRecorded
 	}
-	if l := m.podLine(uid); l != nil {
+	if l := m.line(uid); l != nil {
 		return l.pod(), nil
 	}
 	return nil, nil
 }
 
 // PodStatus answers with the pod's status.
-func (m *lastAnswers) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
+func (m *memory) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
 	if m.next != nil {
 		return m.next.status, m.next.err
 	}
@@ -134,6 +135,4 @@ func (m *lastAnswers) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, err
 }
 
 // Hints is not called: the replay delivers the events.
-func (m *lastAnswers) Hints(context.Context, func(), func(pod.Hint)) error {
-	return errors.ErrUnsupported
-}
+func (m *memory) Hints(context.Context, func(), func(pod.Hint)) error { return errors.ErrUnsupported }

@@ -30,8 +30,8 @@ type describeOptions struct {
 	logLines int
 }
 
-// describeCommand returns the command `podctl describe`.
-func describeCommand(e *shell.Env) *cmdline.Command {
+// Describe is the command `podctl describe`.
+func Describe(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "describe",
 		Usage:   "show what every layer knows of a pod: why it does not run, and the next command to try",
