@@ -17,6 +17,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/owner"
 )
@@ -167,7 +168,7 @@ func prepareAgent(ctx context.Context, e *shell.Env, o agentOptions) (a *agent, 
 		Instance: agentName, Sources: o.sources(), KillUnknown: o.killUnknown, Events: events.Put, TokenFile: o.accounts.file,
 	}))
 	if held, ok := errors.AsType[*owner.HeldError](err); ok {
-		return nil, &secondAgentError{held: held}
+		return nil, secondAgent(held)
 	}
 	if err != nil {
 		return nil, err
@@ -177,28 +178,18 @@ func prepareAgent(ctx context.Context, e *shell.Env, o agentOptions) (a *agent, 
 	return a, nil
 }
 
-// secondAgentError: the runtime has an agent already.
-type secondAgentError struct {
-	held *owner.HeldError
-}
-
-func (e *secondAgentError) Error() string {
-	process := ""
-	if e.held.PID != 0 {
-		process = fmt.Sprintf(" (pid %d)", e.held.PID)
+// secondAgent returns the error for a runtime that has an agent already.
+func secondAgent(held *owner.HeldError) error {
+	process, by := "", ""
+	if held.PID != 0 {
+		process = fmt.Sprintf(" (pid %d)", held.PID)
 	}
-	text := "an agent" + process + " runs on this runtime already"
-	if e.held.Endpoint != "" {
-		text += ", by " + e.held.Endpoint
+	if held.Endpoint != "" {
+		by = ", by " + held.Endpoint
 	}
-	return text
-}
-
-func (e *secondAgentError) Unwrap() error { return e.held }
-
-func (e *secondAgentError) Hint() string {
-	if e.held.Deleted {
-		return e.held.Hint()
+	advice := "start that one with more --manifests, stop it, or use another runtime with -r"
+	if held.Deleted {
+		advice = held.Hint()
 	}
-	return "start that one with more --manifests, stop it, or use another runtime with -r"
+	return hint.Errorf(advice, "an agent%s runs on this runtime already%s", process, by)
 }

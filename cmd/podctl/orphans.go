@@ -212,7 +212,7 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 	}
 	found := all.Orphans
 	if none := o.unmatched(found); len(none) > 0 {
-		return &noOrphanError{name: none[0]}
+		return hint.Errorf("podctl orphans lists them; podctl stop stops a pod that is desired", "orphan %q not found", none[0])
 	}
 	if !o.printer.IsTable() {
 		warnUnread(e, v, all)
@@ -273,16 +273,6 @@ func killOrphan(ctx context.Context, e *shell.Env, o orphansOptions, k *orphan.K
 		say(" " + d.Result)
 	}
 	return d, err
-}
-
-// noOrphanError: no orphan has a name that was given.
-type noOrphanError struct{ name string }
-
-func (e *noOrphanError) Error() string { return fmt.Sprintf("orphan %q not found", e.name) }
-
-// Hint names the commands for other pods.
-func (*noOrphanError) Hint() string {
-	return "podctl orphans lists them; podctl stop stops a pod that is desired"
 }
 
 // killHint is the next command to try.

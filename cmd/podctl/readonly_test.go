@@ -78,7 +78,7 @@ func TestReadOnlyRefusesWhatChangesSomething(t *testing.T) {
 	} {
 		line := append([]string{"--read-only"}, strings.Fields(c.line)...)
 		reached, err := invoked(t, &shell.Env{}, line...)
-		_, refused := errors.AsType[*shell.ReadOnlyError](err)
+		refused := errors.Is(err, shell.ErrReadOnly)
 		if refused != c.refused || refused == (len(reached) > 0) {
 			t.Errorf("%s: refused %v (%v), reached %v", c.line, refused, err, reached)
 		}
@@ -99,7 +99,7 @@ func TestReadOnlyRefusesEveryChangingCommand(t *testing.T) {
 			return
 		}
 		reached, err := invoked(t, &shell.Env{ReadOnly: true}, append(strings.Fields(name), "x", "y")...)
-		if _, refused := errors.AsType[*shell.ReadOnlyError](err); !refused || len(reached) > 0 {
+		if refused := errors.Is(err, shell.ErrReadOnly); !refused || len(reached) > 0 {
 			t.Errorf("%s: %v, reached %v", name, err, reached)
 		}
 	})
@@ -108,7 +108,7 @@ func TestReadOnlyRefusesEveryChangingCommand(t *testing.T) {
 func TestNoFlagRevokesAReadOnlyEnvironment(t *testing.T) {
 	for _, line := range []string{"--read-only=false stop web", "stop --read-only=false web"} {
 		reached, err := invoked(t, &shell.Env{ReadOnly: true}, strings.Fields(line)...)
-		if _, refused := errors.AsType[*shell.ReadOnlyError](err); !refused || len(reached) > 0 {
+		if refused := errors.Is(err, shell.ErrReadOnly); !refused || len(reached) > 0 {
 			t.Errorf("%s: %v, reached %v", line, err, reached)
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -63,14 +63,8 @@ func start(ctx context.Context, e *shell.Env, clients []*control.Client, namespa
 			refused = err
 		}
 	}
-	return cmp.Or(refused, error(&unmanagedError{display}))
+	if refused != nil {
+		return refused
+	}
+	return hint.Errorf("podctl run starts a pod from its manifest", "no podctl process manages a pod %s", display)
 }
-
-// unmanagedError is a name of which no living podctl process has a pod.
-type unmanagedError struct{ name string }
-
-func (e *unmanagedError) Error() string {
-	return fmt.Sprintf("no podctl process manages a pod %s", e.name)
-}
-
-func (*unmanagedError) Hint() string { return "podctl run starts a pod from its manifest" }

@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/images"
 )
 
@@ -114,35 +115,11 @@ func (o rmiOptions) refusal(i *images.Image) error {
 	case o.force:
 		return nil
 	case len(i.Uses) > 0:
-		return &imageInUseError{name: i.Name(), users: usersText(i.Uses)}
+		return hint.Errorf("podctl rmi --force removes it; its containers keep running", "%s is in use by %s", i.Name(), usersText(i.Uses))
 	}
 	if others := i.Others(o.words); len(others) > 0 {
-		return &otherNamesError{name: i.Name(), id: shortImageID(i.ID, false), others: others}
+		return hint.Errorf(fmt.Sprintf("podctl rmi %s removes the image with all its names", shortImageID(i.ID, false)),
+			"%s is also named %s", i.Name(), strings.Join(others, ", "))
 	}
 	return nil
-}
-
-// imageInUseError: pods use the image.
-type imageInUseError struct{ name, users string }
-
-func (e *imageInUseError) Error() string { return fmt.Sprintf("%s is in use by %s", e.name, e.users) }
-
-// Hint returns what removes it.
-func (e *imageInUseError) Hint() string {
-	return "podctl rmi --force removes it; its containers keep running"
-}
-
-// otherNamesError: an image would be removed with names that were not given.
-type otherNamesError struct {
-	name, id string
-	others   []string
-}
-
-func (e *otherNamesError) Error() string {
-	return fmt.Sprintf("%s is also named %s", e.name, strings.Join(e.others, ", "))
-}
-
-// Hint returns what removes all names.
-func (e *otherNamesError) Hint() string {
-	return fmt.Sprintf("podctl rmi %s removes the image with all its names", e.id)
 }

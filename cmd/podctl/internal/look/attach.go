@@ -12,6 +12,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/stream"
 	"github.com/podctl/podctl/internal/target"
@@ -62,7 +63,8 @@ func runAttach(ctx context.Context, e *shell.Env, o attachOptions) error {
 		return err
 	}
 	if input.Known && o.stdin && !input.Stdin {
-		return &noInputError{t.DisplayName()}
+		return hint.Errorf(fmt.Sprintf("podctl attach %s without --stdin; stdin: true in the manifest opens it", output.OneLine(t.DisplayName())),
+			"container %s has no standard input", t.DisplayName())
 	}
 	if input.Known && o.tty && !input.TTY {
 		fmt.Fprintf(e.Errw, "warning: --tty has no effect: container %s has no terminal\n", t.DisplayName())
@@ -121,7 +123,7 @@ func (s *session) attachEnd(ctx context.Context, t target.Target, local *localSt
 		local.note("detached from %s; the container keeps running", t.DisplayName())
 		return nil
 	case errors.Is(err, stream.ErrLost):
-		return &lostError{what: "the container", err: err}
+		return hint.With(err, "the container may still run")
 	case err != nil:
 		return err
 	}
@@ -146,16 +148,4 @@ func (s *session) attachEnd(ctx context.Context, t target.Target, local *localSt
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-}
-
-// noInputError is a container that was created without a standard input.
-type noInputError struct{ name string }
-
-func (e *noInputError) Error() string {
-	return fmt.Sprintf("container %s has no standard input", e.name)
-}
-
-// Hint names what does work.
-func (e *noInputError) Hint() string {
-	return fmt.Sprintf("podctl attach %s without --stdin; stdin: true in the manifest opens it", output.OneLine(e.name))
 }

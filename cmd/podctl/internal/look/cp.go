@@ -17,6 +17,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/filecopy"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/stream"
 	"github.com/podctl/podctl/internal/target"
@@ -154,7 +155,7 @@ func (s *session) containerEnd(ctx context.Context, t target.Target, writes bool
 		return nil, err
 	}
 	if t.Container.State != pod.Running {
-		return nil, &notMountedError{container: t.DisplayName(), state: t.Container.State, process: process}
+		return nil, notMounted(t, process)
 	}
 	tar := &filecopy.Tar{Exec: s.exec(t.Container.ID)}
 	if process.PID == 0 || os.Geteuid() != 0 {
@@ -189,23 +190,14 @@ func (s *session) exec(id string) filecopy.Exec {
 	}
 }
 
-// notMountedError: the files of a container that does not run are not mounted.
-type notMountedError struct {
-	container string
-	state     pod.State
-	process   cri.ContainerProcess
-}
-
-func (e *notMountedError) Error() string {
-	return fmt.Sprintf("container %s is %s: its files are mounted only while it runs", e.container, e.state)
-}
-
-// Hint says where they are as far as the runtime reports it.
-func (e *notMountedError) Hint() string {
-	if e.process.Snapshot == "" {
-		return "the CRI does not give access to the files of a container that does not run"
+// notMounted returns the error for a container that does not run: its files are not
+// mounted. The advice says where they are as far as the runtime reports it.
+func notMounted(t target.Target, process cri.ContainerProcess) error {
+	advice := "the CRI does not give access to the files of a container that does not run"
+	if process.Snapshot != "" {
+		advice = fmt.Sprintf("containerd keeps them as a snapshot, which the CRI does not give access to: ctr -n k8s.io snapshots --snapshotter %s mounts DIR %s", process.Snapshotter, process.Snapshot)
 	}
-	return fmt.Sprintf("containerd keeps them as a snapshot, which the CRI does not give access to: ctr -n k8s.io snapshots --snapshotter %s mounts DIR %s", e.process.Snapshotter, e.process.Snapshot)
+	return hint.Errorf(advice, "container %s is %s: its files are mounted only while it runs", t.DisplayName(), t.Container.State)
 }
 
 // copyProgress is how far a copy is.

@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/debugger"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -145,11 +146,11 @@ func (s *session) manifestOf(ctx context.Context, p *inventory.Pod) (*v1.Pod, er
 		return p.Object, nil
 	}
 	if p.Sandbox() == "" {
-		return nil, &noManifestError{p}
+		return nil, noManifest(p)
 	}
 	object, err := s.leftManifest(ctx, p)
 	if err == nil && object == nil {
-		err = &noManifestError{p}
+		err = noManifest(p)
 	}
 	return object, err
 }
@@ -162,17 +163,11 @@ func withoutStatus(p *v1.Pod) (map[string]any, error) {
 	return fields, err
 }
 
-// noManifestError: nothing says what the pod was made from.
-type noManifestError struct{ pod *inventory.Pod }
-
-func (e *noManifestError) Error() string {
-	return fmt.Sprintf("no manifest of pod %s is known", e.pod.DisplayName())
-}
-
-// Hint returns who may have one.
-func (e *noManifestError) Hint() string {
-	if e.pod.Kind() == inventory.KindKubelet {
-		return "its kubelet does not name it, or does not answer: podctl doctor"
+// noManifest returns the error for a pod of which no manifest is known.
+func noManifest(p *inventory.Pod) error {
+	advice := "podctl inspect shows what the runtime knows of it"
+	if p.Kind() == inventory.KindKubelet {
+		advice = "its kubelet does not name it, or does not answer: podctl doctor"
 	}
-	return "podctl inspect shows what the runtime knows of it"
+	return hint.Errorf(advice, "no manifest of pod %s is known", p.DisplayName())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/journal"
@@ -143,7 +144,7 @@ func (o *eventsOptions) pods(entries []journal.Entry) (map[types.UID]bool, error
 	}
 	found, err := target.Pods(all, o.query)
 	if missing, ok := errors.AsType[*target.NotFoundError](err); ok && onlyErrors(err, isNoPod) {
-		err = &noEventsError{missing}
+		err = noEvents(missing)
 	}
 	for _, f := range found {
 		for _, p := range all { // earlier pods of the name, too
@@ -155,22 +156,13 @@ func (o *eventsOptions) pods(entries []journal.Entry) (map[types.UID]bool, error
 	return meant, err
 }
 
-// noEventsError: the journal has no event of a pod, which may exist.
-type noEventsError struct{ *target.NotFoundError }
-
-func (e *noEventsError) Error() string {
-	return fmt.Sprintf("no events of pod %s are recorded", e.Name)
-}
-
-// Unwrap makes it a NotFoundError.
-func (e *noEventsError) Unwrap() error { return e.NotFoundError }
-
-// Hint names pods with events that may be meant, or what records those of every pod.
-func (e *noEventsError) Hint() string {
-	if len(e.Elsewhere)+len(e.Nearest) > 0 {
-		return e.NotFoundError.Hint()
+// noEvents returns the error for a pod, which may exist, of which the journal has no event.
+func noEvents(missing *target.NotFoundError) error {
+	advice := "podctl agent --observe records the events of all pods of the runtime; --root is the directory that has them"
+	if len(missing.Elsewhere)+len(missing.Nearest) > 0 {
+		advice = missing.Hint()
 	}
-	return "podctl agent --observe records the events of all pods of the runtime; --root is the directory that has them"
+	return hint.Errorf(advice, "no events of pod %s are recorded", missing.Name)
 }
 
 func eventType(e *journal.Entry) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/stream"
 	"github.com/podctl/podctl/internal/target"
 )
@@ -142,9 +143,9 @@ func runExec(ctx context.Context, e *shell.Env, o execOptions) error {
 		local.note("detached from %s", t.DisplayName())
 		return nil
 	case errors.Is(err, stream.ErrLost):
-		return &lostError{what: "the command", err: err}
+		return hint.With(err, "the command may still run")
 	case isFailedStart(err, stderr):
-		return &noCommandError{target: t, command: o.command[0], reason: cri.MissingCommand(string(stderr))}
+		return noCommand(t, o.command[0], cri.MissingCommand(string(stderr)))
 	}
 	return explainExec(t, o.command, err)
 }
@@ -165,15 +166,3 @@ func (t *tail) Write(p []byte) (int, error) {
 	*t = append((*t)[:0], (*t)[max(0, len(*t)-limit):]...)
 	return len(p), nil
 }
-
-// lostError is a session that the runtime did not end.
-type lostError struct {
-	what string
-	err  error
-}
-
-func (e *lostError) Error() string { return e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
-
-// Hint says what is not known.
-func (e *lostError) Hint() string { return e.what + " may still run" }

@@ -9,6 +9,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/stream"
 	"github.com/podctl/podctl/internal/target"
 )
@@ -25,7 +26,7 @@ func (s *session) execSync(ctx context.Context, t target.Target, o execOptions) 
 	r, err := s.Client.ExecSync(ctx, t.Container.ID, o.command, o.limit)
 	switch {
 	case errors.Is(err, cri.ErrTooLarge):
-		return execResult{}, &outputError{t.DisplayName()}
+		return execResult{}, hint.Errorf(cutHint, "%s: the command has exited, but its output is larger than the 16 MiB that the runtime returns", t.DisplayName())
 	case errors.Is(err, cri.ErrDeadline) && o.limit > 0:
 		return execResult{}, fmt.Errorf("%s: the command was killed: it took longer than %s", t.DisplayName(), o.limit)
 	case err != nil:
@@ -70,16 +71,6 @@ const (
 	cutHint    = "podctl exec --stdin streams it"
 )
 
-// outputError is a command whose output the runtime could not return.
-type outputError struct{ name string }
-
-func (e *outputError) Error() string {
-	return e.name + ": the command has exited, but its output is larger than the 16 MiB that the runtime returns"
-}
-
-// Hint names the way without a limit.
-func (e *outputError) Hint() string { return cutHint }
-
 // exitCodeError makes podctl exit as the command did.
 func exitCodeError(code int) error {
 	if code == 0 {
@@ -97,26 +88,14 @@ func explainExec(t target.Target, command []string, err error) error {
 		return nil
 	}
 	if reason := cri.MissingCommand(err.Error()); reason != "" {
-		return &noCommandError{target: t, command: command[0], reason: reason, err: err}
+		return noCommand(t, command[0], reason)
 	}
 	return err
 }
 
-// noCommandError is a command that the container does not have.
-type noCommandError struct {
-	target  target.Target
-	command string
-	reason  string
-	err     error // the runtime's, nil if it answered with output
-}
-
-func (e *noCommandError) Error() string {
-	return fmt.Sprintf("%s has no command %q: %s", e.target.DisplayName(), e.command, e.reason)
-}
-func (e *noCommandError) Unwrap() error { return e.err }
-
-// Hint is the way into an image without a shell.
-func (e *noCommandError) Hint() string {
-	return fmt.Sprintf("podctl debug %s -it --image busybox --target %s brings a shell along",
-		output.OneLine(e.target.Pod.DisplayName()), output.OneLine(e.target.Container.Name))
+// noCommand returns the error for a command that the container does not have, with the
+// way into an image without a shell.
+func noCommand(t target.Target, command, reason string) error {
+	advice := fmt.Sprintf("podctl debug %s -it --image busybox --target %s brings a shell along", output.OneLine(t.Pod.DisplayName()), output.OneLine(t.Container.Name))
+	return hint.Errorf(advice, "%s has no command %q: %s", t.DisplayName(), command, reason)
 }

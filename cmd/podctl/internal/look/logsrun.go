@@ -13,6 +13,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
@@ -194,26 +195,18 @@ func (r *logsRun) readPaths(ctx context.Context, found []*foundLog) {
 	_ = g.Wait() // returns no error
 }
 
-// noLogError: a container has no log that could be read.
-type noLogError struct{ container, cause, hint string }
-
-func (e *noLogError) Error() string { return e.container + ": " + e.cause }
-
-// Hint implements the optional interface of errors.
-func (e *noLogError) Hint() string { return e.hint }
-
 func (r *logsRun) pathOf(ctx context.Context, t target.Target) (string, error) {
 	if t.Container == nil {
-		return "", &noLogError{t.DisplayName(), "the runtime has no container of the pod yet", "podctl logs -f waits for none; podctl pods shows why a pod waits"}
+		return "", hint.Errorf("podctl logs -f waits for none; podctl pods shows why a pod waits", "%s: the runtime has no container of the pod yet", t.DisplayName())
 	}
 	status, err := r.session.Client.ContainerStatus(ctx, t.Container.ID)
 	switch {
 	case err != nil:
 		return "", err
 	case status.LogPath == "":
-		return "", &noLogError{t.DisplayName(), "the runtime writes no log of it", "its sandbox was created without a log directory"}
+		return "", hint.Errorf("its sandbox was created without a log directory", "%s: the runtime writes no log of it", t.DisplayName())
 	case !filepath.IsAbs(status.LogPath):
-		return "", &noLogError{t.DisplayName(), fmt.Sprintf("its log path %q is not absolute", output.Printable(status.LogPath)), ""}
+		return "", fmt.Errorf("%s: its log path %q is not absolute", t.DisplayName(), output.Printable(status.LogPath))
 	}
 	return status.LogPath, nil
 }
@@ -233,7 +226,7 @@ func (r *logsRun) add(f *foundLog, o logs.Options) error {
 		return err
 	}
 	if f.Container.State == pod.Created {
-		return &noLogError{f.DisplayName(), "it has not started, and has no log", ""}
+		return fmt.Errorf("%s: it has not started, and has no log", f.DisplayName())
 	}
-	return &noLogError{f.DisplayName(), fmt.Sprintf("its log %s does not exist on this host", output.Printable(f.path)), "it was removed, or the runtime runs on another host"}
+	return hint.Errorf("it was removed, or the runtime runs on another host", "%s: its log %s does not exist on this host", f.DisplayName(), output.Printable(f.path))
 }

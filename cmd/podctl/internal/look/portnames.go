@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/stream"
 	"github.com/podctl/podctl/internal/target"
@@ -38,7 +39,11 @@ func (f *podForward) readNames(ctx context.Context, t target.Target, sandbox str
 			continue
 		}
 		if _, ok := named[p.Name]; !ok {
-			return nil, &portNameError{pod: t.Pod.DisplayName(), name: p.Name, known: slices.Sorted(maps.Keys(named))}
+			advice := "its ports have no names: use the number"
+			if len(named) > 0 {
+				advice = "one of: " + strings.Join(slices.Sorted(maps.Keys(named)), ", ")
+			}
+			return nil, hint.Errorf(advice, "no port of %s is named %q", t.Pod.DisplayName(), p.Name)
 		}
 		if protocol := protocols[p.Name]; protocol != "" && protocol != v1.ProtocolTCP {
 			return nil, fmt.Errorf("port %q of %s is %s: the CRI forwards TCP only", p.Name, t.Pod.DisplayName(), protocol)
@@ -62,22 +67,4 @@ func portText(p stream.Port, number uint16) string {
 		return fmt.Sprintf("%d (%s)", number, p.Name)
 	}
 	return fmt.Sprint(number)
-}
-
-// portNameError is a port that no container of the pod has.
-type portNameError struct {
-	pod, name string
-	known     []string
-}
-
-func (e *portNameError) Error() string {
-	return fmt.Sprintf("no port of %s is named %q", e.pod, e.name)
-}
-
-// Hint lists the names that there are.
-func (e *portNameError) Hint() string {
-	if len(e.known) == 0 {
-		return "its ports have no names: use the number"
-	}
-	return "one of: " + strings.Join(e.known, ", ")
 }

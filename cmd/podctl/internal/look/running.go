@@ -7,50 +7,37 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/target"
 )
 
-// notRunningError is a container that cannot be entered.
-type notRunningError struct {
-	target target.Target
-	// status is nil if the pod has no container.
-	status *pod.ContainerStatus
-	now    time.Time
-}
-
-func (e *notRunningError) Error() string {
-	name := output.OneLine(e.target.DisplayName())
+// notRunning returns the error for a container that cannot be entered. status is nil if
+// the pod has no container.
+func notRunning(t target.Target, status *pod.ContainerStatus, now time.Time) error {
+	name, describe := output.OneLine(t.DisplayName()), "podctl describe "+output.OneLine(t.Pod.DisplayName())
 	switch {
-	case e.status == nil:
-		return name + " has no container"
-	case e.status.State == pod.Created:
-		return name + " is not running: it was created and has not started"
-	case e.status.State != pod.Exited:
-		return fmt.Sprintf("%s is not running: its state is %s", name, e.status.State)
+	case status == nil:
+		return hint.Errorf(describe, "%s has no container", name)
+	case status.State == pod.Created:
+		return hint.Errorf(describe, "%s is not running: it was created and has not started", name)
+	case status.State != pod.Exited:
+		return hint.Errorf(describe, "%s is not running: its state is %s", name, status.State)
 	}
-	text := fmt.Sprintf("%s is not running: it exited with code %d", name, e.status.ExitCode)
-	if !e.status.FinishedAt.IsZero() {
-		text += " " + output.Age(e.now.Sub(e.status.FinishedAt)) + " ago"
+	text := fmt.Sprintf("%s is not running: it exited with code %d", name, status.ExitCode)
+	if !status.FinishedAt.IsZero() {
+		text += " " + output.Age(now.Sub(status.FinishedAt)) + " ago"
 	}
-	if e.status.Reason != "" && e.status.Reason != "Error" && e.status.Reason != "Completed" {
-		text += " (" + output.OneLine(e.status.Reason) + ")"
+	if status.Reason != "" && status.Reason != "Error" && status.Reason != "Completed" {
+		text += " (" + output.OneLine(status.Reason) + ")"
 	}
-	return text
-}
-
-// Hint is where to look instead.
-func (e *notRunningError) Hint() string {
-	if e.status == nil || e.status.State != pod.Exited {
-		return "podctl describe " + output.OneLine(e.target.Pod.DisplayName())
-	}
-	return "podctl logs " + output.OneLine(e.target.DisplayName()) + " shows its output"
+	return hint.Errorf("podctl logs "+name+" shows its output", "%s", text)
 }
 
 // running reports a container that does not run as an error.
 func (s *session) running(ctx context.Context, t target.Target, now time.Time) error {
 	if t.Container == nil {
-		return &notRunningError{target: t}
+		return notRunning(t, nil, now)
 	}
 	if t.Container.State == pod.Running {
 		return nil
@@ -62,7 +49,7 @@ func (s *session) running(ctx context.Context, t target.Target, now time.Time) e
 	if status.State == pod.Running { // since it was listed
 		return nil
 	}
-	return &notRunningError{target: t, status: status, now: now}
+	return notRunning(t, status, now)
 }
 
 // noteDefault names the other containers of the pod if the user named none.

@@ -3,7 +3,6 @@ package pleg
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -59,20 +58,14 @@ func compareCommand(e *shell.Env) *cmdline.Command {
 	}
 }
 
-// nothingToCompareError reports that podctl cannot use the runtime's events.
-type nothingToCompareError struct{ cause error }
-
-func (e *nothingToCompareError) Error() string {
-	return fmt.Sprintf("nothing to compare relists with: %v", e.cause)
-}
-func (e *nothingToCompareError) Unwrap() error { return e.cause }
-func (e *nothingToCompareError) Hint() string {
+// nothingToCompare returns the error for a runtime of which podctl cannot use the events.
+func nothingToCompare(cause error) error {
 	advice := "podctl pleg watch works with this runtime, by relists"
-	_, unshared := errors.AsType[*unsharedError](e.cause)
-	if cause := hint.Of(e.cause); cause != "" && !unshared {
-		return cause + "\n" + advice
+	_, unshared := errors.AsType[*unsharedError](cause)
+	if first := hint.Of(cause); first != "" && !unshared {
+		advice = first + "\n" + advice
 	}
-	return advice
+	return hint.Errorf(advice, "nothing to compare relists with: %w", cause)
 }
 
 // minAllowance is how long a side may at least lag behind the other before it
@@ -98,7 +91,7 @@ func runCompare(ctx context.Context, e *shell.Env, o compareOptions) error {
 	// Both sides share one connection, so that both have the same latency.
 	session, err := openUntilInterrupt(ctx, e, o.Globals, sessionOptions{source: sourceEvents, observer: c.meter})
 	if unshared, ok := errors.AsType[*unsharedError](err); ok {
-		return &nothingToCompareError{unshared}
+		return nothingToCompare(unshared)
 	}
 	if err != nil {
 		return err
@@ -158,7 +151,7 @@ func (c *compareSession) drain() error {
 	now := c.env.Now()
 	for _, n := range c.meter.Take() {
 		if n.Kind == plegstat.NoHints {
-			return &nothingToCompareError{n.Err}
+			return nothingToCompare(n.Err)
 		}
 		if err := c.printer.note(n.At, noteText(n)); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pleg/tape"
 )
@@ -116,7 +117,7 @@ func (o recordOptions) checkFile() error {
 	}
 	switch _, err := os.Lstat(o.file); {
 	case err == nil:
-		return &existsError{o.file}
+		return existsError(o.file)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	default:
@@ -135,7 +136,7 @@ func (o recordOptions) open(e *shell.Env) (io.WriteCloser, error) {
 	}
 	f, err := os.OpenFile(o.file, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, &existsError{o.file}
+		return nil, existsError(o.file)
 	}
 	return f, err
 }
@@ -145,11 +146,10 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// existsError reports that a recording would be overwritten.
-type existsError struct{ file string }
-
-func (e *existsError) Error() string { return fmt.Sprintf("%q already exists", e.file) }
-func (*existsError) Hint() string    { return "choose another name, or use --force" }
+// existsError returns the error for a recording that would be overwritten.
+func existsError(file string) error {
+	return hint.Errorf("choose another name, or use --force", "%q already exists", file)
+}
 
 // RecordSummary is the output of `podctl pleg record`, on stderr if the
 // recording itself is on stdout.

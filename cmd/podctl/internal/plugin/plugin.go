@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cluster"
 	"github.com/podctl/podctl/internal/fleet"
+	"github.com/podctl/podctl/internal/hint"
 )
 
 // Program is the name of podctl as a plugin.
@@ -265,7 +266,7 @@ func (r *run) targets(ctx context.Context) ([]fleet.Target, error) {
 			return nil, err
 		}
 		if len(nodes) == 0 {
-			return nil, &noNodesError{r.options.labels}
+			return nil, noNodes(r.options.labels)
 		}
 	}
 	q := cluster.InspectorQuery{Namespace: r.options.inspectorNS, Selector: selector, Container: container}
@@ -277,44 +278,29 @@ func (r *run) targets(ctx context.Context) ([]fleet.Target, error) {
 		return nil, err
 	}
 	if len(pods) == 0 {
-		return nil, &noInspectorsError{namespace: r.options.inspectorNS, node: q.Node}
+		return nil, noInspectors(r.options.inspectorNS, q.Node)
 	}
 	return fleet.Targets(nodes, pods), nil
 }
 
-// noNodesError: the selector selects no node.
-type noNodesError struct{ selector string }
-
-func (e *noNodesError) Error() string {
-	if e.selector == "" {
-		return "the cluster has no nodes"
+// noNodes returns the error for a selector that selects no node.
+func noNodes(selector string) error {
+	const advice = "kubectl get nodes --show-labels"
+	if selector == "" {
+		return hint.Errorf(advice, "the cluster has no nodes")
 	}
-	return fmt.Sprintf("no node has the labels %q", e.selector)
+	return hint.Errorf(advice, "no node has the labels %q", selector)
 }
 
-// Hint shows the labels.
-func (*noNodesError) Hint() string { return "kubectl get nodes --show-labels" }
-
-// noInspectorsError: the DaemonSet is not there.
-type noInspectorsError struct{ namespace, node string }
-
-func (e *noInspectorsError) Error() string {
+// noInspectors returns the error for a DaemonSet that is not there, on any node or on
+// one.
+func noInspectors(namespace, node string) error {
 	where := ""
-	if e.node != "" {
-		where = " on node " + e.node
+	if node != "" {
+		where = " on node " + node
 	}
-	return fmt.Sprintf("no inspector pod%s in namespace %s", where, e.namespace)
-}
-
-// Unreachable marks the exit code.
-func (*noInspectorsError) Unreachable() {}
-
-// Hint says how to look for them, and where they come from.
-func (e *noInspectorsError) Hint() string {
-	return strings.Join([]string{
-		fmt.Sprintf("kubectl -n %s get pods -o wide -l %s", e.namespace, selector),
-		"examples/fleet installs them; --inspector-namespace names another namespace",
-	}, "\n")
+	advice := fmt.Sprintf("kubectl -n %s get pods -o wide -l %s\nexamples/fleet installs them; --inspector-namespace names another namespace", namespace, selector)
+	return shell.Unreachable(hint.Errorf(advice, "no inspector pod%s in namespace %s", where, namespace))
 }
 
 // within returns a context for the command on one node.

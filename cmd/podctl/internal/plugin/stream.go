@@ -19,7 +19,7 @@ import (
 // the command's.
 func (r *run) stream(ctx context.Context, target fleet.Target) error {
 	if target.Failure != nil {
-		return &targetError{target}
+		return shell.Unreachable(fmt.Errorf("no answer from %s: %s", target.Node, target.Failure.Message))
 	}
 	if r.streams {
 		shell.Settle()
@@ -40,7 +40,7 @@ func (r *run) stream(ctx context.Context, target fleet.Target) error {
 		return &shell.StatusError{Code: exit.Code}
 	}
 	if err != nil {
-		return &nodeError{target.Node, err}
+		return shell.Unreachable(fmt.Errorf("node %s: %w", target.Node, err))
 	}
 	return nil
 }
@@ -57,25 +57,3 @@ func (r *run) onTerminal(ctx context.Context, x cluster.Exec, terminal *os.File)
 	defer func() { _ = term.Restore(int(terminal.Fd()), before) }() // it may be gone
 	return r.client.Exec(ctx, x)
 }
-
-// targetError: the command did not run on the only node.
-type targetError struct{ target fleet.Target }
-
-func (e *targetError) Error() string {
-	return fmt.Sprintf("no answer from %s: %s", e.target.Node, e.target.Failure.Message)
-}
-
-// Unreachable marks the exit code.
-func (*targetError) Unreachable() {}
-
-// nodeError: the command on the only node has not ended with an exit code.
-type nodeError struct {
-	node string
-	err  error
-}
-
-func (e *nodeError) Error() string { return fmt.Sprintf("node %s: %v", e.node, e.err) }
-func (e *nodeError) Unwrap() error { return e.err }
-
-// Unreachable marks the exit code.
-func (*nodeError) Unreachable() {}

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
@@ -110,11 +111,7 @@ func (o *Outcome) Verdict(failures []Failure, why error) error {
 // reasons is why a pod failed, never empty.
 func (o *Outcome) reasons(i node.Info) []reason {
 	if err := i.Rejected; err != nil {
-		why := reason{text: ": " + err.Error()}
-		if hinted, ok := err.(interface{ Hint() string }); ok {
-			why.hint = hinted.Hint()
-		}
-		return []reason{why}
+		return []reason{{text: ": " + err.Error(), hint: hint.Of(err)}}
 	}
 	var all []reason
 	if i.Status.Reason != "" {

@@ -59,6 +59,16 @@ type leaver interface{ Interrupted() }
 // unreachable is an error about a cluster or node that cannot be asked.
 type unreachable interface{ Unreachable() }
 
+type unreachableError struct{ error }
+
+func (e unreachableError) Unwrap() error { return e.error }
+
+func (unreachableError) Unreachable() {}
+
+// Unreachable returns err as an error about a cluster or node that cannot be asked, for
+// the exit code.
+func Unreachable(err error) error { return unreachableError{err} }
+
 // printedError is an error that must not be printed again.
 type printedError struct{ err error }
 

@@ -1,11 +1,14 @@
 package shell
 
 import (
+	"errors"
 	"os"
 	"strconv"
 
-	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/internal/hint"
 )
 
 const readOnlyFlag = "read-only"
@@ -29,31 +32,21 @@ func readOnlyEnv() bool {
 	return value != "" && (err != nil || set)
 }
 
-// Refuse returns a *ReadOnlyError if a command line with an effect changes something and
+// Refuse returns ErrReadOnly if a command line with an effect changes something and
 // podctl is read-only.
 func Refuse(e *Env, c *cli.Context, effect cmdline.Effect) error {
 	if !e.ReadOnly && !ReadOnly(c) {
 		return nil
 	}
 	if unless, refused := effect.Refused(c); refused {
-		return &ReadOnlyError{Unless: unless}
+		advice := "--read-only or " + globalEnv(readOnlyFlag) + " is set: run it where neither is"
+		if unless != "" { // an argument with which the command only reads
+			advice += ", or with " + unless + ", which only reads"
+		}
+		return hint.With(ErrReadOnly, advice)
 	}
 	return nil
 }
 
-// ReadOnlyError: the command changes something, and podctl is read-only.
-type ReadOnlyError struct {
-	// Unless is an argument with which the command only reads, "" if there is none.
-	Unless string
-}
-
-func (*ReadOnlyError) Error() string { return "refused: podctl is read-only" }
-
-// Hint names the way out.
-func (e *ReadOnlyError) Hint() string {
-	hint := "--read-only or " + globalEnv(readOnlyFlag) + " is set: run it where neither is"
-	if e.Unless != "" {
-		hint += ", or with " + e.Unless + ", which only reads"
-	}
-	return hint
-}
+// ErrReadOnly reports that the command changes something, and podctl is read-only.
+var ErrReadOnly = errors.New("refused: podctl is read-only")
