@@ -18,6 +18,7 @@ import (
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/secret"
 	"github.com/podctl/podctl/internal/userns"
 	"github.com/podctl/podctl/internal/volume"
 )
@@ -109,7 +110,7 @@ func runRender(ctx context.Context, e *shell.Env, o renderOptions) error {
 	var configs []any
 	objects := set.Objects
 	if !o.showSecrets {
-		objects = objects.Masked()
+		objects = secret.Objects(objects)
 	}
 	for _, p := range set.Pods {
 		r, err := renderPod(p.Pod, objects, facts, func(p *v1.Pod) string {

@@ -29,14 +29,11 @@ func withTerminationMessage(c *pod.ContainerStatus) *pod.ContainerStatus {
 	if c.State != pod.Exited {
 		return c
 	}
-	text, cut := messageFile(c)
+	text := messageFile(c)
 	policy := v1.TerminationMessagePolicy(c.Annotations[pod.TerminationMessagePolicyAnnotation])
 	if text == "" && policy == v1.TerminationMessageFallbackToLogsOnError &&
 		c.ExitCode != 0 && c.Reason != "ContainerCannotRun" {
-		text, cut = messageFromLog(c.LogPath)
-	}
-	if cut {
-		c.CutMessage = len(text)
+		text = messageFromLog(c.LogPath)
 	}
 	switch {
 	case text == "":
@@ -49,11 +46,11 @@ func withTerminationMessage(c *pod.ContainerStatus) *pod.ContainerStatus {
 }
 
 // messageFile reads the end of the file mounted at the termination message
-// path, "" if there is none. cut: the file has more.
-func messageFile(c *pod.ContainerStatus) (text string, cut bool) {
+// path, "" if there is none.
+func messageFile(c *pod.ContainerStatus) string {
 	at := c.Annotations[pod.TerminationMessagePathAnnotation]
 	if at == "" {
-		return "", false
+		return ""
 	}
 	if !path.IsAbs(at) {
 		at = "/" + at
@@ -62,41 +59,41 @@ func messageFile(c *pod.ContainerStatus) (text string, cut bool) {
 		if m.ContainerPath != at {
 			continue
 		}
-		text, cut, err := readEnd(m.HostPath, maxMessageFile)
+		text, err := readEnd(m.HostPath, maxMessageFile)
 		if err != nil && !os.IsNotExist(err) {
-			return "read termination message: " + err.Error(), false
+			return "read termination message: " + err.Error()
 		}
-		return text, cut
+		return text
 	}
-	return "", false
+	return ""
 }
 
 // readEnd reads at most the last n bytes of a file; of anything but a regular
-// file, nothing. cut: the file has more.
-func readEnd(name string, n int64) (text string, cut bool, err error) {
+// file, nothing.
+func readEnd(name string, n int64) (string, error) {
 	f, err := boundedfile.Open(name)
 	if errors.Is(err, boundedfile.ErrNotRegular) {
-		return "", false, nil
+		return "", nil
 	}
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
 	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-n), n))
-	return string(data), info.Size() > n, err
+	return string(data), err
 }
 
 // messageFromLog is the end of a log's newest file. What the runtime could not
 // write in one line, or what its process did not end, has no end here either
-// (readLastStringFromContainerLogs). cut: the log has more.
-func messageFromLog(name string) (text string, cut bool) {
+// (readLastStringFromContainerLogs).
+func messageFromLog(name string) string {
 	lines, err := logs.Collect(name, logs.Options{Tail: maxMessageLogLines, OneFile: true, Parts: true})
 	if err != nil {
-		return "read termination message: " + err.Error(), false
+		return "read termination message: " + err.Error()
 	}
 	var all []byte
 	for _, l := range lines {
@@ -104,7 +101,5 @@ func messageFromLog(name string) (text string, cut bool) {
 			all = append(all, '\n')
 		}
 	}
-	// Lines before these may have begun a value of several lines.
-	cut = len(all) > maxMessageLogBytes || len(lines) >= maxMessageLogLines
-	return string(all[max(0, len(all)-maxMessageLogBytes):]), cut
+	return string(all[max(0, len(all)-maxMessageLogBytes):])
 }

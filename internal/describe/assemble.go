@@ -6,9 +6,9 @@ import (
 
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/inspect"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/secret"
 )
 
 // facts puts together what was read.
@@ -21,7 +21,7 @@ func (c *collection) facts() Facts {
 		StartTime: p.Started(), Owner: ownerOf(p), Worker: c.worker, Stopping: c.verdict, Events: c.events, Containers: c.containers(),
 	}
 	if o := c.object; o != nil {
-		f.Metadata.Labels, f.Metadata.Annotations = o.Labels, inspect.MaskAnnotations(o.Annotations)
+		f.Metadata.Labels, f.Metadata.Annotations = o.Labels, secret.Annotations(o.Annotations)
 		f.Spec, f.Volumes, f.Conditions = readSpec(o, c.from), specVolumes(o), conditionsOf(o)
 		f.Reason, f.Message = o.Status.Reason, o.Status.Message
 	}

@@ -7,8 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/inspect"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/secret"
 )
 
 // readSpec returns what the spec says about the whole pod.
@@ -51,7 +51,7 @@ func specContainer(c *v1.Container, kind Kind) Container {
 		Name: c.Name, Kind: kind, Image: c.Image, State: stateWaiting, Command: c.Command, Args: c.Args,
 		Requests: amounts(c.Resources.Requests), Limits: amounts(c.Resources.Limits),
 	}
-	secret := inspect.SecretsOf(c)
+	isSecret := secret.NamesOf(c)
 	for _, e := range c.EnvFrom {
 		switch {
 		case e.ConfigMapRef != nil:
@@ -61,7 +61,7 @@ func specContainer(c *v1.Container, kind Kind) Container {
 		}
 	}
 	for _, e := range c.Env {
-		to.Env = append(to.Env, Env{Name: e.Name, Value: masked(e.Value, secret(e.Name)), From: valueFrom(e.ValueFrom)})
+		to.Env = append(to.Env, Env{Name: e.Name, Value: masked(e.Value, isSecret(e.Name)), From: valueFrom(e.ValueFrom)})
 	}
 	for _, p := range c.Ports {
 		text := fmt.Sprintf("%d/%s", p.ContainerPort, p.Protocol)
@@ -84,14 +84,11 @@ func specContainer(c *v1.Container, kind Kind) Container {
 	return to
 }
 
-// maskedText stands for a value that is probably a secret.
-const maskedText = "(masked)"
-
-func masked(value string, secret bool) string {
-	if value == "" || !secret {
+func masked(value string, isSecret bool) string {
+	if value == "" || !isSecret {
 		return value
 	}
-	return maskedText
+	return secret.Placeholder
 }
 
 func amounts(list v1.ResourceList) map[string]string {

@@ -62,10 +62,7 @@ type ContainerStatus struct {
 	// termination message where the container left one.
 	Reason  string
 	Message string
-	// CutMessage is the length in bytes of the end of Message that is the end of a
-	// longer text, 0 if Message is whole: its first bytes may be a part of a value.
-	CutMessage int
-	LogPath    string
+	LogPath string
 	// Annotations are those of the container: enough to end it without its
 	// manifest (grace, hooks, termination message path).
 	Annotations map[string]string

@@ -19,7 +19,7 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 	}
 	r.endTurn()
 	ip := r.podIP(r.p, r.ips)
-	target := handler.Target{ContainerID: id, Container: c, PodIP: ip, Brief: r.maskOf(r.p.UID).brief}
+	target := handler.Target{ContainerID: id, Container: c, PodIP: ip, Brief: r.maskOf(r.p.UID).Brief}
 	ran, err := handler.Run(ctx, r.opt.Runtime, target, c.Lifecycle.PostStart)
 	r.fellBack(r.p, ran)
 	if err == nil {
@@ -36,7 +36,7 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 	if err := r.killContainer(ctx, kill{
 		p: r.p, m: r.m, id: id, name: c.Name, ip: ip, reason: KillPostStartFailed, message: string(KillPostStartFailed),
 	}); err != nil {
-		r.opt.Log.Warn("container of a failed hook stays", "container", c.Name, "uid", r.p.UID, "err", r.maskOf(r.p.UID).error(err))
+		r.opt.Log.Warn("container of a failed hook stays", "container", c.Name, "uid", r.p.UID, "err", r.maskOf(r.p.UID).Error(err))
 	}
 	return failed
 }

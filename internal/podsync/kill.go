@@ -160,12 +160,12 @@ func (s *Syncer) preStop(ctx context.Context, k kill, hook *v1.LifecycleHandler,
 	go func() {
 		defer close(done)
 		// The output of the hook may hold secrets and is not shown.
-		target := handler.Target{ContainerID: k.id, Container: containerOf(k.p, k.name), PodIP: k.ip, Brief: s.maskOf(k.p.UID).brief}
+		target := handler.Target{ContainerID: k.id, Container: containerOf(k.p, k.name), PodIP: k.ip, Brief: s.maskOf(k.p.UID).Brief}
 		ran, err := handler.Run(ctx, s.opt.Runtime, target, hook)
 		s.fellBack(k.p, ran)
 		if err != nil && ctx.Err() == nil {
 			s.warn(k.p, k.name, event.FailedPreStop, "PreStopHook failed")
-			s.opt.Log.Warn("preStop hook failed", "container", k.name, "uid", k.p.UID, "err", s.maskOf(k.p.UID).error(err))
+			s.opt.Log.Warn("preStop hook failed", "container", k.name, "uid", k.p.UID, "err", s.maskOf(k.p.UID).Error(err))
 		}
 	}()
 	timer := time.NewTimer(grace)

@@ -18,7 +18,6 @@ func TestSecretsAreMaskedBeforeATextIsCut(t *testing.T) {
 	for name, output := range map[string]string{
 		"at the cut": strings.Repeat("x", limit-7) + secret,
 		"long":       strings.Repeat("x", 100) + secret + strings.Repeat("\x01", 16<<20),
-		"cut before": strings.Repeat(secret+" ", 100) + strings.Repeat("x", limit-100*len(secret+" ")-7) + secret[:7],
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, b *bench) {

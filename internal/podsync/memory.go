@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/secret"
 )
 
 // memory is what a Syncer remembers of one pod. What mu and the Syncer's mutex do not
@@ -29,9 +30,6 @@ type memory struct {
 	actuated    map[string]actuated
 	actuatedPod *pod.Amounts
 
-	// secrets are the values of Secrets that must not be handed out.
-	secrets map[string]bool
-
 	// telling is held while a status is computed and published.
 	telling sync.Mutex
 	// status is guarded by the Syncer's mutex; what it points to never changes.
@@ -40,8 +38,8 @@ type memory struct {
 	mu sync.Mutex
 	// hooks are the containers whose preStop hook was begun, by id.
 	hooks map[string]bool
-	// mask replaces the values of secrets; nil without any.
-	mask *mask
+	// mask replaces the values of Secrets; nil without any.
+	mask *secret.Mask
 	// pending and progress are the conditions of a resize, nil without one.
 	pending, progress *v1.PodCondition
 }

@@ -22,8 +22,7 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 		if !ended {
 			in.Waiting = m.waiting
 		}
-		// Before a cut is seen no more: the end of a value is recognized at it only.
-		computed = PodStatus(held, s.maskOf(p.UID).heads(st), in)
+		computed = PodStatus(held, st, in)
 		if old == nil {
 			addMounts(&computed, p, st)
 		}
@@ -32,7 +31,7 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 		}
 		keepCause(&computed, old)
 		// Before Settle cuts messages: the beginning of a value is not recognized.
-		computed = s.maskOf(p.UID).status(computed)
+		computed = maskStatus(s.maskOf(p.UID), computed)
 		kept, err := Settle(held, old, computed, in.Now)
 		if err == nil {
 			computed = kept

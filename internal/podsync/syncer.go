@@ -227,7 +227,7 @@ func (s *Syncer) Status(uid types.UID) (v1.PodStatus, bool) {
 	if !ok || m.status == nil {
 		return v1.PodStatus{}, false
 	}
-	return mask.status(*m.status.DeepCopy()), true
+	return maskStatus(mask, *m.status.DeepCopy()), true
 }
 
 // Forget drops what is remembered of the pod.

@@ -45,7 +45,7 @@ func (r *run) bindSubPaths(c *v1.Container, in *render.ContainerInput) error {
 		}
 		if err := r.opt.Volumes.BindSubPath(r.p.UID, volume, part.Path, part.Dir); err != nil {
 			// The details would tell the pod's owner about the host.
-			r.opt.Log.Warn("subPath", "uid", r.p.UID, "container", c.Name, "volume", part.Volume, "err", r.maskOf(r.p.UID).error(errors.Join(err, errors.Unwrap(err))))
+			r.opt.Log.Warn("subPath", "uid", r.p.UID, "container", c.Name, "volume", part.Volume, "err", r.maskOf(r.p.UID).Error(errors.Join(err, errors.Unwrap(err))))
 			return err
 		}
 		in.SubPaths[part.Index] = part.Dir

@@ -15,9 +15,9 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/inspect"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/secret"
 	"github.com/podctl/podctl/internal/target"
 )
 
@@ -187,7 +187,7 @@ func (o inspectOptions) raw(ctx context.Context, ask func(context.Context, strin
 	case o.showSecrets:
 		return answer, nil
 	}
-	return inspect.Mask(answer, inspect.SecretsOf(spec)), nil
+	return secret.Answer(answer, secret.NamesOf(spec)), nil
 }
 
 // sandboxesOf returns the ids of the sandboxes of containers; of a pod without

@@ -7,7 +7,6 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/inspect"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/target"
 )
@@ -43,7 +42,7 @@ func runInspectDiff(ctx context.Context, e *shell.Env, o inspectOptions, s *sess
 		return err
 	}
 	l := output.List{Header: []string{"PATH", fmt.Sprintf("ATTEMPT %d", before.Container.Attempt), fmt.Sprintf("ATTEMPT %d", newest.Attempt)}}
-	for _, d := range inspect.Diff(old, now) {
+	for _, d := range diffAnswers(old, now) {
 		l.Items = append(l.Items, output.Item{
 			Name: d.Path, Cells: []string{d.Path, valueText(d.Old), valueText(d.New)}, Data: inspectDifference(d),
 		})

@@ -1,4 +1,4 @@
-package inspect
+package look
 
 import (
 	"fmt"
@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Difference is a path whose value differs between two answers. Old or New is nil where
+// difference is a path whose value differs between two answers. Old or New is nil where
 // there is none.
-type Difference struct {
+type difference struct {
 	// Path is a JSONPath: .status.exitCode, .info.config.envs[2].value.
 	Path     string
 	Old, New any
 }
 
-// Diff returns the differences between two answers, sorted by path. A list of
+// diffAnswers returns the differences between two answers, sorted by path. A list of
 // NAME=VALUE texts is compared by name, others element by element.
-func Diff(before, after any) []Difference {
+func diffAnswers(before, after any) []difference {
 	old, now := map[string]any{}, map[string]any{}
 	flatten("", before, old)
 	flatten("", after, now)
@@ -29,10 +29,10 @@ func Diff(before, after any) []Difference {
 	for path := range now {
 		paths[path] = true
 	}
-	var all []Difference
+	var all []difference
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		if was, is := old[path], now[path]; was != is {
-			all = append(all, Difference{Path: path, Old: was, New: is})
+			all = append(all, difference{Path: path, Old: was, New: is})
 		}
 	}
 	return all

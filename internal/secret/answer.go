@@ -1,0 +1,121 @@
+package secret
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// secretName matches the names of environment variables that usually hold secrets.
+var secretName = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|private|api_?key|access_?key|auth`)
+
+// Names reports whether an environment variable holds a secret.
+type Names func(name string) bool
+
+// NamesOf selects the variables whose names are those of secrets, and those that the spec
+// of the container, nil if it is not known, takes from a Secret. Which variables a whole
+// Secret becomes is not in the spec: then all but those with a value of their own are
+// masked.
+func NamesOf(c *v1.Container) Names {
+	return func(name string) bool {
+		if secretName.MatchString(name) || c == nil {
+			return secretName.MatchString(name)
+		}
+		i := slices.IndexFunc(c.Env, func(e v1.EnvVar) bool { return e.Name == name })
+		if i >= 0 {
+			from := c.Env[i].ValueFrom
+			return from != nil && from.SecretKeyRef != nil
+		}
+		return slices.ContainsFunc(c.EnvFrom, func(e v1.EnvFromSource) bool { return e.SecretRef != nil })
+	}
+}
+
+// Annotations returns the annotations of a pod, with a placeholder for manifests, which
+// may hold secrets.
+func Annotations(annotations map[string]string) map[string]string {
+	masked := maps.Clone(annotations)
+	for key := range masked {
+		if isManifest(key) {
+			masked[key] = Placeholder
+		}
+	}
+	return masked
+}
+
+// isManifest reports whether the values of an annotation are manifests: podctl's, and the
+// one of kubectl apply.
+func isManifest(annotation string) bool {
+	return annotation == pod.ManifestAnnotation || annotation == v1.LastAppliedConfigAnnotation
+}
+
+// Answer returns a copy of what a runtime answered, as encoding/json reads it, with a
+// placeholder for manifests in annotations and for the values of environment variables
+// that hold secrets, wherever they stand: arguments are expanded with them.
+func Answer(answer any, secret Names) any {
+	var values [][]byte
+	masked := mapTexts("", answer, func(key, text string) string {
+		if isManifest(key) {
+			return Placeholder
+		}
+		return text
+	}, func(v any) any { return hideVariable(v, secret, &values) })
+	mask := (*Mask)(nil).With(values, nil)
+	return mapTexts("", masked, func(_, text string) string { return mask.Text(text) }, func(v any) any { return v })
+}
+
+// mapTexts returns a copy of a tree, with each text, below a key, and each environment
+// variable as the functions return it.
+func mapTexts(key string, tree any, text func(key, text string) string, variable func(any) any) any {
+	switch tree := tree.(type) {
+	case map[string]any:
+		mapped := make(map[string]any, len(tree))
+		for k, v := range tree {
+			mapped[k] = mapTexts(k, v, text, variable)
+		}
+		return mapped
+	case []any:
+		mapped := make([]any, len(tree))
+		for i, v := range tree {
+			if strings.EqualFold(key, "env") || strings.EqualFold(key, "envs") {
+				v = variable(v)
+			}
+			mapped[i] = mapTexts("", v, text, variable)
+		}
+		return mapped
+	case string:
+		return text(key, tree)
+	}
+	return tree
+}
+
+// hideVariable returns an environment variable, in one of the forms of runtimes:
+// NAME=VALUE, or an object with a key or name. A value that is a secret is added to
+// values and replaced.
+func hideVariable(v any, secret Names, values *[][]byte) any {
+	switch variable := v.(type) {
+	case string:
+		if name, value, ok := strings.Cut(variable, "="); ok && secret(name) {
+			*values = append(*values, []byte(value))
+			return name + "=" + Placeholder
+		}
+	case map[string]any:
+		name, _ := variable["key"].(string)
+		if name == "" {
+			name, _ = variable["name"].(string)
+		}
+		value, ok := variable["value"]
+		if ok && secret(name) {
+			text, _ := value.(string)
+			*values = append(*values, []byte(text))
+			hidden := maps.Clone(variable)
+			hidden["value"] = Placeholder
+			return hidden
+		}
+	}
+	return v
+}
