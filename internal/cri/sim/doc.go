@@ -13,7 +13,8 @@
 // names, idempotence, states, reasons, exit codes and events. A container's
 // process is a goroutine (process.go) that runs what Script says for it, or
 // else its command, by a small interpreter of shell (shell*.go); a command
-// that the interpreter does not know runs until it is stopped. A process that
+// that the interpreter does not know runs until it is stopped. So does a script that it
+// does not support, and its log says what that is. A process that
 // is the first of its own pid namespace ignores a signal it has no trap for,
 // as the kernel has it: "sleep 3600" needs the SIGKILL at the end of its grace
 // period.

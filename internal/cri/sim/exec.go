@@ -55,8 +55,11 @@ func (s Script) exec(ctx context.Context, p *process, cmd []string) ExecReply {
 		}
 		return reply
 	}
-	n, ok := parseCommand(cmd)
-	if !ok {
+	script, err := parseCommand(cmd)
+	switch {
+	case err != nil:
+		return ExecReply{Stderr: notParsed(err), ExitCode: statusSyntax}
+	case script == nil:
 		return ExecReply{} // whatever it is, it works
 	}
 	var stdout, stderr bytes.Buffer
@@ -72,7 +75,7 @@ func (s Script) exec(ctx context.Context, p *process, cmd []string) ExecReply {
 		}
 	}
 	sh.out, sh.err = into(&stdout), into(&stderr)
-	sh.run(n)
+	sh.run(script.Stmts)
 	cancel() // what it left in the background ends with it
 	jobs.Wait()
 	if p.ctx.Err() != nil {

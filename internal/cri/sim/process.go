@@ -6,6 +6,7 @@ import (
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // exitKilled is the exit code of a process that SIGKILL ended.
@@ -45,7 +46,7 @@ type process struct {
 // trap is what a process does at a signal: nothing, or a command.
 type trap struct {
 	ignore bool
-	body   node
+	body   *syntax.File
 }
 
 func newProcess(c *container, log *containerLog, s Script, clock func() time.Time) *process {
@@ -109,7 +110,7 @@ func (p *process) signal(name string) {
 }
 
 // takePending returns the command of the oldest signal not yet handled.
-func (p *process) takePending() (node, bool) {
+func (p *process) takePending() (*syntax.File, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.pending) == 0 {

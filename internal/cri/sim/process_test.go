@@ -40,6 +40,10 @@ func TestCommandsRunInVirtualTime(t *testing.T) {
 		{"x=a; [ \"$x\" = 'a' ] && exit 6", 0, 6},
 		{"exit $(echo 8)", 0, 8},
 		{"while true; do break; done; exit 2", 0, 2},
+		{"export x=5; exit $((x - (1 + 1)))", 0, 3},
+		{"x='a b'; for i in $x \"$x\"; do y=$((y+1)); done; exit $y", 0, 3},
+		{"{ echo a; echo b; } > /f; [ \"$(cat /f)\" = \"a\nb\" ] && exit 4", 0, 4},
+		{`[ "\$x\n" = '$x\n' ] && [ a\ b = "a b" ] && exit 5`, 0, 5},
 	} {
 		t.Run(c.script, func(t *testing.T) {
 			bubble(t, sim.Options{}, func(t *testing.T, n *node) {
@@ -223,4 +227,34 @@ func TestUnknownCommandInTheBackgroundIsWaitedFor(t *testing.T) {
 			t.Errorf("%s, exit code %d", st.State, st.ExitCode)
 		}
 	})
+}
+
+// TestScriptsBeyondTheInterpreterAreRefused: what would not run as in a shell is not run.
+func TestScriptsBeyondTheInterpreterAreRefused(t *testing.T) {
+	for script, want := range map[string]string{
+		"case x in x) ;; esac":      `1:1: the simulated runtime does not support "case x in x) ;; esac"`,
+		"true; ls | wc":             `1:7: the simulated runtime does not support "ls | wc"`,
+		"f() { true; }":             `1:1: the simulated runtime does not support "f() { true; }"`,
+		"[[ a = b ]]":               `1:1: the simulated runtime does not support "[[ a = b ]]"`,
+		"echo `date`":               "1:6: the simulated runtime does not support \"`date`\"",
+		"echo ${x:-y}":              `1:6: the simulated runtime does not support "${x:-y}"`,
+		`exec "$@"`:                 `1:7: the simulated runtime does not support "$@"`,
+		"exit $((2 * 3))":           `1:9: the simulated runtime does not support "2 * 3"`,
+		"cat << E\nE\n":             `1:5: the simulated runtime does not support "<< E"`,
+		"echo 3> /f":                `1:6: the simulated runtime does not support "3> /f"`,
+		"local x=1":                 `1:1: the simulated runtime does not support "local x=1"`,
+		"while true; do true":       "1:1: `while` statement must end with `done`",
+		"echo 'a":                   "1:6: reached EOF without closing quote `'`",
+		"for i; do echo; done":      `1:5: the simulated runtime does not support "i"`,
+		"select i in a; do a; done": `1:1: the simulated runtime does not support "select i in a; do a; done"`,
+	} {
+		t.Run(script, func(t *testing.T) {
+			bubble(t, sim.Options{}, func(t *testing.T, n *node) {
+				id := n.run("sleep 3600")
+				if got, err := n.rt.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{"sh", "-c", script}}); err != nil || got.ExitCode != 2 || string(got.Stderr) != "sh: "+want+"\n" {
+					t.Errorf("%v, exit code %d, stderr %q, want %q", err, got.GetExitCode(), got.GetStderr(), "sh: "+want+"\n")
+				}
+			})
+		})
+	}
 }

@@ -82,17 +82,20 @@ func (s Script) program(c *container) program {
 		return s.Program.run
 	}
 	argv := append(append([]string{}, c.config.Command...), c.config.Args...)
-	n, ok := parseCommand(argv)
-	if !ok {
+	script, err := parseCommand(argv)
+	if script == nil || err != nil {
 		c.process.obey()
 		return func(p *process) int {
+			if err != nil {
+				p.log.write("stderr", notParsed(err))
+			}
 			<-p.ctx.Done()
 			return 0
 		}
 	}
 	return func(p *process) int {
 		sh := newShell(p.ctx, p, &p.jobs)
-		sh.run(n)
+		sh.run(script.Stmts)
 		return sh.status
 	}
 }

@@ -8,26 +8,26 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// command runs a simple command.
-func (s *shell) command(c *command) control {
-	for _, a := range c.assign {
-		s.vars[a.name] = s.text(a.value)
-	}
-	var argv []string
-	for _, w := range c.words {
-		argv = append(argv, s.expand(w)...)
-	}
-	out, err := s.out, s.err
-	defer func() { s.out, s.err = out, err }()
-	for _, r := range c.redirs {
-		s.redirect(r)
-	}
+// call runs a simple command.
+func (s *shell) call(c *syntax.CallExpr) control {
+	s.assign(c.Assigns)
+	argv := s.fields(c.Args)
 	if len(argv) == 0 {
 		return goOn
 	}
 	return s.builtin(path.Base(argv[0]), argv[1:])
+}
+
+func (s *shell) assign(all []*syntax.Assign) {
+	for _, a := range all {
+		if a.Name != nil && !a.Naked {
+			s.vars[a.Name.Value] = s.text(a.Value)
+		}
+	}
 }
 
 // builtin runs what the sim knows. What it does not know runs until the
@@ -60,12 +60,6 @@ func (s *shell) builtin(name string, args []string) control {
 		s.trap(args)
 	case "wait":
 		s.wait()
-	case "export":
-		for _, a := range args {
-			if k, v, ok := strings.Cut(a, "="); ok {
-				s.vars[k] = v
-			}
-		}
 	case "env", "printenv":
 		for _, k := range slices.Sorted(maps.Keys(s.vars)) {
 			s.out(k + "=" + s.vars[k] + "\n")
@@ -160,6 +154,8 @@ func (s *shell) trap(args []string) {
 	if !t.ignore {
 		body, err := parse(args[0])
 		if err != nil {
+			s.err(fmt.Sprintf("trap: %v\n", err))
+			s.status = statusSyntax
 			return
 		}
 		t.body = body

@@ -4,22 +4,24 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // redirect points the shell's output elsewhere.
-func (s *shell) redirect(r redirection) {
-	target := s.text(r.target)
+func (s *shell) redirect(r *syntax.Redirect) {
+	target := s.text(r.Word)
 	var to func(string)
 	switch {
-	case r.op == "<":
+	case r.Op == syntax.RdrIn:
 		return
-	case r.op == ">&" && target == "2":
+	case r.Op == syntax.DplOut && target == "2":
 		to = s.err
-	case r.op == ">&":
+	case r.Op == syntax.DplOut:
 		to = s.out
 	default:
 		s.changeFiles(func(files map[string]string) {
-			if r.op == ">" {
+			if r.Op == syntax.RdrOut {
 				files[target] = ""
 			}
 		})
@@ -27,7 +29,7 @@ func (s *shell) redirect(r redirection) {
 			s.changeFiles(func(files map[string]string) { files[target] += text })
 		}
 	}
-	if r.fd == "2" {
+	if r.N != nil && r.N.Value == "2" {
 		s.err = to
 	} else {
 		s.out = to

@@ -3,10 +3,10 @@ package sim
 import (
 	"context"
 	"maps"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // turn is what one turn of a loop takes at least, so that a loop without a
@@ -46,60 +46,71 @@ func newShell(ctx context.Context, p *process, all *sync.WaitGroup) *shell {
 	}
 }
 
-// run runs a piece of script.
-func (s *shell) run(n node) control {
+// run runs statements in order.
+func (s *shell) run(stmts []*syntax.Stmt) control {
+	for _, st := range stmts {
+		if c := s.stmt(st); c != goOn {
+			return c
+		}
+	}
+	return goOn
+}
+
+func (s *shell) stmt(st *syntax.Stmt) control {
+	if st.Background {
+		s.background(st)
+		return goOn
+	}
+	return s.foreground(st)
+}
+
+// foreground runs a statement with its redirections.
+func (s *shell) foreground(st *syntax.Stmt) control {
 	if s.ctx.Err() != nil {
 		return leaveShell
 	}
+	out, err := s.out, s.err
+	for _, r := range st.Redirs {
+		s.redirect(r)
+	}
+	c := s.command(st.Cmd)
+	s.out, s.err = out, err
+	if c == goOn && st.Negated {
+		s.status = boolStatus(s.status != 0)
+	}
+	return c
+}
+
+func (s *shell) command(n syntax.Command) control {
 	switch n := n.(type) {
-	case list:
-		return s.list(n)
-	case *loop:
+	case *syntax.BinaryCmd:
+		if c := s.stmt(n.X); c != goOn || (n.Op == syntax.AndStmt) != (s.status == 0) {
+			return c
+		}
+		return s.stmt(n.Y)
+	case *syntax.Block:
+		return s.run(n.Stmts)
+	case *syntax.Subshell:
+		return s.run(n.Stmts)
+	case *syntax.WhileClause:
 		return s.loop(n)
-	case *each:
+	case *syntax.ForClause:
 		return s.each(n)
-	case *branch:
-		if c := s.run(n.cond); c != goOn {
+	case *syntax.IfClause:
+		return s.branch(n)
+	case *syntax.CallExpr:
+		if c := s.call(n); c != goOn {
 			return c
 		}
-		if s.status == 0 {
-			return s.run(n.then)
-		}
+	case *syntax.DeclClause:
 		s.status = 0
-		if n.otherwise != nil {
-			return s.run(n.otherwise)
-		}
-		return goOn
-	case *command:
-		if c := s.command(n); c != goOn {
-			return c
-		}
-		return s.handleSignals()
+		s.assign(n.Args)
 	}
-	return goOn
+	return s.handleSignals()
 }
 
-func (s *shell) list(l list) control {
-	for _, it := range l {
-		if it.after == "&&" && s.status != 0 || it.after == "||" && s.status == 0 {
-			continue
-		}
-		if it.background {
-			s.background(it.body)
-			continue
-		}
-		if c := s.run(it.body); c != goOn {
-			return c
-		}
-		if it.negate {
-			s.status = boolStatus(s.status != 0)
-		}
-	}
-	return goOn
-}
-
-// background runs a piece in a subshell that shares the output.
-func (s *shell) background(n node) {
+// background runs a statement in a subshell that shares the output.
+func (s *shell) background(st *syntax.Stmt) {
 	sub := *s
 	sub.exec, sub.inBackground = true, true // signals go to the first process only
 	sub.vars = maps.Clone(s.vars)
@@ -109,20 +120,37 @@ func (s *shell) background(n node) {
 	s.jobs = append(s.jobs, done)
 	s.all.Go(func() {
 		defer close(done)
-		sub.run(n)
+		sub.foreground(st)
 	})
 }
 
-func (s *shell) loop(l *loop) control {
+func (s *shell) branch(b *syntax.IfClause) control {
+	if len(b.Cond) == 0 { // else
+		return s.run(b.Then)
+	}
+	if c := s.run(b.Cond); c != goOn {
+		return c
+	}
+	if s.status == 0 {
+		return s.run(b.Then)
+	}
+	s.status = 0
+	if b.Else != nil {
+		return s.branch(b.Else)
+	}
+	return goOn
+}
+
+func (s *shell) loop(l *syntax.WhileClause) control {
 	for {
-		if c := s.run(l.cond); c != goOn {
+		if c := s.run(l.Cond); c != goOn {
 			return c
 		}
-		if (s.status == 0) == l.until {
+		if (s.status == 0) == l.Until {
 			s.status = 0
 			return goOn
 		}
-		if c := s.turn(l.body); c == leaveLoop {
+		if c := s.turn(l.Do); c == leaveLoop {
 			return goOn
 		} else if c == leaveShell {
 			return c
@@ -130,14 +158,11 @@ func (s *shell) loop(l *loop) control {
 	}
 }
 
-func (s *shell) each(f *each) control {
-	var values []string
-	for _, w := range f.words {
-		values = append(values, s.expand(w)...)
-	}
-	for _, v := range values {
-		s.vars[f.name] = v
-		if c := s.turn(f.body); c == leaveLoop {
+func (s *shell) each(f *syntax.ForClause) control {
+	words := f.Loop.(*syntax.WordIter)
+	for _, v := range s.fields(words.Items) {
+		s.vars[words.Name.Value] = v
+		if c := s.turn(f.Do); c == leaveLoop {
 			return goOn
 		} else if c == leaveShell {
 			return c
@@ -146,7 +171,7 @@ func (s *shell) each(f *each) control {
 	return goOn
 }
 
-func (s *shell) turn(body node) control {
+func (s *shell) turn(body []*syntax.Stmt) control {
 	c := s.run(body)
 	if c == goOn || c == nextTurn {
 		pause(s.ctx, turn)
@@ -168,94 +193,10 @@ func (s *shell) handleSignals() control {
 		if !ok {
 			return goOn
 		}
-		if c := s.run(body); c != goOn {
+		if c := s.run(body.Stmts); c != goOn {
 			return c
 		}
 	}
-}
-
-// expand makes the strings that a word stands for.
-func (s *shell) expand(w word) []string {
-	var fields []string
-	var open strings.Builder
-	started := false
-	for _, p := range w {
-		value := s.value(p)
-		if p.kind == literal || p.quoted {
-			open.WriteString(value)
-			started = true
-			continue
-		}
-		for i, f := range strings.Fields(value) {
-			if i > 0 {
-				fields = append(fields, open.String())
-				open.Reset()
-			}
-			open.WriteString(f)
-			started = true
-		}
-	}
-	if started {
-		fields = append(fields, open.String())
-	}
-	return fields
-}
-
-// text is expand without the cutting into fields.
-func (s *shell) text(w word) string {
-	var b strings.Builder
-	for _, p := range w {
-		b.WriteString(s.value(p))
-	}
-	return b.String()
-}
-
-func (s *shell) value(p part) string {
-	switch p.kind {
-	case variable:
-		switch p.text {
-		case "?":
-			return strconv.Itoa(s.status)
-		case "$":
-			return "1"
-		case "HOSTNAME":
-			return s.p.hostname
-		}
-		return s.vars[p.text]
-	case arithmetic:
-		return strconv.Itoa(s.sum(p.text))
-	case literal:
-	case substitution:
-		var b strings.Builder
-		sub := *s
-		sub.vars = maps.Clone(s.vars)
-		sub.out = func(text string) { b.WriteString(text) }
-		sub.run(p.body)
-		s.status = sub.status
-		return strings.TrimRight(b.String(), "\n")
-	}
-	return p.text
-}
-
-// sum adds and subtracts numbers and variables.
-func (s *shell) sum(expr string) int {
-	total, sign := 0, 1
-	for f := range strings.FieldsSeq(strings.NewReplacer("+", " + ", "-", " - ").Replace(expr)) {
-		switch f {
-		case "+":
-			sign = 1
-		case "-":
-			sign = -1
-		default:
-			f = strings.TrimPrefix(f, "$")
-			n, err := strconv.Atoi(f)
-			if err != nil {
-				n, _ = strconv.Atoi(s.vars[f])
-			}
-			total += sign * n
-		}
-	}
-	return total
 }
 
 func boolStatus(ok bool) int {
