@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/internal/proc"
+
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -45,7 +47,7 @@ func startAgentTo(t *testing.T, out io.Writer, dir string, args ...string) *agen
 	e := &shell.Env{
 		In: strings.NewReader(""), Out: &a.out, Errw: &a.errw, Size: func() (int, int) { return 0, 0 }, Now: time.Now,
 		Simulate: func() (*sim.Runtime, func()) { return runtime, runtime.Close }, SimOutlives: true,
-		Listen: network.listen, Dial: network.dial,
+		Listen: network.listen, Dial: network.dial, Procs: proc.FS(testutil.EmptyProc(t)),
 		Notify: func(state string) time.Duration {
 			a.mu.Lock()
 			defer a.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/target"
 )
@@ -96,7 +97,7 @@ func podCandidates(pods []*pod.Pod, done cmdline.Completion) []cmdline.Candidate
 
 // namedPods are the pods that the arguments before name; all if there are none.
 func namedPods(pods []*pod.Pod, done cmdline.Completion) []*pod.Pod {
-	named, err := target.Pods(inventory.Merge(pods, nil, func(*inventory.Pod) bool { return true }),
+	named, err := target.Pods(inventory.Merge(pods, owners.Unasked()),
 		target.Query{Namespace: done.Flags["namespace"], Words: done.Arguments})
 	if err != nil {
 		return nil

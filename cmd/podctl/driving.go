@@ -43,7 +43,7 @@ func (d driving) options(e *shell.Env, g shell.Globals, o daemon.Options) daemon
 	o.BesideKubelet, o.OwnerIsGone, o.CgroupDriver, o.UnsafeSysctls = d.besideKubelet, d.ownerIsGone, d.cgroupDriver, d.unsafeSysctls
 	o.KeepLogs, o.RuntimeClasses, o.Address = d.keepLogs, d.runtimeClasses, d.listen
 	o.Capacity, o.Reserved, o.Resolver = d.capacity, d.reserved, d.resolver
-	o.Listen, o.Dial, o.Now, o.Credentials = e.Listen, e.Dial, e.Now, d.credentials
+	o.Listen, o.Dial, o.Procs, o.Now, o.Credentials = e.Listen, e.Dial, e.Procs, e.Now, d.credentials
 	return o
 }
 

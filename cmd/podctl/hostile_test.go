@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/orphan"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -30,8 +31,9 @@ func FuzzListsOfAHostileRuntime(f *testing.F) {
 			Sandboxes:  []*pod.Sandbox{{ID: id, State: s, Owner: container, Labels: map[string]string{name: uid}}},
 			Containers: []*pod.Container{{ID: id, Name: container, State: s, Image: name}},
 		}
-		all := inventory.Merge([]*pod.Pod{p}, nil, func(*inventory.Pod) bool { return false })
-		found := orphan.Classify(orphan.Facts{Pods: all})
+		answers := &owners.Answers{}
+		all := inventory.Merge([]*pod.Pod{p}, answers)
+		found := orphan.Classify(orphan.Facts{Answers: answers, Pods: all})
 		now := time.Unix(1e9, 0)
 		lists := map[string]output.List{
 			"pods": podListing(all, now, state%2 == 0), "orphans": orphanListing(found.Orphans, now),

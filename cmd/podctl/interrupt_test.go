@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // server ends two seconds after it was asked to; deaf only when it is killed.
@@ -218,7 +219,7 @@ func TestInterruptEndsACommandWhileACallHangs(t *testing.T) {
 // connection.
 func (w *world) hungPodctl() (close func()) {
 	dir := host.Paths{Locks: filepath.Join(w.dir, "run")}.ForRuntime(cri.SimEndpoint).Locks
-	locks, err := owner.Open(dir, "agent")
+	locks, err := owner.Open(dir, "agent", proc.Default)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // A live podctl process that does not answer keeps its pods, and all directories.
@@ -36,7 +37,7 @@ func TestPodsOfASilentPodctlAreNoOrphans(t *testing.T) {
 		expect(t, fields(w.ran(0, time.Second, "pods"), "default/kept"), "Running syncing")
 
 		// The directory of a podctl process on another runtime is not judged.
-		other, err := owner.Open(filepath.Join(w.dir, "run/other"), "agent")
+		other, err := owner.Open(filepath.Join(w.dir, "run/other"), "agent", proc.Default)
 		if err != nil {
 			t.Fatal(err)
 		}

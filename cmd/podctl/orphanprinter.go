@@ -132,7 +132,7 @@ func printOrphans(e *shell.Env, o orphansOptions, v *orphan.View, found orphan.F
 		return err
 	}
 	if names := podNames(found.Terminating); names != "" {
-		fmt.Fprintf(e.Out, "terminated by the kubelet (pid %d): %s\n", v.Kubelet.PID, names)
+		fmt.Fprintf(e.Out, "terminated by the kubelet (pid %d): %s\n", v.Answers.Kubelet.PID, names)
 	}
 	fmt.Fprintln(e.Out, askedLine(v))
 	for _, line := range unreadLines(v, found) {
@@ -172,23 +172,43 @@ func printKilled(e *shell.Env, o orphansOptions, found []orphan.Orphan, done []o
 
 // askedLine names the sources that answered.
 func askedLine(v *orphan.View) string {
-	var answered []string
-	for _, s := range v.Sources {
-		if s.Err == nil {
-			answered = append(answered, fmt.Sprintf("%s (%s)", s.Source, output.Plural(len(s.Pods), "pod")))
+	var answered, silent []string
+	add := func(source string, pods int) {
+		answered = append(answered, fmt.Sprintf("%s (%s)", source, output.Plural(pods, "pod")))
+	}
+	for _, p := range v.Answers.Processes {
+		switch {
+		case p.Elsewhere:
+		case p.Err == nil:
+			add(p.Name, p.Desired())
+		default:
+			silent = append(silent, p.Title())
 		}
 	}
+	k := &v.Answers.Kubelet
+	for _, s := range v.Answers.Sources {
+		if s.Err == nil {
+			add(s.Answer.Source, len(s.Pods))
+		}
+	}
+	if k.Source != "" && k.Err == nil {
+		add(k.Source, len(k.Pods))
+	}
 	line := "asked: " + strings.Join(answered, ", ")
-	if len(answered) == 0 {
+	switch {
+	case len(answered) > 0:
+	case len(silent) > 0:
+		line = "asked: no source answered; alive: " + strings.Join(silent, ", ")
+	default:
 		line = "asked: no source, no podctl process is alive"
 	}
 	switch {
-	case v.NearErr != nil:
-		line += " · " + v.NearErr.Error()
-	case v.Near == nil:
+	case k.FindErr != nil:
+		line += " · " + k.FindErr.Error()
+	case k.PID == 0:
 		line += " · no kubelet uses this runtime"
 	default:
-		line += fmt.Sprintf(" · a kubelet (pid %d) uses this runtime", v.Near.PID)
+		line += fmt.Sprintf(" · a kubelet (pid %d) uses this runtime", k.PID)
 	}
 	return line
 }
@@ -197,13 +217,22 @@ func askedLine(v *orphan.View) string {
 // judged without them.
 func unreadLines(v *orphan.View, found orphan.Findings) []string {
 	var lines []string
-	for _, s := range v.Sources {
-		if s.Err != nil {
-			lines = append(lines, fmt.Sprintf("not read: %s: %s", s.Source, output.OneLine(s.Err.Error())))
+	unread := func(source string, err error) {
+		if err != nil {
+			lines = append(lines, fmt.Sprintf("not read: %s: %s", source, output.OneLine(err.Error())))
 		}
 	}
+	for _, p := range v.Answers.Processes {
+		if !p.Elsewhere && p.Err != nil {
+			unread(p.Name, p.Silence())
+		}
+	}
+	for _, s := range v.Answers.Sources {
+		unread(s.Answer.Source, s.Err)
+	}
+	unread(v.Answers.Kubelet.Source, v.Answers.Kubelet.Err)
 	if len(found.Undetermined) > 0 {
-		lines = append(lines, fmt.Sprintf("not judged: %s: %s", podNames(found.Undetermined), output.OneLine(v.Unknown(found.Undetermined).Error())))
+		lines = append(lines, fmt.Sprintf("not judged: %s: %s", podNames(found.Undetermined), output.OneLine(orphan.WhyUnknown(found.Undetermined).Error())))
 	}
 	if v.DirsUnknown != "" {
 		lines = append(lines, "directories are not judged: "+v.DirsUnknown)

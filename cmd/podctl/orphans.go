@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,11 +15,12 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/orphan"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/stop"
 )
 
 // orphansOptions are the options of `podctl orphans`.
@@ -158,10 +158,13 @@ func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orpha
 		return nil, err
 	}
 	return &orphan.Finder{
-		Client: client, Locks: p.Locks, Logs: p.Logs, Root: p.Root, Dial: e.Dial, Log: e.Log,
+		Asker: owners.Asker{
+			Locks: p.Locks, Dial: e.Dial, Procs: e.Procs, Sources: o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods,
+			KubeletIsGone: o.kubeletIsGone, OwnerIsGone: o.ownerIsGone,
+		},
+		Client: client, Logs: p.Logs, Root: p.Root,
 		// The directories below the root are not of a runtime that ends with its process.
 		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives,
-		Sources:  o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods, KubeletIsGone: o.kubeletIsGone, OwnerIsGone: o.ownerIsGone,
 	}, nil
 }
 
@@ -207,8 +210,8 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 	if err := v.Refusal(); err != nil {
 		return err
 	}
-	if len(all.Undetermined) > 0 {
-		return &orphan.UndeterminedError{Pods: all.Undetermined, Cause: v.Unknown(all.Undetermined)}
+	if err := orphan.Undetermined(all.Undetermined); err != nil {
+		return err
 	}
 	found := all.Orphans
 	if none := o.unmatched(found); len(none) > 0 {
@@ -219,20 +222,21 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 	} else if err := printOrphans(e, o, v, all); err != nil {
 		return err
 	}
-	options := orphan.KillOptions{Instance: instanceName(orphan.InstancePrefix), Grace: o.grace, Remove: o.remove, DryRun: o.dryRun, Cgroups: daemon.NoCgroups{}}
-	if o.remove && !o.dryRun {
-		cgroups, err := daemon.OpenCgroups(ctx, f.Client, daemon.CgroupOptions{Root: o.CgroupRoot, RunDir: filepath.Dir(f.Locks), Log: e.Log})
+	f.Self = instanceName(owners.OrphansPrefix)
+	names := &stop.Names{Dir: f.Locks, Instance: f.Self, Procs: e.Procs, Log: e.Log}
+	defer func() { err = errors.Join(err, names.Close()) }()
+	k := &orphan.Killer{
+		KillOptions: orphan.KillOptions{Grace: o.grace, Remove: o.remove, DryRun: o.dryRun}, Finder: f,
+		Terminator: stop.Terminator{Client: f.Client, Names: names},
+	}
+	if o.remove {
+		leftovers, closeLeftovers, err := openLeftovers(ctx, e, o.Globals, f.Client, o.dryRun)
 		if err != nil {
 			return err
 		}
-		options.Cgroups = cgroups
-		defer func() { err = errors.Join(err, cgroups.RemoveEmptyParents()) }()
+		k.Leftovers = leftovers
+		defer func() { err = errors.Join(err, closeLeftovers()) }()
 	}
-	k, err := orphan.NewKiller(f, options)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, k.Close()) }()
 	var errs []error
 	var done []orphanData
 	for _, orphan := range found {
@@ -279,7 +283,7 @@ func killOrphan(ctx context.Context, e *shell.Env, o orphansOptions, k *orphan.K
 func killHint(v *orphan.View, all orphan.Findings) string {
 	err := v.Refusal()
 	if err == nil && len(all.Undetermined) > 0 {
-		err = v.Unknown(all.Undetermined)
+		err = orphan.WhyUnknown(all.Undetermined)
 	}
 	if err != nil {
 		if advice := hint.Of(err); advice != "" {
@@ -294,7 +298,7 @@ func killHint(v *orphan.View, all orphan.Findings) string {
 		}
 	}
 	kill := "podctl orphans --kill"
-	if v.Kubelet.Gone {
+	if v.Answers.Kubelet.Gone {
 		kill += " --kubelet-is-gone"
 	}
 	if v.OwnerIsGone {

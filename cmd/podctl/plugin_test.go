@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/testutil"
+
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cluster/clustertest"
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -304,7 +307,7 @@ func TestThePluginPrintsWhatPodctlPrintsOnTheNode(t *testing.T) {
 		return run(append([]string{"podctl", "-r", "sim:"}, s.Args[1:]...), &shell.Env{
 			Out: s.Stdout, Errw: s.Stderr, Size: func() (int, int) { return 0, 0 }, Now: time.Now,
 			Simulate: func() (*sim.Runtime, func()) { r := sim.New(sim.Options{}); return r, r.Close },
-			Log:      slog.New(slog.DiscardHandler), Level: level,
+			Procs:    proc.FS(testutil.EmptyProc(t)), Log: slog.New(slog.DiscardHandler), Level: level,
 		})
 	}
 	k := onCluster(t, clustertest.Options{Nodes: nodesOf(map[string]func(*clustertest.Session) int{"n1": podctl, "n2": podctl})})

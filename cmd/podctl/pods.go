@@ -19,6 +19,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/target"
 )
@@ -143,18 +144,12 @@ type podLister struct {
 func (l *podLister) list(ctx context.Context) (output.List, error) {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answers, err := l.reader.Ask(asking) // while podctl connects
+	begun := l.reader.Begin(asking) // while podctl connects
+	all, err := l.join(ctx, begun)
 	if err != nil {
-		return output.List{}, err
-	}
-	all, err := l.join(ctx, answers)
-	if err != nil {
-		if all = shell.Reported(l.env, l.reader, answers, err); len(all) == 0 {
+		if all = shell.Reported(l.env, l.reader, begun, err); len(all) == 0 {
 			return output.List{}, err
 		}
-	}
-	if err == nil {
-		shell.ReadKubeletObjects(ctx, l.client.Endpoint().Runtime, all)
 	}
 	selected := slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return !l.opts.Selects(p) })
 	if err == nil {
@@ -172,7 +167,7 @@ func (l *podLister) readStatuses(ctx context.Context, pods []*inventory.Pod) {
 	inventory.ReadIPs(ctx, pods, l.client.SandboxIPs)
 }
 
-func (l *podLister) join(ctx context.Context, answers func() []inventory.Live) ([]*inventory.Pod, error) {
+func (l *podLister) join(ctx context.Context, asking *owners.Asking) ([]*inventory.Pod, error) {
 	if l.client == nil {
 		client, stop, err := shell.Connect(ctx, l.env, l.opts.Globals)
 		if err != nil {
@@ -180,7 +175,7 @@ func (l *podLister) join(ctx context.Context, answers func() []inventory.Live) (
 		}
 		l.client, l.close = client, stop
 	}
-	return l.reader.Join(ctx, l.client, answers)
+	return l.reader.Join(ctx, l.client, asking)
 }
 
 // missing is an error for each name that none of the selected pods has, with what is

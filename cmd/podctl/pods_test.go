@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/testutil"
 )
@@ -21,7 +24,6 @@ var (
 func podExamples() []*inventory.Pod {
 	bare := listed("bare", "", pod.Running, pod.Running)
 	bare.Sandboxes[0].Labels = nil
-	agent := control.Process{}
 	return inventory.Merge([]*pod.Pod{
 		listed("web", "agent", pod.Running, pod.Running),
 		listed("taken", "run-dead", pod.Running, pod.Running), // and taken over
@@ -30,12 +32,15 @@ func podExamples() []*inventory.Pod {
 		listed("static", "", pod.Exited, pod.Exited),
 		listed("half", "", pod.Exited, pod.Running, pod.Running),
 		bare,
-	}, []inventory.Live{{Process: agent, Workers: []control.Worker{
-		{Namespace: "default", Name: "web", UID: "uid-web", Phase: "terminating", PodPhase: "Running", Ready: 1, Containers: 1, IPs: []string{"10.0.0.7"}},
-		{Namespace: "default", Name: "taken", UID: "uid-taken", Phase: "syncing", PodPhase: "Running", Ready: 1, Containers: 2, Restarts: 3},
-		{Namespace: "default", Name: "done", UID: "uid-done", Phase: "terminated", PodPhase: "Succeeded", Containers: 1},
-		{Namespace: "default", Name: "no", UID: "uid-no", Phase: "unknown", PodPhase: "Failed", Rejected: "its name is taken"},
-	}}}, func(p *inventory.Pod) bool { return p.Creator == "run-alive" })
+	}, &owners.Answers{Processes: []owners.Process{
+		{Settled: true, Workers: map[types.UID]control.Worker{
+			"uid-web":   {Namespace: "default", Name: "web", UID: "uid-web", Phase: "terminating", PodPhase: "Running", Ready: 1, Containers: 1, IPs: []string{"10.0.0.7"}},
+			"uid-taken": {Namespace: "default", Name: "taken", UID: "uid-taken", Phase: "syncing", PodPhase: "Running", Ready: 1, Containers: 2, Restarts: 3},
+			"uid-done":  {Namespace: "default", Name: "done", UID: "uid-done", Phase: "terminated", PodPhase: "Succeeded", Containers: 1},
+			"uid-no":    {Namespace: "default", Name: "no", UID: "uid-no", Phase: "unknown", PodPhase: "Failed", Rejected: "its name is taken"},
+		}},
+		{Process: control.Process{Name: "run-alive"}},
+	}})
 }
 
 func TestPodsListingJoinsRuntimeAndPodctlProcesses(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/desired"
-	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/manifest"
 )
@@ -147,8 +146,8 @@ func kubeletPods(ctx context.Context, e *shell.Env, g shell.Globals) (int, error
 		return 0, err
 	}
 	running := 0
-	for _, p := range inventory.Merge(listed, nil, func(*inventory.Pod) bool { return false }) {
-		if p.Kind() == inventory.KindKubelet && p.Runtime.Running() {
+	for _, p := range listed {
+		if p.MadeByKubelet() && p.Running() {
 			running++
 		}
 	}

@@ -149,7 +149,7 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 			err = errors.Join(err, r.session.Close())
 		}
 	}()
-	holders := owner.BeginReadHolders()
+	holders := owner.BeginReadHolders(e.Procs)
 	set, err := loadPods(ctx, e, o.manifestOptions)
 	if err != nil {
 		return nil, err

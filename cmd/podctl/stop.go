@@ -13,8 +13,10 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/stop"
 	"github.com/podctl/podctl/internal/target"
 	"github.com/podctl/podctl/internal/volume"
@@ -26,6 +28,9 @@ type stopOptions struct {
 	stop.Options
 	names     []string
 	namespace string
+	// kubeletIsGone and ownerIsGone: the user says that the kubelet, and the podctl
+	// processes that are not seen, do not exist any more.
+	kubeletIsGone, ownerIsGone bool
 }
 
 // namesHints are what podctl has in place of flags that select several pods.
@@ -124,13 +129,31 @@ func readStop(c *cli.Context) (o stopOptions, err error) {
 	if len(o.names) == 0 {
 		return o, noNameError(c)
 	}
-	o.BesideKubelet, o.KubeletIsGone, o.OwnerIsGone = c.Bool("beside-kubelet"), c.Bool("kubelet-is-gone"), c.Bool("owner-is-gone")
+	o.BesideKubelet, o.kubeletIsGone, o.ownerIsGone = c.Bool("beside-kubelet"), c.Bool("kubelet-is-gone"), c.Bool("owner-is-gone")
 	o.Grace, err = readGracePeriod(c)
 	return o, err
 }
 
 func noNameError(c *cli.Context) error {
 	return &shell.UsageError{Message: "no pod given", Advice: "podctl " + c.Command.Name + " [NAMESPACE/]POD; podctl pods lists them"}
+}
+
+// openLeftovers opens what removes the files that podctl's pods leave on the host.
+func openLeftovers(ctx context.Context, e *shell.Env, g shell.Globals, client *cri.Client, dryRun bool) (l host.Leftovers, closeAll func() error, err error) {
+	p, err := g.Paths(client.Endpoint())
+	if err != nil {
+		return l, nil, err
+	}
+	l = host.Leftovers{Volumes: volume.NewNamed(p.Root, p.Dirs().Name), Logs: p.Logs, Runtime: filepath.Base(p.Locks), Cgroups: daemon.NoCgroups{}}
+	if dryRun {
+		return l, func() error { return nil }, nil
+	}
+	cgroups, err := daemon.OpenCgroups(ctx, client, daemon.CgroupOptions{Root: g.CgroupRoot, RunDir: filepath.Dir(p.Locks), Log: e.Log})
+	if err != nil {
+		return l, nil, err
+	}
+	l.Cgroups = cgroups
+	return l, cgroups.RemoveEmptyParents, nil
 }
 
 // runStop stops the pods at the same time.
@@ -144,22 +167,23 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	all, err := shell.NewReader(e, p.Locks).Pods(ctx, client)
+	reader := shell.NewReader(e, p.Locks)
+	reader.KubeletIsGone, reader.OwnerIsGone = o.kubeletIsGone, o.ownerIsGone
+	all, err := reader.Pods(ctx, client)
 	if err != nil {
 		return err
 	}
-	s := &stop.Stopper{Options: o.Options, Client: client, Locks: p.Locks, Dial: e.Dial, Log: e.Log}
-	s.NewInstance = func() string { return instanceName("stop") }
+	names := &stop.Names{Dir: p.Locks, Instance: instanceName(owners.StopPrefix), Procs: e.Procs, Log: e.Log}
+	defer func() { _ = names.Close() }() // the process exits soon
+	s := &stop.Stopper{Options: o.Options, Terminator: stop.Terminator{Client: client, Names: names}, Owners: reader.Asker, Dial: e.Dial, Log: e.Log}
+	s.Owners.Self = names.Instance
 	if o.Remove {
-		cgroups, err := daemon.OpenCgroups(ctx, client, daemon.CgroupOptions{Root: o.CgroupRoot, RunDir: filepath.Dir(p.Locks), Log: e.Log})
+		leftovers, closeLeftovers, err := openLeftovers(ctx, e, o.Globals, client, false)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, cgroups.RemoveEmptyParents()) }()
-		s.Leftovers = host.Leftovers{
-			Volumes: volume.NewNamed(p.Root, p.Dirs().Name), Cgroups: cgroups, Logs: p.Logs, Runtime: filepath.Base(p.Locks),
-			Step: func(call string) { e.Log.Info("remove leftover files", "call", call) },
-		}
+		s.Leftovers = leftovers
+		defer func() { err = errors.Join(err, closeLeftovers()) }()
 	}
 	found, unknown := target.Pods(all, target.Query{Namespace: o.namespace, Words: o.names})
 	errs := make([]error, len(found))

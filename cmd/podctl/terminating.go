@@ -15,7 +15,6 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/proc"
 )
 
 // terminatingOptions are the options of `podctl terminating`.
@@ -70,7 +69,7 @@ func runTerminating(ctx context.Context, e *shell.Env, o terminatingOptions) err
 			return err
 		}
 		t.collector = diagnose.Collector{
-			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: proc.Default, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
+			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
 		}
 		client, stop, err := shell.Connect(ctx, e, o.Globals)
 		if err != nil {
@@ -104,7 +103,7 @@ func (t terminatingLister) list(ctx context.Context) (output.List, error) {
 	if err != nil {
 		return t.reported(ctx, err)
 	}
-	t.collector.Kubelet, err = diagnose.AskKubelet(ctx, t.client.Endpoint().Runtime, proc.Default)
+	t.collector.Kubelet, err = diagnose.AskKubelet(ctx, t.client.Endpoint().Runtime, t.env.Procs)
 	if err != nil && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
 		t.warn.Do(func() {
 			fmt.Fprintf(t.env.Errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)
@@ -137,11 +136,10 @@ func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) (o
 // reported returns what live podctl processes report while the runtime does not
 // answer, and the runtime's error.
 func (t terminatingLister) reported(ctx context.Context, err error) (output.List, error) {
-	answers, asked := t.reader.Ask(ctx)
-	if asked != nil || ctx.Err() != nil {
+	pods := shell.Reported(t.env, t.reader, t.reader.Begin(ctx), err)
+	if ctx.Err() != nil {
 		return output.List{}, err
 	}
-	pods := shell.Reported(t.env, t.reader, answers, err)
 	list, _ := t.examine(ctx, pods)
 	return list, err
 }

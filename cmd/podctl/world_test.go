@@ -12,6 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/testutil"
+
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
@@ -73,7 +76,7 @@ func (w *world) startTo(out io.Writer, in io.Reader, args ...string) *command {
 	e := &shell.Env{
 		In: in, Out: &c.out, Errw: &c.errw, Size: func() (int, int) { return 0, 0 }, Now: time.Now,
 		Simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} }, SimOutlives: true,
-		Listen: w.net.listen, Dial: w.net.dial,
+		Listen: w.net.listen, Dial: w.net.dial, Procs: proc.FS(testutil.EmptyProc(w.t)),
 		Interrupts: c.interrupts, Log: slog.New(slog.NewTextHandler(&c.errw, &slog.HandlerOptions{Level: level})), Level: level,
 	}
 	if out != nil {

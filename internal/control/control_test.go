@@ -21,6 +21,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // fakeHost knows one pod, default/web.
@@ -89,7 +90,7 @@ func (h *fakeHost) Checks() []Check {
 func served(t *testing.T, h Host, events *Broadcaster) (dir string, c *Client) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
-	locks, err := owner.Open(dir, "agent")
+	locks, err := owner.Open(dir, "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

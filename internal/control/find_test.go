@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 func TestSocketsOfTheDeadArePassedOverAndRemoved(t *testing.T) {
@@ -18,7 +19,7 @@ func TestSocketsOfTheDeadArePassedOverAndRemoved(t *testing.T) {
 	if found, err := Find(dir, nil); err != nil || len(found) != 0 {
 		t.Errorf("Find: %v %v", found, err)
 	}
-	locks, err := owner.Open(dir, "agent")
+	locks, err := owner.Open(dir, "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestSocketAtAnOddPath(t *testing.T) {
 // findAt fails the test if a podctl in dir cannot be found and asked.
 func findAt(t *testing.T, dir string) {
 	t.Helper()
-	locks, err := owner.Open(dir, "agent")
+	locks, err := owner.Open(dir, "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

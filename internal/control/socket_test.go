@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // A socket that is closed late does not remove the one that has replaced it.
@@ -16,7 +17,7 @@ func TestClosingAReplacedSocketKeepsItsSuccessor(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(run) })
 	dir := filepath.Join(run, "runtime")
-	locks, err := owner.Open(dir, "agent")
+	locks, err := owner.Open(dir, "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

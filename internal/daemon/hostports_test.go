@@ -22,6 +22,7 @@ import (
 	"github.com/podctl/podctl/internal/flock"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // otherHost is what another podctl shows.
@@ -60,7 +61,7 @@ func runDirectory(t *testing.T) string {
 func livingPodctl(t *testing.T, run, instance string) net.Listener {
 	t.Helper()
 	dir := filepath.Join(run, "other-runtime")
-	locks, err := owner.Open(dir, instance)
+	locks, err := owner.Open(dir, instance, proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

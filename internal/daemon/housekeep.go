@@ -52,7 +52,7 @@ func (s *Session) KeepHouse(ctx context.Context, h Housekeeping) {
 // scan counts orphans and stuck terminations.
 func (s *Session) scan(ctx context.Context, period time.Duration) {
 	node := survey.NewNode(survey.NodeOptions{
-		Client: s.Client, Paths: s.used, SkipDirs: s.Ephemeral(), Dial: s.opts.Dial, Now: s.opts.Now, Log: s.opts.Log,
+		Client: s.Client, Paths: s.used, SkipDirs: s.Ephemeral(), Dial: s.opts.Dial, Procs: s.opts.Procs, Now: s.opts.Now, Log: s.opts.Log,
 	})
 	scanner := survey.NewScanner(node, period, s.opts.Now, s.opts.Log)
 	s.served.scanner.Store(scanner)

@@ -21,13 +21,14 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/host"
-	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/journal"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/userns"
 	"github.com/podctl/podctl/internal/volume"
@@ -68,6 +69,8 @@ type Options struct {
 	Listen func(dir, instance string) (net.Listener, error)
 	// Dial connects to one.
 	Dial control.Dialer
+	// Procs are the processes of the machine.
+	Procs proc.FS
 	// Events is called for every event of the node and must not block; nil if
 	// no events are needed.
 	Events func(event.Event)
@@ -96,7 +99,7 @@ type Session struct {
 func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	served := newServed(o.Now)
 	if o.Holders == nil {
-		o.Holders = owner.BeginReadHolders()
+		o.Holders = owner.BeginReadHolders(o.Procs)
 	}
 	o.Watcher, o.Observer = served.calls, served.metrics
 	client, stop, err := Connect(ctx, o.ConnectOptions)
@@ -117,12 +120,12 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	if err != nil {
 		return nil, err
 	}
-	runtime, err := inventory.Identify(ctx, s.Client)
+	runtime, err := owners.Identify(ctx, s.Client)
 	if err != nil {
 		o.Log.Warn("the runtime is recognized by its socket alone", "err", err)
 	}
 	s.locks, err = owner.Join(ctx, owner.JoinOptions{
-		Run: filepath.Dir(p.Locks), ID: filepath.Base(p.Locks), Instance: o.Instance, Runtime: runtime,
+		Run: filepath.Dir(p.Locks), ID: filepath.Base(p.Locks), Instance: o.Instance, Runtime: runtime, Procs: o.Procs,
 		Holders: o.Holders(),
 	})
 	if err != nil {
@@ -259,10 +262,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	}
 	volumes := volume.NewNamed(p.Root, dirs.Name)
 	volumes.UseToken(s.opts.TokenFile)
-	var unseen error
-	if !s.opts.OwnerIsGone {
-		unseen = inventory.OwnersUnseen(s.Client)
-	}
+	others := otherProcesses{s.Client, owners.Asker{Locks: s.locks.Dir(), SelfID: s.locks.ID(), Procs: s.opts.Procs, OwnerIsGone: s.opts.OwnerIsGone}}
 	s.Node = node.New(node.Options{
 		Instance: s.opts.Instance, Sources: s.opts.Sources,
 		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
@@ -276,7 +276,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		Credentials:     credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
 		LogSpace:        func() (uint64, error) { return freeSpace(p.Logs) },
 		RunDirRestored:  func() { s.control.reopen() },
-		OwnersElsewhere: ownersElsewhere(s.locks, unseen), OtherPods: podsOfOthers(s.locks, unseen),
+		OwnersElsewhere: others.owners, OtherPods: others.pods,
 		// Below a root that the user gave others may have pods that podctl cannot see.
 		KeepLeftoverCgroups: s.opts.CgroupRoot != "",
 		HostPorts:           (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,

@@ -38,9 +38,12 @@ func (c *collection) facts() Facts {
 }
 
 func ownerOf(p *inventory.Pod) Owner {
-	o := Owner{Kind: string(p.Kind()), Instance: p.Creator, Exited: p.Abandoned(), Elsewhere: p.Elsewhere}
+	o := Owner{Kind: string(p.Kind()), Instance: p.Creator, Exited: p.Abandoned()}
 	if p.Manager != nil {
 		o.Instance = p.Manager.Name
+	}
+	if p.Verdict.Process.Elsewhere {
+		o.Elsewhere = p.Verdict.Process.Name
 	}
 	if p.Runtime != nil && len(p.Runtime.Sandboxes) > 0 {
 		o.Source = p.Runtime.Sandboxes[0].Source

@@ -10,6 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/proc"
 )
 
@@ -54,7 +55,9 @@ func (c *collection) askKubelet(ctx context.Context) error {
 			return nil
 		}
 	}
-	c.locked(func() { c.pod.KubeletTerminates = k.Incomplete == nil })
+	if k.Incomplete == nil {
+		c.locked(func() { c.pod.Verdict = owners.Verdict{Relation: owners.Terminates, Kind: owners.ByKubelet} })
+	}
 	return errNotNamed
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/testutil"
 )
@@ -68,7 +69,8 @@ func (c *collection) contains(s pod.ContainerStatus, d cri.Details) {
 
 // managed makes the pod one of a live podctl process, which shows an object.
 func (c *collection) managed(w control.Worker, containers ...v1.Container) *v1.Pod {
-	c.pod.Manager, c.pod.Worker, c.pod.Creator, c.pod.Alive = &control.Process{}, w, "agent", true
+	c.pod.Manager, c.pod.Worker, c.pod.Creator = &control.Process{}, w, "agent"
+	c.pod.Verdict = owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl}
 	c.pod.Worker.Desired = true
 	if w.Phase == "" {
 		c.pod.Worker.Phase, c.pod.Worker.Since = "syncing", before(41*time.Second)

@@ -5,9 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/testutil"
 )
@@ -18,7 +23,6 @@ var listed = testutil.ListedPod
 func examples() []*Pod {
 	bare := listed("bare", "", pod.Running, pod.Running)
 	bare.Sandboxes[0].Labels = nil
-	agent := control.Process{}
 	return Merge([]*pod.Pod{
 		listed("web", "agent", pod.Running, pod.Running),
 		listed("taken", "run-dead", pod.Running, pod.Running), // and taken over
@@ -27,12 +31,15 @@ func examples() []*Pod {
 		listed("static", "", pod.Exited, pod.Exited),
 		listed("half", "", pod.Exited, pod.Running, pod.Running),
 		bare,
-	}, []Live{{Process: agent, Workers: []control.Worker{
-		{Namespace: "default", Name: "web", UID: "uid-web", Phase: "terminating", PodPhase: "Running", Ready: 1, Containers: 1, IPs: []string{"10.0.0.7"}},
-		{Namespace: "default", Name: "taken", UID: "uid-taken", Phase: "syncing", PodPhase: "Running", Ready: 1, Containers: 2, Restarts: 3},
-		{Namespace: "default", Name: "done", UID: "uid-done", Phase: "terminated", PodPhase: "Succeeded", Containers: 1},
-		{Namespace: "default", Name: "no", UID: "uid-no", Phase: "unknown", PodPhase: "Failed", Rejected: "its name is taken"},
-	}}}, func(h *Pod) bool { return h.Creator == "run-alive" })
+	}, &owners.Answers{Processes: []owners.Process{
+		{Process: control.Process{Name: "agent"}, Settled: true, Workers: map[types.UID]control.Worker{
+			"uid-web":   {Namespace: "default", Name: "web", UID: "uid-web", Phase: "terminating", PodPhase: "Running", Ready: 1, Containers: 1, IPs: []string{"10.0.0.7"}},
+			"uid-taken": {Namespace: "default", Name: "taken", UID: "uid-taken", Phase: "syncing", PodPhase: "Running", Ready: 1, Containers: 2, Restarts: 3},
+			"uid-done":  {Namespace: "default", Name: "done", UID: "uid-done", Phase: "terminated", PodPhase: "Succeeded", Containers: 1},
+			"uid-no":    {Namespace: "default", Name: "no", UID: "uid-no", Phase: "unknown", PodPhase: "Failed", Rejected: "its name is taken"},
+		}},
+		{Process: control.Process{Name: "run-alive"}},
+	}})
 }
 
 func TestPodFilter(t *testing.T) {
@@ -76,8 +83,9 @@ func TestPodFilter(t *testing.T) {
 func TestForeignPodWithTheUIDOfAManagedPodIsAPodOfItsOwn(t *testing.T) {
 	foreign := listed("other", "", pod.Running, pod.Running)
 	foreign.UID = "uid-web"
-	live := []Live{{Process: control.Process{}, Workers: []control.Worker{{Namespace: "default", Name: "web", UID: "uid-web", Phase: "syncing"}}}}
-	pods := Merge([]*pod.Pod{foreign}, live, func(*Pod) bool { return false })
+	pods := Merge([]*pod.Pod{foreign}, &owners.Answers{Processes: []owners.Process{{
+		Settled: true, Workers: map[types.UID]control.Worker{"uid-web": {Namespace: "default", Name: "web", UID: "uid-web", Phase: "syncing"}},
+	}}})
 	if len(pods) != 2 {
 		t.Fatalf("%d pods", len(pods))
 	}
@@ -125,8 +133,11 @@ func TestPodThatItsKubeletDoesNotNameIsTerminatingWhileItRuns(t *testing.T) {
 		{"not named", true, pod.Running, "Terminating Terminating true"},
 		{"not named, and ended", true, pod.Exited, "Exited Exited false"},
 	} {
-		p := Merge([]*pod.Pod{listed("web", "", c.state, c.state)}, nil, func(*Pod) bool { return false })[0]
-		p.KubeletTerminates = c.terminates
+		answers := &owners.Answers{Kubelet: owners.Kubelet{Answer: kubelet.Answer{PID: 7}}}
+		if !c.terminates {
+			answers.Kubelet.Pods = []*v1.Pod{{ObjectMeta: metav1.ObjectMeta{UID: "uid-web"}, Status: v1.PodStatus{Phase: v1.PodRunning}}}
+		}
+		p := Merge([]*pod.Pod{listed("web", "", c.state, c.state)}, answers)[0]
 		if got := fmt.Sprint(p.Phase(), " ", p.Display().Status, " ", p.Terminating()); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}

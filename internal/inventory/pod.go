@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -20,21 +21,13 @@ type Pod struct {
 	// Worker is its view.
 	Manager *control.Process
 	Worker  control.Worker
-	// Creator is the podctl instance that created the newest sandbox, "" if none
-	// did. Alive: that instance, or another one that adopted the pod, is alive.
+	// Creator is the podctl instance that created the newest sandbox, "" if none did.
 	Creator string
-	// CreatorID is the unique id of that process, "" if it is not known.
-	CreatorID string
-	Alive     bool
-	// Elsewhere is the live podctl instance that owns the pod, or may own it, by
-	// another endpoint of the runtime; "" if none does.
-	Elsewhere string
+	// Verdict is whose pod it is.
+	Verdict owners.Verdict
 	// Object is the pod as its owner shows it, a podctl process or a kubelet; nil where
 	// it was not read.
 	Object *v1.Pod
-	// KubeletTerminates: the kubelet that manages the pod has answered completely,
-	// and does not name it any more.
-	KubeletTerminates bool
 	// Status is what the runtime's status calls return, nil where it was not read.
 	Status *pod.Status
 	// sandboxIPs are those of the newest sandbox, where they were read (see ReadIPs).
@@ -60,9 +53,11 @@ func (p *Pod) FullName() string { return pod.FullName(p.Name, p.Namespace) }
 // Managed reports whether a live podctl process has admitted the pod.
 func (p *Pod) Managed() bool { return p.Manager != nil && p.Worker.Rejected == "" }
 
-// Abandoned reports whether the podctl process that created the pod has exited
-// and no other one has adopted it.
-func (p *Pod) Abandoned() bool { return p.Runtime != nil && p.Creator != "" && !p.Alive }
+// Abandoned reports whether podctl created the pod, and no live podctl process has to do
+// with it, nor may one that is not visible.
+func (p *Pod) Abandoned() bool {
+	return p.Runtime != nil && p.Creator != "" && p.Verdict.Kind != owners.ByPodctl
+}
 
 // Kind returns the kind of owner. A pod with the kubelet's annotation or labels
 // that podctl did not create is taken for a kubelet's.

@@ -6,89 +6,69 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Reader reads the pods of one runtime.
+// Reader reads the pods of one runtime, with their owners.
 type Reader struct {
-	// Dir is the directory of locks and control sockets of the runtime.
-	Dir string
-	// Dial connects to control sockets; nil is the machine's own.
-	Dial control.Dialer
-	Log  *slog.Logger
+	owners.Asker
+	Log *slog.Logger
 	// Unanswered is called for each podctl process that did not answer, and if there may
 	// be some that are not seen; their pods are in the runtime's listing.
 	Unanswered func(error)
 }
 
-// Ask asks the live podctl processes for their pods, and returns at once; the
-// function that it returns waits for the answers.
-func (r Reader) Ask(ctx context.Context) (answers func() []Live, err error) {
-	clients, err := control.Find(r.Dir, r.Dial)
-	if errors.Is(err, fs.ErrPermission) {
-		// A user who may use the runtime's socket can list its pods without them.
-		r.Log.Warn("podctl processes are not asked", "err", err)
-	} else if err != nil {
-		return nil, err
-	}
-	var live []Live
-	var asking sync.WaitGroup
-	asking.Go(func() { live = Ask(ctx, clients) })
-	return func() []Live { asking.Wait(); return live }, nil
-}
-
 // Pods lists the runtime and asks the live podctl processes at the same time.
 func (r Reader) Pods(ctx context.Context, client *cri.Client) ([]*Pod, error) {
-	answers, err := r.Ask(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.Join(ctx, client, answers)
+	return r.Join(ctx, client, r.Begin(ctx))
 }
 
-// Join lists the runtime and joins the listing with the answers of Ask.
-func (r Reader) Join(ctx context.Context, client *cri.Client, answers func() []Live) ([]*Pod, error) {
+// Join lists the runtime and joins the listing with the answers of its owners.
+func (r Reader) Join(ctx context.Context, client *cri.Client, asking *owners.Asking) ([]*Pod, error) {
 	listed, err := client.ListPods(ctx)
-	live := answers()
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range live {
-		if l.Err != nil {
-			r.Unanswered(l.Err)
-		}
-	}
-	owners := NewOwners(client, r.Dir, "", r.Dial)
-	all := Merge(listed, live, owners.Alive)
-	err = owners.Assign(ctx, all)
-	if _, unseen := errors.AsType[*owner.LocksError](err); unseen {
-		r.Unanswered(err) // the pods that podctl created count as alive
-		return all, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrPermission) {
+	answers, err := asking.Answers(ctx, client, listed)
+	if err != nil {
 		return nil, err
 	}
-	return all, nil
+	r.warn(answers)
+	return Merge(listed, answers), nil
 }
 
 // Reported returns the pods that live podctl processes report: all that is known
 // while the runtime does not answer.
-func (r Reader) Reported(answers func() []Live) []*Pod {
-	live := answers()
-	for _, l := range live {
-		if l.Err != nil {
-			r.Unanswered(l.Err)
+func (r Reader) Reported(asking *owners.Asking) ([]*Pod, error) {
+	answers, err := asking.Reported()
+	if err != nil {
+		return nil, err
+	}
+	r.warn(answers)
+	return Merge(nil, answers), nil
+}
+
+// warn reports who did not answer. Processes elsewhere are left out: they may have no pod
+// of this runtime.
+func (r Reader) warn(answers *owners.Answers) {
+	for _, p := range answers.Processes {
+		if p.Err != nil && p.Socket != "" && !p.Elsewhere {
+			r.Unanswered(p.Silence())
 		}
 	}
-	return Merge(nil, live, func(*Pod) bool { return true })
+	switch {
+	case errors.Is(answers.Unread, fs.ErrPermission):
+		// A user who may use the runtime's socket can list its pods without them.
+		r.Log.Warn("podctl processes are not asked", "err", answers.Unread)
+	case answers.Unread != nil:
+		r.Unanswered(answers.Unread)
+	}
 }
 
 // ReadIPs reads the IPs of pods that no podctl process manages, where they are not

@@ -3,6 +3,7 @@ package inventory
 import (
 	"time"
 
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -13,7 +14,7 @@ func (p *Pod) Terminating() bool {
 	if p.Manager != nil {
 		return p.Worker.Terminating()
 	}
-	if p.KubeletTerminates && p.Runtime.Running() || p.Object != nil && p.Object.DeletionTimestamp != nil {
+	if p.Verdict.Relation == owners.Terminates && p.Runtime.Running() || p.Object != nil && p.Object.DeletionTimestamp != nil {
 		return true
 	}
 	return !p.SandboxReady() && p.RunningContainers() > 0

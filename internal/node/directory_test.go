@@ -11,6 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // otherRuntime writes what a podctl on another runtime has of a pod below the
@@ -255,7 +257,7 @@ func TestStoppingAPodKeepsTheDirectoryOfAnotherRuntimesPod(t *testing.T) {
 			t.Fatal(err)
 		}
 		volume := w.otherRuntime("fixed-1", "web", podrecord.Record{})
-		theirs, err := owner.Open(filepath.Join(w.root, "crio"), "run-x")
+		theirs, err := owner.Open(filepath.Join(w.root, "crio"), "run-x", proc.FS(testutil.EmptyProc(t)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 // The log directories are read once for all pods that begin in one pass: what a pod of
@@ -16,7 +18,7 @@ import (
 func TestLeftoversTakeTheSameWorkForAnyNumberOfPods(t *testing.T) {
 	work := func(pods int) float64 {
 		dir := t.TempDir()
-		locks, err := owner.Open(filepath.Join(dir, "locks"), "agent")
+		locks, err := owner.Open(filepath.Join(dir, "locks"), "agent", proc.FS(testutil.EmptyProc(t)))
 		if err != nil {
 			t.Fatal(err)
 		}

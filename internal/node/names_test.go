@@ -12,11 +12,13 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 	dir := t.TempDir()
-	locks, err := owner.Open(dir, "run-a")
+	locks, err := owner.Open(dir, "run-a", proc.FS(testutil.EmptyProc(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ type Options struct {
 	HostPorts func(ctx context.Context, p *v1.Pod) (release func(), err error)
 	// OwnersElsewhere asks the podctl processes that use other endpoints, or have other run
 	// directories, which pods they own; nil knows none.
-	OwnersElsewhere func(ctx context.Context) (Owners, error)
+	OwnersElsewhere func(ctx context.Context, pods []*pod.Pod) (Owners, error)
 	// OtherPods returns the pods of all other podctl processes of the host and their
 	// instances, or an error if that is not known; nil knows none.
 	OtherPods func(ctx context.Context) (map[types.UID]string, error)

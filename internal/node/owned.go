@@ -19,7 +19,7 @@ func (n *Node) leaveOwned(ctx context.Context, found *lifecycle.Findings) {
 	if n.opts.OwnersElsewhere == nil || len(found.Adopt)+len(found.Stop) == 0 {
 		return
 	}
-	ownerOf, err := n.opts.OwnersElsewhere(ctx)
+	ownerOf, err := n.opts.OwnersElsewhere(ctx, slices.Concat(found.Adopt, found.Stop))
 	if err != nil && ctx.Err() == nil {
 		n.log.Warn("adopt and stop pods later: their owners are not known", "err", err)
 	}

@@ -28,7 +28,7 @@ func TestPodOwnedByAnotherEndpointIsNeitherAdoptedNorStopped(t *testing.T) {
 		a.until("api", "running", running)
 		var lives, unreadable atomic.Bool
 		lives.Store(true)
-		w.locks, w.owners = "alias", func(context.Context) (Owners, error) {
+		w.locks, w.owners = "alias", func(context.Context, []*pod.Pod) (Owners, error) {
 			if unreadable.Load() {
 				return nil, errors.New("permission denied")
 			}
@@ -147,7 +147,7 @@ func TestNodeIsSettledOnceItHasAdoptedItsPods(t *testing.T) {
 		a.kill()
 		var unreadable atomic.Bool
 		unreadable.Store(true)
-		w.owners = func(context.Context) (Owners, error) {
+		w.owners = func(context.Context, []*pod.Pod) (Owners, error) {
 			if unreadable.Load() {
 				return nil, errors.New("permission denied")
 			}

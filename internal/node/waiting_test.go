@@ -11,7 +11,9 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/testutil"
 )
 
 func waits(reason lifecycle.Reason) func(Info) bool {
@@ -22,7 +24,7 @@ func waits(reason lifecycle.Reason) func(Info) bool {
 
 func TestPodWhoseNameIsHeldStartsOnceItIsReleased(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		rival, err := owner.Open(filepath.Join(w.root, "locks"), "stop-1")
+		rival, err := owner.Open(filepath.Join(w.root, "locks"), "stop-1", proc.FS(testutil.EmptyProc(t)))
 		if err != nil {
 			t.Fatal(err)
 		}

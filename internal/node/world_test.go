@@ -27,7 +27,9 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/internal/volume"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -55,7 +57,7 @@ type world struct {
 	// runtime; "" is "locks".
 	locks string
 	// owners are OwnersElsewhere of the nodes that start.
-	owners func(context.Context) (Owners, error)
+	owners func(context.Context, []*pod.Pod) (Owners, error)
 	// otherPods is OtherPods of the nodes that start.
 	otherPods func(context.Context) (map[types.UID]string, error)
 	// sharedCgroups: others may have pods below the cgroup root.
@@ -106,7 +108,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 	if p.client, err = cri.Connect(ctx, cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: w.sim.Dial, Watcher: w.watch}); err != nil {
 		w.t.Fatal(err)
 	}
-	if p.locks, err = owner.Open(filepath.Join(w.root, cmp.Or(w.locks, "locks")), instance); err != nil {
+	if p.locks, err = owner.Open(filepath.Join(w.root, cmp.Or(w.locks, "locks")), instance, proc.FS(testutil.EmptyProc(w.t))); err != nil {
 		w.t.Fatal(err)
 	}
 	facts := &render.Node{

@@ -11,10 +11,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -23,74 +22,45 @@ const AgentName = "agent"
 
 // Facts are all that Classify depends on.
 type Facts struct {
-	// Answers are the desired pods, by source.
-	Answers []desired.Answer
+	// Answers are those of all possible owners.
+	Answers *owners.Answers
 	// Pods are those that the runtime holds or a live podctl process names.
 	Pods []*inventory.Pod
-	// Kubelet is what is known of the kubelet of this runtime.
-	Kubelet KubeletState
-	// OwnersUnseen is why podctl processes may not be visible that own pods, nil if all are.
-	OwnersUnseen error
 	// Dirs are the pod directories. DirsUnknown is why orphans among them cannot be
 	// determined, "" if they can.
 	Dirs        []Dir
 	DirsUnknown string
-	// Exited is when podctl processes were killed, by instance, as far as known.
-	Exited map[string]owner.Exit
-}
-
-// KubeletState is what is known of the kubelet of a runtime. The zero value is a
-// kubelet that is not connected, and whose sources answered completely.
-type KubeletState struct {
-	// PID is its process, 0 if none is connected.
-	PID int
-	// Unsettled is why its desired pods are not known, nil if Answers has them all.
-	Unsettled error
-	// Answered: Answers has its own answer, which names its pods by UID.
-	Answered bool
-	// Gone: the user says that it does not exist any more.
-	Gone bool
-	// HasDir are the pods of which it has the directory: it removes that in the end.
-	HasDir map[types.UID]bool
 }
 
 // Findings are the pods of a runtime that no source desires.
 type Findings struct {
 	Orphans []Orphan
-	// Terminating are pods that the kubelet is terminating, and Undetermined those
-	// that a kubelet or podctl created of which it is not known whether it desires them.
+	// Terminating are pods that the kubelet is terminating, and Undetermined those of
+	// which it is not known whether a kubelet desires them, or a podctl process that may
+	// not be visible.
 	Terminating, Undetermined []*inventory.Pod
 }
 
-// Classify finds the orphans: never a pod that a source desires, nor one of a
-// live podctl process or kubelet, and each one once. Pods come first, by name;
-// then directories. Pure.
+// Classify finds the orphans: the pods of nobody, and the directories without a pod, each
+// once. Pods of a live podctl process are left to it, also if it does not answer. Pods
+// come first, by name; then directories. Pure.
 func Classify(f Facts) Findings {
-	w := wanted(f.Answers)
 	known := uidsOf(f.Pods)
-	managed := map[types.UID]bool{} // by live podctl processes
-	for _, p := range f.Pods {
-		managed[p.UID] = p.Manager != nil
-	}
 	var found Findings
 	for _, p := range f.Pods {
-		if p.Runtime == nil || p.Manager != nil || p.Alive || managed[p.Runtime.SharedUID] {
+		if p.Runtime == nil {
 			continue
 		}
-		if w.by(p.UID, p.FullName(), p.Creator != "") != "" || w.byUID[p.Runtime.SharedUID] != "" {
-			// An earlier pod of a static pod's name is not the one that is desired.
-			if w.byUID[p.GivenUID()] == "" && f.Kubelet.Answered && f.Kubelet.claim(p) == terminatesPod {
-				found.Terminating = append(found.Terminating, p)
-			}
-			continue
-		}
-		switch f.claim(p) {
-		case notItsPod:
-			found.Orphans = append(found.Orphans, orphanedPod(p, w, f.Exited))
-		case terminatesPod:
+		switch p.Verdict.Relation {
+		case owners.None:
+			found.Orphans = append(found.Orphans, orphanedPod(p, f.Answers))
+		case owners.Terminates:
 			found.Terminating = append(found.Terminating, p)
-		case mayDesirePod:
-			found.Undetermined = append(found.Undetermined, p)
+		case owners.Unknown:
+			if p.Verdict.Process.Name == "" {
+				found.Undetermined = append(found.Undetermined, p)
+			}
+		case owners.Desires, owners.Manages:
 		}
 	}
 	slices.SortStableFunc(found.Orphans, func(a, b Orphan) int {
@@ -100,107 +70,50 @@ func Classify(f Facts) Findings {
 		return found
 	}
 	for _, d := range f.Dirs {
-		if known[d.UID] || d.Keep != "" || w.by(d.UID, pod.FullName(d.Name, d.Namespace), true) != "" {
+		if known[d.UID] || d.Keep != "" || f.Answers.Desired(d.UID, pod.FullName(d.Name, d.Namespace)) != "" {
 			continue
 		}
-		found.Orphans = append(found.Orphans, orphanedDir(d, f.Exited))
+		found.Orphans = append(found.Orphans, orphanedDir(d, f.Answers.Exited))
 	}
 	return found
 }
 
 // uidsOf are the UIDs of the pods, and those that bare pods were given.
 func uidsOf(pods []*inventory.Pod) map[types.UID]bool {
-	var held []*pod.Pod
+	var listed []*pod.Pod
 	uids := map[types.UID]bool{}
 	for _, p := range pods {
 		uids[p.UID] = true
 		if p.Runtime != nil {
-			held = append(held, p.Runtime)
+			listed = append(listed, p.Runtime)
 		}
 	}
-	maps.Copy(uids, pod.UIDs(held))
+	maps.Copy(uids, pod.UIDs(listed))
 	return uids
 }
 
-// claim is the relation of a kubelet, or of a podctl process that may not be visible, to a
-// pod that none of the sources desires.
-func (f Facts) claim(p *inventory.Pod) claim {
-	if f.ownerUnseen(p) != nil {
-		return mayDesirePod
-	}
-	return f.Kubelet.claim(p)
-}
-
-// ownerUnseen is why the podctl process that created the pod may live, nil if podctl did
-// not create it, or that very process was killed: then its lock was found.
-func (f Facts) ownerUnseen(p *inventory.Pod) error {
-	if p.Creator == "" || p.CreatorID != "" && f.Exited[p.Creator].ID == p.CreatorID {
-		return nil
-	}
-	return f.OwnersUnseen
-}
-
-// Unknown returns the errors that name why it is not known whether pods are desired.
-func (f Facts) Unknown(undetermined []*inventory.Pod) error {
-	var unseen, unsettled error
+// WhyUnknown returns the errors that name why it is not known whether pods are desired.
+func WhyUnknown(undetermined []*inventory.Pod) error {
+	var errs []error
+	seen := map[string]bool{}
 	for _, p := range undetermined {
-		if err := f.ownerUnseen(p); err != nil {
-			unseen = err
-		} else {
-			unsettled = f.Kubelet.Unsettled
+		if why := p.Verdict.Why; !seen[why.Error()] {
+			seen[why.Error()] = true
+			errs = append(errs, why)
 		}
 	}
-	switch {
-	case unseen == nil:
-		return unsettled
-	case unsettled == nil:
-		return unseen
+	if len(errs) == 1 {
+		return errs[0]
 	}
-	return errors.Join(unsettled, unseen)
+	return errors.Join(errs...)
 }
 
-// claim is an owner's relation to a pod that none of the sources desires.
-type claim uint8
-
-const (
-	// notItsPod: it did not create the pod, or has abandoned it.
-	notItsPod claim = iota
-	// terminatesPod: it has not finished the pod's termination.
-	terminatesPod
-	// mayDesirePod: what it desires is not known.
-	mayDesirePod
-)
-
-// claim judges a pod that the kubelet's sources do not desire. A live kubelet
-// terminates a running pod that it does not know within two seconds
-// (HandlePodCleanups in pkg/kubelet/kubelet_pods.go): one that runs on is being
-// terminated, for as long as its grace period lasts.
-func (k KubeletState) claim(p *inventory.Pod) claim {
-	// Containers without a sandbox do not show what created them.
-	unclear := len(p.Runtime.Sandboxes) == 0
-	switch {
-	case k.Gone, p.Kind() != inventory.KindKubelet && !unclear, unclear && isAbsent(k.Unsettled):
-		return notItsPod
-	case k.Unsettled != nil:
-		return mayDesirePod
-	case k.PID != 0 && (p.Runtime.Running() || k.HasDir[p.UID]):
-		return terminatesPod
-	}
-	return notItsPod
-}
-
-// isAbsent reports whether no kubelet uses the runtime, and none was named.
-func isAbsent(err error) bool {
-	_, absent := errors.AsType[*kubelet.AbsentError](err)
-	return absent
-}
-
-func orphanedPod(p *inventory.Pod, w wantedPods, exited map[string]owner.Exit) Orphan {
-	o := Orphan{Pod: p, OwnerExited: exited[p.Creator].At}
-	rival, reserved := w.rival(p.UID, p.FullName())
+func orphanedPod(p *inventory.Pod, answers *owners.Answers) Orphan {
+	o := Orphan{Pod: p, OwnerExited: answers.Exited[p.Creator].At}
+	rivalSource, rival, reserved := answers.Rival(p.UID, p.FullName())
 	switch {
 	case reserved:
-		o.Class, o.Why = NameReserved, fmt.Sprintf("%s desires another pod of its name, %s", rival.source, rival.uid)
+		o.Class, o.Why = NameReserved, fmt.Sprintf("%s desires another pod of its name, %s", rivalSource, rival)
 	case len(p.Runtime.Sandboxes) == 0:
 		o.Class, o.Why = NoSandbox, "no source desires it, and its sandbox is gone"
 	case !p.Runtime.Running():
@@ -212,7 +125,6 @@ func orphanedPod(p *inventory.Pod, w wantedPods, exited map[string]owner.Exit) O
 	}
 	return o
 }
-
 func abandonedWhy(creator string, exited time.Time) string {
 	switch {
 	case creator == AgentName:

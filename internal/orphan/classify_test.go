@@ -15,7 +15,9 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/testutil"
 )
@@ -30,42 +32,60 @@ func wantedOne(name, uid string) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(uid)}}
 }
 
+// alive is a live podctl process that answered with its pods.
+func alive(name string, pods ...control.Worker) owners.Process {
+	p := owners.Process{Process: control.Process{Name: name}, Settled: true, Workers: map[types.UID]control.Worker{}}
+	for _, w := range pods {
+		p.Workers[w.UID] = w
+	}
+	return p
+}
+
+// factsOf are the facts of pods that a runtime lists.
+func factsOf(pods []*pod.Pod, answers *owners.Answers) Facts {
+	return Facts{Answers: answers, Pods: inventory.Merge(pods, answers)}
+}
+
+// source is a source that answered.
+func source(a desired.Answer) owners.Source { return owners.Source{Answer: a} }
+
 func orphanExamples() Facts {
-	agent := control.Process{}
 	noSandbox := listed("loose", "", pod.Running, pod.Running)
 	noSandbox.Sandboxes, noSandbox.Containers[0].CreatedAt = nil, lunch.Add(-time.Hour)
-	return Facts{
-		Pods: inventory.Merge([]*pod.Pod{
-			listed("bare", "", pod.Running, pod.Running),
-			listed("old", "run-dead", pod.Running, pod.Running, pod.Exited),
-			listed("kept", "run-gone", pod.Running, pod.Running),
-			listed("left", "agent", pod.Running, pod.Running),
-			noSandbox,
-			listed("stopped", "run-dead", pod.Exited, pod.Exited),
-			listed("taken", "", pod.Running),
-			listed("wanted", "", pod.Running, pod.Running),
-			listed("static-node", "", pod.Running, pod.Running),
-			listed("filed", "", pod.Running, pod.Running),
-			listed("filed-before", "run-dead", pod.Running, pod.Running),
-			listed("alive", "run-alive", pod.Running, pod.Running),
-			listed("managed", "run-dead", pod.Running, pod.Running), // and taken over
-		}, []inventory.Live{{Process: agent, Workers: []control.Worker{{Namespace: "default", Name: "managed", UID: "uid-managed", Phase: "syncing"}}}},
-			func(h *inventory.Pod) bool { return h.Creator == "run-alive" }),
-		Answers: []desired.Answer{
-			{Source: "kubelet", Pods: []*v1.Pod{wantedOne("wanted", "uid-wanted"), wantedOne("taken", "uid-new"), wantedOne("begins", "uid-begins")}},
-			{Source: "/manifests", ByName: true, Pods: []*v1.Pod{wantedOne("static-node", "")}},
-			{Source: "a.yaml", Pods: []*v1.Pod{wantedOne("filed", "uid-hash"), wantedOne("filed-before", "uid-hash2")}, MadeUp: map[types.UID]bool{"uid-hash": true, "uid-hash2": true}},
+	f := factsOf([]*pod.Pod{
+		listed("bare", "", pod.Running, pod.Running),
+		listed("old", "run-dead", pod.Running, pod.Running, pod.Exited),
+		listed("kept", "run-gone", pod.Running, pod.Running),
+		listed("left", "agent", pod.Running, pod.Running),
+		noSandbox,
+		listed("stopped", "run-dead", pod.Exited, pod.Exited),
+		listed("taken", "", pod.Running),
+		listed("wanted", "", pod.Running, pod.Running),
+		listed("static-node", "", pod.Running, pod.Running),
+		listed("filed", "", pod.Running, pod.Running),
+		listed("filed-before", "run-dead", pod.Running, pod.Running),
+		listed("alive", "run-alive", pod.Running, pod.Running),
+		listed("managed", "run-dead", pod.Running, pod.Running), // and taken over
+	}, &owners.Answers{
+		Processes: []owners.Process{
+			alive("agent-2", control.Worker{Namespace: "default", Name: "managed", UID: "uid-managed", Phase: "syncing"}), alive("run-alive"),
 		},
-		Dirs: []Dir{
-			{UID: "uid-old", Path: "/pods/uid-old"},
-			{UID: "uid-begins", Path: "/pods/uid-begins"},
-			{UID: "uid-static", Path: "/pods/uid-static", Namespace: "default", Name: "static-node"},
-			{UID: "uid-elsewhere", Path: "/pods/uid-elsewhere", Keep: "it is of another runtime"},
-			{UID: "uid-dir", Path: "/pods/uid-dir", Changed: lunch.Add(-time.Minute)},
-			{UID: "uid-mounted", Path: "/pods/uid-mounted", Namespace: "kube", Name: "db", Instance: "run-dead", Changed: lunch.Add(-time.Minute), Mounts: []string{"/pods/uid-mounted/volumes/x"}},
+		Kubelet: owners.Kubelet{Answer: kubelet.Answer{Source: "kubelet", Pods: []*v1.Pod{wantedOne("wanted", "uid-wanted"), wantedOne("taken", "uid-new"), wantedOne("begins", "uid-begins")}}},
+		Sources: []owners.Source{
+			source(desired.Answer{Source: "/manifests", ByName: true, Pods: []*v1.Pod{wantedOne("static-node", "")}}),
+			source(desired.Answer{Source: "a.yaml", Pods: []*v1.Pod{wantedOne("filed", "uid-hash"), wantedOne("filed-before", "uid-hash2")}, MadeUp: map[types.UID]bool{"uid-hash": true, "uid-hash2": true}}),
 		},
 		Exited: map[string]owner.Exit{"run-dead": {At: lunch.Add(-72 * time.Hour)}},
+	})
+	f.Dirs = []Dir{
+		{UID: "uid-old", Path: "/pods/uid-old"},
+		{UID: "uid-begins", Path: "/pods/uid-begins"},
+		{UID: "uid-static", Path: "/pods/uid-static", Namespace: "default", Name: "static-node"},
+		{UID: "uid-elsewhere", Path: "/pods/uid-elsewhere", Keep: "it is of another runtime"},
+		{UID: "uid-dir", Path: "/pods/uid-dir", Changed: lunch.Add(-time.Minute)},
+		{UID: "uid-mounted", Path: "/pods/uid-mounted", Namespace: "kube", Name: "db", Instance: "run-dead", Changed: lunch.Add(-time.Minute), Mounts: []string{"/pods/uid-mounted/volumes/x"}},
 	}
+	return f
 }
 
 func TestClassifyNamesWhatNoSourceDesires(t *testing.T) {
@@ -92,14 +112,13 @@ kube/db | directory | the runtime has no pod of it; mounts: volumes/x
 // A bare pod may be the pod of the UID that it was given, though others have it, too.
 func TestBarePodKeepsWhatHasItsUID(t *testing.T) {
 	bare := &pod.Pod{UID: "u_default_bare", SharedUID: "u", Namespace: "default", Name: "bare"}
-	f := Facts{
-		Pods: []*inventory.Pod{{UID: bare.UID, Namespace: bare.Namespace, Name: bare.Name, Runtime: bare}},
-		Dirs: []Dir{{UID: "u", Path: "/pods/u"}},
-	}
+	bare.Sandboxes = []*pod.Sandbox{{}}
+	f := factsOf([]*pod.Pod{bare}, &owners.Answers{})
+	f.Dirs = []Dir{{UID: "u", Path: "/pods/u"}}
 	if got := Classify(f).Orphans; len(got) != 1 || got[0].Dir != nil {
 		t.Errorf("orphans: %v, want the pod alone", got)
 	}
-	f.Answers = []desired.Answer{{Source: "a.yaml", Pods: []*v1.Pod{wantedOne("other", "u")}}}
+	f = factsOf([]*pod.Pod{bare}, &owners.Answers{Sources: []owners.Source{source(desired.Answer{Source: "a.yaml", Pods: []*v1.Pod{wantedOne("other", "u")}})}})
 	if got := Classify(f).Orphans; len(got) > 0 {
 		t.Errorf("orphans: %v although a source desires the UID", got)
 	}
@@ -119,7 +138,7 @@ func TestDirectoriesAreNoOrphansWhileTheirOwnersAreUnknown(t *testing.T) {
 // and everything else is one, once, with the class it was planted with.
 func TestClassifyNamesEachPlantedOrphanOnceAndNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := Facts{Exited: map[string]owner.Exit{}}
+		var dirs []Dir
 		var listedPods []*pod.Pod
 		answers := make([]desired.Answer, 4)
 		for i := range answers {
@@ -127,7 +146,7 @@ func TestClassifyNamesEachPlantedOrphanOnceAndNothingElse(t *testing.T) {
 		}
 		answers[1].ByName = true
 		answers[3].Err = fmt.Errorf("no answer")
-		living := inventory.Live{Process: control.Process{}}
+		living := alive("another")
 		want := map[types.UID]Class{}
 		for n := range rapid.IntRange(0, 12).Draw(t, "pods") {
 			name := fmt.Sprintf("p%d", n)
@@ -151,7 +170,9 @@ func TestClassifyNamesEachPlantedOrphanOnceAndNothingElse(t *testing.T) {
 			case 1:
 				answers[1].Pods, safe = append(answers[1].Pods, wantedOne(name, "")), true
 			case 2:
-				living.Workers, safe = append(living.Workers, control.Worker{Namespace: "default", Name: name, UID: uid}), true
+				if creator != "" || len(p.Sandboxes) == 0 { // what others created is no process's
+					living.Workers[uid], safe = control.Worker{Namespace: "default", Name: name, UID: uid}, true
+				}
 			case 3:
 				answers[2].Pods, class = append(answers[2].Pods, wantedOne(name, "another-"+name)), NameReserved
 			}
@@ -160,7 +181,7 @@ func TestClassifyNamesEachPlantedOrphanOnceAndNothingElse(t *testing.T) {
 				want[uid] = class
 			}
 			if rapid.Bool().Draw(t, "has a directory") {
-				f.Dirs = append(f.Dirs, Dir{UID: uid})
+				dirs = append(dirs, Dir{UID: uid})
 			}
 		}
 		for n := range rapid.IntRange(0, 5).Draw(t, "directories") {
@@ -171,14 +192,18 @@ func TestClassifyNamesEachPlantedOrphanOnceAndNothingElse(t *testing.T) {
 			case 1:
 				answers[0].Pods = append(answers[0].Pods, wantedOne("of-"+string(d.UID), string(d.UID)))
 			case 2:
-				living.Workers = append(living.Workers, control.Worker{Namespace: "default", Name: "of-" + string(d.UID), UID: d.UID})
+				living.Workers[d.UID] = control.Worker{Namespace: "default", Name: "of-" + string(d.UID), UID: d.UID}
 			default:
 				want[d.UID] = Directory
 			}
-			f.Dirs = append(f.Dirs, d)
+			dirs = append(dirs, d)
 		}
-		f.Answers = answers
-		f.Pods = inventory.Merge(listedPods, []inventory.Live{living}, func(h *inventory.Pod) bool { return h.Creator == "run-alive" })
+		all := &owners.Answers{Processes: []owners.Process{living, alive("run-alive")}}
+		for _, a := range answers {
+			all.Sources = append(all.Sources, source(a))
+		}
+		f := factsOf(listedPods, all)
+		f.Dirs = dirs
 		for _, o := range Classify(f).Orphans {
 			class, planted := want[o.UID]
 			switch {

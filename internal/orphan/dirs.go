@@ -1,33 +1,17 @@
 package orphan
 
 import (
-	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/podctl/podctl/internal/desired"
 	"github.com/podctl/podctl/internal/host"
-	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/volume"
 )
-
-// liveAnswer is what a podctl process desires. Rejected pods are part of it: they
-// reserve their names.
-func liveAnswer(l inventory.Live) desired.Answer {
-	a := desired.Answer{Source: l.Process.Name, Err: l.Err}
-	for _, w := range l.Workers {
-		if w.Desired {
-			a.Pods = append(a.Pods, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name, UID: w.UID}})
-		}
-	}
-	return a
-}
 
 // listDirs lists the pod directories, with what their records and the names of
 // log directories say of their pods.
@@ -112,26 +96,23 @@ func nameOfLogs(logs, dir string) (namespace, name string) {
 // judgeDirs determines which directories are in use although this runtime has no
 // pod of theirs: podctl processes of all runtimes may share one root, and a
 // container of another runtime may have a part of it mounted.
-func judgeDirs(ctx context.Context, v *View, owners inventory.Owners, dirs []Dir) {
+func (f *Finder) judgeDirs(v *View, dirs []Dir) {
 	v.Dirs = dirs
 	held := uidsOf(v.Pods)
-	judge := false
-	for _, d := range dirs {
-		judge = judge || !held[d.UID] && d.Keep == ""
-	}
-	if !judge {
+	open := func(d Dir) bool { return !held[d.UID] && d.Keep == "" }
+	if !slices.ContainsFunc(dirs, open) {
 		return
 	}
-	shown, err := owners.All(ctx)
+	owned, err := v.Answers.OwnedPods()
 	if err != nil {
 		v.DirsUnknown = err.Error()
 		return
 	}
-	if v.OwnersUnseen != nil {
+	if !f.OwnerIsGone && owners.Unseen(f.Client, f.Procs) != nil {
 		v.DirsUnknown = "the mounts of containers are not visible: podctl runs in another PID namespace than the runtime"
 		return
 	}
-	tables, err := mountTables(processes)
+	tables, err := mountTables(f.Procs)
 	if err != nil {
 		v.DirsUnknown = err.Error()
 		return
@@ -139,9 +120,9 @@ func judgeDirs(ctx context.Context, v *View, owners inventory.Owners, dirs []Dir
 	for i := range dirs {
 		d := &dirs[i]
 		switch {
-		case held[d.UID] || d.Keep != "":
-		case shown[d.UID] != "":
-			d.Keep = shown[d.UID] + " has the pod"
+		case !open(*d):
+		case owned[d.UID] != "":
+			d.Keep = owned[d.UID] + " has the pod"
 		case usedElsewhere(tables, filepath.Base(d.Path)):
 			d.Keep = "a part of it is mounted in a container"
 		}

@@ -3,57 +3,32 @@ package orphan
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/volume"
+	"github.com/podctl/podctl/internal/stop"
 )
-
-// InstancePrefix begins the instance names of those that terminate orphans.
-const InstancePrefix = "orphans"
 
 // KillOptions say how orphans are terminated.
 type KillOptions struct {
-	// Instance is the name under which pod names are locked.
-	Instance string
 	// Grace is the grace period of each container.
 	Grace time.Duration
 	// Remove removes containers, sandboxes and directories, too.
 	Remove, DryRun bool
-	Cgroups        interface {
-		Remove(context.Context, types.UID) error
-	}
 }
 
-// Killer terminates orphans, one after the other. Make one with NewKiller, and
-// close it.
+// Killer terminates orphans.
 type Killer struct {
 	KillOptions
-	finder  *Finder
-	locks   *owner.Locks
-	volumes *volume.Manager
+	// Finder looks again before each one; its Self is the instance that locks names.
+	Finder *Finder
+	stop.Terminator
 }
-
-// NewKiller opens the locks by which no podctl process can begin to manage a pod
-// while it is terminated.
-func NewKiller(f *Finder, o KillOptions) (*Killer, error) {
-	f.self = o.Instance
-	locks, err := owner.Open(f.Locks, o.Instance)
-	if err != nil {
-		return nil, err
-	}
-	return &Killer{KillOptions: o, finder: f, locks: locks, volumes: volume.NewNamed(f.Root, f.dirs().Name)}, nil
-}
-
-// Close releases the locks.
-func (k *Killer) Close() error { return k.locks.Close() }
 
 // Result is what became of an orphan.
 type Result string
@@ -69,55 +44,43 @@ const (
 	DryRun  Result = "dry-run" // no call was made
 )
 
+// StepFunc is called with each call before it is made, and again with the
+// error if it failed.
+type StepFunc func(call string, failure error)
+
+// errGone, and sparedError, end a termination before a call.
+var errGone = errors.New("it does not exist any more")
+
+type sparedError struct{ reason string }
+
+func (e *sparedError) Error() string { return e.reason }
+
 // Kill terminates one orphan if it still is one. reason says why it was spared
-// or kept.
+// or kept. An interrupt takes effect before the first call: what has begun is finished.
 func (k *Killer) Kill(ctx context.Context, o Orphan, step StepFunc) (result Result, reason string, err error) {
-	defer func() {
-		if err != nil {
-			result, reason = Failed, ""
-		}
-	}()
 	if o.Dir != nil && !k.Remove {
 		return Kept, "--rm removes directories", nil
 	}
-	if o.Name != "" {
-		claimed, claimErr := k.claim(o)
-		if held, isHeld := errors.AsType[*owner.HeldError](claimErr); isHeld {
-			return Spared, held.Error(), nil
-		}
-		if claimErr != nil {
-			return "", "", claimErr
-		}
-		if claimed {
-			defer func() { err = errors.Join(err, k.locks.Release(o.FullName())) }()
-		}
-	}
-	still, reason, err := k.lookAgain(ctx, o)
+	looking := ctx
+	err = k.Terminate(context.WithoutCancel(ctx), stop.Request{
+		UID: o.UID, Namespace: o.Namespace, Name: o.Name, Ours: o.Creator != "" || o.Dir != nil,
+		Look: func(context.Context) (*pod.Pod, error) { return k.lookAgain(looking, o) },
+		TerminateOptions: cri.TerminateOptions{
+			Grace: k.Grace, Escalate: true, Remove: k.Remove, DryRun: k.DryRun,
+			Step: func(call string) { step(call, nil) }, Failed: step,
+		},
+	})
+	spared, isSpared := errors.AsType[*sparedError](err)
+	held, isHeld := errors.AsType[*owner.HeldError](err)
 	switch {
-	case err != nil:
-		return "", "", err
-	case still == nil && reason == "":
+	case errors.Is(err, errGone):
 		return Gone, "", nil
-	case still == nil:
-		return Spared, reason, nil
-	}
-	// Finish what has begun: an interrupt takes effect before the next orphan.
-	return k.terminate(context.WithoutCancel(ctx), still, step)
-}
-
-func (k *Killer) terminate(ctx context.Context, o *Orphan, step StepFunc) (Result, string, error) {
-	if o.Runtime != nil {
-		if err := k.stopPod(ctx, o.Runtime, step); err != nil {
-			return "", "", err
-		}
-	}
-	if k.Remove && (o.Creator != "" || o.Dir != nil) {
-		leftovers := host.Leftovers{Volumes: k.volumes, Cgroups: k.Cgroups, Logs: k.finder.Logs, Runtime: filepath.Base(k.finder.Locks), Step: step.call, DryRun: k.DryRun}
-		if err := leftovers.Remove(ctx, o.UID, o.Namespace, o.Name); err != nil {
-			return "", "", err
-		}
-	}
-	switch {
+	case isSpared:
+		return Spared, spared.reason, nil
+	case isHeld:
+		return Spared, held.Error(), nil
+	case err != nil:
+		return Failed, "", err
 	case k.DryRun:
 		return DryRun, "", nil
 	case k.Remove:
@@ -126,61 +89,32 @@ func (k *Killer) terminate(ctx context.Context, o *Orphan, step StepFunc) (Resul
 	return Ended, "", nil
 }
 
-// claim keeps every podctl process from beginning to manage a pod of the
-// orphan's name. One that has the name already does not prevent the termination
-// of a pod that no podctl created: it waits for that.
-func (k *Killer) claim(o Orphan) (claimed bool, err error) {
-	err = k.locks.Claim(o.FullName())
-	var held *owner.HeldError
-	if o.Creator == "" && o.Dir == nil && errors.As(err, &held) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// lookAgain returns the orphan as it is now, or why it is spared; neither if it
-// is gone.
-func (k *Killer) lookAgain(ctx context.Context, o Orphan) (still *Orphan, spared string, err error) {
-	v, err := k.finder.Look(ctx)
+// lookAgain returns the orphan's pod as it is now, nil for a directory. The error is a
+// *sparedError if it is no orphan any more, errGone if it is gone.
+func (k *Killer) lookAgain(ctx context.Context, o Orphan) (*pod.Pod, error) {
+	v, err := k.Finder.Look(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if err := v.Refusal(); err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	now := Classify(v.Facts)
-	for _, again := range now.Orphans {
+	for _, again := range Classify(v.Facts).Orphans {
 		if again.DistinctUID() == o.DistinctUID() && (again.Dir == nil) == (o.Dir == nil) {
-			return &again, "", nil
+			return again.Runtime, nil
 		}
 	}
-	is := func(p *inventory.Pod) bool { return p.DistinctUID() == o.DistinctUID() }
-	undetermined := slices.IndexFunc(now.Undetermined, is)
-	switch {
-	case slices.ContainsFunc(now.Terminating, is):
-		return nil, "the kubelet is terminating it now", nil
-	case undetermined >= 0:
-		return nil, v.Unknown(now.Undetermined[undetermined : undetermined+1]).Error(), nil
+	if reason := v.sparedBy(o); reason != "" {
+		return nil, &sparedError{reason}
 	}
-	return nil, v.sparedBy(o), nil
+	return nil, errGone
 }
 
 // sparedBy is why an orphan of an earlier look is none now, "" if it is gone.
 func (v *View) sparedBy(o Orphan) string {
-	w := wanted(v.Answers)
-	for _, p := range v.Pods {
-		if p.DistinctUID() != o.DistinctUID() {
-			continue
-		}
-		switch source := w.by(p.UID, pod.FullName(p.Name, p.Namespace), p.Creator != ""); {
-		case source != "":
-			return source + " desires it now"
-		case p.Manager != nil:
-			return p.Manager.Name + " manages it now"
-		case p.Elsewhere != "":
-			return p.Elsewhere + " manages it, by another endpoint of the runtime"
-		}
-		return "a podctl process manages it now"
+	i := slices.IndexFunc(v.Pods, func(p *inventory.Pod) bool { return p.DistinctUID() == o.DistinctUID() })
+	if i >= 0 {
+		return reasonOf(v.Pods[i].Verdict)
 	}
 	for _, d := range v.Dirs {
 		if d.UID == o.UID && d.Keep != "" {
@@ -191,4 +125,19 @@ func (v *View) sparedBy(o Orphan) string {
 		return v.DirsUnknown
 	}
 	return ""
+}
+
+// reasonOf is a verdict in words.
+func reasonOf(v owners.Verdict) string {
+	switch {
+	case v.Relation == owners.Unknown:
+		return v.Why.Error()
+	case v.Relation == owners.Terminates:
+		return "the kubelet is terminating it now"
+	case v.Kind == owners.ByPodctl && v.Process.Elsewhere:
+		return v.Process.Name + " manages it, by another endpoint of the runtime"
+	case v.Kind == owners.ByPodctl:
+		return v.Process.Name + " manages it now"
+	}
+	return v.Source + " desires it now"
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -22,38 +23,38 @@ import (
 // finished with it.
 func TestKubeletsPodsAreOrphansOnlyIfItHasFinishedWithThem(t *testing.T) {
 	unsettled := errors.New("not known")
-	held := func() []*inventory.Pod {
+	held := func() []*pod.Pod {
 		noSandbox := listed("loose", "", pod.Running, pod.Running)
 		noSandbox.Sandboxes = nil
 		annotated := listed("annotated", "", pod.Running, pod.Running)
 		annotated.Sandboxes[0].Labels, annotated.Sandboxes[0].Source = nil, "file"
 		bare := listed("bare", "", pod.Running, pod.Running)
 		bare.Sandboxes[0].Labels = nil
-		return inventory.Merge([]*pod.Pod{
+		return []*pod.Pod{
 			annotated, bare, noSandbox,
 			listed("running", "", pod.Running, pod.Running),
 			listed("exited", "", pod.Exited, pod.Exited),
 			listed("unmounting", "", pod.Exited, pod.Exited),
 			listed("podctls", "run-dead", pod.Running, pod.Running),
-		}, nil, func(*inventory.Pod) bool { return false })
+		}
 	}
 	for _, c := range []struct {
 		name  string
-		state KubeletState
+		state owners.Kubelet
 		want  string
 	}{
-		{"it answered", KubeletState{PID: 7}, "orphaned: bare exited podctls; terminating: annotated loose running unmounting; undetermined:"},
-		{"it has not settled", KubeletState{PID: 7, Unsettled: unsettled}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
-		{"it is stopped", KubeletState{Unsettled: &kubelet.AbsentError{}}, "orphaned: bare loose podctls; terminating:; undetermined: annotated exited running unmounting"},
-		{"it cannot be seen", KubeletState{Unsettled: &kubelet.UnseenError{Cause: unsettled}}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
-		{"not seen, it named no pod", KubeletState{Unsettled: unsettled}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
-		{"it is stopped, and its sources answered", KubeletState{}, "orphaned: annotated bare exited loose podctls running unmounting; terminating:; undetermined:"},
-		{"the user says that it is gone", KubeletState{Unsettled: unsettled, Gone: true}, "orphaned: annotated bare exited loose podctls running unmounting; terminating:; undetermined:"},
+		{"it answered", owners.Kubelet{Answer: kubelet.Answer{PID: 7}}, "orphaned: bare exited podctls; terminating: annotated loose running unmounting; undetermined:"},
+		{"it has not settled", owners.Kubelet{Answer: kubelet.Answer{PID: 7}, Unsettled: unsettled}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
+		{"it is stopped", owners.Kubelet{Unsettled: &kubelet.AbsentError{}}, "orphaned: bare loose podctls; terminating:; undetermined: annotated exited running unmounting"},
+		{"it cannot be seen", owners.Kubelet{Unsettled: &kubelet.UnseenError{Cause: unsettled}}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
+		{"it named no pod", owners.Kubelet{Unsettled: unsettled}, "orphaned: bare podctls; terminating:; undetermined: annotated exited loose running unmounting"},
+		{"it is stopped, and its sources answered", owners.Kubelet{}, "orphaned: annotated bare exited loose podctls running unmounting; terminating:; undetermined:"},
+		{"the user says that it is gone", owners.Kubelet{Unsettled: unsettled, Gone: true}, "orphaned: annotated bare exited loose podctls running unmounting; terminating:; undetermined:"},
 	} {
 		if c.state.PID != 0 {
 			c.state.HasDir = map[types.UID]bool{"uid-unmounting": true}
 		}
-		f := Classify(Facts{Pods: held(), Kubelet: c.state})
+		f := Classify(factsOf(held(), &owners.Answers{Kubelet: c.state}))
 		var orphaned []*inventory.Pod
 		for _, o := range f.Orphans {
 			orphaned = append(orphaned, o.Pod)
@@ -67,25 +68,26 @@ func TestKubeletsPodsAreOrphansOnlyIfItHasFinishedWithThem(t *testing.T) {
 
 // A kubelet names its pod by the UID that it gave it, whatever else has that UID.
 func TestKubeletsPodWithTheUIDOfAPodOfPodctlsIsTheKubelets(t *testing.T) {
-	held := func(state pod.State) []*inventory.Pod {
+	held := func(state pod.State) []*pod.Pod {
 		kubelets := listed("kubelets", "", state, state)
 		kubelets.UID = "uid-web"
 		own := listed("web", "run-dead", pod.Running, pod.Running)
-		return inventory.Merge([]*pod.Pod{own, kubelets.Separate()}, nil, func(*inventory.Pod) bool { return false })
+		return []*pod.Pod{own, kubelets.Separate()}
 	}
-	desires := []desired.Answer{{Source: "kubelet", Pods: []*v1.Pod{wantedOne("kubelets", "uid-web")}}}
 	for _, c := range []struct {
 		name    string
 		state   pod.State
-		answers []desired.Answer
+		desires []*v1.Pod
 		want    string
 	}{
-		{"desired", pod.Running, desires, "orphaned:; terminating:"},
+		{"desired", pod.Running, []*v1.Pod{wantedOne("kubelets", "uid-web")}, "orphaned:; terminating:"},
 		{"not desired any more", pod.Running, nil, "orphaned: web; terminating: kubelets"},
 		{"not desired any more, and unmounting", pod.Exited, nil, "orphaned: web; terminating: kubelets"},
 	} {
 		pods := held(c.state)
-		f := Classify(Facts{Pods: pods, Answers: c.answers, Kubelet: KubeletState{PID: 7, Answered: true, HasDir: hasDirs(pods, func(uid types.UID) bool { return uid == "uid-web" })}})
+		f := Classify(factsOf(pods, &owners.Answers{Kubelet: owners.Kubelet{
+			Asked: true, Answer: kubelet.Answer{PID: 7, Source: "kubelet", Pods: c.desires}, HasDir: map[types.UID]bool{pods[1].UID: true},
+		}}))
 		var orphaned []*inventory.Pod
 		for _, o := range f.Orphans {
 			orphaned = append(orphaned, o.Pod)
@@ -99,24 +101,22 @@ func TestKubeletsPodWithTheUIDOfAPodOfPodctlsIsTheKubelets(t *testing.T) {
 // An earlier pod of a static pod's name is terminated by the kubelet, if that has
 // said which one it desires.
 func TestEarlierPodOfAStaticPodsNameIsTerminating(t *testing.T) {
-	unsettled := errors.New("not known")
-	held := inventory.Merge([]*pod.Pod{listed("web", "", pod.Running, pod.Running)}, nil, func(*inventory.Pod) bool { return false })
+	held := []*pod.Pod{listed("web", "", pod.Running, pod.Running)}
 	static := desired.Answer{Source: "static", ByName: true, Pods: []*v1.Pod{wantedOne("web", "made-up")}}
-	ofKubelet := func(uid string) desired.Answer {
-		return desired.Answer{Source: "kubelet", Pods: []*v1.Pod{wantedOne("web", uid)}}
+	ofKubelet := func(uid string, unsettled error) owners.Kubelet {
+		return owners.Kubelet{Asked: true, Unsettled: unsettled, Answer: kubelet.Answer{PID: 7, Source: "kubelet", Pods: []*v1.Pod{wantedOne("web", uid)}}}
 	}
 	for _, c := range []struct {
-		name    string
-		state   KubeletState
-		answers []desired.Answer
-		want    string
+		name  string
+		state owners.Kubelet
+		want  string
 	}{
-		{"the kubelet desires another one", KubeletState{PID: 7, Answered: true}, []desired.Answer{static, ofKubelet("uid-next")}, " web"},
-		{"it desires this one", KubeletState{PID: 7, Answered: true}, []desired.Answer{static, ofKubelet("uid-web")}, ""},
-		{"its sources answered for it", KubeletState{PID: 7}, []desired.Answer{static}, ""},
-		{"it has not settled", KubeletState{PID: 7, Answered: true, Unsettled: unsettled}, []desired.Answer{static, ofKubelet("uid-next")}, ""},
+		{"the kubelet desires another one", ofKubelet("uid-next", nil), " web"},
+		{"it desires this one", ofKubelet("uid-web", nil), ""},
+		{"its sources answered for it", owners.Kubelet{Answer: kubelet.Answer{PID: 7}}, ""},
+		{"it has not settled", ofKubelet("uid-next", errors.New("not known")), ""},
 	} {
-		f := Classify(Facts{Pods: held, Kubelet: c.state, Answers: c.answers})
+		f := Classify(factsOf(held, &owners.Answers{Kubelet: c.state, Sources: []owners.Source{source(static)}}))
 		if got := names(f.Terminating); got != c.want || len(f.Orphans)+len(f.Undetermined) > 0 {
 			t.Errorf("%s: terminating:%s, want:%s; %d orphans", c.name, got, c.want, len(f.Orphans))
 		}
@@ -145,13 +145,12 @@ func TestPodsOfPodctlAreUndeterminedWhereItsProcessesAreNotVisible(t *testing.T)
 	other := listed("other", "agent", pod.Running, pod.Running)
 	other.Sandboxes[0].OwnerID, held[1].Sandboxes[0].OwnerID = "agent/1", "run-killed/1"
 	held = append(held, other)
-	facts := Facts{
-		Pods:         inventory.Merge(held, nil, func(*inventory.Pod) bool { return false }),
-		OwnersUnseen: &owner.UnseenError{},
-		Exited:       map[string]owner.Exit{"run-killed": {At: time.Unix(1, 0), ID: "run-killed/1"}, "agent": {At: time.Unix(1, 0), ID: "agent/2"}},
-		Kubelet:      KubeletState{Unsettled: unsettled},
+	answers := &owners.Answers{
+		Unseen:  &owner.UnseenError{},
+		Exited:  map[string]owner.Exit{"run-killed": {At: time.Unix(1, 0), ID: "run-killed/1"}, "agent": {At: time.Unix(1, 0), ID: "agent/2"}},
+		Kubelet: owners.Kubelet{Unsettled: unsettled},
 	}
-	found := Classify(facts)
+	found := Classify(factsOf(held, answers))
 	var orphaned []*inventory.Pod
 	for _, o := range found.Orphans {
 		orphaned = append(orphaned, o.Pod)
@@ -163,14 +162,14 @@ func TestPodsOfPodctlAreUndeterminedWhereItsProcessesAreNotVisible(t *testing.T)
 		pods            []*inventory.Pod
 		unseen, kubelet bool
 	}{{found.Undetermined, true, true}, {found.Undetermined[:1], false, true}, {found.Undetermined[1:], true, false}} {
-		err := facts.Unknown(c.pods)
+		err := WhyUnknown(c.pods)
 		_, unseen := errors.AsType[*owner.UnseenError](err)
 		if unseen != c.unseen || errors.Is(err, unsettled) != c.kubelet {
 			t.Errorf("%s: %v", names(c.pods), err)
 		}
 	}
-	facts.OwnersUnseen = nil
-	if got := names(Classify(facts).Undetermined); got != " kubelets" {
+	answers.Unseen = nil
+	if got := names(Classify(factsOf(held, answers)).Undetermined); got != " kubelets" {
 		t.Errorf("with all processes in sight:%s", got)
 	}
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/podctl/podctl/internal/proc"
 )
 
-// processes are those of this host.
-const processes = proc.Default
-
 // mountTables returns the mount tables of all processes, each mount namespace
 // once. It is an error if one cannot be read, also if that is not permitted: a
 // directory may be in use there.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // A run directory in which others may write is refused, and nothing in it or
@@ -25,7 +27,7 @@ func TestUnsafeRunDirectoryIsRefused(t *testing.T) {
 		if err := errors.Join(os.Mkdir(run, 0o700), plant(run)); err != nil {
 			t.Fatal(err)
 		}
-		l, err := Open(filepath.Join(run, "id"), "agent")
+		l, err := Open(filepath.Join(run, "id"), "agent", proc.Default)
 		if _, unsafe := errors.AsType[*UnsafeDirError](err); !unsafe {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -46,7 +48,7 @@ func TestLinkInPlaceOfALockIsNotFollowed(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.Symlink(target, path)); err != nil {
 		t.Fatal(err)
 	}
-	l, err := Open(dir, "agent")
+	l, err := Open(dir, "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

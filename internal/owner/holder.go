@@ -21,11 +21,11 @@ type Holder struct {
 }
 
 // newHolder returns the holder that this process is from now on.
-func newHolder(name string, runtime Runtime) Holder {
+func newHolder(name string, runtime Runtime, procs proc.FS) Holder {
 	random := make([]byte, 8)
 	rand.Read(random) // never fails
 	id := []string{name, hex.EncodeToString(random)}
-	if boot := proc.Default.BootID(); boot != "" {
+	if boot := procs.BootID(); boot != "" {
 		id = append(id, boot)
 	}
 	return Holder{Name: name, ID: strings.Join(id, "/"), Runtime: runtime}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/flock"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // JoinOptions say which instance of which runtime a process becomes.
@@ -19,6 +20,8 @@ type JoinOptions struct {
 	// Instance is the name of the instance.
 	Instance string
 	Runtime  Runtime
+	// Procs are the processes of the machine.
+	Procs proc.FS
 	// Holders are what ReadHolders returned; they are read again where that is longer
 	// ago than a second.
 	Holders Holders
@@ -60,6 +63,12 @@ func Join(ctx context.Context, o JoinOptions) (*Locks, error) {
 	}
 }
 
+func (o JoinOptions) holders() Holders {
+	h := o.Holders
+	h.procs = o.Procs
+	return h.recent()
+}
+
 func join(o JoinOptions) (*Locks, error) {
 	dir := filepath.Join(o.Run, o.ID)
 	same, err := directoryOf(o)
@@ -69,7 +78,7 @@ func join(o JoinOptions) (*Locks, error) {
 	if same != "" {
 		dir = same
 	}
-	return openAs(dir, newHolder(o.Instance, o.Runtime), o.Holders.recent())
+	return openAs(dir, newHolder(o.Instance, o.Runtime, o.Procs), o.holders())
 }
 
 // directoryOf returns the directory of a living instance that uses the runtime,

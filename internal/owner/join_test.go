@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/podctl/podctl/internal/proc"
 )
 
 var here = Runtime{Endpoint: "unix:///run/a.sock", Name: "containerd", Storage: "/var/lib/images", File: "1:2"}
@@ -20,7 +22,7 @@ func through(r Runtime) Runtime {
 
 func join1(t *testing.T, run, id, instance string, r Runtime) *Locks {
 	t.Helper()
-	l, err := Join(t.Context(), JoinOptions{Run: run, ID: id, Instance: instance, Runtime: r})
+	l, err := Join(t.Context(), JoinOptions{Run: run, ID: id, Instance: instance, Runtime: r, Procs: proc.Default})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func TestJoinUsesTheLocksOfALivingInstanceOfTheSameRuntime(t *testing.T) {
 	if err := errors.Join(a.Claim("web_default"), b.Claim("web_default")); !errors.As(err, &held) || held.Owner != "agent" || held.Endpoint != here.Endpoint {
 		t.Errorf("%v", err)
 	}
-	if _, err := Join(t.Context(), JoinOptions{Run: run, ID: "proxy", Instance: "agent", Runtime: through(here)}); !errors.As(err, &held) || held.Endpoint != here.Endpoint {
+	if _, err := Join(t.Context(), JoinOptions{Run: run, ID: "proxy", Instance: "agent", Runtime: through(here), Procs: proc.Default}); !errors.As(err, &held) || held.Endpoint != here.Endpoint {
 		t.Errorf("a second agent: %v", err)
 	}
 	other := here
@@ -99,7 +101,7 @@ func TestProcessesThatJoinAtTheSameTimeShareOneDirectory(t *testing.T) {
 		wg.Go(func() {
 			id := string(rune('a' + i))
 			var err error
-			if joined[i], err = Join(t.Context(), JoinOptions{Run: run, ID: id, Instance: "run-" + id, Runtime: here}); err != nil {
+			if joined[i], err = Join(t.Context(), JoinOptions{Run: run, ID: id, Instance: "run-" + id, Runtime: here, Procs: proc.Default}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -130,7 +132,7 @@ func TestJoinEndsWithItsContextWhileAnotherJoins(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Join(ctx, JoinOptions{Run: run, ID: "id", Instance: "agent"}); !errors.Is(err, context.Canceled) {
+	if _, err := Join(ctx, JoinOptions{Run: run, ID: "id", Instance: "agent", Procs: proc.Default}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -141,7 +143,7 @@ func TestHoldersAreToldApartByTheirIDs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "id")
 	ids := map[string]bool{}
 	for range 3 {
-		l, err := Open(dir, "agent")
+		l, err := Open(dir, "agent", proc.Default)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +159,7 @@ func TestHoldersAreToldApartByTheirIDs(t *testing.T) {
 	if len(ids) != 3 {
 		t.Errorf("ids %v", ids)
 	}
-	a, b := newHolder("agent", here), newHolder("agent", here)
+	a, b := newHolder("agent", here, proc.Default), newHolder("agent", here, proc.Default)
 	if a.Is("agent", b.ID) || !a.Is("agent", a.ID) || !a.Is("agent", "") {
 		t.Error("a holder is told by its id, and by its name where there is none")
 	}

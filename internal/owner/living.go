@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // Living returns the live instances in order of name: none if dir does not exist or is
@@ -109,4 +111,9 @@ func LastBeat(dir, instance string) (Exit, error) {
 		return Exit{}, nil
 	}
 	return Exit{At: info.ModTime(), ID: parseHolder(string(text)).ID}, err
+}
+
+// PIDOf is the process that holds the lock of an instance, 0 if that is not known.
+func PIDOf(procs proc.FS, dir, instance string) int {
+	return procs.LockHolder(instancePath(dir, instance))
 }

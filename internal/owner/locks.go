@@ -62,6 +62,7 @@ type Locks struct {
 	dir    string
 	holder Holder
 	self   *os.File
+	procs  proc.FS
 
 	mu sync.Mutex
 	// names holds an open, locked file for each claimed full name.
@@ -77,9 +78,9 @@ type Locks struct {
 // Open makes dir if need be, and takes the lock of the instance of that
 // name. The error is a *HeldError where such an instance lives, or where a living
 // process has yet to restore locks that were deleted from dir; a *LocksError where that
-// cannot be seen. What podctl processes that were killed left in dir is removed.
-func Open(dir, instance string) (*Locks, error) {
-	return openAs(dir, newHolder(instance, Runtime{}), ReadHolders())
+// cannot be seen among procs. What podctl processes that were killed left in dir is removed.
+func Open(dir, instance string, procs proc.FS) (*Locks, error) {
+	return openAs(dir, newHolder(instance, Runtime{}, procs), ReadHolders(procs))
 }
 
 func openAs(dir string, h Holder, holders Holders) (*Locks, error) {
@@ -93,10 +94,10 @@ func openAs(dir string, h Holder, holders Holders) (*Locks, error) {
 	}
 	f, err := openLock(path, h)
 	if err != nil {
-		return nil, heldOr(err, path, what, h.Runtime)
+		return nil, heldOr(err, path, what, h.Runtime, holders.procs)
 	}
 	sweep(dir)
-	return &Locks{dir: dir, holder: h, self: f, names: map[string]*os.File{}, holders: func() Holders { return holders }}, nil
+	return &Locks{dir: dir, holder: h, self: f, procs: holders.procs, names: map[string]*os.File{}, holders: func() Holders { return holders }}, nil
 }
 
 // openLock takes a lock in a directory that it makes. The directory may be removed
@@ -140,7 +141,7 @@ func (l *Locks) Anticipate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.unchanged() {
-		l.holders = BeginReadHolders()
+		l.holders = BeginReadHolders(l.procs)
 	}
 }
 
@@ -175,7 +176,7 @@ func (l *Locks) ClaimAll(fullNames []string) (settle func() []error) {
 		path := namePath(l.dir, fullName)
 		f, err := lockFile(path, Holder{Name: l.holder.Name, ID: l.holder.ID})
 		if err != nil {
-			errs[i] = heldOr(err, path, podOf(fullName), l.holder.Runtime)
+			errs[i] = heldOr(err, path, podOf(fullName), l.holder.Runtime, l.procs)
 			continue
 		}
 		l.names[fullName], claimed[filepath.Base(path)] = f, i
@@ -306,11 +307,11 @@ func namePath(dir, fullName string) string {
 
 // heldOr turns errHeld into a *HeldError that names the holder. runtime is the one
 // of the process that asks.
-func heldOr(err error, path, what string, runtime Runtime) error {
+func heldOr(err error, path, what string, runtime Runtime, procs proc.FS) error {
 	if !errors.Is(err, errHeld) {
 		return fmt.Errorf("lock %s: %w", what, err)
 	}
-	held := &HeldError{What: what, PID: proc.Default.LockHolder(path)}
+	held := &HeldError{What: what, PID: procs.LockHolder(path)}
 	holder, _, err := holderOf(path)
 	if err != nil {
 		return held

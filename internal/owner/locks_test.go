@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podctl/podctl/internal/proc"
 )
 
 func open(t *testing.T, dir, instance string) *Locks {
 	t.Helper()
-	l, err := Open(dir, instance)
+	l, err := Open(dir, instance, proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func TestInstanceNameIsUniqueAmongTheLiving(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, "agent")
 	var held *HeldError
-	if _, err := Open(dir, "agent"); !errors.As(err, &held) {
+	if _, err := Open(dir, "agent", proc.Default); !errors.As(err, &held) {
 		t.Fatalf("got %v, want *HeldError", err)
 	}
 	if alive, err := Alive(dir, "agent"); !alive || err != nil {
@@ -110,7 +112,7 @@ func TestOpenWhileTheLastOneLeaves(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			for range 50 {
-				l, err := Open(dir, string(rune('a'+i)))
+				l, err := Open(dir, string(rune('a'+i)), proc.Default)
 				if err != nil {
 					t.Error(err)
 					return

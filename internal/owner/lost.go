@@ -26,8 +26,9 @@ type Lost struct {
 // Holders are the processes that held any file lock when they were read. The zero value
 // has not been read.
 type Holders struct {
-	pids []int
-	at   time.Time
+	procs proc.FS
+	pids  []int
+	at    time.Time
 	// err is a *LocksError: they could not be read.
 	err error
 }
@@ -50,20 +51,20 @@ func (e *LocksError) Hint() string {
 	return "podctl reads /proc/locks: mount /proc without subset=pid"
 }
 
-// ReadHolders reads them. The kernel lets it wait for some milliseconds, whatever there
-// is to read.
-func ReadHolders() Holders {
-	pids, err := proc.Default.LockHolders()
+// ReadHolders reads which of the processes hold locks. The kernel lets it wait for some
+// milliseconds, whatever there is to read.
+func ReadHolders(procs proc.FS) Holders {
+	pids, err := procs.LockHolders()
 	if err != nil {
 		err = &LocksError{err}
 	}
-	return Holders{pids: pids, at: time.Now(), err: err}
+	return Holders{procs: procs, pids: pids, at: time.Now(), err: err}
 }
 
 // BeginReadHolders is ReadHolders in the background: what it returns waits for the result.
-func BeginReadHolders() func() Holders {
+func BeginReadHolders(procs proc.FS) func() Holders {
 	result := make(chan Holders, 1)
-	go func() { result <- ReadHolders() }()
+	go func() { result <- ReadHolders(procs) }()
 	return sync.OnceValue(func() Holders { return <-result })
 }
 
@@ -75,7 +76,7 @@ func (h Holders) recent() Holders {
 	if time.Since(h.at) < holdersCount {
 		return h
 	}
-	return ReadHolders()
+	return ReadHolders(h.procs)
 }
 
 // open are the open files, of those that files returns, of each other process among them
@@ -87,7 +88,7 @@ func (h Holders) open(files func(pid int) []proc.OpenFile) iter.Seq2[int, proc.O
 			if pid == os.Getpid() {
 				continue
 			}
-			if !mayOwnPods(proc.Default, pid) {
+			if !mayOwnPods(h.procs, pid) {
 				continue
 			}
 			for _, f := range files(pid) {
@@ -107,9 +108,9 @@ func (h Holders) Lost(run string) (LostList, error) { return h.lost(run), h.err 
 func (h Holders) lost(run string) LostList {
 	var lost LostList
 	isLock := func(name string) bool { return filepath.Ext(name) == suffix }
-	deleted := func(pid int) []proc.OpenFile { return proc.Default.DeletedFilesNamed(pid, isLock) }
+	deleted := func(pid int) []proc.OpenFile { return h.procs.DeletedFilesNamed(pid, isLock) }
 	for pid, f := range h.open(deleted) {
-		if !isBelow(pid, f.Path, run) {
+		if !isBelow(h.procs, pid, f.Path, run) {
 			continue
 		}
 		text, err := f.Read()
@@ -126,9 +127,9 @@ func (h Holders) lost(run string) LostList {
 // directory of the run directory. Where that cannot be told, because what was above the
 // file for that process is gone, too, it may have been mounted at another path there: the
 // name of the run directory decides.
-func isBelow(pid int, path, run string) bool {
+func isBelow(procs proc.FS, pid int, path, run string) bool {
 	above := filepath.Dir(filepath.Dir(path))
-	theirs, err := os.Stat(filepath.Join(proc.Default.Root(pid), above))
+	theirs, err := os.Stat(filepath.Join(procs.Root(pid), above))
 	if err != nil {
 		return filepath.Base(above) == filepath.Base(run)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/testutil"
 )
 
@@ -17,7 +18,7 @@ import (
 // claimed, its directory not be opened, until it has restored them or died.
 func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	if dir := os.Getenv("OWNER_TEST_DIR"); dir != "" {
-		l, err := Open(dir, "agent")
+		l, err := Open(dir, "agent", proc.Default)
 		if err == nil {
 			err = l.Claim("web_default")
 		}
@@ -33,7 +34,7 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	run := t.TempDir()
 	dir := filepath.Join(run, "id")
 	pid, end := agentWithWeb(t, dir)
-	before, err := Open(dir, "run-before")
+	before, err := Open(dir, "run-before", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	var held *HeldError
-	if _, err := Open(dir, "agent"); !errors.As(err, &held) || !held.Deleted || held.Owner != "agent" || held.PID != pid {
+	if _, err := Open(dir, "agent", proc.Default); !errors.As(err, &held) || !held.Deleted || held.Owner != "agent" || held.PID != pid {
 		t.Errorf("open: %v", err)
 	}
 	if _, err := before.Restore(); err != nil {
@@ -57,7 +58,7 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	if !errors.As(errs[0], &held) || !held.Deleted || errs[1] != nil || !errors.As(errs[2], &held) {
 		t.Errorf("claim of several: %v", errs)
 	}
-	lost, err := ReadHolders().Lost(run)
+	lost, err := ReadHolders(proc.Default).Lost(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +68,14 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	if living := lost.Living(dir); len(living) != 1 || living[0].Name != "agent" {
 		t.Errorf("%+v", living)
 	}
-	if others, err := ReadHolders().Lost(filepath.Join(run, "elsewhere")); err != nil || len(others) > 0 {
+	if others, err := ReadHolders(proc.Default).Lost(filepath.Join(run, "elsewhere")); err != nil || len(others) > 0 {
 		t.Errorf("of another run directory: %+v", others)
 	}
 	namesake := filepath.Join(t.TempDir(), filepath.Base(run))
 	if err := os.Mkdir(namesake, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if others, err := ReadHolders().Lost(namesake); err != nil || len(others) > 0 {
+	if others, err := ReadHolders(proc.Default).Lost(namesake); err != nil || len(others) > 0 {
 		t.Errorf("of another run directory of the same name: %+v", others)
 	}
 	if err := end(); err != nil {
@@ -112,7 +113,7 @@ func TestHoldersThatWereReadLongAgoAreReadAgain(t *testing.T) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	for _, old := range []Holders{{}, {at: time.Now().Add(-holdersCount)}} {
+	for _, old := range []Holders{{procs: proc.Default}, {procs: proc.Default, at: time.Now().Add(-holdersCount)}} {
 		if got := old.recent(); !slices.Contains(got.pids, os.Getpid()) {
 			t.Errorf("%v: %v lacks this process", old, got.pids)
 		}
@@ -120,7 +121,7 @@ func TestHoldersThatWereReadLongAgoAreReadAgain(t *testing.T) {
 }
 
 func TestAnticipateReadsTheHoldersOfTheNextClaim(t *testing.T) {
-	l, err := Open(t.TempDir(), "a")
+	l, err := Open(t.TempDir(), "a", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestHoldersCountForAsLongAsTheDirectoryDoesNotChange(t *testing.T) {
 	if got := l.holders(); !slices.Contains(got.pids, os.Getpid()) {
 		t.Errorf("a directory that was seen to be whole: holders %v lack this process", got.pids)
 	}
-	l.holders = func() Holders { return Holders{at: long} }
+	l.holders = func() Holders { return Holders{procs: proc.Default, at: long} }
 	l.Anticipate()
 	if got := l.holders(); !got.at.Equal(long) {
 		t.Errorf("holders were read again at %s", got.at)
@@ -172,7 +173,7 @@ func TestHoldersCountForAsLongAsTheDirectoryDoesNotChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole()
-	l.holders = func() Holders { return Holders{at: long} }
+	l.holders = func() Holders { return Holders{procs: proc.Default, at: long} }
 	_, end := agentWithWeb(t, dir)
 	if err := os.Remove(namePath(dir, "web_default")); err != nil {
 		t.Fatal(err)

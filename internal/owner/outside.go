@@ -17,9 +17,9 @@ func (h Holders) Outside(run string) []string {
 	ours, _ := os.Stat(run)
 	var dirs []string
 	var known []os.FileInfo
-	instances := func(pid int) []proc.OpenFile { return proc.Default.FilesNamed(pid, isInstanceFile) }
+	instances := func(pid int) []proc.OpenFile { return h.procs.FilesNamed(pid, isInstanceFile) }
 	for pid, f := range h.open(instances) {
-		dir := filepath.Join(proc.Default.Root(pid), filepath.Dir(f.Path))
+		dir := filepath.Join(h.procs.Root(pid), filepath.Dir(f.Path))
 		above, err := os.Stat(filepath.Dir(dir))
 		if err != nil || os.SameFile(ours, above) {
 			continue

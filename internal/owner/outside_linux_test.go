@@ -18,7 +18,7 @@ import (
 // Every user of the host can lock a file and delete it.
 func TestDeletedLocksOfAProcessThatCannotBePodctlDoNotCount(t *testing.T) {
 	if dir := os.Getenv("OWNER_TEST_HOLD"); dir != "" {
-		if _, err := Open(dir, "agent"); err != nil {
+		if _, err := Open(dir, "agent", proc.Default); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = os.Stdout.WriteString("ready\n")
@@ -48,12 +48,12 @@ func TestDeletedLocksOfAProcessThatCannotBePodctlDoNotCount(t *testing.T) {
 		}
 		return nil
 	}
-	for range ReadHolders().open(lookedAt) {
+	for range ReadHolders(proc.Default).open(lookedAt) {
 	}
-	if lost, err := ReadHolders().Lost(run); err != nil || len(lost) > 0 {
+	if lost, err := ReadHolders(proc.Default).Lost(run); err != nil || len(lost) > 0 {
 		t.Errorf("%+v", lost)
 	}
-	locks, err := Open(filepath.Join(run, "id"), "agent")
+	locks, err := Open(filepath.Join(run, "id"), "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

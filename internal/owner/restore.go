@@ -37,7 +37,7 @@ func (l *Locks) Restore() (restored bool, err error) {
 		}
 		next, err := openLock(f.Name(), h)
 		if err != nil {
-			errs = append(errs, heldOr(err, f.Name(), what, l.holder.Runtime))
+			errs = append(errs, heldOr(err, f.Name(), what, l.holder.Runtime, l.procs))
 			return f
 		}
 		restored = true
@@ -51,7 +51,7 @@ func (l *Locks) Restore() (restored bool, err error) {
 	if l.whole = at; unsure {
 		l.whole = nil
 	} else {
-		l.holders = BeginReadHolders()
+		l.holders = BeginReadHolders(l.procs)
 	}
 	return restored, errors.Join(errs...)
 }

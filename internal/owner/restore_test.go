@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/podctl/podctl/internal/proc"
 )
 
 func TestLocksOfADeletedDirectoryAreTakenAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	l, err := Open(dir, "agent")
+	l, err := Open(dir, "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func TestLocksOfADeletedDirectoryAreTakenAgain(t *testing.T) {
 		t.Errorf("living %v, %v", living, err)
 	}
 	var taken *HeldError
-	if _, err := Open(dir, "agent"); !errors.As(err, &taken) {
+	if _, err := Open(dir, "agent", proc.Default); !errors.As(err, &taken) {
 		t.Errorf("another one of that name: %v", err)
 	}
 	if err := l.Close(); err != nil {
@@ -47,14 +49,14 @@ func TestLocksOfADeletedDirectoryAreTakenAgain(t *testing.T) {
 
 func TestLockThatAnotherHasTakenMeanwhileIsLeftToIt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	l, err := Open(dir, "agent")
+	l, err := Open(dir, "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(l.Claim("web_default"), os.RemoveAll(dir)); err != nil {
 		t.Fatal(err)
 	}
-	other, err := Open(dir, "run-b")
+	other, err := Open(dir, "run-b", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func TestLockThatAnotherHasTakenMeanwhileIsLeftToIt(t *testing.T) {
 // is looked at, however many there are.
 func TestLocksOfADirectoryThatDidNotChangeAreNotLookedAt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	l, err := Open(dir, "agent")
+	l, err := Open(dir, "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +120,7 @@ func TestLocksOfADirectoryThatDidNotChangeAreNotLookedAt(t *testing.T) {
 // A change right after another one may not show in the directory's time.
 func TestLocksOfADirectoryThatHasJustChangedAreLookedAt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	l, err := Open(dir, "agent")
+	l, err := Open(dir, "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Options say how pods are stopped.
@@ -21,24 +25,16 @@ type Options struct {
 	Remove bool
 	// Force goes on by runtime calls where the podctl process does not answer.
 	Force bool
-	// BesideKubelet also stops pods that a kubelet would start again.
+	// BesideKubelet also stops pods that a kubelet has, or may have.
 	BesideKubelet bool
-	// KubeletIsGone also stops pods that a kubelet created, if none uses the runtime.
-	KubeletIsGone bool
-	// OwnerIsGone also stops pods whose podctl process may live and not be seen.
-	OwnerIsGone bool
 }
 
 // Stopper stops pods of one runtime.
 type Stopper struct {
 	Options
-	Client *cri.Client
-	// Locks is the lock directory of the runtime. NewInstance returns a new
-	// instance name, one for each unmanaged pod that is claimed.
-	Locks       string
-	NewInstance func() string
-	// Leftovers are removed, with Remove, if no podctl process manages the pod.
-	Leftovers host.Leftovers
+	Terminator
+	// Owners are asked again before a pod is terminated by runtime calls.
+	Owners owners.Asker
 	// Dial connects to control sockets; nil is the machine's own.
 	Dial control.Dialer
 	Log  *slog.Logger
@@ -73,24 +69,34 @@ func wasStopped(p *inventory.Pod) bool {
 }
 
 func (s *Stopper) stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
-	// Of a pod that waits its podctl process says what is in the way now.
-	if !p.Managed() && (p.Manager == nil || p.Runtime != nil) {
+	manages := p.Verdict.Relation == owners.Manages && !p.Verdict.Process.Elsewhere
+	// For a waiting pod, ask its podctl process: it knows the current reason.
+	if !manages && (p.Manager == nil || p.Runtime != nil) {
 		return s.stopUnmanaged(ctx, p)
 	}
-	waiting := ctx
-	if s.Force {
-		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, forceWait)
-		defer cancel()
-	}
-	err := p.Manager.Client(s.Dial).Stop(waiting, p.Namespace, p.Name, s.Grace)
+	process := p.Verdict.Process
+	err := s.stopByProcess(ctx, p, process)
 	switch {
 	case err != nil && (!s.Force || ctx.Err() != nil):
 		return Outcome{}, err
 	case err == nil && !s.Remove:
-		return Outcome{Instance: p.Manager.Name}, nil
+		return Outcome{Instance: process.Name}, nil
 	}
-	return s.terminate(ctx, p, cri.TerminateOptions{Escalate: s.Force, Remove: true})
+	return Outcome{Instance: process.Name, Removed: true}, s.removeManaged(ctx, p)
+}
+
+// stopByProcess has the podctl process stop the pod. One that was seen not to answer is
+// not asked again.
+func (s *Stopper) stopByProcess(ctx context.Context, p *inventory.Pod, process owners.Process) error {
+	if process.Err != nil {
+		return fmt.Errorf("stop pod %s: %w", p.DisplayName(), process.Silence())
+	}
+	if s.Force {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, forceWait)
+		defer cancel()
+	}
+	return process.Client(s.Dial).Stop(ctx, p.Namespace, p.Name, s.Grace)
 }
 
 // removalTries is how often a runtime call may fail because the pod's podctl
@@ -100,36 +106,19 @@ const (
 	removalPause = 200 * time.Millisecond
 )
 
-// terminate goes on by runtime calls.
-func (s *Stopper) terminate(ctx context.Context, p *inventory.Pod, o cri.TerminateOptions) (Outcome, error) {
-	o.Step = func(call string) { s.Log.Info("stop pod", "pod", p.DisplayName(), "call", call) }
-	if err := s.terminateNow(ctx, p, o); err != nil {
-		return Outcome{}, err
-	}
-	if o.Remove && !p.Managed() && p.Creator != "" {
-		if err := s.Leftovers.Remove(ctx, p.UID, p.Namespace, p.Name); err != nil {
-			return Outcome{}, fmt.Errorf("remove leftover files of %s: %w", p.DisplayName(), err)
-		}
-	}
-	outcome := Outcome{Removed: o.Remove}
-	if p.Managed() {
-		outcome.Instance = p.Manager.Name
-	}
-	return outcome, nil
-}
-
-// terminateNow terminates what the runtime has of the pod now. A call may fail
-// because the pod's podctl process removes the same object, and is then retried.
-func (s *Stopper) terminateNow(ctx context.Context, p *inventory.Pod, o cri.TerminateOptions) error {
+// removeManaged removes what the runtime has of a pod that its podctl process has stopped,
+// or could not stop. A call may fail because the process removes the same object, and is
+// then retried. What the pod left on the host is the process's.
+func (s *Stopper) removeManaged(ctx context.Context, p *inventory.Pod) error {
 	for try := 1; ; try++ {
 		now, err := s.Client.ListPod(ctx, p.DistinctUID())
 		if err != nil || now == nil {
 			return err
 		}
-		if err = s.Client.TerminatePod(ctx, now, o); err == nil {
+		if err = s.Client.TerminatePod(ctx, now, s.calls(p, 0)); err == nil {
 			return nil
 		}
-		if !p.Managed() || o.Escalate || try == removalTries {
+		if s.Force || try == removalTries {
 			return fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
 		}
 		select {
@@ -138,4 +127,62 @@ func (s *Stopper) terminateNow(ctx context.Context, p *inventory.Pod, o cri.Term
 		case <-time.After(removalPause):
 		}
 	}
+}
+
+func (s *Stopper) calls(p *inventory.Pod, grace time.Duration) cri.TerminateOptions {
+	return cri.TerminateOptions{
+		Grace: grace, Escalate: s.Force, Remove: s.Remove,
+		Step: func(call string) { s.Log.Info("stop pod", "pod", p.DisplayName(), "call", call) },
+	}
+}
+
+// stopUnmanaged stops a pod that no podctl process of this endpoint manages.
+func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome, error) {
+	if err := s.refuse(p.Verdict); err != nil {
+		return Outcome{}, fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
+	}
+	err := s.Terminate(ctx, Request{
+		UID: p.UID, Namespace: p.Namespace, Name: p.Name, Ours: p.Creator != "" || len(p.Runtime.Sandboxes) == 0,
+		Look:             func(ctx context.Context) (*pod.Pod, error) { return s.lookAgain(ctx, p) },
+		TerminateOptions: s.calls(p, s.graceOf(ctx, p)),
+	})
+	if err != nil {
+		return Outcome{}, fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
+	}
+	return Outcome{Removed: s.Remove}, nil
+}
+
+// lookAgain returns what the runtime has of the pod now, or why it must not be touched.
+func (s *Stopper) lookAgain(ctx context.Context, p *inventory.Pod) (*pod.Pod, error) {
+	now, err := s.Client.ListPod(ctx, p.DistinctUID())
+	if err != nil || now == nil {
+		return nil, err
+	}
+	answers, err := s.Owners.Ask(ctx, s.Client, []*pod.Pod{now})
+	if err != nil {
+		return nil, err
+	}
+	return now, s.refuse(answers.Judge(now))
+}
+
+// graceOf returns the longest grace period of the pod's running containers, or
+// that of Options if it is shorter.
+func (s *Stopper) graceOf(ctx context.Context, p *inventory.Pod) time.Duration {
+	grace := int64(0)
+	for _, c := range p.Runtime.Containers {
+		if c.State != pod.Running {
+			continue
+		}
+		own := int64(v1.DefaultTerminationGracePeriodSeconds)
+		if st, err := s.Client.ContainerStatus(ctx, c.ID); err == nil {
+			if n, err := strconv.ParseInt(st.Annotations[pod.TerminationGraceAnnotation], 10, 64); err == nil {
+				own = n
+			}
+		}
+		grace = max(grace, own)
+	}
+	if s.Grace != nil {
+		grace = min(grace, *s.Grace)
+	}
+	return time.Duration(grace) * time.Second
 }

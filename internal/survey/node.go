@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/orphan"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/proc"
 )
@@ -26,6 +27,7 @@ type NodeOptions struct {
 	// SkipDirs is that of orphan.Finder.
 	SkipDirs bool
 	Dial     control.Dialer
+	Procs    proc.FS
 	Now      func() time.Time
 	Log      *slog.Logger
 }
@@ -46,10 +48,11 @@ func NewNode(o NodeOptions) *Node {
 	n := &Node{
 		client: o.Client, processes: newProcesses(o.Client),
 		finder: orphan.Finder{
-			Client: o.Client, Locks: o.Paths.Locks, Logs: o.Paths.Logs, Root: o.Paths.Root, SkipDirs: o.SkipDirs, Dial: o.Dial, Log: o.Log,
+			Asker:  owners.Asker{Locks: o.Paths.Locks, Dial: o.Dial, Procs: o.Procs},
+			Client: o.Client, Logs: o.Paths.Logs, Root: o.Paths.Root, SkipDirs: o.SkipDirs,
 		},
 		collector: diagnose.Collector{
-			PodDirs: o.Paths.Pods(), DirName: o.Paths.Dirs().Name, Proc: proc.Default, Cgroups: cgroup.Mounts, Now: o.Now,
+			PodDirs: o.Paths.Pods(), DirName: o.Paths.Dirs().Name, Proc: o.Procs, Cgroups: cgroup.Mounts, Now: o.Now,
 		},
 	}
 	return n
@@ -62,8 +65,8 @@ func (n *Node) Look(ctx context.Context) (Findings, error) {
 		return Findings{}, err
 	}
 	f := Findings{Findings: orphan.Classify(v.Facts)}
-	if f.OrphansUnknown = v.Refusal(); f.OrphansUnknown == nil && len(f.Undetermined) > 0 {
-		f.OrphansUnknown = &orphan.UndeterminedError{Pods: f.Undetermined, Cause: v.Unknown(f.Undetermined)}
+	if f.OrphansUnknown = v.Refusal(); f.OrphansUnknown == nil {
+		f.OrphansUnknown = orphan.Undetermined(f.Undetermined)
 	}
 	if v.DirsUnknown != "" {
 		f.DirsUnknown = errors.New(v.DirsUnknown)
@@ -79,13 +82,13 @@ func (n *Node) terminating(ctx context.Context, v *orphan.View) (found []Termina
 	c.Server = cri.ServerOf(n.client.Endpoint())
 	c.Runtime = n.processes.begin()
 	var unanswered error
-	switch {
-	case v.NearErr != nil:
-		unanswered = v.NearErr
-	case v.Near == nil:
+	switch k := &v.Answers.Kubelet; {
+	case k.FindErr != nil:
+		unanswered = k.FindErr
+	case k.Process == nil:
 		unanswered = &kubelet.AbsentError{}
 	default:
-		c.Kubelet, unanswered = diagnose.ReadKubelet(v.Near, c.Proc, v.KubeletAnswer().Kubelet)
+		c.Kubelet, unanswered = diagnose.ReadKubelet(k.Process, c.Proc, k.Answer)
 	}
 	all := slices.Concat(v.Pods, c.Unlisted(v.Pods))
 	for i, facts := range c.Terminating(ctx, all) {

@@ -25,6 +25,7 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/testutil"
 	"github.com/podctl/podctl/internal/userns"
@@ -143,7 +144,7 @@ func (h *host) podctl(t *testing.T, name string) *podctl {
 	t.Cleanup(func() { _ = p.proxy.Close() })
 	p.client = h.connect(t, p.proxy.Endpoint)
 	t.Cleanup(p.client.Close)
-	locks, err := owner.Open(at("run"), "oracle-"+name)
+	locks, err := owner.Open(at("run"), "oracle-"+name, proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,8 +121,8 @@ func runDebug(ctx context.Context, e *shell.Env, o debugOptions) error {
 	local := newLocalStreams(e, o.streamOptions)
 	o.container.TTY = local.o.tty
 	switch {
-	case p.Elsewhere != "":
-		return fmt.Errorf("pod %s is managed by podctl %q by another endpoint of the runtime; debug it by that", p.DisplayName(), p.Elsewhere)
+	case p.Verdict.Process.Elsewhere:
+		return fmt.Errorf("pod %s is managed by podctl %q by another endpoint of the runtime; debug it by that", p.DisplayName(), p.Verdict.Process.Name)
 	case p.Managed() && o.credentials != credential.Config{}:
 		return &shell.UsageError{
 			Message: fmt.Sprintf("the podctl process of pod %s pulls the image, with its own credentials", p.DisplayName()),

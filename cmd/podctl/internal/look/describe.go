@@ -18,7 +18,6 @@ import (
 	"github.com/podctl/podctl/internal/describe"
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/target"
 )
 
@@ -89,7 +88,7 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 	return o.describe(ctx, e, s.Pods, describe.Collector{
 		Runtime: s.Client, Endpoint: endpoint.Runtime, Events: podEvents(s.Paths.Root),
 		Diagnose: diagnose.Collector{
-			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: proc.Default, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
+			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: e.Procs, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
 		},
 	})
 }
@@ -102,11 +101,11 @@ func describeReported(ctx context.Context, e *shell.Env, o describeOptions, fail
 		return failed
 	}
 	reader := shell.NewReader(e, dir)
-	answers, err := reader.Ask(ctx)
+	asking := reader.Begin(ctx)
 	if err != nil || ctx.Err() != nil {
 		return failed
 	}
-	pods := shell.Reported(e, reader, answers, failed)
+	pods := shell.Reported(e, reader, asking, failed)
 	if len(pods) == 0 {
 		return failed
 	}

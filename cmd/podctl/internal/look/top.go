@@ -16,7 +16,6 @@ import (
 	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/target"
 	"github.com/podctl/podctl/internal/usage"
 )
@@ -119,7 +118,7 @@ func runTop(ctx context.Context, e *shell.Env, o topOptions) error {
 	defer s.Close()
 	t := &top{
 		opts: o, env: e, session: s,
-		sampler: usage.Sampler{Runtime: s.Client, Proc: proc.Default, Cgroups: cgroup.Mounts, Now: e.Now},
+		sampler: usage.Sampler{Runtime: s.Client, Proc: e.Procs, Cgroups: cgroup.Mounts, Now: e.Now},
 	}
 	if o.watch {
 		shell.Settle()

@@ -111,7 +111,7 @@ func newScanner(e *shell.Env, o ObserveOptions, client *cri.Client) (*survey.Sca
 		return nil, err
 	}
 	node := survey.NewNode(survey.NodeOptions{
-		Client: client, Paths: paths, SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives, Dial: e.Dial, Now: e.Now, Log: e.Log,
+		Client: client, Paths: paths, SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives, Dial: e.Dial, Procs: e.Procs, Now: e.Now, Log: e.Log,
 	})
 	return survey.NewScanner(node, o.Scan, e.Now, e.Log), nil
 }

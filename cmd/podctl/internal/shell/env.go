@@ -18,6 +18,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/proc"
 )
 
 // Env is a command's only access to the outside world.
@@ -41,6 +42,8 @@ type Env struct {
 	// Listen creates the control socket of an instance; Dial connects to one.
 	Listen func(dir, instance string) (net.Listener, error)
 	Dial   control.Dialer
+	// Procs are the processes of the machine.
+	Procs proc.FS
 	// Notify sends a state to the service manager, see daemon.SDNotify; nil
 	// without one.
 	Notify func(state string) time.Duration
@@ -69,6 +72,7 @@ func NewEnv(interrupts <-chan os.Signal) *Env {
 			return runtime, runtime.Close
 		},
 		Listen:     control.Listen,
+		Procs:      proc.Default,
 		Notify:     daemon.SDNotify,
 		Interrupts: interrupts,
 		Log:        slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),

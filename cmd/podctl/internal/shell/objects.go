@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -11,32 +10,11 @@ import (
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/kubelet"
 )
 
-// objectsTimeout bounds the answers of a kubelet and of podctl processes: without them
-// pods are shown as the runtime shows them.
+// objectsTimeout bounds the answers of podctl processes: without them pods are shown as
+// the runtime shows them.
 const objectsTimeout = 2 * time.Second
-
-// ReadKubeletObjects sets the objects of a kubelet's pods, if the kubelet that uses the
-// runtime endpoint answers.
-func ReadKubeletObjects(ctx context.Context, endpoint string, pods []*inventory.Pod) {
-	isKubelets := func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }
-	if !slices.ContainsFunc(pods, isKubelets) {
-		return
-	}
-	process, err := kubelet.Find(ctx, endpoint)
-	if err != nil || process == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, objectsTimeout)
-	defer cancel()
-	answer := process.Ask(ctx, kubelet.Question{})
-	setObjects(pods, answer.Pods, isKubelets)
-	for _, p := range pods {
-		p.KubeletTerminates = answer.Incomplete == nil && isKubelets(p) && p.Object == nil
-	}
-}
 
 // ReadPodctlObjects sets the objects of the pods that live podctl processes manage, as
 // far as these answer.

@@ -7,6 +7,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners"
 )
 
 // Session is a connection to the runtime and what it lists.
@@ -70,16 +71,15 @@ func (s *Session) ListOwned(ctx context.Context, e *Env, g Globals) (err error) 
 func (s *Session) ListAlone(ctx context.Context) error {
 	listed, err := s.Client.ListPods(ctx)
 	if err == nil {
-		s.Pods = inventory.Merge(listed, nil, func(*inventory.Pod) bool { return true })
+		s.Pods = inventory.Merge(listed, owners.Unasked())
 	}
 	return err
 }
 
-// ReadObjects sets the objects of the pods whose owners, podctl processes or a
-// kubelet, answer.
+// ReadObjects sets the objects of the pods of podctl processes that answer. Those of a
+// kubelet are set already.
 func (s *Session) ReadObjects(ctx context.Context, pods []*inventory.Pod) {
 	ReadPodctlObjects(ctx, s.reader.Dial, pods)
-	ReadKubeletObjects(ctx, s.Client.Endpoint().Runtime, pods)
 }
 
 // ManagerOf is a client of the podctl process that manages a pod.

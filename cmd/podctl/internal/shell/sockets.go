@@ -8,6 +8,7 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners"
 )
 
 // LivePodctls are clients of the live podctl processes on the runtime.
@@ -30,18 +31,24 @@ func FindSockets(ctx context.Context, g Globals) (endpoint cri.Endpoint, dir str
 	return endpoint, p.Locks, err
 }
 
-// NewReader reads the pods of the runtime of a directory of control sockets.
+// NewReader reads the pods of the runtime of a lock directory, and asks their owners.
 func NewReader(e *Env, dir string) inventory.Reader {
-	return inventory.Reader{Dir: dir, Dial: e.Dial, Log: e.Log, Unanswered: func(err error) { fmt.Fprintf(e.Errw, "warning: %v\n", err) }}
+	return inventory.Reader{
+		Asker: owners.Asker{Locks: dir, Dial: e.Dial, Procs: e.Procs, Kubelet: owners.KubeletIfNeeded},
+		Log:   e.Log, Unanswered: func(err error) { fmt.Fprintf(e.Errw, "warning: %v\n", err) },
+	}
 }
 
 // Reported returns the pods that live podctl processes report, with a warning, if
 // the runtime does not answer; none for another error.
-func Reported(e *Env, reader inventory.Reader, answers func() []inventory.Live, err error) []*inventory.Pod {
+func Reported(e *Env, reader inventory.Reader, asking *owners.Asking, err error) []*inventory.Pod {
 	if !errors.Is(err, cri.ErrHung) && !errors.Is(err, cri.ErrDeadline) && !errors.Is(err, cri.ErrUnavailable) {
 		return nil
 	}
-	pods := reader.Reported(answers)
+	pods, reportErr := reader.Reported(asking)
+	if reportErr != nil {
+		e.Log.Warn("podctl processes are not asked", "err", reportErr)
+	}
 	if len(pods) > 0 {
 		fmt.Fprintln(e.Errw, "warning: the runtime does not answer: only pods that live podctl processes report are listed, in the last state that these know")
 	}

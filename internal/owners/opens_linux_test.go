@@ -1,4 +1,4 @@
-package inventory
+package owners
 
 import (
 	"encoding/binary"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/podctl/podctl/internal/proc"
 
 	"golang.org/x/sys/unix"
 
@@ -17,7 +19,7 @@ import (
 func TestDirectoryOfOtherProcessesIsReadOnceAndTheLocksOfTheirPodsAreNotOpened(t *testing.T) {
 	run := t.TempDir()
 	dir := filepath.Join(run, "there")
-	locks, err := owner.Open(dir, "agent")
+	locks, err := owner.Open(dir, "agent", proc.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +34,9 @@ func TestDirectoryOfOtherProcessesIsReadOnceAndTheLocksOfTheirPodsAreNotOpened(t
 	var got []string
 	for attempt := 0; attempt < 10 && !slices.Equal(got, want); attempt++ {
 		opened := watchOpens(t, dir)
-		found, err := AskElsewhere(t.Context(), filepath.Join(run, "here"), tested, nil)
-		if err != nil || len(found.unsettled) != 1 {
-			t.Fatalf("%+v, %v", found, err)
+		a := asked(t, Asker{Locks: filepath.Join(run, "here"), Everybody: true}, tested)
+		if len(a.Processes) != 1 || a.Processes[0].Settled {
+			t.Fatalf("%+v", a.Processes)
 		}
 		got = opened()
 	}

@@ -1,4 +1,4 @@
-package inventory
+package owners
 
 import (
 	"context"
@@ -36,10 +36,10 @@ func Identify(ctx context.Context, client *cri.Client) (owner.Runtime, error) {
 	}, err
 }
 
-// OwnersUnseen returns an *owner.UnseenError if the process that serves the runtime is in
+// Unseen returns an *owner.UnseenError if the process that serves the runtime is in
 // another PID namespace, or must not be read: then the podctl processes that use it may
 // not be visible either. It returns nil if they are.
-func OwnersUnseen(client *cri.Client) error {
+func Unseen(client *cri.Client, procs proc.FS) error {
 	at := client.Endpoint()
 	if !strings.HasPrefix(at.Runtime, "unix://") {
 		return nil
@@ -49,7 +49,7 @@ func OwnersUnseen(client *cri.Client) error {
 		return &owner.UnseenError{}
 	}
 	// The kernel asks for the same rights before it shows open files, which tell of locks.
-	if _, err := proc.Default.Namespace(server, "pid"); errors.Is(err, fs.ErrPermission) {
+	if _, err := procs.Namespace(server, "pid"); errors.Is(err, fs.ErrPermission) {
 		return &owner.UnseenError{Unreadable: true}
 	}
 	return nil

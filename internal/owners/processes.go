@@ -1,0 +1,178 @@
+package owners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/proc"
+)
+
+// askTimeout bounds the answer of a podctl process. It answers from memory.
+const askTimeout = 2 * time.Second
+
+// processes asks the live podctl processes of this machine.
+type processes struct {
+	// dir is the directory of the runtime's locks, self the id of the process that asks,
+	// "" for a command.
+	dir, self string
+	dial      control.Dialer
+	procs     proc.FS
+	// runtime is what this runtime is recognized by. It is a call, and made only if
+	// another process's answer depends on it.
+	runtime func() owner.Runtime
+	// holders are the processes of the machine that hold locks, read at most once.
+	holders func() owner.Holders
+}
+
+// here asks the processes of the runtime's own directory.
+func (q *processes) here(ctx context.Context) ([]Process, error) {
+	return q.askDir(ctx, q.dir, nil, func(owner.Holder) bool { return true })
+}
+
+// elsewhere asks the processes of all other directories, at the same time. Those that are
+// known to use another runtime are not in same, but in others.
+func (q *processes) elsewhere(ctx context.Context, lost owner.LostList) (same, others []Process, err error) {
+	run := filepath.Dir(q.dir)
+	dirs, err := filepath.Glob(filepath.Join(run, "*"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, dir := range lost.Dirs(run) {
+		if !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool {
+		info, err := os.Stat(dir)
+		return dir == filepath.Clean(q.dir) || err == nil && !info.IsDir() // a lock on the run directory
+	})
+	below := len(dirs)
+	dirs = append(dirs, q.holders().Outside(run)...)
+	found, errs := make([][]Process, len(dirs)), make([]error, len(dirs))
+	var asking sync.WaitGroup
+	for i, dir := range dirs {
+		asking.Go(func() {
+			found[i], errs[i] = q.askDir(ctx, dir, lost, func(h owner.Holder) bool {
+				// Processes with another run directory have other directories of pods.
+				return i < below || !q.differs(h.Runtime)
+			})
+		})
+	}
+	asking.Wait()
+	for i := range found {
+		for _, p := range found[i] {
+			p.Elsewhere = true
+			if q.differs(p.runtime) {
+				others = append(others, p)
+			} else {
+				same = append(same, p)
+			}
+		}
+	}
+	return same, others, firstFatal(errs)
+}
+
+// differs reports whether a runtime is known to be another one than this.
+func (q *processes) differs(r owner.Runtime) bool { return r.Name != "" && r.Differs(q.runtime()) }
+
+// firstFatal is the first error that is more than a directory which podctl must not read.
+func firstFatal(errs []error) error {
+	i := slices.IndexFunc(errs, func(err error) bool { return err != nil && !errors.Is(err, fs.ErrPermission) })
+	if i < 0 {
+		return errors.Join(errs...)
+	}
+	return errs[i]
+}
+
+// askDir asks the live processes of one directory that are selected, also those whose
+// locks were deleted. Processes that stop or terminate pods for a command own none.
+func (q *processes) askDir(ctx context.Context, dir string, lost owner.LostList, selected func(owner.Holder) bool) ([]Process, error) {
+	living, clients, err := control.FindLiving(dir, q.dial)
+	if err != nil {
+		return nil, err
+	}
+	living = slices.DeleteFunc(append(living, lost.Living(dir)...), func(h owner.Holder) bool {
+		return q.self != "" && h.ID == q.self || isCommand(h.Name) || !selected(h)
+	})
+	found := make([]Process, len(living))
+	var asking sync.WaitGroup
+	for i, h := range living {
+		found[i] = Process{Process: control.Process{Name: h.Name, ID: h.ID}, Dir: dir, Endpoint: h.Runtime.Endpoint, runtime: h.Runtime, Err: errNoSocket}
+		for _, c := range clients {
+			if c.Instance() == h.Name {
+				asking.Go(func() { q.ask(ctx, &found[i], c) })
+			}
+		}
+	}
+	asking.Wait()
+	return found, nil
+}
+
+// errNoSocket: a process has no control socket, or its lock was deleted.
+var errNoSocket = errors.New("it has no control socket")
+
+// isCommand reports whether an instance holds names for a command, and owns no pods.
+func isCommand(instance string) bool {
+	return strings.HasPrefix(instance, StopPrefix+"-") || strings.HasPrefix(instance, OrphansPrefix+"-")
+}
+
+// Prefixes of the instances that hold the names of pods which a command terminates.
+const (
+	StopPrefix    = "stop"
+	OrphansPrefix = "orphans"
+)
+
+// ask asks one process for its pods.
+func (q *processes) ask(ctx context.Context, p *Process, c *control.Client) {
+	asking, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	workers, err := c.Workers(asking)
+	if err == nil && !p.is(c.Instance(), c.Process().ID) {
+		err = errReplaced
+	}
+	p.Socket, p.Err = c.Process().Socket, err
+	if err == nil {
+		p.Settled, p.Workers = c.Settled(), make(map[types.UID]control.Worker, len(workers))
+		for _, w := range workers {
+			p.Workers[w.UID] = w
+		}
+		return
+	}
+	p.PID = owner.PIDOf(q.procs, p.Dir, p.Name)
+	if state, err := q.procs.Read(p.PID); p.PID != 0 && err == nil {
+		p.Stopped = state.State == proc.Stopped
+	}
+}
+
+// errReplaced: a later process of the name answered.
+var errReplaced = errors.New("another process of its name answered")
+
+// OwnedPods maps the pods of all podctl processes, of any runtime, to the instances that
+// have them; an error if one of them does not say which it has.
+func (a *Answers) OwnedPods() (map[types.UID]string, error) {
+	pods := map[types.UID]string{}
+	for _, all := range [][]Process{a.Others, a.Processes} {
+		for i := range all {
+			p := &all[i]
+			if !p.Settled {
+				return nil, fmt.Errorf("%s is alive and does not answer, or has yet to find its pods", p.Title())
+			}
+			for uid := range p.Workers {
+				pods[uid] = p.Name
+			}
+		}
+	}
+	return pods, a.Unread
+}
