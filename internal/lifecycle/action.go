@@ -21,8 +21,8 @@ type Attempt struct{ UID types.UID }
 
 // Run: hand the pod to its worker.
 type Run struct {
-	Pod *v1.Pod
-	How How
+	Pod  *v1.Pod
+	Mode StartMode
 }
 
 // Update: give the pod's worker the new version of its manifest.
@@ -51,8 +51,8 @@ type Drop struct {
 	Pod *v1.Pod
 	// Again: the same UID is desired and begins again.
 	Again bool
-	// Ran: it was more than a wish.
-	Ran bool
+	// Started: the pod had a worker, or left something behind.
+	Started bool
 }
 
 // ReportWait: the pod waits for another reason than before.
@@ -79,7 +79,7 @@ func (ReportWait) isAction()      {}
 func (ReportRejection) isAction() {}
 
 func (a Attempt) String() string { return "attempt" }
-func (a Run) String() string     { return "run " + a.How.String() }
+func (a Run) String() string     { return "run " + a.Mode.String() }
 func (a Update) String() string  { return "update" }
 func (a Kill) String() string {
 	if a.Grace == nil {
@@ -100,8 +100,8 @@ func (a Drop) String() string {
 	if a.Again {
 		text += " again"
 	}
-	if a.Ran {
-		text += " ran"
+	if a.Started {
+		text += " started"
 	}
 	return text
 }

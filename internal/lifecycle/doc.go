@@ -14,7 +14,7 @@
 //
 // Reconcile compares what is desired with the entries, once for all of them;
 // Step is what one event does to one entry. Look sorts out what the runtime
-// holds, and Decide how a pod begins. docs/node.md has the whole table.
+// holds, and DecideStart how a pod starts. docs/node.md has the whole table.
 //
 // Nothing here blocks, logs or reads a clock; an Entry holds no channel, func,
 // mutex or context, so it can be printed, compared and replayed.

@@ -46,10 +46,10 @@ type Entry struct {
 	// Next is what is desired of the UID once this life is over, nil if nothing is.
 	// Invariant: nil unless Leaving.
 	Next *Desired
-	// HoldNext: podctl stop came before the (next) life of the pod began, which
-	// therefore begins held. Invariant: false if Rejected or Active, and if Leaving
-	// without Next.
-	HoldNext bool
+	// StopNext: podctl stop came before the (next) life of the pod began, which
+	// therefore starts with StayStopped. Invariant: false if Rejected or Active, and if
+	// Leaving without Next.
+	StopNext bool
 }
 
 // Leaving reports whether this life of the pod is being ended.
@@ -75,13 +75,13 @@ func (e Entry) String() string {
 	add(e.Origin == Adopted, "adopted")
 	if e.Phase == Waiting || e.Phase == Starting || e.Wait != (Wait{}) {
 		add(true, "%s", e.Wait.Reason)
-		add(e.Wait.Err != nil, "error=%q", text(e.Wait.Err))
+		add(e.Wait.Err != nil, "error=%q", errorText(e.Wait.Err))
 		add(e.Wait.Tries > 0, "tries=%d retry=%s", e.Wait.Tries, e.Wait.RetryAt.Sub(e.Since))
 	}
-	add(e.Rejection != nil, "rejection=%q", text(e.Rejection))
+	add(e.Rejection != nil, "rejection=%q", errorText(e.Rejection))
 	if e.Next != nil {
 		add(true, "next=%s", e.Next.Document)
 	}
-	add(e.HoldNext, "hold-next")
+	add(e.StopNext, "stop-next")
 	return strings.Join(words, " ")
 }

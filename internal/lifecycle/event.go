@@ -36,13 +36,13 @@ type Defer struct {
 // Reject: the pod is not admitted.
 type Reject struct{ Err error }
 
-// Begin: the pod begins.
+// Begin: the pod starts.
 type Begin struct {
-	How How
+	Mode StartMode
 	// Pod is the spec, with the status of one that has ended before.
 	Pod *v1.Pod
-	// Held: it was known that podctl stop came before.
-	Held bool
+	// StopNext is that of the entry when Mode was decided.
+	StopNext bool
 }
 
 // Found: the runtime holds this pod of podctl's, which has to be stopped, and

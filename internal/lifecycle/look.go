@@ -161,17 +161,16 @@ func (f *Findings) Against(d Desired) (reason Defer, ok bool) {
 	return Defer{}, false
 }
 
-// Decide returns how a pod begins that nothing keeps from it: one that had
-// ended, or was being stopped, when its podctl died, may have only its record
-// left.
-func Decide(adopt bool, rec podrecord.Record) How {
+// DecideStart returns how a pod starts that may start. Of a pod that had ended, or was
+// being stopped, when its podctl died, only the record may be left.
+func DecideStart(adopt bool, rec podrecord.Record) StartMode {
 	switch {
 	case !adopt && !rec.Stopped():
 		return New
 	case rec.StopRequested.IsZero():
 		return Resume
 	case rec.Held:
-		return Hold
+		return StayStopped
 	}
-	return Finish
+	return StopThenRestart
 }

@@ -36,7 +36,7 @@ var (
 	wish     = Desire{Desired: v("v1")}
 	held     = Defer{NameHeld, errTaken}
 	starts   = []Event{wish, Claim{}}
-	runs     = []Event{wish, Claim{}, Begin{How: New, Pod: v("v1").Pod}}
+	runs     = []Event{wish, Claim{}, Begin{Mode: New, Pod: v("v1").Pod}}
 	again    = Desire{Desired: v("v2"), Known: true}
 )
 
@@ -55,7 +55,7 @@ func situations() []situation {
 		{"starting, to be held", after(starts, Stop{}), 0},
 		{"rejected", after(starts, Reject{errBusy}), 0},
 		{"active", runs, 0},
-		{"active, adopted", after(starts, Begin{How: Resume, Pod: v("v1").Pod}), 0},
+		{"active, adopted", after(starts, Begin{Mode: Resume, Pod: v("v1").Pod}), 0},
 		{"stopping", after(runs, Undesire{}), 0},
 		{"stopping, desired again", after(runs, again), 0},
 		{"stopping, desired again, to be held", after(runs, again, Stop{}), 0},
@@ -88,11 +88,11 @@ func columns() []column {
 		{"defer NameHeld, another holder", Defer{NameHeld, errBusy}},
 		{"defer MakingRoom", Defer{MakingRoom, nil}},
 		{"reject", Reject{errBusy}},
-		{"begin new", Begin{How: New, Pod: p}},
-		{"begin resume", Begin{How: Resume, Pod: p}},
-		{"begin hold", Begin{How: Hold, Pod: p}},
-		{"begin hold, after podctl stop", Begin{How: Hold, Pod: p, Held: true}},
-		{"begin finish", Begin{How: Finish, Pod: p}},
+		{"begin new", Begin{Mode: New, Pod: p}},
+		{"begin resume", Begin{Mode: Resume, Pod: p}},
+		{"begin stay-stopped", Begin{Mode: StayStopped, Pod: p}},
+		{"begin stay-stopped, after podctl stop", Begin{Mode: StayStopped, Pod: p, StopNext: true}},
+		{"begin stop-then-restart", Begin{Mode: StopThenRestart, Pod: p}},
 		{"found", Found{Desired: v("v0")}},
 		{"found, runtime only", Found{Desired: v(""), Runtime: &pod.Pod{UID: "u1"}}},
 		{"leftover", Leftover{v("")}},
@@ -158,7 +158,7 @@ func violations(e Entry) (broken []string) {
 	must(e.Wait.RetryAt.Sub(e.Since) <= MaxRetryPeriod, "a pod is retried soon")
 	must((e.Rejection != nil) == (e.Phase == Rejected), "a rejected pod, and no other, has a cause")
 	must(e.Next == nil || e.Leaving(), "only a life that ends has a next one")
-	must(!e.HoldNext || e.Phase == Waiting || e.Phase == Starting || e.Next != nil, "only a life that has not begun is held beforehand")
+	must(!e.StopNext || e.Phase == Waiting || e.Phase == Starting || e.Next != nil, "only a life that has not begun is held beforehand")
 	return broken
 }
 
@@ -170,7 +170,7 @@ func TestEveryConstantHasItsName(t *testing.T) {
 	}{
 		{phaseNames[:], func(n uint8) fmt.Stringer { return Phase(n) }, "Phase"},
 		{originNames[:], func(n uint8) fmt.Stringer { return Origin(n) }, "Origin"},
-		{howNames[:], func(n uint8) fmt.Stringer { return How(n) }, "How"},
+		{startModeNames[:], func(n uint8) fmt.Stringer { return StartMode(n) }, "StartMode"},
 		{reasonNames[:], func(n uint8) fmt.Stringer { return Reason(n) }, "Reason"},
 	} {
 		for n, name := range c.names {

@@ -18,7 +18,7 @@ const (
 	// changes. No worker knows it, and its name is not held.
 	Rejected
 	// Active: a worker has the pod and it stays: it starts, runs, has ended by
-	// itself, or is held by podctl stop.
+	// itself, or stays stopped because of podctl stop.
 	Active
 	// Stopping: the pod is being stopped by its worker, or what it left behind is
 	// still to be removed. If Next is set, it is created again after that.
@@ -50,23 +50,24 @@ var originNames = [...]string{Created: "created", Adopted: "adopted"}
 
 func (o Origin) String() string { return name("Origin", originNames[:], uint8(o)) }
 
-// How is the way in which a pod begins. The zero value is New.
-type How uint8
+// StartMode is how a pod starts. The zero value is New.
+type StartMode uint8
 
 const (
 	// New: it was admitted and starts.
-	New How = iota
+	New StartMode = iota
 	// Resume: the runtime holds it, or it has ended before; it continues.
 	Resume
-	// Hold: podctl stop stopped it, and it stays so.
-	Hold
-	// Finish: it was being stopped; that is completed, and it is created again.
-	Finish
+	// StayStopped: podctl stop stopped it, and it stays stopped.
+	StayStopped
+	// StopThenRestart: it was being stopped; the stop is completed, and the pod is created
+	// again.
+	StopThenRestart
 )
 
-var howNames = [...]string{New: "new", Resume: "resume", Hold: "hold", Finish: "finish"}
+var startModeNames = [...]string{New: "new", Resume: "resume", StayStopped: "stay-stopped", StopThenRestart: "stop-then-restart"}
 
-func (h How) String() string { return name("How", howNames[:], uint8(h)) }
+func (h StartMode) String() string { return name("StartMode", startModeNames[:], uint8(h)) }
 
 // name looks a constant up in the names of its type.
 func name(kind string, names []string, value uint8) string {

@@ -78,7 +78,7 @@ func (n *fakeNode) carryOut(actions []Action) {
 		case Run:
 			n.must(!n.known[uid], "%s runs although its worker knows it", uid)
 			n.known[uid], n.touchable[uid] = true, true
-			n.finished[uid] = a.How == Hold || a.How == Finish
+			n.finished[uid] = a.Mode == StayStopped || a.Mode == StopThenRestart
 		case Update:
 			n.must(n.known[uid] && !n.finished[uid], "%s is updated, and does not run", uid)
 		case Kill:
@@ -118,10 +118,10 @@ func (n *fakeNode) attempt(uid types.UID) {
 		n.step(uid, Claim{})
 		e := n.entries[uid]
 		how := New
-		if e.HoldNext {
-			how = Hold
+		if e.StopNext {
+			how = StayStopped
 		}
-		n.step(uid, Begin{How: how, Pod: d.Pod, Held: e.HoldNext})
+		n.step(uid, Begin{Mode: how, Pod: d.Pod, StopNext: e.StopNext})
 	}
 }
 

@@ -53,7 +53,7 @@ func Reconcile(entries map[types.UID]Entry, in Input, now time.Time) (map[types.
 	}
 	for uid, d := range in.Desired {
 		var did []Action
-		next[uid], did = Step(next[uid], now, in.desire(next[uid], d))
+		next[uid], did = Step(next[uid], now, in.desireEvent(next[uid], d))
 		come.add(d.Pod, did)
 	}
 	stop, start := gone.sorted(), []Action(nil)
@@ -92,8 +92,8 @@ func (o outcomes) sorted() []Action {
 	return all
 }
 
-// desire is what an entry is told of a desired pod.
-func (in Input) desire(e Entry, d Desired) Desire {
+// desireEvent returns the event for an entry of a desired pod.
+func (in Input) desireEvent(e Entry, d Desired) Desire {
 	changed := e.Phase == Active && !bytes.Equal(e.Document, d.Document)
 	return Desire{Desired: d, Known: in.Known[d.UID()], InPlace: changed && in.InPlace != nil && in.InPlace(e, d)}
 }

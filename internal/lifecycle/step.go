@@ -13,41 +13,41 @@ func Step(e Entry, now time.Time, ev Event) (Entry, []Action) {
 	m := machine{e: e, now: now}
 	switch ev := ev.(type) {
 	case Desire:
-		m.desire(ev)
+		m.onDesire(ev)
 	case Undesire:
-		m.undesire(ev)
+		m.onUndesire(ev)
 	case Claim:
 		if e.Phase == Waiting {
-			m.enter(Starting)
+			m.enterPhase(Starting)
 		}
 	case Defer:
-		m.postpone(ev)
+		m.onDefer(ev)
 	case Reject:
-		m.reject(ev)
+		m.onReject(ev)
 	case Begin:
-		m.begin(ev)
+		m.onBegin(ev)
 	case Found:
-		m.found(ev)
+		m.onFound(ev)
 	case Leftover:
 		if e.Phase == None {
 			m.e = Entry{Desired: ev.Desired, Origin: Adopted}
-			m.remove()
+			m.startRemoval()
 		}
 	case Forgotten:
-		m.forgotten()
+		m.onForgotten()
 	case Cleaned:
 		if e.Phase == Stopping {
-			m.enter(Removed)
+			m.enterPhase(Removed)
 			m.e.Wait = Wait{}
 		}
 	case RemovalDone:
-		m.removalDone(ev)
+		m.onRemovalDone(ev)
 	case Stop:
-		m.stop()
+		m.onStop()
 	case Start:
-		m.start()
+		m.onStart()
 	case Retry:
-		m.retry()
+		m.onRetry()
 	}
 	return m.e, m.actions
 }
@@ -59,129 +59,129 @@ type machine struct {
 	actions []Action
 }
 
-func (m *machine) act(a Action) { m.actions = append(m.actions, a) }
+func (m *machine) emit(a Action) { m.actions = append(m.actions, a) }
 
-func (m *machine) enter(p Phase) { m.e.Phase, m.e.Since = p, m.now }
+func (m *machine) enterPhase(p Phase) { m.e.Phase, m.e.Since = p, m.now }
 
-// wait is the beginning of a life that is desired.
-func (m *machine) wait(d Desired) {
-	m.e = Entry{Desired: d, HoldNext: m.e.HoldNext}
-	m.enter(Waiting)
+// startWaiting begins a life of the pod that is desired.
+func (m *machine) startWaiting(d Desired) {
+	m.e = Entry{Desired: d, StopNext: m.e.StopNext}
+	m.enterPhase(Waiting)
 	m.e.Wait.RetryAt = m.now
 }
 
-func (m *machine) desire(ev Desire) {
+func (m *machine) onDesire(ev Desire) {
 	switch m.e.Phase {
 	case None:
-		m.wait(ev.Desired)
-		m.attempt()
+		m.startWaiting(ev.Desired)
+		m.emitAttempt()
 	case Waiting:
-		if m.changed(ev) {
-			m.wait(ev.Desired)
+		if m.isChanged(ev) {
+			m.startWaiting(ev.Desired)
 		}
-		m.attempt()
+		m.emitAttempt()
 	case Rejected:
-		if m.changed(ev) {
-			m.wait(ev.Desired)
-			m.attempt()
+		if m.isChanged(ev) {
+			m.startWaiting(ev.Desired)
+			m.emitAttempt()
 		}
 	case Active:
 		switch {
-		case !m.changed(ev):
+		case !m.isChanged(ev):
 		case ev.InPlace:
 			m.e.Desired = ev.Desired
-			m.act(Update{ev.Pod})
+			m.emit(Update{ev.Pod})
 		default:
-			// Of a version that a running pod cannot become, or of a pod that has ended.
-			m.leave(&ev.Desired, nil)
+			// A running pod cannot follow to this version, or the pod has ended.
+			m.stopLife(&ev.Desired, nil)
 		}
 	case Stopping, Removing, Removed:
 		if m.e.Next == nil && m.e.Phase != Removing && ev.Known {
-			m.act(Recreate{ev.Pod})
+			m.emit(Recreate{ev.Pod})
 		}
 		m.e.Next = &ev.Desired
 	case Starting:
 	}
 }
 
-func (m *machine) changed(ev Desire) bool { return !bytes.Equal(m.e.Document, ev.Document) }
+func (m *machine) isChanged(ev Desire) bool { return !bytes.Equal(m.e.Document, ev.Document) }
 
-// attempt tries to start the pod, if it is due.
-func (m *machine) attempt() {
-	if m.e.Wait.due(m.now) {
-		m.act(Attempt{m.e.UID()})
+// emitAttempt has the pod tried, if it is due.
+func (m *machine) emitAttempt() {
+	if m.e.Wait.isDue(m.now) {
+		m.emit(Attempt{m.e.UID()})
 	}
 }
 
-func (m *machine) undesire(ev Undesire) {
+func (m *machine) onUndesire(ev Undesire) {
 	switch m.e.Phase {
 	case Waiting, Starting, Rejected:
-		m.act(Drop{Pod: m.e.Pod})
+		m.emit(Drop{Pod: m.e.Pod})
 		m.e = Entry{}
 	case Active:
-		m.leave(nil, ev.Grace)
+		m.stopLife(nil, ev.Grace)
 	case Stopping, Removing, Removed:
-		m.e.Next, m.e.HoldNext = nil, false
+		m.e.Next, m.e.StopNext = nil, false
 	case None:
 	}
 }
 
-// leave ends this life of the pod; next follows it, unless that is nil.
-func (m *machine) leave(next *Desired, grace *int64) {
-	m.enter(Stopping)
+// stopLife stops this life of the pod; next follows it, unless that is nil.
+func (m *machine) stopLife(next *Desired, grace *int64) {
+	m.enterPhase(Stopping)
 	m.e.Next = next
-	m.act(Kill{m.e.Pod, grace})
+	m.emit(Kill{m.e.Pod, grace})
 	if next != nil {
-		m.act(Recreate{next.Pod})
+		m.emit(Recreate{next.Pod})
 	}
 }
 
-func (m *machine) postpone(ev Defer) {
+func (m *machine) onDefer(ev Defer) {
 	if m.e.Phase != Waiting && m.e.Phase != Starting {
 		return
 	}
 	before := m.e.Wait
-	m.enter(Waiting)
-	m.e.Wait = before.after(m.now, ev.Reason, ev.Err)
-	if m.e.Wait.news(before) {
-		m.act(ReportWait{m.e.Pod, m.e.Wait})
+	m.enterPhase(Waiting)
+	m.e.Wait = before.next(m.now, ev.Reason, ev.Err)
+	if m.e.Wait.differs(before) {
+		m.emit(ReportWait{m.e.Pod, m.e.Wait})
 	}
 }
 
-func (m *machine) reject(ev Reject) {
+func (m *machine) onReject(ev Reject) {
 	if m.e.Phase != Starting {
 		return
 	}
-	m.enter(Rejected)
-	m.e.Wait, m.e.HoldNext, m.e.Rejection = Wait{}, false, ev.Err
-	m.act(ReportRejection{m.e.Pod, ev.Err})
+	m.enterPhase(Rejected)
+	m.e.Wait, m.e.StopNext, m.e.Rejection = Wait{}, false, ev.Err
+	m.emit(ReportRejection{m.e.Pod, ev.Err})
 }
 
-func (m *machine) begin(ev Begin) {
+func (m *machine) onBegin(ev Begin) {
 	if m.e.Phase != Starting {
 		return
 	}
-	if m.e.HoldNext != ev.Held {
-		// podctl stop came meanwhile: how it begins has to be decided again.
-		m.enter(Waiting)
+	if m.e.StopNext != ev.StopNext {
+		// podctl stop came meanwhile: how the pod starts has to be decided again.
+		m.enterPhase(Waiting)
 		m.e.Wait = Wait{RetryAt: m.now}
 		return
 	}
 	d := m.e.Desired
-	m.enter(Active)
-	m.e.Pod, m.e.Wait, m.e.HoldNext = ev.Pod, Wait{}, false
-	if ev.How != New {
+	m.enterPhase(Active)
+	m.e.Pod, m.e.Wait, m.e.StopNext = ev.Pod, Wait{}, false
+	if ev.Mode != New {
 		m.e.Origin = Adopted
 	}
-	m.act(Run{ev.Pod, ev.How})
-	if ev.How == Finish {
-		m.enter(Stopping)
+	m.emit(Run{ev.Pod, ev.Mode})
+	if ev.Mode == StopThenRestart {
+		m.enterPhase(Stopping)
 		m.e.Next = &d
-		m.act(Recreate{ev.Pod})
+		m.emit(Recreate{ev.Pod})
 	}
 }
 
-func (m *machine) found(ev Found) {
+func (m *machine) onFound(ev Found) {
 	next := m.e.Next
 	switch m.e.Phase {
 	case None:
@@ -191,84 +191,84 @@ func (m *machine) found(ev Found) {
 	case Rejected, Active, Stopping, Removing, Removed:
 		return
 	}
-	m.e = Entry{Desired: ev.Desired, Origin: Adopted, Next: next, HoldNext: m.e.HoldNext}
-	m.enter(Stopping)
-	m.act(TakeOver{ev.Pod, ev.Runtime})
+	m.e = Entry{Desired: ev.Desired, Origin: Adopted, Next: next, StopNext: m.e.StopNext}
+	m.enterPhase(Stopping)
+	m.emit(TakeOver{ev.Pod, ev.Runtime})
 	if next != nil {
-		m.act(Recreate{next.Pod})
+		m.emit(Recreate{next.Pod})
 	}
 }
 
-func (m *machine) remove() {
-	m.enter(Removing)
-	m.act(Remove{m.e.UID()})
+func (m *machine) startRemoval() {
+	m.enterPhase(Removing)
+	m.emit(Remove{m.e.UID()})
 }
 
-func (m *machine) forgotten() {
+func (m *machine) onForgotten() {
 	switch m.e.Phase {
 	case Stopping:
-		if m.e.Wait.due(m.now) {
-			m.remove()
+		if m.e.Wait.isDue(m.now) {
+			m.startRemoval()
 		}
 	case Removed:
-		m.drop()
+		m.endLife()
 	case None, Waiting, Starting, Rejected, Active, Removing:
 	}
 }
 
-// drop ends the entry, or begins the pod's next life, which the next Desire
+// endLife ends the entry, or begins the pod's next life, which the next Desire
 // attempts.
-func (m *machine) drop() {
-	m.act(Drop{Pod: m.e.Pod, Again: m.e.Next != nil, Ran: true})
+func (m *machine) endLife() {
+	m.emit(Drop{Pod: m.e.Pod, Again: m.e.Next != nil, Started: true})
 	if m.e.Next == nil {
 		m.e = Entry{}
 		return
 	}
-	m.wait(*m.e.Next)
+	m.startWaiting(*m.e.Next)
 }
 
-func (m *machine) removalDone(ev RemovalDone) {
+func (m *machine) onRemovalDone(ev RemovalDone) {
 	switch {
 	case m.e.Phase != Removing:
 	case ev.Err != nil:
-		m.enter(Stopping)
-		m.e.Wait = m.e.Wait.after(m.now, RemovalFailed, ev.Err)
+		m.enterPhase(Stopping)
+		m.e.Wait = m.e.Wait.next(m.now, RemovalFailed, ev.Err)
 	default:
-		m.drop()
+		m.endLife()
 	}
 }
 
-// stop takes a podctl stop of a life that has not begun.
-func (m *machine) stop() {
+// onStop applies podctl stop to a life that has not begun.
+func (m *machine) onStop() {
 	switch m.e.Phase {
 	case Waiting, Starting:
-		m.e.HoldNext = true
+		m.e.StopNext = true
 	case Stopping, Removing, Removed:
-		m.e.HoldNext = m.e.Next != nil
+		m.e.StopNext = m.e.Next != nil
 	case None, Rejected, Active:
 	}
 }
 
-// start takes a podctl start: what was stopped or has ended begins a new life,
-// and what waits is tried now.
-func (m *machine) start() {
+// onStart applies podctl start: a pod that was stopped or has ended begins a new life,
+// and one that waits is tried now.
+func (m *machine) onStart() {
 	switch m.e.Phase {
 	case Active:
 		d := m.e.Desired
-		m.enter(Stopping)
+		m.enterPhase(Stopping)
 		m.e.Next = &d
-		m.act(Recreate{m.e.Pod})
+		m.emit(Recreate{m.e.Pod})
 	case Waiting:
-		m.e.HoldNext = false
-		m.retry()
+		m.e.StopNext = false
+		m.onRetry()
 	case Starting, Stopping, Removing, Removed:
-		m.e.HoldNext = false
+		m.e.StopNext = false
 	case None, Rejected:
 	}
 }
 
-// retry has a pod that waits tried at the next Reconcile.
-func (m *machine) retry() {
+// onRetry has a waiting pod tried at the next Reconcile.
+func (m *machine) onRetry() {
 	if m.e.Phase == Waiting && m.now.Before(m.e.Wait.RetryAt) {
 		m.e.Wait.RetryAt = m.now
 	}

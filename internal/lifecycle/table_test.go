@@ -16,8 +16,8 @@ const (
 	end   = "<!-- end of table -->\n"
 )
 
-// TestTableInTheDocs keeps the transition table of docs/node.md true.
-func TestTableInTheDocs(t *testing.T) {
+// TestDocumentedTableIsGenerated keeps the transition table of docs/node.md true.
+func TestDocumentedTableIsGenerated(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

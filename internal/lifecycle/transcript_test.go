@@ -155,9 +155,9 @@ func (s *script) event(verb, uid string, words []string) Event {
 	case "reject":
 		return Reject{errors.New(word)}
 	case "begin":
-		for n, name := range howNames {
+		for n, name := range startModeNames {
 			if name == word {
-				return Begin{How: How(n), Pod: s.pod(uid, "").Pod, Held: How(n) == Hold}
+				return Begin{Mode: StartMode(n), Pod: s.pod(uid, "").Pod, StopNext: StartMode(n) == StayStopped}
 			}
 		}
 	case "found":

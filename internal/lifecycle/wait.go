@@ -15,12 +15,12 @@ const (
 	// ForeignPod: the runtime runs a pod of that name or UID that podctl did not
 	// create.
 	ForeignPod
-	// HostPortHeld: a pod of another podctl of this host has a host port of the pod's.
-	HostPortHeld
+	// HostPortInUse: a pod of another podctl of this host has a host port of the pod's.
+	HostPortInUse
 	// DevicesInUse: other pods have the devices that the pod asks for.
 	DevicesInUse
-	// DirectoryHeld: the pod's directory is that of a pod on another runtime.
-	DirectoryHeld
+	// DirectoryInUse: the pod's directory is that of a pod on another runtime.
+	DirectoryInUse
 	// RuntimeUnavailable: the runtime does not say what has to be known first.
 	RuntimeUnavailable
 	// PredecessorUnknown: what the runtime holds under this name or UID could not be
@@ -33,7 +33,7 @@ const (
 )
 
 var reasonNames = [...]string{
-	Pending: "Pending", NameHeld: "NameHeld", LockFailed: "LockFailed", ForeignPod: "ForeignPod", DirectoryHeld: "DirectoryHeld", HostPortHeld: "HostPortHeld",
+	Pending: "Pending", NameHeld: "NameHeld", LockFailed: "LockFailed", ForeignPod: "ForeignPod", DirectoryInUse: "DirectoryInUse", HostPortInUse: "HostPortInUse",
 	DevicesInUse:       "DevicesInUse",
 	RuntimeUnavailable: "RuntimeUnavailable", PredecessorUnknown: "PredecessorUnknown", MakingRoom: "MakingRoom", RemovalFailed: "RemovalFailed",
 }
@@ -44,7 +44,7 @@ func (r Reason) String() string { return name("Reason", reasonNames[:], uint8(r)
 // itself. Such a wait is retried with a back-off.
 func (r Reason) Blocked() bool {
 	switch r {
-	case NameHeld, LockFailed, ForeignPod, HostPortHeld, DevicesInUse, DirectoryHeld, RemovalFailed:
+	case NameHeld, LockFailed, ForeignPod, HostPortInUse, DevicesInUse, DirectoryInUse, RemovalFailed:
 		return true
 	case Pending, RuntimeUnavailable, PredecessorUnknown, MakingRoom:
 	}
@@ -63,7 +63,7 @@ const (
 // is due now.
 type Wait struct {
 	Reason Reason
-	// Err is the cause, nil if there is none to tell.
+	// Err is the cause, nil if there is none.
 	Err error
 	// Tries counts the tries that ended with this reason.
 	Tries int
@@ -72,12 +72,12 @@ type Wait struct {
 	RetryAt time.Time
 }
 
-// due reports whether the pod is tried now. What podctl itself ends is tried at
-// each Reconcile: it may have just ended.
-func (w Wait) due(now time.Time) bool { return !w.Reason.Blocked() || !now.Before(w.RetryAt) }
+// isDue reports whether the pod is tried now. A wait that podctl itself ends is tried at
+// each Reconcile: its cause may be gone.
+func (w Wait) isDue(now time.Time) bool { return !w.Reason.Blocked() || !now.Before(w.RetryAt) }
 
-// after is the wait that follows on one more try without success.
-func (w Wait) after(now time.Time, reason Reason, err error) Wait {
+// next returns the wait after one more try without success.
+func (w Wait) next(now time.Time, reason Reason, err error) Wait {
 	next := Wait{Reason: reason, Err: err, Tries: 1}
 	if reason == w.Reason {
 		next.Tries += w.Tries
@@ -90,12 +90,12 @@ func (w Wait) after(now time.Time, reason Reason, err error) Wait {
 	return next
 }
 
-// news reports whether the wait says something else than the one before it.
-func (w Wait) news(before Wait) bool {
-	return w.Reason != before.Reason || text(w.Err) != text(before.Err)
+// differs reports whether the reason or the cause is another one than before.
+func (w Wait) differs(before Wait) bool {
+	return w.Reason != before.Reason || errorText(w.Err) != errorText(before.Err)
 }
 
-func text(err error) string {
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}

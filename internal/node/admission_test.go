@@ -22,7 +22,7 @@ spec:
 // A pod that is not admitted has failed, with the kubelet's reason and words,
 // and nothing of it comes to the runtime. It is refused for good; its name is
 // not.
-func TestPodThatIsNotAdmittedHasFailed(t *testing.T) {
+func TestRejectedPodHasFailed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("a", sysctlPod)
 		time.Sleep(5 * time.Second)
@@ -59,7 +59,7 @@ func TestPodThatIsNotAdmittedHasFailed(t *testing.T) {
 	})
 }
 
-func TestAPodOfAnotherSystemIsRejected(t *testing.T) {
+func TestPodOfAnotherOSIsRejected(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("a", strings.Replace(podYAML("w", "sleep 5"), "spec:", "spec:\n  os: {name: windows}", 1))
 		i := p.until("w", "rejected", Info.Ended)
@@ -74,7 +74,7 @@ func TestAPodOfAnotherSystemIsRejected(t *testing.T) {
 
 // A runtime class needs no handler to be admitted: the runtime refuses the
 // sandbox, and the pod waits for the handler.
-func TestAPodWhoseHandlerTheRuntimeLacksIsPendingAndRetried(t *testing.T) {
+func TestPodWithUnknownRuntimeHandlerIsRetried(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("a", podYAML("classy", "sleep 5", "runtimeClassName: kata"))
 		time.Sleep(time.Minute)

@@ -19,7 +19,7 @@ func (n *Node) admission(ctx context.Context, p *v1.Pod) error {
 	}
 	now, err := n.preemption.fit(ctx, p)
 	if err == nil && !now {
-		err = errNotNow
+		err = errMakingRoom
 	}
 	return err
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// allocated is the pod as it may run: with the resources that the node has granted
+// allocated returns the pod as it may run: with the resources that the node has granted
 // it, and the containers that podctl debug added. a.pods.mu is held.
 func (e *entry) allocated() *v1.Pod {
 	debug := len(e.record.Debug)
 	if e.current.from != e.Pod || e.current.granted != e.granted || e.current.debug != debug {
-		e.current = current{from: e.Pod, granted: e.granted, debug: debug, pod: withDebug(e.granted.Apply(e.Pod), e.record.Debug)}
+		e.current = allocatedPod{from: e.Pod, granted: e.granted, debug: debug, pod: withDebug(e.granted.Apply(e.Pod), e.record.Debug)}
 	}
 	return e.current.pod
 }
 
-// current is a pod with the resources that it was granted.
-type current struct {
+// allocatedPod is a pod with the resources that it was granted.
+type allocatedPod struct {
 	from    *v1.Pod
 	granted *pod.Allocation
 	debug   int
@@ -63,7 +63,7 @@ func (a *allocations) update(uid types.UID, retry bool) {
 			a.pods.accountResources(uid)
 		}
 	}
-	pending := refused != nil && !e.deferred.isOf(want, refused)
+	pending := refused != nil && !e.deferred.isSame(want, refused)
 	if retry && refused != nil && !pending {
 		a.pods.mu.Unlock()
 		return
@@ -91,8 +91,8 @@ type deferral struct {
 	since      time.Time
 }
 
-// isOf reports whether the pod waits for the same reason as before.
-func (d *deferral) isOf(p *v1.Pod, refused *admission.Error) bool {
+// isSame reports whether the pod waits for the same reason as before.
+func (d *deferral) isSame(p *v1.Pod, refused *admission.Error) bool {
 	return d != nil && d.generation == p.Generation && d.message == refused.Message
 }
 

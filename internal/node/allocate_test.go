@@ -130,7 +130,7 @@ func TestDeferredResizesAreGrantedByPriority(t *testing.T) {
 }
 
 // A wish that is withdrawn leaves nothing behind.
-func TestResizeThatIsWithdrawn(t *testing.T) {
+func TestResizeWithdrawn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2"), v1.ResourceMemory: resource.MustParse("4Gi"), v1.ResourcePods: resource.MustParse("10")}
 		p := w.podctl("run-a", asking("web", "1"))
@@ -145,7 +145,7 @@ func TestResizeThatIsWithdrawn(t *testing.T) {
 
 // The next podctl knows what the containers have: what was given by the last is not
 // given again, and what was asked for meanwhile is.
-func TestResizeSurvivesPodctl(t *testing.T) {
+func TestResizeSurvivesRestartOfPodctl(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("agent", asking("web", "1"))
 		p.until("web", "running", has("1", false))

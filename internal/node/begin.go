@@ -16,26 +16,26 @@ import (
 	"github.com/podctl/podctl/internal/podrecord"
 )
 
-// claimAll claims the names of the pods that are to start. settle returns those whose
+// claimNames claims the names of the pods that are to start. settle returns those whose
 // name is claimed, and must be called.
-func (n *Node) claimAll(ctx context.Context, uids []types.UID, desired map[types.UID]Desired) (settle func() []Desired) {
+func (n *Node) claimNames(ctx context.Context, uids []types.UID, desired map[types.UID]Desired) (settle func() []Desired) {
 	names := make([]string, len(uids))
 	for i, uid := range uids {
 		names[i] = desired[uid].FullName()
 	}
 	locked := n.locks.ClaimAll(names)
-	return func() []Desired { return n.claimed(ctx, uids, desired, locked()) }
+	return func() []Desired { return n.applyClaims(ctx, uids, desired, locked()) }
 }
 
-// claimed tells each pod how its claim ended.
-func (n *Node) claimed(ctx context.Context, uids []types.UID, desired map[types.UID]Desired, errs []error) (claimed []Desired) {
+// applyClaims applies to each pod how its claim ended.
+func (n *Node) applyClaims(ctx context.Context, uids []types.UID, desired map[types.UID]Desired, errs []error) (claimed []Desired) {
 	for i, uid := range uids {
 		d := desired[uid]
 		if err := errs[i]; err != nil {
-			n.tell(ctx, uid, claimFailed(err))
+			n.apply(ctx, uid, claimFailed(err))
 			continue
 		}
-		n.tell(ctx, uid, lifecycle.Claim{})
+		n.apply(ctx, uid, lifecycle.Claim{})
 		claimed = append(claimed, d)
 	}
 	return claimed
@@ -48,69 +48,69 @@ func claimFailed(err error) lifecycle.Defer {
 	return lifecycle.Defer{Reason: lifecycle.LockFailed, Err: err}
 }
 
-// postpone has a pod whose name was claimed wait.
-func (n *Node) postpone(ctx context.Context, d Desired, why lifecycle.Defer) {
-	n.tell(ctx, d.UID(), why)
+// deferStart has a pod wait and releases its name.
+func (n *Node) deferStart(ctx context.Context, d Desired, why lifecycle.Defer) {
+	n.apply(ctx, d.UID(), why)
 	n.names.release(d.FullName())
 }
 
-// begin finds out how a pod begins whose name is claimed, and reports whether
-// it does. Nothing is done for one that was found to be stopped first.
-func (n *Node) begin(ctx context.Context, d Desired, adopt bool, found *lifecycle.Findings, held []*pod.Pod) bool {
+// startPod starts a pod whose name is claimed, unless something keeps it from that, and
+// reports whether it does. It does nothing for a pod that was found and is stopped first.
+func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifecycle.Findings, listed []*pod.Pod) bool {
 	n.pods.mu.Lock()
 	e := n.pods.get(d.UID())
 	starting := e != nil && e.Phase == lifecycle.Starting
-	hold := starting && e.HoldNext
+	stopNext := starting && e.StopNext
 	n.pods.mu.Unlock()
 	if !starting {
 		return false
 	}
 	if why, against := found.Against(d); against {
-		n.postpone(ctx, d, why)
+		n.deferStart(ctx, d, why)
 		return false
 	}
 	rec, err := n.recordFor(d, adopt)
 	if err != nil {
-		n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.DirectoryHeld, Err: err})
+		n.deferStart(ctx, d, lifecycle.Defer{Reason: lifecycle.DirectoryInUse, Err: err})
 		return false
 	}
 	if !adopt {
 		rec = rec.Alone(d.Document, time.Now())
 	}
-	if hold {
+	if stopNext {
 		rec = n.records.withOwner(d, podrecord.Record{Held: true, StopRequested: time.Now()})
 		if err := podrecord.Create(n.opts.Facts.Dir(d.UID()), rec); err != nil {
 			n.log.Warn("the pod may start again if podctl is killed", "uid", d.UID(), "err", err)
 		}
 	}
-	how := lifecycle.Decide(adopt, rec)
-	if how == lifecycle.New {
+	mode := lifecycle.DecideStart(adopt, rec)
+	if mode == lifecycle.New {
 		err := n.admission(ctx, d.Pod)
 		if err == nil {
-			err = n.devices.assign(ctx, d.Pod, held)
+			err = n.devices.assign(ctx, d.Pod, listed)
 		}
 		if err != nil {
-			n.notAdmitted(ctx, d, err)
+			n.deferOrReject(ctx, d, err)
 			return false
 		}
-		release, err := n.ports.reserve(ctx, d.Pod, held)
+		release, err := n.ports.reserve(ctx, d.Pod, listed)
 		if err != nil {
-			reason := lifecycle.HostPortHeld
-			if unanswered(err) {
+			reason := lifecycle.HostPortInUse
+			if isUnanswered(err) {
 				reason = lifecycle.RuntimeUnavailable
 			}
-			n.postpone(ctx, d, lifecycle.Defer{Reason: reason, Err: err})
+			n.deferStart(ctx, d, lifecycle.Defer{Reason: reason, Err: err})
 			return false
 		}
 		defer release()
 	} else {
-		n.devices.restore(d.Pod, held)
+		n.devices.restore(d.Pod, listed)
 	}
-	return n.enter(ctx, d, lifecycle.Begin{How: how, Pod: endedAs(d.Pod, rec), Held: hold}, rec)
+	return n.activate(ctx, d, lifecycle.Begin{Mode: mode, Pod: withRecordedEnd(d.Pod, rec), StopNext: stopNext}, rec)
 }
 
-// endedAs is the pod, with the phase in which it has ended before.
-func endedAs(p *v1.Pod, rec podrecord.Record) *v1.Pod {
+// withRecordedEnd returns the pod with the phase in which it ended, if it did.
+func withRecordedEnd(p *v1.Pod, rec podrecord.Record) *v1.Pod {
 	if rec.Phase == "" {
 		return p
 	}
@@ -119,9 +119,9 @@ func endedAs(p *v1.Pod, rec podrecord.Record) *v1.Pod {
 	return p
 }
 
-// enter makes a pod that is starting active. It does not once all pods are to
-// go: the next reconcile drops it.
-func (n *Node) enter(ctx context.Context, d Desired, ev lifecycle.Begin, rec podrecord.Record) bool {
+// activate makes a starting pod active, and reports whether it did. While draining it
+// does not: the next reconcile drops the pod.
+func (n *Node) activate(ctx context.Context, d Desired, ev lifecycle.Begin, rec podrecord.Record) bool {
 	n.pods.mu.Lock()
 	if n.pods.drain != nil {
 		n.pods.mu.Unlock()
@@ -129,25 +129,25 @@ func (n *Node) enter(ctx context.Context, d Desired, ev lifecycle.Begin, rec pod
 	}
 	w := n.pods.step(d.UID(), ev)
 	e := n.pods.get(d.UID())
-	began := e.hasWorker()
-	if began {
+	active := e.hasWorker()
+	if active {
 		e.record = rec
-		if ev.How != lifecycle.New {
+		if ev.Mode != lifecycle.New {
 			e.touched = time.Now() // by the podctl that created it
 		}
 	}
 	n.pods.mu.Unlock()
 	n.carryOut(ctx, w)
-	if !began {
+	if !active {
 		n.names.release(d.FullName())
 		n.wake.signal()
 	}
-	return began
+	return active
 }
 
-// notAdmitted has a pod wait while it cannot be known whether it is admitted,
-// and rejects one that is not.
-func (n *Node) notAdmitted(ctx context.Context, d Desired, err error) {
+// deferOrReject rejects a pod that is not admitted, and has it wait if admission cannot
+// be decided yet.
+func (n *Node) deferOrReject(ctx context.Context, d Desired, err error) {
 	refused, rejected := errors.AsType[*admission.Error](err)
 	_, inUse := errors.AsType[*DevicesInUseError](err)
 	switch {
@@ -160,12 +160,12 @@ func (n *Node) notAdmitted(ctx context.Context, d Desired, err error) {
 		n.pods.mu.Unlock()
 		n.carryOut(ctx, w)
 		n.names.release(d.FullName())
-	case errors.Is(err, errNotNow):
-		n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.MakingRoom})
+	case errors.Is(err, errMakingRoom):
+		n.deferStart(ctx, d, lifecycle.Defer{Reason: lifecycle.MakingRoom})
 	case inUse:
-		n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.DevicesInUse, Err: err})
+		n.deferStart(ctx, d, lifecycle.Defer{Reason: lifecycle.DevicesInUse, Err: err})
 	default:
-		n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.RuntimeUnavailable, Err: err})
+		n.deferStart(ctx, d, lifecycle.Defer{Reason: lifecycle.RuntimeUnavailable, Err: err})
 	}
 }
 

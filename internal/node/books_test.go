@@ -47,7 +47,7 @@ func (n *Node) books() (wrong []string) {
 
 // Whether a pod fits takes the same work beside any number of pods, and so does the
 // release of its name.
-func TestAdmissionDoesTheSameWorkForAnyNumberOfPods(t *testing.T) {
+func TestAdmissionCostDoesNotGrowWithPods(t *testing.T) {
 	work := func(pods int) float64 {
 		table := newPodTable(nil)
 		table.workers = worker.New(worker.Options{})

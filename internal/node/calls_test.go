@@ -62,10 +62,10 @@ func listsAll(c sim.Call) bool {
 	return false
 }
 
-// TestCallsOfOnePodsLife records every call that one pod costs, from its start to
+// TestCRICallsOfOnePod records every call that one pod costs, from its start to
 // ready, to its stop, until it is removed, and what podctl asks once. A call more is a
 // cost of every pod.
-func TestCallsOfOnePodsLife(t *testing.T) {
+func TestCRICallsOfOnePod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.asContainerd()
 		var text strings.Builder
@@ -108,7 +108,7 @@ func TestCallsOfOnePodsLife(t *testing.T) {
 
 // Of 20 pods at once none costs more than one alone, however long all of them take to
 // start: full relists meanwhile read no status twice.
-func TestCallsOfTwentyPodsAtOnce(t *testing.T) {
+func TestCRICallsOfTwentyPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.asContainerd()
 		began := time.Now()

@@ -22,19 +22,19 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 		case lifecycle.Attempt:
 			attempts = append(attempts, a.UID)
 		case lifecycle.Run:
-			n.run(a)
+			n.runPod(a)
 		case lifecycle.Update:
 			n.allocations.update(a.Pod.UID, false)
 		case lifecycle.Kill:
-			n.stop([]*v1.Pod{a.Pod}, a.Grace)
+			n.killPods([]*v1.Pod{a.Pod}, a.Grace)
 		case lifecycle.TakeOver:
 			n.takeOver(a)
 		case lifecycle.Recreate:
 			n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeCreate, Exclusive: true})
 		case lifecycle.Remove:
-			n.remover.start(ctx, a.UID)
+			n.remover.startRemoval(ctx, a.UID)
 		case lifecycle.Drop:
-			n.dropped(a, w.retired[a.Pod.UID])
+			n.finishDrop(a, w.retired[a.Pod.UID])
 		case lifecycle.ReportWait:
 			n.reportWait(a)
 		case lifecycle.ReportRejection:
@@ -44,34 +44,34 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 	return attempts
 }
 
-// run hands a pod to its worker.
-func (n *Node) run(a lifecycle.Run) {
-	if a.How == lifecycle.New {
+// runPod hands a pod to its worker.
+func (n *Node) runPod(a lifecycle.Run) {
+	if a.Mode == lifecycle.New {
 		n.events.send(a.Pod, event.Event{Reason: event.Starting})
 		n.pods.mu.Lock()
 		n.pods.grant(a.Pod.UID, pod.AllocationOf(a.Pod))
 		n.pods.mu.Unlock()
 		n.workers.Update(worker.Update{Pod: a.Pod, Type: worker.TypeCreate, Exclusive: true})
-		n.stopHeld(a.Pod)
+		n.killIfStopped(a.Pod)
 		return
 	}
 	rec := n.pods.record(a.Pod.UID)
-	n.events.send(a.Pod, event.Event{Reason: event.Adopted, Adoption: adoption(a.How, rec)})
+	n.events.send(a.Pod, event.Event{Reason: event.Adopted, Adoption: adoption(a.Mode, rec)})
 	n.workers.Adopt(a.Pod, true)
-	if a.How == lifecycle.Resume {
+	if a.Mode == lifecycle.Resume {
 		n.allocations.update(a.Pod.UID, false)
-		n.stopHeld(a.Pod)
+		n.killIfStopped(a.Pod)
 		return
 	}
 	n.workers.Kill(a.Pod, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
 }
 
-// adoption is what becomes of an adopted pod.
-func adoption(how lifecycle.How, rec podrecord.Record) event.Adoption {
+// adoption returns what becomes of an adopted pod.
+func adoption(mode lifecycle.StartMode, rec podrecord.Record) event.Adoption {
 	switch {
-	case how == lifecycle.Hold:
+	case mode == lifecycle.StayStopped:
 		return event.StaysStopped
-	case how == lifecycle.Finish:
+	case mode == lifecycle.StopThenRestart:
 		return event.Restarts
 	case rec.Phase != "":
 		return event.StaysEnded
@@ -92,29 +92,29 @@ func (n *Node) takeOver(a lifecycle.TakeOver) {
 	n.workers.Kill(a.Pod, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
 }
 
-// stop stops those of the pods that have a worker. What the node knows of a
+// killPods stops those of the pods that have a worker. What the node knows of a
 // worker's phase may lag behind, so the workers are asked.
-func (n *Node) stop(pods []*v1.Pod, grace *int64) {
+func (n *Node) killPods(pods []*v1.Pod, grace *int64) {
 	for _, p := range pods {
 		if n.workers.IsPodKnown(p.UID) {
-			n.workers.Kill(p, true, worker.KillOptions{Grace: shorter(p, grace)})
+			n.workers.Kill(p, true, worker.KillOptions{Grace: graceIfShorter(p, grace)})
 		}
 	}
 }
 
-// shorter is the grace where it is less than the pod's own, else nil: a worker
-// would take a longer one, too.
-func shorter(p *v1.Pod, grace *int64) *int64 {
+// graceIfShorter returns the grace if it is less than the pod's own, else nil: a worker
+// would apply a longer one as well.
+func graceIfShorter(p *v1.Pod, grace *int64) *int64 {
 	if own := p.Spec.TerminationGracePeriodSeconds; grace != nil && own != nil && *own <= *grace {
 		return nil
 	}
 	return grace
 }
 
-// dropped forgets a life of a pod of which nothing is left, and releases its
-// name unless another pod needs it. e is nil if it never had anything.
-func (n *Node) dropped(a lifecycle.Drop, e *entry) {
-	if a.Ran {
+// finishDrop forgets a life of a pod that has left nothing, and releases its name unless
+// another pod needs it. e is nil if the life never began.
+func (n *Node) finishDrop(a lifecycle.Drop, e *entry) {
+	if a.Started {
 		removed := event.Event{Reason: event.Removed}
 		if e != nil {
 			removed.Phase = e.status.Phase
@@ -134,7 +134,7 @@ func (n *Node) dropped(a lifecycle.Drop, e *entry) {
 	n.watchers.notifyChanged()
 }
 
-// reportWait reports what a pod waits for that podctl does not end by itself.
+// reportWait reports why a pod waits, if podctl does not end the cause by itself.
 func (n *Node) reportWait(a lifecycle.ReportWait) {
 	w := a.Wait
 	switch {

@@ -36,25 +36,25 @@ type cgroupSweep struct {
 	seen map[cgroup.Leftover]bool
 }
 
-// start removes cgroups of pods that do not exist any more
+// startSweep removes cgroups of pods that do not exist any more
 // (cleanupOrphanedPodCgroups in pkg/kubelet/kubelet_pods.go).
-func (s *cgroupSweep) start(ctx context.Context, c *reconcileCache) {
+func (s *cgroupSweep) startSweep(ctx context.Context, c *reconcileCache) {
 	if time.Since(s.last) < sweepPeriod || !s.running.CompareAndSwap(false, true) {
 		return
 	}
 	s.last = time.Now()
 	s.background.Go(func() {
 		defer s.running.Store(false)
-		if err := s.once(ctx, c); err != nil && ctx.Err() == nil {
+		if err := s.sweep(ctx, c); err != nil && ctx.Err() == nil {
 			s.log.Debug("look for leftover cgroups", "err", err)
 		}
 	})
 }
 
-// once removes the leftovers that were found by the last look, too, and that no
+// sweep removes the leftovers that were found by the last look, too, and that no
 // podctl process has a pod for: a process that made one of these cgroups before they
 // were listed knows its pod when it is asked.
-func (s *cgroupSweep) once(ctx context.Context, c *reconcileCache) error {
+func (s *cgroupSweep) sweep(ctx context.Context, c *reconcileCache) error {
 	left, err := s.leftovers(c)
 	if err != nil {
 		return err

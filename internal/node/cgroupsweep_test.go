@@ -31,7 +31,7 @@ func (w *world) cgroupsOf() []types.UID {
 
 // A cgroup is removed if no pod can have it: not one that the runtime holds, one with a
 // directory, or one of another podctl process; and never while a process is in it.
-func TestCgroupsOfNoPodAreRemoved(t *testing.T) {
+func TestLeftoverCgroupsAreRemoved(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		asked := 0
 		w.otherPods = func(context.Context) (map[types.UID]string, error) {
@@ -65,7 +65,7 @@ func TestCgroupsOfNoPodAreRemoved(t *testing.T) {
 	})
 }
 
-func TestLeftoverCgroupsStayWhileAnotherPodctlMayOwnThem(t *testing.T) {
+func TestLeftoverCgroupsOfOtherPodctlAreKept(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var answers atomic.Bool
 		w.otherPods = func(context.Context) (map[types.UID]string, error) {
@@ -93,7 +93,7 @@ func TestLeftoverCgroupsStayWhileAnotherPodctlMayOwnThem(t *testing.T) {
 }
 
 // A root that others may use, too, is not swept.
-func TestCgroupsOfASharedRootStay(t *testing.T) {
+func TestCgroupsBelowSharedRootAreKept(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.leave("left")
 		w.sharedCgroups = true

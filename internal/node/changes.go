@@ -24,14 +24,14 @@ func changes(before, after *v1.PodStatus) []event.Event {
 		for i := range all[1] {
 			now := &all[1][i]
 			was := statusNamed(all[0], now.Name)
-			if t := ended(was, now); t != nil { // what runs now was started after that
+			if t := newTermination(was, now); t != nil { // what runs now was started after that
 				attempt := now.RestartCount
 				if t != now.State.Terminated && now.State.Running != nil {
 					attempt--
 				}
 				add(event.Event{Container: now.Name, Reason: event.Exited, Warning: t.ExitCode != 0, Attempt: attempt, Exit: event.ExitOf(t)})
 			}
-			if started(was, now) {
+			if hasStarted(was, now) {
 				add(event.Event{Container: now.Name, Reason: event.Running, Attempt: now.RestartCount})
 			}
 		}
@@ -42,7 +42,7 @@ func changes(before, after *v1.PodStatus) []event.Event {
 	if isReady(after) && !isReady(before) {
 		add(event.Event{Reason: event.Ready})
 	}
-	if isReady(before) && !isReady(after) && allRun(after) {
+	if isReady(before) && !isReady(after) && allContainersRun(after) {
 		add(event.Event{Reason: event.NotReady, Warning: true, Message: conditionOf(after, v1.PodReady).Message})
 	}
 	if pod.IsTerminal(after.Phase) && after.Phase != before.Phase {
@@ -65,19 +65,19 @@ func statusNamed(all []v1.ContainerStatus, name string) *v1.ContainerStatus {
 	return &v1.ContainerStatus{}
 }
 
-func started(was, now *v1.ContainerStatus) bool {
+func hasStarted(was, now *v1.ContainerStatus) bool {
 	return now.State.Running != nil && (was.State.Running == nil || was.ContainerID != now.ContainerID)
 }
 
-// ended returns how a container ended that had not ended that way before; a
-// container that was restarted meanwhile shows it as its last state. How one
-// terminated that was removed because all are restarted is not known.
-func ended(was, now *v1.ContainerStatus) *v1.ContainerStateTerminated {
+// newTermination returns how a container ended since the status before, nil if it did not:
+// one that was restarted meanwhile shows that as its last state. It is not known how a
+// container ended that was removed because all containers are restarted.
+func newTermination(was, now *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	if was.ContainerID == "" && now.ContainerID == "" {
 		return nil // it never was
 	}
 	for _, t := range [...]*v1.ContainerStateTerminated{now.LastTerminationState.Terminated, now.State.Terminated} {
-		if t == nil || t.Reason == event.RestartingAll || sameEnd(t, was.State.Terminated) || sameEnd(t, was.LastTerminationState.Terminated) {
+		if t == nil || t.Reason == event.RestartingAll || isSameTermination(t, was.State.Terminated) || isSameTermination(t, was.LastTerminationState.Terminated) {
 			continue
 		}
 		return t
@@ -85,7 +85,7 @@ func ended(was, now *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	return nil
 }
 
-func sameEnd(a, b *v1.ContainerStateTerminated) bool {
+func isSameTermination(a, b *v1.ContainerStateTerminated) bool {
 	return b != nil && a.ContainerID == b.ContainerID && a.ExitCode == b.ExitCode
 }
 
@@ -105,8 +105,7 @@ func conditionOf(s *v1.PodStatus, t v1.PodConditionType) v1.PodCondition {
 	return v1.PodCondition{}
 }
 
-// allRun reports whether every regular container runs: so that none of
-// them has exited, whatever else the pod lacks.
-func allRun(s *v1.PodStatus) bool {
+// allContainersRun reports whether every regular container runs.
+func allContainersRun(s *v1.PodStatus) bool {
 	return !slices.ContainsFunc(s.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.State.Running == nil })
 }

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-func TestARestartOfAllContainersIsOneEvent(t *testing.T) {
+func TestRestartOfAllContainersSendsOneEvent(t *testing.T) {
 	running := v1.ContainerState{Running: &v1.ContainerStateRunning{}}
 	asked := v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ContainerID: "a-1", ExitCode: 42, Message: "again\n"}}
 	gone := v1.ContainerState{Terminated: &v1.ContainerStateTerminated{Reason: "RestartingAllContainers", ExitCode: 137}}
@@ -37,7 +37,7 @@ func TestARestartOfAllContainersIsOneEvent(t *testing.T) {
 	}
 }
 
-func TestARestartTellsTheEndBeforeTheStart(t *testing.T) {
+func TestRestartSendsExitedBeforeRunning(t *testing.T) {
 	running := v1.ContainerState{Running: &v1.ContainerStateRunning{}}
 	status := func(id string, last v1.ContainerState) *v1.PodStatus {
 		return &v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{{Name: "a", ContainerID: id, State: running, LastTerminationState: last}}}

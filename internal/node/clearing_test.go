@@ -42,7 +42,7 @@ func evicted(i Info) bool {
 	return i.WorkerPhase == worker.Finished && i.Status.Phase == v1.PodFailed && i.Status.Reason == "Preempting"
 }
 
-func TestAPodThatDoesNotFitHasFailed(t *testing.T) {
+func TestPodThatDoesNotFitIsRejected(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "3")
 		a := w.podctl("agent", requesting("600m", podYAML("a", "sleep 3600")), requesting("500m", podYAML("b", "sleep 3600")))
@@ -60,7 +60,7 @@ func TestAPodThatDoesNotFitHasFailed(t *testing.T) {
 	})
 }
 
-func TestANodeThatIsNotBoundedTakesAnything(t *testing.T) {
+func TestUnboundedNodeAdmitsAnyPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent", requesting("1M", podYAML("a", "sleep 3600")), requesting("1M", podYAML("b", "sleep 3600")))
 		a.until("a", "running", running)
@@ -69,7 +69,7 @@ func TestANodeThatIsNotBoundedTakesAnything(t *testing.T) {
 	})
 }
 
-func TestAHostPortIsOnePods(t *testing.T) {
+func TestHostPortConflictRejectsPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		port := func(name string) string {
 			return strings.Replace(podYAML(name, "sleep 3600"), "command:", "ports: [{containerPort: 80, hostPort: 8080}], command:", 1)
@@ -83,7 +83,7 @@ func TestAHostPortIsOnePods(t *testing.T) {
 
 // The victims and no others go, one after the other, with their own grace; they
 // stay away, also when podctl is killed; and then the pod runs.
-func TestACriticalPodEvictsThePodsOfThePlan(t *testing.T) {
+func TestCriticalPodEvictsPlannedVictims(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
 		small := requesting("200m", podYAML("small", "sleep 3600", "terminationGracePeriodSeconds: 5"))
@@ -122,7 +122,7 @@ func TestACriticalPodEvictsThePodsOfThePlan(t *testing.T) {
 	})
 }
 
-func TestVictimsGoOneAfterTheOther(t *testing.T) {
+func TestVictimsAreEvictedOneByOne(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
 		first := requesting("500m", podYAML("first", "sleep 3600", "terminationGracePeriodSeconds: 7"))
@@ -146,7 +146,7 @@ func TestVictimsGoOneAfterTheOther(t *testing.T) {
 }
 
 // The kubelet admits the pod although a victim still runs; podctl does not.
-func TestAVictimThatCannotBeKilledLeavesThePodOut(t *testing.T) {
+func TestFailedEvictionRejectsCriticalPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
 		stuck := requesting("1", podYAML("stuck", "sleep 3600", "terminationGracePeriodSeconds: 1"))
@@ -169,7 +169,7 @@ func TestAVictimThatCannotBeKilledLeavesThePodOut(t *testing.T) {
 }
 
 // A pod that is not desired any more when there is room does not hold it.
-func TestRoomForAPodThatIsGoneIsFree(t *testing.T) {
+func TestRoomOfRemovedPodIsReleased(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
 		victim := requesting("1", podYAML("victim", "sleep 3600", "terminationGracePeriodSeconds: 10"))

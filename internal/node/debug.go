@@ -36,7 +36,7 @@ func (n *Node) Debug(namespace, name string, c v1.EphemeralContainer) error {
 		r.Debug = append(slices.Clone(r.Debug), added)
 		return true
 	})
-	n.resync(p.UID)
+	n.syncPod(p.UID)
 	return nil
 }
 

@@ -22,7 +22,7 @@ func debugged(i Info) bool {
 
 // A container that podctl debug added is the pod's own: it runs beside the others,
 // stays when the manifest changes in place or podctl is replaced, and ends with the pod.
-func TestDebugAddsAContainerToARunningPod(t *testing.T) {
+func TestDebugAddsContainerToRunningPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("agent", labelled("one"))
 		p.until("web", "running", running)

@@ -55,7 +55,7 @@ func (d *desired) set(source string, pods []Desired, objects *pod.Objects, parti
 	before := d.merged
 	d.whole = nil
 	d.objects[source] = keepImmutable(d.objects[source], objects)
-	d.merged = merge(d.objects)
+	d.merged = mergeObjects(d.objects)
 	d.sources[source] = append([]Desired{}, pods...)
 	delete(d.partial, source)
 	if partial {
@@ -114,14 +114,14 @@ func (d *desired) unite() bool {
 	return true
 }
 
-// all is every source's objects.
-func (d *desired) all() *pod.Objects {
+// allObjects is every source's objects.
+func (d *desired) allObjects() *pod.Objects {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.merged
 }
 
-func merge(bySource map[string]*pod.Objects) *pod.Objects {
+func mergeObjects(bySource map[string]*pod.Objects) *pod.Objects {
 	var each []*pod.Objects
 	for _, source := range slices.Sorted(maps.Keys(bySource)) {
 		each = append(each, bySource[source])

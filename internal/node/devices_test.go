@@ -50,7 +50,7 @@ func devicePod(name, container, command string, more ...string) string {
 	return strings.Replace(podYAML(name, command, more...), "name: c,", "name: "+container+", resources: {limits: {acme.com/gpu: 1}},", 1)
 }
 
-func TestADeviceIsOnePodsUntilItEnds(t *testing.T) {
+func TestDeviceIsExclusiveUntilPodEnds(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.withGPUs(true)
 		first, second := devicePod("first", "a", "sleep 3600"), devicePod("second", "b", "sleep 3600")
@@ -90,7 +90,7 @@ func TestADeviceIsOnePodsUntilItEnds(t *testing.T) {
 	})
 }
 
-func TestAPodThatAsksForMoreDevicesThanThereAreHasFailed(t *testing.T) {
+func TestPodWithTooManyDevicesIsRejected(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.withGPUs(true)
 		p := w.podctl("a", strings.Replace(devicePod("web", "c", "sleep 5"), "gpu: 1", "gpu: 3", 1))
@@ -104,7 +104,7 @@ func TestAPodThatAsksForMoreDevicesThanThereAreHasFailed(t *testing.T) {
 	})
 }
 
-func TestAPodDoesNotStartWithoutItsDevices(t *testing.T) {
+func TestPodWaitsForItsDevices(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.withGPUs(false)
 		p := w.podctl("a", devicePod("web", "c", "sleep 5"))
@@ -117,7 +117,7 @@ func TestAPodDoesNotStartWithoutItsDevices(t *testing.T) {
 	})
 }
 
-func TestDevicesOfAnnotationsAreGivenToEachContainer(t *testing.T) {
+func TestAnnotatedDevicesReachEachContainer(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.withGPUs(true)
 		p := w.podctl("a", strings.Replace(podYAML("web", "sleep 3600"), "name: web", "name: web, annotations: {cdi.k8s.io/x: acme.com/gpu=all}", 1))
@@ -132,7 +132,7 @@ func TestDevicesOfAnnotationsAreGivenToEachContainer(t *testing.T) {
 
 // A pod that waits for a device of another pod of its podctl has not ended; one that
 // waits for a device of a foreign pod can do nothing.
-func TestAPodWaitsForDevicesOfItsPodctlOnly(t *testing.T) {
+func TestPodWithDevicesOfOtherPodctlHasEnded(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.withGPUs(true)
 		p := w.podctl("a", devicePod("first", "a", "sleep 3600"), devicePod("second", "b", "sleep 20", job), devicePod("third", "c", "sleep 3600"))

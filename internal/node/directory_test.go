@@ -33,7 +33,7 @@ func (w *world) otherRuntime(uid, name string, rec podrecord.Record) (volume str
 	return volume
 }
 
-func TestDirectoryOfAPodOnAnotherRuntimeIsNotALeftover(t *testing.T) {
+func TestDirectoryOfOtherRuntimeIsNoLeftover(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		volume := w.otherRuntime("uid-v1", "web", podrecord.Record{})
 		a := w.podctl("agent", podYAML("web", "sleep 3600"))
@@ -48,7 +48,7 @@ func TestDirectoryOfAPodOnAnotherRuntimeIsNotALeftover(t *testing.T) {
 
 // A pod of one UID on another runtime, of the same manifest for instance, shares
 // neither directory nor logs nor record: a job that succeeded there runs here.
-func TestPodOfAUIDOnAnotherRuntimeRunsBesideIt(t *testing.T) {
+func TestPodsOfOneUIDOnTwoRuntimesRun(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		text := fixUID("job", podYAML("job", "sleep 1", job))
 		d := desire(t, text)[0]
@@ -85,7 +85,7 @@ func TestPodOfAUIDOnAnotherRuntimeRunsBesideIt(t *testing.T) {
 
 // Two podctl processes on two runtimes start pods of one UID at the same time: the
 // one that signs the directory second has one of its own.
-func TestPodWhoseDirectoryWasJustTakenHasItsOwn(t *testing.T) {
+func TestTakenDirectoryIsReplacedByAnother(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent")
 		time.Sleep(1500 * time.Millisecond) // it has begun, and is between two relists
@@ -110,7 +110,7 @@ func TestPodWhoseDirectoryWasJustTakenHasItsOwn(t *testing.T) {
 
 // The directory of a pod that waits without a sandbox is signed, so that the next
 // podctl of the name removes it when the manifest is gone.
-func TestLeftoversOfAPodWithoutASandboxAreRemovedAtTheNextStart(t *testing.T) {
+func TestLeftoversWithoutSandboxAreRemoved(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		needs := strings.Replace(podYAML("web", "sleep 3600", "volumes: [{name: v, configMap: {name: missing}}]"),
 			"command:", "volumeMounts: [{name: v, mountPath: /v}], command:", 1)
@@ -131,7 +131,7 @@ func TestLeftoversOfAPodWithoutASandboxAreRemovedAtTheNextStart(t *testing.T) {
 }
 
 // The record of a predecessor was read, and its directory was deleted after that.
-func TestPodWhoseDirectoryWasDeletedIsRecordedAgain(t *testing.T) {
+func TestDeletedDirectoryIsRecordedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent")
 		time.Sleep(1500 * time.Millisecond) // it has begun, and is between two relists
@@ -151,7 +151,7 @@ func TestPodWhoseDirectoryWasDeletedIsRecordedAgain(t *testing.T) {
 
 // As on a full disk: the record cannot be written. A podctl that is killed then must
 // not leave what no other could remove.
-func TestPodThatCannotBeRecordedHasNothingOnTheHost(t *testing.T) {
+func TestUnrecordablePodLeavesNothingOnHost(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		pods := filepath.Join(w.root, "pods")
 		if err := errors.Join(os.RemoveAll(pods), os.WriteFile(pods, nil, 0o600)); err != nil {
@@ -172,7 +172,7 @@ func TestPodThatCannotBeRecordedHasNothingOnTheHost(t *testing.T) {
 }
 
 // As on a full disk: the record cannot be written.
-func TestPodIsStoppedAlthoughThatCannotBeRecorded(t *testing.T) {
+func TestStopWithoutRecord(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
 		web := a.until("web", "running", running).Pod
@@ -189,7 +189,7 @@ func TestPodIsStoppedAlthoughThatCannotBeRecorded(t *testing.T) {
 	})
 }
 
-func TestPodWithTheLongestNameRuns(t *testing.T) {
+func TestPodWithLongestNameRuns(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		name := strings.Repeat(strings.Repeat("a", 62)+".", 4) + "b" // 253 characters
 		a := w.podctl("agent", podYAML(name, "sleep 3600", "terminationGracePeriodSeconds: 1"))
@@ -203,14 +203,14 @@ func TestPodWithTheLongestNameRuns(t *testing.T) {
 }
 
 // Two podctls reach one runtime by two paths: a bind mount of its socket, say.
-func TestPodOfALivingPodctlOnAnotherPathToTheRuntimeIsLeftToIt(t *testing.T) {
+func TestPodOfLivePodctlOnOtherRuntimePathIsLeftAlone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
 		a := w.podctl("agent", web)
 		first := a.until("web", "running", running)
 		w.locks = "alias"
 		b := w.podctl("agent", web)
-		b.until("web", "waiting", waits(lifecycle.DirectoryHeld))
+		b.until("web", "waiting", waits(lifecycle.DirectoryInUse))
 		a.until("web", "running on", running)
 		a.kill()
 		i := b.until("web", "running", running)
@@ -226,7 +226,7 @@ func TestPodOfALivingPodctlOnAnotherPathToTheRuntimeIsLeftToIt(t *testing.T) {
 
 // A directory that was deleted under a running pod is signed again with what is put
 // into it next.
-func TestDeletedRecordIsWrittenAgain(t *testing.T) {
+func TestDeletedRecordIsRewritten(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent", podYAML("web", "sleep 30", "terminationGracePeriodSeconds: 1"))
 		dir := a.opts.Facts.Dir(a.until("web", "running", running).Pod.UID)
@@ -247,7 +247,7 @@ func TestDeletedRecordIsWrittenAgain(t *testing.T) {
 
 // The manifest of a pod that waits because another runtime's pod has its directory is
 // removed: the pod here is stopped, and that of the other runtime keeps what it has.
-func TestStoppingAPodKeepsTheDirectoryOfAnotherRuntimesPod(t *testing.T) {
+func TestStopKeepsDirectoryOfOtherRuntime(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := fixUID("web", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
 		a := w.podctl("agent", web)
@@ -266,7 +266,7 @@ func TestStoppingAPodKeepsTheDirectoryOfAnotherRuntimesPod(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := w.podctl("agent", web)
-		b.until("web", "waiting", waits(lifecycle.DirectoryHeld))
+		b.until("web", "waiting", waits(lifecycle.DirectoryInUse))
 		b.want()
 		time.Sleep(time.Minute)
 		if got := b.names(); len(got) != 0 {

@@ -14,8 +14,12 @@
 // it ended while it was still desired, in a goroutine of its own once it is not.
 //
 // The loop blocks on calls of the runtime that list, read manifests or the
-// runtime's status, each with a deadline; queries (Pods) never wait for it. Node's
-// mutex guards the entries and is held for no call that can block.
+// runtime's status, each with a deadline; queries (Pods) never wait for it.
+//
+// What owns its own state has a type of its own: podTable (the pods; its mutex is held for
+// no call that can block), records (their files), statuses, eventSender, nameLocks,
+// hostPorts, devices, allocations (resizes), preemption (room for critical pods), evictor,
+// remover, leftoverFinder, cgroupSweep, limitWatcher. Node connects them.
 //
 // docs/node.md has the phases, the reasons for which a pod waits, and the table of
 // all transitions.

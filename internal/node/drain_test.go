@@ -10,7 +10,7 @@ import (
 // deaf ends at a SIGKILL only, for which it is given ten minutes.
 var deaf = podYAML("web", `trap "" TERM; while true; do sleep 1; done`, "terminationGracePeriodSeconds: 600")
 
-func TestDrainWithLessGraceHurries(t *testing.T) {
+func TestDrainShortensGrace(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", deaf)
 		p.until("web", "running", running)
@@ -31,7 +31,7 @@ func TestDrainWithLessGraceHurries(t *testing.T) {
 }
 
 // Phases are told to the node after the fact, and may be told late.
-func TestGraceOfADrainReachesAPodWhoseBeginningWasNotToldYet(t *testing.T) {
+func TestDrainGraceReachesStartingPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", deaf)
 		i := p.until("web", "running", running)
@@ -53,7 +53,7 @@ func TestGraceOfADrainReachesAPodWhoseBeginningWasNotToldYet(t *testing.T) {
 }
 
 // A watcher that looks only after the drain is told each pod's final state, once.
-func TestWatcherIsToldTheFinalStateOfARemovedPod(t *testing.T) {
+func TestWatcherGetsFinalStateOfRemovedPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", deaf)
 		p.until("web", "running", running)
@@ -76,7 +76,7 @@ func TestWatcherIsToldTheFinalStateOfARemovedPod(t *testing.T) {
 }
 
 // A runtime that hangs does not keep a pod from being ended before it began.
-func TestDrainDoesNotWaitForARuntimeThatIsAskedAboutItsNetwork(t *testing.T) {
+func TestDrainDoesNotWaitForNetworkStatus(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.sim.Hang("Status", "")()
 		p := w.podctl("run-a", podYAML("a", "sleep 1"), podYAML("b", "sleep 1"))
@@ -91,7 +91,7 @@ func TestDrainDoesNotWaitForARuntimeThatIsAskedAboutItsNetwork(t *testing.T) {
 }
 
 // A pod that was starting when Drain returned does not start.
-func TestNothingIsLetInAfterDrain(t *testing.T) {
+func TestNoPodStartsAfterDrain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
 		a := w.podctl("run-a", web)

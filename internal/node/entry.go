@@ -15,14 +15,14 @@ import (
 
 // entry is a pod of the node: what is decided about it, which only
 // lifecycle.Step changes, and what carrying that out has to remember. It is
-// guarded by Node.mu.
+// guarded by podTable.mu.
 type entry struct {
 	lifecycle.Entry
 	// stage is the worker's phase, as of its last change.
 	stage  worker.Phase
 	status v1.PodStatus
-	// record is what of it outlives the process beside the runtime. It changes
-	// together with its file, under recording, which is taken before Node.mu.
+	// record is what outlives the process beside the runtime. It changes together with
+	// its file, under recording, which is taken before the table's mutex.
 	record    podrecord.Record
 	recording sync.Mutex
 	// touched is when the last operation that may have changed something in
@@ -37,13 +37,13 @@ type entry struct {
 	// one. current is the pod with what it was granted.
 	granted, adopted *pod.Allocation
 	deferred         *deferral
-	current          current
+	current          allocatedPod
 	// devices are those of its containers.
 	devices device.Assignment
 }
 
-// again reports whether another life of the pod follows this one.
-func (e *entry) again() bool { return e.Next != nil }
+// hasNext reports whether another life of the pod follows this one.
+func (e *entry) hasNext() bool { return e.Next != nil }
 
 // hasWorker reports whether the pod's worker has been told of it.
 func (e *entry) hasWorker() bool { return e.Phase == lifecycle.Active || e.Leaving() }

@@ -55,7 +55,7 @@ func (v *evictor) evict(ctx context.Context, p *v1.Pod, why event.Eviction) erro
 // terminating (killPodNow in pkg/kubelet/pod_workers.go).
 func (v *evictor) failAndWait(ctx context.Context, p *v1.Pod, why event.Eviction, grace *int64) error {
 	down := make(chan struct{})
-	v.fail(p, why, grace, down)
+	v.failPod(p, why, grace, down)
 	timer := time.NewTimer(killTime(p, grace))
 	defer timer.Stop()
 	select {
@@ -75,10 +75,10 @@ func (v *evictor) sendExceeded(p *v1.Pod) {
 	v.events.send(p, event.Event{Reason: event.ExceededGracePeriod, Warning: true, Message: exceededMessage})
 }
 
-// fail terminates a pod for good: it stays Failed until its manifest changes, also
+// failPod terminates a pod for good: it stays Failed until its manifest changes, also
 // if podctl is killed now. grace, in seconds, shortens its own; down is closed when
 // nothing of it runs (evictPod in pkg/kubelet/eviction/eviction_manager.go).
-func (v *evictor) fail(p *v1.Pod, why event.Eviction, grace *int64, down chan<- struct{}) {
+func (v *evictor) failPod(p *v1.Pod, why event.Eviction, grace *int64, down chan<- struct{}) {
 	reason, message := evictionWords(why)
 	v.events.send(p, event.Event{Reason: reason, Warning: true, Message: message, Eviction: &why})
 	status := v1.PodStatus{Phase: v1.PodFailed, Reason: reason, Message: message}

@@ -25,13 +25,13 @@ var ErrNoPod = errors.New("no such pod")
 // not cancel the stop. A pod that is stopped already stays so. The error is
 // ErrNoPod, a *NotRunningError, or says why the stop would not outlive podctl.
 func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) error {
-	p, err := n.hold(ctx, namespace, name, grace)
+	p, err := n.requestStop(ctx, namespace, name, grace)
 	unrecorded, _ := errors.AsType[*UnrecordedError](err)
 	if err != nil && unrecorded == nil {
 		return err
 	}
-	if n.workers.IsPodKnown(p.UID) { // else start, which is about to, sees the hold
-		n.workers.Kill(p, true, worker.KillOptions{Grace: shorter(p, grace)})
+	if n.workers.IsPodKnown(p.UID) { // else startPod, which follows, sees the record
+		n.workers.Kill(p, true, worker.KillOptions{Grace: graceIfShorter(p, grace)})
 	}
 	n.watchers.notifyChanged()
 	if err := n.watchers.waitUntil(ctx, func() bool { return n.pods.isDown(p) }); err != nil || unrecorded == nil {
@@ -43,11 +43,10 @@ func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) e
 	return unrecorded
 }
 
-// hold records that the pod is not to run, in its directory first. What waits
-// for something that may never end is not stopped: if anything runs it, another
-// podctl does.
-func (n *Node) hold(ctx context.Context, namespace, name string, grace *int64) (*v1.Pod, error) {
-	e, err := n.retried(ctx, namespace, name)
+// requestStop records that the pod is to stay stopped, in its directory first. A blocked
+// pod is not stopped: if anything runs it, another podctl does.
+func (n *Node) requestStop(ctx context.Context, namespace, name string, grace *int64) (*v1.Pod, error) {
+	e, err := n.retryBlocked(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +64,7 @@ func (n *Node) hold(ctx context.Context, namespace, name string, grace *int64) (
 	}
 	rec := n.records.of(e)
 	rec.Held = true
-	rec.Stop(time.Now(), shorter(p, grace))
+	rec.Stop(time.Now(), graceIfShorter(p, grace))
 	err = podrecord.Create(n.opts.Facts.Dir(p.UID), rec)
 	n.records.set(e, rec) // on a full disk, too, the pod is stopped
 	if err != nil {
@@ -92,18 +91,17 @@ func (e *UnrecordedError) Hint() string {
 
 func (e *UnrecordedError) Unwrap() error { return e.Cause }
 
-// stopHeld stops a pod that became active and that Stop held before it had a
-// worker.
-func (n *Node) stopHeld(p *v1.Pod) {
+// killIfStopped stops a pod that became active if Stop was called before it had a worker.
+func (n *Node) killIfStopped(p *v1.Pod) {
 	n.pods.mu.Lock()
 	e := n.pods.get(p.UID)
-	held := e != nil && e.record.Held
+	stopped := e != nil && e.record.Held
 	var grace *int64
-	if held {
+	if stopped {
 		grace = e.record.GraceLeft(time.Now())
 	}
 	n.pods.mu.Unlock()
-	if held {
+	if stopped {
 		n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
 	}
 }
@@ -112,7 +110,7 @@ func (n *Node) stopHeld(p *v1.Pod) {
 // as soon as the node knows it. The error is ErrNoPod, a *RunningError where there is
 // nothing to start, or a *NotRunningError where something is in the way.
 func (n *Node) Start(ctx context.Context, namespace, name string) error {
-	e, err := n.retried(ctx, namespace, name)
+	e, err := n.retryBlocked(ctx, namespace, name)
 	if err != nil {
 		return err
 	}
@@ -131,8 +129,8 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	case !old.Held && !pod.IsTerminal(old.Phase) && !ended:
 		return &RunningError{Pod: pod.DisplayName(namespace, name)}
 	}
-	// A podctl that is killed from here on starts the pod, because what was
-	// stopped and is not held starts again.
+	// A podctl that is killed from here on starts the pod: one that was stopped and is not
+	// to stay so starts again.
 	rec := n.records.withOwner(life, podrecord.Record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
 	if !old.StopRequested.IsZero() {
 		rec.StopRequested = old.StopRequested
@@ -142,7 +140,7 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	}
 	n.pods.mu.Lock()
 	var w work
-	if n.pods.get(uid) == e && e.Phase == lifecycle.Active { // else its next life is not held
+	if n.pods.get(uid) == e && e.Phase == lifecycle.Active { // else its next life starts anyway
 		e.record = rec
 		w = n.pods.step(uid, lifecycle.Start{})
 	}

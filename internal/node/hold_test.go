@@ -13,7 +13,7 @@ func stopped(i Info) bool { return i.Stopped && i.WorkerPhase == worker.Finished
 
 // A stopped pod stays so while its manifest stays, whichever podctl is killed
 // meanwhile, and runs again once it is started.
-func TestStopOutlivesPodctlUntilStart(t *testing.T) {
+func TestStopSurvivesRestartOfPodctl(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 5")
 		a := w.podctl("agent", web)
@@ -51,7 +51,7 @@ func TestStopOutlivesPodctlUntilStart(t *testing.T) {
 	})
 }
 
-func TestStoppedPodRunsWhenItsManifestChanges(t *testing.T) {
+func TestStoppedPodRunsAfterManifestChange(t *testing.T) {
 	for name, fix := range map[string]func(name, manifest string) string{
 		"another uid": func(_, m string) string { return m }, "the same uid": fixUID,
 	} {
@@ -81,7 +81,7 @@ func TestStoppedPodRunsWhenItsManifestChanges(t *testing.T) {
 
 // A stop that podctl was killed in is completed with the rest of its grace,
 // and the pod stays down.
-func TestStopThatWasCutShortHolds(t *testing.T) {
+func TestInterruptedStopStaysStopped(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 60")
 		a := w.podctl("agent", web)
@@ -101,7 +101,7 @@ func TestStopThatWasCutShortHolds(t *testing.T) {
 }
 
 // A pod that waits for the one before it to end is stopped before it began.
-func TestStopOfAPodThatHasNotBegun(t *testing.T) {
+func TestStopBeforePodStarts(t *testing.T) {
 	for name, fix := range map[string]func(name, manifest string) string{
 		"another uid": func(_, m string) string { return m }, "the same uid": fixUID,
 	} {
@@ -137,7 +137,7 @@ func TestStopOfAPodThatHasNotBegun(t *testing.T) {
 }
 
 // A job that has ended runs again when it is started.
-func TestStartOfAPodThatHasEnded(t *testing.T) {
+func TestStartEndedPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("agent", podYAML("job", "exit 0", job))
 		p.until("job", "finished", finished)
@@ -159,7 +159,7 @@ func TestStartOfAPodThatHasEnded(t *testing.T) {
 
 // A stop is of the pod that there is: another one that has its uid much later
 // was not stopped.
-func TestAHoldEndsWithWhatItWasOf(t *testing.T) {
+func TestStopEndsWithItsPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 10")
 		p := w.podctl("agent", web)

@@ -13,7 +13,7 @@ import (
 // A kubelet gives a sandbox the annotations of its pod. A user of the cluster who sets
 // those of podctl must not get a pod stopped, or, by a manifest of their own, one that
 // the API server would not have admitted.
-func TestPodOfAKubeletIsNotPodctlsByItsAnnotations(t *testing.T) {
+func TestKubeletPodWithPodctlAnnotationsIsLeftAlone(t *testing.T) {
 	for name, partly := range map[string]bool{"all sources are known": false, "a source cannot be read": true} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {

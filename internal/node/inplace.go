@@ -11,15 +11,16 @@ import (
 	"github.com/podctl/podctl/internal/podrecord"
 )
 
-// becomes reports whether a running pod can follow to another version of its
-// manifest: its worker still syncs it, and the API server would take the change.
+// canUpdateInPlace reports whether a running pod can be updated to another version of its
+// manifest: its worker still syncs it, and the API server would accept the change.
 // A pod that has ended, or that podctl stop stopped, begins again instead.
-func (n *Node) becomes(running lifecycle.Entry, version Desired) bool {
-	return !n.workers.IsPodTerminationRequested(running.UID()) && n.inPlace(running.Pod, version.Pod)
+func (n *Node) canUpdateInPlace(running lifecycle.Entry, version Desired) bool {
+	return !n.workers.IsPodTerminationRequested(running.UID()) && n.isInPlace(running.Pod, version.Pod)
 }
 
-// inPlace logs why a change of a manifest replaces the pod.
-func (n *Node) inPlace(running, version *v1.Pod) bool {
+// isInPlace reports whether a manifest changes in place, and logs why the pod is replaced
+// if not.
+func (n *Node) isInPlace(running, version *v1.Pod) bool {
 	err := manifest.InPlace(running, version)
 	if err != nil {
 		n.log.Info("replace pod", "pod", Desired{Pod: running}.FullName(), "uid", running.UID, "reason", err)
@@ -27,9 +28,9 @@ func (n *Node) inPlace(running, version *v1.Pod) bool {
 	return err == nil
 }
 
-// continues reports whether a pod that the runtime holds, and that ran by an
+// canContinueAs reports whether a pod that the runtime holds, and that ran by an
 // older document, continues as the desired one: by the same rule.
-func (n *Node) continues(uid types.UID, held, want Desired) bool {
+func (n *Node) canContinueAs(uid types.UID, held, want Desired) bool {
 	if bytes.Equal(held.Document, want.Document) {
 		return true
 	}
@@ -37,5 +38,5 @@ func (n *Node) continues(uid types.UID, held, want Desired) bool {
 		// It may have been updated in place before it ended.
 		return rec.Manifest == podrecord.Fingerprint(want.Document)
 	}
-	return n.inPlace(held.Pod, want.Pod)
+	return n.isInPlace(held.Pod, want.Pod)
 }

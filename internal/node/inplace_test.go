@@ -90,7 +90,7 @@ func TestChangedImageRestartsOnlyItsContainer(t *testing.T) {
 	})
 }
 
-func TestDeadlineOfARunningPodCanBeLowered(t *testing.T) {
+func TestActiveDeadlineCanBeLowered(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := func(deadline string) string {
 			return podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1", "activeDeadlineSeconds: "+deadline)
@@ -117,7 +117,7 @@ func TestDeadlineOfARunningPodCanBeLowered(t *testing.T) {
 
 // A pod that has ended begins again with any change of its manifest, also if none
 // was there to see it, and also if it was updated in place before its end.
-func TestChangeOfAPodThatHasEndedRunsItAgain(t *testing.T) {
+func TestManifestChangeRestartsEndedPod(t *testing.T) {
 	for _, dead := range []bool{false, true} {
 		inWorld(t, func(t *testing.T, w *world) {
 			work := func(label string) string {

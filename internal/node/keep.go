@@ -22,17 +22,17 @@ func (d *desired) isPartial() bool {
 	return len(d.partial) > 0
 }
 
-// keep makes a pod desired for as long as some source is not known in full.
-func (d *desired) keep(want Desired) {
+// keepPod makes a pod desired for as long as some source is not known in full.
+func (d *desired) keepPod(want Desired) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.kept, d.whole = append(d.kept, want), nil
 }
 
-// keepUnread makes this instance's pods that no source desires desired, if they
-// may be of a source that is not known in full, and takes them out of what is
-// to be ended. It returns how many those are.
-func (n *Node) keepUnread(ctx context.Context, found *lifecycle.Findings) (unread int) {
+// keepPodsOfPartialSources makes this instance's pods that no source desires desired, if
+// they may be of a source that is not known in full, and does not stop them. It returns
+// how many those are.
+func (n *Node) keepPodsOfPartialSources(ctx context.Context, found *lifecycle.Findings) (unread int) {
 	if !n.desired.isPartial() {
 		return 0
 	}
@@ -49,7 +49,7 @@ func (n *Node) keepUnread(ctx context.Context, found *lifecycle.Findings) (unrea
 			n.log.Warn("leave a pod alone that may still be wanted", "pod", p.FullName(), "uid", p.UID, "err", err)
 			continue
 		}
-		n.desired.keep(d)
+		n.desired.keepPod(d)
 		n.wake.signal()
 	}
 	return unread

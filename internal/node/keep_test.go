@@ -7,7 +7,7 @@ import (
 
 // What runs may be of the source that cannot be read: it keeps running, and another
 // source's pods start. Once the source is read, what it does not want ends.
-func TestPodsOfASourceThatCannotBeReadGoOn(t *testing.T) {
+func TestPodsOfUnreadableSourceKeepRunning(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web, old := podYAML("web", "sleep 3600"), podYAML("old", "sleep 3600")
 		a := w.podctl("agent", web, old)

@@ -15,7 +15,7 @@ import (
 
 // The log directories are read once for all pods that begin in one pass: what a pod of
 // another name has costs it nothing.
-func TestLeftoversTakeTheSameWorkForAnyNumberOfPods(t *testing.T) {
+func TestLeftoverCostDoesNotGrowWithPods(t *testing.T) {
 	work := func(pods int) float64 {
 		dir := t.TempDir()
 		locks, err := owner.Open(filepath.Join(dir, "locks"), "agent", proc.FS(testutil.EmptyProc(t)))

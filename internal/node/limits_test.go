@@ -19,7 +19,7 @@ import (
 
 // TestAPodIsEvictedOnceAVolumeIsOverItsLimit, and stays so: also for a podctl
 // that comes after it.
-func TestAPodIsEvictedOnceAVolumeIsOverItsLimit(t *testing.T) {
+func TestPodOverVolumeLimitIsEvicted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		yaml := func(name, more string) string {
 			text := podYAML(name, "sleep 1000", "volumes: [{name: v, emptyDir: {sizeLimit: 100Ki}}]", more)
@@ -63,7 +63,7 @@ func TestAPodIsEvictedOnceAVolumeIsOverItsLimit(t *testing.T) {
 
 // A pod over its limit that the runtime does not terminate is reported ten seconds
 // after its eviction, whatever its own grace period is, and once.
-func TestEvictionThatTheRuntimeDoesNotCarryOutIsReported(t *testing.T) {
+func TestEvictionTimeoutIsReported(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		yaml := podYAML("full", "sleep 1000", "terminationGracePeriodSeconds: 600", "volumes: [{name: v, emptyDir: {sizeLimit: 100Ki}}]")
 		p := w.podctl("one", strings.Replace(yaml, "command:", "volumeMounts: [{name: v, mountPath: /v}], command:", 1))
@@ -100,7 +100,7 @@ func (e *evictions) Evicted(signal string) { e.signals = append(e.signals, signa
 
 // A container decides how long its pod takes to measure. That delays no other
 // pod, and ends with the pod.
-func TestOnePodsTreeDelaysNoOthersMeasurement(t *testing.T) {
+func TestSlowMeasurementDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deep, quick := &v1.Pod{}, &v1.Pod{}
 		var measured, cancelled atomic.Int32

@@ -7,7 +7,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 )
 
-func TestFullLogDirectoryIsReportedOnceEachTime(t *testing.T) {
+func TestFullLogDirectoryIsReportedOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.logSpace.Store(1 << 30)
 		a := w.podctl("agent")

@@ -63,7 +63,7 @@ func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
 		case <-housekeeping.C:
 			n.reconcile(ctx, true)
 		case <-events.Ready():
-			n.take(ctx, events.Take())
+			n.handlePLEGEvents(ctx, events.Take())
 		}
 	}
 }
@@ -79,23 +79,23 @@ func (w wakeup) signal() {
 	}
 }
 
-// take wakes the workers of the pods that something happened to. A pod that
-// is leaving is being stopped already: its worker retries by itself, or has
-// forgotten it, and must not take the news for the beginning of another life.
-func (n *Node) take(ctx context.Context, events []pleg.Event) {
+// handlePLEGEvents has the workers of the events' pods sync them. A pod that is leaving is
+// being stopped already: its worker retries by itself, or has forgotten it, and must not
+// take the event for the beginning of another life.
+func (n *Node) handlePLEGEvents(ctx context.Context, events []pleg.Event) {
 	synced := map[types.UID]bool{}
 	for _, ev := range events {
 		n.pods.mu.Lock()
-		stays := n.pods.isActive(n.pods.get(ev.PodUID))
+		isActive := n.pods.isActive(n.pods.get(ev.PodUID))
 		n.pods.mu.Unlock()
-		if !stays {
+		if !isActive {
 			continue
 		}
 		switch ev.Type {
 		case pleg.ContainerRemoved:
 			continue // nothing to do about it (isSyncPodWorthy in pkg/kubelet/kubelet.go)
 		case pleg.ContainerDied:
-			n.remover.prune(ctx, ev)
+			n.remover.removeOldDead(ctx, ev)
 			if killedForUnknownReason(ev) {
 				n.pleg.RequestReinspect(ev.PodUID)
 			}
@@ -103,13 +103,13 @@ func (n *Node) take(ctx context.Context, events []pleg.Event) {
 		}
 		if !synced[ev.PodUID] {
 			synced[ev.PodUID] = true
-			n.resync(ev.PodUID)
+			n.syncPod(ev.PodUID)
 		}
 	}
 }
 
-// resync has a pod's worker look at it, if the pod stays.
-func (n *Node) resync(uid types.UID) {
+// syncPod has a pod's worker sync it, if the pod is active.
+func (n *Node) syncPod(uid types.UID) {
 	n.pods.mu.Lock()
 	e := n.pods.get(uid)
 	if !n.pods.isActive(e) {

@@ -16,7 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/testutil"
 )
 
-func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
+func TestNameStaysLockedBetweenPods(t *testing.T) {
 	dir := t.TempDir()
 	locks, err := owner.Open(dir, "run-a", proc.FS(testutil.EmptyProc(t)))
 	if err != nil {
@@ -54,7 +54,7 @@ func TestNameStaysHeldFromOnePodToTheNext(t *testing.T) {
 
 // While the runtime does not answer, nothing starts, and names are not kept
 // from others.
-func TestNameOfAPodThatCannotStartYetIsGivenBack(t *testing.T) {
+func TestNameOfWaitingPodIsReleased(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a")
 		w.sim.Crash()

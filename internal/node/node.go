@@ -201,7 +201,7 @@ func New(o Options) *Node {
 	n.records = &records{pods: n.pods, facts: o.Facts, dirs: o.Dirs, locks: o.Locks, instance: o.Instance, log: o.Log}
 	n.statuses = &statuses{pods: n.pods, pleg: n.pleg, events: n.events, observer: o.Observer}
 	n.probes = probe.New(probe.Options{
-		Exec: syncRuntime{o.Runtime}, Status: n.pods.status, Changed: n.probeChanged, Events: n.probeEvent, Brief: n.brief,
+		Exec: syncRuntime{o.Runtime}, Status: n.pods.status, Changed: n.probeChanged, Events: n.probeEvent, Brief: n.briefText,
 		Observer: o.Probes, Jitter: rand.Float64,
 	})
 	n.sync = podsync.New(podsync.Options{
@@ -242,7 +242,7 @@ func (n *Node) Set(source string, pods []Desired, objects *pod.Objects) {
 func (n *Node) set(source string, pods []Desired, objects *pod.Objects, partial bool) {
 	changed := n.desired.set(source, pods, objects, partial)
 	n.wake.signal()
-	n.wakeUsers(changed)
+	n.syncUsersOf(changed)
 }
 
 // Settled reports whether all pods that the node owns are among its Pods: its sources

@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 )
 
-func TestJobRunsToItsEndAndLeavesNothing(t *testing.T) {
+func TestJobLeavesNothingBehind(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", podYAML("job", "echo hi; exit 3", job))
 		i := p.until("job", "finished", finished)
@@ -31,7 +31,7 @@ func TestJobRunsToItsEndAndLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestJobThatEndedIsNotDoneTwice(t *testing.T) {
+func TestEndedJobIsNotRepeated(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		text := podYAML("job", "sleep 1", job)
 		a := w.podctl("run-a", text)
@@ -49,7 +49,7 @@ func TestJobThatEndedIsNotDoneTwice(t *testing.T) {
 	})
 }
 
-func TestRuntimeThatGoesAwayAndComesBackIsSurvived(t *testing.T) {
+func TestPodsSurviveRuntimeRestart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"), podYAML("job", "sleep 20", job))
 		p.until("web", "running", running)
@@ -75,7 +75,7 @@ func TestRuntimeThatGoesAwayAndComesBackIsSurvived(t *testing.T) {
 }
 
 // Whatever call the runtime dies in, the pod comes up once it is back.
-func TestRuntimeThatDiesInACallOfAStart(t *testing.T) {
+func TestRuntimeDiesDuringStart(t *testing.T) {
 	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer", "PodSandboxStatus", "ImageStatus"} {
 		for _, after := range []bool{false, true} {
 			inWorld(t, func(t *testing.T, w *world) {
@@ -93,7 +93,7 @@ func TestRuntimeThatDiesInACallOfAStart(t *testing.T) {
 	}
 }
 
-func TestRemovedManifestEndsItsPodWithItsGrace(t *testing.T) {
+func TestRemovedManifestStopsPodWithItsGrace(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", podYAML("web", `trap "" TERM; while true; do sleep 1; done`, "terminationGracePeriodSeconds: 7"))
 		p.until("web", "running", running)

@@ -15,10 +15,10 @@ import (
 // pod that waits.
 const retryTimeout = 5 * time.Second
 
-// retried is the entry of the name. If it is blocked it is tried again first, so
+// retryBlocked is the entry of the name. If it is blocked it is tried again first, so
 // that an error says what is in the way now; the error is a *NotRunningError if
 // something is.
-func (n *Node) retried(ctx context.Context, namespace, name string) (*entry, error) {
+func (n *Node) retryBlocked(ctx context.Context, namespace, name string) (*entry, error) {
 	n.pods.mu.Lock()
 	e, err := n.pods.named(namespace, name)
 	blocked := err == nil && isBlocked(e)

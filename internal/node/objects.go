@@ -75,10 +75,10 @@ func (c *objectNames) concerns(p *v1.Pod) bool {
 	return among(refs.ConfigMaps, c.configMaps) || among(refs.Secrets, c.secrets) || among(refs.Claims, c.claims)
 }
 
-// wakeUsers has the pods synced at once that refer to what has changed: their
-// volumes follow it, and what waits for it continues. The kubelet finds out at
-// the pod's next resync.
-func (n *Node) wakeUsers(c *objectNames) {
+// syncUsersOf syncs the pods that refer to changed objects at once: their volumes are
+// updated, and containers that wait for an object start. The kubelet does so at the pod's
+// next resync.
+func (n *Node) syncUsersOf(c *objectNames) {
 	var users []types.UID
 	n.pods.mu.Lock()
 	for uid, e := range n.pods.entries {
@@ -88,6 +88,6 @@ func (n *Node) wakeUsers(c *objectNames) {
 	}
 	n.pods.mu.Unlock()
 	for _, uid := range users {
-		n.resync(uid)
+		n.syncPod(uid)
 	}
 }

@@ -37,10 +37,10 @@ func (w *world) fileOf(uid types.UID) string {
 	return string(b)
 }
 
-// TestAPodFollowsTheObjectsThatItUses: it waits for one that is missing, and
+// TestPodFollowsItsObjects: it waits for one that is missing, and
 // shows what one has become as soon as it is known, without its containers
 // being touched. An immutable one stays as it was until it has been absent.
-func TestAPodFollowsTheObjectsThatItUses(t *testing.T) {
+func TestPodFollowsItsObjects(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("one", configured)
 		set := func(o *pod.Objects) {
@@ -90,7 +90,7 @@ func TestAPodFollowsTheObjectsThatItUses(t *testing.T) {
 	})
 }
 
-func TestOnlyPodsThatUseWhatChangedAreWoken(t *testing.T) {
+func TestChangedObjectSyncsOnlyItsPods(t *testing.T) {
 	before, after := config("one", false), config("two", false)
 	p := desire(t, configured)[0].Pod
 	if !changedObjects(before, after).concerns(p) || !changedObjects(before, &pod.Objects{}).concerns(p) || !changedObjects(&pod.Objects{}, before).concerns(p) {
@@ -110,9 +110,9 @@ func TestOnlyPodsThatUseWhatChangedAreWoken(t *testing.T) {
 	}
 }
 
-// TestAContainerStartsWhenWhatItsVariablesNeedAppears: until then it waits for
+// TestContainerStartsOnceItsConfigMapExists: until then it waits for
 // it with the kubelet's reason and words.
-func TestAContainerStartsWhenWhatItsVariablesNeedAppears(t *testing.T) {
+func TestContainerStartsOnceItsConfigMapExists(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := strings.Replace(podYAML("web", "sleep 1000", "terminationGracePeriodSeconds: 1"),
 			"command:", "env: [{name: KEY, valueFrom: {configMapKeyRef: {name: app, key: key}}}], command:", 1)

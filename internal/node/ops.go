@@ -27,14 +27,14 @@ var _ worker.Ops = ops{}
 
 func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err error) {
 	ctx = flock.For(ctx, string(in.Pod.UID))
-	defer placed(&err)
+	defer withRuntimeLayer(&err)
 	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.status(ctx, in.Pod)
 	if err != nil {
 		return false, err
 	}
 	o.n.probes.Add(in.Pod, o.n.pods.isAdopted(in.Pod.UID))
-	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st, Objects: o.n.desired.all(), Adopted: o.n.pods.adoptedAllocation(in.Pod.UID)})
+	res, err := o.n.sync.Sync(ctx, podsync.SyncInput{Pod: in.Pod, Status: st, Objects: o.n.desired.allObjects(), Adopted: o.n.pods.adoptedAllocation(in.Pod.UID)})
 	if res.Started && pod.HasUserNamespace(in.Pod) {
 		o.n.opts.Observer.StartedUserNamespaced(err)
 	}
@@ -48,7 +48,7 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 	if res.Terminal {
 		o.n.records.updateEnded(in.Pod.UID, res.Status)
 	}
-	o.n.syncAt(in.Pod, res.Deadline)
+	o.n.scheduleSync(in.Pod, res.Deadline)
 	if errors.Is(err, podsync.ErrNetworkNotReady) {
 		err = fmt.Errorf("%w: %w", worker.ErrNetworkNotReady, err)
 	}
@@ -57,7 +57,7 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 
 func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error) {
 	ctx = flock.For(ctx, string(in.Pod.UID))
-	defer placed(&err)
+	defer withRuntimeLayer(&err)
 	o.n.records.updateStopping(in.Pod.UID, in.Grace)
 	defer o.n.pleg.Hold(in.Pod.UID)()
 	st, err := o.status(ctx, in.Pod)
@@ -66,7 +66,7 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error
 	}
 	o.n.probes.Terminate(in.Pod.UID)
 	_, err = o.n.sync.Terminate(ctx, podsync.TerminateInput{
-		Pod: in.Pod, Status: st, Objects: o.n.desired.all(), Grace: in.Grace, Override: override(in.Pod, in.Status),
+		Pod: in.Pod, Status: st, Objects: o.n.desired.allObjects(), Grace: in.Grace, Override: override(in.Pod, in.Status),
 		Fresh: func(ctx context.Context) (*pod.Status, error) {
 			o.n.statuses.touch(in.Pod.UID)
 			return o.n.statuses.read(ctx, in.Pod.UID)
@@ -82,7 +82,7 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error
 
 func (o ops) TerminateRuntime(ctx context.Context, p *pod.Pod) (err error) {
 	ctx = flock.For(ctx, string(p.UID))
-	defer placed(&err)
+	defer withRuntimeLayer(&err)
 	return o.n.sync.TerminateRuntime(ctx, p, runtimeGrace)
 }
 
@@ -92,7 +92,7 @@ const runtimeGrace = 1
 
 func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	ctx = flock.For(ctx, string(in.Pod.UID))
-	defer placed(&err)
+	defer withRuntimeLayer(&err)
 	release, removed := o.n.pleg.Hold(in.Pod.UID), false
 	defer func() {
 		if !removed { // else the next full relist shows its end
@@ -112,7 +112,7 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	o.n.pods.mu.Unlock()
 	if !leaving {
 		if o.n.workers.ShouldPodContentBeRemoved(in.Pod.UID) {
-			o.n.remover.removeDead(ctx, deadBeyond(st, "", 0), true)
+			o.n.remover.removeDead(ctx, deadContainers(st, "", 0), true)
 		}
 		return nil
 	}
@@ -128,9 +128,9 @@ func (o ops) Cleanup(ctx context.Context, in worker.CleanupInput) (err error) {
 	return nil
 }
 
-// placed gives the error of an operation the layer runtime if the runtime did
-// not answer, whatever it was asked for.
-func placed(err *error) {
+// withRuntimeLayer sets the layer of an operation's error to the runtime if that did not
+// answer, whatever the call.
+func withRuntimeLayer(err *error) {
 	if errors.Is(*err, cri.ErrUnavailable) {
 		*err = event.At(event.LayerRuntime, *err)
 	}
@@ -149,9 +149,9 @@ func (o ops) status(ctx context.Context, p *v1.Pod) (*pod.Status, error) {
 	return st, event.At(event.LayerStatus, err)
 }
 
-// syncAt has the pod looked at when its time is over, without waiting for its
-// resync; a zero time calls it off.
-func (n *Node) syncAt(p *v1.Pod, at time.Time) {
+// scheduleSync has the pod synced at its active deadline, without waiting for its
+// resync; a zero time cancels that.
+func (n *Node) scheduleSync(p *v1.Pod, at time.Time) {
 	n.pods.mu.Lock()
 	defer n.pods.mu.Unlock()
 	e := n.pods.get(p.UID)
@@ -166,5 +166,5 @@ func (n *Node) syncAt(p *v1.Pod, at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	e.alarm = time.AfterFunc(time.Until(at), func() { n.resync(p.UID) })
+	e.alarm = time.AfterFunc(time.Until(at), func() { n.syncPod(p.UID) })
 }

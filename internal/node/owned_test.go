@@ -19,7 +19,7 @@ import (
 
 // A pod of a podctl process that reaches the runtime by another endpoint is neither
 // adopted nor stopped, also where its locks are not those of this process.
-func TestPodOwnedByAnotherEndpointIsNeitherAdoptedNorStopped(t *testing.T) {
+func TestPodOwnedElsewhereIsLeftAlone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		const v1, v2 = "sleep 3600", "sleep 7200"
 		grace := "terminationGracePeriodSeconds: 1"
@@ -62,7 +62,7 @@ func TestPodOwnedByAnotherEndpointIsNeitherAdoptedNorStopped(t *testing.T) {
 
 // A podctl process with another run directory has other locks: it has the directory of
 // a pod that it starts before the runtime lists the pod.
-func TestDirectoryOfAPodThatAnAgentWithAnotherRunDirectoryStartsStays(t *testing.T) {
+func TestDirectoryOfOtherRunDirIsKept(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		release := w.sim.Hang("RunPodSandbox", "")
 		a := w.podctl("agent", podYAML("web", "sleep 1", job), podYAML("api", "sleep 1", job))
@@ -117,7 +117,7 @@ func TestDirectoryOfAPodThatAnAgentWithAnotherRunDirectoryStartsStays(t *testing
 
 // Which pods other processes have, if they are not seen, matters only for what this one
 // did not make itself.
-func TestPodsOfThisProcessAreRemovedBesideProcessesThatAreNotSeen(t *testing.T) {
+func TestOwnPodsAreRemovedBesideUnseenProcesses(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.otherPods = func(context.Context) (map[types.UID]string, error) { return nil, &owner.UnseenError{} }
 		a := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
@@ -136,7 +136,7 @@ func TestPodsOfThisProcessAreRemovedBesideProcessesThatAreNotSeen(t *testing.T) 
 
 // Until its sources are read and what the runtime held is adopted, the pods of a node
 // are more than it names.
-func TestNodeIsSettledOnceItHasAdoptedItsPods(t *testing.T) {
+func TestNodeSettlesAfterAdoption(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent", podYAML("web", "sleep 3600"), podYAML("api", "sleep 3600"))
 		a.until("web", "running", running)

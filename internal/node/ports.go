@@ -81,7 +81,7 @@ func (h *hostPorts) others(ctx context.Context, listed []*pod.Pod) ([]*v1.Pod, e
 			if spec == nil {
 				ports, err := h.rt.HostPorts(ctx, s.ID)
 				switch {
-				case unanswered(err):
+				case isUnanswered(err):
 					return nil, fmt.Errorf("check host ports: %w", err)
 				case err != nil: // as far as the runtime shows them
 					h.log.Warn("host ports of a pod are not known", "pod", p.FullName(), "uid", p.UID, "err", err)

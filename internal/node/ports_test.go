@@ -17,7 +17,7 @@ func withPort(name string, port int) string {
 
 // The network leads a host port to the pod of a dead podctl process, and to one that
 // podctl did not create, for as long as it runs.
-func TestHostPortsOfPodsWithoutALivingOwnerAreTaken(t *testing.T) {
+func TestHostPortsOfAbandonedPodsAreInUse(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		left := w.podctl("run-a", withPort("left", 8080))
 		left.until("left", "running", running)
@@ -33,7 +33,7 @@ func TestHostPortsOfPodsWithoutALivingOwnerAreTaken(t *testing.T) {
 		}
 		b.want(withPort("first", 8080), withPort("second", 9090), withPort("third", 7070))
 		for name, other := range map[string]string{"first": "default/left", "second": "default/foreign"} {
-			i := b.until(name, "waiting", waits(lifecycle.HostPortHeld))
+			i := b.until(name, "waiting", waits(lifecycle.HostPortInUse))
 			if text := i.Rejected.Error(); !strings.Contains(text, other) {
 				t.Errorf("%s waits for %s: %s", name, other, text)
 			}

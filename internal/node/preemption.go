@@ -111,5 +111,5 @@ func (m *preemption) dropStale(want map[types.UID]Desired) {
 	}
 }
 
-// errNotNow: whether the pod may start cannot be told yet.
-var errNotNow = errors.New("room is being made for a critical pod")
+// errMakingRoom: whether the pod may start cannot be told yet.
+var errMakingRoom = errors.New("room is being made for a critical pod")

@@ -9,15 +9,14 @@ import (
 	"github.com/podctl/podctl/internal/probe"
 )
 
-// probeChanged shows at once whether the pod is ready, and has its worker look
-// at it: a container may have to be restarted, or the next one may start
-// (syncLoopIteration in pkg/kubelet/kubelet.go). Of a pod that is leaving
-// only the readiness is of interest.
+// probeChanged publishes at once whether the pod is ready, and has its worker sync it: a
+// container may have to be restarted, or the next one may start (syncLoopIteration in
+// pkg/kubelet/kubelet.go). A leaving pod is not synced.
 func (n *Node) probeChanged(p *v1.Pod, t probe.Type) {
 	if t != probe.Liveness {
 		n.sync.Probed(p)
 	}
-	n.resync(p.UID)
+	n.syncPod(p.UID)
 }
 
 // probeEvent sends a probe's warning.
@@ -35,8 +34,8 @@ func (r containerReader) Unready(uid types.UID) []event.Unready {
 	return r.n.sync.MaskedUnready(uid, r.n.probes.Unready(uid))
 }
 
-// brief is what is kept of what a probe said.
-func (n *Node) brief(uid types.UID, text string, limit int) string {
+// briefText returns the part of a probe's output that is kept.
+func (n *Node) briefText(uid types.UID, text string, limit int) string {
 	return n.sync.Brief(uid, text, limit)
 }
 

@@ -66,7 +66,7 @@ func restarts(n int32) func(Info) bool {
 	}
 }
 
-func TestPodsShowTheBackOffsOfTheirContainers(t *testing.T) {
+func TestPodsShowContainerBackOff(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", podYAML("web", "exit 1"))
 		i := p.until("web", "in back-off", func(i Info) bool { return len(i.BackOffs) > 0 })
@@ -78,7 +78,7 @@ func TestPodsShowTheBackOffsOfTheirContainers(t *testing.T) {
 	})
 }
 
-func TestReadinessTogglesTheConditionAndRestartsNothing(t *testing.T) {
+func TestReadinessSetsConditionOnly(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", probedYAML("web",
 			`readinessProbe: {exec: {command: [test, -e, /ready]}, periodSeconds: 1, failureThreshold: 2}`))
@@ -105,7 +105,7 @@ func TestReadinessTogglesTheConditionAndRestartsNothing(t *testing.T) {
 	})
 }
 
-func TestFailedLivenessRestartsWithTheProbesGrace(t *testing.T) {
+func TestFailedLivenessRestartsWithProbeGrace(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", probedYAML("web",
 			`livenessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 3, terminationGracePeriodSeconds: 5}`,
@@ -132,7 +132,7 @@ func TestFailedLivenessRestartsWithTheProbesGrace(t *testing.T) {
 	})
 }
 
-func TestFailedStartupRestartsAndHoldsLiveness(t *testing.T) {
+func TestFailedStartupProbeRestartsBeforeLiveness(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", probedYAML("web",
 			`startupProbe: {exec: {command: [test, -e, /started]}, periodSeconds: 2, failureThreshold: 5}`,
@@ -158,7 +158,7 @@ func TestFailedStartupRestartsAndHoldsLiveness(t *testing.T) {
 	})
 }
 
-func TestStartupOfASidecarHoldsWhatComesAfter(t *testing.T) {
+func TestSidecarStartupDelaysNextContainers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", podYAML("web", "sleep 3600", "initContainers:",
 			`- {name: s, image: "busybox:1", restartPolicy: Always, command: [sh, -c, "sleep 7; touch /up; sleep 3600"],`,
@@ -176,7 +176,7 @@ func TestStartupOfASidecarHoldsWhatComesAfter(t *testing.T) {
 	})
 }
 
-func TestReadinessIsAskedAtOnceAndNotAPeriodLater(t *testing.T) {
+func TestReadinessIsProbedAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", probedYAML("web", `readinessProbe: {exec: {command: ["true"]}, periodSeconds: 600}`))
 		p.until("web", "ready", ready)
@@ -188,7 +188,7 @@ func TestReadinessIsAskedAtOnceAndNotAPeriodLater(t *testing.T) {
 	})
 }
 
-func TestReadinessIsAskedWhileThePodEndsAndLivenessIsNot(t *testing.T) {
+func TestTerminatingPodIsProbedForReadinessOnly(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", probedYAML("web",
 			`readinessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1, failureThreshold: 1}`,
@@ -210,7 +210,7 @@ func TestReadinessIsAskedWhileThePodEndsAndLivenessIsNot(t *testing.T) {
 	})
 }
 
-func TestProbesOfAnAdoptedPodStartAgain(t *testing.T) {
+func TestProbesOfAdoptedPodRestart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		text := probedYAML("web",
 			`readinessProbe: {exec: {command: ["true"]}, periodSeconds: 10}`,
@@ -231,7 +231,7 @@ func TestProbesOfAnAdoptedPodStartAgain(t *testing.T) {
 	})
 }
 
-func TestAProbePortThatNoContainerHasIsToldAndDoesNotCount(t *testing.T) {
+func TestUnknownProbePortIsReportedAndIgnored(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", probedYAML("web",
 			`livenessProbe: {tcpSocket: {port: nope}, periodSeconds: 1, failureThreshold: 1}`))
@@ -249,7 +249,7 @@ func TestAProbePortThatNoContainerHasIsToldAndDoesNotCount(t *testing.T) {
 	})
 }
 
-func TestSixtyPodsWithProbesCostTheirProbesAndNothingElse(t *testing.T) {
+func TestProbesOfSixtyPodsCauseNoOtherCalls(t *testing.T) {
 	const pods = 60
 	inWorld(t, func(t *testing.T, w *world) {
 		var texts []string

@@ -15,7 +15,7 @@ import (
 
 // The containers of an evicted pod are removed once it has ended, and not before: the
 // pod shows how each of them ended. Their logs stay as long as the pod.
-func TestContainersOfAnEvictedPodAreRemovedWhenItHasEnded(t *testing.T) {
+func TestContainersOfEvictedPodAreRemoved(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		text := podYAML("two", `trap "exit 7" TERM; sleep 3600 & wait`, "terminationGracePeriodSeconds: 30") +
 			`  - {name: deaf, image: "busybox:1", command: [sh, -c, 'trap "" TERM; while true; do sleep 1; done']}` + "\n"
@@ -51,7 +51,7 @@ func TestContainersOfAnEvictedPodAreRemovedWhenItHasEnded(t *testing.T) {
 	})
 }
 
-func TestContainersOfAPodThatEndedByItselfAreKept(t *testing.T) {
+func TestContainersOfEndedPodAreKept(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("agent", podYAML("job", "exit 3", job))
 		p.until("job", "finished", finished)

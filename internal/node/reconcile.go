@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -19,7 +18,7 @@ import (
 // there is something to start, or full is set; while it cannot be listed, nothing
 // is started or taken for gone.
 func (n *Node) reconcile(ctx context.Context, full bool) {
-	w, desired, ready := n.compare()
+	w, desired, ready := n.compareEntries()
 	if !ready {
 		return
 	}
@@ -34,13 +33,13 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	}
 	known := n.workers.SyncKnownPods(pods)
 	if len(attempts) > 0 || full {
-		n.attempt(ctx, attempts, desired, known, full)
+		n.startDue(ctx, attempts, desired, known, full)
 		n.watchers.notifyChanged()
 	}
 }
 
-// compare takes the entries to what is desired now.
-func (n *Node) compare() (w work, desired map[types.UID]Desired, ready bool) {
+// compareEntries updates the entries to what is desired now.
+func (n *Node) compareEntries() (w work, desired map[types.UID]Desired, ready bool) {
 	n.pods.mu.Lock()
 	defer n.pods.mu.Unlock()
 	desired, ready = n.pods.wanted(n.desired)
@@ -52,7 +51,7 @@ func (n *Node) compare() (w work, desired map[types.UID]Desired, ready bool) {
 		done := n.pods.step(uid, lifecycle.RemovalDone{Err: err})
 		w.add(done)
 	}
-	in := lifecycle.Input{Desired: desired, Known: map[types.UID]bool{}, InPlace: n.becomes}
+	in := lifecycle.Input{Desired: desired, Known: map[types.UID]bool{}, InPlace: n.canUpdateInPlace}
 	if n.pods.drain != nil {
 		in.Grace = n.pods.drain.grace
 	}
@@ -62,7 +61,7 @@ func (n *Node) compare() (w work, desired map[types.UID]Desired, ready bool) {
 	}
 	after, actions := lifecycle.Reconcile(before, in, time.Now())
 	next := work{actions: actions}
-	drops := next.drops()
+	drops := next.droppedUIDs()
 	for uid := range before {
 		if _, stays := after[uid]; !stays {
 			n.pods.install(uid, lifecycle.Entry{}, drops[uid], &next)
@@ -75,15 +74,15 @@ func (n *Node) compare() (w work, desired map[types.UID]Desired, ready bool) {
 	return w, desired, true
 }
 
-// attempt tries to start the pods that are due, and stops what the runtime holds
-// that has to go.
-func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.UID]Desired, known map[types.UID]worker.Known, full bool) {
+// startDue tries to start the pods that are due, and stops pods of the runtime that are
+// not to run.
+func (n *Node) startDue(ctx context.Context, uids []types.UID, desired map[types.UID]Desired, known map[types.UID]worker.Known, full bool) {
 	if len(uids) > 0 {
 		go func() { _ = n.network.isReady(ctx) }() // their syncs ask again, and are answered at once
 	}
 	// Names are claimed before the runtime is listed: what another podctl does
 	// under a name until then is in the listing.
-	settle := n.claimAll(ctx, uids, desired)
+	settle := n.claimNames(ctx, uids, desired)
 	listed, err := n.rt.ListPods(ctx)
 	starting := settle()
 	if err != nil {
@@ -91,14 +90,14 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 			n.log.Warn("housekeeping", "err", err)
 		}
 		for _, d := range starting {
-			n.postpone(ctx, d, lifecycle.Defer{Reason: lifecycle.RuntimeUnavailable, Err: err})
+			n.deferStart(ctx, d, lifecycle.Defer{Reason: lifecycle.RuntimeUnavailable, Err: err})
 		}
 		return
 	}
 	cache := n.leftovers.newCache(ctx, listed)
 	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.pods.isHandled(uid) }
 	found := lifecycle.Look(listed, isKnown, desired, n.opts.Instance)
-	unread := n.keepUnread(ctx, &found)
+	unread := n.keepPodsOfPartialSources(ctx, &found)
 	if full && !n.desired.isPartial() {
 		if n.opts.KillUnknown {
 			found.StopUnknown(lifecycle.Unknowns(listed, isKnown, desired, n.opts.Instance))
@@ -107,22 +106,22 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 			n.removeLeftover(ctx, leftover)
 		}
 		if !n.opts.KeepLeftoverCgroups {
-			n.sweep.start(ctx, cache)
+			n.sweep.startSweep(ctx, cache)
 		}
 	}
 	n.leaveOwned(ctx, &found)
 	unread += len(found.Unread)
 	adopt, older := n.adoptable(ctx, found, desired)
 	n.stopFound(ctx, append(found.Stop, older...), &found)
-	// What runs already has its place before anything new is admitted.
-	slices.SortStableFunc(starting, func(a, b Desired) int { return cmp.Compare(rank(adopt[a.UID()]), rank(adopt[b.UID()])) })
+	// The resources of adopted pods are accounted before new pods are admitted.
+	slices.SortStableFunc(starting, func(a, b Desired) int { return adoptedFirst(adopt[a.UID()], adopt[b.UID()]) })
 	for _, d := range starting {
 		if !adopt[d.UID()] {
 			n.starts.Expect(d.Pod)
 		}
 	}
 	for _, d := range starting {
-		if n.begin(ctx, d, adopt[d.UID()], &found, listed) {
+		if n.startPod(ctx, d, adopt[d.UID()], &found, listed) {
 			for _, leftover := range n.leftovers.ofName(d, cache) {
 				n.removeLeftover(ctx, leftover)
 			}
@@ -135,14 +134,17 @@ func (n *Node) attempt(ctx context.Context, uids []types.UID, desired map[types.
 	}
 }
 
-func rank(adopted bool) int {
-	if adopted {
+func adoptedFirst(a, b bool) int {
+	switch {
+	case a == b:
 		return 0
+	case a:
+		return -1
 	}
 	return 1
 }
 
-// add puts more work after what there is.
+// add appends more work.
 func (w *work) add(more work) {
 	w.actions = append(w.actions, more.actions...)
 	for uid, e := range more.retired {

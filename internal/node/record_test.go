@@ -11,7 +11,7 @@ import (
 )
 
 // A record's file says what is remembered, however many change it at once.
-func TestRecordFileIsWhatIsRemembered(t *testing.T) {
+func TestRecordRoundTrip(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("agent", podYAML("web", "sleep 3600"))
 		web := p.until("web", "running", running).Pod

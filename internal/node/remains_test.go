@@ -39,7 +39,7 @@ func (w *world) lose() {
 	}
 }
 
-func TestJobOfWhichOnlyItsRecordRemainsIsNotDoneTwice(t *testing.T) {
+func TestJobWithRecordOnlyIsNotRepeated(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		text := podYAML("job", "sleep 1", job)
 		a := w.podctl("run-a", text)
@@ -58,7 +58,7 @@ func TestJobOfWhichOnlyItsRecordRemainsIsNotDoneTwice(t *testing.T) {
 	})
 }
 
-func TestStoppedPodOfWhichOnlyItsRecordRemainsStartsAgain(t *testing.T) {
+func TestStoppedPodWithRecordOnlyStartsAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "echo up; sleep 3600", "terminationGracePeriodSeconds: 20")
 		a := w.podctl("run-a", web)
@@ -77,7 +77,7 @@ func TestStoppedPodOfWhichOnlyItsRecordRemainsStartsAgain(t *testing.T) {
 	})
 }
 
-func TestRecordOfAnEarlierManifestEndsNoPod(t *testing.T) {
+func TestRecordOfOlderManifestIsIgnored(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		fixed := func(command string) string {
 			return strings.Replace(podYAML("job", command, job), "{name: job}", "{name: job, uid: fixed-1}", 1)
@@ -98,7 +98,7 @@ func TestRecordOfAnEarlierManifestEndsNoPod(t *testing.T) {
 
 // A podctl that is killed before its pod came to be leaves what the host has of
 // it: the next podctl of the name removes it, also with another manifest.
-func TestRemainsOfAPodThatNeverCameToBe(t *testing.T) {
+func TestLeftoversOfUncreatedPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		release := w.sim.Hang("RunPodSandbox", "")
 		a := w.podctl("run-a", podYAML("web", "sleep 1", job), podYAML("web-2", "sleep 1", job))
@@ -120,7 +120,7 @@ func TestRemainsOfAPodThatNeverCameToBe(t *testing.T) {
 }
 
 // Nothing is left of a pod that had to be ended without its manifest.
-func TestRemainsOfAPodWithoutAManifest(t *testing.T) {
+func TestLeftoversOfPodWithoutManifest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("run-a", podYAML("web", "sleep 3600"))
 		a.until("web", "running", running)
@@ -136,7 +136,7 @@ func TestRemainsOfAPodWithoutAManifest(t *testing.T) {
 }
 
 // A pod to which nothing was done yet is stopped without a trace.
-func TestRemainsOfAPodThatWasStoppedBeforeItBegan(t *testing.T) {
+func TestLeftoversOfPodStoppedBeforeStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.sim.Hang("Status", "")() // so that it waits for its network
 		a := w.podctl("run-a", podYAML("web", "sleep 1", job))
@@ -154,7 +154,7 @@ func TestRemainsOfAPodThatWasStoppedBeforeItBegan(t *testing.T) {
 
 // The record in a pod's directory is there before the pod's logs are, and goes after
 // them: logs without it would be left for ever, because nothing says whose they are.
-func TestLogsOfAPodHaveItsRecordBesideThem(t *testing.T) {
+func TestLogsAreRemovedBeforeRecord(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		logs := func() []os.DirEntry {
 			entries, _ := os.ReadDir(filepath.Join(w.root, "logs")) // it may not exist yet

@@ -50,9 +50,9 @@ func (r *remover) takeEnded() map[types.UID]error {
 	return ended
 }
 
-// start removes the leftovers of a pod that no worker knows, in a goroutine
+// startRemoval removes the leftovers of a pod that no worker knows, in a goroutine
 // of its own; the loop takes the result.
-func (r *remover) start(ctx context.Context, uid types.UID) {
+func (r *remover) startRemoval(ctx context.Context, uid types.UID) {
 	r.pods.mu.Lock()
 	e := r.pods.get(uid)
 	life := e.Desired
@@ -118,19 +118,19 @@ func (r *remover) removeDown(ctx context.Context, e *entry, p *v1.Pod) error {
 // (MaxPerPodContainer in pkg/kubelet/apis/config).
 const deadKept = 1
 
-// prune removes the older dead containers of the name that has just died
+// removeOldDead removes the older dead containers of the name that has just died
 // (pkg/kubelet/pod_container_deletor.go).
-func (r *remover) prune(ctx context.Context, ev pleg.Event) {
+func (r *remover) removeOldDead(ctx context.Context, ev pleg.Event) {
 	if ev.Status == nil || ev.Container == "" {
 		return
 	}
-	if dead := deadBeyond(ev.Status, ev.Container, deadKept); len(dead) > 0 {
+	if dead := deadContainers(ev.Status, ev.Container, deadKept); len(dead) > 0 {
 		r.background.Go(func() { r.removeDead(ctx, dead, r.keepLogs) })
 	}
 }
 
-// deadBeyond are the dead containers of a name, "" for all, but the newest ones.
-func deadBeyond(st *pod.Status, name string, keep int) []*pod.ContainerStatus {
+// deadContainers are the dead containers of a name, "" for all, but the newest ones.
+func deadContainers(st *pod.Status, name string, keep int) []*pod.ContainerStatus {
 	var dead []*pod.ContainerStatus
 	for _, c := range st.Containers { // newest first
 		if (name == "" || c.Name == name) && c.State == pod.Exited {

@@ -10,7 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-func TestSameManifestAdoptsThePodOfADeadPodctl(t *testing.T) {
+func TestSameManifestAdoptsPodOfDeadPodctl(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
 		a := w.podctl("run-a", web)
@@ -32,7 +32,7 @@ func TestSameManifestAdoptsThePodOfADeadPodctl(t *testing.T) {
 
 // The old pod has terminated before the new one starts, also if no podctl was
 // there when the manifest changed.
-func TestChangedManifestReplacesThePod(t *testing.T) {
+func TestChangedManifestReplacesPod(t *testing.T) {
 	for _, dead := range []bool{false, true} {
 		inWorld(t, func(t *testing.T, w *world) {
 			before := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 5")
@@ -61,7 +61,7 @@ func TestChangedManifestReplacesThePod(t *testing.T) {
 	}
 }
 
-func TestManifestChangedWhileThePodTerminates(t *testing.T) {
+func TestManifestChangesDuringTermination(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		versions := []string{"sleep 3601", "sleep 3602", "sleep 3603", "sleep 3604"}
 		pod := func(n int) string { return podYAML("web", versions[n], "terminationGracePeriodSeconds: 20") }
@@ -82,7 +82,7 @@ func TestManifestChangedWhileThePodTerminates(t *testing.T) {
 }
 
 // Back to the manifest of the pod that is terminating: it terminates, and then starts again.
-func TestManifestThatComesBackWhileItsPodTerminates(t *testing.T) {
+func TestManifestReturnsDuringTermination(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 10")
 		p := w.podctl("run-a", web)
@@ -98,7 +98,7 @@ func TestManifestThatComesBackWhileItsPodTerminates(t *testing.T) {
 	})
 }
 
-func TestPodOfALivingPodctlIsLeftToIt(t *testing.T) {
+func TestPodOfLivePodctlIsLeftAlone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
 		a := w.podctl("run-a", web)
@@ -116,7 +116,7 @@ func TestPodOfALivingPodctlIsLeftToIt(t *testing.T) {
 	})
 }
 
-func TestStopThatWasCutShortIsBroughtToItsEnd(t *testing.T) {
+func TestInterruptedStopIsCompleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 20")
 		a := w.podctl("run-a", web)
@@ -136,7 +136,7 @@ func TestStopThatWasCutShortIsBroughtToItsEnd(t *testing.T) {
 	})
 }
 
-func TestForeignPodOfTheNameIsAnError(t *testing.T) {
+func TestForeignPodOfSameNameBlocksStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("run-a", podYAML("other", "sleep 3600", "terminationGracePeriodSeconds: 1"))
 		sandbox, err := render.Sandbox(desire(t, podYAML("web", "sleep 1"))[0].Pod, render.SandboxInput{Node: a.opts.Facts})
@@ -160,7 +160,7 @@ func TestForeignPodOfTheNameIsAnError(t *testing.T) {
 
 // What is heard of a pod while its remains are removed does not begin another
 // life of it.
-func TestNewsOfAPodThatIsBeingRemovedStartsNothing(t *testing.T) {
+func TestEventOfPodInRemovalStartsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", fixUID("job", podYAML("job", "sleep 1; exit 1", job)))
 		p.until("job", "finished", finished)
@@ -186,7 +186,7 @@ func TestNewsOfAPodThatIsBeingRemovedStartsNothing(t *testing.T) {
 
 // A manifest that fixes its uid is another pod under the same uid once it has
 // changed, whether podctl was there to see it or not.
-func TestChangedManifestOfAFixedUID(t *testing.T) {
+func TestChangedManifestWithFixedUID(t *testing.T) {
 	for _, dead := range []bool{false, true} {
 		inWorld(t, func(t *testing.T, w *world) {
 			fixed := func(command string) string {

@@ -13,7 +13,7 @@ import (
 
 // What is not desired any more does not count: a kubelet whose file has changed
 // has forgotten the pod before (GetActivePods), and lets the next one in.
-func TestAPodTakesThePlaceOfItsOlderManifestOnAFullNode(t *testing.T) {
+func TestNewManifestFitsInPlaceOfOlderOne(t *testing.T) {
 	for name, fix := range map[string]func(name, manifest string) string{
 		"another uid": func(_, m string) string { return m }, "the same uid": fixUID,
 	} {
@@ -35,7 +35,7 @@ func TestAPodTakesThePlaceOfItsOlderManifestOnAFullNode(t *testing.T) {
 }
 
 // A new pod whose name sorts first finds the node as it is.
-func TestWhatRunsHasItsPlaceBeforeWhatIsNew(t *testing.T) {
+func TestAdoptedPodsAreAccountedBeforeNewOnes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
 		web := requesting("900m", podYAML("web", "sleep 3600"))
@@ -52,7 +52,7 @@ func TestWhatRunsHasItsPlaceBeforeWhatIsNew(t *testing.T) {
 
 // Room that was made for a pod which is then rejected for something else is
 // free: other pods are admitted.
-func TestRoomForAPodThatIsRejectedIsFree(t *testing.T) {
+func TestRoomOfRejectedPodIsReleased(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
 		victim := requesting("1", podYAML("victim", "sleep 3600", "terminationGracePeriodSeconds: 10"))
@@ -84,7 +84,7 @@ func (w *world) foreign(name string) {
 
 // A victim that waits for its name has no operation that would say how it
 // ended.
-func TestAVictimThatHasNotBegunHasFailedForGood(t *testing.T) {
+func TestVictimThatNeverStartedStaysFailed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
 		before := requesting("600m", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 60"))
@@ -107,7 +107,7 @@ func TestAVictimThatHasNotBegunHasFailedForGood(t *testing.T) {
 }
 
 // A host port is free for the next manifest of the pod that has it.
-func TestAHostPortIsFreeForTheNextManifest(t *testing.T) {
+func TestHostPortIsFreeForNextManifest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := func(command string) string {
 			return strings.Replace(podYAML("web", command, "terminationGracePeriodSeconds: 5"), "command:", "ports: [{containerPort: 80, hostPort: 8080}], command:", 1)

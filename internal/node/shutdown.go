@@ -30,10 +30,10 @@ func (n *Node) Drain(ctx context.Context, grace *int64) error {
 				hurry = append(hurry, e.Pod)
 			}
 		}
-		n.pods.drain = &drain{grace: least(n.pods.drain.grace, grace)}
+		n.pods.drain = &drain{grace: shorterGrace(n.pods.drain.grace, grace)}
 	}
 	n.pods.mu.Unlock()
-	n.stop(hurry, grace)
+	n.killPods(hurry, grace)
 	n.wake.signal()
 	return n.watchers.waitUntil(ctx, func() bool {
 		n.pods.mu.Lock()
@@ -50,7 +50,7 @@ type drain struct {
 	spare func(*entry) bool
 }
 
-func least(a, b *int64) *int64 {
+func shorterGrace(a, b *int64) *int64 {
 	if a == nil || b != nil && *b < *a {
 		return b
 	}
@@ -74,7 +74,7 @@ const (
 func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 	end := time.Now().Add(within)
 	ended := func(e *entry) bool {
-		return e.Phase == lifecycle.Rejected || !e.again() && (e.stage == worker.Finished || e.record.Held)
+		return e.Phase == lifecycle.Rejected || !e.hasNext() && (e.stage == worker.Finished || e.record.Held)
 	}
 	notNow := func(e *entry) bool { return ended(e) || pod.IsCritical(e.Pod) }
 	critical := min(within/criticalShare, criticalMost)
@@ -118,7 +118,7 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 		}
 	}
 	n.pods.mu.Unlock()
-	n.stop(hurry, &grace)
+	n.killPods(hurry, &grace)
 	n.wake.signal()
 	timed, cancel := context.WithDeadline(ctx, until)
 	defer cancel()

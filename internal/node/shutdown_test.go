@@ -17,7 +17,7 @@ func critical(name, manifest string) string {
 
 // Critical pods are touched only when the others are gone; what has ended or
 // was stopped stays as it is, and so is not started by the next podctl.
-func TestShutdownEndsCriticalPodsLast(t *testing.T) {
+func TestShutdownStopsCriticalPodsLast(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		manifests := []string{
 			critical("dns", podYAML("dns", "sleep 3600", "terminationGracePeriodSeconds: 1")),
@@ -62,7 +62,7 @@ func TestShutdownEndsCriticalPodsLast(t *testing.T) {
 
 // Graces are cut to what the time allows, and a pod that ignores them is given
 // up on at its end.
-func TestShutdownKeepsWithinItsTime(t *testing.T) {
+func TestShutdownKeepsItsDeadline(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("agent",
 			podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 600"),
@@ -81,7 +81,7 @@ func TestShutdownKeepsWithinItsTime(t *testing.T) {
 	})
 }
 
-func TestShutdownGivesUpOnPodsThatDoNotEnd(t *testing.T) {
+func TestShutdownReportsPodsLeft(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
 		p.until("web", "running", running)

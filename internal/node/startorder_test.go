@@ -46,7 +46,7 @@ func TestPodsStartByPriority(t *testing.T) {
 
 // While one RunPodSandbox hangs, all other pods start; and the pods that hang
 // never fill the window.
-func TestHungSandboxesKeepNoOtherPodFromStarting(t *testing.T) {
+func TestHungSandboxesDoNotBlockStarts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 20 {
 			w.sim.Hang("RunPodSandbox", fmt.Sprintf("web-%02d", i))
@@ -71,7 +71,7 @@ func TestHungSandboxesKeepNoOtherPodFromStarting(t *testing.T) {
 }
 
 // A pull may take minutes; pods whose images are there do not wait for it.
-func TestPullsKeepNoOtherPodFromStarting(t *testing.T) {
+func TestPullsDoNotBlockStarts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.sim.SetImage("slow:1", sim.ImageScript{Absent: true})
 		w.sim.Delay("PullImage", "", 10*time.Minute)

@@ -10,15 +10,15 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// work is what is to be done after one or more steps, outside of the mutex.
+// work is what is to be done after one or more steps, without the mutex.
 type work struct {
 	actions []lifecycle.Action
 	// retired are the entries of the lives that were dropped.
 	retired map[types.UID]*entry
 }
 
-// step gives a pod's entry an event. What comes of it goes to n.carryOut, without
-// t.mu, which is held here.
+// step applies an event to a pod's entry. t.mu is held; n.carryOut, which does the work
+// that is returned, is called without it.
 func (t *podTable) step(uid types.UID, ev lifecycle.Event) work {
 	var before lifecycle.Entry
 	if e := t.get(uid); e != nil {
@@ -26,12 +26,12 @@ func (t *podTable) step(uid types.UID, ev lifecycle.Event) work {
 	}
 	after, actions := lifecycle.Step(before, time.Now(), ev)
 	w := work{actions: actions}
-	t.install(uid, after, w.drops()[uid], &w)
+	t.install(uid, after, w.droppedUIDs()[uid], &w)
 	return w
 }
 
-// drops are the pods of which a life is dropped.
-func (w *work) drops() map[types.UID]bool {
+// droppedUIDs returns the pods with a life that is dropped.
+func (w *work) droppedUIDs() map[types.UID]bool {
 	var uids map[types.UID]bool
 	for _, a := range w.actions {
 		if d, ok := a.(lifecycle.Drop); ok {
@@ -44,7 +44,7 @@ func (w *work) drops() map[types.UID]bool {
 	return uids
 }
 
-// install replaces a pod's entry; dropped says that the life so far is. t.mu is held.
+// install replaces a pod's entry; dropped: its life so far is dropped. t.mu is held.
 func (t *podTable) install(uid types.UID, after lifecycle.Entry, dropped bool, w *work) {
 	e := t.entries[uid]
 	t.index(uid, e, after)
@@ -70,8 +70,8 @@ func (t *podTable) install(uid types.UID, after lifecycle.Entry, dropped bool, w
 	t.accountResources(uid)
 }
 
-// tell is step and carryOut.
-func (n *Node) tell(ctx context.Context, uid types.UID, ev lifecycle.Event) {
+// apply applies an event to a pod's entry, and carries out what it leads to.
+func (n *Node) apply(ctx context.Context, uid types.UID, ev lifecycle.Event) {
 	n.pods.mu.Lock()
 	w := n.pods.step(uid, ev)
 	n.pods.mu.Unlock()

@@ -21,7 +21,7 @@ func (p *podctl) stops() []event.StopReason {
 	return why
 }
 
-func TestAStopSaysWhatMadeIt(t *testing.T) {
+func TestStopReasonInEvent(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
 		p := w.podctl("agent", web)

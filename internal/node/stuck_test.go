@@ -7,7 +7,7 @@ import (
 
 // A runtime that does not get a container stopped is told to use force, and
 // then the sandbox takes the container with it.
-func TestStopContainerThatHangsDoesNotHoldThePodUpForEver(t *testing.T) {
+func TestHangingStopContainerIsAbandoned(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 5"))
 		p.until("web", "running", running)

@@ -37,7 +37,7 @@ func replicas(t *testing.T, text string, n int) []Desired {
 
 // The pods of a workload beyond its number are stopped although another podctl
 // process started them, if that does not live; those of another workload stay.
-func TestSurplusPodsOfAWorkloadAreStopped(t *testing.T) {
+func TestSurplusPodsOfWorkloadAreStopped(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("run-a")
 		three := replicas(t, deployment, 3)

@@ -168,7 +168,7 @@ func (t *podTable) wanted(sources *desired) (map[types.UID]Desired, bool) {
 	for uid, e := range t.entries {
 		switch {
 		case !t.spared(e):
-		case e.again():
+		case e.hasNext():
 			spared[uid] = *e.Next
 		default:
 			spared[uid] = e.Desired

@@ -25,9 +25,9 @@ func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map
 	for _, p := range found.Adopt {
 		held, err := n.manifestOf(ctx, p)
 		switch {
-		case unanswered(err):
+		case isUnanswered(err):
 			found.Postpone(p)
-		case err == nil && !n.continues(p.UID, held, want[p.UID]):
+		case err == nil && !n.canContinueAs(p.UID, held, want[p.UID]):
 			older = append(older, p)
 		default:
 			adopt[p.UID] = true
@@ -51,7 +51,7 @@ func (n *Node) stopFound(ctx context.Context, pods []*pod.Pod, found *lifecycle.
 			continue
 		}
 		d, err := n.manifestOf(ctx, p)
-		if unanswered(err) {
+		if isUnanswered(err) {
 			n.log.Warn("stop a pod later", "pod", p.FullName(), "uid", p.UID, "err", err)
 			found.Postpone(p)
 			n.names.release(p.FullName())
@@ -91,9 +91,9 @@ func nameOnly(p *pod.Pod) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: p.UID, Name: p.Name, Namespace: p.Namespace}}
 }
 
-// unanswered reports whether a runtime that does not answer is why something
+// isUnanswered reports whether a runtime that does not answer is why something
 // could not be read: that says nothing about what was to be read.
-func unanswered(err error) bool {
+func isUnanswered(err error) bool {
 	return errors.Is(err, cri.ErrUnavailable) || errors.Is(err, cri.ErrDeadline) || errors.Is(err, context.Canceled)
 }
 

@@ -19,7 +19,7 @@ func (w *world) silence() (release func()) {
 }
 
 // A manifest that cannot be read now is no manifest that is not there.
-func TestOlderPodWhoseManifestCannotBeReadNowKeepsItsGrace(t *testing.T) {
+func TestUnreadableOlderPodKeepsItsGrace(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("run-a", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 20"))
 		a.until("web", "running", running)
@@ -42,7 +42,7 @@ func TestOlderPodWhoseManifestCannotBeReadNowKeepsItsGrace(t *testing.T) {
 	})
 }
 
-func TestPodOfAFixedUIDIsNotAdoptedUnread(t *testing.T) {
+func TestPodWithFixedUIDIsReadBeforeAdoption(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("run-a", fixUID("web", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 2")))
 		a.until("web", "running", running)
@@ -62,7 +62,7 @@ func TestPodOfAFixedUIDIsNotAdoptedUnread(t *testing.T) {
 
 // Of two manifests that fix one uid under two names, the one whose podctl
 // lives has it.
-func TestUIDOfALivingPodctlIsLeftToIt(t *testing.T) {
+func TestUIDOfLivePodctlIsLeftAlone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("run-a", fixUID("web", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")))
 		a.until("web", "running", running)

@@ -12,7 +12,7 @@ func wanted(uid, name string) Desired {
 	return Desired{Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), Name: name, Namespace: "default"}}}
 }
 
-func TestUnionIsUnreadyUntilEverySourceWasRead(t *testing.T) {
+func TestUnionIsUnreadyUntilAllSourcesAreRead(t *testing.T) {
 	d := newDesired([]string{"a", "b"})
 	d.set("a", []Desired{wanted("u1", "web")}, nil, false)
 	if _, ready := d.union(); ready {

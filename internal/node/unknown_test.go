@@ -38,7 +38,7 @@ func (p *podctl) names() map[string]bool {
 
 // Unknown pods are left alone unless podctl is told to end them, and a living
 // podctl's always; what a dead one left counts as unknown.
-func TestUnknownPodsAreEndedOnlyOnRequest(t *testing.T) {
+func TestUnknownPodsAreStoppedOnlyOnRequest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		dead := w.podctl("run-dead", podYAML("left", "sleep 3600"))
 		dead.until("left", "running", running)
@@ -70,7 +70,7 @@ func TestUnknownPodsAreEndedOnlyOnRequest(t *testing.T) {
 
 // What an agent left on the host when it was killed while it ended a pod goes
 // with the next one; directories of others below the same root stay.
-func TestOrphanedPodDirectoriesOfThisInstanceGo(t *testing.T) {
+func TestOrphanedDirectoriesOfInstanceAreRemoved(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent")
 		// Before the records: the agent looks at any time.

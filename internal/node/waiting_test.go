@@ -22,7 +22,7 @@ func waits(reason lifecycle.Reason) func(Info) bool {
 	}
 }
 
-func TestPodWhoseNameIsHeldStartsOnceItIsReleased(t *testing.T) {
+func TestPodStartsOnceNameIsReleased(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rival, err := owner.Open(filepath.Join(w.root, "locks"), "stop-1", proc.FS(testutil.EmptyProc(t)))
 		if err != nil {
@@ -59,7 +59,7 @@ func TestPodWhoseNameIsHeldStartsOnceItIsReleased(t *testing.T) {
 	})
 }
 
-func TestPodStartsOnceAForeignPodOfItsNameIsGone(t *testing.T) {
+func TestPodStartsOnceForeignPodIsGone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent")
 		id := a.createForeign("web")
@@ -90,7 +90,7 @@ func (p *podctl) createForeign(name string) (id string) {
 }
 
 // As on a full disk: the lock's file cannot be created.
-func TestPodWhoseLockCannotBeTakenStartsOnceItCan(t *testing.T) {
+func TestPodStartsOnceLockCanBeTaken(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent")
 		time.Sleep(time.Second)
@@ -110,7 +110,7 @@ func TestPodWhoseLockCannotBeTakenStartsOnceItCan(t *testing.T) {
 	})
 }
 
-func TestRejectedPodWithAFixedUIDIsJudgedByItsNewManifest(t *testing.T) {
+func TestRejectedPodWithFixedUIDIsRetriedOnChange(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "3")
 		a := w.podctl("agent", requesting("2", fixUID("web", podYAML("web", "sleep 3600"))))
@@ -122,7 +122,7 @@ func TestRejectedPodWithAFixedUIDIsJudgedByItsNewManifest(t *testing.T) {
 	})
 }
 
-func TestStopAndStartNameThePresentCauseOnly(t *testing.T) {
+func TestStopAndStartReportCurrentCause(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
 		first := w.podctl("run-a", web)
