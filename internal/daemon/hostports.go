@@ -62,7 +62,7 @@ func (h *hostPorts) hold(ctx context.Context, p *v1.Pod) (release func(), err er
 	others, err := h.others(ctx)
 	if err == nil {
 		if taken := preempt.PortTaken(p, others); taken != "" {
-			err = &node.HostPortError{Taken: taken}
+			err = node.HostPortInUse(taken)
 		}
 	}
 	if err != nil {

@@ -153,7 +153,7 @@ func TestSilentPodctlKeepsThePortsOfItsLastAnswer(t *testing.T) {
 	h := portsOf(run)
 	for _, what := range []string{"answers", "is silent", "was silent"} {
 		_, err := h.hold(t.Context(), withHostPort("a", "api"))
-		if _, taken := errors.AsType[*node.HostPortError](err); !taken {
+		if !errors.Is(err, node.ErrHostPortInUse) {
 			t.Errorf("the other podctl %s: %v", what, err)
 		}
 		other.silent.Store(true)
@@ -176,7 +176,7 @@ func TestPodctlsAreAskedForHostPortsAtTheSameTime(t *testing.T) {
 		})
 	}
 	_, err := portsOf(run).hold(t.Context(), withHostPort("a", "api"))
-	if _, taken := errors.AsType[*node.HostPortError](err); !taken {
+	if !errors.Is(err, node.ErrHostPortInUse) {
 		t.Errorf("not all were asked: %v", err)
 	}
 }

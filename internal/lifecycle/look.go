@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/podrecord"
 )
@@ -147,7 +148,7 @@ func (f *Findings) StopUnknown(pods []*pod.Pod) {
 func (f *Findings) Against(d Desired) (reason Defer, ok bool) {
 	uid := d.UID()
 	if p, found := f.Foreign[uid]; found {
-		return Defer{ForeignPod, &ForeignPodError{Pod: p}}, true
+		return Defer{ForeignPod, foreignPodError(p)}, true
 	}
 	if err, found := f.HeldBy[uid]; found {
 		return Defer{NameHeld, err}, true
@@ -173,4 +174,15 @@ func DecideStart(adopt bool, rec podrecord.Record) StartMode {
 		return StayStopped
 	}
 	return StopThenRestart
+}
+
+// foreignPodError says that the runtime already runs a pod of a desired pod's name or UID
+// that podctl did not create.
+func foreignPodError(p *pod.Pod) error {
+	id := ""
+	if len(p.Sandboxes) > 0 {
+		id = " " + p.Sandboxes[0].ID
+	}
+	return hint.Errorf("rename the pod in the manifest, or remove the other one: crictl rmp -f"+id,
+		"the runtime already runs a pod %s that podctl did not create (uid %s)", pod.DisplayName(p.Namespace, p.Name), p.UID)
 }

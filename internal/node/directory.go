@@ -1,27 +1,9 @@
 package node
 
 import (
-	"fmt"
-
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/podrecord"
 )
-
-// DirectoryError says that the directory of a pod that runs already is that of a
-// pod on another runtime, because both are of one UID: of one manifest, for instance.
-type DirectoryError struct {
-	Dir string
-	// Owner is the podctl and the runtime that it belongs to.
-	Owner string
-}
-
-func (e *DirectoryError) Error() string {
-	return fmt.Sprintf("the directory %s belongs to a pod on another runtime (podctl %s)", e.Dir, e.Owner)
-}
-
-// Hint says how to resolve it.
-func (e *DirectoryError) Hint() string {
-	return "give this runtime directories of its own with --root and --log-dir, or remove the other pod"
-}
 
 // recordFor returns the record of a pod that begins. A new pod whose directory is
 // another runtime's gets one of its own. The error says why what is recorded may not
@@ -39,7 +21,8 @@ func (n *Node) recordFor(d Desired, adopt bool) (podrecord.Record, error) {
 		return podrecord.Read(n.opts.Facts.Dir(d.UID())), nil
 	}
 	if held, err := n.locks.HeldOn(rec.Runtime(), d.FullName()); err != nil || held {
-		return rec, &DirectoryError{Dir: dir, Owner: rec.Owner}
+		return rec, hint.Errorf("give this runtime directories of its own with --root and --log-dir, or remove the other pod",
+			"the directory %s belongs to a pod on another runtime (podctl %s)", dir, rec.Owner)
 	}
 	return rec, nil
 }

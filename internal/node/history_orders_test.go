@@ -57,11 +57,10 @@ func (h *history) order() {
 	}
 	h.orders.Go(func() {
 		defer cancel()
-		var isRunning *RunningError
 		var notRunning *NotRunningError
 		switch err := carryOut(); {
 		case err == nil, errors.Is(err, ErrNoPod), errors.Is(err, ErrKillTimeout), errors.Is(err, context.DeadlineExceeded):
-		case errors.As(err, &isRunning), errors.As(err, &notRunning):
+		case errors.Is(err, ErrNotStopped), errors.As(err, &notRunning):
 		default:
 			h.t.Error(err)
 		}

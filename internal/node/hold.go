@@ -18,6 +18,9 @@ import (
 // ErrNoPod: the node has no pod of that name.
 var ErrNoPod = errors.New("no such pod")
 
+// ErrNotStopped: a pod that was to be started runs already.
+var ErrNotStopped = errors.New("is not stopped")
+
 // Stop stops a pod although a source still desires it, and keeps it so: also
 // across restarts of podctl, until its manifest changes or Start. grace, in
 // seconds, shortens its own; nil leaves it. Stop returns when nothing of the
@@ -107,7 +110,7 @@ func (n *Node) killIfStopped(p *v1.Pod) {
 }
 
 // Start lets a pod run again that was stopped or has ended. It returns
-// as soon as the node knows it. The error is ErrNoPod, a *RunningError where there is
+// as soon as the node knows it. The error is ErrNoPod, ErrNotStopped where there is
 // nothing to start, or a *NotRunningError where something is in the way.
 func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	e, err := n.retryBlocked(ctx, namespace, name)
@@ -127,7 +130,7 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	case !active:
 		return nil
 	case !old.Held && !pod.IsTerminal(old.Phase) && !ended:
-		return &RunningError{Pod: pod.DisplayName(namespace, name)}
+		return fmt.Errorf("pod %s %w", pod.DisplayName(namespace, name), ErrNotStopped)
 	}
 	// A podctl that is killed from here on starts the pod: one that was stopped and is not
 	// to stay so starts again.
@@ -150,8 +153,3 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	n.watchers.notifyChanged()
 	return nil
 }
-
-// RunningError says that a pod that was to be started runs already.
-type RunningError struct{ Pod string }
-
-func (e *RunningError) Error() string { return fmt.Sprintf("pod %s is not stopped", e.Pod) }

@@ -37,7 +37,7 @@ func TestStopSurvivesRestartOfPodctl(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.until("web", "running again", running)
-		if err := b.Start(t.Context(), "default", "web"); !errors.As(err, new(*RunningError)) {
+		if err := b.Start(t.Context(), "default", "web"); !errors.Is(err, ErrNotStopped) {
 			t.Errorf("start of a running pod: %v", err)
 		}
 		b.kill()

@@ -2,28 +2,25 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
 )
 
-// HostPortError says that a pod of which this podctl process is not the owner has a
-// host port.
-type HostPortError struct {
-	// Taken is the port, and the pod that has it.
-	Taken string
-}
+// ErrHostPortInUse: a pod that another podctl process owns has a host port.
+var ErrHostPortInUse = errors.New("host port in use")
 
-func (e *HostPortError) Error() string { return "host port in use: " + e.Taken }
-
-// Hint says how to resolve it.
-func (*HostPortError) Hint() string {
-	return "stop the other pod, or change hostPort; the pod starts once the port is free"
+// HostPortInUse returns an error for a host port in use; taken is the port, and the pod
+// that has it.
+func HostPortInUse(taken string) error {
+	return hint.Errorf("stop the other pod, or change hostPort; the pod starts once the port is free", "%w: %s", ErrHostPortInUse, taken)
 }
 
 // hostPorts reserves the host ports of pods that are about to start. Only the loop uses
@@ -54,7 +51,7 @@ func (h *hostPorts) reserve(ctx context.Context, p *v1.Pod, listed []*pod.Pod) (
 	others, err := h.others(ctx, listed)
 	if err == nil {
 		if taken := preempt.PortTaken(p, others); taken != "" {
-			err = &HostPortError{Taken: taken}
+			err = HostPortInUse(taken)
 		}
 	}
 	if err != nil {

@@ -134,7 +134,7 @@ func TestStopAndStartReportCurrentCause(t *testing.T) {
 			t.Errorf("stop: %v", err)
 		}
 		first.drain()
-		if err := agent.Start(t.Context(), "default", "web"); err != nil && !errors.As(err, new(*RunningError)) {
+		if err := agent.Start(t.Context(), "default", "web"); err != nil && !errors.Is(err, ErrNotStopped) {
 			t.Errorf("start, once the name is free: %v", err)
 		}
 		agent.until("web", "running", running)

@@ -74,7 +74,7 @@ type waiting struct {
 }
 
 // Play replays a tape to its end. What it returned until an error of the
-// reader (a *LineError) has been replayed.
+// reader has been replayed.
 func Play(ctx context.Context, t *Reader, o PlayOptions) (Report, error) {
 	p := &player{opts: o, rt: newMemory(), recorded: map[int]*recorded{}, slack: slack}
 	if period := time.Duration(t.Header.Period); period > 0 {

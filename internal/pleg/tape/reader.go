@@ -35,7 +35,7 @@ type Reader struct {
 	ended  bool
 }
 
-// NewReader reads the header. The name is for errors, which are LineErrors.
+// NewReader reads the header. The name is for errors.
 func NewReader(name string, r io.Reader) (*Reader, error) {
 	t := &Reader{file: name, r: bufio.NewReader(r), calls: map[int]string{}}
 	text, err := t.text()
