@@ -1,45 +1,45 @@
 package worker
 
-// adopt takes over a pod that an earlier podctl left running. It has started
-// and holds its name, so that a stop goes through Terminate. Who holds the
-// name already does not let it Sync, but may not keep it from being stopped.
-func (m *machine) adopt(ev Adopt) {
+// onAdopt adopts a pod that an earlier podctl left running. It has started and holds its
+// name, so that a stop goes through Terminate. Another holder of the name keeps it from
+// Sync, but not from being stopped.
+func (m *machine) onAdopt(ev Adopt) {
 	if m.s.Phase != Unknown || ev.Pod == nil {
 		return
 	}
 	m.s.UID, m.s.Name, m.s.Namespace = ev.Pod.UID, ev.Pod.Name, ev.Pod.Namespace
-	m.enter(Syncing)
+	m.enterPhase(Syncing)
 	m.s.Active = Work{Pod: ev.Pod, Exclusive: ev.Exclusive}
 	m.s.Started, m.s.ObservedRuntime = true, true
 	if ev.Exclusive {
-		m.hold()
+		m.holdName()
 	}
-	// Whatever is to become of the pod comes as an update. Should none come, it
-	// is not lost.
+	// The update that follows decides what becomes of the pod. The wake-up is for the
+	// case that none comes.
 	m.emit(Wake{ResyncPeriod})
 }
 
-// hold takes the name of a pod that runs already.
-func (m *machine) hold() {
+// holdName makes a pod that runs already a holder of its name.
+func (m *machine) holdName() {
 	m.s.HoldsName = true
 	m.emit(Name{NameHold})
 }
 
-// accept takes an update or a kill in (UpdatePod in
-// pkg/kubelet/pod_workers.go): it decides whether this is a stop request,
-// merges the grace, keeps the request as pending, and starts it if it can.
-func (m *machine) accept(r request) {
+// acceptRequest applies an update or a kill (UpdatePod in pkg/kubelet/pod_workers.go): it
+// decides whether this is a stop request, merges the grace, keeps the request as pending,
+// and starts it if it can.
+func (m *machine) acceptRequest(r request) {
 	if r.work.IsZero() {
 		return
 	}
 	first := m.s.Phase == Unknown
 	if first {
-		m.begin(r)
+		m.initPod(r)
 	}
 	fromRuntime := r.work.Runtime != nil
 	if fromRuntime {
 		m.s.ObservedRuntime = true
-		// The runtime does not know enough of a pod to do it justice.
+		// The runtime knows less of the pod than its spec says.
 		if known := m.s.latest(); known.Pod != nil {
 			r.work = Work{Pod: known.Pod, Exclusive: known.Exclusive}
 		}
@@ -50,7 +50,7 @@ func (m *machine) accept(r request) {
 		m.s.Recreate = true
 		return
 	case m.s.Phase == Finished:
-		m.release(r.kill.Waiter)
+		m.releaseWaiters(r.kill.Waiter)
 		return
 	case m.s.Phase == Terminated && fromRuntime:
 		// The listing was older than the end of the pod.
@@ -59,29 +59,29 @@ func (m *machine) accept(r request) {
 
 	interrupt := false
 	if m.s.Phase == Syncing {
-		if cause := r.cause(fromRuntime); cause != CauseNone {
-			m.stop(cause)
+		if cause := r.stopCause(fromRuntime); cause != CauseNone {
+			m.requestStop(cause)
 			interrupt = true
 		}
 	}
 	if m.s.Phase == Terminated {
-		m.release(r.kill.Waiter)
+		m.releaseWaiters(r.kill.Waiter)
 	}
-	if m.s.Phase == Terminating && m.merge(&r) {
+	if m.s.Phase == Terminating && m.mergeRequest(&r) {
 		interrupt = true
 	}
 
 	m.s.Pending = r.work
 	if interrupt {
-		m.cancel()
+		m.cancelOp()
 	}
-	m.advance()
+	m.startPending()
 }
 
-// merge adds a request to those that the terminating pod has had, and gives it
-// the grace that comes of them all. It reports whether that shortens the grace.
-func (m *machine) merge(r *request) (shorter bool) {
-	m.wait(r.kill.Waiter)
+// mergeRequest adds a stop request to the earlier ones of a terminating pod, and sets the
+// grace that results from all. It reports whether that shortens the grace.
+func (m *machine) mergeRequest(r *request) (shorter bool) {
+	m.addWaiter(r.kill.Waiter)
 	if r.kill.Status != (StatusOverride{}) {
 		m.s.Status = r.kill.Status
 	}
@@ -91,38 +91,38 @@ func (m *machine) merge(r *request) (shorter bool) {
 	return before != 0 && m.s.Grace < before
 }
 
-// begin is the first that the worker hears of a pod.
-func (m *machine) begin(r request) {
+// initPod sets the state of a pod at its first request.
+func (m *machine) initPod(r request) {
 	m.s.UID, m.s.Name, m.s.Namespace = r.uid, r.name, r.namespace
-	m.enter(Syncing)
-	if ended(r.work.Pod) && r.runtimeEmpty {
-		// It ended, and was stopped, before this process was there. What is
-		// left to do is to clean up.
-		m.stop(CausePhase)
-		m.enter(Terminated)
+	m.enterPhase(Syncing)
+	if hasEnded(r.work.Pod) && r.runtimeEmpty {
+		// It ended, and was stopped, before this process started: it is only to be
+		// cleaned up.
+		m.requestStop(CausePhase)
+		m.enterPhase(Terminated)
 		m.s.TerminatingSeen = true
 	}
 	switch {
 	case !r.work.Exclusive:
 	case r.work.Runtime != nil:
 		m.s.Started = true
-		m.hold()
+		m.holdName()
 	default:
 		m.emit(Name{NameJoin})
 	}
 }
 
-// due looks at the pod again, as the kubelet's work queue does by an update
-// of type sync. A pod that no source desires has its last work replayed.
-func (m *machine) due() {
+// onDue syncs the pod again, as the kubelet's work queue does by an update of type sync.
+// The last work of a pod that no source desires is repeated.
+func (m *machine) onDue() {
 	if m.s.Phase == Unknown || m.s.Phase == Finished || m.s.Running != OpNone {
 		return
 	}
 	last := m.s.latest()
 	if last.Pod == nil || m.s.Orphan {
-		m.replay()
-		m.advance()
+		m.repeatLastWork()
+		m.startPending()
 		return
 	}
-	m.accept(requestOfPod(Work{Pod: last.Pod, Exclusive: last.Exclusive}, false))
+	m.acceptRequest(requestOfPod(Work{Pod: last.Pod, Exclusive: last.Exclusive}, false))
 }

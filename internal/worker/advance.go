@@ -1,34 +1,34 @@
 package worker
 
-// advance starts the pending work if nothing is in flight and the pod may
+// startPending starts the pending work if nothing is in flight and the pod may
 // start (startPodSync in pkg/kubelet/pod_workers.go).
-func (m *machine) advance() {
+func (m *machine) startPending() {
 	if m.s.Running != OpNone || m.s.Pending.IsZero() || m.s.Phase == Finished {
 		return
 	}
 	if !m.s.Started && m.s.Pending.Runtime == nil {
 		if m.s.Pending.Exclusive && m.s.Phase != Syncing {
 			// It was stopped before it had its name: there is nothing to undo.
-			m.finish()
+			m.finishPod()
 			return
 		}
-		if m.s.Pending.Exclusive && !m.take() {
+		if m.s.Pending.Exclusive && !m.takeName() {
 			return
 		}
 		m.s.Started = true
 	}
 	if m.s.Phase == Syncing && m.s.HoldsName && m.names.Holder != "" && m.names.Holder != m.s.UID {
 		// Adopted beside another holder: only the first may go on.
-		m.await()
+		m.awaitName()
 		return
 	}
-	m.start()
+	m.startOp()
 }
 
-// take takes the pod's name if it is free and the pod's turn.
-func (m *machine) take() bool {
+// takeName takes the pod's name if that is free and the pod is next in line.
+func (m *machine) takeName() bool {
 	if !m.names.mayTake(m.s.UID) {
-		m.await()
+		m.awaitName()
 		return false
 	}
 	m.s.HoldsName = true
@@ -36,15 +36,15 @@ func (m *machine) take() bool {
 	return true
 }
 
-func (m *machine) await() {
+func (m *machine) awaitName() {
 	m.emit(Name{NameAwait})
 	m.emit(Wake{BackOffPeriod})
 }
 
-// start begins the operation that the phase asks for.
-func (m *machine) start() {
+// startOp starts the operation that the phase requires.
+func (m *machine) startOp() {
 	work := m.s.Pending
-	m.s.Active, m.s.Pending = remember(m.s.Active, work), Work{}
+	m.s.Active, m.s.Pending = mergeWork(m.s.Active, work), Work{}
 
 	op := m.nextOp(work)
 	if op == OpTerminate || op == OpTerminateRuntime {
@@ -58,7 +58,7 @@ func (m *machine) start() {
 	m.emit(start)
 }
 
-// nextOp is what the phase asks to be done with the work.
+// nextOp returns the operation that the phase requires.
 func (m *machine) nextOp(work Work) Op {
 	switch {
 	case m.s.Phase == Syncing:
@@ -72,18 +72,18 @@ func (m *machine) nextOp(work Work) Op {
 	}
 }
 
-// remember is what remains of the active work once next has begun: the last
-// grace stays where next has none (mergeLastUpdate in
+// mergeWork returns the active work once next has started: the last grace stays where
+// next has none (mergeLastUpdate in
 // pkg/kubelet/pod_workers.go).
-func remember(active, next Work) Work {
+func mergeWork(active, next Work) Work {
 	if next.Grace == 0 {
 		next.Grace = active.Grace
 	}
 	return next
 }
 
-// replay makes the last work pending again unless something newer is.
-func (m *machine) replay() {
+// repeatLastWork makes the last work pending again, unless newer work is pending.
+func (m *machine) repeatLastWork() {
 	if m.s.Pending.IsZero() {
 		m.s.Pending = m.s.Active
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Closing meets pods that have only just begun: the goroutine of none stays.
-func TestCloseWhileAPodBegins(t *testing.T) {
+func TestCloseDuringStart(t *testing.T) {
 	for range 200 {
 		w := New(Options{Ops: newFakeOps(t), Jitter: noJitter})
 		w.Update(create(testPod("u1", "web", nil)))

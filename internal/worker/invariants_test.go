@@ -70,7 +70,7 @@ func (c *checker) event(uid types.UID, before State, ev Event) {
 			c.run(fullNameOf(ev), uid)
 		}
 	case Update:
-		dead := ev.Pod.DeletionTimestamp != nil || ended(ev.Pod)
+		dead := ev.Pod.DeletionTimestamp != nil || hasEnded(ev.Pod)
 		// A create for a pod that is stopping is a wish for later.
 		l.stopped = l.stopped || dead
 	case Kill:

@@ -42,7 +42,7 @@ func (w *Workers) SyncKnownPods(desired []*v1.Pod) map[types.UID]Known {
 	for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
 		w.step(uid, Reconcile{Desired: wanted[uid]})
 		if p, ok := w.pods[uid]; ok {
-			spec := p.state.config()
+			spec := p.state.reportedPod()
 			known[uid] = Known{
 				Phase:     p.state.Phase,
 				Orphan:    !wanted[uid],
@@ -52,7 +52,7 @@ func (w *Workers) SyncKnownPods(desired []*v1.Pod) map[types.UID]Known {
 		}
 	}
 	w.mu.Unlock()
-	w.notes.deliver()
+	w.notifications.deliver()
 	return known
 }
 
@@ -75,7 +75,7 @@ func (w *Workers) Snapshot() []Info {
 	for _, p := range w.pods {
 		info := Info{State: p.state, NextWake: p.wakeAt}
 		if p.state.waitsForName() {
-			v := w.names.View(p.state.FullName(), p.state.UID, w.live)
+			v := w.names.View(p.state.FullName(), p.state.UID, w.mayStart)
 			info.NameHolder = cmp.Or(v.Holder, v.Next)
 		}
 		infos = append(infos, info)

@@ -168,7 +168,7 @@ func checkTimes(t *testing.T, cell string, before, after State) {
 	}
 }
 
-func TestEveryConstantHasItsName(t *testing.T) {
+func TestConstantNames(t *testing.T) {
 	cases := []struct {
 		value fmt.Stringer
 		want  string
@@ -194,7 +194,7 @@ func TestEveryConstantHasItsName(t *testing.T) {
 	}
 }
 
-func TestLifecycleIsTheKubeletsWord(t *testing.T) {
+func TestPhasesMatchKubeletNames(t *testing.T) {
 	for phase, want := range map[Phase]string{Unknown: "", Syncing: "sync", Terminating: "terminating", Terminated: "terminated", Finished: "terminated"} {
 		if got := phase.Lifecycle(); got != want {
 			t.Errorf("%s: got %q, want %q", phase, got, want)

@@ -145,7 +145,7 @@ var mutants = []struct {
 	})},
 }
 
-func TestCheckerCatchesEachMutant(t *testing.T) {
+func TestCheckerFindsEachMutant(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			for seed := range uint64(500) {

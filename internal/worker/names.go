@@ -52,14 +52,14 @@ type Names struct {
 	line    map[string][]types.UID
 }
 
-// View is what uid sees of the name. live reports whether another pod
+// View returns what uid sees of the name. live reports whether another pod
 // may still start.
 func (n *Names) View(fullName string, uid types.UID, live func(types.UID) bool) NameView {
 	var v NameView
 	if holders := n.holders[fullName]; len(holders) > 0 {
 		v.Holder = holders[0]
 	}
-	if i := n.next(fullName, uid, live); i >= 0 {
+	if i := n.firstLive(fullName, uid, live); i >= 0 {
 		v.Next = n.line[fullName][i]
 	}
 	return v
@@ -69,45 +69,45 @@ func (n *Names) View(fullName string, uid types.UID, live func(types.UID) bool) 
 func (n *Names) Apply(change NameChange, fullName string, uid types.UID, live func(types.UID) bool) {
 	switch change {
 	case NameJoin:
-		add(&n.line, fullName, uid)
+		appendUID(&n.line, fullName, uid)
 	case NameAwait:
 		// The queue of a name that is held is not searched.
 		if len(n.holders[fullName]) == 0 {
-			n.drop(fullName, n.next(fullName, uid, live))
+			n.dropFirst(fullName, n.firstLive(fullName, uid, live))
 		}
 	case NameTake:
-		n.drop(fullName, n.next(fullName, uid, live)+1)
-		add(&n.holders, fullName, uid)
+		n.dropFirst(fullName, n.firstLive(fullName, uid, live)+1)
+		appendUID(&n.holders, fullName, uid)
 	case NameHold:
-		add(&n.holders, fullName, uid)
+		appendUID(&n.holders, fullName, uid)
 	case NameLeave:
-		set(n.holders, fullName, slices.DeleteFunc(n.holders[fullName], func(h types.UID) bool { return h == uid }))
+		setUIDs(n.holders, fullName, slices.DeleteFunc(n.holders[fullName], func(h types.UID) bool { return h == uid }))
 	}
 }
 
-// Holders are the pods that hold the name, in the order in which they came.
+// Holders returns the pods that hold the name, in the order in which they came.
 func (n *Names) Holders(fullName string) []types.UID { return n.holders[fullName] }
 
-// next is the place in line of the first that may start, -1 if none may.
-func (n *Names) next(fullName string, uid types.UID, live func(types.UID) bool) int {
+// firstLive returns the place in line of the first pod that may start, -1 if none may.
+func (n *Names) firstLive(fullName string, uid types.UID, live func(types.UID) bool) int {
 	return slices.IndexFunc(n.line[fullName], func(w types.UID) bool { return w == uid || live(w) })
 }
 
-// drop takes the first count out of the line.
-func (n *Names) drop(fullName string, count int) {
+// dropFirst takes the first count out of the line.
+func (n *Names) dropFirst(fullName string, count int) {
 	if count > 0 {
-		set(n.line, fullName, n.line[fullName][count:])
+		setUIDs(n.line, fullName, n.line[fullName][count:])
 	}
 }
 
-func add(m *map[string][]types.UID, key string, uid types.UID) {
+func appendUID(m *map[string][]types.UID, key string, uid types.UID) {
 	if *m == nil {
 		*m = map[string][]types.UID{}
 	}
 	(*m)[key] = append((*m)[key], uid)
 }
 
-func set(m map[string][]types.UID, key string, uids []types.UID) {
+func setUIDs(m map[string][]types.UID, key string, uids []types.UID) {
 	if len(uids) == 0 {
 		delete(m, key)
 		return

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Observer is told what happens, one call at a time and in order, after the
+// Observer observes the workers: one call at a time and in order, after the
 // states have changed and without any lock held: it may ask Workers, and also
 // give them events, but should return soon, since the caller that caused the
 // change waits for it.
@@ -48,10 +48,9 @@ type Operation struct {
 	Err  error
 }
 
-// notes hands over to the log and the Observer what happened under the
-// worker's mutex, in that order, once the mutex is free. The first caller
-// delivers for all.
-type notes struct {
+// notifications passes what happened under the worker's mutex to the log and the
+// Observer, in order, once the mutex is free. The first caller delivers for all.
+type notifications struct {
 	log      *slog.Logger
 	observer Observer
 
@@ -60,14 +59,14 @@ type notes struct {
 	delivering bool
 }
 
-func (n *notes) add(note func()) {
+func (n *notifications) add(note func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.queue = append(n.queue, note)
 }
 
-// deliver hands over what there is, unless another call is at it.
-func (n *notes) deliver() {
+// deliver delivers all notifications, unless another call does so already.
+func (n *notifications) deliver() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.delivering {
@@ -84,7 +83,7 @@ func (n *notes) deliver() {
 	n.delivering = false
 }
 
-func (n *notes) phase(before, after State, at time.Time) {
+func (n *notifications) phaseChanged(before, after State, at time.Time) {
 	if before.Phase == after.Phase {
 		return
 	}
@@ -93,7 +92,7 @@ func (n *notes) phase(before, after State, at time.Time) {
 		c.State = before
 	}
 	n.add(func() {
-		attrs := append(identity(c.State), slog.String("phase", c.To.String()))
+		attrs := append(logAttrs(c.State), slog.String("phase", c.To.String()))
 		if c.State.Cause != CauseNone {
 			attrs = append(attrs, slog.String("cause", c.State.Cause.String()))
 		}
@@ -107,21 +106,21 @@ func (n *notes) phase(before, after State, at time.Time) {
 	})
 }
 
-func (n *notes) started(s State, e Start) {
+func (n *notifications) operationStarted(s State, e Start) {
 	if n.observer == nil {
 		return
 	}
-	o := operation(s, e)
+	o := operationOf(s, e)
 	n.add(func() { n.observer.OperationStarted(o) })
 }
 
-func (n *notes) done(s State, e Start, began time.Time, took time.Duration, err error) {
-	o := operation(s, e)
+func (n *notifications) operationDone(s State, e Start, began time.Time, took time.Duration, err error) {
+	o := operationOf(s, e)
 	o.At, o.Took, o.Err = began, took, err
 	n.add(func() {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			n.log.LogAttrs(context.Background(), slog.LevelWarn, "pod operation",
-				append(identity(s), slog.String("op", o.Op.String()), slog.Duration("took", took), slog.Any("err", err))...)
+				append(logAttrs(s), slog.String("op", o.Op.String()), slog.Duration("took", took), slog.Any("err", err))...)
 		}
 		if n.observer != nil {
 			n.observer.OperationDone(o)
@@ -129,7 +128,7 @@ func (n *notes) done(s State, e Start, began time.Time, took time.Duration, err 
 	})
 }
 
-func operation(s State, e Start) Operation {
+func operationOf(s State, e Start) Operation {
 	o := Operation{UID: s.UID, Namespace: s.Namespace, Name: s.Name, Op: e.Op, Type: e.Work.Type, At: s.RunningSince}
 	if e.Op == OpTerminate {
 		o.Grace = e.Work.Grace
@@ -137,6 +136,6 @@ func operation(s State, e Start) Operation {
 	return o
 }
 
-func identity(s State) []slog.Attr {
+func logAttrs(s State) []slog.Attr {
 	return []slog.Attr{slog.String("pod", s.Namespace+"/"+s.Name), slog.String("uid", string(s.UID))}
 }

@@ -44,7 +44,7 @@ func (r *recorder) PhaseChanged(c PhaseChange) {
 func (r *recorder) OperationStarted(o Operation) { r.add("%s starts, grace %d", o.Op, o.Grace) }
 func (r *recorder) OperationDone(o Operation)    { r.add("%s done in %s: %v", o.Op, o.Took, o.Err) }
 
-func TestObserverIsToldInOrderAndMayCallBack(t *testing.T) {
+func TestObserverCallsAreOrderedAndMayCallBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops, r := newFakeOps(t), &recorder{}
 		ops.takes[OpTerminate] = 2 * time.Second
@@ -80,7 +80,7 @@ func TestObserverIsToldInOrderAndMayCallBack(t *testing.T) {
 	})
 }
 
-func TestFailedOperationIsLoggedAndCancelledIsNot(t *testing.T) {
+func TestOnlyFailedOperationsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
 		ops.fails[OpSync] = event.At(event.LayerImage, errors.New("no such image"))
@@ -142,7 +142,7 @@ func TestSyncKnownPodsReportsAndRetries(t *testing.T) {
 	})
 }
 
-func TestMirrorPodQuestionIsAboutTheHolderOfTheName(t *testing.T) {
+func TestMirrorPodQueryReportsNameHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
 		ops.takes[OpTerminate] = time.Minute
@@ -166,10 +166,10 @@ func TestMirrorPodQuestionIsAboutTheHolderOfTheName(t *testing.T) {
 	})
 }
 
-// TestManyCallersAtOnce gives random events from several goroutines. fakeOps
+// TestConcurrentCallers gives random events from several goroutines. fakeOps
 // notices operations that overlap, the race detector the rest, and the bubble
 // a goroutine that stays.
-func TestManyCallersAtOnce(t *testing.T) {
+func TestConcurrentCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
 		ops.takes = map[Op]time.Duration{OpSync: 3 * time.Millisecond, OpTerminate: 2 * time.Millisecond, OpCleanup: time.Millisecond}

@@ -60,8 +60,8 @@ type CleanupInput struct {
 	Since time.Time
 }
 
-// perform carries one operation out.
-func perform(ctx context.Context, ops Ops, s Start) (terminal bool, err error) {
+// callOp carries one operation out.
+func callOp(ctx context.Context, ops Ops, s Start) (terminal bool, err error) {
 	switch s.Op {
 	case OpSync:
 		return ops.Sync(ctx, SyncInput{Pod: s.Work.Pod, Type: s.Work.Type, Since: s.Since})

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// podWorker is one pod's state and what carries out its effects. All of it is
-// guarded by Workers.mu. A pod has a goroutine only while an operation is in flight:
-// what rests costs no stack.
+// podWorker is one pod's state and what carries out its effects. Workers.mu guards all of
+// it. A pod has a goroutine only while an operation is in flight: an idle pod costs no
+// stack.
 type podWorker struct {
 	state State
 	// cancel ends the operation in flight.
@@ -32,7 +32,7 @@ func (w *Workers) step(uid types.UID, ev Event) {
 	}
 	t := now()
 	before := p.state
-	after, effects := Step(before, w.view(uid, before, ev), t, ev)
+	after, effects := Step(before, w.nameView(uid, before, ev), t, ev)
 	p.state = after
 	if after.Phase == Unknown {
 		delete(w.pods, uid)
@@ -44,13 +44,13 @@ func (w *Workers) step(uid types.UID, ev Event) {
 	if after.Phase == Unknown {
 		identity = before
 	}
-	w.notes.phase(before, after, t)
+	w.notifications.phaseChanged(before, after, t)
 	for _, e := range effects {
 		w.carryOut(p, identity, e)
 	}
 }
 
-// carryOut does what one effect asks for. s is the pod as it is now, or was
+// carryOut carries one effect out. s is the pod as it is now, or was
 // before it was forgotten. w.mu is held.
 func (w *Workers) carryOut(p *podWorker, s State, e Effect) {
 	switch e := e.(type) {
@@ -58,44 +58,44 @@ func (w *Workers) carryOut(p *podWorker, s State, e Effect) {
 		p.stopTimer()
 		var ctx context.Context
 		ctx, p.cancel = context.WithCancel(w.base)
-		w.notes.started(s, e)
-		w.running.Go(func() { w.perform(ctx, p, s.UID, e) })
+		w.notifications.operationStarted(s, e)
+		w.running.Go(func() { w.runOp(ctx, p, s.UID, e) })
 	case Cancel:
 		p.cancel()
 	case Wake:
-		w.wake(p, s.UID, e.After)
+		w.scheduleWake(p, s.UID, e.After)
 	case Release:
 		for _, id := range e.Waiters {
 			close(w.waiters[id])
 			delete(w.waiters, id)
 		}
 	case Name:
-		w.names.Apply(e.Change, s.FullName(), s.UID, w.live)
+		w.names.Apply(e.Change, s.FullName(), s.UID, w.mayStart)
 		if e.Change == NameLeave && w.opts.WakeOnRelease {
-			w.wakeNext(s.FullName())
+			w.wakeNextInLine(s.FullName())
 		}
 	case Exit:
 		p.stopTimer()
 	}
 }
 
-// perform is the goroutine of one operation: it carries it out, and reports the
+// runOp is the goroutine of one operation: it carries it out, and reports the
 // outcome.
-func (w *Workers) perform(ctx context.Context, p *podWorker, uid types.UID, start Start) {
+func (w *Workers) runOp(ctx context.Context, p *podWorker, uid types.UID, start Start) {
 	began := now()
-	terminal, err := perform(ctx, w.opts.Ops, start)
+	terminal, err := callOp(ctx, w.opts.Ops, start)
 	took := now().Sub(began)
 
 	w.mu.Lock()
 	p.cancel()
-	w.notes.done(p.state, start, began, took, err)
+	w.notifications.operationDone(p.state, start, began, took, err)
 	w.step(uid, OpDone{Op: start.Op, Terminal: terminal, Err: err})
 	w.mu.Unlock()
-	w.notes.deliver()
+	w.notifications.deliver()
 }
 
-// wake arranges for a Due, in place of one that is arranged already.
-func (w *Workers) wake(p *podWorker, uid types.UID, after time.Duration) {
+// scheduleWake schedules a Due, in place of one that is scheduled already.
+func (w *Workers) scheduleWake(p *podWorker, uid types.UID, after time.Duration) {
 	p.stopTimer()
 	after += time.Duration(w.opts.Jitter() * float64(after) / 2)
 	p.wakeAt = now().Add(after)
@@ -108,7 +108,7 @@ func (w *Workers) wake(p *podWorker, uid types.UID, after time.Duration) {
 			w.step(uid, Due{})
 		}
 		w.mu.Unlock()
-		w.notes.deliver()
+		w.notifications.deliver()
 	})
 	p.timer = timer
 }
@@ -120,26 +120,26 @@ func (p *podWorker) stopTimer() {
 	}
 }
 
-// view is what the pod sees of its full name, which is that of its first
+// nameView returns what the pod sees of its full name, which is that of its first
 // event.
-func (w *Workers) view(uid types.UID, s State, ev Event) NameView {
+func (w *Workers) nameView(uid types.UID, s State, ev Event) NameView {
 	fullName := s.FullName()
 	if s.Phase == Unknown {
 		fullName = fullNameOf(ev)
 	}
-	return w.names.View(fullName, uid, w.live)
+	return w.names.View(fullName, uid, w.mayStart)
 }
 
-// live reports whether a pod may still start, or run on.
-func (w *Workers) live(uid types.UID) bool {
+// mayStart reports whether a pod may still start, or run on.
+func (w *Workers) mayStart(uid types.UID) bool {
 	p, ok := w.pods[uid]
 	return ok && p.state.Phase == Syncing
 }
 
-// wakeNext gives a free name, or one whose first holder changed, to the pod
+// wakeNextInLine gives a free name, or one whose first holder changed, to the pod
 // that waits for it.
-func (w *Workers) wakeNext(fullName string) {
-	v := w.names.View(fullName, "", w.live)
+func (w *Workers) wakeNextInLine(fullName string) {
+	v := w.names.View(fullName, "", w.mayStart)
 	next := v.Holder
 	if next == "" {
 		next = v.Next

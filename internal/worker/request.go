@@ -51,15 +51,15 @@ func requestOfRuntime(ev KillRuntime) request {
 	return r
 }
 
-// cause is what makes the request a stop request, CauseNone if it is none.
+// stopCause returns why the request is a stop request, CauseNone if it is none.
 // orphan reports that the pod was found in the runtime.
-func (r request) cause(orphan bool) Cause {
+func (r request) stopCause(orphan bool) Cause {
 	switch p := r.work.Pod; {
 	case orphan:
 		return CauseRuntimeOnly
 	case p.DeletionTimestamp != nil:
 		return CauseDeleted
-	case ended(p):
+	case hasEnded(p):
 		return CausePhase
 	case r.isKill && r.kill.Evict:
 		return CauseEvicted
@@ -69,13 +69,12 @@ func (r request) cause(orphan bool) Cause {
 	return CauseNone
 }
 
-// ended reports whether the spec's own status says that the pod has ended.
-func ended(p *v1.Pod) bool {
+// hasEnded reports whether the pod's status in the spec is terminal.
+func hasEnded(p *v1.Pod) bool {
 	return p != nil && pod.IsTerminal(p.Status.Phase)
 }
 
-// fullNameOf is the full name of the pod that an event brings, "" if it
-// brings none.
+// fullNameOf returns the full name of the pod in an event, "" if it has none.
 func fullNameOf(ev Event) string {
 	switch ev := ev.(type) {
 	case Adopt:

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestGraceIsTheSmallestThatWasAskedForAndNeverGrows(t *testing.T) {
+func TestGraceIsSmallestRequestedAndNeverGrows(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	cases := []struct {
 		name                     string
@@ -47,7 +47,7 @@ func TestGraceIsTheSmallestThatWasAskedForAndNeverGrows(t *testing.T) {
 	}
 }
 
-func TestRetryIsDecidedByTheTypeOfTheError(t *testing.T) {
+func TestRetryDependsOnErrorType(t *testing.T) {
 	now := time.Unix(1000, 0)
 	in := func(d time.Duration) error { return retryError{now.Add(d)} }
 	cases := []struct {
@@ -79,7 +79,7 @@ type noRetry struct{}
 func (noRetry) Error() string              { return "no idea" }
 func (noRetry) RetryAt() (time.Time, bool) { return time.Time{}, false }
 
-func TestNamesAreGivenFirstComeFirstServed(t *testing.T) {
+func TestNamesAreFirstComeFirstServed(t *testing.T) {
 	var n Names
 	stopped := map[types.UID]bool{}
 	live := func(uid types.UID) bool { return !stopped[uid] }
@@ -113,7 +113,7 @@ func TestNamesAreGivenFirstComeFirstServed(t *testing.T) {
 
 // A UID that comes again has its old place until someone behind it asks: the
 // kubelet's lists are pruned by those who ask.
-func TestNamesKeepTheOldPlaceOfAUIDThatComesAgain(t *testing.T) {
+func TestNamesKeepPlaceOfReturningUID(t *testing.T) {
 	stopped := map[types.UID]bool{}
 	live := func(uid types.UID) bool { return !stopped[uid] }
 	line := func(ask bool) Names {
@@ -137,7 +137,7 @@ func TestNamesKeepTheOldPlaceOfAUIDThatComesAgain(t *testing.T) {
 	}
 }
 
-func TestNamesOfSeveralHoldersGoToTheFirst(t *testing.T) {
+func TestFirstOfSeveralHoldersHasTheName(t *testing.T) {
 	var n Names
 	live := func(types.UID) bool { return true }
 	for _, uid := range []types.UID{"u1", "u2"} {
@@ -156,7 +156,7 @@ func TestNamesOfSeveralHoldersGoToTheFirst(t *testing.T) {
 	}
 }
 
-func TestQueriesFollowFromTheState(t *testing.T) {
+func TestQueries(t *testing.T) {
 	type answers struct{ could, terminating, runtime, content, finished, requested, terminated bool }
 	cases := []struct {
 		name  string

@@ -144,9 +144,9 @@ func (s State) latest() Work {
 	return Work{}
 }
 
-// config is the spec as SyncKnownPods reports it, nil if there is none: what
+// reportedPod is the spec as SyncKnownPods reports it, nil if there is none: what
 // the last operation saw, and only before the first one what waits.
-func (s State) config() *v1.Pod {
+func (s State) reportedPod() *v1.Pod {
 	if !s.Active.IsZero() {
 		return s.Active.Pod
 	}

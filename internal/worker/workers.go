@@ -36,10 +36,10 @@ type Options struct {
 type Workers struct {
 	opts Options
 	// base ends with Close; every operation's context descends from it.
-	base     context.Context
-	stopBase context.CancelFunc
-	running  sync.WaitGroup
-	notes    notes
+	base          context.Context
+	stopBase      context.CancelFunc
+	running       sync.WaitGroup
+	notifications notifications
 
 	// mu guards all below, among it every pod's state.
 	mu         sync.Mutex
@@ -60,7 +60,7 @@ func New(opts Options) *Workers {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Workers{opts: opts, pods: map[types.UID]*podWorker{}, waiters: map[WaiterID]chan<- struct{}{}}
-	w.notes.log, w.notes.observer = opts.Log, opts.Observer
+	w.notifications.log, w.notifications.observer = opts.Log, opts.Observer
 	w.base, w.stopBase = context.WithCancel(context.Background())
 	return w
 }
@@ -68,11 +68,11 @@ func New(opts Options) *Workers {
 // Adopt adds a pod that an earlier podctl left in the runtime. It must be the
 // first event of the pod, and an Update or Kill should follow.
 func (w *Workers) Adopt(p *v1.Pod, exclusive bool) {
-	w.event(p.UID, Adopt{Pod: p, Exclusive: exclusive})
+	w.apply(p.UID, Adopt{Pod: p, Exclusive: exclusive})
 }
 
 // Update brings a spec, new or not.
-func (w *Workers) Update(u Update) { w.event(u.Pod.UID, u) }
+func (w *Workers) Update(u Update) { w.apply(u.Pod.UID, u) }
 
 // KillOptions say how a pod is to be stopped. The zero value stops it with its
 // own grace.
@@ -106,21 +106,21 @@ func (w *Workers) Kill(p *v1.Pod, exclusive bool, o KillOptions) {
 	}
 	w.step(p.UID, ev)
 	w.mu.Unlock()
-	w.notes.deliver()
+	w.notifications.deliver()
 }
 
 // KillRuntime stops a pod that was found in the runtime, with its spec if
 // the worker knows it. exclusive makes it hold its full name until it is gone.
 func (w *Workers) KillRuntime(p *pod.Pod, exclusive bool) {
-	w.event(p.UID, KillRuntime{Pod: p, Exclusive: exclusive})
+	w.apply(p.UID, KillRuntime{Pod: p, Exclusive: exclusive})
 }
 
-// event applies one event to one pod.
-func (w *Workers) event(uid types.UID, ev Event) {
+// apply applies one event to one pod.
+func (w *Workers) apply(uid types.UID, ev Event) {
 	w.mu.Lock()
 	w.step(uid, ev)
 	w.mu.Unlock()
-	w.notes.deliver()
+	w.notifications.deliver()
 }
 
 // Close stops all work and leaves the pods as they are: wake-ups are

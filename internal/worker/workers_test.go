@@ -85,7 +85,7 @@ func TestKillWithShorterGraceCancelsRunningTerminate(t *testing.T) {
 	})
 }
 
-func TestExclusivePodsOfOneNameRunOneAfterTheOther(t *testing.T) {
+func TestExclusivePodsOfOneNameRunInTurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		wakeOnRelease bool
 		after         time.Duration
@@ -119,7 +119,7 @@ func TestExclusivePodsOfOneNameRunOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestWaitersOfPodsThatAreDownAreReleasedAtOnce(t *testing.T) {
+func TestWaitersOfStoppedPodsAreReleasedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
 		ops.fails[OpCleanup] = errors.New("busy")
@@ -158,7 +158,7 @@ func TestWaitersOfPodsThatAreDownAreReleasedAtOnce(t *testing.T) {
 	})
 }
 
-func TestCloseLeavesPodsAlone(t *testing.T) {
+func TestCloseStopsNoPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
 		ops.takes[OpTerminate] = time.Hour
@@ -192,7 +192,7 @@ func TestCloseLeavesPodsAlone(t *testing.T) {
 	})
 }
 
-func TestCloseGivesUpWithItsContext(t *testing.T) {
+func TestCloseContextCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
 		ops.takes[OpSync], ops.deaf = time.Minute, true
@@ -208,7 +208,7 @@ func TestCloseGivesUpWithItsContext(t *testing.T) {
 	})
 }
 
-func TestWakeUpsAreStretchedByUpToHalf(t *testing.T) {
+func TestWakeUpsAreJittered(t *testing.T) {
 	for jitter, want := range map[float64]time.Duration{0: 10 * time.Second, 0.5: 12500 * time.Millisecond, 0.999: 14995 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			ops := newFakeOps(t)
@@ -227,7 +227,7 @@ func TestWakeUpsAreStretchedByUpToHalf(t *testing.T) {
 	}
 }
 
-func TestAnUpdateReplacesTheWakeUp(t *testing.T) {
+func TestUpdateReplacesWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
 		w := closeAtEnd(t, New(Options{Ops: ops, Jitter: noJitter}))
@@ -244,7 +244,7 @@ func TestAnUpdateReplacesTheWakeUp(t *testing.T) {
 	})
 }
 
-func TestSinceIsTheEndOfThePreviousOperation(t *testing.T) {
+func TestSinceIsEndOfPreviousOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
 		ops.takes[OpSync], ops.terminal = 2*time.Second, true
@@ -263,7 +263,7 @@ func TestSinceIsTheEndOfThePreviousOperation(t *testing.T) {
 	})
 }
 
-func TestAdoptedPodIsStoppedWithItsGraceAndIsNotStartedAgain(t *testing.T) {
+func TestAdoptedPodIsStoppedWithItsGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ops := newFakeOps(t)
 		w := closeAtEnd(t, New(Options{Ops: ops, Jitter: noJitter, WakeOnRelease: true}))
