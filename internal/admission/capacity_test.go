@@ -17,7 +17,7 @@ func quantities(pairs ...string) v1.ResourceList {
 	return list
 }
 
-func TestAllocatableIsWhatAKubeletLeaves(t *testing.T) {
+func TestAllocatableMatchesKubelet(t *testing.T) {
 	const gi = 1 << 30
 	facts := &render.Node{
 		Allocatable: render.Allocatable(4, 8*gi, 0),

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestPolicyRejectsInTheKubeletsWords(t *testing.T) {
+func TestRejectionsHaveKubeletText(t *testing.T) {
 	plain, err := NewSysctls("6.1", nil)
 	if err != nil {
 		t.Fatal(err)

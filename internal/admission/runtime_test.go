@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-func TestImageVolumesAreRejectedWhereTheRuntimeWouldReadThemAsHostPaths(t *testing.T) {
+func TestImageVolumeNeedsRuntimeSupport(t *testing.T) {
 	image := &v1.Pod{Spec: v1.PodSpec{Volumes: []v1.Volume{{Name: "im", VolumeSource: v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: "a:1"}}}}}}
 	for _, test := range []struct {
 		can      bool
@@ -24,7 +24,7 @@ func TestImageVolumesAreRejectedWhereTheRuntimeWouldReadThemAsHostPaths(t *testi
 	}
 }
 
-func TestStopSignalsAreRejectedWhereTheRuntimeIgnoresThem(t *testing.T) {
+func TestStopSignalNeedsRuntimeSupport(t *testing.T) {
 	signal := v1.SIGUSR1
 	p := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Lifecycle: &v1.Lifecycle{StopSignal: &signal}}}}}
 	for _, can := range []bool{false, true} {
@@ -35,7 +35,7 @@ func TestStopSignalsAreRejectedWhereTheRuntimeIgnoresThem(t *testing.T) {
 	}
 }
 
-func TestRuntimeClassIsAHandlerByNameOrMapping(t *testing.T) {
+func TestRuntimeClassHandler(t *testing.T) {
 	rt := Runtime{Handlers: []string{"", "runc"}, Classes: RuntimeClasses{"mapped": "runc", "wrong": "gone"}}
 	for class, message := range map[string]string{
 		"": "", "runc": "", "mapped": "",

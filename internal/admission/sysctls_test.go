@@ -19,7 +19,7 @@ func podWith(edit func(*v1.PodSpec), names ...string) *v1.Pod {
 	return p
 }
 
-func TestPodsMaySetSafeAndAllowedSysctls(t *testing.T) {
+func TestSafeAndAllowedSysctls(t *testing.T) {
 	hostNetwork := func(s *v1.PodSpec) { s.HostNetwork = true }
 	hostIPC := func(s *v1.PodSpec) { s.HostIPC = true }
 	tests := []struct {
@@ -70,7 +70,7 @@ func TestPodsMaySetSafeAndAllowedSysctls(t *testing.T) {
 	}
 }
 
-func TestUnnamespacedSysctlsCannotBeAllowed(t *testing.T) {
+func TestUnnamespacedSysctlsAreRejected(t *testing.T) {
 	for pattern, why := range map[string]string{
 		"":                                "neither",
 		"Net.core":                        "neither",
@@ -88,7 +88,7 @@ func TestUnnamespacedSysctlsCannotBeAllowed(t *testing.T) {
 	}
 }
 
-func TestForbiddenSysctlHintsAtTheFlagOnlyIfItHelps(t *testing.T) {
+func TestForbiddenSysctlHint(t *testing.T) {
 	s, err := NewSysctls("6.1", nil)
 	if err != nil {
 		t.Fatal(err)

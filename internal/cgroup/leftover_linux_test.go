@@ -12,7 +12,7 @@ import (
 
 // A leftover is a cgroup that podctl made and that has no process, in it or below; with
 // what the runtime left below it is removed.
-func TestLeftoverIsRemovedWithoutKillingAnything(t *testing.T) {
+func TestRemoveLeftoverKillsNothing(t *testing.T) {
 	m := onThisHost(t)
 	pod := bestEffortPod("left")
 	n := name{m.root, besteffort, "podleft"}
@@ -62,7 +62,7 @@ func TestLeftoverIsRemovedWithoutKillingAnything(t *testing.T) {
 	}
 }
 
-func TestCgroupThatWasMadeAgainIsNoLeftover(t *testing.T) {
+func TestRecreatedCgroupIsNoLeftover(t *testing.T) {
 	m := onThisHost(t)
 	pod, n := bestEffortPod("again"), name{m.root, besteffort, "podagain"}
 	if err := m.Ensure(t.Context(), pod); err != nil {

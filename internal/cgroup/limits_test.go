@@ -54,7 +54,7 @@ func TestPodLimits(t *testing.T) {
 	}
 }
 
-func TestSharesBecomeWeights(t *testing.T) {
+func TestSharesToWeight(t *testing.T) {
 	for s, want := range map[uint64]uint64{0: 1, 2: 1, 1024: 39, 262144: 10000, 300000: 10000} {
 		diff(t, "weight", want, weight(s))
 	}

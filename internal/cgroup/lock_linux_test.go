@@ -13,7 +13,7 @@ import (
 )
 
 // Any user can lock a directory that it can open, such as that of all cgroups.
-func TestLockIsInARunDirectoryThatOnlyPodctlCanOpen(t *testing.T) {
+func TestLockDirectoryIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	m := &Manager{runDir: dir}
 	hierarchies, err := os.Open(Mounts)
@@ -34,7 +34,7 @@ func TestLockIsInARunDirectoryThatOnlyPodctlCanOpen(t *testing.T) {
 	}
 }
 
-func TestWaitForTheLockIsBounded(t *testing.T) {
+func TestLockWaitIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func control(t *testing.T, m *Manager, n name, controller, v1File, v2File string
 	return strings.TrimSpace(string(b)), false
 }
 
-func TestEnsureSetsThePodsLimitsAndItsParents(t *testing.T) {
+func TestEnsureSetsPodAndParentLimits(t *testing.T) {
 	m := onThisHost(t)
 	for _, p := range []*v1.Pod{guaranteedPod("g"), burstablePod("b"), bestEffortPod("e")} {
 		for range 2 {
@@ -121,7 +121,7 @@ func TestEnsureSetsThePodsLimitsAndItsParents(t *testing.T) {
 	diff(t, "listed", []types.UID{"b", "e", "g"}, listed)
 }
 
-func TestEnsureLeavesACgroupThatExistsAlone(t *testing.T) {
+func TestEnsureKeepsExistingCgroup(t *testing.T) {
 	m := onThisHost(t)
 	p, n := burstablePod("x"), name{m.root, burstable, "podx"}
 	if err := m.Ensure(t.Context(), p); err != nil {
@@ -142,7 +142,7 @@ func TestEnsureLeavesACgroupThatExistsAlone(t *testing.T) {
 	}
 }
 
-func TestBurstablePodsWeighTogetherWhatTheyRequest(t *testing.T) {
+func TestBurstableWeightIsSumOfRequests(t *testing.T) {
 	m := onThisHost(t)
 	weighs := func(when, onV1, onV2 string) {
 		t.Helper()
@@ -184,7 +184,7 @@ func TestBurstablePodsWeighTogetherWhatTheyRequest(t *testing.T) {
 	weighs("none is left", "2", "1")
 }
 
-func TestRemoveKillsWhatIsLeftAndLeavesNothing(t *testing.T) {
+func TestRemoveKillsRemainingProcesses(t *testing.T) {
 	m := onThisHost(t)
 	p := bestEffortPod("x")
 	if err := m.Ensure(t.Context(), p); err != nil {
@@ -227,7 +227,7 @@ func TestRemoveKillsWhatIsLeftAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestRemoveDoesNotKillPodctlItself(t *testing.T) {
+func TestRemoveSparesPodctl(t *testing.T) {
 	if killable(map[int]bool{7: true, os.Getpid(): true}) == nil {
 		t.Error("podctl would kill itself")
 	}
@@ -239,7 +239,7 @@ func TestRemoveDoesNotKillPodctlItself(t *testing.T) {
 	}
 }
 
-func TestEmptyParentsAreRemovedOnlyIfPodctlMadeThem(t *testing.T) {
+func TestRemoveEmptyParentsOfPodctl(t *testing.T) {
 	m := onThisHost(t)
 	// Another program's root, with our pod in it.
 	c, err := m.open(name{m.root}, Limits{})
@@ -278,7 +278,7 @@ func TestEmptyParentsAreRemovedOnlyIfPodctlMadeThem(t *testing.T) {
 }
 
 // A podctl of the same run directory has the same lock; one of another has not.
-func TestAPodIsMadeWhileAnotherPodctlRemovesItsParents(t *testing.T) {
+func TestEnsureWhileParentsAreRemoved(t *testing.T) {
 	t.Run("same lock", func(t *testing.T) { testParentsVanish(t, (*Manager).RemoveEmptyParents) })
 	t.Run("other lock", func(t *testing.T) { testParentsVanish(t, (*Manager).removeEmptyParents) })
 }
@@ -325,7 +325,7 @@ func testParentsVanish(t *testing.T, remove func(*Manager) error) {
 	}
 }
 
-func TestLimitsAreOfTheHostsVersion(t *testing.T) {
+func TestReadLimitsOfHostVersion(t *testing.T) {
 	l := Limits{CPUShares: 1024, CPUQuota: 50000, CPUPeriod: 100000, Memory: 64 << 20}
 	for unified, want := range map[bool][2]uint64{false: {1024, 0}, true: {0, 39}} {
 		r := (&Manager{unified: unified}).resources(l, nil)
@@ -336,7 +336,7 @@ func TestLimitsAreOfTheHostsVersion(t *testing.T) {
 
 // The UIDs of the pods of others are whatever their creator wrote, and those that bare
 // pods are given have a '_'.
-func TestUIDsThatCannotNameACgroupHaveNone(t *testing.T) {
+func TestInvalidUIDsHaveNoCgroup(t *testing.T) {
 	m := onThisHost(t)
 	if err := m.Ensure(t.Context(), bestEffortPod("u")); err != nil {
 		t.Fatal(err)

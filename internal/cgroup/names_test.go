@@ -43,7 +43,7 @@ func diff(t *testing.T, what string, want, got any) {
 	}
 }
 
-func TestParentIsSpelledAsTheDriverWantsIt(t *testing.T) {
+func TestParentPerDriver(t *testing.T) {
 	tests := []struct {
 		pod  *v1.Pod
 		d    Driver
@@ -62,7 +62,7 @@ func TestParentIsSpelledAsTheDriverWantsIt(t *testing.T) {
 	diff(t, "root with a dash", "/my_pods.slice/my_pods-podx.slice", Parent("my-pods", Systemd, guaranteedPod("x")))
 }
 
-func TestPodUIDIsReadBackFromADirectory(t *testing.T) {
+func TestPodUIDFromDirectory(t *testing.T) {
 	tests := []struct {
 		dir string
 		d   Driver
@@ -87,7 +87,7 @@ func TestPodUIDIsReadBackFromADirectory(t *testing.T) {
 	}
 }
 
-func TestNamesThatLeaveTheTreeAreRefused(t *testing.T) {
+func TestRejectPathsOutsideTree(t *testing.T) {
 	for _, bad := range []string{"", ".", "..", "a/b", "../x", "a_b", "a b", "a\x00", "é"} {
 		if checkElement("uid", bad) == nil {
 			t.Errorf("%q is accepted", bad)
@@ -100,7 +100,7 @@ func TestNamesThatLeaveTheTreeAreRefused(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	for _, o := range []Options{{Driver: "other"}, {Root: "a/b"}, {Root: ".."}} {
 		if err := o.complete(); err == nil {
 			t.Errorf("%+v is accepted", o)

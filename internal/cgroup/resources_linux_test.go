@@ -9,7 +9,7 @@ import (
 // What this machine cannot show, for it has one version and no systemd: the
 // library is asked for the same limits in the terms of either version, by
 // slices as by directories (toResources in pkg/kubelet/cm/cgroup_manager_linux.go).
-func TestLimitsInTheTermsOfEachVersion(t *testing.T) {
+func TestLimitsPerCgroupVersion(t *testing.T) {
 	l := Limits{CPUShares: 512, CPUQuota: 50000, CPUPeriod: 100000, Memory: 64 << 20}
 	for _, driver := range []Driver{Cgroupfs, Systemd} {
 		v1 := &Manager{root: "kubepods", driver: driver}
@@ -25,7 +25,7 @@ func TestLimitsInTheTermsOfEachVersion(t *testing.T) {
 	}
 }
 
-func TestSlicesLieInTheirParents(t *testing.T) {
+func TestSlicePath(t *testing.T) {
 	m := &Manager{root: "podctl-ab", driver: Systemd}
 	for _, tt := range []struct {
 		n    name

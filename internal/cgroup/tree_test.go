@@ -34,7 +34,7 @@ func tree(t *testing.T, files map[string]string) *Tree {
 	return found
 }
 
-func TestScanFindsContainersAndPodsAsEachRuntimeNamesThem(t *testing.T) {
+func TestScanRuntimeNames(t *testing.T) {
 	for name, c := range map[string]struct{ container, wantContainer, wantPod string }{
 		"containerd": {"memory/kubepods/burstable/podu-1/" + idA, "/kubepods/burstable/podu-1/" + idA, "/kubepods/burstable/podu-1"},
 		"containerd, systemd": {
@@ -59,7 +59,7 @@ func TestScanFindsContainersAndPodsAsEachRuntimeNamesThem(t *testing.T) {
 	}
 }
 
-func TestScanOfOnePodLeavesOutOtherPods(t *testing.T) {
+func TestScanOnePod(t *testing.T) {
 	const mine, other = "8f73c1d2-0000-4000-8000-000000000001", "8f73c1d2-0000-4000-8000-000000000002"
 	all := tree(t, map[string]string{
 		"memory/podctl-a1/pod" + mine + "/" + idA + "/x": "", "memory/podctl-a1/pod" + other + "/" + idB + "/x": "",
@@ -71,7 +71,7 @@ func TestScanOfOnePodLeavesOutOtherPods(t *testing.T) {
 	}
 }
 
-func TestStatReadsBothVersionsAlike(t *testing.T) {
+func TestStatBothVersions(t *testing.T) {
 	cpu, periods, throttled, working, peak := 1500*time.Millisecond, uint64(40), uint64(10), uint64(3<<20), uint64(5<<20)
 	limit, cores, pids, hits, kills := uint64(64<<20), 0.5, uint64(7), uint64(12), uint64(1)
 	want := Stat{CPU: &cpu, Periods: &periods, Throttled: &throttled, CPULimit: &cores, WorkingSet: &working, MemoryLimit: &limit, PIDs: &pids}
@@ -105,7 +105,7 @@ func TestStatReadsBothVersionsAlike(t *testing.T) {
 	}
 }
 
-func TestWhatTheKernelDoesNotShowIsUnknownNotZero(t *testing.T) {
+func TestStatMissingFilesAreUnknown(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"v1, no limits": {
 			"memory/g/memory.limit_in_bytes": "9223372036854771712\n", "cpu/g/cpu.cfs_quota_us": "-1\n", "cpu/g/cpu.cfs_period_us": "100000\n",
@@ -127,7 +127,7 @@ func TestWhatTheKernelDoesNotShowIsUnknownNotZero(t *testing.T) {
 
 // A container that runs systemd, and one of crun, have their processes below their
 // own cgroup.
-func TestProcessIsFoundBelowTheCgroup(t *testing.T) {
+func TestHasProcess(t *testing.T) {
 	found := tree(t, map[string]string{
 		"memory/g/" + idA + "/cgroup.procs": "", "memory/g/" + idA + "/container/cgroup.procs": "4711\n4712\n",
 		"memory/g/" + idB + "/cgroup.procs": "",

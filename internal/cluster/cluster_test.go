@@ -38,7 +38,7 @@ func podctlOn(node string, out, errw io.Writer) Exec {
 	return Exec{Namespace: clustertest.Namespace, Pod: "inspector-" + node, Container: "podctl", Command: []string{"podctl", "pods", "a b;$(x)"}, Stdout: out, Stderr: errw}
 }
 
-func TestListsAreReadInPages(t *testing.T) {
+func TestListPages(t *testing.T) {
 	var nodes []clustertest.Node
 	for i := range 1200 {
 		nodes = append(nodes, clustertest.Node{Name: fmt.Sprintf("n%d", i), Labels: map[string]string{"even": fmt.Sprint(i%2 == 0)}})
@@ -56,7 +56,7 @@ func TestListsAreReadInPages(t *testing.T) {
 	}
 }
 
-func TestAnExpiredPageBeginsTheListAgainAndEndlessPagesEnd(t *testing.T) {
+func TestListRestartsExpiredPageAndIsBounded(t *testing.T) {
 	gone := 0
 	c, _ := open(t, clustertest.Options{Nodes: []clustertest.Node{{Name: "n1"}}, Refuse: func(w http.ResponseWriter, _ *http.Request) bool {
 		if gone++; gone < 3 {
@@ -76,7 +76,7 @@ func TestAnExpiredPageBeginsTheListAgainAndEndlessPagesEnd(t *testing.T) {
 	}
 }
 
-func TestNamesThatWouldChangeTheRequestAreRefused(t *testing.T) {
+func TestInvalidNamesAreRefused(t *testing.T) {
 	c, s := open(t, clustertest.Options{Refuse: func(w http.ResponseWriter, _ *http.Request) bool {
 		fmt.Fprint(w, `{"items":[{"metadata":{"name":"../../secrets"},"spec":{"nodeName":"n1"}}]}`)
 		return true
@@ -93,7 +93,7 @@ func TestNamesThatWouldChangeTheRequestAreRefused(t *testing.T) {
 	}
 }
 
-func TestCommandsRunOverWebSocketAndSPDY(t *testing.T) {
+func TestExecOverWebSocketAndSPDY(t *testing.T) {
 	for _, spdy := range []bool{false, true} {
 		t.Run(fmt.Sprintf("spdy=%v", spdy), func(t *testing.T) {
 			var ran *clustertest.Session
@@ -121,7 +121,7 @@ func TestCommandsRunOverWebSocketAndSPDY(t *testing.T) {
 	}
 }
 
-func TestTheSizesOfTheTerminalArePassedOn(t *testing.T) {
+func TestTerminalSizesAreForwarded(t *testing.T) {
 	c, _ := open(t, clustertest.Options{Nodes: []clustertest.Node{{Name: "n1", Run: func(s *clustertest.Session) int {
 		fmt.Fprint(s.Stdout, <-s.Sizes)
 		return 0
@@ -137,7 +137,7 @@ func TestTheSizesOfTheTerminalArePassedOn(t *testing.T) {
 }
 
 // hostile are nodes whose answer is not a result.
-func TestAHostileNodeIsNeverASuccess(t *testing.T) {
+func TestHostileNodeIsAnError(t *testing.T) {
 	report := func(text string) func(*clustertest.Session) int {
 		return func(s *clustertest.Session) int {
 			s.Report = func(w io.Writer) { _, _ = io.WriteString(w, text) }
@@ -176,7 +176,7 @@ func TestAHostileNodeIsNeverASuccess(t *testing.T) {
 	}
 }
 
-func TestTheErrorOfAWriterEndsTheCommand(t *testing.T) {
+func TestWriterErrorEndsExec(t *testing.T) {
 	for _, spdy := range []bool{false, true} {
 		c, _ := open(t, clustertest.Options{SPDYOnly: spdy, Nodes: []clustertest.Node{{Name: "n1", Run: func(s *clustertest.Session) int {
 			for s.Context.Err() == nil {
@@ -200,7 +200,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // The end of the context ends a command on a node that hangs, and a server that accepts
 // connections and never answers.
-func TestTheEndOfTheContextEndsEverything(t *testing.T) {
+func TestCancelEndsExec(t *testing.T) {
 	started := make(chan bool, 1)
 	hang := func(_ http.ResponseWriter, r *http.Request) bool {
 		if strings.Contains(r.URL.Path, "n2") || r.URL.Path == "/api/v1/nodes" {
@@ -254,7 +254,7 @@ func TestRedirectsAreRefused(t *testing.T) {
 	}
 }
 
-func TestARefusedCommandNamesThePermission(t *testing.T) {
+func TestForbiddenHintNamesPermission(t *testing.T) {
 	c, _ := open(t, clustertest.Options{Refuse: func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusForbidden)
@@ -272,7 +272,7 @@ func TestARefusedCommandNamesThePermission(t *testing.T) {
 }
 
 // An old credential plugin that hangs does not keep the command from ending.
-func TestACredentialPluginThatHangsEndsWithTheContext(t *testing.T) {
+func TestHangingCredentialPluginIsCanceled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := inTime(ctx, func() (int, error) { select {} })

@@ -15,7 +15,7 @@ func (late) Deadline() (time.Time, bool) { return time.Now(), true }
 
 // A connection whose deadline is that of the context fails in the same instant: the cause
 // is the context's, not that of the connection.
-func TestEndOfAContextIsTheCauseWhicheverIsFirst(t *testing.T) {
+func TestCancelCauseWins(t *testing.T) {
 	cause := errors.New("no answer within 2s")
 	ctx, end := context.WithCancelCause(t.Context())
 	_, err := inTime(late{ctx}, func() (int, error) {

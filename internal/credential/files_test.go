@@ -47,7 +47,7 @@ func helper(t *testing.T, name, script string) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-func TestTheFirstReadableConfigFileIsUsed(t *testing.T) {
+func TestFirstReadableConfigFile(t *testing.T) {
 	dir := t.TempDir()
 	auth := func(user string) string {
 		return `{"auths": {"r.io": {"auth": "` + base64.StdEncoding.EncodeToString([]byte(user+":p")) + `"}}}`
@@ -68,7 +68,7 @@ func TestTheFirstReadableConfigFileIsUsed(t *testing.T) {
 	}
 }
 
-func TestAConfigFileThatWasAskedForMustBeReadable(t *testing.T) {
+func TestExplicitConfigFileMustBeReadable(t *testing.T) {
 	for _, text := range []string{`hunter2`, `{"auths": "hunter2"}`, `{"auths": {"r.io": {"auth": "hunter2!"}}}`} {
 		_, err := File(write(t, filepath.Join(t.TempDir(), "config.json"), text, 0o600)).Credentials(t.Context(), "r.io/app")
 		if err == nil || strings.Contains(err.Error(), "hunter") {
@@ -85,7 +85,7 @@ func TestAConfigFileThatWasAskedForMustBeReadable(t *testing.T) {
 }
 
 // The search order is that of the kubelet; docker's own directory first for a user.
-func TestConfigFilesAreSearchedWhereTheKubeletAndDockerLook(t *testing.T) {
+func TestConfigFileSearchPaths(t *testing.T) {
 	t.Setenv("HOME", "/home/u")
 	t.Setenv("DOCKER_CONFIG", "")
 	if got, want := ForNode(nil).Paths, []string{"/var/lib/kubelet/config.json", "/home/u/.docker/config.json", "/.docker/config.json", "/var/lib/kubelet/.dockercfg", "/home/u/.dockercfg", "/.dockercfg"}; !slices.Equal(got, want) {
@@ -97,7 +97,7 @@ func TestConfigFilesAreSearchedWhereTheKubeletAndDockerLook(t *testing.T) {
 	}
 }
 
-func TestCredentialHelpersAreAskedForTheRegistryOfAnImage(t *testing.T) {
+func TestHelperIsAskedForRegistry(t *testing.T) {
 	helper(t, "one", `[ "$1" = get ] || exit 1
 read server
 echo '{"ServerURL": "'$server'", "Username": "at-'$server'", "Secret": "s"}'`)
@@ -122,7 +122,7 @@ echo '{"ServerURL": "'$server'", "Username": "at-'$server'", "Secret": "s"}'`)
 
 // What a helper prints may be a password, and is in no error. The credentials of the
 // file are returned beside the error.
-func TestAFailingHelperIsAnErrorWithoutItsOutput(t *testing.T) {
+func TestHelperErrorHidesOutput(t *testing.T) {
 	helper(t, "fails", `echo hunter2; echo hunter2 >&2; exit 3`)
 	helper(t, "garbage", `echo hunter2`)
 	helper(t, "endless", `exec yes hunter2`)

@@ -35,7 +35,7 @@ func users(t *testing.T, image string, registries ...string) []string {
 
 // The rules are those of the kubelet's keyring: see its tests in
 // pkg/credentialprovider/keyring_test.go.
-func TestACredentialFitsAnImageByHostPortAndPath(t *testing.T) {
+func TestLookupByHostPortAndPath(t *testing.T) {
 	for _, c := range []struct {
 		image, registry string
 		fits            bool
@@ -74,7 +74,7 @@ func TestACredentialFitsAnImageByHostPortAndPath(t *testing.T) {
 
 // All that fit are tried: the longest name first, Docker Hub's only where no
 // other fits.
-func TestLongerRegistryNamesComeFirst(t *testing.T) {
+func TestLookupLongestFirst(t *testing.T) {
 	got := users(t, "quay.io/team/app", "quay.io", "quay.io/team/app", "*.io", "index.docker.io", "quay.io/team")
 	if want := []string{"quay.io/team/app", "quay.io/team", "quay.io", "*.io"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -84,7 +84,7 @@ func TestLongerRegistryNamesComeFirst(t *testing.T) {
 	}
 }
 
-func TestPullSecretsAreReadInBothForms(t *testing.T) {
+func TestPullSecretForms(t *testing.T) {
 	auth := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 	for name, s := range map[string]*v1.Secret{
 		"fields":      pullSecret(v1.SecretTypeDockerConfigJson, v1.DockerConfigJsonKey, `{"auths": {"r.io": {"username": "u", "password": "p:1"}}}`),

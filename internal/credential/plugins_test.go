@@ -48,7 +48,7 @@ func requests(t *testing.T, dir string) int {
 	return strings.Count(string(data), "\n")
 }
 
-func TestAPluginIsAskedForTheImagesThatItMatches(t *testing.T) {
+func TestPluginMatchImages(t *testing.T) {
 	dir := t.TempDir()
 	p, err := plugins(t, dir, config)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestAPluginIsAskedForTheImagesThatItMatches(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsKeptForItsImageItsRegistryOrAll(t *testing.T) {
+func TestPluginCacheKeyType(t *testing.T) {
 	images := []string{"a.r.io/one:1", "a.r.io/one:2", "a.r.io/two", "b.r.io/one"}
 	for key, calls := range map[string]int{"Image": 3, "Registry": 2, "Global": 1} {
 		dir := t.TempDir()
@@ -85,7 +85,7 @@ func TestAnAnswerIsKeptForItsImageItsRegistryOrAll(t *testing.T) {
 	}
 }
 
-func TestAnAnswerExpires(t *testing.T) {
+func TestPluginCacheExpires(t *testing.T) {
 	dir := t.TempDir()
 	p, err := plugins(t, dir, config)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestAnAnswerExpires(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatCannotBeReadIsAnErrorWithoutIt(t *testing.T) {
+func TestPluginErrorHidesAnswer(t *testing.T) {
 	for _, text := range []string{`hunter2`, `{"password": "hunter2"}`, answer("hunter", ""), strings.ReplaceAll(answer("Image", ""), "/v1\"", "/v1beta1\"")} {
 		dir := t.TempDir()
 		p, err := plugins(t, dir, config)
@@ -131,7 +131,7 @@ func TestAnAnswerThatCannotBeReadIsAnErrorWithoutIt(t *testing.T) {
 	}
 }
 
-func TestAProviderThatNeedsAServiceAccountIsNotAsked(t *testing.T) {
+func TestServiceAccountProviderIsSkipped(t *testing.T) {
 	for need, calls := range map[string]int{"true": 0, "false": 1} {
 		dir := t.TempDir()
 		p, err := plugins(t, dir, config+"  tokenAttributes: {serviceAccountTokenAudience: a, cacheType: Token, requireServiceAccount: "+need+"}\n")
@@ -146,7 +146,7 @@ func TestAProviderThatNeedsAServiceAccountIsNotAsked(t *testing.T) {
 	}
 }
 
-func TestPluginConfigurationsAreValidated(t *testing.T) {
+func TestPluginConfigValidation(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"CredentialProviderConfig", "Other", "not CredentialProviderConfig"},
 		{"kubelet.config.k8s.io/v1", "v1", "not CredentialProviderConfig"},

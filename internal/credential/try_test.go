@@ -8,7 +8,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-func TestCredentialsAreTriedUntilOneIsAccepted(t *testing.T) {
+func TestTryUntilAccepted(t *testing.T) {
 	auths := []*runtimeapi.AuthConfig{{Username: "old"}, {Username: "good"}, {Username: "unused"}}
 	denied := errors.New("denied")
 	for _, c := range []struct {
@@ -36,7 +36,7 @@ func TestCredentialsAreTriedUntilOneIsAccepted(t *testing.T) {
 	}
 }
 
-func TestCredentialsAreNotTriedOnceInterrupted(t *testing.T) {
+func TestTryStopsWhenCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	tried := 0
 	_, failed := Try(ctx, []*runtimeapi.AuthConfig{{}, {}}, func(context.Context, *runtimeapi.AuthConfig) (string, error) {

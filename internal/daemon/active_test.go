@@ -10,7 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-func TestFailedPodIsActiveUntilItHasTerminated(t *testing.T) {
+func TestFailedPodIsActiveUntilTerminated(t *testing.T) {
 	for _, c := range []struct {
 		phase  lifecycle.Phase
 		stage  worker.Phase

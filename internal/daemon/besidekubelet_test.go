@@ -8,7 +8,7 @@ import (
 )
 
 // A kubelet that cannot be seen keeps podctl only from killing pods that it does not know.
-func TestKillingUnknownPodsNeedsToSeeWhetherAKubeletUsesTheRuntime(t *testing.T) {
+func TestKillUnknownNeedsKubeletVisibility(t *testing.T) {
 	unseen, beside := &kubelet.UnseenError{Socket: "/r.sock", Cause: errors.New("no")}, errors.New("a kubelet is connected")
 	for _, c := range []struct {
 		err     error

@@ -13,7 +13,7 @@ import (
 
 // A pod that runs when the simulated runtime ends has parts of the host's directories
 // mounted: what is in them is not removed with its directory.
-func TestFilesOfTheHostOutliveASimulatedPod(t *testing.T) {
+func TestSimulatedPodKeepsHostFiles(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it mounts")
 	}

@@ -108,7 +108,7 @@ func portsOf(run string) *hostPorts {
 	}
 }
 
-func TestHostPortOfAnotherPodctlIsInUseUntilItsPodHasTerminated(t *testing.T) {
+func TestHostPortOfOtherPodctl(t *testing.T) {
 	run := runDirectory(t)
 	other := &otherHost{pod: *withHostPort("b", "web"), phase: "syncing"}
 	answering(t, livingPodctl(t, run, "run-b"), other)
@@ -129,7 +129,7 @@ func TestHostPortOfAnotherPodctlIsInUseUntilItsPodHasTerminated(t *testing.T) {
 
 // A suspended podctl neither keeps pods from starting nor takes the time of each
 // of them.
-func TestSilentPodctlIsAskedOnceForAllPodsOfATurn(t *testing.T) {
+func TestSilentPodctlIsAskedOncePerTurn(t *testing.T) {
 	run := runDirectory(t)
 	silent := answering(t, livingPodctl(t, run, "run-b"), &otherHost{pod: *withHostPort("b", "web"), phase: "syncing"})
 	silent.silent.Store(true)
@@ -147,7 +147,7 @@ func TestSilentPodctlIsAskedOnceForAllPodsOfATurn(t *testing.T) {
 	}
 }
 
-func TestSilentPodctlKeepsThePortsOfItsLastAnswer(t *testing.T) {
+func TestSilentPodctlKeepsLastPorts(t *testing.T) {
 	run := runDirectory(t)
 	other := answering(t, livingPodctl(t, run, "run-b"), &otherHost{pod: *withHostPort("b", "web"), phase: "syncing"})
 	h := portsOf(run)
@@ -162,7 +162,7 @@ func TestSilentPodctlKeepsThePortsOfItsLastAnswer(t *testing.T) {
 }
 
 // Two podctls that answer only once both were asked.
-func TestPodctlsAreAskedForHostPortsAtTheSameTime(t *testing.T) {
+func TestHostPortsAskedConcurrently(t *testing.T) {
 	run := runDirectory(t)
 	var both sync.WaitGroup
 	both.Add(2)

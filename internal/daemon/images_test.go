@@ -13,7 +13,7 @@ import (
 
 // The image of sandboxes is kept even if the runtime does not pin it (containerd 1.x):
 // without it no pod could start.
-func TestTheImageOfSandboxesIsPinned(t *testing.T) {
+func TestSandboxImageIsPinned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sim.New(sim.Options{Info: map[string]string{"config": `{"sandboxImage": "pause:1"}`}})
 		c, err := cri.Connect(t.Context(), cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: r.Dial})
@@ -45,7 +45,7 @@ func TestTheImageOfSandboxesIsPinned(t *testing.T) {
 
 // An image is in use as long as a container, of whatever pod, mounts it as a
 // volume; its mounts are asked for once.
-func TestImagesOfVolumesAreInUse(t *testing.T) {
+func TestVolumeImagesAreInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sim.New(sim.Options{Record: true})
 		c, err := cri.Connect(t.Context(), cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: r.Dial})

@@ -15,7 +15,7 @@ import (
 
 // While an operation waits for a lock, its pod's worker names the lock and the
 // process that holds it.
-func TestLockWaitIsReportedWithItsHolder(t *testing.T) {
+func TestLockWaitNamesHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	unlock, err := flock.Lock(t.Context(), path)
 	if err != nil {

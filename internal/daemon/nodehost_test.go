@@ -15,7 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-func TestServedWorkerHasTheRetryTimeOfAContainerThatWaits(t *testing.T) {
+func TestServedWorkerRetryTime(t *testing.T) {
 	now := time.Now()
 	i := node.Info{
 		Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c"}}}},
@@ -35,7 +35,7 @@ func TestServedWorkerHasTheRetryTimeOfAContainerThatWaits(t *testing.T) {
 	}
 }
 
-func TestServedWorkerOfAPodThatWaitsForItsName(t *testing.T) {
+func TestServedWorkerWaitingForName(t *testing.T) {
 	retry := time.Now().Add(2 * time.Second)
 	i := node.Info{
 		Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}, Lifecycle: lifecycle.Waiting,

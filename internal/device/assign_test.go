@@ -24,7 +24,7 @@ func wanting(name, kind, count string) v1.Container {
 
 var gpus = []string{"acme.com/gpu=0", "acme.com/gpu=1", "acme.com/gpu=all", "acme.com/nic=a"}
 
-func TestContainersHaveDevicesThatNoOtherPodHas(t *testing.T) {
+func TestAssignFreeDevices(t *testing.T) {
 	p := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{wanting("a", "acme.com/gpu", "1"), wanting("b", "acme.com/nic", "1")}}}
 	a, err := Assign(Requests(p), gpus, map[string]bool{"acme.com/gpu=0": true})
 	want := Assignment{"a": {"acme.com/gpu=1"}, "b": {"acme.com/nic=a"}}
@@ -53,7 +53,7 @@ func TestAssignTooFewDevicesHasTheKubeletsText(t *testing.T) {
 }
 
 // What can be assigned beside other pods can be assigned without them.
-func TestFewerDevicesInUseNeverLeaveAPodWithout(t *testing.T) {
+func TestAssignIsMonotonic(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		var devices []string
@@ -82,7 +82,7 @@ func TestFewerDevicesInUseNeverLeaveAPodWithout(t *testing.T) {
 }
 
 // An init container passes its devices on, a sidecar keeps them.
-func TestInitContainersPassTheirDevicesOn(t *testing.T) {
+func TestInitContainersPassDevicesOn(t *testing.T) {
 	sidecar := wanting("s", "acme.com/gpu", "1")
 	sidecar.RestartPolicy = ptr.To(v1.ContainerRestartPolicyAlways)
 	p := &v1.Pod{Spec: v1.PodSpec{
@@ -100,7 +100,7 @@ func TestInitContainersPassTheirDevicesOn(t *testing.T) {
 	}
 }
 
-func TestAnnotationsGiveDevicesToAllContainersButEphemeralOnes(t *testing.T) {
+func TestAnnotationDevices(t *testing.T) {
 	p := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"cdi.k8s.io/net": "acme.com/nic=a,acme.com/gpu=0", "other": "x"}},
 		Spec:       v1.PodSpec{InitContainers: []v1.Container{{Name: "i"}}, Containers: []v1.Container{{Name: "c"}}},
@@ -120,7 +120,7 @@ func TestAnnotationsGiveDevicesToAllContainersButEphemeralOnes(t *testing.T) {
 	}
 }
 
-func TestReadListsTheDevicesOfAllDirectories(t *testing.T) {
+func TestReadAllDirectories(t *testing.T) {
 	static, dynamic := t.TempDir(), t.TempDir()
 	for path, text := range map[string]string{
 		filepath.Join(static, "gpu.yaml"):  "cdiVersion: 0.6.0\nkind: acme.com/gpu\ndevices: [{name: '0', containerEdits: {env: [GPU=0]}}]\n",

@@ -10,7 +10,7 @@ import (
 
 // Shims and mounts of what the runtime lists are no leftovers, nor are those that go
 // soon: the runtime has just removed their pod.
-func TestWhatGoesSoonIsNoLeftover(t *testing.T) {
+func TestTerminatingPodIsNoLeftover(t *testing.T) {
 	all := found{
 		shims:  []Shim{{1, "listed"}, {2, "going"}, {3, "stays"}},
 		mounts: map[string]string{"listed": "/l", "going": "/g", "stays": "/s"},

@@ -41,7 +41,7 @@ func of(f Facts, name string) string {
 	return strings.Join(text, "\n")
 }
 
-func TestAHealthyHostHasNoWarning(t *testing.T) {
+func TestHealthyHost(t *testing.T) {
 	all := Examine(healthy())
 	for _, f := range all {
 		if f.Level != OK {
@@ -55,7 +55,7 @@ func TestAHealthyHostHasNoWarning(t *testing.T) {
 
 // Each fact that is bad is found by its check, with its evidence, at its level; only
 // that check finds it.
-func TestWhatIsWrongIsFound(t *testing.T) {
+func TestFindings(t *testing.T) {
 	no := false
 	unsupported := errors.Join(cri.ErrUnsupported)
 	for _, c := range []struct {
@@ -133,7 +133,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 }
 
 // Without a runtime the host is examined all the same.
-func TestAHostWithoutARuntimeIsExamined(t *testing.T) {
+func TestHostWithoutRuntime(t *testing.T) {
 	f := healthy()
 	f.Runtime = Runtime{Err: errors.New("no socket at /run/x.sock")}
 	if got := of(f, "runtime.cri"); got != "failure: no socket at /run/x.sock" {
@@ -144,7 +144,7 @@ func TestAHostWithoutARuntimeIsExamined(t *testing.T) {
 	}
 }
 
-func TestOneFileSystemIsReportedOnce(t *testing.T) {
+func TestSharedFileSystemIsReportedOnce(t *testing.T) {
 	f := healthy()
 	f.Disks = []Disk{{What: "images", Size: 1, Free: 1, Device: 5}, {What: "logs", Size: 1, Free: 1, Device: 5}, {What: "pods", Size: 1, Free: 1, Device: 6}}
 	if of(f, "disk.images") == "" || of(f, "disk.logs") != "" || of(f, "disk.pods") == "" {
@@ -152,7 +152,7 @@ func TestOneFileSystemIsReportedOnce(t *testing.T) {
 	}
 }
 
-func TestTheConfigurationIsReadFromTheVerboseStatus(t *testing.T) {
+func TestConfigurationFromVerboseStatus(t *testing.T) {
 	c, image := readConfig(map[string]string{
 		"config":            `{"sandboxImage": "pause:1", "restrictOOMScoreAdj": true, "stateDir": "/run/c/io.containerd.grpc.v1.cri", "netnsMountsUnderStateDir": true}`,
 		"lastCNILoadStatus": "OK",

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestLayerIsThatOfTheFirstErrorThatHasOne(t *testing.T) {
+func TestLayerOfFirstLayeredError(t *testing.T) {
 	cause := errors.New("deadline exceeded")
 	for _, tt := range []struct {
 		name string

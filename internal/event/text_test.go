@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestTextIsTheMessageOrMadeOfTheFacts(t *testing.T) {
+func TestText(t *testing.T) {
 	for _, tt := range []struct {
 		ev   Event
 		want string
@@ -62,7 +62,7 @@ func TestExitHasSignalAndDuration(t *testing.T) {
 }
 
 // A container that is killed for a probe, or for its hook, says which and why.
-func TestTextOfAKillNamesTheProbe(t *testing.T) {
+func TestKillTextNamesProbe(t *testing.T) {
 	for _, c := range []struct {
 		event Event
 		want  string

@@ -63,7 +63,7 @@ func content(t *testing.T, path string) string {
 }
 
 // A tree keeps modes, owners, times, symlinks and hard links.
-func TestATreeIsKeptAsItIs(t *testing.T) {
+func TestCopyPreservesTree(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "root/src")
 	write(t, src+"/a/file", "content")
@@ -111,7 +111,7 @@ func TestATreeIsKeptAsItIs(t *testing.T) {
 }
 
 // kubectl's rules, which are those of cp -r.
-func TestWhereTheCopyGoes(t *testing.T) {
+func TestCopyDestination(t *testing.T) {
 	for _, c := range []struct{ src, dst, want string }{
 		{"/src", "new", "new/f"},             // a directory becomes the new one
 		{"/src", "there", "there/src/f"},     // or goes into the one that is there
@@ -149,7 +149,7 @@ func TestWhereTheCopyGoes(t *testing.T) {
 }
 
 // What a container could use against the host is neither opened nor copied; the rest is.
-func TestSpecialFilesAreRefusedByName(t *testing.T) {
+func TestSpecialFilesAreSkipped(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/root/src/f", "content")
 	must(t, unix.Mkfifo(dir+"/root/src/fifo", 0o644))
@@ -183,7 +183,7 @@ func TestSpecialFilesAreRefusedByName(t *testing.T) {
 }
 
 // Owners are those that the container sees.
-func TestOwnersAreMappedByTheUserNamespace(t *testing.T) {
+func TestOwnersMappedByUserNamespace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root changes owners")
 	}

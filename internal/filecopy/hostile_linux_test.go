@@ -14,7 +14,7 @@ import (
 )
 
 // Symlinks of the path that is named are followed within the container's root.
-func TestAPathDoesNotLeaveTheContainer(t *testing.T) {
+func TestPathsStayInContainer(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/secret", "of the host")
 	write(t, dir+"/root/secret", "of the container")
@@ -40,7 +40,7 @@ func TestAPathDoesNotLeaveTheContainer(t *testing.T) {
 
 // A directory that the container replaces by a symlink while it is copied leads nowhere:
 // neither is the host's file read nor is it written.
-func TestADirectoryThatBecomesASymlinkIsNotFollowed(t *testing.T) {
+func TestDirectorySwappedForSymlink(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/host/victim", "of the host")
 	swap := func(path string) {
@@ -105,7 +105,7 @@ func (s sinkFunc) Put(ctx context.Context, e Entry, content io.Reader) error {
 }
 
 // A file that grows is copied up to the size that it had; one that shrinks as it is.
-func TestAFileThatGrowsDoesNotKeepTheCopyBusy(t *testing.T) {
+func TestGrowingFileIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/root/log", strings.Repeat("x", 1000))
 	tree, err := inContainer(t, dir+"/root").Open(t.Context(), Place{Path: "log"})
@@ -136,7 +136,7 @@ func (g growing) Each(ctx context.Context, do func(Entry) error, failed func(err
 	}, failed)
 }
 
-func TestACopyEndsWithItsContext(t *testing.T) {
+func TestCopyCancel(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/root/big", strings.Repeat("x", 3*chunk))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -154,7 +154,7 @@ func TestACopyEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestAManyEntriedDirectoryIsCopied(t *testing.T) {
+func TestCopyLargeDirectory(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 * readBatch {
 		write(t, fmt.Sprintf("%s/root/src/%d", dir, i), "x")

@@ -39,7 +39,7 @@ func copyTar(t *testing.T, from End, src string, to End, dst string) (Place, err
 }
 
 // Without a way to the files themselves, tar in the container serves both ways.
-func TestTarInTheContainer(t *testing.T) {
+func TestCopyWithTar(t *testing.T) {
 	if _, err := exec.LookPath("tar"); err != nil {
 		t.Skip(err)
 	}
@@ -84,7 +84,7 @@ func TestTarInTheContainer(t *testing.T) {
 }
 
 // A container may send any archive.
-func TestAHostileArchiveDoesNotLeaveTheTarget(t *testing.T) {
+func TestHostileArchiveStaysInTarget(t *testing.T) {
 	for name, entries := range map[string][]tar.Header{
 		"up":            {{Name: "src/", Typeflag: tar.TypeDir}, {Name: "src/../../victim", Typeflag: tar.TypeReg, Size: 4}},
 		"absolute":      {{Name: "/victim", Typeflag: tar.TypeReg, Size: 4}},

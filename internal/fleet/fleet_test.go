@@ -47,7 +47,7 @@ func TestWorstIsTheHighestExitCode(t *testing.T) {
 	}
 }
 
-func TestColumnsOfOtherVersionsStandWhereTheyStandThere(t *testing.T) {
+func TestColumnOrderAcrossVersions(t *testing.T) {
 	old, young := []string{"POD", "AGE"}, []string{"POD", "STATE", "AGE", "OWNER"}
 	for _, order := range [][][]string{{old, young}, {young, old}} {
 		all := MergeHeaders(order...)
@@ -64,7 +64,7 @@ func TestColumnsOfOtherVersionsStandWhereTheyStandThere(t *testing.T) {
 }
 
 // Hostile nodes print a thousand columns each.
-func TestColumnsOfOneNodeDoNotPushOutThoseOfOthers(t *testing.T) {
+func TestColumnsOfAllNodesAreKept(t *testing.T) {
 	headers := [][]string{}
 	for i := range 10 {
 		var junk []string
@@ -81,7 +81,7 @@ func TestColumnsOfOneNodeDoNotPushOutThoseOfOthers(t *testing.T) {
 }
 
 // Two bytes of JSON are an item, which takes hundreds of bytes.
-func TestTheItemsOfANodeAreBounded(t *testing.T) {
+func TestItemsAreBounded(t *testing.T) {
 	for _, text := range []string{"[" + strings.Repeat("1,", MaxItems) + "1]", strings.Repeat("1\n", MaxItems+1), strings.Repeat("[1]", MaxItems+1)} {
 		if _, err := Values([]byte(text)); !errors.Is(err, ErrTooMany) {
 			t.Errorf("%.10s: %v", text, err)
@@ -93,7 +93,7 @@ func TestTheItemsOfANodeAreBounded(t *testing.T) {
 }
 
 // A hostile node names another one in each way that a JSON reader accepts.
-func TestANodeDoesNotSpeakForAnother(t *testing.T) {
+func TestNodeNameIsEnforced(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"a":1,"node":"evil","b":[1]}`:             `{"node":"n1","a":1,"b":[1]}`,
 		`{"NODE":"evil","\u006eode":"evil","a":{}}`: `{"node":"n1","a":{}}`,
@@ -124,7 +124,7 @@ func TestValuesAreItemsObjectsAndLines(t *testing.T) {
 	}
 }
 
-func TestEveryLineHasItsNode(t *testing.T) {
+func TestLinesHaveNode(t *testing.T) {
 	if got := Prefix("n1", "a\n\nb"); got != "n1: a\nn1: \nn1: b\n" {
 		t.Errorf("%q", got)
 	}

@@ -46,7 +46,7 @@ func (f *fake) ImageSpace(context.Context) (capacity, available uint64, err erro
 
 // The pods of others are left alone, and what cannot be removed does not keep
 // the rest.
-func TestCollectorCollectsItsOwn(t *testing.T) {
+func TestCollectOwnContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mine, other := make1("mine", "c-1:dead@2 c-0:dead@3"), make1("other", "c-1:dead@2 c-0:dead@3")
 		for _, p := range []*pod.Pod{mine, other} {
@@ -83,7 +83,7 @@ func TestCollectorCollectsItsOwn(t *testing.T) {
 	})
 }
 
-func TestDeadContainersAndSandboxesOfAnEvictedPodAreRemoved(t *testing.T) {
+func TestCollectEvictedPod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		evicted, kept := make1("evicted", "c-1:dead@2 c-0:dead@3"), make1("kept", "c-1:dead@2 c-0:dead@3")
 		for _, p := range []*pod.Pod{evicted, kept} {

@@ -29,7 +29,7 @@ func make1(uid string, words string) *pod.Pod {
 	return p
 }
 
-func TestWhichContainersGo(t *testing.T) {
+func TestContainersToRemove(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		policy Policy
@@ -57,7 +57,7 @@ func TestWhichContainersGo(t *testing.T) {
 	}
 }
 
-func TestWhichSandboxesGo(t *testing.T) {
+func TestSandboxesToRemove(t *testing.T) {
 	p := make1("old", "c-0:dead@1")
 	for _, s := range []struct {
 		id    string

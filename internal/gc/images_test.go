@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestWhichImagesGo(t *testing.T) {
+func TestImagesToRemove(t *testing.T) {
 	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
 	images := []Image{
 		{ID: "used", Size: 10, Used: true}, {ID: "pinned", Size: 10, Pinned: true}, {ID: "young", Size: 10},
@@ -47,7 +47,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-func TestLookRemembersWhenImagesWereUsed(t *testing.T) {
+func TestImageLastUsed(t *testing.T) {
 	first := Look(nil, []Image{{ID: "a", Used: true}, {ID: "b"}}, now)
 	later := now.Add(time.Hour)
 	second := Look(first, []Image{{ID: "a"}, {ID: "c"}}, later)

@@ -59,7 +59,7 @@ func (s talkative) Check(context.Context, *healthpb.HealthCheckRequest) (*health
 }
 
 // A container decides what a server answers and a command writes.
-func TestWhatAProbeOrHookSaysIsBounded(t *testing.T) {
+func TestOutputIsBounded(t *testing.T) {
 	const large = 9 << 20
 	for name, answer := range map[string]string{
 		"status line":       strings.Repeat("\x01", large) + "\r\n\r\n",
@@ -107,7 +107,7 @@ func TestWhatAProbeOrHookSaysIsBounded(t *testing.T) {
 }
 
 // The text is handed over as a whole: a part of a secret is not recognized.
-func TestSecretsAreRemovedBeforeATextIsCut(t *testing.T) {
+func TestMaskBeforeCut(t *testing.T) {
 	x := execFunc(func(context.Context, string, []string, time.Duration) ([]byte, int32, error) {
 		return []byte(strings.Repeat("y", 16<<20)), 1, nil
 	})

@@ -26,7 +26,7 @@ func execHandler(command ...string) *v1.LifecycleHandler {
 	return &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: command}}
 }
 
-func TestExecHookRunsTheCommandInTheContainerWithoutTimeout(t *testing.T) {
+func TestExecHookHasNoTimeout(t *testing.T) {
 	var id string
 	var command []string
 	timeout := time.Duration(-1)
@@ -43,7 +43,7 @@ func TestExecHookRunsTheCommandInTheContainerWithoutTimeout(t *testing.T) {
 	}
 }
 
-func TestExecHookFailsOnAnotherExitCodeThanZero(t *testing.T) {
+func TestExecHookNonzeroExit(t *testing.T) {
 	x := execFunc(func(context.Context, string, []string, time.Duration) ([]byte, int32, error) {
 		return []byte("oh"), 3, nil
 	})
@@ -56,7 +56,7 @@ func TestExecHookFailsOnAnotherExitCodeThanZero(t *testing.T) {
 	}
 }
 
-func TestExecHookFailsWhereTheRuntimeDoes(t *testing.T) {
+func TestExecHookRuntimeError(t *testing.T) {
 	gone := errors.New("gone")
 	x := execFunc(func(context.Context, string, []string, time.Duration) ([]byte, int32, error) { return nil, 0, gone })
 	if _, err := handler.Run(t.Context(), x, handler.Target{}, execHandler("true")); !errors.Is(err, gone) {
@@ -64,7 +64,7 @@ func TestExecHookFailsWhereTheRuntimeDoes(t *testing.T) {
 	}
 }
 
-func TestSleepHookWaitsAndEndsWithItsContext(t *testing.T) {
+func TestSleepHookCancel(t *testing.T) {
 	h := &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 5}}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -86,7 +86,7 @@ func TestSleepHookWaitsAndEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestTCPSocketHooksFailAsInTheKubelet(t *testing.T) {
+func TestTCPSocketHookFails(t *testing.T) {
 	for want, h := range map[string]*v1.LifecycleHandler{
 		"invalid handler: tcpSocket is for probes only": {TCPSocket: &v1.TCPSocketAction{}},
 		"invalid handler: no action is set":             {},
@@ -98,7 +98,7 @@ func TestTCPSocketHooksFailAsInTheKubelet(t *testing.T) {
 	}
 }
 
-func TestHTTPHookSucceedsWhateverTheStatusAndSendsItsHeaders(t *testing.T) {
+func TestHTTPHookIgnoresStatus(t *testing.T) {
 	var got *http.Request
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = r
@@ -164,7 +164,7 @@ func TestHTTPHookFailsWithoutServerAddressOrPort(t *testing.T) {
 	}
 }
 
-func TestHTTPHookEndsWithItsContext(t *testing.T) {
+func TestHTTPHookCancel(t *testing.T) {
 	asked := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(asked)

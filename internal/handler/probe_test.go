@@ -73,7 +73,7 @@ func site() http.Handler {
 	return mux
 }
 
-func TestHTTPProbeJudgesTheAnswer(t *testing.T) {
+func TestHTTPProbeResult(t *testing.T) {
 	server := httptest.NewServer(site())
 	defer server.Close()
 	other := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
@@ -97,7 +97,7 @@ func TestHTTPProbeJudgesTheAnswer(t *testing.T) {
 	}
 }
 
-func TestHTTPProbeAsksAsTheKubelet(t *testing.T) {
+func TestHTTPProbeRequest(t *testing.T) {
 	var got *http.Request
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
 	defer server.Close()
@@ -143,7 +143,7 @@ func TestHTTPProbeFailsOnTimeoutAndWithoutServer(t *testing.T) {
 	}
 }
 
-func TestTCPProbeSucceedsAtAListener(t *testing.T) {
+func TestTCPProbe(t *testing.T) {
 	server := httptest.NewServer(nil)
 	defer server.Close()
 	target, get := targetOf(t, server.URL, "/")
@@ -163,7 +163,7 @@ func TestTCPProbeSucceedsAtAListener(t *testing.T) {
 	}
 }
 
-func TestAPortThatIsNoneIsNoAnswer(t *testing.T) {
+func TestInvalidPortIsUnknown(t *testing.T) {
 	target, _ := targetOf(t, "http://127.0.0.1:80", "/")
 	for port, want := range map[string]string{
 		"nope":  `strconv.Atoi: parsing "nope": invalid syntax`,
@@ -214,7 +214,7 @@ func TestExecProbe(t *testing.T) {
 	}
 }
 
-func TestAProbeWhoseContextEndsIsNoAnswer(t *testing.T) {
+func TestCanceledProbeIsUnknown(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	x := execFunc(func(context.Context, string, []string, time.Duration) ([]byte, int32, error) {
 		cancel()

@@ -43,7 +43,7 @@ func uses(all []*Image) map[string][]string {
 	return m
 }
 
-func TestImagesAreUsedByContainersTheirVolumesAndSpecs(t *testing.T) {
+func TestImageUses(t *testing.T) {
 	pods := []*pod.Pod{
 		{Namespace: "default", Name: "web", Containers: []*pod.Container{
 			{ID: "c1", Name: "app", ImageID: busybox.ID, Image: "r.io:5000/team/app:2", State: pod.Running}, // the tag was moved
@@ -79,7 +79,7 @@ func TestImagesAreUsedByContainersTheirVolumesAndSpecs(t *testing.T) {
 	}
 }
 
-func TestOtherNamesOfAnImage(t *testing.T) {
+func TestOthers(t *testing.T) {
 	i := Join([]*pod.Image{busybox}, nil, nil)[0]
 	for _, c := range []struct {
 		words []string
@@ -96,7 +96,7 @@ func TestOtherNamesOfAnImage(t *testing.T) {
 	}
 }
 
-func TestAnImageIsFoundByNamePatternAndID(t *testing.T) {
+func TestSelectByNamePatternAndID(t *testing.T) {
 	all := Join(held(), nil, nil)
 	for word, want := range map[string][]string{
 		"busybox":                          {"docker.io/library/busybox:1"},

@@ -54,7 +54,7 @@ func put(dir, instance string, events ...event.Event) {
 	_ = w.Close()
 }
 
-func TestEntriesOutliveTheirWriters(t *testing.T) {
+func TestEntriesOutliveWriter(t *testing.T) {
 	dir := Dir(t.TempDir())
 	put(dir, "agent", happened(2, "two"), event.Event{Time: began, Reason: event.Exited, Container: "c", Exit: &event.Exit{Code: 3}})
 	put(dir, "run-1", happened(1, "one"))
@@ -81,7 +81,7 @@ func TestEntriesOutliveTheirWriters(t *testing.T) {
 	}
 }
 
-func TestALineThatACrashHasCutIsPassedOver(t *testing.T) {
+func TestTruncatedLineIsSkipped(t *testing.T) {
 	dir := Dir(t.TempDir())
 	put(dir, "agent", happened(1, "one"))
 	path := filepath.Join(dir, currentName)
@@ -104,7 +104,7 @@ func TestALineThatACrashHasCutIsPassedOver(t *testing.T) {
 
 // However many processes write, no entry is lost or read twice but by rotation,
 // and the size is bounded.
-func TestTheJournalIsRotatedBetweenProcesses(t *testing.T) {
+func TestRotationBetweenProcesses(t *testing.T) {
 	dir := Dir(t.TempDir())
 	const writers, each, max = 4, 100, 4000
 	var running sync.WaitGroup
@@ -143,7 +143,7 @@ func TestTheJournalIsRotatedBetweenProcesses(t *testing.T) {
 
 // A reader that looks often enough sees each entry once, wherever the file is
 // rotated.
-func TestReadingSeesEachEntryOnceAcrossRotations(t *testing.T) {
+func TestReadAcrossRotations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "journal")
 		if err != nil {
@@ -178,7 +178,7 @@ func TestReadingSeesEachEntryOnceAcrossRotations(t *testing.T) {
 }
 
 // A disk that is full or cannot be written never blocks, and what is lost is counted.
-func TestWhatCannotBeWrittenIsCounted(t *testing.T) {
+func TestWriteFailuresAreCounted(t *testing.T) {
 	root := t.TempDir()
 	dir := Dir(root)
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // in the directory's place
@@ -210,7 +210,7 @@ func TestWhatCannotBeWrittenIsCounted(t *testing.T) {
 	}
 }
 
-func TestOnlyRegularFilesAreUsed(t *testing.T) {
+func TestRegularFilesOnly(t *testing.T) {
 	root := t.TempDir()
 	dir, secret := Dir(root), filepath.Join(root, "secret")
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(secret, []byte("secret"), 0o600), os.Symlink(secret, filepath.Join(dir, currentName))); err != nil {
@@ -227,7 +227,7 @@ func TestOnlyRegularFilesAreUsed(t *testing.T) {
 	}
 }
 
-func TestAnEventWithLongFactsIsRecordedAndCut(t *testing.T) {
+func TestLongFactsAreCut(t *testing.T) {
 	for name, long := range map[string]string{"plain": strings.Repeat("x", 64<<10), "escaped": strings.Repeat("\x01", 64<<10)} {
 		t.Run(name, func(t *testing.T) {
 			dir := Dir(t.TempDir())
@@ -255,7 +255,7 @@ func TestAnEventWithLongFactsIsRecordedAndCut(t *testing.T) {
 }
 
 // What is no line, because it is too long without its texts, is counted.
-func TestAnEventThatCannotBeRecordedIsCounted(t *testing.T) {
+func TestUnrecordableEventIsCounted(t *testing.T) {
 	dir := Dir(t.TempDir())
 	ev := happened(1, "one")
 	ev.Victims = make([]string, maxLine)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestEntriesOfOnePodComeFromBothFilesOldestFirst(t *testing.T) {
+func TestEntriesOfPodOldestFirst(t *testing.T) {
 	dir := t.TempDir()
 	if found, err := OfPod(dir, "u-1"); err != nil || len(found) != 0 {
 		t.Errorf("no journal: %v, %v", found, err)

@@ -103,7 +103,7 @@ func TestRotate(t *testing.T) {
 	files("0.log.20260102-150905.gz", "0.log.20260102-151005")
 }
 
-func TestRemoveTakesWhatRotationsLeft(t *testing.T) {
+func TestRemoveRotatedFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"0.log", "0.log.20260102-150405", "0.log.20260102-150305.gz", "1.log", "10.log"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {

@@ -63,7 +63,7 @@ func at(t *testing.T, name string, ms int, text string) {
 	fmt.Fprintf(f, "%s stdout F %s\n", time.Now().Add(time.Duration(ms)*time.Millisecond).Format(time.RFC3339Nano), text)
 }
 
-func TestSeveralLogsAreMergedInTheOrderOfTime(t *testing.T) {
+func TestMergeByTime(t *testing.T) {
 	dir := t.TempDir()
 	a, b, c := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
 	for n, name := range []string{a, b, b, c, a, b, a, a, c} {
@@ -82,7 +82,7 @@ func TestSeveralLogsAreMergedInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-func TestFollowedLogsAreMergedWithinAWindow(t *testing.T) {
+func TestFollowMergesWithinWindow(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestFollowedLogsAreMergedWithinAWindow(t *testing.T) {
 
 // A log is waited for; the next file follows one that was renamed; one that was
 // truncated is read from its beginning; at its end, the rest is passed on.
-func TestALogIsFollowedToItsEnd(t *testing.T) {
+func TestFollowUntilEnd(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "0.log")
 	synctest.Test(t, func(t *testing.T) {
 		g := collect(t, GroupOptions{})
@@ -145,7 +145,7 @@ func TestALogIsFollowedToItsEnd(t *testing.T) {
 }
 
 // A prompt has no line end.
-func TestTheBeginningOfALineIsPassedOnAfterAWhile(t *testing.T) {
+func TestPartialLineIsFlushedAfterDelay(t *testing.T) {
 	name := logFile(t, "stdout P pass")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -165,7 +165,7 @@ func TestTheBeginningOfALineIsPassedOnAfterAWhile(t *testing.T) {
 
 // A runtime may report that a container has ended before it has written the
 // last lines of its log.
-func TestTheEndIsReadUntilTheRuntimeHasWrittenAll(t *testing.T) {
+func TestEndWaitsForRuntimeToFinish(t *testing.T) {
 	name := logFile(t, "stdout F one")
 	runtime, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -190,7 +190,7 @@ func TestTheEndIsReadUntilTheRuntimeHasWrittenAll(t *testing.T) {
 }
 
 // A runtime that keeps the file open does not keep podctl from ending.
-func TestTheEndIsNotWaitedForForever(t *testing.T) {
+func TestEndWaitIsBounded(t *testing.T) {
 	name := logFile(t, "stdout F one")
 	runtime, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -213,7 +213,7 @@ func TestTheEndIsNotWaitedForForever(t *testing.T) {
 
 // That the runtime has closed the rotated file says nothing of its successor,
 // which it still writes.
-func TestTheSuccessorOfACompleteFileIsReadToItsEnd(t *testing.T) {
+func TestSuccessorOfCompleteFile(t *testing.T) {
 	name := logFile(t, "stdout F one")
 	synctest.Test(t, func(t *testing.T) {
 		g := collect(t, GroupOptions{})
@@ -238,7 +238,7 @@ func TestTheSuccessorOfACompleteFileIsReadToItsEnd(t *testing.T) {
 	})
 }
 
-func TestRunEndsWithTheErrorOfItsReader(t *testing.T) {
+func TestRunReturnsReaderError(t *testing.T) {
 	enough := errors.New("enough")
 	g := NewGroup(GroupOptions{Each: func(any, Line) error { return enough }})
 	defer g.Close()
@@ -251,7 +251,7 @@ func TestRunEndsWithTheErrorOfItsReader(t *testing.T) {
 }
 
 // The directory is watched: a line is known before the next poll.
-func TestAChangeIsNotifiedByTheKernel(t *testing.T) {
+func TestWatchUsesInotify(t *testing.T) {
 	name := logFile(t)
 	write(t, name)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -279,7 +279,7 @@ func TestAChangeIsNotifiedByTheKernel(t *testing.T) {
 
 // A log whose files cannot be opened for a while, at first or when it is rotated, is
 // read completely, each line once; one that still cannot be at its end is a problem.
-func TestALogThatCannotBeOpenedIsTriedAgainUntilItsEnd(t *testing.T) {
+func TestFollowRetriesOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		name := filepath.Join(dir, "0.log")

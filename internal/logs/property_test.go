@@ -47,7 +47,7 @@ func ended(lines []string) []string {
 
 // The last lines are the end of all lines, however they are cut into records and
 // files.
-func TestTailIsTheEndOfAllLines(t *testing.T) {
+func TestTail(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "logs")
 		if err != nil {
@@ -93,7 +93,7 @@ func short(lines []string) string {
 
 // Following returns each line once and in order, wherever the log is rotated,
 // compressed, or not looked at for several rotations.
-func TestFollowingReturnsEachLineOnceWhateverTheRotations(t *testing.T) {
+func TestFollowAcrossRotations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "logs")
 		if err != nil {

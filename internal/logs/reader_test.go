@@ -31,7 +31,7 @@ func open(t *testing.T, path string, o Options) *Reader {
 	return r
 }
 
-func TestPartsOfALineAreJoinedByStream(t *testing.T) {
+func TestPartialLinesJoinPerStream(t *testing.T) {
 	name := logFile(t, "stdout F one", "stdout P tw", "stderr F err", "stdout F o", "stderr P not ", "stdout F three", "stderr P ended")
 	r := open(t, name, All)
 	if got := read(t, r); !slices.Equal(got, []string{"one", "err", "two", "three"}) {
@@ -42,7 +42,7 @@ func TestPartsOfALineAreJoinedByStream(t *testing.T) {
 	}
 }
 
-func TestRotatedFilesAreReadOldestFirst(t *testing.T) {
+func TestRotatedFilesOldestFirst(t *testing.T) {
 	name := logFile(t)
 	write(t, name+".20260101-000000", "stdout F one", "stdout P tw")
 	compress(t, name+".20260101-000000")
@@ -62,7 +62,7 @@ func TestRotatedFilesAreReadOldestFirst(t *testing.T) {
 	}
 }
 
-func TestLinesBeforeSinceAndOfTheOtherStreamAreOmitted(t *testing.T) {
+func TestSinceAndStreamFilter(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "0.log")
 	var text strings.Builder
 	for minute := range 6 {
@@ -100,7 +100,7 @@ func TestLinesBeforeSinceAndOfTheOtherStreamAreOmitted(t *testing.T) {
 
 // A runtime can be configured to write lines of any length, and writes others in
 // parts.
-func TestVeryLongLinesAreReadInPiecesInBoundedMemory(t *testing.T) {
+func TestLongLinesInBoundedMemory(t *testing.T) {
 	const size = 10 << 20
 	for name, text := range map[string]string{
 		"one record":   stamp + "stdout F " + strings.Repeat("x", size) + "\n",
@@ -145,7 +145,7 @@ func TestVeryLongLinesAreReadInPiecesInBoundedMemory(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoLogLineIsCountedAndOmitted(t *testing.T) {
+func TestInvalidLinesAreCounted(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "0.log")
 	text := stamp + "stdout F one\ngarbage\n\n\x00\x00\x00" + stamp + "stdout F two\n" + strings.Repeat("\xff", 3*scanBuffer) + "\n" + stamp + "stdout F three"
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -159,7 +159,7 @@ func TestWhatIsNoLogLineIsCountedAndOmitted(t *testing.T) {
 	}
 }
 
-func TestACutOrBrokenCompressedFileIsAProblemAndTheRestIsRead(t *testing.T) {
+func TestBrokenCompressedFileIsReported(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"cut":        func(b []byte) []byte { return b[:len(b)/2] },
 		"empty":      func([]byte) []byte { return nil },
@@ -198,7 +198,7 @@ func TestACutOrBrokenCompressedFileIsAProblemAndTheRestIsRead(t *testing.T) {
 }
 
 // The path is the runtime's, and the directory may be mounted into a container.
-func TestOnlyRegularFilesAreOpened(t *testing.T) {
+func TestOpenRegularFilesOnly(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
 	write(t, secret, "stdout F secret")
@@ -226,7 +226,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	}
 }
 
-func TestALogThatIsRemovedIsStillRead(t *testing.T) {
+func TestRemovedLogIsStillRead(t *testing.T) {
 	name := logFile(t, "stdout F one")
 	r := open(t, name, Options{Tail: -1, Follow: true})
 	if err := os.Remove(name); err != nil {
@@ -237,7 +237,7 @@ func TestALogThatIsRemovedIsStillRead(t *testing.T) {
 	}
 }
 
-func TestATruncatedLogIsReadFromItsBeginning(t *testing.T) {
+func TestTruncatedLogIsReadFromStart(t *testing.T) {
 	name := logFile(t, "stdout F one", "stdout F two")
 	r := open(t, name, Options{Tail: 1, Follow: true})
 	got := read(t, r)
@@ -252,7 +252,7 @@ func TestATruncatedLogIsReadFromItsBeginning(t *testing.T) {
 }
 
 // containerd creates the new file before it has written its last lines to the old one.
-func TestARotatedFileIsReadUntilTheRuntimeHasClosedIt(t *testing.T) {
+func TestRotatedFileIsReadUntilClosed(t *testing.T) {
 	for _, closes := range []bool{true, false} {
 		name := logFile(t, "stdout F one")
 		old, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
@@ -289,7 +289,7 @@ func TestARotatedFileIsReadUntilTheRuntimeHasClosedIt(t *testing.T) {
 }
 
 // Between its renaming and the runtime's next write, only the rotated name exists.
-func TestALogWithoutItsOwnNameIsFollowedByItsRotatedOne(t *testing.T) {
+func TestMissingLogReadsRotatedFile(t *testing.T) {
 	name := logFile(t)
 	rotated := name + ".20260101-000000"
 	if err := os.Rename(name, rotated); err != nil {
@@ -307,7 +307,7 @@ func TestALogWithoutItsOwnNameIsFollowedByItsRotatedOne(t *testing.T) {
 	}
 }
 
-func TestATornLastLineIsCompletedLater(t *testing.T) {
+func TestPartialLastLineIsCompletedLater(t *testing.T) {
 	name := logFile(t, "stdout F one")
 	r := open(t, name, Options{Tail: -1, Follow: true})
 	got := read(t, r)
@@ -327,7 +327,7 @@ func TestATornLastLineIsCompletedLater(t *testing.T) {
 	}
 }
 
-func TestReadingAllocatesNothingPerLine(t *testing.T) {
+func TestReadAllocations(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "0.log")
 	if err := os.WriteFile(name, bytes.Repeat([]byte(stamp+"stdout F hello\n"), 20000), 0o600); err != nil {
 		t.Fatal(err)

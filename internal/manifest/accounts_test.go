@@ -27,7 +27,7 @@ func loadAccounts(t *testing.T, text string, a ServiceAccounts) (*Set, error) {
 	return Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(text), ServiceAccounts: a})
 }
 
-func TestTokensAreRefusedIgnoredOrProvided(t *testing.T) {
+func TestServiceAccountTokens(t *testing.T) {
 	valid := strings.Replace(tokenPod, ", bad: 1", "", 1)
 	if _, err := loadAccounts(t, valid, AccountsRefused); err == nil || !strings.Contains(err.Error(), "--service-account=ignore") {
 		t.Errorf("refused: %v", err)
@@ -57,14 +57,14 @@ func TestTokensAreRefusedIgnoredOrProvided(t *testing.T) {
 	}
 }
 
-func TestLinesAreThoseOfTheFileBehindADroppedItem(t *testing.T) {
+func TestLinesAfterDroppedItem(t *testing.T) {
 	_, err := loadAccounts(t, tokenPod, AccountsIgnored)
 	if err == nil || !strings.Contains(err.Error(), "stdin:15: pod \"web\": spec.volumes[0].projected.sources[3].bad: ") {
 		t.Errorf("the unknown field of line 15: %v", err)
 	}
 }
 
-func TestAVolumeOfATokenAloneIsEmptyWithoutIt(t *testing.T) {
+func TestTokenVolumeWithoutToken(t *testing.T) {
 	set, err := loadAccounts(t, `
 apiVersion: apps/v1
 kind: Deployment
@@ -82,7 +82,7 @@ spec:
 	}
 }
 
-func TestAnExportedPodKeepsTheVolumeOfItsAccountIfThereIsATokenForIt(t *testing.T) {
+func TestExportedPodTokenVolume(t *testing.T) {
 	set, err := loadAccounts(t, exportedPod, AccountsProvided)
 	if err != nil || len(set.Pods[0].Spec.Volumes) != 2 || len(set.Pods[0].Spec.InitContainers[0].VolumeMounts) != 1 {
 		t.Errorf("%+v, %v", set.Pods[0].Spec.Volumes, err)

@@ -7,7 +7,7 @@ import (
 )
 
 // Small texts must not take hours, or a thousand times their size in memory.
-func TestSourcesThatTakeTooLongOrTooMuchAreRefused(t *testing.T) {
+func TestSourceLimits(t *testing.T) {
 	const podHead = "apiVersion: v1\nkind: Pod\nmetadata: {name: w}\nspec: "
 	request := func(cpu string) string {
 		return podHead + "{containers: [{name: c, image: b, resources: {requests: {cpu: " + cpu + "}}}]}\n"
@@ -38,7 +38,7 @@ func TestSourcesThatTakeTooLongOrTooMuchAreRefused(t *testing.T) {
 	}
 }
 
-func TestQuantitiesOfEveryFormAreRead(t *testing.T) {
+func TestQuantities(t *testing.T) {
 	for _, cpu := range []string{"1", "0.5", "100m", "1e3", "1E-3", `"2e2"`, `"1e+001"`} {
 		text := "apiVersion: v1\nkind: Pod\nmetadata: {name: w}\nspec: {containers: [{name: c, image: b, resources: {requests: {cpu: " + cpu + "}}}]}\n"
 		if _, err := Parse(t.Context(), "file", []byte(text), LoadOptions{}); err != nil {

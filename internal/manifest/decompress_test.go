@@ -6,7 +6,7 @@ import (
 )
 
 // Megabytes of empty objects compress to little, and are gigabytes of containers.
-func TestAManifestOfTooManyValuesIsNotDecompressed(t *testing.T) {
+func TestDecompressTooManyValues(t *testing.T) {
 	packed, err := Compress([]byte(`{"spec":{"containers":[` + strings.Repeat("{},", maxDocument/3-20) + `{}]}}`))
 	if err != nil {
 		t.Fatal(err)

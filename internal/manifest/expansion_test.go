@@ -41,7 +41,7 @@ func bombs() map[string]struct {
 	}
 }
 
-func TestDocumentsThatExpandWithoutMeasureAreRefusedWithTheirLine(t *testing.T) {
+func TestAliasBombsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	t.Cleanup(server.Close)
@@ -84,7 +84,7 @@ func TestDocumentsThatExpandWithoutMeasureAreRefusedWithTheirLine(t *testing.T) 
 }
 
 // Anchors that people write are far from the bound, also in a large file.
-func TestAliasesWithinTheBoundAreReplaced(t *testing.T) {
+func TestAliasesAreReplaced(t *testing.T) {
 	text := "a: &a {k: v}\nbig: \"" + strings.Repeat("x", 5<<20) + "\"\nb: [*a, *a]\nc: {<<: *a, l: w}\n"
 	docs, problems := parse(source{name: "f", data: []byte(text)})
 	if len(problems) > 0 || len(docs) != 1 {

@@ -22,7 +22,7 @@ spec:
 status: {phase: Running}
 `
 
-func TestExportsOfOnePodAreOnePod(t *testing.T) {
+func TestExportsOfSamePodHaveSameUID(t *testing.T) {
 	load := func(text string) *Pod {
 		set, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(text)})
 		if err != nil {
@@ -44,7 +44,7 @@ func TestExportsOfOnePodAreOnePod(t *testing.T) {
 	}
 }
 
-func TestPodsThatRunElsewhereKeepWhatTheirClusterAdded(t *testing.T) {
+func TestExportedPodsKeepClusterDefaults(t *testing.T) {
 	set, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(exportedPod), Elsewhere: true})
 	if err != nil || set.Pods[0].UID != "0a7e3f1e-0000-4000-8000-000000000002" {
 		t.Errorf("%v, %v", set.Pods, err)

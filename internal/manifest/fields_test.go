@@ -44,7 +44,7 @@ func rowIn(b *branch, at path) *Field {
 	return row
 }
 
-func TestEveryFieldOfThePodTypeHasARow(t *testing.T) {
+func TestEveryPodFieldHasRow(t *testing.T) {
 	n := 0
 	leaves(podType, nil, func(at path) {
 		n++
@@ -57,7 +57,7 @@ func TestEveryFieldOfThePodTypeHasARow(t *testing.T) {
 	}
 }
 
-func TestEveryRowNamesAField(t *testing.T) {
+func TestEveryRowNamesField(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range table {
 		if seen[row.Path] {
@@ -75,7 +75,7 @@ func TestEveryRowNamesAField(t *testing.T) {
 
 // The tables of the other kinds are as complete, a workload's template as a
 // pod's.
-func TestEveryFieldOfTheOtherKindsHasARow(t *testing.T) {
+func TestEveryFieldOfOtherKindsHasRow(t *testing.T) {
 	for _, k := range kinds {
 		leaves(k.t, nil, func(at path) {
 			if rowIn(k.tree(), at) == nil {

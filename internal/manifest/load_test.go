@@ -97,7 +97,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-func TestCompressRefusesWhatNoAnnotationHolds(t *testing.T) {
+func TestCompressTooLarge(t *testing.T) {
 	noise := make([]byte, 64<<10)
 	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(noise); i++ {
 		noise[i] = byte(r.Uint32())
@@ -130,7 +130,7 @@ func TestDecompressIsBounded(t *testing.T) {
 	}
 }
 
-func TestAPodTooLargeForTheRuntimeIsAProblem(t *testing.T) {
+func TestTooLargePodProblem(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var text strings.Builder
 	for range 80 << 10 {

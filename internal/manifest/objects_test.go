@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestObjectsAreStoredAsTheAPIServerStoresThem(t *testing.T) {
+func TestObjectsAreNormalized(t *testing.T) {
 	set, err := Load(t.Context(), []string{"-"}, from(`
 apiVersion: v1
 kind: Secret
@@ -52,7 +52,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 
 // The data of an object are no part of a pod's identity: a changed password
 // is no other pod.
-func TestThePodIsTheSameWhateverTheSecretHolds(t *testing.T) {
+func TestPodUIDIgnoresSecretData(t *testing.T) {
 	var uids []string
 	for _, value := range []string{"one", "two"} {
 		set, err := Load(t.Context(), []string{"-"}, from(podNamed("a")+"---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {k: "+value+"}\n"))
@@ -70,7 +70,7 @@ func TestThePodIsTheSameWhateverTheSecretHolds(t *testing.T) {
 }
 
 // Whatever is wrong with a Secret, no message tells its value.
-func TestNoMessageTellsTheValueOfASecret(t *testing.T) {
+func TestProblemsHideSecretValues(t *testing.T) {
 	for _, value := range []string{"hunter2", "12345678", "0777", "1e33", "[hunter2]", "{deep: hunter2}", "true", "2026-01-02"} {
 		for _, shape := range []string{
 			"data: {a: %s}", "data: {a: [%s]}", "data: %s", "stringData: {a: %s}", "stringData: [%s]", "stringData: %s",

@@ -65,7 +65,7 @@ func TestEmptyInputIsNoError(t *testing.T) {
 	}
 }
 
-func TestEverySourceThatCannotBeReadIsAProblem(t *testing.T) {
+func TestUnreadableSourcesAreProblems(t *testing.T) {
 	dir := t.TempDir()
 	good := write(t, dir+"/good.yaml", podNamed("good"))
 	big := write(t, dir+"/big.yaml", "a: "+strings.Repeat("x", maxSource))
@@ -123,7 +123,7 @@ func TestURL(t *testing.T) {
 }
 
 // A pipe without a writer must not delay Ctrl-C.
-func TestReadingAPipeEndsWithItsContext(t *testing.T) {
+func TestReadPipeCancel(t *testing.T) {
 	r, w := io.Pipe()
 	defer func() { _ = w.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNoPartOfAURLsUserIsPrinted(t *testing.T) {
+func TestURLUserIsNotPrinted(t *testing.T) {
 	for source, want := range map[string]string{
 		"pods/web.yaml":                                            "pods/web.yaml",
 		"https://example.com/web.yaml":                             "https://example.com/web.yaml",

@@ -8,7 +8,7 @@ import (
 )
 
 // It is not parallel to another test: what is allocated is the process's.
-func TestAFileOfManySmallValuesIsRefusedInBoundedMemory(t *testing.T) {
+func TestManySmallValuesInBoundedMemory(t *testing.T) {
 	for name, text := range map[string]string{
 		"a sequence in YAML":  "a: [" + strings.Repeat("1,", maxSource/2-10) + "1]",
 		"mappings in YAML":    "a: {" + strings.Repeat("b,", maxSource/2-10) + "b}",

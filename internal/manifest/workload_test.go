@@ -59,7 +59,7 @@ func namesOf(set *Set) []string {
 	return all
 }
 
-func TestAStatefulSetsPodsHaveTheirNamesAndClaims(t *testing.T) {
+func TestStatefulSetNamesAndClaims(t *testing.T) {
 	set := mustLoad(t, aStatefulSet, 2)
 	if diff := cmp.Diff([]string{"db-0", "db-1"}, namesOf(set)); diff != "" {
 		t.Fatal(diff)
@@ -87,7 +87,7 @@ func TestAStatefulSetsPodsHaveTheirNamesAndClaims(t *testing.T) {
 }
 
 // A claim that was written beside its StatefulSet is taken as it is.
-func TestAWrittenClaimCounts(t *testing.T) {
+func TestExplicitClaim(t *testing.T) {
 	set := mustLoad(t, `apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data-db-0, namespace: prod, labels: {own: "yes"}}
@@ -101,7 +101,7 @@ spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}
 
 // A pod of a workload that is found in the runtime becomes the same pod by its
 // document again: a document is a pod's, whatever it was made of.
-func TestAPodOfAWorkloadIsMadeAgainOfItsDocument(t *testing.T) {
+func TestWorkloadPodRoundTrip(t *testing.T) {
 	set := mustLoad(t, strings.Join([]string{aStatefulSet, aDeployment("web", "x"), aJob("once", "x")}, "---\n"), 2)
 	if len(set.Pods) != 5 {
 		t.Fatalf("got %v", namesOf(set))
@@ -138,7 +138,7 @@ func TestGeneratedNames(t *testing.T) {
 
 // A changed template is another pod under the same name, whose pod it replaces: the
 // workload's identity decides that, not the hash of its template.
-func TestChangedTemplateReplacesThePodOfTheWorkload(t *testing.T) {
+func TestChangedTemplateReplacesPod(t *testing.T) {
 	for _, c := range []struct {
 		workload func(name, image string) string
 		hashed   bool
@@ -157,7 +157,7 @@ func TestChangedTemplateReplacesThePodOfTheWorkload(t *testing.T) {
 }
 
 // LineOf takes a field of the pod and finds it in the template.
-func TestLineOfAPodOfATemplate(t *testing.T) {
+func TestLineOfTemplatePod(t *testing.T) {
 	p := mustLoad(t, aStatefulSet, 1).Pods[0]
 	for field, want := range map[string]int{"spec.containers[0].image": 16, "metadata.labels[app]": 10, "spec.nodeName": 12} {
 		if got := p.LineOf(field); got != want {

@@ -173,7 +173,7 @@ func podOf(name, source string) *v1.Pod {
 	return p
 }
 
-func TestNamesTypesAndLabelsAreTheKubelets(t *testing.T) {
+func TestMetricsMatchKubelet(t *testing.T) {
 	values, kinds := scrape(t, busy())
 	labels := map[string]map[string]bool{}
 	for series := range values {
@@ -210,7 +210,7 @@ func TestNamesTypesAndLabelsAreTheKubelets(t *testing.T) {
 	}
 }
 
-func TestValuesAreTheKubelets(t *testing.T) {
+func TestValuesMatchKubelet(t *testing.T) {
 	values, _ := scrape(t, busy())
 	for series, want := range map[string]string{
 		`kubelet_desired_pods{static=""}`:                                                                                      "1",
@@ -288,7 +288,7 @@ func TestValuesAreTheKubelets(t *testing.T) {
 
 // A pod that is adopted was running before podctl came: it says nothing about
 // how long pods take to start.
-func TestAdoptedPodsDoNotCountAsStarted(t *testing.T) {
+func TestAdoptedPodsAreNotCountedAsStarted(t *testing.T) {
 	m := New(func() time.Time { return noon })
 	m.PhaseChanged(worker.PhaseChange{From: worker.Unknown, To: worker.Syncing, At: noon,
 		State: worker.State{UID: "web", Phase: worker.Syncing, Started: true}})
@@ -299,7 +299,7 @@ func TestAdoptedPodsDoNotCountAsStarted(t *testing.T) {
 }
 
 // The kubelet beside an observer exports the same facts under its names.
-func TestObserverExportsNoNamesOfTheKubelet(t *testing.T) {
+func TestObserverExportsNoKubeletNames(t *testing.T) {
 	m := NewObserver(func() time.Time { return noon })
 	m.RuntimeOperation("Version", time.Second, nil)
 	m.Relisted(time.Second, time.Second, nil)

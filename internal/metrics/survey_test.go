@@ -53,7 +53,7 @@ func expect(t *testing.T, values, want map[string]string) {
 	}
 }
 
-func TestScanIsCountedByClassAndLayer(t *testing.T) {
+func TestScanByClassAndLayer(t *testing.T) {
 	expect(t, observe(t, State{Survey: &scanned}), map[string]string{
 		`podctl_orphans{class="abandoned"}`:         "1",
 		`podctl_orphans{class="directory"}`:         "0",
@@ -111,9 +111,9 @@ func TestPLEGAndCallsInFlightAreCounted(t *testing.T) {
 	})
 }
 
-// TestObserverHasAFixedSetOfSeries pins what an observer costs a Prometheus: the
+// TestObserverSeriesAreFixed pins what an observer costs a Prometheus: the
 // set of series depends neither on the number of pods, nor on what is wrong.
-func TestObserverHasAFixedSetOfSeries(t *testing.T) {
+func TestObserverSeriesAreFixed(t *testing.T) {
 	idle := observe(t, State{Survey: &scanned})
 	m := NewObserver(func() time.Time { return noon })
 	for _, method := range []string{"Version", "ListPodSandbox", "StopPodSandbox", "NewInSomeCRI", "GetContainerEvents"} {
@@ -153,9 +153,9 @@ func TestObserverHasAFixedSetOfSeries(t *testing.T) {
 // observerSeries is the number of podctl_* series of an observer.
 const observerSeries = 263
 
-// TestObserverDoesNotShadowTheKubelet: a rule that selects kubelet_* must never
+// TestObserverAvoidsKubeletNames: a rule that selects kubelet_* must never
 // select what podctl says.
-func TestObserverDoesNotShadowTheKubelet(t *testing.T) {
+func TestObserverAvoidsKubeletNames(t *testing.T) {
 	for series := range observe(t, State{Survey: &scanned}) {
 		if !strings.HasPrefix(series, "podctl_") && !strings.HasPrefix(series, "go_") && !strings.HasPrefix(series, "process_") && !strings.HasPrefix(series, "promhttp_") {
 			t.Errorf("an observer exports %s", series)

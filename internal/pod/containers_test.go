@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-func TestContainersAreThoseOfThePodInitContainersFirst(t *testing.T) {
+func TestAllContainersInitFirst(t *testing.T) {
 	p := &v1.Pod{Spec: v1.PodSpec{
 		InitContainers: []v1.Container{{Name: "i"}, {Name: "j"}}, Containers: []v1.Container{{Name: "c"}, {Name: "d"}},
 	}}

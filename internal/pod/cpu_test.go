@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-func TestCPUSharesAndQuotaHaveEnds(t *testing.T) {
+func TestCPUSharesAndQuotaLimits(t *testing.T) {
 	for _, c := range []struct{ milli, shares, quota int64 }{
 		{0, 2, 0},
 		{1, 2, 1000},

@@ -47,7 +47,7 @@ func displayed(init, containers []v1.ContainerStatus, change func(*v1.Pod)) *v1.
 	return p
 }
 
-func TestDisplayIsKubectls(t *testing.T) {
+func TestDisplayMatchesKubectl(t *testing.T) {
 	all := func(c ...v1.ContainerStatus) []v1.ContainerStatus { return c }
 	condition := func(kind v1.PodConditionType) func(*v1.Pod) {
 		return func(p *v1.Pod) {
@@ -98,7 +98,7 @@ func TestDisplayIsKubectls(t *testing.T) {
 	}
 }
 
-func TestDisplayOfAPodWithoutSpec(t *testing.T) {
+func TestDisplayWithoutSpec(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 	type container struct {
 		name    string

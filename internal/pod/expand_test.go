@@ -54,7 +54,7 @@ func TestExpandHasALimit(t *testing.T) {
 }
 
 // Each $( looked through all that follows for its end: a minute for one megabyte.
-func TestReferencesWithoutAnEndAreReadOnce(t *testing.T) {
+func TestExpandUnterminatedReferences(t *testing.T) {
 	in := ")" + strings.Repeat("$(", 5<<20)
 	if got, err := Expand(in, len(in), nil); got != in || err != nil {
 		t.Errorf("%d bytes, %v", len(got), err)

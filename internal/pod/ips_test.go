@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPodIPsAreOnePerFamilyTheNodesFirst(t *testing.T) {
+func TestPodIPsOnePerFamily(t *testing.T) {
 	found := []string{"bad", "fd00::2", "10.0.0.2", "::ffff:10.0.0.3", "fd00:0::3"}
 	for _, c := range []struct{ node, want []string }{
 		{nil, []string{"10.0.0.2", "fd00::2"}},

@@ -10,14 +10,14 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-func TestNoObjectsAreFoundInNil(t *testing.T) {
+func TestNilObjects(t *testing.T) {
 	var none *pod.Objects
 	if none.ConfigMap("default", "a") != nil || none.Secret("default", "a") != nil || none.Claim("default", "a") != nil {
 		t.Error("nil has objects")
 	}
 }
 
-func TestTheFirstOfTwoObjectsOfOneNameCounts(t *testing.T) {
+func TestFirstObjectOfNameWins(t *testing.T) {
 	of := func(value, name string) *pod.Objects {
 		c := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: map[string]string{"k": value}}
 		return &pod.Objects{ConfigMaps: map[types.NamespacedName]*v1.ConfigMap{{Namespace: "default", Name: name}: c}}

@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-func TestOnlySucceededAndFailedAreTerminal(t *testing.T) {
+func TestIsTerminal(t *testing.T) {
 	want := map[v1.PodPhase]bool{v1.PodSucceeded: true, v1.PodFailed: true, v1.PodPending: false, v1.PodRunning: false, v1.PodUnknown: false, "": false}
 	for phase, terminal := range want {
 		if IsTerminal(phase) != terminal {

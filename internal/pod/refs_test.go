@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-func TestRefsAreAllObjectsThatAPodNames(t *testing.T) {
+func TestRefsListAllObjects(t *testing.T) {
 	local := func(name string) v1.LocalObjectReference { return v1.LocalObjectReference{Name: name} }
 	p := &v1.Pod{Spec: v1.PodSpec{
 		ImagePullSecrets: []v1.LocalObjectReference{local("pull")},

@@ -62,7 +62,7 @@ func same(t *testing.T, what string, got, want v1.ResourceList) {
 	}
 }
 
-func TestCountIsInThousandthsOfCPUAndWholeUnitsElse(t *testing.T) {
+func TestCountUnits(t *testing.T) {
 	for _, c := range []struct {
 		resource v1.ResourceName
 		quantity string

@@ -7,7 +7,7 @@ import (
 )
 
 // The whole matrix of facts, each combination with what it must give.
-func TestStatusIsDecidedByTheFirstFactThatApplies(t *testing.T) {
+func TestStatusPrecedence(t *testing.T) {
 	both := []bool{false, true}
 	n := 0
 	for _, phase := range []v1.PodPhase{"", v1.PodPending, v1.PodRunning, v1.PodSucceeded, v1.PodFailed, PhaseExited} {

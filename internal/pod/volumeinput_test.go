@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-func TestMemoryLimitNeedsOneOfEveryContainerOrOfThePod(t *testing.T) {
+func TestPodMemoryLimit(t *testing.T) {
 	limited := func(memory string) v1.Container { return container(nil, list("", memory)) }
 	tests := []struct {
 		name string

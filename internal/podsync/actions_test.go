@@ -85,9 +85,9 @@ func wantPlan(t *testing.T, p *v1.Pod, st *pod.Status, want string) {
 	}
 }
 
-// TestRestartPolicyDecidesByStateAndExitCode is the matrix of restart policy
+// TestRestartPolicyByStateAndExitCode is the matrix of restart policy
 // and container state; a second container keeps the pod alive.
-func TestRestartPolicyDecidesByStateAndExitCode(t *testing.T) {
+func TestRestartPolicyByStateAndExitCode(t *testing.T) {
 	const start, keep = "start c", "-"
 	for _, row := range []struct {
 		state                    string
@@ -114,7 +114,7 @@ func TestRestartPolicyDecidesByStateAndExitCode(t *testing.T) {
 	}
 }
 
-func TestContainersOwnPolicyAndRulesComeBeforeThePods(t *testing.T) {
+func TestContainerRestartPolicyOverridesPod(t *testing.T) {
 	never, onFailure := v1.ContainerRestartPolicyNever, v1.ContainerRestartPolicyOnFailure
 	in := func(op v1.ContainerRestartRuleOnExitCodesOperator, codes ...int32) []v1.ContainerRestartRule {
 		return []v1.ContainerRestartRule{{
@@ -145,7 +145,7 @@ func TestContainersOwnPolicyAndRulesComeBeforeThePods(t *testing.T) {
 	}
 }
 
-func TestThePodIsKilledOnceNothingOfItRunsOrStarts(t *testing.T) {
+func TestFinishedPodIsKilled(t *testing.T) {
 	p := podOf(v1.RestartPolicyNever, container("a"), container("b"))
 	p.Spec.InitContainers = []v1.Container{sidecar("side")}
 	defaulted(p)
@@ -153,7 +153,7 @@ func TestThePodIsKilledOnceNothingOfItRunsOrStarts(t *testing.T) {
 	wantPlan(t, p, statusOf("a=exited:0", "b=exited:1", "side=running"), "killpod")
 }
 
-func TestASandboxIsMadeOrRenewed(t *testing.T) {
+func TestSandboxCreateOrRecreate(t *testing.T) {
 	dead := func(st *pod.Status) { st.Sandboxes[0].State = pod.Exited }
 	for name, c := range map[string]struct {
 		policy v1.RestartPolicy
@@ -200,7 +200,7 @@ func TestASandboxIsMadeOrRenewed(t *testing.T) {
 	}
 }
 
-func TestAHostNetworkSandboxNeedsNoAddress(t *testing.T) {
+func TestHostNetworkSandboxNeedsNoAddress(t *testing.T) {
 	p := podOf(v1.RestartPolicyAlways, container("c"))
 	p.Spec.HostNetwork = true
 	st := statusOf("c=running")
@@ -208,7 +208,7 @@ func TestAHostNetworkSandboxNeedsNoAddress(t *testing.T) {
 	wantPlan(t, p, st, "-")
 }
 
-func TestAFailedProbeKillsAndThePolicyRestarts(t *testing.T) {
+func TestFailedProbeKillsAndPolicyRestarts(t *testing.T) {
 	failed := map[string]pod.ProbeResult{"c-2": pod.ProbeFailure}
 	for name, c := range map[string]struct {
 		policy v1.RestartPolicy
@@ -233,7 +233,7 @@ func TestAFailedProbeKillsAndThePolicyRestarts(t *testing.T) {
 	}
 }
 
-func TestAChangedImageRestartsWhateverThePolicy(t *testing.T) {
+func TestChangedImageRestartsWithAnyPolicy(t *testing.T) {
 	p := podOf(v1.RestartPolicyNever, container("c"))
 	st := statusOf("c=running")
 	st.Containers[0].Hash = render.Hash(&p.Spec.Containers[0])
@@ -248,14 +248,14 @@ func TestAChangedImageRestartsWhateverThePolicy(t *testing.T) {
 	}
 }
 
-func TestNothingStartsOfADeletedPod(t *testing.T) {
+func TestDeletedPodStartsNothing(t *testing.T) {
 	p := podOf(v1.RestartPolicyAlways, container("c"), container("other"))
 	now := metav1Time(t0)
 	p.DeletionTimestamp = &now
 	wantPlan(t, p, statusOf("c=exited:1", "other=running"), "-")
 }
 
-func TestAStartThatIsBackedOffSaysUntilWhen(t *testing.T) {
+func TestBackOffEndsInWaitingMessage(t *testing.T) {
 	p := podOf(v1.RestartPolicyAlways, container("c"))
 	st := statusOf("c=exited:1")
 	finished := st.Containers[0].FinishedAt

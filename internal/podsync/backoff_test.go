@@ -10,9 +10,9 @@ import (
 	"github.com/podctl/podctl/internal/podsync"
 )
 
-// TestCrashBackoffDoublesFromTenSecondsToFiveMinutes lets a container crash at
+// TestCrashBackoffDoublesUpToFiveMinutes lets a container crash at
 // once, again and again.
-func TestCrashBackoffDoublesFromTenSecondsToFiveMinutes(t *testing.T) {
+func TestCrashBackoffDoublesUpToFiveMinutes(t *testing.T) {
 	var b podsync.Backoff
 	now := t0
 	if _, waiting := b.UntilAfter("k", now, now); waiting {
@@ -32,7 +32,7 @@ func TestCrashBackoffDoublesFromTenSecondsToFiveMinutes(t *testing.T) {
 	}
 }
 
-func TestCrashBackoffCountsFromTheEndOfTheRun(t *testing.T) {
+func TestCrashBackoffStartsAtExit(t *testing.T) {
 	var b podsync.Backoff
 	b.Next("k", t0, t0)
 	finished := t0.Add(5 * time.Minute) // it ran for a while
@@ -41,7 +41,7 @@ func TestCrashBackoffCountsFromTheEndOfTheRun(t *testing.T) {
 	}
 }
 
-func TestBackoffIsForgottenAfterTenGoodMinutes(t *testing.T) {
+func TestBackoffResetsAfterTenMinutes(t *testing.T) {
 	var b podsync.Backoff
 	b.Next("k", t0, t0)
 	b.Next("k", t0, t0)
@@ -55,7 +55,7 @@ func TestBackoffIsForgottenAfterTenGoodMinutes(t *testing.T) {
 	}
 }
 
-func TestPullBackoffCountsFromTheFailure(t *testing.T) {
+func TestPullBackoffStartsAtFailure(t *testing.T) {
 	var b podsync.Backoff
 	if _, waiting := b.Until("image", t0); waiting {
 		t.Error("the first pull waits")
@@ -69,7 +69,7 @@ func TestPullBackoffCountsFromTheFailure(t *testing.T) {
 	}
 }
 
-func TestBackoffKeyChangesWithWhatCouldCureTheCrash(t *testing.T) {
+func TestBackoffKeyFollowsImageAndResources(t *testing.T) {
 	p := podOf(v1.RestartPolicyAlways, container("c"))
 	c := p.Spec.Containers[0]
 	base := podsync.BackoffKey(p, &c)
@@ -87,7 +87,7 @@ func TestBackoffKeyChangesWithWhatCouldCureTheCrash(t *testing.T) {
 }
 
 // The runtime dates an exit, and the clock is set back after it.
-func TestCrashBackoffDoesNotWaitForAClockThatWasSetBack(t *testing.T) {
+func TestCrashBackoffAfterClockSetBack(t *testing.T) {
 	var b podsync.Backoff
 	b.Next("k", t0, t0)
 	finished := t0.Add(time.Hour)

@@ -33,7 +33,7 @@ func TestCleanupUnmountsThenRemovesTheCgroup(t *testing.T) {
 	})
 }
 
-func TestTheFirstInitContainerOfAPodThatNeverRanIsLost(t *testing.T) {
+func TestInitContainerStatusOfUnstartedPod(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := initPod(v1.RestartPolicyNever, container("i"), container("j"))
 		res, err := b.syncer.Cleanup(t.Context(), p, nil)
@@ -46,7 +46,7 @@ func TestTheFirstInitContainerOfAPodThatNeverRanIsLost(t *testing.T) {
 	})
 }
 
-func TestContainersThatNeverWereToStartAreNotCalledFailed(t *testing.T) {
+func TestUnstartedContainersAreNotFailed(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second, code: 3} }
 		p := initPod(v1.RestartPolicyNever, container("i"), container("j"))
@@ -81,7 +81,7 @@ func TestRemoveLeavesNothingInTheRuntime(t *testing.T) {
 	})
 }
 
-func TestForgetDropsWhatIsRemembered(t *testing.T) {
+func TestForgetDropsMemory(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyNever, container("c"))
 		b.mustSync(p)

@@ -47,10 +47,10 @@ func (l *lossy) StartContainer(ctx context.Context, id string) error {
 	return err
 }
 
-// TestSyncGoesOnAfterACrashAnywhere fails each call of a start in turn, before
+// TestSyncContinuesAfterCrashAtAnyCall fails each call of a start in turn, before
 // or after it had its effect, and forgets all that was remembered: the pod
 // still comes up, and no container runs twice.
-func TestSyncGoesOnAfterACrashAnywhere(t *testing.T) {
+func TestSyncContinuesAfterCrashAtAnyCall(t *testing.T) {
 	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer"} {
 		for _, when := range []string{"before", "after"} {
 			t.Run(when+" "+method, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestSyncGoesOnAfterACrashAnywhere(t *testing.T) {
 	}
 }
 
-func TestANameThatIsTakenRaisesTheAttempt(t *testing.T) {
+func TestReservedNameRaisesAttempt(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		taken := map[string]int{"RunPodSandbox": 2, "CreateContainer": 1}
 		b.rt.fail = func(method, _ string) error {
@@ -101,7 +101,7 @@ func TestANameThatIsTakenRaisesTheAttempt(t *testing.T) {
 	})
 }
 
-func TestSandboxThatDiedIsReplacedAndInitRunsAgain(t *testing.T) {
+func TestDeadSandboxIsReplacedAndInitReruns(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(cfg *runtimeapi.ContainerConfig) program {
 			if cfg.Metadata.Name == "i" {
@@ -136,7 +136,7 @@ func TestSandboxThatDiedIsReplacedAndInitRunsAgain(t *testing.T) {
 	})
 }
 
-func TestCancelEndsAPullButLetsACreationFinish(t *testing.T) {
+func TestCancelStopsPullNotCreate(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Millisecond, cancel) // within RunPodSandbox

@@ -44,7 +44,7 @@ func TestParseEnv(t *testing.T) {
 }
 
 // A container may put anything where its file is expected.
-func TestAnEnvFileIsReadBelowItsVolumeOnly(t *testing.T) {
+func TestEnvFileStaysBelowVolume(t *testing.T) {
 	dir := t.TempDir()
 	volume := filepath.Join(dir, "volume")
 	if err := os.MkdirAll(filepath.Join(volume, "sub"), 0o755); err != nil {

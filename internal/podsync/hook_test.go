@@ -39,7 +39,7 @@ func httpHook(port intstr.IntOrString, path string) *v1.LifecycleHandler {
 	return &v1.LifecycleHandler{HTTPGet: &v1.HTTPGetAction{Port: port, Path: path}}
 }
 
-func TestHTTPHooksReachThePodOrItsHost(t *testing.T) {
+func TestHTTPHookTargets(t *testing.T) {
 	for name, onHost := range map[string]bool{"the pod's address": false, "the host's": true} {
 		t.Run(name, func(t *testing.T) {
 			port, asked := server(t)
@@ -64,7 +64,7 @@ func TestHTTPHooksReachThePodOrItsHost(t *testing.T) {
 	}
 }
 
-func TestAHookThatFellBackFromHTTPSIsTold(t *testing.T) {
+func TestHookHTTPSFallbackEvent(t *testing.T) {
 	port, asked := server(t)
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.ip = "127.0.0.1"
@@ -79,7 +79,7 @@ func TestAHookThatFellBackFromHTTPSIsTold(t *testing.T) {
 	})
 }
 
-func TestPostStartHooksOfEveryKindSayWhyTheyFailed(t *testing.T) {
+func TestPostStartHookFailureMessages(t *testing.T) {
 	refused := httpHook(intstr.FromInt(1), "/up")
 	refused.HTTPGet.Host = "127.0.0.1"
 	for want, hook := range map[string]*v1.LifecycleHandler{
@@ -102,7 +102,7 @@ func TestPostStartHooksOfEveryKindSayWhyTheyFailed(t *testing.T) {
 	}
 }
 
-func TestAPreStopHookThatFailsDelaysNothing(t *testing.T) {
+func TestFailedPreStopHookDoesNotDelayStop(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.ip = "127.0.0.1"
 		p := preStopPod(6, *httpHook(intstr.FromInt(1), "/"))
@@ -117,9 +117,9 @@ func TestAPreStopHookThatFailsDelaysNothing(t *testing.T) {
 	})
 }
 
-// TestProbedShowsReadinessWhileASyncRuns: what probes say is told at once, and
+// TestProbedUpdatesStatusDuringSync: what probes say is told at once, and
 // no operation that began before takes it back.
-func TestProbedShowsReadinessWhileASyncRuns(t *testing.T) {
+func TestProbedUpdatesStatusDuringSync(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		var told []string
 		ready := pod.ProbeUnknown

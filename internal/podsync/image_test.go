@@ -16,7 +16,7 @@ func imagePod(image string, policy v1.PullPolicy) *v1.Pod {
 	return p
 }
 
-func TestPullPolicyDecidesWhetherToPull(t *testing.T) {
+func TestPullPolicy(t *testing.T) {
 	for name, c := range map[string]struct {
 		image  string
 		policy v1.PullPolicy
@@ -46,7 +46,7 @@ func TestPullPolicyDecidesWhetherToPull(t *testing.T) {
 	}
 }
 
-func TestAnImageThatMayNotBePulledIsWaitedFor(t *testing.T) {
+func TestImagePullNeverWaitsForImage(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		res, err := b.sync(imagePod("example.com/a:1", v1.PullNever))
 		wantWaiting(t, res.Status, "ErrImageNeverPull", `Container image "example.com/a:1" is not present with pull policy of Never`)
@@ -60,7 +60,7 @@ func TestAnImageThatMayNotBePulledIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestAnImageNameThatMakesNoSenseIsNamed(t *testing.T) {
+func TestInvalidImageNameReason(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		res, err := b.sync(imagePod("UPPER:case/x", v1.PullIfNotPresent))
 		if err == nil {
@@ -73,9 +73,9 @@ func TestAnImageNameThatMakesNoSenseIsNamed(t *testing.T) {
 	})
 }
 
-// TestAFailedPullIsBackedOff: ErrImagePull, then ImagePullBackOff without a
+// TestFailedPullBackOff: ErrImagePull, then ImagePullBackOff without a
 // pull until 10 s have passed, then 20 s.
-func TestAFailedPullIsBackedOff(t *testing.T) {
+func TestFailedPullBackOff(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.latency = 0
 		b.rt.pullError = runtimeError{"connection refused"}
@@ -114,7 +114,7 @@ type runtimeError struct{ text string }
 func (e runtimeError) Error() string          { return "pull image x: " + e.text }
 func (e runtimeError) RuntimeMessage() string { return e.text }
 
-func TestReasonsThatTheRuntimeKnowsOfAFailedPullAreShown(t *testing.T) {
+func TestPullFailureReasonsOfRuntime(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"RegistryUnavailable: pulling: connection refused": {"RegistryUnavailable", "image pull failed for example.com/a because the registry is unavailable: pulling: connection refused"},
 		"SignatureValidationFailed: no policy":             {"SignatureValidationFailed", "image pull failed for example.com/a because the signature validation failed: no policy"},
@@ -131,7 +131,7 @@ func TestReasonsThatTheRuntimeKnowsOfAFailedPullAreShown(t *testing.T) {
 	}
 }
 
-func TestContainersOfOneImageAskForItOnce(t *testing.T) {
+func TestSharedImageIsQueriedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.mustSync(podOf(v1.RestartPolicyAlways, container("a"), container("b")))
 		asked := 0

@@ -40,7 +40,7 @@ func TestInitContainersRunOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestAFailedInitContainerEndsAPodThatDoesNotRestart(t *testing.T) {
+func TestFailedInitContainerFailsPodWithoutRestarts(t *testing.T) {
 	p := initPod(v1.RestartPolicyNever, container("i1"), container("i2"))
 	wantPlan(t, p, statusOf("i1=exited:3"), "killpod")
 	wantPlan(t, p, statusOf("i1=unknown"), "killpod")
@@ -74,7 +74,7 @@ func TestSidecarsKeepRunning(t *testing.T) {
 	}
 }
 
-func TestAStartupProbeHoldsBackWhatComesAfterASidecar(t *testing.T) {
+func TestSidecarStartupProbeBlocksNextContainers(t *testing.T) {
 	p := initPod(v1.RestartPolicyAlways, sidecar("s"), container("i"))
 	p.Spec.InitContainers[0].StartupProbe = &v1.Probe{}
 	p.Spec.InitContainers[0].LivenessProbe = &v1.Probe{}
@@ -94,7 +94,7 @@ func TestAStartupProbeHoldsBackWhatComesAfterASidecar(t *testing.T) {
 	}
 }
 
-func TestAChangedSidecarIsRestarted(t *testing.T) {
+func TestChangedSidecarRestarts(t *testing.T) {
 	p := initPod(v1.RestartPolicyAlways, sidecar("s"))
 	st := statusOf("c=running", "s=running")
 	st.Containers[1].Hash = "1234"

@@ -26,7 +26,7 @@ func sleepHook(seconds int64) v1.LifecycleHandler {
 	return v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: seconds}}
 }
 
-func TestPreStopEatsWholeSecondsOfTheGrace(t *testing.T) {
+func TestPreStopTimeIsTakenFromGrace(t *testing.T) {
 	for name, c := range map[string]struct {
 		took time.Duration
 		want string
@@ -56,7 +56,7 @@ func TestPreStopEatsWholeSecondsOfTheGrace(t *testing.T) {
 	}
 }
 
-func TestAHookThatOutlivesTheGraceLastsUntilItsContainerIsStopped(t *testing.T) {
+func TestPreStopBeyondGraceRunsUntilContainerStops(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }
 		p := preStopPod(3, sleepHook(3600))
@@ -74,7 +74,7 @@ func TestAHookThatOutlivesTheGraceLastsUntilItsContainerIsStopped(t *testing.T) 
 	})
 }
 
-func TestAFailedPreStopHookIsAnEventWithoutItsOutput(t *testing.T) {
+func TestFailedPreStopHookEventHasNoOutput(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.execs = func([]string) (time.Duration, int32) { return 0, 1 }
 		p := preStopPod(6, execHook("bye"))
@@ -89,9 +89,9 @@ func TestAFailedPreStopHookIsAnEventWithoutItsOutput(t *testing.T) {
 	})
 }
 
-// TestAShorterGraceCutsATerminationShort: the first is cancelled in its hook,
+// TestShorterGraceShortensTermination: the first is cancelled in its hook,
 // the second gives the container the rest, without the hook again.
-func TestAShorterGraceCutsATerminationShort(t *testing.T) {
+func TestShorterGraceShortensTermination(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }
 		p := preStopPod(600, sleepHook(300))
@@ -113,7 +113,7 @@ func TestAShorterGraceCutsATerminationShort(t *testing.T) {
 	})
 }
 
-func TestSidecarsEndLastInReverseWithWhatIsLeft(t *testing.T) {
+func TestSidecarsStopLastInReverseOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.latency = 0
 		b.rt.program = func(cfg *runtimeapi.ContainerConfig) program {
@@ -133,7 +133,7 @@ func TestSidecarsEndLastInReverseWithWhatIsLeft(t *testing.T) {
 	})
 }
 
-func TestSidecarsDoNotWaitBeyondTheGrace(t *testing.T) {
+func TestSidecarsStopWithinGrace(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.latency = 0
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }

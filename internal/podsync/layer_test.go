@@ -13,7 +13,7 @@ import (
 )
 
 // A failed operation says in which layer it failed, whatever its text is.
-func TestErrorsOfASyncHaveTheirLayer(t *testing.T) {
+func TestSyncErrorsHaveLayer(t *testing.T) {
 	failing := func(method string) func(*bench) {
 		return func(b *bench) {
 			b.rt.fail = func(m, _ string) error {
@@ -47,7 +47,7 @@ func TestErrorsOfASyncHaveTheirLayer(t *testing.T) {
 	}
 }
 
-func TestErrorsOfAnEndHaveTheirLayer(t *testing.T) {
+func TestTerminateErrorsHaveLayer(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: 0} }
 		p := podOf(v1.RestartPolicyAlways, container("c"))

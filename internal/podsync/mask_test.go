@@ -100,7 +100,7 @@ func TestSecretsAreMaskedInEventsStatusesAndErrors(t *testing.T) {
 }
 
 // What the manifest says itself is no secret, nor is what is found in any text.
-func TestWhatIsNoSecretIsNotMasked(t *testing.T) {
+func TestMaskSkipsManifestTexts(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := secretive(func(c *v1.Container) { c.Image = testImage })
 		b.rt.fail = func(m, _ string) error {
@@ -118,7 +118,7 @@ func TestWhatIsNoSecretIsNotMasked(t *testing.T) {
 }
 
 // An error is what it was, masked or not.
-func TestAMaskedErrorKeepsItsLayerAndRetry(t *testing.T) {
+func TestMaskedErrorKeepsLayerAndType(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := secretive(func(*v1.Container) {})
 		b.rt.fail = func(m, _ string) error {
@@ -138,7 +138,7 @@ func TestAMaskedErrorKeepsItsLayerAndRetry(t *testing.T) {
 
 // Lines of a script are common words; what the manifest says, spaces and short
 // lines are not masked, long lines are.
-func TestOnlyDistinctiveFormsOfASecretAreMasked(t *testing.T) {
+func TestMaskSkipsCommonWords(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		const said = "container c of " + testImage + " in pod   web: cannot run or done"
 		p := secretive(func(c *v1.Container) { c.Image = testImage })
@@ -161,7 +161,7 @@ func TestOnlyDistinctiveFormsOfASecretAreMasked(t *testing.T) {
 	})
 }
 
-func TestSecretsThatOverlapAreMaskedWhole(t *testing.T) {
+func TestMaskOverlappingValues(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := secretive(func(c *v1.Container) {
 			c.EnvFrom = []v1.EnvFromSource{{SecretRef: &v1.SecretEnvSource{LocalObjectReference: v1.LocalObjectReference{Name: "s"}}}}
@@ -182,7 +182,7 @@ func TestSecretsThatOverlapAreMaskedWhole(t *testing.T) {
 }
 
 // A termination message is cut to its container's share after it is masked.
-func TestSecretsAreMaskedBeforeMessagesAreCut(t *testing.T) {
+func TestMaskBeforeTerminationMessageIsCut(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{noStart: "no"} }
 		p := secretive(func(*v1.Container) {})

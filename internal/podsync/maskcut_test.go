@@ -10,7 +10,7 @@ import (
 )
 
 // A part of a secret is one, too: texts are masked before they are cut.
-func TestSecretsAreMaskedBeforeATextIsCut(t *testing.T) {
+func TestMaskBeforeHookOutputIsCut(t *testing.T) {
 	const secret, limit = "hunter2-and-more", 10 << 10
 	postStart := func(c *v1.Container) {
 		c.Lifecycle = &v1.Lifecycle{PostStart: &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"hook"}}}}
@@ -42,7 +42,7 @@ func TestSecretsAreMaskedBeforeATextIsCut(t *testing.T) {
 }
 
 // What a runtime says of a start may be long.
-func TestTheMessageOfAContainerThatWaitsIsCut(t *testing.T) {
+func TestWaitingMessageIsCut(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := secretive(func(*v1.Container) {})
 		b.rt.fail = func(m, _ string) error {

@@ -46,7 +46,7 @@ func aMounter(t *testing.T, errs ...error) (*bench, *mounter, *v1.Pod) {
 	return b, m, p
 }
 
-func TestVolumesThatFailKeepContainersFromStartingAndAreTriedAgainSoon(t *testing.T) {
+func TestVolumeFailureBlocksStartAndRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, m, p := aMounter(t, volumeError{}, volumeError{old: true})
 		var pauses []time.Duration
@@ -79,7 +79,7 @@ func TestVolumesThatFailKeepContainersFromStartingAndAreTriedAgainSoon(t *testin
 	})
 }
 
-func TestAVolumeThatKeepsWhatItHadStopsNothing(t *testing.T) {
+func TestOutdatedVolumeDoesNotBlockStart(t *testing.T) {
 	b, _, p := aMounter(t, volumeError{old: true})
 	b.mustSync(p)
 	if calls := b.calls(); len(calls) == 0 {
@@ -87,7 +87,7 @@ func TestAVolumeThatKeepsWhatItHadStopsNothing(t *testing.T) {
 	}
 }
 
-func TestVolumesAreSeenToAtEverySyncWithWhatThePodMayUse(t *testing.T) {
+func TestVolumesMountedAtEverySync(t *testing.T) {
 	b, m, p := aMounter(t)
 	objects := &pod.Objects{}
 	for range 3 {
@@ -105,7 +105,7 @@ func TestVolumesAreSeenToAtEverySyncWithWhatThePodMayUse(t *testing.T) {
 }
 
 // What volumes in memory may hold at most is what the node has for pods.
-func TestVolumesAreToldTheAllocatableMemory(t *testing.T) {
+func TestVolumesGetAllocatableMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, m, p := aMounter(t)
 		node := *b.opt.Node

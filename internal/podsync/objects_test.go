@@ -28,7 +28,7 @@ func syncWith(b *bench, p *v1.Pod, objects *pod.Objects) (podsync.Result, error)
 
 // A container whose Secret is missing waits and says so, and starts when the
 // Secret appears.
-func TestAContainerWaitsForItsSecret(t *testing.T) {
+func TestContainerWaitsForMissingSecret(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		p.Spec.Containers[0].EnvFrom = []v1.EnvFromSource{{SecretRef: &v1.SecretEnvSource{LocalObjectReference: v1.LocalObjectReference{Name: "s"}}}}

@@ -41,11 +41,11 @@ type recording struct {
 	} `json:"calls"`
 }
 
-// TestPodsMakeTheKubeletsCalls runs every recorded pod against a runtime whose
+// TestCallsMatchRecordedKubelet runs every recorded pod against a runtime whose
 // processes behave as the recorded ones did, and compares the calls that
 // change something: their set, their order, attempts and stop timeouts. What
 // may differ (doc.go of test/oracle) is evened out.
-func TestPodsMakeTheKubeletsCalls(t *testing.T) {
+func TestCallsMatchRecordedKubelet(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(oraclePods, "*", "calls.json"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no recordings in %s", oraclePods)

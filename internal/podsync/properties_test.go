@@ -142,11 +142,11 @@ func (w *world) exitInit(p *v1.Pod) {
 	}
 }
 
-// TestPlansNeverDoubleAContainerAndConverge carries plans out from any state
+// TestActionsConvergeWithoutDuplicates carries plans out from any state
 // of the runtime: no container is ever started while it runs, no running one
 // removed, sandboxes never share an attempt, and soon nothing is left to do
 // but to go on as it is, or to end.
-func TestPlansNeverDoubleAContainerAndConverge(t *testing.T) {
+func TestActionsConvergeWithoutDuplicates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPod(t)
 		w := drawWorld(t, p)
@@ -191,9 +191,9 @@ func settled(p *v1.Pod, st *pod.Status) bool {
 	return true
 }
 
-// TestAPlanDoesNotChangeWhatItWasMadeFrom: Actions is pure, so that the same
+// TestActionsDoesNotModifyInput: Actions is pure, so that the same
 // question has the same answer.
-func TestAPlanDoesNotChangeWhatItWasMadeFrom(t *testing.T) {
+func TestActionsDoesNotModifyInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPod(t)
 		w := drawWorld(t, p)

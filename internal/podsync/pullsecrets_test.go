@@ -26,7 +26,7 @@ func pullPod(secrets ...string) *v1.Pod {
 	return p
 }
 
-func TestAPullTriesEachCredentialInTurn(t *testing.T) {
+func TestPullTriesEachCredential(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.password = "right"
 		p := pullPod("a", "b")
@@ -45,7 +45,7 @@ func TestAPullTriesEachCredentialInTurn(t *testing.T) {
 
 // The node's credentials come after the pod's own, in the kubelet's order
 // (pkg/kubelet/images/image_manager.go).
-func TestAPullTriesTheNodesCredentialsAfterThePods(t *testing.T) {
+func TestPullTriesNodeCredentialsAfterPodCredentials(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.password = "right"
 		opt := b.opt
@@ -71,7 +71,7 @@ func TestAPullTriesTheNodesCredentialsAfterThePods(t *testing.T) {
 
 // Without its Secret the pull goes ahead, and may fail; it succeeds when the
 // Secret appears.
-func TestAPullWithoutItsSecretIsTriedAndTold(t *testing.T) {
+func TestPullWithMissingSecretIsTried(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.password = "right"
 		p := pullPod("", "s")
@@ -95,7 +95,7 @@ func TestAPullWithoutItsSecretIsTriedAndTold(t *testing.T) {
 }
 
 // What a Secret holds is in no status, event or error, whatever goes wrong.
-func TestNothingTellsAPullSecret(t *testing.T) {
+func TestPullSecretIsNotPrinted(t *testing.T) {
 	for _, text := range []string{
 		`{"auths": {"example.com": {"username": "hunter1", "password": "hunter2"}}}`,
 		`{"auths": {"example.com": {"auth": "hunter2"}}}`, `hunter2`,

@@ -97,7 +97,7 @@ func TestResizeInPlace(t *testing.T) {
 	}
 }
 
-func TestResizeThatNeedsARestartRestartsOnlyItsContainer(t *testing.T) {
+func TestResizeRestartPolicyRestartsOneContainer(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		c := sized("c", "100m", "32Mi")
 		c.ResizePolicy = []v1.ContainerResizePolicy{{ResourceName: v1.ResourceMemory, RestartPolicy: v1.RestartContainer}}
@@ -122,7 +122,7 @@ func TestResizeThatNeedsARestartRestartsOnlyItsContainer(t *testing.T) {
 }
 
 // A limit below what is used would kill: it is refused, shown, and tried again.
-func TestMemoryIsNotTakenFromThoseWhoUseIt(t *testing.T) {
+func TestResizeDoesNotLowerMemoryBelowUsage(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		_, before := resizeBench(t, b, sized("c", "100m", "32Mi"), sized("d", "100m", "32Mi"))
 		b.rt.memory = map[string]int64{"c2": 20 << 20}
@@ -154,7 +154,7 @@ func TestMemoryIsNotTakenFromThoseWhoUseIt(t *testing.T) {
 
 // What the node does not grant is shown; what an earlier podctl gave is not given
 // again.
-func TestResizeOfAnAdoptedPodGoesOn(t *testing.T) {
+func TestResizeContinuesAfterAdoption(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p, before := resizeBench(t, b, sized("c", "100m", "32Mi"), sized("d", "100m", "32Mi"))
 		b.syncer.Forget(p.UID)

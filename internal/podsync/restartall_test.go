@@ -24,7 +24,7 @@ func asksOnce() func(*runtimeapi.ContainerConfig) program {
 	}
 }
 
-func TestAnExitThatAsksForItRestartsAllContainers(t *testing.T) {
+func TestRestartAllContainersExitRule(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = asksOnce()
 		p := restartsAll(v1.RestartPolicyNever)
@@ -52,7 +52,7 @@ func TestAnExitThatAsksForItRestartsAllContainers(t *testing.T) {
 	})
 }
 
-func TestARestartOfAllThatIsCutShortGoesOn(t *testing.T) {
+func TestInterruptedRestartOfAllContainersContinues(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = asksOnce()
 		p := restartsAll(v1.RestartPolicyNever)

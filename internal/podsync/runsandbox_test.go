@@ -27,7 +27,7 @@ func (l *eventLog) said(reason string) []string {
 	return all
 }
 
-func TestWhatIsCutFromResolvConfIsAnEventPerSandbox(t *testing.T) {
+func TestResolvConfLimitsEventPerSandbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		p.Spec.DNSPolicy = v1.DNSNone
@@ -41,7 +41,7 @@ func TestWhatIsCutFromResolvConfIsAnEventPerSandbox(t *testing.T) {
 	})
 }
 
-func TestAnFQDNThatIsTooLongIsTheSandboxsFailure(t *testing.T) {
+func TestLongFQDNFailsSandbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		p.Spec.Hostname, p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = strings.Repeat("h", 60), "sub", new(true)
@@ -71,7 +71,7 @@ func (k *dnsKeeper) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSandbo
 	return k.fakeRuntime.RunPodSandbox(ctx, cfg, handler)
 }
 
-func TestResolvConfIsReadWhenItIsNeeded(t *testing.T) {
+func TestResolvConfIsReadPerSandbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		dns, broken := render.DNS{Servers: []string{"10.0.0.1"}}, errors.New("resolv.conf is broken")
 		b.hooks.resolver = func() (render.DNS, error) { return dns, broken }

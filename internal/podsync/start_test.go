@@ -16,7 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/podsync"
 )
 
-func TestAFailedSandboxIsAnEventAndAnError(t *testing.T) {
+func TestFailedSandboxEventAndError(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.fail = func(string, string) error { return errors.New("no network") }
 		_, err := b.sync(podOf(v1.RestartPolicyAlways, container("c")))
@@ -29,7 +29,7 @@ func TestAFailedSandboxIsAnEventAndAnError(t *testing.T) {
 	})
 }
 
-func TestTheSandboxIsShownBeforeImagesArePulled(t *testing.T) {
+func TestSandboxIsPublishedBeforePull(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		var seen []v1.PodStatus
 		b.hooks.published = func(_ *v1.Pod, s v1.PodStatus) { seen = append(seen, s) }
@@ -48,7 +48,7 @@ func TestTheSandboxIsShownBeforeImagesArePulled(t *testing.T) {
 	})
 }
 
-func TestACreateFailureShowsItsReasonAndIsRetried(t *testing.T) {
+func TestCreateFailureReasonAndRetry(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"), container("d"))
 		b.rt.fail = func(method, name string) error {
@@ -82,7 +82,7 @@ func TestACreateFailureShowsItsReasonAndIsRetried(t *testing.T) {
 	})
 }
 
-func TestAConfigThatCannotBeMadeShowsItsReason(t *testing.T) {
+func TestContainerConfigErrorReason(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		yes := true
@@ -96,7 +96,7 @@ func TestAConfigThatCannotBeMadeShowsItsReason(t *testing.T) {
 	})
 }
 
-func TestAStartFailureShowsItsReason(t *testing.T) {
+func TestStartFailureReason(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{noStart: "exec: not found"} }
 		p := podOf(v1.RestartPolicyAlways, container("c"))
@@ -108,7 +108,7 @@ func TestAStartFailureShowsItsReason(t *testing.T) {
 	})
 }
 
-func TestAFailedInitContainerStartEndsTheSync(t *testing.T) {
+func TestFailedInitContainerStartEndsSync(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.fail = func(method, _ string) error {
 			if method == "CreateContainer" {
@@ -123,7 +123,7 @@ func TestAFailedInitContainerStartEndsTheSync(t *testing.T) {
 	})
 }
 
-func TestASidecarThatCannotStartDoesNotHoldUpTheOthers(t *testing.T) {
+func TestFailingSidecarDoesNotBlockOthers(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := initPod(v1.RestartPolicyAlways, sidecar("s1"), sidecar("s2"))
 		started(t, b, p)
@@ -145,7 +145,7 @@ func TestASidecarThatCannotStartDoesNotHoldUpTheOthers(t *testing.T) {
 	})
 }
 
-func TestTheEarliestOfSeveralBackOffsCounts(t *testing.T) {
+func TestRetryAtEarliestBackOff(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.latency = 0
 		b.rt.program = func(cfg *runtimeapi.ContainerConfig) program {
@@ -163,7 +163,7 @@ func TestTheEarliestOfSeveralBackOffsCounts(t *testing.T) {
 	})
 }
 
-func TestCrashingContainersAreBackedOffAndTheErrorSaysUntilWhen(t *testing.T) {
+func TestCrashBackoffErrorHasRetryTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.latency = 0
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second, code: 1} }
@@ -202,7 +202,7 @@ func TestCrashingContainersAreBackedOffAndTheErrorSaysUntilWhen(t *testing.T) {
 	})
 }
 
-func TestAnErrorWithoutATimeDoesNotWaitForABackOff(t *testing.T) {
+func TestUntimedErrorDoesNotWaitForBackOff(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.latency = 0
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{lifetime: time.Second, code: 1} }
@@ -221,7 +221,7 @@ func TestAnErrorWithoutATimeDoesNotWaitForABackOff(t *testing.T) {
 	})
 }
 
-func TestPostStartHookRunsAndItsFailureKillsTheContainer(t *testing.T) {
+func TestPostStartHookFailureKillsContainer(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.execs = func([]string) (time.Duration, int32) { return time.Second, 1 }
 		p := podOf(v1.RestartPolicyAlways, container("c"))

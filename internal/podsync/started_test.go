@@ -10,7 +10,7 @@ import (
 )
 
 // A sync says that it was to create a sandbox, whether that failed or not.
-func TestSyncSaysThatAPodWasToStart(t *testing.T) {
+func TestSyncResultReportsStart(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		b.rt.fail = func(method, _ string) error {

@@ -29,8 +29,8 @@ type statusCase struct {
 	in        podsync.StatusInput
 }
 
-// TestStatusIsTheKubelets compares whole statuses with testdata/status.
-func TestStatusIsTheKubelets(t *testing.T) {
+// TestStatusMatchesKubelet compares whole statuses with testdata/status.
+func TestStatusMatchesKubelet(t *testing.T) {
 	for _, c := range statusCases() {
 		t.Run(c.name, func(t *testing.T) {
 			in := c.in
@@ -147,7 +147,7 @@ func crashLooping(policy v1.RestartPolicy) *v1.PodStatus {
 	}))
 }
 
-func TestTerminationMessagesShareTheirPodsRoom(t *testing.T) {
+func TestTerminationMessagesShareLimit(t *testing.T) {
 	p := podOf(v1.RestartPolicyNever, container("a"), container("b"), container("c"), container("d"))
 	st := reasons(statusOf("a=exited:1", "b=exited:1", "c=exited:1", "d=exited:1"))
 	for _, cs := range st.Containers {
@@ -160,7 +160,7 @@ func TestTerminationMessagesShareTheirPodsRoom(t *testing.T) {
 	}
 }
 
-func TestPodHasOneAddressPerFamilyTheNodesFirst(t *testing.T) {
+func TestPodIPsOnePerFamilyNodeFamilyFirst(t *testing.T) {
 	st := running(statusOf("c=running"))
 	st.IPs = []string{"10.88.0.7", "fd00::7", "10.88.0.8"}
 	s := keptStatus(podOf(v1.RestartPolicyAlways, container("c")), st, podsync.StatusInput{Now: t0, HostIPs: []string{"2001:db8::1"}})
@@ -256,7 +256,7 @@ func TestForeignConditionsAndReadinessGatesAreKept(t *testing.T) {
 	}
 }
 
-func TestTransitionTimesChangeWithTheValueOnly(t *testing.T) {
+func TestTransitionTimeChangesWithConditionStatus(t *testing.T) {
 	p := podOf(v1.RestartPolicyAlways, container("c"))
 	first := keptStatus(p, statusOf(), podsync.StatusInput{Now: t0})
 	second := keptStatus(p, running(statusOf("c=running")), podsync.StatusInput{Old: &first, Now: t0.Add(time.Minute)})
@@ -287,7 +287,7 @@ func keptStatus(p *v1.Pod, st *pod.Status, in podsync.StatusInput) v1.PodStatus 
 	return s
 }
 
-func TestStartTimeOfAnAdoptedPodIsThatOfItsFirstSandbox(t *testing.T) {
+func TestAdoptedPodStartTimeIsFirstSandbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		b.mustSync(p)
@@ -301,7 +301,7 @@ func TestStartTimeOfAnAdoptedPodIsThatOfItsFirstSandbox(t *testing.T) {
 	})
 }
 
-func TestAnAdoptedPodShowsItsMounts(t *testing.T) {
+func TestAdoptedPodStatusHasMounts(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := withResources(podOf(v1.RestartPolicyAlways, container("c")))
 		st := recursive(running(statusOf("c=running")))
@@ -317,7 +317,7 @@ func TestAnAdoptedPodShowsItsMounts(t *testing.T) {
 	})
 }
 
-func TestAStatusThatLeavesTheTerminatedStateIsRefused(t *testing.T) {
+func TestSettleRejectsTransitionFromTerminated(t *testing.T) {
 	p := podOf(v1.RestartPolicyNever, container("a"), container("b"))
 	old := keptStatus(p, running(statusOf("a=exited:1", "b=running")), podsync.StatusInput{Now: t0})
 	next := podsync.PodStatus(p, running(statusOf("a=running", "b=running")), podsync.StatusInput{Old: &old, Now: t0})
@@ -327,7 +327,7 @@ func TestAStatusThatLeavesTheTerminatedStateIsRefused(t *testing.T) {
 	}
 }
 
-func TestAStatusWithoutChangesIsTheOldOne(t *testing.T) {
+func TestSettleReturnsUnchangedStatus(t *testing.T) {
 	p := podOf(v1.RestartPolicyNever, container("c"))
 	old := keptStatus(p, running(statusOf("c=running")), podsync.StatusInput{Now: t0})
 	next := podsync.PodStatus(p, running(statusOf("c=running")), podsync.StatusInput{Old: &old, Now: t0})

@@ -72,9 +72,9 @@ func retryAt(t *testing.T, err error) time.Time {
 	return at
 }
 
-// TestAPodStartsWithTheFewestCalls: one container, its image present: these
+// TestStartNeedsFewestCalls: one container, its image present: these
 // are all the calls there are, reads too.
-func TestAPodStartsWithTheFewestCalls(t *testing.T) {
+func TestStartNeedsFewestCalls(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		res := b.mustSync(podOf(v1.RestartPolicyNever, container("c")))
 		wantCalls(t, b, "RunPodSandbox", "CreateContainer c#0", "StartContainer c")
@@ -93,7 +93,7 @@ func TestAPodStartsWithTheFewestCalls(t *testing.T) {
 	})
 }
 
-func TestARunningPodIsLeftAlone(t *testing.T) {
+func TestRunningPodNeedsNoActions(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		b.mustSync(p)
@@ -140,7 +140,7 @@ func TestFilesOfAPod(t *testing.T) {
 	})
 }
 
-func TestAttemptGoesOnFromLogsThatTheRuntimeForgot(t *testing.T) {
+func TestAttemptContinuesFromLogFiles(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		dir := filepath.Join(b.opt.Node.LogDirectory(p), "c")
@@ -157,7 +157,7 @@ func TestAttemptGoesOnFromLogsThatTheRuntimeForgot(t *testing.T) {
 	})
 }
 
-func TestNetworkNotReadyHoldsBackPodsWithANetworkOfTheirOwn(t *testing.T) {
+func TestNetworkNotReadyBlocksPodNetworkPods(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.hooks.networkReady = func() error { return errors.New("cni plugin not initialized") }
 		b.syncer = podsync.New(b.opt)
@@ -176,7 +176,7 @@ func TestNetworkNotReadyHoldsBackPodsWithANetworkOfTheirOwn(t *testing.T) {
 	})
 }
 
-func TestNothingIsCreatedOnAHostThatIsNotReady(t *testing.T) {
+func TestHostNotReadyCreatesNothing(t *testing.T) {
 	for step, event := range map[string]string{"cgroup": "FailedCreatePodContainer", "mount": "FailedMount"} {
 		t.Run(step, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, b *bench) {
@@ -197,7 +197,7 @@ func TestNothingIsCreatedOnAHostThatIsNotReady(t *testing.T) {
 	}
 }
 
-func TestNothingIsMadeForAPodThatCannotBeRecorded(t *testing.T) {
+func TestUnrecordedPodCreatesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.hooks.sign = errors.New("no space left on device")
 		b.host.err["cgroup"] = errors.New("asked for a pod without record")
@@ -212,7 +212,7 @@ func TestNothingIsMadeForAPodThatCannotBeRecorded(t *testing.T) {
 	})
 }
 
-func TestAFullDiskIsAnErrorThatNamesTheStep(t *testing.T) {
+func TestFullDiskErrorNamesStep(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		file := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -226,7 +226,7 @@ func TestAFullDiskIsAnErrorThatNamesTheStep(t *testing.T) {
 	})
 }
 
-func TestDeadlineIsToldAheadAndFailsThePod(t *testing.T) {
+func TestActiveDeadlineFailsPod(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.latency = 0
 		p := deadline(podOf(v1.RestartPolicyAlways, container("c")))
@@ -251,7 +251,7 @@ func TestDeadlineIsToldAheadAndFailsThePod(t *testing.T) {
 	})
 }
 
-func TestContainersAreRenderedWithThePodsFacts(t *testing.T) {
+func TestContainersRenderedWithPodFacts(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.hooks.annotations = func(*v1.Pod) (map[string]string, error) { return map[string]string{"podctl.io/owner": "run-1"}, nil }
 		b.hooks.handler = "kata"

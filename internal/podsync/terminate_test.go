@@ -29,7 +29,7 @@ func started(t *testing.T, b *bench, p *v1.Pod) {
 	b.events.list = nil
 }
 
-func TestGraceIsTheGivenOneElseTheDeletionsElseThePodsAndAtLeastTwoSeconds(t *testing.T) {
+func TestGracePeriodPrecedenceAndMinimum(t *testing.T) {
 	for name, c := range map[string]struct {
 		pod, deletion, given *int64
 		want                 string
@@ -56,7 +56,7 @@ func TestGraceIsTheGivenOneElseTheDeletionsElseThePodsAndAtLeastTwoSeconds(t *te
 	}
 }
 
-func TestTerminateKeepsTheFinalExitCodes(t *testing.T) {
+func TestTerminateKeepsFinalExitCodes(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{termCode: 7, onTerm: time.Second} }
 		p := podOf(v1.RestartPolicyAlways, container("c"))
@@ -77,7 +77,7 @@ func TestTerminateKeepsTheFinalExitCodes(t *testing.T) {
 	})
 }
 
-func TestOverrideSaysWhyThePodWasEnded(t *testing.T) {
+func TestStatusOverrideHasReason(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		started(t, b, p)
@@ -97,7 +97,7 @@ func TestOverrideSaysWhyThePodWasEnded(t *testing.T) {
 }
 
 // The containers of a victim may all exit with 0, which alone would be Succeeded.
-func TestWhyAPodFailedOutlivesContainersThatExitWithZero(t *testing.T) {
+func TestFailureReasonSurvivesCleanExits(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		started(t, b, p)
@@ -120,7 +120,7 @@ func TestWhyAPodFailedOutlivesContainersThatExitWithZero(t *testing.T) {
 	})
 }
 
-func TestACancelledStopLeavesTheSandbox(t *testing.T) {
+func TestCanceledStopLeavesSandbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.rt.program = func(*runtimeapi.ContainerConfig) program { return program{onTerm: -1} }
 		p := podOf(v1.RestartPolicyAlways, container("c"))
@@ -137,7 +137,7 @@ func TestACancelledStopLeavesTheSandbox(t *testing.T) {
 	})
 }
 
-func TestAStopThatTimesOutIsRepeatedWithForceAndThenTheSandboxStopped(t *testing.T) {
+func TestStopTimeoutForcesThenStopsSandbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		started(t, b, p)
@@ -164,7 +164,7 @@ func TestAStopThatTimesOutIsRepeatedWithForceAndThenTheSandboxStopped(t *testing
 	})
 }
 
-func TestAStuckSandboxIsNamed(t *testing.T) {
+func TestStuckSandboxError(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		started(t, b, p)
@@ -181,7 +181,7 @@ func TestAStuckSandboxIsNamed(t *testing.T) {
 	})
 }
 
-func TestTerminateBelievesOnlyAFreshStatus(t *testing.T) {
+func TestTerminateChecksFreshStatus(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		started(t, b, p)
@@ -202,7 +202,7 @@ func TestTerminateBelievesOnlyAFreshStatus(t *testing.T) {
 	})
 }
 
-func TestAContainerThatIsGoneCountsAsStopped(t *testing.T) {
+func TestStopOfMissingContainerSucceeds(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		started(t, b, p)
@@ -222,7 +222,7 @@ func TestAContainerThatIsGoneCountsAsStopped(t *testing.T) {
 	})
 }
 
-func TestAContainerThatThePodDoesNotNameIsStoppedToo(t *testing.T) {
+func TestContainerNotInSpecIsStopped(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		started(t, b, p)
@@ -234,7 +234,7 @@ func TestAContainerThatThePodDoesNotNameIsStoppedToo(t *testing.T) {
 	})
 }
 
-func TestRuntimePodEndsWithoutHooks(t *testing.T) {
+func TestTerminateRuntimePodRunsNoHooks(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		p := preStopPod(30, execHook("bye"))
 		started(t, b, p)

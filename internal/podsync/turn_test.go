@@ -37,7 +37,7 @@ func (b *bench) ordered() {
 	b.syncer = podsync.New(b.opt)
 }
 
-func TestATurnLastsFromTheSandboxToTheLastStart(t *testing.T) {
+func TestTurnLastsFromSandboxToLastStart(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.ordered()
 		p := podOf(v1.RestartPolicyAlways, container("a"), container("b"))
@@ -48,7 +48,7 @@ func TestATurnLastsFromTheSandboxToTheLastStart(t *testing.T) {
 }
 
 // Volumes may have to wait for something, the cgroup costs CPU time.
-func TestATurnIncludesTheCgroupButNotTheVolumes(t *testing.T) {
+func TestTurnIncludesCgroupNotVolumes(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.ordered()
 		b.mustSync(podOf(v1.RestartPolicyAlways, container("c")))
@@ -59,7 +59,7 @@ func TestATurnIncludesTheCgroupButNotTheVolumes(t *testing.T) {
 }
 
 // A slow registry must not keep other pods from starting.
-func TestAPullHasNoTurn(t *testing.T) {
+func TestPullRunsOutsideTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.ordered()
 		b.mustSync(imagePod("example.com/a:1", v1.PullIfNotPresent))
@@ -67,7 +67,7 @@ func TestAPullHasNoTurn(t *testing.T) {
 	})
 }
 
-func TestAPostStartHookHasNoTurn(t *testing.T) {
+func TestPostStartHookRunsOutsideTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.ordered()
 		p := podOf(v1.RestartPolicyAlways, container("a"), container("b"))
@@ -78,7 +78,7 @@ func TestAPostStartHookHasNoTurn(t *testing.T) {
 	})
 }
 
-func TestAFailedStartEndsItsTurn(t *testing.T) {
+func TestFailedStartEndsTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.ordered()
 		b.rt.fail = func(method, _ string) error {

@@ -76,7 +76,7 @@ func TestSubPathsAreMountedBeforeEachCreate(t *testing.T) {
 	})
 }
 
-func TestASubPathThatCannotBeMountedIsAConfigError(t *testing.T) {
+func TestSubPathMountFailureIsConfigError(t *testing.T) {
 	inMountBubble(t, asIs, func(t *testing.T, b *mountBench) {
 		b.bindError = errors.New(`failed to prepare subPath for volumeMount "v" of container "c"`)
 		res, err := b.sync(podMounting(v1.Volume{}, v1.VolumeMount{SubPath: "d"}))
@@ -91,7 +91,7 @@ func TestASubPathThatCannotBeMountedIsAConfigError(t *testing.T) {
 	})
 }
 
-func TestRecursiveReadOnlyIsTheHandlersToGive(t *testing.T) {
+func TestRecursiveReadOnlyNeedsHandlerSupport(t *testing.T) {
 	mode := v1.RecursiveReadOnlyEnabled
 	p := podMounting(v1.Volume{}, v1.VolumeMount{ReadOnly: true, RecursiveReadOnly: &mode})
 	features := func(able bool, err error) func(*hooks) {
@@ -155,7 +155,7 @@ func TestImageVolumesArePulledBeforeTheContainersThatMountThem(t *testing.T) {
 	})
 }
 
-func TestUserNamespacesAreTheHandlersToGiveAndTheHostsToChoose(t *testing.T) {
+func TestUserNamespaceNeedsHandlerSupport(t *testing.T) {
 	p := podMounting(v1.Volume{}, v1.VolumeMount{})
 	p.Spec.HostUsers = new(false)
 	options := func(handler string, able bool, idsError error) func(*hooks) {

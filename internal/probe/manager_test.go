@@ -16,7 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/probe"
 )
 
-func TestStartupHoldsTheOthers(t *testing.T) {
+func TestStartupProbeBlocksOthers(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.answer = func(_ context.Context, word string) (string, int32, error) {
 			if word == "startup" && time.Since(w.begun) < 5*time.Second {
@@ -46,7 +46,7 @@ func TestStartupHoldsTheOthers(t *testing.T) {
 	})
 }
 
-func TestFailedLivenessWaitsForAnotherContainer(t *testing.T) {
+func TestFailedLivenessPausesUntilRestart(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.answer = func(context.Context, string) (string, int32, error) { return "sick", 1, nil }
 		w.runs("1", true)
@@ -67,7 +67,7 @@ func TestFailedLivenessWaitsForAnotherContainer(t *testing.T) {
 	})
 }
 
-func TestReadinessIsAskedAtOnceWhenHurried(t *testing.T) {
+func TestReadinessProbedAtOnce(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.m.Add(podOf(0, 10, 10), false)
 		sleep(3)
@@ -85,7 +85,7 @@ func TestReadinessIsAskedAtOnceWhenHurried(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeAskedIsTriedThriceAndDoesNotCount(t *testing.T) {
+func TestProbeErrorsAreRetriedAndIgnored(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.answer = func(context.Context, string) (string, int32, error) { return "", 0, errors.New("no such task") }
 		w.runs("1", true)
@@ -105,7 +105,7 @@ func TestWhatCannotBeAskedIsTriedThriceAndDoesNotCount(t *testing.T) {
 	})
 }
 
-func TestTerminationEndsStartupAndLivenessButNotReadiness(t *testing.T) {
+func TestTerminationStopsStartupAndLiveness(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.runs("1", false)
 		w.answer = func(_ context.Context, word string) (string, int32, error) {
@@ -129,7 +129,7 @@ func TestTerminationEndsStartupAndLivenessButNotReadiness(t *testing.T) {
 	})
 }
 
-func TestARemovedPodsProbeIsCancelledAndSaysNothing(t *testing.T) {
+func TestRemovedPodCancelsProbe(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.answer = func(ctx context.Context, _ string) (string, int32, error) {
 			<-ctx.Done()
@@ -147,7 +147,7 @@ func TestARemovedPodsProbeIsCancelledAndSaysNothing(t *testing.T) {
 	})
 }
 
-func TestProbesOfAnAdoptedPodBeginOneByOne(t *testing.T) {
+func TestAdoptedPodProbesAreSpread(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.runs("1", true)
 		w.m.Add(podOf(0, 0, 10), true)
@@ -162,7 +162,7 @@ func TestProbesOfAnAdoptedPodBeginOneByOne(t *testing.T) {
 	})
 }
 
-func TestOnlyContainersThatStayAreProbed(t *testing.T) {
+func TestProbedContainers(t *testing.T) {
 	inWorld(t, func(w *world) {
 		p := podOf(0, 0, 1)
 		p.Spec.InitContainers = []v1.Container{*p.Spec.Containers[0].DeepCopy(), *p.Spec.Containers[0].DeepCopy()}
@@ -182,7 +182,7 @@ func TestOnlyContainersThatStayAreProbed(t *testing.T) {
 	})
 }
 
-func TestProbesEndWithThePod(t *testing.T) {
+func TestProbesStopWithPod(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.runs("1", true)
 		w.m.Add(podOf(0, 1, 0), false)
@@ -204,7 +204,7 @@ func TestProbesEndWithThePod(t *testing.T) {
 	})
 }
 
-func TestAnswersAreObserved(t *testing.T) {
+func TestObserverSeesResults(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.answer = func(_ context.Context, word string) (string, int32, error) {
 			sleep(0.25)
@@ -226,7 +226,7 @@ func TestAnswersAreObserved(t *testing.T) {
 }
 
 // Why a container is not ready can be asked for until its probe succeeds.
-func TestUnreadyHasTheLastFailureAndHowOften(t *testing.T) {
+func TestUnreadyHasLastFailureAndCount(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var well atomic.Bool
 		w.answer = func(context.Context, string) (string, int32, error) {
@@ -253,7 +253,7 @@ func TestUnreadyHasTheLastFailureAndHowOften(t *testing.T) {
 }
 
 // What a probe said has no secrets before it is cut.
-func TestWhatAProbeSaidIsCutForItsPod(t *testing.T) {
+func TestProbeOutputIsCutAndMasked(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.answer = func(context.Context, string) (string, int32, error) { return "secret of u", 1, nil }
 		p := podOf(0, 0, 2)

@@ -111,7 +111,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestAContainerThatReplacesAnotherGoesOnCounting(t *testing.T) {
+func TestReplacedContainerContinuesCount(t *testing.T) {
 	s := probe.State{ID: "c0", Result: pod.ProbeSuccess, Last: pod.ProbeFailure, Run: 2}
 	s, _ = s.Look(probe.Liveness, spec(), up(true), now)
 	if s = s.Judge(probe.Liveness, spec(), pod.ProbeFailure); s.Result != pod.ProbeFailure || !s.OnHold {
@@ -198,14 +198,14 @@ func inARow(answers []pod.ProbeResult) int {
 	return n
 }
 
-func TestWords(t *testing.T) {
+func TestResultStrings(t *testing.T) {
 	if got := fmt.Sprint(probe.Startup, probe.Liveness, probe.Readiness, pod.ProbeUnknown, pod.ProbeSuccess, pod.ProbeFailure, probe.Wait, probe.Ask, probe.Done); got != "Startup Liveness Readiness Unknown Success Failure Wait Ask Done" {
 		t.Error(got)
 	}
 }
 
 // The runtime says that it started in the future: the clock was set back since.
-func TestAProbeDoesNotWaitForAClockThatWasSetBack(t *testing.T) {
+func TestProbeAfterClockSetBack(t *testing.T) {
 	v := up(true)
 	v.StartedAt = now.Add(time.Hour)
 	if _, verdict := (probe.State{}).Look(probe.Liveness, spec(), v, now); verdict != probe.Ask {

@@ -10,10 +10,10 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// TestInitialDelayCountsFromTheWholeSecond: the kubelet cuts start times to
+// TestInitialDelayRounding: the kubelet cuts start times to
 // seconds, so that its first probe may come up to a second before the delay is
 // over, and not a period later.
-func TestInitialDelayCountsFromTheWholeSecond(t *testing.T) {
+func TestInitialDelayRounding(t *testing.T) {
 	started := time.Date(2026, 3, 1, 12, 0, 0, 900e6, time.UTC)
 	view := viewOf(&v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{{
 		Name: "c", ContainerID: "containerd://1", Started: new(true),

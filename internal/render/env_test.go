@@ -14,7 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-func TestVariablesKeepTheirOrderAndTheLastOfANameWins(t *testing.T) {
+func TestVariableOrderAndDuplicates(t *testing.T) {
 	p := aPod(func(p *v1.Pod) {
 		p.Spec.Containers[0].Env = []v1.EnvVar{
 			{Name: "B", Value: "$(A)-$(B)"}, {Name: "A", Value: "1"}, {Name: "C", Value: "$(A)$(B)"}, {Name: "A", Value: "2$(A)"},
@@ -76,7 +76,7 @@ func TestFieldRef(t *testing.T) {
 	}
 }
 
-func TestPodOnTheNodesNetworkHasTheNodesAddresses(t *testing.T) {
+func TestHostNetworkPodHasNodeAddresses(t *testing.T) {
 	p := aPod(func(p *v1.Pod) { p.Spec.HostNetwork = true })
 	in := input(func(in *ContainerInput) { in.PodIPs = nil })
 	diff(t, "IPs", in.Node.IPs, in.podIPs(p))

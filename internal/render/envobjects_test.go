@@ -66,7 +66,7 @@ func secretVar(name, object, key string, optional bool) v1.EnvVar {
 
 // envFrom comes before env, whose values may refer to it; of one name the
 // last wins, and what a value from an object holds is not expanded.
-func TestVariablesOfObjectsComeFirstAndAreNotExpanded(t *testing.T) {
+func TestEnvFromComesFirstUnexpanded(t *testing.T) {
 	got, err := environ(func(c *v1.Container) {
 		c.EnvFrom = []v1.EnvFromSource{
 			{ConfigMapRef: configMapRef("c", false)}, {Prefix: "S_", SecretRef: secretRef("s", false)}, {SecretRef: secretRef("s", false)},
@@ -86,7 +86,7 @@ func TestVariablesOfObjectsComeFirstAndAreNotExpanded(t *testing.T) {
 	}, got)
 }
 
-func TestWhatIsOptionalAndMissingSetsNothing(t *testing.T) {
+func TestMissingOptionalObjects(t *testing.T) {
 	got, err := environ(func(c *v1.Container) {
 		c.EnvFrom = []v1.EnvFromSource{{ConfigMapRef: configMapRef("none", true)}, {SecretRef: secretRef("none", true)}}
 		c.Env = []v1.EnvVar{
@@ -101,7 +101,7 @@ func TestWhatIsOptionalAndMissingSetsNothing(t *testing.T) {
 }
 
 // The words and the reason are the kubelet's. Binary data are no variables.
-func TestWhatIsMissingIsAnErrorInTheKubeletsWords(t *testing.T) {
+func TestMissingObjectErrors(t *testing.T) {
 	for want, edit := range map[string]func(*v1.Container){
 		`configmap "none" not found`:                func(c *v1.Container) { c.EnvFrom = []v1.EnvFromSource{{ConfigMapRef: configMapRef("none", false)}} },
 		`secret "none" not found`:                   func(c *v1.Container) { c.Env = []v1.EnvVar{secretVar("A", "none", "x", false)} },

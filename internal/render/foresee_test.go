@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-func TestForeseenMountsNeedNoRuntime(t *testing.T) {
+func TestForeseenMounts(t *testing.T) {
 	p := aPod(func(p *v1.Pod) {
 		p.Spec.RuntimeClassName = new("kata")
 		p.Spec.Volumes = []v1.Volume{

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestLogDirectoryIsInTheDirectoryOfLogs(t *testing.T) {
+func TestLogDirectoryPath(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	n := Node{LogDir: "/logs"}
 	directory := func(namespace, name, uid string) string {

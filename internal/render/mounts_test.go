@@ -111,7 +111,7 @@ func TestVolumeMounts(t *testing.T) {
 	}
 }
 
-func TestMountsThatAreErrors(t *testing.T) {
+func TestInvalidMounts(t *testing.T) {
 	tests := []struct {
 		want string
 		edit func(*v1.Pod)
@@ -140,7 +140,7 @@ func TestMountsThatAreErrors(t *testing.T) {
 	}
 }
 
-func TestHostsFileIsMountedUnlessThereIsNoReason(t *testing.T) {
+func TestHostsFileMount(t *testing.T) {
 	atHosts := withVolume(emptyDir, func(m *v1.VolumeMount) { m.MountPath = "/etc/hosts" })
 	noIPs := func(in *ContainerInput) { in.PodIPs = nil }
 	tests := []struct {

@@ -119,7 +119,7 @@ func TestSandboxDoesNotCarryReservedAnnotationsOfTheManifest(t *testing.T) {
 	diff(t, "annotations", map[string]string{"a": "1", pod.OwnerAnnotation: "agent"}, cfg.Annotations)
 }
 
-func TestErrorsCarryTheKubeletsReason(t *testing.T) {
+func TestErrorsHaveKubeletReason(t *testing.T) {
 	noUsers := aPod(func(p *v1.Pod) { p.Spec.HostUsers = new(false) })
 	badEnv := aPod(func(p *v1.Pod) {
 		p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "A", ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "status.phase"}}}}
@@ -145,7 +145,7 @@ func TestErrorsCarryTheKubeletsReason(t *testing.T) {
 	}
 }
 
-func TestHashIsTheKubelets(t *testing.T) {
+func TestHashMatchesKubelet(t *testing.T) {
 	// The value is that of pkg/kubelet/container/container_hash_test.go.
 	c := &v1.Container{Name: "test_container", Image: "foo/image:v1", Command: []string{"/bin/testcmd"}}
 	diff(t, "hash", "8e45cbd0", Hash(c))

@@ -88,7 +88,7 @@ func TestLimitsOnCgroupV2(t *testing.T) {
 	diff(t, "no swap controller", map[string]string{"memory.oom.group": "1"}, r.Unified)
 }
 
-func TestSwapIsLeftAloneWithoutAController(t *testing.T) {
+func TestSwapWithoutController(t *testing.T) {
 	p := aPod(func(p *v1.Pod) { p.Spec.Containers[0].Resources.Limits = quantities("memory", "64Mi") })
 	n := aNode()
 	n.SwapController = false

@@ -112,7 +112,7 @@ func TestContainersSecurityWinsOverThePods(t *testing.T) {
 	}
 }
 
-func TestSecurityIsRefusedWhereItCannotBeMeant(t *testing.T) {
+func TestInvalidSecurityContexts(t *testing.T) {
 	for name, edit := range map[string]func(*v1.Pod){
 		"seccompProfile of type Localhost": func(p *v1.Pod) {
 			p.Spec.SecurityContext.SeccompProfile = &v1.SeccompProfile{Type: v1.SeccompProfileTypeLocalhost}
@@ -134,7 +134,7 @@ func TestSecurityIsRefusedWhereItCannotBeMeant(t *testing.T) {
 	}
 }
 
-func TestSandboxIsPrivilegedIfAnyContainerIs(t *testing.T) {
+func TestSandboxPrivilegedIfAnyContainerIs(t *testing.T) {
 	p := aPod(func(p *v1.Pod) {
 		p.Spec.InitContainers = []v1.Container{{Name: "i", SecurityContext: &v1.SecurityContext{Privileged: new(true)}}}
 		p.Spec.SecurityContext.SeccompProfile = &v1.SeccompProfile{Type: v1.SeccompProfileTypeUnconfined}
@@ -149,7 +149,7 @@ func TestSandboxIsPrivilegedIfAnyContainerIs(t *testing.T) {
 	}
 }
 
-func TestSysctlsAreNamedWithDots(t *testing.T) {
+func TestSysctlNamesUseDots(t *testing.T) {
 	p := aPod(func(p *v1.Pod) {
 		p.Spec.SecurityContext.Sysctls = []v1.Sysctl{{Name: "net/ipv4/tcp_syncookies", Value: "0"}, {Name: "net.ipv4.conf.eth0/1.log", Value: "1"}}
 	})

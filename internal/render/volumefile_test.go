@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-func TestFilesOfTheDownwardAPI(t *testing.T) {
+func TestDownwardAPIFiles(t *testing.T) {
 	p := aPod(func(p *v1.Pod) {
 		p.Labels = map[string]string{"b": "2", "a": "1"}
 		p.Annotations = map[string]string{"note": "v"}

@@ -100,7 +100,7 @@ func must(t *testing.T, err error) {
 // hourly: only what notifies is seen.
 var hourly = Options{FileCheck: time.Hour, HTTPCheck: time.Hour}
 
-func TestDirectoryIsFollowed(t *testing.T) {
+func TestFollowDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "manifests")
 	must(t, os.Mkdir(dir, 0o700))
@@ -142,7 +142,7 @@ func TestDirectoryIsFollowed(t *testing.T) {
 }
 
 // Whether the changes of a directory wait until nothing has happened for a moment.
-func TestOnlyNewFilesThatAreWrittenAreReadAtOnce(t *testing.T) {
+func TestNewFilesAreReadOnceWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -182,7 +182,7 @@ func TestOnlyNewFilesThatAreWrittenAreReadAtOnce(t *testing.T) {
 }
 
 // A ConfigMap that Kubernetes mounts: links to ..data, which is swapped.
-func TestMountedConfigMapIsFollowed(t *testing.T) {
+func TestFollowMountedConfigMap(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	version := func(name string, pods ...string) {
@@ -208,7 +208,7 @@ func TestMountedConfigMapIsFollowed(t *testing.T) {
 }
 
 // A link that is turned to another directory, as git-sync does.
-func TestLinkToADirectoryIsFollowed(t *testing.T) {
+func TestFollowDirectoryLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, version := range []string{"1", "2"} {
@@ -227,7 +227,7 @@ func TestLinkToADirectoryIsFollowed(t *testing.T) {
 }
 
 // Nothing notifies of a change behind a link; the ticker finds it.
-func TestWhatNothingNotifiesOfIsPolled(t *testing.T) {
+func TestPollWithoutNotification(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "a.yaml")
 	write(t, elsewhere, podYAML("a", "i:1"))
@@ -238,7 +238,7 @@ func TestWhatNothingNotifiesOfIsPolled(t *testing.T) {
 	f.has("a i:2")
 }
 
-func TestURLIsFollowed(t *testing.T) {
+func TestFollowURL(t *testing.T) {
 	t.Parallel()
 	var body atomic.Value
 	var status, served, unchanged atomic.Int32
@@ -284,7 +284,7 @@ func TestURLIsFollowed(t *testing.T) {
 }
 
 // Of a source of configuration only objects are taken, as they change.
-func TestObjectsAreFollowed(t *testing.T) {
+func TestFollowObjects(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "all.yaml")
@@ -317,7 +317,7 @@ func TestObjectsAreFollowed(t *testing.T) {
 
 // The trees of what was written take several times the memory of the pods, for as long
 // as the source is followed.
-func TestASourceKeepsPodsWithoutTheTreesOfWhatWasWritten(t *testing.T) {
+func TestSourceDropsParsedTrees(t *testing.T) {
 	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: x}]}\n"
 	set, err := Options{}.parse(t.Context(), "a.yaml", []byte(pod+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n"))
 	if err != nil {

@@ -45,7 +45,7 @@ func errorsOf(r Read) (broken []string) {
 	return broken
 }
 
-func TestFileThatIsTouchedAllTheTimeIsRead(t *testing.T) {
+func TestConstantlyTouchedFileIsRead(t *testing.T) {
 	r := changingDir(t, 20, func(dir string, n int) {
 		at := time.Unix(int64(1_000_000+n), 0)
 		if err := os.Chtimes(filepath.Join(dir, "07.yaml"), at, at); err != nil {
@@ -57,7 +57,7 @@ func TestFileThatIsTouchedAllTheTimeIsRead(t *testing.T) {
 	}
 }
 
-func TestFileThatKeepsChangingIsAnErrorOfThatFile(t *testing.T) {
+func TestConstantlyChangingFileIsAnError(t *testing.T) {
 	r := changingDir(t, 20, func(dir string, n int) {
 		writeTo(t, filepath.Join(dir, "07.yaml"), fmt.Sprintf("a: %d\n", n))
 		at := time.Unix(int64(1_000_000+n), 0)
@@ -72,7 +72,7 @@ func TestFileThatKeepsChangingIsAnErrorOfThatFile(t *testing.T) {
 
 // A file may be missed under both of its names: it is not gone before two
 // listings agree.
-func TestFileIsGoneOnlyOnceTheDirectoryHasSettled(t *testing.T) {
+func TestRemovedFileAfterDirectorySettles(t *testing.T) {
 	r := changingDir(t, 3, func(dir string, n int) {
 		name := func(n int) string { return filepath.Join(dir, fmt.Sprintf("moved-%d.yaml", n)) }
 		from := name(n - 1)

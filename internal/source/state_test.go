@@ -46,7 +46,7 @@ func files(pairs ...string) []File {
 	return all
 }
 
-func TestWhatAReadMakesOfASource(t *testing.T) {
+func TestStateAfterRead(t *testing.T) {
 	here, elsewhere, mounted := Identity{1, 1}, Identity{1, 2}, Identity{2, 1}
 	for _, c := range []struct {
 		name    string
@@ -99,7 +99,7 @@ func TestWhatAReadMakesOfASource(t *testing.T) {
 }
 
 // The pod that had a name keeps it, whichever file is first by name.
-func TestTwinsLeaveTheRunningPodAlone(t *testing.T) {
+func TestDuplicatePodsKeepRunningPod(t *testing.T) {
 	s, _ := State{}.Next("src", Read{Files: files("b", "x")}, words)
 	had := map[string]string{"name /x": "b", "uid x": "b"}
 	s, _ = s.Next("src", Read{Files: files("a", "x-2", "b", "x")}, words)

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-func TestKeysAreCharactersAndControlCharacters(t *testing.T) {
+func TestParseDetachKeys(t *testing.T) {
 	for text, want := range map[string]string{"": "", "ctrl-p,ctrl-q": "\x10\x11", "a,b": "ab", "ctrl-]": "\x1d"} {
 		if got, err := ParseKeys(text); err != nil || string(got) != want {
 			t.Errorf("%q: %q, %v", text, got, err)
@@ -23,7 +23,7 @@ func TestKeysAreCharactersAndControlCharacters(t *testing.T) {
 
 // What is typed before the keys arrives, the keys do not, and the input does not
 // end before the session does.
-func TestDetachKeysEndTheContextAndNotTheInput(t *testing.T) {
+func TestDetachKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, typed := io.Pipe()
 		ctx, out, done := Detachable(t.Context(), in, []byte("\x10\x11"))

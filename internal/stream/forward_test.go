@@ -70,7 +70,7 @@ func talk(t *testing.T, c *net.TCPConn, data []byte) []byte {
 	return back
 }
 
-func TestManyConnectionsAreForwardedAtOnce(t *testing.T) {
+func TestForwardConcurrentConnections(t *testing.T) {
 	r := simulated(t)
 	r.ServePort("web", 80, echo)
 	address, failed, _ := forwarding(t, r)
@@ -91,7 +91,7 @@ func TestManyConnectionsAreForwardedAtOnce(t *testing.T) {
 }
 
 // A client that does not read does not stop the others.
-func TestAClientThatDoesNotReadStopsNoOther(t *testing.T) {
+func TestSlowClientDoesNotBlockOthers(t *testing.T) {
 	r := simulated(t)
 	r.ServePort("web", 80, func(c io.ReadWriteCloser) {
 		first := make([]byte, 1)
@@ -112,7 +112,7 @@ func TestAClientThatDoesNotReadStopsNoOther(t *testing.T) {
 	}
 }
 
-func TestARefusedConnectionIsReportedAndNotTheEnd(t *testing.T) {
+func TestForwardContinuesAfterRefusal(t *testing.T) {
 	r := simulated(t)
 	address, failed, _ := forwarding(t, r)
 	for range 2 {
@@ -130,7 +130,7 @@ func TestARefusedConnectionIsReportedAndNotTheEnd(t *testing.T) {
 	}
 }
 
-func TestTheEndOfServeClosesListenersAndConnections(t *testing.T) {
+func TestServeClosesConnections(t *testing.T) {
 	r := simulated(t)
 	r.ServePort("web", 80, echo)
 	address, failed, stop := forwarding(t, r)
@@ -155,7 +155,7 @@ func TestTheEndOfServeClosesListenersAndConnections(t *testing.T) {
 	}
 }
 
-func TestListenUsesOnePortAtAllAddresses(t *testing.T) {
+func TestListenSamePortEverywhere(t *testing.T) {
 	open, err := Listen(t.Context(), []string{"localhost", "127.0.0.2"}, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // A client that leaves while its streams are being opened does not leave the runtime
 // with a stream that it can never close.
-func TestTheRuntimeMayReplyToTheLastStreamBeforeTheClientLeaves(t *testing.T) {
+func TestEarlyReplyToLastStream(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	left := errors.New("Ctrl-C")
 	opened := make(chan httpstream.Stream, 2)

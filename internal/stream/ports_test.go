@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPortsAreNumbersOrNames(t *testing.T) {
+func TestParsePort(t *testing.T) {
 	for text, want := range map[string]Port{
 		"80": {Remote: 80}, "8080:80": {Local: 8080, Remote: 80}, ":80": {Any: true, Remote: 80}, "0:80": {Any: true, Remote: 80},
 		"http": {Name: "http"}, "8080:http": {Local: 8080, Name: "http"}, ":http": {Any: true, Name: "http"},
@@ -17,7 +17,7 @@ func TestPortsAreNumbersOrNames(t *testing.T) {
 	}
 }
 
-func TestWrongPortsAreNamed(t *testing.T) {
+func TestParsePortInvalid(t *testing.T) {
 	for text, want := range map[string]string{
 		"53/udp": "UDP cannot be forwarded", "53:53/UDP": "UDP cannot be forwarded", "9/sctp": "SCTP cannot be forwarded",
 		"": "not [LOCAL:]REMOTE", "80:": "not [LOCAL:]REMOTE", "1:2:3": "not [LOCAL:]REMOTE", "-1": "not [LOCAL:]REMOTE",

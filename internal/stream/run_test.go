@@ -79,7 +79,7 @@ func TestRunReturnsOutputAndExitCode(t *testing.T) {
 }
 
 // All of the output has arrived when Run returns.
-func TestNoOutputIsLostAtTheEnd(t *testing.T) {
+func TestRunReturnsAllOutput(t *testing.T) {
 	r := simulated(t)
 	_, id := container(t, r, "sleep", "600")
 	for range 200 {
@@ -104,7 +104,7 @@ func TestInputAndOutputAreBinary(t *testing.T) {
 	}
 }
 
-func TestAURLIsValidOnce(t *testing.T) {
+func TestURLIsUsedOnce(t *testing.T) {
 	r := simulated(t)
 	_, id := container(t, r, "sleep", "600")
 	s := Session{URL: execURL(t, r, id, false, "true"), Stdout: io.Discard, Stderr: io.Discard}
@@ -134,7 +134,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-func TestCancelEndsRunWithTheCause(t *testing.T) {
+func TestRunReturnsCancelCause(t *testing.T) {
 	r := simulated(t)
 	_, id := container(t, r, "sleep", "600")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -187,7 +187,7 @@ func readRequest(c net.Conn) { _, _ = http.ReadRequest(bufio.NewReader(c)) }
 
 // A hostile or odd server ends Run with an error, at once or when its context
 // ends.
-func TestOddServersDoNotStopRun(t *testing.T) {
+func TestRunWithOddServers(t *testing.T) {
 	silent := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 	for name, c := range map[string]struct {
 		handle func(net.Conn)
@@ -245,7 +245,7 @@ func endless(c net.Conn, text string) {
 }
 
 // A connection that breaks is not a command that succeeded.
-func TestALostConnectionIsAnError(t *testing.T) {
+func TestLostConnection(t *testing.T) {
 	r := simulated(t)
 	_, id := container(t, r, "sleep", "600")
 	direct, err := url.Parse(execURL(t, r, id, true, "cat"))

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 )
 
-func TestSizesNotYetSentAreReplaced(t *testing.T) {
+func TestOnlyLatestSizeIsSent(t *testing.T) {
 	s := NewSizes()
 	s.Put(80, 24)
 	s.Put(0, 24)
@@ -25,7 +25,7 @@ func TestSizesNotYetSentAreReplaced(t *testing.T) {
 	}
 }
 
-func TestRedrawSendsAnotherSizeFirst(t *testing.T) {
+func TestRedrawResizes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSizes()
 		s.Redraw()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestOnlyURLsOfThisHostAreUsed(t *testing.T) {
+func TestCheckURL(t *testing.T) {
 	local := func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.1") }
 	for text, problem := range map[string]string{
 		"http://127.0.0.1:40001/exec/abc":                 "",

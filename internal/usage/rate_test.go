@@ -15,7 +15,7 @@ func cpuSample(source Source, after, used time.Duration) Snapshot {
 	return Snapshot{Containers: map[string]Sample{"c": {Source: source, At: start.Add(after), CPU: &used}}}
 }
 
-func TestRateComesFromTwoReadingsOfOneCounter(t *testing.T) {
+func TestRateFromTwoSamples(t *testing.T) {
 	one := cpuSample(FromCgroup, 0, time.Second)
 	for name, c := range map[string]struct {
 		first, second Snapshot
@@ -51,7 +51,7 @@ func text(n *float64) any {
 	return *n
 }
 
-func TestPodIsTheSumOfItsRunningContainers(t *testing.T) {
+func TestPodUsageIsSumOfContainers(t *testing.T) {
 	p := &pod.Pod{UID: "u", Sandboxes: []*pod.Sandbox{{ID: "s", State: pod.Running}}, Containers: []*pod.Container{
 		{ID: "a", State: pod.Running}, {ID: "b", State: pod.Running}, {ID: "old", State: pod.Exited},
 	}}
@@ -96,7 +96,7 @@ func TestReplacedSandboxHasNoRate(t *testing.T) {
 	same(t, OfPod(p, nil, first, second).Rx, nil)
 }
 
-func TestThrottlingIsTheShareOfPeriods(t *testing.T) {
+func TestThrottling(t *testing.T) {
 	limit := Limits{CPULimit: new(0.5)}
 	same(t, Usage{Periods: new(uint64(10)), Throttled: new(uint64(4)), Limits: limit}.ThrottledPercent(), new(40.0))
 	same(t, Usage{Periods: new(uint64(0)), Throttled: new(uint64(0)), Limits: limit}.ThrottledPercent(), new(0.0))

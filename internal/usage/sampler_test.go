@@ -125,7 +125,7 @@ func TestHostIsReadBeforeTheRuntimeIsAsked(t *testing.T) {
 
 // A virtual machine's processes are in no cgroup of the container, which may exist
 // and be empty.
-func TestRuntimeIsAskedForWhatTheHostDoesNotShow(t *testing.T) {
+func TestRuntimeStatsFillGaps(t *testing.T) {
 	for name, empty := range map[string]bool{"no cgroup": false, "an empty cgroup": true} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
@@ -151,7 +151,7 @@ func TestRuntimeIsAskedForWhatTheHostDoesNotShow(t *testing.T) {
 	}
 }
 
-func TestHostNetworkIsNotThePods(t *testing.T) {
+func TestHostNetworkIsNotCounted(t *testing.T) {
 	m := newMachine(t)
 	m.cgroup(time.Second, "net:[1]")
 	if n := m.snapshot().Networks; len(n) != 0 || m.runtime.network != 0 {

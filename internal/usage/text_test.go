@@ -2,7 +2,7 @@ package usage
 
 import "testing"
 
-func TestAmountsHaveAboutThreeDigits(t *testing.T) {
+func TestFormatAmounts(t *testing.T) {
 	for n, want := range map[uint64]string{
 		0: "0", 999: "999", 1000: "1.0Ki", 1024: "1.0Ki", 4096: "4.0Ki", 64 << 20: "64Mi", 1 << 30: "1.0Gi", 1000 << 20: "1.0Gi", 999 << 20: "999Mi",
 		1<<64 - 1: "16Ei",

@@ -34,7 +34,7 @@ func rangeOf(t *testing.T, root string, uid types.UID) uint32 {
 	return first
 }
 
-func TestEachPodHasARangeOfItsOwnAndKeepsIt(t *testing.T) {
+func TestRangesAreUniqueAndStable(t *testing.T) {
 	root := aRoot(t, "a", "b", "c")
 	for range 2 { // again by another podctl
 		for i, uid := range []types.UID{"a", "b", "c"} {
@@ -45,7 +45,7 @@ func TestEachPodHasARangeOfItsOwnAndKeepsIt(t *testing.T) {
 	}
 }
 
-func TestARangeIsFreeOnceThePodsDirectoryIsGone(t *testing.T) {
+func TestRangeIsFreedWithDirectory(t *testing.T) {
 	root := aRoot(t, "a", "b", "c")
 	rangeOf(t, root, "a")
 	rangeOf(t, root, "b")
@@ -57,7 +57,7 @@ func TestARangeIsFreeOnceThePodsDirectoryIsGone(t *testing.T) {
 	}
 }
 
-func TestTheFileIsTheKubelets(t *testing.T) {
+func TestRangeFileMatchesKubelet(t *testing.T) {
 	root := aRoot(t, "a")
 	rangeOf(t, root, "a")
 	const want = `{"uidMappings":[{"hostId":65536,"containerId":0,"length":65536}],"gidMappings":[{"hostId":65536,"containerId":0,"length":65536}]}`
@@ -66,7 +66,7 @@ func TestTheFileIsTheKubelets(t *testing.T) {
 	}
 }
 
-func TestAFileThatPodctlDidNotWriteIsRefused(t *testing.T) {
+func TestForeignRangeFileIsRefused(t *testing.T) {
 	one := func(host, container, length int) string {
 		return fmt.Sprintf(`[{"hostId":%d,"containerId":%d,"length":%d}]`, host, container, length)
 	}
@@ -95,7 +95,7 @@ func TestAFileThatPodctlDidNotWriteIsRefused(t *testing.T) {
 	}
 }
 
-func TestTwoPodsOfOneRangeAreAnError(t *testing.T) {
+func TestDuplicateRangeIsAnError(t *testing.T) {
 	root := aRoot(t, "a", "b")
 	rangeOf(t, root, "a")
 	content, err := os.ReadFile(filepath.Join(root, "pods/a/userns"))
@@ -110,7 +110,7 @@ func TestTwoPodsOfOneRangeAreAnError(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPodIsPassedOver(t *testing.T) {
+func TestForeignDirectoriesAreIgnored(t *testing.T) {
 	root := aRoot(t, "a", "without")
 	if err := os.WriteFile(filepath.Join(root, "pods/file"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -120,16 +120,16 @@ func TestWhatIsNoPodIsPassedOver(t *testing.T) {
 	}
 }
 
-func TestAPodWithoutADirectoryGetsNoRange(t *testing.T) {
+func TestNoDirectoryNoRange(t *testing.T) {
 	root := aRoot(t)
 	if _, _, err := New(root, plain).Of(t.Context(), "a"); err == nil {
 		t.Error("no error")
 	}
 }
 
-// TestPodctlsThatChooseAtOnceChooseDifferently: each is a process of its own,
+// TestConcurrentAllocation: each is a process of its own,
 // so each has its own Ranges.
-func TestPodctlsThatChooseAtOnceChooseDifferently(t *testing.T) {
+func TestConcurrentAllocation(t *testing.T) {
 	const pods = 20
 	var names []string
 	for i := range pods {
@@ -157,7 +157,7 @@ func TestPodctlsThatChooseAtOnceChooseDifferently(t *testing.T) {
 	}
 }
 
-func TestTheLastRangeEndsAtTheEndAndThenThereIsNone(t *testing.T) {
+func TestRangesAreExhausted(t *testing.T) {
 	taken := map[string]uint32{}
 	for first := uint64(65536); first < 1<<32-65536; first += 65536 {
 		taken[fmt.Sprint(first)] = uint32(first)

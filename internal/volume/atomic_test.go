@@ -60,12 +60,12 @@ func aPayload(t *rapid.T) files {
 	return p
 }
 
-// TestAnUpdateIsSeenWholeOrNotAtAll writes one payload after the other, some of
+// TestUpdateIsAtomic writes one payload after the other, some of
 // them by a podctl that dies after some step. At every step, a reader that goes
 // through ..data sees all files of one payload and none of another; a reader that
 // goes by the names sees one of its files, or none that has just come or gone;
 // and an update that comes to its end leaves nothing else behind.
-func TestAnUpdateIsSeenWholeOrNotAtAll(t *testing.T) {
+func TestUpdateIsAtomic(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
 		if err != nil {
@@ -147,7 +147,7 @@ func remains(t testing.TB, dir string, want files) []string {
 
 func noOwner() error { return nil }
 
-func TestAnUpdateThatChangesNothingWritesNothing(t *testing.T) {
+func TestUnchangedUpdateWritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	want := files{"a": {data: []byte("1"), mode: 0o644}, "d/e": {data: []byte("2"), mode: 0o400}}
 	var links []string
@@ -172,7 +172,7 @@ func TestAnUpdateThatChangesNothingWritesNothing(t *testing.T) {
 	}
 }
 
-func TestTheLayoutIsTheKubelets(t *testing.T) {
+func TestLayoutMatchesKubelet(t *testing.T) {
 	dir := t.TempDir()
 	if err := writeFiles(dir, files{"a": {mode: 0o640}, "d/e/f": {mode: 0o400}, "d/g": {mode: 0o755}}, noOwner); err != nil {
 		t.Fatal(err)
@@ -193,9 +193,9 @@ func TestTheLayoutIsTheKubelets(t *testing.T) {
 	}
 }
 
-// TestAnotherVolumesMountPointStays: what the runtime mounts in a volume
+// TestOtherVolumesMountPointStays: what the runtime mounts in a volume
 // needs a directory there, which is no file of the volume.
-func TestAnotherVolumesMountPointStays(t *testing.T) {
+func TestOtherVolumesMountPointStays(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "nested"), 0o755); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestAnotherVolumesMountPointStays(t *testing.T) {
 	}
 }
 
-func TestPathsThatCannotBeFilesOfAVolume(t *testing.T) {
+func TestInvalidFilePaths(t *testing.T) {
 	for path, want := range map[string]string{
 		"":                         `invalid path: must not be empty: ""`,
 		".":                        `invalid path: must not be empty: "."`,
@@ -226,7 +226,7 @@ func TestPathsThatCannotBeFilesOfAVolume(t *testing.T) {
 	}
 }
 
-func TestADataLinkThatLeadsElsewhereIsRefused(t *testing.T) {
+func TestDataLinkOutsideVolumeIsRefused(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(outside, "precious"), "keep me")
 	if err := os.Symlink(outside, filepath.Join(dir, dataName)); err != nil {

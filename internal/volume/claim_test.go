@@ -27,7 +27,7 @@ func claimed(modes ...v1.PersistentVolumeAccessMode) pod.VolumeInput {
 	}}}
 }
 
-func TestAClaimIsADirectoryThatOutlivesItsPods(t *testing.T) {
+func TestClaimOutlivesPods(t *testing.T) {
 	root := t.TempDir()
 	m := New(root)
 	for _, uid := range []types.UID{"u1", "u2"} {
@@ -53,7 +53,7 @@ func TestAClaimIsADirectoryThatOutlivesItsPods(t *testing.T) {
 	}
 }
 
-func TestAClaimMustBeDeclaredAndAFileSystem(t *testing.T) {
+func TestClaimMustBeDeclaredFilesystem(t *testing.T) {
 	block := claimed()
 	block.Objects.Claim("ns", "o").Spec.VolumeMode = new(v1.PersistentVolumeBlock)
 	for want, in := range map[string]pod.VolumeInput{
@@ -72,7 +72,7 @@ func TestAClaimMustBeDeclaredAndAFileSystem(t *testing.T) {
 	}
 }
 
-func TestAReadWriteOncePodClaimIsOnePodsAtATime(t *testing.T) {
+func TestReadWriteOncePodClaimIsExclusive(t *testing.T) {
 	root := t.TempDir()
 	first, second := New(root), New(root) // two podctls
 	if _, err := first.Mount(t.Context(), claimer("u1"), claimed(v1.ReadWriteOncePod)); err != nil {
@@ -120,7 +120,7 @@ func groupAt(t *testing.T, path string) uint32 {
 	return info.Sys().(*syscall.Stat_t).Gid
 }
 
-func TestFSGroupOfAClaim(t *testing.T) {
+func TestClaimFSGroup(t *testing.T) {
 	grouped := func(uid types.UID, gid int64, policy v1.PodFSGroupChangePolicy) *v1.Pod {
 		p := claimer(uid)
 		p.Spec.SecurityContext = &v1.PodSecurityContext{FSGroup: &gid, FSGroupChangePolicy: &policy}

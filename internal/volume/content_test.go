@@ -90,7 +90,7 @@ func projectedVolume(mode int32, sources ...v1.VolumeProjection) v1.Volume {
 	return volumeOf(v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{DefaultMode: &mode, Sources: sources}})
 }
 
-func TestContentsModesAndMediumOfEachKind(t *testing.T) {
+func TestContentsPerKind(t *testing.T) {
 	tests := []struct {
 		name   string
 		volume v1.Volume
@@ -173,7 +173,7 @@ func ownedBy(t *testing.T, dir string, gid uint32) {
 	}
 }
 
-func TestWhatIsMissingIsNamedInTheKubeletsWordsUnlessOptional(t *testing.T) {
+func TestMissingObjectsOfVolumes(t *testing.T) {
 	missing := v1.KeyToPath{Key: "nope", Path: "p"}
 	edit := func(v v1.Volume, change func(*v1.Volume)) v1.Volume { change(&v); return v }
 	tests := []struct {
@@ -215,7 +215,7 @@ func TestWhatIsMissingIsNamedInTheKubeletsWordsUnlessOptional(t *testing.T) {
 	}
 }
 
-func TestMountedContentsFollowTheirObjects(t *testing.T) {
+func TestContentsFollowObjects(t *testing.T) {
 	c := mounting(t, secretVolume(0o400))
 	c.group(2000)
 	dir := c.mustMount()
@@ -240,7 +240,7 @@ func TestMountedContentsFollowTheirObjects(t *testing.T) {
 	}
 }
 
-func TestMountPointsInAVolumeAreMade(t *testing.T) {
+func TestMountPointsInVolumeAreCreated(t *testing.T) {
 	c := mounting(t, configVolume(0o644), empty("e"), empty("f"), empty("g"))
 	for i, path := range []string{"/v", "/v/nested/deep", "/v/nested/deep/er", "/v-not"} {
 		c.p.Spec.Containers[0].VolumeMounts[i].MountPath = path
@@ -253,7 +253,7 @@ func TestMountPointsInAVolumeAreMade(t *testing.T) {
 	}
 }
 
-func TestAfterARebootMemoryIsMountedAndFilledAgain(t *testing.T) {
+func TestMemoryVolumeAfterReboot(t *testing.T) {
 	c := mounting(t, secretVolume(0o400))
 	dir := c.mustMount()
 	if err := syscall.Unmount(dir, 0); err != nil { // as a reboot does

@@ -76,7 +76,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-func TestDeepTreesAreMeasuredGivenAndRemovedInLinearTimeAndConstantDescriptors(t *testing.T) {
+func TestDeepTreesInLinearTime(t *testing.T) {
 	m, volume, _ := aPodOnDisk(t)
 	nest(t, volume, levels, true)
 	write(t, filepath.Join(volume, "large"), strings.Repeat("x", 1<<20))
@@ -117,7 +117,7 @@ func TestDeepTreesAreMeasuredGivenAndRemovedInLinearTimeAndConstantDescriptors(t
 
 // Directories that lie too deep are moved up into the top one; a container may
 // have used the names that they get there.
-func TestRemovalOfDeepTreesCopesWithItsOwnNames(t *testing.T) {
+func TestRemoveDeepTreeNameCollision(t *testing.T) {
 	m, volume, outside := aPodOnDisk(t)
 	top := filepath.Join(m.Dir("u1"), volumesName)
 	nest(t, volume, 3*maxRemoveDepth, true)
@@ -133,7 +133,7 @@ func TestRemovalOfDeepTreesCopesWithItsOwnNames(t *testing.T) {
 	mustLive(t, outside)
 }
 
-func TestWalkSeesEachFileOnceHoweverDeepAndWide(t *testing.T) {
+func TestWalkSeesEachFileOnce(t *testing.T) {
 	dir := t.TempDir()
 	want := map[string]bool{".": true}
 	for i := range 40 {
@@ -180,7 +180,7 @@ func inodeOf(t *testing.T, path string) uint64 {
 }
 
 // A container moves the directory that is being read to another place.
-func TestWalkNoticesDirectoriesThatAreMoved(t *testing.T) {
+func TestWalkDetectsMovedDirectories(t *testing.T) {
 	dir := t.TempDir()
 	nest(t, dir, 3*maxOpenLevels, false)
 	if err := os.Mkdir(filepath.Join(dir, "elsewhere"), 0o755); err != nil {
@@ -203,7 +203,7 @@ func TestWalkNoticesDirectoriesThatAreMoved(t *testing.T) {
 	}
 }
 
-func TestWalkAndRemovalEndWithTheContext(t *testing.T) {
+func TestWalkAndRemoveCancel(t *testing.T) {
 	m, volume, _ := aPodOnDisk(t)
 	nest(t, volume, 100, true)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -226,7 +226,7 @@ func TestWalkAndRemovalEndWithTheContext(t *testing.T) {
 }
 
 // Containers choose names; what is said about their files stays readable.
-func TestErrorsAboutDeepFilesAreShort(t *testing.T) {
+func TestErrorsOfDeepPathsAreShort(t *testing.T) {
 	dir := t.TempDir()
 	name := strings.Repeat("n", 255)
 	nestNamed := filepath.Join(dir, strings.TrimSuffix(strings.Repeat(name+"/", 15), "/"))
@@ -244,7 +244,7 @@ func TestErrorsAboutDeepFilesAreShort(t *testing.T) {
 }
 
 // A container can leave a sparse file of any size where podctl wrote its own.
-func TestWriteFileReadsNoMoreThanItWrote(t *testing.T) {
+func TestWriteFileBoundsComparison(t *testing.T) {
 	m, _, _ := aPodOnDisk(t)
 	path, err := m.WriteFile("u1", HostsName, []byte("127.0.0.1 localhost\n"), 0o644)
 	if err != nil {
@@ -276,7 +276,7 @@ func claimPod(uid, claim string) (*v1.Pod, pod.VolumeInput) {
 
 // While one pod gets a claim, by this process or another, pods with other
 // claims go on, and one with the same waits no longer than its context.
-func TestClaimsAreLockedOneByOne(t *testing.T) {
+func TestClaimsAreLockedSeparately(t *testing.T) {
 	root := t.TempDir()
 	one, in := claimPod("u1", "one")
 	unlock, err := lockClaim(t.Context(), request{pod: one, path: filepath.Join(root, "claims/default/one")})

@@ -18,7 +18,7 @@ func ephemeralPod() *v1.Pod {
 	return p
 }
 
-func TestAnEphemeralVolumeIsAClaimThatGoesWithItsPod(t *testing.T) {
+func TestEphemeralVolumeIsRemovedWithPod(t *testing.T) {
 	root := t.TempDir()
 	m, p := New(root), ephemeralPod()
 	paths, err := m.Mount(t.Context(), p, pod.VolumeInput{})
@@ -40,7 +40,7 @@ func TestAnEphemeralVolumeIsAClaimThatGoesWithItsPod(t *testing.T) {
 	mustBeGone(t, filepath.Join(root, "claims"))
 }
 
-func TestAClaimWithTheNameOfAnEphemeralVolumesIsNotThePods(t *testing.T) {
+func TestForeignClaimOfEphemeralVolumeName(t *testing.T) {
 	in := pod.VolumeInput{Objects: &pod.Objects{Claims: map[types.NamespacedName]*v1.PersistentVolumeClaim{
 		{Namespace: "ns", Name: "web-v"}: {},
 	}}}

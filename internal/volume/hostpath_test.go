@@ -75,7 +75,7 @@ func TestHostPathTypes(t *testing.T) {
 	}
 }
 
-func TestAMountedHostPathIsNotCheckedAgainWhileThePodLives(t *testing.T) {
+func TestHostPathIsCheckedOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	m := New(t.TempDir())
 	p := podWith(host(dir, v1.HostPathDirectoryOrCreate))

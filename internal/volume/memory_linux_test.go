@@ -22,7 +22,7 @@ func memoryVolume(limit string) v1.Volume {
 	return volumeOf(v1.VolumeSource{EmptyDir: e})
 }
 
-func TestAMemoryVolumeHoldsTheLeastOfItsThePodsAndTheNodesLimit(t *testing.T) {
+func TestMemoryVolumeSizeLimit(t *testing.T) {
 	const mi = 1 << 20
 	tests := []struct {
 		name           string
@@ -51,7 +51,7 @@ func TestAMemoryVolumeHoldsTheLeastOfItsThePodsAndTheNodesLimit(t *testing.T) {
 	}
 }
 
-func TestAMemoryVolumeIsATmpfsOfItsSizeAndOfTheFSGroup(t *testing.T) {
+func TestMemoryVolumeMount(t *testing.T) {
 	c := mounting(t, memoryVolume("8Mi"))
 	c.group(2000)
 	c.in.Memory = 900 << 20
@@ -84,7 +84,7 @@ func hugeVolume(medium v1.StorageMedium, requests ...string) *v1.Pod {
 	return p
 }
 
-func TestHugePagesAreOfTheSizeThatThePodRequests(t *testing.T) {
+func TestHugePagesSizeOfRequest(t *testing.T) {
 	tests := []struct {
 		medium    v1.StorageMedium
 		requests  []string
@@ -109,7 +109,7 @@ func TestHugePagesAreOfTheSizeThatThePodRequests(t *testing.T) {
 	}
 }
 
-func TestAHugePagesVolumeIsMountedWithItsPageSize(t *testing.T) {
+func TestHugePagesMountPageSize(t *testing.T) {
 	c := mounting(t)
 	c.p = hugeVolume("HugePages-2Mi", "2Mi")
 	c.group(2000)
@@ -135,7 +135,7 @@ func TestAHugePagesVolumeIsMountedWithItsPageSize(t *testing.T) {
 	}
 }
 
-func TestUnmountTakesAwayWhatADeadPodctlMountedAndNothingElse(t *testing.T) {
+func TestUnmountMountsOfDeadPodctl(t *testing.T) {
 	c := mounting(t, memoryVolume(""), empty("e"))
 	dir := c.mustMount()
 	write(t, filepath.Join(dir, "f"), "x")
@@ -163,9 +163,9 @@ func TestUnmountTakesAwayWhatADeadPodctlMountedAndNothingElse(t *testing.T) {
 	mustLive(t, outside)
 }
 
-// TestAMountOnAVolumeThatIsNotOfItsKindIsForeign: another program has mounted a
+// TestMountOfOtherTypeIsForeign: another program has mounted a
 // directory right over a volume.
-func TestAMountOnAVolumeThatIsNotOfItsKindIsForeign(t *testing.T) {
+func TestMountOfOtherTypeIsForeign(t *testing.T) {
 	for _, name := range []string{"v", "e"} {
 		c := mounting(t, configVolume(0o644), empty("e"))
 		paths, err := c.mount()
@@ -190,9 +190,9 @@ func TestAMountOnAVolumeThatIsNotOfItsKindIsForeign(t *testing.T) {
 	}
 }
 
-// TestAVolumeThatWasTooSmallIsFilledOnceItsFilesFit: what the attempts before
+// TestMemoryVolumeFillsAfterGrowth: what the attempts before
 // have left in it does not stand in the way.
-func TestAVolumeThatWasTooSmallIsFilledOnceItsFilesFit(t *testing.T) {
+func TestMemoryVolumeFillsAfterGrowth(t *testing.T) {
 	c := mounting(t, secretVolume(0o400))
 	c.in.Memory = 256 << 10
 	key := types.NamespacedName{Namespace: "ns", Name: "o"}
@@ -211,7 +211,7 @@ func TestAVolumeThatWasTooSmallIsFilledOnceItsFilesFit(t *testing.T) {
 	diff(t, "left behind", []string(nil), remains(t, dir, files{"big": {}}))
 }
 
-func TestAnOptionThatTheKernelDoesNotKnowIsToldFromOtherErrors(t *testing.T) {
+func TestUnknownMountOptionError(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting needs root")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-func TestPathsAreWhatMountReturnsButNothingIsMade(t *testing.T) {
+func TestPathsMatchMount(t *testing.T) {
 	root := t.TempDir()
 	p := podWith(empty("a"), v1.Volume{Name: "b"}, host(t.TempDir(), v1.HostPathDirectory))
 	p.Spec.Volumes = append(p.Spec.Volumes, empty("unused"))
@@ -26,7 +26,7 @@ func TestPathsAreWhatMountReturnsButNothingIsMade(t *testing.T) {
 	diff(t, "paths", mounted, paths)
 }
 
-func TestPathsLeaveOutWhatCannotBeMade(t *testing.T) {
+func TestPathsOmitFailingVolumes(t *testing.T) {
 	p := podWith(empty("a"), v1.Volume{Name: "s", VolumeSource: v1.VolumeSource{NFS: &v1.NFSVolumeSource{}}})
 	diff(t, "paths", map[string]string{"a": "/pods/u1/volumes/kubernetes.io~empty-dir/a"}, Paths("/pods", p))
 }

@@ -26,7 +26,7 @@ func aPodOnDisk(t *testing.T) (m *Manager, volume, outside string) {
 	return m, paths["a"], outside
 }
 
-func TestRemovalTakesTheWholeTreeAndMayBeRepeated(t *testing.T) {
+func TestRemoveIsCompleteAndIdempotent(t *testing.T) {
 	m, volume, outside := aPodOnDisk(t)
 	write(t, filepath.Join(volume, "deep/er/file"), "")
 	if err := errors.Join(
@@ -60,7 +60,7 @@ func TestRemovalTakesTheWholeTreeAndMayBeRepeated(t *testing.T) {
 	mustLive(t, outside)
 }
 
-func TestRemovalDoesNotFollowASymlinkInAnyPlace(t *testing.T) {
+func TestRemoveFollowsNoSymlink(t *testing.T) {
 	for _, place := range []string{"", "volumes", "volumes/kubernetes.io~empty-dir", "volumes/kubernetes.io~empty-dir/a"} {
 		t.Run("pod/"+place, func(t *testing.T) {
 			m, _, outside := aPodOnDisk(t)
@@ -84,9 +84,9 @@ func TestRemovalDoesNotFollowASymlinkInAnyPlace(t *testing.T) {
 	}
 }
 
-// TestRemovalIsNotLedOutByASwap removes a tree, again and again, while a
+// TestRemoveSurvivesDirectorySwap removes a tree, again and again, while a
 // goroutine keeps exchanging a directory in it with a symlink to elsewhere.
-func TestRemovalIsNotLedOutByASwap(t *testing.T) {
+func TestRemoveSurvivesDirectorySwap(t *testing.T) {
 	m, volume, outside := aPodOnDisk(t)
 	at, link := filepath.Join(volume, "swapped"), filepath.Join(volume, "link")
 	stop := make(chan struct{})
@@ -134,7 +134,7 @@ func bind(t *testing.T, what, at string) {
 	})
 }
 
-func TestATreeWithAMountInItIsRefusedAndNothingIsRemoved(t *testing.T) {
+func TestRemoveRefusesTreeWithMount(t *testing.T) {
 	for _, kind := range []string{"directory", "file"} {
 		t.Run(kind, func(t *testing.T) {
 			m, volume, outside := aPodOnDisk(t)
@@ -168,9 +168,9 @@ func TestATreeWithAMountInItIsRefusedAndNothingIsRemoved(t *testing.T) {
 	}
 }
 
-// TestAMountThatComesAfterTheLookIsNotCrossed walks past the look at
+// TestRemoveDoesNotCrossLateMount walks past the look at
 // mountinfo: the mount is of the same file system, so only its id tells.
-func TestAMountThatComesAfterTheLookIsNotCrossed(t *testing.T) {
+func TestRemoveDoesNotCrossLateMount(t *testing.T) {
 	m, volume, outside := aPodOnDisk(t)
 	at := filepath.Join(volume, "mnt")
 	if err := os.Mkdir(at, 0o755); err != nil {

@@ -42,7 +42,7 @@ func propagating(how v1.MountPropagationMode) *v1.Pod {
 	return p
 }
 
-func TestAPodWhoseMountsPropagateGetsASharedDirectory(t *testing.T) {
+func TestBidirectionalMountSharesDirectory(t *testing.T) {
 	for how, want := range map[v1.MountPropagationMode]bool{
 		v1.MountPropagationNone:            false,
 		v1.MountPropagationHostToContainer: true,
@@ -79,7 +79,7 @@ func TestAPodWhoseMountsPropagateGetsASharedDirectory(t *testing.T) {
 	}
 }
 
-func TestADirectoryOnASharedMountIsNotMountedAgain(t *testing.T) {
+func TestShareOnSharedMountAddsNoMount(t *testing.T) {
 	root := t.TempDir()
 	inPrivateMounts(t, func(t *testing.T) {
 		if err := unix.Mount(root, root, "", unix.MS_BIND, ""); err != nil {
@@ -101,7 +101,7 @@ func TestADirectoryOnASharedMountIsNotMountedAgain(t *testing.T) {
 	})
 }
 
-func TestWhatAContainerLeftInASharedDirectoryIsNamed(t *testing.T) {
+func TestUnshareReportsForeignMount(t *testing.T) {
 	root := t.TempDir()
 	inPrivateMounts(t, func(t *testing.T) {
 		m := New(root)

@@ -70,7 +70,7 @@ func (s *subPathTest) mounts() []string {
 	return points
 }
 
-func TestSubPathThatIsMissingIsMadeWithTheVolumesMode(t *testing.T) {
+func TestMissingSubPathIsCreatedWithVolumeMode(t *testing.T) {
 	s := aVolume(t)
 	if err := errors.Join(os.Chown(s.volume, 0, 2000), os.Chmod(s.volume, 0o777|os.ModeSetgid)); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestSubPathMayBeAFile(t *testing.T) {
 	s.shows("", "x")
 }
 
-func TestSubPathFollowsSymlinksThatStayInTheVolume(t *testing.T) {
+func TestSubPathFollowsSymlinksInVolume(t *testing.T) {
 	s := aVolume(t)
 	write(t, filepath.Join(s.volume, "real/f"), "x")
 	for name, to := range map[string]string{"relative": "sub/../real", "absolute": filepath.Join(s.volume, "real")} {
@@ -121,9 +121,9 @@ func TestSubPathFollowsSymlinksThatStayInTheVolume(t *testing.T) {
 	}
 }
 
-// TestSubPathThatEscapesIsRefused: nothing outside is mounted or made, and the
+// TestSubPathEscapeIsRefused: nothing outside is mounted or made, and the
 // message, which the pod's owner reads, says nothing of the host.
-func TestSubPathThatEscapesIsRefused(t *testing.T) {
+func TestSubPathEscapeIsRefused(t *testing.T) {
 	const prepare, create = `failed to prepare subPath for volumeMount "v" of container "c"`,
 		`failed to create subPath directory for volumeMount "v" of container "c"`
 	for name, test := range map[string]struct{ link, path, want string }{
@@ -166,10 +166,10 @@ func TestSubPathThatEscapesIsRefused(t *testing.T) {
 	}
 }
 
-// TestSubPathSwappedMeanwhileNeverLeadsOut: a container exchanges a directory
+// TestSubPathSwapStaysInVolume: a container exchanges a directory
 // of the volume for a symlink that leads out, again and again, while podctl
 // makes and mounts a subPath below it.
-func TestSubPathSwappedMeanwhileNeverLeadsOut(t *testing.T) {
+func TestSubPathSwapStaysInVolume(t *testing.T) {
 	const rounds, most = 400, 100_000 // more than 400 where the other goroutine gets no time
 	s := aVolume(t)
 	swap, link := filepath.Join(s.volume, "swap"), filepath.Join(s.volume, "link")
@@ -226,7 +226,7 @@ func TestSubPathSwappedMeanwhileNeverLeadsOut(t *testing.T) {
 	}
 }
 
-func TestSubPathIsMountedAgainOnlyIfItHasBecomeAnotherFile(t *testing.T) {
+func TestSubPathRemountsChangedFile(t *testing.T) {
 	s := aVolume(t)
 	write(t, filepath.Join(s.volume, "d/f"), "first")
 	for range 2 {
@@ -258,7 +258,7 @@ func TestSubPathIsMountedAgainOnlyIfItHasBecomeAnotherFile(t *testing.T) {
 	}
 }
 
-func TestUnmountTakesSubPathsAndLeavesTheVolume(t *testing.T) {
+func TestUnmountSubPaths(t *testing.T) {
 	s := aVolume(t)
 	write(t, filepath.Join(s.volume, "d/f"), "keep me")
 	if err := s.bind("d"); err != nil {
@@ -277,7 +277,7 @@ func TestUnmountTakesSubPathsAndLeavesTheVolume(t *testing.T) {
 	mustLive(t, filepath.Join(s.volume, "d/f"))
 }
 
-func TestUnmountNamesWhatAContainerMountedInASubPath(t *testing.T) {
+func TestUnmountReportsMountInSubPath(t *testing.T) {
 	s := aVolume(t)
 	if err := s.bind("d"); err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestUnmountNamesWhatAContainerMountedInASubPath(t *testing.T) {
 	}
 }
 
-func TestSubPathTargetLiesInThePodsDirectory(t *testing.T) {
+func TestSubPathTargetInPodDirectory(t *testing.T) {
 	s := aVolume(t)
 	for _, target := range []string{s.volume, s.m.Dir("u1"), filepath.Join(s.target(), "deeper"), filepath.Join(s.m.Dir("u2"), "volume-subpaths/v/c/0")} {
 		if err := s.m.BindSubPath("u1", s.volume, "d", target); err == nil {

@@ -19,7 +19,7 @@ func tokenVolume() v1.Volume {
 		}})
 }
 
-func TestATokenIsThatOfTheFileAndFollowsIt(t *testing.T) {
+func TestTokenFollowsFile(t *testing.T) {
 	c := mounting(t, tokenVolume())
 	if _, err := c.mount(); err == nil || !strings.Contains(err.Error(), "--service-account") {
 		t.Errorf("without a file: %v", err)
@@ -47,7 +47,7 @@ func TestATokenIsThatOfTheFileAndFollowsIt(t *testing.T) {
 	}
 }
 
-func TestOnlyTheOneUserOfThePodOrItsGroupReadsTheToken(t *testing.T) {
+func TestTokenOwnerAndMode(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestUsageStopsAsSoonAsTheLimitIsExceeded(t *testing.T) {
+func TestUsageStopsAtLimit(t *testing.T) {
 	seen := 0
 	used, err := measure(100, func(visit visitFunc) error {
 		for { // a container makes files faster than they are read
@@ -30,7 +30,7 @@ func TestUsageStopsAsSoonAsTheLimitIsExceeded(t *testing.T) {
 	}
 }
 
-func TestUsageIsMeasuredAgainWhereDirectoriesWereMoved(t *testing.T) {
+func TestUsageRemeasuresMovedDirectories(t *testing.T) {
 	for _, c := range []struct {
 		moved, walks int
 		used         int64
@@ -56,7 +56,7 @@ func TestUsageIsMeasuredAgainWhereDirectoriesWereMoved(t *testing.T) {
 	}
 }
 
-func TestAWalkMayLeaveOutWhatIsTooDeep(t *testing.T) {
+func TestWalkSkipsTooDeep(t *testing.T) {
 	dir := t.TempDir()
 	nest(t, dir, 10, true)
 	write(t, filepath.Join(dir, "z/file"), "")
@@ -81,7 +81,7 @@ func TestAWalkMayLeaveOutWhatIsTooDeep(t *testing.T) {
 
 // Files of an overlay whose layers lie on several file systems have devices
 // other than that of their directory.
-func TestFilesOfAllLayersOfAnOverlayAreInItsTree(t *testing.T) {
+func TestWalkOverlayLayers(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounts need root")
 	}
@@ -126,7 +126,7 @@ func TestFilesOfAllLayersOfAnOverlayAreInItsTree(t *testing.T) {
 	}
 }
 
-func TestInterruptedSystemCallsAreRepeated(t *testing.T) {
+func TestInterruptedCallsAreRetried(t *testing.T) {
 	calls := 0
 	got, err := ignoringEINTR(func() (int, error) {
 		if calls++; calls < 3 {

@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-func TestAnEmptyDirIsOverItsLimitByWhatItTakesOnDisk(t *testing.T) {
+func TestEmptyDirLimitCountsDiskBlocks(t *testing.T) {
 	limited := func(limit string) *v1.Pod {
 		return podWith(volumeOf(v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse(limit))}}), empty("free"))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-func TestEmptyDirIsOpenToAllAndLivesInThePodsDirectory(t *testing.T) {
+func TestEmptyDirModeAndPath(t *testing.T) {
 	root := t.TempDir()
 	got, err := New(root).Mount(t.Context(), podWith(empty("a"), v1.Volume{Name: "b"}), pod.VolumeInput{})
 	if err != nil {
@@ -46,7 +46,7 @@ func TestEmptyDirBelongsToTheFSGroup(t *testing.T) {
 	diff(t, "group", uint32(5000), info.Sys().(*syscall.Stat_t).Gid)
 }
 
-func TestMountingAgainKeepsWhatTheContainersDid(t *testing.T) {
+func TestRemountKeepsContainerChanges(t *testing.T) {
 	root := t.TempDir()
 	p := podWith(empty("a"))
 	first, err := New(root).Mount(t.Context(), p, pod.VolumeInput{})
@@ -68,7 +68,7 @@ func TestMountingAgainKeepsWhatTheContainersDid(t *testing.T) {
 	}
 }
 
-func TestMountFinishesWhatACrashLeft(t *testing.T) {
+func TestMountAfterCrash(t *testing.T) {
 	root := t.TempDir()
 	aside := filepath.Join(root, "pods/u1/volumes/kubernetes.io~empty-dir/.a")
 	if err := os.MkdirAll(aside, 0o700); err != nil {
@@ -84,7 +84,7 @@ func TestMountFinishesWhatACrashLeft(t *testing.T) {
 	}
 }
 
-func TestVolumesThatNoContainerMountsAreNotMade(t *testing.T) {
+func TestUnmountedVolumesAreNotCreated(t *testing.T) {
 	p := podWith(empty("a"))
 	p.Spec.Volumes = append(p.Spec.Volumes, host("/no/such", v1.HostPathDirectory), empty("i"))
 	p.Spec.InitContainers = []v1.Container{{Name: "i", VolumeMounts: []v1.VolumeMount{{Name: "i"}}}}
@@ -97,7 +97,7 @@ func TestVolumesThatNoContainerMountsAreNotMade(t *testing.T) {
 	}
 }
 
-func TestEveryVolumeIsTriedAndEachFailureNamesItsOwn(t *testing.T) {
+func TestMountJoinsErrorsOfVolumes(t *testing.T) {
 	unsupported := v1.Volume{Name: "s", VolumeSource: v1.VolumeSource{NFS: &v1.NFSVolumeSource{}}}
 	memory := v1.Volume{Name: "m", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: "Tape"}}}
 	got, err := New(t.TempDir()).Mount(t.Context(), podWith(unsupported, memory, host("a/../b", ""), empty("a")), pod.VolumeInput{})
@@ -138,7 +138,7 @@ func TestPodDirsListsDirectoriesOnly(t *testing.T) {
 	diff(t, "pods", []string{"a", "b"}, got)
 }
 
-func TestTerminationLogIsAFreshFileThatAnyoneMayWrite(t *testing.T) {
+func TestTerminationLogIsNewAndWorldWritable(t *testing.T) {
 	root := t.TempDir()
 	m := New(root)
 	one, err := m.TerminationLog("u1", "c")
@@ -190,7 +190,7 @@ func TestWriteFileReplacesOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-func TestNamesThatLeaveTheDirectoryAreRefused(t *testing.T) {
+func TestRejectNamesOutsideDirectory(t *testing.T) {
 	m := New(t.TempDir())
 	for _, bad := range []string{"", ".", "..", "a/b", "../x", "a\x00"} {
 		p := podWith(v1.Volume{Name: bad})
@@ -206,7 +206,7 @@ func TestNamesThatLeaveTheDirectoryAreRefused(t *testing.T) {
 }
 
 // The UIDs of the pods of others are whatever their creator wrote.
-func TestUIDsThatCannotNameADirectoryHaveNone(t *testing.T) {
+func TestInvalidUIDsHaveNoDirectory(t *testing.T) {
 	root := t.TempDir()
 	m := New(filepath.Join(root, "root"))
 	other := filepath.Join(root, "other")
