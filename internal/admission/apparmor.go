@@ -9,7 +9,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// hasAppArmor is the test of containerd and the kubelet
+// hasAppArmor reports whether the host has AppArmor, by the test of containerd and the kubelet
 // (third_party/forked/libcontainer/apparmor).
 func hasAppArmor() bool {
 	enabled, err := os.ReadFile("/sys/module/apparmor/parameters/enabled")

@@ -110,7 +110,7 @@ func (s Sysctls) check(p *v1.Pod) *Error {
 	return nil
 }
 
-// hint is how to allow a sysctl that is namespaced, "" for any other.
+// hint returns how to allow a sysctl that is namespaced, "" for any other.
 func (s Sysctls) hint(name string) string {
 	name = sysctl.NormalizeName(name)
 	err := s.checkOne(name, &v1.Pod{})

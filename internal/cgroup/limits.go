@@ -22,7 +22,7 @@ type Limits struct {
 	Hugepages map[int64]int64
 }
 
-// PodLimits are the limits of the pod as a whole, overhead included. CPU time
+// PodLimits returns the limits of the pod as a whole, overhead included. CPU time
 // and memory of a burstable pod are limited only if every container, or the
 // pod, sets that limit (ResourceConfigForPod in pkg/kubelet/cm/helpers_linux.go).
 func PodLimits(p *v1.Pod) Limits {
@@ -50,13 +50,13 @@ func PodLimits(p *v1.Pod) Limits {
 	return out
 }
 
-// Amounts are the pod's share of CPU time and its limits, in the terms in which a
+// Amounts returns the pod's share of CPU time and its limits, in the terms in which a
 // pod is resized: see pod.CgroupAmounts.
 func (l Limits) Amounts() pod.CgroupAmounts {
 	return pod.CgroupAmounts{CPUShares: int64(l.CPUShares), CPUQuota: l.CPUQuota, Memory: l.Memory}
 }
 
-// shares is the inverse of weight, rounded up (CPUWeightToCPUShares in
+// shares returns the inverse of weight, rounded up (CPUWeightToCPUShares in
 // pkg/kubelet/cm/cgroup_manager_linux.go).
 func shares(weight int64) int64 {
 	return ((weight-1)*(pod.MaxCPUShares-pod.MinCPUShares)+9998)/9999 + pod.MinCPUShares

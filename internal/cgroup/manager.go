@@ -38,6 +38,6 @@ func (o *Options) complete() error {
 	return checkElement("cgroup root", o.Root)
 }
 
-// Parent is the cgroup of the pod as the runtime is told it: see the function
+// Parent returns the cgroup of the pod as the runtime is told it: see the function
 // Parent.
 func (m *Manager) Parent(p *v1.Pod) string { return Parent(m.root, m.driver, p) }

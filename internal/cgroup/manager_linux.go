@@ -193,7 +193,7 @@ func (m *Manager) List() ([]types.UID, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// open is the library's view of a cgroup, which need not exist.
+// open returns the library's view of a cgroup, which need not exist.
 func (m *Manager) open(n name, l Limits) (cgroups.Manager, error) {
 	config := &cgroups.Cgroup{
 		Systemd:   m.driver == Systemd,
@@ -218,7 +218,7 @@ func (m *Manager) open(n name, l Limits) (cgroups.Manager, error) {
 	return manager.New(config)
 }
 
-// existing are the directories of c that exist, in any order.
+// existing returns the directories of c that exist, in any order.
 func existing(c cgroups.Manager) []string {
 	var out []string
 	for _, dir := range c.GetPaths() {
@@ -277,7 +277,7 @@ func (m *Manager) hasControllers(n name) bool {
 
 var neededControllers = []string{"cpu", "cpuset", "memory", "hugetlb", "pids"}
 
-// controllers are those of a v2 directory, none if it cannot be read.
+// controllers returns those of a v2 directory, none if it cannot be read.
 func controllers(dir string) []string {
 	b, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {

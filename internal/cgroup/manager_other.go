@@ -27,7 +27,7 @@ func New(Options) (*Manager, error) { return nil, errNeedsLinux }
 // Ensure always fails.
 func (*Manager) Ensure(context.Context, *v1.Pod) error { return errNeedsLinux }
 
-// Wanted is what the pod's cgroup would enforce.
+// Wanted returns what the pod's cgroup would enforce.
 func (*Manager) Wanted(p *v1.Pod) pod.CgroupAmounts { return PodLimits(p).Amounts() }
 
 // Enforced always fails.

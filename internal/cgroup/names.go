@@ -35,7 +35,7 @@ type name []string
 
 func (n name) child(element string) name { return append(slices.Clip(n), element) }
 
-// path is the name in the tree, in the driver's spelling. A slice's name
+// path returns the name in the tree, in the driver's spelling. A slice's name
 // holds those of its parents; dashes within an element become underscores
 // (pkg/kubelet/cm/cgroup_manager_linux.go).
 func (n name) path(d Driver) string {
@@ -51,7 +51,7 @@ func (n name) path(d Driver) string {
 	return full
 }
 
-// podUID is the UID in a directory's name, false if it is not a pod's.
+// podUID returns the UID in a directory's name, false if it is not a pod's.
 func podUID(dir string, d Driver) (types.UID, bool) {
 	if d == Systemd {
 		slice, ok := strings.CutSuffix(dir, sliceSuffix)
@@ -65,7 +65,7 @@ func podUID(dir string, d Driver) (types.UID, bool) {
 	return types.UID(uid), ok && uid != ""
 }
 
-// parents are the cgroups that hold pods, the root last.
+// parents returns the cgroups that hold pods, the root last.
 func parents(root string) []name {
 	return []name{{root, besteffort}, {root, burstable}, {root}}
 }
@@ -75,7 +75,7 @@ const (
 	besteffort = "besteffort"
 )
 
-// parentOf is the cgroup in which the pod's lies.
+// parentOf returns the cgroup in which the pod's lies.
 func parentOf(root string, p *v1.Pod) name {
 	switch pod.QOS(p) {
 	case v1.PodQOSBestEffort:
@@ -87,7 +87,7 @@ func parentOf(root string, p *v1.Pod) name {
 	}
 }
 
-// Parent is the cgroup of the pod as the runtime is told it (cgroup_parent of
+// Parent returns the cgroup of the pod as the runtime is told it (cgroup_parent of
 // the sandbox): an absolute path below the hierarchies' roots
 // (pkg/kubelet/cm/pod_container_manager_linux.go).
 func Parent(root string, d Driver, p *v1.Pod) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Wanted is what the pod's cgroup is to enforce.
+// Wanted returns what the pod's cgroup is to enforce.
 func (m *Manager) Wanted(p *v1.Pod) pod.CgroupAmounts { return PodLimits(p).Amounts() }
 
 // Enforced reads what the pod's cgroup enforces (GetPodCgroupConfig in
@@ -107,7 +107,7 @@ type reader struct {
 	err   error
 }
 
-// limit is the first number of a file, 0 for "max".
+// limit returns the first number of a file, 0 for "max".
 func (r *reader) limit(controller, file string) int64 {
 	if r.err != nil {
 		return 0

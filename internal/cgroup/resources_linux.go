@@ -9,7 +9,7 @@ import (
 	"github.com/opencontainers/cgroups"
 )
 
-// resources are the limits in the library's terms. Huge pages are limited
+// resources returns the limits in the library's terms. Huge pages are limited
 // where c, which may be nil, has a controller for them
 // (toResources in pkg/kubelet/cm/cgroup_manager_linux.go).
 func (m *Manager) resources(l Limits, c cgroups.Manager) *cgroups.Resources {

@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// requested is the CPU time that a pod requests, in thousandths of a CPU: the
+// requested returns the CPU time that a pod requests, in thousandths of a CPU: the
 // mark of its cgroup, from which any podctl can add up what all pods request.
 func requested(p *v1.Pod) string {
 	requests := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})

@@ -57,7 +57,7 @@ func (t *Tree) statV1(group string, s *Stat) {
 	s.WorkingSet = without(t.number(group, "memory", "memory.usage_in_bytes"), t.fields(group, "memory", "memory.stat")["total_inactive_file"])
 }
 
-// Enforced are the limits of a cgroup, in cores and in bytes; nil is none, or
+// Enforced returns the limits of a cgroup, in cores and in bytes; nil is none, or
 // unknown.
 func (t *Tree) Enforced(group string) (cpu *float64, memory *uint64) {
 	if t.unified {
@@ -70,7 +70,7 @@ func (t *Tree) Enforced(group string) (cpu *float64, memory *uint64) {
 	return cores(t.number(group, "cpu", "cpu.cfs_quota_us"), t.number(group, "cpu", "cpu.cfs_period_us")), memory
 }
 
-// without is what remains of an amount, at least 0.
+// without returns what remains of an amount, at least 0.
 func without(all, part *uint64) *uint64 {
 	if all == nil || part == nil {
 		return nil
@@ -138,12 +138,12 @@ func (t *Tree) Process(group string) int {
 	return found
 }
 
-// number is the number in a file, nil if there is none: "max", -1.
+// number returns the number in a file, nil if there is none: "max", -1.
 func (t *Tree) number(group, controller, name string) *uint64 {
 	return parse(t.text(group, controller, name))
 }
 
-// fields are the lines "name number" of a file.
+// fields returns the lines "name number" of a file.
 func (t *Tree) fields(group, controller, name string) map[string]*uint64 {
 	found := map[string]*uint64{}
 	for line := range strings.Lines(t.text(group, controller, name)) {

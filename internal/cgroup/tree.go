@@ -87,7 +87,7 @@ func scan(root string, wanted func(types.UID) bool) (*Tree, error) {
 	return t, nil
 }
 
-// containerID is the id in the name of a directory: ID, cri-containerd-ID.scope,
+// containerID returns the id in the name of a directory: ID, cri-containerd-ID.scope,
 // crio-ID. That of CRI-O's monitor is not a container's.
 func containerID(dir string) (string, bool) {
 	name := strings.TrimSuffix(dir, ".scope")

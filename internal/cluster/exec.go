@@ -52,7 +52,7 @@ func (c *Client) exec(ctx context.Context, e Exec) error {
 	return spdyErr
 }
 
-// execURL is the address of the subresource.
+// execURL returns the address of the subresource.
 func (c *Client) execURL(e Exec) *url.URL {
 	address := c.base.JoinPath("api/v1/namespaces", e.Namespace, "pods", e.Pod, "exec")
 	address.RawQuery = url.Values{

@@ -21,7 +21,7 @@ const maxReport = 64 << 10
 // ErrLost: the connection ended before the node reported the result.
 var ErrLost = errors.New("the connection to the node was lost")
 
-// result is the error that a report stands for.
+// result returns the error that a report stands for.
 func result(report []byte) error {
 	if len(report) == 0 {
 		return ErrLost

@@ -31,20 +31,20 @@ type Files struct {
 // kubeletDir is where the kubelet looks first.
 const kubeletDir = "/var/lib/kubelet"
 
-// ForNode are the files that the kubelet looks for (pkg/credentialprovider/config.go),
+// ForNode returns the files that the kubelet looks for (pkg/credentialprovider/config.go),
 // those of $DOCKER_CONFIG before those of the home directory.
 func ForNode(log *slog.Logger) Files {
 	dirs := append([]string{kubeletDir}, dockerDirs()...)
 	return Files{Paths: paths(append(dirs, "/.docker"), kubeletDir, home(), "/"), Log: log}
 }
 
-// ForUser are the files of docker, then those of the kubelet.
+// ForUser returns the files of docker, then those of the kubelet.
 func ForUser(log *slog.Logger) Files {
 	dirs := append(dockerDirs(), kubeletDir, "/.docker")
 	return Files{Paths: paths(dirs, home(), kubeletDir, "/"), Log: log}
 }
 
-// File is one file, which must be readable.
+// File returns one file, which must be readable.
 func File(path string) Files {
 	return Files{Paths: []string{path}, Required: true}
 }
@@ -75,7 +75,7 @@ func dockerDirs() []string {
 	return nil
 }
 
-// home is the home directory, "" for none.
+// home returns the home directory, "" for none.
 func home() string {
 	dir, _ := os.UserHomeDir() // "" with the error
 	return dir

@@ -92,7 +92,7 @@ func decodeAuth(text string) (user, password string, err error) {
 	return user, password, nil
 }
 
-// registryKey is a registry as a docker config names it, without its scheme
+// registryKey returns a registry as a docker config names it, without its scheme
 // and the version of its API.
 func registryKey(name string) (key string, ok bool) {
 	if !strings.HasPrefix(name, "https://") && !strings.HasPrefix(name, "http://") {

@@ -55,7 +55,7 @@ func LoadPlugins(path, binDir string, now func() time.Time) (*Plugins, error) {
 	return p, nil
 }
 
-// configFiles are the files that a path stands for.
+// configFiles returns the files that a path stands for.
 func configFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {

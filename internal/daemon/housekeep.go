@@ -68,7 +68,7 @@ func (s *Session) keptPods() map[types.UID]bool {
 	return kept
 }
 
-// evictedPods are the pods that were evicted and have ended.
+// evictedPods returns the pods that were evicted and have ended.
 func (s *Session) evictedPods() map[types.UID]bool {
 	evicted := map[types.UID]bool{}
 	for _, w := range s.Workers() {

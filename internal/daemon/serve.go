@@ -70,7 +70,7 @@ func (s *Session) serve(p host.Paths) error {
 	return nil
 }
 
-// state is what the gauges are counted from.
+// state returns what the gauges are counted from.
 func (h nodeHost) state() metrics.State {
 	health, unhealthy := h.PLEG()
 	s := metrics.State{

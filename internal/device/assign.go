@@ -56,7 +56,7 @@ func Assign(requests []Request, devices []string, inUse map[string]bool) (Assign
 	return a, nil
 }
 
-// Devices are all that are assigned.
+// Devices returns all that are assigned.
 func (a Assignment) Devices() []string {
 	var all []string
 	for _, some := range a {
@@ -66,7 +66,7 @@ func (a Assignment) Devices() []string {
 	return slices.Compact(all)
 }
 
-// String is the form of an annotation; Parse reads it.
+// String returns the form of an annotation; Parse reads it.
 func (a Assignment) String() string {
 	text, _ := json.Marshal(a) // strings always have a form
 	return string(text)

@@ -21,7 +21,7 @@ type Request struct {
 	Passes bool
 }
 
-// Requests are what the limits of a pod's containers ask for, in the order in which
+// Requests returns what the limits of a pod's containers ask for, in the order in which
 // the containers start. A CDI kind VENDOR/CLASS is the name of an extended resource;
 // any extended resource is taken for one.
 func Requests(p *v1.Pod) []Request {
@@ -54,7 +54,7 @@ func IsExtended(name v1.ResourceName) bool {
 	return qualified && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
 }
 
-// Annotated are the devices that the annotations cdi.k8s.io/… of a pod give to each
+// Annotated returns the devices that the annotations cdi.k8s.io/… of a pod give to each
 // of its containers. A pod with such an annotation has devices of it, or an error.
 func Annotated(p *v1.Pod) ([]string, error) {
 	_, devices, err := cdi.ParseAnnotations(p.Annotations)
@@ -65,7 +65,7 @@ func Annotated(p *v1.Pod) ([]string, error) {
 	return slices.Compact(devices), nil
 }
 
-// Of are the devices of one container: its own, and those of the annotations, which
+// Of returns the devices of one container: its own, and those of the annotations, which
 // ephemeral containers do not get.
 func Of(p *v1.Pod, container string, a Assignment) ([]string, error) {
 	devices := slices.Clone(a[container])

@@ -56,7 +56,7 @@ func (r *report) unknown(what string, err error)        { r.add(Info, "", "%s ca
 func (r *report) warn(remedy, text string, args ...any) { r.add(Warning, remedy, text, args...) }
 func (r *report) fail(remedy, text string, args ...any) { r.add(Failure, remedy, text, args...) }
 
-// Worst is the highest level of the findings.
+// Worst returns the highest level of the findings.
 func Worst(findings []Finding) Level {
 	worst := OK
 	for _, f := range findings {

@@ -96,7 +96,7 @@ func checkReadOnlyMounts(f Facts, r *report) {
 	}
 }
 
-// handlers are the names of those that have a feature, and of the others.
+// handlers returns the names of those that have a feature, and of the others.
 func handlers(all []cri.Handler, has func(cri.Handler) bool) (with, without []string) {
 	for _, h := range all {
 		name := h.Name

@@ -9,7 +9,7 @@ import (
 // maxNames is how many names an evidence lists.
 const maxNames = 5
 
-// some are the first names, and how many more there are.
+// some returns the first names, and how many more there are.
 func some(names []string) string {
 	if len(names) <= maxNames {
 		return strings.Join(names, ", ")

@@ -117,7 +117,7 @@ func namespaces(dir string, now time.Time) (n int) {
 	return n
 }
 
-// shimFlags are the values of -NAME VALUE.
+// shimFlags returns the values of -NAME VALUE.
 func shimFlags(args []string) map[string]string {
 	flags := map[string]string{}
 	for i := 0; i+1 < len(args); i++ {

@@ -45,7 +45,7 @@ func checkVersion(f Facts, r *report) {
 	}
 }
 
-// numbers are those of a version: v2.0.5-k3s1, 1.6.20~ds1.
+// numbers returns those of a version: v2.0.5-k3s1, 1.6.20~ds1.
 func numbers(v cri.Version) (n [3]int, ok bool) {
 	text := strings.TrimPrefix(v.Version, "v")
 	if i := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); i >= 0 {

@@ -75,7 +75,7 @@ func (e *Event) Text() string {
 	return ""
 }
 
-// observedText is what was seen of a container or a sandbox.
+// observedText returns what was seen of a container or a sandbox.
 func (e *Event) observedText() string {
 	what := e.Container
 	if what == "" {
@@ -111,7 +111,7 @@ func (e *Exit) Text() string {
 	return text
 }
 
-// seconds is a time as a line shows it.
+// seconds returns a time as a line shows it.
 func seconds(s float64) string {
 	switch d := time.Duration(s * float64(time.Second)); {
 	case d < time.Second:

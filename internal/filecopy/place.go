@@ -36,7 +36,7 @@ func (p Place) String() string {
 	return p.Target + ":" + p.Path
 }
 
-// into is the place of what is copied from a place into a directory.
+// into returns the place of what is copied from a place into a directory.
 func into(dir, from Place) Place {
 	if base := from.Base(); base != "" {
 		dir.Path = path.Join(dir.Path, base)
@@ -44,7 +44,7 @@ func into(dir, from Place) Place {
 	return dir
 }
 
-// dirOf is the directory of a path; unlike path.Dir it keeps "..", which a symlink
+// dirOf returns the directory of a path; unlike path.Dir it keeps "..", which a symlink
 // before it gives another meaning.
 func dirOf(name string) string {
 	i := strings.LastIndex(name, "/")
@@ -60,7 +60,7 @@ func dirOf(name string) string {
 // Contents reports whether the content of the directory is meant: DIR/.
 func (p Place) Contents() bool { return p.Path == "." || strings.HasSuffix(p.Path, "/.") }
 
-// Base is the name under which it is copied into a directory; "" if it has none.
+// Base returns the name under which it is copied into a directory; "" if it has none.
 func (p Place) Base() string {
 	base := path.Base(path.Clean(p.Path))
 	if p.Contents() || base == "/" || base == "." || base == ".." {

@@ -76,7 +76,7 @@ func readProc(proc *os.File, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxProc))
 }
 
-// IDs are those of the container's user namespace.
+// IDs returns those of the container's user namespace.
 func (r *Root) IDs() IDMap { return r.ids }
 
 // Close closes the root.

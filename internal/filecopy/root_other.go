@@ -19,7 +19,7 @@ func Host() *Root { return &Root{} }
 // OpenRoot fails.
 func OpenRoot(int, string) (*Root, error) { return nil, errLinux }
 
-// IDs are those of the container's user namespace.
+// IDs returns those of the container's user namespace.
 func (*Root) IDs() IDMap { return IDMap{} }
 
 // Close closes the root.

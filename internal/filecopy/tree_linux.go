@@ -229,7 +229,7 @@ func pseudo(f *os.File, e *Entry) bool {
 	return true
 }
 
-// modeOf are the permissions of a mode.
+// modeOf returns the permissions of a mode.
 func modeOf(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)
 	for bit, flag := range map[uint32]fs.FileMode{unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky} {
@@ -240,7 +240,7 @@ func modeOf(mode uint32) fs.FileMode {
 	return m
 }
 
-// modeBits is the inverse of modeOf.
+// modeBits returns the inverse of modeOf.
 func modeBits(m fs.FileMode) uint32 {
 	mode := uint32(m.Perm())
 	for bit, flag := range map[uint32]fs.FileMode{unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky} {

@@ -31,7 +31,7 @@ func MergeHeaders(headers ...[]string) []string {
 	return all
 }
 
-// commonest are the columns that most headers have, as many as there may be.
+// commonest returns the columns that most headers have, as many as there may be.
 func commonest(headers [][]string) map[string]bool {
 	count := map[string]int{}
 	var names []string

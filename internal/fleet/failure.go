@@ -39,7 +39,7 @@ type Outcome struct {
 	Failure *Failure
 }
 
-// Worst is the exit code of the whole: the highest one of a node's command; a node whose
+// Worst returns the exit code of the whole: the highest one of a node's command; a node whose
 // command did not exit counts as noAnswer.
 func Worst(outcomes []Outcome, noAnswer int) int {
 	worst := 0

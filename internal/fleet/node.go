@@ -66,7 +66,7 @@ const MaxItems = 10000
 // ErrTooMany: an answer has more items than MaxItems.
 var ErrTooMany = fmt.Errorf("more than %d items", MaxItems)
 
-// Values are the JSON values of an answer: the items of arrays, and other values, each
+// Values returns the JSON values of an answer: the items of arrays, and other values, each
 // one, as of a command that prints an object per line.
 func Values(answer []byte) ([]json.RawMessage, error) {
 	var all []json.RawMessage

@@ -22,7 +22,7 @@ type unit struct {
 	containers []*pod.Container // newest first
 }
 
-// Containers are the dead containers that exceed the policy, oldest first
+// Containers returns the dead containers that exceed the policy, oldest first
 // within a name.
 func Containers(pods []*pod.Pod, p Policy, now time.Time) []*pod.Container {
 	var units []*unit
@@ -55,7 +55,7 @@ func Containers(pods []*pod.Pod, p Policy, now time.Time) []*pod.Container {
 	return append(gone, left[:max(0, len(left)-p.MaxContainers)]...)
 }
 
-// deadOf are the containers of a pod that are not running and were created
+// deadOf returns the containers of a pod that are not running and were created
 // before, by name.
 func deadOf(p *pod.Pod, before time.Time) []*unit {
 	byName := map[string]*unit{}

@@ -19,7 +19,7 @@ type Image struct {
 // Seen is when an image was first seen and last used.
 type Seen struct{ First, Used time.Time }
 
-// Look is what is known of the images once they were listed: those that are
+// Look returns what is known of the images once they were listed: those that are
 // gone are forgotten. Pure; before is not changed.
 func Look(before map[string]Seen, images []Image, now time.Time) map[string]Seen {
 	seen := map[string]Seen{}
@@ -45,7 +45,7 @@ type ImagePolicy struct {
 	MinAge time.Duration
 }
 
-// Need is how many bytes are to be freed of a file system; 0 is none.
+// Need returns how many bytes are to be freed of a file system; 0 is none.
 func (p ImagePolicy) Need(capacity, available uint64) uint64 {
 	available = min(available, capacity)
 	if capacity == 0 || p.High >= 100 || 100-int(available*100/capacity) < p.High {
@@ -55,7 +55,7 @@ func (p ImagePolicy) Need(capacity, available uint64) uint64 {
 	return free - min(free, available)
 }
 
-// Images are the images to remove for that many bytes: neither used nor
+// Images returns the images to remove for that many bytes: neither used nor
 // pinned nor young, the ones that were used longest ago first and, of those,
 // the ones that were seen first. They may free less than was asked for. Pure.
 func Images(images []Image, seen map[string]Seen, need uint64, p ImagePolicy, now time.Time) []Image {

@@ -90,7 +90,7 @@ func httpHook(ctx context.Context, t Target, get *v1.HTTPGetAction) (fallback st
 	return again.URL.Host, nil
 }
 
-// spokeHTTP is an answer of a server that was to speak HTTPS. net/http has no type
+// spokeHTTP reports whether a server that was to speak HTTPS answered with HTTP. net/http has no type
 // for this error.
 func spokeHTTP(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
@@ -115,7 +115,7 @@ func stayOnHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// request is the GET that the action describes. An Accept or User-Agent of its
+// request returns the GET that the action describes. An Accept or User-Agent of its
 // own replaces the usual one, an empty Accept leaves it out, and Host is the
 // request's host (pkg/probe/http/request.go).
 func request(ctx context.Context, t Target, get *v1.HTTPGetAction, agent string) (*http.Request, error) {
@@ -151,7 +151,7 @@ func request(ctx context.Context, t Target, get *v1.HTTPGetAction, agent string)
 	return req, nil
 }
 
-// host is the one given, or the pod.
+// host returns the one given, or the pod.
 func host(given string, t Target) string {
 	if given != "" {
 		return given

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// port is the number of a port that is given by number or by the name of one
+// port returns the number of a port that is given by number or by the name of one
 // of the container's ports (ResolveContainerPort in pkg/probe/util.go).
 func port(p intstr.IntOrString, c *v1.Container) (int, error) {
 	number := p.IntValue()

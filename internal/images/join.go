@@ -43,7 +43,7 @@ func (u Use) DisplayName() string {
 // it.
 func (i *Image) Unused() bool { return len(i.Uses) == 0 && !i.Pinned }
 
-// Name is the first name of the image, its id if it has none.
+// Name returns the first name of the image, its id if it has none.
 func (i *Image) Name() string {
 	for _, names := range [...][]string{i.RepoTags, i.RepoDigests} {
 		if len(names) > 0 {

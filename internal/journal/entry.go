@@ -17,7 +17,7 @@ const (
 	maxText = 4 << 10
 )
 
-// Dir is the journal's directory below podctl's root directory.
+// Dir returns the journal's directory below podctl's root directory.
 func Dir(root string) string { return filepath.Join(root, "events") }
 
 const (

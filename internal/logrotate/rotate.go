@@ -66,7 +66,7 @@ func Remove(path string) error {
 	return errors.Join(errs...)
 }
 
-// filesBeside are the files that rotations of a log have left.
+// filesBeside returns the files that rotations of a log have left.
 func filesBeside(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

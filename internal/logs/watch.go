@@ -91,7 +91,7 @@ func (g *Group) wait(ctx context.Context) error {
 	return nil
 }
 
-// timeout is how long nothing needs to be done unless something changes.
+// timeout returns how long nothing needs to be done unless something changes.
 func (g *Group) timeout() time.Duration {
 	timeout := g.watcher.Load().period()
 	if len(g.heads) > 0 {

@@ -26,7 +26,7 @@ import (
 // This file and apiserver_update.go are the only ones that import k8s.io/kubernetes.
 // Feature gates have the defaults of its release.
 
-// withDefaults is the pod as the API server stores it: defaulted, and taken
+// withDefaults returns the pod as the API server stores it: defaulted, and taken
 // through the internal type and back, which moves and normalizes a few fields
 // (pkg/kubelet/config/common.go does the same with static pods).
 func withDefaults(p *v1.Pod) (*v1.Pod, error) {
@@ -42,7 +42,7 @@ func withDefaults(p *v1.Pod) (*v1.Pod, error) {
 	return stored, nil
 }
 
-// validate is what the API server answers to the creation of a defaulted pod
+// validate returns what the API server answers to the creation of a defaulted pod
 // (pkg/registry/core/pod/strategy.go): errors, and its warnings as text.
 func validate(p *v1.Pod) (field.ErrorList, []string, error) {
 	internal, err := toInternal(p)
@@ -69,7 +69,7 @@ func toInternal(p *v1.Pod) (*core.Pod, error) {
 	return internal, nil
 }
 
-// storedConfigMap is a ConfigMap as the API server stores it, and what it has
+// storedConfigMap returns a ConfigMap as the API server stores it, and what it has
 // to say against it (pkg/registry/core/configmap/strategy.go); likewise those
 // below.
 func storedConfigMap(c *v1.ConfigMap) (*v1.ConfigMap, field.ErrorList, error) {
@@ -103,7 +103,7 @@ func storedClaim(c *v1.PersistentVolumeClaim) (*v1.PersistentVolumeClaim, field.
 	return stored, errs, corev1.Convert_core_PersistentVolumeClaim_To_v1_PersistentVolumeClaim(internal, stored, nil)
 }
 
-// templateOptions are the options for a workload's template; privileged
+// templateOptions returns the options for a workload's template; privileged
 // containers are allowed as in validate.
 func templateOptions(t *core.PodTemplateSpec) validation.PodValidationOptions {
 	capabilities.Setup(true, 0)

@@ -40,7 +40,7 @@ func InPlace(old, changed *v1.Pod) error {
 	return nil
 }
 
-// created is what the API server answers to the creation of a pod, and then to the
+// created returns what the API server answers to the creation of a pod, and then to the
 // request that adds its ephemeral containers.
 func created(p *core.Pod, opts validation.PodValidationOptions) field.ErrorList {
 	if len(p.Spec.EphemeralContainers) == 0 {
@@ -71,7 +71,7 @@ func WithEphemeral(p *v1.Pod, c v1.EphemeralContainer) (*v1.Pod, error) {
 	return next, nil
 }
 
-// stored is a pod as the API server stores it, of that generation.
+// stored returns a pod as the API server stores it, of that generation.
 func stored(p *v1.Pod, generation int64) (*core.Pod, error) {
 	internal, err := toInternal(p)
 	if err != nil {
@@ -82,7 +82,7 @@ func stored(p *v1.Pod, generation int64) (*core.Pod, error) {
 	return internal, nil
 }
 
-// updated is the pod after the update of all but resources and ephemeral
+// updated returns the pod after the update of all but resources and ephemeral
 // containers.
 func updated(from, to *core.Pod) (*core.Pod, field.ErrorList) {
 	next := to.DeepCopy()
@@ -99,7 +99,7 @@ func keepResources(list, others []core.Container) {
 	}
 }
 
-// extended is the pod with its new ephemeral containers.
+// extended returns the pod with its new ephemeral containers.
 func extended(from, to *core.Pod) (*core.Pod, field.ErrorList) {
 	if equality.Semantic.DeepEqual(from.Spec.EphemeralContainers, to.Spec.EphemeralContainers) {
 		return from, nil
@@ -109,7 +109,7 @@ func extended(from, to *core.Pod) (*core.Pod, field.ErrorList) {
 	return next, validation.ValidatePodEphemeralContainersUpdate(next, from, updateOptions(next, from))
 }
 
-// resized is the pod with its new resources.
+// resized returns the pod with its new resources.
 func resized(from, to *core.Pod) (*core.Pod, field.ErrorList) {
 	if equality.Semantic.DeepEqual(from.Spec, to.Spec) {
 		return from, nil

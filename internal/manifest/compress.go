@@ -69,7 +69,7 @@ func fits(document []byte) error {
 	return err
 }
 
-// Decompress is the reverse of Compress. It reads no more than Compress would
+// Decompress returns the reverse of Compress. It reads no more than Compress would
 // have taken, whatever the annotation says.
 func Decompress(annotation string) ([]byte, error) {
 	if len(annotation) > maxCompressed {

@@ -245,7 +245,7 @@ func withoutValues(message string) (text, hint string) {
 	return message, ""
 }
 
-// firstBadByte is the offset of the first byte that no YAML text has: a control
+// firstBadByte returns the offset of the first byte that no YAML text has: a control
 // character or a byte that is not UTF-8; the end if there is none.
 func firstBadByte(text []byte) int {
 	for i := 0; i < len(text); {

@@ -112,7 +112,7 @@ func grow(rows []Field) *branch {
 	return root
 }
 
-// tableKey is a step as the tree knows it: all items of a list are one.
+// tableKey returns a step as the tree knows it: all items of a list are one.
 func (s step) tableKey() string {
 	switch s.kind {
 	case stepIndex, stepAny:
@@ -124,7 +124,7 @@ func (s step) tableKey() string {
 	}
 }
 
-// next is the branch of a step, nil if there is none. Of a map's entries the
+// next returns the branch of a step, nil if there is none. Of a map's entries the
 // one named in full comes first, then the longest prefix.
 func (b *branch) next(s step) *branch {
 	if found := b.below[s.tableKey()]; found != nil || s.kind != stepKey {

@@ -44,7 +44,7 @@ var (
 	noDevices = Field{Support: Refused, Reason: "a pod as a whole has no devices: write it in a container"}
 )
 
-// resources are the resources of a list of them; extended ones are devices.
+// resources returns the resources of a list of them; extended ones are devices.
 func resources(list string, extended Field) []Field {
 	return slices.Concat(
 		below(list, honoured(`[cpu] [memory] [ephemeral-storage] [hugepages-*]`)),

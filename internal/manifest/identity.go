@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// canonical is a pod's document: what was read, with the kind and the
+// canonical returns a pod's document: what was read, with the kind and the
 // namespace filled in. It does not change its argument.
 func canonical(value map[string]any) []byte { return marshal(resolved(value, podKind)) }
 
-// resolved is a document with its kind and the namespace filled in.
+// resolved returns a document with its kind and the namespace filled in.
 func resolved(value map[string]any, k *kind) map[string]any {
 	doc := copyOf(value)
 	doc["apiVersion"], doc["kind"] = k.version, k.name
@@ -96,14 +96,14 @@ func forgetServerMeta(m *metav1.ObjectMeta) {
 	m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = metav1.Time{}, nil, nil
 }
 
-// podUID is the UID of a pod whose document names none. It must never change for
+// podUID returns the UID of a pod whose document names none. It must never change for
 // a given document: a pod with another UID is another pod, and would replace the
 // one that runs.
 func podUID(doc map[string]any) types.UID {
 	return hashUID(marshal(immutable(resolved(doc, podKind))))
 }
 
-// hashUID is a UID made of bytes, in the form of a UUID of version 8 (RFC 9562).
+// hashUID returns a UID made of bytes, in the form of a UUID of version 8 (RFC 9562).
 func hashUID(document []byte) types.UID {
 	sum := sha256.Sum256(document)
 	sum[6] = sum[6]&0x0f | 0x80

@@ -27,7 +27,7 @@ func unmarshal(data []byte) (any, error) {
 	return oneForm(v), nil
 }
 
-// marshal is the canonical JSON of what unmarshal returns: sorted keys, no
+// marshal returns the canonical JSON of what unmarshal returns: sorted keys, no
 // spaces, nothing escaped that need not be. UIDs are made of it: it must not
 // change.
 func marshal(v any) []byte {

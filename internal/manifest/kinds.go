@@ -73,7 +73,7 @@ func workloadKind[T any](version, name string, fields []Field, read func(*T, typ
 	}
 }
 
-// kindOf is the kind of that name, nil if podctl reads none.
+// kindOf returns the kind of that name, nil if podctl reads none.
 func kindOf(name string) *kind {
 	if i := slices.IndexFunc(kinds, func(k *kind) bool { return k.name == name }); i >= 0 {
 		return kinds[i]

@@ -82,7 +82,7 @@ type Pod struct {
 	accounts  ServiceAccounts
 }
 
-// LineOf is the line of a field such as spec.containers[0].image, or of the
+// LineOf returns the line of a field such as spec.containers[0].image, or of the
 // closest field around it that was written; 0 for a pod that was not loaded.
 func (p *Pod) LineOf(field string) int { return p.positions.find(parsePath(field)).line }
 
@@ -150,7 +150,7 @@ func (l *loader) source(ctx context.Context, s source) {
 	}
 }
 
-// finish is what Load returns.
+// finish returns what Load returns.
 func (l *loader) finish() (*Set, error) {
 	l.findTwins()
 	l.warnIgnored()

@@ -18,7 +18,7 @@ var revisionLabels = []string{
 	"pod-template-hash", "controller-revision-hash", "controller-uid", "batch.kubernetes.io/controller-uid",
 }
 
-// immutable is what of a pod's canonical document identifies the pod. It does
+// immutable returns what of a pod's canonical document identifies the pod. It does
 // not change its argument.
 func immutable(doc map[string]any) map[string]any {
 	own := copyOf(doc)

@@ -30,7 +30,7 @@ type Document struct {
 // does with each.
 func (d *Document) Uses() []Use { return d.uses }
 
-// where is the document in a message about another one.
+// where returns the document in a message about another one.
 func (d *Document) where() string {
 	return fmt.Sprintf("%s:%d", d.File, d.positions.find(parsePath("metadata.name")).line)
 }

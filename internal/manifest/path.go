@@ -34,7 +34,7 @@ func (p path) entry(key string) path  { return p.child(step{name: key, kind: ste
 func (p path) item(i int) path        { return p.child(step{index: i, kind: stepIndex}) }
 func (p path) anyItem() path          { return p.child(step{kind: stepAny}) }
 
-// String is the form of the API server: spec.containers[0].env[1].name,
+// String returns the form of the API server: spec.containers[0].env[1].name,
 // metadata.labels[a.b/c].
 func (p path) String() string {
 	var b strings.Builder

@@ -41,7 +41,7 @@ func (p *positions) drop(list path, i int) {
 	}
 }
 
-// written is the index with which an item of a list was written.
+// written returns the index with which an item of a list was written.
 func (p *positions) written(list *yamlv3.Node, i int) int {
 	for _, gone := range p.dropped[list] {
 		if gone <= i {
@@ -59,7 +59,7 @@ type place struct {
 	value *yamlv3.Node
 }
 
-// asWritten is the path of a field with the indexes with which it was written.
+// asWritten returns the path of a field with the indexes with which it was written.
 func (p *positions) asWritten(field string) string {
 	if len(p.dropped) == 0 {
 		return field
@@ -107,7 +107,7 @@ func deref(n *yamlv3.Node) *yamlv3.Node {
 	return n
 }
 
-// entries is a mapping's content by the key that the values have it under.
+// entries returns a mapping's content by the key that the values have it under.
 // As in the reader of the values (yaml v2), what comes later wins, also a
 // merge over a key before it.
 func (p *positions) entries(n *yamlv3.Node) map[string]entry {

@@ -26,7 +26,7 @@ type Problem struct {
 	err error
 }
 
-// String is the problem on one line, without its hint:
+// String returns the problem on one line, without its hint:
 // `web.yaml:4: pod "web": spec.containers[0].image: Required value`.
 func (p Problem) String() string {
 	var b strings.Builder
@@ -43,7 +43,7 @@ func (p Problem) String() string {
 	return b.String() + ": " + p.Message
 }
 
-// Unwrap is the cause where there is one, such as fs.ErrNotExist.
+// Unwrap returns the cause where there is one, such as fs.ErrNotExist.
 func (p Problem) Unwrap() error { return p.err }
 
 // Error is String: a Problem is an error, so that errors.As and errors.Is see
@@ -56,7 +56,7 @@ type Problems []Problem
 
 var _ error = Problems(nil)
 
-// Error is one line for each problem, each hint on a line below its problem.
+// Error returns one line for each problem, each hint on a line below its problem.
 func (ps Problems) Error() string {
 	var b strings.Builder
 	for i, p := range ps {

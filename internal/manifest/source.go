@@ -154,7 +154,7 @@ func SourceName(source string) string {
 	return safeurl.Text(source)
 }
 
-// unreadable is the problem of a source that cannot be read. The errors of
+// unreadable returns the problem of a source that cannot be read. The errors of
 // os and http repeat the name, which the problem has already.
 func unreadable(name string, err error) []Problem {
 	cause := safeurl.Cause(err)

@@ -47,7 +47,7 @@ func suggest(name string, levels []level) (text string, here bool) {
 	return "", false
 }
 
-// nearest is the known name of a struct type closest to name, "" if none is
+// nearest returns the known name of a struct type closest to name, "" if none is
 // close or t is no struct.
 func nearest(name string, t reflect.Type) string {
 	best, bestDistance := "", tolerance(name)+1
@@ -63,7 +63,7 @@ func nearest(name string, t reflect.Type) string {
 	return best
 }
 
-// tolerance is how many slips of the pen a name of this length may hold.
+// tolerance returns how many slips of the pen a name of this length may hold.
 func tolerance(name string) int { return min(1+len(name)/5, 3) }
 
 // deeper looks, breadth first, for a field below t whose name is within slack
@@ -100,7 +100,7 @@ func deeper(name string, t reflect.Type, slack int) path {
 	return nil
 }
 
-// generic is a path with its indexes left open.
+// generic returns a path with its indexes left open.
 func generic(at path) path {
 	open := make(path, len(at))
 	for i, s := range at {
@@ -112,7 +112,7 @@ func generic(at path) path {
 	return open
 }
 
-// distance is the Levenshtein distance of two names, except that letters in
+// distance returns the Levenshtein distance of two names, except that letters in
 // the wrong order cost half: swapped neighbours are one slip, not two.
 func distance(a, b string) int {
 	total := smetrics.WagnerFischer(a, b, 1, 1, 1)
@@ -120,7 +120,7 @@ func distance(a, b string) int {
 	return letters + (total-letters+1)/2
 }
 
-// otherLetters is how many letters have to be added, removed or replaced to
+// otherLetters returns how many letters have to be added, removed or replaced to
 // make an anagram of b from a.
 func otherLetters(a, b string) int {
 	var count [256]int

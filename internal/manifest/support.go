@@ -20,7 +20,7 @@ type Use struct {
 	Value string
 }
 
-// message is the use as a problem or warning.
+// message returns the use as a problem or warning.
 func (u Use) message() string {
 	switch {
 	case u.Support == Ignored:

@@ -67,7 +67,7 @@ func (l *loader) workload(b *builder, k *kind, doc map[string]any) {
 	}
 }
 
-// number is how many pods run, and says so where that is not what was asked.
+// number returns how many pods run, and says so where that is not what was asked.
 func (w *workload) number(b *builder, replicas int) int {
 	n := max(replicas, 1)
 	switch {
@@ -138,14 +138,14 @@ func (w *workload) claimName(template string, ordinal int) string {
 	return fmt.Sprintf("%s-%s-%d", template, w.meta.Name, ordinal)
 }
 
-// templateOf is the template of a document, nil if it has none.
+// templateOf returns the template of a document, nil if it has none.
 func templateOf(doc map[string]any) map[string]any {
 	spec, _ := doc["spec"].(map[string]any)
 	template, _ := spec["template"].(map[string]any)
 	return template
 }
 
-// pod is the i-th pod: of the template as written for its document, and of
+// pod returns the i-th pod: of the template as written for its document, and of
 // what is valid of it for the rest.
 func (w *workload) pod(i int, raw, clean map[string]any) (*Pod, error) {
 	hash := templateHash(raw)
@@ -161,7 +161,7 @@ func (w *workload) pod(i int, raw, clean map[string]any) (*Pod, error) {
 	return &Pod{Pod: p, Document: document, Workload: w.key(), value: value}, nil
 }
 
-// podOf is the document of the i-th pod: of the template's metadata a
+// podOf returns the document of the i-th pod: of the template's metadata a
 // controller takes labels and annotations.
 func (w *workload) podOf(i int, hash string, template map[string]any) map[string]any {
 	name, labels := w.identity(i, hash)
@@ -188,7 +188,7 @@ func (w *workload) podOf(i int, hash string, template map[string]any) map[string
 	return map[string]any{"metadata": metadata, "spec": spec}
 }
 
-// mergedStrings is all entries of all maps; the later ones win.
+// mergedStrings returns all entries of all maps; the later ones win.
 func mergedStrings(each ...map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, m := range each {

@@ -39,7 +39,7 @@ func (w *workload) setIdentity(spec map[string]any, name string, i int) {
 	spec["volumes"] = volumes
 }
 
-// identity is the name of the i-th pod and the labels that its controller
+// identity returns the name of the i-th pod and the labels that its controller
 // gives it.
 func (w *workload) identity(i int, hash string) (name string, labels map[string]string) {
 	switch w.kind.name {
@@ -64,7 +64,7 @@ func (w *workload) identity(i int, hash string) (name string, labels map[string]
 // jobLabelKeys are the keys of jobLabels.
 var jobLabelKeys = []string{batchv1.ControllerUidLabel, "controller-uid", batchv1.JobNameLabel, "job-name"}
 
-// jobLabels are those that the API server puts into a Job's template
+// jobLabels returns those that the API server puts into a Job's template
 // (pkg/registry/batch/job/strategy.go).
 func jobLabels(name string, uid types.UID) map[string]string {
 	labels := map[string]string{}
@@ -78,7 +78,7 @@ func jobLabels(name string, uid types.UID) map[string]string {
 // name (k8s.io/apiserver/pkg/storage/names).
 const maxGenerated = 63 - 5
 
-// generated is a name as the API server generates it for a pod of a set, but
+// generated returns a name as the API server generates it for a pod of a set, but
 // always the same five characters for the same pod.
 func (w *workload) generated(set string, i int) string {
 	base := set + "-"
@@ -100,7 +100,7 @@ func identityHash(kind, namespace, name string) string {
 	return rand.SafeEncodeString(fmt.Sprint(hasher.Sum32()))
 }
 
-// templateHash is the label pod-template-hash of a Deployment's pods. It is made as Kubernetes makes it (ComputeHash in
+// templateHash returns the label pod-template-hash of a Deployment's pods. It is made as Kubernetes makes it (ComputeHash in
 // pkg/controller/controller_utils.go), but of the template as written:
 // Kubernetes hashes its own Go struct, whose hash changes with its releases.
 func templateHash(template map[string]any) string {

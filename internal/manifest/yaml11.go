@@ -23,7 +23,7 @@ var (
 	octal     = regexp.MustCompile(`^[-+]?0[0-7]+$`)
 )
 
-// keyOf is the key that the values have this key's entry under.
+// keyOf returns the key that the values have this key's entry under.
 func keyOf(n *yamlv3.Node) string {
 	n = deref(n)
 	if n.Kind != yamlv3.ScalarNode || !isPlain(n) || (plainWord.MatchString(n.Value) && !slices.Contains(words, n.Value)) {

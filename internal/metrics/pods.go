@@ -68,7 +68,7 @@ func (m *Metrics) OperationDone(o worker.Operation) {
 	m.workerDuration.WithLabelValues(operationType(o)).Observe(o.Took.Seconds())
 }
 
-// operationType is the kubelet's word (podWorkerLoop in pkg/kubelet/pod_workers.go).
+// operationType returns the kubelet's word (podWorkerLoop in pkg/kubelet/pod_workers.go).
 func operationType(o worker.Operation) string {
 	switch o.Op {
 	case worker.OpTerminate, worker.OpTerminateRuntime:
@@ -107,7 +107,7 @@ func (m *Metrics) Restarted(p *v1.Pod) { m.restarted.WithLabelValues(static(p)).
 // OrphanFound implements node.Observer.
 func (m *Metrics) OrphanFound() { m.orphaned.Inc() }
 
-// static is the kubelet's label: "true", or nothing.
+// static returns the kubelet's label: "true", or nothing.
 func static(p *v1.Pod) string {
 	if pod.IsStatic(p) {
 		return "true"

@@ -29,7 +29,7 @@ var operationNames = map[string]string{
 	"ImageFsInfo": "image_fs_info",
 }
 
-// operationName is the kubelet's name of a call, or the CRI's where it has none.
+// operationName returns the kubelet's name of a call, or the CRI's where it has none.
 func operationName(method string) string {
 	if name, ok := operationNames[method]; ok {
 		return name
@@ -43,7 +43,7 @@ const other = "other"
 // observed are the calls of an observer.
 var observed = []string{"Version", "Status", "ListPodSandbox", "ListContainers", "PodSandboxStatus", "ContainerStatus", "GetContainerEvents"}
 
-// operation is the label of a call. An observer has a fixed set of them.
+// operation returns the label of a call. An observer has a fixed set of them.
 func (m *Metrics) operation(method string) string {
 	if m.subsystem == own && !slices.Contains(observed, method) {
 		return other
@@ -51,7 +51,7 @@ func (m *Metrics) operation(method string) string {
 	return operationName(method)
 }
 
-// inFlight are the calls without an answer, by operation: each one, even without
+// inFlight returns the calls without an answer, by operation: each one, even without
 // a call, but the event stream.
 func (m *Metrics) inFlight(calls map[string]cri.Unanswered) map[string]cri.Unanswered {
 	methods := slices.Collect(maps.Keys(operationNames))

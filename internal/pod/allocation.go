@@ -14,7 +14,7 @@ type Allocation struct {
 	Containers map[string]v1.ResourceRequirements `json:"containers,omitempty"`
 }
 
-// AllocationOf is what the pod asks for.
+// AllocationOf returns what the pod asks for.
 func AllocationOf(p *v1.Pod) *Allocation {
 	a := &Allocation{Pod: p.Spec.Resources.DeepCopy(), Containers: map[string]v1.ResourceRequirements{}}
 	for c := range Containers(p) {

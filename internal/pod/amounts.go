@@ -20,7 +20,7 @@ type CgroupAmounts struct {
 	CPUShares, CPUQuota, Memory int64
 }
 
-// AmountsOf are those of a container of the pod: a limit that it lacks is the
+// AmountsOf returns those of a container of the pod: a limit that it lacks is the
 // pod's (containerResourcesFromRequirements in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func AmountsOf(p *v1.Pod, c *v1.Container) Amounts {

@@ -22,7 +22,7 @@ func IsMirror(p *v1.Pod) bool {
 	return ok
 }
 
-// Priority is the pod's, 0 if it has none.
+// Priority returns the pod's, 0 if it has none.
 func Priority(p *v1.Pod) int32 {
 	if p.Spec.Priority == nil {
 		return 0

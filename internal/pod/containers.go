@@ -23,7 +23,7 @@ func AllContainers(p *v1.Pod) iter.Seq[*v1.Container] {
 	}
 }
 
-// Ephemeral is an ephemeral container as a container: the two types have the same
+// Ephemeral returns an ephemeral container as a container: the two types have the same
 // fields, but for the target.
 func Ephemeral(c *v1.EphemeralContainer) *v1.Container {
 	return (*v1.Container)(&c.EphemeralContainerCommon)

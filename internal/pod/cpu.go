@@ -14,19 +14,19 @@ const (
 	milliPerCPU  = 1000
 )
 
-// CPUShares is the weight of a request in thousandths of a CPU; 1024 is one
+// CPUShares returns the weight of a request in thousandths of a CPU; 1024 is one
 // CPU. It is never zero: to the kernel that would mean 1024.
 func CPUShares(milli int64) int64 {
 	return min(max(milli*sharesPerCPU/milliPerCPU, MinCPUShares), MaxCPUShares)
 }
 
-// MilliOfShares is the request that a weight stands for, rounded up
+// MilliOfShares returns the request that a weight stands for, rounded up
 // (SharesToMilliCPU).
 func MilliOfShares(shares int64) int64 {
 	return (shares*milliPerCPU + sharesPerCPU - 1) / sharesPerCPU
 }
 
-// MilliOfQuota is the limit that a quota stands for, 0 if there is none
+// MilliOfQuota returns the limit that a quota stands for, 0 if there is none
 // (QuotaToMilliCPU).
 func MilliOfQuota(quota, period int64) int64 {
 	if quota <= 0 || period <= 0 {
@@ -38,7 +38,7 @@ func MilliOfQuota(quota, period int64) int64 {
 // MinCPULimit is the smallest limit that has an effect, in thousandths of a CPU.
 const MinCPULimit = minQuota * milliPerCPU / CPUPeriod
 
-// CPUQuota is the time in microseconds that a limit in thousandths of a CPU
+// CPUQuota returns the time in microseconds that a limit in thousandths of a CPU
 // allows in each CPUPeriod: 1 ms at the least; 0, for 0, is no limit.
 func CPUQuota(milli int64) int64 {
 	if milli == 0 {

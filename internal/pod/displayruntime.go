@@ -38,7 +38,7 @@ func DisplayOfRuntime(p *Pod, status *Status) Display {
 	return d
 }
 
-// worstEnd is the end of a container that has not completed, else Completed: or
+// worstEnd returns the end of a container that has not completed, else Completed: or
 // NotReady while others run.
 func worstEnd(ended []string, running bool) string {
 	for _, end := range ended {
@@ -83,7 +83,7 @@ func (c *Container) isInit(p *Pod, status *Status) bool {
 	})
 }
 
-// end is how a container ended, in the kubelet's words: Completed, Error,
+// end returns how a container ended, in the kubelet's words: Completed, Error,
 // OOMKilled …
 func (c *Container) end(status *Status) string {
 	if c.State == Unknown {

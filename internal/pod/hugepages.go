@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// HugepageSize is the page size in bytes that a resource such as
+// HugepageSize returns the page size in bytes that a resource such as
 // "hugepages-2Mi" is of; false for any other resource
 // (pkg/apis/core/v1/helper/helpers.go).
 func HugepageSize(name v1.ResourceName) (int64, bool) {

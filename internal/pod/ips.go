@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// OrderIPs is the addresses by which a pod is known, of those that its
+// OrderIPs returns the addresses by which a pod is known, of those that its
 // runtime found: the first of the family of the node's primary address, then
 // the first of the other family. Without a node address IPv4 comes first
 // (sortPodIPs in pkg/kubelet/kubelet_pods.go).

@@ -54,14 +54,14 @@ const (
 // manage.
 const DebugLabel = "podctl.io/debug"
 
-// FullName is the name under which two pods exclude each other:
+// FullName returns the name under which two pods exclude each other:
 // name_namespace (pkg/kubelet/container/helpers.go).
 func FullName(name, namespace string) string { return name + "_" + namespace }
 
 // FullNameOf is FullName of a pod object.
 func FullNameOf(p *v1.Pod) string { return FullName(p.Name, p.Namespace) }
 
-// DisplayName is how podctl prints a pod: namespace/name.
+// DisplayName returns how podctl prints a pod: namespace/name.
 func DisplayName(namespace, name string) string { return namespace + "/" + name }
 
 // ShortID returns an id of a container or sandbox, cut as crictl cuts it.

@@ -17,7 +17,7 @@ type Objects struct {
 	Claims     map[types.NamespacedName]*v1.PersistentVolumeClaim
 }
 
-// ConfigMap is the ConfigMap of the name, nil if there is none.
+// ConfigMap returns the ConfigMap of the name, nil if there is none.
 func (o *Objects) ConfigMap(namespace, name string) *v1.ConfigMap {
 	if o == nil {
 		return nil
@@ -25,7 +25,7 @@ func (o *Objects) ConfigMap(namespace, name string) *v1.ConfigMap {
 	return o.ConfigMaps[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// Secret is the Secret of the name, its stringData merged into its data; nil
+// Secret returns the Secret of the name, its stringData merged into its data; nil
 // if there is none. Its values belong into no log, error or output.
 func (o *Objects) Secret(namespace, name string) *v1.Secret {
 	if o == nil {
@@ -34,7 +34,7 @@ func (o *Objects) Secret(namespace, name string) *v1.Secret {
 	return o.Secrets[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// Claim is the persistent volume claim of the name, nil if there is none.
+// Claim returns the persistent volume claim of the name, nil if there is none.
 func (o *Objects) Claim(namespace, name string) *v1.PersistentVolumeClaim {
 	if o == nil {
 		return nil
@@ -42,7 +42,7 @@ func (o *Objects) Claim(namespace, name string) *v1.PersistentVolumeClaim {
 	return o.Claims[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// Merge is all objects of all; of two of one kind and name, the first counts.
+// Merge returns all objects of all; of two of one kind and name, the first counts.
 func Merge(all ...*Objects) *Objects {
 	merged := &Objects{
 		ConfigMaps: map[types.NamespacedName]*v1.ConfigMap{},

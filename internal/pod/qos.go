@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// QOS is the pod's quality-of-service class, computed from its requests and
+// QOS returns the pod's quality-of-service class, computed from its requests and
 // limits of cpu and memory: from the pod's own where it has a resources
 // field, else from those of all its containers (pkg/apis/core/v1/helper/qos/qos.go). A class
 // already in the status wins.

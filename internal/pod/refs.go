@@ -11,7 +11,7 @@ type Refs struct {
 	ConfigMaps, Secrets, Claims map[string]bool
 }
 
-// RefsOf are all that the pod's volumes, variables and pulls refer to, whether
+// RefsOf returns all that the pod's volumes, variables and pulls refer to, whether
 // optional or not (VisitPodSecretNames and VisitPodConfigmapNames in
 // pkg/api/v1/pod/util.go).
 func RefsOf(p *v1.Pod) Refs {

@@ -9,14 +9,14 @@ import (
 // The kubelet counts what a pod requests in three ways, which differ in
 // overhead, in pods that were resized, and in pods with pod-level resources.
 
-// Requests is what the pod must find free on a node to be admitted: its
+// Requests returns what the pod must find free on a node to be admitted: its
 // containers and sidecars together, or an init container that needs more, or
 // what the pod itself asks for; with overhead (pkg/scheduler/framework/plugins/noderesources/fit.go).
 func Requests(p *v1.Pod) v1.ResourceList {
 	return resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
 }
 
-// Held is what an admitted pod occupies on its node: as Requests, but no less
+// Held returns what an admitted pod occupies on its node: as Requests, but no less
 // than what its status says it has while it is being resized
 // (pkg/scheduler/framework/types.go).
 func Held(p *v1.Pod) v1.ResourceList {
@@ -26,7 +26,7 @@ func Held(p *v1.Pod) v1.ResourceList {
 	})
 }
 
-// Freed is what the kubelet reckons to gain by evicting the pod
+// Freed returns what the kubelet reckons to gain by evicting the pod
 // (pkg/api/v1/resource/helpers.go). It is not always what the pod held:
 // overhead counts only on top of a request that is not zero, and of a pod
 // with pod-level resources nothing else counts. One of "pods" is always in it.
@@ -45,7 +45,7 @@ func Freed(p *v1.Pod) v1.ResourceList {
 	return freed
 }
 
-// Count is the quantity as a node's arithmetic has it: thousandths of cpu,
+// Count returns the quantity as a node's arithmetic has it: thousandths of cpu,
 // whole units of everything else, both rounded up.
 func Count(name v1.ResourceName, q resource.Quantity) int64 {
 	if name == v1.ResourceCPU {
@@ -54,7 +54,7 @@ func Count(name v1.ResourceName, q resource.Quantity) int64 {
 	return q.Value()
 }
 
-// Resources is what the pod as a whole has: its own requests and limits, and
+// Resources returns what the pod as a whole has: its own requests and limits, and
 // for what it does not name the sum over its containers
 // (getEffectiveAllocatedResources in pkg/kubelet/kubelet_pods.go).
 func Resources(p *v1.Pod) *v1.ResourceRequirements {

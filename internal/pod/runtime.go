@@ -50,7 +50,7 @@ type Pod struct {
 	Containers []*Container
 }
 
-// UIDs are those of the pods, and those that their creators gave them: of what is named
+// UIDs returns those of the pods, and those that their creators gave them: of what is named
 // by one, a pod may have a part.
 func UIDs(pods []*Pod) map[types.UID]bool {
 	uids := make(map[types.UID]bool, len(pods))
@@ -139,7 +139,7 @@ func (p *Pod) Running() bool {
 	return false
 }
 
-// FullName is the pod's name in the form that exclusivity is about.
+// FullName returns the pod's name in the form that exclusivity is about.
 func (p *Pod) FullName() string { return FullName(p.Name, p.Namespace) }
 
 // SandboxLabels returns the labels of the pod's newest sandbox, nil if there is

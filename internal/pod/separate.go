@@ -58,7 +58,7 @@ func (p *Pod) Separate() *Pod {
 	return &separate
 }
 
-// DistinctUID is the UID by which a client of the runtime finds this pod again and no
+// DistinctUID returns the UID by which a client of the runtime finds this pod again and no
 // other one, also if podctl creates one that has its UID meanwhile.
 func (p *Pod) DistinctUID() types.UID {
 	if p.IsForeign() {

@@ -17,7 +17,7 @@ type VolumeInput struct {
 	Memory int64
 }
 
-// MemoryLimit is what the pod's cgroup limits its memory to, in bytes: 0 for
+// MemoryLimit returns what the pod's cgroup limits its memory to, in bytes: 0 for
 // none, as where one container has no limit and the pod itself neither
 // (ResourceConfigForPod in pkg/kubelet/cm/helpers_linux.go).
 func MemoryLimit(p *v1.Pod) int64 {

@@ -195,7 +195,7 @@ func (p *Plan) renew(v *v1.Pod, st *pod.Status, in ActionInput) {
 	p.Containers = start
 }
 
-// removes are the init containers to remove: every run before a new sandbox,
+// removes returns the init containers to remove: every run before a new sandbox,
 // else the dead runs but for the last of each.
 func (p *Plan) removes(v *v1.Pod, st *pod.Status) []string {
 	switch {
@@ -270,7 +270,7 @@ func (in ActionInput) unwanted(v *v1.Pod, c *v1.Container, last *pod.ContainerSt
 	return kill, restart, true
 }
 
-// start is the planned start of a container, with its back-off.
+// start returns the planned start of a container, with its back-off.
 func (in ActionInput) start(v *v1.Pod, c *v1.Container, st *pod.Status) Start {
 	s := Start{Container: c}
 	for _, cs := range st.Containers {

@@ -24,7 +24,7 @@ type backoffEntry struct {
 	at time.Time
 }
 
-// Delay is the current wait of that key, 0 if it has none.
+// Delay returns the current wait of that key, 0 if it has none.
 func (b *Backoff) Delay(key string) time.Duration {
 	if b == nil {
 		return 0
@@ -32,7 +32,7 @@ func (b *Backoff) Delay(key string) time.Duration {
 	return b.entries[key].delay
 }
 
-// UntilAfter is the end of the wait that began at finished, the time a
+// UntilAfter returns the end of the wait that began at finished, the time a
 // container exited, and whether now is before it. An exit in the future is of a
 // clock that was set back since: the wait then counts from the last Next, whose
 // time no clock changes, and not from when the clock has caught up.
@@ -48,7 +48,7 @@ func (b *Backoff) UntilAfter(key string, finished, now time.Time) (until time.Ti
 	return until, now.Before(until)
 }
 
-// Until is the end of the wait that began when the key last failed, and
+// Until returns the end of the wait that began when the key last failed, and
 // whether now is before it.
 func (b *Backoff) Until(key string, now time.Time) (until time.Time, waiting bool) {
 	e, ok := b.live(key, now)

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// BackoffKey is the key of a container of a pod in the crash back-off. What
+// BackoffKey returns the key of a container of a pod in the crash back-off. What
 // could make it stop crashing is part of it: another image or other resources
 // reset the back-off
 // (GetBackoffKey in pkg/kubelet/kuberuntime/helpers.go).

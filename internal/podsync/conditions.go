@@ -37,7 +37,7 @@ func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus
 	}
 }
 
-// othersConditions are the conditions that are not the node's, those of a resize,
+// othersConditions returns the conditions that are not the node's, those of a resize,
 // and that of a disruption as the node saw it.
 func othersConditions(p *v1.Pod, old *v1.PodStatus, resize []v1.PodCondition) []v1.PodCondition {
 	others := slices.Clone(p.Status.Conditions)
@@ -54,7 +54,7 @@ func othersConditions(p *v1.Pod, old *v1.PodStatus, resize []v1.PodCondition) []
 	return append(others, *disruption)
 }
 
-// conditionOf is the condition of that type, nil if there is none.
+// conditionOf returns the condition of that type, nil if there is none.
 func conditionOf(list []v1.PodCondition, t v1.PodConditionType) *v1.PodCondition {
 	for i := range list {
 		if list[i].Type == t {

@@ -29,7 +29,7 @@ type converter struct {
 	restarting bool
 }
 
-// all is one status per container of the spec, in the spec's order.
+// all returns one status per container of the spec, in the spec's order.
 func (v converter) all(containers []v1.Container, old []v1.ContainerStatus, init bool) []v1.ContainerStatus {
 	if len(containers) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func (v converter) all(containers []v1.Container, old []v1.ContainerStatus, init
 	return list
 }
 
-// one is the status of one container: that of its newest run, with the run
+// one returns the status of one container: that of its newest run, with the run
 // before as its last state; without a run, what can be inferred.
 func (v converter) one(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	var runs []*pod.ContainerStatus
@@ -65,7 +65,7 @@ func (v converter) one(c *v1.Container, old *v1.ContainerStatus) v1.ContainerSta
 	return s
 }
 
-// absent is the status of a container that the runtime does not hold: it was
+// absent returns the status of a container that the runtime does not hold: it was
 // not created yet, was removed, or was seen running and then lost.
 func (v converter) absent(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	s := v.uncreated(c)
@@ -95,7 +95,7 @@ func (v converter) absent(c *v1.Container, old *v1.ContainerStatus) v1.Container
 	return s
 }
 
-// uncreated is the status of a container of which nothing is known.
+// uncreated returns the status of a container of which nothing is known.
 func (v converter) uncreated(c *v1.Container) v1.ContainerStatus {
 	reason := reasonContainerCreating
 	if len(v.p.Spec.InitContainers) > 0 {
@@ -109,7 +109,7 @@ func (v converter) uncreated(c *v1.Container) v1.ContainerStatus {
 	}
 }
 
-// convert is the status of one run.
+// convert returns the status of one run.
 func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.ContainerStatus) v1.ContainerStatus {
 	s := v1.ContainerStatus{
 		Name:               cs.Name,
@@ -180,7 +180,7 @@ func (v converter) setState(s *v1.ContainerStatus, cs *pod.ContainerStatus, old 
 	}
 }
 
-// lost is the state of a container that was seen running and whose exit was
+// lost returns the state of a container that was seen running and whose exit was
 // not observed.
 func lost() *v1.ContainerStateTerminated {
 	return &v1.ContainerStateTerminated{

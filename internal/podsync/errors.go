@@ -44,7 +44,7 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.err }
 
-// waiting is why the container waits now.
+// waiting returns why the container waits now.
 func (e *StartError) waiting() event.Waiting {
 	return event.Waiting{Reason: e.Reason, Message: e.Message, RetryAt: e.BackOff.RetryAt}
 }
@@ -64,7 +64,7 @@ func (e *StartError) Layer() event.Layer {
 	return event.LayerContainer
 }
 
-// RetryAt is the end of the back-off, if there is one.
+// RetryAt returns the end of the back-off, if there is one.
 func (e *StartError) RetryAt() (time.Time, bool) {
 	return e.BackOff.RetryAt, !e.BackOff.RetryAt.IsZero()
 }
@@ -97,7 +97,7 @@ func (e *SyncError) Error() string {
 
 func (e *SyncError) Unwrap() []error { return e.errs }
 
-// RetryAt is when the first of the errors may be tried again. If all lack a
+// RetryAt returns when the first of the errors may be tried again. If all lack a
 // time, so has it; if some do, those do not wait for the others.
 func (e *SyncError) RetryAt() (time.Time, bool) {
 	first, timed := e.at.Add(retryUntimed), false

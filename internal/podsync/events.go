@@ -53,7 +53,7 @@ func stable(message, id, name string) string {
 	return strings.ReplaceAll(message, id, name)
 }
 
-// podRef is a pod in the kubelet's messages: name_namespace(uid).
+// podRef returns a pod in the kubelet's messages: name_namespace(uid).
 func podRef(p *v1.Pod) string {
 	return pod.FullNameOf(p) + "(" + string(p.UID) + ")"
 }

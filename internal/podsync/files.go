@@ -56,7 +56,7 @@ func (s *Syncer) terminationLog(p *v1.Pod, c *v1.Container) string {
 	return path
 }
 
-// attemptByLogs is one more than the highest attempt that left a log, 0
+// attemptByLogs returns one more than the highest attempt that left a log, 0
 // without any: runtimes may forget containers over a reboot
 // (calcRestartCountByLogDir in pkg/kubelet/kuberuntime).
 func attemptByLogs(dir, container string) uint32 {

@@ -74,7 +74,7 @@ func exitedZero(st v1.ContainerState) bool {
 	return st.Terminated != nil && st.Terminated.ExitCode == 0
 }
 
-// begunInit are the init containers up to the last that ever left the waiting
+// begunInit returns the init containers up to the last that ever left the waiting
 // state, and the first in any case (initializedContainers).
 func begunInit(list []v1.ContainerStatus) []v1.ContainerStatus {
 	for i := len(list) - 1; i >= 0; i-- {

@@ -35,7 +35,7 @@ func (r *run) recursiveReadOnly(ctx context.Context) bool {
 	return f.RecursiveReadOnly
 }
 
-// userNamespace is the pod's range of ids, nil for a pod that shares those of
+// userNamespace returns the pod's range of ids, nil for a pod that shares those of
 // the host. The range stays the pod's as long as the pod has its directory
 // (GetOrCreateUserNamespaceMappings in pkg/kubelet/userns/userns_manager.go).
 func (r *run) userNamespace(ctx context.Context) (*runtimeapi.UserNamespace, error) {
@@ -54,7 +54,7 @@ func (r *run) userNamespace(ctx context.Context) (*runtimeapi.UserNamespace, err
 	return r.users, nil
 }
 
-// noUserNamespaces is the kubelet's error for a runtime handler without them.
+// noUserNamespaces returns the kubelet's error for a runtime handler without them.
 func noUserNamespaces(handler string, cause error) error {
 	text := "can't set `spec.hostUsers: false`, runtime does not support user namespaces"
 	if handler != "" {

@@ -41,7 +41,7 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 	return failed
 }
 
-// hookMessage is what the container's status says of a failed hook: there the
+// hookMessage returns what the container's status says of a failed hook: there the
 // hook's output may be read by anyone who may read the pod.
 func hookMessage(p *v1.Pod, c *v1.Container, h *v1.LifecycleHandler, output []byte, err error) string {
 	what := ""
@@ -66,7 +66,7 @@ func (s *Syncer) fellBack(p *v1.Pod, ran handler.Ran) {
 	}
 }
 
-// podIP is where the pod's hooks reach it: its first address, on the host's
+// podIP returns where the pod's hooks reach it: its first address, on the host's
 // network the host's, "" if it has none.
 func (s *Syncer) podIP(p *v1.Pod, ips []string) string {
 	if pod.IsHostNetwork(p) {

@@ -93,7 +93,7 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Imag
 	return &pulled, nil
 }
 
-// pullFailure is the reason and words for what a runtime says of a pull that
+// pullFailure returns the reason and words for what a runtime says of a pull that
 // failed; two reasons some runtimes know by themselves (evalCRIPullErr).
 func pullFailure(image, text string) (reason, message string) {
 	for reason, what := range map[string]string{
@@ -120,7 +120,7 @@ func (r *run) imageStatus(ctx context.Context, name string) (*pod.Image, error) 
 	return image, nil
 }
 
-// message is the runtime's own text of an error, if it has one.
+// message returns the runtime's own text of an error, if it has one.
 func message(err error) string {
 	var m interface{ RuntimeMessage() string }
 	if errors.As(err, &m) {

@@ -47,7 +47,7 @@ func (r *run) ensureImageVolume(ctx context.Context, v *v1.ImageVolumeSource) (*
 	}, nil
 }
 
-// imagesMounted is why an image that the container mounts is not there; of
+// imagesMounted returns why an image that the container mounts is not there; of
 // several the last, as in the kubelet.
 func (r *run) imagesMounted(ctx context.Context, c *v1.Container) *StartError {
 	r.ensureImageVolumes(ctx)

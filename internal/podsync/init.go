@@ -125,7 +125,7 @@ func (w *initWalk) start(i int) {
 	w.p.Init = append(w.p.Init, w.in.start(w.v, &w.v.Spec.InitContainers[i], w.st))
 }
 
-// allInit are the containers to remove before a new sandbox: every run of
+// allInit returns the containers to remove before a new sandbox: every run of
 // every init container (purgeInitContainers).
 func allInit(p *v1.Pod, st *pod.Status) []string {
 	var ids []string
@@ -137,7 +137,7 @@ func allInit(p *v1.Pod, st *pod.Status) []string {
 	return ids
 }
 
-// surplusInit are the dead runs of init containers but for the last of each
+// surplusInit returns the dead runs of init containers but for the last of each
 // (pruneInitContainersBeforeStart).
 func surplusInit(p *v1.Pod, st *pod.Status) []string {
 	var ids []string

@@ -110,7 +110,7 @@ func (s *Syncer) killContainer(ctx context.Context, k kill) error {
 	return nil
 }
 
-// failedProbe is the probe for which a container is killed, nil if it is killed for
+// failedProbe returns the probe for which a container is killed, nil if it is killed for
 // another reason.
 func (s *Syncer) failedProbe(k kill) *event.Probe {
 	var probe string
@@ -178,7 +178,7 @@ func (s *Syncer) preStop(ctx context.Context, k kill, hook *v1.LifecycleHandler,
 	return time.Since(start), func() { cancel(); <-done }
 }
 
-// gracePeriod is the container's grace period in seconds: that of the pod's
+// gracePeriod returns the container's grace period in seconds: that of the pod's
 // deletion, else of the probe that failed, else of the pod
 // (setTerminationGracePeriod).
 func gracePeriod(p *v1.Pod, c *v1.Container, reason KillReason) int64 {
@@ -209,7 +209,7 @@ func preStop(c *v1.Container) *v1.LifecycleHandler {
 	return c.Lifecycle.PreStop
 }
 
-// containerOf is the spec of the pod's container, one with nothing but a name
+// containerOf returns the spec of the pod's container, one with nothing but a name
 // if the pod has none: it is stopped as well.
 func containerOf(p *v1.Pod, name string) *v1.Container {
 	for c := range pod.AllContainers(p) {

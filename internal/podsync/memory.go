@@ -98,7 +98,7 @@ func (m *memory) beginHook(id string) bool {
 	return true
 }
 
-// orEmpty is the status of a pod of which the runtime holds nothing, if st is
+// orEmpty returns the status of a pod of which the runtime holds nothing, if st is
 // nil.
 func orEmpty(p *v1.Pod, st *pod.Status) *pod.Status {
 	if st == nil {

@@ -72,7 +72,7 @@ func (e *mountError) Unwrap() error { return e.err }
 // Layer returns event.LayerVolume.
 func (e *mountError) Layer() event.Layer { return event.LayerVolume }
 
-// RetryAt is when to try again.
+// RetryAt returns when to try again.
 func (e *mountError) RetryAt() (time.Time, bool) { return e.retry, true }
 
 // separate takes joined errors apart.

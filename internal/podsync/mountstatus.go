@@ -8,7 +8,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// volumeMounts are the statuses of the mounts that a container is to have.
+// volumeMounts returns the statuses of the mounts that a container is to have.
 func volumeMounts(c *v1.Container) []v1.VolumeMountStatus {
 	var list []v1.VolumeMountStatus
 	for _, m := range c.VolumeMounts {
@@ -21,7 +21,7 @@ func volumeMounts(c *v1.Container) []v1.VolumeMountStatus {
 	return list
 }
 
-// mountsAsMade are the statuses of mounts of a container that the runtime
+// mountsAsMade returns the statuses of mounts of a container that the runtime
 // holds. Whether one is recursively read-only is what the runtime reports,
 // where it reports mounts; the kubelet infers it from what the runtime
 // supports.

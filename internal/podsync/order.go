@@ -22,7 +22,7 @@ type order struct {
 	ended map[string]chan struct{}
 }
 
-// newOrder is the order in which the running containers of the pod stop, nil
+// newOrder returns the order in which the running containers of the pod stop, nil
 // if it has no sidecars and all stop at once.
 func newOrder(p *v1.Pod, running []string) *order {
 	if !slices.ContainsFunc(p.Spec.InitContainers, func(c v1.Container) bool { return pod.IsSidecar(&c) }) {

@@ -38,7 +38,7 @@ func phase(p *v1.Pod, s *v1.PodStatus, ended, active bool) v1.PodPhase {
 	}
 }
 
-// stoppedPhase is the phase of a pod none of whose containers runs.
+// stoppedPhase returns the phase of a pod none of whose containers runs.
 func (t *tally) stoppedPhase(ended bool) v1.PodPhase {
 	switch {
 	case !ended && t.final < t.stopped:
@@ -124,7 +124,7 @@ func startsAgain(c *v1.Container, spec *v1.PodSpec, end *v1.ContainerStateTermin
 	return end.Reason == reasonRestartAll || restartsAfter(c, spec, end.ExitCode)
 }
 
-// ended is how the container's present run terminated or, where it waits to
+// ended returns how the container's present run terminated or, where it waits to
 // restart, its last one; nil if neither has.
 func ended(cs *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	switch {

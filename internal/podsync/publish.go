@@ -130,7 +130,7 @@ func keepCause(s, old *v1.PodStatus) {
 	}
 }
 
-// firstSandbox is when the oldest of the pod's sandboxes was created, nil if
+// firstSandbox returns when the oldest of the pod's sandboxes was created, nil if
 // there is none.
 func firstSandbox(st *pod.Status) *metav1.Time {
 	var first *metav1.Time

@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 )
 
-// credentials are what an image may be pulled with: from the pod's imagePullSecrets
+// credentials returns what an image may be pulled with: from the pod's imagePullSecrets
 // (getPullSecretsForPod in pkg/kubelet/kubelet_pods.go), then those of the node.
 // Missing Secrets are named in an event; the pull goes ahead.
 func (r *run) credentials(ctx context.Context, image string) ([]*runtimeapi.AuthConfig, error) {
@@ -63,7 +63,7 @@ func (p pullErrors) Error() string { return p.RuntimeMessage() }
 
 func (p pullErrors) Unwrap() []error { return p }
 
-// RuntimeMessage is what the runtime said, each thing once.
+// RuntimeMessage returns what the runtime said, each thing once.
 func (p pullErrors) RuntimeMessage() string {
 	var said []string
 	for _, err := range p {

@@ -44,7 +44,7 @@ func (p *Plan) resize(v *v1.Pod, c *v1.Container, last *pod.ContainerStatus, in 
 	return Kill{}, false
 }
 
-// podAmounts are what the pod as a whole asks for.
+// podAmounts returns what the pod as a whole asks for.
 func podAmounts(p *v1.Pod) *pod.Amounts {
 	if p.Spec.Resources == nil {
 		return &pod.Amounts{}

@@ -116,7 +116,7 @@ func (m *memory) resizing(p *v1.Pod, st *pod.Status) bool {
 	return false
 }
 
-// actuated is what the pod's containers were given, for a plan.
+// actuated returns what the pod's containers were given, for a plan.
 func (r *run) actuated() map[string]pod.Amounts {
 	all := map[string]pod.Amounts{}
 	for name, a := range r.m.actuated {
@@ -127,7 +127,7 @@ func (r *run) actuated() map[string]pod.Amounts {
 	return all
 }
 
-// resizeConditions are those of the pod, none of one that has ended.
+// resizeConditions returns those of the pod, none of one that has ended.
 func (m *memory) resizeConditions(ended bool) []v1.PodCondition {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,7 +154,7 @@ func resizeCondition(t v1.PodConditionType, before *v1.PodCondition, reason, mes
 	}
 }
 
-// resizeMessage is the kubelet's text of an event about a resize: what the pod
+// resizeMessage returns the kubelet's text of an event about a resize: what the pod
 // asks for, as JSON (pkg/kubelet/events/resize.go).
 func resizeMessage(what string, p *v1.Pod, generation int64, problem string) string {
 	type container struct {

@@ -215,7 +215,7 @@ func stricter(have, want int64) int {
 	return cmp.Compare(want, have)
 }
 
-// merge is a with those amounts of b that are not 0.
+// merge returns a with those amounts of b that are not 0.
 func merge(a, b pod.CgroupAmounts) pod.CgroupAmounts {
 	if b.CPUShares != 0 {
 		a.CPUShares = b.CPUShares

@@ -69,14 +69,14 @@ func RestartsAll(p *v1.Pod, st *pod.Status, old *v1.PodStatus) bool {
 	return false
 }
 
-// findIn is the status of the container, of any kind, nil without one.
+// findIn returns the status of the container, of any kind, nil without one.
 func findIn(s *v1.PodStatus, name string) *v1.ContainerStatus {
 	return cmp.Or(find(s.ContainerStatuses, name), find(s.InitContainerStatuses, name), find(s.EphemeralContainerStatuses, name))
 }
 
 func isRestartingAll(s *v1.PodStatus) bool { return isTrue(s.Conditions, v1.AllContainersRestarting) }
 
-// allRestarting is the condition of a pod with such a rule
+// allRestarting returns the condition of a pod with such a rule
 // (GenerateAllContainersRestartingCondition in pkg/kubelet/status/generate.go).
 func allRestarting(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus) v1.PodCondition {
 	switch {
@@ -110,7 +110,7 @@ func removedForRestart(s, old *v1.ContainerStatus) {
 	s.RestartCount = old.RestartCount + 1
 }
 
-// resets are the runs to remove, in order: regular containers before init
+// resets returns the runs to remove, in order: regular containers before init
 // containers, and those that asked for it after all others
 // (getContainersToReset in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func resets(p *v1.Pod, st *pod.Status) []Reset {

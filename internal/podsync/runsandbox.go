@@ -99,7 +99,7 @@ func (r *run) runSandbox(ctx context.Context) error {
 	}
 }
 
-// node is the machine with its resolv.conf as it is now.
+// node returns the machine with its resolv.conf as it is now.
 func (r *run) node() (*render.Node, error) {
 	dns, err := r.opt.Host.Resolver()
 	if err != nil {

@@ -71,7 +71,7 @@ func nodeSets(t v1.PodConditionType) bool {
 	return t == v1.DisruptionTarget || owned(t) && t != v1.PodResizePending && t != v1.PodResizeInProgress
 }
 
-// since is when the condition took its present value.
+// since returns when the condition took its present value.
 func since(c *v1.PodCondition, old *v1.PodStatus, now time.Time) metav1.Time {
 	if o := conditionOf(old.Conditions, c.Type); o != nil && o.Status == c.Status {
 		return o.LastTransitionTime
@@ -124,7 +124,7 @@ func cutRuns(s *v1.PodStatus) *v1.PodStatus {
 	return s
 }
 
-// states are the present and last states of all containers.
+// states returns the present and last states of all containers.
 func states(s *v1.PodStatus) iter.Seq[*v1.ContainerState] {
 	return func(yield func(*v1.ContainerState) bool) {
 		for _, list := range [][]v1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {

@@ -119,7 +119,7 @@ func (r *run) create(ctx context.Context, start Start, image *pod.Image) (id str
 	}
 }
 
-// target is the id of the container whose processes an ephemeral container sees,
+// target returns the id of the container whose processes an ephemeral container sees,
 // "" without one (getTargetID).
 func (r *run) target(start Start) (id string, err error) {
 	if start.Target == "" {
@@ -132,7 +132,7 @@ func (r *run) target(start Start) (id string, err error) {
 	return cs.ID, nil
 }
 
-// attempt is the container's next attempt, and its restart count: one more
+// attempt returns the container's next attempt, and its restart count: one more
 // than its last run's, or than the logs of runs that the runtime has
 // forgotten.
 func (r *run) attempt(c *v1.Container) uint32 {
@@ -171,7 +171,7 @@ func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *pod.I
 	return render.Container(r.p, c, in)
 }
 
-// cause is the text of why a config could not be rendered, without where.
+// cause returns the text of why a config could not be rendered, without where.
 func cause(err error) string {
 	if e, ok := errors.AsType[*render.Error](err); ok {
 		return e.Unwrap().Error()

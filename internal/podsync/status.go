@@ -83,7 +83,7 @@ func PodStatus(p *v1.Pod, st *pod.Status, in StatusInput) v1.PodStatus {
 	return s
 }
 
-// ephemeral are the pod's ephemeral containers, nil without any.
+// ephemeral returns the pod's ephemeral containers, nil without any.
 func ephemeral(p *v1.Pod) []v1.Container {
 	var list []v1.Container
 	for i := range p.Spec.EphemeralContainers {

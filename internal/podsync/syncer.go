@@ -218,7 +218,7 @@ type TerminateInput struct {
 	Fresh func(ctx context.Context) (*pod.Status, error)
 }
 
-// Status is the last status that was computed for the pod.
+// Status returns the last status that was computed for the pod.
 func (s *Syncer) Status(uid types.UID) (v1.PodStatus, bool) {
 	mask := s.maskOf(uid)
 	s.mu.Lock()

@@ -115,7 +115,7 @@ func (m *Manager) Add(p *v1.Pod, adopted bool) {
 	}
 }
 
-// probed are the containers that may have probes: regular ones and sidecars.
+// probed returns the containers that may have probes: regular ones and sidecars.
 func probed(p *v1.Pod) []*v1.Container {
 	var all []*v1.Container
 	for i := range p.Spec.Containers {
@@ -211,7 +211,7 @@ func (m *Manager) Remove(uid types.UID) {
 	}
 }
 
-// Results are what the pod's probes say now.
+// Results returns what the pod's probes say now.
 func (m *Manager) Results(uid types.UID) pod.ProbeResults {
 	m.mu.Lock()
 	defer m.mu.Unlock()

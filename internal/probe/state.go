@@ -21,17 +21,17 @@ const (
 	Readiness
 )
 
-// String is the kubelet's word, in events and metrics.
+// String returns the kubelet's word, in events and metrics.
 func (t Type) String() string {
 	return [...]string{Startup: "Startup", Liveness: "Liveness", Readiness: "Readiness"}[t]
 }
 
-// of is the container's probe of this type, nil if it has none.
+// of returns the container's probe of this type, nil if it has none.
 func (t Type) of(c *v1.Container) *v1.Probe {
 	return [...]*v1.Probe{Startup: c.StartupProbe, Liveness: c.LivenessProbe, Readiness: c.ReadinessProbe}[t]
 }
 
-// initial is what counts before the probe has come to a result: alive, not
+// initial returns what counts before the probe has come to a result: alive, not
 // ready, not known whether started.
 func (t Type) initial() pod.ProbeResult {
 	return [...]pod.ProbeResult{Startup: pod.ProbeUnknown, Liveness: pod.ProbeSuccess, Readiness: pod.ProbeFailure}[t]

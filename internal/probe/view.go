@@ -9,7 +9,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// viewOf is what the pod's status says of one of its containers.
+// viewOf returns what the pod's status says of one of its containers.
 func viewOf(s *v1.PodStatus, container string) View {
 	v := View{PodEnded: pod.IsTerminal(s.Phase)}
 	cs := statusOf(s, container)
@@ -26,7 +26,7 @@ func viewOf(s *v1.PodStatus, container string) View {
 	return v
 }
 
-// statusOf is the status of a container that was made, nil without one.
+// statusOf returns the status of a container that was made, nil without one.
 func statusOf(s *v1.PodStatus, container string) *v1.ContainerStatus {
 	for _, list := range [...][]v1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses} {
 		for i := range list {

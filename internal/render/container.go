@@ -47,7 +47,7 @@ type ContainerInput struct {
 	UserNamespace *runtimeapi.UserNamespace
 }
 
-// podIPs are the addresses by which the pod is reached.
+// podIPs returns the addresses by which the pod is reached.
 func (in ContainerInput) podIPs(p *v1.Pod) []string {
 	if p.Spec.HostNetwork && len(in.PodIPs) == 0 {
 		return in.Node.IPs
@@ -55,7 +55,7 @@ func (in ContainerInput) podIPs(p *v1.Pod) []string {
 	return in.PodIPs
 }
 
-// Container is the config of one container of the pod. An error is an *Error
+// Container returns the config of one container of the pod. An error is an *Error
 // with ReasonContainer (generateContainerConfig in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go).
 func Container(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimeapi.ContainerConfig, error) {
@@ -130,7 +130,7 @@ func cdiDevices(names []string) []*runtimeapi.CDIDevice {
 	return all
 }
 
-// stopSignal is the signal the container asks for, the runtime's default
+// stopSignal returns the signal the container asks for, the runtime's default
 // (zero) if it asks for none or it does not count.
 func stopSignal(c *v1.Container, n *Node) runtimeapi.Signal {
 	if !n.StopSignals || c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {

@@ -16,7 +16,7 @@ const (
 	maxSearchName  = 253
 )
 
-// PodDNS is the pod's resolv.conf: the node's (or nothing, with policy None)
+// PodDNS returns the pod's resolv.conf: the node's (or nothing, with policy None)
 // and the pod's dnsConfig, cut to what resolvers take. Each cut is a warning:
 // the message of the kubelet's event DNSConfigForming (GetPodDNS in
 // pkg/kubelet/network/dns/dns.go).
@@ -43,7 +43,7 @@ func PodDNS(p *v1.Pod, n *Node) (cfg *runtimeapi.DNSConfig, warnings []string) {
 	return cfg, warnings
 }
 
-// unique is a followed by b, without what was there before.
+// unique returns a followed by b, without what was there before.
 func unique(a, b []string) []string {
 	var out []string
 	for _, s := range slices.Concat(a, b) {

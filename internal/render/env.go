@@ -92,7 +92,7 @@ func makeEnvironment(p *v1.Pod, c *v1.Container, in ContainerInput) (*environmen
 	return env, nil
 }
 
-// valueFrom is the value of a source; found is false for one that is optional
+// valueFrom returns the value of a source; found is false for one that is optional
 // and missing.
 func valueFrom(p *v1.Pod, c *v1.Container, from *v1.EnvVarSource, in ContainerInput) (value string, found bool, err error) {
 	switch {

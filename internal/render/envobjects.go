@@ -39,7 +39,7 @@ func (e *environment) setFrom(from *v1.EnvFromSource, namespace string, objects 
 	return nil
 }
 
-// configMapKey is one value of a ConfigMap; its binary data are none.
+// configMapKey returns one value of a ConfigMap; its binary data are none.
 func configMapKey(ref *v1.ConfigMapKeySelector, namespace string, objects *pod.Objects) (value string, found bool, err error) {
 	c := objects.ConfigMap(namespace, ref.Name)
 	if c == nil {
@@ -51,7 +51,7 @@ func configMapKey(ref *v1.ConfigMapKeySelector, namespace string, objects *pod.O
 	return value, found, err
 }
 
-// secretKey is one value of a Secret. No error tells a value.
+// secretKey returns one value of a Secret. No error tells a value.
 func secretKey(ref *v1.SecretKeySelector, namespace string, objects *pod.Objects) (value string, found bool, err error) {
 	s := objects.Secret(namespace, ref.Name)
 	if s == nil {
@@ -64,7 +64,7 @@ func secretKey(ref *v1.SecretKeySelector, namespace string, objects *pod.Objects
 	return string(data), found, err
 }
 
-// fileKey is a variable from a file; one that is empty is not there.
+// fileKey returns a variable from a file; one that is empty is not there.
 func fileKey(ref *v1.FileKeySelector, in ContainerInput) (value string, found bool, err error) {
 	if in.EnvFile == nil {
 		return "", false, fmt.Errorf("cannot find the volume %q referenced by FileKeyRef", ref.VolumeName)

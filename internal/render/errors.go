@@ -21,5 +21,5 @@ func (e *Error) Error() string { return fmt.Sprintf("render %s: %v", e.object, e
 
 func (e *Error) Unwrap() error { return e.err }
 
-// Reason is the kubelet's word for it: ReasonSandbox or ReasonContainer.
+// Reason returns the kubelet's word for it: ReasonSandbox or ReasonContainer.
 func (e *Error) Reason() string { return e.reason }

@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// field is the value of a field of the pod (podFieldSelectorRuntimeValue in
+// field returns the value of a field of the pod (podFieldSelectorRuntimeValue in
 // pkg/kubelet/kubelet_pods.go, pkg/fieldpath/fieldpath.go). podIPs are the
 // pod's, primary first.
 func field(p *v1.Pod, ref *v1.ObjectFieldSelector, n *Node, podIPs []string) (string, error) {
@@ -61,7 +61,7 @@ func subscript(field string) (path, key string, ok bool) {
 	return path, key, ok && path != ""
 }
 
-// entry is one label or annotation, "" where the pod has none of that key.
+// entry returns one label or annotation, "" where the pod has none of that key.
 func entry(p *v1.Pod, path, key string) (string, error) {
 	values, checked := p.Labels, key
 	switch path {

@@ -16,7 +16,7 @@ const (
 	maxKernelName = 64
 )
 
-// Hostname is the pod's short hostname and its domain, "" without a
+// Hostname returns the pod's short hostname and its domain, "" without a
 // subdomain (GeneratePodHostNameAndDomain in pkg/kubelet/kubelet_pods.go).
 // hostnameOverride takes the place of both.
 func Hostname(p *v1.Pod, n *Node) (name, domain string, err error) {
@@ -59,7 +59,7 @@ func shorten(name string) (string, error) {
 	return short, nil
 }
 
-// sandboxHostname is what the sandbox is told: nothing on the node's network,
+// sandboxHostname returns what the sandbox is told: nothing on the node's network,
 // the whole name where setHostnameAsFQDN asks for it (GetNodenameForKernel in
 // pkg/kubelet/util/util.go, whose words the error has).
 func sandboxHostname(p *v1.Pod, n *Node) (string, error) {

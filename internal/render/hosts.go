@@ -22,7 +22,7 @@ const (
 	hostsHeadOfNode = "# Kubernetes-managed hosts file (host network).\n"
 )
 
-// Hosts is the content of the pod's /etc/hosts. Of a pod on the node's network
+// Hosts returns the content of the pod's /etc/hosts. Of a pod on the node's network
 // that is nodeHosts, the node's own file, and the aliases; of any other the
 // usual names, the pod under each of its IPs, and the aliases.
 func Hosts(p *v1.Pod, n *Node, podIPs []string, nodeHosts []byte) ([]byte, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// imageUser is the user of the image (getImageUser in
+// imageUser returns the user of the image (getImageUser in
 // pkg/kubelet/kuberuntime/helpers.go).
 func imageUser(i pod.Image) (uid *int64, name string) {
 	if i.UID == nil && i.Username == "" {

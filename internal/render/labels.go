@@ -17,7 +17,7 @@ func containerLabels(p *v1.Pod, c *v1.Container) map[string]string {
 	return merge(identity(p), map[string]string{pod.ContainerNameLabel: c.Name})
 }
 
-// sandboxAnnotations are the pod's and podctl's own. A manifest does not choose the
+// sandboxAnnotations returns the pod's and podctl's own. A manifest does not choose the
 // latter, and the source that it may name is not given: by that a sandbox is known
 // as a kubelet's (package cri).
 func sandboxAnnotations(p *v1.Pod, own map[string]string) map[string]string {

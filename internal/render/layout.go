@@ -20,7 +20,7 @@ import (
 //	               /volume-subpaths/VOL/NAME/N
 //	<LogDir>/NAMESPACE_NAME_<uid>/NAME/ATTEMPT.log
 
-// Dir is the pod's own directory.
+// Dir returns the pod's own directory.
 func (n *Node) Dir(uid types.UID) string { return filepath.Join(n.PodsDir, n.dirName(uid)) }
 
 func (n *Node) dirName(uid types.UID) string {
@@ -30,7 +30,7 @@ func (n *Node) dirName(uid types.UID) string {
 	return n.DirName(uid)
 }
 
-// HostsFile is where the pod's /etc/hosts is written.
+// HostsFile returns where the pod's /etc/hosts is written.
 func (n *Node) HostsFile(uid types.UID) string { return filepath.Join(n.Dir(uid), "etc-hosts") }
 
 // ContainerDir holds the termination messages of one container.
@@ -38,7 +38,7 @@ func (n *Node) ContainerDir(uid types.UID, container string) string {
 	return filepath.Join(n.Dir(uid), "containers", container)
 }
 
-// SubPathDir is where the subPath of the container's index-th volumeMount
+// SubPathDir returns where the subPath of the container's index-th volumeMount
 // is mounted.
 func (n *Node) SubPathDir(uid types.UID, volume, container string, index int) string {
 	return filepath.Join(n.Dir(uid), "volume-subpaths", volume, container, strconv.Itoa(index))
@@ -64,7 +64,7 @@ func (n *Node) LogDirectory(p *v1.Pod) string {
 // maxFileName is the longest name of a file, in bytes (NAME_MAX).
 const maxFileName = 255
 
-// LogPath is a container's log file, relative to the pod's LogDirectory.
+// LogPath returns a container's log file, relative to the pod's LogDirectory.
 func LogPath(container string, attempt uint32) string {
 	return filepath.Join(container, strconv.FormatUint(uint64(attempt), 10)+".log")
 }

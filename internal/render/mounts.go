@@ -10,7 +10,7 @@ import (
 
 const hostsPath = "/etc/hosts"
 
-// mounts are the container's volumes, then /etc/hosts, then the file of its
+// mounts returns the container's volumes, then /etc/hosts, then the file of its
 // termination message (makeMounts in pkg/kubelet/kubelet_pods.go and
 // pkg/kubelet/kuberuntime/kuberuntime_container.go).
 func mounts(p *v1.Pod, c *v1.Container, in ContainerInput, env *environment) ([]*runtimeapi.Mount, error) {
@@ -42,7 +42,7 @@ func mounts(p *v1.Pod, c *v1.Container, in ContainerInput, env *environment) ([]
 	return out, nil
 }
 
-// volumeMount is the container's i-th volumeMount.
+// volumeMount returns the container's i-th volumeMount.
 func volumeMount(p *v1.Pod, c *v1.Container, i int, in ContainerInput, env *environment) (*runtimeapi.Mount, error) {
 	m := &c.VolumeMounts[i]
 	volume := findVolume(p, m.Name)

@@ -60,7 +60,7 @@ const (
 	storageReserved = float32(0.1)
 )
 
-// Allocatable is what the kubelet calls allocatable with its default settings:
+// Allocatable returns what the kubelet calls allocatable with its default settings:
 // cpus whole CPUs, memory bytes less the eviction threshold, and the storage
 // bytes of the root directory's file system less a tenth; storage 0 is left
 // out (pkg/kubelet/cm/node_container_manager_linux.go).

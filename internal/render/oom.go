@@ -64,7 +64,7 @@ func isSidecarOf(p *v1.Pod, c *v1.Container) bool {
 	return false
 }
 
-// spareRequest is each container's equal part of the memory that the pod
+// spareRequest returns each container's equal part of the memory that the pod
 // requests beyond its containers.
 func spareRequest(p *v1.Pod) int64 {
 	if !resourcehelper.IsPodLevelRequestsSet(p) || p.Spec.Resources.Requests.Memory().IsZero() {
@@ -75,7 +75,7 @@ func spareRequest(p *v1.Pod) int64 {
 	return spare / int64(len(p.Spec.Containers)+len(p.Spec.InitContainers))
 }
 
-// smallestRequest is the smallest memory request of the main containers.
+// smallestRequest returns the smallest memory request of the main containers.
 func smallestRequest(p *v1.Pod) int64 {
 	smallest := p.Spec.Containers[0].Resources.Requests.Memory().Value()
 	for i := range p.Spec.Containers {

@@ -7,7 +7,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// portMappings are those of the containers; init containers have none, not
+// portMappings returns those of the containers; init containers have none, not
 // even sidecars. A port that repeats a name, or an unnamed one that repeats
 // everything, is left out (MakePortMappings in pkg/kubelet/container/helpers.go).
 func portMappings(p *v1.Pod) []*runtimeapi.PortMapping {

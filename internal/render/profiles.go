@@ -33,7 +33,7 @@ func seccompProfile(p *v1.SeccompProfile, dir string) (*runtimeapi.SecurityProfi
 	}
 }
 
-// appArmorProfile is the profile in the CRI's two forms, the structured one
+// appArmorProfile returns the profile in the CRI's two forms, the structured one
 // and the string of older runtimes (getAppArmorProfile in
 // pkg/kubelet/kuberuntime/helpers.go). Both are empty where nothing is asked
 // for: the runtime chooses.
@@ -59,7 +59,7 @@ func appArmorProfile(p *v1.AppArmorProfile) (*runtimeapi.SecurityProfile, string
 	}
 }
 
-// appArmorAnnotation is the profile in the annotation that came before the
+// appArmorAnnotation returns the profile in the annotation that came before the
 // field, nil if there is none that makes sense
 // (pkg/security/apparmor/helpers.go).
 func appArmorAnnotation(p *v1.Pod, container string) *v1.AppArmorProfile {

@@ -11,7 +11,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// resourceField is a request or limit of a container in units of the divisor,
+// resourceField returns a request or limit of a container in units of the divisor,
 // rounded up. A limit that is not set is the pod's, else what the node
 // has (pkg/kubelet/kubelet_resources.go, pkg/api/v1/resource/helpers.go). The
 // container is the one that ref names, else c.
@@ -61,7 +61,7 @@ func resourceOf(c *v1.Container, path string) (v1.ResourceList, v1.ResourceName,
 	return nil, "", fmt.Errorf("resourceFieldRef has the unsupported resource %q", path)
 }
 
-// defaultLimit is the pod's limit, where it sets one for a resource that it
+// defaultLimit returns the pod's limit, where it sets one for a resource that it
 // can, else the node's allocatable amount.
 func defaultLimit(p *v1.Pod, n *Node, name v1.ResourceName) resource.Quantity {
 	ofNode := n.Allocatable[name]

@@ -9,7 +9,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// linuxResources are the limits as the CRI has them. A nil request is taken
+// linuxResources returns the limits as the CRI has them. A nil request is taken
 // from the limit (calculateLinuxResources in
 // pkg/kubelet/kuberuntime/kuberuntime_container_linux.go).
 func linuxResources(n *Node, request, limit, memory *resource.Quantity) *runtimeapi.LinuxContainerResources {
@@ -29,7 +29,7 @@ func linuxResources(n *Node, request, limit, memory *resource.Quantity) *runtime
 	return r
 }
 
-// sandboxResources are the pod's, without its overhead.
+// sandboxResources returns the pod's, without its overhead.
 func sandboxResources(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources {
 	options := resourcehelper.PodResourcesOptions{ExcludeOverhead: true}
 	requests, limits := resourcehelper.PodRequests(p, options), resourcehelper.PodLimits(p, options)
@@ -46,7 +46,7 @@ func OverheadResources(p *v1.Pod, n *Node) *runtimeapi.LinuxContainerResources {
 	return linuxResources(n, cpu, cpu, p.Spec.Overhead.Memory())
 }
 
-// ContainerResources are the container's own; a limit that it lacks is the
+// ContainerResources returns the container's own; a limit that it lacks is the
 // pod's (generateLinuxContainerResources, as above).
 func ContainerResources(p *v1.Pod, c *v1.Container, n *Node) (*runtimeapi.LinuxContainerResources, error) {
 	cpu, memory := c.Resources.Limits.Cpu(), c.Resources.Limits.Memory()
@@ -69,7 +69,7 @@ func ContainerResources(p *v1.Pod, c *v1.Container, n *Node) (*runtimeapi.LinuxC
 	return r, nil
 }
 
-// requestOf is the CPU request, nil if there is none.
+// requestOf returns the CPU request, nil if there is none.
 func requestOf(list v1.ResourceList) *resource.Quantity {
 	if q, ok := list[v1.ResourceCPU]; ok {
 		return &q

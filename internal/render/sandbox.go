@@ -24,7 +24,7 @@ type SandboxInput struct {
 	UserNamespace *runtimeapi.UserNamespace
 }
 
-// Sandbox is the config of the pod's sandbox. An error is an *Error with
+// Sandbox returns the config of the pod's sandbox. An error is an *Error with
 // ReasonSandbox (generatePodSandboxConfig in
 // pkg/kubelet/kuberuntime/kuberuntime_sandbox.go).
 func Sandbox(p *v1.Pod, in SandboxInput) (*runtimeapi.PodSandboxConfig, error) {
@@ -68,7 +68,7 @@ func sandbox(p *v1.Pod, in SandboxInput) (*runtimeapi.PodSandboxConfig, error) {
 	}, nil
 }
 
-// sandboxSecurity is the sandbox's own security context: always confined by
+// sandboxSecurity returns the sandbox's own security context: always confined by
 // the runtime's seccomp profile, whatever the containers ask for.
 func sandboxSecurity(p *v1.Pod, in SandboxInput) (*runtimeapi.LinuxSandboxSecurityContext, error) {
 	namespaces, err := namespaceOptions(p, in.UserNamespace)
@@ -92,7 +92,7 @@ func sandboxSecurity(p *v1.Pod, in SandboxInput) (*runtimeapi.LinuxSandboxSecuri
 	}, nil
 }
 
-// sysctls are the pod's, whose names may have slashes, with dots
+// sysctls returns the pod's, whose names may have slashes, with dots
 // (ConvertPodSysctlsVariableToDotsSeparator in pkg/kubelet/sysctl/util.go).
 func sysctls(p *v1.Pod) map[string]string {
 	set := map[string]string{}
@@ -102,7 +102,7 @@ func sysctls(p *v1.Pod) map[string]string {
 	return set
 }
 
-// podLabels are the pod's labels and, over them, the three by which the
+// podLabels returns the pod's labels and, over them, the three by which the
 // kubelet finds a pod again.
 func podLabels(p *v1.Pod) map[string]string {
 	return merge(p.Labels, identity(p))
@@ -116,7 +116,7 @@ func identity(p *v1.Pod) map[string]string {
 	}
 }
 
-// merge is a new map with the entries of all; the last wins.
+// merge returns a new map with the entries of all; the last wins.
 func merge(all ...map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, m := range all {

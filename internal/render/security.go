@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// effective is a container's security context with the pod's where the
+// effective returns a container's security context with the pod's where the
 // container says nothing (DetermineEffectiveSecurityContext in
 // pkg/securitycontext/util.go). The zero value asks for nothing.
 func effective(p *v1.Pod, c *v1.Container) v1.SecurityContext {
@@ -33,7 +33,7 @@ func podSecurityContext(p *v1.Pod) *v1.PodSecurityContext {
 	return cmp.Or(p.Spec.SecurityContext, &v1.PodSecurityContext{})
 }
 
-// containerSecurity is the security context of one container
+// containerSecurity returns the security context of one container
 // (determineEffectiveSecurityContext in pkg/kubelet/kuberuntime/security_context.go).
 func containerSecurity(p *v1.Pod, c *v1.Container, in ContainerInput) (*runtimeapi.LinuxContainerSecurityContext, error) {
 	sc := effective(p, c)
@@ -96,7 +96,7 @@ var (
 	readonlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
 )
 
-// supplementalGroups are the groups of every process of the pod: fsGroup
+// supplementalGroups returns the groups of every process of the pod: fsGroup
 // first.
 func supplementalGroups(sc *v1.PodSecurityContext) ([]int64, runtimeapi.SupplementalGroupsPolicy, error) {
 	var groups []int64

@@ -46,7 +46,7 @@ func SubPaths(p *v1.Pod, c *v1.Container, in ContainerInput) ([]SubPath, error) 
 	return out, nil
 }
 
-// subPathOf is the part of the volume that m mounts, "" for all of it. A
+// subPathOf returns the part of the volume that m mounts, "" for all of it. A
 // variable that is missing or empty is an error: it would mount more than was
 // meant.
 func subPathOf(m *v1.VolumeMount, env *environment) (string, error) {

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// VolumeFile is the content of a file of a downwardAPI volume. Fewer fields
+// VolumeFile returns the content of a file of a downwardAPI volume. Fewer fields
 // can be had than by a variable: those that change while the pod runs, its
 // addresses, are not among them (pkg/fieldpath/fieldpath.go, CollectData in
 // pkg/volume/downwardapi/downwardapi.go).
@@ -27,7 +27,7 @@ func VolumeFile(p *v1.Pod, n *Node, f *v1.DownwardAPIVolumeFile) (string, error)
 
 var volumeFields = []string{"metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels", "metadata.annotations"}
 
-// volumeResource is as resourceField, but an init container without a limit
+// volumeResource returns as resourceField, but an init container without a limit
 // has the node's, too.
 func volumeResource(p *v1.Pod, ref *v1.ResourceFieldSelector, n *Node) (string, error) {
 	c, _ := findContainer(p, ref.ContainerName)

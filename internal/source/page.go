@@ -22,7 +22,7 @@ type page struct {
 	etag, modified string
 }
 
-// shown is the URL as it may be printed.
+// shown returns the URL as it may be printed.
 func (p *page) shown() string { return manifest.SourceName(p.address) }
 
 // read asks for the page, unless it is still the one that was had.

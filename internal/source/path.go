@@ -100,7 +100,7 @@ func readEntry(dir string, e entry) File {
 	return f
 }
 
-// short is an error without the path, which is known.
+// short returns an error without the path, which is known.
 func short(err error) error {
 	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err

@@ -82,7 +82,7 @@ type file struct {
 // Parse makes a set of a file's bytes; its error is a manifest.Problems.
 type Parse func(name string, data []byte) (*manifest.Set, error)
 
-// Next is the state after a read, and what is new to say about it. name is
+// Next returns the state after a read, and what is new to say about it. name is
 // the source's own in messages. Pure, if parse is.
 func (s State) Next(name string, r Read, parse Parse) (State, []Notice) {
 	if err := s.refuse(r); err != nil {
@@ -143,7 +143,7 @@ var (
 	errOtherDirectory  = errors.New("the directory was replaced by an empty one")
 )
 
-// failed is the state after a read that does not count.
+// failed returns the state after a read that does not count.
 func (s State) failed(name string, err error) (State, []Notice) {
 	if s.failure == err.Error() {
 		return s, nil
@@ -156,7 +156,7 @@ func (s State) failed(name string, err error) (State, []Notice) {
 	return s, []Notice{{Level: Failed, Problem: p}}
 }
 
-// next is what is known of a file after it was read.
+// next returns what is known of a file after it was read.
 func (f file) next(now File, parse Parse) file {
 	if now.Err != nil {
 		f.sum = ""
@@ -192,7 +192,7 @@ func notEmpty(name string, s *manifest.Set) error {
 	return manifest.Problems{{File: name, Message: "the file holds no manifest", Hint: "remove the file to terminate its pods"}}
 }
 
-// pods is how many pods the file desires.
+// pods returns how many pods the file desires.
 func (f file) pods() int {
 	if f.good == nil {
 		return 0
@@ -200,7 +200,7 @@ func (f file) pods() int {
 	return len(f.good.Pods)
 }
 
-// news are the problems that were not said before.
+// news returns the problems that were not said before.
 func news(level Level, before, now []manifest.Problem) []Notice {
 	said := map[string]bool{}
 	for _, p := range before {
@@ -215,7 +215,7 @@ func news(level Level, before, now []manifest.Problem) []Notice {
 	return notices
 }
 
-// union is what all files desire, with the pods that share a name or a UID
+// union returns what all files desire, with the pods that share a name or a UID
 // with another one left out: had are those that the source desired before,
 // by name and by UID, with their file, and keep what they had.
 func (s State) union(had map[string]string) (pods []*manifest.Pod, objects *pod.Objects, twins []manifest.Problem) {
@@ -261,7 +261,7 @@ func (s State) union(had map[string]string) (pods []*manifest.Pod, objects *pod.
 	return pods, pod.Merge(all...), twins
 }
 
-// keysOf are the pod's name and UID, of which there is one each.
+// keysOf returns the pod's name and UID, of which there is one each.
 func keysOf(p *manifest.Pod) [2]string {
 	return [2]string{"name " + p.Namespace + "/" + p.Name, "uid " + string(p.UID)}
 }

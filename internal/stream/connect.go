@@ -141,7 +141,7 @@ type connection struct {
 	close   func() error
 }
 
-// reported is how much the runtime has reported of the result, in bytes: 0 is a
+// reported returns how much the runtime has reported of the result, in bytes: 0 is a
 // connection that was lost before.
 func (c *connection) reported() int {
 	if c.report == nil {

@@ -96,7 +96,7 @@ func (u *upgrader) NewConnection(*http.Response) (httpstream.Connection, error) 
 	return u.conn, nil
 }
 
-// result is the error of a session, as its caller sees it.
+// result returns the error of a session, as its caller sees it.
 func (u *upgrader) result(ctx context.Context, err error) error {
 	var exit exec.CodeExitError
 	switch {

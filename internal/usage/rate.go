@@ -116,13 +116,13 @@ func sum[N float64 | uint64](containers []Usage, part func(Usage) *N) *N {
 	return &total
 }
 
-// CPUPercent is the CPU in percent of its limit, nil without one.
+// CPUPercent returns the CPU in percent of its limit, nil without one.
 func (u Usage) CPUPercent() *float64 { return percent(u.CPU, u.CPULimit) }
 
-// MemoryPercent is the memory in percent of its limit, nil without one.
+// MemoryPercent returns the memory in percent of its limit, nil without one.
 func (u Usage) MemoryPercent() *float64 { return percent(u.Memory, u.MemoryLimit) }
 
-// ThrottledPercent is the share of periods in which the CPU limit was reached; nil
+// ThrottledPercent returns the share of periods in which the CPU limit was reached; nil
 // without a limit. That of a pod counts the containers that have one.
 func (u Usage) ThrottledPercent() *float64 {
 	if u.CPULimit != nil && u.Periods != nil && *u.Periods == 0 { // it was idle

@@ -200,7 +200,7 @@ func (s *Sampler) askSandboxes(ctx context.Context, snap *Snapshot) error {
 	return nil
 }
 
-// running are the containers of a pod that run.
+// running returns the containers of a pod that run.
 func running(p *pod.Pod) iter.Seq[*pod.Container] {
 	return func(yield func(*pod.Container) bool) {
 		for _, c := range p.Containers {

@@ -2,7 +2,7 @@ package usage
 
 import "fmt"
 
-// Bytes is an amount of bytes in the units of Kubernetes, in about three digits:
+// Bytes returns an amount of bytes in the units of Kubernetes, in about three digits:
 // 512, 4.0Ki, 31Mi.
 func Bytes[N uint64 | float64](n N) string {
 	const units = "KMGTPE"
@@ -16,7 +16,7 @@ func Bytes[N uint64 | float64](n N) string {
 	return fmt.Sprintf("%.1f%s", amount, unit)
 }
 
-// Cores is an amount of CPU in millicores, as kubectl shows it: 12m, 1500m.
+// Cores returns an amount of CPU in millicores, as kubectl shows it: 12m, 1500m.
 func Cores(n float64) string {
 	if n > 0 && n < 0.0005 {
 		return "<1m"

@@ -77,7 +77,7 @@ func (r *Ranges) Of(ctx context.Context, uid types.UID) (first, length uint32, e
 	return first, Length, nil
 }
 
-// taken is the start of the range of each pod that has one, by its directory's name. A file that
+// taken returns the start of the range of each pod that has one, by its directory's name. A file that
 // cannot be understood may stand for any range, so it is an error.
 func (r *Ranges) taken() (map[string]uint32, error) {
 	dirs, err := os.ReadDir(r.pods)
@@ -98,7 +98,7 @@ func (r *Ranges) taken() (map[string]uint32, error) {
 	return taken, nil
 }
 
-// lowestFree is the start of a free range. The first is never
+// lowestFree returns the start of a free range. The first is never
 // given: it holds the users of the host.
 func lowestFree(taken map[string]uint32) (uint32, error) {
 	used := map[uint32]bool{}

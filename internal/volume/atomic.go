@@ -212,7 +212,7 @@ func (u *update) link() error {
 	return os.Symlink(u.fresh, u.at(nextName))
 }
 
-// swap is the instant.
+// swap returns the instant.
 func (u *update) swap() error {
 	if u.fresh == "" {
 		return nil

@@ -154,7 +154,7 @@ func giveClaim(ctx context.Context, path string, p *v1.Pod) error {
 	return giveTo(ctx, path, group, readWrite)
 }
 
-// usersOf are the pods but one that use a claim's directory.
+// usersOf returns the pods but one that use a claim's directory.
 func usersOf(pods, path, but string) ([]string, error) {
 	links, err := filepath.Glob(filepath.Join(escapeGlob(pods), "*", volumesName, claimName, "*"))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // The kinds whose files podctl writes: configMap, secret, downwardAPI and
 // projected. They are brought up to date at every Mount.
 
-// contentKind is one of them. collect says what its files are, memory whether
+// contentKind returns one of them. collect says what its files are, memory whether
 // they may not lie on disk.
 func contentKind(dir string, memory bool, owns func(*v1.Volume) bool, collect func(request) (files, error)) kind {
 	setUp := func(ctx context.Context, r request) error {
@@ -62,7 +62,7 @@ func pick(values map[string][]byte, items []v1.KeyToPath, mode *int32, missing f
 	return picked, nil
 }
 
-// modeFor is a file's own mode, else the volume's.
+// modeFor returns a file's own mode, else the volume's.
 func modeFor(own, volume *int32) os.FileMode {
 	if own != nil {
 		return os.FileMode(*own)

@@ -14,7 +14,7 @@ const (
 	readOnly
 )
 
-// mask are the permissions that the group gets, beside those there are.
+// mask returns the permissions that the group gets, beside those there are.
 func (a access) mask(dir bool) os.FileMode {
 	mask := os.FileMode(0o660)
 	if a == readOnly {
@@ -26,7 +26,7 @@ func (a access) mask(dir bool) os.FileMode {
 	return mask
 }
 
-// fsGroup is the pod's, nil for none.
+// fsGroup returns the pod's, nil for none.
 func fsGroup(p *v1.Pod) *int64 {
 	if p.Spec.SecurityContext == nil {
 		return nil

@@ -44,7 +44,7 @@ func isHugePages(m v1.StorageMedium) bool {
 	return m == v1.StorageMediumHugePages || strings.HasPrefix(string(m), string(v1.StorageMediumHugePagesPrefix))
 }
 
-// mediumSize is the page size that the medium names.
+// mediumSize returns the page size that the medium names.
 func mediumSize(m v1.StorageMedium) (resource.Quantity, error) {
 	return resource.ParseQuantity(strings.TrimPrefix(string(m), string(v1.StorageMediumHugePagesPrefix)))
 }
@@ -65,7 +65,7 @@ func hasPageSize(path string, medium v1.StorageMedium) error {
 	return err
 }
 
-// pageSize is the size of pages that the pod requests, for the medium
+// pageSize returns the size of pages that the pod requests, for the medium
 // (getPageSizeMountOption in pkg/volume/emptydir/empty_dir.go).
 func pageSize(p *v1.Pod, medium v1.StorageMedium) (resource.Quantity, error) {
 	var wanted, found resource.Quantity
@@ -99,7 +99,7 @@ func pageSize(p *v1.Pod, medium v1.StorageMedium) (resource.Quantity, error) {
 	return found, nil
 }
 
-// requests are all requests of the pod and its containers.
+// requests returns all requests of the pod and its containers.
 func requests(p *v1.Pod) []v1.ResourceList {
 	var all []v1.ResourceList
 	if resourcehelper.IsPodLevelResourcesSet(p) {

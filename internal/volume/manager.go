@@ -75,7 +75,7 @@ type request struct {
 // kinds are all that podctl can make.
 var kinds = []kind{emptyDir, hostPath, configMap, secret, downward, projected, claim, ephemeral, image}
 
-// kindOf is the kind of a volume, nil if podctl cannot make it.
+// kindOf returns the kind of a volume, nil if podctl cannot make it.
 func kindOf(v *v1.Volume) *kind {
 	for i := range kinds {
 		if kinds[i].owns(v) {
@@ -97,10 +97,10 @@ func (e *Error) Error() string { return fmt.Sprintf("set up volume %q: %v", e.Vo
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Reason is the reason of the kubelet's event.
+// Reason returns the reason of the kubelet's event.
 func (e *Error) Reason() string { return "FailedMount" }
 
-// EventMessage is the message of the kubelet's event.
+// EventMessage returns the message of the kubelet's event.
 func (e *Error) EventMessage() string {
 	return fmt.Sprintf("MountVolume.SetUp failed for volume %q : %v", e.Volume, e.Err)
 }
@@ -184,7 +184,7 @@ func isMounted(p *v1.Pod, volume string) bool {
 	return false
 }
 
-// kindName is the field of the volume that is set.
+// kindName returns the field of the volume that is set.
 func kindName(v *v1.Volume) string {
 	b, err := json.Marshal(v.VolumeSource)
 	if err != nil {

@@ -24,7 +24,7 @@ func mountOn(path, fsType string, options []string) error {
 	return mountError(fsType, path, options, err)
 }
 
-// mountedAt is the type of the file system that is mounted right on a path, ""
+// mountedAt returns the type of the file system that is mounted right on a path, ""
 // if none is.
 func mountedAt(path string) (string, error) {
 	mounted, err := mountinfo.Mounted(path)
@@ -44,7 +44,7 @@ func mountedAt(path string) (string, error) {
 	return fmt.Sprintf("%#x", st.Type), nil
 }
 
-// pageSizeAt is the size of the pages of a mounted hugetlbfs, in bytes.
+// pageSizeAt returns the size of the pages of a mounted hugetlbfs, in bytes.
 func pageSizeAt(path string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

@@ -29,7 +29,7 @@ func makeMountPoints(dir string, p *v1.Pod, volume string) error {
 	return nil
 }
 
-// mountPoints are where the container mounts something in the volume, relative
+// mountPoints returns where the container mounts something in the volume, relative
 // to it; not what is mounted in those in turn.
 func mountPoints(c *v1.Container, volume string) []string {
 	var all, found []string

@@ -21,7 +21,7 @@ func Paths(podsDir string, p *v1.Pod) map[string]string {
 	return paths
 }
 
-// path is where a volume of the kind lies, with pod directories in pods, of which
+// path returns where a volume of the kind lies, with pod directories in pods, of which
 // dir is the pod's.
 func (k *kind) path(pods, dir string, p *v1.Pod, v *v1.Volume) string {
 	if k.elsewhere != nil {
@@ -30,7 +30,7 @@ func (k *kind) path(pods, dir string, p *v1.Pod, v *v1.Volume) string {
 	return k.inPod(dir, v)
 }
 
-// inPod is the volume's place in the pod's directory.
+// inPod returns the volume's place in the pod's directory.
 func (k *kind) inPod(dir string, v *v1.Volume) string {
 	return filepath.Join(dir, volumesName, k.dir, v.Name)
 }

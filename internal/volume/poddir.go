@@ -20,10 +20,10 @@ const (
 	HostsName = "etc-hosts"
 )
 
-// PodsDir is where the directories of all pods lie.
+// PodsDir returns where the directories of all pods lie.
 func (m *Manager) PodsDir() string { return m.pods }
 
-// Dir is the pod's directory.
+// Dir returns the pod's directory.
 func (m *Manager) Dir(uid types.UID) string { return filepath.Join(m.pods, m.nameOf(uid)) }
 
 func (m *Manager) volumesDir(uid types.UID) string { return filepath.Join(m.Dir(uid), volumesName) }

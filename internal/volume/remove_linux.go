@@ -53,7 +53,7 @@ func remove(ctx context.Context, base string, elements ...string) error {
 	return removeIn(ctx, dir, elements[last])
 }
 
-// mountsIn are the mount points at or below the path, which has no symlinks.
+// mountsIn returns the mount points at or below the path, which has no symlinks.
 func mountsIn(path string) ([]string, error) {
 	infos, err := mountinfo.GetMounts(mountinfo.PrefixFilter(path))
 	if err != nil {
@@ -195,7 +195,7 @@ func openIn(dir *os.File, name string) (*os.File, error) {
 // names and depth.
 const maxPathText = 512
 
-// shortPath is the path of a file in an open directory, for a message.
+// shortPath returns the path of a file in an open directory, for a message.
 func shortPath(dir *os.File, name string) string {
 	path := filepath.Join(dir.Name(), name)
 	if len(path) <= maxPathText {

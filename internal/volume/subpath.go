@@ -67,7 +67,7 @@ func (m *Manager) BindSubPath(uid types.UID, volume, path, target string) error 
 	return nil
 }
 
-// subPathNames are the volume, container and index in target.
+// subPathNames returns the volume, container and index in target.
 func (m *Manager) subPathNames(uid types.UID, target string) ([]string, error) {
 	if err := checkName("uid", string(uid)); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (m *Manager) subPathNames(uid types.UID, target string) ([]string, error) {
 	return names, nil
 }
 
-// elementsOf are the names on the way from base to path, both clean and
+// elementsOf returns the names on the way from base to path, both clean and
 // absolute; none if they are the same.
 func elementsOf(base, path string) ([]string, error) {
 	rel, err := filepath.Rel(base, path)

@@ -42,7 +42,7 @@ func setUpMemory(_ context.Context, r request) error {
 	return err
 }
 
-// memorySize is how many bytes a volume in memory may hold: its own limit if
+// memorySize returns how many bytes a volume in memory may hold: its own limit if
 // it is below the pod's, that if it is below the node's. 0 is no limit of
 // podctl's (calculateEmptyDirMemorySize in pkg/volume/emptydir/empty_dir.go).
 func memorySize(p *v1.Pod, v *v1.Volume, ofNode int64) int64 {

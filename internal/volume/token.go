@@ -36,7 +36,7 @@ func ReadToken(file string) ([]byte, error) {
 
 var errNoToken = errors.New("there is no service account token: podctl was started without --service-account=FILE")
 
-// tokenFiles is the token as a projected volume has it. Where the containers have one
+// tokenFiles returns the token as a projected volume has it. Where the containers have one
 // user or the pod has an fsGroup, only these can read it
 // (pkg/volume/projected/projected.go).
 func tokenFiles(r request, s *v1.ServiceAccountTokenProjection, mode *int32) (files, error) {
@@ -54,7 +54,7 @@ func tokenFiles(r request, s *v1.ServiceAccountTokenProjection, mode *int32) (fi
 	return files{s.Path: f}, nil
 }
 
-// onlyUser is the user that all containers run as, nil if there is none
+// onlyUser returns the user that all containers run as, nil if there is none
 // (FsUserFrom in pkg/volume/util/util.go).
 func onlyUser(p *v1.Pod) *int64 {
 	var user *int64

@@ -121,7 +121,7 @@ func (s *Server) execWebSocket(w http.ResponseWriter, r *http.Request, node *Nod
 	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
 }
 
-// status is the report of an exit code.
+// status returns the report of an exit code.
 func status(code int) metav1.Status {
 	if code == 0 {
 		return metav1.Status{Status: metav1.StatusSuccess}

@@ -94,14 +94,14 @@ func (s *Server) Close() {
 	s.Server.Close()
 }
 
-// Requests are those that were made: "GET /api/v1/nodes?limit=500".
+// Requests returns those that were made: "GET /api/v1/nodes?limit=500".
 func (s *Server) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Peak is the largest number of commands that ran at the same time.
+// Peak returns the largest number of commands that ran at the same time.
 func (s *Server) Peak() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
