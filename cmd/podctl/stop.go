@@ -205,6 +205,8 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 
 func outcomeText(name string, o stop.Outcome) string {
 	switch {
+	case o.Bypassed != nil:
+		return fmt.Sprintf("%s removed past %s, which starts it again once it continues", name, o.Bypassed.Title())
 	case o.Removed && o.Instance != "":
 		return fmt.Sprintf("%s removed; %s keeps it stopped", name, o.Instance)
 	case o.Removed:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
@@ -45,6 +46,9 @@ type Outcome struct {
 	// Instance manages the pod and keeps it stopped; "" if none does.
 	Instance string
 	Removed  bool
+	// Bypassed is the podctl process that manages the pod and did not answer, nil where none
+	// was bypassed.
+	Bypassed *owners.Process
 	// Already: the pod was stopped before, and nothing of it ran.
 	Already bool
 }
@@ -82,14 +86,18 @@ func (s *Stopper) stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
 	case err == nil && !s.Remove:
 		return Outcome{Instance: process.Name}, nil
 	}
-	return Outcome{Instance: process.Name, Removed: true}, s.removeManaged(ctx, p)
+	outcome := Outcome{Instance: process.Name, Removed: true}
+	if err != nil {
+		outcome.Bypassed = &process
+	}
+	return outcome, s.removeManaged(ctx, p)
 }
 
 // stopByProcess has the podctl process stop the pod. One that was seen not to answer is
 // not asked again.
 func (s *Stopper) stopByProcess(ctx context.Context, p *inventory.Pod, process owners.Process) error {
 	if process.Err != nil {
-		return fmt.Errorf("stop pod %s: %w", p.DisplayName(), process.Silence())
+		return hint.With(fmt.Errorf("stop pod %s: %w", p.DisplayName(), process.Silence()), wake(process)+"podctl rm --force goes past it")
 	}
 	if s.Force {
 		var cancel context.CancelFunc
@@ -97,6 +105,14 @@ func (s *Stopper) stopByProcess(ctx context.Context, p *inventory.Pod, process o
 		defer cancel()
 	}
 	return process.Client(s.Dial).Stop(ctx, p.Namespace, p.Name, s.Grace)
+}
+
+// wake says how a process that does not answer is made to.
+func wake(p owners.Process) string {
+	if p.Stopped {
+		return fmt.Sprintf("kill -CONT %d continues it; ", p.PID)
+	}
+	return ""
 }
 
 // removalTries is how often a runtime call may fail because the pod's podctl

@@ -34,9 +34,8 @@ type Request struct {
 	cri.TerminateOptions
 }
 
-// Terminate locks the pod's name, looks at the pod again, and terminates it: by its
-// context's end before the look nothing was done, after it what has begun is finished if
-// Uninterrupted. With Remove, what the pod left on the host is removed, too.
+// Terminate locks the pod's name, looks at the pod again, and terminates it. With Remove,
+// what the pod left on the host is removed, too.
 func (t *Terminator) Terminate(ctx context.Context, r Request) (err error) {
 	release, err := t.Names.lock(r)
 	if err != nil {

@@ -143,7 +143,8 @@ func (r *Runtime) RemoveImage(_ context.Context, req *runtimeapi.RemoveImageRequ
 	return &runtimeapi.RemoveImageResponse{}, nil
 }
 
-// ImageFsInfo sums up the images.
+// ImageFsInfo sums up the images. Their directory is no other runtime's: by it podctl
+// processes that use two simulated runtimes are told apart.
 func (r *Runtime) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +155,7 @@ func (r *Runtime) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (
 		}
 	}
 	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: []*runtimeapi.FilesystemUsage{{
-		Timestamp: r.stamp(), FsId: &runtimeapi.FilesystemIdentifier{Mountpoint: "/var/lib/podctl-sim"},
+		Timestamp: r.stamp(), FsId: &runtimeapi.FilesystemIdentifier{Mountpoint: r.storage},
 		UsedBytes: &runtimeapi.UInt64Value{Value: used}, InodesUsed: &runtimeapi.UInt64Value{Value: 1},
 	}}}, nil
 }

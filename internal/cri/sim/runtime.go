@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -53,6 +54,7 @@ type Runtime struct {
 	ports      map[string]map[uint16]func(io.ReadWriteCloser) // by pod, see ServePort
 	name       string                                         // what it calls itself
 	version    string
+	storage    string // the directory of its images, which no other runtime has
 	network    string // why the network is not ready, "" if it is
 	lastID     int
 	lastStamp  time.Time
@@ -70,6 +72,7 @@ func New(o Options) *Runtime {
 		opts:       o,
 		name:       Name,
 		version:    "2.4.2",
+		storage:    "/var/lib/podctl-sim/" + rand.Text(),
 		sandboxes:  map[string]*sandbox{},
 		containers: map[string]*container{},
 		names:      map[string]string{},
