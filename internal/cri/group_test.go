@@ -91,15 +91,24 @@ func TestBareUIDsDiffer(t *testing.T) {
 }
 
 // FuzzGroupPods: whatever a runtime lists, each sandbox is in one pod, each
-// container in one at most, and no two pods have one UID.
+// container in one at most, no two pods have one UID, and none has what podctl created
+// together with what it did not create. For a node, no foreign pod has a UID that podctl
+// gives.
 func FuzzGroupPods(f *testing.F) {
 	f.Add("ab", "uv", "ab", int64(1))
+	f.Add("dnxd", "ddd", "ddnx", int64(1))
 	f.Fuzz(func(t *testing.T, labels, metadata, containers string, at int64) {
 		var sandboxes []*runtimeapi.PodSandbox
 		for i, l := range labels {
-			s := &runtimeapi.PodSandbox{Id: "s" + string(rune('a'+i%26)) + string(l), CreatedAt: at * int64(i)}
+			s := &runtimeapi.PodSandbox{Id: fmt.Sprintf("s%d", i), CreatedAt: at * int64(i)}
 			if l%2 == 0 {
 				s.Labels = map[string]string{pod.UIDLabel: string(l)}
+			}
+			if i%2 == 0 {
+				s.Annotations = map[string]string{pod.OwnerAnnotation: "agent"}
+			}
+			if i%4 == 0 && l%3 == 0 {
+				s.Annotations[pod.ConfigSourceAnnotation] = "api"
 			}
 			if i < len(metadata) {
 				s.Metadata = &runtimeapi.PodSandboxMetadata{Uid: metadata[i : i+1]}
@@ -117,23 +126,48 @@ func FuzzGroupPods(f *testing.F) {
 			}
 			cs = append(cs, c)
 		}
-		seen := map[types.UID]bool{}
-		nsandboxes, ncontainers := 0, 0
-		for _, p := range groupPods(convertAll(sandboxes, toSandboxEntry), convertAll(cs, toContainerEntry), nil) {
-			if seen[p.UID] || p.UID == "" {
-				t.Errorf("UID %q twice, or empty", p.UID)
-			}
-			seen[p.UID] = true
-			nsandboxes += len(p.Sandboxes)
-			ncontainers += len(p.Containers)
-			for i := 1; i < len(p.Sandboxes); i++ {
-				if p.Sandboxes[i].CreatedAt.After(p.Sandboxes[i-1].CreatedAt) {
-					t.Error("sandboxes are not newest first")
-				}
-			}
-		}
-		if nsandboxes != len(sandboxes) || ncontainers > len(cs) {
-			t.Errorf("%d of %d sandboxes, %d of %d containers", nsandboxes, len(sandboxes), ncontainers, len(cs))
+		for _, own := range []*ownSandboxes{nil, newOwnSandboxes()} {
+			checkGroups(t, convertAll(sandboxes, toSandboxEntry), convertAll(cs, toContainerEntry), own)
 		}
 	})
+}
+
+func checkGroups(t *testing.T, sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) {
+	byID := map[string]*pod.Sandbox{}
+	given := map[types.UID]bool{} // by podctl
+	for _, s := range sandboxes {
+		byID[s.ID] = s.Sandbox
+		given[s.uid] = given[s.uid] || s.Owner != ""
+	}
+	seen := map[types.UID]bool{}
+	nsandboxes, ncontainers := 0, 0
+	for _, p := range groupAll(sandboxes, containers, own) {
+		if seen[p.UID] || p.UID == "" {
+			t.Errorf("UID %q twice, or empty", p.UID)
+		}
+		seen[p.UID] = true
+		nsandboxes += len(p.Sandboxes)
+		ncontainers += len(p.Containers)
+		kinds := map[bool]bool{}
+		for i, s := range p.Sandboxes {
+			kinds[s.Owner != ""] = true
+			if i > 0 && s.CreatedAt.After(p.Sandboxes[i-1].CreatedAt) {
+				t.Error("sandboxes are not newest first")
+			}
+		}
+		for _, c := range p.Containers {
+			if s := byID[c.SandboxID]; s != nil && len(p.Sandboxes) > 0 {
+				kinds[s.Owner != ""] = true
+			}
+		}
+		if len(kinds) == 2 && given[p.UID] {
+			t.Errorf("pod %s has what podctl created and what it did not create: %+v", p.UID, p)
+		}
+		if own != nil && kinds[false] && given[p.UID] {
+			t.Errorf("a foreign pod has the UID %s for a node", p.UID)
+		}
+	}
+	if nsandboxes != len(sandboxes) || ncontainers > len(containers) {
+		t.Errorf("%d of %d sandboxes, %d of %d containers", nsandboxes, len(sandboxes), ncontainers, len(containers))
+	}
 }
