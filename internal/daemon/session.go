@@ -243,8 +243,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	s.Facts.DirName = dirs.Name
 	// What resourceFieldRefs and volumes in memory are given is what is bounded.
 	s.Facts.Allocatable = admission.Allocatable(s.Facts, s.opts.Capacity, s.opts.Reserved)
-	resolver := func() (render.DNS, error) { return s.opts.Resolver.Read(s.Facts.IPs) }
-	if s.Facts.DNS, err = resolver(); err != nil {
+	if s.Facts.DNS, err = s.opts.Resolver.Read(s.Facts.IPs); err != nil {
 		return err
 	}
 	policy, err := admission.ReadPolicy(s.opts.UnsafeSysctls)
@@ -265,17 +264,15 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	others := otherProcesses{s.Client, owners.Asker{Locks: s.locks.Dir(), SelfID: s.locks.ID(), Procs: s.opts.Procs, OwnerIsGone: s.opts.OwnerIsGone}}
 	s.Node = node.New(node.Options{
 		Instance: s.opts.Instance, Sources: s.opts.Sources,
-		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Resolver: resolver, Admission: policy, Cgroups: cgroups,
+		Runtime: s.Client, Locks: s.locks, Facts: s.Facts, Host: machine{session: s, logs: p.Logs, userIDs: userns.New(p.Root, dirs.Name)}, Admission: policy, Cgroups: cgroups,
 		Allocatable: s.allocatable(),
 		Dirs:        dirs, Volumes: volumes,
-		UserIDs: userns.New(p.Root, dirs.Name).Of, RuntimeClasses: s.opts.RuntimeClasses,
-		KeepLogs: s.opts.KeepLogs, KillUnknown: s.opts.KillUnknown,
+		RuntimeClasses: s.opts.RuntimeClasses,
+		KeepLogs:       s.opts.KeepLogs, KillUnknown: s.opts.KillUnknown,
 		PLEG:     pleg.Options{Observer: s.served.metrics},
 		Observer: s.served.metrics, Probes: s.served.metrics,
 		Events: s.served.send(s.recorded(p)), Log: s.opts.Log,
 		Credentials:     credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
-		LogSpace:        func() (uint64, error) { return freeSpace(p.Logs) },
-		RunDirRestored:  func() { s.control.reopen() },
 		OwnersElsewhere: others.owners, OtherPods: others.pods,
 		// Below a root that the user gave others may have pods that podctl cannot see.
 		KeepLeftoverCgroups: s.opts.CgroupRoot != "",

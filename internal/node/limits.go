@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -131,20 +132,19 @@ func hasSizeLimit(v v1.Volume) bool { return v.EmptyDir != nil && v.EmptyDir.Siz
 const logSpaceLeast = 64 << 10
 
 // watchLogSpace reports that the file system of the logs is full, until ctx ends.
-// The runtime writes the logs, and drops silently what it cannot write. free returns
-// the free bytes; nil is not known.
-func watchLogSpace(ctx context.Context, free func() (uint64, error), events *eventSender, log *slog.Logger) {
-	if free == nil {
-		return
-	}
+// The runtime writes the logs, and drops silently what it cannot write.
+func watchLogSpace(ctx context.Context, host Host, events *eventSender, log *slog.Logger) {
 	ticker := time.NewTicker(limitsPeriod)
 	defer ticker.Stop()
 	full := false
 	for {
-		left, err := free()
-		if err != nil {
+		left, err := host.FreeLogSpace()
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			return
+		case err != nil:
 			log.Debug("read free space of the log directory", "err", err)
-		} else {
+		default:
 			if left < logSpaceLeast && !full {
 				events.sendRuntime(event.Event{Reason: event.LogDirFull, Warning: true})
 			}

@@ -24,7 +24,7 @@ func (n *Node) Run(ctx context.Context) error {
 	relisting.Go(func() { plegErr = n.pleg.Run(ctx) })
 	limits := limitWatcher{pods: n.pods, volumes: n.opts.Volumes, evictor: n.evictor, observer: n.opts.Observer, log: n.log}
 	relisting.Go(func() { limits.run(ctx) })
-	relisting.Go(func() { watchLogSpace(ctx, n.opts.LogSpace, n.events, n.log) })
+	relisting.Go(func() { watchLogSpace(ctx, n.opts.Host, n.events, n.log) })
 
 	n.loop(ctx, events)
 

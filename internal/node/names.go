@@ -44,9 +44,8 @@ type nameLocks struct {
 	pods   *podTable
 	locks  *owner.Locks
 	events *eventSender
-	// restored is called after deleted locks were taken again: see Options.RunDirRestored.
-	restored func()
-	log      *slog.Logger
+	host   Host
+	log    *slog.Logger
 	// lost: locks could not be restored, which was reported.
 	lost bool
 }
@@ -78,9 +77,7 @@ func (l *nameLocks) restore() {
 	restored, err := l.locks.Restore()
 	if restored {
 		l.events.sendRuntime(event.Event{Reason: event.RunDirRestored, Warning: true})
-		if l.restored != nil {
-			l.restored()
-		}
+		l.host.RunDirRestored()
 	}
 	if err != nil && !l.lost {
 		l.events.sendRuntime(event.Event{Reason: event.RunDirLost, Warning: true, Failure: &event.Failure{Layer: event.LayerHost, Text: err.Error()}})

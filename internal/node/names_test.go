@@ -24,7 +24,7 @@ func TestNameStaysLockedBetweenPods(t *testing.T) {
 	}
 	defer locks.Close()
 	pods := newPodTable(nil)
-	names := nameLocks{pods: pods, locks: locks, log: slog.New(slog.DiscardHandler)}
+	names := nameLocks{pods: pods, locks: locks, host: StaticHost{}, log: slog.New(slog.DiscardHandler)}
 	const name = "web_default"
 	enter := func(uid types.UID, phase lifecycle.Phase) {
 		if err := locks.Claim(name); err != nil {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -46,9 +47,8 @@ type Options struct {
 	Locks *owner.Locks
 	// Facts are the machine's.
 	Facts *render.Node
-	// Resolver reads the machine's resolv.conf whenever a pod needs it; nil is
-	// what Facts has.
-	Resolver func() (render.DNS, error)
+	// Host is the machine as it changes; nil is a machine that is as Facts say.
+	Host Host
 	// Admission decides which pods are admitted.
 	Admission admission.Policy
 	// Allocatable is what all pods together may request (see Allocatable); nil
@@ -62,8 +62,6 @@ type Options struct {
 	// RuntimeClasses maps names of runtime classes to handlers of the runtime;
 	// the handler of any other is its name.
 	RuntimeClasses map[string]string
-	// UserIDs gives pods with a user namespace their ids: see podsync.Options.
-	UserIDs func(ctx context.Context, uid types.UID) (first, length uint32, err error)
 	// Credentials returns what an image is pulled with beside the pod's own secrets;
 	// nil is nothing: see podsync.Options.
 	Credentials credential.Lookup
@@ -92,14 +90,42 @@ type Options struct {
 	OtherPods func(ctx context.Context) (map[types.UID]string, error)
 	// KeepLeftoverCgroups: their root may have pods of others.
 	KeepLeftoverCgroups bool
-	// LogSpace returns how many bytes are free for container logs; nil is not known.
-	LogSpace func() (free uint64, err error)
-	// RunDirRestored is called by the loop after deleted locks were taken again: what
-	// else was in the run directory is gone. Nil is nothing.
-	RunDirRestored func()
 	// Log receives what is not an event; nil discards it.
 	Log *slog.Logger
 }
+
+// Host is what the node needs of the machine beside its Facts.
+type Host interface {
+	// Resolver reads the machine's resolv.conf, whenever a pod needs it.
+	Resolver() (render.DNS, error)
+	// UserIDs returns the ids of a pod with a user namespace: see podsync.Options.
+	UserIDs(ctx context.Context, uid types.UID) (first, length uint32, err error)
+	// FreeLogSpace returns how many bytes are free for container logs. The error is
+	// errors.ErrUnsupported if that is never known.
+	FreeLogSpace() (uint64, error)
+	// RunDirRestored is called by the loop after deleted locks were taken again: what
+	// else was in the run directory is gone.
+	RunDirRestored()
+}
+
+// StaticHost is a Host that is as its Facts say.
+type StaticHost struct{ Facts *render.Node }
+
+var _ Host = StaticHost{}
+
+// Resolver implements Host.
+func (h StaticHost) Resolver() (render.DNS, error) { return h.Facts.DNS, nil }
+
+// UserIDs implements Host: there are none.
+func (StaticHost) UserIDs(context.Context, types.UID) (first, length uint32, err error) {
+	return 0, 0, errors.New("there are no user ids for pods")
+}
+
+// FreeLogSpace implements Host: it is not known.
+func (StaticHost) FreeLogSpace() (uint64, error) { return 0, errors.ErrUnsupported }
+
+// RunDirRestored implements Host.
+func (StaticHost) RunDirRestored() {}
 
 // Cgroups is what the node needs of the pod cgroups.
 type Cgroups interface {
@@ -178,6 +204,9 @@ func New(o Options) *Node {
 	if o.Observer == nil {
 		o.Observer = noObserver{}
 	}
+	if o.Host == nil {
+		o.Host = StaticHost{o.Facts}
+	}
 	if o.OtherPods == nil {
 		o.OtherPods = func(context.Context) (map[types.UID]string, error) { return nil, nil }
 	}
@@ -210,12 +239,19 @@ func New(o Options) *Node {
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})
 	n.pods.workers = n.workers
+	n.connect()
+	return n
+}
+
+// connect makes the parts of a node that use its workers.
+func (n *Node) connect() {
+	o := n.opts
 	n.evictor = &evictor{pods: n.pods, workers: n.workers, records: n.records, statuses: n.statuses, events: n.events}
 	n.preemption = &preemption{
 		pods: n.pods, evictor: n.evictor, events: n.events, observer: o.Observer, allocatable: o.Allocatable,
 		background: &n.background, wake: n.wake,
 	}
-	n.names = &nameLocks{pods: n.pods, locks: o.Locks, events: n.events, restored: o.RunDirRestored, log: o.Log}
+	n.names = &nameLocks{pods: n.pods, locks: o.Locks, events: n.events, host: o.Host, log: o.Log}
 	n.ports = &hostPorts{pods: n.pods, rt: o.Runtime, elsewhere: o.HostPorts, log: o.Log}
 	n.devices = &devices{pods: n.pods, rt: o.Runtime, log: o.Log}
 	n.allocations = &allocations{pods: n.pods, workers: n.workers, sync: n.sync, allocatable: o.Allocatable}
@@ -230,7 +266,6 @@ func New(o Options) *Node {
 	n.sweep = &cgroupSweep{
 		pods: n.pods, cgroups: o.Cgroups, volumes: o.Volumes, dirs: o.Dirs, others: o.OtherPods, background: &n.background, log: o.Log,
 	}
-	return n
 }
 
 // Set sets the pods that a source desires, all of them, and the objects beside

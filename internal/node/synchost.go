@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -76,18 +75,12 @@ func (h syncHost) Features(ctx context.Context, handler string) (podsync.Feature
 
 // UserIDs implements podsync.Host.
 func (h syncHost) UserIDs(ctx context.Context, uid types.UID) (first, length uint32, err error) {
-	if h.n.opts.UserIDs == nil {
-		return 0, 0, errors.New("there are no user ids for pods")
-	}
-	return h.n.opts.UserIDs(ctx, uid)
+	return h.n.opts.Host.UserIDs(ctx, uid)
 }
 
 // Resolver implements podsync.Host.
 func (h syncHost) Resolver() (render.DNS, error) {
-	if h.n.opts.Resolver == nil {
-		return h.n.opts.Facts.DNS, nil
-	}
-	return h.n.opts.Resolver()
+	return h.n.opts.Host.Resolver()
 }
 
 // NetworkReady implements podsync.Host.

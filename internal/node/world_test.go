@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -126,7 +127,7 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 		Instance: instance, Sources: []string{testSource}, Runtime: p.client, Locks: p.locks, Facts: facts,
 		Cgroups: w.cgroups, Dirs: dirs, Volumes: removals{volume.NewNamed(w.root, dirs.Name), w},
 		PLEG:        pleg.Options{Now: w.plegNow},
-		KillUnknown: w.killUnknown, OwnersElsewhere: w.owners, OtherPods: w.otherPods, KeepLeftoverCgroups: w.sharedCgroups, LogSpace: w.freeForLogs(),
+		KillUnknown: w.killUnknown, OwnersElsewhere: w.owners, OtherPods: w.otherPods, KeepLeftoverCgroups: w.sharedCgroups, Host: worldHost{StaticHost{facts}, w},
 		Events: func(ev event.Event) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -358,9 +359,16 @@ func fixUID(name, manifest string) string {
 	return strings.Replace(manifest, "{name: "+name+"}", "{name: "+name+", uid: fixed-1}", 1)
 }
 
-func (w *world) freeForLogs() func() (uint64, error) {
-	if w.logSpace.Load() == 0 {
-		return nil
+// worldHost is the host of the world's nodes.
+type worldHost struct {
+	StaticHost
+	w *world
+}
+
+// FreeLogSpace implements Host: it is not known unless the test sets it.
+func (h worldHost) FreeLogSpace() (uint64, error) {
+	if free := h.w.logSpace.Load(); free != 0 {
+		return uint64(free), nil
 	}
-	return func() (uint64, error) { return uint64(w.logSpace.Load()), nil }
+	return 0, errors.ErrUnsupported
 }

@@ -6,7 +6,7 @@
 // and the first pods run at once.
 //
 //	node ── Expect ──► queue (pure) ◄── Enter ── podsync, before the pod's cgroup, or CreateContainer
-//	                     │ next(now)
+//	                     │ takeTurns(now)
 //	                     ▼
 //	           turns in flight, at most window ──── leave ── after StartContainer, before pulls and hooks
 //

@@ -46,14 +46,14 @@ type Gate struct {
 	timer *time.Timer
 }
 
-// New returns a Gate that no pod waits at.
+// New returns a Gate without pods.
 func New(o Options) *Gate {
 	return &Gate{queue: newQueue(o.Defaults()), turns: map[types.UID]chan struct{}{}}
 }
 
-// Expect keeps a place for a pod that is about to enter: pods that are expected
-// in one order enter in that order, whichever is quicker. A pod that does not come
-// delays others for a second at most.
+// Expect reserves a place for a pod that is about to enter: pods start in the order in
+// which they are expected, whichever enters first. A pod that does not enter delays
+// others for a second at most.
 func (g *Gate) Expect(p *v1.Pod) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,9 +67,9 @@ func (g *Gate) Enter(ctx context.Context, p *v1.Pod) (leave func(), err error) {
 	g.mu.Lock()
 	g.turns[p.UID] = turn
 	g.queue.enter(p.UID, pod.Priority(p), time.Now())
-	g.advance()
+	g.admit()
 	g.mu.Unlock()
-	leave = sync.OnceFunc(func() { g.end(p.UID, turn) })
+	leave = sync.OnceFunc(func() { g.endTurn(p.UID, turn) })
 	select {
 	case <-turn:
 		return leave, nil
@@ -85,25 +85,25 @@ func (g *Gate) Forget(uid types.UID) {
 	defer g.mu.Unlock()
 	delete(g.turns, uid)
 	g.queue.forget(uid)
-	g.advance()
+	g.admit()
 }
 
-// end ends a turn, or the wait for it.
-func (g *Gate) end(uid types.UID, turn chan struct{}) {
+// endTurn ends a turn, or the wait for it.
+func (g *Gate) endTurn(uid types.UID, turn chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.turns[uid] != turn {
 		return // forgotten
 	}
 	delete(g.turns, uid)
-	g.queue.rest(uid)
-	g.advance()
+	g.queue.endTurn(uid)
+	g.admit()
 }
 
-// advance admits those that may start now. g.mu is held.
-func (g *Gate) advance() {
+// admit admits the pods that may start now. g.mu is held.
+func (g *Gate) admit() {
 	now := time.Now()
-	turns, again := g.queue.next(now)
+	turns, again := g.queue.takeTurns(now)
 	for _, uid := range turns {
 		close(g.turns[uid])
 	}
@@ -115,7 +115,7 @@ func (g *Gate) advance() {
 		g.timer = time.AfterFunc(again.Sub(now), func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			g.advance()
+			g.admit()
 		})
 	}
 }

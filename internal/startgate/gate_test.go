@@ -43,7 +43,7 @@ func start(t *testing.T, g *Gate, pods []*v1.Pod, takes func(i int) time.Duratio
 
 func second(int) time.Duration { return time.Second }
 
-func TestPodsStartInOrderOfPriorityHoweverTheyCome(t *testing.T) {
+func TestExpectedPodsStartByPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{First: 1, Most: 1})
 		var pods []*v1.Pod
@@ -61,7 +61,7 @@ func TestPodsStartInOrderOfPriorityHoweverTheyCome(t *testing.T) {
 	})
 }
 
-func TestAHungTurnDelaysOthersByItsTimeLimitAtMost(t *testing.T) {
+func TestHungTurnDelaysOthersByHungAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{First: 2, Most: 2, HungAfter: 5 * time.Second})
 		var pods []*v1.Pod
@@ -83,7 +83,7 @@ func TestAHungTurnDelaysOthersByItsTimeLimitAtMost(t *testing.T) {
 	})
 }
 
-func TestAPodThatIsExpectedAndDoesNotComeDelaysOthersByASecond(t *testing.T) {
+func TestMissingExpectedPodDelaysOthersByASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{First: 1, Most: 1})
 		g.Expect(podOf(9, 5))
@@ -98,7 +98,7 @@ func TestAPodThatIsExpectedAndDoesNotComeDelaysOthersByASecond(t *testing.T) {
 	})
 }
 
-func TestACancelledWaitGivesItsPlaceUp(t *testing.T) {
+func TestCanceledWaitReleasesPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{First: 1, Most: 1, HungAfter: time.Minute})
 		leave, err := g.Enter(t.Context(), podOf(1, 0))
@@ -120,7 +120,7 @@ func TestACancelledWaitGivesItsPlaceUp(t *testing.T) {
 
 // The window of 60 pods: the first starts as if it were alone, the last as late as
 // the window makes it.
-func TestSixtyPodsStartInAWidenedWindow(t *testing.T) {
+func TestSixtyPodsWidenTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{First: 2, Most: 8})
 		var pods []*v1.Pod

@@ -73,8 +73,8 @@ func (q *queue) enter(uid types.UID, priority int32, now time.Time) {
 	q.join(uid, priority, waiting, now)
 }
 
-// join puts the pod into the queue: at its old place, a new pod behind all others
-// of its priority.
+// join puts the pod into the queue: at its old place, or a new pod behind all others of
+// its priority.
 func (q *queue) join(uid types.UID, priority int32, s state, now time.Time) {
 	p := q.places[uid]
 	if p == nil {
@@ -82,14 +82,14 @@ func (q *queue) join(uid types.UID, priority int32, s state, now time.Time) {
 		p = &place{uid: uid, arrival: q.arrivals}
 		q.places[uid] = p
 	}
-	q.drop(p)
+	q.remove(p)
 	p.priority, p.state, p.since = priority, s, now
 	i, _ := slices.BinarySearchFunc(q.queued, p, (*place).compare)
 	q.queued = slices.Insert(q.queued, i, p)
 }
 
-// drop takes the pod out of the queue and of its turn.
-func (q *queue) drop(p *place) {
+// remove removes the pod from the queue and ends its turn.
+func (q *queue) remove(p *place) {
 	if p.state == expected || p.state == waiting {
 		i, _ := slices.BinarySearchFunc(q.queued, p, (*place).compare)
 		q.queued = slices.Delete(q.queued, i, i+1)
@@ -98,9 +98,9 @@ func (q *queue) drop(p *place) {
 	p.state = resting
 }
 
-// rest ends the pod's turn, or its wait for one. A turn that ends widens the
+// endTurn ends the pod's turn, or its wait for one. A turn that ends widens the
 // window, the end of the last one narrows it.
-func (q *queue) rest(uid types.UID) {
+func (q *queue) endTurn(uid types.UID) {
 	p := q.places[uid]
 	if p == nil {
 		return
@@ -108,28 +108,28 @@ func (q *queue) rest(uid types.UID) {
 	if p.state == starting {
 		q.window = min(q.window+1, q.most)
 	}
-	q.drop(p)
+	q.remove(p)
 	if len(q.turns)+len(q.queued) == 0 {
 		q.window = q.first
 	}
 }
 
-// forget is rest for a pod that is gone.
+// forget ends the pod's turn and forgets its place.
 func (q *queue) forget(uid types.UID) {
-	q.rest(uid)
+	q.endTurn(uid)
 	delete(q.places, uid)
 }
 
-// next gives those pods their turn that may have it now. It returns the time at
-// which to look again, zero if only a call of another method can change anything.
-func (q *queue) next(now time.Time) (turns []types.UID, again time.Time) {
+// takeTurns starts the turns of the pods that may start now, and returns the time at which
+// to call it again, zero if only another method changes anything.
+func (q *queue) takeTurns(now time.Time) (turns []types.UID, again time.Time) {
 	hung, again := q.hung(now)
 	kept := 0
 	for i := 0; i < len(q.queued); {
 		p := q.queued[i]
 		switch end := p.since.Add(expectFor); {
 		case p.state == expected && !now.Before(end):
-			q.drop(p)
+			q.remove(p)
 		case !hung && len(q.turns)+kept >= q.window:
 			return turns, again
 		case p.state == expected:
@@ -137,7 +137,7 @@ func (q *queue) next(now time.Time) (turns []types.UID, again time.Time) {
 			i++
 			again = sooner(again, end)
 		default:
-			q.drop(p)
+			q.remove(p)
 			p.state, p.since = starting, now
 			q.turns[p] = struct{}{}
 			turns = append(turns, p.uid)
@@ -147,8 +147,8 @@ func (q *queue) next(now time.Time) (turns []types.UID, again time.Time) {
 	return turns, time.Time{}
 }
 
-// hung reports whether a turn has lasted too long, and else when the first will
-// have.
+// hung reports whether a turn has lasted longer than hungAfter, and if not when the first
+// will have.
 func (q *queue) hung(now time.Time) (hung bool, at time.Time) {
 	for p := range q.turns {
 		at = sooner(at, p.since.Add(q.hungAfter))
@@ -156,7 +156,7 @@ func (q *queue) hung(now time.Time) (hung bool, at time.Time) {
 	return !at.IsZero() && !now.Before(at), at
 }
 
-// sooner is the earlier time of the two; a zero one is none.
+// sooner returns the earlier of two times; a zero time is none.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b

@@ -12,81 +12,81 @@ import (
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func narrow() *queue { return newQueue(Options{First: 2, Most: 4, HungAfter: 5 * time.Second}) }
+func newNarrowQueue() *queue { return newQueue(Options{First: 2, Most: 4, HungAfter: 5 * time.Second}) }
 
 func wantTurns(t *testing.T, q *queue, at time.Time, want ...types.UID) {
 	t.Helper()
-	if got, _ := q.next(at); !slices.Equal(got, want) {
+	if got, _ := q.takeTurns(at); !slices.Equal(got, want) {
 		t.Errorf("turns at %s: %v, want %v", at.Sub(t0), got, want)
 	}
 }
 
 func TestTurnsFollowPriorityThenArrival(t *testing.T) {
-	q := narrow()
+	q := newNarrowQueue()
 	for _, uid := range []types.UID{"a", "b", "c"} {
 		q.enter(uid, 0, t0)
 	}
 	q.enter("urgent", 10, t0)
 	wantTurns(t, q, t0, "urgent", "a")
-	q.rest("a")
+	q.endTurn("a")
 	wantTurns(t, q, t0, "b", "c") // and the window is wider by one
 }
 
-func TestAPodKeepsItsPlaceBetweenTurns(t *testing.T) {
-	q := narrow()
+func TestPodKeepsItsPlaceBetweenTurns(t *testing.T) {
+	q := newNarrowQueue()
 	for i := range 4 {
 		q.enter(types.UID(fmt.Sprint("p", i)), 0, t0)
 	}
 	wantTurns(t, q, t0, "p0", "p1")
-	q.rest("p0")         // pulls an image
+	q.endTurn("p0")         // pulls an image
 	q.enter("p0", 0, t0) // and is back before the next look
 	wantTurns(t, q, t0, "p0", "p2")
 }
 
-func TestWindowWidensWithEachTurnAndNarrowsAtRest(t *testing.T) {
-	q := narrow()
+func TestWindowGrowsWithEachTurnAndShrinksWhenIdle(t *testing.T) {
+	q := newNarrowQueue()
 	for i := range 20 {
 		q.enter(types.UID(fmt.Sprintf("p%02d", i)), 0, t0)
 	}
 	wantTurns(t, q, t0, "p00", "p01")
-	q.rest("p00")
+	q.endTurn("p00")
 	wantTurns(t, q, t0, "p02", "p03")
-	q.rest("p01")
+	q.endTurn("p01")
 	wantTurns(t, q, t0, "p04", "p05")
-	q.rest("p02")
+	q.endTurn("p02")
 	wantTurns(t, q, t0, "p06") // Most
 	for i := range 20 {
-		q.rest(types.UID(fmt.Sprintf("p%02d", i)))
+		q.endTurn(types.UID(fmt.Sprintf("p%02d", i)))
 	}
 	if q.window != q.first {
 		t.Errorf("window %d when no pod starts, want %d", q.window, q.first)
 	}
 }
 
-func TestATurnIsKeptForAnExpectedPodForASecond(t *testing.T) {
-	q := narrow()
+func TestExpectedPodKeepsItsTurnForASecond(t *testing.T) {
+	q := newNarrowQueue()
 	q.expect("first", 10, t0)
 	q.enter("a", 0, t0)
 	q.enter("b", 0, t0)
-	turns, again := q.next(t0)
+	turns, again := q.takeTurns(t0)
 	if !slices.Equal(turns, []types.UID{"a"}) || !again.Equal(t0.Add(expectFor)) {
 		t.Errorf("turns %v, again at %v", turns, again)
 	}
 	wantTurns(t, q, t0.Add(expectFor), "b")
 	q.enter("first", 10, t0.Add(expectFor))
 	wantTurns(t, q, t0.Add(expectFor))
-	q.rest("a")
+	q.endTurn("a")
 	wantTurns(t, q, t0.Add(expectFor), "first")
 }
 
 // A call that hangs delays others by its time limit, once; then the bound is lifted
 // for as long as it hangs.
-func TestATurnThatHangsLiftsTheBound(t *testing.T) {
-	q := narrow()
+func TestHungTurnLiftsTheBound(t *testing.T) {
+	q := newNarrowQueue()
 	for _, uid := range []types.UID{"hangs", "hangs-too", "a", "b", "c"} {
 		q.enter(uid, 0, t0)
 	}
-	turns, again := q.next(t0)
+	turns, again := q.takeTurns(t0)
 	if !slices.Equal(turns, []types.UID{"hangs", "hangs-too"}) || !again.Equal(t0.Add(5*time.Second)) {
 		t.Fatalf("turns %v, again at %v", turns, again)
 	}
@@ -96,8 +96,8 @@ func TestATurnThatHangsLiftsTheBound(t *testing.T) {
 	wantTurns(t, q, t0.Add(6*time.Second), "late")
 }
 
-func TestAForgottenPodGivesItsTurnBack(t *testing.T) {
-	q := narrow()
+func TestForgottenPodReleasesItsTurn(t *testing.T) {
+	q := newNarrowQueue()
 	for _, uid := range []types.UID{"a", "b", "c"} {
 		q.enter(uid, 0, t0)
 	}
@@ -115,7 +115,7 @@ func TestAForgottenPodGivesItsTurnBack(t *testing.T) {
 // pod that may have its turn waits, and a pod that waits is looked at again.
 func TestQueueProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		q, now := narrow(), t0
+		q, now := newNarrowQueue(), t0
 		uid := func() types.UID { return types.UID(fmt.Sprint("p", rapid.IntRange(0, 9).Draw(rt, "pod"))) }
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			before := len(q.turns)
@@ -127,12 +127,12 @@ func TestQueueProperties(t *testing.T) {
 					q.enter(u, int32(rapid.IntRange(0, 2).Draw(rt, "priority")), now)
 				}
 			case 3:
-				q.rest(u)
+				q.endTurn(u)
 			case 4:
 				now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(rt, "ms")) * time.Millisecond)
 			}
 			hung, _ := q.hung(now)
-			turns, again := q.next(now)
+			turns, again := q.takeTurns(now)
 			if len(turns) > 0 && !hung && len(q.turns) > q.window {
 				rt.Fatalf("%d turns in flight, window %d", len(q.turns), q.window)
 			}

@@ -162,12 +162,23 @@ func (h *host) podctl(t *testing.T, name string) *podctl {
 	p.node = node.New(node.Options{
 		Instance: "oracle-" + name, Sources: []string{source},
 		Runtime: p.client, Locks: locks, Facts: &facts, Cgroups: h.cgroups, Dirs: podDirs, Volumes: volume.NewNamed(p.root, podDirs.Name),
-		Admission: admission, UserIDs: userns.New(p.root, podDirs.Name).Of,
+		Admission: admission, Host: oracleHost{node.StaticHost{Facts: &facts}, userns.New(p.root, podDirs.Name)},
 		PLEG: pleg.Options{Broadcasts: func(context.Context) bool { return true }},
 		Log:  slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	p.run(t)
 	return p
+}
+
+// oracleHost is a host with user ids for pods.
+type oracleHost struct {
+	node.StaticHost
+	ids *userns.Ranges
+}
+
+// UserIDs implements node.Host.
+func (h oracleHost) UserIDs(ctx context.Context, uid types.UID) (first, length uint32, err error) {
+	return h.ids.Of(ctx, uid)
 }
 
 // run runs the node until the test has ended and its pods are stopped.
