@@ -17,7 +17,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 )
 
-// TestAPodIsEvictedOnceAVolumeIsOverItsLimit, and stays so: also for a podctl
+// TestPodOverVolumeLimitIsEvicted, and stays so: also for a podctl
 // that comes after it.
 func TestPodOverVolumeLimitIsEvicted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

@@ -79,7 +79,7 @@ func BenchmarkRelist(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
 					rt.pods = listings[(i+1)%2]
-					l.fullBy(time.Time{}.Add(1))
+					l.requestFullRelist(time.Time{}.Add(1))
 					l.settle()
 					sub.Take()
 				}
@@ -102,7 +102,7 @@ func BenchmarkHint(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				rt.pods = listings[(i+1)%2]
-				p.box.hint(pod.Hint{ID: listings[0][0].Containers[0].ID, PodUID: "pod-0"})
+				p.inbox.addHint(pod.Hint{ID: listings[0][0].Containers[0].ID, PodUID: "pod-0"})
 				l.settle()
 				if len(sub.Take()) != 1 {
 					b.Fatal("no event")

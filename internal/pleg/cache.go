@@ -56,8 +56,8 @@ func newCache() *cache {
 	return &cache{entries: map[types.UID]*entry{}, waiters: map[types.UID][]*waiter{}}
 }
 
-// begin stamps a list call that starts now.
-func (c *cache) begin(now time.Time) stamp {
+// beginListing stamps a list call that starts now.
+func (c *cache) beginListing(now time.Time) stamp {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seq++
@@ -89,8 +89,8 @@ func (c *cache) changed(uid types.UID) {
 	}
 }
 
-// observed records that the entry still holds as of s.
-func (c *cache) observed(uid types.UID, s stamp) {
+// unchanged records that the entry still holds as of s.
+func (c *cache) unchanged(uid types.UID, s stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.entries[uid]; e != nil {
@@ -141,18 +141,18 @@ func (c *cache) wait(uid types.UID, after time.Time) *waiter {
 	return w
 }
 
-// awaited reports whether somebody waits for a newer status of the pod.
-func (c *cache) awaited(uid types.UID) bool {
+// isAwaited reports whether somebody waits for a newer status of the pod.
+func (c *cache) isAwaited(uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.waiters[uid]) > 0
 }
 
-// leave forgets a waiter whose caller has gone.
-func (c *cache) leave(uid types.UID, gone *waiter) {
+// removeWaiter forgets a waiter whose caller has gone.
+func (c *cache) removeWaiter(uid types.UID, gone *waiter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keep(uid, func(w *waiter) bool { return w != gone })
+	c.keepWaiters(uid, func(w *waiter) bool { return w != gone })
 }
 
 // The functions below are called with the lock held.
@@ -186,7 +186,7 @@ func (c *cache) notify(uid types.UID) {
 		return
 	}
 	s := c.stampOf(c.entries[uid])
-	c.keep(uid, func(w *waiter) bool {
+	c.keepWaiters(uid, func(w *waiter) bool {
 		if s.seq <= w.seq && !s.at.After(w.after) {
 			return true
 		}
@@ -196,7 +196,7 @@ func (c *cache) notify(uid types.UID) {
 	})
 }
 
-func (c *cache) keep(uid types.UID, f func(*waiter) bool) {
+func (c *cache) keepWaiters(uid types.UID, f func(*waiter) bool) {
 	var kept []*waiter
 	for _, w := range c.waiters[uid] {
 		if f(w) {

@@ -21,37 +21,37 @@ type call struct {
 	after func(err error, late bool)
 }
 
-// start makes a call in a goroutine of its own.
-func (l *loop) start(about Call, run func(context.Context) error, after func(err error, late bool)) *call {
+// startCall makes a call in a goroutine of its own.
+func (l *loop) startCall(about Call, run func(context.Context) error, after func(err error, late bool)) *call {
 	ctx, cancel := context.WithCancel(l.ctx)
-	c := &call{deadline: about.Since.Add(l.opts.CallDeadline), cancel: cancel, end: l.health.begin(about), after: after}
+	c := &call{deadline: about.Since.Add(l.opts.CallDeadline), cancel: cancel, end: l.health.beginCall(about), after: after}
 	l.calls[c] = struct{}{}
 	l.spawn(about, func() func() {
 		err := run(ctx)
-		return func() { l.returned(c, err) }
+		return func() { l.callReturned(c, err) }
 	})
 	return c
 }
 
-func (l *loop) returned(c *call, err error) {
+func (l *loop) callReturned(c *call, err error) {
 	if !c.expired {
-		l.finish(c)
+		l.endCall(c)
 	}
 	c.after(err, c.expired)
 }
 
-// expire abandons the calls that have passed their deadlines.
-func (l *loop) expire(now time.Time) {
+// expireCalls abandons the calls that have passed their deadlines.
+func (l *loop) expireCalls(now time.Time) {
 	for c := range l.calls {
 		if !now.Before(c.deadline) {
 			c.expired = true
-			l.finish(c)
+			l.endCall(c)
 			c.after(errDeadline, false)
 		}
 	}
 }
 
-func (l *loop) finish(c *call) {
+func (l *loop) endCall(c *call) {
 	delete(l.calls, c)
 	if c.slow {
 		l.slow--

@@ -33,7 +33,7 @@ func phaseOf(s pod.State) phase {
 // old come first, then the new ones, each container before the sandboxes
 // (pkg/kubelet/pleg/generic.go, computeEvents). Source, At and Status are unset.
 func Diff(old, new *pod.Pod) []Event {
-	if same(old, new) {
+	if isSame(old, new) {
 		return nil
 	}
 	now := phases(new)
@@ -45,10 +45,10 @@ func Diff(old, new *pod.Pod) []Event {
 		}
 	}
 	if old != nil {
-		each(old, func(id, name string) { compare(old, id, name) })
+		eachContainer(old, func(id, name string) { compare(old, id, name) })
 	}
 	if new != nil {
-		each(new, func(id, name string) {
+		eachContainer(new, func(id, name string) {
 			if before[id] == absent {
 				compare(new, id, name)
 			}
@@ -75,9 +75,9 @@ func transition(old, new phase) []EventType {
 	}
 }
 
-// same is the common case, decided without allocating: the same containers
+// isSame is the common case, decided without allocating: the same containers
 // and sandboxes, in the same order, in the same phases.
-func same(a, b *pod.Pod) bool {
+func isSame(a, b *pod.Pod) bool {
 	if a == b || a == nil || b == nil {
 		return a == b
 	}
@@ -102,7 +102,7 @@ func phases(p *pod.Pod) map[string]phase {
 	return m
 }
 
-func each(p *pod.Pod, f func(id, container string)) {
+func eachContainer(p *pod.Pod, f func(id, container string)) {
 	for _, c := range p.Containers {
 		f(c.ID, c.Name)
 	}

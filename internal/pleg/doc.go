@@ -28,7 +28,7 @@
 // The goroutine of Run owns the records and decides; it never makes a call
 // and never waits for one, so a runtime that hangs on one pod delays that pod
 // only. Calls run in goroutines of their own, which post their answer back to
-// the loop. The cache, the mailbox and the subscriptions have a mutex each
+// the loop. The cache, the inbox and the subscriptions have a mutex each
 // and hold it for moments; only GetNewerThan blocks, on its context.
 //
 // # Why stale never passes as fresh
@@ -56,11 +56,11 @@
 //
 // # Hints
 //
-// The period grows from Period to HintedPeriod only while hints are proved: the
+// The period grows from Period to HintedPeriod only while hints are proven: the
 // stream is open, the runtime is known to broadcast, a full relist has caught up
 // since it opened, and the last changes had all been hinted. One change that
 // was not, or the end of the stream, brings Period back at once. An event created before
-// the stream opened makes its pod be relisted like any other but proves nothing.
+// the stream opened makes its pod be relisted like any other but does not count.
 //
 // # Differs from the kubelet in
 //

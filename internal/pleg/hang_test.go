@@ -80,9 +80,9 @@ func TestHangingStatusDelaysNoOtherPod(t *testing.T) {
 	})
 }
 
-// TestHungPodsLeaveRoom: pods whose statuses hang for ever, more of them than
+// TestHungPodsUseHalfOfTheSlots: pods whose statuses hang for ever, more of them than
 // there are places, do not keep the others from being read.
-func TestHungPodsLeaveRoom(t *testing.T) {
+func TestHungPodsUseHalfOfTheSlots(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	for i := range 20 {
@@ -106,9 +106,9 @@ func TestHungPodsLeaveRoom(t *testing.T) {
 	})
 }
 
-// TestHangingListOfOnePod gives up at the deadline; the full relists serve the
+// TestHangingPodRelist gives up at the deadline; the full relists serve the
 // pod meanwhile.
-func TestHangingListOfOnePod(t *testing.T) {
+func TestHangingPodRelist(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.put("u1", "s1", pod.Running)
@@ -137,9 +137,9 @@ func TestHangingListOfOnePod(t *testing.T) {
 	})
 }
 
-// TestHangingFullList: relists of single pods go on, and the health report
+// TestHangingFullRelist: relists of single pods go on, and the health report
 // says what the PLEG waits for.
-func TestHangingFullList(t *testing.T) {
+func TestHangingFullRelist(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -164,7 +164,7 @@ func TestHangingFullList(t *testing.T) {
 
 // A full relist that hangs is retried after its deadline; its age is that of
 // the first try.
-func TestRetriedRelistCountsFromItsFirstTry(t *testing.T) {
+func TestHungReadAgeCountsFromFirstTry(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, _ *Subscription) {

@@ -141,8 +141,8 @@ func (h Health) check(now time.Time) error {
 	return nil
 }
 
-// begin adds a call; the function that it returns removes it.
-func (h *health) begin(c Call) (end func()) {
+// beginCall adds a call; the function that it returns removes it.
+func (h *health) beginCall(c Call) (end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls[&c] = struct{}{}
@@ -168,20 +168,20 @@ func (h *health) relisted(began time.Time, err error, proved bool) {
 	h.state.Hints.Proved = proved
 }
 
-func (h *health) hints(s HintState) {
+func (h *health) setHints(s HintState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.state.Hints = s
 }
 
-// hangs adds a pod whose status call hangs, until answers removes it.
-func (h *health) hangs(c Call) {
+// podHangs adds a pod whose status call hangs, until answers removes it.
+func (h *health) podHangs(c Call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hung[c.PodUID] = c
 }
 
-func (h *health) answers(uid types.UID) {
+func (h *health) podAnswers(uid types.UID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.hung, uid)

@@ -22,7 +22,7 @@ const (
 	endsAtOnce = time.Second
 )
 
-// listen keeps the hint stream open until ctx ends. It only fills the mailbox,
+// listen keeps the hint stream open until ctx ends. It only fills the inbox,
 // which never blocks: a runtime may block on a slow reader.
 func (p *PLEG) listen(ctx context.Context) {
 	wait := hintBackoff
@@ -74,9 +74,9 @@ func (p *PLEG) listenOnce(ctx context.Context) (lived time.Duration, err error) 
 }
 
 func (p *PLEG) hintsOpened(now time.Time, broadcast bool) {
-	p.box.opened(now, broadcast)
+	p.inbox.streamOpened(now, broadcast)
 	p.streamTried()
-	p.health.hints(HintState{Open: true, Since: now})
+	p.health.setHints(HintState{Open: true, Since: now})
 	p.opts.Observer.HintStream(nil)
 }
 
@@ -88,12 +88,12 @@ func (p *PLEG) streamTried() {
 }
 
 func (p *PLEG) hinted(h pod.Hint) {
-	p.opts.Observer.Hinted(p.opts.Now().Sub(h.Created), p.box.hint(h))
+	p.opts.Observer.Hinted(p.opts.Now().Sub(h.Created), p.inbox.addHint(h))
 }
 
 func (p *PLEG) hintsEnded(err error) {
-	p.box.closed()
+	p.inbox.streamClosed()
 	p.streamTried()
-	p.health.hints(HintState{Since: p.opts.Now(), Err: err})
+	p.health.setHints(HintState{Since: p.opts.Now(), Err: err})
 	p.opts.Observer.HintStream(err)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// TestHintedExitIsOneRelistOfOnePod: from the process's end to the event, two
+// TestHintedExitRelistsOnePodOnce: from the process's end to the event, two
 // filtered lists and the status, at once.
-func TestHintedExitIsOneRelistOfOnePod(t *testing.T) {
+func TestHintedExitRelistsOnePodOnce(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "c1", pod.Running, "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -51,7 +51,7 @@ func TestHintWithoutChangeReadsNoStatus(t *testing.T) {
 	})
 }
 
-func TestHintsDuringARelistMakeOneMore(t *testing.T) {
+func TestHintsDuringRelistCauseOneMore(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -68,7 +68,7 @@ func TestHintsDuringARelistMakeOneMore(t *testing.T) {
 	})
 }
 
-func TestDeletedIDIsFoundInTheRecord(t *testing.T) {
+func TestDeletedContainerIsMappedToItsPod(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "c1", pod.Exited, "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -82,7 +82,7 @@ func TestDeletedIDIsFoundInTheRecord(t *testing.T) {
 	})
 }
 
-func TestUnknownIDIsLookedForWhereTheEventSaysOrEverywhere(t *testing.T) {
+func TestHintOfUnknownContainerRelists(t *testing.T) {
 	w := newWorld()
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
 		w.took()
@@ -108,7 +108,7 @@ func TestUnknownIDIsLookedForWhereTheEventSaysOrEverywhere(t *testing.T) {
 	})
 }
 
-func TestEndOfStreamIsCaughtUpWith(t *testing.T) {
+func TestFullRelistAfterStreamEnds(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, broadcasting, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -142,7 +142,7 @@ func TestEndOfStreamIsCaughtUpWith(t *testing.T) {
 	})
 }
 
-func TestStreamThatBreaksAgainAndAgainIsBackedOff(t *testing.T) {
+func TestStreamReconnectBacksOff(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.New("connection refused")
 	seen := &observer{}
@@ -156,7 +156,7 @@ func TestStreamThatBreaksAgainAndAgainIsBackedOff(t *testing.T) {
 	})
 }
 
-func TestUnsupportedHintsAreTriedAgainWhenTheRuntimeIsBack(t *testing.T) {
+func TestUnsupportedHintsAreRetriedAfterRecovery(t *testing.T) {
 	for name, err := range map[string]error{"unimplemented": errors.ErrUnsupported, "EOF at once": io.EOF} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
@@ -204,9 +204,9 @@ func (o *observer) PodRelisted(_ Source, _ time.Duration, changed bool, _ error)
 	o.needed = append(o.needed, changed)
 }
 
-// TestWholeLifeOfAPod: a pod of one container, its runtime tells of each step.
+// TestPodLifeCycle: a pod of one container, its runtime tells of each step.
 // Not one status is read that no change has called for.
-func TestWholeLifeOfAPod(t *testing.T) {
+func TestPodLifeCycle(t *testing.T) {
 	w := newWorld()
 	seen := &observer{}
 	opts := broadcasting

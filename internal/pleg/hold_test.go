@@ -11,9 +11,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// TestHeldPodIsRelistedOnceItIsReleased: one relist for all the steps that
+// TestHeldPodIsRelistedAfterRelease: one relist for all the steps that
 // were taken meanwhile.
-func TestHeldPodIsRelistedOnceItIsReleased(t *testing.T) {
+func TestHeldPodIsRelistedAfterRelease(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	w.put("u2", "s2", pod.Running)
@@ -40,7 +40,7 @@ func TestHeldPodIsRelistedOnceItIsReleased(t *testing.T) {
 
 // A hold that is not released delays hints by as long as proved hints allow a full
 // relist to take.
-func TestHoldEndsByItself(t *testing.T) {
+func TestHoldExpires(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	w.put("u2", "s2", pod.Running)
@@ -91,14 +91,14 @@ func TestExpiredHoldsAreForgotten(t *testing.T) {
 			p.Hold(types.UID(fmt.Sprint("removed-", i)))
 			time.Sleep(time.Second)
 		}
-		if n := len(p.box.held); n > 11 {
+		if n := len(p.inbox.held); n > 11 {
 			t.Errorf("%d holds are kept", n)
 		}
 	})
 }
 
 // What a full relist finds of a held pod is read once, at the end of the hold.
-func TestHeldPodIsReadOnceItIsReleased(t *testing.T) {
+func TestHeldPodStatusIsReadAfterRelease(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -122,7 +122,7 @@ func TestHeldPodIsReadOnceItIsReleased(t *testing.T) {
 
 // Who holds a pod may wait for its status, and gets it also where a full relist was
 // quicker than the one that was asked for.
-func TestHeldPodIsReadForWhoWaits(t *testing.T) {
+func TestHeldPodStatusIsReadForWaitingCaller(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, _ *Subscription) {

@@ -26,7 +26,7 @@ func initial(sub *Subscription) []string {
 	return list
 }
 
-func TestInitialIsWhatTheFirstFullRelistFound(t *testing.T) {
+func TestEventsOfFirstFullRelistAreInitial(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.put("u1", "s1", pod.Running, "c1", pod.Exited, "c2", pod.Created)
@@ -72,8 +72,8 @@ func TestEventsCarryTheListing(t *testing.T) {
 	})
 }
 
-// TestUnhintedCountsChangesThatOnlyARelistFound.
-func TestUnhintedCountsChangesThatOnlyARelistFound(t *testing.T) {
+// TestUnhintedCountsChangesFoundByRelistOnly.
+func TestUnhintedCountsChangesFoundByRelistOnly(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, broadcasting, w, func(t *testing.T, p *PLEG, _ *Subscription) {
@@ -99,9 +99,9 @@ func TestUnhintedCountsChangesThatOnlyARelistFound(t *testing.T) {
 	})
 }
 
-// TestHintsOnlyRelistsToCatchUp: at the start, when the stream opens and when
+// TestHintsOnlyRelistsOnlyToCatchUp: at the start, when the stream opens and when
 // it ends, and as a safety net; each second while there is no stream.
-func TestHintsOnlyRelistsToCatchUp(t *testing.T) {
+func TestHintsOnlyRelistsOnlyToCatchUp(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{HintsOnly: true}, w, func(t *testing.T, p *PLEG, sub *Subscription) {

@@ -11,39 +11,39 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// listing is the newest sighting of every pod, for readers outside the loop:
+// listing is the newest observation of every pod, for readers outside the loop:
 // the last full list, updated by relists of single pods.
 type listing struct {
 	mu    sync.Mutex
 	full  []*pod.Pod
 	seq   uint64 // the full list's
-	since map[types.UID]sighted
+	since map[types.UID]newerListing
 }
 
-type sighted struct {
+type newerListing struct {
 	pod *pod.Pod // nil: absent
 	seq uint64
 }
 
-// replace sets the full list that began as number seq.
-func (l *listing) replace(pods []*pod.Pod, seq uint64) {
+// setAll sets the full list that began as number seq.
+func (l *listing) setAll(pods []*pod.Pod, seq uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.full, l.seq = pods, seq
-	maps.DeleteFunc(l.since, func(_ types.UID, s sighted) bool { return s.seq < seq })
+	maps.DeleteFunc(l.since, func(_ types.UID, s newerListing) bool { return s.seq < seq })
 }
 
-// put sets the listing of one pod, unless a full list has overtaken it.
-func (l *listing) put(uid types.UID, p *pod.Pod, seq uint64) {
+// setPod sets the listing of one pod, unless a full list has overtaken it.
+func (l *listing) setPod(uid types.UID, p *pod.Pod, seq uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if seq < l.seq {
 		return
 	}
 	if l.since == nil {
-		l.since = map[types.UID]sighted{}
+		l.since = map[types.UID]newerListing{}
 	}
-	l.since[uid] = sighted{p, seq}
+	l.since[uid] = newerListing{p, seq}
 }
 
 func (l *listing) sorted() []*pod.Pod {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// loop is what the goroutine of Run owns. Nothing in it is locked, and none of
-// its methods blocks: calls run elsewhere and post what follows to done.
+// loop is the state that the goroutine of Run owns. It needs no lock, and none of its
+// methods blocks: calls run elsewhere and post what follows to done.
 type loop struct {
 	*PLEG
 	ctx  context.Context
@@ -18,8 +18,8 @@ type loop struct {
 	spawn   func(about Call, work func() (after func()))
 	records map[types.UID]*record
 	// ids are the containers and sandboxes of the newest listings, with their pods.
-	ids   map[string]types.UID
-	proof proof
+	ids      map[string]types.UID
+	coverage hintCoverage
 
 	// full is the full relist in flight, nil if there is none. The last one
 	// began and ended at these times; urgent, if set, is when the next one is
@@ -29,17 +29,17 @@ type loop struct {
 	urgent             time.Time
 	failing            bool
 	listed             bool // a full relist has succeeded
-	// dirty pods wait for a relist of their own, in this order; singles are
-	// those in flight.
-	dirty   map[types.UID]mark
-	order   []types.UID
-	singles map[types.UID]*single
+	// requested are the pods that wait for a relist of their own, in this order;
+	// podRelists are those in flight.
+	requested  map[types.UID]relistRequest
+	order      []types.UID
+	podRelists map[types.UID]*podRelist
 	// heldBack are the pods that have changed and whose status is read once their
 	// hold ends.
 	heldBack map[types.UID]struct{}
 	// queue are the status reads that wait for their turn.
-	queue []*reading
-	// calls are the single relists and status reads in flight, at most
+	queue []*statusRead
+	// calls are the pod relists and status reads in flight, at most
 	// Parallel; slow counts those among them that hung the last time.
 	calls map[*call]struct{}
 	slow  int
@@ -52,8 +52,8 @@ type loop struct {
 func newLoop(ctx context.Context, p *PLEG) *loop {
 	l := &loop{
 		PLEG: p, ctx: ctx, done: make(chan func()),
-		records: map[types.UID]*record{}, ids: map[string]types.UID{}, dirty: map[types.UID]mark{},
-		singles: map[types.UID]*single{}, calls: map[*call]struct{}{}, retry: map[types.UID]struct{}{},
+		records: map[types.UID]*record{}, ids: map[string]types.UID{}, requested: map[types.UID]relistRequest{},
+		podRelists: map[types.UID]*podRelist{}, calls: map[*call]struct{}{}, retry: map[types.UID]struct{}{},
 		heldBack: map[types.UID]struct{}{},
 	}
 	l.spawn = func(_ Call, work func() func()) {
@@ -70,7 +70,7 @@ func (l *loop) run() {
 		case <-l.ctx.Done():
 			return
 		case <-timer.C:
-		case <-l.box.wake:
+		case <-l.inbox.wake:
 		case f := <-l.done:
 			f()
 		}
@@ -90,46 +90,46 @@ func (l *loop) post(f func()) {
 // until something else is due.
 func (l *loop) step() time.Duration {
 	now := l.opts.Now()
-	l.expire(now)
-	l.sort(l.box.take(), now)
+	l.expireCalls(now)
+	l.processInbox(l.inbox.takeContent(), now)
 	if l.full == nil && !now.Before(l.fullDue(now)) {
-		l.startFull(now)
+		l.startFullRelist(now)
 	}
 	if l.full == nil && len(l.retry) > 0 && !now.Before(l.retryDue(now)) {
 		l.startRetries()
 	}
-	l.startSingles(now)
+	l.startPodRelists(now)
 	l.readHeldBack(now)
 	l.startReads(now)
-	return l.idle(now)
+	return l.untilDue(now)
 }
 
-// sort processes the mailbox.
-func (l *loop) sort(m mail, now time.Time) {
+// processInbox applies the input that has come since the last step.
+func (l *loop) processInbox(in inboxContent, now time.Time) {
 	seq := l.cache.lastSeq()
-	if l.proof.sync(m.stream, seq) {
-		l.fullBy(now)
+	if l.coverage.setStream(in.stream, seq) {
+		l.requestFullRelist(now)
 	}
-	for id, h := range m.hints {
-		uid := l.owner(id, h.uid)
+	for id, h := range in.hints {
+		uid := l.podOf(id, h.uid)
 		if h.live && uid != "" {
-			l.proof.hinted(uid)
+			l.coverage.podHinted(uid)
 		}
-		if l.shown(uid, id, h.report) {
+		if l.alreadyObserved(uid, id, h.hintReport) {
 			continue
 		}
 		if uid == "" {
 			// Most likely not a pod's: not more often than this.
-			l.fullBy(later(now, l.lastBegin.Add(l.opts.Period/10)))
+			l.requestFullRelist(later(now, l.lastBegin.Add(l.opts.Period/10)))
 			continue
 		}
-		l.mark(uid, mark{source: FromHint, live: h.live, seq: seq, reports: map[string]report{id: h.report}})
+		l.requestRelist(uid, relistRequest{source: FromHint, live: h.live, seq: seq, reports: map[string]hintReport{id: h.hintReport}})
 	}
-	for uid, k := range m.asked {
-		k.blind = true
-		l.mark(uid, k)
+	for uid, q := range in.requests {
+		q.unconditional = true
+		l.requestRelist(uid, q)
 	}
-	for uid := range m.reinspect {
+	for uid := range in.reinspect {
 		if rec := l.records[uid]; rec != nil {
 			rec.reinspect = true
 			l.retryLater(uid, now)
@@ -137,32 +137,32 @@ func (l *loop) sort(m mail, now time.Time) {
 	}
 }
 
-// owner maps a container's or sandbox's id to its pod: by the listings, as a
-// deleted one is in none any more; else as the event had it.
-func (l *loop) owner(id string, uid types.UID) types.UID {
+// podOf returns the pod of a container or sandbox: by the ids of the newest listings,
+// else as the event had it.
+func (l *loop) podOf(id string, uid types.UID) types.UID {
 	if known, ok := l.ids[id]; ok {
 		return known
 	}
 	return uid
 }
 
-func (l *loop) mark(uid types.UID, m mark) {
-	if old, ok := l.dirty[uid]; ok {
-		m = old.merge(m)
+func (l *loop) requestRelist(uid types.UID, q relistRequest) {
+	if old, ok := l.requested[uid]; ok {
+		q = old.merge(q)
 	} else {
 		l.order = append(l.order, uid)
 	}
-	l.dirty[uid] = m
+	l.requested[uid] = q
 }
 
-// fullBy brings the next full relist forward to t.
-func (l *loop) fullBy(t time.Time) {
+// requestFullRelist makes the next full relist due at t, unless it is due earlier.
+func (l *loop) requestFullRelist(t time.Time) {
 	if l.urgent.IsZero() || t.Before(l.urgent) {
 		l.urgent = t
 	}
 }
 
-// fullDue is when the next full relist is due. The period is looked up each
+// fullDue returns when the next full relist is due. The period is looked up each
 // time, so that a doubt shortens it at once.
 func (l *loop) fullDue(now time.Time) time.Time {
 	due := l.lastEnd.Add(l.period(now))
@@ -173,18 +173,18 @@ func (l *loop) fullDue(now time.Time) time.Time {
 }
 
 func (l *loop) period(now time.Time) time.Duration {
-	proved := l.proof.proved(now)
-	l.missed.Store(int64(l.proof.missed))
+	proven := l.coverage.isProven(now)
+	l.missed.Store(int64(l.coverage.missed))
 	switch {
-	case l.opts.HintsOnly && l.proof.upToDate():
+	case l.opts.HintsOnly && l.coverage.isCaughtUp():
 		return l.opts.Threshold / 3
-	case proved:
+	case proven:
 		return l.opts.HintedPeriod
 	}
 	return l.opts.Period
 }
 
-// retryDue is when the pods to be retried are due: with the next full relist if
+// retryDue returns when the pods to be retried are due: with the next full relist if
 // that is imminent.
 func (l *loop) retryDue(now time.Time) time.Time {
 	if due := l.fullDue(now); due.Sub(l.retryAt) < l.opts.Period/2 {
@@ -203,13 +203,13 @@ func (l *loop) retryLater(uid types.UID, now time.Time) {
 func (l *loop) startRetries() {
 	seq := l.cache.lastSeq()
 	for uid := range l.retry {
-		l.mark(uid, mark{source: FromRelist, seq: seq, blind: true})
+		l.requestRelist(uid, relistRequest{source: FromRelist, seq: seq, unconditional: true})
 	}
 	clear(l.retry)
 }
 
-// idle is the time until something is due.
-func (l *loop) idle(now time.Time) time.Duration {
+// untilDue returns the time until something is due.
+func (l *loop) untilDue(now time.Time) time.Duration {
 	next := now.Add(l.opts.Threshold)
 	if l.full == nil {
 		next = earlier(next, l.fullDue(now))
@@ -221,12 +221,12 @@ func (l *loop) idle(now time.Time) time.Duration {
 		next = earlier(next, c.deadline)
 	}
 	for uid := range l.heldBack {
-		if until := l.box.heldUntil(uid, now); !until.IsZero() {
+		if until := l.inbox.heldUntil(uid, now); !until.IsZero() {
 			next = earlier(next, until)
 		}
 	}
 	for _, uid := range l.order {
-		if until := l.box.heldUntil(uid, now); !until.IsZero() {
+		if until := l.inbox.heldUntil(uid, now); !until.IsZero() {
 			next = earlier(next, until)
 		}
 	}

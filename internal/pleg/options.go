@@ -32,7 +32,7 @@ type Options struct {
 	// Period is the time between two full relists, from the end of one to the
 	// start of the next. 0: 1 s.
 	Period time.Duration
-	// HintedPeriod replaces Period while hints are proved. 0: 10 s. It is cut
+	// HintedPeriod replaces Period while hints are proven. 0: 10 s. It is cut
 	// to a third of Threshold.
 	HintedPeriod time.Duration
 	// HintsOnly limits full relists to catching up when the hint stream opens

@@ -21,7 +21,7 @@ type PLEG struct {
 	rt      Runtime
 	opts    Options
 	cache   *cache
-	box     mailbox
+	inbox   inbox
 	list    listing
 	subs    subscribers
 	health  health
@@ -41,7 +41,7 @@ func New(rt Runtime, opts Options) *PLEG {
 		rt: rt, opts: opts.withDefaults(), cache: newCache(),
 		stopped: make(chan struct{}), recovered: make(chan struct{}, 1), tried: make(chan struct{}, 1),
 	}
-	p.box.init()
+	p.inbox.init()
 	p.health.init(p.opts)
 	return p
 }
@@ -73,16 +73,16 @@ func (p *PLEG) GetNewerThan(ctx context.Context, uid types.UID, t time.Time) (*p
 	case <-w.done:
 		return w.status, w.err
 	default:
-		p.box.ask(uid, mark{source: FromRequest, asked: true, after: t, seq: w.seq})
+		p.inbox.addRequest(uid, relistRequest{source: FromRequest, awaited: true, after: t, seq: w.seq})
 	}
 	select {
 	case <-w.done:
 		return w.status, w.err
 	case <-ctx.Done():
-		p.cache.leave(uid, w)
+		p.cache.removeWaiter(uid, w)
 		return nil, waitError(uid, ctx.Err())
 	case <-p.stopped:
-		p.cache.leave(uid, w)
+		p.cache.removeWaiter(uid, w)
 		return nil, waitError(uid, ErrStopped)
 	}
 }
@@ -94,13 +94,13 @@ func waitError(uid types.UID, err error) error {
 // RequestRelist makes the pod be relisted now, unless a listing that is newer
 // than this call comes before.
 func (p *PLEG) RequestRelist(uid types.UID) {
-	p.box.ask(uid, mark{source: FromRequest, asked: true, after: p.opts.Now(), seq: p.cache.lastSeq()})
+	p.inbox.addRequest(uid, relistRequest{source: FromRequest, awaited: true, after: p.opts.Now(), seq: p.cache.lastSeq()})
 }
 
 // RequestReinspect makes the next relist of the pod, at most a Period away, read
 // its status even without a change, and send a PodSync. It has no effect on a
 // pod that the runtime does not list then.
-func (p *PLEG) RequestReinspect(uid types.UID) { p.box.flag(uid) }
+func (p *PLEG) RequestReinspect(uid types.UID) { p.inbox.addReinspect(uid) }
 
 // Hold delays the hints of a pod, and the reading of its status, until release is
 // called or a HintedPeriod has passed, for a caller that changes the pod in several steps:
@@ -108,8 +108,8 @@ func (p *PLEG) RequestReinspect(uid types.UID) { p.box.flag(uid) }
 // not delayed, nor what GetNewerThan waits for. There is one hold per pod at a time.
 func (p *PLEG) Hold(uid types.UID) (release func()) {
 	now := p.opts.Now()
-	p.box.hold(uid, now, now.Add(p.opts.HintedPeriod))
-	return func() { p.box.release(uid) }
+	p.inbox.holdPod(uid, now, now.Add(p.opts.HintedPeriod))
+	return func() { p.inbox.releasePod(uid) }
 }
 
 // Pods returns every pod as it was listed last, sorted by namespace, name and

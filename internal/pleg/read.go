@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// reading is one read of a pod's status, caused by a listing.
-type reading struct {
+// statusRead is one read of a pod's status, caused by a listing.
+type statusRead struct {
 	rec    *record
 	pod    *pod.Pod
 	stamp  stamp
@@ -39,11 +39,11 @@ func (l *loop) startReads(now time.Time) {
 	l.queue = waiting
 }
 
-func (l *loop) startRead(r *reading, slow bool, now time.Time) {
+func (l *loop) startRead(r *statusRead, slow bool, now time.Time) {
 	r.began = now
 	var st *pod.Status
 	about := Call{Op: opPodStatus, PodUID: r.pod.UID, Namespace: r.pod.Namespace, Name: r.pod.Name, Since: now}
-	r.call = l.start(about, func(ctx context.Context) (err error) {
+	r.call = l.startCall(about, func(ctx context.Context) (err error) {
 		st, err = l.rt.PodStatus(ctx, r.pod)
 		return err
 	}, func(err error, late bool) {
@@ -67,8 +67,8 @@ func (l *loop) startRead(r *reading, slow bool, now time.Time) {
 	}
 }
 
-// drop forgets a read whose pod has gone.
-func (l *loop) drop(r *reading) {
+// dropRead forgets a read whose pod is gone.
+func (l *loop) dropRead(r *statusRead) {
 	if r.call != nil {
 		r.call.cancel()
 	} else if i := slices.Index(l.queue, r); i >= 0 {
@@ -77,10 +77,10 @@ func (l *loop) drop(r *reading) {
 }
 
 // readDone caches the status, sends the events and advances the record.
-func (l *loop) readDone(r *reading, read *pod.Status, now time.Time) {
+func (l *loop) readDone(r *statusRead, read *pod.Status, now time.Time) {
 	rec := r.rec
 	rec.reading, rec.lastErr = nil, ""
-	l.healthy(rec)
+	l.clearHang(rec)
 	st := *read
 	st.At = r.stamp.at // a status is as new as the listing that named its containers
 	st.IPs = l.keepIPs(rec.uid, &st)
@@ -109,30 +109,30 @@ func (l *loop) keepIPs(uid types.UID, st *pod.Status) []string {
 	return nil
 }
 
-func (l *loop) readFailed(r *reading, err error, now time.Time) {
+func (l *loop) readFailed(r *statusRead, err error, now time.Time) {
 	rec := r.rec
 	rec.reading = nil
 	if errors.Is(err, errDeadline) {
 		rec.stuck = true
 	}
 	if now.Before(r.began.Add(l.opts.CallDeadline)) {
-		l.healthy(rec)
+		l.clearHang(rec)
 	} else {
 		if rec.hungSince.IsZero() {
 			rec.hungSince = r.began
-			l.health.hangs(Call{Op: opPodStatus, PodUID: rec.uid, Namespace: r.pod.Namespace, Name: r.pod.Name, Since: r.began})
+			l.health.podHangs(Call{Op: opPodStatus, PodUID: rec.uid, Namespace: r.pod.Namespace, Name: r.pod.Name, Since: r.began})
 		}
 		err = inFlightError(r.pod, now.Sub(rec.hungSince))
 	}
-	l.unreadable(rec, r.pod, r.stamp, err, now)
+	l.cacheReadError(rec, r.pod, r.stamp, err, now)
 	if rec.unread {
 		l.evaluate(rec, now)
 	}
 }
 
-// unreadable caches the error of reading p's status. The record is unchanged,
+// cacheReadError caches the error of reading p's status. The record is unchanged,
 // and the status is read again at the pod's next relist.
-func (l *loop) unreadable(rec *record, p *pod.Pod, s stamp, err error, now time.Time) {
+func (l *loop) cacheReadError(rec *record, p *pod.Pod, s stamp, err error, now time.Time) {
 	if text := err.Error(); rec.lastErr != text && (rec.lastErr == "" || rec.hungSince.IsZero()) {
 		l.opts.Log.Warn("status not read", "op", "PodStatus", "pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID, "err", err)
 		rec.lastErr = text
@@ -143,10 +143,10 @@ func (l *loop) unreadable(rec *record, p *pod.Pod, s stamp, err error, now time.
 	l.retryLater(rec.uid, now)
 }
 
-// healthy: the pod's status does not hang, or no longer.
-func (l *loop) healthy(rec *record) {
+// clearHang records that reading the pod's status does not hang, or no longer.
+func (l *loop) clearHang(rec *record) {
 	if !rec.hungSince.IsZero() {
 		rec.hungSince = time.Time{}
-		l.health.answers(rec.uid)
+		l.health.podAnswers(rec.uid)
 	}
 }

@@ -26,7 +26,7 @@ type record struct {
 	// present: a listing since the last absence had the pod.
 	present bool
 	// reading is the status read in flight or in the queue, nil if none is.
-	reading *reading
+	reading *statusRead
 	// unread: as in the cache's entry.
 	unread bool
 	// reinspect: read the status at the next relist even if it shows no change.
@@ -40,8 +40,8 @@ type record struct {
 	lastErr string
 }
 
-// sighting is a listing of one pod.
-type sighting struct {
+// observation is what one listing shows of a pod.
+type observation struct {
 	pod    *pod.Pod // nil: absent
 	stamp  stamp
 	source Source
@@ -51,7 +51,7 @@ type sighting struct {
 
 // observe applies a listing of the pod, unless a later one has been applied
 // already. It reports whether the pod has changed since the previous one.
-func (l *loop) observe(uid types.UID, s sighting, now time.Time) (changed bool) {
+func (l *loop) observe(uid types.UID, s observation, now time.Time) (changed bool) {
 	rec := l.records[uid]
 	if rec == nil {
 		rec = &record{uid: uid}
@@ -60,8 +60,8 @@ func (l *loop) observe(uid types.UID, s sighting, now time.Time) (changed bool) 
 	if s.stamp.seq < rec.stamp.seq {
 		return false
 	}
-	if changed = !same(rec.seen, s.pod); changed {
-		l.proof.changed(uid, s.stamp.seq, s.full, s.live, now.Add(l.opts.Period))
+	if changed = !isSame(rec.seen, s.pod); changed {
+		l.coverage.podChanged(uid, s.stamp.seq, s.full, s.live, now.Add(l.opts.Period))
 	}
 	if !l.listed {
 		rec.first = s.pod
@@ -69,10 +69,10 @@ func (l *loop) observe(uid types.UID, s sighting, now time.Time) (changed bool) 
 	last := rec.seen
 	rec.seen, rec.stamp, rec.source = s.pod, s.stamp, s.source
 	if changed {
-		l.index(rec, last)
+		l.indexIDs(rec, last)
 	}
 	if s.pod == nil {
-		l.gone(rec, last)
+		l.podGone(rec, last)
 	} else {
 		rec.present = true
 		l.evaluate(rec, now)
@@ -84,7 +84,7 @@ func (l *loop) observe(uid types.UID, s sighting, now time.Time) (changed bool) 
 // the cached status as new as the listing, or reading the status.
 func (l *loop) evaluate(rec *record, now time.Time) {
 	if rec.reading != nil {
-		l.outdate(rec) // evaluated again when that has ended
+		l.markOutdated(rec) // evaluated again when that has ended
 		return
 	}
 	events := Diff(rec.old, rec.seen)
@@ -92,41 +92,41 @@ func (l *loop) evaluate(rec *record, now time.Time) {
 		rec.old = rec.seen
 		if rec.unread || rec.source != FromRelist {
 			rec.unread = false
-			l.cache.observed(rec.uid, rec.stamp)
+			l.cache.unchanged(rec.uid, rec.stamp)
 		}
 		return
 	}
 	if rec.stuck {
-		l.unreadable(rec, rec.seen, rec.stamp, inFlightError(rec.seen, now.Sub(rec.hungSince)), now)
+		l.cacheReadError(rec, rec.seen, rec.stamp, inFlightError(rec.seen, now.Sub(rec.hungSince)), now)
 		return
 	}
-	l.outdate(rec)
-	if l.holdsBack(rec, now) {
+	l.markOutdated(rec)
+	if l.isHeldBack(rec, now) {
 		l.heldBack[rec.uid] = struct{}{}
 		return
 	}
 	rec.reinspect = false
 	delete(l.retry, rec.uid)
-	rec.reading = &reading{rec: rec, pod: rec.seen, stamp: rec.stamp, source: rec.source, events: events}
+	rec.reading = &statusRead{rec: rec, pod: rec.seen, stamp: rec.stamp, source: rec.source, events: events}
 	l.queue = append(l.queue, rec.reading)
 }
 
-// outdate marks the cache entry as older than a change.
-func (l *loop) outdate(rec *record) {
+// markOutdated marks the cache entry as older than a change.
+func (l *loop) markOutdated(rec *record) {
 	if !rec.unread {
 		rec.unread = true
 		l.cache.changed(rec.uid)
 	}
 }
 
-// gone closes the record of a pod that the runtime no longer lists; last is the
+// podGone clears the record of a pod that the runtime no longer lists; last is the
 // last listing that had it. Events that wait for a read in flight are sent
 // without a status.
-func (l *loop) gone(rec *record, last *pod.Pod) {
+func (l *loop) podGone(rec *record, last *pod.Pod) {
 	var events []Event
 	if r := rec.reading; r != nil {
 		events, rec.old, rec.reading = r.events, r.pod, nil
-		l.drop(r)
+		l.dropRead(r)
 	}
 	events = append(events, Diff(rec.old, nil)...)
 	if len(events) == 0 && rec.present {
@@ -136,7 +136,7 @@ func (l *loop) gone(rec *record, last *pod.Pod) {
 		}
 	}
 	l.cache.absent(rec.uid, rec.stamp)
-	l.healthy(rec)
+	l.clearHang(rec)
 	rec.old, rec.present, rec.unread, rec.reinspect, rec.lastErr = nil, false, false, false, ""
 	delete(l.retry, rec.uid)
 	l.deliver(rec, events, Event{Source: rec.source, At: rec.stamp.at, Pod: last})
@@ -158,11 +158,11 @@ func (l *loop) deliver(rec *record, events []Event, how Event) {
 	l.subs.send(kept)
 }
 
-// holdsBack reports whether the status of a changed pod is not read yet: a caller
+// isHeldBack reports whether the status of a changed pod is not read yet: a caller
 // is still changing it, no caller waits for it, and the listing that
 // shows the change was not requested.
-func (l *loop) holdsBack(rec *record, now time.Time) bool {
-	return rec.source != FromRequest && !l.box.heldUntil(rec.uid, now).IsZero() && !l.cache.awaited(rec.uid)
+func (l *loop) isHeldBack(rec *record, now time.Time) bool {
+	return rec.source != FromRequest && !l.inbox.heldUntil(rec.uid, now).IsZero() && !l.cache.isAwaited(rec.uid)
 }
 
 // readHeldBack reads the statuses of pods whose hold has ended, except those that are
@@ -170,12 +170,12 @@ func (l *loop) holdsBack(rec *record, now time.Time) bool {
 func (l *loop) readHeldBack(now time.Time) {
 	for uid := range l.heldBack {
 		rec := l.records[uid]
-		_, marked := l.dirty[uid]
+		_, requested := l.requested[uid]
 		switch {
 		case rec == nil || rec.seen == nil || rec.reading != nil:
 			delete(l.heldBack, uid)
-		case marked || l.singles[uid] != nil:
-		case !l.holdsBack(rec, now):
+		case requested || l.podRelists[uid] != nil:
+		case !l.isHeldBack(rec, now):
 			delete(l.heldBack, uid)
 			l.evaluate(rec, now)
 		}

@@ -105,7 +105,7 @@ func TestDeadPodKeepsItsIP(t *testing.T) {
 	})
 }
 
-func TestReinspectEndsInPodSync(t *testing.T) {
+func TestReinspectSendsPodSync(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.put("u1", "s1", pod.Running)
@@ -126,9 +126,9 @@ func TestReinspectEndsInPodSync(t *testing.T) {
 	})
 }
 
-// TestOvertakenListIsThrownAway: a full list that looked before a relist of one
+// TestOvertakenListIsDiscarded: a full list that looked before a relist of one
 // pod did, and answers after it, says nothing of that pod.
-func TestOvertakenListIsThrownAway(t *testing.T) {
+func TestOvertakenListIsDiscarded(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.put("u1", "s1", pod.Running)
@@ -191,8 +191,8 @@ func TestChangeDuringAReadIsReadNext(t *testing.T) {
 	})
 }
 
-// TestGoneWhileItsStatusIsRead: every transition that a listing showed is told.
-func TestGoneWhileItsStatusIsRead(t *testing.T) {
+// TestPodRemovedDuringStatusRead: every transition that a listing showed is told.
+func TestPodRemovedDuringStatusRead(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.hang["PodStatus u1"] = nil
@@ -229,20 +229,20 @@ func TestRunOnce(t *testing.T) {
 	})
 }
 
-// TestPodsAreAsListedLast: by whichever list began last.
-func TestPodsAreAsListedLast(t *testing.T) {
+// TestPodsReturnsNewestListing: by whichever list began last.
+func TestPodsReturnsNewestListing(t *testing.T) {
 	p1, p2 := &pod.Pod{UID: "a", Name: "a"}, &pod.Pod{UID: "b", Name: "b"}
 	newer := &pod.Pod{UID: "a", Name: "a"}
 	var l listing
-	l.put("b", p2, 1)
-	l.replace([]*pod.Pod{p2, p1}, 2)
-	l.put("b", nil, 1) // overtaken
+	l.setPod("b", p2, 1)
+	l.setAll([]*pod.Pod{p2, p1}, 2)
+	l.setPod("b", nil, 1) // overtaken
 	if got := l.sorted(); !slices.Equal(got, []*pod.Pod{p1, p2}) {
 		t.Errorf("%+v", got)
 	}
-	l.put("a", newer, 4)
-	l.put("b", nil, 5)
-	l.replace([]*pod.Pod{p1, p2}, 3) // overtaken
+	l.setPod("a", newer, 4)
+	l.setPod("b", nil, 5)
+	l.setAll([]*pod.Pod{p1, p2}, 3) // overtaken
 	if got := l.sorted(); !slices.Equal(got, []*pod.Pod{newer}) {
 		t.Errorf("%+v", got)
 	}

@@ -95,8 +95,8 @@ func (s *Stepper) Hint(now time.Time, h pod.Hint) {
 func (s *Stepper) Relist(now time.Time, uid types.UID, source Source) {
 	s.now = now
 	if uid == "" {
-		s.l.fullBy(now)
+		s.l.requestFullRelist(now)
 		return
 	}
-	s.l.mark(uid, mark{source: source, asked: true, seq: s.p.cache.lastSeq()})
+	s.l.requestRelist(uid, relistRequest{source: source, awaited: true, seq: s.p.cache.lastSeq()})
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// TestStepperActsOnlyWhenItIsStepped, at the times that it is told, and each
+// TestStepperActsOnlyOnStep, at the times that it is told, and each
 // call returns when its holder says so.
-func TestStepperActsOnlyWhenItIsStepped(t *testing.T) {
+func TestStepperActsOnlyOnStep(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -53,7 +53,7 @@ func (s *Subscription) Close() {
 	s.all.list = slices.DeleteFunc(s.all.list, func(o *Subscription) bool { return o == s })
 }
 
-func (s *Subscription) put(events []Event) {
+func (s *Subscription) add(events []Event) {
 	s.mu.Lock()
 	for _, e := range events {
 		s.waiting = append(s.waiting, e)
@@ -96,6 +96,6 @@ func (s *subscribers) send(events []Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sub := range s.list {
-		sub.put(events)
+		sub.add(events)
 	}
 }

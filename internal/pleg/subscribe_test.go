@@ -13,7 +13,7 @@ func started(uid types.UID, n int) []Event {
 	return []Event{{PodUID: uid, Type: ContainerStarted, ID: fmt.Sprint(uid, n), Status: &pod.Status{UID: uid, Name: fmt.Sprint(n)}}}
 }
 
-func TestEverySubscriberGetsEveryEventInOrder(t *testing.T) {
+func TestSubscribersGetAllEventsInOrder(t *testing.T) {
 	p := New(newWorld(), Options{})
 	p.subs.send(started("u0", 0))
 	a, b := p.Subscribe(), p.Subscribe()
@@ -44,9 +44,9 @@ func TestEverySubscriberGetsEveryEventInOrder(t *testing.T) {
 	}
 }
 
-// TestSlowSubscriberGetsEventsMergedPerPod: nothing is lost unsaid, memory is
+// TestSlowSubscriberGetsMergedEvents: nothing is lost unsaid, memory is
 // bounded per pod, and other pods' events are left alone.
-func TestSlowSubscriberGetsEventsMergedPerPod(t *testing.T) {
+func TestSlowSubscriberGetsMergedEvents(t *testing.T) {
 	p := New(newWorld(), Options{})
 	sub := p.Subscribe()
 	const n = 1000

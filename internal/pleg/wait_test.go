@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-func TestGetNewerThanKnownMakesNoCall(t *testing.T) {
+func TestGetNewerThanCachedStatusMakesNoCall(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, _ *Subscription) {
@@ -31,9 +31,9 @@ func TestGetNewerThanKnownMakesNoCall(t *testing.T) {
 	})
 }
 
-// TestUnchangedPodIsNewerWithoutStatusCall: one list call shows that nothing
+// TestGetNewerThanUnchangedPodReadsNoStatus: one list call shows that nothing
 // has happened, and the status that is there is as new as that.
-func TestUnchangedPodIsNewerWithoutStatusCall(t *testing.T) {
+func TestGetNewerThanUnchangedPodReadsNoStatus(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -57,7 +57,7 @@ func TestUnchangedPodIsNewerWithoutStatusCall(t *testing.T) {
 	})
 }
 
-func TestGetNewerThanOfChangedPodReadsIt(t *testing.T) {
+func TestGetNewerThanChangedPodReadsStatus(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -74,9 +74,9 @@ func TestGetNewerThanOfChangedPodReadsIt(t *testing.T) {
 	})
 }
 
-// TestFullRelistDoesNotVouchForUnread: while the status of a changed pod is
+// TestFullRelistDoesNotRenewUnreadStatus: while the status of a changed pod is
 // being read, the global time is newer than what is known of that pod.
-func TestFullRelistDoesNotVouchForUnread(t *testing.T) {
+func TestFullRelistDoesNotRenewUnreadStatus(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	w.put("u2", "s2", pod.Running)
@@ -108,7 +108,7 @@ func TestFullRelistDoesNotVouchForUnread(t *testing.T) {
 	})
 }
 
-func TestAbsentAsOf(t *testing.T) {
+func TestGetNewerThanAbsentPod(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.put("u1", "s1", pod.Running, "c1", pod.Exited)
@@ -140,7 +140,7 @@ func TestAbsentAsOf(t *testing.T) {
 	})
 }
 
-func TestGetNewerThanEndsWithItsContext(t *testing.T) {
+func TestGetNewerThanContextCanceled(t *testing.T) {
 	w := newWorld()
 	w.answers("ListPods", errors.New("no"))
 	w.answers("ListPod u1", errors.New("no"))
@@ -158,7 +158,7 @@ func TestGetNewerThanEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestGetNewerThanEndsWithRun(t *testing.T) {
+func TestGetNewerThanAfterRunEnds(t *testing.T) {
 	w := newWorld()
 	w.answers("ListPods", errors.New("no"))
 	w.answers("ListPod u1", errors.New("no"))
@@ -188,9 +188,9 @@ func TestGetNewerThanEndsWithRun(t *testing.T) {
 	}
 }
 
-// TestFailedRelistOfOnePodIsTriedAgain: at the next full relist, and where
+// TestFailedPodRelistIsRetried: at the next full relist, and where
 // that is far off, after a Period.
-func TestFailedRelistOfOnePodIsTriedAgain(t *testing.T) {
+func TestFailedPodRelistIsRetried(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.answers("ListPod u1", errors.New("no"))
@@ -208,9 +208,9 @@ func TestFailedRelistOfOnePodIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestManyWaitersOneRelist: a caller that asks while a relist that serves it is in
+// TestManyWaitersShareOneRelist: a caller that asks while a relist that serves it is in
 // flight, or with others, causes none of his own.
-func TestManyWaitersOneRelist(t *testing.T) {
+func TestManyWaitersShareOneRelist(t *testing.T) {
 	w := newWorld()
 	w.noEvents = errors.ErrUnsupported
 	w.put("u1", "s1", pod.Running)

@@ -86,7 +86,7 @@ func (c *Comparison) Add(s Side, ev Event) *Transition {
 	key := transitionKey{ev.ID, ev.Type}
 	i := slices.IndexFunc(c.open[key], func(t *Transition) bool { return t.Seen[s].IsZero() })
 	if i < 0 {
-		t := &Transition{Event: ev, due: ev.At.Add(c.allowance)}
+		t := &Transition{Event: ev, due: ev.Received.Add(c.allowance)}
 		t.report(s, ev)
 		c.all = append(c.all, t)
 		c.open[key] = append(c.open[key], t)
@@ -104,7 +104,7 @@ func (c *Comparison) Add(s Side, ev Event) *Transition {
 }
 
 func (t *Transition) report(s Side, ev Event) {
-	t.Seen[s] = ev.At
+	t.Seen[s] = ev.Received
 	t.caughtUp = t.caughtUp || s == ByHints && ev.Source == pleg.FromRelist
 	if t.Status == nil {
 		t.Status = ev.Status
@@ -122,7 +122,7 @@ func (c *Comparison) Overdue(now time.Time) []*Transition {
 			}
 		}
 	}
-	slices.SortFunc(late, func(a, b *Transition) int { return a.At.Compare(b.At) })
+	slices.SortFunc(late, func(a, b *Transition) int { return a.Received.Compare(b.Received) })
 	return late
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestPercentileIsAMeasuredValue(t *testing.T) {
+func TestPercentileReturnsMeasuredValue(t *testing.T) {
 	var d Durations
 	if d.Percentile(95) != 0 || d.longest != 0 {
 		t.Errorf("of none: %v, %v", d.Percentile(95), d.longest)
@@ -20,7 +20,7 @@ func TestPercentileIsAMeasuredValue(t *testing.T) {
 	}
 }
 
-func TestDurationsKeepTheLastValuesAndTheLongest(t *testing.T) {
+func TestDurationsKeepRecentValuesAndMaximum(t *testing.T) {
 	var d Durations
 	d.Add(time.Hour)
 	for range durationsKept {

@@ -13,7 +13,7 @@ import (
 // Event is an event of a PLEG and when podctl received it.
 type Event struct {
 	pleg.Event
-	At time.Time
+	Received time.Time
 }
 
 // Happened returns when the event happened according to the runtime; zero if
@@ -40,7 +40,7 @@ func (ev Event) Lag() (lag time.Duration, ok bool) {
 	if happened.IsZero() || ev.Initial {
 		return 0, false
 	}
-	return max(0, ev.At.Sub(happened)), true
+	return max(0, ev.Received.Sub(happened)), true
 }
 
 // ContainerStatus returns the status of the container that the event is about,

@@ -177,9 +177,9 @@ func (l *live) pod(commands ...string) {
 	}
 }
 
-// TestReplayTellsWhatTheLiveRunTold: faults, hints that are lost, late or
+// TestReplayMatchesRecording: faults, hints that are lost, late or
 // twice, and crashes make no difference.
-func TestReplayTellsWhatTheLiveRunTold(t *testing.T) {
+func TestReplayMatchesRecording(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 6))

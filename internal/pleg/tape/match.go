@@ -7,9 +7,9 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 )
 
-// called: in the live run a call began now. The loop has made it already, or
-// makes it now.
-func (p *player) called(r *recorded) {
+// addRecordedCall applies that a call began in the live run. The loop has made it
+// already, or makes it now.
+func (p *player) addRecordedCall(r *recordedCall) {
 	p.recorded[r.N] = r
 	if p.match(r) {
 		return
@@ -27,10 +27,11 @@ func (p *player) called(r *recorded) {
 	p.step()
 }
 
-// match finds the loop's call that corresponds to the tape's.
-func (p *player) match(r *recorded) bool {
+// match matches a call of the tape with the loop's call that corresponds to it, and
+// reports whether there is one.
+func (p *player) match(r *recordedCall) bool {
 	for _, w := range p.waiting {
-		if w.as == nil && r.is(w) {
+		if w.as == nil && r.matches(w) {
 			w.as, r.by = r, w
 			return true
 		}
@@ -38,68 +39,69 @@ func (p *player) match(r *recorded) bool {
 	return false
 }
 
-func (r *recorded) is(w *waiting) bool { return w.Op == r.Op && w.PodUID == r.UID }
+func (r *recordedCall) matches(w *loopCall) bool { return w.Op == r.Op && w.PodUID == r.UID }
 
-// began: the loop has made a call. The tape's may have come shortly before.
-func (p *player) began(w *waiting) {
+// addLoopCall applies that the loop has made a call. That of the tape may have come
+// shortly before.
+func (p *player) addLoopCall(w *loopCall) {
 	p.waiting = append(p.waiting, w)
 	for _, n := range slices.Sorted(maps.Keys(p.recorded)) {
-		if r := p.recorded[n]; r.by == nil && r.is(w) {
+		if r := p.recorded[n]; r.by == nil && r.matches(w) {
 			w.as, r.by = r, w
 			return
 		}
 	}
 	for i, u := range p.unasked {
-		if u.is(w) && p.now.Sub(u.answeredAt) <= p.slack {
+		if u.matches(w) && p.now.Sub(u.answeredAt) <= p.slack {
 			p.unasked = slices.Delete(p.unasked, i, i+1)
 			p.report.Unasked--
-			p.finish(w, u.answer)
+			p.answerCall(w, u.answer)
 			return
 		}
 	}
 }
 
-// answered: in the live run a call returned now.
-func (p *player) answered(e entry) {
+// addRecordedAnswer applies that a call returned in the live run.
+func (p *player) addRecordedAnswer(e entry) {
 	r := p.recorded[e.N]
 	delete(p.recorded, e.N)
 	if !p.timer.After(p.now) {
 		p.step() // a deadline that has passed comes first
 	}
-	r.answer, r.answeredAt = p.rt.learn(r.Op, r.UID, e), p.now
+	r.answer, r.answeredAt = p.rt.store(r.Op, r.UID, e), p.now
 	if r.by != nil {
-		p.finish(r.by, r.answer)
+		p.answerCall(r.by, r.answer)
 		return
 	}
 	p.report.Unasked++
-	p.unasked = slices.DeleteFunc(p.unasked, func(u *recorded) bool { return p.now.Sub(u.answeredAt) > p.slack })
+	p.unasked = slices.DeleteFunc(p.unasked, func(u *recordedCall) bool { return p.now.Sub(u.answeredAt) > p.slack })
 	p.unasked = append(p.unasked, r)
 }
 
-// finish makes the loop's call return; nil stands for the tape's last answer.
-func (p *player) finish(w *waiting, a *answer) {
-	p.waiting = slices.DeleteFunc(p.waiting, func(o *waiting) bool { return o == w })
+// answerCall makes the loop's call return; nil stands for the tape's last answer.
+func (p *player) answerCall(w *loopCall, a *answer) {
+	p.waiting = slices.DeleteFunc(p.waiting, func(o *loopCall) bool { return o == w })
 	p.rt.next = a
 	p.s.Return(p.now, w.Pending)
 	p.rt.next = nil
 	p.deliver()
-	p.something()
+	p.inputAdded()
 }
 
-// unknown is the oldest call of the loop that the tape does not have, nil if
+// unrecordedCall returns the oldest call of the loop that the tape does not have, nil if
 // there is none. A list of everything in flight stands for the lists of single
 // pods.
-func (p *player) unknown() *waiting {
-	listing := slices.ContainsFunc(p.waiting, func(w *waiting) bool { return w.Op == opList && w.as != nil })
-	i := slices.IndexFunc(p.waiting, func(w *waiting) bool { return w.as == nil && (w.Op != opPod || !listing) })
+func (p *player) unrecordedCall() *loopCall {
+	listing := slices.ContainsFunc(p.waiting, func(w *loopCall) bool { return w.Op == opList && w.as != nil })
+	i := slices.IndexFunc(p.waiting, func(w *loopCall) bool { return w.as == nil && (w.Op != opPod || !listing) })
 	if i < 0 {
 		return nil
 	}
 	return p.waiting[i]
 }
 
-// improvise answers a call that the tape does not have.
-func (p *player) improvise(w *waiting) {
+// answerUnrecorded answers a call that the tape does not have.
+func (p *player) answerUnrecorded(w *loopCall) {
 	p.report.Missing++
-	p.finish(w, nil)
+	p.answerCall(w, nil)
 }

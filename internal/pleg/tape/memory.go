@@ -12,10 +12,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// memory is the tape's last answer about every pod, and the runtime of the
-// replayed PLEG: it returns the tape's next answer if that is set, else the last
-// one.
-type memory struct {
+// lastAnswers keeps the tape's last answer about every pod. It is the runtime of the
+// replayed PLEG: it returns next if that is set, else the last answer.
+type lastAnswers struct {
 	next *answer
 
 	// Each answer is a new value, as from a runtime: the PLEG may distinguish two
@@ -33,12 +32,12 @@ type answer struct {
 	err    error
 }
 
-func newMemory() *memory {
-	return &memory{since: map[types.UID]*podLine{}, statuses: map[types.UID]*pod.Status{}}
+func newLastAnswers() *lastAnswers {
+	return &lastAnswers{since: map[types.UID]*podLine{}, statuses: map[types.UID]*pod.Status{}}
 }
 
-// learn stores an answer of the tape.
-func (m *memory) learn(op string, uid types.UID, e entry) *answer {
+// store stores an answer of the tape.
+func (m *lastAnswers) store(op string, uid types.UID, e entry) *answer {
 	if e.Error != "" {
 		return &answer{err: errors.New(e.Error)}
 	}
@@ -49,7 +48,7 @@ func (m *memory) learn(op string, uid types.UID, e entry) *answer {
 		clear(m.since)
 		if !e.Same {
 			m.full = e.Pods
-			maps.DeleteFunc(m.statuses, func(uid types.UID, _ *pod.Status) bool { return m.line(uid) == nil })
+			maps.DeleteFunc(m.statuses, func(uid types.UID, _ *pod.Status) bool { return m.podLine(uid) == nil })
 		}
 		a.pods = toPods(m.full)
 	case opPod:
@@ -65,15 +64,15 @@ func (m *memory) learn(op string, uid types.UID, e entry) *answer {
 	return a
 }
 
-func one(pods []*pod.Pod) *pod.Pod {
+func firstOf(pods []*pod.Pod) *pod.Pod {
 	if len(pods) == 0 {
 		return nil
 	}
 	return pods[0]
 }
 
-// line is the tape's last answer about a pod, nil if the pod is absent.
-func (m *memory) line(uid types.UID) *podLine {
+// podLine returns the tape's last answer about a pod, nil if the pod is absent.
+func (m *lastAnswers) podLine(uid types.UID) *podLine {
 	if l, ok := m.since[uid]; ok {
 		return l
 	}
@@ -83,12 +82,12 @@ func (m *memory) line(uid types.UID) *podLine {
 	return nil
 }
 
-var _ pleg.Runtime = (*memory)(nil)
+var _ pleg.Runtime = (*lastAnswers)(nil)
 
 var errNotRecorded = errors.New("the recording does not say")
 
 // ListPods answers with the whole list.
-func (m *memory) ListPods(context.Context) ([]*pod.Pod, error) {
+func (m *lastAnswers) ListPods(context.Context) ([]*pod.Pod, error) {
 	switch {
 	case m.next != nil:
 		return m.next.pods, m.next.err
@@ -110,21 +109,21 @@ func (m *memory) ListPods(context.Context) ([]*pod.Pod, error) {
 }
 
 // ListPod answers with one pod.
-func (m *memory) ListPod(_ context.Context, uid types.UID) (*pod.Pod, error) {
+func (m *lastAnswers) ListPod(_ context.Context, uid types.UID) (*pod.Pod, error) {
 	switch {
 	case m.next != nil:
-		return one(m.next.pods), m.next.err
+		return firstOf(m.next.pods), m.next.err
 	case !m.listed:
 		return nil, errNotRecorded
 	}
-	if l := m.line(uid); l != nil {
+	if l := m.podLine(uid); l != nil {
 		return l.pod(), nil
 	}
 	return nil, nil
 }
 
 // PodStatus answers with the pod's status.
-func (m *memory) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
+func (m *lastAnswers) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
 	if m.next != nil {
 		return m.next.status, m.next.err
 	}
@@ -135,4 +134,6 @@ func (m *memory) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
 }
 
 // Hints is not called: the replay delivers the events.
-func (m *memory) Hints(context.Context, func(), func(pod.Hint)) error { return errors.ErrUnsupported }
+func (m *lastAnswers) Hints(context.Context, func(), func(pod.Hint)) error {
+	return errors.ErrUnsupported
+}

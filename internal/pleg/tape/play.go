@@ -39,44 +39,44 @@ type Report struct {
 // player is a replay in progress.
 type player struct {
 	opts   PlayOptions
-	rt     *memory
+	rt     *lastAnswers
 	s      *pleg.Stepper
 	events *pleg.Subscription
 	now    time.Time
-	// timer is when the loop needs a step without input. came is since when
-	// there is input that it has not processed; zero if there is none.
-	timer, came time.Time
+	// timer is when the loop needs a step without input. inputSince is since when there is
+	// input that it has not processed; zero if there is none.
+	timer, inputSince time.Time
 	// recorded are the calls of the tape that were not answered yet, waiting
 	// those of the loop. unasked are answers of the tape that came a moment ago
 	// and that the loop has not asked for.
-	recorded map[int]*recorded
-	waiting  []*waiting
-	unasked  []*recorded
+	recorded map[int]*recordedCall
+	waiting  []*loopCall
+	unasked  []*recordedCall
 	open     bool // the hint stream
 	slack    time.Duration
 	report   Report
 }
 
-// recorded is a call on the tape.
-type recorded struct {
+// recordedCall is a call on the tape.
+type recordedCall struct {
 	entry
-	by *waiting // the loop's call that it is; nil if that did not ask
-	// What it returned, once it has.
+	by *loopCall // the loop's call that matches; nil if there is none
+	// answer and answeredAt are set once the call has returned.
 	answer     *answer
 	answeredAt time.Time
 }
 
-// waiting is a call of the loop.
-type waiting struct {
+// loopCall is a call of the loop.
+type loopCall struct {
 	*pleg.Pending
 	since time.Time
-	as    *recorded // the tape's call that it is; nil if there is none yet
+	as    *recordedCall // the tape's call that matches; nil if there is none yet
 }
 
 // Play replays a tape to its end. What it returned until an error of the
 // reader has been replayed.
 func Play(ctx context.Context, t *Reader, o PlayOptions) (Report, error) {
-	p := &player{opts: o, rt: newMemory(), recorded: map[int]*recorded{}, slack: slack}
+	p := &player{opts: o, rt: newLastAnswers(), recorded: map[int]*recordedCall{}, slack: slack}
 	if period := time.Duration(t.Header.Period); period > 0 {
 		p.slack = min(slack, period/4)
 	}
@@ -100,28 +100,28 @@ func (p *player) play(ctx context.Context, t *Reader) error {
 			return err
 		}
 		at := t.Header.Start.Add(time.Duration(e.T))
-		if err := p.until(ctx, at); err != nil {
+		if err := p.advanceTo(ctx, at); err != nil {
 			return err
 		}
 		p.report.Span = time.Duration(e.T)
-		p.take(e)
+		p.apply(e)
 	}
 }
 
-// until advances the clock to a time. What the loop does by itself well before,
-// without an entry on the tape, happens meanwhile.
-func (p *player) until(ctx context.Context, at time.Time) error {
+// advanceTo advances the clock to a time, and steps the loop when it acts by itself well
+// before that, without an entry on the tape.
+func (p *player) advanceTo(ctx context.Context, at time.Time) error {
 	for {
 		act, when := p.step, p.timer
-		if !p.came.IsZero() && p.came.Before(when) {
-			when = p.came
+		if !p.inputSince.IsZero() && p.inputSince.Before(when) {
+			when = p.inputSince
 		}
 		if !when.Add(p.slack).Before(at) {
 			act = nil
 		}
-		if w := p.unknown(); w != nil {
+		if w := p.unrecordedCall(); w != nil {
 			if t := w.since.Add(p.slack); t.Before(at) && (act == nil || t.Before(when)) {
-				act, when = func() { p.improvise(w) }, t
+				act, when = func() { p.answerUnrecorded(w) }, t
 			}
 		}
 		if act == nil {
@@ -150,29 +150,29 @@ func (p *player) advance(ctx context.Context, to time.Time) error {
 	return nil
 }
 
-// take applies an entry, now.
-func (p *player) take(e entry) {
+// apply applies an entry of the tape.
+func (p *player) apply(e entry) {
 	switch e.Do {
 	case kindCall:
-		p.called(&recorded{entry: e})
+		p.addRecordedCall(&recordedCall{entry: e})
 	case kindAnswer:
-		p.answered(e)
+		p.addRecordedAnswer(e)
 	case kindOpened:
 		p.s.HintsOpened(p.now, true) // podctl subscribes to no other runtimes
 		p.open = true
-		p.something()
+		p.inputAdded()
 	case kindHint:
 		p.s.Hint(p.now, e.Hint.hint())
-		p.something()
+		p.inputAdded()
 	case kindClosed:
 		p.open = false
-		p.s.HintsEnded(p.now, closing(e))
-		p.something()
+		p.s.HintsEnded(p.now, streamError(e))
+		p.inputAdded()
 	}
 }
 
-// closing is why a hint stream ended.
-func closing(e entry) error {
+// streamError returns why a hint stream ended.
+func streamError(e entry) error {
 	switch {
 	case e.Unsupported:
 		return unsupported(e.Error)
@@ -188,18 +188,18 @@ type unsupported string
 func (u unsupported) Error() string { return string(u) }
 func (unsupported) Unwrap() error   { return errors.ErrUnsupported }
 
-// something adds input. The loop processes it with the next call of the tape:
-// what a live loop processed together is processed together.
-func (p *player) something() {
-	if p.came.IsZero() {
-		p.came = p.now
+// inputAdded records that the loop has input. It processes it with the tape's next call:
+// input that a live loop processed together is processed together.
+func (p *player) inputAdded() {
+	if p.inputSince.IsZero() {
+		p.inputSince = p.now
 	}
 }
 
 func (p *player) step() {
-	p.timer, p.came = p.s.Step(p.now), time.Time{}
+	p.timer, p.inputSince = p.s.Step(p.now), time.Time{}
 	for _, c := range p.s.Started() {
-		p.began(&waiting{Pending: c, since: p.now})
+		p.addLoopCall(&loopCall{Pending: c, since: p.now})
 	}
 	p.deliver()
 }

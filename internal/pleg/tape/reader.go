@@ -38,28 +38,28 @@ type Reader struct {
 // NewReader reads the header. The name is for errors.
 func NewReader(name string, r io.Reader) (*Reader, error) {
 	t := &Reader{file: name, r: bufio.NewReader(r), calls: map[int]string{}}
-	text, err := t.text()
+	text, err := t.readLine()
 	if err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, ErrCutOff) {
 			err = ErrForeign
 		}
-		return nil, t.wrong(err)
+		return nil, t.lineError(err)
 	}
 	switch err := json.Unmarshal(text, &t.Header); {
 	case t.Header.Format != formatName:
-		return nil, t.wrong(ErrForeign)
+		return nil, t.lineError(ErrForeign)
 	case t.Header.Version != formatVersion:
-		return nil, t.wrong(fmt.Errorf("%w: its format is %d, this podctl reads %d", ErrForeign, t.Header.Version, formatVersion))
+		return nil, t.lineError(fmt.Errorf("%w: its format is %d, this podctl reads %d", ErrForeign, t.Header.Version, formatVersion))
 	case err != nil:
-		return nil, t.wrong(err)
+		return nil, t.lineError(err)
 	case t.Header.Period < 0:
-		return nil, t.wrong(errors.New("period is negative"))
+		return nil, t.lineError(errors.New("period is negative"))
 	}
 	return t, nil
 }
 
-// wrong returns the error for the line that was read last.
-func (t *Reader) wrong(err error) error {
+// lineError returns the error for the line that was read last.
+func (t *Reader) lineError(err error) error {
 	advice := ""
 	switch {
 	case errors.Is(err, ErrForeign):
@@ -75,26 +75,26 @@ func (t *Reader) next() (entry, error) {
 	if t.ended {
 		return entry{}, io.EOF
 	}
-	text, err := t.text()
+	text, err := t.readLine()
 	if errors.Is(err, io.EOF) {
 		err = ErrCutOff
 	}
 	if err != nil {
-		return entry{}, t.wrong(err)
+		return entry{}, t.lineError(err)
 	}
 	var e entry
 	if err := json.Unmarshal(text, &e); err != nil {
-		return entry{}, t.wrong(err)
+		return entry{}, t.lineError(err)
 	}
 	if err := t.check(&e); err != nil {
-		return entry{}, t.wrong(err)
+		return entry{}, t.lineError(err)
 	}
 	return e, nil
 }
 
-// text is a line without its end, io.EOF after the last one, and ErrCutOff of
+// readLine is a line without its end, io.EOF after the last one, and ErrCutOff of
 // a last one that has no end.
-func (t *Reader) text() ([]byte, error) {
+func (t *Reader) readLine() ([]byte, error) {
 	t.line++
 	var line []byte
 	for {

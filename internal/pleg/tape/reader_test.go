@@ -32,7 +32,7 @@ const short = header +
 {"t":600200000,"do":"answer","n":5}
 ` + end
 
-func TestReaderSaysWhatIsWrongAndWhere(t *testing.T) {
+func TestReaderErrorsNameTheLine(t *testing.T) {
 	call := `{"t":5,"do":"call","n":1,"op":"ListPods"}` + "\n"
 	for name, c := range map[string]struct{ tape, want string }{
 		"empty":             {"", "f:1: not a recording"},
@@ -91,7 +91,7 @@ func readAll(tape string) error {
 	return err
 }
 
-func TestAVeryLongLineIsRefused(t *testing.T) {
+func TestReaderRejectsLongLine(t *testing.T) {
 	r, err := NewReader("f", io.MultiReader(strings.NewReader(header), zeros{}))
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ type zeros struct{}
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
 // A truncated tape is replayed up to its end, and the error names the line.
-func TestWhatComesBeforeTheCutIsReplayed(t *testing.T) {
+func TestTruncatedTapeIsReplayedToItsEnd(t *testing.T) {
 	all, report := replayed(t, []byte(short))
 	if len(all) != 3 || report != (Report{Span: 900 * time.Millisecond}) {
 		t.Fatalf("%v, %+v", all, report)
@@ -123,8 +123,8 @@ func TestWhatComesBeforeTheCutIsReplayed(t *testing.T) {
 	}
 }
 
-// TestWaitHoldsTheClock: each event comes when the clock has been waited for.
-func TestWaitHoldsTheClock(t *testing.T) {
+// TestPlayWaitStopsTheClock: each event comes when the clock has been waited for.
+func TestPlayWaitStopsTheClock(t *testing.T) {
 	r, err := NewReader("f", strings.NewReader(short))
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestWaitHoldsTheClock(t *testing.T) {
 	}
 }
 
-func TestPlayEndsWithItsContext(t *testing.T) {
+func TestPlayContextCanceled(t *testing.T) {
 	r, err := NewReader("f", strings.NewReader(short))
 	if err != nil {
 		t.Fatal(err)

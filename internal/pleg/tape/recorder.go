@@ -104,7 +104,7 @@ func (r *Recorder) write(line any) {
 	}
 }
 
-func (r *Recorder) begin(op string, uid types.UID) (n int) {
+func (r *Recorder) beginCall(op string, uid types.UID) (n int) {
 	r.record(func() entry {
 		r.calls++
 		n = r.calls
@@ -113,9 +113,9 @@ func (r *Recorder) begin(op string, uid types.UID) (n int) {
 	return n
 }
 
-// answer records that call number n has returned; 0 is one that began before
+// endCall records that call number n has returned; 0 is one that began before
 // there was a tape.
-func (r *Recorder) answer(n int, counter *int, err error, ok func(*entry)) {
+func (r *Recorder) endCall(n int, counter *int, err error, ok func(*entry)) {
 	if n == 0 {
 		return
 	}
@@ -134,9 +134,9 @@ func (r *Recorder) answer(n int, counter *int, err error, ok func(*entry)) {
 
 // ListPods is the runtime's, recorded.
 func (r *Recorder) ListPods(ctx context.Context) ([]*pod.Pod, error) {
-	n := r.begin(opList, "")
+	n := r.beginCall(opList, "")
 	pods, err := r.rt.ListPods(ctx)
-	r.answer(n, &r.count.Relists, err, func(e *entry) {
+	r.endCall(n, &r.count.Relists, err, func(e *entry) {
 		e.Pods = fromPods(pods)
 		full, err := json.Marshal(e.Pods)
 		if err == nil && bytes.Equal(full, r.full) {
@@ -149,9 +149,9 @@ func (r *Recorder) ListPods(ctx context.Context) ([]*pod.Pod, error) {
 
 // ListPod is the runtime's, recorded.
 func (r *Recorder) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
-	n := r.begin(opPod, uid)
+	n := r.beginCall(opPod, uid)
 	p, err := r.rt.ListPod(ctx, uid)
-	r.answer(n, &r.count.PodRelists, err, func(e *entry) {
+	r.endCall(n, &r.count.PodRelists, err, func(e *entry) {
 		if p != nil {
 			e.Pods = []podLine{fromPod(p)}
 		}
@@ -161,9 +161,9 @@ func (r *Recorder) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error)
 
 // PodStatus is the runtime's, recorded.
 func (r *Recorder) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error) {
-	n := r.begin(opStatus, p.UID)
+	n := r.beginCall(opStatus, p.UID)
 	st, err := r.rt.PodStatus(ctx, p)
-	r.answer(n, &r.count.Statuses, err, func(e *entry) { e.Status = fromStatus(st) })
+	r.endCall(n, &r.count.Statuses, err, func(e *entry) { e.Status = fromStatus(st) })
 	return st, err
 }
 

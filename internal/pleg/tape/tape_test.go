@@ -17,9 +17,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// TestOtherPeriodMissesNothing: a replay that relists more or less often than
+// TestReplayWithAnotherPeriodMissesNothing: a replay that relists more or less often than
 // the recorded PLEG reports the same transitions.
-func TestOtherPeriodMissesNothing(t *testing.T) {
+func TestReplayWithAnotherPeriodMissesNothing(t *testing.T) {
 	l := record(t, pleg.Options{}, func(l *live) {
 		for range 5 {
 			time.Sleep(1700 * time.Millisecond)
@@ -112,9 +112,9 @@ func fill(v reflect.Value) {
 	}
 }
 
-// TestNothingSecretLeaves: whatever a later field of the vocabulary holds, it
+// TestRecorderOmitsSecrets: whatever a later field of the vocabulary holds, it
 // is not recorded unless it is named here.
-func TestNothingSecretLeaves(t *testing.T) {
+func TestRecorderOmitsSecrets(t *testing.T) {
 	var tape bytes.Buffer
 	r := NewRecorder(secretive{}, time.Now)
 	if err := r.Begin(&tape, Header{}); err != nil {
@@ -137,7 +137,7 @@ func TestNothingSecretLeaves(t *testing.T) {
 	}
 }
 
-func TestAnUnchangedListIsNotWrittenAgain(t *testing.T) {
+func TestUnchangedListIsRecordedOnce(t *testing.T) {
 	var tape bytes.Buffer
 	r := NewRecorder(secretive{}, time.Now)
 	if err := r.Begin(&tape, Header{}); err != nil {
@@ -163,8 +163,8 @@ func (f *full) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestATapeThatCannotBeWrittenDoesNotDisturbThePLEG: it is said once, at the end.
-func TestATapeThatCannotBeWrittenDoesNotDisturbThePLEG(t *testing.T) {
+// TestFailedWriteDoesNotFailCalls: it is said once, at the end.
+func TestFailedWriteDoesNotFailCalls(t *testing.T) {
 	room := full(300)
 	r := NewRecorder(secretive{}, time.Now)
 	if err := r.Begin(&room, Header{}); err != nil {
@@ -185,7 +185,7 @@ func TestATapeThatCannotBeWrittenDoesNotDisturbThePLEG(t *testing.T) {
 	}
 }
 
-func TestCallsOfBeforeTheTapeAreNotOnIt(t *testing.T) {
+func TestCallsBeforeBeginAreNotRecorded(t *testing.T) {
 	var tape bytes.Buffer
 	r := NewRecorder(secretive{errors.New("down\nfor good")}, time.Now)
 	_, _ = r.ListPods(t.Context())

@@ -169,7 +169,7 @@ func (c *compareSession) drain() error {
 			if !c.opts.filter.Matches(ev) {
 				continue
 			}
-			if t := c.Add(by, plegstat.Event{Event: ev, At: now}); t != nil {
+			if t := c.Add(by, plegstat.Event{Event: ev, Received: now}); t != nil {
 				decided = append(decided, t)
 			}
 		}

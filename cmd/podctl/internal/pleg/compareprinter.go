@@ -42,7 +42,7 @@ func (p *compareTable) transitions(_ time.Time, list []*plegstat.Transition) err
 	for i, t := range list {
 		first, by := whoWasFirst(t)
 		lines[i] = p.table.Row([]string{
-			output.Clock(t.At), output.OneLine(eventPod(t.Event)), string(t.Type), output.OneLine(eventContainer(t.Event)), first, by,
+			output.Clock(t.Received), output.OneLine(eventPod(t.Event)), string(t.Type), output.OneLine(eventContainer(t.Event)), first, by,
 			lagCell(t, plegstat.ByHints), lagCell(t, plegstat.ByRelists),
 		}, p.width())
 	}

@@ -33,7 +33,7 @@ func (h told) event() plegstat.Event {
 	if h.typ == pleg.ContainerStarted {
 		ev.Status = &pod.Status{Containers: []*pod.ContainerStatus{{ID: h.id, State: pod.Running, StartedAt: zeroTime}}}
 	}
-	return plegstat.Event{Event: ev, At: zeroTime.Add(time.Duration(h.ms) * time.Millisecond)}
+	return plegstat.Event{Event: ev, Received: zeroTime.Add(time.Duration(h.ms) * time.Millisecond)}
 }
 
 func TestComparison(t *testing.T) {
@@ -76,7 +76,7 @@ func TestComparison(t *testing.T) {
 			decided := map[*plegstat.Transition]int{}
 			for _, h := range c.told {
 				ev := h.event()
-				for _, late := range got.Overdue(ev.At) {
+				for _, late := range got.Overdue(ev.Received) {
 					decided[late]++
 				}
 				if both := got.Add(h.by, ev); both != nil {

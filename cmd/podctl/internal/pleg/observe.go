@@ -59,7 +59,7 @@ func Observe(ctx context.Context, e *shell.Env, o ObserveOptions) error {
 		})
 	}
 	session, err := joining.join(ctx, o.Globals, sessionOptions{
-		source: sourceAuto, observer: plegstat.Tee{w.meter, shown}, operations: shown, calls: w.calls,
+		source: sourceAuto, observer: plegstat.Observers{w.meter, shown}, operations: shown, calls: w.calls,
 	})
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (w *watchSession) record(endpoint cri.Endpoint, instance string) (stop func
 // observedEvent returns an event of the PLEG as the journal has it; ok is false if
 // nothing happened to a container or sandbox.
 func observedEvent(ev plegstat.Event) (_ event.Event, ok bool) {
-	observed := event.Event{Time: ev.At, Namespace: ev.Namespace, Name: ev.Name, UID: ev.PodUID, Container: ev.Container, Warning: ev.Failed()}
+	observed := event.Event{Time: ev.Received, Namespace: ev.Namespace, Name: ev.Name, UID: ev.PodUID, Container: ev.Container, Warning: ev.Failed()}
 	if happened := ev.Happened(); !happened.IsZero() {
 		observed.Time = happened
 	}

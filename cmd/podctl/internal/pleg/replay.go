@@ -148,7 +148,7 @@ func (r *replaySession) events(now time.Time, events []pleg.Event) {
 		if ev.Initial && !r.opts.initial || !r.opts.filter.Matches(ev) {
 			continue
 		}
-		s := plegstat.Event{Event: ev, At: now.Local()}
+		s := plegstat.Event{Event: ev, Received: now.Local()}
 		r.stats.Add(s)
 		seen = append(seen, s)
 	}

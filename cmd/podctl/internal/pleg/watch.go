@@ -230,7 +230,7 @@ func (w *watchSession) take() []plegstat.Event {
 		if ev.Initial && !w.opts.initial || !w.opts.filter.Matches(ev) {
 			continue
 		}
-		s := plegstat.Event{Event: ev, At: now}
+		s := plegstat.Event{Event: ev, Received: now}
 		w.stats.Add(s)
 		if w.seen != nil {
 			w.seen(s)

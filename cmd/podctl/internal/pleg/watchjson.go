@@ -67,7 +67,7 @@ func (p *watchJSON) summary(at time.Time, s plegstat.WatchSummary) error {
 
 func eventLine(ev plegstat.Event) WatchLine {
 	l := WatchLine{
-		Time: ev.At, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.PodUID),
+		Time: ev.Received, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.PodUID),
 		Event: string(ev.Type), Container: ev.Container, ID: ev.ID, Source: string(ev.Source), Initial: ev.Initial,
 	}
 	if ev.Coalesced > 0 {

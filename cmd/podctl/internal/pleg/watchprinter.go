@@ -80,7 +80,7 @@ func (p *watchTable) cells(ev plegstat.Event) []string {
 	if ev.Initial {
 		source = "initial"
 	}
-	cells := []string{output.Clock(ev.At), output.OneLine(eventPod(ev)), string(ev.Type), output.OneLine(eventContainer(ev)), output.OneLine(eventDetail(ev)), source, late}
+	cells := []string{output.Clock(ev.Received), output.OneLine(eventPod(ev)), string(ev.Type), output.OneLine(eventContainer(ev)), output.OneLine(eventDetail(ev)), source, late}
 	if p.full {
 		cells = append(cells, ev.ID)
 	}

@@ -27,7 +27,7 @@ func someEvent(typ pleg.EventType, status any) plegstat.Event {
 		s.ID = "id"
 		ev.Status, ev.Container = &pod.Status{Sandboxes: []*pod.SandboxStatus{s}}, ""
 	}
-	return plegstat.Event{Event: ev, At: seenAt}
+	return plegstat.Event{Event: ev, Received: seenAt}
 }
 
 // TestLagIsFromWhatTheStatusSays, where it says something.
@@ -50,8 +50,8 @@ func TestLagIsFromWhatTheStatusSays(t *testing.T) {
 		"gone":                       {someEvent(pleg.ContainerDied, nil), -1},
 		"sandbox started":            {someEvent(pleg.ContainerStarted, &pod.SandboxStatus{CreatedAt: before(time.Minute)}), time.Minute},
 		"sandbox died":               {someEvent(pleg.ContainerDied, &pod.SandboxStatus{CreatedAt: before(time.Minute)}), -1},
-		"another's status was read":  {plegstat.Event{Event: pleg.Event{Type: pleg.ContainerStarted, ID: "other", Container: "web", Status: initial.Status}, At: seenAt}, -1},
-		"another's sandbox was read": {plegstat.Event{Event: pleg.Event{Type: pleg.ContainerStarted, ID: "other", Status: initial.Status}, At: seenAt}, -1},
+		"another's status was read":  {plegstat.Event{Event: pleg.Event{Type: pleg.ContainerStarted, ID: "other", Container: "web", Status: initial.Status}, Received: seenAt}, -1},
+		"another's sandbox was read": {plegstat.Event{Event: pleg.Event{Type: pleg.ContainerStarted, ID: "other", Status: initial.Status}, Received: seenAt}, -1},
 	} {
 		lag, ok := c.ev.Lag()
 		if c.want < 0 && ok || c.want >= 0 && (!ok || lag != c.want) {

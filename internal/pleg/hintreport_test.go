@@ -10,7 +10,7 @@ import (
 )
 
 // A hint that is slower than the list of the same change costs nothing.
-func TestHintOfWhatIsListedMakesNoRelist(t *testing.T) {
+func TestHintForListedStateSkipsRelist(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "c1", pod.Running, "s1", pod.Running)
 	bubble(t, Options{Period: time.Hour}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -34,7 +34,7 @@ func TestHintOfWhatIsListedMakesNoRelist(t *testing.T) {
 }
 
 // Several hints of one change, of which the last arrive during its relist.
-func TestHintsDuringTheRelistThatShowsThemMakeNoOther(t *testing.T) {
+func TestHintsDuringRelistThatShowsThemCauseNoMore(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{Period: time.Hour}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -52,7 +52,7 @@ func TestHintsDuringTheRelistThatShowsThemMakeNoOther(t *testing.T) {
 }
 
 // A list that is in flight may be older than the deletion that a hint tells of.
-func TestDeletionDuringAFullRelistIsLookedFor(t *testing.T) {
+func TestDeletionDuringFullRelistIsRelisted(t *testing.T) {
 	w := newWorld()
 	bubble(t, Options{Period: time.Second}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
 		w.takes("ListPods", 100*time.Millisecond)
@@ -65,7 +65,7 @@ func TestDeletionDuringAFullRelistIsLookedFor(t *testing.T) {
 }
 
 // So may the relist of one pod, of which no listing before it had the container.
-func TestDeletionDuringARelistOfThePodIsLookedFor(t *testing.T) {
+func TestDeletionDuringPodRelistIsRelisted(t *testing.T) {
 	w := newWorld()
 	bubble(t, Options{Period: time.Hour}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
 		w.took()
@@ -83,7 +83,7 @@ func TestDeletionDuringARelistOfThePodIsLookedFor(t *testing.T) {
 
 // The first relist catches up with the hint stream, also where there is none, and
 // does not wait long for one that does not open.
-func TestFirstRelistFollowsTheHintStream(t *testing.T) {
+func TestFirstRelistWaitsForHintStream(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{Period: time.Hour}, w, func(t *testing.T, p *PLEG, _ *Subscription) {

@@ -25,7 +25,7 @@ func fullRelists(w *world, d time.Duration) int {
 }
 
 // prove makes as many hinted changes of u1 as the first proof needs.
-func prove(w *world) { change(w, proofNeeded) }
+func prove(w *world) { change(w, coverageNeeded) }
 
 // change makes n hinted changes of u1.
 func change(w *world, n int) {
@@ -36,7 +36,7 @@ func change(w *world, n int) {
 	}
 }
 
-func TestProvedHintsReplaceThePeriod(t *testing.T) {
+func TestProvenHintsLengthenPeriod(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, broadcasting, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -59,7 +59,7 @@ func TestProvedHintsReplaceThePeriod(t *testing.T) {
 	})
 }
 
-func TestUnhintedChangeBringsThePeriodBack(t *testing.T) {
+func TestUnhintedChangeRestoresPeriod(t *testing.T) {
 	for name, late := range map[string]bool{"stolen": false, "late": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
@@ -76,7 +76,7 @@ func TestUnhintedChangeBringsThePeriodBack(t *testing.T) {
 				if n := fullRelists(w, 30*time.Second); n < want-1 || n > want+1 {
 					t.Errorf("%d full relists in 30 s, expected about %d", n, want)
 				}
-				change(w, 2*proofNeeded)
+				change(w, 2*coverageNeeded)
 				fullRelists(w, 10*time.Second)
 				if n := fullRelists(w, 30*time.Second); n != 3 {
 					t.Errorf("proved again: %d full relists in 30 s", n)
@@ -86,10 +86,10 @@ func TestUnhintedChangeBringsThePeriodBack(t *testing.T) {
 	}
 }
 
-// TestRuntimeThatNeverHintsAtRemovalsLosesItsCredit: CRI-O 1.34 sends no event
+// TestMissingRemovalHintsEndTrust: CRI-O 1.34 sends no event
 // when a sandbox is removed. Each new pod's hints must not buy the long period
 // back, in which the next removal would be late.
-func TestRuntimeThatNeverHintsAtRemovalsLosesItsCredit(t *testing.T) {
+func TestMissingRemovalHintsEndTrust(t *testing.T) {
 	w := newWorld()
 	bubble(t, broadcasting, w, func(t *testing.T, p *PLEG, sub *Subscription) {
 		var late []time.Duration
@@ -117,40 +117,40 @@ func TestRuntimeThatNeverHintsAtRemovalsLosesItsCredit(t *testing.T) {
 }
 
 // A new stream starts over.
-func TestEachFailureOfHintsDoublesWhatProofNeeds(t *testing.T) {
+func TestFailedHintsDoubleStreakNeeded(t *testing.T) {
 	now := time.Now()
-	var p proof
+	var p hintCoverage
 	open := func(session int) {
-		p.sync(stream{session: session, open: true, broadcast: true}, 1)
-		p.relisted(2)
+		p.setStream(streamState{session: session, open: true, broadcast: true}, 1)
+		p.fullRelistDone(2)
 	}
 	needed := func() (n int) {
-		for ; !p.proved(now); n++ {
-			p.changed("u1", 3, false, true, now)
+		for ; !p.isProven(now); n++ {
+			p.podChanged("u1", 3, false, true, now)
 		}
 		return n
 	}
 	open(1)
 	for i := range 4 {
-		if got, want := needed(), proofNeeded<<i; got != want {
+		if got, want := needed(), coverageNeeded<<i; got != want {
 			t.Errorf("after %d failures %d hinted changes prove, want %d", i, got, want)
 		}
-		p.changed("u1", 3, true, false, now)
+		p.podChanged("u1", 3, true, false, now)
 		now = now.Add(time.Second)
-		p.proved(now)
+		p.isProven(now)
 	}
-	p.changed("u1", 3, true, false, now) // fails where nothing was proved
+	p.podChanged("u1", 3, true, false, now) // fails where nothing was proved
 	now = now.Add(time.Second)
-	if got, want := needed(), proofNeeded<<4; got != want {
+	if got, want := needed(), coverageNeeded<<4; got != want {
 		t.Errorf("after a failure without proof %d hinted changes prove, want %d", got, want)
 	}
 	open(2)
-	if got := needed(); got != proofNeeded {
+	if got := needed(); got != coverageNeeded {
 		t.Errorf("on a new stream %d hinted changes prove", got)
 	}
 }
 
-func TestWithoutBroadcastHintsNeverReplaceThePeriod(t *testing.T) {
+func TestHintsWithoutBroadcastKeepPeriod(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
@@ -161,21 +161,21 @@ func TestWithoutBroadcastHintsNeverReplaceThePeriod(t *testing.T) {
 	})
 }
 
-// TestBacklogProvesNothing: what was created before the subscription makes its
+// TestBacklogHintsDoNotCount: what was created before the subscription makes its
 // pod be relisted, and no more.
-func TestBacklogProvesNothing(t *testing.T) {
+func TestBacklogHintsDoNotCount(t *testing.T) {
 	w := newWorld()
 	w.put("u1", "s1", pod.Running)
 	bubble(t, broadcasting, w, func(t *testing.T, p *PLEG, sub *Subscription) {
 		subscribed := time.Now()
 		time.Sleep(100 * time.Millisecond)
 		told(sub)
-		for i := range 2 * proofNeeded {
+		for i := range 2 * coverageNeeded {
 			w.put("u1", "s1", []pod.State{pod.Exited, pod.Running}[i%2])
 			w.raw(pod.Hint{ID: "s1", PodUID: "u1", Created: subscribed.Add(-time.Minute)})
 			synctest.Wait()
 		}
-		if events := told(sub); len(events) != 2*proofNeeded {
+		if events := told(sub); len(events) != 2*coverageNeeded {
 			t.Errorf("events %q", events)
 		}
 		if n := fullRelists(w, 10*time.Second); n != 10 {
@@ -184,63 +184,63 @@ func TestBacklogProvesNothing(t *testing.T) {
 	})
 }
 
-// TestOnlyChangesAfterTheCatchUpCount: what a relist finds that began before
+// TestOnlyChangesAfterCatchUpCount: what a relist finds that began before
 // the stream opened, or the one that catches up, is no change that a hint could
 // have told of.
-func TestOnlyChangesAfterTheCatchUpCount(t *testing.T) {
+func TestOnlyChangesAfterCatchUpCount(t *testing.T) {
 	now := time.Now()
-	var p proof
-	if !p.sync(stream{session: 1, open: true, broadcast: true}, 5) || p.sync(p.asSeen(), 6) {
+	var p hintCoverage
+	if !p.setStream(streamState{session: 1, open: true, broadcast: true}, 5) || p.setStream(p.asSeen(), 6) {
 		t.Error("the gap is not the opening")
 	}
-	p.relisted(5) // began before the stream opened
-	for range proofNeeded {
-		p.changed("u1", 6, false, true, now)
+	p.fullRelistDone(5) // began before the stream opened
+	for range coverageNeeded {
+		p.podChanged("u1", 6, false, true, now)
 	}
-	p.relisted(7)
-	p.changed("u1", 7, true, false, now)
-	for range proofNeeded {
-		p.changed("u1", 6, false, true, now)
+	p.fullRelistDone(7)
+	p.podChanged("u1", 7, true, false, now)
+	for range coverageNeeded {
+		p.podChanged("u1", 6, false, true, now)
 	}
-	if p.streak != 0 || len(p.doubts) != 0 || p.proved(now) {
+	if p.streak != 0 || len(p.doubts) != 0 || p.isProven(now) {
 		t.Errorf("%+v", p)
 	}
-	for range proofNeeded {
-		p.changed("u1", 8, false, true, now)
+	for range coverageNeeded {
+		p.podChanged("u1", 8, false, true, now)
 	}
-	if !p.proved(now) {
+	if !p.isProven(now) {
 		t.Errorf("%+v", p)
 	}
-	p.changed("u1", 9, false, false, now) // found on demand, its hint is still to come
-	if !p.proved(now) {
+	p.podChanged("u1", 9, false, false, now) // found on demand, its hint is still to come
+	if !p.isProven(now) {
 		t.Errorf("%+v", p)
 	}
-	p.changed("u1", 10, true, false, now.Add(time.Second))
-	if p.proved(now) {
+	p.podChanged("u1", 10, true, false, now.Add(time.Second))
+	if p.isProven(now) {
 		t.Error("proved in spite of a doubt")
 	}
-	if p.hinted("u1"); !p.proved(now) {
+	if p.podHinted("u1"); !p.isProven(now) {
 		t.Error("the hint came late and the doubt is still there")
 	}
-	if !p.sync(stream{session: 1}, 11) || p.proved(now) {
+	if !p.setStream(streamState{session: 1}, 11) || p.isProven(now) {
 		t.Error("proved without a stream")
 	}
 }
 
-func (p *proof) asSeen() stream {
-	return stream{session: p.session, open: p.open, broadcast: p.broadcast}
+func (p *hintCoverage) asSeen() streamState {
+	return streamState{session: p.session, open: p.open, broadcast: p.broadcast}
 }
 
-// TestFullRelistMayTakeAHintsPlace: a change was hinted if the full relist that
+// TestFullRelistServesHint: a change was hinted if the full relist that
 // finds it serves its hint, or if that has come or is being served meanwhile.
-func TestFullRelistMayTakeAHintsPlace(t *testing.T) {
-	live := mark{source: FromHint, live: true}
+func TestFullRelistServesHint(t *testing.T) {
+	live := relistRequest{source: FromHint, live: true}
 	l := newLoop(t.Context(), New(newWorld(), Options{}))
-	f := &fullRelist{marks: map[types.UID]mark{"served": live, "asked": {source: FromRequest}}}
-	l.mark("came", live)
-	l.singles["in flight"] = &single{mark: live}
+	f := &fullRelist{requests: map[types.UID]relistRequest{"served": live, "asked": {source: FromRequest}}}
+	l.requestRelist("came", live)
+	l.podRelists["in flight"] = &podRelist{request: live}
 	for uid, want := range map[types.UID]bool{"served": true, "came": true, "in flight": true, "asked": false, "none": false} {
-		if got := l.sighting(f, uid, nil).live; got != want {
+		if got := l.observationOf(f, uid, nil).live; got != want {
 			t.Errorf("%s: hinted %v", uid, got)
 		}
 	}
