@@ -51,7 +51,6 @@ func (a *agent) run(ctx context.Context) error {
 				ObjectsOnly: slices.Contains(a.opts.configFrom, name),
 				Replicas:    a.opts.replicas, Strict: a.opts.strict, ServiceAccounts: a.opts.accounts.kind,
 				FileCheck: a.opts.fileCheck, HTTPCheck: a.opts.httpCheck,
-				Changing: a.session.ExpectPods,
 				Deliver: func(u source.Update) {
 					select {
 					case a.updates <- sourceUpdate{name, u}:

@@ -22,7 +22,6 @@ import (
 	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
-	"github.com/podctl/podctl/internal/owner"
 )
 
 // runOptions are what `podctl run` was asked for.
@@ -149,14 +148,13 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 			err = errors.Join(err, r.session.Close())
 		}
 	}()
-	holders := owner.BeginReadHolders(e.Procs)
 	set, err := loadPods(ctx, e, o.manifestOptions)
 	if err != nil {
 		return nil, err
 	}
 	events := output.NewQueue[event.Event]()
 	s, err := daemon.Open(ctx, o.options(e, o.Globals, daemon.Options{
-		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.Put, TokenFile: o.accounts.file, Holders: holders,
+		Instance: instanceName("run"), Sources: []string{runSource}, Events: events.Put, TokenFile: o.accounts.file,
 	}))
 	if err != nil {
 		return nil, err

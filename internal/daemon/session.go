@@ -75,9 +75,6 @@ type Options struct {
 	// no events are needed.
 	Events func(event.Event)
 	Now    func() time.Time
-	// Holders are what owner.BeginReadHolders returned to a caller that had something else
-	// to do first; nil has Open call it.
-	Holders func() owner.Holders
 }
 
 // Session is a node on a runtime, with all that has to be closed after it.
@@ -98,9 +95,6 @@ type Session struct {
 // Open connects to the runtime and builds a node. The caller closes the session.
 func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	served := newServed(o.Now)
-	if o.Holders == nil {
-		o.Holders = owner.BeginReadHolders(o.Procs)
-	}
 	o.Watcher, o.Observer = served.calls, served.metrics
 	client, stop, err := Connect(ctx, o.ConnectOptions)
 	if err != nil {
@@ -126,7 +120,6 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	}
 	s.locks, err = owner.Join(ctx, owner.JoinOptions{
 		Run: filepath.Dir(p.Locks), ID: filepath.Base(p.Locks), Instance: o.Instance, Runtime: runtime, Procs: o.Procs,
-		Holders: o.Holders(),
 	})
 	if err != nil {
 		return nil, err
@@ -139,9 +132,6 @@ func Open(ctx context.Context, o Options) (_ *Session, err error) {
 	}
 	return s, s.serve(p)
 }
-
-// ExpectPods prepares for pods that are desired within the next second.
-func (s *Session) ExpectPods() { s.locks.Anticipate() }
 
 // Ephemeral reports whether the runtime, and with it the pods, ends with this
 // process.

@@ -22,9 +22,6 @@ type JoinOptions struct {
 	Runtime  Runtime
 	// Procs are the processes of the machine.
 	Procs proc.FS
-	// Holders are what ReadHolders returned; they are read again where that is longer
-	// ago than a second.
-	Holders Holders
 }
 
 // joinTimeout bounds the wait for other processes that join, and restoreTimeout
@@ -42,6 +39,7 @@ func Join(ctx context.Context, o JoinOptions) (*Locks, error) {
 	if err := os.MkdirAll(o.Run, 0o700); err != nil {
 		return nil, fmt.Errorf("make run directory: %w", err)
 	}
+	holders := ReadHolders(o.Procs) // before others have to wait
 	waiting, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
 	unlock, err := flock.LockDir(waiting, o.Run)
@@ -50,7 +48,7 @@ func Join(ctx context.Context, o JoinOptions) (*Locks, error) {
 	}
 	defer unlock()
 	for begin := time.Now(); ; {
-		locks, err := join(o)
+		locks, err := join(o, holders)
 		held, isHeld := errors.AsType[*HeldError](err)
 		if !isHeld || !held.Deleted || time.Since(begin) > restoreTimeout {
 			return locks, err
@@ -63,13 +61,7 @@ func Join(ctx context.Context, o JoinOptions) (*Locks, error) {
 	}
 }
 
-func (o JoinOptions) holders() Holders {
-	h := o.Holders
-	h.procs = o.Procs
-	return h.recent()
-}
-
-func join(o JoinOptions) (*Locks, error) {
+func join(o JoinOptions, holders Holders) (*Locks, error) {
 	dir := filepath.Join(o.Run, o.ID)
 	same, err := directoryOf(o)
 	if err != nil {
@@ -78,7 +70,7 @@ func join(o JoinOptions) (*Locks, error) {
 	if same != "" {
 		dir = same
 	}
-	return openAs(dir, newHolder(o.Instance, o.Runtime, o.Procs), o.holders())
+	return openAs(dir, newHolder(o.Instance, o.Runtime, o.Procs), holders.recent())
 }
 
 // directoryOf returns the directory of a living instance that uses the runtime,

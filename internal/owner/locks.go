@@ -67,9 +67,9 @@ type Locks struct {
 	mu sync.Mutex
 	// names holds an open, locked file for each claimed full name.
 	names map[string]*os.File
-	// holders are the processes that held locks when the directory was joined, at the
-	// last Anticipate, or when whole was set.
-	holders func() Holders
+	// holders are the processes that held locks when the directory was joined, or when
+	// whole was set.
+	holders Holders
 	// whole is the directory as it was when all locks were last seen to be in it, before
 	// holders were read; nil says nothing.
 	whole os.FileInfo
@@ -97,7 +97,7 @@ func openAs(dir string, h Holder, holders Holders) (*Locks, error) {
 		return nil, heldOr(err, path, what, h.Runtime, holders.procs)
 	}
 	sweep(dir)
-	return &Locks{dir: dir, holder: h, self: f, procs: holders.procs, names: map[string]*os.File{}, holders: func() Holders { return holders }}, nil
+	return &Locks{dir: dir, holder: h, self: f, procs: holders.procs, names: map[string]*os.File{}, holders: holders}, nil
 }
 
 // openLock takes a lock in a directory that it makes. The directory may be removed
@@ -136,15 +136,6 @@ func (l *Locks) Fingerprint() string { return l.holder.Runtime.Fingerprint() }
 // Runtime is the name of that directory.
 func (l *Locks) Runtime() string { return filepath.Base(l.dir) }
 
-// Anticipate begins to read what a claim within the next second waits for otherwise.
-func (l *Locks) Anticipate() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.unchanged() {
-		l.holders = BeginReadHolders(l.procs)
-	}
-}
-
 // unchanged reports whether nothing was created in the directory or deleted from it since
 // it was seen to be whole. So holders lacks no process whose lock was deleted from it,
 // however long ago they were read: the lock was deleted, and so taken, before. l.mu is held.
@@ -181,12 +172,11 @@ func (l *Locks) ClaimAll(fullNames []string) (settle func() []error) {
 		}
 		l.names[fullName], claimed[filepath.Base(path)] = f, i
 	}
-	holders := l.holders
+	others := l.holders
 	return func() []error {
 		if len(claimed) == 0 {
 			return errs
 		}
-		others := holders()
 		if !known {
 			others = others.recent()
 		}

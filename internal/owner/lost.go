@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/podctl/podctl/internal/proc"
@@ -59,13 +58,6 @@ func ReadHolders(procs proc.FS) Holders {
 		err = &LocksError{err}
 	}
 	return Holders{procs: procs, pids: pids, at: time.Now(), err: err}
-}
-
-// BeginReadHolders is ReadHolders in the background: what it returns waits for the result.
-func BeginReadHolders(procs proc.FS) func() Holders {
-	result := make(chan Holders, 1)
-	go func() { result <- ReadHolders(procs) }()
-	return sync.OnceValue(func() Holders { return <-result })
 }
 
 // holdersCount is how long processes that hold locks are taken to be all that hold any.

@@ -120,22 +120,6 @@ func TestHoldersThatWereReadLongAgoAreReadAgain(t *testing.T) {
 	}
 }
 
-func TestAnticipateReadsTheHoldersOfTheNextClaim(t *testing.T) {
-	l, err := Open(t.TempDir(), "a", proc.Default)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	l.holders = func() Holders { return Holders{} }
-	l.Anticipate()
-	if got := l.holders(); !slices.Contains(got.pids, os.Getpid()) || time.Since(got.at) > time.Minute {
-		t.Errorf("holders %v of %s, want this process %d, now", got.pids, got.at, os.Getpid())
-	}
-	if err := l.Claim("web_default"); err != nil {
-		t.Error(err)
-	}
-}
-
 // While nothing is created in the directory or deleted from it, no lock can have been
 // deleted from it that was not held before: the kernel is not asked again.
 func TestHoldersCountForAsLongAsTheDirectoryDoesNotChange(t *testing.T) {
@@ -153,27 +137,10 @@ func TestHoldersCountForAsLongAsTheDirectoryDoesNotChange(t *testing.T) {
 		}
 	}
 	whole()
-	if got := l.holders(); !slices.Contains(got.pids, os.Getpid()) {
+	if got := l.holders; !slices.Contains(got.pids, os.Getpid()) {
 		t.Errorf("a directory that was seen to be whole: holders %v lack this process", got.pids)
 	}
-	l.holders = func() Holders { return Holders{procs: proc.Default, at: long} }
-	l.Anticipate()
-	if got := l.holders(); !got.at.Equal(long) {
-		t.Errorf("holders were read again at %s", got.at)
-	}
-	if err := l.Claim("web_default"); err != nil {
-		t.Fatal(err)
-	}
-	l.Anticipate() // the claim has changed the directory
-	if got := l.holders(); !slices.Contains(got.pids, os.Getpid()) {
-		t.Errorf("a directory that has changed: holders %v lack this process", got.pids)
-	}
-
-	if err := l.Release("web_default"); err != nil {
-		t.Fatal(err)
-	}
-	whole()
-	l.holders = func() Holders { return Holders{procs: proc.Default, at: long} }
+	l.holders = Holders{procs: proc.Default, at: long}
 	_, end := agentWithWeb(t, dir)
 	if err := os.Remove(namePath(dir, "web_default")); err != nil {
 		t.Fatal(err)

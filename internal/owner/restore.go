@@ -51,7 +51,7 @@ func (l *Locks) Restore() (restored bool, err error) {
 	if l.whole = at; unsure {
 		l.whole = nil
 	} else {
-		l.holders = BeginReadHolders(l.procs)
+		l.holders = ReadHolders(l.procs)
 	}
 	return restored, errors.Join(errs...)
 }

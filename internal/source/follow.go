@@ -28,9 +28,6 @@ type Options struct {
 	ObjectsOnly bool
 	// Strict: what is worth a warning makes a file invalid.
 	Strict bool
-	// Changing is called when something has happened to files that is yet to be read; nil
-	// is not called.
-	Changing func()
 	// Deliver is called after each read that changed anything, and after the
 	// first one in any case, from one goroutine.
 	Deliver func(Update)
@@ -110,9 +107,6 @@ func (f *follower) follow(ctx context.Context, every time.Duration, read func(co
 			return
 		case <-ticker.C:
 		case <-changes:
-			if f.opts.Changing != nil {
-				f.opts.Changing()
-			}
 			if whole() && time.Since(began) > settle {
 				continue
 			}
