@@ -175,7 +175,8 @@ func (l *podLister) join(ctx context.Context, asking *owners.Asking) ([]*invento
 		}
 		l.client, l.close = client, stop
 	}
-	return l.reader.Join(ctx, l.client, asking)
+	pods, _, err := l.reader.Read(ctx, l.client, asking)
+	return pods, err
 }
 
 // missing is an error for each name that none of the selected pods has, with what is

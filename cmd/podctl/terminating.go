@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners"
 )
 
 // terminatingOptions are the options of `podctl terminating`.
@@ -64,6 +65,7 @@ func runTerminating(ctx context.Context, e *shell.Env, o terminatingOptions) err
 		}
 		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
 		t := terminatingLister{env: e, opts: o, reader: shell.NewReader(e, dir), warn: new(sync.Once)}
+		t.reader.Kubelet, t.reader.CountUndesired = owners.KubeletAlways, true
 		paths, err := o.Paths(endpoint)
 		if err != nil {
 			return err
@@ -99,11 +101,11 @@ type terminatingLister struct {
 }
 
 func (t terminatingLister) list(ctx context.Context) (output.List, error) {
-	all, err := t.reader.Pods(ctx, t.client)
+	all, answers, err := t.reader.Read(ctx, t.client, t.reader.Begin(ctx))
 	if err != nil {
 		return t.reported(ctx, err)
 	}
-	t.collector.Kubelet, err = diagnose.AskKubelet(ctx, t.client.Endpoint().Runtime, t.env.Procs)
+	t.collector.Kubelet, err = diagnose.ReadKubelet(&answers.Kubelet, t.env.Procs)
 	if err != nil && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
 		t.warn.Do(func() {
 			fmt.Fprintf(t.env.Errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)

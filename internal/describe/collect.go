@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/logs"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -29,10 +30,8 @@ type Runtime interface {
 type Collector struct {
 	// Runtime is nil if the runtime does not answer.
 	Runtime Runtime
-	// Endpoint is the runtime's, by which its kubelet is found.
-	Endpoint string
-	// AskKubelet returns that kubelet and its answer; nil finds and asks it.
-	AskKubelet func(context.Context) KubeletAnswer
+	// Kubelet is what is known of the kubelet of the runtime, nil if it was not asked.
+	Kubelet *owners.Kubelet
 	// Dial connects to control sockets; nil is the machine's own.
 	Dial    control.Dialer
 	Cgroups string // mount point of the cgroups
@@ -65,7 +64,6 @@ type collection struct {
 	mu sync.Mutex
 	observed
 	from    string // of the object
-	kubelet KubeletAnswer
 	tree    *cgroup.Tree
 	verdict *Stopping
 	next    []string // of the verdict
@@ -189,8 +187,8 @@ func (c *collection) readEvents(ctx context.Context) error {
 // readVerdict examines what the termination waits for.
 func (c *collection) readVerdict(ctx context.Context) error {
 	d := c.Diagnose
-	if c.pod.Kind() == inventory.KindKubelet {
-		view, err := c.kubelet.view()
+	if c.pod.Kind() == inventory.KindKubelet && c.Kubelet != nil {
+		view, err := diagnose.ReadKubelet(c.Kubelet, d.Proc)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/proc"
 )
@@ -101,19 +102,16 @@ func TestKubeletIsAskedOnce(t *testing.T) {
 		"not named by an answer that is less": {kubelet.Answer{Incomplete: errMute}, "Running"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked := 0
-			collector := Collector{Runtime: mute{}, Cgroups: t.TempDir(), Now: time.Now, AskKubelet: func(context.Context) KubeletAnswer {
-				asked++
-				return KubeletAnswer{Process: &kubelet.Process{PID: -1}, Answer: c.answer}
-			}}
-			collector.Diagnose = diagnose.Collector{Runtime: mute{}, Proc: proc.FS(t.TempDir()), Now: time.Now}
-			f := collector.Collect(t.Context(), &inventory.Pod{UID: "u", Namespace: "default", Name: "web", Runtime: &pod.Pod{
+			c.answer.PID = -1
+			answers := &owners.Answers{Kubelet: owners.Kubelet{Asked: true, Process: &kubelet.Process{PID: -1}, Answer: c.answer, Unsettled: c.answer.Incomplete}}
+			pods := inventory.Merge([]*pod.Pod{{
+				UID: "u", Namespace: "default", Name: "web",
 				Sandboxes:  []*pod.Sandbox{{ID: id("5"), State: pod.Running, Source: "api"}},
 				Containers: []*pod.Container{{ID: id("a"), Name: "app", State: pod.Running}},
-			}})
-			if asked != 1 {
-				t.Errorf("asked %d times, want once", asked)
-			}
+			}}, answers)
+			collector := Collector{Runtime: mute{}, Cgroups: t.TempDir(), Now: time.Now, Kubelet: &answers.Kubelet}
+			collector.Diagnose = diagnose.Collector{Runtime: mute{}, Proc: proc.FS(t.TempDir()), Now: time.Now}
+			f := collector.Collect(t.Context(), pods[0])
 			if f.Status != c.status || (f.Stopping != nil) != (c.status == "Terminating") {
 				t.Errorf("status %s, want %s; stopping %+v; unread %v", f.Status, c.status, f.Stopping, f.Unread)
 			}

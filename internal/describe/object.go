@@ -6,12 +6,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/manifest"
-	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/proc"
 )
 
 // readObject reads the pod as its owner shows it: the podctl process or the kubelet
@@ -26,22 +23,18 @@ func (c *collection) readObject(ctx context.Context) error {
 		c.setObject(object, fromPodctl)
 		return nil
 	case c.pod.Kind() == inventory.KindKubelet:
-		return c.askKubelet(ctx)
+		return c.readKubeletObject()
 	case c.pod.Runtime != nil && len(c.pod.Runtime.Sandboxes) > 0 && c.pod.Runtime.Sandboxes[0].HasManifest:
 		return c.readManifest(ctx)
 	}
 	return nil
 }
 
-// askKubelet asks the kubelet for all that describe needs of it.
-func (c *collection) askKubelet(ctx context.Context) error {
-	ask := c.AskKubelet
-	if ask == nil {
-		ask = c.askKubeletOfEndpoint
-	}
-	k := ask(ctx)
-	c.locked(func() { c.kubelet = k })
-	switch {
+// readKubeletObject takes the object from the kubelet's answer.
+func (c *collection) readKubeletObject() error {
+	switch k := c.Kubelet; {
+	case k == nil:
+		return nil // it was not asked, because the runtime does not answer
 	case k.FindErr != nil:
 		return k.FindErr
 	case k.Process == nil:
@@ -49,40 +42,11 @@ func (c *collection) askKubelet(ctx context.Context) error {
 	case k.Err != nil:
 		return k.Err
 	}
-	for _, p := range k.Pods {
-		if p.UID == c.pod.UID {
-			c.setObject(p, fromKubelet)
-			return nil
-		}
+	if c.pod.Object == nil {
+		return errNotNamed
 	}
-	if k.Incomplete == nil {
-		c.locked(func() { c.pod.Verdict = owners.Verdict{Relation: owners.Terminates, Kind: owners.ByKubelet} })
-	}
-	return errNotNamed
-}
-
-func (c *collection) askKubeletOfEndpoint(ctx context.Context) (a KubeletAnswer) {
-	if a.Process, a.FindErr = kubelet.Find(ctx, c.Endpoint); a.Process != nil {
-		a.Answer = a.Process.Ask(ctx, kubelet.Question{Limit: layerTimeout, CountUndesired: true})
-	}
-	return a
-}
-
-// KubeletAnswer is the kubelet that uses the runtime, and its answer.
-type KubeletAnswer struct {
-	// Process is nil if there is none, or if FindErr is set.
-	Process *kubelet.Process
-	FindErr error
-	kubelet.Answer
-}
-
-// view is what the termination of a pod is judged by. A kubelet that is not there
-// terminates nothing.
-func (a KubeletAnswer) view() (diagnose.KubeletView, error) {
-	if a.Process == nil {
-		return diagnose.KubeletView{}, a.FindErr
-	}
-	return diagnose.ReadKubelet(a.Process, proc.Default, a.Answer)
+	c.setObject(c.pod.Object, fromKubelet)
+	return nil
 }
 
 // readManifest reads the spec from the sandbox, which has no status.

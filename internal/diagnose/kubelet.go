@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/proc"
 )
@@ -27,26 +27,17 @@ type KubeletView struct {
 	mounts map[types.UID][]string
 }
 
-// kubeletTimeout bounds the answer of the kubelet's pods.
-const kubeletTimeout = 3 * time.Second
-
-// AskKubelet finds the kubelet that uses the runtime and asks it for its pods. An
-// error means that not all that it terminates is known; it is a
-// *kubelet.AbsentError if none uses the runtime: what an earlier one began to
-// terminate shows in the processes only.
-func AskKubelet(ctx context.Context, endpoint string, fs proc.FS) (KubeletView, error) {
-	p, err := kubelet.Find(ctx, endpoint)
+// ReadKubelet returns what a kubelet that was asked says about its pods. An error means
+// that not all that it terminates is known; it is a *kubelet.AbsentError if none uses the
+// runtime: what an earlier one began to terminate shows in the processes only.
+func ReadKubelet(k *owners.Kubelet, fs proc.FS) (KubeletView, error) {
 	switch {
-	case err != nil:
-		return KubeletView{}, err
-	case p == nil:
+	case k.FindErr != nil:
+		return KubeletView{}, k.FindErr
+	case k.Process == nil:
 		return KubeletView{}, &kubelet.AbsentError{}
 	}
-	return ReadKubelet(p, fs, p.Ask(ctx, kubelet.Question{Limit: kubeletTimeout, CountUndesired: true}))
-}
-
-// ReadKubelet is AskKubelet for a kubelet that has been asked.
-func ReadKubelet(p *kubelet.Process, fs proc.FS, a kubelet.Answer) (KubeletView, error) {
+	p, a := k.Process, k.Answer
 	v := KubeletView{}
 	if table, err := fs.MountTable(p.PID); err == nil && p.PodDirs() != "" {
 		v.mounts = volumeMounts(table, p.PodDirs())

@@ -26,21 +26,22 @@ type Reader struct {
 
 // Pods lists the runtime and asks the live podctl processes at the same time.
 func (r Reader) Pods(ctx context.Context, client *cri.Client) ([]*Pod, error) {
-	return r.Join(ctx, client, r.Begin(ctx))
+	pods, _, err := r.Read(ctx, client, r.Begin(ctx))
+	return pods, err
 }
 
-// Join lists the runtime and joins the listing with the answers of its owners.
-func (r Reader) Join(ctx context.Context, client *cri.Client, asking *owners.Asking) ([]*Pod, error) {
+// Read lists the runtime, and joins the listing with the answers of its owners.
+func (r Reader) Read(ctx context.Context, client *cri.Client, asking *owners.Asking) ([]*Pod, *owners.Answers, error) {
 	listed, err := client.ListPods(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	answers, err := asking.Answers(ctx, client, listed)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.warn(answers)
-	return Merge(listed, answers), nil
+	return Merge(listed, answers), answers, nil
 }
 
 // Reported returns the pods that live podctl processes report: all that is known

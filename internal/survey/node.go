@@ -13,7 +13,6 @@ import (
 	"github.com/podctl/podctl/internal/diagnose"
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/kubelet"
 	"github.com/podctl/podctl/internal/orphan"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
@@ -82,14 +81,7 @@ func (n *Node) terminating(ctx context.Context, v *orphan.View) (found []Termina
 	c.Server = cri.ServerOf(n.client.Endpoint())
 	c.Runtime = n.processes.begin()
 	var unanswered error
-	switch k := &v.Answers.Kubelet; {
-	case k.FindErr != nil:
-		unanswered = k.FindErr
-	case k.Process == nil:
-		unanswered = &kubelet.AbsentError{}
-	default:
-		c.Kubelet, unanswered = diagnose.ReadKubelet(k.Process, c.Proc, k.Answer)
-	}
+	c.Kubelet, unanswered = diagnose.ReadKubelet(&v.Answers.Kubelet, c.Proc)
 	all := slices.Concat(v.Pods, c.Unlisted(v.Pods))
 	for i, facts := range c.Terminating(ctx, all) {
 		if facts != nil {

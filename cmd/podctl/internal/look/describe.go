@@ -79,14 +79,18 @@ const (
 )
 
 func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
-	s, err := open(ctx, e, o.Globals)
+	s, err := shell.ConnectSession(ctx, e, o.Globals)
 	if err != nil {
 		return describeReported(ctx, e, o, err)
 	}
 	defer s.Close()
+	s.CountUndesired = true
+	if err := s.ListOwned(ctx, e, o.Globals); err != nil {
+		return describeReported(ctx, e, o, err)
+	}
 	endpoint := s.Client.Endpoint()
 	return o.describe(ctx, e, s.Pods, describe.Collector{
-		Runtime: s.Client, Endpoint: endpoint.Runtime, Events: podEvents(s.Paths.Root),
+		Runtime: s.Client, Kubelet: &s.Answers.Kubelet, Events: podEvents(s.Paths.Root),
 		Diagnose: diagnose.Collector{
 			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: e.Procs, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
 		},

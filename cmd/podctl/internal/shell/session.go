@@ -16,6 +16,10 @@ type Session struct {
 	// Pods are all pods of the runtime, and those of live podctl processes: as
 	// they were when the session was opened, or listed the last time.
 	Pods []*inventory.Pod
+	// Answers are those of the owners of the pods, nil if they were not asked.
+	Answers *owners.Answers
+	// CountUndesired is that of owners.Asker.
+	CountUndesired bool
 	// Paths are podctl's directories on the runtime.
 	Paths host.Paths
 
@@ -50,9 +54,9 @@ func (s *Session) Close() { s.disconnect() }
 
 // List lists the runtime again, after ListOwned.
 func (s *Session) List(ctx context.Context) error {
-	pods, err := s.reader.Pods(ctx, s.Client)
+	pods, answers, err := s.reader.Read(ctx, s.Client, s.reader.Begin(ctx))
 	if err == nil {
-		s.Pods = pods
+		s.Pods, s.Answers = pods, answers
 	}
 	return err
 }
@@ -64,6 +68,7 @@ func (s *Session) ListOwned(ctx context.Context, e *Env, g Globals) (err error) 
 		return err
 	}
 	s.reader = NewReader(e, s.Paths.Locks)
+	s.reader.CountUndesired = s.CountUndesired
 	return s.List(ctx)
 }
 
