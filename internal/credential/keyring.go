@@ -68,12 +68,12 @@ func (k Keyring) add(config dockerConfig) error {
 				return fmt.Errorf("auth of %q: %w", registry, err)
 			}
 		}
-		k.put(registry, auth)
+		k.addAuth(registry, auth)
 	}
 	return nil
 }
 
-func (k Keyring) put(registry string, auth *runtimeapi.AuthConfig) {
+func (k Keyring) addAuth(registry string, auth *runtimeapi.AuthConfig) {
 	if at, ok := registryKey(registry); ok {
 		k[at] = append(k[at], auth)
 	}

@@ -45,7 +45,7 @@ func (p *plugin) auths(ctx context.Context, image string) (map[string]providerv1
 		return auths, nil
 	}
 	// A pull that is given up does not end the call of another one.
-	answer := p.calls.DoChan(image, func() (any, error) { return p.ask(context.WithoutCancel(ctx), image) })
+	answer := p.calls.DoChan(image, func() (any, error) { return p.fetch(context.WithoutCancel(ctx), image) })
 	select {
 	case got := <-answer:
 		if got.Err != nil {
@@ -89,8 +89,8 @@ func registryOf(image string) string {
 	return registry
 }
 
-// ask runs the plugin and keeps its answer.
-func (p *plugin) ask(ctx context.Context, image string) (map[string]providerv1.AuthConfig, error) {
+// fetch runs the plugin and keeps its answer.
+func (p *plugin) fetch(ctx context.Context, image string) (map[string]providerv1.AuthConfig, error) {
 	request, err := json.Marshal(providerv1.CredentialProviderRequest{
 		TypeMeta: metav1.TypeMeta{APIVersion: p.config.APIVersion, Kind: "CredentialProviderRequest"}, Image: image,
 	})

@@ -127,7 +127,7 @@ func (p *Plugins) Credentials(ctx context.Context, image string) ([]*runtimeapi.
 			errs = append(errs, err)
 		}
 		for registry, auth := range auths {
-			keys.put(registry, &runtimeapi.AuthConfig{Username: auth.Username, Password: auth.Password})
+			keys.addAuth(registry, &runtimeapi.AuthConfig{Username: auth.Username, Password: auth.Password})
 		}
 	}
 	return keys.Lookup(image), errors.Join(errs...)

@@ -53,9 +53,9 @@ const (
 	portPause = 2 * time.Second
 )
 
-// hold returns why a pod may not have its host ports. Until release is called no
+// reserve returns why a pod may not have its host ports. Until release is called no
 // other podctl starts a pod with a host port.
-func (h *hostPorts) hold(ctx context.Context, p *v1.Pod) (release func(), err error) {
+func (h *hostPorts) reserve(ctx context.Context, p *v1.Pod) (release func(), err error) {
 	if release, err = h.lock(ctx); err != nil {
 		return nil, fmt.Errorf("check host ports: %w", err)
 	}
@@ -96,7 +96,7 @@ func (h *hostPorts) others(ctx context.Context) ([]*v1.Pod, error) {
 	if err != nil {
 		return nil, fmt.Errorf("check host ports: %w", err)
 	}
-	h.ask(ctx, clients)
+	h.askPeers(ctx, clients)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("check host ports: %w", err)
 	}

@@ -117,7 +117,7 @@ func TestHostPortOfOtherPodctl(t *testing.T) {
 	mine := withHostPort("a", "api")
 	for phase, taken := range map[string]bool{"syncing": true, "terminating": true, "finished": false, "unknown": false} {
 		other.phase = phase
-		release, err := h.hold(t.Context(), mine)
+		release, err := h.reserve(t.Context(), mine)
 		if (err != nil) != taken || taken && !strings.Contains(err.Error(), "8080/TCP") {
 			t.Errorf("%s: %v", phase, err)
 		}
@@ -136,7 +136,7 @@ func TestSilentPodctlIsAskedOncePerTurn(t *testing.T) {
 	h := portsOf(run)
 	h.askTimeout = portAskTimeout
 	for range 20 {
-		release, err := h.hold(t.Context(), withHostPort("a", "api"))
+		release, err := h.reserve(t.Context(), withHostPort("a", "api"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestSilentPodctlKeepsLastPorts(t *testing.T) {
 	other := answering(t, livingPodctl(t, run, "run-b"), &otherHost{pod: *withHostPort("b", "web"), phase: "syncing"})
 	h := portsOf(run)
 	for _, what := range []string{"answers", "is silent", "was silent"} {
-		_, err := h.hold(t.Context(), withHostPort("a", "api"))
+		_, err := h.reserve(t.Context(), withHostPort("a", "api"))
 		if !errors.Is(err, node.ErrHostPortInUse) {
 			t.Errorf("the other podctl %s: %v", what, err)
 		}
@@ -175,7 +175,7 @@ func TestHostPortsAskedConcurrently(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	}
-	_, err := portsOf(run).hold(t.Context(), withHostPort("a", "api"))
+	_, err := portsOf(run).reserve(t.Context(), withHostPort("a", "api"))
 	if !errors.Is(err, node.ErrHostPortInUse) {
 		t.Errorf("not all were asked: %v", err)
 	}
@@ -184,7 +184,7 @@ func TestHostPortsAskedConcurrently(t *testing.T) {
 // The run directory's lock is that of the cgroups of every pod.
 func TestHostPortsDoNotLockTheCgroups(t *testing.T) {
 	run := runDirectory(t)
-	release, err := portsOf(run).hold(t.Context(), withHostPort("a", "api"))
+	release, err := portsOf(run).reserve(t.Context(), withHostPort("a", "api"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestHostPortsDoNotLockTheCgroups(t *testing.T) {
 		t.Fatalf("the run directory is locked: %v", err)
 	}
 	unlock()
-	if _, err := portsOf(run).hold(t.Context(), withHostPort("b", "web")); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := portsOf(run).reserve(t.Context(), withHostPort("b", "web")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("another podctl starts a pod with host ports meanwhile: %v", err)
 	}
 }

@@ -23,8 +23,8 @@ type portPeer struct {
 	silent time.Time
 }
 
-// ask asks the podctls, all at the same time, and forgets those that are gone.
-func (h *hostPorts) ask(ctx context.Context, clients map[string]*control.Client) {
+// askPeers asks the podctls, all at the same time, and forgets those that are gone.
+func (h *hostPorts) askPeers(ctx context.Context, clients map[string]*control.Client) {
 	known := h.peers
 	h.peers = map[string]*portPeer{}
 	asking, cancel := context.WithTimeout(ctx, cmp.Or(h.askTimeout, portAskTimeout))

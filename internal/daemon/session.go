@@ -266,7 +266,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		OwnersElsewhere: others.owners, OtherPods: others.pods,
 		// Below a root that the user gave others may have pods that podctl cannot see.
 		KeepLeftoverCgroups: s.opts.CgroupRoot != "",
-		HostPorts:           (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).hold,
+		HostPorts:           (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).reserve,
 	})
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 // maxNames is how many names an evidence lists.
 const maxNames = 5
 
-// some returns the first names, and how many more there are.
-func some(names []string) string {
+// firstNames returns the first names, and how many more there are.
+func firstNames(names []string) string {
 	if len(names) <= maxNames {
 		return strings.Join(names, ", ")
 	}
@@ -35,10 +35,10 @@ func checkPods(f Facts, r *report) {
 		return
 	}
 	if len(p.Abandoned) > 0 {
-		r.warn("podctl orphans", "the podctl process of %s has exited", some(p.Abandoned))
+		r.warn("podctl orphans", "the podctl process of %s has exited", firstNames(p.Abandoned))
 	}
 	if len(p.Headless) > 0 {
-		r.warn("podctl terminating", "containers run without a ready sandbox: %s", some(p.Headless))
+		r.warn("podctl terminating", "containers run without a ready sandbox: %s", firstNames(p.Headless))
 	}
 	if len(p.Abandoned)+len(p.Headless) == 0 {
 		r.ok("%s, %d running, %d dead", plural(p.Count, "pod"), p.Running, p.Dead)
@@ -58,7 +58,7 @@ func checkShims(f Facts, r *report) {
 	for _, s := range f.Pods.Shims {
 		names = append(names, fmt.Sprintf("pid %d (%.13s)", s.PID, s.ID))
 	}
-	r.warn("restart containerd, which reconnects to its shims or ends them", "shims of nothing that the runtime lists: %s", some(names))
+	r.warn("restart containerd, which reconnects to its shims or ends them", "shims of nothing that the runtime lists: %s", firstNames(names))
 }
 
 func checkMounts(f Facts, r *report) {
@@ -69,7 +69,7 @@ func checkMounts(f Facts, r *report) {
 		r.ok("every root file system belongs to a listed sandbox or container")
 		return
 	}
-	r.warn("umount them; their containers are gone", "root file systems of nothing that the runtime lists: %s", some(f.Pods.Mounts))
+	r.warn("umount them; their containers are gone", "root file systems of nothing that the runtime lists: %s", firstNames(f.Pods.Mounts))
 }
 
 func checkNamespaces(f Facts, r *report) {
@@ -126,6 +126,6 @@ func checkPodctl(f Facts, r *report) {
 		r.info("not run as root: processes, mounts and file systems of others are seen in part")
 	}
 	if len(f.Pods.Podctls) > 0 {
-		r.ok("running on this runtime: %s", some(f.Pods.Podctls))
+		r.ok("running on this runtime: %s", firstNames(f.Pods.Podctls))
 	}
 }

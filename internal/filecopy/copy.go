@@ -64,7 +64,7 @@ func (s *skipped) err() error {
 // copied are passed over; the error names them.
 func Copy(ctx context.Context, from Source, to Sink, o Options) (Result, error) {
 	c := &copying{ctx: ctx, to: to, opts: o}
-	err := from.Each(ctx, c.put, func(err error) { c.skipped.add(err) })
+	err := from.Each(ctx, c.copyEntry, func(err error) { c.skipped.add(err) })
 	if closeErr := to.Close(); err == nil {
 		err = closeErr
 	}
@@ -82,7 +82,7 @@ type copying struct {
 	skipped skipped
 }
 
-func (c *copying) put(e Entry) error {
+func (c *copying) copyEntry(e Entry) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}

@@ -187,14 +187,14 @@ type tarSink struct {
 
 // Put implements Sink.
 func (s *tarSink) Put(_ context.Context, e Entry, content io.Reader) error {
-	err := s.put(e, content)
+	err := s.writeEntry(e, content)
 	if err != nil && s.failed == nil {
 		s.failed = err
 	}
 	return err
 }
 
-func (s *tarSink) put(e Entry, content io.Reader) error {
+func (s *tarSink) writeEntry(e Entry, content io.Reader) error {
 	h := &tar.Header{
 		Name: path.Join(s.name, e.Path), Mode: int64(e.Mode.Perm()), Uid: e.UID, Gid: e.GID, ModTime: e.ModTime, Format: tar.FormatPAX,
 	}

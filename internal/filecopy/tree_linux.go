@@ -83,7 +83,7 @@ type subdir struct {
 func (t *Tree) each(ctx context.Context, in subdir, do func(Entry) error, failed func(error)) ([]subdir, error) {
 	dir, err := openBelow(t.root, in.path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
-		failed(t.changed(in.path, err))
+		failed(t.replacedError(in.path, err))
 		return nil, nil
 	}
 	defer func() { _ = dir.Close() }() // only read
@@ -94,7 +94,7 @@ func (t *Tree) each(ctx context.Context, in subdir, do func(Entry) error, failed
 		}
 		names, readErr := dir.Readdirnames(readBatch)
 		for _, name := range names {
-			e, found, err := t.look(dir, name, path.Join(in.path, name))
+			e, found, err := t.openEntry(dir, name, path.Join(in.path, name))
 			if err != nil {
 				if !errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
 					failed(err)
@@ -116,14 +116,14 @@ func (t *Tree) each(ctx context.Context, in subdir, do func(Entry) error, failed
 		case errors.Is(readErr, io.EOF):
 			return dirs, nil
 		case readErr != nil:
-			failed(t.changed(in.path, readErr))
+			failed(t.replacedError(in.path, readErr))
 			return dirs, nil
 		}
 	}
 }
 
-// changed explains why a directory that was there cannot be read.
-func (t *Tree) changed(at string, err error) error {
+// replacedError explains why a directory that was there cannot be read.
+func (t *Tree) replacedError(at string, err error) error {
 	name := path.Join(t.title, at)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EXDEV) {
 		return fmt.Errorf("%s: %w", name, errChanged)
@@ -134,12 +134,12 @@ func (t *Tree) changed(at string, err error) error {
 	return fmt.Errorf("read %s: %w", name, err)
 }
 
-// look returns the entry for a name of a directory, and its descriptor, by which it is
+// openEntry returns the entry for a name of a directory, and its descriptor, by which it is
 // read: what takes its name meanwhile is not.
-func (t *Tree) look(dir *os.File, name, at string) (Entry, *os.File, error) {
+func (t *Tree) openEntry(dir *os.File, name, at string) (Entry, *os.File, error) {
 	found, err := openBelow(dir, name, unix.O_PATH, 0)
 	if err != nil {
-		return Entry{}, nil, t.changed(at, err)
+		return Entry{}, nil, t.replacedError(at, err)
 	}
 	e, err := t.describe(found, at)
 	if err != nil {
@@ -153,7 +153,7 @@ func (t *Tree) look(dir *os.File, name, at string) (Entry, *os.File, error) {
 func (t *Tree) describe(found *os.File, at string) (Entry, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(found.Fd()), &st); err != nil {
-		return Entry{}, t.changed(at, err)
+		return Entry{}, t.replacedError(at, err)
 	}
 	e := Entry{
 		Path: at, Mode: modeOf(st.Mode), Size: st.Size, ModTime: time.Unix(st.Mtim.Unix()),
@@ -176,7 +176,7 @@ func (t *Tree) describe(found *os.File, at string) (Entry, error) {
 		e.Kind = Symlink
 		var err error
 		if e.Target, err = readlink(found); err != nil {
-			return Entry{}, t.changed(at, err)
+			return Entry{}, t.replacedError(at, err)
 		}
 	default:
 		e.Kind, e.What = Other, specialNames[st.Mode&unix.S_IFMT]
@@ -192,7 +192,7 @@ var specialNames = map[uint32]string{
 func (t *Tree) open(found *os.File, at string) (io.ReadCloser, error) {
 	file, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", found.Fd()))
 	if err != nil {
-		return nil, t.changed(at, err)
+		return nil, t.replacedError(at, err)
 	}
 	return file, nil
 }

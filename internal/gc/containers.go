@@ -42,7 +42,7 @@ func Containers(pods []*pod.Pod, p Policy, now time.Time) []*pod.Container {
 	if p.MaxPerContainer >= 0 {
 		shrink(p.MaxPerContainer)
 	}
-	if p.MaxContainers < 0 || count(units) <= p.MaxContainers {
+	if p.MaxContainers < 0 || countContainers(units) <= p.MaxContainers {
 		return gone
 	}
 	// An equal share for each name, one at least; then the oldest of all.
@@ -74,7 +74,7 @@ func deadOf(p *pod.Pod, before time.Time) []*unit {
 	return units
 }
 
-func count(units []*unit) int {
+func countContainers(units []*unit) int {
 	n := 0
 	for _, u := range units {
 		n += len(u.containers)

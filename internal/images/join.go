@@ -76,12 +76,12 @@ func Join(held []*pod.Image, pods []*pod.Pod, mounted map[string][]string) []*Im
 		for _, c := range p.Containers {
 			use := Use{Namespace: p.Namespace, Pod: p.Name, Container: c.Name, ID: c.ID, State: c.State}
 			if byName[c.ImageID] != nil {
-				byName.use(use, c.ImageID)
+				byName.addUse(use, c.ImageID)
 			} else {
-				byName.use(use, c.Image) // its tag may be another image's by now
+				byName.addUse(use, c.Image) // its tag may be another image's by now
 			}
 			use.Volume = true
-			byName.use(use, mounted[c.ID]...)
+			byName.addUse(use, mounted[c.ID]...)
 		}
 	}
 	sortUses(all)
@@ -95,12 +95,12 @@ func AddSpecs(all []*Image, specs []*v1.Pod) {
 	for _, p := range specs {
 		use := Use{Namespace: p.Namespace, Pod: p.Name}
 		for c := range pod.Containers(p) {
-			byName.use(use, fullName(c.Image))
+			byName.addUse(use, fullName(c.Image))
 		}
 		use.Volume = true
 		for _, v := range p.Spec.Volumes {
 			if v.Image != nil {
-				byName.use(use, fullName(v.Image.Reference))
+				byName.addUse(use, fullName(v.Image.Reference))
 			}
 		}
 	}
@@ -131,8 +131,8 @@ func index(all []*Image) byName {
 	return names
 }
 
-// use adds a use to the images of the names, once to each.
-func (b byName) use(u Use, names ...string) {
+// addUse adds a use to the images of the names, once to each.
+func (b byName) addUse(u Use, names ...string) {
 	seen := map[*Image]bool{}
 	for _, name := range names {
 		i := b[name]

@@ -55,7 +55,7 @@ func (r *Reader) Next() ([]Entry, error) {
 		if same(rotated, r.current) || same(rotated, current) {
 			_ = closeFile(rotated)
 		} else if rotated != nil {
-			r.begin(rotated)
+			r.readFrom(rotated)
 			if err := read(); err != nil {
 				return nil, errors.Join(err, closeFile(current))
 			}
@@ -63,14 +63,14 @@ func (r *Reader) Next() ([]Entry, error) {
 		if current == nil {
 			break
 		}
-		r.begin(current)
+		r.readFrom(current)
 	}
 	slices.SortStableFunc(entries, func(a, b Entry) int { return a.Time.Compare(b.Time) })
 	return entries, nil
 }
 
-// begin begins to read another file.
-func (r *Reader) begin(f *os.File) {
+// readFrom begins to read another file.
+func (r *Reader) readFrom(f *os.File) {
 	_ = closeFile(r.current) // it was only read
 	r.current, r.rest = f, nil
 }

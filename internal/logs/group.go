@@ -69,7 +69,7 @@ func (g *Group) Add(key string, of any, path string, o Options) error {
 		o.Problem = func(err error) { g.opts.Problem(of, err) }
 	}
 	r := &Reader{path: path, opts: o}
-	failed := r.begin()
+	failed := r.openFiles()
 	if failed != nil && !g.opts.Retry {
 		return failed
 	}
@@ -108,7 +108,7 @@ func (g *Group) Seal() {
 
 // Close closes the files. Run must have returned, or not been called.
 func (g *Group) Close() {
-	g.take()
+	g.applyChanges()
 	for _, m := range g.members {
 		m.reader.Close()
 	}
@@ -126,7 +126,7 @@ func (g *Group) signal() {
 // ctx's error.
 func (g *Group) Run(ctx context.Context) error {
 	for {
-		g.closing = g.take()
+		g.closing = g.applyChanges()
 		if err := g.round(ctx); err != nil {
 			return err
 		}

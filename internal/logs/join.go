@@ -38,11 +38,11 @@ func (j *joiner) add(r *record) (l Line, ok bool) {
 	if r.partial && len(o.text) < maxLine {
 		return Line{}, false
 	}
-	return o.pass(r.stream, !r.partial), true
+	return o.flush(r.stream, !r.partial), true
 }
 
-// pass returns what was collected.
-func (o *openLine) pass(s Stream, ends bool) Line {
+// flush returns what was collected.
+func (o *openLine) flush(s Stream, ends bool) Line {
 	l := Line{Time: o.time, Stream: s, Text: o.text, Begins: !o.passed, Ends: ends}
 	o.is, o.passed, o.used = !ends, true, true
 	return l
@@ -55,7 +55,7 @@ func (o *openLine) pending() bool { return o.is && !o.used && len(o.text) > 0 }
 func (j *joiner) flush() (Line, bool) {
 	for s := range j.open {
 		if o := &j.open[s]; o.pending() {
-			return o.pass(Stream(s), false), true
+			return o.flush(Stream(s), false), true
 		}
 	}
 	return Line{}, false

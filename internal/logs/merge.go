@@ -33,8 +33,8 @@ type member struct {
 	end *ending
 }
 
-// take takes over what was added and ended.
-func (g *Group) take() (sealed bool) {
+// applyChanges takes over what was added and ended.
+func (g *Group) applyChanges() (sealed bool) {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -70,9 +70,9 @@ func (g *Group) round(ctx context.Context) error {
 		if err != nil && !errors.Is(err, ErrEnough) {
 			return err
 		}
-		if m.done = err != nil; m.done || !g.next(m) {
+		if m.done = err != nil; m.done || !g.nextLine(m) {
 			heap.Pop(&g.heads)
-			g.rest(m)
+			g.parkOrClose(m)
 		} else if len(g.heads) > 1 {
 			heap.Fix(&g.heads, 0)
 		}
@@ -88,8 +88,8 @@ func (m *member) mature(now time.Time) bool {
 	return now.Sub(m.head.Time) >= window || now.Sub(m.read) >= window
 }
 
-// next reads the next line of a log, and reports whether there is one.
-func (g *Group) next(m *member) bool {
+// nextLine reads the next line of a log, and reports whether there is one.
+func (g *Group) nextLine(m *member) bool {
 	l, ok, err := m.reader.Next()
 	if err != nil && g.opts.Retry {
 		m.failed = err
@@ -113,8 +113,8 @@ func (g *Group) next(m *member) bool {
 	return ok
 }
 
-// rest keeps a log that has no line now, or closes it at its end.
-func (g *Group) rest(m *member) {
+// parkOrClose keeps a log that has no line now, or closes it at its end.
+func (g *Group) parkOrClose(m *member) {
 	if !m.done {
 		m.changed = false
 		g.dry = append(g.dry, m)
@@ -141,7 +141,7 @@ func (g *Group) pollDry() {
 		case g.poll(m):
 			heap.Push(&g.heads, m)
 		default:
-			g.rest(m)
+			g.parkOrClose(m)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (g *Group) poll(m *member) bool {
 	if m.end != nil { // asked before reading
 		complete, written = m.reader.writers()
 	}
-	if g.next(m) {
+	if g.nextLine(m) {
 		m.dried = time.Time{}
 		if m.end != nil {
 			m.end.last = g.now
@@ -176,7 +176,7 @@ func (g *Group) poll(m *member) bool {
 		none := m.reader.current == nil
 		if m.end.over(complete && m.reader.current == newest, written, none, g.now) {
 			m.reader.finish()
-			return g.next(m)
+			return g.nextLine(m)
 		}
 	}
 	if g.opts.Pieces > 0 && g.now.Sub(m.dried) >= g.opts.Pieces {

@@ -50,14 +50,14 @@ type Reader struct {
 // an fs.ErrNotExist.
 func Open(path string, o Options) (*Reader, error) {
 	r := &Reader{path: path, opts: o}
-	if err := r.begin(); err != nil {
+	if err := r.openFiles(); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// begin finds the files, and where in them the reading begins.
-func (r *Reader) begin() error {
+// openFiles finds the files, and where in them the reading begins.
+func (r *Reader) openFiles() error {
 	if err := r.advance(nil); err != nil {
 		return err
 	}

@@ -38,11 +38,11 @@ type chunk struct {
 func (s *scanner) next() (chunk, error) {
 	for {
 		if n := bytes.IndexByte(s.buf[s.begin+s.searched:s.end], '\n'); n >= 0 {
-			return s.take(s.searched+n, 1), nil
+			return s.advance(s.searched+n, 1), nil
 		}
 		s.searched = s.end - s.begin
 		if s.searched == len(s.buf) {
-			return s.take(s.searched, 0), nil
+			return s.advance(s.searched, 0), nil
 		}
 		if s.begin > 0 && s.end == len(s.buf) {
 			copy(s.buf, s.buf[s.begin:s.end])
@@ -56,19 +56,19 @@ func (s *scanner) next() (chunk, error) {
 	}
 }
 
-// rest returns the text after the last line end, if there is any: no more will
+// unterminated returns the text after the last line end, if there is any: no more will
 // be read.
-func (s *scanner) rest() (chunk, bool) {
+func (s *scanner) unterminated() (chunk, bool) {
 	if s.begin == s.end {
 		return chunk{}, false
 	}
-	c := s.take(s.end-s.begin, 0)
+	c := s.advance(s.end-s.begin, 0)
 	c.ends = true
 	return c, true
 }
 
-// take returns the next n bytes, and passes over the line end behind them.
-func (s *scanner) take(n, lineEnd int) chunk {
+// advance returns the next n bytes, and passes over the line end behind them.
+func (s *scanner) advance(n, lineEnd int) chunk {
 	c := chunk{text: s.buf[s.begin : s.begin+n], offset: s.offset, begins: !s.inside, ends: lineEnd > 0}
 	s.inside = lineEnd == 0
 	s.begin += n + lineEnd

@@ -35,7 +35,7 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 			return false, nil, nil
 		}
 	}
-	if c, ok := r.scan.rest(); ok {
+	if c, ok := r.scan.unterminated(); ok {
 		return true, &c, nil
 	}
 	last := r.open

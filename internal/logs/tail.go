@@ -183,7 +183,7 @@ func forward(f *file, n int64, wanted [streams]bool, add func(s Stream, partial 
 	for more := true; more; {
 		c, err := scan.next()
 		if err != nil { // the Reader comes to the same error, and reports it
-			if c, more = scan.rest(); !more {
+			if c, more = scan.unterminated(); !more {
 				break
 			}
 		}
@@ -195,7 +195,7 @@ func forward(f *file, n int64, wanted [streams]bool, add func(s Stream, partial 
 			open[s] = &extent{begin: c.offset}
 		}
 		if open[s].end = c.offset; !partial {
-			last[s].keep(*open[s], n)
+			last[s].push(*open[s], n)
 			open[s] = nil
 		}
 	}
@@ -211,7 +211,7 @@ func forward(f *file, n int64, wanted [streams]bool, add func(s Stream, partial 
 		} else if a == nil || b != nil && b.end > a.end {
 			s = Stderr
 		}
-		e := last[s].drop()
+		e := last[s].pop()
 		if add(s, false, e.end, behind-e.end) || e.begin < e.end && add(s, true, e.begin, 0) {
 			return
 		}
@@ -228,8 +228,8 @@ type ring struct {
 	next  int // the place of the oldest, once it is full
 }
 
-// keep adds a line; of more than n, the oldest is dropped.
-func (r *ring) keep(e extent, n int64) {
+// push adds a line; of more than n, the oldest is dropped.
+func (r *ring) push(e extent, n int64) {
 	if int64(len(r.lines)) < n {
 		r.lines = append(r.lines, e)
 		return
@@ -246,8 +246,8 @@ func (r *ring) newest() *extent {
 	return &r.lines[(r.next+len(r.lines)-1)%len(r.lines)]
 }
 
-// drop removes the newest line; no line is added afterwards.
-func (r *ring) drop() extent {
+// pop removes the newest line; no line is added afterwards.
+func (r *ring) pop() extent {
 	if r.next > 0 { // sorts the ring
 		r.lines = slices.Concat(r.lines[r.next:], r.lines[:r.next])
 		r.next = 0

@@ -46,14 +46,14 @@ func (l *loader) withAccounts(b *builder, k *kind, doc map[string]any) map[strin
 	if k.read != nil {
 		at = "spec.template.spec"
 	}
-	return changed(doc, strings.Split(at, "."), func(spec map[string]any) map[string]any {
+	return withMapping(doc, strings.Split(at, "."), func(spec map[string]any) map[string]any {
 		return l.accountVolumes(b, spec, parsePath(at))
 	})
 }
 
-// changed returns a document with another mapping at a place, a copy as far as it
+// withMapping returns a document with another mapping at a place, a copy as far as it
 // differs.
-func changed(doc map[string]any, at []string, change func(map[string]any) map[string]any) map[string]any {
+func withMapping(doc map[string]any, at []string, change func(map[string]any) map[string]any) map[string]any {
 	if len(at) == 0 {
 		return change(doc)
 	}
@@ -62,7 +62,7 @@ func changed(doc map[string]any, at []string, change func(map[string]any) map[st
 		return doc
 	}
 	doc = copyOf(doc)
-	doc[at[0]] = changed(inner, at[1:], change)
+	doc[at[0]] = withMapping(inner, at[1:], change)
 	return doc
 }
 
@@ -75,7 +75,7 @@ func (l *loader) accountVolumes(b *builder, spec map[string]any, of path) map[st
 	own := make([]any, len(volumes))
 	for i, v := range volumes {
 		if volume, ok := v.(map[string]any); ok {
-			v = changed(volume, []string{"projected"}, func(projected map[string]any) map[string]any {
+			v = withMapping(volume, []string{"projected"}, func(projected map[string]any) map[string]any {
 				return l.accountSources(b, projected, of.field("volumes").item(i).field("projected"))
 			})
 		}

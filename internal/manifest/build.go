@@ -49,14 +49,14 @@ func (l *loader) pod(b *builder, _ *kind, doc map[string]any) {
 		}
 		for _, u := range p.Uses() {
 			if u.Support != Refused || !said[u.Path] {
-				l.use(b, u)
+				l.reportUse(b, u)
 			}
 		}
 	}
 }
 
-// use reports a field that is refused, and notes one that is ignored.
-func (l *loader) use(b *builder, u Use) {
+// reportUse reports a field that is refused, and notes one that is ignored.
+func (l *loader) reportUse(b *builder, u Use) {
 	switch u.Support {
 	case Honoured:
 	case Refused:

@@ -49,10 +49,10 @@ func exported(doc map[string]any, k *kind, keepAccount bool, at *positions) (e e
 		return export{}, false
 	}
 	e.doc = copyOf(doc)
-	metadata = e.drop("metadata", clusterMeta)
+	metadata = e.dropKeys("metadata", clusterMeta)
 	if k == podKind {
 		e.dropStatic(metadata)
-		if spec := e.drop("spec", clusterSpec); spec != nil && !keepAccount {
+		if spec := e.dropKeys("spec", clusterSpec); spec != nil && !keepAccount {
 			e.dropAccount(spec, at)
 		}
 	}
@@ -66,9 +66,9 @@ func exported(doc map[string]any, k *kind, keepAccount bool, at *positions) (e e
 	return e, true
 }
 
-// drop removes keys of a mapping of the document, and returns the rest; nil if the
+// dropKeys removes keys of a mapping of the document, and returns the rest; nil if the
 // document has no such mapping.
-func (e *export) drop(of string, keys []string) map[string]any {
+func (e *export) dropKeys(of string, keys []string) map[string]any {
 	m, ok := e.doc[of].(map[string]any)
 	if !ok {
 		return nil
@@ -154,7 +154,7 @@ func (e *export) dropJob() {
 	metadata, _ := template["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
 	own := copyOf(labels)
-	drop(own, jobLabelKeys...)
+	withoutKeys(own, jobLabelKeys...)
 	if len(own) == len(labels) {
 		return
 	}
@@ -173,7 +173,7 @@ func without(m map[string]any, list string, of path, at *positions, match func(i
 	var rest []any
 	for i, item := range items {
 		if match(item) {
-			at.drop(of.field(list), i)
+			at.dropItem(of.field(list), i)
 		} else {
 			rest = append(rest, item)
 		}

@@ -93,7 +93,7 @@ type branch struct {
 	below map[string]*branch
 }
 
-func grow(rows []Field) *branch {
+func buildTree(rows []Field) *branch {
 	root := &branch{}
 	for i := range rows {
 		b := root
@@ -124,9 +124,9 @@ func (s step) tableKey() string {
 	}
 }
 
-// next returns the branch of a step, nil if there is none. Of a map's entries the
+// child returns the branch of a step, nil if there is none. Of a map's entries the
 // one named in full comes first, then the longest prefix.
-func (b *branch) next(s step) *branch {
+func (b *branch) child(s step) *branch {
 	if found := b.below[s.tableKey()]; found != nil || s.kind != stepKey {
 		return found
 	}

@@ -34,7 +34,7 @@ func rowOf(at path) *Field { return rowIn(podKind.tree(), at) }
 func rowIn(b *branch, at path) *Field {
 	row := (*Field)(nil)
 	for _, s := range at {
-		if b = b.next(s); b == nil {
+		if b = b.child(s); b == nil {
 			return row
 		}
 		if b.row != nil {

@@ -51,7 +51,7 @@ func init() {
 }
 
 func grown(fields []Field) func() *branch {
-	return sync.OnceValue(func() *branch { return grow(fields) })
+	return sync.OnceValue(func() *branch { return buildTree(fields) })
 }
 
 func objectKind(name string, t reflect.Type, fields []Field) *kind {
@@ -61,7 +61,7 @@ func objectKind(name string, t reflect.Type, fields []Field) *kind {
 func workloadKind[T any](version, name string, fields []Field, read func(*T, types.UID) (*workload, error)) *kind {
 	return &kind{
 		version: version, name: name, t: reflect.TypeFor[T](), fields: fields,
-		tree: sync.OnceValue(func() *branch { return grow(slices.Concat(fields, below("spec.template", templateFields))) }),
+		tree: sync.OnceValue(func() *branch { return buildTree(slices.Concat(fields, below("spec.template", templateFields))) }),
 		take: (*loader).workload,
 		read: func(data []byte, uid types.UID) (*workload, error) {
 			o := new(T)
@@ -89,8 +89,8 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// say takes over what a builder found.
-func (l *loader) say(b *builder) {
+// addFindings takes over what a builder found.
+func (l *loader) addFindings(b *builder) {
 	for _, all := range [][]Problem{b.problems, b.warnings} {
 		for i := range all {
 			all[i].Field = b.positions.asWritten(all[i].Field)
@@ -163,7 +163,7 @@ func (l *loader) document(file string, value any, at *positions) {
 		doc = l.unexported(b, k, doc)
 		doc = l.withAccounts(b, k, doc)
 		k.take(l, b, k, doc)
-		l.say(b)
+		l.addFindings(b)
 	case isPowerless(version, kind):
 		l.powerless(file, kind, at)
 	case kind == "PodList" || kind == "List":

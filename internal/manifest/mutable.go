@@ -25,7 +25,7 @@ func immutable(doc map[string]any) map[string]any {
 	if metadata, ok := doc["metadata"].(map[string]any); ok {
 		metadata = copyOf(metadata)
 		labels, _ := metadata["labels"].(map[string]any)
-		drop(metadata, "labels", "annotations", "generation")
+		withoutKeys(metadata, "labels", "annotations", "generation")
 		if revision := pick(labels, revisionLabels); len(revision) > 0 {
 			metadata["labels"] = revision
 		}
@@ -36,7 +36,7 @@ func immutable(doc map[string]any) map[string]any {
 		return own
 	}
 	spec = copyOf(spec)
-	drop(spec, mutableSpec...)
+	withoutKeys(spec, mutableSpec...)
 	for _, list := range []string{"containers", "initContainers"} {
 		if containers, ok := spec[list].([]any); ok {
 			spec[list] = immutableContainers(containers)
@@ -52,14 +52,14 @@ func immutableContainers(list []any) []any {
 		own[i] = c
 		if c, ok := c.(map[string]any); ok {
 			c = copyOf(c)
-			drop(c, mutableContainer...)
+			withoutKeys(c, mutableContainer...)
 			own[i] = c
 		}
 	}
 	return own
 }
 
-func drop(m map[string]any, keys ...string) {
+func withoutKeys(m map[string]any, keys ...string) {
 	for _, key := range keys {
 		delete(m, key)
 	}

@@ -108,7 +108,7 @@ func (l *loader) useAll(b *builder, k *kind, doc map[string]any, meta metav1.Obj
 		case u.Support == Ignored && u.Field.Reason == noControllers:
 			vain = append(vain, u)
 		case u.Support != Refused || !said[u.Path]:
-			l.use(b, u)
+			l.reportUse(b, u)
 		}
 	}
 	b.powerless(vain)

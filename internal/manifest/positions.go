@@ -29,8 +29,8 @@ func (p *positions) below(root *yamlv3.Node) *positions {
 	return &positions{root: root, index: p.index, dropped: p.dropped}
 }
 
-// drop notes that the value lacks an item of the list that was written at a path.
-func (p *positions) drop(list path, i int) {
+// dropItem notes that the value lacks an item of the list that was written at a path.
+func (p *positions) dropItem(list path, i int) {
 	node := p.find(list).value
 	if node == nil {
 		return

@@ -37,21 +37,21 @@ func readSources(ctx context.Context, arg string, opts LoadOptions) ([]source, [
 		if opts.Stdin == nil {
 			return nil, unreadable("stdin", errors.New("there is no standard input"))
 		}
-		return one("stdin", func() ([]byte, error) { return readAll(ctx, opts.Stdin) })
+		return readOne("stdin", func() ([]byte, error) { return readAll(ctx, opts.Stdin) })
 	case strings.HasPrefix(arg, "http://"), strings.HasPrefix(arg, "https://"):
-		return one(SourceName(arg), func() ([]byte, error) { return readURL(ctx, arg, opts.HTTP) })
+		return readOne(SourceName(arg), func() ([]byte, error) { return readURL(ctx, arg, opts.HTTP) })
 	}
 	info, err := os.Stat(arg)
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}
 	if !info.IsDir() {
-		return one(arg, func() ([]byte, error) { return readFile(ctx, arg) })
+		return readOne(arg, func() ([]byte, error) { return readFile(ctx, arg) })
 	}
 	return readDir(ctx, arg)
 }
 
-func one(name string, read func() ([]byte, error)) ([]source, []Problem) {
+func readOne(name string, read func() ([]byte, error)) ([]source, []Problem) {
 	data, err := read()
 	if err != nil {
 		return nil, unreadable(name, err)
@@ -83,7 +83,7 @@ func readDir(ctx context.Context, dir string) (sources []source, problems []Prob
 			problems = append(problems, unreadable(name, errors.New("not a regular file"))...)
 			continue
 		}
-		s, p := one(name, func() ([]byte, error) { return readFile(ctx, name) })
+		s, p := readOne(name, func() ([]byte, error) { return readFile(ctx, name) })
 		sources, problems = append(sources, s...), append(problems, p...)
 	}
 	return sources, problems

@@ -54,13 +54,13 @@ func (c *checker) check(v any, t reflect.Type, levels []level) (clean any, ok bo
 		if (t != quantityType || isBoundedQuantity(data)) && json.Unmarshal(data, reflect.New(t).Interface()) == nil {
 			return v, true
 		}
-		return nil, c.wrong(at, v, wantedOf(t))
+		return nil, c.wrongType(at, v, wantedOf(t))
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
 		m, isMap := v.(map[string]any)
 		if !isMap {
-			return nil, c.wrong(at, v, "a mapping")
+			return nil, c.wrongType(at, v, "a mapping")
 		}
 		return c.mapping(m, t, levels), true
 	case reflect.Slice:
@@ -69,7 +69,7 @@ func (c *checker) check(v any, t reflect.Type, levels []level) (clean any, ok bo
 		}
 		list, isList := v.([]any)
 		if !isList {
-			return nil, c.wrong(at, v, "a list")
+			return nil, c.wrongType(at, v, "a list")
 		}
 		return c.list(list, t, levels), true
 	}
@@ -189,11 +189,11 @@ func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
 		if _, ok := v.(bool); ok {
 			return v, true
 		}
-		return nil, c.wrong(at, v, "a boolean")
+		return nil, c.wrongType(at, v, "a boolean")
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		number, ok := v.(json.Number)
 		if !ok {
-			return nil, c.wrong(at, v, "a whole number")
+			return nil, c.wrongType(at, v, "a whole number")
 		}
 		if _, err := strconv.ParseInt(number.String(), 10, t.Bits()); err != nil {
 			return nil, c.refuse(at, number.String()+" is not a whole number of "+strconv.Itoa(t.Bits())+" bits", "")
@@ -212,8 +212,8 @@ func isMode(at path) bool {
 	return name == "mode" || name == "defaultMode"
 }
 
-// wrong reports a value of the wrong type. It returns false, for its callers.
-func (c *checker) wrong(at path, v any, wanted string) bool {
+// wrongType reports a value of the wrong type. It returns false, for its callers.
+func (c *checker) wrongType(at path, v any, wanted string) bool {
 	hint := ""
 	switch text, isText := v.(string); {
 	case isText && wanted == "a boolean" && (text == "true" || text == "false"),

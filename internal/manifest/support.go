@@ -54,7 +54,7 @@ func (w *useWalk) walk(v any, at path, b *branch, row *Field) {
 		row = b.row
 	}
 	if len(b.below) == 0 {
-		w.use(v, at, row)
+		w.addUse(v, at, row)
 		return
 	}
 	switch v := v.(type) {
@@ -62,12 +62,12 @@ func (w *useWalk) walk(v any, at path, b *branch, row *Field) {
 		w.walkMapping(v, at, b, row)
 	case []any:
 		for i, item := range v {
-			if next := b.next(step{kind: stepAny}); next != nil {
+			if next := b.child(step{kind: stepAny}); next != nil {
 				w.walk(item, at.item(i), next, row)
 			}
 		}
 	default:
-		w.use(v, at, row)
+		w.addUse(v, at, row)
 	}
 }
 
@@ -75,10 +75,10 @@ func (w *useWalk) walkMapping(m map[string]any, at path, b *branch, row *Field) 
 	rest := len(m) == 0
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		below := at.field(key)
-		next := b.next(below[len(at)])
+		next := b.child(below[len(at)])
 		if next == nil {
 			below = at.entry(key)
-			next = b.next(below[len(at)])
+			next = b.child(below[len(at)])
 		}
 		switch {
 		case next != nil:
@@ -86,15 +86,15 @@ func (w *useWalk) walkMapping(m map[string]any, at path, b *branch, row *Field) 
 		case row != nil:
 			rest = true
 		default:
-			w.use(m[key], at.field(key), &Field{Support: Refused, Reason: "unknown to podctl"})
+			w.addUse(m[key], at.field(key), &Field{Support: Refused, Reason: "unknown to podctl"})
 		}
 	}
 	if rest {
-		w.use(m, at, row)
+		w.addUse(m, at, row)
 	}
 }
 
-func (w *useWalk) use(v any, at path, row *Field) {
+func (w *useWalk) addUse(v any, at path, row *Field) {
 	if v == nil || row == nil || nothing(v, row.Support) {
 		return
 	}

@@ -63,7 +63,7 @@ func (l *loader) workload(b *builder, k *kind, doc map[string]any) {
 			b.template(p)
 		}
 		d.Pods, l.set.Pods = append(d.Pods, p), append(l.set.Pods, p)
-		l.claim(b, w, w.start+i)
+		l.addClaim(b, w, w.start+i)
 	}
 }
 
@@ -109,9 +109,9 @@ func (b *builder) template(p *Pod) {
 	}
 }
 
-// claim makes the claims of one pod of a StatefulSet, unless there is one of
+// addClaim makes the claims of one pod of a StatefulSet, unless there is one of
 // that name: what was made by hand counts.
-func (l *loader) claim(b *builder, w *workload, ordinal int) {
+func (l *loader) addClaim(b *builder, w *workload, ordinal int) {
 	if len(w.errs) > 0 {
 		return // perhaps about them
 	}

@@ -21,7 +21,7 @@ func DisplayOfRuntime(p *Pod, status *Status) Display {
 		case Created:
 			created++
 		case Exited, Unknown:
-			ended = append(ended, c.end(status))
+			ended = append(ended, c.exitReason(status))
 		}
 	}
 	d.Ready = running
@@ -83,9 +83,9 @@ func (c *Container) isInit(p *Pod, status *Status) bool {
 	})
 }
 
-// end returns how a container ended, in the kubelet's words: Completed, Error,
+// exitReason returns how a container ended, in the kubelet's words: Completed, Error,
 // OOMKilled …
-func (c *Container) end(status *Status) string {
+func (c *Container) exitReason(status *Status) string {
 	if c.State == Unknown {
 		return "ContainerStatusUnknown"
 	}

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/render"
 )
 
 // Plan lists the changes to make to a pod now. The zero value has none.
@@ -128,16 +129,16 @@ func Actions(p *v1.Pod, st *pod.Status, in ActionInput) Plan {
 		plan.CreateSandbox = sandbox.changed
 		plan.Reset = resets(p, st)
 	case sandbox.changed:
-		plan.renew(p, st, in)
+		plan.planNewSandbox(p, st, in)
 	default:
-		plan.goOn(p, st, in)
+		plan.planInSandbox(p, st, in)
 	}
 	plan.Remove = plan.removes(p, st)
 	return plan
 }
 
-// goOn plans the next changes in the sandbox that the pod has.
-func (p *Plan) goOn(v *v1.Pod, st *pod.Status, in ActionInput) {
+// planInSandbox plans the next changes in the sandbox that the pod has.
+func (p *Plan) planInSandbox(v *v1.Pod, st *pod.Status, in ActionInput) {
 	p.ephemeralContainers(v, st)
 	initialized := p.initContainers(v, st, in)
 	if p.KillPod || !initialized {
@@ -170,9 +171,9 @@ func (p *Plan) killPod() {
 	p.Init = nil
 }
 
-// renew plans a new sandbox and a start from the beginning, or only the
+// planNewSandbox plans a new sandbox and a start from the beginning, or only the
 // termination of the old one where no container remains to be started.
-func (p *Plan) renew(v *v1.Pod, st *pod.Status, in ActionInput) {
+func (p *Plan) planNewSandbox(v *v1.Pod, st *pod.Status, in ActionInput) {
 	if v.Spec.RestartPolicy == v1.RestartPolicyNever && p.Attempt != 0 && len(st.Containers) > 0 {
 		return
 	}
@@ -220,7 +221,7 @@ func (p *Plan) regularContainers(v *v1.Pod, st *pod.Status, in ActionInput) (kep
 			}
 			continue
 		}
-		kill, restart, unwanted := in.unwanted(v, c, last)
+		kill, restart, unwanted := in.mustStop(v, c, last)
 		if !unwanted {
 			if kill, restart = p.resize(v, c, last, in); !restart {
 				kept++
@@ -251,13 +252,13 @@ func (p *Plan) killIfUnknown(what string, last *pod.ContainerStatus) {
 	})
 }
 
-// unwanted reports whether a running regular container must stop, and whether
+// mustStop reports whether a running regular container must stop, and whether
 // it restarts.
-func (in ActionInput) unwanted(v *v1.Pod, c *v1.Container, last *pod.ContainerStatus) (kill Kill, restart, unwanted bool) {
+func (in ActionInput) mustStop(v *v1.Pod, c *v1.Container, last *pod.ContainerStatus) (kill Kill, restart, unwanted bool) {
 	kill = Kill{ID: last.ID, Name: c.Name}
 	restart = restartsIfKilled(c, &v.Spec)
 	switch {
-	case changed(c, last):
+	case definitionChanged(c, last):
 		kill.Reason, kill.Message = KillChanged, fmt.Sprintf("Container %s definition changed", c.Name)
 		restart = true
 	case in.Probes.Liveness[last.ID] == pod.ProbeFailure:
@@ -287,4 +288,11 @@ func (in ActionInput) start(v *v1.Pod, c *v1.Container, st *pod.Status) Start {
 		s.NotBefore, s.Backoff = until, in.Backoff.Delay(key)
 	}
 	return s
+}
+
+// definitionChanged reports whether a running container was made from another definition:
+// another image. A container without a hash counts as unchanged (containerChanged in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+func definitionChanged(c *v1.Container, last *pod.ContainerStatus) bool {
+	return last.Hash != "" && last.Hash != render.Hash(c)
 }

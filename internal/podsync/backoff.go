@@ -1,6 +1,13 @@
 package podsync
 
-import "time"
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
 
 const (
 	backoffFirst = 10 * time.Second
@@ -40,7 +47,7 @@ func (b *Backoff) UntilAfter(key string, finished, now time.Time) (until time.Ti
 	if finished.After(now) {
 		return b.Until(key, now)
 	}
-	e, ok := b.live(key, finished)
+	e, ok := b.unexpired(key, finished)
 	if !ok {
 		return time.Time{}, false
 	}
@@ -51,7 +58,7 @@ func (b *Backoff) UntilAfter(key string, finished, now time.Time) (until time.Ti
 // Until returns the end of the wait that began when the key last failed, and
 // whether now is before it.
 func (b *Backoff) Until(key string, now time.Time) (until time.Time, waiting bool) {
-	e, ok := b.live(key, now)
+	e, ok := b.unexpired(key, now)
 	if !ok {
 		return time.Time{}, false
 	}
@@ -63,7 +70,7 @@ func (b *Backoff) Until(key string, now time.Time) (until time.Time, waiting boo
 // none lately, else twice the last one.
 func (b *Backoff) Next(key string, event, now time.Time) {
 	delay := backoffFirst
-	if e, ok := b.live(key, event); ok {
+	if e, ok := b.unexpired(key, event); ok {
 		delay = min(2*e.delay, backoffMax)
 	}
 	if b.entries == nil {
@@ -72,7 +79,7 @@ func (b *Backoff) Next(key string, event, now time.Time) {
 	b.entries[key] = backoffEntry{delay: delay, at: now}
 }
 
-func (b *Backoff) live(key string, event time.Time) (backoffEntry, bool) {
+func (b *Backoff) unexpired(key string, event time.Time) (backoffEntry, bool) {
 	if b == nil {
 		return backoffEntry{}, false
 	}
@@ -81,4 +88,16 @@ func (b *Backoff) live(key string, event time.Time) (backoffEntry, bool) {
 		return backoffEntry{}, false
 	}
 	return e, true
+}
+
+// BackoffKey returns the key of a container of a pod in the crash back-off. What
+// could make it stop crashing is part of it: another image or other resources
+// reset the back-off
+// (GetBackoffKey in pkg/kubelet/kuberuntime/helpers.go).
+func BackoffKey(p *v1.Pod, c *v1.Container) string {
+	h := fnv.New64a()
+	h.Write([]byte(strings.Join([]string{
+		p.Name, p.Namespace, string(p.UID), c.Name, c.Image, c.Resources.String(),
+	}, "/")))
+	return strconv.FormatUint(h.Sum64(), 16)
 }

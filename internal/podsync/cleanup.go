@@ -18,7 +18,7 @@ import (
 // container has ended and the phase is terminal
 // (SyncTerminatedPod in pkg/kubelet/kubelet.go).
 func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (res Result, err error) {
-	defer s.leave(p.UID, &res, &err)
+	defer s.maskResult(p.UID, &res, &err)
 	res.Status = s.publish(p, orEmpty(p, st), true, nil)
 	if err := s.opt.Volumes.Unmount(ctx, p.UID); err != nil {
 		if ctx.Err() == nil {

@@ -86,7 +86,7 @@ func condition(t v1.PodConditionType, is bool, reason, message string) v1.PodCon
 func containersReady(s *v1.PodStatus, p *v1.Pod) v1.PodCondition {
 	var unknown, unready []string
 	look := func(list []v1.ContainerStatus, name string) {
-		switch cs := find(list, name); {
+		switch cs := findStatus(list, name); {
 		case cs == nil:
 			unknown = append(unknown, name)
 		case !cs.Ready:
@@ -107,7 +107,7 @@ func containersReady(s *v1.PodStatus, p *v1.Pod) v1.PodCondition {
 	case s.Phase == v1.PodFailed:
 		return condition(v1.ContainersReady, false, reasonPodFailed, "")
 	case len(unknown)+len(unready) > 0:
-		return condition(v1.ContainersReady, false, reasonNotReady, listing(unknown, unready, "unready"))
+		return condition(v1.ContainersReady, false, reasonNotReady, unreadyMessage(unknown, unready, "unready"))
 	}
 	return condition(v1.ContainersReady, true, "", "")
 }
@@ -140,7 +140,7 @@ func initialized(s *v1.PodStatus, p *v1.Pod, old *v1.PodStatus) v1.PodCondition 
 	var unknown, incomplete []string
 	for i := range p.Spec.InitContainers {
 		c := &p.Spec.InitContainers[i]
-		switch cs := find(s.InitContainerStatuses, c.Name); {
+		switch cs := findStatus(s.InitContainerStatuses, c.Name); {
 		case cs == nil:
 			unknown = append(unknown, c.Name)
 		case pod.IsSidecar(c) && (cs.Started == nil || !*cs.Started), !pod.IsSidecar(c) && !cs.Ready:
@@ -153,7 +153,7 @@ func initialized(s *v1.PodStatus, p *v1.Pod, old *v1.PodStatus) v1.PodCondition 
 	case anyRegularStarted(s), len(unknown)+len(incomplete) == 0, isTrue(old.Conditions, v1.PodInitialized):
 		return condition(v1.PodInitialized, true, "", "")
 	}
-	return condition(v1.PodInitialized, false, reasonNotInitialized, listing(unknown, incomplete, "incomplete"))
+	return condition(v1.PodInitialized, false, reasonNotInitialized, unreadyMessage(unknown, incomplete, "incomplete"))
 }
 
 func isTrue(list []v1.PodCondition, t v1.PodConditionType) bool {
@@ -169,7 +169,7 @@ func anyRegularStarted(s *v1.PodStatus) bool {
 	return false
 }
 
-func listing(unknown, others []string, what string) string {
+func unreadyMessage(unknown, others []string, what string) string {
 	var parts []string
 	if len(unknown) > 0 {
 		parts = append(parts, fmt.Sprintf("containers with unknown status: %s", unknown))

@@ -29,26 +29,26 @@ type converter struct {
 	restarting bool
 }
 
-// all returns one status per container of the spec, in the spec's order.
-func (v converter) all(containers []v1.Container, old []v1.ContainerStatus, init bool) []v1.ContainerStatus {
+// statuses returns one status per container of the spec, in the spec's order.
+func (v converter) statuses(containers []v1.Container, old []v1.ContainerStatus, init bool) []v1.ContainerStatus {
 	if len(containers) == 0 {
 		return nil
 	}
 	list := make([]v1.ContainerStatus, 0, len(containers))
 	for i := range containers {
 		c := &containers[i]
-		s := v.one(c, find(old, c.Name))
+		s := v.status(c, findStatus(old, c.Name))
 		if !init || !v.initDone(c, &s) {
-			v.waits(c, &s)
+			v.setWaiting(c, &s)
 		}
 		list = append(list, s)
 	}
 	return list
 }
 
-// one returns the status of one container: that of its newest run, with the run
+// status returns the status of one container: that of its newest run, with the run
 // before as its last state; without a run, what can be inferred.
-func (v converter) one(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
+func (v converter) status(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	var runs []*pod.ContainerStatus
 	for _, cs := range v.st.Containers {
 		if cs.Name == c.Name {
@@ -170,7 +170,7 @@ func (v converter) setState(s *v1.ContainerStatus, cs *pod.ContainerStatus, old 
 			ContainerID: s.ContainerID,
 		}
 	case cs.State == pod.Unknown && old != nil && old.State.Running != nil:
-		s.State.Terminated = lost()
+		s.State.Terminated = lostState()
 		if v.restarting {
 			s.State.Terminated.Reason = reasonRestartAll
 		}
@@ -180,9 +180,9 @@ func (v converter) setState(s *v1.ContainerStatus, cs *pod.ContainerStatus, old 
 	}
 }
 
-// lost returns the state of a container that was seen running and whose exit was
+// lostState returns the state of a container that was seen running and whose exit was
 // not observed.
-func lost() *v1.ContainerStateTerminated {
+func lostState() *v1.ContainerStateTerminated {
 	return &v1.ContainerStateTerminated{
 		Reason:   reasonStatusUnknown,
 		Message:  "The container could not be located when the pod was terminated",
@@ -207,9 +207,9 @@ func (v converter) initDone(c *v1.Container, s *v1.ContainerStatus) bool {
 	return true
 }
 
-// waits shows a container that is to start, and whose last start failed, as
+// setWaiting shows a container that is to start, and whose last start failed, as
 // waiting with the reason of that.
-func (v converter) waits(c *v1.Container, s *v1.ContainerStatus) {
+func (v converter) setWaiting(c *v1.Container, s *v1.ContainerStatus) {
 	w, failed := v.in.Waiting[c.Name]
 	if !failed || !mustStart(v.p, c, v.st) {
 		return

@@ -44,9 +44,9 @@ const (
 	opCleanup   = "cleanup"
 )
 
-// stable replaces a container's id in a text by its name: ids change from run
+// replaceID replaces a container's id in a text by its name: ids change from run
 // to run, and equal events should look equal.
-func stable(message, id, name string) string {
+func replaceID(message, id, name string) string {
 	if id == "" {
 		return message
 	}

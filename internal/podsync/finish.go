@@ -40,7 +40,7 @@ func finish(p *v1.Pod, s *v1.PodStatus) {
 func lose(list []v1.ContainerStatus) {
 	for i := range list {
 		if list[i].State.Terminated == nil {
-			list[i].State = v1.ContainerState{Terminated: lost()}
+			list[i].State = v1.ContainerState{Terminated: lostState()}
 		}
 	}
 }

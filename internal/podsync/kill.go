@@ -62,7 +62,7 @@ func (s *Syncer) killPod(ctx context.Context, p *v1.Pod, m *memory, st *pod.Stat
 		}
 		errs = append(errs, s.stopSandbox(ctx, sandbox.ID))
 	}
-	return compact(errs)
+	return withoutNil(errs)
 }
 
 func (s *Syncer) stopSandbox(ctx context.Context, id string) error {
@@ -86,7 +86,7 @@ func (s *Syncer) killContainer(ctx context.Context, k kill) error {
 		k.message = "Stopping container " + k.name
 	}
 	s.opt.Host.Event(k.p, event.Event{
-		Container: k.name, Reason: event.Killing, Message: stable(k.message, k.id, k.name), Probe: s.failedProbe(k),
+		Container: k.name, Reason: event.Killing, Message: replaceID(k.message, k.id, k.name), Probe: s.failedProbe(k),
 	})
 	left := gracePeriod(k.p, c, k.reason)
 	if k.grace != nil {
@@ -106,7 +106,7 @@ func (s *Syncer) killContainer(ctx context.Context, k kill) error {
 	if err := s.stopContainer(ctx, k, time.Duration(max(left, minGrace))*time.Second); err != nil {
 		return err
 	}
-	k.order.end(k.name)
+	k.order.markTerminated(k.name)
 	return nil
 }
 
@@ -220,7 +220,7 @@ func containerOf(p *v1.Pod, name string) *v1.Container {
 	return &v1.Container{Name: name}
 }
 
-func compact(errs []error) []error {
+func withoutNil(errs []error) []error {
 	var out []error
 	for _, err := range errs {
 		if err != nil {

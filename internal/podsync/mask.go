@@ -52,16 +52,16 @@ func (s *Syncer) MaskedUnready(uid types.UID, unready []event.Unready) []event.U
 	return unready
 }
 
-// leave masks what an operation on the pod returns.
-func (s *Syncer) leave(uid types.UID, res *Result, err *error) {
+// maskResult masks what an operation on the pod returns.
+func (s *Syncer) maskResult(uid types.UID, res *Result, err *error) {
 	m := s.maskOf(uid)
 	res.Status, *err = maskStatus(m, res.Status), m.Error(*err)
 }
 
-// learn adds the values of the Secrets that the pod's variables come from to its mask.
+// learnSecrets adds the values of the Secrets that the pod's variables come from to its mask.
 // What a pod once had stays masked: its containers may have started with it. Others use
 // the mask of before meanwhile.
-func (s *Syncer) learn(p *v1.Pod, objects *pod.Objects) {
+func (s *Syncer) learnSecrets(p *v1.Pod, objects *pod.Objects) {
 	values := secret.Values(p, objects)
 	if len(values) == 0 {
 		return

@@ -34,7 +34,7 @@ func (r *run) mount(ctx context.Context) error {
 		return ctx.Err()
 	}
 	var serious []error
-	for _, e := range separate(err) {
+	for _, e := range splitJoined(err) {
 		var worded interface{ EventMessage() string }
 		if errors.As(e, &worded) {
 			r.failed(r.p, event.FailedMount, opSync, event.LayerVolume, e, "%s", worded.EventMessage())
@@ -75,8 +75,8 @@ func (e *mountError) Layer() event.Layer { return event.LayerVolume }
 // RetryAt returns when to try again.
 func (e *mountError) RetryAt() (time.Time, bool) { return e.retry, true }
 
-// separate takes joined errors apart.
-func separate(err error) []error {
+// splitJoined takes joined errors apart.
+func splitJoined(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}

@@ -75,8 +75,8 @@ func (o *order) wait(ctx context.Context, name string, grace time.Duration) time
 	return time.Since(start)
 }
 
-// end records that the container has terminated. It may be called twice.
-func (o *order) end(name string) {
+// markTerminated records that the container has terminated. It may be called twice.
+func (o *order) markTerminated(name string) {
 	if o == nil {
 		return
 	}

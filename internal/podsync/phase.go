@@ -23,7 +23,7 @@ type tally struct {
 // restarts; active: a regular container was created in the present sandbox, so
 // that a restarting sidecar does not make the pod Pending again (getPhase in pkg/kubelet/kubelet_pods.go).
 func phase(p *v1.Pod, s *v1.PodStatus, ended, active bool) v1.PodPhase {
-	t := count(p, s)
+	t := countContainers(p, s)
 	switch {
 	case t.initLost > 0:
 		return v1.PodFailed
@@ -50,11 +50,11 @@ func (t *tally) stoppedPhase(ended bool) v1.PodPhase {
 	}
 }
 
-func count(p *v1.Pod, s *v1.PodStatus) tally {
+func countContainers(p *v1.Pod, s *v1.PodStatus) tally {
 	var t tally
 	for i := range p.Spec.InitContainers {
 		c := &p.Spec.InitContainers[i]
-		cs := find(s.InitContainerStatuses, c.Name)
+		cs := findStatus(s.InitContainerStatuses, c.Name)
 		if pod.IsSidecar(c) {
 			t.sidecar(cs)
 		} else {
@@ -63,13 +63,13 @@ func count(p *v1.Pod, s *v1.PodStatus) tally {
 	}
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
-		t.regular(c, &p.Spec, find(s.ContainerStatuses, c.Name))
+		t.regular(c, &p.Spec, findStatus(s.ContainerStatuses, c.Name))
 	}
 	return t
 }
 
 func (t *tally) initContainer(c *v1.Container, spec *v1.PodSpec, cs *v1.ContainerStatus) {
-	end := ended(cs)
+	end := lastTermination(cs)
 	switch {
 	case end == nil:
 		t.initPending++
@@ -87,7 +87,7 @@ func (t *tally) sidecar(cs *v1.ContainerStatus) {
 			t.sidecarsPending++
 		}
 		t.running++
-	case ended(cs) != nil: // a terminated sidecar does not count
+	case lastTermination(cs) != nil: // a terminated sidecar does not count
 	case cs.State.Waiting != nil:
 		t.sidecarsPending++
 		t.waiting++
@@ -98,7 +98,7 @@ func (t *tally) sidecar(cs *v1.ContainerStatus) {
 }
 
 func (t *tally) regular(c *v1.Container, spec *v1.PodSpec, cs *v1.ContainerStatus) {
-	end := ended(cs)
+	end := lastTermination(cs)
 	switch {
 	case cs == nil:
 		t.unknown++
@@ -124,9 +124,9 @@ func startsAgain(c *v1.Container, spec *v1.PodSpec, end *v1.ContainerStateTermin
 	return end.Reason == reasonRestartAll || restartsAfter(c, spec, end.ExitCode)
 }
 
-// ended returns how the container's present run terminated or, where it waits to
+// lastTermination returns how the container's present run terminated or, where it waits to
 // restart, its last one; nil if neither has.
-func ended(cs *v1.ContainerStatus) *v1.ContainerStateTerminated {
+func lastTermination(cs *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	switch {
 	case cs == nil:
 		return nil
@@ -139,7 +139,7 @@ func ended(cs *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	}
 }
 
-func find(list []v1.ContainerStatus, name string) *v1.ContainerStatus {
+func findStatus(list []v1.ContainerStatus, name string) *v1.ContainerStatus {
 	for i := range list {
 		if list[i].Name == name {
 			return &list[i]

@@ -14,7 +14,7 @@ import (
 func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.PodStatus)) v1.PodStatus {
 	m := s.remember(p.UID)
 	var computed v1.PodStatus
-	s.tell(p, m, func(old *v1.PodStatus) v1.PodStatus {
+	s.updateStatus(p, m, func(old *v1.PodStatus) v1.PodStatus {
 		held := asHeld(p, st, old)
 		in := s.statusInput(p.UID, old)
 		in.Ended = ended
@@ -49,7 +49,7 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 
 // publishFinal publishes the status that the pod ends with.
 func (s *Syncer) publishFinal(p *v1.Pod) v1.PodStatus {
-	return s.tell(p, s.remember(p.UID), func(old *v1.PodStatus) v1.PodStatus {
+	return s.updateStatus(p, s.remember(p.UID), func(old *v1.PodStatus) v1.PodStatus {
 		held := *p
 		if old != nil {
 			held.Status = *old
@@ -69,7 +69,7 @@ func (s *Syncer) Probed(p *v1.Pod) {
 	if !known {
 		return
 	}
-	s.tell(p, m, func(old *v1.PodStatus) v1.PodStatus {
+	s.updateStatus(p, m, func(old *v1.PodStatus) v1.PodStatus {
 		in := s.statusInput(p.UID, old)
 		kept, err := Settle(p, old, probed(p, old, in), in.Now)
 		if err != nil {
@@ -90,9 +90,9 @@ func (s *Syncer) statusInput(uid types.UID, old *v1.PodStatus) StatusInput {
 	}
 }
 
-// tell makes the pod's next status of the last one. The statuses of one pod
+// updateStatus makes the pod's next status of the last one. The statuses of one pod
 // are published in the order in which they were computed.
-func (s *Syncer) tell(p *v1.Pod, m *memory, next func(old *v1.PodStatus) v1.PodStatus) v1.PodStatus {
+func (s *Syncer) updateStatus(p *v1.Pod, m *memory, next func(old *v1.PodStatus) v1.PodStatus) v1.PodStatus {
 	m.telling.Lock()
 	defer m.telling.Unlock()
 	s.mu.Lock()

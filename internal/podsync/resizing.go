@@ -106,7 +106,7 @@ func (z *resizing) around(ctx context.Context, steps []step, containers func() e
 
 // setPod tells the runtime, which may refuse, and writes the cgroup.
 func (z *resizing) setPod(ctx context.Context, a pod.CgroupAmounts) error {
-	next := merge(z.enforced, a)
+	next := mergeAmounts(z.enforced, a)
 	if err := z.notify(ctx, next); err != nil {
 		return err
 	}
@@ -215,8 +215,8 @@ func stricter(have, want int64) int {
 	return cmp.Compare(want, have)
 }
 
-// merge returns a with those amounts of b that are not 0.
-func merge(a, b pod.CgroupAmounts) pod.CgroupAmounts {
+// mergeAmounts returns a with those amounts of b that are not 0.
+func mergeAmounts(a, b pod.CgroupAmounts) pod.CgroupAmounts {
 	if b.CPUShares != 0 {
 		a.CPUShares = b.CPUShares
 	}

@@ -71,7 +71,7 @@ func RestartsAll(p *v1.Pod, st *pod.Status, old *v1.PodStatus) bool {
 
 // findIn returns the status of the container, of any kind, nil without one.
 func findIn(s *v1.PodStatus, name string) *v1.ContainerStatus {
-	return cmp.Or(find(s.ContainerStatuses, name), find(s.InitContainerStatuses, name), find(s.EphemeralContainerStatuses, name))
+	return cmp.Or(findStatus(s.ContainerStatuses, name), findStatus(s.InitContainerStatuses, name), findStatus(s.EphemeralContainerStatuses, name))
 }
 
 func isRestartingAll(s *v1.PodStatus) bool { return isTrue(s.Conditions, v1.AllContainersRestarting) }

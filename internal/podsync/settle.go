@@ -53,7 +53,7 @@ func settle(p *v1.Pod, old *v1.PodStatus, s *v1.PodStatus, now time.Time) error 
 	}
 	for i := range s.Conditions {
 		if c := &s.Conditions[i]; nodeSets(c.Type) && conditionOf(s.Conditions, c.Type) == c {
-			c.LastTransitionTime = since(c, old, now)
+			c.LastTransitionTime = transitionTime(c, old, now)
 		}
 	}
 	if !old.StartTime.IsZero() {
@@ -71,8 +71,8 @@ func nodeSets(t v1.PodConditionType) bool {
 	return t == v1.DisruptionTarget || owned(t) && t != v1.PodResizePending && t != v1.PodResizeInProgress
 }
 
-// since returns when the condition took its present value.
-func since(c *v1.PodCondition, old *v1.PodStatus, now time.Time) metav1.Time {
+// transitionTime returns when the condition took its present value.
+func transitionTime(c *v1.PodCondition, old *v1.PodStatus, now time.Time) metav1.Time {
 	if o := conditionOf(old.Conditions, c.Type); o != nil && o.Status == c.Status {
 		return o.LastTransitionTime
 	}
@@ -172,7 +172,7 @@ func leavesTerminated(p *v1.Pod, c *v1.Container, old *v1.ContainerStatus, now [
 		c != nil && restartsAfter(c, &p.Spec, end.ExitCode):
 		return false
 	}
-	s := find(now, old.Name)
+	s := findStatus(now, old.Name)
 	return s != nil && s.State.Terminated == nil
 }
 

@@ -36,7 +36,7 @@ func (w *initWalk) runningSidecar(i int, c *v1.Container, last *pod.ContainerSta
 	}
 	w.initialized(i)
 	switch {
-	case changed(c, last):
+	case definitionChanged(c, last):
 		w.restart(i, last, KillChanged, fmt.Sprintf("Init container %s definition changed", c.Name))
 	case c.LivenessProbe != nil && w.in.Probes.Liveness[last.ID] == pod.ProbeFailure:
 		w.restart(i, last, KillLivenessProbe, fmt.Sprintf("Init container %s failed liveness probe", c.Name))

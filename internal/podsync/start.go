@@ -63,7 +63,7 @@ func (r *run) tryStart(ctx context.Context, start Start) *StartError {
 	r.m.actuated[c.Name] = actuated{id, pod.AmountsOf(r.p, c)}
 	r.normal(r.p, c.Name, event.Created, "Container created")
 	if err := r.opt.Runtime.StartContainer(context.WithoutCancel(ctx), id); err != nil {
-		text := stable(message(err), id, c.Name)
+		text := replaceID(message(err), id, c.Name)
 		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.Waiting{Reason: reasonRun, Message: text}, "Error: %s", text)
 		return &StartError{Container: c.Name, Reason: reasonRun, Message: message(err), err: err}
 	}
@@ -177,4 +177,33 @@ func cause(err error) string {
 		return e.Unwrap().Error()
 	}
 	return err.Error()
+}
+
+// Starts orders the starts of pods.
+type Starts interface {
+	// Enter waits until the pod may create and start in the runtime, or until ctx
+	// ends. leave lets others do so and may be called twice.
+	Enter(ctx context.Context, p *v1.Pod) (leave func(), err error)
+}
+
+// takeTurn waits for the pod's turn, if it does not have it.
+func (r *run) takeTurn(ctx context.Context) error {
+	if r.leave != nil || r.opt.Starts == nil {
+		return nil
+	}
+	leave, err := r.opt.Starts.Enter(ctx, r.p)
+	if err != nil {
+		return err
+	}
+	r.leave = leave
+	return nil
+}
+
+// endTurn lets other pods start: before anything that may take long without the
+// runtime having much to do, and at the end of the sync.
+func (r *run) endTurn() {
+	if r.leave != nil {
+		r.leave()
+		r.leave = nil
+	}
 }

@@ -71,9 +71,9 @@ func PodStatus(p *v1.Pod, st *pod.Status, in StatusInput) v1.PodStatus {
 		AllocatedResources: pod.Requests(p),
 	}
 	conv := converter{p: p, st: st, in: in, restarting: RestartsAll(p, st, old)}
-	s.ContainerStatuses = conv.all(p.Spec.Containers, old.ContainerStatuses, false)
-	s.InitContainerStatuses = conv.all(p.Spec.InitContainers, old.InitContainerStatuses, true)
-	s.EphemeralContainerStatuses = conv.all(ephemeral(p), old.EphemeralContainerStatuses, false)
+	s.ContainerStatuses = conv.statuses(p.Spec.Containers, old.ContainerStatuses, false)
+	s.InitContainerStatuses = conv.statuses(p.Spec.InitContainers, old.InitContainerStatuses, true)
+	s.EphemeralContainerStatuses = conv.statuses(ephemeral(p), old.EphemeralContainerStatuses, false)
 	slices.SortFunc(s.ContainerStatuses, byName)
 
 	setPhase(&s, p, st, old, in)

@@ -24,8 +24,8 @@ import (
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func (s *Syncer) Sync(ctx context.Context, in SyncInput) (res Result, err error) {
 	p, st := in.Pod, orEmpty(in.Pod, in.Status)
-	s.learn(p, in.Objects)
-	defer s.leave(p.UID, &res, &err)
+	s.learnSecrets(p, in.Objects)
+	defer s.maskResult(p.UID, &res, &err)
 	before, _ := s.Status(p.UID)
 	s.followResize(p, st, in.Adopted)
 	res.Status = s.publish(p, st, false, nil)

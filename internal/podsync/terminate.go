@@ -19,8 +19,8 @@ import (
 // (SyncTerminatingPod in pkg/kubelet/kubelet.go).
 func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (res Result, err error) {
 	p, st := in.Pod, orEmpty(in.Pod, in.Status)
-	s.learn(p, in.Objects)
-	defer s.leave(p.UID, &res, &err)
+	s.learnSecrets(p, in.Objects)
+	defer s.maskResult(p.UID, &res, &err)
 	res.Status = s.publish(p, st, false, in.Override)
 	res.Acted = len(st.Sandboxes) > 0 || st.AnyRunning()
 	if errs := s.killPod(ctx, p, s.remember(p.UID), st, in.Grace); len(errs) > 0 {

@@ -105,8 +105,8 @@ func (m *Manager) Add(p *v1.Pod, adopted bool) {
 	e := &entry{pod: p, workers: map[key]*worker{}, results: map[key]reading{}}
 	for _, c := range probed(p) {
 		for _, t := range [...]Type{Startup, Readiness, Liveness} {
-			if t.of(c) != nil {
-				e.workers[key{c.Name, t}] = m.begin(e, c, t, adopted)
+			if t.probeOf(c) != nil {
+				e.workers[key{c.Name, t}] = m.startWorker(e, c, t, adopted)
 			}
 		}
 	}
@@ -129,9 +129,9 @@ func probed(p *v1.Pod) []*v1.Container {
 	return all
 }
 
-// begin starts one probe. m.mu is held.
-func (m *Manager) begin(e *entry, c *v1.Container, t Type, adopted bool) *worker {
-	w := &worker{key: key{c.Name, t}, m: m, entry: e, c: c, spec: t.of(c), hurry: make(chan struct{}, 1)}
+// startWorker starts one probe. m.mu is held.
+func (m *Manager) startWorker(e *entry, c *v1.Container, t Type, adopted bool) *worker {
+	w := &worker{key: key{c.Name, t}, m: m, entry: e, c: c, spec: t.probeOf(c), hurry: make(chan struct{}, 1)}
 	var ctx context.Context
 	ctx, w.stop = context.WithCancel(m.ctx)
 	period := time.Duration(w.spec.PeriodSeconds) * time.Second
@@ -254,8 +254,8 @@ func (m *Manager) answered(w *worker, last event.Probe) {
 	}
 }
 
-// set makes a result known, of a probe that was not stopped meanwhile.
-func (m *Manager) set(w *worker, id string, result pod.ProbeResult) {
+// setResult makes a result known, of a probe that was not stopped meanwhile.
+func (m *Manager) setResult(w *worker, id string, result pod.ProbeResult) {
 	m.mu.Lock()
 	if w.entry.workers[w.key] != w || m.pods[w.entry.pod.UID] != w.entry {
 		m.mu.Unlock()

@@ -26,8 +26,8 @@ func (t Type) String() string {
 	return [...]string{Startup: "Startup", Liveness: "Liveness", Readiness: "Readiness"}[t]
 }
 
-// of returns the container's probe of this type, nil if it has none.
-func (t Type) of(c *v1.Container) *v1.Probe {
+// probeOf returns the container's probe of this type, nil if it has none.
+func (t Type) probeOf(c *v1.Container) *v1.Probe {
 	return [...]*v1.Probe{Startup: c.StartupProbe, Liveness: c.LivenessProbe, Readiness: c.ReadinessProbe}[t]
 }
 

@@ -49,7 +49,7 @@ func (w *worker) run(ctx context.Context, delay time.Duration) {
 	period := time.Duration(w.spec.PeriodSeconds) * time.Second
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
-	for w.look(ctx) {
+	for w.probeIfDue(ctx) {
 		select {
 		case <-ctx.Done():
 			return
@@ -60,8 +60,8 @@ func (w *worker) run(ctx context.Context, delay time.Duration) {
 	}
 }
 
-// look does what is due, and reports whether it will be due again.
-func (w *worker) look(ctx context.Context) (again bool) {
+// probeIfDue does what is due, and reports whether it will be due again.
+func (w *worker) probeIfDue(ctx context.Context) (again bool) {
 	status, known := w.m.opt.Status(w.entry.pod.UID)
 	if !known {
 		return true
@@ -72,7 +72,7 @@ func (w *worker) look(ctx context.Context) (again bool) {
 		return verdict == Wait
 	}
 	start := time.Now()
-	answer, ok := w.ask(ctx, status.PodIP)
+	answer, ok := w.runProbe(ctx, status.PodIP)
 	if !ok {
 		return true
 	}
@@ -87,7 +87,7 @@ func (w *worker) look(ctx context.Context) (again bool) {
 func (w *worker) become(ctx context.Context, next State) {
 	w.state = next
 	if next.ID != "" && ctx.Err() == nil {
-		w.m.set(w, next.ID, next.Result)
+		w.m.setResult(w, next.ID, next.Result)
 	}
 }
 
@@ -95,9 +95,9 @@ func (w *worker) become(ctx context.Context, next State) {
 // (maxProbeRetries in pkg/kubelet/prober/prober.go).
 const attempts = 3
 
-// ask puts the question. It is not ok if there was no answer: that counts
+// runProbe puts the question. It is not ok if there was no answer: that counts
 // neither as success nor as failure.
-func (w *worker) ask(ctx context.Context, podIP string) (answer pod.ProbeResult, ok bool) {
+func (w *worker) runProbe(ctx context.Context, podIP string) (answer pod.ProbeResult, ok bool) {
 	target := handler.Target{ContainerID: w.state.ID, Container: w.c, PodIP: podIP}
 	if w.m.opt.Brief != nil {
 		target.Brief = func(text string, limit int) string { return w.m.opt.Brief(w.entry.pod.UID, text, limit) }

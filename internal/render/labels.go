@@ -14,21 +14,21 @@ import (
 
 // containerLabels say whose the container is.
 func containerLabels(p *v1.Pod, c *v1.Container) map[string]string {
-	return merge(identity(p), map[string]string{pod.ContainerNameLabel: c.Name})
+	return mergeMaps(identity(p), map[string]string{pod.ContainerNameLabel: c.Name})
 }
 
 // sandboxAnnotations returns the pod's and podctl's own. A manifest does not choose the
 // latter, and the source that it may name is not given: by that a sandbox is known
 // as a kubelet's (package cri).
 func sandboxAnnotations(p *v1.Pod, own map[string]string) map[string]string {
-	a := merge(p.Annotations)
+	a := mergeMaps(p.Annotations)
 	for _, name := range []string{
 		pod.ConfigSourceAnnotation,
 		pod.OwnerAnnotation, pod.InstanceAnnotation, pod.WorkloadAnnotation, pod.DevicesAnnotation, pod.ManifestAnnotation,
 	} {
 		delete(a, name)
 	}
-	return merge(a, own)
+	return mergeMaps(a, own)
 }
 
 // containerAnnotations carry what is needed to end the container and to read

@@ -105,7 +105,7 @@ func sysctls(p *v1.Pod) map[string]string {
 // podLabels returns the pod's labels and, over them, the three by which the
 // kubelet finds a pod again.
 func podLabels(p *v1.Pod) map[string]string {
-	return merge(p.Labels, identity(p))
+	return mergeMaps(p.Labels, identity(p))
 }
 
 func identity(p *v1.Pod) map[string]string {
@@ -116,8 +116,8 @@ func identity(p *v1.Pod) map[string]string {
 	}
 }
 
-// merge returns a new map with the entries of all; the last wins.
-func merge(all ...map[string]string) map[string]string {
+// mergeMaps returns a new map with the entries of all; the last wins.
+func mergeMaps(all ...map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, m := range all {
 		maps.Copy(out, m)

@@ -66,7 +66,7 @@ func Follow(ctx context.Context, name string, o Options) {
 	w := watch(name)
 	defer w.close()
 	f.follow(ctx, or(o.FileCheck, defaultCheck), func(ctx context.Context) (Read, bool) {
-		w.renew() // a directory that came back, or a link that was turned
+		w.rewatch() // a directory that came back, or a link that was turned
 		return readPath(ctx, name), true
 	}, w.changes, func() bool { return f.arrived(w.taken()) })
 }
@@ -100,7 +100,7 @@ func (f *follower) follow(ctx context.Context, every time.Duration, read func(co
 		if r, changed := read(ctx); ctx.Err() != nil {
 			return
 		} else if changed {
-			f.take(ctx, r, first)
+			f.applyRead(ctx, r, first)
 		}
 		select {
 		case <-ctx.Done():
@@ -152,8 +152,8 @@ func calm(ctx context.Context, changes <-chan struct{}) bool {
 	}
 }
 
-// take makes of a read what is delivered.
-func (f *follower) take(ctx context.Context, r Read, first bool) {
+// applyRead makes of a read what is delivered.
+func (f *follower) applyRead(ctx context.Context, r Read, first bool) {
 	next, notices := f.state.Next(f.name, r, func(name string, data []byte) (*manifest.Set, error) {
 		return f.opts.parse(ctx, name, data)
 	})
@@ -166,7 +166,7 @@ func (f *follower) take(ctx context.Context, r Read, first bool) {
 		return
 	}
 	pods, objects, twins := next.union(f.had)
-	notices = append(notices, news(Failed, f.twins, twins)...)
+	notices = append(notices, newNotices(Failed, f.twins, twins)...)
 	f.had, f.twins = map[string]string{}, twins
 	for _, p := range pods {
 		for _, key := range keysOf(p) {

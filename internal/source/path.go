@@ -29,12 +29,12 @@ const (
 func readPath(ctx context.Context, name string) Read {
 	info, err := os.Stat(name)
 	if err != nil {
-		return Read{Err: short(err)}
+		return Read{Err: withoutPath(err)}
 	}
 	if !info.IsDir() {
 		data, err := readFile(name)
 		if err != nil {
-			return Read{Err: short(err)}
+			return Read{Err: withoutPath(err)}
 		}
 		return Read{Files: []File{{Name: name, Data: data}}}
 	}
@@ -47,7 +47,7 @@ func readPath(ctx context.Context, name string) Read {
 func readDir(ctx context.Context, dir string, list func(string) (listing, error)) Read {
 	before, err := list(dir)
 	if err != nil {
-		return Read{Err: short(err)}
+		return Read{Err: withoutPath(err)}
 	}
 	files := map[string]File{}
 	unsettled := before.byName()
@@ -62,7 +62,7 @@ func readDir(ctx context.Context, dir string, list func(string) (listing, error)
 		}
 		after, err := list(dir)
 		if err != nil {
-			return Read{Err: short(err)}
+			return Read{Err: withoutPath(err)}
 		}
 		if after.identity != before.identity { // another directory of that name
 			files, before, unsettled = map[string]File{}, after, after.byName()
@@ -96,12 +96,12 @@ func readEntry(dir string, e entry) File {
 	if f.Err == nil {
 		f.Data, f.Err = readFile(f.Name)
 	}
-	f.Err = short(f.Err)
+	f.Err = withoutPath(f.Err)
 	return f
 }
 
-// short returns an error without the path, which is known.
-func short(err error) error {
+// withoutPath returns an error without the path, which is known.
+func withoutPath(err error) error {
 	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err
 	}

@@ -95,10 +95,10 @@ func (s State) Next(name string, r Read, parse Parse) (State, []Notice) {
 	}
 	for _, f := range r.Files {
 		before := s.files[f.Name]
-		now := before.next(f, parse)
+		now := before.afterRead(f, parse)
 		next.files[f.Name] = now
-		notices = append(notices, news(Failed, before.problems, now.problems)...)
-		notices = append(notices, news(Warning, before.warnings, now.warnings)...)
+		notices = append(notices, newNotices(Failed, before.problems, now.problems)...)
+		notices = append(notices, newNotices(Warning, before.warnings, now.warnings)...)
 		if len(before.problems) > 0 && len(now.problems) == 0 {
 			notices = append(notices, Notice{Level: Info, Problem: manifest.Problem{File: f.Name, Message: "is valid again"}})
 		}
@@ -156,8 +156,8 @@ func (s State) failed(name string, err error) (State, []Notice) {
 	return s, []Notice{{Level: Failed, Problem: p}}
 }
 
-// next returns what is known of a file after it was read.
-func (f file) next(now File, parse Parse) file {
+// afterRead returns what is known of a file after it was read.
+func (f file) afterRead(now File, parse Parse) file {
 	if now.Err != nil {
 		f.sum = ""
 		f.problems = []manifest.Problem{{File: now.Name, Message: "read: " + now.Err.Error()}}
@@ -200,8 +200,8 @@ func (f file) pods() int {
 	return len(f.good.Pods)
 }
 
-// news returns the problems that were not said before.
-func news(level Level, before, now []manifest.Problem) []Notice {
+// newNotices returns the problems that were not said before.
+func newNotices(level Level, before, now []manifest.Problem) []Notice {
 	said := map[string]bool{}
 	for _, p := range before {
 		said[p.String()] = true

@@ -84,8 +84,8 @@ func (w *watcher) taken() map[string]bool {
 	return touched
 }
 
-// renew watches what the path leads to now.
-func (w *watcher) renew() {
+// rewatch watches what the path leads to now.
+func (w *watcher) rewatch() {
 	if w.fs == nil {
 		return
 	}

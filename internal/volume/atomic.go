@@ -81,7 +81,7 @@ func newUpdate(dir string, want files, own func() error) (*update, error) {
 }
 
 func (u *update) steps() []func() error {
-	return []func() error{u.compare, u.clean, u.write, u.give, u.link, u.swap, u.show, u.hide, u.clean}
+	return []func() error{u.compare, u.clean, u.write, u.setOwner, u.link, u.swap, u.linkNames, u.unlinkNames, u.clean}
 }
 
 // compare finds out what there is, and whether it is what is wanted. Modes are
@@ -195,7 +195,7 @@ func makeParents(dir, path string) error {
 	return nil
 }
 
-func (u *update) give() error {
+func (u *update) setOwner() error {
 	if u.fresh == "" {
 		return nil
 	}
@@ -224,9 +224,9 @@ func (u *update) swap() error {
 	return nil
 }
 
-// show makes the links of names that are new. What is there already stays: it
+// linkNames makes the links of names that are new. What is there already stays: it
 // may be the mount point of another volume.
-func (u *update) show() error {
+func (u *update) linkNames() error {
 	for path := range u.want {
 		name := firstOf(path)
 		err := os.Symlink(filepath.Join(dataName, name), u.at(name))
@@ -237,8 +237,8 @@ func (u *update) show() error {
 	return nil
 }
 
-// hide removes the links of names that are gone.
-func (u *update) hide() error {
+// unlinkNames removes the links of names that are gone.
+func (u *update) unlinkNames() error {
 	shown := map[string]bool{}
 	for path := range u.want {
 		shown[firstOf(path)] = true

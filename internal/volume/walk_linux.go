@@ -50,7 +50,7 @@ func (w *walker) walk(ctx context.Context, dir string) error {
 		return &os.PathError{Op: "open", Path: dir, Err: err}
 	}
 	defer w.close()
-	if err := w.enter(fd); err != nil {
+	if err := w.pushDir(fd); err != nil {
 		return &os.PathError{Op: "statx", Path: dir, Err: err}
 	}
 	w.tree = w.levels[0].id.mount
@@ -116,7 +116,7 @@ func (w *walker) next() error {
 			return err
 		}
 		if n <= 0 {
-			return w.leave()
+			return w.popDir()
 		}
 		l.rest = buf[:n]
 	}
@@ -178,12 +178,12 @@ func (w *walker) descend(from *level, name string) error {
 		_ = unix.Close(from.fd) // it was only read
 		from.fd, from.rest = -1, nil
 	}
-	return w.enter(fd)
+	return w.pushDir(fd)
 }
 
-// enter takes over fd. What was mounted there since it was looked at is left
+// pushDir takes over fd. What was mounted there since it was looked at is left
 // again at once.
-func (w *walker) enter(fd int) error {
+func (w *walker) pushDir(fd int) error {
 	var st unix.Statx_t
 	if err := statx(fd, "", unix.AT_EMPTY_PATH, &st); err != nil {
 		_ = unix.Close(fd) // the error says enough
@@ -196,8 +196,8 @@ func (w *walker) enter(fd int) error {
 	return nil
 }
 
-// leave goes up one level, or visits the directory of the walk itself.
-func (w *walker) leave() error {
+// popDir goes up one level, or visits the directory of the walk itself.
+func (w *walker) popDir() error {
 	last := w.levels[len(w.levels)-1]
 	defer func() { _ = unix.Close(last.fd) }() // it was only read
 	w.levels = w.levels[:len(w.levels)-1]
