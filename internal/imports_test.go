@@ -94,16 +94,19 @@ var table = []row{
 	{"internal/node", []string{"internal/admission", "internal/cgroup", "internal/credential", "internal/cri", "internal/device", "internal/event", "internal/flock", "internal/lifecycle", "internal/logrotate", "internal/manifest", "internal/owner", "internal/pleg", "internal/pod", "internal/poddir", "internal/podrecord", "internal/podsync", "internal/preempt", "internal/probe", "internal/render", "internal/startgate", "internal/worker"}, "the only place where it all meets"},
 	{"internal/stop", []string{"internal/pod", "internal/control", "internal/owner", "internal/cri", "internal/host", "internal/inventory", "internal/hint", "internal/owners", "internal/proc"}, "stop and remove pods on request"},
 	{"internal/daemon", []string{"internal/"}, "a serving podctl: session, control socket, sd_notify, housekeeping schedule"},
-	{"cmd/podctl", []string{"internal/", "cmd/podctl/internal/"}, "one file per command"},
+	{"cmd/podctl", []string{"internal/", "cmd/podctl/internal/"}, "the commands as one program"},
 	{"cmd/podctl/internal/cmdline", nil, "the order of flags, suggestions and help"},
 	{"cmd/podctl/internal/output", []string{"internal/fleet"}, "tables, lists in kubectl's formats, JSON, escaping"},
 	{"cmd/podctl/internal/startup", nil, "garbage is collected rarely while a command starts"},
-	{"cmd/podctl/internal/shell", []string{"internal/control", "internal/credential", "internal/cri", "internal/cri/sim", "internal/daemon", "internal/host", "internal/inventory", "internal/kubelet", "internal/owners", "internal/proc", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output"}, "what commands share: streams, global flags, lists, errors"},
+	{"cmd/podctl/internal/shell", []string{"internal/control", "internal/credential", "internal/cri", "internal/cri/sim", "internal/daemon", "internal/desired", "internal/host", "internal/inventory", "internal/kubelet", "internal/owners", "internal/proc", "internal/suggest", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output"}, "what commands share: streams, global flags, lists, errors"},
+	{"cmd/podctl/internal/run", []string{"internal/", "cmd/podctl/internal/"}, "the commands that run pods"},
+	{"cmd/podctl/internal/pods", []string{"internal/", "cmd/podctl/internal/"}, "the commands that list and stop pods"},
 	{"cmd/podctl/internal/images", []string{"internal/", "cmd/podctl/internal/"}, "the commands about images"},
 	{"cmd/podctl/internal/look", []string{"internal/", "cmd/podctl/internal/"}, "the commands that look inside pods"},
+	{"cmd/podctl/internal/node", []string{"internal/", "cmd/podctl/internal/"}, "the commands that examine the node"},
+	{"cmd/podctl/internal/program", []string{"internal/", "cmd/podctl/internal/"}, "the commands about podctl itself"},
 	{"cmd/podctl/internal/pleg", []string{"internal/", "cmd/podctl/internal/"}, "podctl pleg, and agent --observe"},
 	{"cmd/podctl/internal/simpod", []string{"internal/cri/sim", "internal/pod"}, "pods on a simulated runtime, for tests"},
-	{"cmd/podctl/internal/simulate", []string{"internal/cri/sim", "internal/suggest", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell"}, "the simulated runtime, served to other processes"},
 	{"cmd/podctl/internal/plugin", []string{"internal/cluster", "internal/fleet", "internal/manifest", "internal/stream", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output", "cmd/podctl/internal/shell"}, "the commands as a plugin of kubectl"},
 	{"cmd/podctl/internal/runview", []string{"internal/event", "internal/node", "internal/worker", "internal/lifecycle", "internal/pod", "internal/logs", "internal/source", "cmd/podctl/internal/output"}, "shows a run, and why its pods failed"},
 }
@@ -113,7 +116,7 @@ var only = []struct {
 	library string
 	by      []string
 }{
-	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/images", "cmd/podctl/internal/look", "cmd/podctl/internal/pleg", "cmd/podctl/internal/simulate", "cmd/podctl/internal/plugin"}},
+	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/run", "cmd/podctl/internal/pods", "cmd/podctl/internal/images", "cmd/podctl/internal/look", "cmd/podctl/internal/node", "cmd/podctl/internal/program", "cmd/podctl/internal/pleg", "cmd/podctl/internal/plugin"}},
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
 	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim", "internal/handler"}},
 	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/debugger", "internal/credential", "internal/render", "internal/podsync", "cmd/podctl/internal/simpod"}},

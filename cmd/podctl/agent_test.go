@@ -60,7 +60,7 @@ func startAgentTo(t *testing.T, out io.Writer, dir string, args ...string) *agen
 		e.Out = out
 	}
 	all := []string{"podctl", "-r", "sim:", "--root", filepath.Join(dir, "root"), "--log-dir", filepath.Join(dir, "logs"), "--run-dir", filepath.Join(dir, "run"), "agent"}
-	go func() { a.code <- run(append(all, args...), e) }()
+	go func() { a.code <- runProgram(append(all, args...), e) }()
 	return a
 }
 

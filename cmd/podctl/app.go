@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -12,12 +12,14 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/images"
 	"github.com/podctl/podctl/cmd/podctl/internal/look"
+	"github.com/podctl/podctl/cmd/podctl/internal/node"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/cmd/podctl/internal/pleg"
+	"github.com/podctl/podctl/cmd/podctl/internal/plugin"
+	"github.com/podctl/podctl/cmd/podctl/internal/pods"
+	"github.com/podctl/podctl/cmd/podctl/internal/program"
+	"github.com/podctl/podctl/cmd/podctl/internal/run"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/cmd/podctl/internal/simulate"
 	"github.com/podctl/podctl/internal/hostroot"
-	"github.com/podctl/podctl/internal/suggest"
 )
 
 const about = `podctl runs Kubernetes pods on a CRI runtime (containerd, CRI-O) without a
@@ -33,8 +35,8 @@ differences from the kubelet are documented.
    podctl logs|exec|debug POD    read, enter and examine a pod
    podctl doctor                 examine the runtime and this host`
 
-// run is the whole program without its process.
-func run(args []string, e *shell.Env) int {
+// runProgram is the whole program without its process.
+func runProgram(args []string, e *shell.Env) int {
 	// Everything printed passes a writer that escapes control characters; what
 	// is to reach the terminal or a file unchanged takes output.Raw.
 	e.Out, e.Errw = output.NewWriter(e.Out), output.NewWriter(e.Errw)
@@ -49,7 +51,8 @@ func runAs(e *shell.Env, args []string) error {
 	case pluginName, pluginAlias:
 		return runPlugin(e, args)
 	case pluginCompletion:
-		return completePlugin(e, args[1:])
+		app, p := newPluginApp(e)
+		return program.CompletePlugin(e, app, p.NodeCandidates, args[1:])
 	}
 	return runApp(newApp(e), args)
 }
@@ -71,53 +74,26 @@ func order(app *cmdline.App, args []string) ([]string, error) {
 	return ordered, err
 }
 
-// commands are all commands, in the order of the help. app returns the app that they become
-// part of.
+// commands are all commands, in the order of the help: a package for each section. app
+// returns the app that they become part of.
 func commands(e *shell.Env, app func() *cmdline.App) []*cmdline.Command {
 	var all []*cmdline.Command
-	add := func(section string, commands ...*cmdline.Command) {
-		for _, c := range commands {
-			c.Section = section
-			all = append(all, c)
+	for _, section := range []struct {
+		name     string
+		commands []*cmdline.Command
+	}{
+		{"run pods", run.Commands(e)},
+		{"list and stop pods", pods.Commands(e)},
+		{"look inside pods", look.Commands(e, run.Copied)},
+		{"images", images.Commands(e)},
+		{"examine the node", node.Commands(e)},
+		{"this program", program.Commands(e, app)},
+	} {
+		for _, c := range section.commands {
+			c.Section = section.name
 		}
+		all = append(all, section.commands...)
 	}
-	add("run pods",
-		runCommand(e),
-		agentCommand(e),
-		validateCommand(e),
-		renderCommand(e))
-	add("list and stop pods",
-		podsCommand(e),
-		stopCommand(e),
-		startCommand(e),
-		rmCommand(e),
-		orphansCommand(e),
-		terminatingCommand(e))
-	add("look inside pods",
-		look.Describe(e),
-		look.Top(e),
-		look.Logs(e),
-		look.Events(e),
-		look.Exec(e),
-		look.Attach(e),
-		look.Debug(e, runCopied),
-		look.Cp(e),
-		look.PortForward(e),
-		look.Inspect(e),
-		look.Wait(e))
-	add("images",
-		images.Commands(e)...)
-	add("examine the node",
-		look.Doctor(e),
-		pleg.Command(e),
-		preemptCommand(e))
-	add("this program",
-		versionCommand(e),
-		optionsCommand(e),
-		completionCommand(e),
-		completeCommand(e, app),
-		manCommand(app),
-		simulate.Command(e))
 	return all
 }
 
@@ -136,29 +112,29 @@ func newApp(e *shell.Env) *cmdline.App {
 		ErrWriter:                 e.Errw,
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
-		OnUsageError:              onUsageError("", nil),
-		// run maps errors to exit codes and prints them.
+		OnUsageError:              shell.OnUsageError("", nil),
+		// runProgram maps errors to exit codes and prints them.
 		ExitErrHandler: func(*cli.Context, error) {},
 		CommandNotFound: func(*cli.Context, string) {
 		},
 		Action: func(c *cli.Context) error {
 			switch {
 			case c.Args().First() == "help" && c.NArg() > 1:
-				return help(e, app, c.Args().Slice()[1:])
+				return program.Help(e, app, c.Args().Slice()[1:])
 			case c.NArg() > 0 && c.Args().First() != "help":
-				return unknownCommand("podctl", commands, c.Args().First())
+				return shell.UnknownCommand("podctl", commands, c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}}
-	helpPages(app).Install()
+	program.HelpPages(app).Install()
 	return app
 }
 
 // complete gives a command what all commands share. name is the command's full name.
 func complete(e *shell.Env, c *cmdline.Command, name string) {
 	c.Share(shell.CommandGlobals())
-	c.OnUsageError = onUsageError(name, c)
+	c.OnUsageError = shell.OnUsageError(name, c)
 	if len(c.Subcommands) > 0 {
 		c.Effect, c.Action = cmdline.Reads, group(c, "podctl "+name)
 	}
@@ -169,7 +145,7 @@ func complete(e *shell.Env, c *cmdline.Command, name string) {
 func group(c *cmdline.Command, name string) cli.ActionFunc {
 	return func(ctx *cli.Context) error {
 		if given := ctx.Args().First(); given != "" {
-			return unknownCommand(name, c.Subcommands, given)
+			return shell.UnknownCommand(name, c.Subcommands, given)
 		}
 		var lines []string
 		for _, sub := range c.Subcommands {
@@ -177,65 +153,6 @@ func group(c *cmdline.Command, name string) cli.ActionFunc {
 		}
 		return &shell.UsageError{Message: "no command given", Advice: strings.Join(lines, "\n")}
 	}
-}
-
-// onUsageError returns a handler whose errors name the command and suggest a
-// known flag for an unknown one. name is the full name of the command of, "" and nil are
-// podctl itself.
-func onUsageError(name string, of *cmdline.Command) cli.OnUsageErrorFunc {
-	program := strings.TrimSpace("podctl " + name)
-	return func(c *cli.Context, err error, inCommand bool) error {
-		usage := &shell.UsageError{Message: err.Error(), Advice: program + " --help"}
-		flags := c.App.VisibleFlags()
-		if inCommand {
-			flags = c.Command.VisibleFlags()
-		}
-		if flag, unknown := strings.CutPrefix(usage.Message, "flag provided but not defined: -"); unknown {
-			usage.Message = "unknown flag " + cmdline.Dashed(flag)
-			near, known := suggest.Word(flag, cmdline.FlagNames(flags)), ""
-			if of != nil {
-				known = of.ForeignFlag(flag, program)
-			}
-			switch {
-			case known != "":
-				usage.Advice = known
-			case near != "":
-				usage.Advice = "did you mean " + cmdline.Dashed(near) + "?"
-			}
-		}
-		if flag, invalid := cmdline.InvalidFlag(usage.Message); invalid {
-			usage.Message = strings.Replace(strings.TrimSuffix(usage.Message, ": parse error"), " -"+flag, " "+cmdline.Dashed(flag), 1)
-			usage.Advice = cmp.Or(cmdline.ValueHint(flag, flags), usage.Advice)
-		}
-		if flag, value, invalid := cmdline.InvalidBool(usage.Message); invalid {
-			usage.Message = fmt.Sprintf("invalid value %q for flag %s", value, cmdline.Dashed(flag))
-			usage.Advice = fmt.Sprintf("%s, or %[1]s=false", cmdline.Dashed(flag))
-		}
-		if name != "" {
-			usage.Message = name + ": " + usage.Message
-		}
-		return usage
-	}
-}
-
-// unknownCommand lists the commands of the parent, or suggests one.
-func unknownCommand(parent string, commands []*cmdline.Command, name string) error {
-	var known []string
-	for _, cmd := range commands {
-		known = append(known, cmd.Name)
-	}
-	hint := "one of: " + strings.Join(known, ", ")
-	if parent == "podctl" {
-		hint = "podctl help lists the commands"
-	}
-	near := suggest.Word(name, known)
-	switch {
-	case parent == "podctl" && cmdline.ForeignCommands[name] != "":
-		hint = cmdline.ForeignCommands[name]
-	case near != "":
-		hint = "did you mean " + parent + " " + near + "?"
-	}
-	return &shell.UsageError{Message: fmt.Sprintf("unknown command %q", name), Advice: hint}
 }
 
 // checked returns the action of a command with what all commands share: -v takes effect, a
@@ -275,4 +192,40 @@ func enter(e *shell.Env, c *cli.Context, command *cmdline.Command) error {
 		}
 	}
 	return hostroot.Enter(shell.HostRoot(c))
+}
+
+// The names under which podctl is a plugin of kubectl: of `kubectl podctl`, the name that
+// kubectl looks for if a plugin's has a dash, and what kubectl runs to complete its words.
+const (
+	pluginName       = "kubectl-podctl"
+	pluginAlias      = "kubectl_podctl"
+	pluginCompletion = "kubectl_complete-podctl"
+)
+
+// programName is the name by which the program was started.
+func programName(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+}
+
+// newPluginApp is podctl whose commands run on nodes of a cluster.
+func newPluginApp(e *shell.Env) (*cmdline.App, *plugin.Plugin) {
+	app, p := newApp(e), &plugin.Plugin{Env: e}
+	p.Install(app)
+	pages := program.HelpPages(app)
+	pages.Program = plugin.Program
+	pages.Globals = func() []cli.Flag { return append(shell.GlobalFlags(), plugin.Flags()...) }
+	pages.Install()
+	return app, p
+}
+
+func runPlugin(e *shell.Env, args []string) error {
+	app, p := newPluginApp(e)
+	ordered, err := order(app, args)
+	if err != nil {
+		return err
+	}
+	return p.Run(app, ordered)
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
@@ -27,19 +24,4 @@ func TestCompletionDoesNotWaitForAHungRuntime(t *testing.T) {
 			time.Sleep(time.Minute) // what was asked ends
 		})
 	}
-}
-
-// Finding out why a connection hangs takes longer than the connection's own deadline.
-func TestCompletionEndsInTimeWhateverItAsks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		all := inTime(t.Context(), completionTimeout, func(context.Context) []cmdline.Candidate {
-			time.Sleep(time.Second)
-			return []cmdline.Candidate{{Word: "late"}}
-		})
-		if took := time.Since(begun); len(all) > 0 || took != completionTimeout {
-			t.Errorf("%v after %s", all, took)
-		}
-		time.Sleep(time.Second)
-	})
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/pods"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -142,7 +143,7 @@ func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 		}
 		expect(t, out, "StopContainer of deaf has been in flight for 45s", "hint: podctl pleg check", "podctl rm --force kube/deaf")
 
-		var data []terminatingPod
+		var data []pods.TerminatingPod
 		if err := json.Unmarshal([]byte(w.ran(0, time.Second, "terminating", "-o", "json")), &data); err != nil || len(data) != 1 {
 			t.Fatalf("-o json: %v %v", data, err)
 		}

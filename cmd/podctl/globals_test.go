@@ -93,7 +93,7 @@ func TestAppsRunAtTheSameTime(t *testing.T) {
 		apps.Go(func() {
 			e := shell.NewEnv(nil)
 			e.Out, e.Errw = io.Discard, io.Discard
-			if code := run(append([]string{"podctl"}, strings.Fields(line)...), e); code != shell.ExitOK {
+			if code := runProgram(append([]string{"podctl"}, strings.Fields(line)...), e); code != shell.ExitOK {
 				t.Errorf("podctl %s: exit code %d", line, code)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args, shell.NewEnv(signals())))
+	os.Exit(runProgram(os.Args, shell.NewEnv(signals())))
 }
 
 // signals delivers interrupts, each one separately.

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/program"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
 func TestEveryCommandAndTopicHasAManPage(t *testing.T) {
 	app := newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})
-	pages := manPages(app)
+	pages := program.ManPages(app)
 	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) {
 		name = "podctl-" + strings.ReplaceAll(name, " ", "-")
 		page, ok := pages[name+".1"]
@@ -27,7 +28,7 @@ func TestEveryCommandAndTopicHasAManPage(t *testing.T) {
 			}
 		}
 	})
-	for _, topic := range topicNames() {
+	for _, topic := range program.TopicNames() {
 		if pages["podctl-"+topic+".7"] == "" {
 			t.Errorf("topic %s has no page", topic)
 		}
@@ -39,7 +40,7 @@ func TestEveryCommandAndTopicHasAManPage(t *testing.T) {
 			}
 		}
 	}
-	if again := manPages(newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})); again["podctl-pods.1"] != pages["podctl-pods.1"] {
+	if again := program.ManPages(newApp(&shell.Env{Out: io.Discard, Errw: io.Discard})); again["podctl-pods.1"] != pages["podctl-pods.1"] {
 		t.Error("the pages differ from run to run")
 	}
 }

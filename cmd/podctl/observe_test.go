@@ -31,7 +31,7 @@ func observer(t *testing.T, socket string) func(path string) (status int, body s
 	e.Out, e.Errw, e.TTY, e.Notify = io.Discard, io.Discard, false, nil
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run([]string{"podctl", "-r", socket, "--timeout", "200ms", "--root", t.TempDir(), "agent", "--observe", "--listen", address}, e)
+		ended <- runProgram([]string{"podctl", "-r", socket, "--timeout", "200ms", "--root", t.TempDir(), "agent", "--observe", "--listen", address}, e)
 	}()
 	t.Cleanup(func() {
 		select {
@@ -104,7 +104,7 @@ func TestAnObserverWaitsForItsRuntimeOnlyIfItServesHealth(t *testing.T) {
 	e := shell.NewEnv(nil)
 	var errw strings.Builder
 	e.Out, e.Errw = io.Discard, &errw
-	if code := run([]string{"podctl", "-r", socket, "agent", "--observe"}, e); code != shell.ExitUnreachable {
+	if code := runProgram([]string{"podctl", "-r", socket, "agent", "--observe"}, e); code != shell.ExitUnreachable {
 		t.Errorf("exit code %d without --listen: %s", code, errw.String())
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/pods"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 )
@@ -150,7 +151,7 @@ func TestOrphansAreListedWithTheirSources(t *testing.T) {
 			t.Errorf("-o name: %q", out)
 		}
 		w.ran(0, time.Second, "orphans", "--exit-code", "-n", "nowhere")
-		var data []orphanData
+		var data []pods.OrphanData
 		if err := json.Unmarshal([]byte(w.ran(0, time.Second, "orphans", "-o", "json", "default/*", "uid-dir")), &data); err != nil || len(data) != 4 {
 			t.Fatalf("-o json: %v %v", data, err)
 		}
@@ -183,7 +184,7 @@ func TestKillTerminatesOrphansOnly(t *testing.T) {
 		}
 		expect(t, fields(w.ran(0, time.Second, "orphans"), "default/bare"), "not-ready")
 
-		var data []orphanData
+		var data []pods.OrphanData
 		if err := json.Unmarshal([]byte(w.ran(0, 10*time.Second, "orphans", "--kill", "-o", "json", "uid-dir", "kept")), &data); err != nil || len(data) != 2 {
 			t.Fatalf("-o json: %v %v", data, err)
 		}

@@ -304,7 +304,7 @@ func TestThePluginPrintsWhatPodctlPrintsOnTheNode(t *testing.T) {
 		one.Lock()
 		defer one.Unlock()
 		level := &slog.LevelVar{}
-		return run(append([]string{"podctl", "-r", "sim:"}, s.Args[1:]...), &shell.Env{
+		return runProgram(append([]string{"podctl", "-r", "sim:"}, s.Args[1:]...), &shell.Env{
 			Out: s.Stdout, Errw: s.Stderr, Size: func() (int, int) { return 0, 0 }, Now: time.Now,
 			Simulate: func() (*sim.Runtime, func()) { r := sim.New(sim.Options{}); return r, r.Close },
 			Procs:    proc.FS(testutil.EmptyProc(t)), Log: slog.New(slog.DiscardHandler), Level: level,
@@ -330,7 +330,7 @@ func TestKubectlCompletesTheWordsOfThePlugin(t *testing.T) {
 	} {
 		var out, errw screen
 		e := &shell.Env{Out: &out, Errw: &errw, Log: slog.New(slog.DiscardHandler), Level: &slog.LevelVar{}}
-		if code := run(append([]string{"kubectl_complete-podctl"}, strings.Fields(line)...), e); code != 0 || out.String() != want || errw.String() != "" {
+		if code := runProgram(append([]string{"kubectl_complete-podctl"}, strings.Fields(line)...), e); code != 0 || out.String() != want || errw.String() != "" {
 			t.Errorf("%s: exit code %d\n%s%s", line, code, out.String(), errw.String())
 		}
 	}

@@ -47,7 +47,7 @@ func (k *kubectl) typed(in io.Reader, args ...string) (code int, stdout, stderr 
 		In: in, Out: &out, Errw: &errw, Size: func() (int, int) { return 0, 0 }, Now: time.Now, Interrupts: k.interrupts,
 		Log: slog.New(slog.DiscardHandler), Level: level,
 	}
-	code = run(append([]string{"/usr/local/bin/kubectl-podctl", "--kubeconfig", k.config}, args...), e)
+	code = runProgram(append([]string{"/usr/local/bin/kubectl-podctl", "--kubeconfig", k.config}, args...), e)
 	return code, out.String(), errw.String()
 }
 

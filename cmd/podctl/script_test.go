@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"podctl": func() {
 		e := shell.NewEnv(signals())
 		e.Simulate = scriptedSim
-		os.Exit(run(os.Args, e))
+		os.Exit(runProgram(os.Args, e))
 	}})
 }
 

@@ -86,7 +86,7 @@ func (w *world) startTo(out io.Writer, in io.Reader, args ...string) *command {
 		"podctl", "-r", "sim:", "--root", filepath.Join(w.dir, "root"), "--log-dir", filepath.Join(w.dir, "logs"),
 		"--run-dir", filepath.Join(w.dir, "run"),
 	}
-	go func() { c.code <- run(append(all, args...), e) }()
+	go func() { c.code <- runProgram(append(all, args...), e) }()
 	return c
 }
 

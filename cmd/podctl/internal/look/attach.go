@@ -24,8 +24,8 @@ type attachOptions struct {
 	query target.Query
 }
 
-// Attach is `podctl attach`.
-func Attach(e *shell.Env) *cmdline.Command {
+// attachCommand returns `podctl attach`.
+func attachCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "attach",
 		Usage:  "connect to the first process of a running container",

@@ -31,8 +31,8 @@ type cpOptions struct {
 	quiet    bool
 }
 
-// Cp returns the command `podctl cp`.
-func Cp(e *shell.Env) *cmdline.Command {
+// cpCommand returns the command `podctl cp`.
+func cpCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "cp",
 		Usage:   "copy files and directories into and out of containers",

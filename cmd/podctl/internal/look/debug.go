@@ -34,8 +34,8 @@ type debugOptions struct {
 	copied *debugger.CopyOptions
 }
 
-// Debug is `podctl debug`. run runs a pod as `podctl run` does.
-func Debug(e *shell.Env, run func(context.Context, *shell.Env, Copied) error) *cmdline.Command {
+// debugCommand returns `podctl debug`. run runs a pod as `podctl run` does.
+func debugCommand(e *shell.Env, run func(context.Context, *shell.Env, Copied) error) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "debug",
 		Usage:  "run a container with tools in a pod",

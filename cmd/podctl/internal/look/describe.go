@@ -29,8 +29,8 @@ type describeOptions struct {
 	logLines int
 }
 
-// Describe is the command `podctl describe`.
-func Describe(e *shell.Env) *cmdline.Command {
+// describeCommand returns the command `podctl describe`.
+func describeCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "describe",
 		Usage:   "show what every layer knows of a pod: why it does not run, and the next command to try",

@@ -36,8 +36,8 @@ const (
 	typeWarning = "Warning"
 )
 
-// Events is `podctl events`.
-func Events(e *shell.Env) *cmdline.Command {
+// eventsCommand returns `podctl events`.
+func eventsCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "events",
 		Usage:   "list the events of pods that podctl processes recorded, the newest last",

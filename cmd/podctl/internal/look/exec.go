@@ -32,8 +32,8 @@ type execOptions struct {
 // withoutStreams is what crictl exec --sync is.
 const withoutStreams = "podctl exec POD -- COMMAND, without --stdin and --tty"
 
-// Exec is `podctl exec`.
-func Exec(e *shell.Env) *cmdline.Command {
+// execCommand returns `podctl exec`.
+func execCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:      "exec",
 		Usage:     "run a command in a container",

@@ -31,8 +31,8 @@ type inspectOptions struct {
 	diff bool
 }
 
-// Inspect returns the command that prints what the runtime answers about pods.
-func Inspect(e *shell.Env) *cmdline.Command {
+// inspectCommand returns the command that prints what the runtime answers about pods.
+func inspectCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "inspect",
 		Usage:   "print the runtime's verbose status of a pod's sandbox and containers",

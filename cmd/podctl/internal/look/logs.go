@@ -27,8 +27,8 @@ type logsOptions struct {
 // selectorTail is the default of --tail with --selector, as kubectl's.
 const selectorTail = 10
 
-// Logs is `podctl logs`.
-func Logs(e *shell.Env) *cmdline.Command {
+// logsCommand returns `podctl logs`.
+func logsCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "logs",
 		Usage:   "print what containers wrote, rotated files included; several merged by time",

@@ -27,8 +27,8 @@ type forwardOptions struct {
 	quiet     bool
 }
 
-// PortForward is `podctl port-forward`.
-func PortForward(e *shell.Env) *cmdline.Command {
+// portForwardCommand returns `podctl port-forward`.
+func portForwardCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "port-forward",
 		Usage:   "forward local TCP ports to a pod",

@@ -31,8 +31,8 @@ type topOptions struct {
 	interval   time.Duration
 }
 
-// Top is the command `podctl top`.
-func Top(e *shell.Env) *cmdline.Command {
+// topCommand returns the command `podctl top`.
+func topCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:  "top",
 		Usage: "show what pods or containers use: CPU, memory, processes, network and disk",

@@ -25,8 +25,8 @@ type waitOptions struct {
 	json     bool
 }
 
-// Wait returns the command that waits for a condition of pods.
-func Wait(e *shell.Env) *cmdline.Command {
+// waitCommand returns the command that waits for a condition of pods.
+func waitCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "wait",
 		Usage:  "wait until pods are ready or deleted, or containers have exited",

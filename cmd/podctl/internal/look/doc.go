@@ -1,9 +1,0 @@
-// Package look holds the commands that look inside pods: logs, exec, describe
-// and their like, one file each.
-//
-//	arguments ─► target ─► one container, or several ─► what the command does
-//
-// They work on every pod of the runtime, whatever created it, and change
-// nothing of a pod unless the command's name says so. A command's constructor
-// parses and checks; its run function works on an options struct.
-package look

@@ -1,0 +1,20 @@
+// Package pods is the commands that list pods of any owner, and stop, start and remove
+// them.
+package pods
+
+import (
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+)
+
+// Commands are the commands of the section, in the order of the help.
+func Commands(e *shell.Env) []*cmdline.Command {
+	return []*cmdline.Command{
+		podsCommand(e),
+		stopCommand(e),
+		startCommand(e),
+		rmCommand(e),
+		orphansCommand(e),
+		terminatingCommand(e),
+	}
+}

@@ -1,0 +1,322 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/desired"
+	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/orphan"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/stop"
+)
+
+// orphansOptions are the options of `podctl orphans`.
+type orphansOptions struct {
+	shell.Globals
+	inventory.Filter
+	sources desired.Sources
+	printer output.Format
+	// desired are manifests, staticPods is a kubelet's static pod directory.
+	desired    []string
+	staticPods string
+	// kubeletIsGone: pods that a kubelet created have no owner now.
+	kubeletIsGone bool
+	// ownerIsGone: podctl processes that are not seen do not exist.
+	ownerIsGone bool
+	exitCode    bool
+	kill        bool
+	// With --kill: remove containers, sandboxes and directories; make no call; the
+	// grace period of each container.
+	remove, dryRun bool
+	grace          time.Duration
+}
+
+func orphansCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "orphans",
+		Usage:   "list orphaned pods; with --kill, terminate them",
+		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:  cmdline.ChangesIf(func(c *cli.Context) bool { return c.Bool("kill") && !c.Bool("dry-run") }, "--dry-run"),
+		OnNodes: cmdline.NodeList,
+		Data:    []any{OrphanData{}, orphanMetadata{}},
+		Description: "A pod is orphaned if the runtime holds it and no source desires it: live podctl processes,\n" +
+			"manifests (--desired), the kubelet (--kubelet; one that uses this runtime is found, and asked at\n" +
+			"the ports of its configuration), its static pods, and the cluster (--kubeconfig). Pod\n" +
+			"directories below --root without a pod are listed, too.\n" +
+			"CLASS is name-reserved, no-sandbox, not-ready, abandoned, runtime-only or directory.\n" +
+			"--kill terminates them one after the other: StopContainer with the grace period, then without,\n" +
+			"then StopPodSandbox. Before each one all sources are asked again, and a pod that is desired by\n" +
+			"then is spared. Pods that a kubelet created are orphaned only if it answered completely and\n" +
+			"desires them no more; one that it is terminating is left to it. --kill refuses if that is not\n" +
+			"known: the kubelet is stopped, starting, does not answer, or podctl cannot see it.\n" +
+			"Ctrl-C stops it after the current pod.\n" +
+			"-o is " + output.Formats + ".",
+		Flags: append(append(append(podFilterFlags(), shell.FormatFlags()...),
+			&cli.BoolFlag{Name: "exit-code", Usage: "exit 1 if there are orphans"},
+			&cli.BoolFlag{Name: "kill", Usage: "terminate them"},
+			&cli.BoolFlag{Name: "rm", Usage: "with --kill, remove containers, sandboxes and directories, too"},
+			&cli.Int64Flag{Name: "grace-period", Value: 1, Usage: "grace period of each container, in `SECONDS`"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "with --kill, print the calls only"},
+			shell.OwnerIsGoneFlag(),
+			&cli.BoolFlag{Name: "kubelet-is-gone", Usage: "treat pods that a kubelet created as orphaned although no kubelet uses the runtime"},
+			&cli.StringSliceFlag{Name: "desired", Usage: "`FILE|DIR|URL` of desired pods"},
+			&cli.StringFlag{Name: "static-pods", DefaultText: "that of the kubelet that uses this runtime", Usage: "`DIR` of the kubelet's static pods"},
+		), shell.DesiredFlags()...),
+		Action: func(c *cli.Context) error {
+			o, err := readOrphans(c)
+			if err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runOrphans(ctx, e, o) })
+		},
+	}
+}
+
+func readOrphans(c *cli.Context) (o orphansOptions, err error) {
+	o = orphansOptions{
+		Globals: shell.ReadGlobals(c), desired: c.StringSlice("desired"), staticPods: c.String("static-pods"), kubeletIsGone: c.Bool("kubelet-is-gone"), ownerIsGone: c.Bool("owner-is-gone"), exitCode: c.Bool("exit-code"),
+		kill: c.Bool("kill"), remove: c.Bool("rm"), dryRun: c.Bool("dry-run"), grace: time.Duration(c.Int64("grace-period")) * time.Second,
+	}
+	if o.Filter, err = readPodFilter(c); err != nil {
+		return o, err
+	}
+	if o.sources, err = shell.ReadDesired(c); err != nil {
+		return o, err
+	}
+	list, err := shell.ReadList(c)
+	if err != nil {
+		return o, err
+	}
+	o.printer = list.Format
+	for _, name := range []string{"rm", "grace-period", "dry-run"} {
+		if c.IsSet(name) && !o.kill {
+			return o, &shell.UsageError{Message: "--" + name + " goes with --kill", Advice: "podctl orphans --kill --dry-run prints what --kill would do"}
+		}
+	}
+	switch {
+	case o.grace < 0:
+		return o, shell.Usagef("--grace-period %d is negative", c.Int64("grace-period"))
+	case o.kill && o.exitCode:
+		return o, shell.Usagef("--exit-code is for the list; --kill fails if a pod cannot be terminated")
+	}
+	return o, nil
+}
+
+// errOrphans: there are some, and they are printed.
+var errOrphans = shell.Printed(errors.New("there are orphans"))
+
+func runOrphans(ctx context.Context, e *shell.Env, o orphansOptions) error {
+	client, stop, err := shell.Connect(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	f, err := newOrphanFinder(e, o, client)
+	if err != nil {
+		return err
+	}
+	v, err := f.Look(ctx)
+	if err != nil {
+		return err
+	}
+	found := o.selected(orphan.Classify(v.Facts))
+	if o.kill {
+		return killOrphans(ctx, e, o, f, v, found)
+	}
+	if err := errors.Join(v.Missing(), o.missing(v, found.Orphans)); err != nil {
+		return err
+	}
+	if err := printOrphans(e, o, v, found); err != nil {
+		return err
+	}
+	if o.exitCode && len(found.Orphans) > 0 {
+		return errOrphans
+	}
+	return nil
+}
+
+func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orphan.Finder, error) {
+	p, err := o.Paths(client.Endpoint())
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := o.sources.Cluster()
+	if err != nil {
+		return nil, err
+	}
+	return &orphan.Finder{
+		Asker: owners.Asker{
+			Locks: p.Locks, Dial: e.Dial, Procs: e.Procs, Sources: o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods,
+			KubeletIsGone: o.kubeletIsGone, OwnerIsGone: o.ownerIsGone,
+		},
+		Client: client, Logs: p.Logs, Root: p.Root,
+		// The directories below the root are not of a runtime that ends with its process.
+		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives,
+	}, nil
+}
+
+// selected are the findings that the filter selects.
+func (o orphansOptions) selected(all orphan.Findings) orphan.Findings {
+	omit := func(p *inventory.Pod) bool { return !o.Selects(p) }
+	return orphan.Findings{
+		Orphans:     slices.DeleteFunc(all.Orphans, func(f orphan.Orphan) bool { return !o.selects(f) }),
+		Terminating: slices.DeleteFunc(all.Terminating, omit), Undetermined: slices.DeleteFunc(all.Undetermined, omit),
+	}
+}
+
+// selects reports whether the filter selects an orphan. A directory may be named
+// by its pod's UID.
+func (o orphansOptions) selects(found orphan.Orphan) bool {
+	filter := o.Filter
+	if slices.Contains(filter.Names, string(found.UID)) {
+		filter.Names = nil
+	}
+	return filter.Selects(found.Pod)
+}
+
+// unmatched returns the names that no orphan has.
+func (o orphansOptions) unmatched(found []orphan.Orphan) []string {
+	var none []string
+	for _, name := range o.Names {
+		is := func(f orphan.Orphan) bool { return name == string(f.UID) || f.Matches(name) }
+		if _, err := path.Match(name, ""); err == nil && !slices.ContainsFunc(found, is) {
+			none = append(none, name)
+		}
+	}
+	return none
+}
+
+// missing is an error for each name that neither an orphan nor another pod has.
+func (o orphansOptions) missing(v *orphan.View, found []orphan.Orphan) error {
+	return missing(o.unmatched(found), v.Pods, v.Pods, false)
+}
+
+// killOrphans terminates the orphans, after another look before each. One that
+// cannot be terminated does not keep it from the others.
+func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.Finder, v *orphan.View, all orphan.Findings) (err error) {
+	if err := v.Refusal(); err != nil {
+		return err
+	}
+	if err := orphan.Undetermined(all.Undetermined); err != nil {
+		return err
+	}
+	found := all.Orphans
+	if none := o.unmatched(found); len(none) > 0 {
+		return hint.Errorf("podctl orphans lists them; podctl stop stops a pod that is desired", "orphan %q not found", none[0])
+	}
+	if !o.printer.IsTable() {
+		warnUnread(e, v, all)
+	} else if err := printOrphans(e, o, v, all); err != nil {
+		return err
+	}
+	f.Self = shell.InstanceName(owners.OrphansPrefix)
+	names := &stop.Names{Dir: f.Locks, Instance: f.Self, Procs: e.Procs, Log: e.Log}
+	defer func() { err = errors.Join(err, names.Close()) }()
+	k := &orphan.Killer{
+		KillOptions: orphan.KillOptions{Grace: o.grace, Remove: o.remove, DryRun: o.dryRun}, Finder: f,
+		Terminator: stop.Terminator{Client: f.Client, Names: names},
+	}
+	if o.remove {
+		leftovers, closeLeftovers, err := openLeftovers(ctx, e, o.Globals, f.Client, o.dryRun)
+		if err != nil {
+			return err
+		}
+		k.Leftovers = leftovers
+		defer func() { err = errors.Join(err, closeLeftovers()) }()
+	}
+	var errs []error
+	var done []OrphanData
+	for _, orphan := range found {
+		if ctx.Err() != nil {
+			break
+		}
+		d, err := killOrphan(ctx, e, o, k, orphan)
+		done, errs = append(done, d), append(errs, err)
+	}
+	return errors.Join(append(errs, printKilled(e, o, found, done))...)
+}
+
+// killOrphan terminates one orphan, and prints each call and the result.
+func killOrphan(ctx context.Context, e *shell.Env, o orphansOptions, k *orphan.Killer, found orphan.Orphan) (OrphanData, error) {
+	d := newOrphanData(found)
+	say := func(text string) {
+		if o.printer.IsTable() {
+			fmt.Fprintln(e.Out, output.OneLine(found.Title()+text))
+		}
+	}
+	result, reason, err := k.Kill(ctx, found, func(call string, failure error) {
+		if failure != nil {
+			call += " failed: " + output.OneLine(failure.Error())
+		}
+		d.Steps = append(d.Steps, call)
+		say(": " + call)
+	})
+	d.Result, d.Reason = string(result), reason
+	if err != nil {
+		d.Reason = err.Error()
+		err = fmt.Errorf("terminate orphan %s: %w", found.Title(), err)
+	}
+	switch {
+	case result == orphan.Failed, result == orphan.DryRun:
+	case d.Reason != "":
+		say(" " + d.Result + ": " + d.Reason)
+	default:
+		say(" " + d.Result)
+	}
+	return d, err
+}
+
+// killHint is the next command to try.
+func killHint(v *orphan.View, all orphan.Findings) string {
+	err := v.Refusal()
+	if err == nil && len(all.Undetermined) > 0 {
+		err = orphan.WhyUnknown(all.Undetermined)
+	}
+	if err != nil {
+		if advice := hint.Of(err); advice != "" {
+			return strings.ReplaceAll(advice, "\n", "\nhint: ")
+		}
+		return "podctl orphans --kill would refuse: " + output.OneLine(err.Error())
+	}
+	found, running := all.Orphans, 0
+	for _, o := range found {
+		if o.Running() {
+			running++
+		}
+	}
+	kill := "podctl orphans --kill"
+	if v.Answers.Kubelet.Gone {
+		kill += " --kubelet-is-gone"
+	}
+	if v.OwnerIsGone {
+		kill += " --owner-is-gone"
+	}
+	switch {
+	case running == 0:
+		return fmt.Sprintf("%s --rm removes %s", kill, counted(len(found)))
+	case running < len(found):
+		return fmt.Sprintf("%s terminates %s, with --rm it removes %s", kill, counted(running), counted(len(found)))
+	}
+	return kill + " terminates " + counted(running)
+}
+
+// counted is "this one" or "these 3".
+func counted(n int) string {
+	if n == 1 {
+		return "this one"
+	}
+	return fmt.Sprintf("these %d", n)
+}

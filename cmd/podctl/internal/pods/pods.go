@@ -1,0 +1,234 @@
+package pods
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/target"
+)
+
+// podsOptions are the options of `podctl pods`.
+type podsOptions struct {
+	shell.Globals
+	inventory.Filter
+	shell.ListOptions
+}
+
+// What podctl has in place of flags of crictl pods.
+const (
+	newestLast  = "--sort-by .metadata.creationTimestamp"
+	onlyRunning = "-o jsonpath='{[?(@.status==\"Running\")].metadata.name}'"
+	endedToo    = "podctl pods lists pods that have ended, too; -A is all namespaces"
+)
+
+func podsCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "pods",
+		Usage:   "list the pods of the runtime: status, owner, ready containers, restarts, IP, age",
+		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodeList,
+		Aliases: []string{"ps", "po", "pod", "ls", "list", "get pods", "get pod", "get po"},
+		FlagHints: map[string]string{
+			"name": "podctl pods POD", "pod": "podctl pods POD", "id": "podctl pods POD", "label": "--selector",
+			"latest": newestLast, "last": newestLast, "s": onlyRunning, "state": onlyRunning, "a": endedToo, "all": endedToo,
+		},
+		Description: "Lists all pods of the runtime, whatever created them, and those that live podctl processes\n" +
+			"are about to create. WORKER is the phase of the pod's worker in the podctl process that\n" +
+			"manages it. OWNER is a podctl process, kubelet or other; (exited) marks a podctl process that has\n" +
+			"exited. The IP of a pod that neither a podctl process nor a kubelet reports takes a call for each\n" +
+			fmt.Sprintf("pod; of more than %d such pods it is read for -o wide and structured formats only.\n", inventory.MaxIPReads) +
+			"-o is " + output.Formats + ".",
+		Flags: append(append(podFilterFlags(), shell.ListFlags()...),
+			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: a podctl instance; or podctl, kubelet, other"},
+			&cli.BoolFlag{Name: "terminating", Usage: "only terminating pods"},
+			&cli.BoolFlag{Name: "orphans", Usage: "only pods whose podctl process has exited"},
+		),
+		Action: func(c *cli.Context) error {
+			o := podsOptions{Globals: shell.ReadGlobals(c)}
+			var err error
+			if o.Filter, err = readPodFilter(c); err != nil {
+				return err
+			}
+			o.Owner, o.Terminating, o.Abandoned = c.String("owner"), c.Bool("terminating"), c.Bool("orphans")
+			if o.ListOptions, err = shell.ReadList(c); err != nil {
+				return err
+			}
+			return runPods(c.Context, e, o)
+		},
+	}
+}
+
+// podFilterFlags are those of readPodFilter.
+func podFilterFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, DefaultText: "all", Usage: "only pods of this `NAMESPACE`"},
+		&cli.BoolFlag{Name: "all-namespaces", Aliases: []string{"A"}, Usage: "pods of all namespaces, even with --namespace"},
+		shell.SelectorFlag(),
+	}
+}
+
+func readPodFilter(c *cli.Context) (inventory.Filter, error) {
+	f := inventory.Filter{Namespace: c.String("namespace")}
+	if c.Bool("all-namespaces") {
+		f.Namespace = ""
+	}
+	var err error
+	if f.Names, err = readPodNames(c.Args().Slice()); err != nil {
+		return f, err
+	}
+	f.Selector, err = shell.ReadSelector(c)
+	return f, err
+}
+
+// readPodNames reads [NAMESPACE/]POD, with a kind before it as kubectl writes it: pod
+// NAME, pod/NAME.
+func readPodNames(words []string) ([]string, error) {
+	if len(words) > 1 && target.IsKind(words[0]) {
+		words = words[1:]
+	}
+	var names []string
+	for _, word := range words {
+		name := word
+		if kind, rest, ok := strings.Cut(word, "/"); ok && target.IsKind(kind) {
+			name = rest
+		}
+		if _, err := path.Match(name, ""); err != nil || name == "" || strings.Count(name, "/") > 1 {
+			return nil, shell.Usagef("%q is not a name of a pod: [NAMESPACE/]POD", word)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+func runPods(ctx context.Context, e *shell.Env, o podsOptions) error {
+	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
+		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
+		if err != nil {
+			return err
+		}
+		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
+		p := &podLister{env: e, opts: o, reader: shell.NewReader(e, dir), close: func() {}}
+		defer func() { p.close() }()
+		return o.Show(ctx, e, "no pods", p.list)
+	})
+}
+
+// podLister lists the pods of a runtime.
+type podLister struct {
+	env    *shell.Env
+	opts   podsOptions
+	reader inventory.Reader
+	// client is nil before the first list.
+	client *cri.Client
+	close  func()
+}
+
+func (l *podLister) list(ctx context.Context) (output.List, error) {
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	begun := l.reader.Begin(asking) // while podctl connects
+	all, err := l.join(ctx, begun)
+	if err != nil {
+		if all = shell.Reported(l.env, l.reader, begun, err); len(all) == 0 {
+			return output.List{}, err
+		}
+	}
+	selected := slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return !l.opts.Selects(p) })
+	if err == nil {
+		l.readStatuses(ctx, selected)
+	}
+	return podListing(selected, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(l.opts.Names, selected, all, l.opts.Watch))
+}
+
+// readStatuses reads the status of pods with a container that has ended, and of
+// all for wide and structured formats; of the others their IPs.
+func (l *podLister) readStatuses(ctx context.Context, pods []*inventory.Pod) {
+	wide := l.opts.Format.IsWide()
+	omit := func(p *inventory.Pod) bool { return !wide && !p.NeedsStatus() }
+	inventory.ReadStatuses(ctx, slices.DeleteFunc(slices.Clone(pods), omit), l.client.PodStatus)
+	inventory.ReadIPs(ctx, pods, l.client.SandboxIPs)
+}
+
+func (l *podLister) join(ctx context.Context, asking *owners.Asking) ([]*inventory.Pod, error) {
+	if l.client == nil {
+		client, stop, err := shell.Connect(ctx, l.env, l.opts.Globals)
+		if err != nil {
+			return nil, err
+		}
+		l.client, l.close = client, stop
+	}
+	pods, _, err := l.reader.Read(ctx, l.client, asking)
+	return pods, err
+}
+
+// missing is an error for each name that none of the selected pods has, with what is
+// near among all. A pattern may match none, and a watched pod may not exist yet.
+func missing(names []string, selected, all []*inventory.Pod, watch bool) error {
+	var errs []error
+	for _, name := range names {
+		if watch || strings.ContainsAny(name, `*?[\`) || slices.ContainsFunc(selected, func(p *inventory.Pod) bool { return p.Matches(name) }) {
+			continue
+		}
+		errs = append(errs, target.NotFound(all, name))
+	}
+	return errors.Join(errs...)
+}
+
+func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
+	l := output.List{
+		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
+		Wide:   []string{"UID", "SANDBOX", "NOT READY"},
+	}
+	for _, p := range pods {
+		d := look.NewPodData(p)
+		ip, sandbox := "-", "-"
+		if len(d.IPs) > 0 {
+			ip = d.IPs[0]
+		}
+		if d.Sandbox != "" {
+			sandbox = d.Sandbox
+			if !full {
+				sandbox = pod.ShortID(sandbox)
+			}
+		}
+		age := "-"
+		if started := p.Started(); !started.IsZero() {
+			age = output.Age(now.Sub(started))
+		}
+		l.Items = append(l.Items, output.Item{
+			Name: p.DisplayName(), Data: d,
+			Cells: []string{
+				p.DisplayName(), d.Status, cmp.Or(d.Worker, "-"), ownerText(p), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
+				strconv.Itoa(int(d.Restarts)), ip, age,
+			},
+			Wide: []string{d.Metadata.UID, sandbox, cmp.Or(output.OneLine(d.NotReady()), "-")},
+		})
+	}
+	return l
+}
+
+// ownerText is the owner, "(exited)" if its process has.
+func ownerText(p *inventory.Pod) string {
+	if !p.Managed() && p.Abandoned() {
+		return p.Owner() + " (exited)"
+	}
+	return p.Owner()
+}

@@ -1,0 +1,70 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+func startCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:      "start",
+		Usage:     "start pods that were stopped or have ended",
+		Args:      cmdline.Args{Of: cmdline.Pod, Many: true},
+		Effect:    cmdline.Changes,
+		FlagHints: namesHints,
+		Flags:     []cli.Flag{namespaceFlag()},
+		Action: func(c *cli.Context) error {
+			o := stopOptions{Globals: shell.ReadGlobals(c), names: c.Args().Slice(), namespace: c.String("namespace")}
+			if len(o.names) == 0 {
+				return noNameError(c)
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runStart(ctx, e, o) })
+		},
+	}
+}
+
+// runStart asks every podctl process for each pod: the runtime may have nothing
+// of it.
+func runStart(ctx context.Context, e *shell.Env, o stopOptions) error {
+	clients, err := shell.LivePodctls(ctx, e, o.Globals)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range o.names {
+		namespace := o.namespace
+		if before, after, ok := strings.Cut(name, "/"); ok {
+			namespace, name = before, after
+		}
+		errs = append(errs, start(ctx, e, clients, namespace, name))
+	}
+	return errors.Join(errs...)
+}
+
+func start(ctx context.Context, e *shell.Env, clients []*control.Client, namespace, name string) error {
+	display := pod.DisplayName(namespace, name)
+	var refused error
+	for _, c := range clients {
+		switch err := c.Start(ctx, namespace, name); {
+		case err == nil:
+			fmt.Fprintf(e.Out, "%s started by %s\n", display, c.Instance())
+			return nil
+		case !errors.Is(err, control.ErrNotFound):
+			refused = err
+		}
+	}
+	if refused != nil {
+		return refused
+	}
+	return hint.Errorf("podctl run starts a pod from its manifest", "no podctl process manages a pod %s", display)
+}

@@ -1,0 +1,21 @@
+// Package program is the commands about podctl itself: its version, options, completion,
+// help, man pages, and the simulated runtime.
+package program
+
+import (
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+)
+
+// Commands are the commands of the section, in the order of the help. app returns the app
+// that they describe.
+func Commands(e *shell.Env, app func() *cmdline.App) []*cmdline.Command {
+	return []*cmdline.Command{
+		versionCommand(e),
+		optionsCommand(e),
+		completionCommand(e),
+		completeCommand(e, app),
+		manCommand(app),
+		simCommand(e),
+	}
+}

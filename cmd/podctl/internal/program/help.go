@@ -1,0 +1,95 @@
+package program
+
+import (
+	"cmp"
+	"embed"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/suggest"
+)
+
+// topics explain what concerns several commands. The first line of each is its title.
+//
+//go:embed topics/*.txt
+var topics embed.FS
+
+// TopicNames are the names of the topics, sorted.
+func TopicNames() []string {
+	files, err := topics.ReadDir("topics")
+	if err != nil {
+		return nil // the directory is embedded
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), ".txt"))
+	}
+	return names
+}
+
+// topic returns the text of a topic. What the program knows is added to it.
+func topic(name string) (string, bool) {
+	text, err := topics.ReadFile(path.Join("topics", name+".txt"))
+	if err != nil {
+		return "", false
+	}
+	var b strings.Builder
+	b.Write(text)
+	switch name {
+	case "exit-codes":
+		for _, c := range shell.ExitCodes {
+			fmt.Fprintf(&b, "  %3d  %s\n", c.Code, c.Meaning)
+		}
+	case "environment":
+		for _, f := range shell.GlobalFlags() {
+			d := cmdline.Describe(f)
+			fmt.Fprintf(&b, "  %-24s  --%s\n", d.Env, d.Name)
+		}
+	}
+	return b.String(), true
+}
+
+// HelpPages makes the help of all commands, on the terminal and as man pages.
+func HelpPages(app *cmdline.App) cmdline.Help {
+	return cmdline.Help{Globals: shell.GlobalFlags, ExitCodes: shell.ExitCodes, Topics: TopicNames(), Commands: app.Commands}
+}
+
+// Help is `podctl help COMMAND` and `podctl help TOPIC`.
+func Help(e *shell.Env, app *cmdline.App, words []string) error {
+	if text, ok := topic(words[0]); ok && len(words) == 1 {
+		_, err := fmt.Fprint(e.Out, text)
+		return err
+	}
+	return showHelp(e, app, "podctl", app.Commands, cmdline.Expand(words, app.Commands))
+}
+
+// showHelp prints the help of a command: words are its full name.
+func showHelp(e *shell.Env, app *cmdline.App, parent string, commands []*cmdline.Command, words []string) error {
+	c := cmdline.Find(commands, words[0])
+	switch {
+	case c == nil && parent == "podctl":
+		return unknownTopic(commands, words[0])
+	case c == nil:
+		return shell.UnknownCommand(parent, commands, words[0])
+	case len(words) > 1 && len(c.Subcommands) > 0:
+		return showHelp(e, app, parent+" "+words[0], c.Subcommands, words[1:])
+	}
+	app.PrintHelp(e.Out, parent+" "+words[0])
+	return nil
+}
+
+// unknownTopic suggests a command or topic.
+func unknownTopic(commands []*cmdline.Command, name string) error {
+	known := TopicNames()
+	for _, c := range commands {
+		known = append(known, c.Name)
+	}
+	hint := cmp.Or(cmdline.ForeignCommands[name], "topics: "+strings.Join(TopicNames(), ", ")+"; podctl help lists the commands")
+	if near := suggest.Word(name, known); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return &shell.UsageError{Message: fmt.Sprintf("unknown command or topic %q", name), Advice: hint}
+}

@@ -1,0 +1,123 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+)
+
+// versionTimeout bounds the answer of the runtime to `podctl version`.
+const versionTimeout = 2 * time.Second
+
+func versionCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "version",
+		Usage:   "print the versions of podctl and of the runtime",
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodeOrHere,
+		Data:    []any{versionData{}, podctlVersion{}, runtimeVersion{}},
+		Description: "The runtime's version is missing if it does not answer within " + versionTimeout.String() + "; that is a warning, not an\n" +
+			"error. -o is " + output.Formats + ".",
+		Action: func(c *cli.Context) error {
+			g := shell.ReadGlobals(c)
+			format, err := shell.ReadFormat(g.Output)
+			if err != nil {
+				return err
+			}
+			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runVersion(ctx, e, g, format) })
+		},
+	}
+}
+
+// versionData is the answer of `podctl version`.
+type versionData struct {
+	Podctl       podctlVersion   `json:"podctl"`                 // this program
+	Runtime      *runtimeVersion `json:"runtime,omitempty"`      // the CRI runtime, if it answers
+	RuntimeError string          `json:"runtimeError,omitempty"` // why it does not
+}
+
+// podctlVersion is the version of podctl.
+type podctlVersion struct {
+	Version    string `json:"version"`          // of the module
+	Commit     string `json:"commit,omitempty"` // that it was built from, with -dirty if files had changed
+	Kubernetes string `json:"kubernetes"`       // whose kubelet podctl follows
+	Go         string `json:"go"`               // that it was built with
+	Platform   string `json:"platform"`         // linux/amd64
+}
+
+// runtimeVersion is the version of a CRI runtime.
+type runtimeVersion struct {
+	Name     string `json:"name"`     // containerd, cri-o
+	Version  string `json:"version"`  // of the runtime
+	API      string `json:"api"`      // of the CRI: v1
+	Endpoint string `json:"endpoint"` // where it was asked
+}
+
+func runVersion(ctx context.Context, e *shell.Env, g shell.Globals, format output.Format) error {
+	d := versionData{Podctl: thisVersion()}
+	var err error
+	if d.Runtime, err = askVersion(ctx, e, g); err != nil {
+		d.RuntimeError = err.Error()
+		fmt.Fprintf(e.Errw, "warning: %v\n", err)
+	}
+	format.Width = e.TableWidth(g.NoTrunc)
+	l := output.List{Header: []string{"COMPONENT", "VERSION", "DETAIL"}}
+	l.Items = append(l.Items, output.Item{Name: "podctl", Cells: []string{"podctl", d.Podctl.Version,
+		fmt.Sprintf("kubelet of Kubernetes %s, %s, %s", d.Podctl.Kubernetes, d.Podctl.Go, d.Podctl.Platform)}})
+	if r := d.Runtime; r != nil {
+		l.Items = append(l.Items, output.Item{Name: r.Name, Cells: []string{r.Name, r.Version, "CRI " + r.API + " at " + r.Endpoint}})
+	}
+	if format.IsTable() || format.Name() == "name" {
+		return format.Print(e.Out, l)
+	}
+	return format.PrintObject(e.Out, nil, output.Item{Name: "podctl", Data: d})
+}
+
+func askVersion(ctx context.Context, e *shell.Env, g shell.Globals) (*runtimeVersion, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	client, disconnect, err := shell.Connect(ctx, e, g)
+	if err != nil {
+		return nil, err
+	}
+	defer disconnect()
+	v, err := client.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &runtimeVersion{Name: v.Name, Version: v.Version, API: v.APIVersion, Endpoint: client.Endpoint().Runtime}, nil
+}
+
+// kubernetesModule is the module whose kubelet podctl follows.
+const kubernetesModule = "k8s.io/kubernetes"
+
+func thisVersion() podctlVersion {
+	v := podctlVersion{Version: shell.Version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			v.Commit = s.Value + v.Commit
+		case s.Key == "vcs.modified" && s.Value == "true":
+			v.Commit += "-dirty"
+		}
+	}
+	for _, m := range info.Deps {
+		if m.Path == kubernetesModule {
+			v.Kubernetes = cmp.Or(m.Version, v.Kubernetes)
+		}
+	}
+	return v
+}

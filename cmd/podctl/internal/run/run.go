@@ -1,0 +1,184 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/runview"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/daemon"
+	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/node"
+)
+
+// runOptions are what `podctl run` was asked for.
+type runOptions struct {
+	shell.Globals
+	driving
+	manifestOptions
+	// wait is what to wait for: waitComplete or waitReady.
+	wait        string
+	waitTimeout time.Duration // 0 is for ever
+	// grace, in seconds, shortens the pods' own when they are terminated; nil
+	// leaves it.
+	grace *int64
+	keep  bool
+	logs  bool
+}
+
+const (
+	waitComplete = "complete"
+	waitReady    = "ready"
+)
+
+// runData are the types that run and agent print.
+var runData = []any{
+	runview.RunLine{}, runview.ContainerLine{}, event.Exit{}, event.Image{}, event.Waiting{}, event.Stop{}, event.Eviction{}, event.Probe{}, event.Unready{}, event.Failure{},
+}
+
+func runCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "run",
+		Usage:   "run pods in the foreground until they end",
+		Args:    cmdline.Args{Of: cmdline.Manifest, Many: true},
+		Effect:  cmdline.Changes,
+		OnNodes: cmdline.NotOnNodes,
+		Data:    runData,
+		Description: "Ctrl-C terminates the pods gracefully, a second one forces, a third one leaves them.\n" +
+			"Running the same manifest again adopts the pods that already run; a changed one\n" +
+			"updates them in place where the API server allows that, and else replaces them.\n" +
+			"-o json prints what happens, an object a line; -o yaml each pod as it ended, or as it\nbecame ready with --wait ready.",
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "wait", Value: waitComplete, DefaultText: waitComplete, Usage: "`WHAT` to wait for: complete or ready"},
+			&cli.DurationFlag{Name: "wait-timeout", DefaultText: "never", Usage: "give up after this `TIME`"},
+			&cli.Int64Flag{Name: "grace-period", DefaultText: "the pods' own", Usage: "`SECONDS` that pods are given to end, where that is less than their own"},
+			&cli.BoolFlag{Name: "keep", Usage: "leave the pods running on exit; a later run adopts them"},
+			&cli.BoolFlag{Name: "logs", Usage: "print what the containers write, prefixed by pod/container"},
+		}, slices.Concat(manifestFlags(), drivingFlags())...),
+		Action: func(c *cli.Context) error {
+			o := runOptions{
+				Globals: shell.ReadGlobals(c),
+				wait:    c.String("wait"), waitTimeout: c.Duration("wait-timeout"),
+				keep: c.Bool("keep"), logs: c.Bool("logs"),
+			}
+			var err error
+			if o.manifestOptions, err = readManifestOptions(c); err != nil {
+				return err
+			}
+			if o.driving, err = readDriving(c); err != nil {
+				return err
+			}
+			if c.IsSet("grace-period") {
+				grace := c.Int64("grace-period")
+				o.grace = &grace
+			}
+			if err := cmp.Or(o.check(), o.CheckText("run", "json", "yaml")); err != nil {
+				return err
+			}
+			return runRun(c.Context, e, o)
+		},
+	}
+}
+
+func (o runOptions) check() error {
+	switch {
+	case o.wait != waitComplete && o.wait != waitReady:
+		return shell.Usagef("--wait %q is neither complete nor ready", o.wait)
+	case o.waitTimeout < 0:
+		return shell.Usagef("--wait-timeout %s is negative", o.waitTimeout)
+	case o.grace != nil && *o.grace < 0:
+		return shell.Usagef("--grace-period %d is negative", *o.grace)
+	}
+	return nil
+}
+
+// runSource is the only source of a run.
+const runSource = "manifests"
+
+// runRun runs the pods of the manifests until they are done with, and leaves
+// nothing behind unless it is asked to.
+func runRun(ctx context.Context, e *shell.Env, o runOptions) error {
+	u := e.Unblocked()
+	defer u.Flush()
+	r, err := prepare(ctx, u, o)
+	if err != nil {
+		return err
+	}
+	err = r.run(ctx)
+	if closeErr := r.session.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// Copied runs a copy of a pod, as if its manifest were standard input.
+func Copied(ctx context.Context, e *shell.Env, copied look.Copied) error {
+	fed := *e
+	fed.In = bytes.NewReader(copied.Manifest)
+	return runRun(ctx, &fed, runOptions{
+		Globals: copied.Globals, wait: waitComplete,
+		driving:         driving{besideKubelet: copied.BesideKubelet, credentials: copied.Credentials},
+		manifestOptions: manifestOptions{paths: []string{"-"}, replicas: 1},
+	})
+}
+
+// prepare does all that comes before the first pod. An interrupt ends it.
+func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, err error) {
+	e := u.Env
+	ctx, interrupted := e.UntilInterrupt(ctx)
+	defer func() {
+		if !interrupted() {
+			return
+		}
+		err = shell.ErrInterrupted
+		if r != nil {
+			err = errors.Join(err, r.session.Close())
+		}
+	}()
+	set, err := loadPods(ctx, e, o.manifestOptions)
+	if err != nil {
+		return nil, err
+	}
+	events := output.NewQueue[event.Event]()
+	s, err := daemon.Open(ctx, o.options(e, o.Globals, daemon.Options{
+		Instance: shell.InstanceName("run"), Sources: []string{runSource}, Events: events.Put, TokenFile: o.accounts.file,
+	}))
+	if err != nil {
+		return nil, err
+	}
+	if o.keep && s.Ephemeral() {
+		fmt.Fprintln(e.Errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
+	}
+	r = &running{env: u, opts: o, session: s, masked: s.MaskedText, events: events, objects: set.Objects, printer: runview.New(screenOf(e, o.Globals), viewOptions(s, o.Output, o.wait == waitReady))}
+	var pods []*v1.Pod
+	for _, p := range set.Pods {
+		pods = append(pods, p.Pod)
+		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
+	}
+	if err := s.CheckRuntimeClasses(ctx, pods); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return r, nil
+}
+
+// endless reports whether a pod never completes by itself: a container of it
+// always starts again.
+func endless(p *v1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Containers, func(c v1.Container) bool {
+		if c.RestartPolicy != nil {
+			return *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+		}
+		return p.Spec.RestartPolicy == v1.RestartPolicyAlways
+	})
+}
