@@ -35,7 +35,7 @@ const (
 	FromRelist Source = "relist"
 	// FromHint: an event of the runtime.
 	FromHint Source = "hint"
-	// FromRequest: GetNewerThan or RequestRelist.
+	// FromRequest: GetNewerThan.
 	FromRequest Source = "request"
 )
 

@@ -115,7 +115,7 @@ func TestHangingPodRelist(t *testing.T) {
 	w.hang["ListPod u1"] = nil
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
 		told(sub)
-		p.RequestRelist("u1")
+		p.requestRelist("u1")
 		synctest.Wait()
 		if h := p.Health(); len(h.InFlight) != 1 || h.InFlight[0].String() != "ListPod of default/u1" {
 			t.Errorf("health %+v", h)

@@ -138,7 +138,7 @@ func (h *history) play(t *testing.T, a act) {
 	case "reinspect":
 		h.p.RequestReinspect(a.UID)
 	case "relist":
-		h.p.RequestRelist(a.UID)
+		h.p.requestRelist(a.UID)
 	case "slow list":
 		h.takes("ListPods", a.Delay/10)
 	case "slow pod":

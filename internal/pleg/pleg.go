@@ -91,12 +91,6 @@ func waitError(uid types.UID, err error) error {
 	return fmt.Errorf("wait for a newer status of pod %s: %w", uid, err)
 }
 
-// RequestRelist makes the pod be relisted now, unless a listing that is newer
-// than this call comes before.
-func (p *PLEG) RequestRelist(uid types.UID) {
-	p.inbox.addRequest(uid, relistRequest{source: FromRequest, awaited: true, after: p.opts.Now(), seq: p.cache.lastSeq()})
-}
-
 // RequestReinspect makes the next relist of the pod, at most a Period away, read
 // its status even without a change, and send a PodSync. It has no effect on a
 // pod that the runtime does not list then.

@@ -246,8 +246,8 @@ func TestRequestRelistIsServedByANewerListing(t *testing.T) {
 	w.put("u1", "s1", pod.Running)
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, _ *Subscription) {
 		w.took()
-		p.RequestRelist("u1")
-		p.RequestRelist("u1")
+		p.requestRelist("u1")
+		p.requestRelist("u1")
 		synctest.Wait()
 		w.expect(t, "ListPod u1")
 	})

@@ -292,3 +292,9 @@ func listedIn(p *pod.Pod, id string) bool {
 	_, listed := stateIn(p, id)
 	return listed
 }
+
+// requestRelist makes the pod be relisted now, unless a listing that is newer
+// than this call comes before.
+func (p *PLEG) requestRelist(uid types.UID) {
+	p.inbox.addRequest(uid, relistRequest{source: FromRequest, awaited: true, after: p.opts.Now(), seq: p.cache.lastSeq()})
+}

