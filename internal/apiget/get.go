@@ -10,7 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/boundeddoc"
+	"github.com/podctl/podctl/internal/bounded"
 	"github.com/podctl/podctl/internal/safeurl"
 )
 
@@ -40,7 +40,7 @@ func Object(ctx context.Context, client *http.Client, address string, into any) 
 // As reads an answer of the media type, which must be JSON or a form of it, into a value.
 func As(ctx context.Context, client *http.Client, address, mediaType string, into any) error {
 	return get(ctx, client, address, mediaType, func(body io.Reader) error {
-		return json.NewDecoder(boundeddoc.JSON(body, maxValues)).Decode(into)
+		return json.NewDecoder(bounded.JSON(body, maxValues)).Decode(into)
 	})
 }
 

@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/boundeddoc"
+	"github.com/podctl/podctl/internal/bounded"
 	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/owner"
 )
@@ -270,7 +270,7 @@ func (c *Client) read(ctx context.Context, path string, into any) error {
 }
 
 func decode(answer []byte, into any) error {
-	if err := boundeddoc.CheckJSON(answer, maxValues); err != nil {
+	if err := bounded.CheckJSON(answer, maxValues); err != nil {
 		return fmt.Errorf("the answer has %w", err)
 	}
 	return json.Unmarshal(answer, into)

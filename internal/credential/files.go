@@ -13,7 +13,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // maxFile bounds a docker config file.
@@ -142,7 +142,7 @@ func (f Files) read() (configFile, Keyring, error) {
 }
 
 func readConfig(path string) (config configFile, keys Keyring, err error) {
-	data, err := boundedfile.Read(path, maxFile)
+	data, err := bounded.Read(path, maxFile)
 	if err != nil {
 		return config, nil, fmt.Errorf("read registry config: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 	kubeletv1 "k8s.io/kubelet/config/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // configGroup is the API group of a CredentialProviderConfig.
@@ -75,7 +75,7 @@ func configFiles(path string) ([]string, error) {
 }
 
 func readPlugins(file string) (config kubeletv1.CredentialProviderConfig, err error) {
-	data, err := boundedfile.Read(file, maxFile)
+	data, err := bounded.Read(file, maxFile)
 	if err != nil {
 		return config, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 	"github.com/podctl/podctl/internal/logs"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -71,8 +71,8 @@ func messageFile(c *pod.ContainerStatus) string {
 // readEnd reads at most the last n bytes of a file; of anything but a regular
 // file, nothing.
 func readEnd(name string, n int64) (string, error) {
-	f, err := boundedfile.Open(name)
-	if errors.Is(err, boundedfile.ErrNotRegular) {
+	f, err := bounded.Open(name)
+	if errors.Is(err, bounded.ErrNotRegular) {
 		return "", nil
 	}
 	if err != nil {

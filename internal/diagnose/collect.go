@@ -17,7 +17,6 @@ import (
 	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/proc"
 )
 
@@ -144,7 +143,7 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 		f.KubeletTerminates, f.Unnamed = c.Kubelet.terminates(p.GivenUID()), !c.Kubelet.names(p.GivenUID())
 		f.Requested, grace = c.Kubelet.deletion(p.GivenUID())
 	case f.Owner == OwnerGonePodctl:
-		if requested, given, ok := podrecord.ReadStop(dir); ok {
+		if requested, given, ok := poddir.ReadStop(dir); ok {
 			f.Requested, grace = requested, given
 		}
 	}

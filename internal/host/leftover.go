@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/render"
 	"github.com/podctl/podctl/internal/volume"
 )
@@ -38,7 +38,7 @@ type Leftovers struct {
 func (l Leftovers) Remove(ctx context.Context, uid types.UID, namespace, name string) error {
 	if l.Volumes.Has(uid) {
 		dir := l.Volumes.Dir(uid)
-		if other := podrecord.Read(dir).Runtime(); other != "" && other != l.Runtime {
+		if other := poddir.ReadRecord(dir).Runtime(); other != "" && other != l.Runtime {
 			if l.DryRun {
 				return nil
 			}

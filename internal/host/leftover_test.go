@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/volume"
 )
 
@@ -26,7 +26,7 @@ func TestLeftoversOfAPodOnAnotherRuntimeStay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := podrecord.Write(dir, podrecord.Record{Owner: podrecord.OwnerTag("agent", runtime)}); err != nil {
+		if err := poddir.WriteRecord(dir, poddir.Record{Owner: poddir.OwnerTag("agent", runtime)}); err != nil {
 			t.Fatal(err)
 		}
 		l := Leftovers{Volumes: volume.New(root), Cgroups: noCgroups{}, Logs: filepath.Join(root, "logs"), Runtime: "mine", Step: func(string) {}}

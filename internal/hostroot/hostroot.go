@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 	"github.com/podctl/podctl/internal/hint"
 )
 
@@ -62,12 +62,12 @@ func Token() (string, error) {
 		}
 		defer func() { _ = dir.Close() }() // it is only read
 	}
-	f, err := boundedfile.OpenIn(dir, "token")
+	f, err := bounded.OpenIn(dir, "token")
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }() // it is only read
-	content, err := boundedfile.All(f, maxToken)
+	content, err := bounded.All(f, maxToken)
 	return strings.TrimSpace(string(content)), err
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // OfPod returns the entries of one pod, in their order in the files. Lines that do not
@@ -16,14 +16,14 @@ import (
 func OfPod(dir string, uid types.UID) ([]Entry, error) {
 	var found []Entry
 	for _, name := range []string{rotatedName, currentName} {
-		f, err := boundedfile.OpenNoFollow(filepath.Join(dir, name))
+		f, err := bounded.OpenNoFollow(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return found, err
 		}
-		data, err := boundedfile.All(f, maxRead)
+		data, err := bounded.All(f, maxRead)
 		if err = errors.Join(err, f.Close()); err != nil {
 			return found, err
 		}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // maxRead is how much of a file is read at most.
@@ -84,7 +84,7 @@ func closeFile(f *os.File) error {
 
 // open opens one of the files; nil without an error if it does not exist.
 func (r *Reader) open(name string) (*os.File, error) {
-	f, err := boundedfile.OpenNoFollow(filepath.Join(r.dir, name))
+	f, err := bounded.OpenNoFollow(filepath.Join(r.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

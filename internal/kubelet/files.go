@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 	"github.com/podctl/podctl/internal/proc"
 )
 
@@ -46,12 +46,12 @@ func filesBelow(root, dir string) files {
 				return nil, err
 			}
 			defer func() { _ = r.Close() }() // it is only read
-			f, err := boundedfile.OpenIn(r, name)
+			f, err := bounded.OpenIn(r, name)
 			if err != nil {
 				return nil, err
 			}
 			defer func() { _ = f.Close() }() // it is only read
-			return boundedfile.All(f, maxConfig)
+			return bounded.All(f, maxConfig)
 		},
 		glob: func(dir, suffix string) ([]string, error) {
 			entries, err := readDir(root, dir)

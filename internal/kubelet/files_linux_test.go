@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // Any container may run a process named kubelet, whose arguments name a FIFO, a
@@ -32,11 +32,11 @@ func TestFilesBelowRootAreRegularAndBounded(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/fifo", "/tofifo", "/etc"} {
-		if _, err := f.read(path); !errors.Is(err, boundedfile.ErrNotRegular) {
+		if _, err := f.read(path); !errors.Is(err, bounded.ErrNotRegular) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	var tooLarge *boundedfile.TooLargeError
+	var tooLarge *bounded.TooLargeError
 	if _, err := f.read("/sparse"); !errors.As(err, &tooLarge) {
 		t.Errorf("a sparse file: %v", err)
 	}

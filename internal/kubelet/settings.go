@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/podctl/podctl/internal/boundeddoc"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // settings are a kubelet's flags and configuration. Paths are as the kubelet
@@ -131,7 +131,7 @@ func (c *config) load(f files, path string) error {
 	if err != nil {
 		return fmt.Errorf("read its configuration: %w", err)
 	}
-	if err := boundeddoc.Check(content); err != nil {
+	if err := bounded.CheckYAML(content); err != nil {
 		return fmt.Errorf("read its configuration %s: %w", path, err)
 	}
 	if err := yaml.Unmarshal(content, c); err != nil {

@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/podctl/podctl/internal/boundeddoc"
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // ReadStaticPods returns the pods that a kubelet of node nodeName runs from its static
@@ -48,14 +47,14 @@ const maxStatic = 10 << 20
 
 // staticPod returns the pod of one file, nil if it is not a regular file.
 func staticPod(path string) (*v1.Pod, error) {
-	content, err := boundedfile.Read(path, maxStatic)
+	content, err := bounded.Read(path, maxStatic)
 	switch {
-	case errors.Is(err, boundedfile.ErrNotRegular):
+	case errors.Is(err, bounded.ErrNotRegular):
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	if err := boundeddoc.Check(content); err != nil {
+	if err := bounded.CheckYAML(content); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var p v1.Pod

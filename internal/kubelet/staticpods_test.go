@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 func write(t *testing.T, dir, name, content string) string {
@@ -78,7 +78,7 @@ func TestReadStaticPodsLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := ReadStaticPods(dir, "node")
-	if _, large := errors.AsType[*boundedfile.TooLargeError](err); !large {
+	if _, large := errors.AsType[*bounded.TooLargeError](err); !large {
 		t.Errorf("a file of a terabyte: %v", err)
 	}
 }

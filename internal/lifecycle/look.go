@@ -5,7 +5,7 @@ import (
 
 	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 )
 
 // Findings is what the runtime pods that no entry accounts for are to us.
@@ -164,7 +164,7 @@ func (f *Findings) Against(d Desired) (reason Defer, ok bool) {
 
 // DecideStart returns how a pod starts that may start. Of a pod that had ended, or was
 // being stopped, when its podctl died, only the record may be left.
-func DecideStart(adopt bool, rec podrecord.Record) StartMode {
+func DecideStart(adopt bool, rec poddir.Record) StartMode {
 	switch {
 	case !adopt && !rec.Stopped():
 		return New

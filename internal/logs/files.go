@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 	"github.com/podctl/podctl/internal/hint"
 )
 
@@ -51,7 +51,7 @@ type file struct {
 
 // openPlain opens a log file that is not compressed.
 func openPlain(path string) (*file, error) {
-	f, err := boundedfile.OpenNoFollow(path)
+	f, err := bounded.OpenNoFollow(path)
 	if err != nil {
 		return nil, fileError(path, err)
 	}
@@ -65,7 +65,7 @@ func openRotated(name string) (*file, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	zipped, err := boundedfile.OpenNoFollow(name + zipSuffix)
+	zipped, err := bounded.OpenNoFollow(name + zipSuffix)
 	if err != nil {
 		return nil, fileError(name+zipSuffix, err)
 	}

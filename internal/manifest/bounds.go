@@ -5,7 +5,7 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 
-	"github.com/podctl/podctl/internal/boundeddoc"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 const (
@@ -14,20 +14,20 @@ const (
 	maxDocuments = 10_000
 	// maxNodes bounds the nodes of a source, which may be a list of pods, and maxValues
 	// the values of one object in it.
-	maxNodes, maxValues = boundeddoc.MaxNodes, 100_000
+	maxNodes, maxValues = bounded.MaxNodes, 100_000
 	// maxProblems is how many problems are found before no more is read.
 	maxProblems = 10_000
 )
 
 var tooManyDocuments = fmt.Sprintf("more than %d documents", maxDocuments)
 
-// measure is boundeddoc.Measure with the error of a chunk.
+// measure is bounded.Measure with the error of a chunk.
 func measure(root *yamlv3.Node) (nodes int, err *syntaxError) {
-	nodes, over := boundeddoc.Measure(root)
+	nodes, over := bounded.Measure(root)
 	return nodes, tooMuch(over)
 }
 
-func tooMuch(err *boundeddoc.Error) *syntaxError {
+func tooMuch(err *bounded.DocumentError) *syntaxError {
 	if err == nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/podctl/podctl/internal/boundeddoc"
+	"github.com/podctl/podctl/internal/bounded"
 	"github.com/podctl/podctl/internal/hint"
 )
 
@@ -90,7 +90,7 @@ func Decompress(annotation string) ([]byte, error) {
 	if len(document) > maxDocument {
 		return nil, fmt.Errorf("decompress manifest: %w", tooLarge(len(document), maxDocument, ""))
 	}
-	if err := boundeddoc.CheckJSON(document, maxValues+addedValues); err != nil {
+	if err := bounded.CheckJSON(document, maxValues+addedValues); err != nil {
 		return nil, fmt.Errorf("decompress manifest: %w", err)
 	}
 	return document, nil

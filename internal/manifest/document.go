@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 	yamlv2 "sigs.k8s.io/yaml/goyaml.v2"
 
-	"github.com/podctl/podctl/internal/boundeddoc"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // document is one YAML or JSON document: its value as sigs.k8s.io/yaml reads
@@ -53,7 +53,7 @@ func parse(s source) (docs []document, problems []Problem) {
 		}
 		for _, d := range found {
 			if nodes += d.nodes; nodes > maxNodes {
-				return docs, append(problems, Problem{File: s.name, Line: d.root.Line, Message: boundeddoc.TooMany(0).Message})
+				return docs, append(problems, Problem{File: s.name, Line: d.root.Line, Message: bounded.TooMany(0).Message})
 			}
 			docs = append(docs, d)
 		}
@@ -109,8 +109,8 @@ func (c chunk) parse() ([]document, error) {
 	if len(text) == 0 || text[0] != '{' {
 		return c.parseYAML()
 	}
-	if boundeddoc.CheckJSON(text, maxNodes) != nil {
-		return nil, tooMuch(boundeddoc.TooMany(1))
+	if bounded.CheckJSON(text, maxNodes) != nil {
+		return nil, tooMuch(bounded.TooMany(1))
 	}
 	docs, jsonErr := c.parseJSON()
 	if jsonErr == nil {
@@ -124,7 +124,7 @@ func (c chunk) parse() ([]document, error) {
 }
 
 func (c chunk) parseYAML() ([]document, error) {
-	if err := boundeddoc.CheckDensity(c.text); err != nil {
+	if err := bounded.CheckDensity(c.text); err != nil {
 		return nil, tooMuch(err)
 	}
 	dec := yamlv3.NewDecoder(bytes.NewReader(c.text))

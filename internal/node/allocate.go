@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -156,7 +156,7 @@ func compareDeferred(a, b *entry) int {
 
 // recordedAllocation returns what the containers of an adopted pod were given: what it
 // was resized to, else what its sandbox was created with.
-func recordedAllocation(rec podrecord.Record, p *v1.Pod) *pod.Allocation {
+func recordedAllocation(rec poddir.Record, p *v1.Pod) *pod.Allocation {
 	if rec.Resources != nil {
 		return rec.Resources
 	}

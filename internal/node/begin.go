@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 )
 
 // claimNames claims the names of the pods that are to start. settle returns those whose
@@ -78,8 +78,8 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 		rec = rec.Alone(d.Document, time.Now())
 	}
 	if stopNext {
-		rec = n.records.withOwner(d, podrecord.Record{Held: true, StopRequested: time.Now()})
-		if err := podrecord.Create(n.opts.Facts.Dir(d.UID()), rec); err != nil {
+		rec = n.records.withOwner(d, poddir.Record{Held: true, StopRequested: time.Now()})
+		if err := poddir.CreateRecord(n.opts.Facts.Dir(d.UID()), rec); err != nil {
 			n.log.Warn("the pod may start again if podctl is killed", "uid", d.UID(), "err", err)
 		}
 	}
@@ -110,7 +110,7 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 }
 
 // withRecordedEnd returns the pod with the phase in which it ended, if it did.
-func withRecordedEnd(p *v1.Pod, rec podrecord.Record) *v1.Pod {
+func withRecordedEnd(p *v1.Pod, rec poddir.Record) *v1.Pod {
 	if rec.Phase == "" {
 		return p
 	}
@@ -121,7 +121,7 @@ func withRecordedEnd(p *v1.Pod, rec podrecord.Record) *v1.Pod {
 
 // activate makes a starting pod active, and reports whether it did. While draining it
 // does not: the next reconcile drops the pod.
-func (n *Node) activate(ctx context.Context, d Desired, ev lifecycle.Begin, rec podrecord.Record) bool {
+func (n *Node) activate(ctx context.Context, d Desired, ev lifecycle.Begin, rec poddir.Record) bool {
 	n.pods.mu.Lock()
 	if n.pods.drain != nil {
 		n.pods.mu.Unlock()

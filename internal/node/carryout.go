@@ -10,7 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -67,7 +67,7 @@ func (n *Node) runPod(a lifecycle.Run) {
 }
 
 // adoption returns what becomes of an adopted pod.
-func adoption(mode lifecycle.StartMode, rec podrecord.Record) event.Adoption {
+func adoption(mode lifecycle.StartMode, rec poddir.Record) event.Adoption {
 	switch {
 	case mode == lifecycle.StayStopped:
 		return event.StaysStopped

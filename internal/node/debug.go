@@ -9,7 +9,7 @@ import (
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 )
 
 // Debug adds an ephemeral container to a pod that runs, as the API server would, and
@@ -32,7 +32,7 @@ func (n *Node) Debug(namespace, name string, c v1.EphemeralContainer) error {
 		return err
 	}
 	added := next.Spec.EphemeralContainers[len(next.Spec.EphemeralContainers)-1]
-	n.records.update(p.UID, func(r *podrecord.Record) bool {
+	n.records.update(p.UID, func(r *poddir.Record) bool {
 		r.Debug = append(slices.Clone(r.Debug), added)
 		return true
 	})

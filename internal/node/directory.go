@@ -2,7 +2,7 @@ package node
 
 import (
 	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 )
 
 // recordFor returns the record of a pod that begins. A new pod whose directory is
@@ -10,15 +10,15 @@ import (
 // be used for a pod that this runtime has: the directory is another runtime's, and a
 // living process manages the pod there. If none does, the other runtime's id is
 // another path to this one.
-func (n *Node) recordFor(d Desired, adopt bool) (podrecord.Record, error) {
+func (n *Node) recordFor(d Desired, adopt bool) (poddir.Record, error) {
 	dir := n.opts.Facts.Dir(d.UID())
-	rec := podrecord.Read(dir)
+	rec := poddir.ReadRecord(dir)
 	if !rec.IsElsewhere(n.locks.Runtime(), n.locks.Fingerprint()) {
 		return rec, nil
 	}
 	if !adopt {
 		n.opts.Dirs.Own(d.UID())
-		return podrecord.Read(n.opts.Facts.Dir(d.UID())), nil
+		return poddir.ReadRecord(n.opts.Facts.Dir(d.UID())), nil
 	}
 	if held, err := n.locks.HeldOn(rec.Runtime(), d.FullName()); err != nil || held {
 		return rec, hint.Errorf("give this runtime directories of its own with --root and --log-dir, or remove the other pod",

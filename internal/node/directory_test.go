@@ -10,16 +10,16 @@ import (
 
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/proc"
 	"github.com/podctl/podctl/internal/testutil"
 )
 
 // otherRuntime writes what a podctl on another runtime has of a pod below the
 // same root.
-func (w *world) otherRuntime(uid, name string, rec podrecord.Record) (volume string) {
+func (w *world) otherRuntime(uid, name string, rec poddir.Record) (volume string) {
 	w.t.Helper()
-	rec.Owner, rec.Namespace, rec.Name = podrecord.OwnerTag("run-x", "crio"), "default", name
+	rec.Owner, rec.Namespace, rec.Name = poddir.OwnerTag("run-x", "crio"), "default", name
 	dir := filepath.Join(w.root, "pods", uid)
 	volume = filepath.Join(dir, "volumes", "kubernetes.io~empty-dir", "data")
 	for _, path := range []string{volume, filepath.Join(w.root, "logs", "default_"+name+"_"+uid)} {
@@ -27,7 +27,7 @@ func (w *world) otherRuntime(uid, name string, rec podrecord.Record) (volume str
 			w.t.Fatal(err)
 		}
 	}
-	if err := podrecord.Write(dir, rec); err != nil {
+	if err := poddir.WriteRecord(dir, rec); err != nil {
 		w.t.Fatal(err)
 	}
 	return volume
@@ -35,7 +35,7 @@ func (w *world) otherRuntime(uid, name string, rec podrecord.Record) (volume str
 
 func TestDirectoryOfOtherRuntimeIsNoLeftover(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		volume := w.otherRuntime("uid-v1", "web", podrecord.Record{})
+		volume := w.otherRuntime("uid-v1", "web", poddir.Record{})
 		a := w.podctl("agent", podYAML("web", "sleep 3600"))
 		a.until("web", "running", running)
 		time.Sleep(10 * time.Second)
@@ -52,13 +52,13 @@ func TestPodsOfOneUIDOnTwoRuntimesRun(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		text := fixUID("job", podYAML("job", "sleep 1", job))
 		d := desire(t, text)[0]
-		theirs := w.otherRuntime("fixed-1", "job", podrecord.Record{Manifest: podrecord.Fingerprint(d.Document), Phase: "Succeeded"})
+		theirs := w.otherRuntime("fixed-1", "job", poddir.Record{Manifest: poddir.Fingerprint(d.Document), Phase: "Succeeded"})
 		a := w.podctl("agent", text)
 		if i := a.until("job", "finished", finished); !i.Succeeded() || len(w.calls("StartContainer")) != 1 {
 			t.Errorf("status %+v, calls %v", i.Status, w.calls())
 		}
 		own := filepath.Join(w.root, "pods", "fixed-1@locks")
-		if rec := podrecord.Read(own); rec.Owner != "agent@locks" || rec.Phase != "Succeeded" {
+		if rec := poddir.ReadRecord(own); rec.Owner != "agent@locks" || rec.Phase != "Succeeded" {
 			t.Errorf("record %+v", rec)
 		}
 		if _, err := os.Stat(filepath.Join(w.root, "logs", "default_job_fixed-1@locks", "c", "0.log")); err != nil {
@@ -91,17 +91,17 @@ func TestTakenDirectoryIsReplacedByAnother(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond) // it has begun, and is between two relists
 		d := desire(t, fixUID("web", podYAML("web", "sleep 3600")))[0]
 		a.opts.Dirs.Name("fixed-1") // as begin asks, before the other process signs
-		w.otherRuntime("fixed-1", "web", podrecord.Record{})
+		w.otherRuntime("fixed-1", "web", poddir.Record{})
 		a.pods.mu.Lock()
 		a.pods.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}}
 		a.pods.mu.Unlock()
 		if err := a.records.createWithOwner(d.Pod.UID); err != nil {
 			t.Error(err)
 		}
-		if other := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1")); other.Owner != "run-x@crio" {
+		if other := poddir.ReadRecord(filepath.Join(w.root, "pods", "fixed-1")); other.Owner != "run-x@crio" {
 			t.Errorf("its record was overwritten: %+v", other)
 		}
-		if own := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1@locks")); own.Owner != "agent@locks" {
+		if own := poddir.ReadRecord(filepath.Join(w.root, "pods", "fixed-1@locks")); own.Owner != "agent@locks" {
 			t.Errorf("record %+v", own)
 		}
 		a.kill()
@@ -137,12 +137,12 @@ func TestDeletedDirectoryIsRecordedAgain(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond) // it has begun, and is between two relists
 		d := desire(t, fixUID("web", podYAML("web", "sleep 3600")))[0]
 		a.pods.mu.Lock()
-		a.pods.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}, record: podrecord.Record{Owner: "run-x@locks"}}
+		a.pods.entries["fixed-1"] = &entry{Entry: lifecycle.Entry{Desired: d, Phase: lifecycle.Active}, record: poddir.Record{Owner: "run-x@locks"}}
 		a.pods.mu.Unlock()
 		if err := a.records.createWithOwner(d.Pod.UID); err != nil {
 			t.Error(err)
 		}
-		if rec := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1")); rec.Owner != "agent@locks" {
+		if rec := poddir.ReadRecord(filepath.Join(w.root, "pods", "fixed-1")); rec.Owner != "agent@locks" {
 			t.Errorf("record %+v", rec)
 		}
 		a.kill()
@@ -176,7 +176,7 @@ func TestStopWithoutRecord(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
 		web := a.until("web", "running", running).Pod
-		file := filepath.Join(a.opts.Facts.Dir(web.UID), podrecord.File)
+		file := filepath.Join(a.opts.Facts.Dir(web.UID), poddir.RecordFile)
 		if err := errors.Join(os.Remove(file), os.MkdirAll(filepath.Join(file, "in-the-way"), 0o700)); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestDeletedRecordIsRewritten(t *testing.T) {
 		a.until("web", "restarted", func(i Info) bool {
 			return running(i) && i.Status.ContainerStatuses[0].RestartCount > 0
 		})
-		if rec := podrecord.Read(dir); rec.Owner != "agent@locks" {
+		if rec := poddir.ReadRecord(dir); rec.Owner != "agent@locks" {
 			t.Errorf("record %+v", rec)
 		}
 		a.drain()
@@ -256,7 +256,7 @@ func TestStopKeepsDirectoryOfOtherRuntime(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(w.root, "pods", "fixed-1")); err != nil {
 			t.Fatal(err)
 		}
-		volume := w.otherRuntime("fixed-1", "web", podrecord.Record{})
+		volume := w.otherRuntime("fixed-1", "web", poddir.Record{})
 		theirs, err := owner.Open(filepath.Join(w.root, "crio"), "run-x", proc.FS(testutil.EmptyProc(t)))
 		if err != nil {
 			t.Fatal(err)
@@ -277,7 +277,7 @@ func TestStopKeepsDirectoryOfOtherRuntime(t *testing.T) {
 				t.Errorf("of the other runtime's pod: %v", err)
 			}
 		}
-		if rec := podrecord.Read(filepath.Join(w.root, "pods", "fixed-1")); rec.Owner != "run-x@crio" || rec.Stopped() {
+		if rec := poddir.ReadRecord(filepath.Join(w.root, "pods", "fixed-1")); rec.Owner != "run-x@crio" || rec.Stopped() {
 			t.Errorf("its record was overwritten: %+v", rec)
 		}
 		if _, err := os.Stat(filepath.Join(w.root, "pods", "fixed-1@locks")); !errors.Is(err, os.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 	"github.com/podctl/podctl/internal/device"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -23,7 +23,7 @@ type entry struct {
 	status v1.PodStatus
 	// record is what outlives the process beside the runtime. It changes together with
 	// its file, under recording, which is taken before the table's mutex.
-	record    podrecord.Record
+	record    poddir.Record
 	recording sync.Mutex
 	// touched is when the last operation that may have changed something in
 	// the runtime ended: a status must be newer to show what it did.

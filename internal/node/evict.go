@@ -10,7 +10,7 @@ import (
 
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/preempt"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -101,7 +101,7 @@ func (v *evictor) failNeverStarted(p *v1.Pod, status v1.PodStatus) {
 		return
 	}
 	e.recording.Lock()
-	err := podrecord.Create(v.records.facts.Dir(p.UID), v.records.of(e))
+	err := poddir.CreateRecord(v.records.facts.Dir(p.UID), v.records.of(e))
 	e.recording.Unlock()
 	if err != nil {
 		v.records.warn(p.UID, err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -68,7 +68,7 @@ func (n *Node) requestStop(ctx context.Context, namespace, name string, grace *i
 	rec := n.records.of(e)
 	rec.Held = true
 	rec.Stop(time.Now(), graceIfShorter(p, grace))
-	err = podrecord.Create(n.opts.Facts.Dir(p.UID), rec)
+	err = poddir.CreateRecord(n.opts.Facts.Dir(p.UID), rec)
 	n.records.set(e, rec) // on a full disk, too, the pod is stopped
 	if err != nil {
 		err = &UnrecordedError{Pod: pod.DisplayName(namespace, name), Cause: err}
@@ -134,11 +134,11 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	}
 	// A podctl that is killed from here on starts the pod: one that was stopped and is not
 	// to stay so starts again.
-	rec := n.records.withOwner(life, podrecord.Record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
+	rec := n.records.withOwner(life, poddir.Record{StopRequested: time.Now(), GraceSeconds: old.GraceSeconds})
 	if !old.StopRequested.IsZero() {
 		rec.StopRequested = old.StopRequested
 	}
-	if err := podrecord.Write(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := poddir.WriteRecord(n.opts.Facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	n.pods.mu.Lock()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/manifest"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 )
 
 // canUpdateInPlace reports whether a running pod can be updated to another version of its
@@ -34,9 +34,9 @@ func (n *Node) canContinueAs(uid types.UID, held, want Desired) bool {
 	if bytes.Equal(held.Document, want.Document) {
 		return true
 	}
-	if rec := podrecord.Read(n.opts.Facts.Dir(uid)); rec.Stopped() {
+	if rec := poddir.ReadRecord(n.opts.Facts.Dir(uid)); rec.Stopped() {
 		// It may have been updated in place before it ended.
-		return rec.Manifest == podrecord.Fingerprint(want.Document)
+		return rec.Manifest == poddir.Fingerprint(want.Document)
 	}
 	return n.isInPlace(held.Pod, want.Pod)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/render"
 )
 
@@ -57,7 +56,7 @@ func (f *leftoverFinder) dirsOf(d Desired, logs logDirs) []types.UID {
 		dir := f.facts.Dir(uid)
 		// Podctl processes of several runtimes may share the root: only a record says
 		// which runtime the directory belongs to.
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() && podrecord.Read(dir).Runtime() == f.locks.Runtime() {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && poddir.ReadRecord(dir).Runtime() == f.locks.Runtime() {
 			uids = append(uids, uid)
 		}
 	}
@@ -80,7 +79,7 @@ func (f *leftoverFinder) ofInstance(c *reconcileCache, desired map[types.UID]Des
 		if _, same := desired[uid]; same || !ours || f.pods.has(uid) || c.listed()[uid] {
 			continue
 		}
-		rec := podrecord.Read(filepath.Join(f.facts.PodsDir, dir))
+		rec := poddir.ReadRecord(filepath.Join(f.facts.PodsDir, dir))
 		if rec.Owner != f.records.ownerTag() || rec.Name == "" {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 )
 
 // A record's file says what is remembered, however many change it at once.
@@ -20,14 +20,14 @@ func TestRecordRoundTrip(t *testing.T) {
 			var changing sync.WaitGroup
 			for i := range 8 {
 				changing.Go(func() {
-					p.records.update(web.UID, func(r *podrecord.Record) bool { r.Message = fmt.Sprint(round, i); return true })
+					p.records.update(web.UID, func(r *poddir.Record) bool { r.Message = fmt.Sprint(round, i); return true })
 				})
 			}
 			changing.Wait()
 			p.pods.mu.Lock()
 			want := p.pods.get(web.UID).record
 			p.pods.mu.Unlock()
-			if diff := cmp.Diff(want, podrecord.Read(dir)); diff != "" {
+			if diff := cmp.Diff(want, poddir.ReadRecord(dir)); diff != "" {
 				t.Fatal(diff)
 			}
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/podctl/podctl/internal/owner"
 	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/render"
 )
 
@@ -29,24 +28,24 @@ type records struct {
 }
 
 // ownerTag returns the owner of this node's records.
-func (r *records) ownerTag() string { return podrecord.OwnerTag(r.instance, r.locks.Runtime()) }
+func (r *records) ownerTag() string { return poddir.OwnerTag(r.instance, r.locks.Runtime()) }
 
 // withOwner returns the record with the pod and the owner that it belongs to.
-func (r *records) withOwner(d Desired, rec podrecord.Record) podrecord.Record {
+func (r *records) withOwner(d Desired, rec poddir.Record) poddir.Record {
 	rec.Owner, rec.Namespace, rec.Name = r.ownerTag(), d.Pod.Namespace, d.Pod.Name
-	rec.Manifest, rec.RuntimeFingerprint = podrecord.Fingerprint(d.Document), r.locks.Fingerprint()
+	rec.Manifest, rec.RuntimeFingerprint = poddir.Fingerprint(d.Document), r.locks.Fingerprint()
 	return rec
 }
 
 // of returns the entry's record, with its owner. e.recording is held.
-func (r *records) of(e *entry) podrecord.Record {
+func (r *records) of(e *entry) poddir.Record {
 	r.pods.mu.Lock()
 	defer r.pods.mu.Unlock()
 	return r.withOwner(e.Desired, e.record)
 }
 
 // set makes a record the entry's. e.recording is held.
-func (r *records) set(e *entry, rec podrecord.Record) {
+func (r *records) set(e *entry, rec poddir.Record) {
 	r.pods.mu.Lock()
 	defer r.pods.mu.Unlock()
 	e.record = rec
@@ -61,7 +60,7 @@ func (r *records) entry(uid types.UID) *entry {
 
 // update changes the pod's record and its file, unless change reports that nothing has
 // changed.
-func (r *records) update(uid types.UID, change func(*podrecord.Record) bool) {
+func (r *records) update(uid types.UID, change func(*poddir.Record) bool) {
 	e := r.entry(uid)
 	if e == nil {
 		return
@@ -73,7 +72,7 @@ func (r *records) update(uid types.UID, change func(*podrecord.Record) bool) {
 		return
 	}
 	r.set(e, rec)
-	if err := podrecord.Write(r.facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := poddir.WriteRecord(r.facts.Dir(uid), rec); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.warn(uid, err)
 	}
 }
@@ -86,12 +85,12 @@ func (r *records) warn(uid types.UID, err error) {
 // updateStopping records that the pod is being stopped, before anything is: a podctl
 // that is killed meanwhile must not start it again by mistake.
 func (r *records) updateStopping(uid types.UID, grace *int64) {
-	r.update(uid, func(rec *podrecord.Record) bool { return rec.Stop(time.Now(), grace) })
+	r.update(uid, func(rec *poddir.Record) bool { return rec.Stop(time.Now(), grace) })
 }
 
 // updateEnded records how the pod ended, in case the runtime loses its containers.
 func (r *records) updateEnded(uid types.UID, s v1.PodStatus) {
-	r.update(uid, func(rec *podrecord.Record) bool {
+	r.update(uid, func(rec *poddir.Record) bool {
 		if rec.Phase == s.Phase {
 			return false
 		}
@@ -108,7 +107,7 @@ func (r *records) create(uid types.UID) error {
 	}
 	e.recording.Lock()
 	defer e.recording.Unlock()
-	return podrecord.Create(r.facts.Dir(uid), r.of(e))
+	return poddir.CreateRecord(r.facts.Dir(uid), r.of(e))
 }
 
 // createWithOwner writes into the pod's directory which podctl runs the pod: once, and
@@ -123,17 +122,17 @@ func (r *records) createWithOwner(uid types.UID) error {
 	e.recording.Lock()
 	defer e.recording.Unlock()
 	r.pods.mu.Lock()
-	isOwner, write := e.record.Owner == r.ownerTag(), podrecord.Sign
+	isOwner, write := e.record.Owner == r.ownerTag(), poddir.SignRecord
 	if !e.record.IsZero() {
-		write = podrecord.Create // what it says must not be lost
+		write = poddir.CreateRecord // what it says must not be lost
 	}
 	r.pods.mu.Unlock()
-	if isOwner && podrecord.Exists(r.facts.Dir(uid)) {
+	if isOwner && poddir.HasRecord(r.facts.Dir(uid)) {
 		return nil
 	}
 	rec := r.of(e)
 	err := write(r.facts.Dir(uid), rec)
-	if _, taken := errors.AsType[*podrecord.TakenError](err); taken {
+	if _, taken := errors.AsType[*poddir.TakenError](err); taken {
 		r.dirs.Own(uid) // another runtime's pod of the UID has just begun
 		err = write(r.facts.Dir(uid), rec)
 	}
@@ -141,7 +140,7 @@ func (r *records) createWithOwner(uid types.UID) error {
 		r.set(e, rec)
 		return nil
 	}
-	if podrecord.Read(r.facts.Dir(uid)).Runtime() == r.locks.Runtime() {
+	if poddir.ReadRecord(r.facts.Dir(uid)).Runtime() == r.locks.Runtime() {
 		r.log.Warn("write owner of pod directory", "uid", uid, "err", err)
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -163,7 +163,7 @@ func TestLogsAreRemovedBeforeRecord(t *testing.T) {
 		began, ended := false, false
 		w.cgroups.ensuring = func(p *v1.Pod) {
 			began = true
-			if !podrecord.Exists(filepath.Join(w.root, "pods", string(p.UID))) {
+			if !poddir.HasRecord(filepath.Join(w.root, "pods", string(p.UID))) {
 				t.Error("there is no record")
 			}
 			if left := logs(); len(left) > 0 {

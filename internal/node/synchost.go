@@ -10,7 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/render"
 )
@@ -94,7 +94,7 @@ func (h syncHost) Devices(p *v1.Pod, container string) ([]string, error) {
 // Resized implements podsync.Host: the next podctl is to know what the containers
 // have.
 func (h syncHost) Resized(p *v1.Pod) {
-	h.n.records.update(p.UID, func(r *podrecord.Record) bool {
+	h.n.records.update(p.UID, func(r *poddir.Record) bool {
 		r.Resources = pod.AllocationOf(p)
 		return true
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/preempt"
 	"github.com/podctl/podctl/internal/worker"
@@ -149,13 +149,13 @@ func (t *podTable) phaseOf(uid types.UID) v1.PodPhase {
 }
 
 // record returns the pod's record, zero if the node does not have the pod.
-func (t *podTable) record(uid types.UID) podrecord.Record {
+func (t *podTable) record(uid types.UID) poddir.Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.get(uid); e != nil {
 		return e.record
 	}
-	return podrecord.Record{}
+	return poddir.Record{}
 }
 
 // wanted returns the union of all sources; while draining, the pods that are spared.

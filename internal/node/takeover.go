@@ -14,7 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/manifest"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 )
 
 // adoptable are those of the found pods that run by the document that is desired,
@@ -33,7 +33,7 @@ func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map
 			adopt[p.UID] = true
 			if err == nil {
 				n.pods.mu.Lock()
-				n.pods.grant(p.UID, recordedAllocation(podrecord.Read(n.opts.Facts.Dir(p.UID)), held.Pod))
+				n.pods.grant(p.UID, recordedAllocation(poddir.ReadRecord(n.opts.Facts.Dir(p.UID)), held.Pod))
 				n.pods.mu.Unlock()
 			}
 		}
@@ -68,11 +68,11 @@ func (n *Node) stopFound(ctx context.Context, pods []*pod.Pod, found *lifecycle.
 
 // stopOne stops a pod that was found, unless all pods are to go anyway.
 func (n *Node) stopOne(ctx context.Context, ev lifecycle.Found) {
-	rec := podrecord.Read(n.opts.Facts.Dir(ev.UID()))
+	rec := poddir.ReadRecord(n.opts.Facts.Dir(ev.UID()))
 	if rec.IsElsewhere(n.locks.Runtime(), n.locks.Fingerprint()) {
 		// A pod of the UID may run there: neither its record nor its files are this pod's.
 		n.opts.Dirs.Own(ev.UID())
-		rec = podrecord.Read(n.opts.Facts.Dir(ev.UID()))
+		rec = poddir.ReadRecord(n.opts.Facts.Dir(ev.UID()))
 	}
 	n.pods.mu.Lock()
 	var w work

@@ -8,7 +8,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/podrecord"
+	"github.com/podctl/podctl/internal/poddir"
 )
 
 // foreign makes a pod that podctl did not create.
@@ -78,11 +78,11 @@ func TestOrphanedDirectoriesOfInstanceAreRemoved(t *testing.T) {
 		if err := os.MkdirAll(logs, 0o750); err != nil {
 			t.Fatal(err)
 		}
-		mine := podrecord.Record{Owner: a.records.ownerTag(), Namespace: "default", Name: "old", StopRequested: time.Now()}
+		mine := poddir.Record{Owner: a.records.ownerTag(), Namespace: "default", Name: "old", StopRequested: time.Now()}
 		other := mine
 		other.Owner = "agent@another-runtime"
-		for uid, rec := range map[string]podrecord.Record{"mine": mine, "other": other, "unsigned": {StopRequested: time.Now()}} {
-			if err := podrecord.Create(filepath.Join(w.root, "pods", uid), rec); err != nil {
+		for uid, rec := range map[string]poddir.Record{"mine": mine, "other": other, "unsigned": {StopRequested: time.Now()}} {
+			if err := poddir.CreateRecord(filepath.Join(w.root, "pods", uid), rec); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/podctl/podctl/internal/host"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/podrecord"
 	"github.com/podctl/podctl/internal/volume"
 )
 
@@ -57,7 +56,7 @@ func (f *Finder) dirs() *poddir.Dirs {
 
 // readRecord completes a directory from the pod's record in it.
 func (f *Finder) readRecord(d *Dir) {
-	rec := podrecord.ReadOwner(d.Path)
+	rec := poddir.ReadOwner(d.Path)
 	d.Namespace, d.Name = rec.Namespace, rec.Name
 	if rec.Runtime == filepath.Base(f.Locks) {
 		d.Instance = rec.Instance

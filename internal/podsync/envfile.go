@@ -8,7 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // maxEnvFile bounds a file of variables: containers write them.
@@ -44,12 +44,12 @@ func readBelow(dir, name string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = root.Close() }()
-	f, err := boundedfile.OpenIn(root, name)
+	f, err := bounded.OpenIn(root, name)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := boundedfile.All(f, maxEnvFile)
+	data, err := bounded.All(f, maxEnvFile)
 	return string(data), err
 }
 

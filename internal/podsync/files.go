@@ -11,7 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/render"
 )
@@ -25,7 +25,7 @@ func (s *Syncer) writeHosts(p *v1.Pod, ips []string) error {
 	var ofNode []byte
 	switch {
 	case pod.IsHostNetwork(p):
-		data, err := boundedfile.Read("/etc/hosts", maxHosts)
+		data, err := bounded.Read("/etc/hosts", maxHosts)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("write hosts file: %w", err)
 		}

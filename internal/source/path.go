@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 const (
@@ -202,7 +202,7 @@ func identityOf(info os.FileInfo) Identity {
 // readFile reads a regular file: to open a FIFO, which may have taken the place of one,
 // blocks.
 func readFile(name string) ([]byte, error) {
-	f, err := boundedfile.Open(name)
+	f, err := bounded.Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // changingDir is a directory of some files that does something to them after
@@ -104,11 +104,11 @@ func TestFIFOIsNotOpened(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := readPath(t.Context(), fifo); !errors.Is(r.Err, boundedfile.ErrNotRegular) {
+	if r := readPath(t.Context(), fifo); !errors.Is(r.Err, bounded.ErrNotRegular) {
 		t.Errorf("%+v", r)
 	}
 	// It took the place of a file after the directory was listed.
-	if f := readEntry(filepath.Dir(fifo), entry{name: "pod.yaml"}); !errors.Is(f.Err, boundedfile.ErrNotRegular) {
+	if f := readEntry(filepath.Dir(fifo), entry{name: "pod.yaml"}); !errors.Is(f.Err, bounded.ErrNotRegular) {
 		t.Errorf("%+v", f)
 	}
 }

@@ -3,14 +3,14 @@ package source
 import (
 	"golang.org/x/sys/unix"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // isWritten reports whether no process has the regular file open for writing. It is
 // false where that is not known: some file systems have no leases, and those of
 // another user's file need CAP_LEASE.
 func isWritten(path string) bool {
-	f, err := boundedfile.Open(path)
+	f, err := bounded.Open(path)
 	if err != nil {
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podctl/podctl/internal/atomicfile"
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // fileName is the file in a pod's directory that says its range.
@@ -36,7 +36,7 @@ var errNoDirectory = error(unix.ENOTDIR)
 // read gives the start of the range in the pod's directory.
 func read(podDir string) (first uint32, err error) {
 	path := filepath.Join(podDir, fileName)
-	b, err := boundedfile.Read(path, maxFile)
+	b, err := bounded.Read(path, maxFile)
 	if err != nil {
 		return 0, err
 	}

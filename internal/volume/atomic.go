@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // files are the contents of a volume, by path relative to it.
@@ -121,8 +121,8 @@ func holds(dir string, want files) (bool, error) {
 		if !ok || !d.Type().IsRegular() {
 			return errDiffers
 		}
-		data, err := boundedfile.Read(path, int64(len(f.data)))
-		if _, larger := errors.AsType[*boundedfile.TooLargeError](err); larger {
+		data, err := bounded.Read(path, int64(len(f.data)))
+		if _, larger := errors.AsType[*bounded.TooLargeError](err); larger {
 			return errDiffers
 		}
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/atomicfile"
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
 // WriteFile writes a file of the pod's directory and returns its path. A
@@ -37,6 +37,6 @@ func same(path string, content []byte, mode os.FileMode) bool {
 	if err != nil || info.Mode() != mode || info.Size() != int64(len(content)) {
 		return false
 	}
-	old, err := boundedfile.Read(path, info.Size())
+	old, err := bounded.Read(path, info.Size())
 	return err == nil && bytes.Equal(old, content)
 }

@@ -8,7 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -23,7 +23,7 @@ func (m *Manager) UseToken(file string) { m.token = file }
 // ReadToken returns the token in a file, without white space around it. No error
 // shows it.
 func ReadToken(file string) ([]byte, error) {
-	data, err := boundedfile.Read(file, maxToken)
+	data, err := bounded.Read(file, maxToken)
 	if err != nil {
 		return nil, fmt.Errorf("read service account token: %w", err)
 	}

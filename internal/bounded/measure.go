@@ -1,4 +1,4 @@
-package boundeddoc
+package bounded
 
 import (
 	"fmt"
@@ -19,18 +19,18 @@ const (
 	MaxNodes = 1_000_000
 )
 
-// Error is why a document is refused.
-type Error struct {
+// DocumentError is why a document is refused.
+type DocumentError struct {
 	// Line is that of the node which is too much.
 	Line          int
 	Message, Hint string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
+func (e *DocumentError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
 
-// Check returns an error for a YAML document that has too many values, or would be
+// CheckYAML returns an error for a YAML document that has too many values, or would be
 // too large or too deep with its aliases replaced, and for one that is no YAML.
-func Check(document []byte) error {
+func CheckYAML(document []byte) error {
 	if err := CheckDensity(document); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func Check(document []byte) error {
 // Measure refuses a document that would be too large or too deep with its
 // aliases replaced: a few of them can stand for terabytes. The error has the line
 // of the alias. nodes are those of the document.
-func Measure(root *yamlv3.Node) (nodes int, err *Error) {
+func Measure(root *yamlv3.Node) (nodes int, err *DocumentError) {
 	e := &expansion{measured: map[*yamlv3.Node]extent{}}
 	_, err = e.measure(root, 0)
 	return e.nodes, err
@@ -67,7 +67,7 @@ type expansion struct {
 	nodes    int
 }
 
-func (e *expansion) measure(n *yamlv3.Node, above int) (extent, *Error) {
+func (e *expansion) measure(n *yamlv3.Node, above int) (extent, *DocumentError) {
 	if n.Kind == yamlv3.AliasNode {
 		// Of a value that contains itself nothing is measured yet: it is
 		// refused by the parser.
@@ -93,7 +93,7 @@ func (e *expansion) measure(n *yamlv3.Node, above int) (extent, *Error) {
 		all.bytes, all.added = all.bytes+in.bytes, all.added+in.added
 		all.depth = max(all.depth, in.depth+1)
 		if all.added > maxExpanded {
-			return extent{}, &Error{child.Line, fmt.Sprintf("the aliases of the document stand for more than %d MiB", maxExpanded>>20), "write it without anchors and aliases"}
+			return extent{}, &DocumentError{child.Line, fmt.Sprintf("the aliases of the document stand for more than %d MiB", maxExpanded>>20), "write it without anchors and aliases"}
 		}
 	}
 	if n.Anchor != "" {
@@ -102,11 +102,11 @@ func (e *expansion) measure(n *yamlv3.Node, above int) (extent, *Error) {
 	return all, nil
 }
 
-func tooDeep(n *yamlv3.Node) *Error {
-	return &Error{n.Line, fmt.Sprintf("nested more than %d levels deep", maxDepth), ""}
+func tooDeep(n *yamlv3.Node) *DocumentError {
+	return &DocumentError{n.Line, fmt.Sprintf("nested more than %d levels deep", maxDepth), ""}
 }
 
 // TooMany is the error of a document with more than MaxNodes nodes.
-func TooMany(line int) *Error {
-	return &Error{line, fmt.Sprintf("more than %d values", MaxNodes), ""}
+func TooMany(line int) *DocumentError {
+	return &DocumentError{line, fmt.Sprintf("more than %d values", MaxNodes), ""}
 }

@@ -1,4 +1,4 @@
-package podrecord
+package poddir
 
 import (
 	"errors"
@@ -16,27 +16,27 @@ import (
 
 func TestRecordSurvivesAndUnreadableMeansAbsent(t *testing.T) {
 	dir := t.TempDir()
-	if r := Read(dir); r.Stopped() {
+	if r := ReadRecord(dir); r.Stopped() {
 		t.Errorf("absent record says stopped: %+v", r)
 	}
 	grace := int64(30)
 	want := Record{StopRequested: time.Unix(1000, 0).UTC(), GraceSeconds: &grace, Phase: v1.PodFailed, Reason: "Evicted"}
-	if err := Write(dir, want); err != nil {
+	if err := WriteRecord(dir, want); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, Read(dir)); diff != "" {
+	if diff := cmp.Diff(want, ReadRecord(dir)); diff != "" {
 		t.Error(diff)
 	}
-	if err := Write(filepath.Join(dir, "none"), want); !errors.Is(err, fs.ErrNotExist) {
+	if err := WriteRecord(filepath.Join(dir, "none"), want); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of a pod without a directory: %v", err)
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("temporary files left: %v", files)
 	}
-	if err := os.WriteFile(filepath.Join(dir, File), []byte(`{"stopRequested":`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, RecordFile), []byte(`{"stopRequested":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := Read(dir); r.Stopped() {
+	if r := ReadRecord(dir); r.Stopped() {
 		t.Errorf("torn record says stopped: %+v", r)
 	}
 }
@@ -98,10 +98,10 @@ func TestSignGivesADirectoryToOneRuntime(t *testing.T) {
 	var signed [8]error
 	var wg sync.WaitGroup
 	for i := range signed {
-		wg.Go(func() { signed[i] = Sign(dir, Record{Owner: OwnerTag("agent", fmt.Sprint(i)), Name: "web"}) })
+		wg.Go(func() { signed[i] = SignRecord(dir, Record{Owner: OwnerTag("agent", fmt.Sprint(i)), Name: "web"}) })
 	}
 	wg.Wait()
-	winner := Read(dir).Owner
+	winner := ReadRecord(dir).Owner
 	for i, err := range signed {
 		taken, ok := errors.AsType[*TakenError](err)
 		if won := winner == OwnerTag("agent", fmt.Sprint(i)); won != (err == nil) || !won && (!ok || taken.Owner != winner) {
@@ -112,13 +112,13 @@ func TestSignGivesADirectoryToOneRuntime(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	// Its owner signs again, by another endpoint of the same runtime, too.
-	again := Read(dir)
+	again := ReadRecord(dir)
 	again.Held, again.RuntimeFingerprint = true, "f1"
-	if err := Sign(dir, again); err != nil || !Read(dir).Held {
+	if err := SignRecord(dir, again); err != nil || !ReadRecord(dir).Held {
 		t.Errorf("again: %v", err)
 	}
 	again.Owner = OwnerTag("agent", "proxy")
-	if err := Sign(dir, again); err != nil {
+	if err := SignRecord(dir, again); err != nil {
 		t.Errorf("by a proxy: %v", err)
 	}
 }

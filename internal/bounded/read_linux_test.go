@@ -1,4 +1,4 @@
-package boundedfile
+package bounded
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package podrecord
+package poddir
 
 import (
 	"encoding/json"
@@ -9,41 +9,41 @@ import (
 	"path/filepath"
 
 	"github.com/podctl/podctl/internal/atomicfile"
-	"github.com/podctl/podctl/internal/boundedfile"
+	"github.com/podctl/podctl/internal/bounded"
 )
 
-// File is the name of the record in the pod's directory.
-const File = "podctl.json"
+// RecordFile is the name of the record in the pod's directory.
+const RecordFile = "podctl.json"
 
 // maxSize bounds a record, in bytes.
 const maxSize = 1 << 20
 
-// Read returns the record in a pod's directory; the zero Record if there is none
+// ReadRecord returns the record in a pod's directory; the zero Record if there is none
 // or it cannot be read.
-func Read(podDir string) Record {
+func ReadRecord(podDir string) Record {
 	var r Record
-	b, err := boundedfile.Read(filepath.Join(podDir, File), maxSize)
+	b, err := bounded.Read(filepath.Join(podDir, RecordFile), maxSize)
 	if err != nil || json.Unmarshal(b, &r) != nil {
 		return Record{}
 	}
 	return r
 }
 
-// Exists reports whether a pod's directory has a record.
-func Exists(podDir string) bool {
-	_, err := os.Lstat(filepath.Join(podDir, File))
+// HasRecord reports whether a pod's directory has a record.
+func HasRecord(podDir string) bool {
+	_, err := os.Lstat(filepath.Join(podDir, RecordFile))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Write replaces the record in a pod's directory in one step. The error is
+// WriteRecord replaces the record in a pod's directory in one step. The error is
 // fs.ErrNotExist for a pod without a directory: nothing was done for it yet, so
 // there is nothing to record.
-func Write(podDir string, r Record) error {
+func WriteRecord(podDir string, r Record) error {
 	b, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("write pod record: %w", err)
 	}
-	if err := atomicfile.Write(filepath.Join(podDir, File), append(b, '\n'), 0o600); err != nil {
+	if err := atomicfile.Write(filepath.Join(podDir, RecordFile), append(b, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write pod record: %w", err)
 	}
 	return nil
@@ -56,11 +56,11 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("the directory %s belongs to a pod on another runtime (podctl %s)", e.Dir, e.Owner)
 }
 
-// Sign makes a pod's directory with its first record in it, or writes the record
+// SignRecord makes a pod's directory with its first record in it, or writes the record
 // into the directory if there is one that is not another runtime's. The error is
 // then a *TakenError; of two processes that sign a directory at once one gets it. The
 // disk is not waited for: a record that is lost with the machine stops no pod.
-func Sign(podDir string, r Record) error {
+func SignRecord(podDir string, r Record) error {
 	b, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("write pod record: %w", err)
@@ -73,7 +73,7 @@ func Sign(podDir string, r Record) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(os.Chmod(aside, 0o750), os.WriteFile(filepath.Join(aside, File), b, 0o600))
+	err = errors.Join(os.Chmod(aside, 0o750), os.WriteFile(filepath.Join(aside, RecordFile), b, 0o600))
 	if err == nil {
 		err = os.Rename(aside, podDir)
 	}
@@ -84,16 +84,16 @@ func Sign(podDir string, r Record) error {
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if there := Read(podDir); there.IsElsewhere(r.Runtime(), r.RuntimeFingerprint) {
+	if there := ReadRecord(podDir); there.IsElsewhere(r.Runtime(), r.RuntimeFingerprint) {
 		return &TakenError{Dir: podDir, Owner: there.Owner}
 	}
-	return atomicfile.Replace(filepath.Join(podDir, File), b, 0o600) // a full disk leaves the earlier one
+	return atomicfile.Replace(filepath.Join(podDir, RecordFile), b, 0o600) // a full disk leaves the earlier one
 }
 
-// Create is Write, and makes the pod's directory if there is none.
-func Create(podDir string, r Record) error {
+// CreateRecord is WriteRecord, and makes the pod's directory if there is none.
+func CreateRecord(podDir string, r Record) error {
 	if err := os.MkdirAll(podDir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return Write(podDir, r)
+	return WriteRecord(podDir, r)
 }

@@ -1,4 +1,4 @@
-package podrecord
+package poddir
 
 import (
 	"crypto/sha256"

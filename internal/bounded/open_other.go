@@ -1,6 +1,6 @@
 //go:build !linux
 
-package boundedfile
+package bounded
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package podrecord
+package poddir
 
 import (
 	"strings"
@@ -39,7 +39,7 @@ type Owned struct {
 
 // ReadOwner reads it; what is not written there, or cannot be read, is "".
 func ReadOwner(podDir string) Owned {
-	r := Read(podDir)
+	r := ReadRecord(podDir)
 	runtime := r.Runtime()
 	if runtime == "" {
 		return Owned{}
@@ -51,6 +51,6 @@ func ReadOwner(podDir string) Owned {
 // ReadStop reads when the pod was asked to stop, and with which grace in
 // seconds, nil for its own. ok is false if it was not, or has ended by itself.
 func ReadStop(podDir string) (requested time.Time, grace *int64, ok bool) {
-	r := Read(podDir)
+	r := ReadRecord(podDir)
 	return r.StopRequested, r.GraceSeconds, !r.StopRequested.IsZero() && r.Phase == ""
 }

@@ -1,4 +1,4 @@
-package boundeddoc
+package bounded
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package boundeddoc
+package bounded
 
 import "bytes"
 
@@ -6,7 +6,7 @@ import "bytes"
 // MaxNodes nodes, before there are any: each takes a hundred times the two bytes
 // that may be its text. It counts the indicators that begin a node, in block scalars
 // and strings too. A document that it takes has at most three nodes for each.
-func CheckDensity(document []byte) *Error {
+func CheckDensity(document []byte) *DocumentError {
 	indicators := 0
 	for i, b := range document {
 		switch b {
