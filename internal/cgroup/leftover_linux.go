@@ -26,7 +26,7 @@ func (m *Manager) Leftover(uid types.UID) (l Leftover, ok bool, err error) {
 	return l, l.inodes != "", nil
 }
 
-// leftover returns the zero Leftover if the cgroup is none.
+// leftover returns the leftover cgroup of a pod, the zero Leftover if it is not one.
 func (m *Manager) leftover(uid types.UID) (Leftover, cgroups.Manager, error) {
 	for _, parent := range parents(m.root) {
 		c, err := m.open(parent.child(podPrefix+string(uid)), Limits{})

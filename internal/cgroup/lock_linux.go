@@ -9,8 +9,8 @@ import (
 	"github.com/podctl/podctl/internal/flock"
 )
 
-// lockTimeout bounds how long a pod waits for the lock. Who holds it makes or
-// removes a few directories.
+// lockTimeout bounds the wait for the lock. Its holder creates or removes a few
+// directories.
 const lockTimeout = 10 * time.Second
 
 // lock keeps podctls, and the goroutines of one, from making a pod's parents

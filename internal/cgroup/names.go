@@ -75,7 +75,7 @@ const (
 	besteffort = "besteffort"
 )
 
-// parentOf returns the cgroup in which the pod's lies.
+// parentOf returns the parent of the pod's cgroup.
 func parentOf(root string, p *v1.Pod) name {
 	switch pod.QOS(p) {
 	case v1.PodQOSBestEffort:
@@ -87,8 +87,8 @@ func parentOf(root string, p *v1.Pod) name {
 	}
 }
 
-// Parent returns the cgroup of the pod as the runtime is told it (cgroup_parent of
-// the sandbox): an absolute path below the hierarchies' roots
+// Parent returns the pod's cgroup in the form of the sandbox config's cgroup_parent: an
+// absolute path below the hierarchies' roots
 // (pkg/kubelet/cm/pod_container_manager_linux.go).
 func Parent(root string, d Driver, p *v1.Pod) string {
 	return parentOf(root, p).child(podPrefix + string(p.UID)).path(d)

@@ -15,8 +15,8 @@ import (
 // markName is the extended attribute of directories that podctl made.
 const markName = "trusted.podctl"
 
-// isParent is the mark of a cgroup that is no pod's; that of a pod is what it
-// requests: see requested.
+// isParent is the mark of a parent cgroup. The mark of a pod's cgroup is its requests:
+// see requested.
 const isParent = "parent"
 
 // mark marks directories. Where that is not allowed (inside a user namespace) they are

@@ -89,7 +89,7 @@ func (m *Manager) Resize(ctx context.Context, p *v1.Pod, a pod.CgroupAmounts) er
 	return nil
 }
 
-// remark changes the mark of what podctl marked.
+// remark changes the mark of the directories that podctl marked.
 func (m *Manager) remark(c cgroups.Manager, text string) {
 	m.mark(slices.DeleteFunc(existing(c), func(dir string) bool { return !marked(dir) }), text)
 }

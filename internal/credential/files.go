@@ -166,7 +166,7 @@ func readConfig(path string) (config configFile, keys Keyring, err error) {
 	return config, keys, nil
 }
 
-// ParseLogin reads USER:PASSWORD. Its error contains nothing of it.
+// ParseLogin parses USER:PASSWORD. Its error contains neither.
 func ParseLogin(text string) (*runtimeapi.AuthConfig, error) {
 	user, password, ok := strings.Cut(text, ":")
 	if !ok || user == "" {

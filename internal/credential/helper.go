@@ -21,8 +21,8 @@ const (
 	tokenUser = "<token>"
 )
 
-// serverOf returns what docker calls the registry of an image, "" for a name that is
-// none.
+// serverOf returns the server name that docker uses for an image's registry, "" for an
+// invalid image name.
 func serverOf(image string) string {
 	ref, err := reference.ParseNormalizedNamed(image)
 	switch {

@@ -8,8 +8,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Source returns credentials for an image. With an error, those that were found in
-// spite of it.
+// Source returns credentials for an image. With an error it may return those that were
+// found all the same.
 type Source interface {
 	Credentials(ctx context.Context, image string) ([]*runtimeapi.AuthConfig, error)
 }
@@ -73,8 +73,8 @@ type Node struct {
 	Log     *slog.Logger
 }
 
-// Credentials returns what all sources have for an image. A source that fails is
-// logged, and the pull goes on without it.
+// Credentials returns the credentials of all sources for an image. A failing source is
+// logged and skipped.
 func (n Node) Credentials(ctx context.Context, image string) []*runtimeapi.AuthConfig {
 	var all []*runtimeapi.AuthConfig
 	for _, s := range n.Sources {

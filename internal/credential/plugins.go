@@ -55,7 +55,8 @@ func LoadPlugins(path, binDir string, now func() time.Time) (*Plugins, error) {
 	return p, nil
 }
 
-// configFiles returns the files that a path stands for.
+// configFiles returns the configuration files at a path: the file, or those in the
+// directory.
 func configFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {

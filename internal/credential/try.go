@@ -9,9 +9,9 @@ import (
 // Auth is a credential as the CRI takes it.
 type Auth = runtimeapi.AuthConfig
 
-// Try pulls with each credential in turn until one succeeds, and without any if there
-// is none (PullImage in pkg/kubelet/kuberuntime/kuberuntime_image.go). failed are the
-// errors of all that were tried, nil if one succeeded.
+// Try calls pull with each credential until one succeeds, and once without any if there
+// are none (PullImage in pkg/kubelet/kuberuntime/kuberuntime_image.go). failed are the
+// errors of all attempts, nil if one succeeded.
 func Try(ctx context.Context, auths []*Auth, pull func(context.Context, *Auth) (string, error)) (ref string, failed []error) {
 	if len(auths) == 0 {
 		auths = []*Auth{nil}

@@ -72,7 +72,7 @@ func (a Assignment) String() string {
 	return string(text)
 }
 
-// Parse reads an assignment; what has another form is none.
+// Parse parses an assignment. A text of another form is nil.
 func Parse(text string) Assignment {
 	var a Assignment
 	if json.Unmarshal([]byte(text), &a) != nil {

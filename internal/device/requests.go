@@ -21,9 +21,9 @@ type Request struct {
 	Passes bool
 }
 
-// Requests returns what the limits of a pod's containers ask for, in the order in which
-// the containers start. A CDI kind VENDOR/CLASS is the name of an extended resource;
-// any extended resource is taken for one.
+// Requests returns the devices that the limits of a pod's containers request, in the
+// order in which the containers start. The name of an extended resource is the CDI kind
+// VENDOR/CLASS.
 func Requests(p *v1.Pod) []Request {
 	var all []Request
 	for i := range p.Spec.InitContainers {
@@ -54,8 +54,8 @@ func IsExtended(name v1.ResourceName) bool {
 	return qualified && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
 }
 
-// Annotated returns the devices that the annotations cdi.k8s.io/… of a pod give to each
-// of its containers. A pod with such an annotation has devices of it, or an error.
+// Annotated returns the devices that annotations cdi.k8s.io/… give to every container
+// of the pod, or an error if such an annotation is invalid.
 func Annotated(p *v1.Pod) ([]string, error) {
 	_, devices, err := cdi.ParseAnnotations(p.Annotations)
 	if err != nil {

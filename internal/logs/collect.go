@@ -1,8 +1,7 @@
 package logs
 
-// Collect reads the lines of a log that exist. Of a line that is longer than
-// maxLine the beginning is returned. A log that does not exist is an
-// fs.ErrNotExist.
+// Collect returns the lines of a log that exist now. Lines longer than maxLine are cut
+// at the end. A log that does not exist is an fs.ErrNotExist.
 func Collect(path string, o Options) ([]Line, error) {
 	o.Follow = false
 	r, err := Open(path, o)

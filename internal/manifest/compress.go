@@ -58,8 +58,8 @@ func Compress(document []byte) (string, error) {
 	return b.String(), nil
 }
 
-// fits reports whether Compress takes a document, without the work of it where
-// the size alone says so.
+// fits reports whether Compress accepts a document. It compresses only if the size
+// alone does not decide.
 func fits(document []byte) error {
 	const zipOverhead = 64 // of gzip, on data that does not compress
 	if base64.StdEncoding.EncodedLen(len(document)+zipOverhead) <= maxCompressed {

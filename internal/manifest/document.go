@@ -192,10 +192,10 @@ func (c chunk) takeApart(err error, fallback int) (line int, message string) {
 	return cmp.Or(line, fallback), match[2]
 }
 
-// syntax finds the line of a YAML error. The parsers name one mark of two,
-// v3 where the construct began and v2 where it went wrong, and each is one
-// short if the error is not the scanner's. Of a bracket that is never closed
-// the beginning helps, of everything else the place that is wrong.
+// syntax returns the error with the line of a YAML error. The parsers report one mark
+// of two: v3 the start of the construct, v2 the wrong place; each is one short if the
+// error is not the scanner's. For a bracket that is never closed the start helps, for
+// everything else the wrong place.
 func (c chunk) syntax(err error, fallback int) error {
 	line, message := c.takeApart(err, fallback)
 	if strings.HasPrefix(message, "did not find expected") {

@@ -124,8 +124,8 @@ func (s step) tableKey() string {
 	}
 }
 
-// child returns the branch of a step, nil if there is none. Of a map's entries the
-// one named in full comes first, then the longest prefix.
+// child returns the branch of a step, nil if there is none. For the entries of a map an
+// exact name comes before the longest prefix.
 func (b *branch) child(s step) *branch {
 	if found := b.below[s.tableKey()]; found != nil || s.kind != stepKey {
 		return found

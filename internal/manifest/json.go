@@ -27,9 +27,8 @@ func unmarshal(data []byte) (any, error) {
 	return oneForm(v), nil
 }
 
-// marshal returns the canonical JSON of what unmarshal returns: sorted keys, no
-// spaces, nothing escaped that need not be. UIDs are made of it: it must not
-// change.
+// marshal returns canonical JSON: sorted keys, no spaces, no needless escapes. UIDs are
+// computed from it, so it must not change.
 func marshal(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -89,7 +89,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// addFindings takes over what a builder found.
+// addFindings adds the problems and warnings of a builder.
 func (l *loader) addFindings(b *builder) {
 	for _, all := range [][]Problem{b.problems, b.warnings} {
 		for i := range all {
@@ -189,8 +189,8 @@ func (l *loader) unknown(kind, version string, fail func(field, message, hint st
 	fail("kind", fmt.Sprintf("%s (%s) is not a kind that podctl runs", kind, version), hint)
 }
 
-// list takes the items of a list; each has its own positions. Those of a list
-// of one kind (a PodList) need not say of which; of is nil for a List.
+// list loads the items of a list; each item has its own positions. Items of a typed
+// list (a PodList) need no kind; of is nil for a List.
 func (l *loader) list(file string, doc map[string]any, at *positions, of *kind) {
 	problem := func(p path, line int, message, hint string) {
 		line = cmp.Or(line, at.find(p).line)

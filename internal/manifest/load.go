@@ -48,9 +48,8 @@ type Set struct {
 	Warnings []Problem
 }
 
-// Forget drops what only LineOf and Uses need of every pod and document: the trees
-// of what was written. They take several times the memory of the pods, which matters
-// to a caller that keeps the Set. LineOf returns 0 after it, and Uses of a pod nil.
+// Forget drops the parsed trees of all documents, which take several times the memory
+// of the pods. Afterwards LineOf returns 0, and Uses nil.
 func (s *Set) Forget() {
 	for _, p := range s.Pods {
 		p.value, p.positions = nil, nil
@@ -124,8 +123,7 @@ func Parse(ctx context.Context, name string, data []byte, opts LoadOptions) (*Se
 	return l.finish()
 }
 
-// ParseObjects is Parse of which only the ConfigMaps, Secrets and claims are
-// read.
+// ParseObjects is like Parse but reads only ConfigMaps, Secrets and claims.
 func ParseObjects(ctx context.Context, name string, data []byte) (*Set, error) {
 	l := newLoader(LoadOptions{})
 	l.objectsOnly = true

@@ -43,8 +43,8 @@ func newObjects() *pod.Objects {
 	}
 }
 
-// object takes a ConfigMap, a Secret or a claim: what fits of it goes into
-// the Set, as the API server would have stored it.
+// object loads a ConfigMap, a Secret or a claim. Its valid parts go into the Set as the
+// API server would store them.
 func (l *loader) object(b *builder, k *kind, doc map[string]any) {
 	clean := b.check(doc, k.t)
 	meta, errs, err := store(k, marshal(resolved(clean, k)), l.set.Objects)
@@ -68,8 +68,8 @@ func store(k *kind, data []byte, into *pod.Objects) (metav1.ObjectMeta, field.Er
 	}
 }
 
-// keep does it for one type. Of two of one name the first stays; the second
-// one is a problem anyway.
+// keep decodes an object of one type, as stored returns it, and adds it to into. The
+// first of two with the same name is kept; the second is reported elsewhere.
 func keep[T any, P interface {
 	*T
 	metav1.ObjectMetaAccessor

@@ -8,8 +8,8 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// positions answers where in the file a value of one document stands. The
-// nodes are read only; the index is filled as it is asked.
+// positions finds the lines of the values of one document. The nodes are not changed;
+// the index is filled on demand.
 type positions struct {
 	root  *yamlv3.Node
 	index map[*yamlv3.Node]map[string]entry
@@ -24,7 +24,7 @@ func newPositions(root *yamlv3.Node) *positions {
 	return &positions{root: root, index: map[*yamlv3.Node]map[string]entry{}, dropped: map[*yamlv3.Node][]int{}}
 }
 
-// below returns the positions of what stands at another root in the same file.
+// below returns the positions of values below another root in the same file.
 func (p *positions) below(root *yamlv3.Node) *positions {
 	return &positions{root: root, index: p.index, dropped: p.dropped}
 }
@@ -127,8 +127,8 @@ func (p *positions) entries(n *yamlv3.Node) map[string]entry {
 	return all
 }
 
-// merge takes over a merged mapping, or a list of them, of which the first
-// one wins.
+// merge adds the entries of a merged mapping, or of a list of mappings: the first one
+// wins.
 func (p *positions) merge(into map[string]entry, from *yamlv3.Node) {
 	switch from = deref(from); from.Kind {
 	case yamlv3.MappingNode:

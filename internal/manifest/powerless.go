@@ -13,8 +13,8 @@ type other struct {
 	kind, name string
 }
 
-// powerlessGroups are API groups none of whose kinds does anything on a node
-// alone. So are all groups under k8s.io.
+// powerlessGroups are API groups without an effect on a single node, in addition to all
+// groups below k8s.io.
 var powerlessGroups = []string{"autoscaling", "policy", "extensions"}
 
 // powerlessCore are such kinds of v1, and of the groups whose other kinds run.

@@ -101,8 +101,8 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 	return readAll(ctx, f)
 }
 
-// readAll reads up to the bound. A pipe or terminal may never end: the read
-// goes on in the background when the context ends, and its bytes are lost.
+// readAll reads up to the bound. It returns when the context ends; the read of a pipe
+// or terminal then continues in the background and its bytes are lost.
 func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 	type result struct {
 		data []byte

@@ -161,7 +161,7 @@ func (c *checker) unknown(name string, at path, levels []level) {
 	c.report(at, 0, "unknown field", hint)
 }
 
-// base64 takes bytes, which JSON writes in base64. No message tells them.
+// base64 decodes bytes, which JSON writes in base64. Messages do not contain them.
 func (c *checker) base64(v any, at path) (any, bool) {
 	text, ok := v.(string)
 	if !ok {

@@ -197,7 +197,7 @@ func mergedStrings(each ...map[string]string) map[string]string {
 	return all
 }
 
-// noControllers is the reason of what a workload sets in vain.
+// noControllers is the reason why a field of a workload has no effect.
 const noControllers = "there are no controllers here"
 
 // powerless says in one warning what of a workload has no effect.

@@ -39,8 +39,8 @@ func (w *workload) setIdentity(spec map[string]any, name string, i int) {
 	spec["volumes"] = volumes
 }
 
-// identity returns the name of the i-th pod and the labels that its controller
-// gives it.
+// identity returns the name of the i-th pod and the labels that its controller would
+// set.
 func (w *workload) identity(i int, hash string) (name string, labels map[string]string) {
 	switch w.kind.name {
 	case "Deployment":
@@ -115,8 +115,8 @@ func templateHash(template map[string]any) string {
 // like something else.
 const nameLetters = "bcdfghjklmnpqrstvwxz2456789"
 
-// fiveOf are five characters as the API server appends them to generated
-// names, made of what the name is for.
+// fiveOf returns five characters like those that the API server appends to generated
+// names, derived from parts.
 func fiveOf(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	var five [5]byte

@@ -118,8 +118,8 @@ func scanKeys(n *yamlv3.Node, duplicate func(name string, line, first int), surp
 	}
 }
 
-// keyThatIsNoScalar finds a key that is a list or a mapping, which no
-// Kubernetes object has; nil if there is none.
+// keyThatIsNoScalar returns a key that is a list or a mapping, which no Kubernetes
+// object has; nil if there is none.
 func keyThatIsNoScalar(n *yamlv3.Node) *yamlv3.Node {
 	for i, c := range n.Content {
 		if n.Kind == yamlv3.MappingNode && i%2 == 0 && deref(c).Kind != yamlv3.ScalarNode {

@@ -95,7 +95,7 @@ func (v converter) absent(c *v1.Container, old *v1.ContainerStatus) v1.Container
 	return s
 }
 
-// uncreated returns the status of a container of which nothing is known.
+// uncreated returns the status of a container that was never created.
 func (v converter) uncreated(c *v1.Container) v1.ContainerStatus {
 	reason := reasonContainerCreating
 	if len(v.p.Spec.InitContainers) > 0 {
@@ -135,8 +135,8 @@ func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.Con
 	return s
 }
 
-// inherit takes over what the old status knows and the runtime does not. All
-// containers that restart together leave no former runs in the runtime.
+// inherit copies from the old status what the runtime does not report. If all
+// containers restart together the runtime has no earlier attempts.
 func inherit(s, old *v1.ContainerStatus, cs *pod.ContainerStatus) {
 	s.VolumeMounts = mountsAsMade(old.VolumeMounts, cs.Mounts)
 	s.RestartCount = max(s.RestartCount, old.RestartCount)
@@ -207,8 +207,8 @@ func (v converter) initDone(c *v1.Container, s *v1.ContainerStatus) bool {
 	return true
 }
 
-// setWaiting shows a container that is to start, and whose last start failed, as
-// waiting with the reason of that.
+// setWaiting marks a container that is due to start, and whose last start failed, as
+// waiting for that reason.
 func (v converter) setWaiting(c *v1.Container, s *v1.ContainerStatus) {
 	w, failed := v.in.Waiting[c.Name]
 	if !failed || !mustStart(v.p, c, v.st) {

@@ -53,10 +53,10 @@ func readBelow(dir, name string) (string, error) {
 	return string(data), err
 }
 
-// parseEnv finds the first assignment to key in lines of NAME='value'. What
-// stands in the quotes is taken as it is, new lines too; a comment may follow,
-// and a space after the = makes the value empty. Lines behind the one that is
-// sought are not looked at. Its errors tell no values.
+// parseEnv returns the value of the first assignment to key in lines of NAME='value'.
+// The quoted text is taken literally, newlines included; a comment may follow. A space
+// after the = makes the value empty. Lines after the assignment are not parsed. Errors
+// contain no values.
 func parseEnv(text, key string) (string, error) {
 	for line := 1; text != ""; line++ {
 		current, rest, _ := strings.Cut(text, "\n")

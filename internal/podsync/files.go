@@ -41,9 +41,10 @@ func (s *Syncer) writeHosts(p *v1.Pod, ips []string) error {
 	return err
 }
 
-// terminationLog makes the file for the container's last words; each start
-// has its own. "" where the container wants none, or none can be made: it
-// runs all the same.
+// terminationLog creates the container's termination message file, a new one for each
+// start, and returns its path. It returns "" if the container has no
+// terminationMessagePath or if the file cannot be created: the container starts all the
+// same.
 func (s *Syncer) terminationLog(p *v1.Pod, c *v1.Container) string {
 	if c.TerminationMessagePath == "" {
 		return ""

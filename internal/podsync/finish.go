@@ -45,8 +45,8 @@ func lose(list []v1.ContainerStatus) {
 	}
 }
 
-// begun reports whether the regular containers were to start: without evidence
-// of that they never ran, and have not failed (hasPodInitialized).
+// begun reports whether the regular containers were due to start. If not, they never
+// ran and have not failed (hasPodInitialized).
 func begun(p *v1.Pod, s *v1.PodStatus) bool {
 	if len(p.Spec.InitContainers) == 0 {
 		return true
@@ -74,8 +74,8 @@ func exitedZero(st v1.ContainerState) bool {
 	return st.Terminated != nil && st.Terminated.ExitCode == 0
 }
 
-// begunInit returns the init containers up to the last that ever left the waiting
-// state, and the first in any case (initializedContainers).
+// begunInit returns the init containers up to the last one that left the waiting state,
+// at least the first (initializedContainers).
 func begunInit(list []v1.ContainerStatus) []v1.ContainerStatus {
 	for i := len(list) - 1; i >= 0; i-- {
 		if cs := &list[i]; cs.State.Waiting == nil || cs.LastTerminationState.Terminated != nil {

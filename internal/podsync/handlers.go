@@ -24,9 +24,9 @@ func (r *run) features(ctx context.Context) (Features, error) {
 	return r.opt.Host.Features(ctx, r.opt.Host.RuntimeHandler(r.p))
 }
 
-// recursiveReadOnly reports whether the pod's runtime handler can do that. It is
-// asked only for a container that wants it; what cannot be told is no
-// (runtimeClassSupportsRecursiveReadOnlyMounts in pkg/kubelet/kubelet_pods.go).
+// recursiveReadOnly reports whether the pod's runtime handler supports recursive
+// read-only mounts; false if that is unknown. It is only called for containers that ask
+// for one (runtimeClassSupportsRecursiveReadOnlyMounts in pkg/kubelet/kubelet_pods.go).
 func (r *run) recursiveReadOnly(ctx context.Context) bool {
 	f, err := r.features(ctx)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// ensureImage sees to it that the container's image is there, by its pull
-// policy (EnsureImageExists in pkg/kubelet/images/image_manager.go).
+// ensureImage pulls the container's image if its pull policy asks for it
+// (EnsureImageExists in pkg/kubelet/images/image_manager.go).
 func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*pod.Image, *StartError) {
 	fail := func(kind, reason, message string, err error) (*pod.Image, *StartError) {
 		if ctx.Err() == nil {
@@ -107,7 +107,8 @@ func pullFailure(image, text string) (reason, message string) {
 	return reasonErrImagePull, text
 }
 
-// imageStatus asks for an image once per sync, as long as it is there.
+// imageStatus returns the status of an image. An image that exists is looked up once
+// per sync.
 func (r *run) imageStatus(ctx context.Context, name string) (*pod.Image, error) {
 	if image, ok := r.images[name]; ok {
 		return image, nil

@@ -10,16 +10,15 @@ import (
 	"github.com/podctl/podctl/internal/event"
 )
 
-// imageVolume is an image that is a volume, or why it is none.
+// imageVolume is the image of an image volume, or the error of getting it.
 type imageVolume struct {
 	spec   *runtimeapi.ImageSpec
 	failed *StartError
 }
 
-// ensureImageVolumes sees to it that the images of all the pod's image volumes
-// are there, once per sync and before the first container that may start. What
-// failed is the matter of the containers that mount it (getImageVolumes in
-// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+// ensureImageVolumes pulls the images of all image volumes of the pod, once per sync,
+// before the first container starts. A failure fails the containers that mount the
+// volume (getImageVolumes in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func (r *run) ensureImageVolumes(ctx context.Context) {
 	if r.imageVolumes != nil {
 		return

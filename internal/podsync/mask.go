@@ -16,7 +16,7 @@ import (
 // found, a subPathExpr that leaves its volume. All that podsync hands out,
 // events, statuses and errors, has them replaced.
 
-// maskedHost masks what a Syncer tells the node.
+// maskedHost masks the events and statuses that a Syncer hands to the node.
 type maskedHost struct {
 	Host
 	s *Syncer

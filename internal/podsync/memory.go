@@ -74,7 +74,7 @@ type actuated struct {
 	amounts pod.Amounts
 }
 
-// remember gives the memory of a pod, a fresh one for a new pod.
+// remember returns the memory of a pod, and creates it for a new pod.
 func (s *Syncer) remember(uid types.UID) *memory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +98,7 @@ func (m *memory) beginHook(id string) bool {
 	return true
 }
 
-// orEmpty returns the status of a pod of which the runtime holds nothing, if st is
-// nil.
+// orEmpty returns st, or an empty status of the pod if st is nil.
 func orEmpty(p *v1.Pod, st *pod.Status) *pod.Status {
 	if st == nil {
 		return &pod.Status{UID: p.UID, Name: p.Name, Namespace: p.Namespace}

@@ -12,9 +12,9 @@ import (
 	"github.com/podctl/podctl/internal/render"
 )
 
-// mount sees to the pod's volumes, at every sync: what was mounted when the
-// containers started may have to show something else by now
-// (WaitForAttachAndMount in pkg/kubelet/volumemanager/volume_manager.go).
+// mount mounts and updates the pod's volumes. It runs at every sync: the contents of
+// mounted volumes follow their objects (WaitForAttachAndMount in
+// pkg/kubelet/volumemanager/volume_manager.go).
 func (r *run) mount(ctx context.Context) error {
 	if len(r.p.Spec.Volumes) == 0 && !r.plan.Starts() {
 		return nil
@@ -59,7 +59,7 @@ func (r *run) mount(ctx context.Context) error {
 // each failure (pkg/util/goroutinemap/exponentialbackoff/exponential_backoff.go).
 const mountRetry = 500 * time.Millisecond
 
-// mountError is volumes without which no container can start.
+// mountError reports volumes that containers need and that could not be mounted.
 type mountError struct {
 	err   error
 	retry time.Time
@@ -75,7 +75,7 @@ func (e *mountError) Layer() event.Layer { return event.LayerVolume }
 // RetryAt returns when to try again.
 func (e *mountError) RetryAt() (time.Time, bool) { return e.retry, true }
 
-// splitJoined takes joined errors apart.
+// splitJoined returns the errors that errors.Join joined.
 func splitJoined(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()

@@ -38,7 +38,7 @@ func phase(p *v1.Pod, s *v1.PodStatus, ended, active bool) v1.PodPhase {
 	}
 }
 
-// stoppedPhase returns the phase of a pod none of whose containers runs.
+// stoppedPhase returns the phase of a pod without running containers.
 func (t *tally) stoppedPhase(ended bool) v1.PodPhase {
 	switch {
 	case !ended && t.final < t.stopped:

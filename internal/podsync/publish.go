@@ -58,9 +58,9 @@ func (s *Syncer) publishFinal(p *v1.Pod) v1.PodStatus {
 	})
 }
 
-// Probed brings the pod's status in line with what its probes report now,
-// whatever operation is running meanwhile. A pod without a status is left alone
-// (SetContainerReadiness in pkg/kubelet/status/status_manager.go).
+// Probed updates the pod's status with the current probe results, also while an
+// operation runs. A pod without a status is not changed (SetContainerReadiness in
+// pkg/kubelet/status/status_manager.go).
 func (s *Syncer) Probed(p *v1.Pod) {
 	s.mu.Lock()
 	m := s.pods[p.UID]
@@ -90,8 +90,9 @@ func (s *Syncer) statusInput(uid types.UID, old *v1.PodStatus) StatusInput {
 	}
 }
 
-// updateStatus makes the pod's next status of the last one. The statuses of one pod
-// are published in the order in which they were computed.
+// updateStatus replaces the pod's status by what next returns for the previous one, and
+// publishes it. Statuses of one pod are published in the order in which they are
+// computed.
 func (s *Syncer) updateStatus(p *v1.Pod, m *memory, next func(old *v1.PodStatus) v1.PodStatus) v1.PodStatus {
 	m.telling.Lock()
 	defer m.telling.Unlock()
@@ -122,8 +123,8 @@ func asHeld(p *v1.Pod, st *pod.Status, old *v1.PodStatus) *v1.Pod {
 	return &held
 }
 
-// keepCause keeps why a pod reached its terminal phase, even if its containers
-// then exit with 0 although it failed. The kubelet drops reason and message there.
+// keepCause preserves the reason and message of a failed pod, even if its containers
+// exit with 0 afterwards. The kubelet drops them there.
 func keepCause(s, old *v1.PodStatus) {
 	if old != nil && pod.IsTerminal(old.Phase) && s.Phase == old.Phase && s.Reason == "" {
 		s.Reason, s.Message = old.Reason, old.Message

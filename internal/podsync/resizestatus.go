@@ -37,7 +37,8 @@ func (s *Syncer) ResizeStarted(p *v1.Pod) {
 	s.normal(p, "", event.ResizeStarted, "%s", resizeMessage("Pod resize started", p, p.Generation, ""))
 }
 
-// ResizeWithdrawn shows that the pod asks for what it has.
+// ResizeWithdrawn removes the condition of a pending resize: the pod asks for the
+// resources that it has.
 func (s *Syncer) ResizeWithdrawn(p *v1.Pod) {
 	m := s.remember(p.UID)
 	m.mu.Lock()
@@ -85,8 +86,8 @@ func (s *Syncer) resizeFailed(p *v1.Pod, err error) {
 	}
 }
 
-// learnActuated remembers what containers that run were given, of those of which
-// nothing is known.
+// learnActuated records the resources of running containers for which none are recorded
+// yet.
 func (m *memory) learnActuated(p *v1.Pod, st *pod.Status, adopted *pod.Allocation) {
 	was := adopted.Apply(p)
 	if m.actuatedPod == nil {
@@ -127,7 +128,7 @@ func (r *run) actuated() map[string]pod.Amounts {
 	return all
 }
 
-// resizeConditions returns those of the pod, none of one that has ended.
+// resizeConditions returns the pod's resize conditions; none if the pod has ended.
 func (m *memory) resizeConditions(ended bool) []v1.PodCondition {
 	m.mu.Lock()
 	defer m.mu.Unlock()

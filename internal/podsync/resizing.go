@@ -14,10 +14,10 @@ import (
 	"github.com/podctl/podctl/internal/render"
 )
 
-// resize gives the pod's cgroup and its running containers what the plan says,
-// memory first. What grows, grows outside first, and what shrinks, shrinks inside
-// first; the first failure ends it, and the next sync goes on (doPodResizeAction in
-// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+// resize applies the plan's resources to the pod's cgroup and its running containers,
+// memory first. An increase is applied to the pod before its containers, a decrease to
+// the containers first. The first failure ends it; the next sync continues
+// (doPodResizeAction in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func (r *run) resize(ctx context.Context) error {
 	if !r.plan.resizes() {
 		return nil
@@ -202,7 +202,8 @@ func (r *run) checkMemory(ctx context.Context, have, want pod.CgroupAmounts) err
 	return nil
 }
 
-// stricter compares two limits of which 0 is none: -1 if the second is stricter.
+// stricter compares two limits, where 0 means no limit. It returns -1 if the second is
+// stricter.
 func stricter(have, want int64) int {
 	switch {
 	case have == want:

@@ -41,7 +41,8 @@ type shown struct {
 	least int64
 }
 
-// in puts it into a list of what was asked for, nil if that was nothing.
+// in sets the amount that the runtime enforces in a resource list of the status, else
+// the amount of before. A nil list stays nil.
 func (s shown) in(list, before v1.ResourceList) {
 	switch {
 	case list == nil:

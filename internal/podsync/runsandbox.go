@@ -99,7 +99,7 @@ func (r *run) runSandbox(ctx context.Context) error {
 	}
 }
 
-// node returns the machine with its resolv.conf as it is now.
+// node returns the node facts with the current resolv.conf.
 func (r *run) node() (*render.Node, error) {
 	dns, err := r.opt.Host.Resolver()
 	if err != nil {

@@ -117,8 +117,8 @@ func (r *run) actionInput(restartAll bool) ActionInput {
 	}
 }
 
-// carryOut makes the changes of the plan, in its order, and stops at the first
-// failure until containers are started: each of those fails on its own.
+// carryOut makes the changes of the plan in order. It stops at the first failure,
+// except for the starts of containers, which fail one by one.
 func (r *run) carryOut(ctx context.Context) error {
 	defer r.endTurn()
 	for _, step := range []func(context.Context) error{r.sign, r.mount, r.kill, r.remove, r.prepare, r.ensureSandbox} {
@@ -132,7 +132,7 @@ func (r *run) carryOut(ctx context.Context) error {
 	return r.start(ctx)
 }
 
-// sign records the pod before anything else is made of it, which is found by the record
+// sign writes the pod's record before anything else is created, so that it is found
 // after a crash.
 func (r *run) sign(context.Context) error {
 	if !r.plan.Starts() {

@@ -45,9 +45,9 @@ func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (res Result, 
 	return res, nil
 }
 
-// TerminateRuntime stops a pod of which only the runtime knows: no hooks, and
-// grace seconds for each container
-// (SyncTerminatingRuntimePod in pkg/kubelet/kubelet.go, with a grace of 1).
+// TerminateRuntime stops a pod that only the runtime knows, without hooks. Each
+// container has a grace period of grace seconds (SyncTerminatingRuntimePod in
+// pkg/kubelet/kubelet.go, with a grace of 1).
 func (s *Syncer) TerminateRuntime(ctx context.Context, p *pod.Pod, grace int64) error {
 	v := &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: p.UID, Name: p.Name, Namespace: p.Namespace}}
 	st := &pod.Status{UID: p.UID, Name: p.Name, Namespace: p.Namespace}

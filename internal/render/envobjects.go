@@ -51,7 +51,7 @@ func configMapKey(ref *v1.ConfigMapKeySelector, namespace string, objects *pod.O
 	return value, found, err
 }
 
-// secretKey returns one value of a Secret. No error tells a value.
+// secretKey returns one value of a Secret. Errors contain no values.
 func secretKey(ref *v1.SecretKeySelector, namespace string, objects *pod.Objects) (value string, found bool, err error) {
 	s := objects.Secret(namespace, ref.Name)
 	if s == nil {

@@ -59,9 +59,9 @@ func shorten(name string) (string, error) {
 	return short, nil
 }
 
-// sandboxHostname returns what the sandbox is told: nothing on the node's network,
-// the whole name where setHostnameAsFQDN asks for it (GetNodenameForKernel in
-// pkg/kubelet/util/util.go, whose words the error has).
+// sandboxHostname returns the hostname of the sandbox config: "" on the host network,
+// the FQDN with setHostnameAsFQDN (GetNodenameForKernel in pkg/kubelet/util/util.go,
+// whose error text it uses).
 func sandboxHostname(p *v1.Pod, n *Node) (string, error) {
 	if p.Spec.HostNetwork {
 		return "", nil

@@ -22,9 +22,9 @@ const (
 	hostsHeadOfNode = "# Kubernetes-managed hosts file (host network).\n"
 )
 
-// Hosts returns the content of the pod's /etc/hosts. Of a pod on the node's network
-// that is nodeHosts, the node's own file, and the aliases; of any other the
-// usual names, the pod under each of its IPs, and the aliases.
+// Hosts returns the content of the pod's /etc/hosts. For a pod on the host network it
+// is nodeHosts, the node's own file, and the aliases; for others the usual names, the
+// pod under each of its IPs, and the aliases.
 func Hosts(p *v1.Pod, n *Node, podIPs []string, nodeHosts []byte) ([]byte, error) {
 	var b bytes.Buffer
 	if p.Spec.HostNetwork {

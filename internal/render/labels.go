@@ -56,9 +56,8 @@ func containerAnnotations(p *v1.Pod, c *v1.Container, attempt uint32) map[string
 	return a
 }
 
-// Hash tells containers apart that must not run on from one to the other: it
-// changes with the name and the image (HashContainer in
-// pkg/kubelet/container/helpers.go).
+// Hash returns a hash of the container's name and image. A container whose hash changes
+// must be restarted (HashContainer in pkg/kubelet/container/helpers.go).
 func Hash(c *v1.Container) string {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%v", dump.ForHash([]byte(toJSON(map[string]string{"name": c.Name, "image": c.Image}))))

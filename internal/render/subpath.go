@@ -46,9 +46,8 @@ func SubPaths(p *v1.Pod, c *v1.Container, in ContainerInput) ([]SubPath, error) 
 	return out, nil
 }
 
-// subPathOf returns the part of the volume that m mounts, "" for all of it. A
-// variable that is missing or empty is an error: it would mount more than was
-// meant.
+// subPathOf returns the path within the volume that m mounts, "" for the whole volume.
+// A missing or empty variable is an error: it would mount more than intended.
 func subPathOf(m *v1.VolumeMount, env *environment) (string, error) {
 	path := m.SubPath
 	if m.SubPathExpr != "" {

@@ -33,7 +33,7 @@ type Options struct {
 	Deliver func(Update)
 }
 
-// Update is all that a source wants now.
+// Update is the complete desired state of a source.
 type Update struct {
 	// Pods are all pods, no two of one name or UID.
 	Pods []*manifest.Pod
@@ -152,7 +152,7 @@ func calm(ctx context.Context, changes <-chan struct{}) bool {
 	}
 }
 
-// applyRead makes of a read what is delivered.
+// applyRead updates the state with a read and delivers the changes.
 func (f *follower) applyRead(ctx context.Context, r Read, first bool) {
 	next, notices := f.state.Next(f.name, r, func(name string, data []byte) (*manifest.Set, error) {
 		return f.opts.parse(ctx, name, data)

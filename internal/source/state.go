@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Identity distinguishes directories that have one name after another. The zero
-// value is of what has none, such as a URL.
+// Identity identifies a directory behind a name. It is zero for sources without one,
+// such as a URL.
 type Identity struct{ Device, Inode uint64 }
 
 // File is one file as it was read now.
@@ -49,7 +49,7 @@ var levelNames = [...]string{Info: "info", Warning: "warning", Failed: "failed"}
 
 func (l Level) String() string { return levelNames[l] }
 
-// Notice is something that a user should be told, once.
+// Notice is a message for the user, sent once.
 type Notice struct {
 	Level   Level
 	Problem manifest.Problem
@@ -261,7 +261,7 @@ func (s State) union(had map[string]string) (pods []*manifest.Pod, objects *pod.
 	return pods, pod.Merge(all...), twins
 }
 
-// keysOf returns the pod's name and UID, of which there is one each.
+// keysOf returns the pod's full name and UID, which must be unique.
 func keysOf(p *manifest.Pod) [2]string {
 	return [2]string{"name " + p.Namespace + "/" + p.Name, "uid " + string(p.UID)}
 }

@@ -11,8 +11,8 @@ import (
 // The kinds whose files podctl writes: configMap, secret, downwardAPI and
 // projected. They are brought up to date at every Mount.
 
-// contentKind returns one of them. collect says what its files are, memory whether
-// they may not lie on disk.
+// contentKind returns a kind of volume with files that podctl writes. collect returns
+// the files; memory keeps them off the disk.
 func contentKind(dir string, memory bool, owns func(*v1.Volume) bool, collect func(request) (files, error)) kind {
 	setUp := func(ctx context.Context, r request) error {
 		want, err := collect(r)
@@ -36,9 +36,8 @@ func contentKind(dir string, memory bool, owns func(*v1.Volume) bool, collect fu
 
 var errNoMode = errors.New("no defaultMode used, not even the default value for it")
 
-// pick makes files of the values of an object: of all, or of those that items
-// name. missing is the error for a key that there is none of, nil where that
-// is fine.
+// pick returns files for the values of an object: for all, or for those that items
+// name. missing returns the error for a missing key, nil if the key is optional.
 func pick(values map[string][]byte, items []v1.KeyToPath, mode *int32, missing func(key string) error) (files, error) {
 	if mode == nil {
 		return nil, errNoMode

@@ -30,8 +30,8 @@ func (m *Manager) WriteFile(uid types.UID, name string, content []byte, mode os.
 	return path, nil
 }
 
-// same reports whether a file has this content and mode. Containers can write
-// to it, so that no more of it is read than should be there.
+// same reports whether a file has this content and mode. Containers can write to the
+// file; no more than the length of the content is read.
 func same(path string, content []byte, mode os.FileMode) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode() != mode || info.Size() != int64(len(content)) {

@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Paths tells where the volumes that the pod's containers mount will be, with
-// pod directories in podsDir: what Mount returns, but nothing is made and
-// nothing is checked. Volumes of a kind that is not supported are left out.
+// Paths returns the paths at which Mount will make the volumes of the pod's containers,
+// with pod directories in podsDir. Nothing is created or checked. Volumes of
+// unsupported kinds are omitted.
 func Paths(podsDir string, p *v1.Pod) map[string]string {
 	paths := map[string]string{}
 	for i := range p.Spec.Volumes {

@@ -204,9 +204,9 @@ func shortPath(dir *os.File, name string) string {
 	return path[:maxPathText/2] + "…" + path[len(path)-maxPathText/2:]
 }
 
-// mount tells mounts apart, also two of one file system, by the id. Kernels
-// before 5.8 do not report it; only then the device stands for it: files of one
-// overlay mount may have several devices, those of its layers.
+// mount identifies a mount by its id, also among several of one file system. Kernels
+// before 5.8 do not report the id; then the device identifies it: files of one overlay
+// mount may have several devices, those of its layers.
 type mount struct {
 	id     uint64
 	device device

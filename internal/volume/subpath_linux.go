@@ -183,9 +183,9 @@ func unmount(path string) error {
 	return nil
 }
 
-// unmountSubPaths unmounts all that BindSubPath mounted for the pod, in this
-// process or one before. What containers have mounted inside of it is not
-// ours, and stays; the removal of the directories names it.
+// unmountSubPaths unmounts everything that BindSubPath mounted for the pod, in this
+// process or an earlier one. Mounts that containers made inside stay; the removal of
+// the directories reports them.
 func (m *Manager) unmountSubPaths(uid types.UID) error {
 	pods, err := filepath.EvalSymlinks(m.pods)
 	if errors.Is(err, os.ErrNotExist) {

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// OverLimit looks for an emptyDir that holds more than its sizeLimit, as the
-// kubelet does (emptyDirLimitEviction in pkg/kubelet/eviction/eviction_manager.go).
-// It reads the directories of those volumes until one is over its limit, and ends
-// with ctx. A volume that cannot be read to its end counts with what was read.
+// OverLimit returns an emptyDir that holds more than its sizeLimit, as the kubelet does
+// (emptyDirLimitEviction in pkg/kubelet/eviction/eviction_manager.go). It measures the
+// volumes until one is over its limit, and ends with ctx. A volume that cannot be read
+// completely counts with the part that was read.
 func (m *Manager) OverLimit(ctx context.Context, p *v1.Pod) (volume string, limit resource.Quantity, over bool) {
 	for i := range p.Spec.Volumes {
 		v := &p.Spec.Volumes[i]

@@ -92,7 +92,7 @@ type level struct {
 	position int64
 }
 
-// fileID tells files apart as long as they exist.
+// fileID identifies a file for as long as it exists.
 type fileID struct {
 	mount  mount
 	device device
