@@ -6,7 +6,7 @@ import (
 	"github.com/podctl/podctl/internal/event"
 )
 
-// backlog is how many events wait for a reader that does not read.
+// backlog is the number of events that are kept for a slow reader.
 const backlog = 1024
 
 // Broadcaster sends every event to the current readers of /events. The
@@ -17,13 +17,13 @@ type Broadcaster struct {
 	closed  bool
 }
 
-// reader is one who reads events.
+// reader is a reader of /events.
 type reader struct {
 	events chan Event
 	lost   int // guarded by the Broadcaster's mutex
 }
 
-// Send never blocks.
+// Send sends an event to all readers. It never blocks: a reader that is too slow loses events.
 func (b *Broadcaster) Send(of event.Event) {
 	ev := EventOf(of)
 	b.mu.Lock()

@@ -31,9 +31,9 @@ const readTimeout = 5 * time.Second
 // startTimeout bounds Start, which writes a small file and waits for nothing.
 const startTimeout = 10 * time.Second
 
-// Bounds of an answer, and of each event: what calls itself a podctl may be anything. Its size in bytes,
-// and because a few bytes may take a kilobyte once they are decoded, its values and
-// pods. A thousand pods have a few hundred thousand values, in a few megabytes.
+// Bounds of an answer and of each event, because any process may listen on a socket: its
+// size in bytes and, because a few bytes may decode to a kilobyte, the number of its values
+// and pods. A thousand pods have a few hundred thousand values, in a few megabytes.
 const (
 	maxAnswer = 256 << 20
 	maxValues = 1_000_000
@@ -53,8 +53,8 @@ func Find(dir string, dial Dialer) ([]*Client, error) {
 	return clients, err
 }
 
-// FindLiving is Find that also returns all live instances of dir, with a socket or
-// without, by one read of the directory.
+// FindLiving is like Find and also returns all live instances of dir, with or without a
+// socket. It reads the directory once.
 func FindLiving(dir string, dial Dialer) (living []owner.Holder, clients []*Client, err error) {
 	if err := owner.CheckDir(dir); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, nil, err
@@ -112,7 +112,7 @@ type Client struct {
 }
 
 func dialUnix(ctx context.Context, path string) (net.Conn, error) {
-	near, done, err := nearby(path)
+	near, done, err := shortAddress(path)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (c *Client) Process() Process {
 // see Host. Processes of earlier versions do not say it.
 func (c *Client) Settled() bool { return c.settled.Load() }
 
-// Pods are the pods that it manages, with their status.
+// Pods returns the pods that the process manages, with their status.
 func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
 	return c.pods(ctx, "/pods")
 }
@@ -165,8 +165,8 @@ func decodeEach[T any](items []json.RawMessage) ([]T, error) {
 	return all, nil
 }
 
-// Pod is one of them, with its status. The error is ErrNotFound if the podctl does
-// not manage it.
+// Pod returns one pod with its status. The error is ErrNotFound if the process does not
+// manage it.
 func (c *Client) Pod(ctx context.Context, uid types.UID) (*v1.Pod, error) {
 	path := "/pods?uid=" + url.QueryEscape(string(uid))
 	list, err := c.pods(ctx, path)
@@ -182,14 +182,13 @@ func (c *Client) Pod(ctx context.Context, uid types.UID) (*v1.Pod, error) {
 	return nil, c.wrap(path, ErrNotFound)
 }
 
-// Node is the node that it is: its name, and what is allocatable where it is
-// bounded.
+// Node returns the node's name and, if it is limited, what is allocatable.
 func (c *Client) Node(ctx context.Context) (*v1.Node, error) {
 	n := &v1.Node{}
 	return n, c.read(ctx, "/node", n)
 }
 
-// Workers are the same as their workers see them.
+// Workers returns the pods as their workers see them.
 func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
 	const path = "/workers"
 	var items []json.RawMessage
@@ -200,31 +199,31 @@ func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
 	return workers, c.wrap(path, err)
 }
 
-// Stop ends a pod to stay so, and returns when nothing of it runs. grace is in
-// seconds; nil is the pod's own. If ctx ends before, the pod goes on ending.
-// The error is ErrNotFound where the podctl has no such pod.
+// Stop stops a pod, keeps it stopped, and returns when nothing of it runs. grace is in
+// seconds; nil is the pod's own. If ctx ends first, the pod still terminates. The error is
+// ErrNotFound if the process has no such pod.
 func (c *Client) Stop(ctx context.Context, namespace, name string, grace *int64) error {
-	return c.order(ctx, "/stop", podRequest{Namespace: namespace, Name: name, GraceSeconds: grace})
+	return c.post(ctx, "/stop", podRequest{Namespace: namespace, Name: name, GraceSeconds: grace})
 }
 
-// Start lets a stopped pod run again. The error is ErrNotFound where the podctl
-// has no such pod.
+// Start starts a stopped pod again. The error is ErrNotFound if the process has no such
+// pod.
 func (c *Client) Start(ctx context.Context, namespace, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	return c.order(ctx, "/start", podRequest{Namespace: namespace, Name: name})
+	return c.post(ctx, "/start", podRequest{Namespace: namespace, Name: name})
 }
 
 // Debug adds an ephemeral container to a pod that runs, and returns before it is
-// started. The error is ErrNotFound where the podctl has no such pod.
+// started. The error is ErrNotFound if the process has no such pod.
 func (c *Client) Debug(ctx context.Context, namespace, name string, container v1.EphemeralContainer) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	return c.order(ctx, "/debug", debugRequest{Namespace: namespace, Name: name, Container: container})
+	return c.post(ctx, "/debug", debugRequest{Namespace: namespace, Name: name, Container: container})
 }
 
-// Get reads a path as it is: /metrics, /healthz. An answer that is no success
-// is an error with its text.
+// Get returns the body of a path such as /metrics or /healthz. An answer other than 200 is
+// an error with its text.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -240,8 +239,8 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	return b, c.wrap(path, err)
 }
 
-// Events calls each for every event from now on, after it has called opened,
-// until ctx ends or the podctl does; the latter is no error.
+// Events calls opened and then each for every event, until ctx ends or the process exits;
+// its exit is no error.
 func (c *Client) Events(ctx context.Context, opened func(), each func(Event)) error {
 	body, err := c.do(ctx, http.MethodGet, "/events", nil)
 	if err != nil {
@@ -276,7 +275,7 @@ func decode(answer []byte, into any) error {
 	return json.Unmarshal(answer, into)
 }
 
-func (c *Client) order(ctx context.Context, path string, req any) error {
+func (c *Client) post(ctx context.Context, path string, req any) error {
 	b, err := json.Marshal(req)
 	if err != nil {
 		return err
@@ -334,5 +333,5 @@ func refusalOf(code int, text []byte) error {
 
 func (e *refusal) Error() string { return e.text }
 
-// Is makes it ErrNotFound where it means that.
+// Is reports whether target is ErrNotFound and the process has no such pod.
 func (e *refusal) Is(target error) bool { return target == ErrNotFound && e.notFound }

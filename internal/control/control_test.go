@@ -115,7 +115,7 @@ func served(t *testing.T, h Host, events *Broadcaster) (dir string, c *Client) {
 	return dir, found[0]
 }
 
-func TestClientReadsAndOrders(t *testing.T) {
+func TestClientRequests(t *testing.T) {
 	h := &fakeHost{}
 	dir, c := served(t, h, nil)
 	if info, err := os.Stat(Path(dir, "agent")); err != nil || info.Mode().Perm() != 0o600 {
@@ -159,7 +159,7 @@ func TestClientReadsAndOrders(t *testing.T) {
 	}
 }
 
-func TestHandlerRefusesWhatItDoesNotUnderstand(t *testing.T) {
+func TestHandlerRejectsInvalidRequests(t *testing.T) {
 	h := &fakeHost{}
 	handler := Handler(h, nil, nil)
 	for _, c := range []struct {
@@ -186,7 +186,7 @@ func TestHandlerRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	}
 }
 
-func TestHealthzIsTheKubelets(t *testing.T) {
+func TestHealthzMatchesKubelet(t *testing.T) {
 	sick := &fakeHost{unhealthy: errors.New("last relist 4m ago")}
 	for _, c := range []struct {
 		name    string
@@ -228,7 +228,7 @@ func TestPortServesMetricsAndHealthOnly(t *testing.T) {
 	}
 }
 
-func TestEventsStreamUntilThePodctlEnds(t *testing.T) {
+func TestEventStreamEndsWithProcess(t *testing.T) {
 	var events Broadcaster
 	events.Send(event.Event{Reason: "Before"}) // there is no reader yet
 	_, c := served(t, &fakeHost{}, &events)
@@ -249,7 +249,7 @@ func TestEventsStreamUntilThePodctlEnds(t *testing.T) {
 	}
 }
 
-func TestReaderThatDoesNotReadIsToldWhatItLost(t *testing.T) {
+func TestSlowEventReaderIsToldLostCount(t *testing.T) {
 	var b Broadcaster
 	events, stop := b.subscribe()
 	defer stop()
@@ -269,7 +269,7 @@ func TestReaderThatDoesNotReadIsToldWhatItLost(t *testing.T) {
 
 // The fields of the API are for others' scripts: what is renamed here breaks
 // them.
-func TestWorkerOfAnEarlierVersion(t *testing.T) {
+func TestWorkerReadsKeysOfEarlierVersions(t *testing.T) {
 	var w Worker
 	const sent = `{"name":"web","phase":"syncing","status":"Running","display":"CrashLoopBackOff","containers":1}`
 	if err := json.Unmarshal([]byte(sent), &w); err != nil {
@@ -288,7 +288,7 @@ func TestWorkerOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-func TestWorkerInJSON(t *testing.T) {
+func TestWorkerJSON(t *testing.T) {
 	at, left := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), int64(-4)
 	b, err := json.Marshal(Worker{
 		Namespace: "default", Name: "db", UID: "u", Phase: "terminating", Since: at, Cause: "killed", HasConfig: true,
@@ -304,17 +304,17 @@ func TestWorkerInJSON(t *testing.T) {
 	}
 }
 
-// hostile is the client of what answers every request so.
-func hostile(t *testing.T, answer http.HandlerFunc) *Client {
+// hostileClient is the client of what answers every request so.
+func hostileClient(t *testing.T, answer http.HandlerFunc) *Client {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := Listen(dir, "run-hostile")
+	l, err := Listen(dir, "run-hostileClient")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := Serve(l, answer, nil)
 	t.Cleanup(func() { _ = s.Close() })
-	return Process{Name: "run-hostile", Socket: Path(dir, "run-hostile")}.Client(nil)
+	return Process{Name: "run-hostileClient", Socket: Path(dir, "run-hostileClient")}.Client(nil)
 }
 
 func endless(w http.ResponseWriter, _ *http.Request) {
@@ -325,8 +325,8 @@ func endless(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-func TestAnswerWithoutAnEndIsCutOff(t *testing.T) {
-	c := hostile(t, endless)
+func TestAnswerSizeIsBounded(t *testing.T) {
+	c := hostileClient(t, endless)
 	c.limit = 1 << 16
 	if _, err := c.Workers(t.Context()); err == nil || !strings.Contains(err.Error(), "larger than 65536 bytes") {
 		t.Errorf("%v", err)
@@ -337,8 +337,8 @@ func TestAnswerWithoutAnEndIsCutOff(t *testing.T) {
 }
 
 // Two bytes of an answer may be a pod or a container of a kilobyte.
-func TestAnswersAreBoundedInValues(t *testing.T) {
-	c := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+func TestAnswerValuesAreBounded(t *testing.T) {
+	c := hostileClient(t, func(w http.ResponseWriter, r *http.Request) {
 		list := func(n int) string { return "[" + strings.Repeat("{},", n-1) + "{}]" }
 		switch r.URL.Path {
 		case "/workers":

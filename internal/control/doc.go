@@ -1,6 +1,6 @@
-// Package control is how one podctl sees into, and speaks to, another: HTTP
-// over a unix socket that each podctl which manages pods opens beside its
-// locks, and the client that finds all of them.
+// Package control serves and calls the API of a podctl process: HTTP over a unix socket,
+// which each podctl process that manages pods opens beside its locks, and a client that
+// finds these sockets.
 //
 //	podctl run, agent                           podctl pods, terminating, stop …
 //	  Host ◄── Handler ◄── Server                  Client ──► Find
@@ -11,16 +11,15 @@
 //
 // The types of the API are in types.go; /pods answers with a v1.PodList as
 // the kubelet's does. A socket is its owner's alone (0600, in a directory of
-// 0700). One whose podctl was killed is told by that instance's lock, which
-// died with it: Find passes it over, and the next Listen removes it.
+// 0700). The lock of an instance that was killed is released, so its socket counts as
+// stale: Find skips it, and the next Listen removes it.
 //
 // The server may block only in its own goroutines: a Host answers from
-// memory, but for Stop, which waits for the pod. A reader of /events that
-// does not read loses events, and is told how many; the node never waits for
-// it. No error of the server ends the podctl that it serves.
+// memory, except Stop, which waits for the pod. A slow reader of /events loses
+// events, and the next one says how many; the node never waits for it. No error of the
+// server ends the podctl process that it serves.
 //
-// Differs from the kubelet in: a socket instead of a port with certificates;
-// /pods carries a deletion timestamp for a pod that podctl is ending; /workers,
-// /events, /stop and /start, which the kubelet does not have, nor /debug; /readyz has a check
-// of the PLEG, which the kubelet folds into the node's condition.
+// Differs from the kubelet in: a socket instead of a port with certificates; /pods has a
+// deletion timestamp for each terminating pod; the kubelet has no /workers, /events, /stop,
+// /start and /debug; /readyz checks the PLEG, which is a condition of the kubelet's node.
 package control

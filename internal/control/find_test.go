@@ -10,7 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/proc"
 )
 
-func TestSocketsOfTheDeadArePassedOverAndRemoved(t *testing.T) {
+func TestDeadSocketsAreSkippedByFindAndRemovedByListen(t *testing.T) {
 	dir := t.TempDir()
 	dead := Path(dir, "run-dead")
 	if err := os.WriteFile(dead, nil, 0o600); err != nil {
@@ -37,7 +37,7 @@ func TestSocketsOfTheDeadArePassedOverAndRemoved(t *testing.T) {
 	if found, err := Find(dir, nil); err != nil || len(found) != 1 {
 		t.Errorf("Find beside a living one: %v %v", found, err)
 	}
-	sweep(dir) // by another that starts: the living keep theirs
+	removeDeadSockets(dir) // by another that starts: the living keep theirs
 	if _, err := os.Stat(Path(dir, "agent")); err != nil {
 		t.Error(err)
 	}
@@ -46,7 +46,7 @@ func TestSocketsOfTheDeadArePassedOverAndRemoved(t *testing.T) {
 	}
 }
 
-func TestSocketAtAnOddPath(t *testing.T) {
+func TestSocketPathThatIsLongOrAPattern(t *testing.T) {
 	for name, odd := range map[string]string{"long": strings.Repeat("d", 120), "a pattern": "[run"} {
 		t.Run(name, func(t *testing.T) { findAt(t, filepath.Join(t.TempDir(), odd)) })
 	}

@@ -15,11 +15,11 @@ import (
 // maxBody bounds a request: a name and a number, or a container.
 const maxBody = 64 << 10
 
-// Handler is what a socket serves: everything. metrics may be nil; without
-// events the stream is empty.
-// Each answer names the process by its unique id, and says whether it is settled.
+// Handler returns the handler of the whole API, for a control socket. metrics may be nil;
+// without events the stream is empty. Each answer has the unique id of the process, and
+// says whether it is settled.
 func Handler(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
-	mux := private(h, events, metrics)
+	mux := socketMux(h, events, metrics)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(idHeader, h.ID())
 		if h.Settled() {
@@ -35,26 +35,28 @@ const idHeader = "Podctl-Instance"
 // settledHeader is the header of an answer of a process that is settled.
 const settledHeader = "Podctl-Settled"
 
-func private(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
-	mux := public(h.Checks(), metrics, false)
-	mux.HandleFunc("GET /pods", func(w http.ResponseWriter, r *http.Request) { answer(w, selected(h.Pods(), r.URL.Query().Get("uid"))) })
-	mux.HandleFunc("GET /node", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.NodeObject()) })
+func socketMux(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
+	mux := publicMux(h.Checks(), metrics, false)
+	mux.HandleFunc("GET /pods", func(w http.ResponseWriter, r *http.Request) {
+		writeJSON(w, selectUID(h.Pods(), r.URL.Query().Get("uid")))
+	})
+	mux.HandleFunc("GET /node", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, h.NodeObject()) })
 	mux.HandleFunc("GET /workers", func(w http.ResponseWriter, _ *http.Request) {
 		workers := h.Workers()
 		if workers == nil {
 			workers = []Worker{}
 		}
-		answer(w, workers)
+		writeJSON(w, workers)
 	})
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) { stream(w, r, events) })
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, r *http.Request) {
 		if req, ok := readPod(w, r); ok {
-			done(w, h.Stop(r.Context(), req.Namespace, req.Name, req.GraceSeconds))
+			writeResult(w, h.Stop(r.Context(), req.Namespace, req.Name, req.GraceSeconds))
 		}
 	})
 	mux.HandleFunc("POST /start", func(w http.ResponseWriter, r *http.Request) {
 		if req, ok := readPod(w, r); ok {
-			done(w, h.Start(r.Context(), req.Namespace, req.Name))
+			writeResult(w, h.Start(r.Context(), req.Namespace, req.Name))
 		}
 	})
 	mux.HandleFunc("POST /debug", func(w http.ResponseWriter, r *http.Request) {
@@ -64,42 +66,42 @@ func private(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 			err = errors.New("namespace, name and container are needed")
 		}
 		if err != nil {
-			fail(w, http.StatusBadRequest, fmt.Errorf("read request: %w", err))
+			writeError(w, http.StatusBadRequest, fmt.Errorf("read request: %w", err))
 			return
 		}
-		done(w, h.Debug(req.Namespace, req.Name, req.Container))
+		writeResult(w, h.Debug(req.Namespace, req.Name, req.Container))
 	})
 	return mux
 }
 
-// Public is what a port serves: /metrics, /healthz and /readyz.
+// Public returns the handler for a port: /metrics, /healthz and /readyz.
 func Public(checks []Check, metrics http.Handler) http.Handler {
-	return public(checks, metrics, true)
+	return publicMux(checks, metrics, true)
 }
 
-func public(checks []Check, metrics http.Handler, withhold bool) *http.ServeMux {
+func publicMux(checks []Check, metrics http.Handler, withhold bool) *http.ServeMux {
 	mux := http.NewServeMux()
-	health(mux, checks, withhold)
+	handleChecks(mux, checks, withhold)
 	if metrics != nil {
 		mux.Handle("GET /metrics", metrics)
 	}
 	return mux
 }
 
-// selected is the pod of a UID in a list; "" selects all.
-func selected(list *v1.PodList, uid string) *v1.PodList {
+// selectUID returns the list with only the pod of a UID; "" selects all.
+func selectUID(list *v1.PodList, uid string) *v1.PodList {
 	if uid != "" {
 		list.Items = slices.DeleteFunc(list.Items, func(p v1.Pod) bool { return string(p.UID) != uid })
 	}
 	return list
 }
 
-func answer(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }
 
-// readPod reads which pod a request is about, and refuses one that names none.
+// readPod reads the pod that a request is about, and rejects a request without one.
 func readPod(w http.ResponseWriter, r *http.Request) (podRequest, bool) {
 	var req podRequest
 	err := readJSON(w, r, &req)
@@ -110,7 +112,7 @@ func readPod(w http.ResponseWriter, r *http.Request) (podRequest, bool) {
 		err = errors.New("graceSeconds is negative")
 	}
 	if err != nil {
-		fail(w, http.StatusBadRequest, fmt.Errorf("read request: %w", err))
+		writeError(w, http.StatusBadRequest, fmt.Errorf("read request: %w", err))
 		return req, false
 	}
 	return req, true
@@ -122,27 +124,27 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
 	return d.Decode(into)
 }
 
-// done answers how an order ended.
-func done(w http.ResponseWriter, err error) {
+// writeResult answers a request to change a pod.
+func writeResult(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
-		answer(w, struct{}{})
+		writeJSON(w, struct{}{})
 	case errors.Is(err, ErrNotFound):
-		fail(w, http.StatusNotFound, err)
+		writeError(w, http.StatusNotFound, err)
 	default:
-		fail(w, http.StatusConflict, err)
+		writeError(w, http.StatusConflict, err)
 	}
 }
 
-func fail(w http.ResponseWriter, code int, err error) {
+func writeError(w http.ResponseWriter, code int, err error) {
 	body := errorBody{Error: err.Error(), Hint: hint.Of(err)}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// stream sends events as they come, one JSON object a line, until the reader
-// has gone or the podctl ends.
+// stream sends events as they come, one JSON object a line, until the reader disconnects
+// or the podctl process exits.
 func stream(w http.ResponseWriter, r *http.Request, b *Broadcaster) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	flush := http.NewResponseController(w)

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// health serves the checks as the kubelet does
+// handleChecks serves the checks as the kubelet does
 // (k8s.io/apiserver/pkg/server/healthz): /healthz for liveness, /readyz for
 // readiness. Each answers "ok", or with ?verbose, and whenever a check fails, one
 // line per check; ?exclude=NAME leaves one out, and PATH/NAME is a single check.
 // /healthz leaves out checks that depend on the runtime, because a restart of
 // podctl does not repair the runtime; they can be read one by one. The reason of
 // a failure is withheld on a public port.
-func health(mux *http.ServeMux, checks []Check, withhold bool) {
+func handleChecks(mux *http.ServeMux, checks []Check, withhold bool) {
 	checks = append([]Check{{Name: "ping", Run: func() error { return nil }}}, checks...)
 	live := slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return c.Runtime })
 	for path, aggregated := range map[string][]Check{"healthz": live, "readyz": checks} {
 		mux.HandleFunc("GET /"+path, func(w http.ResponseWriter, r *http.Request) {
-			text, healthy := report(aggregated, r.URL.Query()["exclude"], withhold)
-			plain(w)
+			text, healthy := runChecks(aggregated, r.URL.Query()["exclude"], withhold)
+			setPlainText(w)
 			switch _, verbose := r.URL.Query()["verbose"]; {
 			case !healthy:
 				w.WriteHeader(http.StatusInternalServerError)
@@ -33,14 +33,14 @@ func health(mux *http.ServeMux, checks []Check, withhold bool) {
 			}
 		})
 		for _, c := range checks {
-			mux.HandleFunc("GET /"+path+"/"+c.Name, func(w http.ResponseWriter, _ *http.Request) { single(w, c, withhold) })
+			mux.HandleFunc("GET /"+path+"/"+c.Name, func(w http.ResponseWriter, _ *http.Request) { writeCheck(w, c, withhold) })
 		}
 	}
 }
 
-// single answers with one check.
-func single(w http.ResponseWriter, c Check, withhold bool) {
-	plain(w)
+// writeCheck runs one check and answers with it.
+func writeCheck(w http.ResponseWriter, c Check, withhold bool) {
+	setPlainText(w)
 	err := c.Run()
 	switch {
 	case err == nil:
@@ -54,8 +54,8 @@ func single(w http.ResponseWriter, c Check, withhold bool) {
 	}
 }
 
-// report runs the checks and returns one line for each.
-func report(checks []Check, excluded []string, withhold bool) (text string, healthy bool) {
+// runChecks runs the checks and returns one line for each.
+func runChecks(checks []Check, excluded []string, withhold bool) (text string, healthy bool) {
 	var b strings.Builder
 	healthy = true
 	for _, c := range checks {
@@ -77,7 +77,7 @@ func report(checks []Check, excluded []string, withhold bool) (text string, heal
 	return b.String(), healthy
 }
 
-func plain(w http.ResponseWriter) {
+func setPlainText(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 }

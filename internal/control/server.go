@@ -16,26 +16,25 @@ type Server struct {
 	done sync.WaitGroup
 }
 
-// Serve serves the handler until Close. It returns at once; that it cannot go
-// on is logged.
+// Serve serves the handler until Close. It returns at once, and logs an error that ends
+// it.
 func Serve(l net.Listener, h http.Handler, log *slog.Logger) *Server {
 	return serve(&http.Server{Handler: h, ReadHeaderTimeout: readTimeout, IdleTimeout: idleTimeout}, l, log)
 }
 
-// Limits of a port that any machine may connect to: a connection that sends
-// nothing, or reads nothing, is closed, and there are only so many, for each
-// takes a file descriptor.
+// Limits of a port that any machine may connect to: connections that send or read nothing
+// are closed, and their number is bounded, because each takes a file descriptor.
 const (
 	maxConnections = 256
 	idleTimeout    = 30 * time.Second
 	writeTimeout   = 30 * time.Second
 )
 
-// ServePublic serves a handler that answers at once at a port of the machine.
+// ServePublic serves a handler, which must answer at once, on a port of the machine.
 func ServePublic(l net.Listener, h http.Handler, log *slog.Logger) *Server {
-	open := &crowd{limit: maxConnections, open: map[net.Conn]bool{}}
+	limiter := &idleConnLimiter{limit: maxConnections, open: map[net.Conn]bool{}}
 	return serve(&http.Server{
-		Handler: h, ConnState: open.connState, ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		Handler: h, ConnState: limiter.connState, ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: 16 << 10,
 	}, l, log)
 }

@@ -31,7 +31,7 @@ func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 // A thousand connections that send nothing hold a bounded number of
 // descriptors, and keep no health check waiting.
-func TestIdleConnectionsToThePublicPortAreBounded(t *testing.T) {
+func TestPublicPortBoundsIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{conns: make(chan net.Conn, 1001), closed: make(chan struct{})}
 		s := ServePublic(p, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), nil)

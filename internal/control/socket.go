@@ -17,12 +17,12 @@ import (
 // suffix of sockets.
 const suffix = ".sock"
 
-// Path is where the instance of that name has its socket.
+// Path returns the path of an instance's socket.
 func Path(dir, instance string) string {
 	return filepath.Join(dir, url.PathEscape(instance)+suffix)
 }
 
-// instanceOf is the name of the instance that has its socket at the path.
+// instanceOf returns the name of the instance whose socket has the path.
 func instanceOf(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), suffix)
 	if instance, err := url.PathUnescape(name); err == nil {
@@ -31,17 +31,16 @@ func instanceOf(path string) string {
 	return name
 }
 
-// Listen makes the instance's socket. The instance holds its lock in dir, so a
-// socket of that name which is there already is one of the dead, and is
-// replaced; those of other dead instances are removed. Closing the listener
-// removes the socket.
+// Listen creates the instance's socket. The instance holds its lock in dir, so an existing
+// socket of its name is stale, and is replaced. Sockets of other instances that have exited
+// are removed. Closing the listener removes the socket.
 func Listen(dir, instance string) (net.Listener, error) {
-	sweep(dir)
+	removeDeadSockets(dir)
 	path := Path(dir, instance)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	near, done, err := nearby(path)
+	near, done, err := shortAddress(path)
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
@@ -50,14 +49,14 @@ func Listen(dir, instance string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // it would unlink near
+	l.SetUnlinkOnClose(false) // it would unlink the short address
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return ownsocket.Own(l, path)
 }
 
-// sockets are the paths of all sockets in dir, sorted: none if it is not there.
+// sockets returns the paths of all sockets in dir, sorted; none if dir does not exist.
 func sockets(dir string) ([]string, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -72,10 +71,11 @@ func sockets(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// sweep removes the sockets whose instances are dead. An instance of that name
-// may come meanwhile: so a socket is moved aside before the last look at the
-// lock, and back if its owner lives. What cannot be removed does no harm.
-func sweep(dir string) {
+// removeDeadSockets removes the sockets of instances that have exited. An instance of the
+// same name may start meanwhile: a socket is therefore moved aside before its lock is
+// checked again, and moved back if its owner is alive. A socket that cannot be removed does
+// no harm.
+func removeDeadSockets(dir string) {
 	paths, _ := sockets(dir)
 	for _, path := range paths {
 		if alive, err := owner.Alive(dir, instanceOf(path)); alive || err != nil {
@@ -93,12 +93,12 @@ func sweep(dir string) {
 	}
 }
 
-// maxAddress is how long a unix socket's address may be everywhere.
+// maxAddress is a length that every system accepts as a unix socket's address.
 const maxAddress = 100
 
-// nearby is a short address for the path, good until done is called: the
-// kernel takes no more than 107 bytes.
-func nearby(path string) (address string, done func(), err error) {
+// shortAddress returns a short address for the path, valid until done is called: the kernel
+// accepts at most 107 bytes.
+func shortAddress(path string) (address string, done func(), err error) {
 	if len(path) <= maxAddress {
 		return path, func() {}, nil
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // A socket that is closed late does not remove the one that has replaced it.
-func TestClosingAReplacedSocketKeepsItsSuccessor(t *testing.T) {
+func TestCloseKeepsReplacedSocket(t *testing.T) {
 	run, err := os.MkdirTemp("", "run") // short enough for a socket
 	if err != nil {
 		t.Fatal(err)

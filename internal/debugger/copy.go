@@ -41,14 +41,14 @@ func Copy(p *v1.Pod, o CopyOptions) (*v1.Pod, error) {
 		d := &c.Spec.Containers[i]
 		d.LivenessProbe, d.ReadinessProbe, d.StartupProbe = nil, nil, nil
 	}
-	share(&c.Spec, o.ShareProcesses)
+	shareProcesses(&c.Spec, o.ShareProcesses)
 	if err := setImages(&c.Spec, o.Images); err != nil {
 		return nil, err
 	}
 	if o.Container == "" {
 		return c, nil
 	}
-	d, err := altered(&c.Spec, o)
+	d, err := alterContainer(&c.Spec, o)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +58,12 @@ func Copy(p *v1.Pod, o CopyOptions) (*v1.Pod, error) {
 	if len(o.Command) > 0 {
 		d.Command, d.Args = o.Command, nil
 	}
-	trace(d)
+	allowTracing(d)
 	return c, nil
 }
 
-// share sets what the containers see of each other's processes.
-func share(s *v1.PodSpec, want *bool) {
+// shareProcesses sets what the containers see of each other's processes.
+func shareProcesses(s *v1.PodSpec, want *bool) {
 	switch {
 	case want != nil:
 		s.ShareProcessNamespace = want
@@ -94,8 +94,8 @@ func setImages(s *v1.PodSpec, images map[string]string) error {
 	return nil
 }
 
-// altered returns the container that the options name, added if the pod does not have it.
-func altered(s *v1.PodSpec, o CopyOptions) (*v1.Container, error) {
+// alterContainer returns the container that the options name, added if the pod does not have it.
+func alterContainer(s *v1.PodSpec, o CopyOptions) (*v1.Container, error) {
 	isNamed := func(d v1.Container) bool { return d.Name == o.Container }
 	for _, list := range [][]v1.Container{s.Containers, s.InitContainers} {
 		if i := slices.IndexFunc(list, isNamed); i >= 0 {
@@ -109,8 +109,8 @@ func altered(s *v1.PodSpec, o CopyOptions) (*v1.Container, error) {
 	return &s.Containers[len(s.Containers)-1], nil
 }
 
-// trace lets a container trace processes.
-func trace(d *v1.Container) {
+// allowTracing lets a container trace processes.
+func allowTracing(d *v1.Container) {
 	if d.SecurityContext == nil {
 		d.SecurityContext = &v1.SecurityContext{}
 	}

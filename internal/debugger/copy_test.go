@@ -29,7 +29,7 @@ spec:
 status: {phase: Running}
 `
 
-func TestCopyDiffersFromThePodAsAsked(t *testing.T) {
+func TestCopyAppliesOptions(t *testing.T) {
 	for _, c := range []struct {
 		rule string
 		o    CopyOptions
@@ -100,14 +100,14 @@ spec:
 	}
 }
 
-func TestCopyOfAPodWithTheHostsProcessesSharesNoOthers(t *testing.T) {
+func TestCopyWithHostPIDSharesNoProcesses(t *testing.T) {
 	got, err := Copy(parse(t, "spec: {hostPID: true}"), CopyOptions{Name: "copy"})
 	if err != nil || got.Spec.ShareProcessNamespace != nil {
 		t.Errorf("%v, %v", got.Spec.ShareProcessNamespace, err)
 	}
 }
 
-func TestCopyNamesAContainerThatThePodDoesNotHave(t *testing.T) {
+func TestCopyErrorNamesUnknownContainer(t *testing.T) {
 	for want, o := range map[string]CopyOptions{
 		`copy pod: it has no container "nosuch"`:                                   {Images: map[string]string{"nosuch": "x"}},
 		`copy pod: it has no container "nosuch", and there is no image to add one`: {Container: "nosuch", Command: []string{"sh"}},

@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/secret"
 )
 
-// facts puts together what was read.
+// facts assembles what was read.
 func (c *collection) facts() Facts {
 	p := c.pod
 	display := p.Display()
@@ -86,12 +86,12 @@ func readCgroup(tree *cgroup.Tree, group string) *Cgroup {
 	}
 }
 
-// addCauses says of each end why it came. The kernel's log is read only if a
-// container was killed.
+// addCauses adds the cause of each exit. The kernel's log is read only if a container was
+// killed.
 func (c *collection) addCauses(f *Facts) {
 	var killed []string
 	for i := range f.Containers {
-		for _, e := range f.Containers[i].ends() {
+		for _, e := range f.Containers[i].exits() {
 			if e.ExitCode == signalBase+9 || e.Reason == reasonOOMKilled {
 				killed = append(killed, e.ID)
 			}
@@ -107,14 +107,14 @@ func (c *collection) addCauses(f *Facts) {
 	}
 	for i := range f.Containers {
 		ct := &f.Containers[i]
-		for _, e := range ct.ends() {
-			e.Cause = causeOf(c.exitOf(f, ct, e, kills))
+		for _, e := range ct.exits() {
+			e.Cause = causeOf(c.newExit(f, ct, e, kills))
 		}
 	}
 }
 
-// ends are those of the container, in no order.
-func (c *Container) ends() []*End {
+// exits returns how the newest attempts of the container ended, in no order.
+func (c *Container) exits() []*End {
 	var all []*End
 	for _, e := range []*End{c.End, c.Last} {
 		if e != nil {
@@ -124,7 +124,7 @@ func (c *Container) ends() []*End {
 	return all
 }
 
-func (c *collection) exitOf(f *Facts, ct *Container, e *End, kills map[string]kernelKill) exit {
+func (c *collection) newExit(f *Facts, ct *Container, e *End, kills map[string]kernelKill) exit {
 	x := exit{code: e.ExitCode, reason: e.Reason, finished: e.FinishedAt, limit: c.details[e.ID].MemoryLimit, pod: f.Cgroup, probe: ct.failingProbe()}
 	if kill, ok := kills[e.ID]; ok {
 		x.kill = &kill

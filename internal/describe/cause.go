@@ -27,7 +27,7 @@ const (
 	CauseLost      CauseKind = "lost"        // the runtime does not know
 )
 
-// exit is what is known of the end of a process.
+// exit is what is known about the end of a process.
 type exit struct {
 	code     int32
 	reason   string
@@ -56,7 +56,7 @@ const (
 	shellNoExec, shellNotFound = 126, 127
 )
 
-// causeOf says why a process ended.
+// causeOf returns why a process ended.
 func causeOf(e exit) Cause {
 	for _, rule := range []func(exit) (Cause, bool){causeByKernel, causeByRuntime, causeByOwner, causeBySignal} {
 		if c, found := rule(e); found {
@@ -76,7 +76,8 @@ func causeOf(e exit) Cause {
 	return Cause{Kind: CauseExit, Text: text, Confidence: diagnose.Observed}
 }
 
-// causeByKernel: the kernel killed a process and the container ended by SIGKILL.
+// causeByKernel returns the cause if the kernel killed a process and the container ended by
+// SIGKILL.
 func causeByKernel(e exit) (Cause, bool) {
 	if e.kill == nil || e.reason != reasonOOMKilled && e.code != signalBase+int32(unix.SIGKILL) {
 		return Cause{}, false
@@ -97,7 +98,7 @@ const (
 	reasonUnknown    = "Unknown"
 )
 
-// causeByRuntime: the runtime's own word.
+// causeByRuntime returns the cause that the runtime reports.
 func causeByRuntime(e exit) (Cause, bool) {
 	switch {
 	case e.reason == reasonOOMKilled:
@@ -120,7 +121,7 @@ func (e exit) oomText() string {
 	return "killed by the kernel: out of memory at its limit of " + usage.Bytes(*e.limit)
 }
 
-// oomEvidence is what the pod's cgroup has counted.
+// oomEvidence returns what the pod's cgroup has counted.
 func (e exit) oomEvidence() []string {
 	if e.pod == nil {
 		return nil
@@ -138,7 +139,7 @@ func (e exit) oomEvidence() []string {
 	return found
 }
 
-// signal is that which ended the process, 0 if none did.
+// signal returns the signal that ended the process, 0 if none did.
 func (e exit) signal() unix.Signal {
 	if e.code <= signalBase || e.code > signalBase+64 {
 		return 0
@@ -146,7 +147,7 @@ func (e exit) signal() unix.Signal {
 	return unix.Signal(e.code - signalBase)
 }
 
-// causeByOwner: what manages the pod asked it to stop.
+// causeByOwner returns the cause if the owner of the pod stopped it.
 func causeByOwner(e exit) (Cause, bool) {
 	signal := e.signal()
 	if signal != unix.SIGKILL && signal != unix.SIGTERM {
@@ -174,7 +175,7 @@ func causeByOwner(e exit) (Cause, bool) {
 	return Cause{}, false
 }
 
-// causeBySignal: a signal, by who may have sent it.
+// causeBySignal returns the cause of an exit by a signal, by who may have sent it.
 func causeBySignal(e exit) (Cause, bool) {
 	switch signal := e.signal(); signal {
 	case 0:

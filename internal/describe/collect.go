@@ -53,7 +53,7 @@ const (
 	maxLogLine = 4 << 10
 )
 
-// layerRuntime is all that the runtime says.
+// layerRuntime is the layer of all answers of the runtime.
 const layerRuntime = "runtime"
 
 // collection is one call of Collect. Layers write to it under the mutex.
@@ -71,8 +71,8 @@ type collection struct {
 	unread  []Unread
 }
 
-// Collect reads all layers at the same time. It needs no longer than layerTimeout and
-// a bit: what does not answer in time is unread.
+// Collect reads all layers at the same time, each within layerTimeout. A layer that does
+// not answer in time is listed as unread.
 func (c Collector) Collect(ctx context.Context, p *inventory.Pod) Facts {
 	known := *p
 	col := &collection{Collector: c, pod: &known, observed: observed{listed: p.Runtime, details: map[string]cri.Details{}}, tree: &cgroup.Tree{}}
@@ -107,7 +107,7 @@ func (c Collector) Collect(ctx context.Context, p *inventory.Pod) Facts {
 	return col.finish()
 }
 
-// finish puts together what was read, and reads what depends on it.
+// finish assembles the facts, and reads what depends on them.
 func (c *collection) finish() Facts {
 	if c.from == fromKubelet {
 		c.pod.Object = c.object
@@ -184,7 +184,7 @@ func (c *collection) readEvents(ctx context.Context) error {
 	return err
 }
 
-// readVerdict examines what the termination waits for.
+// readVerdict determines what the termination waits for.
 func (c *collection) readVerdict(ctx context.Context) error {
 	d := c.Diagnose
 	if c.pod.Kind() == inventory.KindKubelet && c.Kubelet != nil {
@@ -227,7 +227,7 @@ func (c *collection) addLogs(f *Facts) {
 	}
 }
 
-// failure is how a container that does not run failed, nil if it did not.
+// failure returns how a container that does not run failed, nil if it did not.
 func (c *Container) failure() *End {
 	end := c.End
 	if c.State == stateWaiting {

@@ -51,7 +51,7 @@ func (mute) ContainerProcess(context.Context, string) (cri.ContainerProcess, err
 
 func (mute) Manifest(context.Context, string) (raw, owner string, err error) { return "", "", errMute }
 
-func TestLayerThatCannotBeReadLeavesTheOthers(t *testing.T) {
+func TestUnreadableLayerLeavesTheOthers(t *testing.T) {
 	for name, hangs := range map[string]bool{"fails": false, "hangs": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

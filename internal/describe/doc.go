@@ -1,4 +1,4 @@
-// Package describe puts what every layer knows of one pod on one page.
+// Package describe collects what every layer knows about one pod, and prints it as a page.
 //
 //	podctl process, kubelet ─► object ─┐
 //	runtime: status, details ──────────┤
@@ -6,10 +6,9 @@
 //	logs, events ──────────────────────┤                 └───► JSON, YAML
 //	diagnose: what termination waits for ─┘
 //
-// Collect is the shell: it reads each layer within a bound of its own, and a layer
-// that cannot be read is an entry of Facts.Unread and nothing else. Page is pure. So
-// is causeOf, which says why a container ended: what was observed, and how sure that
-// makes the cause.
+// Collect reads each layer within a time limit; a layer that cannot be read is listed in
+// Facts.Unread. Page is pure, and so is causeOf, which returns why a container ended, with
+// what was observed and how certain the cause is.
 //
 // Values of Secrets are never read: an environment variable shows where its value
 // comes from. What a container wrote is passed on as it is; the printer escapes it.

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// kernelKill is a process of a container that the kernel killed because memory was
-// short.
+// kernelKill is a process of a container that the kernel's OOM killer killed.
 type kernelKill struct {
 	process string
 	pid     string
 	rss     string // anonymous memory that it had, as the kernel prints it
-	// global: memory of the host was short, not that of a cgroup.
+	// global: the host was out of memory, not a cgroup.
 	global bool
 }
 
@@ -23,8 +22,8 @@ func (k kernelKill) text() string {
 	return text
 }
 
-// kernelKills reads OOM kills from records of the kernel's log, the last one of each
-// container by its id. ids are those that are looked for.
+// kernelKills returns the last OOM kill of each container in ids, by its id, from records of
+// the kernel's log.
 //
 //	oom-kill:constraint=CONSTRAINT_MEMCG,…,oom_memcg=/pods/ID,task_memcg=/pods/ID,task=tail,pid=41,uid=0
 //	Memory cgroup out of memory: Killed process 41 (tail) total-vm:…, anon-rss:65536kB, …
@@ -55,7 +54,7 @@ func kernelKills(records []string, ids []string) map[string]kernelKill {
 	return found
 }
 
-// field is the value after a key, up to the next comma.
+// field returns the value after a key, up to the next comma.
 func field(text, key string) string {
 	for at := 0; ; {
 		i := strings.Index(text[at:], key)

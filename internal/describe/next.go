@@ -35,7 +35,7 @@ func nextOf(f *Facts, verdict []string) []string {
 		case c.Reason == "ErrImagePull", c.Reason == "ImagePullBackOff":
 			add("podctl pull " + c.Image)
 		}
-		for _, end := range c.ends() {
+		for _, end := range c.exits() {
 			if end.Cause.Kind == CauseOOM {
 				add("podctl top containers " + name)
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/manifest"
 )
 
-// readObject reads the pod as its owner shows it: the podctl process or the kubelet
-// that manages it; else the spec that a podctl left on the sandbox.
+// readObject reads the pod from the podctl process or the kubelet that manages it, else the
+// spec that podctl left on the sandbox.
 func (c *collection) readObject(ctx context.Context) error {
 	switch {
 	case c.pod.Manager != nil:
@@ -49,7 +49,7 @@ func (c *collection) readKubeletObject() error {
 	return nil
 }
 
-// readManifest reads the spec from the sandbox, which has no status.
+// readManifest reads the spec that podctl left on the sandbox; it has no status.
 func (c *collection) readManifest(ctx context.Context) error {
 	raw, _, err := c.Runtime.Manifest(ctx, c.pod.Sandbox())
 	if err != nil {
@@ -63,10 +63,10 @@ func (c *collection) readManifest(ctx context.Context) error {
 	return nil
 }
 
-// errNotNamed: the kubelet does not know the pod.
+// errNotNamed is the error for a pod that its kubelet does not name.
 var errNotNamed = errors.New("the kubelet does not name the pod")
 
-// Where an object was read.
+// The sources of an object.
 const (
 	fromPodctl  = "podctl"
 	fromKubelet = "kubelet"

@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/internal/usage"
 )
 
-// Page is the facts as text, as of now. What is wrong comes first, and what to type
-// next last.
+// Page returns the facts as text, as of now. It begins with what is wrong, and ends with
+// the commands to try.
 func Page(f Facts, now time.Time) string {
 	p := &page{now: now}
 	head := []string{pod.DisplayName(f.Metadata.Namespace, f.Metadata.Name), f.Status, fmt.Sprintf("%d/%d ready", f.Ready, f.Total)}
@@ -53,7 +53,7 @@ func Page(f Facts, now time.Time) string {
 	return p.String()
 }
 
-// page is the text as it grows.
+// page builds the text.
 type page struct {
 	strings.Builder
 	now time.Time
@@ -71,8 +71,8 @@ func (p *page) line(text string) {
 
 func (p *page) section(title string) { p.line(title) }
 
-// row prints a key, unless the row before has it, and a value; nothing without a
-// value.
+// row prints a key and a value, and nothing without a value. A key that the row before has
+// is not repeated.
 func (p *page) row(key, value string) {
 	value = oneLine(value)
 	if value == "" {
@@ -86,7 +86,7 @@ func (p *page) row(key, value string) {
 	p.last = key
 }
 
-// why says what is wrong, a line for each cause.
+// why prints what is wrong, a line for each cause.
 func (p *page) why(f *Facts) {
 	if w := f.Worker; w != nil && w.Rejected != "" {
 		p.row("Why", joined(": ", w.WaitReason, w.Rejected))
@@ -95,7 +95,7 @@ func (p *page) why(f *Facts) {
 		p.row("Why", joined(": ", f.Reason, f.Message))
 	}
 	if s := f.Stopping; s != nil && s.Why != "" {
-		p.row("Why", sure(s.Why, s.Confidence))
+		p.row("Why", marked(s.Why, s.Confidence))
 	}
 	if f.Owner.Exited {
 		p.row("Why", "the podctl process that created it has exited: nothing manages the pod")
@@ -110,8 +110,8 @@ func (p *page) why(f *Facts) {
 	}
 }
 
-// sure marks what was inferred.
-func sure(text string, c diagnose.Confidence) string {
+// marked returns the text, marked as likely if it was inferred.
+func marked(text string, c diagnose.Confidence) string {
 	if c == diagnose.Likely {
 		return "likely: " + text
 	}

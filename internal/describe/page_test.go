@@ -221,7 +221,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestBackOffOfAKubeletsPodIsReadFromItsMessage(t *testing.T) {
+func TestBackOffIsParsedOnlyForKubeletPods(t *testing.T) {
 	const message = "back-off 20s restarting failed container=cache pod=web_default(8f73)"
 	for name, c := range map[string]struct {
 		worker  *control.Worker
@@ -246,7 +246,7 @@ func TestBackOffOfAKubeletsPodIsReadFromItsMessage(t *testing.T) {
 	}
 }
 
-func TestCauseOfAnEnd(t *testing.T) {
+func TestCauseOfExit(t *testing.T) {
 	stopped := before(time.Minute)
 	for name, c := range map[string]struct {
 		exit exit
@@ -282,7 +282,7 @@ func TestCauseOfAnEnd(t *testing.T) {
 	}
 }
 
-func TestKernelLogIsReadByTheIDOfTheContainer(t *testing.T) {
+func TestKernelKillsByContainerID(t *testing.T) {
 	records := []string{
 		"oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/pods/" + id("c") + ",task=a,pid=5,uid=0",
 		"Out of memory: Killed process 5 (a) total-vm:1kB, anon-rss:2kB, file-rss:0kB",
@@ -296,7 +296,7 @@ func TestKernelLogIsReadByTheIDOfTheContainer(t *testing.T) {
 	}
 }
 
-func TestKernelLogThatCannotBeReadIsUnread(t *testing.T) {
+func TestUnreadableKernelLogIsListed(t *testing.T) {
 	c := situation(t)
 	c.contains(exited("app", 0, 137, "Error"), cri.Details{})
 	c.KernelLog = func() ([]string, error) { return nil, errors.New("permission denied") }

@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// containerWhy is what is wrong with a container, "" if nothing is.
+// containerWhy returns what is wrong with a container, "" if nothing is.
 func (p *page) containerWhy(c *Container) string {
 	end := c.failure()
 	switch {
@@ -39,7 +39,7 @@ func (p *page) containerWhy(c *Container) string {
 	return ""
 }
 
-// exit is "exited 137 after 2s, 8s ago: OOMKilled: killed by the kernel …".
+// exit returns "exited 137 after 2s, 8s ago: OOMKilled: killed by the kernel …".
 func (p *page) exit(e *End) string {
 	text := fmt.Sprintf("exited %d", e.ExitCode)
 	if !e.StartedAt.IsZero() && !e.FinishedAt.IsZero() {
@@ -53,7 +53,7 @@ func (p *page) exit(e *End) string {
 		reason = ""
 	}
 	if e.Cause.Kind != CauseCompleted && (e.Cause.Kind != CauseExit || e.ExitCode == shellNoExec || e.ExitCode == shellNotFound) {
-		cause = sure(e.Cause.Text, e.Cause.Confidence)
+		cause = marked(e.Cause.Text, e.Cause.Confidence)
 	}
 	if e.Message != "" {
 		message = fmt.Sprintf("%q", e.Message)
@@ -61,7 +61,7 @@ func (p *page) exit(e *End) string {
 	return joined(": ", text, reason, cause, message)
 }
 
-// retry is when a container that waits is started again.
+// retry returns when a container that waits is started again.
 func (p *page) retry(c *Container) string {
 	switch left := c.RetryAt.Sub(p.now); {
 	case c.RetryAt.IsZero():

@@ -25,7 +25,7 @@ const (
 	stateUnknown    = "unknown"
 )
 
-// observed is what was read of a pod, before it is put together.
+// observed is what was read about a pod, before it is assembled.
 type observed struct {
 	object  *v1.Pod                // nil if it is not known
 	listed  *pod.Pod               // nil if the runtime holds nothing of the pod
@@ -34,7 +34,7 @@ type observed struct {
 	worker  *control.Worker        // nil without a live podctl process
 }
 
-// containers puts together what the spec, its owner and the runtime say of each
+// containers assembles what the spec, the owner and the runtime report about each
 // container.
 func (o observed) containers() []Container {
 	var all []Container
@@ -57,8 +57,8 @@ func (o observed) containers() []Container {
 	return all
 }
 
-// addListed adds what the runtime lists of the newest attempt: all that is known where
-// its status cannot be read.
+// addListed adds what the runtime lists about the newest attempt: all that is known if its
+// status cannot be read.
 func (o observed) addListed(c *Container) {
 	if o.listed == nil {
 		return
@@ -85,7 +85,7 @@ func stateOf(s pod.State) string {
 	return stateUnknown
 }
 
-// addRuntime adds what the runtime says of the newest attempts.
+// addRuntime adds the runtime's status of the newest attempts.
 func (o observed) addRuntime(c *Container) {
 	if o.status == nil {
 		return
@@ -121,8 +121,7 @@ func endOf(s *pod.ContainerStatus) *End {
 	}
 }
 
-// addMounts adds where the mounts of the spec are on the host; without a spec, all
-// mounts.
+// addMounts adds the host paths of the mounts of the spec; without a spec, all mounts.
 func (c *Container) addMounts(s *pod.ContainerStatus) {
 	known := c.Kind != ""
 	for _, m := range s.Mounts {
@@ -136,8 +135,8 @@ func (c *Container) addMounts(s *pod.ContainerStatus) {
 	}
 }
 
-// addOwner adds what the owner of the pod says in the pod's status: why a container
-// waits, and how it ended before the runtime removed it.
+// addOwner adds what the owner reports in the pod's status: why a container waits, and how
+// it ended before the runtime removed it.
 func (o observed) addOwner(c *Container) {
 	s := o.ownerStatus(c.Name)
 	if s == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Display is the pod in the terms of kubectl's columns, by the best that is known
-// of it: its podctl process, its kubelet, or the runtime alone.
+// Display returns the pod in the terms of kubectl's columns, as its podctl process reports
+// it, else its kubelet, else the runtime.
 func (p *Pod) Display() pod.Display {
 	d, _ := p.decide()
 	return d
@@ -27,7 +27,7 @@ func (p *Pod) decide() (d pod.Display, phase string) {
 		d = pod.Display{Status: w.PodStatus, Ready: w.Ready, Containers: w.Containers, Restarts: w.Restarts}
 		facts.Phase, facts.Rejected, facts.WaitReason = w.PodPhase, w.Rejected != "", w.WaitReason
 		facts.Stopped, facts.Finished = w.Stopped, w.Finished()
-	case p.Object != nil && !p.objectLacks():
+	case p.Object != nil && !p.objectIsStale():
 		d, facts.Phase = pod.DisplayOf(p.Object), p.Object.Status.Phase
 	default:
 		d, facts.Phase = pod.DisplayOfRuntime(p.Runtime, p.Status), p.listedPhase()
@@ -37,11 +37,11 @@ func (p *Pod) decide() (d pod.Display, phase string) {
 	return d, phase
 }
 
-// listedPhase is the phase by the runtime's listing. Containers that were only created
+// listedPhase returns the phase by the runtime's listing. Containers that were only created
 // have not ended.
 func (p *Pod) listedPhase() v1.PodPhase {
 	switch {
-	case !p.Runtime.Running() && !p.onlyCreated():
+	case !p.Runtime.Running() && !p.hasOnlyCreated():
 		return pod.PhaseExited
 	case p.RunningContainers() > 0:
 		return v1.PodRunning
@@ -49,14 +49,14 @@ func (p *Pod) listedPhase() v1.PodPhase {
 	return v1.PodPending
 }
 
-// objectLacks reports whether the kubelet has not read the containers that run: one
-// that was just started says Pending of all pods.
-func (p *Pod) objectLacks() bool {
+// objectIsStale reports whether the kubelet has not read the running containers yet: a
+// kubelet that was just started reports all pods as Pending.
+func (p *Pod) objectIsStale() bool {
 	return len(p.Object.Status.ContainerStatuses) == 0 && p.RunningContainers() > 0
 }
 
-// hasEnded reports whether a container has ended: how is known by its status.
-func (p *Pod) hasEnded() bool {
+// hasExited reports whether a container has exited. Its exit code is in the status.
+func (p *Pod) hasExited() bool {
 	for _, c := range p.Runtime.Containers {
 		if c.State == pod.Exited {
 			return true
@@ -65,5 +65,5 @@ func (p *Pod) hasEnded() bool {
 	return false
 }
 
-// NeedsStatus reports whether Display depends on the pod's status.
-func (p *Pod) NeedsStatus() bool { return p.Manager == nil && p.Object == nil && p.hasEnded() }
+// NeedsStatus reports whether Display depends on the status calls of the runtime.
+func (p *Pod) NeedsStatus() bool { return p.Manager == nil && p.Object == nil && p.hasExited() }

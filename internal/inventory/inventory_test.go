@@ -101,7 +101,7 @@ func TestForeignPodWithTheUIDOfAManagedPodIsAPodOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestKindByTheMarksOfAKubelet(t *testing.T) {
+func TestKindByKubeletAnnotationAndLabels(t *testing.T) {
 	labels := map[string]string{pod.UIDLabel: "1"}
 	crio := map[string]string{pod.UIDLabel: "1", pod.ContainerNameLabel: "POD"}
 	for name, c := range map[string]struct {
@@ -122,7 +122,7 @@ func TestKindByTheMarksOfAKubelet(t *testing.T) {
 }
 
 // A pod that its kubelet no longer names runs until its grace period is over.
-func TestPodThatItsKubeletDoesNotNameIsTerminatingWhileItRuns(t *testing.T) {
+func TestPodThatItsKubeletNoLongerNamesIsTerminatingWhileItRuns(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		terminates bool

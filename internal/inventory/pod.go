@@ -44,10 +44,10 @@ const (
 	KindOther   Kind = "other"
 )
 
-// DisplayName is NAMESPACE/NAME.
+// DisplayName returns NAMESPACE/NAME.
 func (p *Pod) DisplayName() string { return pod.DisplayName(p.Namespace, p.Name) }
 
-// FullName is the name that one pod at a time may have on a runtime.
+// FullName returns the name that only one pod of a runtime may have at a time.
 func (p *Pod) FullName() string { return pod.FullName(p.Name, p.Namespace) }
 
 // Managed reports whether a live podctl process has admitted the pod.
@@ -59,8 +59,8 @@ func (p *Pod) Abandoned() bool {
 	return p.Runtime != nil && p.Creator != "" && p.Verdict.Kind != owners.ByPodctl
 }
 
-// Kind returns the kind of owner. A pod with the kubelet's annotation or labels
-// that podctl did not create is taken for a kubelet's.
+// Kind returns the kind of owner. A pod that podctl did not create and that has a kubelet's
+// annotation or labels is a kubelet's.
 func (p *Pod) Kind() Kind {
 	switch {
 	case p.Creator != "" || p.Managed() || p.Runtime == nil:
@@ -96,8 +96,8 @@ func (p *Pod) DistinctUID() types.UID {
 	return p.Runtime.DistinctUID()
 }
 
-// Owner is the podctl instance that manages the pod, else the one that created
-// it, else the kind of owner.
+// Owner returns the podctl instance that manages the pod, else the one that created it,
+// else the kind of owner.
 func (p *Pod) Owner() string {
 	switch {
 	case p.Managed() || p.Runtime == nil:
@@ -108,10 +108,10 @@ func (p *Pod) Owner() string {
 	return string(p.Kind())
 }
 
-// Labels are those of the newest sandbox.
+// Labels returns the labels of the newest sandbox.
 func (p *Pod) Labels() map[string]string { return p.Runtime.SandboxLabels() }
 
-// Sandbox is the id of the newest sandbox, "" if there is none.
+// Sandbox returns the id of the newest sandbox, "" if there is none.
 func (p *Pod) Sandbox() string {
 	if p.Runtime == nil || len(p.Runtime.Sandboxes) == 0 {
 		return ""

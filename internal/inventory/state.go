@@ -7,9 +7,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Terminating reports whether the pod is terminating. For a pod that no podctl
-// process manages that is known if its kubelet does not name it any more, else only
-// once its sandbox was stopped before all of its containers were.
+// Terminating reports whether the pod is terminating. A pod that no podctl process manages
+// is terminating if its kubelet says so or no longer names it, or if its sandbox was stopped
+// before its containers.
 func (p *Pod) Terminating() bool {
 	if p.Manager != nil {
 		return p.Worker.Terminating()
@@ -20,8 +20,8 @@ func (p *Pod) Terminating() bool {
 	return !p.SandboxReady() && p.RunningContainers() > 0
 }
 
-// onlyCreated reports whether containers were created and none has run.
-func (p *Pod) onlyCreated() bool {
+// hasOnlyCreated reports whether the pod has containers and none of them has run.
+func (p *Pod) hasOnlyCreated() bool {
 	for _, c := range p.Runtime.Containers {
 		if c.State != pod.Created {
 			return false
@@ -33,7 +33,7 @@ func (p *Pod) onlyCreated() bool {
 // SandboxReady reports whether a sandbox of the pod is ready.
 func (p *Pod) SandboxReady() bool { return p.ReadySandbox() != "" }
 
-// ReadySandbox is the id of the newest sandbox that is ready, "" if none is.
+// ReadySandbox returns the id of the newest sandbox that is ready, "" if none is.
 func (p *Pod) ReadySandbox() string {
 	if p.Runtime == nil {
 		return ""
@@ -46,7 +46,7 @@ func (p *Pod) ReadySandbox() string {
 	return ""
 }
 
-// RunningContainers counts the containers that run.
+// RunningContainers returns the number of running containers.
 func (p *Pod) RunningContainers() int {
 	if p.Runtime == nil {
 		return 0
@@ -60,8 +60,8 @@ func (p *Pod) RunningContainers() int {
 	return n
 }
 
-// Started is when the pod started, else when its first sandbox was created, zero
-// if neither is known.
+// Started returns when the pod started, else when its first sandbox was created; zero if
+// neither is known.
 func (p *Pod) Started() time.Time {
 	if !p.Worker.StartTime.IsZero() || p.Runtime == nil {
 		return p.Worker.StartTime
@@ -75,8 +75,8 @@ func (p *Pod) Started() time.Time {
 	return first
 }
 
-// IPs are known for pods that a podctl process manages, for those that a kubelet
-// names, and for others whose status or IPs were read.
+// IPs returns the pod's IPs, if a podctl process or a kubelet reports them, or if they were
+// read from the runtime.
 func (p *Pod) IPs() []string {
 	switch {
 	case len(p.Worker.IPs) > 0:

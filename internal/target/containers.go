@@ -18,7 +18,7 @@ func Containers(all []*inventory.Pod, q Query) ([]Target, error) {
 	var found []Target
 	var passed error // a pod of a pattern without the container
 	for _, m := range matched {
-		targets, err := q.ofPod(m)
+		targets, err := q.containersOf(m)
 		switch {
 		case err != nil && m.loose:
 			passed = err
@@ -62,9 +62,9 @@ func One(all []*inventory.Pod, q Query) (Target, error) {
 	return found[0], nil
 }
 
-// ofPod returns the containers of one pod that the query means. A container of a
+// containersOf returns the containers of one pod that the query means. A container of a
 // word goes with -c only if both are the same.
-func (q Query) ofPod(m match) ([]Target, error) {
+func (q Query) containersOf(m match) ([]Target, error) {
 	wanted := m.container
 	if q.Container != "" {
 		if wanted != "" && wanted != q.Container {

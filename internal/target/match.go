@@ -17,7 +17,7 @@ const minID = 6
 // defaultNamespace is preferred for a name without a namespace.
 const defaultNamespace = "default"
 
-// match is a pod that a word stands for, and what the word says of its container.
+// match is a pod that a word stands for, and the container that the word names.
 type match struct {
 	pod *inventory.Pod
 	// container is a name or pattern, "" if the word has none. exact is the
@@ -34,17 +34,17 @@ type match struct {
 func (q Query) resolve(all []*inventory.Pod, wantsPod bool) ([]match, []error) {
 	words := q.words()
 	if len(words) == 0 {
-		return q.selected(q.everyPod(all)), nil
+		return q.filterBySelector(q.everyPod(all)), nil
 	}
 	var found []match
 	var errs []error
 	for _, word := range words {
-		matched, err := q.word(all, word, wantsPod)
+		matched, err := q.resolveWord(all, word, wantsPod)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		found = append(found, q.selected(matched)...)
+		found = append(found, q.filterBySelector(matched)...)
 	}
 	return found, errs
 }
@@ -59,21 +59,21 @@ func (q Query) everyPod(all []*inventory.Pod) []match {
 	return every
 }
 
-// selected returns the matches with the selector's labels.
-func (q Query) selected(matched []match) []match {
+// filterBySelector returns the matches with the selector's labels.
+func (q Query) filterBySelector(matched []match) []match {
 	filter := inventory.Filter{Selector: q.Selector}
 	return slices.DeleteFunc(matched, func(m match) bool { return !filter.Selects(m.pod) })
 }
 
-// word returns the pods that a word stands for.
-func (q Query) word(all []*inventory.Pod, word string, wantsPod bool) ([]match, error) {
+// resolveWord returns the pods that a word stands for.
+func (q Query) resolveWord(all []*inventory.Pod, word string, wantsPod bool) ([]match, error) {
 	parts, err := split(word, all)
 	if err != nil {
 		return nil, err
 	}
 	readings := q.readings(parts, wantsPod)
 	for _, r := range readings {
-		found, err := q.read(all, r)
+		found, err := q.matchReading(all, r)
 		if err != nil || len(found) > 0 {
 			return found, err
 		}
@@ -87,9 +87,9 @@ func (q Query) word(all []*inventory.Pod, word string, wantsPod bool) ([]match, 
 	return nil, notFound(all, readings[0])
 }
 
-// read returns the pods of one reading. Of a reading with a container these have
-// it.
-func (q Query) read(all []*inventory.Pod, r reading) ([]match, error) {
+// matchReading returns the pods of one reading. If the reading has a container, they are
+// those that have it.
+func (q Query) matchReading(all []*inventory.Pod, r reading) ([]match, error) {
 	var found []match
 	for _, p := range current(all) {
 		if matches(r.namespace, p.Namespace) && matches(r.pod, p.Name) && (r.container == "" || hasContainer(p, r.container)) {
@@ -115,7 +115,7 @@ func (q Query) withoutContainer(all []*inventory.Pod, parts []string) *inventory
 	if len(parts) == 3 {
 		r = reading{namespace: parts[0], pod: parts[1]}
 	}
-	if found, err := q.read(all, r); err == nil && len(found) == 1 {
+	if found, err := q.matchReading(all, r); err == nil && len(found) == 1 {
 		return found[0].pod
 	}
 	return nil
@@ -156,20 +156,19 @@ func byID(all []*inventory.Pod, word string, parts []string) ([]match, error) {
 	return found, nil
 }
 
-// current returns the pods, without those in whose place there is another one of the
-// name.
+// current returns the pods without those that a newer pod of the same name has replaced.
 func current(all []*inventory.Pod) []*inventory.Pod {
 	best := map[string]*inventory.Pod{}
 	for _, p := range all {
-		if other := best[p.FullName()]; other == nil || older(other, p) {
+		if other := best[p.FullName()]; other == nil || isReplacedBy(other, p) {
 			best[p.FullName()] = p
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return best[p.FullName()] != p })
 }
 
-// older reports whether a pod of the name of another is in the other's past.
-func older(a, b *inventory.Pod) bool {
+// isReplacedBy reports whether pod b has taken the place of pod a of the same name.
+func isReplacedBy(a, b *inventory.Pod) bool {
 	if a.Managed() != b.Managed() {
 		return b.Managed()
 	}

@@ -163,7 +163,7 @@ func TestPods(t *testing.T) {
 
 // A name stands for the pod that a podctl process manages, else one that runs, else the
 // newest; its UID for any.
-func TestANameStandsForItsCurrentPod(t *testing.T) {
+func TestNameMeansCurrentPod(t *testing.T) {
 	for query, want := range map[string]types.UID{"web": "uid-default-web", "past-web-uid": "past-web-uid"} {
 		found, err := Pods(examples(), Query{Words: []string{query}})
 		if err != nil || len(found) != 1 || found[0].UID != want {
@@ -230,7 +230,7 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-func TestOneRefusesSeveral(t *testing.T) {
+func TestOneRejectsSeveralContainers(t *testing.T) {
 	for _, c := range []struct{ query, want string }{
 		{"web", "default/web/web"},
 		{"web --all", `"web" is ambiguous: default/web/web, default/web/cache`},
@@ -251,7 +251,7 @@ func TestOneRefusesSeveral(t *testing.T) {
 }
 
 // The candidates of an ambiguous name are bounded.
-func TestManyCandidatesAreCounted(t *testing.T) {
+func TestAmbiguousErrorCountsCandidates(t *testing.T) {
 	var all []*inventory.Pod
 	for _, n := range "abcdefghijkl" {
 		all = append(all, example("ns-"+string(n)+"/web", "web"))
@@ -263,7 +263,7 @@ func TestManyCandidatesAreCounted(t *testing.T) {
 }
 
 // What the listing has is not changed by a query.
-func TestQueriesDoNotChangeThePods(t *testing.T) {
+func TestQueriesLeavePodsUnchanged(t *testing.T) {
 	all := examples()
 	before := slices.Clone(all)
 	for _, text := range []string{"web", "-A web", "* --all", "-l app=dns"} {

@@ -5,7 +5,7 @@
 //	events ──────────► run ─┬─► Printer: lines │ table │ JSON │ YAML ─► Screen
 //	node.Info ──────────────┤        ▲
 //	                        ├─► LogFollowers
-//	                        └─► Failures ─► FailedError
+//	                        └─► Failures ─► Verdict
 //
 // The texts of events, waiting containers and ended pods are made here, of typed
 // facts, and nowhere else. A Printer is used by one goroutine, but for Log.

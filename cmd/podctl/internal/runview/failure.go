@@ -1,6 +1,7 @@
 package runview
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -27,16 +28,11 @@ type reason struct {
 	said []string
 }
 
-// FailedError: pods of the run failed. Its text says which and why.
-type FailedError struct {
-	summary  string
-	failures []Failure
-}
-
-func (e *FailedError) Error() string {
+// failedError returns the error for a run with failed pods: which failed, and why.
+func failedError(summary string, failures []Failure) error {
 	var b strings.Builder
-	b.WriteString(e.summary)
-	for _, f := range e.failures {
+	b.WriteString(summary)
+	for _, f := range failures {
 		for _, r := range f.reasons {
 			fmt.Fprintf(&b, "\n  %s%s", f.pod, r.text)
 			if len(r.said) > 0 {
@@ -50,10 +46,10 @@ func (e *FailedError) Error() string {
 			}
 		}
 	}
-	return b.String()
+	return errors.New(b.String())
 }
 
-// Outcome is what a run is judged by.
+// Outcome is the state at the end of a run, from which Verdict is derived.
 type Outcome struct {
 	Want []node.Desired
 	// Last is each pod as it was seen last.
@@ -95,8 +91,8 @@ func (o *Outcome) Failures() []Failure {
 	return failures
 }
 
-// Verdict returns the error that the run ends with, nil without failures. why
-// is what cut the wait short, nil if nothing did.
+// Verdict returns the error that the run ends with, nil without failures. why is what
+// interrupted the wait, nil if nothing did.
 func (o *Outcome) Verdict(failures []Failure, why error) error {
 	if len(failures) == 0 {
 		return nil
@@ -105,10 +101,10 @@ func (o *Outcome) Verdict(failures []Failure, why error) error {
 	if why != nil {
 		text = fmt.Sprintf("%d of %d pods are %v", len(failures), len(o.Want), why)
 	}
-	return &FailedError{summary: text, failures: failures}
+	return failedError(text, failures)
 }
 
-// reasons is why a pod failed, never empty.
+// reasons returns why a pod failed; it is never empty.
 func (o *Outcome) reasons(i node.Info) []reason {
 	if err := i.Rejected; err != nil {
 		return []reason{{text: ": " + err.Error(), hint: hint.Of(err)}}
@@ -135,8 +131,8 @@ func (o *Outcome) reasons(i node.Info) []reason {
 	return all
 }
 
-// notReady is what keeps a pod that runs from being ready, by its probes or
-// else by its condition; "" if nothing does.
+// notReady returns why a running pod is not ready, by its probes, else by its condition; ""
+// if it is ready.
 func notReady(i node.Info) string {
 	if text := unreadyText(i); text != "" {
 		return text
@@ -149,8 +145,8 @@ func notReady(i node.Info) string {
 	return ""
 }
 
-// containerReason is why a container failed or does not run; ok is false if
-// it did not fail.
+// containerReason returns why a container failed or does not run; ok is false if it did not
+// fail.
 func containerReason(c v1.ContainerStatus) (why reason, ok bool) {
 	switch w, t := c.State.Waiting, c.State.Terminated; {
 	case t != nil && t.ExitCode != 0:

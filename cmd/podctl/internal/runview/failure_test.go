@@ -31,7 +31,7 @@ type hinted struct{ error }
 
 func (hinted) Hint() string { return "rename it" }
 
-func TestAFailedPodTellsWhy(t *testing.T) {
+func TestFailureReasons(t *testing.T) {
 	never := ended("web", 128, "StartError", `exec: "/no/such": no such file`)
 	never.State.Terminated.StartedAt = metav1.Time{}
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func TestAFailedPodTellsWhy(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFailure(t *testing.T) {
+func TestPodsThatDidNotFail(t *testing.T) {
 	ready := []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
 	for _, c := range []struct {
 		name, wait string
@@ -94,7 +94,7 @@ func TestWhatIsNoFailure(t *testing.T) {
 	}
 }
 
-func TestATimeoutSaysWhyAPodIsNotReady(t *testing.T) {
+func TestTimeoutErrorSaysWhyPodIsNotReady(t *testing.T) {
 	i := web(func(i *node.Info) {
 		i.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse, Message: "containers with unready status: [web]"}}
 		i.Unready = []event.Unready{{Container: "web", Probe: event.Probe{Type: "Readiness", Result: event.ProbeFailed, Output: "connection refused", Failures: 3}}}
@@ -105,7 +105,7 @@ func TestATimeoutSaysWhyAPodIsNotReady(t *testing.T) {
 	}
 }
 
-func TestAFailureShowsTheLastLinesOfItsContainer(t *testing.T) {
+func TestFailureShowsLastLogLines(t *testing.T) {
 	got := verdictOf(false, []string{"one", "two"}, web(func(i *node.Info) { setContainers(i, ended("web", 1, "Error", "")) }))
 	if want := "1 of 1 pods failed\n  default/web/web exited 1; its last lines:\n  > one\n  > two"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -29,7 +29,7 @@ func jsonLine(t *testing.T, print func(*jsonPrinter)) map[string]any {
 	return object
 }
 
-func TestJSONLinesHaveTheirFieldsAndNoOthers(t *testing.T) {
+func TestJSONLineFields(t *testing.T) {
 	two := int32(2)
 	type object = map[string]any
 	for _, c := range []struct {

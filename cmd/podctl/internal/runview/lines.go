@@ -67,8 +67,8 @@ func (p *linePrinter) Event(ev event.Event) {
 	p.print("%s  %-20s  %-9s  %s\n", output.Clock(ev.Time), pod.DisplayName(ev.Namespace, ev.Name), ev.Phase, text)
 }
 
-// text returns the event's line behind the phase, "" for an event that another
-// one says better.
+// text returns the event's line after the phase, "" for an event that another one makes
+// redundant.
 func (p *linePrinter) text(ev event.Event) string {
 	switch ev.Reason {
 	case event.Starting, event.Created, event.Running, event.Removed,
@@ -120,8 +120,8 @@ func (p *linePrinter) exitText(ev event.Event) string {
 	return text
 }
 
-// waitingLine is why a container waits: the kubelet's word for it, and the
-// details. "" if an event before has said it.
+// waitingLine returns why a container waits: the kubelet's reason and the details; "" if an
+// earlier event has said it.
 func waitingLine(ev event.Event) string {
 	var text string
 	switch {

@@ -33,7 +33,7 @@ func printLines(ready bool, words string, events ...event.Event) string {
 	return out.String()
 }
 
-func TestAJobIsALineForEachEventThatSaysSomethingNew(t *testing.T) {
+func TestLinesOfJob(t *testing.T) {
 	got := printLines(false, "migration 7: relation exists",
 		at(0, event.Event{Reason: event.Starting}),
 		at(112*ms, event.Event{Reason: event.SandboxReady, Addresses: []string{"10.88.0.7"}}),
@@ -59,7 +59,7 @@ func TestAJobIsALineForEachEventThatSaysSomethingNew(t *testing.T) {
 	}
 }
 
-func TestLineOfAnEvent(t *testing.T) {
+func TestEventLine(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		ready bool
@@ -94,7 +94,7 @@ func TestLineOfAnEvent(t *testing.T) {
 	}
 }
 
-func TestAFailureThatGoesOnIsSaidOnce(t *testing.T) {
+func TestRepeatedFailureIsPrintedOnce(t *testing.T) {
 	failure := func(after time.Duration, message string) event.Event {
 		return at(after, event.Event{Reason: event.Failed, Container: "c", Warning: true, Message: "Error: " + message, Waiting: &event.Waiting{Reason: "CreateContainerError", Message: message}})
 	}
@@ -107,7 +107,7 @@ func TestAFailureThatGoesOnIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestStoppedIsSaidOfAPodThatWasAskedToStop(t *testing.T) {
+func TestStoppedIsPrintedOnlyAfterStopRequest(t *testing.T) {
 	got := printLines(false, "",
 		at(0, event.Event{Reason: event.Terminating, Stop: &event.Stop{Grace: 30}}),
 		at(1000*ms, event.Event{Reason: event.Stopped}))
@@ -118,14 +118,14 @@ func TestStoppedIsSaidOfAPodThatWasAskedToStop(t *testing.T) {
 	}
 }
 
-func TestAnEventOfTheRuntimeNamesNoPod(t *testing.T) {
+func TestRuntimeEventLineHasNoPod(t *testing.T) {
 	got := printLines(false, "", event.Event{Time: noon, Reason: event.RuntimeDown, Warning: true})
 	if want := "12:00:00.000  the runtime does not answer\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestLogLinesHavePodAndContainerInFront(t *testing.T) {
+func TestLogLinePrefix(t *testing.T) {
 	var out bytes.Buffer
 	p := newLinePrinter(Screen{Out: &out}, Options{})
 	p.Note("a note")

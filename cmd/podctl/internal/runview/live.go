@@ -36,22 +36,22 @@ func (a activities) take(ev event.Event) {
 	}
 }
 
-func (p *livePrinter) Note(text string) { p.above(text) }
+func (p *livePrinter) Note(text string) { p.printAbove(text) }
 
 func (p *livePrinter) Event(ev event.Event) {
 	p.activity.take(ev)
 	if ev.UID == "" {
-		p.above(output.Clock(ev.Time) + "  " + output.OneLine(ev.Text()))
+		p.printAbove(output.Clock(ev.Time) + "  " + output.OneLine(ev.Text()))
 	}
 }
 
 func (p *livePrinter) Log(l LogLine) {
-	p.above(fmt.Sprintf("%s/%s/%s | %s", l.Namespace, l.Pod, l.Container, output.Printable(l.Text)))
+	p.printAbove(fmt.Sprintf("%s/%s/%s | %s", l.Namespace, l.Pod, l.Container, output.Printable(l.Text)))
 }
 
 func (p *livePrinter) Refresh(infos []node.Info) {
 	_, height := p.screen.Size()
-	p.redraw(p.render(infos, height-1)) // the cursor stands below
+	p.redraw(p.renderTable(infos, height-1)) // the cursor stands below
 }
 
 func (p *livePrinter) redraw(table string) {
@@ -60,23 +60,23 @@ func (p *livePrinter) redraw(table string) {
 	if table == p.table {
 		return
 	}
-	p.erase()
+	p.eraseTable()
 	p.draw(table)
 }
 
-func (p *livePrinter) Finish(infos []node.Info) { p.redraw(p.render(infos, 0)) }
+func (p *livePrinter) Finish(infos []node.Info) { p.redraw(p.renderTable(infos, 0)) }
 
-// above prints a line over the table.
-func (p *livePrinter) above(text string) {
+// printAbove prints a line over the table.
+func (p *livePrinter) printAbove(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.erase()
+	p.eraseTable()
 	fmt.Fprintln(p.screen.Out, text)
 	p.draw(p.table)
 }
 
-// erase takes the table off the screen; the cursor is where it began.
-func (p *livePrinter) erase() {
+// eraseTable removes the table from the screen; the cursor is where the table began.
+func (p *livePrinter) eraseTable() {
 	if p.rows > 0 {
 		// The terminal may have echoed a ^C, so first back to the left.
 		fmt.Fprintf(output.Raw(p.screen.Out), "\r\x1b[%dA\x1b[J", p.rows)
@@ -89,10 +89,9 @@ func (p *livePrinter) draw(table string) {
 	p.table, p.rows = table, strings.Count(table, "\n")
 }
 
-// render makes the table, each line cut to the terminal's width so that it
-// stays one line. Of pods that are more than there are lines it counts the
-// last ones; no limit if lines is less than 3.
-func (p *livePrinter) render(infos []node.Info, lines int) string {
+// renderTable returns the table. Each line is cut to the terminal's width. Pods that do not
+// fit into lines are counted in the last one; less than 3 is no limit.
+func (p *livePrinter) renderTable(infos []node.Info, lines int) string {
 	more := 0
 	if lines >= 3 && len(infos)+1 > lines {
 		more = len(infos) + 2 - lines
@@ -108,7 +107,7 @@ func (p *livePrinter) render(infos []node.Info, lines int) string {
 	var table strings.Builder
 	table.WriteString(t.Header(width) + "\n")
 	for n, line := range drawn {
-		table.WriteString(p.paint(infos[n], line) + "\n")
+		table.WriteString(p.colored(infos[n], line) + "\n")
 	}
 	if more > 0 {
 		fmt.Fprintf(&table, "and %s more\n", output.Plural(more, "pod"))
@@ -116,8 +115,8 @@ func (p *livePrinter) render(infos []node.Info, lines int) string {
 	return table.String()
 }
 
-// paint says with colour what the words say too: bad, or waiting.
-func (p *livePrinter) paint(i node.Info, line string) string {
+// colored returns the line in the color of a pod that failed or waits. The words say it, too.
+func (p *livePrinter) colored(i node.Info, line string) string {
 	color := ""
 	switch {
 	case i.Rejected != nil || i.Status.Phase == "Failed":

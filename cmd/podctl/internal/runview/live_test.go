@@ -79,7 +79,7 @@ func newTerminal(width, height int, color bool) (*terminal, *livePrinter) {
 	return s, &livePrinter{screen: e, activity: activities{}}
 }
 
-func TestTheTableIsDrawnOverItself(t *testing.T) {
+func TestTableIsRedrawnInPlace(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
 	p.Note("default/web: restartPolicy Always, runs until Ctrl-C")
 	p.Refresh([]node.Info{web(func(i *node.Info) { i.Status = v1.PodStatus{} })})
@@ -97,7 +97,7 @@ default/web  Running  2/3    0         41s`
 	}
 }
 
-func TestAnActivityIsShownUntilItsEnd(t *testing.T) {
+func TestActivityIsShownUntilItEnds(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
 	creating := []node.Info{web(func(i *node.Info) { i.Status.ContainerStatuses = nil })}
 	p.Event(at(0, event.Event{Reason: event.Pulling, Image: &event.Image{Name: "busybox:1"}}))
@@ -112,7 +112,7 @@ func TestAnActivityIsShownUntilItsEnd(t *testing.T) {
 	}
 }
 
-func TestNothingIsDrawnThatHasNotChanged(t *testing.T) {
+func TestUnchangedTableIsNotRedrawn(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
 	p.Refresh([]node.Info{web(nil)})
 	before := s.writes
@@ -122,7 +122,7 @@ func TestNothingIsDrawnThatHasNotChanged(t *testing.T) {
 	}
 }
 
-func TestTheTableNeverWraps(t *testing.T) {
+func TestTableLinesNeverWrap(t *testing.T) {
 	long := web(func(i *node.Info) { i.LastError.Text = strings.Repeat("network is not ready ", 20) })
 	for width := 1; width < 120; width++ {
 		s, p := newTerminal(width, 24, true)
@@ -134,7 +134,7 @@ func TestTheTableNeverWraps(t *testing.T) {
 	}
 }
 
-func TestACutLineEndsWithDots(t *testing.T) {
+func TestCutLineEndsWithEllipsis(t *testing.T) {
 	for _, c := range []struct {
 		line  string
 		width int
@@ -149,7 +149,7 @@ func TestACutLineEndsWithDots(t *testing.T) {
 	}
 }
 
-func TestAnEchoedInterruptDoesNotMoveTheTable(t *testing.T) {
+func TestEchoedInterruptDoesNotMoveTable(t *testing.T) {
 	s, p := newTerminal(100, 24, false)
 	p.Refresh([]node.Info{web(nil)})
 	fmt.Fprint(s, "^C")
@@ -162,7 +162,7 @@ default/web  Running  2/3    0         41s`
 	}
 }
 
-func TestMorePodsThanLinesAreCountedUntilTheEnd(t *testing.T) {
+func TestTableCountsPodsThatDoNotFit(t *testing.T) {
 	s, p := newTerminal(100, 6, false)
 	var many []node.Info
 	for n := range 10 {
@@ -180,7 +180,7 @@ func TestMorePodsThanLinesAreCountedUntilTheEnd(t *testing.T) {
 	}
 }
 
-func TestColourIsNeverTheOnlySign(t *testing.T) {
+func TestColorIsNeverTheOnlySign(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*node.Info)

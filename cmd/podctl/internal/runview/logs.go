@@ -64,7 +64,7 @@ func FollowLogs(ctx context.Context, o LogOptions) *LogFollowers {
 		close(f.ended) // nothing is watched
 		return f
 	}
-	f.group = logs.NewGroup(logs.GroupOptions{PollOnly: true, Retry: true, Problem: f.problem, Each: func(of any, l logs.Line) error {
+	f.group = logs.NewGroup(logs.GroupOptions{PollOnly: true, Retry: true, Problem: f.recordError, Each: func(of any, l logs.Line) error {
 		line := of.(*followedLog).LogLine
 		line.Stream, line.Text = l.Stream.String(), l.Text
 		if o.Room != nil {
@@ -81,8 +81,8 @@ func FollowLogs(ctx context.Context, o LogOptions) *LogFollowers {
 	return f
 }
 
-// problem keeps the first thing that could not be read of a log.
-func (f *LogFollowers) problem(of any, err error) {
+// recordError keeps the first thing that could not be read of a log.
+func (f *LogFollowers) recordError(of any, err error) {
 	if log := of.(*followedLog); !log.lost {
 		log.lost = true
 		f.lost = append(f.lost, lostLog{log, err})

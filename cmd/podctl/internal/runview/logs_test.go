@@ -26,7 +26,7 @@ const logged = "2026-01-02T03:04:05Z stdout F more\n"
 func (p *endlessLog) Log(LogLine) { _, _ = p.file.WriteString(logged) }
 
 // Who writes faster than can be printed does not keep podctl from ending.
-func TestLogWithoutAnEndIsCutShort(t *testing.T) {
+func TestEndlessLogIsCutShort(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "0.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func (p logLines) Log(l LogLine) { p.lines <- l.Pod + "/" + l.Container + " " + 
 
 // A log that cannot be opened at first is printed once it can be; of one that never can,
 // or that is gone, the run says so, unless its container has not run.
-func TestALogThatCannotBeReadIsTriedAgainAndThenNamed(t *testing.T) {
+func TestUnreadableLogIsRetriedThenReported(t *testing.T) {
 	dir := t.TempDir()
 	path := func(_ *v1.Pod, container string, _ int32) string { return filepath.Join(dir, container) }
 	link := func(container string) {

@@ -15,8 +15,8 @@ import (
 
 var podHeader = []string{"POD", "STATUS", "READY", "RESTARTS", "AGE", "NOW"}
 
-// podRow is a pod's line in the table. activity is what an event last said
-// that the pod is busy with, "" if nothing.
+// podRow returns a pod's line in the table. activity is what the pod is doing by its last
+// event, "" if nothing.
 func podRow(i node.Info, activity string, now time.Time) []string {
 	d := i.Display()
 	return []string{
@@ -36,8 +36,8 @@ func age(i node.Info, now time.Time) string {
 	return output.Age(now.Sub(i.Status.StartTime.Time))
 }
 
-// nowText is the answer to "what is it doing": what the pod waits for and
-// since when, with the next retry as a countdown.
+// nowText returns what the pod is doing: what it waits for, with the next retry as a
+// countdown.
 func nowText(i node.Info, activity string, now time.Time) string {
 	switch {
 	case i.Rejected != nil:
@@ -62,8 +62,8 @@ func nowText(i node.Info, activity string, now time.Time) string {
 	return unreadyText(i)
 }
 
-// unreadyText is why a pod that runs is not ready, by its probes: "web:
-// readiness failed 3 times: connection refused". "" if they do not say.
+// unreadyText returns why a running pod is not ready, by its probes: "web: readiness failed
+// 3 times: connection refused"; "" if no probe failed.
 func unreadyText(i node.Info) string {
 	var texts []string
 	for _, u := range i.Unready {
@@ -88,7 +88,7 @@ func terminatingText(i node.Info, now time.Time) string {
 	return text
 }
 
-// waitingText names the first container that could not start, and why.
+// waitingText returns the first container that could not start, and why.
 func waitingText(i node.Info, now time.Time) string {
 	waiting := pod.NotStarted(&i.Status)
 	if len(waiting) == 0 {

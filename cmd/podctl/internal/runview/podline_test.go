@@ -62,7 +62,7 @@ func setContainers(i *node.Info, containers ...v1.ContainerStatus) {
 	i.Status.ContainerStatuses = containers
 }
 
-func TestNowSaysWhatThePodWaitsForAndUntilWhen(t *testing.T) {
+func TestNowText(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		change   func(*node.Info)
@@ -186,7 +186,7 @@ func TestPodRow(t *testing.T) {
 	}
 }
 
-func TestAgeIsAsKubectlShowsIt(t *testing.T) {
+func TestAgeMatchesKubectl(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 0: "0s", 999 * time.Millisecond: "0s", 59 * time.Second: "59s",
 		time.Minute: "60s", 119 * time.Second: "119s", 150 * time.Second: "2m30s", 51*time.Minute + 31*time.Second: "51m",
@@ -199,7 +199,7 @@ func TestAgeIsAsKubectlShowsIt(t *testing.T) {
 }
 
 // Restarts of init containers that are done do not count, as in kubectl.
-func TestRestartsOfInitContainersCountUntilTheyAreDone(t *testing.T) {
+func TestInitContainerRestartsCountUntilInitialized(t *testing.T) {
 	done := ended("first", 0, "Completed", "")
 	done.RestartCount = 5
 	i := node.Info{Pod: &v1.Pod{}}

@@ -14,7 +14,7 @@ import (
 
 // A suspended podctl accepts a request and never answers. A client gives up what the
 // podctl answers at once; Stop waits as long as the caller does.
-func TestRequestToASilentPodctlEnds(t *testing.T) {
+func TestRequestsToSilentProcessTimeOut(t *testing.T) {
 	const patience = time.Hour
 	for name, test := range map[string]struct {
 		ask  func(context.Context, *Client) error

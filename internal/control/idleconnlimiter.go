@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// crowd bounds the open connections of a server. Where there are too many it closes
-// the one that has waited longest for a request, so that new ones are answered: who
-// asks for nothing must not keep a health check waiting.
-type crowd struct {
+// idleConnLimiter bounds the open connections of a server. If there are too many, it
+// closes the connection that has been idle for longest, so that new ones are answered: idle
+// clients must not delay a health check.
+type idleConnLimiter struct {
 	limit int
 
 	mu   sync.Mutex
@@ -20,7 +20,7 @@ type crowd struct {
 }
 
 // connState is a callback for http.Server.
-func (c *crowd) connState(conn net.Conn, state http.ConnState) {
+func (c *idleConnLimiter) connState(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if state != http.StateNew && !c.open[conn] {
