@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Worker is a pod as the podctl process that manages it sees it. It is one object of
@@ -88,6 +89,15 @@ type Waiting struct {
 	Message        string    `json:"message,omitempty"`        // as the pod's status has it
 	RetryAt        time.Time `json:"retryAt,omitzero"`         // end of the back-off
 	BackOffSeconds float64   `json:"backOffSeconds,omitempty"` // all of the back-off of a container that exited
+}
+
+// WaitingOf returns the containers that could not start, as a pod's status has them.
+func WaitingOf(s *v1.PodStatus) []Waiting {
+	var all []Waiting
+	for _, c := range pod.NotStarted(s) {
+		all = append(all, Waiting{Container: c.Name, Reason: c.State.Waiting.Reason, Message: c.State.Waiting.Message})
+	}
+	return all
 }
 
 // Call is a CRI call in flight.

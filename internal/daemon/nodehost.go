@@ -84,12 +84,10 @@ func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 	}
 	d := i.Display()
 	w.PodStatus, w.Ready, w.Containers, w.Restarts = d.Status, d.Ready, d.Containers, d.Restarts
-	for _, c := range pod.NotStarted(&i.Status) {
-		backOff := i.BackOffs[c.Name]
-		w.Waiting = append(w.Waiting, control.Waiting{
-			Container: c.Name, Reason: c.State.Waiting.Reason, Message: c.State.Waiting.Message,
-			RetryAt: backOff.RetryAt, BackOffSeconds: backOff.Delay.Seconds(),
-		})
+	w.Waiting = control.WaitingOf(&i.Status)
+	for n := range w.Waiting {
+		backOff := i.BackOffs[w.Waiting[n].Container]
+		w.Waiting[n].RetryAt, w.Waiting[n].BackOffSeconds = backOff.RetryAt, backOff.Delay.Seconds()
 	}
 	for _, ip := range i.Status.PodIPs {
 		w.IPs = append(w.IPs, ip.IP)

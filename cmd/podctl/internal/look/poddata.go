@@ -10,7 +10,6 @@ import (
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/pod"
 )
 
 // PodData is one pod of `podctl pods -o json`.
@@ -77,9 +76,7 @@ func NewPodData(p *inventory.Pod) PodData {
 
 // readObject reads why a kubelet's pod is not ready.
 func (d *PodData) readObject(s *v1.PodStatus) {
-	for _, c := range pod.NotStarted(s) {
-		d.Waiting = append(d.Waiting, control.Waiting{Container: c.Name, Reason: c.State.Waiting.Reason, Message: c.State.Waiting.Message})
-	}
+	d.Waiting = control.WaitingOf(s)
 	for _, c := range s.Conditions {
 		if c.Type == v1.PodReady && c.Status != v1.ConditionTrue && c.Reason != "PodCompleted" {
 			d.Message = c.Message
