@@ -21,8 +21,8 @@ type Input struct {
 	Hosts *pod.Mount
 }
 
-// Config is the config of a container that is the pod's as little as it can be: its
-// names and namespaces, and no volumes. It is pure.
+// Config returns the config of a debug container. It shares the pod's names and namespaces,
+// and none of its volumes. It is pure.
 func Config(in Input) (*runtimeapi.ContainerConfig, error) {
 	m, ns := in.Sandbox.GetMetadata(), in.Sandbox.GetLinux().GetSecurityContext().GetNamespaceOptions()
 	p := &v1.Pod{}
@@ -51,6 +51,6 @@ func Config(in Input) (*runtimeapi.ContainerConfig, error) {
 	return cfg, nil
 }
 
-// logName is the name of the container's log, in the directory of the sandbox's: not
-// every runtime makes directories for logs.
+// logName returns the name of the container's log, in the log directory of the sandbox: not
+// every runtime creates directories for logs.
 func logName(container string) string { return container + ".log" }

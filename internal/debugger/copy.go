@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// CopyOptions say how a copy of a pod differs from it.
+// CopyOptions are the differences between a pod and its copy.
 type CopyOptions struct {
 	// Name is the copy's.
 	Name string

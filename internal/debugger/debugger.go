@@ -27,8 +27,8 @@ type Debugger struct {
 	ID string
 }
 
-// Create creates the container in the pod's newest sandbox. After an error of Start, too,
-// Remove removes it.
+// Create creates the container in the pod's newest sandbox. Remove removes it, also after
+// Start has failed.
 func (d *Debugger) Create(ctx context.Context, c *v1.EphemeralContainer, image *pod.Image) error {
 	if len(d.Pod.Sandboxes) == 0 || d.Pod.Sandboxes[0].State != pod.Running {
 		return errors.New("debug pod: it has no running sandbox")
@@ -47,7 +47,7 @@ func (d *Debugger) Create(ctx context.Context, c *v1.EphemeralContainer, image *
 			in.Target = other.ID
 		}
 		if in.Hosts == nil {
-			if in.Hosts, err = d.hosts(ctx, other.ID); err != nil {
+			if in.Hosts, err = d.hostsMount(ctx, other.ID); err != nil {
 				return err
 			}
 		}
@@ -62,13 +62,13 @@ func (d *Debugger) Create(ctx context.Context, c *v1.EphemeralContainer, image *
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// What is not waited for cannot be undone.
+	// Wait for the runtime also after an interrupt: without its id the container could not be removed.
 	d.ID, err = d.Client.CreateContainer(context.WithoutCancel(ctx), sandboxID, cfg, sandbox)
 	return err
 }
 
 // Start starts the container that Create created, unless ctx has ended. It waits for the
-// runtime although ctx ends: a container that is starting cannot be removed.
+// runtime even if ctx ends: a container that is starting cannot be removed.
 func (d *Debugger) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -76,8 +76,8 @@ func (d *Debugger) Start(ctx context.Context) error {
 	return d.Client.StartContainer(context.WithoutCancel(ctx), d.ID)
 }
 
-// hosts is the mount of /etc/hosts of a container, nil if it has none.
-func (d *Debugger) hosts(ctx context.Context, id string) (*pod.Mount, error) {
+// hostsMount returns the mount of /etc/hosts of a container, nil if it has none.
+func (d *Debugger) hostsMount(ctx context.Context, id string) (*pod.Mount, error) {
 	s, err := d.Client.ContainerStatus(ctx, id)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (d *Debugger) hosts(ctx context.Context, id string) (*pod.Mount, error) {
 	return nil, nil
 }
 
-// watchPeriod is how often Wait looks.
+// watchPeriod is the poll interval of Wait.
 const watchPeriod = 500 * time.Millisecond
 
 // Wait returns once the container has exited, with its status, or with ErrPodEnds.

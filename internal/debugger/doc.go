@@ -1,15 +1,15 @@
-// Package debugger runs a container of its own in the sandbox of a pod that podctl
-// does not manage, as an ephemeral container of the pod would run.
+// Package debugger runs a debug container in the sandbox of a pod that podctl does not
+// manage, like an ephemeral container.
 //
 //	sandbox ─► Config (pure) ─► Create ─► Start ─► running ─► Wait ─► Remove
 //	                                                  ▲
 //	                              end of the sandbox ─┘
 //
-// The container has the pod's labels, and podctl.io/debug beside them: a kubelet
-// kills what belongs to no pod, and ignores a container of its pod that the pod
-// does not name, as long as the pod runs. When it terminates the pod, it reports an
-// error for the container, stops the sandbox all the same, which kills it, and
-// succeeds when it tries again. Remove leaves nothing behind.
+// The container has the pod's labels and podctl.io/debug: a kubelet kills containers that
+// belong to no pod, but ignores a container that its spec does not name while the pod
+// runs. When the kubelet terminates the pod, it reports an error for the container, stops
+// the sandbox, which kills the container, and succeeds at its next attempt. Remove leaves
+// nothing behind.
 //
 // Copy, which is pure, makes the changed copy of a pod that `podctl debug --copy-to` runs.
 //

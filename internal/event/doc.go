@@ -1,7 +1,6 @@
-// Package event holds the facts that podctl reports about a pod, as values
-// with fields: what happened, why a container waits or ended, what failed and
-// in which layer. Text makes words of them where they are printed; nothing
-// parses a text to find a fact again.
+// Package event holds the facts that podctl reports about a pod, as values with fields:
+// what happened, why a container waits or ended, what failed and in which layer. Text
+// formats them when they are printed; no text is parsed back into facts.
 //
 //	podsync, probe, node ──► Event ──┬──► run, agent: lines, table, JSON
 //	                                 └──► control: /events as JSON

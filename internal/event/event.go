@@ -61,8 +61,8 @@ type Event struct {
 	End *End `json:"end,omitempty"`
 }
 
-// State returns the reason for which the container waits because of the event,
-// "" if it does not.
+// State returns why the container waits after the event: CrashLoopBackOff, ErrImagePull;
+// "" if it does not wait.
 func (e *Event) State() string {
 	if e.Waiting == nil {
 		return ""

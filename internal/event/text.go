@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Text returns the event in words: the kubelet's message where it has one, else
-// a text made of the facts.
+// Text returns the event as text: the kubelet's message if it has one, else a text made of
+// the facts.
 func (e *Event) Text() string {
 	switch {
 	case e.Reason == Killing && e.Probe != nil:
@@ -75,7 +75,7 @@ func (e *Event) Text() string {
 	return ""
 }
 
-// observedText returns what was seen of a container or a sandbox.
+// observedText returns the text of an event that an observing agent sees.
 func (e *Event) observedText() string {
 	what := e.Container
 	if what == "" {
@@ -111,7 +111,7 @@ func (e *Exit) Text() string {
 	return text
 }
 
-// seconds returns a time as a line shows it.
+// seconds formats a duration for a line.
 func seconds(s float64) string {
 	switch d := time.Duration(s * float64(time.Second)); {
 	case d < time.Second:

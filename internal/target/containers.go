@@ -10,9 +10,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Containers returns the containers that a query names, each once: of every pod the
-// one that is named, or the default one, or all of them. With an error it returns
-// those that were found in spite of it.
+// Containers returns the containers that a query names, each once: for each pod the named
+// one, else the default one, or all of them. With an error it returns the containers that
+// were found all the same.
 func Containers(all []*inventory.Pod, q Query) ([]Target, error) {
 	matched, errs := q.resolve(all, false)
 	var found []Target
@@ -42,8 +42,8 @@ func Containers(all []*inventory.Pod, q Query) ([]Target, error) {
 	return found, errors.Join(errs...)
 }
 
-// One returns the container that a query names. If it names several, the error is
-// an *AmbiguousError with their names.
+// One returns the container that a query names. If it names several, the error has their
+// names.
 func One(all []*inventory.Pod, q Query) (Target, error) {
 	if !q.Names() {
 		return Target{}, hint.Errorf("[NAMESPACE/]POD[/CONTAINER]; podctl pods lists them", "no pod given")
@@ -62,8 +62,8 @@ func One(all []*inventory.Pod, q Query) (Target, error) {
 	return found[0], nil
 }
 
-// containersOf returns the containers of one pod that the query means. A container of a
-// word goes with -c only if both are the same.
+// containersOf returns the containers of one pod that the query names. A word may name a
+// container beside -c only if both are the same.
 func (q Query) containersOf(m match) ([]Target, error) {
 	wanted := m.container
 	if q.Container != "" {
@@ -96,8 +96,8 @@ func (q Query) containersOf(m match) ([]Target, error) {
 	return targets, err
 }
 
-// attempts returns the attempt that the query means of each container that has
-// it; an error if none does.
+// attempts returns, for each container that has it, the attempt that the query names; it is
+// an error if none has it.
 func (q Query) attempts(p *inventory.Pod, names []string) ([]Target, error) {
 	var found []Target
 	var missing error
@@ -115,7 +115,7 @@ func (q Query) attempts(p *inventory.Pod, names []string) ([]Target, error) {
 	return found, nil
 }
 
-// attempt returns the attempt of a container that the query means.
+// attempt returns the attempt of a container that the query names.
 func (q Query) attempt(p *inventory.Pod, name string) (*pod.Container, error) {
 	attempts := Attempts(p, name)
 	switch {
@@ -136,7 +136,7 @@ func (q Query) attempt(p *inventory.Pod, name string) (*pod.Container, error) {
 	return nil, e
 }
 
-// Attempts returns what the runtime has of a container of a pod, newest first.
+// Attempts returns the attempts of a container that the runtime has, newest first.
 func Attempts(p *inventory.Pod, name string) []*pod.Container {
 	var attempts []*pod.Container
 	if p.Runtime != nil {

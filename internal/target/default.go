@@ -7,10 +7,10 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// containerNames returns the names of the containers that the runtime has of a pod:
-// those of its spec in the spec's order, init and ephemeral containers after the
-// others; then those that are in no spec that is known: running ones, the oldest first,
-// then exited ones, the newest first, because init containers are the oldest.
+// containerNames returns the names of a pod's containers in the runtime: first those of its
+// spec in the spec's order, init and ephemeral containers after the others; then those whose
+// spec is not known, running ones first, from the oldest, then exited ones, from the newest,
+// because init containers are the oldest.
 func containerNames(p *inventory.Pod) []string {
 	if p.Runtime == nil {
 		return nil
@@ -58,8 +58,8 @@ func specNames(p *inventory.Pod) []string {
 	return names
 }
 
-// NeedsSpec reports whether the default container depends on the pod's spec, and
-// that is not known: Object is nil.
+// NeedsSpec reports whether the default container depends on the pod's spec and the spec is
+// not known: Object is nil.
 func NeedsSpec(t Target) bool { return len(t.DefaultedFrom) > 0 && t.Pod.Object == nil }
 
 // defaultContainer returns one of the names, and whether an annotation names it.

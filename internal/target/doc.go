@@ -21,6 +21,5 @@
 //     the spec is not known, a running one before an exited one, then the oldest.
 //   - A container stands for its newest attempt, running or exited.
 //
-// Everything is pure. Errors are typed, name the candidates and suggest the nearest
-// name.
+// Everything is pure. Errors name the candidates and suggest the nearest name.
 package target

@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/suggest"
 )
 
-// NotFoundError: no pod has the name.
+// NotFoundError is the error for a name that no pod has.
 type NotFoundError struct {
 	// Name is the pod's name as far as it is known: NAMESPACE/NAME, or NAME if any
 	// namespace was meant; or a pattern.
@@ -21,8 +21,8 @@ type NotFoundError struct {
 	Elsewhere, Nearest []string
 }
 
-// NotFound returns the error for a NAME, NAMESPACE/NAME or pattern that no pod has, with
-// what is near.
+// NotFound returns the error for a NAME, NAMESPACE/NAME or pattern that no pod has. It
+// suggests similar names.
 func NotFound(all []*inventory.Pod, name string) error {
 	var r reading
 	if namespace, rest, ok := strings.Cut(name, "/"); ok {
@@ -91,7 +91,7 @@ func ambiguous(name string, candidates []string) error {
 	return fmt.Errorf("%q is ambiguous: %s", name, text)
 }
 
-// text is the query as the user gave it, for an error.
+// text returns the query as the user gave it, for an error.
 func (q Query) text() string {
 	if len(q.words()) > 0 {
 		return strings.Join(q.words(), " ")
@@ -99,7 +99,7 @@ func (q Query) text() string {
 	return q.Selector.String()
 }
 
-// ContainerNotFoundError: the pod has no container of the name.
+// ContainerNotFoundError is the error for a container that the pod does not have.
 type ContainerNotFoundError struct {
 	// Pod is NAMESPACE/NAME.
 	Pod, Container string
@@ -125,7 +125,8 @@ func (e *ContainerNotFoundError) Hint() string {
 	return "its containers: " + strings.Join(e.Known, ", ")
 }
 
-// AttemptNotFoundError: the runtime does not have this attempt of the container.
+// AttemptNotFoundError is the error for an attempt of a container that the runtime does not
+// have.
 type AttemptNotFoundError struct {
 	Pod, Container string
 	Attempt        uint32

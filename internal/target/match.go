@@ -29,8 +29,8 @@ type match struct {
 	loose bool
 }
 
-// resolve returns what the query stands for, in the order of its words, each pod and
-// container once; with an error, what other words stand for.
+// resolve returns the matches of the query in the order of its words, each pod and container
+// once, and an error for each word without a match.
 func (q Query) resolve(all []*inventory.Pod, wantsPod bool) ([]match, []error) {
 	words := q.words()
 	if len(words) == 0 {
@@ -105,8 +105,8 @@ func (q Query) matchReading(all []*inventory.Pod, r reading) ([]match, error) {
 	return nil, ambiguous(r.pod, displayNames(found))
 }
 
-// withoutContainer returns the pod that parts with a container name which it does
-// not have, nil if there is none.
+// withoutContainer returns the pod that the parts name together with a container that it
+// does not have; nil if there is none.
 func (q Query) withoutContainer(all []*inventory.Pod, parts []string) *inventory.Pod {
 	if len(parts) < 2 || isPattern(strings.Join(parts, "")) {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/podctl/podctl/internal/inventory"
 )
 
-// Pods returns the pods that a query names, each once. With an error it returns
-// those that were found in spite of it. The error joins a *NotFoundError,
-// *AmbiguousError, *SyntaxError or *ContainerGivenError for each word.
+// Pods returns the pods that a query names, each once. With an error it returns the pods
+// that were found all the same. The error joins one for each word; it is a *NotFoundError
+// for a word that no pod has.
 func Pods(all []*inventory.Pod, q Query) ([]*inventory.Pod, error) {
 	matched, errs := q.resolve(all, true)
 	var found []*inventory.Pod

@@ -45,7 +45,7 @@ type Target struct {
 	DefaultedFrom []string
 }
 
-// DisplayName is NAMESPACE/POD/CONTAINER, without the last if there is none.
+// DisplayName returns NAMESPACE/POD/CONTAINER, without CONTAINER if there is none.
 func (t Target) DisplayName() string {
 	if t.Container == nil {
 		return t.Pod.DisplayName()
@@ -61,7 +61,7 @@ func (q Query) IsExact() bool {
 	return len(q.Words) > 0 && q.Selector == nil && !slices.ContainsFunc(q.Words, isPattern)
 }
 
-// words are the words without a kind before them.
+// words returns the words without a kind before them.
 func (q Query) words() []string {
 	if len(q.Words) > 1 && IsKind(q.Words[0]) {
 		return q.Words[1:]
@@ -69,10 +69,10 @@ func (q Query) words() []string {
 	return q.Words
 }
 
-// IsKind reports whether a word before a name says that it is a pod's.
+// IsKind reports whether a word before a name is a kind: pod, pods or po.
 func IsKind(word string) bool { return slices.Contains([]string{"pod", "pods", "po"}, word) }
 
-// namespace is "" if pods of any namespace are meant.
+// namespace returns the namespace of names without one, "" for any.
 func (q Query) namespace() string {
 	if q.AllNamespaces {
 		return ""

@@ -16,10 +16,10 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// linePrinter prints one line per event: the output that is not a terminal.
+// linePrinter prints one line per event, for an output that is not a terminal.
 type linePrinter struct {
 	screen Screen
-	// logs is where what containers write goes, unchanged if no terminal is there.
+	// logs is the output of the containers' logs, unchanged unless it is a terminal.
 	logs io.Writer
 	// lastLine is as in Options.
 	lastLine func(event.Event) string
@@ -27,15 +27,15 @@ type linePrinter struct {
 	ready bool
 	// last is when each pod had its last event: a step took the time since.
 	last map[types.UID]time.Time
-	// said is each pod's last line: the same warning is not printed twice in a row.
-	said map[types.UID]string
+	// lastText is each pod's last line: the same warning is not printed twice in a row.
+	lastText map[types.UID]string
 	// stopping are the pods that were asked to stop.
 	stopping map[types.UID]bool
 	mu       sync.Mutex
 }
 
 func newLinePrinter(s Screen, o Options) *linePrinter {
-	return &linePrinter{screen: s, logs: output.Raw(s.Out), ready: o.Ready, lastLine: o.LastLine, last: map[types.UID]time.Time{}, said: map[types.UID]string{}, stopping: map[types.UID]bool{}}
+	return &linePrinter{screen: s, logs: output.Raw(s.Out), ready: o.Ready, lastLine: o.LastLine, last: map[types.UID]time.Time{}, lastText: map[types.UID]string{}, stopping: map[types.UID]bool{}}
 }
 
 func (p *linePrinter) Note(text string) { p.print("%s\n", text) }
@@ -53,10 +53,10 @@ func (p *linePrinter) Event(ev event.Event) {
 		p.stopping[ev.UID] = true
 	}
 	text := output.OneLine(p.text(ev))
-	if text == "" || text == p.said[ev.UID] && ev.Warning {
+	if text == "" || text == p.lastText[ev.UID] && ev.Warning {
 		return
 	}
-	p.said[ev.UID] = text
+	p.lastText[ev.UID] = text
 	if heard && isStep(ev.Reason) {
 		text += fmt.Sprintf(" (%s)", ev.Time.Sub(before).Round(time.Millisecond))
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/internal/node"
 )
 
-// livePrinter keeps a table of the pods at the foot of a terminal; what else
-// is printed scrolls above it. The last state of the table stays.
+// livePrinter keeps a table of the pods at the bottom of a terminal; everything else
+// scrolls above it. The last state of the table stays.
 type livePrinter struct {
 	screen   Screen
 	activity activities
@@ -24,10 +24,10 @@ type livePrinter struct {
 	table string
 }
 
-// activities are what pods are busy with, by what their last event said.
+// activities are what the pods are doing, by their last events.
 type activities map[types.UID]string
 
-func (a activities) take(ev event.Event) {
+func (a activities) update(ev event.Event) {
 	switch ev.Reason {
 	case event.Pulling:
 		a[ev.UID] = "pulling image " + ev.Image.Name
@@ -39,7 +39,7 @@ func (a activities) take(ev event.Event) {
 func (p *livePrinter) Note(text string) { p.printAbove(text) }
 
 func (p *livePrinter) Event(ev event.Event) {
-	p.activity.take(ev)
+	p.activity.update(ev)
 	if ev.UID == "" {
 		p.printAbove(output.Clock(ev.Time) + "  " + output.OneLine(ev.Text()))
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// LogFollowers print what the containers of a run write, every attempt from
-// its beginning.
+// LogFollowers print the logs of a run's containers, each attempt from its beginning.
 type LogFollowers struct {
 	cancel  context.CancelFunc
 	path    func(p *v1.Pod, container string, attempt int32) string
@@ -25,7 +24,7 @@ type LogFollowers struct {
 	// followed are the logs by their files; done those whose container has ended.
 	followed map[string]*followedLog
 	done     map[string]bool
-	// lost are what could not be read; until ended is closed they belong to the group.
+	// lost are the logs that could not be read. Until ended is closed only the group uses them.
 	lost  []lostLog
 	ended chan struct{}
 }
@@ -35,7 +34,7 @@ type followedLog struct {
 	LogLine // without text
 	// ran: it is the container's newest attempt and has run, so that it has a file.
 	ran bool
-	// lost: some of it could not be read. It belongs to the group.
+	// lost: some of it could not be read. Only the group uses it.
 	lost bool
 }
 
@@ -51,8 +50,8 @@ type LogOptions struct {
 	Printer Printer
 	// Disabled: nothing is printed.
 	Disabled bool
-	// Room waits until a line can be printed, or ctx ends: what containers wrote is in
-	// their files, and need not be dropped. nil does not wait.
+	// Room waits until a line can be printed, or ctx ends. Nothing has to be dropped
+	// meanwhile: the logs are in files. nil does not wait.
 	Room func(ctx context.Context)
 }
 
@@ -81,7 +80,7 @@ func FollowLogs(ctx context.Context, o LogOptions) *LogFollowers {
 	return f
 }
 
-// recordError keeps the first thing that could not be read of a log.
+// recordError keeps the first error of a log.
 func (f *LogFollowers) recordError(of any, err error) {
 	if log := of.(*followedLog); !log.lost {
 		log.lost = true
@@ -89,8 +88,7 @@ func (f *LogFollowers) recordError(of any, err error) {
 	}
 }
 
-// Follow begins with the logs that are new, and ends with those whose
-// container has ended.
+// Follow starts to follow new logs, and ends those whose container has exited.
 func (f *LogFollowers) Follow(infos []node.Info) {
 	if !f.enabled {
 		return
@@ -102,13 +100,13 @@ func (f *LogFollowers) Follow(infos []node.Info) {
 			}
 			for attempt := int32(0); attempt <= c.RestartCount; attempt++ {
 				over := attempt < c.RestartCount || c.State.Terminated != nil
-				f.file(i, c, attempt, over)
+				f.followAttempt(i, c, attempt, over)
 			}
 		}
 	}
 }
 
-func (f *LogFollowers) file(i node.Info, c v1.ContainerStatus, attempt int32, over bool) {
+func (f *LogFollowers) followAttempt(i node.Info, c v1.ContainerStatus, attempt int32, over bool) {
 	path := f.path(i.Pod, c.Name, attempt)
 	log := f.followed[path]
 	if log == nil {
@@ -129,9 +127,8 @@ func hasRun(c v1.ContainerStatus) bool {
 	return c.State.Running != nil || c.State.Terminated != nil && !c.State.Terminated.StartedAt.IsZero()
 }
 
-// Wait returns when everything that was written is printed, or earlier: on an
-// interrupt, or when ctx ends. It returns what could not be read, at most one error
-// for each attempt of a container.
+// Wait returns once all logs are printed, or on an interrupt, or when ctx ends. It returns at
+// most one read error for each attempt of a container.
 func (f *LogFollowers) Wait(ctx context.Context, interrupts <-chan os.Signal) []error {
 	for path := range f.followed {
 		if !f.done[path] {
