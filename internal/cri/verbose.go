@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -89,4 +90,83 @@ func (v verboseInfo) readConfig(config any) error {
 		return fmt.Errorf("read config in the verbose status: %w", err)
 	}
 	return nil
+}
+
+// Info returns what the runtime reports about itself beyond the CRI: JSON by name,
+// in the runtime's own form. Parts of it may be missing.
+func (c *Client) Info(ctx context.Context) (map[string]string, error) {
+	r, err := c.runtime.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
+	if err != nil {
+		return nil, err
+	}
+	return r.Info, nil
+}
+
+// SandboxImage returns the image of sandboxes, "" where the runtime does not name it
+// (containerd since 2.0, which marks it as pinned).
+func (c *Client) SandboxImage(ctx context.Context) (string, error) {
+	info, err := c.Info(ctx)
+	if err != nil {
+		return "", err
+	}
+	var config struct {
+		SandboxImage string `json:"sandboxImage"`
+	}
+	if json.Unmarshal([]byte(info["config"]), &config) != nil {
+		return "", nil // another runtime's form
+	}
+	return config.SandboxImage, nil
+}
+
+// SandboxConfig is the config with which a sandbox was created, for another container
+// in it. containerd reports it whole; of another runtime it is what the status has,
+// and the runtime knows the rest by itself.
+func (c *Client) SandboxConfig(ctx context.Context, id string) (*runtimeapi.PodSandboxConfig, error) {
+	r, v, err := c.verboseSandbox(ctx, id)
+	if r != nil && r.Status == nil {
+		return nil, answerError("PodSandboxStatus", pod.ShortID(id), "the runtime answered without a status")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if config, err := v.sandboxConfig(); err != nil || config != nil {
+		return config, err
+	}
+	s := r.Status
+	return &runtimeapi.PodSandboxConfig{
+		Metadata: s.Metadata, Labels: s.Labels, Annotations: s.Annotations,
+		Linux: &runtimeapi.LinuxPodSandboxConfig{SecurityContext: &runtimeapi.LinuxSandboxSecurityContext{
+			NamespaceOptions: s.GetLinux().GetNamespaces().GetOptions(),
+		}},
+	}, nil
+}
+
+// HostPorts returns the host ports that were asked for with a sandbox, as far as the
+// runtime shows them: containerd and CRI-O do in the verbose part of a status.
+func (c *Client) HostPorts(ctx context.Context, sandboxID string) ([]v1.ContainerPort, error) {
+	_, v, err := c.verboseSandbox(ctx, sandboxID)
+	if err != nil {
+		return nil, err
+	}
+	return v.hostPorts()
+}
+
+func (v verboseInfo) hostPorts() ([]v1.ContainerPort, error) {
+	config, err := v.sandboxConfig()
+	if err != nil {
+		return nil, err
+	}
+	var ports []v1.ContainerPort
+	for _, p := range config.GetPortMappings() {
+		ports = append(ports, v1.ContainerPort{Protocol: v1.Protocol(p.Protocol.String()), ContainerPort: p.ContainerPort, HostPort: p.HostPort, HostIP: p.HostIp})
+	}
+	text := v.crio("PortMappings")
+	if text == "" {
+		return ports, nil
+	}
+	var crio []v1.ContainerPort // its names differ in case only
+	if err := json.Unmarshal([]byte(text), &crio); err != nil {
+		return nil, fmt.Errorf("read port mappings of CRI-O: %w", err)
+	}
+	return append(ports, crio...), nil
 }

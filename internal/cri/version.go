@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -107,3 +108,58 @@ func (c *Client) CgroupDriver(ctx context.Context) (string, error) {
 	}
 	return strings.ToLower(r.GetLinux().GetCgroupDriver().String()), nil
 }
+
+// BroadcastsEvents reports whether the runtime is known to give each of its
+// events to every subscriber. containerd before 2.0 is not one of these: there
+// a second subscriber takes the first one's events.
+func (v Version) BroadcastsEvents() bool {
+	if v.Name != "containerd" {
+		return true
+	}
+	major, _, _ := strings.Cut(strings.TrimPrefix(v.Version, "v"), ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n >= 2
+}
+
+// String is "containerd 2.4.2".
+func (v Version) String() string { return strings.TrimSpace(v.Name + " " + v.Version) }
+
+// imageVolumesSince is the release of each runtime that can mount images; one
+// that is not here is taken to be able to.
+var imageVolumesSince = map[string][2]int{"containerd": {2, 1}, "cri-o": {1, 31}}
+
+// ImageVolumes reports whether the runtime is known to mount images as volumes.
+// It has to be asked by version: the CRI does not tell, and an older runtime
+// reads such a mount as one of an empty host path.
+func (v Version) ImageVolumes() bool { return v.since(imageVolumesSince) }
+
+// since reports whether the runtime is of the release that is given for it or a
+// later one, or none is given.
+func (v Version) since(releases map[string][2]int) bool {
+	first, ok := releases[v.Name]
+	if !ok {
+		return true
+	}
+	major, minor, ok := v.release()
+	return ok && (major > first[0] || major == first[0] && minor >= first[1])
+}
+
+// release is the first two numbers of the version.
+func (v Version) release() (major, minor int, ok bool) {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(v.Version, "v"), ".")
+	second, _, _ := strings.Cut(rest, ".")
+	major, err := strconv.Atoi(first)
+	if err != nil {
+		return 0, 0, false
+	}
+	minor, err = strconv.Atoi(second)
+	return major, minor, err == nil
+}
+
+// stopSignalsSince is the release of each runtime from which on it is known to
+// heed a container's stop signal; one that is not here is taken to.
+var stopSignalsSince = map[string][2]int{"containerd": {2, 4}, "cri-o": {1, 34}}
+
+// StopSignals reports whether the runtime is known to stop a container with the
+// signal that its config names. An older one reads past it without a word.
+func (v Version) StopSignals() bool { return v.since(stopSignalsSince) }

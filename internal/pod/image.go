@@ -1,5 +1,11 @@
 package pod
 
+import (
+	"fmt"
+
+	"github.com/distribution/reference"
+)
+
 // Image is an image that the runtime holds.
 type Image struct {
 	// ID is what CreateContainer should be given: it cannot mean another image
@@ -14,4 +20,17 @@ type Image struct {
 	Username string
 	// Pinned: the runtime asks not to collect it as garbage.
 	Pinned bool
+}
+
+// WithTag returns an image's name with the tag that it stands for: latest, if it has
+// neither tag nor digest (applyDefaultImageTag in pkg/kubelet/images/image_manager.go).
+func WithTag(image string) (string, error) {
+	ref, err := reference.ParseNormalizedNamed(image)
+	if err != nil {
+		return "", fmt.Errorf("couldn't parse image name %q: %w", image, err)
+	}
+	if reference.IsNameOnly(ref) {
+		return image + ":latest", nil
+	}
+	return image, nil
 }

@@ -1,8 +1,11 @@
 package pod
 
 import (
+	"net/netip"
+	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -148,4 +151,49 @@ type Hint struct {
 	// State is what the container or sandbox has come to, Unknown where the event
 	// does not say.
 	State State
+}
+
+// IsTerminal reports whether a pod in this phase has finished and never runs
+// again: Succeeded or Failed. The zero value is not terminal
+// (IsPodPhaseTerminal in pkg/api/v1/pod/util.go).
+func IsTerminal(phase v1.PodPhase) bool {
+	return phase == v1.PodSucceeded || phase == v1.PodFailed
+}
+
+// NotStarted returns the statuses of containers that wait for another reason than
+// that they have not been created yet.
+func NotStarted(s *v1.PodStatus) []v1.ContainerStatus {
+	return slices.DeleteFunc(Statuses(s), func(c v1.ContainerStatus) bool {
+		w := c.State.Waiting
+		return w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing"
+	})
+}
+
+// Statuses returns the statuses of a pod's containers, init containers first.
+func Statuses(s *v1.PodStatus) []v1.ContainerStatus {
+	return slices.Concat(s.InitContainerStatuses, s.ContainerStatuses)
+}
+
+// OrderIPs returns the addresses by which a pod is known, of those that its
+// runtime found: the first of the family of the node's primary address, then
+// the first of the other family. Without a node address IPv4 comes first
+// (sortPodIPs in pkg/kubelet/kubelet_pods.go).
+func OrderIPs(found, node []string) []string {
+	var four, six []string
+	for _, s := range found {
+		ip, err := netip.ParseAddr(s)
+		switch {
+		case err != nil:
+		case ip.Unmap().Is4() && four == nil:
+			four = []string{ip.Unmap().String()}
+		case ip.Is6() && !ip.Is4In6() && six == nil:
+			six = []string{ip.String()}
+		}
+	}
+	if len(node) > 0 {
+		if ip, err := netip.ParseAddr(node[0]); err == nil && !ip.Unmap().Is4() {
+			return slices.Concat(six, four)
+		}
+	}
+	return slices.Concat(four, six)
 }
