@@ -38,15 +38,14 @@ func pruneCommand(e *shell.Env) *cmdline.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "list the images, and remove none"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+			shell.NoHeadersFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			o := pruneOptions{Globals: shell.ReadGlobals(c), dryRun: c.Bool("dry-run"), yes: c.Bool("yes")}
 			var err error
-			if o.format, err = shell.ReadFormat(o.Output); err != nil {
+			if o.format, err = shell.ReadOutput(c); err != nil {
 				return err
 			}
-			o.format.NoHeaders = c.Bool("no-headers")
 			switch {
 			case !o.dryRun && !o.yes && !e.TTY:
 				return &shell.UsageError{Message: "the output is not a terminal: nothing can be asked", Advice: "--yes removes the images, --dry-run lists them"}

@@ -50,15 +50,15 @@ func pullCommand(e *shell.Env) *cmdline.Command {
 			"-o is " + output.Formats + ".",
 		Flags: append(shell.CredentialFlags(),
 			&cli.StringFlag{Name: "creds", DefaultText: "none", Usage: "`USER:PASSWORD` for all images; - reads it from standard input, so that no process listing shows it"},
-			&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+			shell.NoHeadersFlag(),
 		),
 		Action: func(c *cli.Context) error {
 			o := pullOptions{Globals: shell.ReadGlobals(c), images: c.Args().Slice(), login: c.String("creds")}
 			var err error
-			if o.format, err = shell.ReadFormat(o.Output); err != nil {
+			if o.format, err = shell.ReadOutput(c); err != nil {
 				return err
 			}
-			if o.format.NoHeaders = c.Bool("no-headers"); len(o.images) == 0 {
+			if len(o.images) == 0 {
 				return &shell.UsageError{Message: "no image given", Advice: "podctl pull IMAGE …"}
 			}
 			if o.config, err = shell.ReadCredentials(c); err != nil {

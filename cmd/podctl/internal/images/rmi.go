@@ -39,7 +39,7 @@ func rmiCommand(e *shell.Env) *cmdline.Command {
 			"-o is " + output.Formats + ".",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "also remove images that pods use, and names that were not given"},
-			&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+			shell.NoHeadersFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			o := rmiOptions{Globals: shell.ReadGlobals(c), words: c.Args().Slice(), force: c.Bool("force")}
@@ -47,10 +47,9 @@ func rmiCommand(e *shell.Env) *cmdline.Command {
 				return &shell.UsageError{Message: "no image given", Advice: "podctl rmi NAME …; podctl images lists them"}
 			}
 			var err error
-			if o.format, err = shell.ReadFormat(o.Output); err != nil {
+			if o.format, err = shell.ReadOutput(c); err != nil {
 				return err
 			}
-			o.format.NoHeaders = c.Bool("no-headers")
 			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runRmi(ctx, e, o) })
 		},
 	}

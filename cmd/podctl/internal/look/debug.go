@@ -30,6 +30,8 @@ type debugOptions struct {
 	container v1.EphemeralContainer
 	// credentials are those of registries.
 	credentials credential.Config
+	// format prints the copy instead of running it, unless it is that of a table.
+	format output.Format
 	// copied says how the copy of the pod differs, nil for no copy.
 	copied *debugger.CopyOptions
 }
@@ -47,11 +49,13 @@ func debugCommand(e *shell.Env, run func(context.Context, *shell.Env, Copied) er
 			"other pod, a kubelet's for instance, it is podctl's own: it is removed when it exits or podctl\n" +
 			"ends. --copy-to leaves the pod alone and runs a copy of it in the foreground, as run does:\n" +
 			"without labels, annotations and probes, and with another container (--image), other images\n" +
-			"(--set-image), or another command of a container (-c CONTAINER -- COMMAND).",
+			"(--set-image), or another command of a container (-c CONTAINER -- COMMAND). With an -o that is not\n" +
+			"table or wide, it prints the manifest of the copy and runs nothing: " + output.Formats + ".",
 		Flags: slices.Concat(targetFlags(0), []cli.Flag{
 			&cli.StringFlag{Name: "image", Usage: "`IMAGE` with the tools, pulled if it is not present; required without --copy-to"},
 			&cli.StringFlag{Name: "target", DefaultText: "none", Usage: "`NAME` of the container whose processes are seen"},
 			&cli.StringFlag{Name: "container", Aliases: []string{"c"}, DefaultText: "debugger-…", Usage: "`NAME` of the new container; with --copy-to, of the one to change"},
+			shell.NoHeadersFlag(),
 		}, shell.CredentialFlags(), copyFlags(), streamFlags()),
 		Action: func(c *cli.Context) error {
 			o, err := readDebug(c)
@@ -96,7 +100,7 @@ func readDebug(c *cli.Context) (o debugOptions, err error) {
 		return o, err
 	}
 	if o.copied != nil {
-		if err := o.CheckText("debug --copy-to", "json", "yaml"); err != nil {
+		if o.format, err = shell.ReadOutput(c); err != nil {
 			return o, err
 		}
 	}

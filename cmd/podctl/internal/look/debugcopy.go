@@ -97,10 +97,8 @@ func runCopy(c *cli.Context, e *shell.Env, o debugOptions, run func(context.Cont
 	switch {
 	case err != nil:
 		return err
-	case o.Output == "json":
-		return output.JSON(e.Out, copied)
-	case o.Output == "yaml":
-		return output.YAML(e.Out, copied)
+	case !o.format.IsTable():
+		return o.format.PrintObject(e.Out, nil, output.Item{Name: o.copied.Name, Data: copied})
 	}
 	text, err := json.Marshal(copied)
 	if err != nil {
@@ -133,7 +131,7 @@ func copyPod(ctx context.Context, e *shell.Env, o debugOptions) (map[string]any,
 	if err != nil {
 		return nil, err
 	}
-	if name := o.copied.Container; name != "" && o.Output == "" && !o.quiet {
+	if name := o.copied.Container; name != "" && o.format.IsTable() && !o.quiet {
 		fmt.Fprintf(e.Errw, "in another terminal: podctl exec -it %s/%s -- sh\n", pod.DisplayName(copied.Namespace, copied.Name), name)
 	}
 	return withoutStatus(copied)

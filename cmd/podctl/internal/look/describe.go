@@ -50,6 +50,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 			"-o is page (default), " + strings.TrimPrefix(output.Formats, "table, wide, ") + ".",
 		Flags: append(targetFlags(bySelector),
 			&cli.IntFlag{Name: "log-lines", Value: 10, Usage: "`NUMBER` of last log lines of a container that failed"},
+			shell.NoHeadersFlag(),
 		),
 		Action: func(c *cli.Context) error {
 			o := describeOptions{Globals: shell.ReadGlobals(c), logLines: c.Int("log-lines")}
@@ -66,6 +67,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 			if o.format, err = shell.ReadFormat(o.Output); err != nil {
 				return err
 			}
+			o.format.NoHeaders = c.Bool("no-headers")
 			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runDescribe(ctx, e, o) })
 		},
 	}

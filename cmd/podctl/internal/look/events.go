@@ -75,9 +75,6 @@ func eventsCommand(e *shell.Env) *cmdline.Command {
 			if o.since, err = readSince(c, e.Now()); err != nil {
 				return err
 			}
-			if name := o.Format.Name(); o.Watch && name != "" && name != "table" && name != "wide" && name != "json" {
-				return shell.Usagef("--watch prints a table or json, not %s", name)
-			}
 			return runEvents(c.Context, e, o)
 		},
 	}
@@ -103,7 +100,7 @@ func runEvents(ctx context.Context, e *shell.Env, o eventsOptions) error {
 			return eventListing(journal.Count(entries), e.Now()), nil
 		})
 	}
-	w := &eventWatch{env: e, opts: o, reader: r}
+	w := &eventWatch{env: e, opts: o, reader: r, stream: o.Format.NewStream(e.Out)}
 	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error { return w.run(ctx, entries) })
 }
 

@@ -17,6 +17,7 @@ type eventWatch struct {
 	opts   eventsOptions
 	reader *journal.Reader
 	table  *output.Table
+	stream *output.Stream
 }
 
 // journalPeriod is the poll interval of the journal.
@@ -59,7 +60,7 @@ func (w *eventWatch) print(entries []journal.Entry) error {
 	for _, s := range journal.Count(entries) {
 		d := newEventData(s)
 		if !w.opts.Format.IsTable() {
-			if err := output.JSONLine(w.env.Out, d); err != nil {
+			if err := w.stream.Print(d.Object.String(), d); err != nil {
 				return err
 			}
 			continue

@@ -53,7 +53,7 @@ func inspectCommand(e *shell.Env) *cmdline.Command {
 		Flags: append(targetFlags(bySelector|byContainer|byAttempt),
 			&cli.BoolFlag{Name: "show-secrets", Usage: "do not mask values that may be secrets"},
 			&cli.BoolFlag{Name: "diff", Usage: "print the differences between two attempts of a container"},
-			&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+			shell.NoHeadersFlag(),
 		),
 		Action: func(c *cli.Context) error {
 			o, err := readInspect(c)

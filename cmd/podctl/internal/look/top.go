@@ -51,8 +51,8 @@ func topCommand(e *shell.Env) *cmdline.Command {
 			"With --watch, a terminal of 140 columns or more shows the history of CPU.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(targetFlags(bySelector),
-			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again at each interval; with -o json, one object per line"},
-			&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again at each interval; in a data format, the objects"},
+			shell.NoHeadersFlag(),
 			&cli.StringFlag{Name: "sort-by", Aliases: []string{"sort"}, DefaultText: "namespace and name", Usage: "sort by `KEY`: " + strings.Join(topSortKeys(), ", ") + ", largest first; or by a JSONPATH into an object"},
 			&cli.DurationFlag{Name: "interval", Value: time.Second, Usage: "`DURATION` between two samples"},
 		),
@@ -95,10 +95,9 @@ func readTop(c *cli.Context) (topOptions, error) {
 	if o.interval < minInterval || o.interval > maxInterval {
 		return o, shell.Usagef("--interval %s is not from %s to %s", o.interval, minInterval, maxInterval)
 	}
-	if o.format, err = shell.ReadFormat(o.Output); err != nil {
+	if o.format, err = shell.ReadOutput(c); err != nil {
 		return o, err
 	}
-	o.format.NoHeaders = c.Bool("no-headers")
 	by := c.String("sort-by")
 	if i := slices.IndexFunc(topColumns, func(col topColumn) bool { return col.key == by && by != "" }); i >= 0 {
 		o.sort = topColumns[i]

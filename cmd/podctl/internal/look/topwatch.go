@@ -23,7 +23,7 @@ const (
 func (t *top) follow(ctx context.Context) error {
 	ticks := time.NewTicker(t.opts.interval)
 	defer ticks.Stop()
-	screen := topScreen{top: t, history: map[string][]*float64{}}
+	screen := topScreen{top: t, history: map[string][]*float64{}, stream: t.opts.format.NewStream(t.env.Out)}
 	var last usage.Snapshot
 	for first := true; ; first = false {
 		if !first {
@@ -67,35 +67,34 @@ type topScreen struct {
 	*top
 	// history is the CPU of each item, oldest first.
 	history map[string][]*float64
+	stream  *output.Stream
 	// rows is the height of what stands on the terminal.
 	rows int
 }
 
 func (s *topScreen) print(items []topItem) error {
 	s.remember(items)
-	if s.opts.format.Name() == "json" {
-		for _, i := range items {
-			if err := output.JSONLine(s.env.Out, i); err != nil {
+	list := topList(s.opts.containers, items)
+	if !s.opts.format.IsTable() {
+		for _, i := range list.Items {
+			if err := s.stream.Print(i.Name, i.Data); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	list := topList(s.opts.containers, items)
 	width, height := 0, 0
 	if s.env.TTY {
 		width, height = s.env.Size()
 	}
 	more := ""
-	if s.opts.format.IsTable() {
-		if width >= historyWidth {
-			s.addHistory(&list)
-		}
-		// The cursor, the time and the header have a line each.
-		if room := height - 4; height > 0 && len(list.Items) > room+1 && room > 0 {
-			more = fmt.Sprintf("and %d more\n", len(list.Items)-room)
-			list.Items = list.Items[:room]
-		}
+	if width >= historyWidth {
+		s.addHistory(&list)
+	}
+	// The cursor, the time and the header have a line each.
+	if room := height - 4; height > 0 && len(list.Items) > room+1 && room > 0 {
+		more = fmt.Sprintf("and %d more\n", len(list.Items)-room)
+		list.Items = list.Items[:room]
 	}
 	if s.opts.format.Width = width; s.opts.NoTrunc {
 		s.opts.format.Width = 0

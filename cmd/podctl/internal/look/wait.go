@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/await"
 	"github.com/podctl/podctl/internal/target"
@@ -22,7 +23,7 @@ type waitOptions struct {
 	timeout time.Duration
 	// exitCode: podctl exits with the container's code.
 	exitCode bool
-	json     bool
+	format   output.Format
 }
 
 // waitCommand returns the command that waits for a condition of pods.
@@ -41,11 +42,13 @@ func waitCommand(e *shell.Env) *cmdline.Command {
 			"  jsonpath={PATH}=VALUE\n" +
 			"                     a value of what podctl pods -o json prints; without =VALUE, any\n" +
 			"Every target is waited for; the exit code is 1 if one does not meet the condition, with what was last\n" +
-			"seen of it. --exit-code exits with the container's own code. -o is table or json.",
+			"seen of it. --exit-code exits with the container's own code.\n" +
+			"-o is " + output.StreamFormats + ".",
 		Flags: append(targetFlags(bySelector|byContainer|byAllContainers),
 			&cli.StringFlag{Name: "for", Usage: "wait for this `CONDITION`: " + await.Forms},
 			&cli.DurationFlag{Name: "timeout", Value: 30 * time.Second, DefaultText: "30s", Usage: "give up after this `DURATION`; 0 checks once"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit with the container's exit code, with --for exit and a single container"},
+			shell.NoHeadersFlag(),
 		),
 		Action: func(c *cli.Context) error {
 			o, err := readWait(c)
@@ -70,10 +73,9 @@ func readWait(c *cli.Context) (o waitOptions, err error) {
 	if o.exitCode && o.condition.Kind != await.Exited {
 		return o, shell.Usagef("--exit-code needs --for exit")
 	}
-	if err := o.CheckText("wait", "json"); err != nil {
+	if o.format, err = shell.ReadOutput(c); err != nil {
 		return o, err
 	}
-	o.json = o.Output == "json"
 	o.Query, err = needTarget(c, c.Args().Slice())
 	return o, err
 }

@@ -39,6 +39,7 @@ type waiter struct {
 	env     *shell.Env
 	opts    waitOptions
 	session *session
+	stream  *output.Stream
 	targets []*waiting
 	// left is the number of targets that are not done.
 	left int
@@ -50,7 +51,7 @@ func runWait(ctx context.Context, e *shell.Env, o waitOptions) error {
 		return err
 	}
 	defer s.Close()
-	w := &waiter{env: e, opts: o, session: s}
+	w := &waiter{env: e, opts: o, session: s, stream: o.format.NewStream(e.Out)}
 	if err := w.resolve(ctx); err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (w *waiter) resolve(ctx context.Context) error {
 		found, err := w.session.containers(ctx, w.opts.Query)
 		for _, t := range found {
 			w.targets = append(w.targets, &waiting{pod: t.Pod, container: t.Container})
-			if len(t.DefaultedFrom) > 0 && !w.opts.json {
+			if len(t.DefaultedFrom) > 0 && w.opts.format.IsTable() {
 				fmt.Fprintf(w.env.Errw, "waiting for container %s of %s\n", t.Container.Name, t.Pod.DisplayName())
 			}
 		}
@@ -264,7 +265,7 @@ func withID(p *inventory.Pod, id string) *pod.Container {
 func (w *waiter) decide(t *waiting, timedOut bool) error {
 	t.done = true
 	w.left--
-	if w.opts.json {
+	if !w.opts.format.IsTable() {
 		d := waitData{
 			Pod: t.pod.DisplayName(), UID: string(t.pod.UID), Condition: w.opts.condition.String(),
 			Met: t.last.Met, TimedOut: timedOut, Seen: t.last.Last, ExitCode: t.last.ExitCode,
@@ -272,7 +273,7 @@ func (w *waiter) decide(t *waiting, timedOut bool) error {
 		if t.container != nil {
 			d.Container = t.container.Name
 		}
-		if err := output.JSONLine(w.env.Out, d); err != nil {
+		if err := w.stream.Print(t.name(), d); err != nil {
 			return err
 		}
 	}
@@ -286,7 +287,7 @@ func (w *waiter) decide(t *waiting, timedOut bool) error {
 			return &pathError{e}
 		}
 		return e
-	case w.opts.json:
+	case !w.opts.format.IsTable():
 	case w.opts.condition.Kind == await.Exited && t.last.ExitCode != nil:
 		fmt.Fprintf(w.env.Out, "%s exited %d\n", output.OneLine(t.name()), *t.last.ExitCode)
 	default:

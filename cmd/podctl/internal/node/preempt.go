@@ -30,6 +30,7 @@ type preemptOptions struct {
 	nodePods              []string
 	allocatable, reserved v1.ResourceList
 	explain               bool
+	format                output.Format
 }
 
 func preemptCommand(e *shell.Env) *cmdline.Command {
@@ -43,7 +44,8 @@ func preemptCommand(e *shell.Env) *cmdline.Command {
 			"podctl cannot see whether a kubelet uses the runtime, or what is allocatable there, and if pods\n" +
 			"of a kubelet run that is stopped or has just been started. Several pods arrive one after the\n" +
 			"other. No pod is evicted, and --dry-run says so: a podctl that runs a critical pod preempts by\n" +
-			"itself. The exit code is 0 if every pod fits, or would fit after evictions, else 1.",
+			"itself. The exit code is 0 if every pod fits, or would fit after evictions, else 1.\n" +
+			"-o is " + output.ReportFormats + ".",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "evict no pod; required"},
 			&cli.StringSliceFlag{Name: "filename", Aliases: []string{"f"}, Usage: "`FILE|DIR|URL` of the arriving pod"},
@@ -52,6 +54,7 @@ func preemptCommand(e *shell.Env) *cmdline.Command {
 			&cli.GenericFlag{Name: "allocatable", Value: &cmdline.ResourceList{}, DefaultText: "the cluster's, podctl's, the kubelet's, or this machine's", Usage: "`LIST` of allocatable amounts, each replacing the detected one: cpu=4,memory=8Gi,pods=110"},
 			&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, Usage: "`LIST` of amounts to subtract from this machine's capacity"},
 			&cli.BoolFlag{Name: "explain", Usage: "print the rounds of the search for victims"},
+			shell.NoHeadersFlag(),
 		}, shell.DesiredFlags()...),
 		Action: func(c *cli.Context) error {
 			o := preemptOptions{
@@ -63,7 +66,7 @@ func preemptCommand(e *shell.Env) *cmdline.Command {
 			if o.sources, err = shell.ReadDesired(c); err != nil {
 				return err
 			}
-			if err := o.CheckText("preempt", "json"); err != nil {
+			if o.format, err = shell.ReadReportOutput(c); err != nil {
 				return err
 			}
 			switch {
@@ -101,10 +104,10 @@ func runPreempt(ctx context.Context, e *shell.Env, o preemptOptions) error {
 		pods = append(pods, p.Pod)
 	}
 	arrivals := n.Admit(pods)
-	if o.Output == "json" {
-		err = output.JSON(e.Out, preemption{Sources: n.Sources, Arrivals: arrivals})
-	} else {
+	if o.format.IsTable() {
 		err = printArrivals(e, o, n, arrivals)
+	} else {
+		err = o.format.PrintObject(e.Out, nil, output.Item{Data: preemption{Sources: n.Sources, Arrivals: arrivals}})
 	}
 	for _, a := range arrivals {
 		if err == nil && !a.Admitted {

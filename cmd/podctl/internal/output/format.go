@@ -16,6 +16,15 @@ import (
 // Formats are those of every command that prints a list.
 const Formats = "table, wide, json, yaml, name, jsonpath=TEMPLATE, go-template=TEMPLATE or custom-columns=SPEC"
 
+// ReportFormats are those of commands that print a report, which has no name.
+const ReportFormats = "table, " + DataFormats
+
+// DataFormats are those of ReportFormats that print data.
+const DataFormats = "json, yaml, jsonpath=TEMPLATE, go-template=TEMPLATE or custom-columns=SPEC"
+
+// StreamFormats are those of commands that print objects as they come.
+const StreamFormats = Formats + ", of one object at a time"
+
 // itemsRoot matches a path into the List object that kubectl prints.
 var itemsRoot = regexp.MustCompile(`\{(range )?\$?\.items`)
 

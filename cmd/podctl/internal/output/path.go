@@ -47,21 +47,36 @@ func parseColumns(spec string) ([]column, error) {
 }
 
 func (f Format) customColumns(w io.Writer, l List) error {
+	rows := make([][]string, len(l.Items))
+	for n, item := range l.Items {
+		var err error
+		if rows[n], err = f.cellsOf(item.Data); err != nil {
+			return err
+		}
+	}
+	return f.rows(w, f.columnHeader(), rows, func(int) []string { return nil })
+}
+
+// columnHeader is the header of custom columns.
+func (f Format) columnHeader() []string {
 	header := make([]string, len(f.columns))
 	for i, c := range f.columns {
 		header[i] = c.header
 	}
-	rows := make([][]string, len(l.Items))
-	for n, item := range l.Items {
-		data, err := Generic(item.Data)
-		if err != nil {
-			return err
-		}
-		for _, c := range f.columns {
-			rows[n] = append(rows[n], cmp.Or(textAt(c.path, data), "<none>"))
-		}
+	return header
+}
+
+// cellsOf are the custom columns of an object.
+func (f Format) cellsOf(data any) ([]string, error) {
+	read, err := Generic(data)
+	if err != nil {
+		return nil, err
 	}
-	return f.rows(w, header, rows, func(int) []string { return nil })
+	cells := make([]string, len(f.columns))
+	for i, c := range f.columns {
+		cells[i] = cmp.Or(textAt(c.path, read), "<none>")
+	}
+	return cells, nil
 }
 
 // valuesAt are the values that a path finds in data.

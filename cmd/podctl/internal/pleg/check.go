@@ -20,6 +20,7 @@ import (
 // checkOptions are the options of `podctl pleg check`.
 type checkOptions struct {
 	shell.Globals
+	format    output.Format
 	samples   int
 	threshold time.Duration
 	brief     bool
@@ -45,19 +46,22 @@ func checkCommand(e *shell.Env) *cmdline.Command {
 		Data:   []any{plegstat.CheckReport{}, plegstat.CheckSlow{}, plegstat.CheckWait{}, plegstat.CheckError{}},
 		Description: "List all pods several times and read the status of each pod once. No call may take\n" +
 			"longer than --timeout (" + checkTimeout.String() + " by default); a call that does is named in the report.\n" +
-			"The exit code is 0 if the runtime is healthy, 1 if it is unhealthy, 3 if it is unreachable.",
+			"The exit code is 0 if the runtime is healthy, 1 if it is unhealthy, 3 if it is unreachable.\n" +
+			"-o is " + output.ReportFormats + ".",
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "samples", Value: 10, DefaultText: "10", Usage: "`NUMBER` of lists of all pods, at least"},
 			&cli.DurationFlag{Name: "threshold", Value: 3 * time.Minute, DefaultText: "3m", Usage: "`DURATION` from which a relist or call is unhealthy; the kubelet's is 3m"},
 			&cli.BoolFlag{Name: "brief", Usage: "print one line, for node-problem-detector and similar tools"},
+			shell.NoHeadersFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			o := checkOptions{Globals: shell.ReadGlobals(c), samples: c.Int("samples"), threshold: c.Duration("threshold"), brief: c.Bool("brief")}
-			if err := o.CheckText("check", "json"); err != nil {
+			var err error
+			if o.format, err = shell.ReadReportOutput(c); err != nil {
 				return err
 			}
 			switch {
-			case o.Output != "" && o.brief:
+			case !o.format.IsTable() && o.brief:
 				return shell.Usagef("--brief and --output exclude each other")
 			case o.samples < 1:
 				return shell.Usagef("--samples %d is less than 1", o.samples)
@@ -80,7 +84,7 @@ func runCheck(ctx context.Context, e *shell.Env, o checkOptions) error {
 		return shell.ErrInterrupted
 	}
 	switch {
-	case err != nil && !o.brief && o.Output == "":
+	case err != nil && !o.brief && o.format.IsTable():
 		return err
 	case err != nil:
 		report = plegstat.NewCheckReport()

@@ -13,8 +13,8 @@ import (
 
 // printCheck writes a report in the format of the options.
 func printCheck(w io.Writer, r plegstat.CheckReport, o checkOptions) error {
-	if o.Output == "json" {
-		return output.JSONLine(w, r)
+	if !o.format.IsTable() {
+		return o.format.NewStream(w).Print("", r)
 	}
 	text := checkBrief(r) + "\n"
 	if !o.brief {

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pleg"
@@ -17,6 +18,7 @@ import (
 // compareOptions are the options of `podctl pleg compare`.
 type compareOptions struct {
 	shell.Globals
+	format output.Format
 	filter plegstat.Filter
 	last   time.Duration // duration of the comparison; 0: until an interrupt
 	period time.Duration
@@ -33,10 +35,12 @@ func compareCommand(e *shell.Env) *cmdline.Command {
 			"reported it, if the runtime records the time of the change. Relists miss changes that\n" +
 			"end between two relists; events miss changes that the runtime does not report.\n" +
 			"Ctrl-C stops early and prints the summary. The runtime must deliver its events to\n" +
-			"every subscriber.",
+			"every subscriber.\n" +
+			"-o is " + output.StreamFormats + ".",
 		Flags: append([]cli.Flag{
 			&cli.DurationFlag{Name: "for", Value: time.Minute, DefaultText: "1m", Usage: "`DURATION` of the comparison; 0: until Ctrl-C"},
 			relistPeriodFlag(),
+			shell.NoHeadersFlag(),
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
 			o := compareOptions{Globals: shell.ReadGlobals(c), last: c.Duration("for"), period: c.Duration("relist-period")}
@@ -44,7 +48,7 @@ func compareCommand(e *shell.Env) *cmdline.Command {
 			if o.filter, err = readFilter(c); err != nil {
 				return err
 			}
-			if err := o.CheckText("compare", "json"); err != nil {
+			if o.format, err = shell.ReadOutput(c); err != nil {
 				return err
 			}
 			switch {
@@ -87,7 +91,7 @@ type compareSession struct {
 
 // runCompare compares until the time is up or it is interrupted.
 func runCompare(ctx context.Context, e *shell.Env, o compareOptions) error {
-	c := &compareSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), printer: newComparePrinter(e, o.Globals), began: e.Now()}
+	c := &compareSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), printer: newComparePrinter(e, o), began: e.Now()}
 	// Both sides share one connection, so that both have the same latency.
 	session, err := openUntilInterrupt(ctx, e, o.Globals, sessionOptions{source: sourceEvents, observer: c.meter})
 	if unshared, ok := errors.AsType[*unsharedError](err); ok {

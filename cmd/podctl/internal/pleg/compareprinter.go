@@ -2,7 +2,6 @@ package pleg
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -20,11 +19,11 @@ type comparePrinter interface {
 	summary(at time.Time, s plegstat.CompareSummary) error
 }
 
-func newComparePrinter(e *shell.Env, g shell.Globals) comparePrinter {
-	if g.Output == "json" {
-		return &compareJSON{e.Out}
+func newComparePrinter(e *shell.Env, o compareOptions) comparePrinter {
+	if !o.format.IsTable() {
+		return &compareData{o.format.NewStream(e.Out)}
 	}
-	p := &compareTable{watchTable{env: e, full: g.NoTrunc, table: output.NewTable(
+	p := &compareTable{watchTable{env: e, full: o.NoTrunc, noHeaders: o.format.NoHeaders, table: output.NewTable(
 		[]string{"TIME", "POD", "EVENT", "CONTAINER", "FIRST", "BY", "EVENTS", "RELISTS"}, 1, 3)}}
 	for column, likely := range []string{"15:04:05.000", "default/web-0", "ContainerStarted", "(sandbox)", "relists", "999ms", "missed", "missed"} {
 		p.table.Expect(column, likely)
@@ -35,7 +34,7 @@ func newComparePrinter(e *shell.Env, g shell.Globals) comparePrinter {
 // compareTable prints a table.
 type compareTable struct{ watchTable }
 
-func (p *compareTable) begin() error { return p.lines(p.table.Header(p.width())) }
+func (p *compareTable) begin() error { return p.header() }
 
 func (p *compareTable) transitions(_ time.Time, list []*plegstat.Transition) error {
 	lines := make([]string, len(list))
@@ -107,28 +106,26 @@ type CompareLine struct {
 	Summary *plegstat.CompareSummary `json:"summary,omitempty"` // of a summary
 }
 
-// compareJSON prints one JSON object per line.
-type compareJSON struct{ out io.Writer }
+// compareData prints one object per line.
+type compareData struct{ stream *output.Stream }
 
-func (p *compareJSON) begin() error { return nil }
+func (p *compareData) begin() error { return nil }
 
-func (p *compareJSON) transitions(now time.Time, list []*plegstat.Transition) error {
-	var b strings.Builder
+func (p *compareData) transitions(now time.Time, list []*plegstat.Transition) error {
 	for _, t := range list {
-		if err := output.JSONLine(&b, newCompareLine(t, now)); err != nil {
+		if err := p.stream.Print(eventPod(t.Event), newCompareLine(t, now)); err != nil {
 			return err
 		}
 	}
-	_, err := io.WriteString(output.Raw(p.out), b.String())
-	return err
+	return nil
 }
 
-func (p *compareJSON) note(at time.Time, text string) error {
-	return output.JSONLine(p.out, CompareLine{Time: at, Type: "note", Message: text})
+func (p *compareData) note(at time.Time, text string) error {
+	return p.stream.Print("", CompareLine{Time: at, Type: "note", Message: text})
 }
 
-func (p *compareJSON) summary(at time.Time, s plegstat.CompareSummary) error {
-	return output.JSONLine(p.out, CompareLine{Time: at, Type: "summary", Summary: &s})
+func (p *compareData) summary(at time.Time, s plegstat.CompareSummary) error {
+	return p.stream.Print("", CompareLine{Time: at, Type: "summary", Summary: &s})
 }
 
 func newCompareLine(t *plegstat.Transition, now time.Time) CompareLine {

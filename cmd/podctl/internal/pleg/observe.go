@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
@@ -27,6 +28,7 @@ import (
 // ObserveOptions are the options of `podctl agent --observe`.
 type ObserveOptions struct {
 	shell.Globals
+	Format output.Format
 	// Listen is where metrics and health are served: HOST:PORT, "" for nowhere.
 	Listen string
 	// Scan is the time between two counts of orphans and stuck terminations; 0 for no
@@ -40,7 +42,7 @@ type ObserveOptions struct {
 // health of pods that others manage. It starts no pod and takes no lock.
 func Observe(ctx context.Context, e *shell.Env, o ObserveOptions) error {
 	w := &watchSession{
-		env: e, opts: watchOptions{Globals: o.Globals, source: sourceAuto}, meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now),
+		env: e, opts: watchOptions{Globals: o.Globals, format: o.Format, source: sourceAuto}, meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now),
 	}
 	w.printer = newWatchPrinter(e, w.opts)
 	shown := metrics.NewObserver(e.Now)

@@ -22,6 +22,7 @@ import (
 // recordOptions are the options of `podctl pleg record`.
 type recordOptions struct {
 	shell.Globals
+	format output.Format
 	file   string // "-" is stdout
 	force  bool
 	last   time.Duration // duration of the recording; 0: until an interrupt
@@ -40,10 +41,12 @@ func recordCommand(e *shell.Env) *cmdline.Command {
 			"status and event of the runtime with its time, one JSON object per line: names, ids,\n" +
 			"states, pod addresses, exit codes and the messages of the runtime's errors. It does not\n" +
 			"hold labels, annotations, environment variables, commands, arguments, images, mounts or\n" +
-			"termination messages.",
+			"termination messages.\n" +
+			"-o is " + output.ReportFormats + ".",
 		Flags: append([]cli.Flag{
 			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "stop after this `DURATION`"},
 			&cli.BoolFlag{Name: "force", Usage: "overwrite FILE if it exists"},
+			shell.NoHeadersFlag(),
 		}, sourceFlags()...),
 		Action: func(c *cli.Context) error {
 			o := recordOptions{Globals: shell.ReadGlobals(c), file: c.Args().First(), force: c.Bool("force"), last: c.Duration("for")}
@@ -51,7 +54,7 @@ func recordCommand(e *shell.Env) *cmdline.Command {
 			if o.source, o.period, err = readSource(c); err != nil {
 				return err
 			}
-			if err := o.CheckText("record", "json"); err != nil {
+			if o.format, err = shell.ReadReportOutput(c); err != nil {
 				return err
 			}
 			switch {
@@ -177,8 +180,8 @@ func (o recordOptions) print(e *shell.Env, s RecordSummary) error {
 	if o.file == "-" {
 		out = e.Errw
 	}
-	if o.Output == "json" {
-		return output.JSONLine(out, s)
+	if !o.format.IsTable() {
+		return o.format.NewStream(out).Print("", s)
 	}
 	_, err := io.WriteString(out, s.text()+"\n")
 	return err

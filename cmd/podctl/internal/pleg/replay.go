@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pleg/tape"
@@ -33,10 +34,12 @@ func replayCommand(e *shell.Env) *cmdline.Command {
 		Effect: cmdline.Reads,
 		Description: "Times are those of the recording. The same version of podctl prints the events that a watch\n" +
 			"would have printed during the recording, with -o json the same lines.\n" +
-			"A truncated recording is replayed as far as it goes; the exit code is then 1.",
+			"A truncated recording is replayed as far as it goes; the exit code is then 1.\n" +
+			"-o is " + output.StreamFormats + ".",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "realtime", Usage: "replay at the speed of the recording instead of as fast as possible"},
 			&cli.BoolFlag{Name: "initial", Usage: "first print the existing containers as events"},
+			shell.NoHeadersFlag(),
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
 			o := replayOptions{
@@ -48,10 +51,8 @@ func replayCommand(e *shell.Env) *cmdline.Command {
 			if o.filter, err = readFilter(c); err != nil {
 				return err
 			}
-			if err := o.CheckText("replay", "json"); err != nil {
+			if o.format, err = shell.ReadOutput(c); err != nil {
 				return err
-			}
-			switch {
 			}
 			return runReplay(c.Context, e, o)
 		},

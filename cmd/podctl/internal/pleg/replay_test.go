@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/cmd/podctl/internal/simpod"
 	"github.com/podctl/podctl/internal/cri"
@@ -67,9 +68,9 @@ func story(t *testing.T, runtime *sim.Runtime) {
 
 // TestReplayPrintsWhatAWatchPrinted there and then, to the line.
 func TestReplayPrintsWhatAWatchPrinted(t *testing.T) {
-	for _, output := range []string{"", "json"} {
+	for _, formatName := range []string{"", "json", "name"} {
 		for _, source := range []eventSource{sourceAuto, sourceRelist, sourceEvents} {
-			t.Run(fmt.Sprint(source, " ", output), func(t *testing.T) {
+			t.Run(fmt.Sprint(source, " ", formatName), func(t *testing.T) {
 				dir := t.TempDir()
 				t.Setenv("TMPDIR", dir)
 				synctest.Test(t, func(t *testing.T) {
@@ -78,11 +79,11 @@ func TestReplayPrintsWhatAWatchPrinted(t *testing.T) {
 					time.Sleep(123456789)
 					file := filepath.Join(dir, "tape")
 					var printed bytes.Buffer
-					watchRecorded(t, runtime, &printed, source, output, file)
+					watchRecorded(t, runtime, &printed, source, formatName, file)
 					began := time.Now()
 					var replayed, said bytes.Buffer
 					e := testEnv(runtime, &replayed, &said, nil)
-					err := runReplay(t.Context(), e, replayOptions{watchOptions: watchOptions{Globals: shell.Globals{Output: output}, initial: true}, file: file})
+					err := runReplay(t.Context(), e, replayOptions{watchOptions: watchOptions{format: format(t, formatName), initial: true}, file: file})
 					if err != nil || said.Len() > 0 {
 						t.Errorf("%v, stderr %q", err, said.String())
 					}
@@ -96,6 +97,16 @@ func TestReplayPrintsWhatAWatchPrinted(t *testing.T) {
 			})
 		}
 	}
+}
+
+// format is a value of --output.
+func format(t *testing.T, value string) output.Format {
+	t.Helper()
+	f, err := output.ParseFormat(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // testEnv is an Env on a simulated runtime.
@@ -113,8 +124,8 @@ func watchRecorded(t *testing.T, runtime *sim.Runtime, out io.Writer, source eve
 	t.Helper()
 	interrupts := make(chan os.Signal, 1)
 	e := testEnv(runtime, out, out, interrupts)
-	g := shell.Globals{Runtime: cri.SimEndpoint, Output: output}
-	o := watchOptions{Globals: g, source: source, initial: true}
+	g := shell.Globals{Runtime: cri.SimEndpoint}
+	o := watchOptions{Globals: g, format: format(t, output), source: source, initial: true}
 	c := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), calls: cri.NewTimedCalls(e.Now), printer: newWatchPrinter(e, o)}
 	var recorder *tape.Recorder
 	session, err := open(t.Context(), e, g, sessionOptions{source: source, observer: c.meter, calls: c.calls, wrap: func(rt pleg.Runtime) pleg.Runtime {

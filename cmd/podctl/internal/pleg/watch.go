@@ -29,6 +29,7 @@ type watchOptions struct {
 	count   int           // 0: no limit
 	last    time.Duration // duration of the watch; 0: until an interrupt
 	initial bool
+	format  output.Format
 }
 
 func watchCommand(e *shell.Env) *cmdline.Command {
@@ -42,12 +43,14 @@ func watchCommand(e *shell.Env) *cmdline.Command {
 			"event, its source (a relist or a hint of the runtime), and how long after the event that\n" +
 			"was, if the runtime records when it happened.\n" +
 			"It is safe beside a kubelet: with runtimes that deliver each event to one subscriber only\n" +
-			"(containerd before 2.0) podctl does not subscribe, and says so.",
+			"(containerd before 2.0) podctl does not subscribe, and says so.\n" +
+			"-o is " + output.StreamFormats + ".",
 		Flags: slices.Concat(filterFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "show only pods whose sandbox labels match this `SELECTOR`, for example app=web,tier!=cache"},
 			&cli.IntFlag{Name: "count", DefaultText: "no limit", Usage: "stop after `NUMBER` events"},
 			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "stop after this `DURATION`; exit with code 1 if --count is not reached"},
 			&cli.BoolFlag{Name: "initial", Usage: "first print the existing containers as events"},
+			shell.NoHeadersFlag(),
 		}, sourceFlags()),
 		Action: func(c *cli.Context) error {
 			o := watchOptions{
@@ -60,7 +63,7 @@ func watchCommand(e *shell.Env) *cmdline.Command {
 			if o.source, o.period, err = readSource(c); err != nil {
 				return err
 			}
-			if err := o.CheckText("watch", "json"); err != nil {
+			if o.format, err = shell.ReadOutput(c); err != nil {
 				return err
 			}
 			switch {
@@ -167,7 +170,7 @@ func (w *watchSession) end(signal os.Signal) error {
 	if err := w.drain(); err != nil {
 		return err
 	}
-	if signal == os.Interrupt && w.env.TTY && w.opts.Output == "" {
+	if signal == os.Interrupt && w.env.TTY && w.opts.format.IsTable() {
 		// The terminal has echoed a ^C.
 		if _, err := io.WriteString(w.env.Out, " "); err != nil {
 			return err

@@ -24,14 +24,14 @@ type watchPrinter interface {
 }
 
 func newWatchPrinter(e *shell.Env, o watchOptions) watchPrinter {
-	if o.Output == "json" {
-		return &watchJSON{e.Out}
+	if !o.format.IsTable() {
+		return &watchData{o.format.NewStream(e.Out)}
 	}
 	header := []string{"TIME", "POD", "EVENT", "CONTAINER", "DETAIL", "SOURCE", "LAG"}
 	if o.NoTrunc {
 		header = append(header, "ID")
 	}
-	p := &watchTable{env: e, full: o.NoTrunc, color: e.TTY && !o.NoColor && !e.NoColor, table: output.NewTable(header, 1, 3, 4)}
+	p := &watchTable{env: e, full: o.NoTrunc, noHeaders: o.format.NoHeaders, color: e.TTY && !o.NoColor && !e.NoColor, table: output.NewTable(header, 1, 3, 4)}
 	p.table.Expect(0, "15:04:05.000")
 	p.table.Expect(1, "default/a-pod-0123456789")
 	p.table.Expect(2, "ContainerStarted")
@@ -47,7 +47,9 @@ type watchTable struct {
 	env   *shell.Env
 	full  bool
 	color bool
-	table *output.Table
+	// noHeaders leaves the header out.
+	noHeaders bool
+	table     *output.Table
 }
 
 func (p *watchTable) begin(pods []*pod.Pod) error {
@@ -56,6 +58,14 @@ func (p *watchTable) begin(pods []*pod.Pod) error {
 		for _, c := range known.Containers {
 			p.table.Expect(3, c.Name)
 		}
+	}
+	return p.header()
+}
+
+// header prints the header.
+func (p *watchTable) header() error {
+	if p.noHeaders {
+		return nil
 	}
 	return p.lines(p.table.Header(p.width()))
 }

@@ -142,7 +142,7 @@ func TestWatchPrintersReturnTheOutputsError(t *testing.T) {
 	r, w := io.Pipe()
 	r.Close()
 	for _, output := range []string{"", "json"} {
-		p := newWatchPrinter(&shell.Env{Out: w, Size: func() (int, int) { return 0, 0 }}, watchOptions{Globals: shell.Globals{Output: output}})
+		p := newWatchPrinter(&shell.Env{Out: w, Size: func() (int, int) { return 0, 0 }}, watchOptions{format: format(t, output)})
 		for name, err := range map[string]error{
 			"events":  p.events([]plegstat.Event{someEvent(pleg.PodSync, nil)}),
 			"note":    p.note(seenAt, "note"),

@@ -199,11 +199,20 @@ func (p *Plugin) newRun(o options, app *cmdline.App, command *cmdline.Command, c
 		r.as = asJSON
 		r.list, _ = output.ParseFormat("json")
 		r.retained = true
+	case len(command.Data) > 0 && !slices.Contains([]string{"", "table", "wide", "name"}, g.Output):
+		if err := r.readList(c); err != nil {
+			return nil, err
+		}
+		r.as, r.retained = asJSON, true
+		own = isLists
 	}
 	line := cmdline.Take(app, p.ordered, func(f cli.Flag) bool { return p.owns(f) || own(f) || r.manifests != nil && isManifest(f) })
 	r.command = append([]string{"podctl"}, line.Args...)
-	if r.as == asCells {
+	switch {
+	case r.as == asCells:
 		r.command = slices.Insert(r.command, 1+line.Command, "-o", output.Cells)
+	case r.as == asJSON && g.Output != "json":
+		r.command = slices.Insert(r.command, 1+line.Command, "-o", "json")
 	}
 	if r.manifests != nil {
 		r.command = slices.Insert(r.command, 1+line.Command, "-f", "-")

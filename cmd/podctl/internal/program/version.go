@@ -27,9 +27,10 @@ func versionCommand(e *shell.Env) *cmdline.Command {
 		Data:    []any{versionData{}, podctlVersion{}, runtimeVersion{}},
 		Description: "The runtime's version is missing if it does not answer within " + versionTimeout.String() + "; that is a warning, not an\n" +
 			"error. -o is " + output.Formats + ".",
+		Flags: []cli.Flag{shell.NoHeadersFlag()},
 		Action: func(c *cli.Context) error {
 			g := shell.ReadGlobals(c)
-			format, err := shell.ReadFormat(g.Output)
+			format, err := shell.ReadOutput(c)
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +27,7 @@ const agentName = "agent"
 // agentOptions are the options of `podctl agent`.
 type agentOptions struct {
 	shell.Globals
+	format output.Format
 	driving
 	// manifests are the sources that are followed; of configFrom only ConfigMaps,
 	// Secrets and claims are read.
@@ -72,8 +72,9 @@ func agentCommand(e *shell.Env) *cmdline.Command {
 			"other change replaces it, and a removed manifest terminates it. An invalid manifest is\n" +
 			"reported and leaves the running pod alone. A source that cannot be read terminates nothing.\n" +
 			"A restarted agent adopts the running pods. SIGTERM leaves them running unless --drain is\n" +
-			"given. A runtime has at most one agent.",
-		Flags: append(append(flags, housekeepingFlags()...), drivingFlags()...),
+			"given. A runtime has at most one agent.\n" +
+			"-o is " + output.StreamFormats + ".",
+		Flags: append(append(append(flags, shell.NoHeadersFlag()), housekeepingFlags()...), drivingFlags()...),
 		Action: func(c *cli.Context) error {
 			o := agentOptions{
 				Globals: shell.ReadGlobals(c), manifests: c.StringSlice("manifests"), configFrom: c.StringSlice("config-from"),
@@ -91,14 +92,17 @@ func agentCommand(e *shell.Env) *cmdline.Command {
 			if o.house, err = readHousekeeping(c); err != nil {
 				return err
 			}
-			if err := cmp.Or(o.check(), o.CheckText("agent", "json")); err != nil {
+			if o.format, err = shell.ReadOutput(c); err != nil {
+				return err
+			}
+			if err := o.check(); err != nil {
 				return err
 			}
 			u := e.Unblocked()
 			defer u.Flush()
 			e := u.Env
 			if o.observe {
-				return pleg.Observe(c.Context, e, pleg.ObserveOptions{Globals: o.Globals, Listen: o.listen, Scan: o.house.Scan, Instance: agentName})
+				return pleg.Observe(c.Context, e, pleg.ObserveOptions{Globals: o.Globals, Format: o.format, Listen: o.listen, Scan: o.house.Scan, Instance: agentName})
 			}
 			return runAgent(c.Context, e, o)
 		},
@@ -174,7 +178,7 @@ func prepareAgent(ctx context.Context, e *shell.Env, o agentOptions) (a *agent, 
 		return nil, err
 	}
 	a = &agent{env: e, opts: o, session: s, events: events, updates: make(chan sourceUpdate)}
-	a.printer = runview.NewAgent(screenOf(e, o.Globals), viewOptions(s, o.Output, true))
+	a.printer = runview.NewAgent(screenOf(e, o.Globals), viewOptions(s, o.format, true))
 	return a, nil
 }
 

@@ -25,6 +25,7 @@ import (
 
 type renderOptions struct {
 	shell.Globals
+	format output.Format
 	manifestOptions
 	// sandbox and container narrow the output to one config.
 	sandbox      bool
@@ -46,12 +47,14 @@ func renderCommand(e *shell.Env) *cmdline.Command {
 			"   podctl render --container web web.yaml > container.yaml\n" +
 			"   crictl create $(crictl runp sandbox.yaml) container.yaml sandbox.yaml\n\n" +
 			"The configs lack what only a running pod has: its addresses and image ids. Values of\n" +
-			"Secrets are replaced by placeholders unless --show-secrets is given.",
+			"Secrets are replaced by placeholders unless --show-secrets is given.\n" +
+			"-o is " + output.DataFormats + "; yaml is the default.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "sandbox", Usage: "print only the sandbox config"},
 			&cli.StringFlag{Name: "container", Usage: "print only the config of container `NAME`"},
 			&cli.StringFlag{Name: "cgroup-driver", Value: string(cgroup.Cgroupfs), DefaultText: string(cgroup.Cgroupfs), Usage: "cgroup `DRIVER` of the runtime: cgroupfs or systemd"},
 			&cli.BoolFlag{Name: "show-secrets", Usage: "print the values of Secrets"},
+			shell.NoHeadersFlag(),
 		}, manifestFlags()...),
 		Action: func(c *cli.Context) error {
 			o := renderOptions{
@@ -62,9 +65,10 @@ func renderCommand(e *shell.Env) *cmdline.Command {
 			if o.manifestOptions, err = readManifestOptions(c); err != nil {
 				return err
 			}
+			if o.format, err = readRenderOutput(c); err != nil {
+				return err
+			}
 			switch {
-			case o.Output != "" && o.Output != "json" && o.Output != "yaml":
-				return shell.Usagef("--output %q: render prints yaml (default) or json", o.Output)
 			case o.sandbox && o.container != "":
 				return shell.Usagef("--sandbox and --container are mutually exclusive")
 			case o.cgroupDriver != string(cgroup.Cgroupfs) && o.cgroupDriver != string(cgroup.Systemd):
@@ -125,7 +129,7 @@ func runRender(ctx context.Context, e *shell.Env, o renderOptions) error {
 		}
 		configs = append(configs, picked)
 	}
-	return printConfigs(e, configs, o.Output == "json")
+	return printConfigs(e, configs, o.format)
 }
 
 // renderPod renders the first attempt of a pod and of all its containers.
@@ -182,18 +186,31 @@ func pick(r renderedPod, o renderOptions) (any, error) {
 	return nil, fmt.Errorf("pod %s has no container %q", pod.DisplayName(r.Namespace, r.Name), o.container)
 }
 
-func printConfigs(e *shell.Env, configs []any, asJSON bool) error {
-	for n, c := range configs {
-		if asJSON {
-			if err := output.JSON(e.Out, c); err != nil {
-				return err
-			}
-			continue
+// readRenderOutput reads the format of the configs, YAML by default.
+func readRenderOutput(c *cli.Context) (output.Format, error) {
+	given := shell.ReadGlobals(c).Output
+	format, err := shell.ReadReportOutput(c)
+	switch {
+	case err != nil:
+	case given == "":
+		return shell.ReadFormat("yaml")
+	case format.IsTable():
+		err = &shell.UsageError{Message: fmt.Sprintf("--output %q: render prints data", given), Advice: "one of: " + output.DataFormats}
+	}
+	return format, err
+}
+
+// printConfigs prints the configs, JSON indented as crictl reads it.
+func printConfigs(e *shell.Env, configs []any, format output.Format) error {
+	stream := format.NewStream(e.Out)
+	for _, c := range configs {
+		var err error
+		if format.Name() == "json" {
+			err = output.JSON(e.Out, c)
+		} else {
+			err = stream.Print("", c)
 		}
-		if n > 0 {
-			fmt.Fprintln(e.Out, "---")
-		}
-		if err := output.YAML(e.Out, c); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +31,10 @@ type runOptions struct {
 	waitTimeout time.Duration // 0 is for ever
 	// grace, in seconds, shortens the pods' own when they are terminated; nil
 	// leaves it.
-	grace *int64
-	keep  bool
-	logs  bool
+	grace  *int64
+	keep   bool
+	logs   bool
+	format output.Format
 }
 
 const (
@@ -58,13 +58,15 @@ func runCommand(e *shell.Env) *cmdline.Command {
 		Description: "Ctrl-C terminates the pods gracefully, a second one forces, a third one leaves them.\n" +
 			"Running the same manifest again adopts the pods that already run; a changed one\n" +
 			"updates them in place where the API server allows that, and else replaces them.\n" +
-			"-o json prints what happens, an object a line; -o yaml each pod as it ended, or as it\nbecame ready with --wait ready.",
+			"-o json prints what happens, an object a line; -o yaml each pod as it ended, or as it\nbecame ready with --wait ready.\n" +
+			"-o is " + output.StreamFormats + ".",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "wait", Value: waitComplete, DefaultText: waitComplete, Usage: "`WHAT` to wait for: complete or ready"},
 			&cli.DurationFlag{Name: "wait-timeout", DefaultText: "never", Usage: "give up after this `TIME`"},
 			&cli.Int64Flag{Name: "grace-period", DefaultText: "the pods' own", Usage: "`SECONDS` that pods are given to end, where that is less than their own"},
 			&cli.BoolFlag{Name: "keep", Usage: "leave the pods running on exit; a later run adopts them"},
 			&cli.BoolFlag{Name: "logs", Usage: "print what the containers write, prefixed by pod/container"},
+			shell.NoHeadersFlag(),
 		}, slices.Concat(manifestFlags(), drivingFlags())...),
 		Action: func(c *cli.Context) error {
 			o := runOptions{
@@ -83,7 +85,10 @@ func runCommand(e *shell.Env) *cmdline.Command {
 				grace := c.Int64("grace-period")
 				o.grace = &grace
 			}
-			if err := cmp.Or(o.check(), o.CheckText("run", "json", "yaml")); err != nil {
+			if o.format, err = shell.ReadOutput(c); err != nil {
+				return err
+			}
+			if err := o.check(); err != nil {
 				return err
 			}
 			return runRun(c.Context, e, o)
@@ -160,7 +165,7 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 	if o.keep && s.Ephemeral() {
 		fmt.Fprintln(e.Errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
-	r = &running{env: u, opts: o, session: s, masked: s.MaskedText, events: events, objects: set.Objects, printer: runview.New(screenOf(e, o.Globals), viewOptions(s, o.Output, o.wait == waitReady))}
+	r = &running{env: u, opts: o, session: s, masked: s.MaskedText, events: events, objects: set.Objects, printer: runview.New(screenOf(e, o.Globals), viewOptions(s, o.format, o.wait == waitReady))}
 	var pods []*v1.Pod
 	for _, p := range set.Pods {
 		pods = append(pods, p.Pod)

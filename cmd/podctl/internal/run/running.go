@@ -173,9 +173,9 @@ func screenOf(e *shell.Env, g shell.Globals) runview.Screen {
 }
 
 // viewOptions say what is shown of a session's pods.
-func viewOptions(s *daemon.Session, output string, ready bool) runview.Options {
+func viewOptions(s *daemon.Session, format output.Format, ready bool) runview.Options {
 	return runview.Options{
-		Output: output, Ready: ready, NodeName: s.Facts.Name,
+		Format: format, Ready: ready, NodeName: s.Facts.Name,
 		LastLine: s.LastLine,
 	}
 }

@@ -20,24 +20,26 @@ import (
 type validateOptions struct {
 	shell.Globals
 	manifestOptions
+	format output.Format
 }
 
 func validateCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "validate",
-		Usage:   "validate manifests as the API server would, and report how podctl treats each field",
-		Args:    cmdline.Args{Of: cmdline.Manifest, Many: true},
-		Effect:  cmdline.Reads,
-		OnNodes: cmdline.Here,
-		Data:    []any{validation{}, problemLine{}, validPod{}, validDocument{}, fieldLine{}},
-		Flags:   manifestFlags(),
+		Name:        "validate",
+		Usage:       "validate manifests as the API server would, and report how podctl treats each field",
+		Args:        cmdline.Args{Of: cmdline.Manifest, Many: true},
+		Effect:      cmdline.Reads,
+		OnNodes:     cmdline.Here,
+		Data:        []any{validation{}, problemLine{}, validPod{}, validDocument{}, fieldLine{}},
+		Description: "-o is " + output.ReportFormats + ".",
+		Flags:       append(manifestFlags(), shell.NoHeadersFlag()),
 		Action: func(c *cli.Context) error {
 			o := validateOptions{Globals: shell.ReadGlobals(c)}
 			var err error
 			if o.manifestOptions, err = readManifestOptions(c); err != nil {
 				return err
 			}
-			if err := o.CheckText("validate", "json"); err != nil {
+			if o.format, err = shell.ReadReportOutput(c); err != nil {
 				return err
 			}
 			return runValidate(c.Context, e, o)
@@ -55,8 +57,8 @@ func runValidate(ctx context.Context, e *shell.Env, o validateOptions) error {
 	if err != nil && !errors.As(err, &problems) {
 		return err
 	}
-	if o.Output == "json" {
-		if err := printValidation(e, set, problems); err != nil {
+	if !o.format.IsTable() {
+		if err := printValidation(e, o.format, set, problems); err != nil {
 			return err
 		}
 	} else {
@@ -184,7 +186,7 @@ type fieldLine struct {
 	Reason  string `json:"reason,omitempty"` // why it is ignored or refused
 }
 
-func printValidation(e *shell.Env, set *manifest.Set, problems manifest.Problems) error {
+func printValidation(e *shell.Env, format output.Format, set *manifest.Set, problems manifest.Problems) error {
 	v := validation{
 		Problems: problemLines(problems), Warnings: problemLines(set.Warnings),
 		Pods: []validPod{}, Documents: []validDocument{},
@@ -204,7 +206,7 @@ func printValidation(e *shell.Env, set *manifest.Set, problems manifest.Problems
 		}
 		v.Documents = append(v.Documents, valid)
 	}
-	return output.JSON(e.Out, v)
+	return format.PrintObject(e.Out, nil, output.Item{Data: v})
 }
 
 func fieldLines(file string, uses []manifest.Use) []fieldLine {

@@ -18,8 +18,8 @@ type AgentPrinter interface {
 
 // NewAgent returns the printer for the output that was asked for.
 func NewAgent(s Screen, o Options) AgentPrinter {
-	if o.Output == "json" {
-		return agentJSON{&jsonPrinter{screen: s}}
+	if !o.Format.IsTable() {
+		return agentData{newDataPrinter(s, o)}
 	}
 	o.Ready = true
 	return agentLines{newLinePrinter(s, o)}
@@ -41,10 +41,10 @@ func (p agentLines) Notice(n source.Notice) {
 	p.Note(text)
 }
 
-// agentJSON prints objects.
-type agentJSON struct{ *jsonPrinter }
+// agentData prints objects.
+type agentData struct{ *dataPrinter }
 
-func (p agentJSON) Notice(n source.Notice) {
+func (p agentData) Notice(n source.Notice) {
 	p.print(RunLine{
 		Type: "source", Reason: n.Level.String(), Warning: n.Level != source.Info, Message: n.Problem.String(),
 	})

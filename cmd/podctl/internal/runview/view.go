@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 )
@@ -23,8 +24,8 @@ type Screen struct {
 
 // Options say what is shown.
 type Options struct {
-	// Output is json, yaml or "" for text.
-	Output string
+	// Format is that of a table for text.
+	Format output.Format
 	// Ready: the run waits for ready pods, so that readiness is shown.
 	Ready bool
 	// NodeName is the node's, for pods in YAML.
@@ -51,10 +52,10 @@ type Printer interface {
 // New returns the printer for the output that was asked for.
 func New(s Screen, o Options) Printer {
 	switch {
-	case o.Output == "json":
-		return &jsonPrinter{screen: s}
-	case o.Output == "yaml":
+	case o.Format.Name() == "yaml":
 		return newYAMLPrinter(s, o)
+	case !o.Format.IsTable():
+		return newDataPrinter(s, o)
 	case s.TTY:
 		return &livePrinter{screen: s, activity: activities{}}
 	default:

@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
-	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/hint"
 )
@@ -119,18 +118,4 @@ func PrintError(w io.Writer, err error) {
 	if advice := hint.Of(err); advice != "" {
 		fmt.Fprintf(w, "  hint: %s\n", strings.ReplaceAll(advice, "\n", "\n  hint: "))
 	}
-}
-
-// ReadFormat reads a value of --output.
-func ReadFormat(value string) (output.Format, error) {
-	f, err := output.ParseFormat(value)
-	return f, asUsage(err)
-}
-
-// asUsage turns an error about a flag's value into a usageError.
-func asUsage(err error) error {
-	if wrong, ok := errors.AsType[*output.FormatError](err); ok {
-		return &UsageError{Message: wrong.Message, Advice: wrong.Advice}
-	}
-	return err
 }

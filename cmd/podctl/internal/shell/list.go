@@ -22,14 +22,14 @@ type ListOptions struct {
 
 // ListFlags are the flags that ReadList reads.
 func ListFlags() []cli.Flag {
-	watch := &cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again each time it changes; with -o json, one object per line"}
+	watch := &cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again each time it changes; in a data format, the objects that changed"}
 	return append([]cli.Flag{watch}, FormatFlags()...)
 }
 
 // FormatFlags are those of ListFlags without --watch.
 func FormatFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"},
+		NoHeadersFlag(),
 		&cli.StringFlag{Name: "sort-by", DefaultText: "the order of the table", Usage: "sort by this `JSONPATH` into an object of -o json"},
 	}
 }
@@ -37,11 +37,10 @@ func FormatFlags() []cli.Flag {
 // ReadList reads the flags of ListFlags; an error is one of usage.
 func ReadList(c *cli.Context) (ListOptions, error) {
 	g := ReadGlobals(c)
-	format, err := ReadFormat(g.Output)
+	format, err := ReadOutput(c)
 	if err != nil {
 		return ListOptions{}, err
 	}
-	format.NoHeaders = c.Bool("no-headers")
 	err = SortBy(&format, c.String("sort-by"))
 	return ListOptions{format, c.Bool("watch"), g.NoTrunc}, err
 }
@@ -84,12 +83,12 @@ func (o ListOptions) UntilInterrupted(ctx context.Context, e *Env, do func(conte
 const watchPeriod = time.Second
 
 // watchList prints a list each time it changes, until ctx ends: on a terminal in
-// place of the last one, as JSON one object per line for each that changed.
+// place of the last one, as data one object for each that changed.
 func (o ListOptions) watchList(ctx context.Context, e *Env, empty string, list listFunc) error {
 	Settle()
 	ticks := time.NewTicker(watchPeriod)
 	defer ticks.Stop()
-	shown := map[string]string{}
+	shown, stream := map[string]string{}, o.Format.NewStream(e.Out)
 	last := "never printed"
 	for {
 		l, err := list(ctx)
@@ -99,8 +98,8 @@ func (o ListOptions) watchList(ctx context.Context, e *Env, empty string, list l
 		if err != nil {
 			return err
 		}
-		if o.Format.Name() == "json" {
-			if shown, err = printChanges(e, l, shown); err != nil {
+		if !o.Format.IsTable() {
+			if shown, err = printChanges(stream, l, shown); err != nil {
 				return err
 			}
 		} else {
@@ -123,7 +122,7 @@ func (o ListOptions) watchList(ctx context.Context, e *Env, empty string, list l
 
 // printChanges prints the items that are not shown as they are now, and returns
 // what is shown then.
-func printChanges(e *Env, l output.List, shown map[string]string) (map[string]string, error) {
+func printChanges(stream *output.Stream, l output.List, shown map[string]string) (map[string]string, error) {
 	now := map[string]string{}
 	for _, i := range l.Items {
 		var line bytes.Buffer
@@ -132,7 +131,9 @@ func printChanges(e *Env, l output.List, shown map[string]string) (map[string]st
 		}
 		now[i.Name] = line.String()
 		if shown[i.Name] != now[i.Name] {
-			fmt.Fprint(output.Raw(e.Out), line.String())
+			if err := stream.Print(i.Name, i.Data); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return now, nil

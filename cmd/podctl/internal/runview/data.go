@@ -66,24 +66,33 @@ type ContainerLine struct {
 	Message  string `json:"message,omitempty"`  // a text to read
 }
 
-// jsonPrinter prints one object a line.
-type jsonPrinter struct {
-	screen Screen
+// dataPrinter prints one object a line.
+type dataPrinter struct {
+	now    func() time.Time
 	mu     sync.Mutex
+	stream *output.Stream
 }
 
-func (p *jsonPrinter) print(l RunLine) {
+func newDataPrinter(s Screen, o Options) *dataPrinter {
+	return &dataPrinter{now: s.Now, stream: o.Format.NewStream(s.Out)}
+}
+
+func (p *dataPrinter) print(l RunLine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.Time.IsZero() {
-		l.Time = p.screen.Now()
+		l.Time = p.now()
 	}
-	_ = output.JSONLine(p.screen.Out, l) // as with fmt.Fprint: the reader may be gone
+	name := ""
+	if l.Name != "" {
+		name = pod.DisplayName(l.Namespace, l.Name)
+	}
+	_ = p.stream.Print(name, l) // as with fmt.Fprint: the reader may be gone
 }
 
-func (p *jsonPrinter) Note(text string) { p.print(RunLine{Type: "note", Message: text}) }
+func (p *dataPrinter) Note(text string) { p.print(RunLine{Type: "note", Message: text}) }
 
-func (p *jsonPrinter) Event(ev event.Event) {
+func (p *dataPrinter) Event(ev event.Event) {
 	p.print(RunLine{
 		Time: ev.Time, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.UID), Container: ev.Container,
 		Phase: ev.Phase, Reason: ev.Reason, Message: ev.Text(), Warning: ev.Warning, State: ev.State(),
@@ -92,13 +101,13 @@ func (p *jsonPrinter) Event(ev event.Event) {
 	})
 }
 
-func (p *jsonPrinter) Log(l LogLine) {
+func (p *dataPrinter) Log(l LogLine) {
 	p.print(RunLine{Type: "log", Namespace: l.Namespace, Name: l.Pod, Container: l.Container, Stream: l.Stream, Text: string(l.Text)})
 }
 
-func (*jsonPrinter) Refresh([]node.Info) {}
+func (*dataPrinter) Refresh([]node.Info) {}
 
-func (p *jsonPrinter) Finish(infos []node.Info) {
+func (p *dataPrinter) Finish(infos []node.Info) {
 	for _, i := range infos {
 		p.print(podLine(i))
 	}

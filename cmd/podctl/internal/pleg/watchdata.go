@@ -1,8 +1,6 @@
 package pleg
 
 import (
-	"io"
-	"strings"
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
@@ -41,28 +39,26 @@ type WatchLine struct {
 	Summary *plegstat.WatchSummary `json:"summary,omitempty"` // the summary
 }
 
-// watchJSON prints one JSON object per line.
-type watchJSON struct{ out io.Writer }
+// watchData prints one object per line.
+type watchData struct{ stream *output.Stream }
 
-func (p *watchJSON) begin([]*pod.Pod) error { return nil }
+func (p *watchData) begin([]*pod.Pod) error { return nil }
 
-func (p *watchJSON) events(events []plegstat.Event) error {
-	var b strings.Builder
+func (p *watchData) events(events []plegstat.Event) error {
 	for _, ev := range events {
-		if err := output.JSONLine(&b, eventLine(ev)); err != nil {
+		if err := p.stream.Print(eventPod(ev), eventLine(ev)); err != nil {
 			return err
 		}
 	}
-	_, err := io.WriteString(output.Raw(p.out), b.String())
-	return err
+	return nil
 }
 
-func (p *watchJSON) note(at time.Time, text string) error {
-	return output.JSONLine(p.out, WatchLine{Time: at, Type: "note", Message: text})
+func (p *watchData) note(at time.Time, text string) error {
+	return p.stream.Print("", WatchLine{Time: at, Type: "note", Message: text})
 }
 
-func (p *watchJSON) summary(at time.Time, s plegstat.WatchSummary) error {
-	return output.JSONLine(p.out, WatchLine{Time: at, Type: "summary", Summary: &s})
+func (p *watchData) summary(at time.Time, s plegstat.WatchSummary) error {
+	return p.stream.Print("", WatchLine{Time: at, Type: "summary", Summary: &s})
 }
 
 func eventLine(ev plegstat.Event) WatchLine {
