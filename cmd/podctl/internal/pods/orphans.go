@@ -68,7 +68,7 @@ func orphansCommand(e *shell.Env) *cmdline.Command {
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 1 if there are orphans"},
 			&cli.BoolFlag{Name: "kill", Usage: "terminate them"},
 			&cli.BoolFlag{Name: "rm", Usage: "with --kill, remove containers, sandboxes and directories, too"},
-			&cli.Int64Flag{Name: "grace-period", Value: 1, Usage: "grace period of each container, in `SECONDS`"},
+			orphanGracePeriod(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "with --kill, print the calls only"},
 			shell.OwnerIsGoneFlag(),
 			&cli.BoolFlag{Name: "kubelet-is-gone", Usage: "treat pods that a kubelet created as orphaned although no kubelet uses the runtime"},
@@ -319,4 +319,12 @@ func counted(n int) string {
 		return "this one"
 	}
 	return fmt.Sprintf("these %d", n)
+}
+
+// orphanGracePeriod is the flag --grace-period, by default a second: nobody waits for an
+// orphan.
+func orphanGracePeriod() cli.Flag {
+	flag := shell.GracePeriodFlag()
+	flag.Value, flag.DefaultText = 1, "1"
+	return flag
 }

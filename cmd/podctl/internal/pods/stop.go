@@ -99,25 +99,9 @@ func namespaceFlag() cli.Flag {
 	return &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Value: "default", DefaultText: "default", Usage: "`NAMESPACE` of names without one"}
 }
 
-func gracePeriodFlag() cli.Flag {
-	return &cli.Int64Flag{Name: "grace-period", DefaultText: "the pod's own", Usage: "shorten the pods' grace period to `SECONDS`"}
-}
-
-// readGracePeriod reads gracePeriodFlag; nil if it was not given.
-func readGracePeriod(c *cli.Context) (*int64, error) {
-	if !c.IsSet("grace-period") {
-		return nil, nil
-	}
-	grace := c.Int64("grace-period")
-	if grace < 0 {
-		return nil, shell.Usagef("--grace-period %d is negative", grace)
-	}
-	return &grace, nil
-}
-
 func stopFlags() []cli.Flag {
 	return []cli.Flag{
-		namespaceFlag(), gracePeriodFlag(),
+		namespaceFlag(), shell.GracePeriodFlag(),
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "also stop pods of a kubelet, which starts them again"},
 		&cli.BoolFlag{Name: "kubelet-is-gone", Usage: "also stop pods that a kubelet created, if none uses the runtime now"},
 		shell.OwnerIsGoneFlag(),
@@ -130,7 +114,7 @@ func readStop(c *cli.Context) (o stopOptions, err error) {
 		return o, noNameError(c)
 	}
 	o.BesideKubelet, o.kubeletIsGone, o.ownerIsGone = c.Bool("beside-kubelet"), c.Bool("kubelet-is-gone"), c.Bool("owner-is-gone")
-	o.Grace, err = readGracePeriod(c)
+	o.Grace, err = shell.ReadGracePeriod(c)
 	return o, err
 }
 

@@ -67,6 +67,7 @@ const (
 // completionValues are those of options, by the name of the value in their usage.
 var completionValues = map[string][]string{
 	"FORMAT":    {"json", "yaml", "wide", "name", "table", "jsonpath=", "go-template=", "custom-columns="},
+	"STATE":     {"complete", "ready"},
 	"CONDITION": {"condition=Ready", "delete", "exit", "exit=0", "jsonpath="},
 	"OWNER":     {"podctl", "kubelet", "other"},
 	"DRIVER":    {"cgroupfs", "systemd"},

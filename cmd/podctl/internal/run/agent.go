@@ -28,7 +28,7 @@ const agentName = "agent"
 type agentOptions struct {
 	shell.Globals
 	format output.Format
-	driving
+	runtimeOptions
 	// manifests are the sources that are followed; of configFrom only ConfigMaps,
 	// Secrets and claims are read.
 	manifests, configFrom []string
@@ -74,7 +74,7 @@ func agentCommand(e *shell.Env) *cmdline.Command {
 			"A restarted agent adopts the running pods. SIGTERM leaves them running unless --drain is\n" +
 			"given. A runtime has at most one agent.\n" +
 			"-o is " + output.StreamFormats + ".",
-		Flags: append(append(append(flags, shell.NoHeadersFlag()), housekeepingFlags()...), drivingFlags()...),
+		Flags: append(append(append(flags, shell.NoHeadersFlag()), housekeepingFlags()...), runtimeFlags()...),
 		Action: func(c *cli.Context) error {
 			o := agentOptions{
 				Globals: shell.ReadGlobals(c), manifests: c.StringSlice("manifests"), configFrom: c.StringSlice("config-from"),
@@ -83,7 +83,7 @@ func agentCommand(e *shell.Env) *cmdline.Command {
 				observe: c.Bool("observe"), killUnknown: c.String("adopt-runtime") == "kill", drain: c.Bool("drain"), drainTimeout: c.Duration("drain-timeout"),
 			}
 			var err error
-			if o.driving, err = readDriving(c); err != nil {
+			if o.runtimeOptions, err = readRuntimeOptions(c); err != nil {
 				return err
 			}
 			if o.accounts, err = readServiceAccounts(c); err != nil {

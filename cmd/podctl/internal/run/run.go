@@ -24,7 +24,7 @@ import (
 // runOptions are what `podctl run` was asked for.
 type runOptions struct {
 	shell.Globals
-	driving
+	runtimeOptions
 	manifestOptions
 	// wait is what to wait for: waitComplete or waitReady.
 	wait        string
@@ -61,13 +61,13 @@ func runCommand(e *shell.Env) *cmdline.Command {
 			"-o json prints what happens, an object a line; -o yaml each pod as it ended, or as it\nbecame ready with --wait ready.\n" +
 			"-o is " + output.StreamFormats + ".",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "wait", Value: waitComplete, DefaultText: waitComplete, Usage: "`WHAT` to wait for: complete or ready"},
-			&cli.DurationFlag{Name: "wait-timeout", DefaultText: "never", Usage: "give up after this `TIME`"},
-			&cli.Int64Flag{Name: "grace-period", DefaultText: "the pods' own", Usage: "`SECONDS` that pods are given to end, where that is less than their own"},
+			&cli.StringFlag{Name: "wait", Value: waitComplete, DefaultText: waitComplete, Usage: "wait until the pods are in this `STATE`: complete or ready"},
+			&cli.DurationFlag{Name: "wait-timeout", DefaultText: "never", Usage: "give up after this `DURATION`"},
+			shell.GracePeriodFlag(),
 			&cli.BoolFlag{Name: "keep", Usage: "leave the pods running on exit; a later run adopts them"},
 			&cli.BoolFlag{Name: "logs", Usage: "print what the containers write, prefixed by pod/container"},
 			shell.NoHeadersFlag(),
-		}, slices.Concat(manifestFlags(), drivingFlags())...),
+		}, slices.Concat(manifestFlags(), runtimeFlags())...),
 		Action: func(c *cli.Context) error {
 			o := runOptions{
 				Globals: shell.ReadGlobals(c),
@@ -78,12 +78,11 @@ func runCommand(e *shell.Env) *cmdline.Command {
 			if o.manifestOptions, err = readManifestOptions(c); err != nil {
 				return err
 			}
-			if o.driving, err = readDriving(c); err != nil {
+			if o.runtimeOptions, err = readRuntimeOptions(c); err != nil {
 				return err
 			}
-			if c.IsSet("grace-period") {
-				grace := c.Int64("grace-period")
-				o.grace = &grace
+			if o.grace, err = shell.ReadGracePeriod(c); err != nil {
+				return err
 			}
 			if o.format, err = shell.ReadOutput(c); err != nil {
 				return err
@@ -102,8 +101,6 @@ func (o runOptions) check() error {
 		return shell.Usagef("--wait %q is neither complete nor ready", o.wait)
 	case o.waitTimeout < 0:
 		return shell.Usagef("--wait-timeout %s is negative", o.waitTimeout)
-	case o.grace != nil && *o.grace < 0:
-		return shell.Usagef("--grace-period %d is negative", *o.grace)
 	}
 	return nil
 }
@@ -133,7 +130,7 @@ func Copied(ctx context.Context, e *shell.Env, copied look.Copied) error {
 	fed.In = bytes.NewReader(copied.Manifest)
 	return runRun(ctx, &fed, runOptions{
 		Globals: copied.Globals, wait: waitComplete,
-		driving:         driving{besideKubelet: copied.BesideKubelet, credentials: copied.Credentials},
+		runtimeOptions:  runtimeOptions{besideKubelet: copied.BesideKubelet, credentials: copied.Credentials},
 		manifestOptions: manifestOptions{paths: []string{"-"}, replicas: 1},
 	})
 }

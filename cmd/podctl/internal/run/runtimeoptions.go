@@ -16,8 +16,8 @@ import (
 	"github.com/podctl/podctl/internal/host"
 )
 
-// driving are the options that all commands that run pods share.
-type driving struct {
+// runtimeOptions are the options of every command that runs pods.
+type runtimeOptions struct {
 	besideKubelet, ownerIsGone bool
 	// cgroupDriver is "" for the runtime's.
 	cgroupDriver string
@@ -38,7 +38,7 @@ type driving struct {
 }
 
 // options completes the options of a daemon with the shared ones.
-func (d driving) options(e *shell.Env, g shell.Globals, o daemon.Options) daemon.Options {
+func (d runtimeOptions) options(e *shell.Env, g shell.Globals, o daemon.Options) daemon.Options {
 	o.ConnectOptions, o.Paths, o.CgroupRoot = g.ConnectOptions(e), g.Given(), g.CgroupRoot
 	o.BesideKubelet, o.OwnerIsGone, o.CgroupDriver, o.UnsafeSysctls = d.besideKubelet, d.ownerIsGone, d.cgroupDriver, d.unsafeSysctls
 	o.KeepLogs, o.RuntimeClasses, o.Address = d.keepLogs, d.runtimeClasses, d.listen
@@ -57,8 +57,8 @@ func isHostPort(address string) bool {
 	return err == nil
 }
 
-// drivingFlags are the flags of readDriving.
-func drivingFlags() []cli.Flag {
+// runtimeFlags are the flags of readRuntimeOptions.
+func runtimeFlags() []cli.Flag {
 	return append(shell.CredentialFlags(),
 		&cli.BoolFlag{Name: "keep-logs", Usage: "keep the containers' log files"},
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start even if a kubelet uses this runtime"},
@@ -73,8 +73,8 @@ func drivingFlags() []cli.Flag {
 	)
 }
 
-func readDriving(c *cli.Context) (driving, error) {
-	d := driving{
+func readRuntimeOptions(c *cli.Context) (runtimeOptions, error) {
+	d := runtimeOptions{
 		besideKubelet: c.Bool("beside-kubelet"), ownerIsGone: c.Bool("owner-is-gone"), cgroupDriver: c.String("cgroup-driver"),
 		unsafeSysctls: c.StringSlice("allowed-unsafe-sysctls"), keepLogs: c.Bool("keep-logs"),
 		listen: c.String("listen"), capacity: cmdline.Resources(c, "capacity"), reserved: cmdline.Resources(c, "reserved"),
@@ -84,17 +84,17 @@ func readDriving(c *cli.Context) (driving, error) {
 		d.resolver.File = &file
 	}
 	if d.listen != "" && !isHostPort(d.listen) {
-		return driving{}, shell.Usagef("--listen %q is not HOST:PORT", d.listen)
+		return runtimeOptions{}, shell.Usagef("--listen %q is not HOST:PORT", d.listen)
 	}
 	if d.cgroupDriver != "" && d.cgroupDriver != "cgroupfs" && d.cgroupDriver != "systemd" {
-		return driving{}, shell.Usagef("--cgroup-driver %q is neither cgroupfs nor systemd", d.cgroupDriver)
+		return runtimeOptions{}, shell.Usagef("--cgroup-driver %q is neither cgroupfs nor systemd", d.cgroupDriver)
 	}
 	if _, err := admission.NewSysctls("", d.unsafeSysctls); err != nil {
-		return driving{}, shell.Usagef("--allowed-unsafe-sysctls: %v", err)
+		return runtimeOptions{}, shell.Usagef("--allowed-unsafe-sysctls: %v", err)
 	}
 	var err error
 	if d.credentials, err = shell.ReadCredentials(c); err != nil {
-		return driving{}, err
+		return runtimeOptions{}, err
 	}
 	d.runtimeClasses, err = readRuntimeClasses(c)
 	return d, err
