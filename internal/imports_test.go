@@ -12,101 +12,45 @@ import (
 
 const module = "github.com/podctl/podctl/"
 
-// common is the package that every other may import.
-const common = "internal/hint"
-
-// row is one row of the import table in docs/architecture.md.
+// row is a district, or a package of one with a rule of its own: what it may import of
+// this module, beside its own district.
 type row struct {
-	pkg string
-	// module lists the packages of this module that pkg may import.
-	module []string
+	path string
+	// imports are districts and packages.
+	imports []string
 	// idea is printed with a breach, so that its author sees the reason.
 	idea string
 }
 
-var table = []row{
-	{"internal/pod", nil, "vocabulary: imports nothing of this module"},
-	{common, nil, "errors with advice; every package may import it"},
-	{"internal/atomicfile", nil, "files that are replaced in one step"},
-	{"internal/bounded", nil, "files and documents of others, read with a bound"},
-	{"internal/credential", []string{"internal/bounded"}, "what images are pulled with"},
-	{"internal/device", []string{"internal/pod"}, "pure: which devices containers are given; CDI specifications read"},
-	{"internal/doctor", []string{"internal/pod", "internal/cri", "internal/images", "internal/inventory", "internal/kubelet", "internal/proc"}, "a runtime and its host, examined"},
-	{"internal/filecopy", nil, "files in and out of containers, below descriptors"},
-	{"internal/flock", nil, "locks on files, waited for until a context ends"},
-	{"internal/safeurl", nil, "URLs printed without their secrets"},
-	{"internal/suggest", nil, "pure: suggestions for mistyped words"},
-	{"internal/testutil", []string{"internal/pod"}, "what tests share; the program does not import it"},
-	{"internal/event", nil, "typed facts: what failed and in which layer"},
-	{"internal/proc", nil, "processes as /proc shows them"},
-	{"internal/owner", []string{"internal/flock", "internal/proc"}, "locks that say who manages a pod"},
-	{"internal/apiget", []string{"internal/bounded", "internal/safeurl"}, "bounded reads of Kubernetes objects"},
-	{"internal/hostroot", []string{"internal/bounded"}, "the root directory of the host, entered"},
-	{"internal/kubelet", []string{"internal/pod", "internal/apiget", "internal/bounded", "internal/hostroot", "internal/proc", "internal/safeurl"}, "the kubelet that uses the same runtime"},
-	{"internal/fleet", nil, "pure: one command on many nodes: targets, one answer, worst exit code"},
-	{"internal/cluster", []string{"internal/apiget", "internal/fleet", "internal/stream", "internal/safeurl"}, "an API server asked for nodes and pods, and commands run through it"},
-	{"internal/cluster/clustertest", nil, "an API server in memory for tests; the program does not import it"},
-	{"internal/desired", []string{"internal/pod", "internal/manifest", "internal/kubelet", "internal/apiget", "internal/safeurl"}, "who says which pods belong on this node"},
-	{"internal/owners", []string{"internal/control", "internal/cri", "internal/desired", "internal/hint", "internal/kubelet", "internal/owner", "internal/pod", "internal/proc"}, "whose pod is this: everybody who may own it asked, and pure: judged"},
-	{"internal/inventory", []string{"internal/pod", "internal/control", "internal/cri", "internal/owners"}, "every pod of a runtime, joined"},
-	{"internal/target", []string{"internal/pod", "internal/inventory", "internal/suggest"}, "pure: names, globs, selectors and ids to pods and containers"},
-	{"internal/orphan", []string{"internal/pod", "internal/cri", "internal/host", "internal/inventory", "internal/owner", "internal/poddir", "internal/proc", "internal/volume", "internal/owners", "internal/stop"}, "pure Classify, find, terminate"},
-	{"internal/secret", []string{"internal/pod"}, "pure: values of Secrets kept out of texts and answers"},
-	{"internal/await", []string{"internal/pod", "internal/inventory"}, "pure: whether a pod has reached what a user waits for"},
-	{"internal/arrival", []string{"internal/pod", "internal/admission", "internal/control", "internal/desired", "internal/host", "internal/kubelet", "internal/preempt", "internal/render", "internal/worker", "internal/safeurl"}, "pods that arrive at this node: admitted, and for which victims"},
-	{"internal/manifest", []string{"internal/pod", "internal/bounded", "internal/safeurl"}, "bytes to defaulted, validated pods"},
-	{"internal/source", []string{"internal/pod", "internal/bounded", "internal/manifest", "internal/safeurl"}, "directories and URLs that are followed"},
-	{"internal/journal", []string{"internal/bounded", "internal/event", "internal/flock"}, "the events of pods, kept on disk"},
-	{"internal/logs", []string{"internal/bounded"}, "the log files of containers, read and followed"},
-	{"internal/cri", []string{"internal/pod", "internal/bounded", "internal/logs", "internal/proc"}, "a CRI socket as a typed client"},
-	{"internal/stream", []string{"internal/safeurl"}, "exec, attach and port-forward over the runtime's URLs"},
-	{"internal/ownsocket", nil, "a unix socket that is closed with its file"},
-	{"internal/cri/sim", []string{"internal/ownsocket"}, "a CRI runtime in memory"},
-	{"internal/render", []string{"internal/pod"}, "pure: pod and node facts to CRI configs"},
-	{"internal/pleg", []string{"internal/pod"}, "pure Diff, and the relisting loop"},
-	{"internal/pleg/tape", []string{"internal/pod", "internal/pleg"}, "what a PLEG was told, recorded and replayed"},
-	{"internal/diagnose", []string{"internal/pod", "internal/control", "internal/cri", "internal/event", "internal/inventory", "internal/kubelet", "internal/poddir", "internal/proc", "internal/owners"}, "which layer a terminating pod waits for"},
-	{"internal/plegstat", []string{"internal/pod", "internal/pleg", "internal/cri"}, "measuring and comparing PLEGs"},
-	{"internal/worker", []string{"internal/pod", "internal/event"}, "pure Step, and a goroutine per operation"},
-	{"internal/startgate", []string{"internal/pod"}, "pods start in order, a bounded number at a time"},
-	{"internal/podsync", []string{"internal/pod", "internal/bounded", "internal/credential", "internal/event", "internal/render", "internal/secret", "internal/handler"}, "what SyncPod means"},
-	{"internal/cgroup", []string{"internal/pod", "internal/flock"}, "pod cgroups"},
-	{"internal/describe", []string{"internal/pod", "internal/cgroup", "internal/control", "internal/cri", "internal/diagnose", "internal/event", "internal/inventory", "internal/kubelet", "internal/logs", "internal/manifest", "internal/owners", "internal/secret", "internal/usage"}, "what every layer knows of one pod, on one page"},
-	{"internal/usage", []string{"internal/pod", "internal/cgroup", "internal/cri", "internal/proc"}, "what containers and pods use: rates from two samples"},
-	{"internal/handler", []string{"internal/pod"}, "what probes and hooks both do"},
-	{"internal/probe", []string{"internal/pod", "internal/event", "internal/handler"}, "startup, liveness, readiness"},
-	{"internal/volume", []string{"internal/pod", "internal/atomicfile", "internal/bounded", "internal/flock"}, "volumes to directories on disk"},
-	{"internal/control", []string{"internal/bounded", "internal/pod", "internal/event", "internal/owner", "internal/ownsocket"}, "HTTP over a socket: what one podctl shows to another"},
-	{"internal/metrics", []string{"internal/pod", "internal/cri", "internal/diagnose", "internal/flock", "internal/orphan", "internal/pleg", "internal/probe", "internal/survey", "internal/worker"}, "the kubelet's metrics"},
-	{"internal/survey", []string{"internal/pod", "internal/cgroup", "internal/control", "internal/cri", "internal/diagnose", "internal/host", "internal/inventory", "internal/orphan", "internal/proc", "internal/owners"}, "what a cluster asks of a node, counted periodically"},
-	{"internal/userns", []string{"internal/atomicfile", "internal/bounded", "internal/flock"}, "user ids of pods with a user namespace"},
-	{"internal/gc", []string{"internal/pod"}, "which dead containers, sandboxes and images go"},
-	{"internal/images", []string{"internal/pod", "internal/cri"}, "the images of a runtime and the pods that use them"},
-	{"internal/debugger", []string{"internal/pod", "internal/cri", "internal/render"}, "a container of podctl's in the sandbox of a foreign pod"},
-	{"internal/logrotate", nil, "log files that are kept small"},
-	{"internal/preempt", []string{"internal/pod"}, "pure Plan"},
-	{"internal/poddir", []string{"internal/pod", "internal/atomicfile", "internal/bounded"}, "the directories of pods, by runtime, and podctl.json: what the runtime cannot hold of a pod"},
-	{"internal/admission", []string{"internal/pod", "internal/preempt", "internal/render"}, "pure: whether a pod may run on this node"},
-	{"internal/host", []string{"internal/poddir", "internal/render", "internal/volume"}, "facts of the machine, and where podctl keeps its files"},
-	{"internal/lifecycle", []string{"internal/pod", "internal/poddir"}, "pure: which pods a node has and what becomes of each"},
-	{"internal/node", []string{"internal/admission", "internal/cgroup", "internal/credential", "internal/cri", "internal/device", "internal/event", "internal/flock", "internal/lifecycle", "internal/logrotate", "internal/manifest", "internal/owner", "internal/pleg", "internal/pod", "internal/poddir", "internal/podsync", "internal/preempt", "internal/probe", "internal/render", "internal/startgate", "internal/worker"}, "the only place where it all meets"},
-	{"internal/stop", []string{"internal/pod", "internal/control", "internal/owner", "internal/cri", "internal/host", "internal/inventory", "internal/hint", "internal/owners", "internal/proc"}, "stop and remove pods on request"},
-	{"internal/daemon", []string{"internal/"}, "a serving podctl: session, control socket, sd_notify, housekeeping schedule"},
-	{"cmd/podctl", []string{"internal/", "cmd/podctl/internal/"}, "the commands as one program"},
-	{"cmd/podctl/internal/cmdline", nil, "the order of flags, suggestions and help"},
-	{"cmd/podctl/internal/output", []string{"internal/fleet"}, "tables, lists in kubectl's formats, JSON, escaping"},
-	{"cmd/podctl/internal/startup", nil, "garbage is collected rarely while a command starts"},
-	{"cmd/podctl/internal/shell", []string{"internal/control", "internal/credential", "internal/cri", "internal/cri/sim", "internal/daemon", "internal/desired", "internal/host", "internal/inventory", "internal/kubelet", "internal/owners", "internal/proc", "internal/suggest", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output"}, "what commands share: streams, global flags, lists, errors"},
-	{"cmd/podctl/internal/run", []string{"internal/", "cmd/podctl/internal/"}, "the commands that run pods"},
-	{"cmd/podctl/internal/pods", []string{"internal/", "cmd/podctl/internal/"}, "the commands that list and stop pods"},
-	{"cmd/podctl/internal/images", []string{"internal/", "cmd/podctl/internal/"}, "the commands about images"},
-	{"cmd/podctl/internal/look", []string{"internal/", "cmd/podctl/internal/"}, "the commands that look inside pods"},
-	{"cmd/podctl/internal/node", []string{"internal/", "cmd/podctl/internal/"}, "the commands that examine the node"},
-	{"cmd/podctl/internal/program", []string{"internal/", "cmd/podctl/internal/"}, "the commands about podctl itself"},
-	{"cmd/podctl/internal/pleg", []string{"internal/", "cmd/podctl/internal/"}, "podctl pleg, and agent --observe"},
-	{"cmd/podctl/internal/simpod", []string{"internal/cri/sim", "internal/pod"}, "pods on a simulated runtime, for tests"},
-	{"cmd/podctl/internal/plugin", []string{"internal/cluster", "internal/fleet", "internal/manifest", "internal/stream", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/output", "cmd/podctl/internal/shell"}, "the commands as a plugin of kubectl"},
-	{"cmd/podctl/internal/runview", []string{"internal/event", "internal/node", "internal/worker", "internal/lifecycle", "internal/pod", "internal/logs", "internal/source", "cmd/podctl/internal/output"}, "shows a run, and why its pods failed"},
+// districts are the directories below internal/: imports point from a row to rows above it.
+var districts = []row{
+	{"internal/sys", nil, "files, locks, processes and other small tools"},
+	{"internal/pod", []string{"internal/sys"}, "vocabulary: pods, events, secrets"},
+	{"internal/cri", []string{"internal/pod", "internal/sys"}, "a runtime: its socket, its logs and streams, and one in memory"},
+	{"internal/worker", []string{"internal/pod", "internal/sys"}, "pure Step: when a pod is synced, terminated, cleaned up"},
+	{"internal/preempt", []string{"internal/pod", "internal/sys"}, "pure: whether a pod fits, and which pods the kubelet would preempt for it"},
+	{"internal/pleg", []string{"internal/cri", "internal/pod", "internal/sys"}, "lifecycle events from relists and hints"},
+	{"internal/desired", []string{"internal/pod", "internal/sys"}, "what should run: manifests, read and followed"},
+	{"internal/owners", []string{"internal/cri", "internal/desired", "internal/pod", "internal/sys"}, "whose pod is this: everybody who may own it is asked, and one table judges"},
+	{"internal/node", []string{"internal/cri", "internal/desired", "internal/owners", "internal/pleg", "internal/pod", "internal/preempt", "internal/sys", "internal/worker"}, "the kubelet's work: runs desired pods on one runtime"},
+	{"internal/pods", []string{"internal/cri", "internal/desired", "internal/node", "internal/owners", "internal/pod", "internal/preempt", "internal/sys", "internal/worker"}, "any pod of any owner: seen, explained, entered, terminated"},
+	{"internal/serve", []string{"internal/cri", "internal/desired", "internal/node", "internal/owners", "internal/pleg", "internal/pod", "internal/pods", "internal/preempt", "internal/sys", "internal/worker"}, "a podctl that stays: its session, metrics and journal"},
+	{"internal/fleet", []string{"internal/cri", "internal/sys"}, "one command on many nodes"},
+	{"cmd/podctl", []string{"internal"}, "the commands"},
+}
+
+// exceptions are packages that may import less than their district, or are imported by
+// fewer.
+var exceptions = []row{
+	{"internal/pleg", []string{"internal/pod", "internal/sys/hint"}, "the PLEG knows no runtime"},
+	{"internal/pleg/tape", []string{"internal/pleg", "internal/pod", "internal/sys/hint"}, "recordings know no runtime"},
+	{"internal/worker", []string{"internal/pod"}, "pure"},
+	{"internal/node/lifecycle", []string{"internal/pod", "internal/node/poddir", "internal/sys/hint"}, "pure"},
+	{"internal/node/render", []string{"internal/pod", "internal/sys/hint"}, "pure"},
+	{"internal/node/device", []string{"internal/pod", "internal/sys/hint"}, "pure; CDI specifications are read"},
+	{"internal/owners/kubelet", []string{"internal/pod", "internal/sys"}, "a kubelet is asked without a runtime"},
+	{"cmd/podctl/internal/cmdline", []string{"internal/sys"}, "the order of flags, suggestions and help"},
+	{"cmd/podctl/internal/output", []string{"internal/fleet", "internal/sys"}, "tables, lists in kubectl's formats, JSON, escaping"},
 }
 
 // only lists libraries that a single place may import, by prefix.
@@ -116,28 +60,28 @@ var only = []struct {
 }{
 	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/run", "cmd/podctl/internal/pods", "cmd/podctl/internal/images", "cmd/podctl/internal/look", "cmd/podctl/internal/node", "cmd/podctl/internal/program", "cmd/podctl/internal/pleg", "cmd/podctl/internal/plugin"}},
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
-	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim", "internal/handler"}},
-	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/debugger", "internal/credential", "internal/render", "internal/podsync", "cmd/podctl/internal/simpod"}},
-	{"github.com/prometheus/", []string{"internal/metrics", "internal/kubelet"}},
-	{"k8s.io/kubernetes", []string{"internal/manifest"}},
+	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/sim", "internal/node/handler"}},
+	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
+	{"github.com/prometheus/", []string{"internal/serve/metrics", "internal/owners/kubelet"}},
+	{"k8s.io/kubernetes", []string{"internal/desired/manifest"}},
 }
 
-// TestImportsFollowTheTable walks the imports of every package that ends up
-// in the program. Tests and test/ may import what they like.
-func TestImportsFollowTheTable(t *testing.T) {
+// TestImportsPointOneWay walks the imports of every package that ends up in the program.
+// Tests and test/ may import what they like.
+func TestImportsPointOneWay(t *testing.T) {
 	for _, pkg := range listPackages(t) {
 		name := strings.TrimPrefix(pkg.ImportPath, module)
-		i := slices.IndexFunc(table, func(r row) bool { return r.pkg == name })
-		if i < 0 {
-			t.Errorf("%s is not in the import table: add its row here and in docs/architecture.md", name)
+		r, ok := rowOf(name)
+		if !ok {
+			t.Errorf("%s is in no district: internal/ has those of the table", name)
 			continue
 		}
 		for _, imported := range pkg.Imports {
-			if inner, ok := strings.CutPrefix(imported, module); ok && !allowed(table[i], inner) {
-				t.Errorf("%s imports %s, but its row allows %v\n\t%s: %s", name, inner, table[i].module, name, table[i].idea)
+			if inner, ok := strings.CutPrefix(imported, module); ok && !r.allows(inner) {
+				t.Errorf("%s imports %s, but %s may import %v\n\t%s", name, inner, r.path, r.imports, r.idea)
 			}
 			for _, o := range only {
-				if strings.HasPrefix(imported, o.library) && !slices.Contains(o.by, name) {
+				if strings.HasPrefix(imported, o.library) && !slices.ContainsFunc(o.by, func(by string) bool { return isBelow(name, by) }) {
 					t.Errorf("%s imports %s, which only %v may", name, imported, o.by)
 				}
 			}
@@ -145,11 +89,25 @@ func TestImportsFollowTheTable(t *testing.T) {
 	}
 }
 
-func allowed(r row, imported string) bool {
-	return imported == common || slices.ContainsFunc(r.module, func(m string) bool {
-		return imported == m || (strings.HasSuffix(m, "/") && strings.HasPrefix(imported, m))
-	})
+// rowOf returns the rule of a package: its exception, else that of its district.
+func rowOf(name string) (row, bool) {
+	if i := slices.IndexFunc(exceptions, func(r row) bool { return r.path == name }); i >= 0 {
+		return exceptions[i], true
+	}
+	if i := slices.IndexFunc(districts, func(r row) bool { return isBelow(name, r.path) }); i >= 0 {
+		r := districts[i]
+		r.imports = append([]string{r.path}, r.imports...)
+		return r, true
+	}
+	return row{}, false
 }
+
+func (r row) allows(imported string) bool {
+	return slices.ContainsFunc(r.imports, func(district string) bool { return isBelow(imported, district) })
+}
+
+// isBelow reports whether a package is the one at a path, or below it.
+func isBelow(name, path string) bool { return name == path || strings.HasPrefix(name, path+"/") }
 
 type listed struct {
 	ImportPath string

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/sys/proc"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
 // agentUnderTest is an agent on a simulated runtime, in real time: what

@@ -19,7 +19,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/program"
 	"github.com/podctl/podctl/cmd/podctl/internal/run"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/hostroot"
+	"github.com/podctl/podctl/internal/sys/hostroot"
 )
 
 const about = `podctl runs Kubernetes pods on a CRI runtime (containerd, CRI-O) without a

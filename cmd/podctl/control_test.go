@@ -13,9 +13,9 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/pods"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/diagnose"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pods/diagnose"
 )
 
 // pair is a pod that terminates on SIGTERM, and one that ignores it.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/host"
-	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // server ends two seconds after it was asked to; deaf only when it is killed.

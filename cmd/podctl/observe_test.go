@@ -13,7 +13,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
 // observer runs `podctl agent --observe` until the test ends. It returns what a path

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // A live podctl process that does not answer keeps its pods, and all directories.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/owners/control"
 )
 
 // pipeNet stands for unix sockets where time is virtual: there no goroutine may wait

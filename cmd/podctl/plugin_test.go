@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/proc"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/internal/sys/proc"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cluster/clustertest"
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
 )
 
 func TestTheTablesOfNodesAreOneTable(t *testing.T) {

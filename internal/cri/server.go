@@ -3,7 +3,7 @@ package cri
 import (
 	"strings"
 
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // Server is the process that serves a runtime's socket. The zero value is an

@@ -17,7 +17,7 @@ const ExecSyncLimit = 16 << 20
 type Streams struct{ Stdin, Stdout, Stderr, TTY bool }
 
 // Exec prepares a command in a container and returns the URL at which its
-// streams are served, once. The runtime chooses the URL: internal/stream checks
+// streams are served, once. The runtime chooses the URL: internal/cri/stream checks
 // it.
 func (c *Client) Exec(ctx context.Context, id string, cmd []string, s Streams) (url string, err error) {
 	r, err := c.runtime.Exec(ctx, &runtimeapi.ExecRequest{

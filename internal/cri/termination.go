@@ -8,9 +8,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/bounded"
-	"github.com/podctl/podctl/internal/logs"
+	"github.com/podctl/podctl/internal/cri/logs"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
 // The kubelet's limits of a termination message

@@ -8,11 +8,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/admission"
-	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/node/admission"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/podsync"
 	"github.com/podctl/podctl/internal/worker"
 )
 

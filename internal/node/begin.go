@@ -8,12 +8,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/admission"
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/lifecycle"
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/node/admission"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // claimNames claims the names of the pods that are to start. settle returns those whose

@@ -12,7 +12,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/calls")

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/cgroup"
-	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/node/poddir"
 )
 
 // sweepPeriod is how often leftover cgroups are looked for. The kubelet looks every

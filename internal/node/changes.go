@@ -5,8 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // changes returns as events what differs between two statuses of one pod: what

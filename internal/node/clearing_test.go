@@ -10,8 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/node/admission"
 	"github.com/podctl/podctl/internal/worker"
 )
 

@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/admission"
-	"github.com/podctl/podctl/internal/device"
+	"github.com/podctl/podctl/internal/node/admission"
+	"github.com/podctl/podctl/internal/node/device"
 	"github.com/podctl/podctl/internal/pod"
 )
 

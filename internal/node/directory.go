@@ -1,8 +1,8 @@
 package node
 
 import (
-	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // recordFor returns the record of a pod that begins. A new pod whose directory is

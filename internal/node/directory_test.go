@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/lifecycle"
-	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/proc"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // otherRuntime writes what a podctl on another runtime has of a pod below the

@@ -1,4 +1,4 @@
-// Package node carries out what internal/lifecycle decides: it reads what the
+// Package node carries out what internal/node/lifecycle decides: it reads what the
 // sources desire, claims names, lists the runtime, hands pods to their workers and
 // removes what they leave behind.
 //

@@ -6,10 +6,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/device"
-	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/node/device"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/poddir"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/poddir"
 	"github.com/podctl/podctl/internal/worker"
 )
 

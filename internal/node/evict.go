@@ -8,9 +8,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/node/poddir"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/preempt"
 	"github.com/podctl/podctl/internal/worker"
 )

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 )
 

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // conf is a pod that is probed, and has a volume of objects that come and go.

@@ -6,10 +6,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/worker"
 )
 

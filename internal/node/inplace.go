@@ -6,9 +6,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/lifecycle"
-	"github.com/podctl/podctl/internal/manifest"
-	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/poddir"
 )
 
 // canUpdateInPlace reports whether a running pod can be updated to another version of its

@@ -8,7 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // labelled is a pod with a label.

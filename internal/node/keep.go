@@ -3,7 +3,7 @@ package node
 import (
 	"context"
 
-	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/node/render"
+	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/render"
 )
 
 // leftoverFinder finds what a podctl that was killed left on the host, for this runtime:

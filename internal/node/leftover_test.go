@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/proc"
-	"github.com/podctl/podctl/internal/render"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/node/render"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // The log directories are read once for all pods that begin in one pass: what a pod of

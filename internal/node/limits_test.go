@@ -14,7 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // TestPodOverVolumeLimitIsEvicted, and stays so: also for a podctl

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 func TestFullLogDirectoryIsReportedOnce(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/lifecycle"
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // A full name is held from before its first pod starts until its last one has

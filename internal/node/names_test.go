@@ -9,11 +9,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/lifecycle"
-	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/proc"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 func TestNameStaysLockedBetweenPods(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 )
 

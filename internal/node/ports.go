@@ -9,9 +9,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // ErrHostPortInUse: a pod that another podctl process owns has a host port.

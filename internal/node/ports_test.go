@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podctl/podctl/internal/lifecycle"
-	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/render"
 )
 
 // withPort is a pod with a host port.

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/admission"
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/node/admission"
+	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/preempt"
 )
 

@@ -4,9 +4,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/podsync"
-	"github.com/podctl/podctl/internal/probe"
+	"github.com/podctl/podctl/internal/node/podsync"
+	"github.com/podctl/podctl/internal/node/probe"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // probeChanged publishes at once whether the pod is ready, and has its worker sync it: a

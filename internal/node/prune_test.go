@@ -10,7 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // The containers of an evicted pod are removed once it has ended, and not before: the

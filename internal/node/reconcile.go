@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/lifecycle"
+	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/worker"
 )
 

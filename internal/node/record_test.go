@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/node/poddir"
 )
 
 // A record's file says what is remembered, however many change it at once.

@@ -9,9 +9,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/node/render"
+	"github.com/podctl/podctl/internal/owners/owner"
 )
 
 // records keeps the file of each pod that outlives the process beside the runtime, and

@@ -13,7 +13,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/node/poddir"
 	"github.com/podctl/podctl/internal/worker"
 )
 

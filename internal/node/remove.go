@@ -10,13 +10,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/logrotate"
+	"github.com/podctl/podctl/internal/node/logrotate"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/node/podsync"
+	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/podsync"
-	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // remover removes what pods leave behind in the runtime and on the host.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/worker"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/admission"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/admission"
+	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/podsync"
 )
 
 // Runtime is the CRI client.

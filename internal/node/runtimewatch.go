@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // runtimeWatch reports when the runtime stops answering and when it is back, and

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/startgate"
+	"github.com/podctl/podctl/internal/node/startgate"
 )
 
 // started are the pods in the order in which their containers started.

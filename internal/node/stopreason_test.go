@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // stops returns why each pod was stopped, in order.

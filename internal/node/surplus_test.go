@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/desired/manifest"
 )
 
 const deployment = `

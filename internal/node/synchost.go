@@ -7,12 +7,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/node/podsync"
+	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/poddir"
-	"github.com/podctl/podctl/internal/podsync"
-	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // syncHost is the node as podsync sees it.

@@ -8,7 +8,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/poddir"
+	"github.com/podctl/podctl/internal/node/poddir"
 )
 
 // foreign makes a pod that podctl did not create.

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/lifecycle"
-	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/proc"
-	"github.com/podctl/podctl/internal/render"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/render"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 func waits(reason lifecycle.Reason) func(Info) bool {

@@ -7,10 +7,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/desired"
-	"github.com/podctl/podctl/internal/kubelet"
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
 )
 

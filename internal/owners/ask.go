@@ -8,12 +8,12 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/desired"
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // KubeletQuestion says when a kubelet is looked for and asked.

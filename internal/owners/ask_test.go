@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // answering is a live agent of a runtime that answers at its socket with workers.

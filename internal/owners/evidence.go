@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/kubelet"
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
 )
 

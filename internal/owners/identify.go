@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // identifyTimeout bounds the call by which a runtime is identified.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/sys/proc"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners/owner"
 )
 
 // A podctl process with many pods has as many lock files in its directory: the directory

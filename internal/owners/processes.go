@@ -14,9 +14,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/owner"
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // askTimeout bounds the answer of a podctl process. It answers from memory.

@@ -10,11 +10,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/proc"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 var listed = testutil.ListedPod

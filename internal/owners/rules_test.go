@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

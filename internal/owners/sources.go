@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/desired"
-	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // asksKubelet reports whether verdicts about the listed pods depend on a kubelet and the

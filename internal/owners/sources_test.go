@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pod"
 )
 

@@ -3,7 +3,7 @@ package pod
 import (
 	"strings"
 
-	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // MaxExpanded is how many bytes the variables and arguments of a container may have with

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 func TestExpand(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // Step is what one event does to one pod: its new state, and what is to be

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/test/live"
 )
 

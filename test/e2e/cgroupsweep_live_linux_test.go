@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/test/live"
 )
 

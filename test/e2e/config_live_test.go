@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/desired/manifest"
 	internalpod "github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/test/live"
 )

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/control"
+	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/test/live"
 	"github.com/podctl/podctl/test/live/record"
 )

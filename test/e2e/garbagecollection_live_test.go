@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/podctl/podctl/internal/logs"
+	"github.com/podctl/podctl/internal/cri/logs"
 	"github.com/podctl/podctl/test/live"
 	"github.com/podctl/podctl/test/live/bare"
 	"github.com/podctl/podctl/test/live/image"

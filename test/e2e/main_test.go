@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live"
 )
 

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live"
 )
 

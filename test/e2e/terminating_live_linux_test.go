@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/proc"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/internal/sys/proc"
 	"github.com/podctl/podctl/test/live"
 )
 

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/fleet"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live/image"
 )
 

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // SmallDisk kills the runtime, puts its data (images, snapshots, database) on a

@@ -17,7 +17,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
 // KubeletKind is the kind of hack/runtime that has a kubelet beside it.

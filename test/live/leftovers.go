@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/proc"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/internal/sys/proc"
 	"github.com/podctl/podctl/test/live/bare"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live/bare"
 	"github.com/podctl/podctl/test/live/image"
 )

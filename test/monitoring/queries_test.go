@@ -13,10 +13,10 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/diagnose"
-	"github.com/podctl/podctl/internal/metrics"
-	"github.com/podctl/podctl/internal/orphan"
-	"github.com/podctl/podctl/internal/survey"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/serve/metrics"
+	"github.com/podctl/podctl/internal/serve/survey"
 )
 
 // exported are the names of the series that an observer exports.

@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/node/podsync"
 )
 
 // TestActions gives every recorded pod and runtime to podsync.Actions and

@@ -10,8 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/podctl/podctl/internal/manifest"
-	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/node/render"
 )
 
 // The addresses that stand for the recording's <podIP> and <hostIP>.

@@ -13,7 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/test/live"
 )

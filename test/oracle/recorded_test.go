@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/render"
 )
 
 // readRecorded calls visit with each line of the subject's random.jsonl.gz and

@@ -11,10 +11,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/cgroup"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/node/render"
+	"github.com/podctl/podctl/internal/node/volume"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/render"
-	"github.com/podctl/podctl/internal/volume"
 )
 
 // TestPodsConfig compares every sandbox and container config that the kubelet

@@ -8,7 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/podsync"
+	"github.com/podctl/podctl/internal/node/podsync"
 )
 
 // TestStatus gives every recorded pod, runtime and history to

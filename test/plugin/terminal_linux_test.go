@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podctl/podctl/internal/cluster/clustertest"
+	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
 	terminal "github.com/podctl/podctl/test/pty"
 )
 

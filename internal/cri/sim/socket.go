@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/podctl/podctl/internal/ownsocket"
+	"github.com/podctl/podctl/internal/sys/ownsocket"
 )
 
 // ErrInUse is the error of Listen for a socket that a process serves, or a path

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // maxLine bounds a line: a list of 100,000 containers fits.

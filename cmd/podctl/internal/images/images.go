@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/images"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/images"
 )
 
 // imagesOptions are the options of `podctl images`.

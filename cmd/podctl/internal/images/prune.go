@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/images"
+	"github.com/podctl/podctl/internal/pods/images"
 )
 
 // pruneOptions are the options of `podctl prune`.

@@ -16,8 +16,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/credential"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/credential"
 	"github.com/podctl/podctl/internal/pod"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/images"
+	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // rmiOptions are the options of `podctl rmi`.

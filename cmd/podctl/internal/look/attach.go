@@ -12,10 +12,10 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/cri/stream"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/stream"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 type attachOptions struct {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/filecopy"
+	"github.com/podctl/podctl/internal/pods/filecopy"
 )
 
 func TestBarText(t *testing.T) {

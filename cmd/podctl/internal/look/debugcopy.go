@@ -11,11 +11,11 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/credential"
-	"github.com/podctl/podctl/internal/debugger"
-	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/node/credential"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/debugger"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // A Copied is a pod to run in the foreground: a copy that `podctl debug --copy-to` made.

@@ -8,11 +8,11 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/images"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/debugger"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/logs"
+	"github.com/podctl/podctl/internal/cri/logs"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/debugger"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 const (

@@ -12,13 +12,13 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cgroup"
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/describe"
-	"github.com/podctl/podctl/internal/diagnose"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pods/describe"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // describeOptions are the options of `podctl describe`.

@@ -3,9 +3,9 @@ package look
 import (
 	"context"
 
-	"github.com/podctl/podctl/internal/describe"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/journal"
+	"github.com/podctl/podctl/internal/pods/describe"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/serve/journal"
 )
 
 // maxEvents is how many events of a pod describe shows.

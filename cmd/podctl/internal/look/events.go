@@ -14,11 +14,11 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/host"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/journal"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/serve/journal"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // eventsOptions are the options of `podctl events`.

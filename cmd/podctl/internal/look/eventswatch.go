@@ -8,7 +8,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/journal"
+	"github.com/podctl/podctl/internal/serve/journal"
 )
 
 // eventWatch prints events as they are recorded.

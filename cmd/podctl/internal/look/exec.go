@@ -13,9 +13,9 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/stream"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/cri/stream"
+	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 type execOptions struct {

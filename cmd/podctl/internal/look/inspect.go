@@ -15,10 +15,10 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/secret"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pod/secret"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // inspectOptions are the options of `podctl inspect`.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // inspectDifference is one line of `podctl inspect --diff -o json`.

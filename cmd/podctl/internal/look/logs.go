@@ -8,8 +8,8 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/logs"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/cri/logs"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // logsOptions are the options of `podctl logs`.

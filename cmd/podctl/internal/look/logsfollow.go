@@ -9,9 +9,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // logFollow follows the containers of a query: their restarts, and new pods of

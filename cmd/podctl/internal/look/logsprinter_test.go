@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/logs"
+	"github.com/podctl/podctl/internal/cri/logs"
 )
 
 var printedAt = time.Date(2026, 1, 2, 15, 4, 5, 6000, time.UTC)

@@ -13,11 +13,11 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/logs"
+	"github.com/podctl/podctl/internal/cri/logs"
+	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/render"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // logsRun is one run of `podctl logs`.

@@ -7,9 +7,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // PodData is one pod of `podctl pods -o json`.

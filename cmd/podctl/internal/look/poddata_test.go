@@ -5,10 +5,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // Why a pod is not ready: the probes that failed with what they said, a failed

@@ -10,10 +10,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/cri/stream"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/stream"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // readNames reads the named ports of the pod's containers, the newest of each name;

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // notRunning returns the error for a container that cannot be entered. status is nil if

@@ -9,9 +9,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/manifest"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // session is a connection to the runtime that finds containers.

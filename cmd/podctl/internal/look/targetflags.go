@@ -4,7 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // targetParts are the parts of a target that a command takes beside words, -n and

@@ -10,7 +10,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/stream"
+	"github.com/podctl/podctl/internal/cri/stream"
 )
 
 // streamOptions are the options of exec and attach.

@@ -13,11 +13,11 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cgroup"
-	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/target"
-	"github.com/podctl/podctl/internal/usage"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/usage"
 )
 
 // topOptions are the options of `podctl top`.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/usage"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/usage"
 )
 
 // topItem is one pod or container of `podctl top -o json`. What is missing is not

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/usage"
+	"github.com/podctl/podctl/internal/pods/usage"
 )
 
 const (

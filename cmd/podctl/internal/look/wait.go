@@ -10,8 +10,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/await"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/await"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // waitOptions are the options of `podctl wait`.

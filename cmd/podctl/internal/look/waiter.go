@@ -9,11 +9,11 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/await"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/await"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // relistPeriod is how often the runtime is listed while nothing happens, as by the

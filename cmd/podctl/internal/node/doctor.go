@@ -10,10 +10,10 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/doctor"
-	"github.com/podctl/podctl/internal/host"
-	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pods/doctor"
+	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // doctorOptions are the options of `podctl doctor`.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/arrival"
+	"github.com/podctl/podctl/internal/pods/arrival"
 	"github.com/podctl/podctl/internal/preempt"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/plegstat"
+	"github.com/podctl/podctl/internal/pleg/plegstat"
 	"github.com/podctl/podctl/internal/pod"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/plegstat"
+	"github.com/podctl/podctl/internal/pleg/plegstat"
 )
 
 func TestCheckVerdictIsTheFirstFindingThatApplies(t *testing.T) {

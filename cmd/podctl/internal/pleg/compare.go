@@ -10,9 +10,9 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pleg"
-	"github.com/podctl/podctl/internal/plegstat"
+	"github.com/podctl/podctl/internal/pleg/plegstat"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // compareOptions are the options of `podctl pleg compare`.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/pleg"
-	"github.com/podctl/podctl/internal/plegstat"
+	"github.com/podctl/podctl/internal/pleg/plegstat"
 	"github.com/podctl/podctl/internal/pod"
 )
 

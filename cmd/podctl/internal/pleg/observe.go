@@ -13,16 +13,16 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/daemon"
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/journal"
-	"github.com/podctl/podctl/internal/metrics"
+	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pleg"
-	"github.com/podctl/podctl/internal/plegstat"
+	"github.com/podctl/podctl/internal/pleg/plegstat"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/survey"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/serve/daemon"
+	"github.com/podctl/podctl/internal/serve/journal"
+	"github.com/podctl/podctl/internal/serve/metrics"
+	"github.com/podctl/podctl/internal/serve/survey"
 )
 
 // ObserveOptions are the options of `podctl agent --observe`.

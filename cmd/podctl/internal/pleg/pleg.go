@@ -10,8 +10,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
-	"github.com/podctl/podctl/internal/plegstat"
-	"github.com/podctl/podctl/internal/suggest"
+	"github.com/podctl/podctl/internal/pleg/plegstat"
+	"github.com/podctl/podctl/internal/sys/suggest"
 )
 
 // Command is `podctl pleg`, which groups the commands that show how the PLEG works.

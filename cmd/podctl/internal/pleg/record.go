@@ -14,9 +14,9 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/hint"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pleg/tape"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // recordOptions are the options of `podctl pleg record`.

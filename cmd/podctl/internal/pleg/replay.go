@@ -14,8 +14,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/pleg/plegstat"
 	"github.com/podctl/podctl/internal/pleg/tape"
-	"github.com/podctl/podctl/internal/plegstat"
 )
 
 // replayOptions are the options of `podctl pleg replay`. Those of watch select

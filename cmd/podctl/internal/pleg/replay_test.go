@@ -24,8 +24,8 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/pleg/plegstat"
 	"github.com/podctl/podctl/internal/pleg/tape"
-	"github.com/podctl/podctl/internal/plegstat"
 )
 
 // story is a bad minute on a node: faults, hints that are lost, a crash.

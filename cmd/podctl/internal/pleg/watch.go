@@ -17,7 +17,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
-	"github.com/podctl/podctl/internal/plegstat"
+	"github.com/podctl/podctl/internal/pleg/plegstat"
 )
 
 // watchOptions are the options of `podctl pleg watch`.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri/stream"
 	"github.com/podctl/podctl/internal/fleet"
-	"github.com/podctl/podctl/internal/stream"
 )
 
 // answer is what a node has answered.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
-	"github.com/podctl/podctl/internal/cluster"
+	"github.com/podctl/podctl/internal/fleet/cluster"
 )
 
 // NodeCandidates are the nodes that the last word may name; none if the cluster cannot be

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/cluster"
 	"github.com/podctl/podctl/internal/fleet"
-	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/fleet/cluster"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // inFlight is the number of nodes on which the command runs at the same time.

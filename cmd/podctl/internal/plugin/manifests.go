@@ -11,7 +11,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/desired/manifest"
 )
 
 // manifestFlags are the flags of preempt that name manifests, in the order in which their

@@ -13,9 +13,9 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cluster"
 	"github.com/podctl/podctl/internal/fleet"
-	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/fleet/cluster"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Program is the name of podctl as a plugin.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cluster"
+	"github.com/podctl/podctl/internal/cri/stream"
 	"github.com/podctl/podctl/internal/fleet"
-	"github.com/podctl/podctl/internal/stream"
+	"github.com/podctl/podctl/internal/fleet/cluster"
 )
 
 // stream runs the command on one target with the streams of this process. The exit code is

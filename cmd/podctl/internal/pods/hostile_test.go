@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/diagnose"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/orphan"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/orphan"
 )
 
 // FuzzListsOfAHostileRuntime: names, ids and states that a runtime lists never

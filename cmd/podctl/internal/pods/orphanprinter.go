@@ -7,9 +7,9 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/orphan"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/orphan"
 )
 
 // OrphanData is one orphan of `podctl orphans -o json`.

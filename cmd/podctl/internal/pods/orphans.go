@@ -15,12 +15,12 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/desired"
-	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/inventory"
-	"github.com/podctl/podctl/internal/orphan"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/stop"
+	"github.com/podctl/podctl/internal/owners/sources"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/pods/stop"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // orphansOptions are the options of `podctl orphans`.

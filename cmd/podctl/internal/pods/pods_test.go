@@ -8,11 +8,11 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/testutil"
+	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // lunch is the present of the tests, listed a pod as a runtime lists it.

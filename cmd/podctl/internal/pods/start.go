@@ -10,9 +10,9 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 func startCommand(e *shell.Env) *cmdline.Command {

@@ -14,12 +14,12 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/daemon"
-	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/node/volume"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/stop"
-	"github.com/podctl/podctl/internal/target"
-	"github.com/podctl/podctl/internal/volume"
+	"github.com/podctl/podctl/internal/pods/stop"
+	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/serve/daemon"
 )
 
 // stopOptions are the options of `podctl stop` and `podctl rm`.

@@ -11,11 +11,11 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/diagnose"
-	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // terminatingOptions are the options of `podctl terminating`.

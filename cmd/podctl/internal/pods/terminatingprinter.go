@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/diagnose"
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // TerminatingPod is one pod of `podctl terminating -o json`.

@@ -10,10 +10,10 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/target"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // liveCandidates asks the runtime that the command line names; nothing if it does not

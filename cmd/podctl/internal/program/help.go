@@ -9,7 +9,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/suggest"
+	"github.com/podctl/podctl/internal/sys/suggest"
 )
 
 // topics explain what concerns several commands. The first line of each is its title.

@@ -14,7 +14,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/suggest"
+	"github.com/podctl/podctl/internal/sys/suggest"
 )
 
 type simOptions struct {

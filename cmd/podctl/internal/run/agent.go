@@ -14,11 +14,11 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/pleg"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/daemon"
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/manifest"
-	"github.com/podctl/podctl/internal/owner"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/serve/daemon"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // agentName is the instance name of an agent: there is one for each runtime.

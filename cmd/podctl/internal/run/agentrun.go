@@ -11,12 +11,12 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/daemon"
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/desired/source"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/source"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/serve/daemon"
 )
 
 // agent is a running `podctl agent`.

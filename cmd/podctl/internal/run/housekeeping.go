@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/daemon"
-	"github.com/podctl/podctl/internal/gc"
-	"github.com/podctl/podctl/internal/logrotate"
+	"github.com/podctl/podctl/internal/node/gc"
+	"github.com/podctl/podctl/internal/node/logrotate"
+	"github.com/podctl/podctl/internal/serve/daemon"
 )
 
 // The kubelet's defaults (pkg/kubelet/apis/config/v1beta1/defaults.go,

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/desired/manifest"
 )
 
 // manifestOptions are the options of the commands that read manifests.

@@ -12,15 +12,15 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cgroup"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/device"
-	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/node/device"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/node/render"
+	"github.com/podctl/podctl/internal/node/userns"
+	"github.com/podctl/podctl/internal/node/volume"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/render"
-	"github.com/podctl/podctl/internal/secret"
-	"github.com/podctl/podctl/internal/userns"
-	"github.com/podctl/podctl/internal/volume"
+	"github.com/podctl/podctl/internal/pod/secret"
 )
 
 type renderOptions struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/logs"
+	"github.com/podctl/podctl/internal/cri/logs"
 	"github.com/podctl/podctl/internal/node"
 )
 

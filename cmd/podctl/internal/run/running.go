@@ -12,10 +12,10 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/daemon"
-	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/serve/daemon"
 )
 
 // running is one `podctl run` in progress: it follows its pods, then terminates them.

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/daemon"
 	"github.com/podctl/podctl/internal/node"
-	"github.com/podctl/podctl/internal/render"
+	"github.com/podctl/podctl/internal/node/render"
+	"github.com/podctl/podctl/internal/serve/daemon"
 )
 
 // The log is of the attempt that failed.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/admission"
-	"github.com/podctl/podctl/internal/credential"
-	"github.com/podctl/podctl/internal/daemon"
-	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/node/admission"
+	"github.com/podctl/podctl/internal/node/credential"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/serve/daemon"
 )
 
 // runtimeOptions are the options of every command that runs pods.

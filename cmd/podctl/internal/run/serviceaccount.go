@@ -6,8 +6,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/manifest"
-	"github.com/podctl/podctl/internal/volume"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/node/volume"
 )
 
 // serviceAccounts is what becomes of the tokens of service accounts. The zero value

@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/manifest"
+	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/pod"
 )
 

@@ -2,8 +2,8 @@ package runview
 
 import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/source"
+	"github.com/podctl/podctl/internal/desired/source"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // AgentPrinter prints what an agent does: a line for each event, also on a

@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // RunLine is one line of `podctl run -o json` and of `podctl agent -o json`. Which fields are set depends

@@ -8,10 +8,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/hint"
-	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Failure is a pod that did not do what the run waited for.

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/worker"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/event"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // at is an event of the pod default/job, so long after noon.

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // livePrinter keeps a table of the pods at the bottom of a terminal; everything else

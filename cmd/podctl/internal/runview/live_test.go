@@ -13,8 +13,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // terminal is what a person sees of what is written to it: a screen of a width

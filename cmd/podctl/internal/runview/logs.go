@@ -9,7 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/logs"
+	"github.com/podctl/podctl/internal/cri/logs"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 )

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/event"
-	"github.com/podctl/podctl/internal/lifecycle"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/worker"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/event"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // Screen is where a run is shown.

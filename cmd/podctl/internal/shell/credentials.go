@@ -3,7 +3,7 @@ package shell
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/podctl/podctl/internal/credential"
+	"github.com/podctl/podctl/internal/node/credential"
 )
 
 // CredentialFlags are the flags of ReadCredentials.

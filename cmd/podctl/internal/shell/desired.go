@@ -3,8 +3,8 @@ package shell
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/podctl/podctl/internal/desired"
-	"github.com/podctl/podctl/internal/kubelet"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/owners/sources"
 )
 
 // DesiredFlags are the flags of ReadDesired.

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/term"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/daemon"
-	"github.com/podctl/podctl/internal/proc"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/serve/daemon"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // Env is a command's only access to the outside world.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Exit codes of the program.

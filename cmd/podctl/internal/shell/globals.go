@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/daemon"
-	"github.com/podctl/podctl/internal/host"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/serve/daemon"
 )
 
 // Globals are the settings of every command, given before or after the

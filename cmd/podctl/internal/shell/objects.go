@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/control"
-	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // objectsTimeout bounds the answers of podctl processes: without them pods are shown as

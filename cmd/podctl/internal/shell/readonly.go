@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
-	"github.com/podctl/podctl/internal/hint"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 const readOnlyFlag = "read-only"

@@ -3,11 +3,11 @@ package shell
 import (
 	"context"
 
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/host"
-	"github.com/podctl/podctl/internal/inventory"
+	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // Session is a connection to the runtime and what it lists.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/podctl/podctl/internal/control"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/inventory"
 	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // LivePodctls are clients of the live podctl processes on the runtime.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
-	"github.com/podctl/podctl/internal/suggest"
+	"github.com/podctl/podctl/internal/sys/suggest"
 	"github.com/urfave/cli/v2"
 )
 

@@ -1,0 +1,214 @@
+package source
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Options of Follow. Deliver is required.
+type Options struct {
+	// FileCheck is how often files are read though nothing notified of a
+	// change, and HTTPCheck how often URLs are asked; 20 s if zero
+	// (pkg/kubelet/apis/config/v1beta1/defaults.go).
+	FileCheck, HTTPCheck time.Duration
+	// HTTP fetches URLs; http.DefaultClient if nil.
+	HTTP *http.Client
+	// Replicas is how many pods a workload runs as; see manifest.LoadOptions.
+	Replicas int
+	// ServiceAccounts is what becomes of the tokens of service accounts; see
+	// manifest.LoadOptions.
+	ServiceAccounts manifest.ServiceAccounts
+	// ObjectsOnly: nothing but ConfigMaps, Secrets and claims is read.
+	ObjectsOnly bool
+	// Strict: what is worth a warning makes a file invalid.
+	Strict bool
+	// Deliver is called after each read that changed anything, and after the
+	// first one in any case, from one goroutine.
+	Deliver func(Update)
+}
+
+// Update is the complete desired state of a source.
+type Update struct {
+	// Pods are all pods, no two of one name or UID.
+	Pods []*manifest.Pod
+	// Objects are all ConfigMaps, Secrets and claims.
+	Objects *pod.Objects
+	// Partial: the source may want more; see State.Partial.
+	Partial bool
+	// Notices are what is new to say.
+	Notices []Notice
+}
+
+const (
+	defaultCheck = 20 * time.Second
+	// settle is how long nothing may happen to a directory before it is read:
+	// a program that writes a file in place has time to finish. What has arrived whole
+	// is read at once: see arrived.
+	settle = 100 * time.Millisecond
+)
+
+// Follow delivers what a directory, file or URL holds, and each change, until
+// ctx ends.
+func Follow(ctx context.Context, name string, o Options) {
+	f := &follower{name: name, opts: o}
+	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
+		u := &page{address: name, client: o.HTTP}
+		f.name = u.shown()
+		f.follow(ctx, or(o.HTTPCheck, defaultCheck), u.read, nil, nil)
+		return
+	}
+	w := watch(name)
+	defer w.close()
+	f.follow(ctx, or(o.FileCheck, defaultCheck), func(ctx context.Context) (Read, bool) {
+		w.rewatch() // a directory that came back, or a link that was turned
+		return readPath(ctx, name), true
+	}, w.changes, func() bool { return f.arrived(w.taken()) })
+}
+
+func or(d, otherwise time.Duration) time.Duration {
+	if d <= 0 {
+		return otherwise
+	}
+	return d
+}
+
+// follower has the state of one source.
+type follower struct {
+	name  string
+	opts  Options
+	state State
+	// had is the file of each pod of the last delivery, by name and UID; twins
+	// are what was said of the pods that were left out.
+	had   map[string]string
+	twins []manifest.Problem
+}
+
+// follow reads now, at each tick and when changes settle. read's second value
+// is false where it is known that nothing has changed; whole reports whether changes are
+// complete. Of many changes only the first does not wait.
+func (f *follower) follow(ctx context.Context, every time.Duration, read func(context.Context) (Read, bool), changes <-chan struct{}, whole func() bool) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for first := true; ; first = false {
+		began := time.Now()
+		if r, changed := read(ctx); ctx.Err() != nil {
+			return
+		} else if changed {
+			f.applyRead(ctx, r, first)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-changes:
+			if whole() && time.Since(began) > settle {
+				continue
+			}
+			if !calm(ctx, changes) {
+				return
+			}
+			whole() // what has happened so far is read now
+		}
+	}
+}
+
+// arrived reports whether all that happened to the source is that manifests came to
+// it, which are written. A file that it had before is waited for: one that is written in
+// several steps, or that an editor replaces, must not lose its pods meanwhile.
+func (f *follower) arrived(touched map[string]bool) bool {
+	for name := range touched {
+		path := filepath.Join(f.name, name)
+		if _, had := f.state.files[path]; had || !isManifest(name) || !isWritten(path) {
+			return false
+		}
+	}
+	return len(touched) > 0
+}
+
+// calm waits until nothing has changed for a moment, but not for ever.
+func calm(ctx context.Context, changes <-chan struct{}) bool {
+	end := time.NewTimer(10 * settle)
+	defer end.Stop()
+	for {
+		quiet := time.NewTimer(settle)
+		select {
+		case <-ctx.Done():
+			quiet.Stop()
+			return false
+		case <-end.C:
+			quiet.Stop()
+			return true
+		case <-quiet.C:
+			return true
+		case <-changes:
+			quiet.Stop()
+		}
+	}
+}
+
+// applyRead updates the state with a read and delivers the changes.
+func (f *follower) applyRead(ctx context.Context, r Read, first bool) {
+	next, notices := f.state.Next(f.name, r, func(name string, data []byte) (*manifest.Set, error) {
+		return f.opts.parse(ctx, name, data)
+	})
+	if ctx.Err() != nil {
+		return // what was parsed meanwhile may be cut short
+	}
+	same := !first && next.same(f.state)
+	f.state = next
+	if same && len(notices) == 0 {
+		return
+	}
+	pods, objects, twins := next.union(f.had)
+	notices = append(notices, newNotices(Failed, f.twins, twins)...)
+	f.had, f.twins = map[string]string{}, twins
+	for _, p := range pods {
+		for _, key := range keysOf(p) {
+			f.had[key] = p.File
+		}
+	}
+	f.opts.Deliver(Update{Pods: pods, Objects: objects, Partial: next.Partial(), Notices: notices})
+}
+
+// parse makes a set of a file's bytes. The set is kept for as long as the file, and so
+// without the trees of what was written.
+func (o Options) parse(ctx context.Context, name string, data []byte) (*manifest.Set, error) {
+	set, err := o.parsed(ctx, name, data)
+	if set != nil {
+		set.Forget()
+	}
+	return set, err
+}
+
+func (o Options) parsed(ctx context.Context, name string, data []byte) (*manifest.Set, error) {
+	if o.ObjectsOnly {
+		return manifest.ParseObjects(ctx, name, data)
+	}
+	set, err := manifest.Parse(ctx, name, data, manifest.LoadOptions{Replicas: o.Replicas, ServiceAccounts: o.ServiceAccounts})
+	if err == nil && o.Strict && len(set.Warnings) > 0 {
+		err = manifest.Problems(set.Warnings)
+	}
+	if err == nil {
+		err = notEmpty(name, set)
+	}
+	return set, err
+}
+
+// same reports whether two states want the same.
+func (s State) same(other State) bool {
+	if s.Ready != other.Ready || len(s.files) != len(other.files) {
+		return false
+	}
+	for name, f := range s.files {
+		if before, ok := other.files[name]; !ok || before.good != f.good {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,71 @@
+package host
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+
+	"github.com/podctl/podctl/internal/node/poddir"
+)
+
+// Paths are the directories in which podctl keeps its files. In an argument,
+// "" is a path that was not given.
+type Paths struct {
+	// Root holds the pods' directories, Logs the containers' log files.
+	Root, Logs string
+	// Locks holds locks and control sockets.
+	Locks string
+}
+
+// DefaultPaths are the directories of a real runtime's pods. Those of one
+// runtime are DefaultPaths.ForRuntime.
+var DefaultPaths = Paths{Root: "/var/lib/podctl", Logs: "/var/log/podctl/pods", Locks: "/run/podctl"}
+
+// Below returns the paths below one directory.
+func Below(dir string) Paths {
+	return Paths{Root: filepath.Join(dir, "root"), Logs: filepath.Join(dir, "logs"), Locks: filepath.Join(dir, "run")}
+}
+
+// With returns the given paths, absolute, and those of p where none is given.
+func (p Paths) With(given Paths) (Paths, error) {
+	result := Paths{
+		Root: cmp.Or(given.Root, p.Root), Logs: cmp.Or(given.Logs, p.Logs), Locks: cmp.Or(given.Locks, p.Locks),
+	}
+	for _, path := range []*string{&result.Root, &result.Logs, &result.Locks} {
+		abs, err := filepath.Abs(*path)
+		if err != nil {
+			return Paths{}, err
+		}
+		*path = abs
+	}
+	return result, nil
+}
+
+// ForRuntime returns the paths with the lock directory of one runtime.
+func (p Paths) ForRuntime(endpoint string) Paths {
+	p.Locks = filepath.Join(p.Locks, RuntimeID(endpoint))
+	return p
+}
+
+// Pods is the directory of the pods' directories.
+func (p Paths) Pods() string { return filepath.Join(p.Root, "pods") }
+
+// Dirs names the pods' directories. The paths are those of one runtime.
+func (p Paths) Dirs() *poddir.Dirs { return poddir.New(p.Pods(), filepath.Base(p.Locks)) }
+
+// Seccomp is the directory of local seccomp profiles.
+func (p Paths) Seccomp() string { return filepath.Join(p.Root, "seccomp") }
+
+// RuntimeID identifies a runtime of this machine by its socket: locks and
+// cgroups are about the pods of one runtime. It has one id by every path to the
+// socket: /run and /var/run are often the same, and a socket may be mounted or
+// linked at several places.
+func RuntimeID(endpoint string) string {
+	if path, unix := strings.CutPrefix(endpoint, "unix://"); unix {
+		endpoint = "unix://" + socketName(path)
+	}
+	id := sha256.Sum256([]byte(endpoint))
+	return hex.EncodeToString(id[:6])
+}

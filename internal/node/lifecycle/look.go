@@ -1,0 +1,188 @@
+package lifecycle
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/hint"
+)
+
+// Findings is what the runtime pods that no entry accounts for are to us.
+type Findings struct {
+	// Adopt holds the pods that are desired, by their UID.
+	Adopt []*pod.Pod
+	// Stop holds podctl's pods that have to go: an older manifest of a desired
+	// pod's name, a pod of this very instance that is not desired, or a surplus pod of
+	// a workload of which there are desired pods.
+	Stop []*pod.Pod
+	// Unwanted are, of those, the ones whose name is not desired either.
+	Unwanted map[types.UID]bool
+	// Foreign holds, by UID of the desired pod whose UID or name it has and that is not
+	// adopted, a running pod that podctl did not create and therefore leaves alone.
+	Foreign map[types.UID]*pod.Pod
+	// HeldBy and HeldNames hold, by UID and full name, why a pod is neither adopted
+	// nor stopped: another podctl process manages it.
+	HeldBy    map[types.UID]error
+	HeldNames map[string]error
+	// Unread and UnreadNames are the pods, by UID and full name, that could not be
+	// read now.
+	Unread      map[types.UID]bool
+	UnreadNames map[string]bool
+}
+
+// Look sorts out what the runtime holds before anything is created. Only
+// podctl's own pods, by their owner annotation, are adopted or stopped, and of
+// those only the ones of this instance, or of a name or a workload that it desires. known
+// reports which pods are accounted for.
+func Look(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) Findings {
+	byName, workloads := map[string]types.UID{}, map[string]bool{"": false}
+	for uid, d := range desired {
+		byName[d.FullName()] = uid
+		workloads[d.Workload] = d.Workload != ""
+	}
+	f := Findings{
+		Unwanted: map[types.UID]bool{},
+		Foreign:  map[types.UID]*pod.Pod{}, HeldBy: map[types.UID]error{}, HeldNames: map[string]error{},
+		Unread: map[types.UID]bool{}, UnreadNames: map[string]bool{},
+	}
+	for _, p := range held {
+		if known(p.UID) {
+			continue
+		}
+		owner := OwnerOf(p)
+		_, same := desired[p.UID]
+		rival, nameDesired := byName[p.FullName()]
+		switch {
+		case owner == "" && p.Running():
+			if uid := foreignUID(p); desired[uid].Pod != nil {
+				f.Foreign[uid] = p
+			}
+			if nameDesired {
+				f.Foreign[rival] = p
+			}
+		case owner == "":
+		case same:
+			f.Adopt = append(f.Adopt, p)
+		case nameDesired || owner == instance || workloads[p.Sandboxes[0].Workload]:
+			f.Stop = append(f.Stop, p)
+			f.Unwanted[p.UID] = !nameDesired
+		}
+	}
+	for _, p := range f.Adopt {
+		delete(f.Foreign, p.UID) // the foreign pod came later
+	}
+	return f
+}
+
+// foreignUID is the UID by which a pod that podctl did not create keeps a desired pod
+// waiting: the one that a kubelet gave it, which would take a sandbox of the desired pod
+// for one of its own. That of a bare pod, which copied files have in common, does not.
+func foreignUID(p *pod.Pod) types.UID {
+	if len(p.Sandboxes) > 0 && !p.MadeByKubelet() {
+		return p.UID
+	}
+	return p.GivenUID()
+}
+
+// OwnerOf is the instance that created the pod's newest sandbox, "" where
+// podctl did not.
+func OwnerOf(p *pod.Pod) string {
+	if len(p.Sandboxes) == 0 {
+		return ""
+	}
+	return p.Sandboxes[0].Owner
+}
+
+// Hold records that another podctl process manages the pod.
+func (f *Findings) Hold(p *pod.Pod, why error) {
+	f.HeldBy[p.UID], f.HeldNames[p.FullName()] = why, why
+}
+
+// Postpone records that the pod could not be read now.
+func (f *Findings) Postpone(p *pod.Pod) {
+	f.Unread[p.UID], f.UnreadNames[p.FullName()] = true, true
+}
+
+// Unknowns are the running pods that no worker knows and this podctl does not
+// desire: those that podctl did not create, and those of other instances. A
+// kubelet stops them (HandlePodCleanups in pkg/kubelet/kubelet_pods.go). Those
+// that a kubelet created are not among them: it may be stopped, or not visible. Nor are
+// containers without a sandbox, which do not show what created them.
+func Unknowns(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) []*pod.Pod {
+	var found []*pod.Pod
+	for _, p := range held {
+		_, same := desired[p.UID]
+		owner := OwnerOf(p)
+		unclear := len(p.Sandboxes) == 0
+		if !p.Running() || known(p.UID) || owner == instance || same && owner != "" || unclear || p.MadeByKubelet() {
+			continue
+		}
+		found = append(found, p)
+	}
+	return found
+}
+
+// StopUnknown adds unknown pods to those that are stopped. A desired pod whose
+// name one of them has waits for its end.
+func (f *Findings) StopUnknown(pods []*pod.Pod) {
+	in := map[types.UID]bool{}
+	for _, p := range f.Stop {
+		in[p.UID] = true
+	}
+	for _, p := range pods {
+		if !in[p.UID] {
+			f.Stop = append(f.Stop, p)
+		}
+		for rival, other := range f.Foreign {
+			if other.UID == p.UID {
+				delete(f.Foreign, rival)
+				f.Unread[rival] = true // until it is gone
+			}
+		}
+	}
+}
+
+// Against returns what was found that keeps the pod from starting; ok is false
+// if nothing does.
+func (f *Findings) Against(d Desired) (reason Defer, ok bool) {
+	uid := d.UID()
+	if p, found := f.Foreign[uid]; found {
+		return Defer{ForeignPod, foreignPodError(p)}, true
+	}
+	if err, found := f.HeldBy[uid]; found {
+		return Defer{NameHeld, err}, true
+	}
+	if err, found := f.HeldNames[d.FullName()]; found {
+		return Defer{NameHeld, err}, true
+	}
+	if f.Unread[uid] || f.UnreadNames[d.FullName()] {
+		return Defer{PredecessorUnknown, nil}, true
+	}
+	return Defer{}, false
+}
+
+// DecideStart returns how a pod starts that may start. Of a pod that had ended, or was
+// being stopped, when its podctl died, only the record may be left.
+func DecideStart(adopt bool, rec poddir.Record) StartMode {
+	switch {
+	case !adopt && !rec.Stopped():
+		return New
+	case rec.StopRequested.IsZero():
+		return Resume
+	case rec.Held:
+		return StayStopped
+	}
+	return StopThenRestart
+}
+
+// foreignPodError says that the runtime already runs a pod of a desired pod's name or UID
+// that podctl did not create.
+func foreignPodError(p *pod.Pod) error {
+	id := ""
+	if len(p.Sandboxes) > 0 {
+		id = " " + p.Sandboxes[0].ID
+	}
+	return hint.Errorf("rename the pod in the manifest, or remove the other one: crictl rmp -f"+id,
+		"the runtime already runs a pod %s that podctl did not create (uid %s)", pod.DisplayName(p.Namespace, p.Name), p.UID)
+}

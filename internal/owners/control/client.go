@@ -1,0 +1,337 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/sys/bounded"
+	"github.com/podctl/podctl/internal/sys/hint"
+)
+
+// readTimeout bounds what a Client only reads: a podctl answers from memory.
+const readTimeout = 5 * time.Second
+
+// startTimeout bounds Start, which writes a small file and waits for nothing.
+const startTimeout = 10 * time.Second
+
+// Bounds of an answer and of each event, because any process may listen on a socket: its
+// size in bytes and, because a few bytes may decode to a kilobyte, the number of its values
+// and pods. A thousand pods have a few hundred thousand values, in a few megabytes.
+const (
+	maxAnswer = 256 << 20
+	maxValues = 1_000_000
+	maxPods   = 10_000
+)
+
+// ErrNotFound: the instance has no such pod.
+var ErrNotFound = errors.New("not found")
+
+// Dialer connects to a socket. nil means the machine's own unix sockets.
+type Dialer func(ctx context.Context, path string) (net.Conn, error)
+
+// Find returns a client for each live podctl process that has a socket in dir, by
+// name: none if dir does not exist.
+func Find(dir string, dial Dialer) ([]*Client, error) {
+	_, clients, err := FindLiving(dir, dial)
+	return clients, err
+}
+
+// FindLiving is like Find and also returns all live instances of dir, with or without a
+// socket. It reads the directory once.
+func FindLiving(dir string, dial Dialer) (living []owner.Holder, clients []*Client, err error) {
+	if err := owner.CheckDir(dir); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, nil, err
+	}
+	living, err = owner.Living(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, nil, hint.Errorf("their sockets belong to root: run podctl as root, for instance with sudo", "find podctl processes: %w", err)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("find podctl processes: %w", err)
+	}
+	for _, h := range living {
+		path := Path(dir, h.Name)
+		if _, err := os.Lstat(path); err == nil {
+			clients = append(clients, Process{Name: h.Name, Socket: path}.Client(dial))
+		}
+	}
+	return living, clients, nil
+}
+
+// Process names a podctl process that has a control socket. It is a value: Client
+// returns what talks to the process.
+type Process struct {
+	// Name is the instance under which the process owns pods.
+	Name string
+	// ID is unique to the process (see owner.Holder): "" until it has answered, and of
+	// earlier versions.
+	ID string
+	// Socket is the path of its control socket.
+	Socket string
+}
+
+// Client returns a client of the process. A nil dial connects to the machine's own unix
+// sockets.
+func (p Process) Client(dial Dialer) *Client {
+	if dial == nil {
+		dial = dialUnix
+	}
+	return &Client{process: p, limit: maxAnswer, http: &http.Client{Transport: &http.Transport{
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, p.Socket) },
+		DisableKeepAlives:  true, // a client asks once or twice
+		DisableCompression: true,
+	}}}
+}
+
+// Client talks to one podctl process. It is safe for concurrent use.
+type Client struct {
+	process Process
+	http    *http.Client
+	// limit bounds an answer, in bytes.
+	limit int64
+	// id and settled are those of the last answer.
+	id      atomic.Value
+	settled atomic.Bool
+}
+
+func dialUnix(ctx context.Context, path string) (net.Conn, error) {
+	near, done, err := shortAddress(path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return new(net.Dialer).DialContext(ctx, "unix", near)
+}
+
+// Instance returns the name under which the podctl process owns pods.
+func (c *Client) Instance() string { return c.process.Name }
+
+// Process returns the process, with the id of the last answer.
+func (c *Client) Process() Process {
+	p := c.process
+	p.ID, _ = c.id.Load().(string)
+	return p
+}
+
+// Settled reports whether the process knew all pods that it owns when it answered last:
+// see Host. Processes of earlier versions do not say it.
+func (c *Client) Settled() bool { return c.settled.Load() }
+
+// Pods returns the pods that the process manages, with their status.
+func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
+	return c.pods(ctx, "/pods")
+}
+
+func (c *Client) pods(ctx context.Context, path string) (*v1.PodList, error) {
+	var list struct {
+		metav1.TypeMeta
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := c.read(ctx, path, &list); err != nil {
+		return nil, err
+	}
+	pods, err := decodeEach[v1.Pod](list.Items)
+	return &v1.PodList{TypeMeta: list.TypeMeta, Items: pods}, c.wrap(path, err)
+}
+
+// decodeEach decodes the items of a list, of which there is one for each pod.
+func decodeEach[T any](items []json.RawMessage) ([]T, error) {
+	if len(items) > maxPods {
+		return nil, fmt.Errorf("the answer has more than %d pods", maxPods)
+	}
+	all := make([]T, len(items))
+	for i, item := range items {
+		if err := json.Unmarshal(item, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Pod returns one pod with its status. The error is ErrNotFound if the process does not
+// manage it.
+func (c *Client) Pod(ctx context.Context, uid types.UID) (*v1.Pod, error) {
+	path := "/pods?uid=" + url.QueryEscape(string(uid))
+	list, err := c.pods(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	// A podctl of an earlier version answers with all pods.
+	for i := range list.Items {
+		if list.Items[i].UID == uid {
+			return &list.Items[i], nil
+		}
+	}
+	return nil, c.wrap(path, ErrNotFound)
+}
+
+// Node returns the node's name and, if it is limited, what is allocatable.
+func (c *Client) Node(ctx context.Context) (*v1.Node, error) {
+	n := &v1.Node{}
+	return n, c.read(ctx, "/node", n)
+}
+
+// Workers returns the pods as their workers see them.
+func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
+	const path = "/workers"
+	var items []json.RawMessage
+	if err := c.read(ctx, path, &items); err != nil {
+		return nil, err
+	}
+	workers, err := decodeEach[Worker](items)
+	return workers, c.wrap(path, err)
+}
+
+// Stop stops a pod, keeps it stopped, and returns when nothing of it runs. grace is in
+// seconds; nil is the pod's own. If ctx ends first, the pod still terminates. The error is
+// ErrNotFound if the process has no such pod.
+func (c *Client) Stop(ctx context.Context, namespace, name string, grace *int64) error {
+	return c.post(ctx, "/stop", podRequest{Namespace: namespace, Name: name, GraceSeconds: grace})
+}
+
+// Start starts a stopped pod again. The error is ErrNotFound if the process has no such
+// pod.
+func (c *Client) Start(ctx context.Context, namespace, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return c.post(ctx, "/start", podRequest{Namespace: namespace, Name: name})
+}
+
+// Debug adds an ephemeral container to a pod that runs, and returns before it is
+// started. The error is ErrNotFound if the process has no such pod.
+func (c *Client) Debug(ctx context.Context, namespace, name string, container v1.EphemeralContainer) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return c.post(ctx, "/debug", debugRequest{Namespace: namespace, Name: name, Container: container})
+}
+
+// Get returns the body of a path such as /metrics or /healthz. An answer other than 200 is
+// an error with its text.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	body, err := c.do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	b, err := io.ReadAll(io.LimitReader(body, c.limit+1))
+	if err == nil && int64(len(b)) > c.limit {
+		err = fmt.Errorf("the answer is larger than %d bytes", c.limit)
+	}
+	return b, c.wrap(path, err)
+}
+
+// Events calls opened and then each for every event, until ctx ends or the process exits;
+// its exit is no error.
+func (c *Client) Events(ctx context.Context, opened func(), each func(Event)) error {
+	body, err := c.do(ctx, http.MethodGet, "/events", nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	opened()
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, int(c.limit))
+	for lines.Scan() {
+		var ev Event
+		if err := decode(lines.Bytes(), &ev); err != nil {
+			return c.wrap("/events", err)
+		}
+		each(ev)
+	}
+	return c.wrap("/events", lines.Err())
+}
+
+func (c *Client) read(ctx context.Context, path string, into any) error {
+	b, err := c.Get(ctx, path)
+	if err != nil {
+		return err
+	}
+	return c.wrap(path, decode(b, into))
+}
+
+func decode(answer []byte, into any) error {
+	if err := bounded.CheckJSON(answer, maxValues); err != nil {
+		return fmt.Errorf("the answer has %w", err)
+	}
+	return json.Unmarshal(answer, into)
+}
+
+func (c *Client) post(ctx context.Context, path string, req any) error {
+	b, err := json.Marshal(req)
+	if err != nil {
+		return err
+	}
+	body, err := c.do(ctx, http.MethodPost, path, b)
+	if err != nil {
+		return err
+	}
+	return body.Close()
+}
+
+// do sends a request; the caller closes the answer's body.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://podctl"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, c.wrap(path, err)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.wrap(path, err)
+	}
+	c.id.Store(res.Header.Get(idHeader))
+	c.settled.Store(res.Header.Get(settledHeader) != "")
+	if res.StatusCode == http.StatusOK {
+		return res.Body, nil
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, maxBody)) // the status says enough
+	return nil, refusalOf(res.StatusCode, text)
+}
+
+func (c *Client) wrap(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("ask podctl %q for %s: %w", c.process.Name, path, err)
+}
+
+// refusal is the answer of a podctl process that did not carry out an order, in its own
+// words.
+type refusal struct {
+	text     string
+	notFound bool
+}
+
+// refusalOf returns the error, with the hint of the podctl process, for an answer with an
+// HTTP status.
+func refusalOf(code int, text []byte) error {
+	var body errorBody
+	if json.Unmarshal(text, &body) != nil || body.Error == "" {
+		body.Error = string(bytes.TrimSpace(text))
+	}
+	return hint.With(&refusal{body.Error, code == http.StatusNotFound}, body.Hint)
+}
+
+func (e *refusal) Error() string { return e.text }
+
+// Is reports whether target is ErrNotFound and the process has no such pod.
+func (e *refusal) Is(target error) bool { return target == ErrNotFound && e.notFound }

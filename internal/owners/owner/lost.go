@@ -1,0 +1,195 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// Lost is a lock of a living process whose file was deleted: it guards nothing
+// until the process has restored it, but what it stands for has an owner.
+type Lost struct {
+	Holder
+	PID int
+	// dir is the name of the file's directory below the run directory.
+	dir, file string
+}
+
+// Holders are the processes that held any file lock when they were read. The zero value
+// has not been read.
+type Holders struct {
+	procs proc.FS
+	pids  []int
+	at    time.Time
+	// err is a *LocksError: they could not be read.
+	err error
+}
+
+// LocksError: the processes that hold locks cannot be seen. So a podctl process may
+// live that has another run directory, or whose locks were deleted.
+type LocksError struct{ Cause error }
+
+func (e *LocksError) Error() string {
+	return fmt.Sprintf("podctl processes may live that are not seen: %v", e.Cause)
+}
+
+func (e *LocksError) Unwrap() error { return e.Cause }
+
+// Hint says what it takes.
+func (e *LocksError) Hint() string {
+	if errors.Is(e.Cause, proc.ErrTooLarge) {
+		return "find the process that holds so many locks in the fifth column of /proc/locks, and end it"
+	}
+	return "podctl reads /proc/locks: mount /proc without subset=pid"
+}
+
+// ReadHolders reads which of the processes hold locks. The kernel lets it wait for some
+// milliseconds, whatever there is to read.
+func ReadHolders(procs proc.FS) Holders {
+	pids, err := procs.LockHolders()
+	if err != nil {
+		err = &LocksError{err}
+	}
+	return Holders{procs: procs, pids: pids, at: time.Now(), err: err}
+}
+
+// holdersCount is how long processes that hold locks are taken to be all that hold any.
+const holdersCount = time.Second
+
+// recent returns the holders, read again unless they still count.
+func (h Holders) recent() Holders {
+	if time.Since(h.at) < holdersCount {
+		return h
+	}
+	return ReadHolders(h.procs)
+}
+
+// open are the open files, of those that files returns, of each other process among them
+// that can be podctl's. No other process's files are looked at: it may have a million of
+// them, or a file system that does not answer.
+func (h Holders) open(files func(pid int) []proc.OpenFile) iter.Seq2[int, proc.OpenFile] {
+	return func(yield func(int, proc.OpenFile) bool) {
+		for _, pid := range h.pids {
+			if pid == os.Getpid() {
+				continue
+			}
+			if !mayOwnPods(h.procs, pid) {
+				continue
+			}
+			for _, f := range files(pid) {
+				if !yield(pid, f) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Lost are the locks of other living processes whose files were deleted from the
+// directories below a run directory. Processes that cannot be seen from here, and those
+// that cannot be podctl's, are left out. The error is a *LocksError.
+func (h Holders) Lost(run string) (LostList, error) { return h.lost(run), h.err }
+
+func (h Holders) lost(run string) LostList {
+	var lost LostList
+	isLock := func(name string) bool { return filepath.Ext(name) == suffix }
+	deleted := func(pid int) []proc.OpenFile { return h.procs.DeletedFilesNamed(pid, isLock) }
+	for pid, f := range h.open(deleted) {
+		if !isBelow(h.procs, pid, f.Path, run) {
+			continue
+		}
+		text, err := f.Read()
+		if err != nil {
+			continue // closed meanwhile
+		}
+		dir, file := filepath.Split(f.Path)
+		lost = append(lost, Lost{Holder: parseHolder(string(text)), PID: pid, dir: filepath.Base(dir), file: file})
+	}
+	return lost
+}
+
+// isBelow reports whether a lock file that a process has open was deleted from a
+// directory of the run directory. Where that cannot be told, because what was above the
+// file for that process is gone, too, it may have been mounted at another path there: the
+// name of the run directory decides.
+func isBelow(procs proc.FS, pid int, path, run string) bool {
+	above := filepath.Dir(filepath.Dir(path))
+	theirs, err := os.Stat(filepath.Join(procs.Root(pid), above))
+	if err != nil {
+		return filepath.Base(above) == filepath.Base(run)
+	}
+	ours, err := os.Stat(run)
+	return err == nil && os.SameFile(ours, theirs)
+}
+
+// LostList are deleted locks.
+type LostList []Lost
+
+// Dirs are the directories below the run directory in which they lay.
+func (l LostList) Dirs(run string) []string {
+	var dirs []string
+	for _, lost := range l {
+		if dir := filepath.Join(run, lost.dir); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// Living are the instances among them whose lock lay in a directory.
+func (l LostList) Living(dir string) []Holder {
+	var living []Holder
+	for _, lost := range l {
+		if lost.dir == filepath.Base(dir) && strings.HasPrefix(lost.file, instancePrefix) {
+			living = append(living, lost.Holder)
+		}
+	}
+	return living
+}
+
+// Holder returns which process holds the deleted lock of a full name.
+func (l LostList) Holder(dir, fullName string) (h Holder, held bool) {
+	lost, held := l.at(namePath(dir, fullName))
+	return lost.Holder, held
+}
+
+// at is the process that holds the deleted lock that lay at path.
+func (l LostList) at(path string) (Lost, bool) {
+	for _, lost := range l {
+		if lost.file == filepath.Base(path) && lost.dir == filepath.Base(filepath.Dir(path)) {
+			return lost, true
+		}
+	}
+	return Lost{}, false
+}
+
+// heldError says that the process holds the lock.
+func (l Lost) heldError(what string) *HeldError {
+	return &HeldError{What: what, Owner: l.Name, PID: l.PID, Deleted: true}
+}
+
+// wait returns a deleted lock below the run directory that matches. A process that
+// releases a lock deletes its file just before: that is no such lock.
+func (h Holders) wait(run string, match func(Lost) bool) (found Lost, any bool) {
+	for range lostTries {
+		lost := h.lost(run)
+		i := slices.IndexFunc(lost, match)
+		if i < 0 {
+			return Lost{}, false
+		}
+		found = lost[i]
+		time.Sleep(lockRetry)
+	}
+	return found, true
+}
+
+// lostTries is how often a lock must be seen as deleted to be taken for one that
+// its process has not deleted.
+const lostTries = 5

@@ -1,0 +1,133 @@
+package arrival
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/owners/sources"
+	"github.com/podctl/podctl/internal/preempt"
+)
+
+// Node is the node at which pods arrive.
+type Node struct {
+	// Object holds what is known of the node: its name, labels and taints if a
+	// cluster was asked, and what is allocatable in any case.
+	Object *v1.Node
+	// Allocatable names the source of what is allocatable.
+	Allocatable string
+	// Pods are the active pods.
+	Pods    []*v1.Pod
+	Sources []Source
+	// unchecked is what could not be looked at, for want of facts.
+	unchecked []string
+	kubelet   *kubelet.Process
+}
+
+// Source is a source of the pods on the node.
+type Source struct {
+	Name string `json:"name"` // "kubelet http://127.0.0.1:10255"
+	Pods int    `json:"pods"` // active pods
+}
+
+// Options say which node is read, and how.
+type Options struct {
+	// Sources are the kubelet and the cluster that were named, NodePods are
+	// manifests of pods on the node.
+	Sources  desired.Sources
+	NodePods []string
+	// Allocatable replaces amounts of what is allocatable; Reserved is subtracted
+	// from this machine's capacity.
+	Allocatable, Reserved v1.ResourceList
+	// PodsDir and Logs are directories on the file systems that hold pods' storage.
+	PodsDir, Logs string
+	// Podctls returns clients of the live podctl processes: the pods on the node
+	// are theirs where no other source is named.
+	Podctls func(context.Context) ([]*control.Client, error)
+	// Kubelet returns the kubelet that uses the runtime, nil if none does. What it
+	// reserves is not allocatable; its pods are on the node where no other source is named.
+	Kubelet func(context.Context) (*kubelet.Process, error)
+	// KubeletPods returns how many running pods a kubelet created. It is called
+	// where no kubelet uses the runtime and no other source is named.
+	KubeletPods func(context.Context) (int, error)
+}
+
+// named reports whether a source of pods is named.
+func (o Options) named() bool {
+	return o.Sources.AskKubelet || o.Sources.Kubeconfig != "" || len(o.NodePods) > 0
+}
+
+// Read reads the node. The error is a *kubelet.UnseenError if a kubelet may use
+// the runtime that podctl cannot see.
+func Read(ctx context.Context, o Options) (*Node, error) {
+	cluster, err := o.Sources.Cluster()
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Object: &v1.Node{}, Allocatable: "this machine"}
+	if n.kubelet, err = o.Kubelet(ctx); err != nil && !o.named() {
+		return nil, err
+	}
+	node, err := o.Sources.NodeName(n.kubelet)
+	if err != nil {
+		return nil, err
+	}
+	if cluster != nil {
+		if n.Object, err = cluster.Node(ctx, node); err != nil {
+			return nil, err
+		}
+		n.Allocatable = "node " + n.Object.Name
+	} else if err := n.readAllocatable(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := n.ask(ctx, o, cluster, node); err != nil {
+		return nil, err
+	}
+	maps.Copy(n.Object.Status.Allocatable, o.Allocatable)
+	return n, nil
+}
+
+// ask asks all sources for the pods on the node. Several may name one pod.
+func (n *Node) ask(ctx context.Context, o Options, cluster *desired.Cluster, node string) error {
+	answers := o.Sources.Answers(ctx, cluster, node)
+	if n.kubelet != nil && !o.named() {
+		answers = append(answers, askKubelet(ctx, n.kubelet))
+	}
+	if len(o.NodePods) > 0 {
+		answers = append(answers, desired.Files(ctx, nil, o.NodePods...))
+	}
+	if len(answers) == 0 {
+		stranded, err := o.KubeletPods(ctx)
+		if err != nil {
+			return err
+		}
+		if stranded > 0 {
+			return stoppedKubeletError(stranded)
+		}
+		if answers, err = n.askPodctls(ctx, o); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	seen := map[string]bool{}
+	for _, a := range answers {
+		if a.Err != nil {
+			errs = append(errs, a.Err)
+			continue
+		}
+		source := Source{Name: a.Source}
+		for _, p := range preempt.Active(a.Pods) {
+			if name := p.Namespace + "/" + p.Name; !seen[name] {
+				seen[name] = true
+				source.Pods++
+				n.Pods = append(n.Pods, p)
+			}
+		}
+		n.Sources = append(n.Sources, source)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,207 @@
+package describe
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/usage"
+)
+
+// CauseKind is the kind of a cause.
+type CauseKind string
+
+// The kinds.
+const (
+	CauseCompleted CauseKind = "completed"   // exit code 0
+	CauseExit      CauseKind = "exit"        // the program returned another one
+	CauseStart     CauseKind = "start-error" // it could not be started
+	CauseOOM       CauseKind = "oom"         // the kernel killed it at a memory limit
+	CauseHostOOM   CauseKind = "host-oom"    // the kernel killed it because the host had no memory
+	CauseStop      CauseKind = "stop"        // it was asked to stop
+	CauseLiveness  CauseKind = "probe"       // a liveness or startup probe failed
+	CauseCrash     CauseKind = "crash"       // a signal that a process brings on itself
+	CauseSignal    CauseKind = "signal"      // a signal of an unknown sender
+	CauseLost      CauseKind = "lost"        // the runtime does not know
+)
+
+// exit is what is known about the end of a process.
+type exit struct {
+	code     int32
+	reason   string
+	finished time.Time
+	// limit is the container's memory limit in bytes, nil without one.
+	limit *uint64
+	// kill is the kernel's record of an OOM kill in the container, nil if there is
+	// none.
+	kill *kernelKill
+	// pod is the pod's cgroup as it is now; nil if that is not known.
+	pod *Cgroup
+	// stop is when the pod was asked to stop, and its grace; zero if it was not.
+	stop  time.Time
+	grace time.Duration
+	// probe is the liveness or startup probe that fails, "" if none does.
+	probe string
+	// killing is the owner's own reason for ending the container, "" if none is
+	// known.
+	killing string
+}
+
+const (
+	signalBase = 128 // what runtimes add to the number of a signal
+	lostCode   = 255
+	// What a shell returns for a command that it may not execute, or does not find.
+	shellNoExec, shellNotFound = 126, 127
+)
+
+// causeOf returns why a process ended.
+func causeOf(e exit) Cause {
+	for _, rule := range []func(exit) (Cause, bool){causeByKernel, causeByRuntime, causeByOwner, causeBySignal} {
+		if c, found := rule(e); found {
+			return c
+		}
+	}
+	if e.code == 0 {
+		return Cause{Kind: CauseCompleted, Text: "it completed", Confidence: diagnose.Observed}
+	}
+	text := fmt.Sprintf("its program returned %d", e.code)
+	switch e.code {
+	case shellNoExec:
+		text += ", which a shell does for a command that it may not execute"
+	case shellNotFound:
+		text += ", which a shell does for a command that it does not find"
+	}
+	return Cause{Kind: CauseExit, Text: text, Confidence: diagnose.Observed}
+}
+
+// causeByKernel returns the cause if the kernel killed a process and the container ended by
+// SIGKILL.
+func causeByKernel(e exit) (Cause, bool) {
+	if e.kill == nil || e.reason != reasonOOMKilled && e.code != signalBase+int32(unix.SIGKILL) {
+		return Cause{}, false
+	}
+	if e.kill.global {
+		return Cause{
+			Kind: CauseHostOOM, Text: "killed by the kernel: the host was out of memory", Confidence: diagnose.Observed,
+			Evidence: []string{e.kill.text()},
+		}, true
+	}
+	return Cause{Kind: CauseOOM, Text: e.oomText(), Confidence: diagnose.Observed, Evidence: append([]string{e.kill.text()}, e.oomEvidence()...)}, true
+}
+
+const (
+	reasonOOMKilled  = "OOMKilled"
+	reasonStartError = "StartError"
+	reasonCannotRun  = "ContainerCannotRun"
+	reasonUnknown    = "Unknown"
+)
+
+// causeByRuntime returns the cause that the runtime reports.
+func causeByRuntime(e exit) (Cause, bool) {
+	switch {
+	case e.reason == reasonOOMKilled:
+		return Cause{
+			Kind: CauseOOM, Text: e.oomText(), Confidence: diagnose.Observed,
+			Evidence: append([]string{"the runtime reports " + reasonOOMKilled}, e.oomEvidence()...),
+		}, true
+	case e.reason == reasonStartError, e.reason == reasonCannotRun:
+		return Cause{Kind: CauseStart, Text: "the runtime could not start it", Confidence: diagnose.Observed}, true
+	case e.reason == reasonUnknown && e.code == lostCode:
+		return Cause{Kind: CauseLost, Text: "the runtime or its shim exited and does not know how it ended", Confidence: diagnose.Unknown}, true
+	}
+	return Cause{}, false
+}
+
+func (e exit) oomText() string {
+	if e.limit == nil {
+		return "killed by the kernel: out of memory"
+	}
+	return "killed by the kernel: out of memory at its limit of " + usage.Bytes(*e.limit)
+}
+
+// oomEvidence returns what the pod's cgroup has counted.
+func (e exit) oomEvidence() []string {
+	if e.pod == nil {
+		return nil
+	}
+	var found []string
+	if n := e.pod.OOMKills; n != nil && *n > 0 {
+		found = append(found, fmt.Sprintf("the pod's cgroup counts oom_kill %d", *n))
+	}
+	if n := e.pod.LimitHits; n != nil && *n > 0 {
+		found = append(found, fmt.Sprintf("the pod's cgroup met its memory limit %d times", *n))
+	}
+	if e.pod.MemoryPeak != nil && e.limit != nil && *e.pod.MemoryPeak >= *e.limit/10*9 {
+		found = append(found, fmt.Sprintf("the pod's memory peaked at %s", usage.Bytes(*e.pod.MemoryPeak)))
+	}
+	return found
+}
+
+// signal returns the signal that ended the process, 0 if none did.
+func (e exit) signal() unix.Signal {
+	if e.code <= signalBase || e.code > signalBase+64 {
+		return 0
+	}
+	return unix.Signal(e.code - signalBase)
+}
+
+// causeByOwner returns the cause if the owner of the pod stopped it.
+func causeByOwner(e exit) (Cause, bool) {
+	signal := e.signal()
+	if signal != unix.SIGKILL && signal != unix.SIGTERM {
+		return Cause{}, false
+	}
+	stopped := !e.stop.IsZero() && !e.finished.Before(e.stop)
+	switch {
+	case e.killing != "":
+		return Cause{Kind: CauseStop, Text: name(signal) + ": " + e.killing, Confidence: diagnose.Observed}, true
+	case stopped && signal == unix.SIGTERM:
+		return Cause{Kind: CauseStop, Text: "SIGTERM: the pod was asked to stop", Confidence: diagnose.Likely}, true
+	case stopped && e.finished.Sub(e.stop) >= e.grace:
+		return Cause{
+			Kind: CauseStop, Text: fmt.Sprintf("SIGKILL: the pod was asked to stop, and its grace period of %s was over", age(e.grace)),
+			Confidence: diagnose.Likely,
+		}, true
+	case stopped:
+		return Cause{Kind: CauseStop, Text: "SIGKILL: the pod was asked to stop", Confidence: diagnose.Likely}, true
+	case e.probe != "":
+		return Cause{
+			Kind: CauseLiveness, Text: name(signal) + ": probably its owner, because of the " + e.probe + " probe", Confidence: diagnose.Likely,
+			Evidence: []string{"the " + e.probe + " probe fails"},
+		}, true
+	}
+	return Cause{}, false
+}
+
+// causeBySignal returns the cause of an exit by a signal, by who may have sent it.
+func causeBySignal(e exit) (Cause, bool) {
+	switch signal := e.signal(); signal {
+	case 0:
+		return Cause{}, false
+	case unix.SIGKILL:
+		if evidence := e.oomEvidence(); e.pod != nil && e.pod.OOMKills != nil && *e.pod.OOMKills > 0 {
+			return Cause{Kind: CauseOOM, Text: "SIGKILL: probably by the kernel, out of memory", Confidence: diagnose.Likely, Evidence: evidence}, true
+		}
+		return Cause{
+			Kind: CauseSignal, Text: "SIGKILL from an unknown sender: the runtime for a client that stopped it, or another process of the host; nothing shows an OOM kill",
+			Confidence: diagnose.Unknown,
+		}, true
+	case unix.SIGTERM:
+		return Cause{
+			Kind: CauseSignal, Text: "SIGTERM from an unknown sender: the runtime for a client that stopped it, or another process", Confidence: diagnose.Unknown,
+		}, true
+	case unix.SIGSEGV, unix.SIGBUS, unix.SIGILL, unix.SIGFPE, unix.SIGABRT, unix.SIGSYS, unix.SIGTRAP:
+		return Cause{Kind: CauseCrash, Text: name(signal) + ": its program crashed", Confidence: diagnose.Likely}, true
+	default:
+		return Cause{Kind: CauseSignal, Text: fmt.Sprintf("%s from an unknown sender, or its program returned %d", name(signal), e.code), Confidence: diagnose.Unknown}, true
+	}
+}
+
+func name(signal unix.Signal) string {
+	if n := unix.SignalName(signal); n != "" {
+		return n
+	}
+	return fmt.Sprintf("signal %d", signal)
+}

@@ -1,0 +1,240 @@
+package describe
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/logs"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
+)
+
+// Runtime is what a Collector asks the runtime.
+type Runtime interface {
+	PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
+	ContainerDetails(ctx context.Context, id string) (cri.Details, error)
+	SandboxDetails(ctx context.Context, id string) (cri.Details, error)
+	Manifest(ctx context.Context, sandboxID string) (raw, owner string, err error)
+}
+
+// Collector reads the facts of a pod. It is safe for concurrent use.
+type Collector struct {
+	// Runtime is nil if the runtime does not answer.
+	Runtime Runtime
+	// Kubelet is what is known of the kubelet of the runtime, nil if it was not asked.
+	Kubelet *owners.Kubelet
+	// Dial connects to control sockets; nil is the machine's own.
+	Dial    control.Dialer
+	Cgroups string // mount point of the cgroups
+	Now     func() time.Time
+	// Diagnose examines a pod that is being terminated.
+	Diagnose diagnose.Collector
+	// Events returns the newest events of a pod, oldest first; nil reads none.
+	Events func(ctx context.Context, p *inventory.Pod) ([]Event, error)
+	// KernelLog returns the records of the kernel's log about killed processes.
+	KernelLog func() ([]string, error)
+	// LogLines is how many lines of the log of a failed container are read.
+	LogLines int
+}
+
+const (
+	// layerTimeout bounds each layer.
+	layerTimeout = 2 * time.Second
+	// maxLogLine bounds a line of a log, in bytes.
+	maxLogLine = 4 << 10
+)
+
+// layerRuntime is the layer of all answers of the runtime.
+const layerRuntime = "runtime"
+
+// collection is one call of Collect. Layers write to it under the mutex.
+type collection struct {
+	Collector
+	pod *inventory.Pod
+
+	mu sync.Mutex
+	observed
+	from    string // of the object
+	tree    *cgroup.Tree
+	verdict *Stopping
+	next    []string // of the verdict
+	events  []Event
+	unread  []Unread
+}
+
+// Collect reads all layers at the same time, each within layerTimeout. A layer that does
+// not answer in time is listed as unread.
+func (c Collector) Collect(ctx context.Context, p *inventory.Pod) Facts {
+	known := *p
+	col := &collection{Collector: c, pod: &known, observed: observed{listed: p.Runtime, details: map[string]cri.Details{}}, tree: &cgroup.Tree{}}
+	if p.Manager != nil {
+		col.worker = &known.Worker
+	}
+	var layers sync.WaitGroup
+	layer := func(name string, read func(context.Context) error) {
+		layers.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, layerTimeout)
+			defer cancel()
+			if err := read(ctx); err != nil {
+				col.locked(func() { col.unread = append(col.unread, Unread{name, err.Error()}) })
+			}
+		})
+	}
+	if c.Runtime == nil {
+		col.unread = append(col.unread, Unread{layerRuntime, "it does not answer"})
+	}
+	layer("spec", col.readObject)
+	if p.Runtime != nil {
+		layer("status", col.readStatus)
+		layer("details", col.readDetails)
+	}
+	layer("cgroups", col.readCgroups)
+	layer("events", col.readEvents)
+	layers.Wait()
+	if col.terminating() && p.Runtime != nil {
+		layer("termination", col.readVerdict)
+		layers.Wait()
+	}
+	return col.finish()
+}
+
+// finish assembles the facts, and reads what depends on them.
+func (c *collection) finish() Facts {
+	if c.from == fromKubelet {
+		c.pod.Object = c.object
+	}
+	c.pod.Status = c.status
+	facts := c.facts()
+	c.addCauses(&facts)
+	c.addLogs(&facts)
+	slices.SortFunc(c.unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
+	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.next)
+	return facts
+}
+
+func (c *collection) locked(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	do()
+}
+
+func (c *collection) terminating() bool {
+	return c.pod.Terminating() || c.object != nil && c.object.DeletionTimestamp != nil
+}
+
+func (c *collection) readStatus(ctx context.Context) error {
+	s, err := c.Runtime.PodStatus(ctx, c.pod.Runtime)
+	c.locked(func() { c.status = s })
+	return err
+}
+
+// readDetails reads the newest sandbox and the newest two attempts of each container.
+func (c *collection) readDetails(ctx context.Context) error {
+	var asking sync.WaitGroup
+	var failed []error
+	ask := func(id string, read func(context.Context, string) (cri.Details, error)) {
+		asking.Go(func() {
+			d, err := read(ctx, id)
+			c.locked(func() {
+				if c.details[id] = d; err != nil && !errors.Is(err, cri.ErrNotFound) {
+					failed = append(failed, err)
+				}
+			})
+		})
+	}
+	if id := c.pod.Sandbox(); id != "" {
+		ask(id, c.Runtime.SandboxDetails)
+	}
+	seen := map[string]int{}
+	for _, ct := range c.pod.Runtime.Containers { // newest first
+		if seen[ct.Name]++; seen[ct.Name] <= 2 {
+			ask(ct.ID, c.Runtime.ContainerDetails)
+		}
+	}
+	asking.Wait()
+	if len(failed) > 0 {
+		return failed[0] // the others say the same
+	}
+	return nil
+}
+
+func (c *collection) readCgroups(context.Context) error {
+	tree, err := cgroup.ScanPod(c.Cgroups, c.pod.UID)
+	if err == nil {
+		c.locked(func() { c.tree = tree })
+	}
+	return err
+}
+
+func (c *collection) readEvents(ctx context.Context) error {
+	if c.Events == nil {
+		return nil
+	}
+	events, err := c.Events(ctx, c.pod)
+	c.locked(func() { c.events = events })
+	return err
+}
+
+// readVerdict determines what the termination waits for.
+func (c *collection) readVerdict(ctx context.Context) error {
+	d := c.Diagnose
+	if c.pod.Kind() == inventory.KindKubelet && c.Kubelet != nil {
+		view, err := diagnose.ReadKubelet(c.Kubelet, d.Proc)
+		if err != nil {
+			return err
+		}
+		d.Kubelet = view
+	}
+	facts := d.Terminating(ctx, []*inventory.Pod{c.pod})[0]
+	if facts == nil {
+		return nil
+	}
+	v := diagnose.Judge(*facts, c.Now())
+	s := &Stopping{Since: facts.Requested, Layer: v.Layer, Confidence: v.Confidence, Why: v.Why}
+	if facts.GraceLeft != nil {
+		left := facts.GraceLeft.Seconds()
+		s.GraceLeft = &left
+	}
+	c.locked(func() { c.verdict, c.next = s, v.Next })
+	return nil
+}
+
+// addLogs adds the last lines of the containers that failed.
+func (c *collection) addLogs(f *Facts) {
+	for i := range f.Containers {
+		ct := &f.Containers[i]
+		end := ct.failure()
+		if end == nil || ct.LogPath == "" || c.LogLines == 0 {
+			continue
+		}
+		lines, err := logs.Collect(ct.LogPath, logs.Options{Tail: int64(c.LogLines)})
+		if err != nil {
+			c.unread = append(c.unread, Unread{"log of " + ct.Name, err.Error()})
+			continue
+		}
+		for _, l := range lines {
+			ct.LogLines = append(ct.LogLines, string(l.Text[:min(len(l.Text), maxLogLine)]))
+		}
+	}
+}
+
+// failure returns how a container that does not run failed, nil if it did not.
+func (c *Container) failure() *End {
+	end := c.End
+	if c.State == stateWaiting {
+		end = c.Last
+	}
+	if end == nil || end.ExitCode == 0 {
+		return nil
+	}
+	return end
+}

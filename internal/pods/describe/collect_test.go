@@ -1,0 +1,120 @@
+package describe
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// mute is a runtime that answers no status, or nothing at all.
+type mute struct{ hangs bool }
+
+var errMute = errors.New("broken")
+
+func (m mute) PodStatus(ctx context.Context, _ *pod.Pod) (*pod.Status, error) {
+	if m.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return nil, errMute
+}
+
+func (m mute) ContainerDetails(ctx context.Context, _ string) (cri.Details, error) {
+	if m.hangs {
+		<-ctx.Done()
+		return cri.Details{}, ctx.Err()
+	}
+	return cri.Details{PID: 7}, nil
+}
+
+func (m mute) SandboxDetails(ctx context.Context, id string) (cri.Details, error) {
+	return m.ContainerDetails(ctx, id)
+}
+
+func (mute) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
+	return cri.ContainerProcess{}, errMute
+}
+
+func (mute) Manifest(context.Context, string) (raw, owner string, err error) { return "", "", errMute }
+
+func TestUnreadableLayerLeavesTheOthers(t *testing.T) {
+	for name, hangs := range map[string]bool{"fails": false, "hangs": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				c := Collector{Runtime: mute{hangs}, Cgroups: t.TempDir(), Now: time.Now}
+				f := c.Collect(t.Context(), &inventory.Pod{UID: "u", Namespace: "default", Name: "web", Runtime: &pod.Pod{
+					Sandboxes:  []*pod.Sandbox{{ID: id("5"), State: pod.Running, HasManifest: true}},
+					Containers: []*pod.Container{{ID: id("a"), Name: "app", State: pod.Running}},
+				}})
+				if took := time.Since(begin); took > layerTimeout {
+					t.Errorf("took %s", took)
+				}
+				var layers []string
+				for _, u := range f.Unread {
+					layers = append(layers, u.Layer)
+				}
+				want := []string{"cgroups", "spec", "status"}
+				if hangs {
+					want = []string{"cgroups", "details", "spec", "status"}
+				}
+				if !slices.Equal(layers, want) {
+					t.Errorf("unread %v, want %v", f.Unread, want)
+				}
+				if f.Status != "Running" || f.Sandbox == nil || f.Sandbox.State != "ready" || len(f.Next) == 0 {
+					t.Errorf("%+v", f)
+				}
+				if len(f.Containers) != 1 || f.Containers[0].State != stateRunning {
+					t.Errorf("what the runtime lists is lost with its status: %+v", f.Containers)
+				}
+			})
+		})
+	}
+}
+
+func TestKubeletIsAskedOnce(t *testing.T) {
+	deleted := metav1.NewTime(time.Now().Add(30 * time.Second))
+	for name, c := range map[string]struct {
+		answer kubelet.Answer
+		status string
+	}{
+		"named, and being deleted": {kubelet.Answer{Pods: []*v1.Pod{{
+			ObjectMeta: metav1.ObjectMeta{UID: "u", Namespace: "default", Name: "web", DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: new(int64(30))},
+			Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{
+				Name: "app", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}},
+			}}},
+		}}}, "Terminating"},
+		"not named by a complete answer":      {kubelet.Answer{}, "Terminating"},
+		"not named by an answer that is less": {kubelet.Answer{Incomplete: errMute}, "Running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.answer.PID = -1
+			answers := &owners.Answers{Kubelet: owners.Kubelet{Asked: true, Process: &kubelet.Process{PID: -1}, Answer: c.answer, Unsettled: c.answer.Incomplete}}
+			pods := inventory.Merge([]*pod.Pod{{
+				UID: "u", Namespace: "default", Name: "web",
+				Sandboxes:  []*pod.Sandbox{{ID: id("5"), State: pod.Running, Source: "api"}},
+				Containers: []*pod.Container{{ID: id("a"), Name: "app", State: pod.Running}},
+			}}, answers)
+			collector := Collector{Runtime: mute{}, Cgroups: t.TempDir(), Now: time.Now, Kubelet: &answers.Kubelet}
+			collector.Diagnose = diagnose.Collector{Runtime: mute{}, Proc: proc.FS(t.TempDir()), Now: time.Now}
+			f := collector.Collect(t.Context(), pods[0])
+			if f.Status != c.status || (f.Stopping != nil) != (c.status == "Terminating") {
+				t.Errorf("status %s, want %s; stopping %+v; unread %v", f.Status, c.status, f.Stopping, f.Unread)
+			}
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package describe
+
+import (
+	"time"
+
+	"github.com/podctl/podctl/internal/pods/diagnose"
+)
+
+// Kind is the part that a container plays in its pod.
+type Kind string
+
+// The kinds. The zero value is one whose spec is not known.
+const (
+	KindInit      Kind = "init"
+	KindSidecar   Kind = "sidecar"
+	KindRegular   Kind = "container"
+	KindEphemeral Kind = "ephemeral"
+)
+
+// Container is one container of a pod.
+type Container struct {
+	Name    string `json:"name"`              // of the container
+	Kind    Kind   `json:"kind,omitempty"`    // init, sidecar, container, ephemeral; missing where the spec is not known
+	ID      string `json:"id,omitempty"`      // of the newest attempt, missing if it was never created
+	Attempt uint32 `json:"attempt"`           // counted from 0
+	Image   string `json:"image"`             // as the spec names it
+	ImageID string `json:"imageID,omitempty"` // digested reference, or the runtime's id
+
+	State          string    `json:"state"`                    // waiting, running, terminated, created, unknown
+	Reason         string    `json:"reason,omitempty"`         // why it waits
+	Message        string    `json:"message,omitempty"`        // why it waits, in words
+	RetryAt        time.Time `json:"retryAt,omitzero"`         // end of the back-off
+	BackOffSeconds float64   `json:"backOffSeconds,omitempty"` // all of the back-off of a container that exited
+	Ready          *bool     `json:"ready,omitempty"`          // by the pod's status
+	Restarts       int32     `json:"restarts"`                 // as kubectl counts them
+	StartedAt      time.Time `json:"startedAt,omitzero"`       // of a container that runs
+	PID            int       `json:"pid,omitempty"`            // of its first process, in the runtime's PID namespace
+	User           string    `json:"user,omitempty"`           // UID:GID
+
+	End  *End `json:"end,omitempty"`     // how a terminated container ended
+	Last *End `json:"lastEnd,omitempty"` // how the attempt ended before the one that runs or waits
+
+	Command  []string          `json:"command,omitempty"`  // of the spec
+	Args     []string          `json:"args,omitempty"`     // of the spec
+	Env      []Env             `json:"env,omitempty"`      // of the spec
+	Ports    []string          `json:"ports,omitempty"`    // PORT/PROTOCOL, and the host's port
+	Requests map[string]string `json:"requests,omitempty"` // of the spec
+	Limits   map[string]string `json:"limits,omitempty"`   // of the spec
+	Probes   []Probe           `json:"probes,omitempty"`   // of the spec, with the last result of those that fail
+	Mounts   []Mount           `json:"mounts,omitempty"`   // of the spec, else all of the runtime
+	Cgroup   *Cgroup           `json:"cgroup,omitempty"`   // of a container that runs
+
+	LogPath  string   `json:"logPath,omitempty"`      // file that its newest attempt writes
+	LogLines []string `json:"lastLogLines,omitempty"` // of a container that failed
+}
+
+// End is how a process ended, and why.
+type End struct {
+	ID         string    `json:"id,omitempty"`        // of the container
+	ExitCode   int32     `json:"exitCode"`            // 128 + N for signal N
+	Reason     string    `json:"reason,omitempty"`    // the runtime's: Completed, Error, OOMKilled, …
+	Message    string    `json:"message,omitempty"`   // termination message
+	StartedAt  time.Time `json:"startedAt,omitzero"`  // when it was started
+	FinishedAt time.Time `json:"finishedAt,omitzero"` // when it ended
+	Cause      Cause     `json:"cause"`               // why it ended
+}
+
+// Cause is why a process ended.
+type Cause struct {
+	Kind       CauseKind           `json:"kind"`               // completed, exit, start-error, oom, host-oom, stop, probe, crash, signal, lost
+	Text       string              `json:"text"`               // the cause in words
+	Confidence diagnose.Confidence `json:"confidence"`         // observed, likely or unknown
+	Evidence   []string            `json:"evidence,omitempty"` // what was observed
+}
+
+// Env is an environment variable: its value, or where that comes from.
+type Env struct {
+	Name  string `json:"name"`            // of the variable; PREFIX* for all keys of an object
+	Value string `json:"value,omitempty"` // as the manifest has it
+	From  string `json:"from,omitempty"`  // secret NAME key KEY, configmap …, field …; its value is not read
+}
+
+// Probe is a probe of a container and its last result.
+type Probe struct {
+	Type     string `json:"type"`               // startup, liveness, readiness
+	Handler  string `json:"handler"`            // http-get :8080/healthz, exec …, tcp-socket :80, grpc :9000
+	Period   int32  `json:"periodSeconds"`      // of the probe
+	Result   string `json:"result,omitempty"`   // failure, warning or error; missing if it passed when it was last asked, or if that is not known
+	Failures int32  `json:"failures,omitempty"` // in a row
+	Output   string `json:"output,omitempty"`   // what it said
+}
+
+// Mount is a mount of a container.
+type Mount struct {
+	Path     string `json:"path"`               // in the container
+	Volume   string `json:"volume,omitempty"`   // of the spec
+	HostPath string `json:"hostPath,omitempty"` // on the host
+	Image    string `json:"image,omitempty"`    // that is mounted
+	ReadOnly bool   `json:"readOnly,omitempty"` // the container cannot write
+}

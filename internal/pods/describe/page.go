@@ -1,0 +1,326 @@
+package describe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/usage"
+)
+
+// Page returns the facts as text, as of now. It begins with what is wrong, and ends with
+// the commands to try.
+func Page(f Facts, now time.Time) string {
+	p := &page{now: now}
+	head := []string{pod.DisplayName(f.Metadata.Namespace, f.Metadata.Name), f.Status, fmt.Sprintf("%d/%d ready", f.Ready, f.Total)}
+	if f.Restarts > 0 {
+		head = append(head, restarts(f.Restarts))
+	}
+	p.line(strings.Join(head, "  "))
+	p.why(&f)
+	p.identity(&f)
+	p.worker(f.Worker)
+	p.stopping(f.Stopping)
+	p.sandbox(&f)
+	p.cgroup("Cgroup", f.Cgroup)
+	for _, c := range f.Conditions {
+		if c.Status != "True" {
+			p.row("Condition", joined("  ", c.Type+" "+c.Status, c.Reason, c.Message))
+		}
+	}
+	p.section("Containers")
+	for i := range f.Containers {
+		p.container(&f.Containers[i])
+	}
+	if len(f.Containers) == 0 {
+		p.line("  none")
+	}
+	p.volumes(f.Volumes)
+	p.events(f.Events)
+	if len(f.Unread) > 0 {
+		p.section("Not read")
+		for _, u := range f.Unread {
+			p.line("  " + u.Layer + ": " + oneLine(u.Why))
+		}
+	}
+	for _, command := range f.Next {
+		p.line("hint: " + command)
+	}
+	return p.String()
+}
+
+// page builds the text.
+type page struct {
+	strings.Builder
+	now time.Time
+	// last is the key of the last row: it is printed once.
+	last string
+}
+
+// keyWidth is the width of the column of keys.
+const keyWidth = 14
+
+func (p *page) line(text string) {
+	p.last = ""
+	p.WriteString(strings.TrimRight(text, " ") + "\n")
+}
+
+func (p *page) section(title string) { p.line(title) }
+
+// row prints a key and a value, and nothing without a value. A key that the row before has
+// is not repeated.
+func (p *page) row(key, value string) {
+	value = oneLine(value)
+	if value == "" {
+		return
+	}
+	shown := key
+	if key == p.last {
+		shown = ""
+	}
+	p.line(fmt.Sprintf("%-*s  %s", keyWidth, shown, value))
+	p.last = key
+}
+
+// why prints what is wrong, a line for each cause.
+func (p *page) why(f *Facts) {
+	if w := f.Worker; w != nil && w.Rejected != "" {
+		p.row("Why", joined(": ", w.WaitReason, w.Rejected))
+	}
+	if f.Reason != "" || f.Message != "" {
+		p.row("Why", joined(": ", f.Reason, f.Message))
+	}
+	if s := f.Stopping; s != nil && s.Why != "" {
+		p.row("Why", marked(s.Why, s.Confidence))
+	}
+	if f.Owner.Exited {
+		p.row("Why", "the podctl process that created it has exited: nothing manages the pod")
+	}
+	for i := range f.Containers {
+		if text := p.containerWhy(&f.Containers[i]); text != "" {
+			p.row("Why", f.Containers[i].Name+": "+text)
+		}
+	}
+	if f.Sandbox != nil && f.Sandbox.State != "ready" && f.Phase != "Succeeded" && f.Phase != "Failed" && f.Stopping == nil {
+		p.row("Why", "its sandbox is not ready: the pod has no network, and no container can start in it")
+	}
+}
+
+// marked returns the text, marked as likely if it was inferred.
+func marked(text string, c diagnose.Confidence) string {
+	if c == diagnose.Likely {
+		return "likely: " + text
+	}
+	return text
+}
+
+func (p *page) identity(f *Facts) {
+	o := f.Owner
+	owner := o.Kind
+	switch {
+	case o.Instance != "" && o.Exited:
+		owner = "podctl " + o.Instance + " (exited)"
+	case o.Instance != "":
+		owner = "podctl " + o.Instance
+	case o.Kind == "other":
+		owner = "none that podctl knows"
+	}
+	if o.Elsewhere != "" {
+		owner += ", and podctl " + o.Elsewhere + " by another endpoint"
+	}
+	if o.Source != "" {
+		owner += ", source " + o.Source
+	}
+	p.row("Owner", owner)
+	p.row("UID", f.Metadata.UID)
+	if !f.StartTime.IsZero() {
+		p.row("Started", p.ago(f.StartTime))
+	}
+	if s := f.Spec; s != nil {
+		text := []string{s.QOS, "restartPolicy " + s.RestartPolicy}
+		if s.Priority != nil {
+			text = append(text, fmt.Sprintf("priority %d", *s.Priority))
+		}
+		if s.GraceSeconds != nil {
+			text = append(text, fmt.Sprintf("grace %ds", *s.GraceSeconds))
+		}
+		if s.Deadline != nil {
+			text = append(text, fmt.Sprintf("deadline %ds", *s.Deadline))
+		}
+		if s.HostNetwork {
+			text = append(text, "host network")
+		}
+		if s.HostPID {
+			text = append(text, "host PIDs")
+		}
+		if s.RuntimeClass != "" {
+			text = append(text, "runtime class "+s.RuntimeClass)
+		}
+		p.row("Spec", strings.Join(text, ", ")+" (from "+s.From+")")
+	}
+	p.row("Labels", pairs(f.Metadata.Labels))
+}
+
+func (p *page) worker(w *control.Worker) {
+	if w == nil {
+		return
+	}
+	text := w.Phase
+	if !w.Since.IsZero() {
+		text += " for " + age(p.now.Sub(w.Since))
+	}
+	if w.Operation != "" {
+		text += ", " + w.Operation + " in flight for " + age(p.now.Sub(w.OperationSince))
+	}
+	if w.Pending != "" {
+		text += ", then " + w.Pending
+	}
+	if next := w.NextWake.Sub(p.now); !w.NextWake.IsZero() && next > 0 {
+		text += ", next sync in " + age(next)
+	}
+	if w.Stopped {
+		text += ", held by podctl stop"
+	}
+	if !w.Desired {
+		text += ", desired by no source"
+	}
+	p.row("Worker", text)
+	for _, c := range w.Calls {
+		p.row("Worker", joined(" of ", "waits for "+c.Method, c.Container)+" for "+age(p.now.Sub(c.Since)))
+	}
+	if !w.LastError.IsZero() {
+		p.row("Worker", joined(" of ", "last error", w.LastError.Op)+": "+w.LastError.Text)
+	}
+}
+
+func (p *page) stopping(s *Stopping) {
+	if s == nil {
+		return
+	}
+	text := "since an unknown time"
+	if !s.Since.IsZero() {
+		text = "for " + age(p.now.Sub(s.Since))
+	}
+	switch {
+	case s.GraceLeft == nil:
+	case *s.GraceLeft >= 0:
+		text += ", " + age(time.Duration(*s.GraceLeft*float64(time.Second))) + " of the grace period left"
+	default:
+		text += ", " + age(time.Duration(-*s.GraceLeft*float64(time.Second))) + " over the grace period"
+	}
+	if s.Layer != diagnose.LayerNone {
+		text += ", waits for: " + string(s.Layer)
+	}
+	p.row("Terminating", text)
+}
+
+func (p *page) sandbox(f *Facts) {
+	s := f.Sandbox
+	switch {
+	case s == nil && slices.ContainsFunc(f.Unread, func(u Unread) bool { return u.Layer == layerRuntime }):
+		p.row("Sandbox", "not known")
+		return
+	case s == nil:
+		p.row("Sandbox", "none")
+		return
+	}
+	text := pod.ShortID(s.ID) + "  " + s.State + fmt.Sprintf("  attempt %d", s.Attempt)
+	if !s.CreatedAt.IsZero() {
+		text += "  created " + p.ago(s.CreatedAt)
+	}
+	if s.Handler != "" {
+		text += "  handler " + s.Handler
+	}
+	if f.DeadSandboxes > 1 || f.DeadSandboxes == 1 && s.State == "ready" {
+		text += fmt.Sprintf("  (%d dead ones)", f.DeadSandboxes)
+	}
+	p.row("Sandbox", text)
+	switch {
+	case s.HostNetwork:
+		p.row("Network", "the host's")
+	default:
+		p.row("Network", joined("  ", strings.Join(s.IPs, ", "), prefixed("netns ", s.NetNS)))
+	}
+	if s.PID != 0 {
+		p.row("Network", fmt.Sprintf("pid %d", s.PID))
+	}
+}
+
+func (p *page) cgroup(key string, c *Cgroup) {
+	if c == nil {
+		return
+	}
+	p.row(key, c.Path)
+	p.row(key, c.text())
+	if c.OOMKills != nil && *c.OOMKills > 0 {
+		p.row(key, fmt.Sprintf("out of memory: the kernel killed %d processes", *c.OOMKills))
+	}
+}
+
+// text is "memory 31Mi of 64Mi, peak 64Mi, limit met 12 times, cpu 500m, throttled 40 of 100 periods, pids 3".
+func (c *Cgroup) text() string {
+	var parts []string
+	if c.Memory != nil {
+		text := "memory " + usage.Bytes(*c.Memory)
+		if c.MemoryLimit != nil {
+			text += " of " + usage.Bytes(*c.MemoryLimit)
+		}
+		parts = append(parts, text)
+	}
+	if c.MemoryPeak != nil && c.MemoryLimit != nil {
+		parts = append(parts, "peak "+usage.Bytes(*c.MemoryPeak))
+	}
+	if c.LimitHits != nil && *c.LimitHits > 0 {
+		parts = append(parts, fmt.Sprintf("limit met %d times", *c.LimitHits))
+	}
+	if c.CPULimit != nil {
+		parts = append(parts, "cpu limit "+usage.Cores(*c.CPULimit))
+	}
+	if c.Throttled != nil && *c.Throttled > 0 && c.Periods != nil {
+		parts = append(parts, fmt.Sprintf("throttled in %d of %d periods", *c.Throttled, *c.Periods))
+	}
+	if c.PIDs != nil {
+		text := fmt.Sprintf("pids %d", *c.PIDs)
+		if c.PIDLimit != nil {
+			text += fmt.Sprintf(" of %d", *c.PIDLimit)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (p *page) volumes(volumes []Volume) {
+	if len(volumes) == 0 {
+		return
+	}
+	p.section("Volumes")
+	for _, v := range volumes {
+		p.row("  "+v.Name, joined(" ", v.Kind, v.Source))
+	}
+}
+
+func (p *page) events(events []Event) {
+	if len(events) == 0 {
+		return
+	}
+	p.section("Events")
+	reasons, containers := 0, 0
+	for _, e := range events {
+		reasons, containers = max(reasons, len(e.Reason)), max(containers, len(e.Container))
+	}
+	for _, e := range events {
+		mark := "Normal"
+		if e.Warning {
+			mark = "Warning"
+		}
+		columns := []string{fmt.Sprintf("  %-8s  %-7s  %-*s", age(p.now.Sub(e.Time)), mark, reasons, e.Reason)}
+		if containers > 0 {
+			columns = append(columns, fmt.Sprintf("%-*s", containers, e.Container))
+		}
+		p.line(oneLine(strings.Join(append(columns, e.Message), "  ")))
+	}
+}

@@ -1,0 +1,307 @@
+package describe
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden pages")
+
+var now = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+
+func before(d time.Duration) time.Time { return now.Add(-d) }
+
+func id(letter string) string { return strings.Repeat(letter, 64) }
+
+// situation is a pod default/web that was started 41 s ago, with a ready sandbox.
+func situation(t *testing.T) *collection {
+	t.Helper()
+	c := &collection{
+		Collector: Collector{
+			Now: func() time.Time { return now }, LogLines: 3,
+			KernelLog: func() ([]string, error) { t.Error("the kernel's log was read"); return nil, nil },
+		},
+		pod: &inventory.Pod{UID: "8f73", Namespace: "default", Name: "web", Runtime: &pod.Pod{
+			UID: "8f73", Namespace: "default", Name: "web",
+			Sandboxes: []*pod.Sandbox{{ID: id("5"), State: pod.Running, CreatedAt: before(41 * time.Second), Labels: map[string]string{"app": "web", pod.UIDLabel: "8f73"}}},
+		}},
+		observed: observed{
+			details: map[string]cri.Details{id("5"): {PID: 811, NetNS: "/run/netns/cni-1f"}},
+			status:  &pod.Status{UID: "8f73", Sandboxes: []*pod.SandboxStatus{{ID: id("5"), State: pod.Running, IPs: []string{"10.88.0.7"}}}},
+		},
+		tree: &cgroup.Tree{},
+	}
+	c.listed = c.pod.Runtime
+	return c
+}
+
+// contains adds a container to what the runtime lists and reports.
+func (c *collection) contains(s pod.ContainerStatus, d cri.Details) {
+	s.SandboxID, s.Image = id("5"), "registry.test/app:1"
+	if s.CreatedAt.IsZero() {
+		s.CreatedAt = s.StartedAt
+	}
+	listed := &pod.Container{ID: s.ID, SandboxID: s.SandboxID, Name: s.Name, Attempt: s.Attempt, State: s.State, CreatedAt: s.CreatedAt}
+	c.pod.Runtime.Containers = append([]*pod.Container{listed}, c.pod.Runtime.Containers...)
+	c.status.Containers = append([]*pod.ContainerStatus{&s}, c.status.Containers...)
+	c.details[s.ID] = d
+}
+
+// managed makes the pod one of a live podctl process, which shows an object.
+func (c *collection) managed(w control.Worker, containers ...v1.Container) *v1.Pod {
+	c.pod.Manager, c.pod.Worker, c.pod.Creator = &control.Process{}, w, "agent"
+	c.pod.Verdict = owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl}
+	c.pod.Worker.Desired = true
+	if w.Phase == "" {
+		c.pod.Worker.Phase, c.pod.Worker.Since = "syncing", before(41*time.Second)
+	}
+	c.worker = &c.pod.Worker
+	return c.known(fromPodctl, containers...)
+}
+
+func (c *collection) known(from string, containers ...v1.Container) *v1.Pod {
+	c.object, c.from = &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "8f73", Labels: map[string]string{"app": "web"}},
+		Spec:       v1.PodSpec{Containers: containers, RestartPolicy: v1.RestartPolicyAlways, TerminationGracePeriodSeconds: new(int64(30))},
+	}, from
+	return c.object
+}
+
+func app(name string) v1.Container { return v1.Container{Name: name, Image: "registry.test/app:1"} }
+
+func running(name string) pod.ContainerStatus {
+	return pod.ContainerStatus{ID: id("a"), Name: name, State: pod.Running, StartedAt: before(40 * time.Second), User: &pod.User{UID: 1000, GID: 1000}}
+}
+
+func exited(name string, attempt uint32, code int32, reason string) pod.ContainerStatus {
+	return pod.ContainerStatus{
+		ID: id("b"), Name: name, Attempt: attempt, State: pod.Exited, ExitCode: code, Reason: reason,
+		StartedAt: before(10 * time.Second), FinishedAt: before(8 * time.Second),
+	}
+}
+
+func waiting(name, reason, message string, restarts int32) v1.ContainerStatus {
+	return v1.ContainerStatus{Name: name, RestartCount: restarts, State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason, Message: message}}}
+}
+
+// TestPages: each page begins with what is wrong, and ends with what to type next.
+func TestPages(t *testing.T) {
+	for name, build := range map[string]func(t *testing.T, c *collection){
+		"running": func(_ *testing.T, c *collection) {
+			ct := app("app")
+			ct.Command = []string{"sh", "-c", "exec app"}
+			ct.Resources.Limits = v1.ResourceList{"memory": resource.MustParse("64Mi")}
+			ct.Env = []v1.EnvVar{
+				{Name: "MODE", Value: "fast"},
+				{Name: "API_TOKEN", Value: "0123"},
+				{Name: "PASSWORD", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "db"}, Key: "pw"}}},
+			}
+			ct.Ports = []v1.ContainerPort{{ContainerPort: 80, Protocol: v1.ProtocolTCP, HostPort: 8080}}
+			ct.LivenessProbe = &v1.Probe{PeriodSeconds: 10, ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(8080)}}}
+			ct.VolumeMounts = []v1.VolumeMount{{Name: "config", MountPath: "/etc/app", ReadOnly: true}}
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, Ready: 1, Containers: 1, StartTime: before(41 * time.Second)}, ct)
+			p.Spec.Volumes = []v1.Volume{{Name: "config", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "web-config"}}}}}
+			p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app", Ready: true}}
+			s := running("app")
+			s.Mounts = []pod.Mount{{ContainerPath: "/etc/app", HostPath: "/var/lib/podctl/config"}, {ContainerPath: "/etc/hosts", HostPath: "/x"}}
+			c.contains(s, cri.Details{PID: 9120})
+		},
+		"crash-loop": func(t *testing.T, c *collection) {
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, PodStatus: "CrashLoopBackOff", Containers: 1, Restarts: 4, NextWake: now.Add(13 * time.Second), Waiting: []control.Waiting{
+				{Container: "cache", Reason: "CrashLoopBackOff", RetryAt: now.Add(12 * time.Second), BackOffSeconds: 20},
+			}}, app("cache"))
+			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", "back-off 20s restarting failed container=cache pod=web_default(8f73)", 4)}
+			s := exited("cache", 4, 1, "Error")
+			s.Message = "no config at /etc/cache.conf\n"
+			s.LogPath = filepath.Join(t.TempDir(), "4.log")
+			lines := "2026-01-02T15:03:55Z stdout F 1\n2026-01-02T15:03:56Z stdout F 2\n2026-01-02T15:03:57Z stderr F loading\n2026-01-02T15:03:57Z stderr F no config at /etc/cache.conf\n"
+			if err := os.WriteFile(s.LogPath, []byte(lines), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c.contains(s, cri.Details{})
+		},
+		"oom-killed": func(_ *testing.T, c *collection) {
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, PodStatus: "CrashLoopBackOff", Containers: 1, Restarts: 1, Waiting: []control.Waiting{
+				{Container: "cache", Reason: "CrashLoopBackOff", RetryAt: now.Add(2 * time.Second), BackOffSeconds: 10},
+			}}, app("cache"))
+			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", "back-off 10s restarting failed container=cache pod=web_default(8f73)", 1)}
+			c.contains(exited("cache", 1, 137, "OOMKilled"), cri.Details{MemoryLimit: new(uint64(64 << 20))})
+			c.KernelLog = func() ([]string, error) {
+				return []string{
+					"6,1,1,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/pods/pod8f73/" + id("b") + ",task_memcg=/pods/pod8f73/" + id("b") + ",task=cache,pid=9120,uid=0",
+					"3,2,2,-;Memory cgroup out of memory: Killed process 9120 (cache) total-vm:99kB, anon-rss:65012kB, file-rss:0kB, shmem-rss:0kB",
+				}, nil
+			}
+		},
+		"image-pull": func(_ *testing.T, c *collection) {
+			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "ImagePullBackOff", Containers: 1, Waiting: []control.Waiting{
+				{Container: "app", Reason: "ImagePullBackOff", RetryAt: now.Add(13 * time.Second)},
+			}}, app("app"))
+			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("app", "ImagePullBackOff", `Back-off pulling image "registry.test/app:1": not found`, 0)}
+		},
+		"init-1-of-2": func(_ *testing.T, c *collection) {
+			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "Init:1/2", Containers: 1}, app("app"))
+			p.Spec.InitContainers = []v1.Container{app("schema"), app("seed")}
+			p.Status.InitContainerStatuses = []v1.ContainerStatus{{Name: "schema", Ready: true}, {Name: "seed"}}
+			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("app", "PodInitializing", "", 0)}
+			c.contains(exited("schema", 0, 0, "Completed"), cri.Details{})
+			c.contains(running("seed"), cri.Details{PID: 77})
+		},
+		"terminating": func(_ *testing.T, c *collection) {
+			w := control.Worker{
+				Phase: "terminating", Since: before(12 * time.Second), Cause: "deleted", PodPhase: v1.PodRunning, Ready: 1, Containers: 1,
+				Operation: "terminate", OperationSince: before(12 * time.Second), StopRequested: before(12 * time.Second), GraceSeconds: 30,
+				Calls: []control.Call{{Method: "StopContainer", ID: id("a"), Container: "app", Since: before(12 * time.Second)}},
+			}
+			c.managed(w, app("app")).DeletionTimestamp = new(metav1.NewTime(now.Add(18 * time.Second)))
+			c.contains(running("app"), cri.Details{PID: 8812})
+			c.verdict = &Stopping{Since: before(12 * time.Second), GraceLeft: new(18.0), Layer: diagnose.LayerProcess, Confidence: diagnose.Observed, Why: "app (pid 8812) ignores SIGTERM; it is killed when the grace period ends"}
+			c.next = []string{"podctl stop --grace-period 1 default/web"}
+		},
+		"probe-fails": func(_ *testing.T, c *collection) {
+			ct := app("app")
+			ct.ReadinessProbe = &v1.Probe{PeriodSeconds: 5, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(80)}}}
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, Containers: 1, Unready: []event.Unready{{Container: "app", Probe: event.Probe{
+				Type: "Readiness", Result: event.ProbeFailed, Failures: 3, Output: "dial tcp 10.88.0.7:80: connection refused",
+			}}}}, ct)
+			p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app"}}
+			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse, Reason: "ContainersNotReady", Message: "containers with unready status: [app]"}}
+			c.contains(running("app"), cri.Details{PID: 9120})
+		},
+		"bare": func(_ *testing.T, c *collection) {
+			c.pod.Runtime.Sandboxes[0].Labels = nil
+			s := running("app")
+			s.Mounts = []pod.Mount{{ContainerPath: "/data", HostPath: "/srv/data", ReadOnly: true}}
+			c.contains(s, cri.Details{PID: 9120})
+			c.contains(exited("job", 0, 143, "Error"), cri.Details{})
+		},
+		"dead-sandbox": func(_ *testing.T, c *collection) {
+			c.pod.Creator = "run-1"
+			c.pod.Runtime.Sandboxes[0].State, c.status.Sandboxes[0].State = pod.Exited, pod.Exited
+			c.known(fromSandbox, app("app"))
+			c.contains(exited("app", 0, 255, "Unknown"), cri.Details{})
+			c.unread = []Unread{{"details", "read status of sandbox 555: no answer within 2s"}}
+		},
+		"rejected": func(_ *testing.T, c *collection) {
+			c.pod.Runtime, c.listed, c.status = nil, nil, nil
+			c.managed(control.Worker{Phase: "unknown", PodPhase: v1.PodPending, WaitReason: "NameHeld", Rejected: "pod default/web of another podctl has the name", NextWake: now.Add(30 * time.Second)}, app("app"))
+		},
+		"hostile": func(_ *testing.T, c *collection) {
+			s := exited("job", 0, 3, "Error")
+			s.Message = "first\nsecond \x1b[31mred"
+			c.contains(s, cri.Details{})
+			c.events = []Event{{Time: before(time.Minute), Warning: true, Reason: "Killing", Container: "other", Message: "line\nbreak"}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := situation(t)
+			build(t, c)
+			testutil.Golden(t, *update, filepath.Join("testdata", name+".txt"), Page(c.finish(), now))
+		})
+	}
+}
+
+func TestBackOffIsParsedOnlyForKubeletPods(t *testing.T) {
+	const message = "back-off 20s restarting failed container=cache pod=web_default(8f73)"
+	for name, c := range map[string]struct {
+		worker  *control.Worker
+		message string
+		retryAt time.Time
+		seconds float64
+	}{
+		"kubelet":                       {nil, message, now.Add(12 * time.Second), 20},
+		"kubelet, another message":      {nil, "back-off restarting", time.Time{}, 0},
+		"podctl":                        {&control.Worker{Waiting: []control.Waiting{{Container: "cache", Reason: "CrashLoopBackOff", RetryAt: now.Add(5 * time.Second), BackOffSeconds: 40}}}, message, now.Add(5 * time.Second), 40},
+		"podctl, of another container":  {&control.Worker{Waiting: []control.Waiting{{Container: "app", Reason: "CrashLoopBackOff", RetryAt: now}}}, message, time.Time{}, 0},
+		"podctl, of an earlier version": {&control.Worker{Waiting: []control.Waiting{{Container: "cache", Reason: "CrashLoopBackOff"}}}, message, time.Time{}, 0},
+	} {
+		s := situation(t)
+		p := s.known(fromKubelet, app("cache"))
+		p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", c.message, 4)}
+		s.worker = c.worker
+		s.contains(exited("cache", 4, 1, "Error"), cri.Details{})
+		if got := s.containers()[0]; !got.RetryAt.Equal(c.retryAt) || got.BackOffSeconds != c.seconds {
+			t.Errorf("%s: retry at %s, back-off %vs; want %s, %vs", name, got.RetryAt, got.BackOffSeconds, c.retryAt, c.seconds)
+		}
+	}
+}
+
+func TestCauseOfExit(t *testing.T) {
+	stopped := before(time.Minute)
+	for name, c := range map[string]struct {
+		exit exit
+		kind CauseKind
+		sure diagnose.Confidence
+		text string
+	}{
+		"completed":                    {exit{}, CauseCompleted, diagnose.Observed, "completed"},
+		"its own code":                 {exit{code: 3, reason: "Error"}, CauseExit, diagnose.Observed, "returned 3"},
+		"command not found":            {exit{code: 127}, CauseExit, diagnose.Observed, "does not find"},
+		"not started":                  {exit{code: 128, reason: "StartError"}, CauseStart, diagnose.Observed, "could not start"},
+		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limit: new(uint64(64 << 20))}, CauseOOM, diagnose.Observed, "limit of 64Mi"},
+		"OOM by the kernel alone":      {exit{code: 137, reason: "Error", kill: &kernelKill{process: "x", pid: "1"}}, CauseOOM, diagnose.Observed, "out of memory"},
+		"OOM of the host":              {exit{code: 137, reason: "Error", kill: &kernelKill{global: true}}, CauseHostOOM, diagnose.Observed, "host"},
+		"OOM by the cgroup's counter":  {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(1))}}, CauseOOM, diagnose.Likely, "probably by the kernel"},
+		"a child was killed, not it":   {exit{code: 1, kill: &kernelKill{}}, CauseExit, diagnose.Observed, "returned 1"},
+		"SIGKILL without a trace":      {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(0))}}, CauseSignal, diagnose.Unknown, "nothing shows an OOM kill"},
+		"SIGKILL after grace":          {exit{code: 137, stop: stopped, grace: 30 * time.Second, finished: stopped.Add(30 * time.Second)}, CauseStop, diagnose.Likely, "grace period of 30s was over"},
+		"SIGKILL before the stop":      {exit{code: 137, stop: stopped, finished: stopped.Add(-time.Second)}, CauseSignal, diagnose.Unknown, "SIGKILL"},
+		"SIGTERM by a stop":            {exit{code: 143, stop: stopped, finished: stopped.Add(time.Second)}, CauseStop, diagnose.Likely, "asked to stop"},
+		"SIGTERM for a liveness probe": {exit{code: 143, probe: "liveness"}, CauseLiveness, diagnose.Likely, "liveness"},
+		"the owner's own word":         {exit{code: 137, killing: "failed liveness probe"}, CauseStop, diagnose.Observed, "failed liveness probe"},
+		"a crash":                      {exit{code: 139}, CauseCrash, diagnose.Likely, "SIGSEGV"},
+		"another signal":               {exit{code: 129}, CauseSignal, diagnose.Unknown, "SIGHUP"},
+		"lost":                         {exit{code: 255, reason: "Unknown"}, CauseLost, diagnose.Unknown, "does not know"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := causeOf(c.exit)
+			if got.Kind != c.kind || got.Confidence != c.sure || !strings.Contains(got.Text, c.text) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestKernelKillsByContainerID(t *testing.T) {
+	records := []string{
+		"oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/pods/" + id("c") + ",task=a,pid=5,uid=0",
+		"Out of memory: Killed process 5 (a) total-vm:1kB, anon-rss:2kB, file-rss:0kB",
+		"oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/pods,task_memcg=/pods/" + id("d") + ",task=other,pid=6,uid=0",
+		"Memory cgroup out of memory: Killed process 6 (other) total-vm:1kB, anon-rss:3kB, file-rss:0kB",
+		"oom-kill:",
+	}
+	found := kernelKills(records, []string{id("c"), id("e")})
+	if len(found) != 1 || found[id("c")] != (kernelKill{process: "a", pid: "5", rss: "2kB", global: true}) {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestUnreadableKernelLogIsListed(t *testing.T) {
+	c := situation(t)
+	c.contains(exited("app", 0, 137, "Error"), cri.Details{})
+	c.KernelLog = func() ([]string, error) { return nil, errors.New("permission denied") }
+	f := c.finish()
+	if len(f.Unread) != 1 || f.Unread[0].Layer != "kernel log" || f.Containers[0].End.Cause.Kind != CauseSignal {
+		t.Errorf("%+v, %+v", f.Unread, f.Containers[0].End)
+	}
+}

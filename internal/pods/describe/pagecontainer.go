@@ -1,0 +1,200 @@
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+)
+
+// containerWhy returns what is wrong with a container, "" if nothing is.
+func (p *page) containerWhy(c *Container) string {
+	end := c.failure()
+	switch {
+	case c.State == stateWaiting && end != nil:
+		return joined("; ", p.exit(end), p.retry(c))
+	case c.State == stateWaiting && c.Reason != "" && c.Reason != "PodInitializing" && c.Reason != "ContainerCreating":
+		return joined("; ", joined(": ", c.Reason, c.Message), p.retry(c))
+	case end != nil:
+		return p.exit(end)
+	case c.State == stateUnknown:
+		return "the runtime does not know its state"
+	}
+	for _, probe := range c.Probes {
+		if probe.Result != "" {
+			return probe.text()
+		}
+	}
+	switch {
+	case c.unready():
+		return "runs and is not ready"
+	case c.Kind == KindInit && c.State == stateRunning:
+		return "init container, has been running for " + age(p.now.Sub(c.StartedAt))
+	}
+	return ""
+}
+
+// exit returns "exited 137 after 2s, 8s ago: OOMKilled: killed by the kernel …".
+func (p *page) exit(e *End) string {
+	text := fmt.Sprintf("exited %d", e.ExitCode)
+	if !e.StartedAt.IsZero() && !e.FinishedAt.IsZero() {
+		text += " after " + age(e.FinishedAt.Sub(e.StartedAt))
+	}
+	if !e.FinishedAt.IsZero() {
+		text += ", " + p.ago(e.FinishedAt)
+	}
+	reason, cause, message := e.Reason, "", ""
+	if reason == "Error" || reason == "Completed" {
+		reason = ""
+	}
+	if e.Cause.Kind != CauseCompleted && (e.Cause.Kind != CauseExit || e.ExitCode == shellNoExec || e.ExitCode == shellNotFound) {
+		cause = marked(e.Cause.Text, e.Cause.Confidence)
+	}
+	if e.Message != "" {
+		message = fmt.Sprintf("%q", e.Message)
+	}
+	return joined(": ", text, reason, cause, message)
+}
+
+// retry returns when a container that waits is started again.
+func (p *page) retry(c *Container) string {
+	switch left := c.RetryAt.Sub(p.now); {
+	case c.RetryAt.IsZero():
+		return ""
+	case c.BackOffSeconds == 0 && left > 0:
+		return "tried again in " + age(left)
+	case c.BackOffSeconds == 0:
+		return "tried again now"
+	case left > 0:
+		return fmt.Sprintf("restarts in %s (back-off %s)", age(left), age(time.Duration(c.BackOffSeconds*float64(time.Second))))
+	}
+	return "restarts now"
+}
+
+func (p *page) container(c *Container) {
+	state := c.State
+	switch c.State {
+	case stateRunning:
+		if !c.StartedAt.IsZero() {
+			state += " for " + age(p.now.Sub(c.StartedAt))
+		}
+		if c.PID != 0 {
+			state += fmt.Sprintf(", pid %d", c.PID)
+		}
+		if c.Ready != nil && c.Kind != KindInit {
+			state += map[bool]string{true: ", ready", false: ", not ready"}[*c.Ready]
+		}
+	case stateWaiting:
+		state = joined(", ", state+prefixed(": ", c.Reason), p.retry(c))
+	case stateTerminated:
+		if state = "exited, how is not known"; c.End != nil {
+			state = p.exit(c.End)
+		}
+	}
+	if c.Restarts > 0 {
+		state += ", " + restarts(c.Restarts)
+	}
+	if c.Kind != "" && c.Kind != KindRegular {
+		state = string(c.Kind) + ", " + state
+	}
+	key := func(name string) string { return "    " + name }
+	p.row("  "+c.Name, state)
+	p.row(key("waits"), c.Message)
+	p.evidence(key("evidence"), c.End)
+	if c.Last != nil {
+		p.row(key("last run"), p.exit(c.Last))
+		p.evidence(key("evidence"), c.Last)
+	}
+	p.row(key("image"), c.Image)
+	p.row(key("id"), joined(", ", pod.ShortID(c.ID), prefixed("user ", c.User)))
+	p.row(key("command"), quoted(c.Command))
+	p.row(key("args"), quoted(c.Args))
+	p.row(key("resources"), joined("; ", prefixed("limits ", pairs(c.Limits)), prefixed("requests ", pairs(c.Requests))))
+	p.cgroup(key("cgroup"), c.Cgroup)
+	for _, probe := range c.Probes {
+		p.row(key(probe.Type), joined(": ", joined(" every ", probe.Handler, period(probe.Period)), probe.text()))
+	}
+	p.row(key("ports"), strings.Join(c.Ports, ", "))
+	for _, e := range c.Env {
+		p.row(key("env"), e.Name+cmp.Or(prefixed(" from ", e.From), "="+e.Value))
+	}
+	for _, m := range c.Mounts {
+		p.row(key("mounts"), m.text())
+	}
+	if len(c.LogLines) > 0 {
+		p.line(key("last log lines"))
+		for _, l := range c.LogLines {
+			p.line("    > " + oneLine(l))
+		}
+	}
+}
+
+// evidence of a cause that is not plain.
+func (p *page) evidence(key string, e *End) {
+	if e == nil {
+		return
+	}
+	for _, text := range e.Cause.Evidence {
+		p.row(key, text)
+	}
+	if e.Cause.Confidence == diagnose.Unknown && len(e.Cause.Evidence) == 0 {
+		p.row(key, "none")
+	}
+}
+
+func period(seconds int32) string {
+	if seconds == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%ds", seconds)
+}
+
+// text is "readiness failed 3 times: connection refused"; "" of a probe that passes.
+func (p Probe) text() string {
+	if p.Result == "" {
+		return ""
+	}
+	text := p.Type + " " + p.Result
+	if p.Failures > 1 {
+		text += fmt.Sprintf(", %d times in a row", p.Failures)
+	}
+	return joined(": ", text, p.Output)
+}
+
+func (m Mount) text() string {
+	from := joined(" ", prefixed("volume ", m.Volume), prefixed("image ", m.Image), m.HostPath)
+	text := joined(" from ", m.Path, from)
+	if m.ReadOnly {
+		text += " (read-only)"
+	}
+	return text
+}
+
+// quoted are arguments, those with spaces in quotes.
+func quoted(args []string) string {
+	shown := make([]string, len(args))
+	for i, a := range args {
+		if shown[i] = a; a == "" || strings.ContainsAny(a, " \t\n\"'") {
+			shown[i] = fmt.Sprintf("%q", a)
+		}
+	}
+	return strings.Join(shown, " ")
+}
+
+// oneLine is a text that its writer may have broken into lines.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
+
+// age is a duration as kubectl shows it.
+func age(d time.Duration) string {
+	if d > 0 && d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return duration.HumanDuration(max(0, d))
+}

@@ -1,0 +1,248 @@
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
+)
+
+// The states of a container: those of the Kubernetes API, and what only the runtime
+// knows.
+const (
+	stateWaiting    = "waiting"
+	stateRunning    = "running"
+	stateTerminated = "terminated"
+	stateCreated    = "created"
+	stateUnknown    = "unknown"
+)
+
+// observed is what was read about a pod, before it is assembled.
+type observed struct {
+	object  *v1.Pod                // nil if it is not known
+	listed  *pod.Pod               // nil if the runtime holds nothing of the pod
+	status  *pod.Status            // nil if it could not be read
+	details map[string]cri.Details // by id of the container or sandbox
+	worker  *control.Worker        // nil without a live podctl process
+}
+
+// containers assembles what the spec, the owner and the runtime report about each
+// container.
+func (o observed) containers() []Container {
+	var all []Container
+	if o.object != nil {
+		all = specContainers(o.object)
+	}
+	if o.listed != nil {
+		for _, c := range slices.Backward(o.listed.Containers) { // oldest first
+			if !slices.ContainsFunc(all, func(known Container) bool { return known.Name == c.Name }) {
+				all = append(all, Container{Name: c.Name})
+			}
+		}
+	}
+	for i := range all {
+		o.addListed(&all[i])
+		o.addRuntime(&all[i])
+		o.addOwner(&all[i])
+		o.addProbes(&all[i])
+	}
+	return all
+}
+
+// addListed adds what the runtime lists about the newest attempt: all that is known if its
+// status cannot be read.
+func (o observed) addListed(c *Container) {
+	if o.listed == nil {
+		return
+	}
+	i := slices.IndexFunc(o.listed.Containers, func(l *pod.Container) bool { return l.Name == c.Name })
+	if i < 0 {
+		return
+	}
+	l := o.listed.Containers[i]
+	c.ID, c.Attempt, c.Image, c.ImageID = l.ID, l.Attempt, cmp.Or(c.Image, l.Image), l.ImageID
+	c.Restarts, c.PID, c.State = int32(l.Attempt), o.details[l.ID].PID, stateOf(l.State)
+}
+
+func stateOf(s pod.State) string {
+	switch s {
+	case pod.Running:
+		return stateRunning
+	case pod.Exited:
+		return stateTerminated
+	case pod.Created:
+		return stateCreated
+	case pod.Unknown:
+	}
+	return stateUnknown
+}
+
+// addRuntime adds the runtime's status of the newest attempts.
+func (o observed) addRuntime(c *Container) {
+	if o.status == nil {
+		return
+	}
+	var attempts []*pod.ContainerStatus
+	for _, s := range o.status.Containers { // newest first
+		if s.Name == c.Name {
+			attempts = append(attempts, s)
+		}
+	}
+	if len(attempts) == 0 {
+		return
+	}
+	s := attempts[0]
+	c.ID, c.Attempt, c.Image, c.ImageID, c.LogPath = s.ID, s.Attempt, cmp.Or(c.Image, s.Image), cmp.Or(s.ImageRef, s.ImageID), s.LogPath
+	c.Restarts, c.PID, c.State = max(s.RestartCount, int32(s.Attempt)), o.details[s.ID].PID, stateOf(s.State)
+	if s.User != nil {
+		c.User = fmt.Sprintf("%d:%d", s.User.UID, s.User.GID)
+	}
+	if c.StartedAt = s.StartedAt; s.State == pod.Exited {
+		c.StartedAt, c.End = time.Time{}, endOf(s)
+	}
+	if len(attempts) > 1 && attempts[1].State == pod.Exited {
+		c.Last = endOf(attempts[1])
+	}
+	c.addMounts(s)
+}
+
+func endOf(s *pod.ContainerStatus) *End {
+	return &End{
+		ID: s.ID, ExitCode: s.ExitCode, Reason: s.Reason, Message: strings.TrimSpace(s.Message),
+		StartedAt: s.StartedAt, FinishedAt: s.FinishedAt,
+	}
+}
+
+// addMounts adds the host paths of the mounts of the spec; without a spec, all mounts.
+func (c *Container) addMounts(s *pod.ContainerStatus) {
+	known := c.Kind != ""
+	for _, m := range s.Mounts {
+		i := slices.IndexFunc(c.Mounts, func(of Mount) bool { return of.Path == m.ContainerPath })
+		switch {
+		case i >= 0:
+			c.Mounts[i].HostPath, c.Mounts[i].Image = m.HostPath, m.Image
+		case !known:
+			c.Mounts = append(c.Mounts, Mount{Path: m.ContainerPath, HostPath: m.HostPath, Image: m.Image, ReadOnly: m.ReadOnly})
+		}
+	}
+}
+
+// addOwner adds what the owner reports in the pod's status: why a container waits, and how
+// it ended before the runtime removed it.
+func (o observed) addOwner(c *Container) {
+	s := o.ownerStatus(c.Name)
+	if s == nil {
+		return
+	}
+	c.Restarts, c.Ready = max(c.Restarts, s.RestartCount), &s.Ready
+	if r := s.State.Running; r != nil && o.listed == nil { // the runtime did not answer
+		c.State, c.StartedAt = stateRunning, r.StartedAt.Time
+	}
+	if w := s.State.Waiting; w != nil && c.State != stateRunning {
+		if c.End != nil {
+			c.Last, c.End = c.End, nil
+		}
+		c.State, c.Reason, c.Message = stateWaiting, w.Reason, w.Message
+	}
+	switch last, ended := s.LastTerminationState.Terminated, s.State.Terminated; {
+	case c.Last == nil && last != nil:
+		c.Last = endOfObject(last)
+	case c.ID == "" && ended != nil:
+		c.State, c.End = stateTerminated, endOfObject(ended)
+	}
+	if c.State == stateWaiting {
+		o.addBackOff(c)
+	}
+}
+
+// addBackOff adds when a container that waits is started again.
+func (o observed) addBackOff(c *Container) {
+	if o.worker != nil {
+		for _, w := range o.worker.Waiting {
+			if w.Container == c.Name && w.Reason == c.Reason {
+				c.RetryAt, c.BackOffSeconds = w.RetryAt, w.BackOffSeconds
+			}
+		}
+		return
+	}
+	if backOff, ok := kubeletBackOff(c.Message); ok && c.Last != nil {
+		c.BackOffSeconds, c.RetryAt = backOff.Seconds(), c.Last.FinishedAt.Add(backOff)
+	}
+}
+
+func (o observed) ownerStatus(name string) *v1.ContainerStatus {
+	if o.object == nil {
+		return nil
+	}
+	s := &o.object.Status
+	for _, list := range [][]v1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
+		if i := slices.IndexFunc(list, func(of v1.ContainerStatus) bool { return of.Name == name }); i >= 0 {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+func endOfObject(t *v1.ContainerStateTerminated) *End {
+	_, id, _ := strings.Cut(t.ContainerID, "://")
+	return &End{
+		ID: id, ExitCode: t.ExitCode, Reason: t.Reason, Message: strings.TrimSpace(t.Message), StartedAt: t.StartedAt.Time, FinishedAt: t.FinishedAt.Time,
+	}
+}
+
+// kubeletBackOff returns the back-off of a container of a kubelet's pod. The Kubernetes
+// API has no field for it: the kubelet writes it into the message (doBackOff in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+func kubeletBackOff(message string) (time.Duration, bool) {
+	rest, ok := strings.CutPrefix(message, "back-off ")
+	if !ok {
+		return 0, false
+	}
+	text, _, _ := strings.Cut(rest, " ")
+	d, err := time.ParseDuration(text)
+	return d, err == nil
+}
+
+// addProbes adds the last results of the probes that do not pass.
+func (o observed) addProbes(c *Container) {
+	if o.worker == nil {
+		return
+	}
+	for _, u := range o.worker.Unready {
+		if u.Container != c.Name {
+			continue
+		}
+		i := slices.IndexFunc(c.Probes, func(p Probe) bool { return strings.EqualFold(p.Type, u.Probe.Type) })
+		if i < 0 {
+			c.Probes, i = append(c.Probes, Probe{Type: strings.ToLower(u.Probe.Type)}), len(c.Probes)
+		}
+		p := &c.Probes[i]
+		p.Result, p.Failures, p.Output = string(u.Probe.Result), u.Probe.Failures, strings.TrimSpace(u.Probe.Output)
+	}
+}
+
+// failingProbe is the liveness or startup probe that fails, "" if none does.
+func (c *Container) failingProbe() string {
+	for _, p := range c.Probes {
+		if p.Result == string(event.ProbeFailed) && p.Type != "readiness" {
+			return p.Type
+		}
+	}
+	return ""
+}
+
+func conditionsOf(p *v1.Pod) []Condition {
+	var all []Condition
+	for _, c := range p.Status.Conditions {
+		all = append(all, Condition{Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message})
+	}
+	return all
+}

@@ -1,0 +1,214 @@
+package doctor
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/pods/inventory"
+)
+
+// Options of Collect.
+type Options struct {
+	// Client is connected to the runtime; nil with ConnectErr.
+	Client     *cri.Client
+	ConnectErr error
+	// List lists the pods; Podctls are the living podctl processes on the runtime.
+	List    func(ctx context.Context) ([]*inventory.Pod, error)
+	Podctls []string
+	// Dirs are podctl's directories, by what is kept there.
+	Dirs []Disk
+	Now  func() time.Time
+}
+
+const (
+	// eventsTimeout bounds the wait for the event stream.
+	eventsTimeout = 2 * time.Second
+	// quiet is how long a stream that was opened has to last: CRI-O without events ends
+	// it at once.
+	quiet = 200 * time.Millisecond
+)
+
+// Collect reads all facts.
+func Collect(ctx context.Context, o Options) Facts {
+	f := Facts{Now: o.Now(), IsRoot: os.Geteuid() == 0, Runtime: Runtime{Err: o.ConnectErr}, Pods: Pods{Podctls: o.Podctls}}
+	var reading sync.WaitGroup
+	if o.Client != nil {
+		f.Runtime.Endpoint, f.Runtime.Version = o.Client.Endpoint().Runtime, o.Client.Connected()
+		f.Runtime.Server = serverOf(o.Client.Endpoint())
+	}
+	server := f.Runtime.Server.PID
+	reading.Go(func() { f.Host = readHost(server) })
+	if o.Client != nil {
+		reading.Go(func() { f.Kubelet = readKubelet(ctx, f.Runtime.Endpoint) })
+		reading.Go(func() { f.Runtime.Probed, f.Runtime.Events = probeEvents(ctx, o.Client) })
+		o.readRuntime(ctx, &f)
+		o.readPods(ctx, &f)
+	}
+	o.readDisks(ctx, &f)
+	reading.Wait()
+	return f
+}
+
+// readRuntime asks the runtime about itself.
+func (o Options) readRuntime(ctx context.Context, f *Facts) {
+	r := &f.Runtime
+	r.Status, r.StatusErr = o.Client.Status(ctx)
+	r.Driver, r.DriverErr = o.Client.CgroupDriver(ctx)
+	info, err := o.Client.Info(ctx)
+	if err != nil {
+		return // as the status
+	}
+	var sandboxImage string
+	r.Config, sandboxImage = readConfig(info)
+	if r.Config.CNI.Shown {
+		r.Config.CNI.find(r.Server.PID)
+	}
+	if sandboxImage == "" {
+		return
+	}
+	if held, err := o.Client.ListImages(ctx); err == nil {
+		for _, i := range held {
+			if !i.Pinned && (&images.Image{Image: *i}).Match(sandboxImage) {
+				r.UnpinnedSandboxImage = sandboxImage
+			}
+		}
+	}
+}
+
+// probeEvents opens the event stream, unless that takes events from others.
+func probeEvents(ctx context.Context, client *cri.Client) (probed bool, err error) {
+	if !client.Connected().BroadcastsEvents() && !noEvents(client.Connected()) {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, eventsTimeout)
+	defer cancel()
+	opened := false
+	err = client.Hints(ctx, func() {
+		opened = true
+		time.AfterFunc(quiet, cancel)
+	}, func(pod.Hint) {})
+	if opened && ctx.Err() != nil {
+		return true, nil
+	}
+	return true, err
+}
+
+// noEvents reports whether the release has no events at all.
+func noEvents(v cri.Version) bool {
+	n, ok := numbers(v)
+	return v.Name == "containerd" && ok && less(n, [3]int{1, 7})
+}
+
+func readKubelet(ctx context.Context, endpoint string) Kubelet {
+	p, err := kubelet.Find(ctx, endpoint)
+	if p == nil {
+		return Kubelet{Err: err}
+	}
+	k := Kubelet{PID: p.PID, SettingsErr: p.SettingsErr, CgroupDriver: p.CgroupDriver()}
+	if p.SettingsErr != nil {
+		return k
+	}
+	k.RootDir, k.ConfigFile, k.StaticPods = p.RootDir(), p.ConfigFile(), p.StaticPods()
+	a := p.Ask(ctx, kubelet.Question{})
+	k.Server, k.Credential, k.PodCount, k.AskErr = a.By.URL, a.By.Credential.String(), len(a.Pods), a.Err
+	return k
+}
+
+// readPods lists the pods after it has looked for shims and mounts: what is created
+// meanwhile is in the list. What is removed meanwhile goes soon.
+func (o Options) readPods(ctx context.Context, f *Facts) {
+	look := func() found {
+		return scan(f.Runtime.Server.PID, f.Runtime.Endpoint, f.Runtime.Config.StateDir, o.Now())
+	}
+	seen := look()
+	if dir := f.Runtime.Config.NamespaceDir; dir != "" && seen.visible {
+		f.Pods.NamespaceDir, f.Pods.Namespaces = dir, namespaces(dir, o.Now())
+	}
+	all, err := o.List(ctx)
+	if f.Pods.Err = err; err != nil {
+		return
+	}
+	listed := map[string]bool{}
+	for _, p := range all {
+		if p.Runtime == nil {
+			continue
+		}
+		for id := range p.Runtime.IDs() {
+			listed[id] = true
+		}
+		f.Pods.Count++
+		f.Pods.Sandboxes += len(p.Runtime.Sandboxes)
+		switch {
+		case p.RunningContainers() > 0:
+			f.Pods.Running++
+		case !p.SandboxReady():
+			f.Pods.Dead++
+		}
+		if p.Abandoned() && !p.Managed() {
+			f.Pods.Abandoned = append(f.Pods.Abandoned, p.DisplayName())
+		}
+		if p.RunningContainers() > 0 && !p.SandboxReady() {
+			f.Pods.Headless = append(f.Pods.Headless, p.DisplayName())
+		}
+	}
+	if f.Pods.Examined = seen.examined; !seen.examined {
+		return
+	}
+	left := seen.without(listed).lasting(ctx, look)
+	f.Pods.Shims, f.Pods.Mounts = left.shims, slices.Sorted(maps.Values(left.mounts))
+}
+
+// without returns what belongs to none of the sandboxes and containers.
+func (f found) without(ids map[string]bool) found {
+	f.shims = slices.DeleteFunc(slices.Clone(f.shims), func(s Shim) bool { return ids[s.ID] })
+	f.mounts = maps.Clone(f.mounts)
+	maps.DeleteFunc(f.mounts, func(id, _ string) bool { return ids[id] })
+	return f
+}
+
+const (
+	// removal is how long a shim and a mount may outlast their pod: a runtime answers that
+	// a pod is removed before its shim has exited.
+	removal = 5 * time.Second
+	// removalPeriod is the poll interval until then.
+	removalPeriod = 100 * time.Millisecond
+)
+
+// lasting returns what is there still once all has gone, or the time of a removal has
+// passed. again looks again.
+func (f found) lasting(ctx context.Context, again func() found) found {
+	for end := time.After(removal); len(f.shims)+len(f.mounts) > 0; {
+		select {
+		case <-ctx.Done():
+			return f
+		case <-end:
+			return f
+		case <-time.After(removalPeriod):
+		}
+		now := again()
+		f.shims = slices.DeleteFunc(f.shims, func(s Shim) bool { return !slices.Contains(now.shims, s) })
+		maps.DeleteFunc(f.mounts, func(id, path string) bool { return now.mounts[id] != path })
+	}
+	return f
+}
+
+// readDisks reads the file systems of the images and of podctl's directories.
+func (o Options) readDisks(ctx context.Context, f *Facts) {
+	disks := o.Dirs
+	if o.Client != nil {
+		if dir, err := o.Client.ImageFilesystem(ctx); err == nil && dir != "" {
+			disks = append([]Disk{{What: "images", Path: dir}}, disks...)
+		}
+	}
+	for _, d := range disks {
+		f.Disks = append(f.Disks, readDisk(d))
+	}
+}

@@ -1,0 +1,120 @@
+package inventory
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Pod is one pod: as the runtime lists it, and as the podctl process that
+// manages it sees it. It holds values only.
+type Pod struct {
+	UID             types.UID
+	Namespace, Name string
+	// Runtime is the runtime's listing, nil if the runtime holds nothing of the
+	// pod.
+	Runtime *pod.Pod
+	// Manager is the live podctl process that reports the pod, nil if none does;
+	// Worker is its view.
+	Manager *control.Process
+	Worker  control.Worker
+	// Creator is the podctl instance that created the newest sandbox, "" if none did.
+	Creator string
+	// Verdict is whose pod it is.
+	Verdict owners.Verdict
+	// Object is the pod as its owner shows it, a podctl process or a kubelet; nil where
+	// it was not read.
+	Object *v1.Pod
+	// Status is what the runtime's status calls return, nil where it was not read.
+	Status *pod.Status
+	// sandboxIPs are those of the newest sandbox, where they were read (see ReadIPs).
+	sandboxIPs []string
+}
+
+// Kind is the kind of program that a pod belongs to.
+type Kind string
+
+// The kinds.
+const (
+	KindPodctl  Kind = "podctl"
+	KindKubelet Kind = "kubelet"
+	KindOther   Kind = "other"
+)
+
+// DisplayName returns NAMESPACE/NAME.
+func (p *Pod) DisplayName() string { return pod.DisplayName(p.Namespace, p.Name) }
+
+// FullName returns the name that only one pod of a runtime may have at a time.
+func (p *Pod) FullName() string { return pod.FullName(p.Name, p.Namespace) }
+
+// Managed reports whether a live podctl process has admitted the pod.
+func (p *Pod) Managed() bool { return p.Manager != nil && p.Worker.Rejected == "" }
+
+// Abandoned reports whether podctl created the pod, and no live podctl process has to do
+// with it, nor may one that is not visible.
+func (p *Pod) Abandoned() bool {
+	return p.Runtime != nil && p.Creator != "" && p.Verdict.Kind != owners.ByPodctl
+}
+
+// Kind returns the kind of owner. A pod that podctl did not create and that has a kubelet's
+// annotation or labels is a kubelet's.
+func (p *Pod) Kind() Kind {
+	switch {
+	case p.Creator != "" || p.Managed() || p.Runtime == nil:
+		return KindPodctl
+	case p.madeByKubelet():
+		return KindKubelet
+	}
+	return KindOther
+}
+
+// madeByKubelet reports whether the newest sandbox has the annotation that kubelets
+// give every pod, or their labels.
+func (p *Pod) madeByKubelet() bool {
+	if len(p.Runtime.Sandboxes) == 0 {
+		return p.Labels()[pod.UIDLabel] != ""
+	}
+	return p.Runtime.MadeByKubelet()
+}
+
+// GivenUID is the UID that the pod's creator gave it, by which a kubelet names its pods.
+func (p *Pod) GivenUID() types.UID {
+	if p.Runtime != nil && p.Runtime.SharedUID != "" {
+		return p.Runtime.SharedUID
+	}
+	return p.UID
+}
+
+// DistinctUID is that of the runtime's listing: see pod.Pod.
+func (p *Pod) DistinctUID() types.UID {
+	if p.Runtime == nil {
+		return p.UID
+	}
+	return p.Runtime.DistinctUID()
+}
+
+// Owner returns the podctl instance that manages the pod, else the one that created it,
+// else the kind of owner.
+func (p *Pod) Owner() string {
+	switch {
+	case p.Managed() || p.Runtime == nil:
+		return p.Manager.Name
+	case p.Creator != "":
+		return p.Creator
+	}
+	return string(p.Kind())
+}
+
+// Labels returns the labels of the newest sandbox.
+func (p *Pod) Labels() map[string]string { return p.Runtime.SandboxLabels() }
+
+// Sandbox returns the id of the newest sandbox, "" if there is none.
+func (p *Pod) Sandbox() string {
+	if p.Runtime == nil || len(p.Runtime.Sandboxes) == 0 {
+		return ""
+	}
+	return p.Runtime.Sandboxes[0].ID
+}

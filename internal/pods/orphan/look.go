@@ -1,0 +1,107 @@
+package orphan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pods/inventory"
+)
+
+// Finder looks for orphans, as often as it is asked.
+type Finder struct {
+	owners.Asker
+	Client *cri.Client
+	// Logs is the directory of logs, Root that of pod directories.
+	Logs, Root string
+	// SkipDirs: the directories below Root are not looked at.
+	SkipDirs bool
+}
+
+// View is one look at the node.
+type View struct {
+	Facts
+	// OwnerIsGone: the user says that podctl processes that are not seen do not exist.
+	OwnerIsGone bool
+}
+
+// Look asks all sources. The order keeps a pod that is created meanwhile from
+// being taken for an orphan: directories and the runtime are listed before any
+// source is asked what it desires.
+func (f *Finder) Look(ctx context.Context) (*View, error) {
+	dirs, err := f.listDirs()
+	if err != nil {
+		return nil, err
+	}
+	listed, err := f.Client.ListPods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.Kubelet, f.Everybody = owners.KubeletAlways, true
+	answers, err := f.Ask(ctx, f.Client, listed)
+	if err != nil {
+		return nil, err
+	}
+	if answers.Unread != nil {
+		return nil, answers.Unread
+	}
+	for _, d := range dirs {
+		if err := f.ReadExit(answers, d.Instance); err != nil {
+			return nil, err
+		}
+	}
+	f.Known = maps.Clone(answers.Exited)
+	v := &View{Facts: Facts{Answers: answers, Pods: inventory.Merge(listed, answers)}, OwnerIsGone: f.OwnerIsGone}
+	f.judgeDirs(v, dirs)
+	return v, nil
+}
+
+// Missing is an error for each named manifest that does not exist: a mistyped
+// name, not a source that fails to answer.
+func (v *View) Missing() error {
+	var errs []error
+	for _, s := range v.Answers.Sources {
+		if s.Kind == owners.FromFile && errors.Is(s.Err, fs.ErrNotExist) {
+			errs = append(errs, s.Err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Refusal is why no pod may be terminated after this look: without an answer that
+// is missing, pods of that source would count as orphans.
+func (v *View) Refusal() error {
+	var errs []error
+	for _, s := range v.Answers.Sources {
+		if s.Err != nil && s.Named {
+			errs = append(errs, s.Err)
+		}
+	}
+	k := &v.Answers.Kubelet
+	if k.Named {
+		errs = append(errs, k.Err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("the desired pods are not known: %w", err)
+	}
+	if k.PID != 0 && k.Gone {
+		return fmt.Errorf("--kubelet-is-gone: a kubelet (pid %d) uses this runtime", k.PID)
+	}
+	return nil
+}
+
+// Undetermined is the error of pods that cannot be terminated as orphans, because what
+// their owners desire is not known; nil if there are none.
+func Undetermined(pods []*inventory.Pod) error {
+	switch len(pods) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("%s may not be orphaned: %w", pods[0].DisplayName(), WhyUnknown(pods))
+	}
+	return fmt.Errorf("%d pods may not be orphaned: %w", len(pods), WhyUnknown(pods))
+}

@@ -1,0 +1,89 @@
+package orphan
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pods/inventory"
+)
+
+// Class is the reason why a pod counts as orphaned.
+type Class string
+
+// An orphan has the first of these classes that applies.
+const (
+	// NameReserved: a desired pod with another UID has its full name.
+	NameReserved Class = "name-reserved"
+	// NoSandbox: containers whose sandbox is gone.
+	NoSandbox Class = "no-sandbox"
+	// NotReady: its sandboxes are not ready, and no container runs.
+	NotReady Class = "not-ready"
+	// Abandoned: the podctl process that created it has exited.
+	Abandoned Class = "abandoned"
+	// RuntimeOnly: only the runtime knows it.
+	RuntimeOnly Class = "runtime-only"
+	// Directory: a pod directory whose pod does not exist.
+	Directory Class = "directory"
+)
+
+// Classes returns every class, in the order in which they apply.
+func Classes() []Class {
+	return []Class{NameReserved, NoSandbox, NotReady, Abandoned, RuntimeOnly, Directory}
+}
+
+// Orphan is a pod, or a pod's directory, that no source desires.
+type Orphan struct {
+	// Pod is the pod; for a directory it holds what the directory says about it.
+	*inventory.Pod
+	Class Class
+	Why   string
+	// OwnerExited is when its podctl process was killed, zero if that is not known.
+	OwnerExited time.Time
+	// Dir is the directory of the class Directory, else nil.
+	Dir *Dir
+}
+
+// Dir is a directory below --root that is named for a pod.
+type Dir struct {
+	UID  types.UID
+	Path string
+	// Namespace and Name are the pod's, "" if not known.
+	Namespace, Name string
+	// Instance is the podctl instance that wrote its record, "" if none did.
+	Instance string
+	Changed  time.Time
+	// Mounts are the mount points at or below it.
+	Mounts []string
+	// Keep is why it is in use although this runtime holds no pod of it, "" if it is
+	// not.
+	Keep string
+}
+
+// Title is NAMESPACE/NAME, or the UID for a directory whose pod is not known.
+func (o Orphan) Title() string {
+	if o.Name == "" {
+		return string(o.UID)
+	}
+	return o.DisplayName()
+}
+
+// Running reports whether anything of it has to be stopped.
+func (o Orphan) Running() bool { return o.Runtime != nil && o.Runtime.Running() }
+
+// Created is when the first sandbox or container was created, or the directory
+// was changed; zero if that is not known.
+func (o Orphan) Created() time.Time {
+	if o.Dir != nil {
+		return o.Dir.Changed
+	}
+	created := o.Started()
+	if created.IsZero() {
+		for _, c := range o.Runtime.Containers {
+			if created.IsZero() || c.CreatedAt.Before(created) {
+				created = c.CreatedAt
+			}
+		}
+	}
+	return created
+}

@@ -1,0 +1,91 @@
+package stop
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/podctl/podctl/internal/owners/owner"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// Names locks the names of pods for one command, so that no podctl process begins to
+// manage a pod while it is terminated. The zero value of its lock directory is not usable;
+// Close releases all.
+type Names struct {
+	// Dir is the lock directory of the runtime, Instance the name under which names are
+	// locked.
+	Dir, Instance string
+	// Procs are the processes of the machine.
+	Procs proc.FS
+	Log   *slog.Logger
+
+	mu    sync.Mutex
+	locks *owner.Locks
+}
+
+// open opens the locks when a name is locked first.
+func (n *Names) open() (*owner.Locks, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.locks != nil {
+		return n.locks, nil
+	}
+	var err error
+	n.locks, err = owner.Open(n.Dir, n.Instance, n.Procs)
+	return n.locks, err
+}
+
+// Close releases the locks.
+func (n *Names) Close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.locks == nil {
+		return nil
+	}
+	return n.locks.Close()
+}
+
+func nothing() error { return nil }
+
+// lock locks the name of a request. The error is an *owner.HeldError if a live process
+// has it.
+func (n *Names) lock(r Request) (release func() error, err error) {
+	if r.Name == "" {
+		return nothing, nil
+	}
+	name := pod.FullName(r.Name, r.Namespace)
+	locks, err := n.open()
+	if err == nil {
+		err = locks.Claim(name)
+	}
+	if err == nil {
+		return func() error { return locks.Release(name) }, nil
+	}
+	_, held := errors.AsType[*owner.HeldError](err)
+	switch {
+	case held && !r.Ours:
+		return nothing, nil // it waits for the end of this pod
+	case held:
+		return nil, err
+	}
+	return n.without(name, r.Ours, err)
+}
+
+// without judges a lock that cannot be written, on a full disk for instance: it does not
+// keep the user from terminating a pod, unless another process has it, which takes no
+// space to find out.
+func (n *Names) without(name string, ours bool, why error) (release func() error, err error) {
+	holder, held, unknown := owner.HolderOf(n.Dir, name)
+	switch {
+	case !ours:
+	case unknown != nil:
+		return nil, fmt.Errorf("cannot see whether a podctl process manages pod %q: %w", name, unknown)
+	case held:
+		return nil, &owner.HeldError{What: fmt.Sprintf("pod %q", name), Owner: holder.Name}
+	}
+	n.Log.Warn("terminate a pod without a lock on its name", "pod", name, "err", why)
+	return nothing, nil
+}

@@ -1,0 +1,204 @@
+package stop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/sys/hint"
+)
+
+// Options say how pods are stopped.
+type Options struct {
+	// Grace in seconds shortens the pods' own grace period; nil leaves it.
+	Grace *int64
+	// Remove also removes containers, sandboxes and leftover files.
+	Remove bool
+	// Force goes on by runtime calls where the podctl process does not answer.
+	Force bool
+	// BesideKubelet also stops pods that a kubelet has, or may have.
+	BesideKubelet bool
+}
+
+// Stopper stops pods of one runtime.
+type Stopper struct {
+	Options
+	Terminator
+	// Owners are asked again before a pod is terminated by runtime calls.
+	Owners owners.Asker
+	// Dial connects to control sockets; nil is the machine's own.
+	Dial control.Dialer
+	Log  *slog.Logger
+}
+
+// Outcome is what became of a pod.
+type Outcome struct {
+	// Instance manages the pod and keeps it stopped; "" if none does.
+	Instance string
+	Removed  bool
+	// Bypassed is the podctl process that manages the pod and did not answer, nil where none
+	// was bypassed.
+	Bypassed *owners.Process
+	// Already: the pod was stopped before, and nothing of it ran.
+	Already bool
+}
+
+// forceWait is how long Force waits for a podctl process.
+const forceWait = 10 * time.Second
+
+// Stop stops a pod and returns when nothing of it runs.
+func (s *Stopper) Stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
+	outcome, err := s.stop(ctx, p)
+	outcome.Already = err == nil && !s.Remove && wasStopped(p)
+	return outcome, err
+}
+
+// wasStopped reports whether nothing of the pod runs, nor will by itself.
+func wasStopped(p *inventory.Pod) bool {
+	runs := p.Runtime != nil && p.Runtime.Running()
+	if p.Managed() {
+		return !runs && p.Worker.Stopped && !p.Terminating()
+	}
+	return !runs && p.Manager == nil
+}
+
+func (s *Stopper) stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
+	manages := p.Verdict.Relation == owners.Manages && !p.Verdict.Process.Elsewhere
+	// For a waiting pod, ask its podctl process: it knows the current reason.
+	if !manages && (p.Manager == nil || p.Runtime != nil) {
+		return s.stopUnmanaged(ctx, p)
+	}
+	process := p.Verdict.Process
+	err := s.stopByProcess(ctx, p, process)
+	switch {
+	case err != nil && (!s.Force || ctx.Err() != nil):
+		return Outcome{}, err
+	case err == nil && !s.Remove:
+		return Outcome{Instance: process.Name}, nil
+	}
+	outcome := Outcome{Instance: process.Name, Removed: true}
+	if err != nil {
+		outcome.Bypassed = &process
+	}
+	return outcome, s.removeManaged(ctx, p)
+}
+
+// stopByProcess has the podctl process stop the pod. One that was seen not to answer is
+// not asked again.
+func (s *Stopper) stopByProcess(ctx context.Context, p *inventory.Pod, process owners.Process) error {
+	if process.Err != nil {
+		return hint.With(fmt.Errorf("stop pod %s: %w", p.DisplayName(), process.Silence()), wake(process)+"podctl rm --force goes past it")
+	}
+	if s.Force {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, forceWait)
+		defer cancel()
+	}
+	return process.Client(s.Dial).Stop(ctx, p.Namespace, p.Name, s.Grace)
+}
+
+// wake says how a process that does not answer is made to.
+func wake(p owners.Process) string {
+	if p.Stopped {
+		return fmt.Sprintf("kill -CONT %d continues it; ", p.PID)
+	}
+	return ""
+}
+
+// removalTries is how often a runtime call may fail because the pod's podctl
+// process removes the same object, and removalPause the time between two tries.
+const (
+	removalTries = 10
+	removalPause = 200 * time.Millisecond
+)
+
+// removeManaged removes what the runtime has of a pod that its podctl process has stopped,
+// or could not stop. A call may fail because the process removes the same object, and is
+// then retried. What the pod left on the host is the process's.
+func (s *Stopper) removeManaged(ctx context.Context, p *inventory.Pod) error {
+	for try := 1; ; try++ {
+		now, err := s.Client.ListPod(ctx, p.DistinctUID())
+		if err != nil || now == nil {
+			return err
+		}
+		if err = s.Client.TerminatePod(ctx, now, s.calls(p, 0)); err == nil {
+			return nil
+		}
+		if s.Force || try == removalTries {
+			return fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(removalPause):
+		}
+	}
+}
+
+func (s *Stopper) calls(p *inventory.Pod, grace time.Duration) cri.TerminateOptions {
+	return cri.TerminateOptions{
+		Grace: grace, Escalate: s.Force, Remove: s.Remove,
+		Step: func(call string) { s.Log.Info("stop pod", "pod", p.DisplayName(), "call", call) },
+	}
+}
+
+// stopUnmanaged stops a pod that no podctl process of this endpoint manages.
+func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome, error) {
+	if err := s.refuse(p.Verdict); err != nil {
+		return Outcome{}, fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
+	}
+	err := s.Terminate(ctx, Request{
+		UID: p.UID, Namespace: p.Namespace, Name: p.Name, Ours: p.Creator != "" || len(p.Runtime.Sandboxes) == 0,
+		Look:             func(ctx context.Context) (*pod.Pod, error) { return s.lookAgain(ctx, p) },
+		TerminateOptions: s.calls(p, s.graceOf(ctx, p)),
+	})
+	if err != nil {
+		return Outcome{}, fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
+	}
+	return Outcome{Removed: s.Remove}, nil
+}
+
+// lookAgain returns what the runtime has of the pod now, or why it must not be touched.
+func (s *Stopper) lookAgain(ctx context.Context, p *inventory.Pod) (*pod.Pod, error) {
+	now, err := s.Client.ListPod(ctx, p.DistinctUID())
+	if err != nil || now == nil {
+		return nil, err
+	}
+	answers, err := s.Owners.Ask(ctx, s.Client, []*pod.Pod{now})
+	if err != nil {
+		return nil, err
+	}
+	return now, s.refuse(answers.Judge(now))
+}
+
+// graceOf returns the longest grace period of the pod's running containers, or
+// that of Options if it is shorter.
+func (s *Stopper) graceOf(ctx context.Context, p *inventory.Pod) time.Duration {
+	grace := int64(0)
+	for _, c := range p.Runtime.Containers {
+		if c.State != pod.Running {
+			continue
+		}
+		own := int64(v1.DefaultTerminationGracePeriodSeconds)
+		if st, err := s.Client.ContainerStatus(ctx, c.ID); err == nil {
+			if n, err := strconv.ParseInt(st.Annotations[pod.TerminationGraceAnnotation], 10, 64); err == nil {
+				own = n
+			}
+		}
+		grace = max(grace, own)
+	}
+	if s.Grace != nil {
+		grace = min(grace, *s.Grace)
+	}
+	return time.Duration(grace) * time.Second
+}

@@ -1,0 +1,160 @@
+package target
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/internal/sys/suggest"
+)
+
+// NotFoundError is the error for a name that no pod has.
+type NotFoundError struct {
+	// Name is the pod's name as far as it is known: NAMESPACE/NAME, or NAME if any
+	// namespace was meant; or a pattern.
+	Name string
+	// Elsewhere are pods of the name in other namespaces, Nearest pods of similar
+	// names: NAMESPACE/NAME.
+	Elsewhere, Nearest []string
+}
+
+// NotFound returns the error for a NAME, NAMESPACE/NAME or pattern that no pod has. It
+// suggests similar names.
+func NotFound(all []*inventory.Pod, name string) error {
+	var r reading
+	if namespace, rest, ok := strings.Cut(name, "/"); ok {
+		r = reading{namespace: namespace, pod: rest}
+	} else {
+		r.pod = name
+	}
+	return notFound(all, r)
+}
+
+func notFound(all []*inventory.Pod, r reading) error {
+	e := &NotFoundError{Name: r.pod}
+	if r.namespace != "" {
+		e.Name = pod.DisplayName(r.namespace, r.pod)
+	}
+	if isPattern(e.Name) {
+		return e
+	}
+	var names []string
+	for _, p := range all {
+		if p.Name == r.pod {
+			e.Elsewhere = appendNew(e.Elsewhere, p.DisplayName())
+		}
+		names = append(names, p.Name)
+	}
+	near := suggest.Names(r.pod, names)
+	for _, p := range all {
+		if slices.Contains(near, p.Name) {
+			e.Nearest = appendNew(e.Nearest, p.DisplayName())
+		}
+	}
+	return e
+}
+
+func appendNew(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("pod %s not found", e.Name) }
+
+// Hint names pods that may be meant, or the command that lists pods.
+func (e *NotFoundError) Hint() string {
+	switch {
+	case len(e.Elsewhere) > 0:
+		return "there is " + strings.Join(e.Elsewhere, ", ")
+	case len(e.Nearest) > 0:
+		return "did you mean " + strings.Join(e.Nearest, ", ") + "?"
+	}
+	return "podctl pods lists all pods"
+}
+
+// ErrNoneMatch reports that no pod has the labels.
+var ErrNoneMatch = hint.Errorf("podctl pods -o custom-columns=POD:.metadata.name,LABELS:.metadata.labels lists labels", "no pod matches")
+
+const maxCandidates = 10
+
+// ambiguous returns the error for a name or id that stands for several candidates.
+func ambiguous(name string, candidates []string) error {
+	text := strings.Join(candidates[:min(len(candidates), maxCandidates)], ", ")
+	if more := len(candidates) - maxCandidates; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("%q is ambiguous: %s", name, text)
+}
+
+// text returns the query as the user gave it, for an error.
+func (q Query) text() string {
+	if len(q.words()) > 0 {
+		return strings.Join(q.words(), " ")
+	}
+	return q.Selector.String()
+}
+
+// ContainerNotFoundError is the error for a container that the pod does not have.
+type ContainerNotFoundError struct {
+	// Pod is NAMESPACE/NAME.
+	Pod, Container string
+	Known          []string
+}
+
+func containerNotFound(p *inventory.Pod, name string) error {
+	return &ContainerNotFoundError{Pod: p.DisplayName(), Container: name, Known: containerNames(p)}
+}
+
+func (e *ContainerNotFoundError) Error() string {
+	return fmt.Sprintf("pod %s has no container %q", e.Pod, e.Container)
+}
+
+// Hint names the containers of the pod.
+func (e *ContainerNotFoundError) Hint() string {
+	if len(e.Known) == 0 {
+		return "the runtime has no container of it"
+	}
+	if near := suggest.Word(e.Container, e.Known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "its containers: " + strings.Join(e.Known, ", ")
+}
+
+// AttemptNotFoundError is the error for an attempt of a container that the runtime does not
+// have.
+type AttemptNotFoundError struct {
+	Pod, Container string
+	Attempt        uint32
+	Previous       bool
+	// Known are the attempts that it has, newest first.
+	Known []uint32
+	// Exited: the newest attempt has exited.
+	Exited bool
+}
+
+func (e *AttemptNotFoundError) Error() string {
+	if e.Previous {
+		return fmt.Sprintf("container %s/%s has no previous attempt", e.Pod, e.Container)
+	}
+	return fmt.Sprintf("container %s/%s has no attempt %d", e.Pod, e.Container, e.Attempt)
+}
+
+// Hint lists the attempts that there are.
+func (e *AttemptNotFoundError) Hint() string {
+	switch {
+	case e.Previous && e.Exited:
+		return "the runtime has its newest attempt only, which has exited: it is shown without --previous"
+	case e.Previous:
+		return "the runtime has its newest attempt only"
+	}
+	var known []string
+	for _, a := range e.Known {
+		known = append(known, fmt.Sprint(a))
+	}
+	return "the runtime has attempt " + strings.Join(known, ", ")
+}

@@ -1,0 +1,188 @@
+package target
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/inventory"
+)
+
+// minID is the number of characters from which on a word may be the beginning of
+// a UID or id.
+const minID = 6
+
+// defaultNamespace is preferred for a name without a namespace.
+const defaultNamespace = "default"
+
+// match is a pod that a word stands for, and the container that the word names.
+type match struct {
+	pod *inventory.Pod
+	// container is a name or pattern, "" if the word has none. exact is the
+	// container of which the word is the id.
+	container string
+	exact     *pod.Container
+	// loose: a pattern or selector matched, so that a pod without the container is
+	// left out.
+	loose bool
+}
+
+// resolve returns the matches of the query in the order of its words, each pod and container
+// once, and an error for each word without a match.
+func (q Query) resolve(all []*inventory.Pod, wantsPod bool) ([]match, []error) {
+	words := q.words()
+	if len(words) == 0 {
+		return q.filterBySelector(q.everyPod(all)), nil
+	}
+	var found []match
+	var errs []error
+	for _, word := range words {
+		matched, err := q.resolveWord(all, word, wantsPod)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		found = append(found, q.filterBySelector(matched)...)
+	}
+	return found, errs
+}
+
+func (q Query) everyPod(all []*inventory.Pod) []match {
+	var every []match
+	for _, p := range current(all) {
+		if matches(q.namespace(), p.Namespace) {
+			every = append(every, match{pod: p, loose: true})
+		}
+	}
+	return every
+}
+
+// filterBySelector returns the matches with the selector's labels.
+func (q Query) filterBySelector(matched []match) []match {
+	filter := inventory.Filter{Selector: q.Selector}
+	return slices.DeleteFunc(matched, func(m match) bool { return !filter.Selects(m.pod) })
+}
+
+// resolveWord returns the pods that a word stands for.
+func (q Query) resolveWord(all []*inventory.Pod, word string, wantsPod bool) ([]match, error) {
+	parts, err := split(word, all)
+	if err != nil {
+		return nil, err
+	}
+	readings := q.readings(parts, wantsPod)
+	for _, r := range readings {
+		found, err := q.matchReading(all, r)
+		if err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
+	if found, err := byID(all, word, parts); err != nil || len(found) > 0 {
+		return found, err
+	}
+	if p := q.withoutContainer(all, parts); p != nil {
+		return nil, containerNotFound(p, parts[len(parts)-1])
+	}
+	return nil, notFound(all, readings[0])
+}
+
+// matchReading returns the pods of one reading. If the reading has a container, they are
+// those that have it.
+func (q Query) matchReading(all []*inventory.Pod, r reading) ([]match, error) {
+	var found []match
+	for _, p := range current(all) {
+		if matches(r.namespace, p.Namespace) && matches(r.pod, p.Name) && (r.container == "" || hasContainer(p, r.container)) {
+			found = append(found, match{pod: p, container: r.container, loose: isPattern(r.namespace + r.pod)})
+		}
+	}
+	if r.namespace != "" || isPattern(r.pod) || q.AllNamespaces || len(found) < 2 {
+		return found, nil
+	}
+	if i := slices.IndexFunc(found, func(m match) bool { return m.pod.Namespace == defaultNamespace }); i >= 0 {
+		return found[i : i+1], nil
+	}
+	return nil, ambiguous(r.pod, displayNames(found))
+}
+
+// withoutContainer returns the pod that the parts name together with a container that it
+// does not have; nil if there is none.
+func (q Query) withoutContainer(all []*inventory.Pod, parts []string) *inventory.Pod {
+	if len(parts) < 2 || isPattern(strings.Join(parts, "")) {
+		return nil
+	}
+	r := reading{namespace: q.namespace(), pod: parts[0]}
+	if len(parts) == 3 {
+		r = reading{namespace: parts[0], pod: parts[1]}
+	}
+	if found, err := q.matchReading(all, r); err == nil && len(found) == 1 {
+		return found[0].pod
+	}
+	return nil
+}
+
+// byID returns the pod of which the UID or the id of a sandbox or container begins
+// with the text, in any namespace. ID/CONTAINER names a container of it.
+func byID(all []*inventory.Pod, word string, parts []string) ([]match, error) {
+	if len(parts) > 2 || len(parts[0]) < minID {
+		return nil, nil
+	}
+	id, container := parts[0], strings.Join(parts[1:], "")
+	var found []match
+	var names []string
+	for _, p := range all {
+		if strings.HasPrefix(string(p.UID), id) {
+			found, names = append(found, match{pod: p, container: container}), append(names, p.DisplayName()+" (UID "+string(p.UID)+")")
+			continue
+		}
+		if p.Runtime == nil {
+			continue
+		}
+		for _, s := range p.Runtime.Sandboxes {
+			if strings.HasPrefix(s.ID, id) {
+				found, names = append(found, match{pod: p, container: container}), append(names, p.DisplayName()+" (sandbox "+pod.ShortID(s.ID)+")")
+			}
+		}
+		for _, c := range p.Runtime.Containers {
+			if container == "" && strings.HasPrefix(c.ID, id) {
+				m := match{pod: p, container: c.Name, exact: c}
+				found, names = append(found, m), append(names, fmt.Sprintf("%s/%s (attempt %d, %s)", p.DisplayName(), c.Name, c.Attempt, pod.ShortID(c.ID)))
+			}
+		}
+	}
+	if len(found) > 1 {
+		return nil, ambiguous(word, names)
+	}
+	return found, nil
+}
+
+// current returns the pods without those that a newer pod of the same name has replaced.
+func current(all []*inventory.Pod) []*inventory.Pod {
+	best := map[string]*inventory.Pod{}
+	for _, p := range all {
+		if other := best[p.FullName()]; other == nil || isReplacedBy(other, p) {
+			best[p.FullName()] = p
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return best[p.FullName()] != p })
+}
+
+// isReplacedBy reports whether pod b has taken the place of pod a of the same name.
+func isReplacedBy(a, b *inventory.Pod) bool {
+	if a.Managed() != b.Managed() {
+		return b.Managed()
+	}
+	aRuns, bRuns := a.Runtime != nil && a.Runtime.Running(), b.Runtime != nil && b.Runtime.Running()
+	if aRuns != bRuns {
+		return bRuns
+	}
+	return cmp.Or(a.Started().Compare(b.Started()), strings.Compare(string(a.UID), string(b.UID))) < 0
+}
+
+func displayNames(found []match) []string {
+	names := make([]string, 0, len(found))
+	for _, m := range found {
+		names = append(names, m.pod.DisplayName())
+	}
+	return names
+}

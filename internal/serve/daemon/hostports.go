@@ -1,0 +1,133 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/preempt"
+	"github.com/podctl/podctl/internal/sys/flock"
+)
+
+// hostPorts knows which host ports the pods of the host's other podctls have, on
+// any runtime: two pods with one would both run, and traffic reach one of them.
+// The node's loop uses it, and no other goroutine.
+type hostPorts struct {
+	// runDir is podctl's run directory, with a directory for each runtime.
+	runDir string
+	// own is this podctl's control socket.
+	own string
+	log *slog.Logger
+	// askTimeout and pause are portAskTimeout and portPause, unless a test sets them.
+	askTimeout, pause time.Duration
+
+	// peers are the other podctls, by control socket.
+	peers map[string]*portPeer
+	// noWait is until when the lock is only tried, because a wait for it ended
+	// without it.
+	noWait time.Time
+}
+
+const (
+	// portsDir is the directory below the run directory that is locked while a pod
+	// with host ports starts. The run directory's own lock is that of the cgroups,
+	// which is never held while another process is asked.
+	portsDir = "host-ports"
+	// portLockTimeout bounds the wait for other podctls that start pods with host
+	// ports, and portAskTimeout the answers of all of them, which come from memory.
+	// The node's loop waits no longer than both.
+	portLockTimeout = time.Second
+	portAskTimeout  = time.Second
+	// portPause is how long a lock that was not released is not waited for again,
+	// and a podctl that did not answer not asked again: all the pods that one turn
+	// of the loop starts wait once.
+	portPause = 2 * time.Second
+)
+
+// reserve returns why a pod may not have its host ports. Until release is called no
+// other podctl starts a pod with a host port.
+func (h *hostPorts) reserve(ctx context.Context, p *v1.Pod) (release func(), err error) {
+	if release, err = h.lock(ctx); err != nil {
+		return nil, fmt.Errorf("check host ports: %w", err)
+	}
+	others, err := h.others(ctx)
+	if err == nil {
+		if taken := preempt.PortTaken(p, others); taken != "" {
+			err = node.HostPortInUse(taken)
+		}
+	}
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+func (h *hostPorts) lock(ctx context.Context) (unlock func(), err error) {
+	dir := filepath.Join(h.runDir, portsDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	wait := portLockTimeout
+	if time.Now().Before(h.noWait) {
+		wait = 0
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	unlock, err = flock.LockDir(waiting, dir)
+	if errors.Is(err, context.DeadlineExceeded) && wait > 0 {
+		h.noWait = time.Now().Add(cmp.Or(h.pause, portPause))
+	}
+	return unlock, err
+}
+
+// others returns the pods of other living podctls that may have host ports now.
+func (h *hostPorts) others(ctx context.Context) ([]*v1.Pod, error) {
+	clients, err := h.find()
+	if err != nil {
+		return nil, fmt.Errorf("check host ports: %w", err)
+	}
+	h.askPeers(ctx, clients)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("check host ports: %w", err)
+	}
+	var pods []*v1.Pod
+	for _, peer := range h.peers {
+		pods = append(pods, peer.pods...)
+	}
+	return pods, nil
+}
+
+// find returns the other living podctls, by control socket.
+func (h *hostPorts) find() (map[string]*control.Client, error) {
+	runtimes, err := os.ReadDir(h.runDir)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*control.Client{}
+	for _, dir := range runtimes {
+		if !dir.IsDir() {
+			continue
+		}
+		path := filepath.Join(h.runDir, dir.Name())
+		clients, err := control.Find(path, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range clients {
+			if socket := control.Path(path, c.Instance()); socket != h.own {
+				found[socket] = c
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,37 @@
+package daemon
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/node/render"
+	"github.com/podctl/podctl/internal/node/userns"
+)
+
+// machine is the machine of a session as its node needs it.
+type machine struct {
+	session *Session
+	// logs is the directory of container logs.
+	logs    string
+	userIDs *userns.Ranges
+}
+
+var _ node.Host = machine{}
+
+// Resolver implements node.Host.
+func (m machine) Resolver() (render.DNS, error) {
+	return m.session.opts.Resolver.Read(m.session.Facts.IPs)
+}
+
+// UserIDs implements node.Host.
+func (m machine) UserIDs(ctx context.Context, uid types.UID) (first, length uint32, err error) {
+	return m.userIDs.Of(ctx, uid)
+}
+
+// FreeLogSpace implements node.Host.
+func (m machine) FreeLogSpace() (uint64, error) { return freeSpace(m.logs) }
+
+// RunDirRestored implements node.Host: the control socket was in the run directory.
+func (m machine) RunDirRestored() { m.session.control.reopen() }

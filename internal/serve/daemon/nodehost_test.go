@@ -1,0 +1,48 @@
+package daemon
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/podsync"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+func TestServedWorkerRetryTime(t *testing.T) {
+	now := time.Now()
+	i := node.Info{
+		Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c"}}}},
+		Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{
+			Name: "c", State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		}}},
+		WorkerPhase: worker.Syncing,
+		BackOffs:    map[string]podsync.BackOff{"c": {RetryAt: now.Add(time.Minute), Delay: 80 * time.Second}},
+	}
+	w := servedWorker(i, worker.Info{State: worker.State{Phase: worker.Syncing}}, now)
+	want := control.Waiting{Container: "c", Reason: "CrashLoopBackOff", RetryAt: now.Add(time.Minute), BackOffSeconds: 80}
+	if len(w.Waiting) != 1 || w.Waiting[0] != want {
+		t.Errorf("waiting %+v, want %+v", w.Waiting, want)
+	}
+	if w.Phase != "syncing" || w.PodPhase != v1.PodRunning || w.PodStatus != "CrashLoopBackOff" || w.Rejected != "" {
+		t.Errorf("%+v", w)
+	}
+}
+
+func TestServedWorkerWaitingForName(t *testing.T) {
+	retry := time.Now().Add(2 * time.Second)
+	i := node.Info{
+		Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}, Lifecycle: lifecycle.Waiting,
+		Rejected: errors.New("its name is in use"), Wait: lifecycle.Wait{Reason: lifecycle.NameHeld, Tries: 1, RetryAt: retry}, NextWake: retry,
+	}
+	w := servedWorker(i, worker.Info{}, time.Now())
+	if w.Rejected != "its name is in use" || w.WaitReason != "NameHeld" || w.PodStatus != "NameHeld" || w.PodPhase != v1.PodPending || !w.NextWake.Equal(retry) {
+		t.Errorf("%+v", w)
+	}
+}

@@ -1,0 +1,119 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// NodeOptions say what a Node looks at.
+type NodeOptions struct {
+	Client *cri.Client
+	Paths  host.Paths
+	// SkipDirs is that of orphan.Finder.
+	SkipDirs bool
+	Dial     control.Dialer
+	Procs    proc.FS
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Node is the Source that looks at this machine as `podctl orphans` and
+// `podctl terminating` do.
+type Node struct {
+	finder    orphan.Finder
+	collector diagnose.Collector
+	processes *processes
+	client    *cri.Client
+}
+
+var _ Source = (*Node)(nil)
+
+// NewNode returns the source of a runtime's machine.
+func NewNode(o NodeOptions) *Node {
+	n := &Node{
+		client: o.Client, processes: newProcesses(o.Client),
+		finder: orphan.Finder{
+			Asker:  owners.Asker{Locks: o.Paths.Locks, Dial: o.Dial, Procs: o.Procs},
+			Client: o.Client, Logs: o.Paths.Logs, Root: o.Paths.Root, SkipDirs: o.SkipDirs,
+		},
+		collector: diagnose.Collector{
+			PodDirs: o.Paths.Pods(), DirName: o.Paths.Dirs().Name, Proc: o.Procs, Cgroups: cgroup.Mounts, Now: o.Now,
+		},
+	}
+	return n
+}
+
+// Look implements Source.
+func (n *Node) Look(ctx context.Context) (Findings, error) {
+	v, err := n.finder.Look(ctx)
+	if err != nil {
+		return Findings{}, err
+	}
+	f := Findings{Findings: orphan.Classify(v.Facts)}
+	if f.OrphansUnknown = v.Refusal(); f.OrphansUnknown == nil {
+		f.OrphansUnknown = orphan.Undetermined(f.Undetermined)
+	}
+	if v.DirsUnknown != "" {
+		f.DirsUnknown = errors.New(v.DirsUnknown)
+	}
+	f.Terminating, f.TerminatingUnknown = n.terminating(ctx, v)
+	return f, ctx.Err()
+}
+
+// terminating returns the pods of a view that are being terminated, and why there
+// may be more.
+func (n *Node) terminating(ctx context.Context, v *orphan.View) (found []Terminated, unknown error) {
+	c := n.collector
+	c.Server = cri.ServerOf(n.client.Endpoint())
+	c.Runtime = n.processes.begin()
+	var unanswered error
+	c.Kubelet, unanswered = diagnose.ReadKubelet(&v.Answers.Kubelet, c.Proc)
+	all := slices.Concat(v.Pods, c.Unlisted(v.Pods))
+	for i, facts := range c.Terminating(ctx, all) {
+		if facts != nil {
+			found = append(found, Terminated{UID: all[i].UID, Facts: facts})
+		}
+	}
+	n.processes.end()
+	return found, incomplete(all, unanswered, c.SeesProcesses())
+}
+
+// incomplete is why pods may terminate unnoticed, nil if the owner of each has
+// answered or its processes are visible. unanswered is why what a kubelet
+// terminates is not known.
+func incomplete(pods []*inventory.Pod, unanswered error, visible bool) error {
+	for _, p := range pods {
+		if p.Manager != nil || p.Runtime == nil || !runs(p.Runtime) {
+			continue
+		}
+		switch itsPod := p.Kind() == inventory.KindKubelet; {
+		case itsPod && unanswered != nil:
+			return unanswered
+		case !itsPod && !visible:
+			return errHidden
+		}
+	}
+	return nil
+}
+
+// runs reports whether a container of the pod is running.
+func runs(p *pod.Pod) bool {
+	return slices.ContainsFunc(p.Containers, func(c *pod.Container) bool { return c.State == pod.Running })
+}
+
+// errHidden: pods without an owner that answers are found by their processes.
+var errHidden = errors.New("the processes of containers are not visible: podctl runs in another PID namespace than the runtime")
