@@ -87,7 +87,7 @@ func (s *Stopper) stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
 		return Outcome{Instance: process.Name}, nil
 	}
 	outcome := Outcome{Instance: process.Name, Removed: true}
-	if err != nil {
+	if process.Err != nil { // it does not know that the pod is to stay stopped
 		outcome.Bypassed = &process
 	}
 	return outcome, s.removeManaged(ctx, p)
