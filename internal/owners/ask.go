@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/owners/owner"
-	"github.com/podctl/podctl/internal/owners/sources"
+	desired "github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -58,6 +58,9 @@ type Asker struct {
 	// KubeletIsGone and OwnerIsGone: the user says that the kubelet, and the podctl
 	// processes that are not seen, do not exist any more.
 	KubeletIsGone, OwnerIsGone bool
+	// ReadExits: an instance that was killed, as its lock file shows, has none of its pods
+	// any more, also where processes are not visible.
+	ReadExits bool
 	// Known are exits of processes that earlier answers told of: opening locks removes the
 	// files of processes that were killed.
 	Known map[string]owner.Exit
@@ -106,10 +109,10 @@ func (k *Asking) Answers(ctx context.Context, client *cri.Client, listed []*pod.
 		})
 	}
 	var sources sync.WaitGroup
+	var sourcesErr, err error
 	if k.asker.asksKubelet(listed) {
-		sources.Go(func() { k.asker.askSources(ctx, client, a) })
+		sources.Go(func() { sourcesErr = k.asker.askSources(ctx, client, a) })
 	}
-	var err error
 	a.Processes, err = k.here()
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, err
@@ -117,7 +120,7 @@ func (k *Asking) Answers(ctx context.Context, client *cri.Client, listed []*pod.
 	a.Unread = err
 	if unclaimed := slices.DeleteFunc(slices.Clone(listed), a.isRun); len(unclaimed) > 0 || k.asker.Everybody {
 		k.askOthers(ctx, a, unclaimed)
-		if err := k.readExits(a, unclaimed); err != nil {
+		if err := k.readExits(a, unclaimed); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return nil, err
 		}
 		if !k.asker.OwnerIsGone && slices.ContainsFunc(unclaimed, isPodctls) {
@@ -125,6 +128,9 @@ func (k *Asking) Answers(ctx context.Context, client *cri.Client, listed []*pod.
 		}
 	}
 	sources.Wait()
+	if sourcesErr != nil {
+		return nil, sourcesErr
+	}
 	k.asker.settleKubelet(a, listed)
 	return a, ctx.Err()
 }
@@ -211,6 +217,9 @@ func (a *Answers) processNamed(h owner.Holder, dir string, err error) Process {
 
 // readExits reads when the instances exited that created the pods.
 func (k *Asking) readExits(a *Answers, unclaimed []*pod.Pod) error {
+	if !k.asker.ReadExits {
+		return nil
+	}
 	for name, exit := range k.asker.Known {
 		a.Exited[name] = exit
 	}

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/owners/kubelet"
-	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -58,7 +57,7 @@ func (a *Answers) processOf(p *pod.Pod) (ProcessEvidence, Process) {
 			evidence, found = got, h.Process
 		}
 	}
-	if evidence < ProcessUnseen && a.mayBeUnseen(p) {
+	if evidence < ProcessUnseen && a.mayBeUnseen(p) { // whatever others wait for it
 		return ProcessUnseen, Process{}
 	}
 	return evidence, found
@@ -72,10 +71,12 @@ func (p *Process) evidence(listed *pod.Pod) ProcessEvidence {
 	switch {
 	case named && w.Rejected == "":
 		return ProcessRuns
-	case !p.Elsewhere && creator != "" && p.Name == creator:
-		return CreatorLives // or a later one of its name, which adopts its pods
+	case !p.Elsewhere && creator != "" && p.is(creator, id):
+		return CreatorLives
 	case p.Elsewhere && !p.Settled && creator != "" && (p.Name == creator || p.is(creator, id)):
 		return ProcessSilent
+	case !p.Elsewhere && creator != "" && p.Name == creator:
+		return NamesakeLives
 	case named:
 		return ProcessWaits
 	}
@@ -97,10 +98,10 @@ func createdBy(p *pod.Pod) (instance, id string) {
 
 // mayBeUnseen reports whether the podctl process that created a pod may be alive and not
 // visible: unless that very process was killed, for then its lock was found.
-// Where the locks of processes cannot be read, that of containers without a sandbox, too.
+// Where not all processes could be asked, that of containers without a sandbox, too.
 func (a *Answers) mayBeUnseen(p *pod.Pod) bool {
 	creator, id := createdBy(p)
-	if _, unread := errors.AsType[*owner.LocksError](a.Unread); unread && mayBePodctls(creatorOf(p)) {
+	if a.Unread != nil && mayBePodctls(creatorOf(p)) {
 		return true
 	}
 	return a.Unseen != nil && creator != "" && (id == "" || a.Exited[creator].ID != id)
@@ -142,19 +143,23 @@ func (a *Answers) kubeletOf(p *pod.Pod) KubeletEvidence {
 	return KubeletOmits
 }
 
-// why is why the owner of a pod is not known.
+// why is why the owner of a pod is not known; never nil.
 func (a *Answers) why(by OwnerKind, who parties) error {
 	switch {
 	case by == ByKubelet:
 		return a.Kubelet.Unsettled
-	case who.process.Name == "":
-		if a.Unseen != nil {
-			return a.Unseen
-		}
+	case who.process.Name != "":
+		return who.process.Silence()
+	case a.Unseen != nil:
+		return a.Unseen
+	case a.Unread != nil:
 		return a.Unread
 	}
-	return who.process.Silence()
+	return errHolderUnread
 }
+
+// errHolderUnread: the lock of a pod's name is held, and does not say by whom.
+var errHolderUnread = errors.New("a podctl process holds its name, and it cannot be seen which")
 
 // Silence is why a process does not say whether it owns a pod.
 func (p *Process) Silence() error {

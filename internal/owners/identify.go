@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,7 +48,7 @@ func Unseen(client *cri.Client, procs proc.FS) error {
 		return &owner.UnseenError{}
 	}
 	// The kernel asks for the same rights before it shows open files, which tell of locks.
-	if _, err := procs.Namespace(server, "pid"); errors.Is(err, fs.ErrPermission) {
+	if _, err := procs.Namespace(server, "pid"); err != nil && !errors.Is(err, proc.ErrGone) {
 		return &owner.UnseenError{Unreadable: true}
 	}
 	return nil

@@ -123,6 +123,10 @@ func (q *processes) askDir(ctx context.Context, dir string, lost owner.LostList,
 // errNoSocket: a process has no control socket, or its lock was deleted.
 var errNoSocket = errors.New("it has no control socket")
 
+// LocksDecide reports whether the process's locks say all that it has beside the pods that
+// it named: it answered and is settled, or holds names for a command.
+func (p *Process) LocksDecide() bool { return p.Err == nil && (p.Settled || isCommand(p.Name)) }
+
 // isCommand reports whether an instance holds names for a command, and owns no pods.
 func isCommand(instance string) bool {
 	return strings.HasPrefix(instance, StopPrefix+"-") || strings.HasPrefix(instance, OrphansPrefix+"-")

@@ -86,6 +86,31 @@ func bare(name string) *pod.Pod {
 	return p
 }
 
+// What a live process says is no answer for another one of its name, nor for one that
+// cannot be seen.
+func TestNamesakesAndWaitingProcessesHideNoOwner(t *testing.T) {
+	web := listed("web", "agent", pod.Running)
+	web.Sandboxes[0].OwnerID = "agent/elsewhere"
+	here := Process{Process: control.Process{Name: "agent", ID: "agent/here"}, Settled: true}
+	silent := Process{Process: control.Process{Name: "agent", ID: "agent/elsewhere"}, Elsewhere: true}
+	waits := here
+	waits.Name, waits.Workers = "run-1", map[types.UID]control.Worker{"uid-web": {UID: "uid-web", Rejected: "held"}}
+	for name, c := range map[string]struct {
+		answers Answers
+		want    Relation
+	}{
+		"a namesake alone adopts it":            {Answers{Processes: []Process{here}}, Manages},
+		"the silent creator elsewhere":          {Answers{Processes: []Process{here, silent}}, Unknown},
+		"creators cannot be seen":               {Answers{Processes: []Process{here}, Unseen: errUnasked}, Unknown},
+		"creators cannot be seen, and it waits": {Answers{Processes: []Process{waits}, Unseen: errUnasked}, Unknown},
+		"a directory cannot be read":            {Answers{Processes: []Process{waits}, Unread: errUnasked}, Unknown},
+	} {
+		if v := c.answers.Judge(web); v.Relation != c.want || (v.Why != nil) != (c.want == Unknown) {
+			t.Errorf("%s: %s, %v; want %s", name, v.Relation, v.Why, c.want)
+		}
+	}
+}
+
 // A silent podctl process of another endpoint holds the names of its pods, also of those
 // that another instance created.
 func TestNamesHeldBySilentProcessesElsewhere(t *testing.T) {

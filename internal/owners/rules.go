@@ -20,7 +20,8 @@ var rules = []rule{
 	{process: []ProcessEvidence{ProcessRuns}, relation: Manages, by: ByPodctl},
 	{process: []ProcessEvidence{ProcessHoldsName}, creator: []CreatorEvidence{CreatedByPodctl, NoSandbox}, relation: Manages, by: ByPodctl},
 	{process: []ProcessEvidence{CreatorLives}, relation: Manages, by: ByPodctl},
-	{process: []ProcessEvidence{ProcessSilent}, relation: Unknown, by: ByPodctl},
+	{process: []ProcessEvidence{ProcessSilent, ProcessUnseen}, relation: Unknown, by: ByPodctl},
+	{process: []ProcessEvidence{NamesakeLives}, relation: Manages, by: ByPodctl},
 	{process: []ProcessEvidence{ProcessWaits}, relation: Desires, by: ByPodctl},
 	{kubelet: []KubeletEvidence{KubeletNames}, relation: Desires, by: ByKubelet},
 	{source: []SourceEvidence{SourceNamesUID}, relation: Desires, by: BySource},
@@ -30,7 +31,6 @@ var rules = []rule{
 		kubelet: []KubeletEvidence{KubeletOmits}, runs: true, relation: Terminates, by: ByKubelet,
 	},
 	{source: []SourceEvidence{SourceNamesName}, relation: Desires, by: BySource},
-	{process: []ProcessEvidence{ProcessUnseen}, relation: Unknown, by: ByPodctl},
 	{
 		creator: []CreatorEvidence{CreatedByKubelet, NoSandbox},
 		kubelet: []KubeletEvidence{KubeletUnsettled}, relation: Unknown, by: ByKubelet,

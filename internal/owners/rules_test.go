@@ -55,7 +55,7 @@ func TestNoneNeedsEveryPossibleOwnerToHaveAnswered(t *testing.T) {
 		// A name that is locked says nothing of a pod that podctl did not create: the
 		// process that has it waits for that pod's end.
 		locked := e.Process == ProcessHoldsName && (e.Creator == CreatedByPodctl || e.Creator == NoSandbox)
-		owned := slices.Contains([]ProcessEvidence{ProcessRuns, CreatorLives, ProcessSilent, ProcessWaits, ProcessUnseen}, e.Process) || locked ||
+		owned := slices.Contains([]ProcessEvidence{ProcessRuns, CreatorLives, ProcessSilent, ProcessWaits, ProcessUnseen, NamesakeLives}, e.Process) || locked ||
 			e.Source != NotNamed || e.Kubelet == KubeletNames ||
 			mayBeKubelets && (e.Kubelet == KubeletUnsettled || (e.Kubelet == KubeletOmits || e.Kubelet == KubeletSourcesOmit) && e.Runs) ||
 			e.Creator == CreatedByKubelet && e.Kubelet == KubeletAbsent

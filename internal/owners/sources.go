@@ -9,7 +9,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners/kubelet"
-	"github.com/podctl/podctl/internal/owners/sources"
+	desired "github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
@@ -22,14 +22,13 @@ func (a *Asker) asksKubelet(listed []*pod.Pod) bool {
 }
 
 // askSources asks the kubelet and all sources of desired pods at the same time.
-func (a *Asker) askSources(ctx context.Context, client *cri.Client, answers *Answers) {
+func (a *Asker) askSources(ctx context.Context, client *cri.Client, answers *Answers) error {
 	k := &answers.Kubelet
 	k.Gone = a.KubeletIsGone
 	k.Process, k.FindErr = kubelet.Find(ctx, client.Endpoint().Runtime)
 	node, err := a.Sources.NodeName(k.Process)
 	if err != nil {
-		k.FindErr = err
-		return
+		return err
 	}
 	asked := make([]Source, 0, len(a.Files)+2)
 	var asking sync.WaitGroup
@@ -63,6 +62,7 @@ func (a *Asker) askSources(ctx context.Context, client *cri.Client, answers *Ans
 		asked = append(asked, Source{Answer: desired.Static(dir, node), Kind: FromStatic, Named: a.StaticPods != ""})
 	}
 	answers.Sources = asked
+	return nil
 }
 
 // settleKubelet completes what is known of the kubelet.

@@ -99,15 +99,18 @@ type ProcessEvidence uint8
 const (
 	// NoProcess: no process that may have to do with the pod is alive.
 	NoProcess ProcessEvidence = iota
-	// ProcessUnseen: the process that created the pod may be alive and not visible.
-	ProcessUnseen
 	// ProcessWaits: a process names the pod, and waits to run it or has rejected it.
 	ProcessWaits
+	// NamesakeLives: another process of the name that created the pod is alive: it adopts
+	// the pod, unless the creator is alive, too.
+	NamesakeLives
+	// ProcessUnseen: the process that has the pod may be alive and not visible.
+	ProcessUnseen
 	// ProcessSilent: a process with locks of its own, by another endpoint or run
 	// directory, does not answer or has yet to adopt its pods. An instance of its name
 	// created the pod, or it holds the pod's name.
 	ProcessSilent
-	// CreatorLives: the instance that created it is alive.
+	// CreatorLives: the very process that created it is alive.
 	CreatorLives
 	// ProcessHoldsName: a live process holds the lock of its name.
 	ProcessHoldsName
@@ -151,9 +154,10 @@ const (
 var (
 	creatorNames = [...]string{NoSandbox: "not known: no sandbox", CreatedByOther: "other", CreatedByKubelet: "kubelet", CreatedByPodctl: "podctl"}
 	processNames = [...]string{
-		NoProcess: "none", ProcessUnseen: "the creator may be alive and not visible", ProcessWaits: "names it and waits",
+		NoProcess: "none", ProcessWaits: "names it and waits", NamesakeLives: "another process of the creator's name is alive",
+		ProcessUnseen: "the one that has it may be alive and not visible",
 		ProcessSilent: "may own it, by another endpoint or run directory, and does not answer or has not adopted its pods",
-		CreatorLives:  "the instance that created it is alive", ProcessHoldsName: "holds the lock of its name", ProcessRuns: "runs it",
+		CreatorLives:  "the process that created it is alive", ProcessHoldsName: "holds the lock of its name", ProcessRuns: "runs it",
 	}
 	sourceNames  = [...]string{NotNamed: "none names it", SourceNamesName: "names its name", SourceNamesUID: "names its UID"}
 	kubeletNames = [...]string{

@@ -48,6 +48,9 @@ func Merge(listed []*pod.Pod, answers *owners.Answers) []*Pod {
 				continue // another process manages it
 			}
 			p.Manager, p.Worker = &process.Process, w
+			if p.Runtime == nil {
+				p.Verdict.Process = *process
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b *Pod) int {

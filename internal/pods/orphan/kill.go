@@ -63,7 +63,7 @@ func (k *Killer) Kill(ctx context.Context, o Orphan, step StepFunc) (result Resu
 	}
 	looking := ctx
 	err = k.Terminate(context.WithoutCancel(ctx), stop.Request{
-		UID: o.UID, Namespace: o.Namespace, Name: o.Name, Ours: o.Creator != "" || o.Dir != nil,
+		UID: o.UID, Namespace: o.Namespace, Name: o.Name, Ours: o.Creator != "" || o.Dir != nil, RemoveFiles: o.Creator != "" || o.Dir != nil,
 		Look: func(context.Context) (*pod.Pod, error) { return k.lookAgain(looking, o) },
 		TerminateOptions: cri.TerminateOptions{
 			Grace: k.Grace, Escalate: true, Remove: k.Remove, DryRun: k.DryRun,

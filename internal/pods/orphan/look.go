@@ -41,7 +41,7 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Kubelet, f.Everybody = owners.KubeletAlways, true
+	f.Kubelet, f.Everybody, f.ReadExits = owners.KubeletAlways, true, true
 	answers, err := f.Ask(ctx, f.Client, listed)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,22 @@ type Names struct {
 
 	mu    sync.Mutex
 	locks *owner.Locks
+	// turns has a mutex for each name: two pods may have one, and are terminated one after
+	// the other.
+	turns map[string]*sync.Mutex
+}
+
+// turn returns the mutex of a name.
+func (n *Names) turn(name string) *sync.Mutex {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.turns == nil {
+		n.turns = map[string]*sync.Mutex{}
+	}
+	if n.turns[name] == nil {
+		n.turns[name] = &sync.Mutex{}
+	}
+	return n.turns[name]
 }
 
 // open opens the locks when a name is locked first.
@@ -50,13 +66,24 @@ func (n *Names) Close() error {
 
 func nothing() error { return nil }
 
-// lock locks the name of a request. The error is an *owner.HeldError if a live process
-// has it.
+// lock locks the name of a request, after other requests of the name. The error is an
+// *owner.HeldError if a live process has it.
 func (n *Names) lock(r Request) (release func() error, err error) {
 	if r.Name == "" {
 		return nothing, nil
 	}
 	name := pod.FullName(r.Name, r.Namespace)
+	turn := n.turn(name)
+	turn.Lock()
+	unlock, err := n.claim(name, r.Ours)
+	if err != nil {
+		turn.Unlock()
+		return nil, err
+	}
+	return func() error { defer turn.Unlock(); return unlock() }, nil
+}
+
+func (n *Names) claim(name string, ours bool) (release func() error, err error) {
 	locks, err := n.open()
 	if err == nil {
 		err = locks.Claim(name)
@@ -66,12 +93,12 @@ func (n *Names) lock(r Request) (release func() error, err error) {
 	}
 	_, held := errors.AsType[*owner.HeldError](err)
 	switch {
-	case held && !r.Ours:
+	case held && !ours:
 		return nothing, nil // it waits for the end of this pod
 	case held:
 		return nil, err
 	}
-	return n.without(name, r.Ours, err)
+	return n.without(name, ours, err)
 }
 
 // without judges a lock that cannot be written, on a full disk for instance: it does not

@@ -40,3 +40,37 @@ func TestNameThatCannotBeLocked(t *testing.T) {
 		t.Errorf("a pod that no podctl can have made: %v", err)
 	}
 }
+
+// Two pods of one name are terminated one after the other: the first does not release the
+// lock of the second.
+func TestRequestsOfOneNameTakeTurns(t *testing.T) {
+	n := &Names{Dir: filepath.Join(t.TempDir(), "runtime"), Instance: "stop-1", Procs: proc.Default, Log: slog.New(slog.DiscardHandler)}
+	defer func() { _ = n.Close() }()
+	first, err := n.lock(Request{Namespace: "default", Name: "web", Ours: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked := make(chan error, 1)
+	go func() {
+		release, err := n.lock(Request{Namespace: "default", Name: "web", Ours: true})
+		if err == nil {
+			_, held, _ := owner.HolderOf(n.Dir, "web_default")
+			if !held {
+				err = errors.New("the second request has its turn without the lock")
+			}
+			err = errors.Join(err, release())
+		}
+		locked <- err
+	}()
+	select {
+	case err := <-locked:
+		t.Fatalf("the second request did not wait: %v", err)
+	default:
+	}
+	if err := first(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-locked; err != nil {
+		t.Error(err)
+	}
+}

@@ -4,18 +4,21 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // refuse is why a pod must not be terminated by runtime calls, nil if it may be. A podctl
-// process that only waits for the pod is no reason: its lock of the name is one.
-func (s *Stopper) refuse(v owners.Verdict) error {
+// process of this endpoint that answered, and does not run the pod, is no reason: its lock
+// of the pod's name would be one.
+func (s *Stopper) refuse(uid types.UID, v owners.Verdict) error {
 	switch {
-	case v.Relation == owners.None, v.Relation == owners.Desires && v.Kind == owners.ByPodctl && !v.Process.Elsewhere:
+	case v.Relation == owners.None:
 		return nil
 	case v.Kind == owners.ByPodctl:
-		return refusedByPodctl(v)
+		return refusedByPodctl(uid, v)
 	case s.BesideKubelet:
 		return nil
 	case v.Relation == owners.Unknown:
@@ -30,14 +33,22 @@ func (s *Stopper) refuse(v owners.Verdict) error {
 		"delete it at its source: kubectl delete pod, or the static manifest; --beside-kubelet stops it anyway")
 }
 
-func refusedByPodctl(v owners.Verdict) error {
-	if v.Process.Name == "" {
+func refusedByPodctl(uid types.UID, v owners.Verdict) error {
+	p := v.Process
+	w, named := p.Workers[uid]
+	switch runs := named && w.Rejected == ""; {
+	case v.Relation == owners.Unknown && p.Name == "":
 		return v.Why // podctl processes cannot be seen
+	case p.Name == "":
+		return fmt.Errorf("cannot see which podctl process holds its name: %w", p.Err)
+	case !p.Elsewhere && !runs && (named || p.LocksDecide()):
+		return nil
+	case !p.Elsewhere && runs:
+		return fmt.Errorf("%s manages it", p.Title())
+	case !p.Elsewhere:
+		return p.Silence()
 	}
-	if !v.Process.Elsewhere {
-		return fmt.Errorf("%s manages it", v.Process.Title())
-	}
-	err := fmt.Errorf("%s manages it, by another endpoint", v.Process.Title())
+	err := fmt.Errorf("%s manages it, by another endpoint", p.Title())
 	if v.Why != nil {
 		err = fmt.Errorf("it may be managed by another endpoint: %w", v.Why)
 	}

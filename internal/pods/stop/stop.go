@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -39,6 +40,9 @@ type Stopper struct {
 	// Dial connects to control sockets; nil is the machine's own.
 	Dial control.Dialer
 	Log  *slog.Logger
+
+	// asking bounds the questions about several pods: each is one to all owners.
+	asking sync.Mutex
 }
 
 // Outcome is what became of a pod.
@@ -73,9 +77,8 @@ func wasStopped(p *inventory.Pod) bool {
 }
 
 func (s *Stopper) stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
-	manages := p.Verdict.Relation == owners.Manages && !p.Verdict.Process.Elsewhere
 	// For a waiting pod, ask its podctl process: it knows the current reason.
-	if !manages && (p.Manager == nil || p.Runtime != nil) {
+	if !p.Managed() && (p.Manager == nil || p.Runtime != nil) && !isSilent(p.Verdict) {
 		return s.stopUnmanaged(ctx, p)
 	}
 	process := p.Verdict.Process
@@ -91,6 +94,12 @@ func (s *Stopper) stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
 		outcome.Bypassed = &process
 	}
 	return outcome, s.removeManaged(ctx, p)
+}
+
+// isSilent reports whether a podctl process of this endpoint has the pod and does not
+// answer.
+func isSilent(v owners.Verdict) bool {
+	return v.Relation == owners.Manages && !v.Process.Elsewhere && v.Process.Err != nil && v.Process.Name != ""
 }
 
 // stopByProcess has the podctl process stop the pod. One that was seen not to answer is
@@ -154,11 +163,11 @@ func (s *Stopper) calls(p *inventory.Pod, grace time.Duration) cri.TerminateOpti
 
 // stopUnmanaged stops a pod that no podctl process of this endpoint manages.
 func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome, error) {
-	if err := s.refuse(p.Verdict); err != nil {
+	if err := s.refuse(p.UID, p.Verdict); err != nil {
 		return Outcome{}, fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
 	}
 	err := s.Terminate(ctx, Request{
-		UID: p.UID, Namespace: p.Namespace, Name: p.Name, Ours: p.Creator != "" || len(p.Runtime.Sandboxes) == 0,
+		UID: p.UID, Namespace: p.Namespace, Name: p.Name, Ours: p.Creator != "" || len(p.Runtime.Sandboxes) == 0, RemoveFiles: p.Creator != "",
 		Look:             func(ctx context.Context) (*pod.Pod, error) { return s.lookAgain(ctx, p) },
 		TerminateOptions: s.calls(p, s.graceOf(ctx, p)),
 	})
@@ -174,11 +183,13 @@ func (s *Stopper) lookAgain(ctx context.Context, p *inventory.Pod) (*pod.Pod, er
 	if err != nil || now == nil {
 		return nil, err
 	}
+	s.asking.Lock()
+	defer s.asking.Unlock()
 	answers, err := s.Owners.Ask(ctx, s.Client, []*pod.Pod{now})
 	if err != nil {
 		return nil, err
 	}
-	return now, s.refuse(answers.Judge(now))
+	return now, s.refuse(now.UID, answers.Judge(now))
 }
 
 // graceOf returns the longest grace period of the pod's running containers, or

@@ -25,9 +25,11 @@ type Terminator struct {
 type Request struct {
 	UID             types.UID
 	Namespace, Name string
-	// Ours: podctl created the pod, or its directory. Of others no files are removed, and a
-	// podctl process that waits with their name locked is no obstacle.
+	// Ours: podctl created the pod or its directory, or may have. A podctl process that waits
+	// with the name of another one locked is no obstacle.
 	Ours bool
+	// RemoveFiles: what the pod left on the host is podctl's, and removed with it.
+	RemoveFiles bool
 	// Look returns the pod as it is once its name is locked; nil if the runtime has
 	// nothing of it. An error ends the termination before any call.
 	Look func(context.Context) (*pod.Pod, error)
@@ -51,7 +53,7 @@ func (t *Terminator) Terminate(ctx context.Context, r Request) (err error) {
 			return err
 		}
 	}
-	if !r.Remove || !r.Ours {
+	if !r.Remove || !r.RemoveFiles {
 		return nil
 	}
 	leftovers := t.Leftovers
