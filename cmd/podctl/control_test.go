@@ -212,7 +212,7 @@ func TestRmForceGoesOnWhereThePodctlGetsNowhere(t *testing.T) {
 		c := w.run(pair)
 		release := w.sim.Hang("StopContainer", "deaf")
 		defer release()
-		expect(t, w.ran(0, 3*time.Minute, "rm", "--force", "kube/deaf"), "kube/deaf removed past podctl \"run-")
+		expect(t, w.ran(0, 3*time.Minute, "rm", "--force", "kube/deaf"), "kube/deaf removed; run-")
 		for _, call := range w.podctls() {
 			workers, err := call.Workers(context.Background())
 			if err != nil || len(workers) != 2 {
