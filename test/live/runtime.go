@@ -157,7 +157,7 @@ func Main(m *testing.M, after ...func()) {
 			code = 1
 		}
 	}
-	if left := pluginChains(); len(left) > len(before) && len(glob(runBase+"/*/")) == 0 {
+	if left := pluginChains(); len(left) > len(before) && len(glob(runBase+"/*")) == 0 {
 		fmt.Fprintf(os.Stderr, "left over: chains %q\n", left)
 		code = 1
 	}
