@@ -83,7 +83,7 @@ type Kubelet struct {
 }
 
 // Answers are what all possible owners of the pods of a runtime say, at one time. The
-// zero value is a runtime that nobody uses.
+// zero value is a runtime without owners.
 type Answers struct {
 	// Processes are the live podctl processes that may use the runtime, those of its
 	// directory first, each kind by name.
@@ -114,10 +114,10 @@ type nameHolder struct {
 	silent bool
 }
 
-// errUnasked: nobody was asked.
+// errUnasked: no owner was asked.
 var errUnasked = errors.New("its owners were not asked")
 
-// Unasked returns the answers of nobody: by them each pod that may have an owner is
+// Unasked returns answers of no owner: by them each pod that may have an owner is
 // Unknown.
 func Unasked() *Answers {
 	return &Answers{Unseen: errUnasked, Kubelet: Kubelet{Unsettled: errUnasked}}

@@ -8,7 +8,7 @@
 //
 // An Asker is the only place that asks; its answers are a value. Answers.Judge reduces
 // what they say of one pod to Evidence, and looks that up in one table of rules
-// (docs/ownership.md). Nobody else decides whose a pod is: commands and the node differ
+// (docs/ownership.md). Nothing else decides whose a pod is: commands and the node differ
 // only in what they do with a verdict.
 //
 // Absence of evidence is not evidence: an owner that cannot be seen, does not answer, or

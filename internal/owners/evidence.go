@@ -192,8 +192,8 @@ func (p *Process) Desired() int {
 	return n
 }
 
-// RunsHere reports whether a process of the runtime's directory names a pod by its UID.
-func (a *Answers) RunsHere(uid types.UID) bool {
+// NamedHere reports whether a process of the runtime's directory names a pod by its UID.
+func (a *Answers) NamedHere(uid types.UID) bool {
 	return slices.ContainsFunc(a.Processes, func(p Process) bool {
 		_, named := p.Workers[uid]
 		return named && !p.Elsewhere

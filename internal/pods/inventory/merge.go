@@ -18,7 +18,7 @@ func Merge(listed []*pod.Pod, answers *owners.Answers) []*Pod {
 	all := make([]*Pod, 0, len(listed))
 	podctls := map[types.UID]*Pod{}
 	for _, r := range listed {
-		if r.IsForeign() && r.SharedUID == "" && answers.RunsHere(r.UID) {
+		if r.IsForeign() && r.SharedUID == "" && answers.NamedHere(r.UID) {
 			r = r.Separate() // a process's pod of the UID is another one
 		}
 		p := &Pod{UID: r.UID, Namespace: r.Namespace, Name: r.Name, Runtime: r, Verdict: answers.Judge(r)}

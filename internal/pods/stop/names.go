@@ -12,8 +12,7 @@ import (
 )
 
 // Names locks the names of pods for one command, so that no podctl process begins to
-// manage a pod while it is terminated. The zero value of its lock directory is not usable;
-// Close releases all.
+// manage a pod while it is terminated. It needs Dir and Instance; Close releases all.
 type Names struct {
 	// Dir is the lock directory of the runtime, Instance the name under which names are
 	// locked.
