@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	_ "github.com/podctl/podctl/cmd/podctl/internal/startup" // collects garbage rarely from here on
+	_ "github.com/podctl/podctl/cmd/podctl/internal/startup" // sets the umask; collects garbage rarely from here on
 )
 
 func main() {

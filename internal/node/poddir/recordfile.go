@@ -66,7 +66,7 @@ func SignRecord(podDir string, r Record) error {
 		return fmt.Errorf("write pod record: %w", err)
 	}
 	b = append(b, '\n')
-	if err := os.MkdirAll(filepath.Dir(podDir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(podDir), 0o750); err != nil {
 		return err
 	}
 	aside, err := os.MkdirTemp(filepath.Dir(podDir), ".sign-")
