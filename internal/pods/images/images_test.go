@@ -79,23 +79,6 @@ func TestImageUses(t *testing.T) {
 	}
 }
 
-func TestOthers(t *testing.T) {
-	i := Join([]*pod.Image{busybox}, nil, nil)[0]
-	for _, c := range []struct {
-		words []string
-		want  []string
-	}{
-		{[]string{"busybox:1"}, []string{"docker.io/library/busybox:latest"}},
-		{[]string{"busybox"}, nil},
-		{[]string{"busybox:1", "busybox:latest"}, nil},
-		{[]string{"aaa111"}, nil},
-	} {
-		if got := i.Others(c.words); !slices.Equal(got, c.want) {
-			t.Errorf("%q: %q, want %q", c.words, got, c.want)
-		}
-	}
-}
-
 func TestSelectByNamePatternAndID(t *testing.T) {
 	all := Join(held(), nil, nil)
 	for word, want := range map[string][]string{

@@ -1,12 +1,15 @@
 package images
 
 import (
+	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/distribution/reference"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -23,21 +26,17 @@ func fullName(name string) string {
 	return reference.TagNameOnly(ref).String()
 }
 
-// Match reports whether a word stands for the image: its name with or without its
-// registry, tag or digest, a pattern of a name, or the beginning of its id.
-func (i *Image) Match(word string) bool {
-	if i.matchID(word) || i.named(word) {
-		return true
+// isPattern reports whether a word may stand for several names by intent.
+func isPattern(word string) bool { return strings.ContainsAny(word, `*?[`) }
+
+// matchesAny reports whether a word stands for one of names: with or without its registry,
+// tag or digest, or as a pattern.
+func matchesAny(word string, names ...string) bool {
+	match := matchName
+	if isPattern(word) {
+		match = matchPattern
 	}
-	pattern := strings.ContainsAny(word, `*?[`)
-	for _, names := range [...][]string{i.RepoTags, i.RepoDigests} {
-		for _, name := range names {
-			if pattern && matchPattern(word, name) || !pattern && matchName(word, name) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool { return name == word || match(word, name) })
 }
 
 // matchesName reports whether a name is one of the image, with or without its registry.
@@ -79,46 +78,109 @@ func matchPattern(pattern, name string) bool {
 	return false
 }
 
+// matchers are the readings of a word, in order: a whole name or id; a name without its
+// registry or tag, or a pattern; the beginning of an id. One that stands for an image
+// keeps a later one from being tried.
+var matchers = [...]struct {
+	match func(i *Image, word string) bool
+	// byID: the word says nothing about names.
+	byID bool
+}{
+	{match: func(i *Image, word string) bool { return i.ID == word || strings.TrimPrefix(i.ID, "sha256:") == word }, byID: true},
+	{match: func(i *Image, word string) bool { return i.named(word) }},
+	{match: func(i *Image, word string) bool {
+		return matchesAny(word, i.RepoTags...) || matchesAny(word, i.RepoDigests...)
+	}},
+	{match: (*Image).matchID, byID: true},
+}
+
+// resolve returns the images that a word stands for, and whether it is an id of them.
+func resolve(all []*Image, word string) (found []*Image, byID bool) {
+	for _, m := range matchers {
+		for _, i := range all {
+			if m.match(i, word) {
+				found = append(found, i)
+			}
+		}
+		if len(found) > 0 {
+			return found, m.byID
+		}
+	}
+	return nil, false
+}
+
 // Select returns the images that the words stand for, in the order of all; every one
 // without words. The error names the words that stand for none.
 func Select(all []*Image, words []string) ([]*Image, error) {
 	if len(words) == 0 {
 		return all, nil
 	}
-	found := make([]bool, len(words))
-	var selected []*Image
-	for _, i := range all {
-		matched := false
-		for n, word := range words {
-			if i.Match(word) {
-				found[n], matched = true, true
-			}
+	var errs []error
+	selected := map[*Image]bool{}
+	for _, word := range words {
+		found, _ := resolve(all, word)
+		if len(found) == 0 {
+			errs = append(errs, notFound(word))
 		}
-		if matched {
-			selected = append(selected, i)
+		for _, i := range found {
+			selected[i] = true
 		}
 	}
-	for n, word := range words {
-		if !found[n] {
-			return selected, hint.Errorf("podctl images lists them", "no image %q on this runtime", word)
-		}
-	}
-	return selected, nil
+	return slices.DeleteFunc(slices.Clone(all), func(i *Image) bool { return !selected[i] }), errors.Join(errs...)
 }
 
-// Others returns the names of the image that none of the words stands for, if a word
-// names it by one of several; none if it is named by its id.
-func (i *Image) Others(words []string) []string {
-	var others []string
-	if slices.ContainsFunc(words, i.matchID) {
-		return nil
-	}
-	for _, name := range i.RepoTags {
-		one := &Image{}
-		one.RepoTags = []string{name}
-		if !slices.ContainsFunc(words, one.Match) {
-			others = append(others, name)
+func notFound(word string) error {
+	return hint.Errorf("podctl images lists them", "no image %q on this runtime", word)
+}
+
+// Choice is an image that is to be changed.
+type Choice struct {
+	*Image
+	// Others are the names of the image that no word stands for; none if a word is its id.
+	Others []string
+}
+
+// Choose is Select for a command that changes images: a word that is no pattern stands for
+// one image. The error names the words that stand for none or for several; the images of
+// the others are returned all the same.
+func Choose(all []*Image, words []string) ([]Choice, error) {
+	var errs []error
+	chosen, whole := map[*Image]bool{}, map[*Image]bool{}
+	for _, word := range words {
+		found, byID := resolve(all, word)
+		switch {
+		case len(found) == 0:
+			errs = append(errs, notFound(word))
+			continue
+		case len(found) > 1 && !isPattern(word):
+			errs = append(errs, ambiguous(word, found))
+			continue
+		}
+		for _, i := range found {
+			chosen[i], whole[i] = true, whole[i] || byID
 		}
 	}
-	return others
+	var choices []Choice
+	for _, i := range all {
+		if !chosen[i] {
+			continue
+		}
+		c := Choice{Image: i}
+		if !whole[i] {
+			c.Others = slices.DeleteFunc(slices.Clone(i.RepoTags), func(name string) bool {
+				return slices.ContainsFunc(words, func(word string) bool { return matchesAny(word, name) })
+			})
+		}
+		choices = append(choices, c)
+	}
+	return choices, errors.Join(errs...)
+}
+
+// ambiguous is the error for a word that stands for several images.
+func ambiguous(word string, found []*Image) error {
+	var names []string
+	for _, i := range found {
+		names = append(names, fmt.Sprintf("%s (%s)", i.Name(), pod.ShortID(strings.TrimPrefix(i.ID, "sha256:"))))
+	}
+	return hint.Errorf("name one of them; a pattern such as 'NAME:*' stands for several", "%q is ambiguous: %s", word, strings.Join(names, ", "))
 }

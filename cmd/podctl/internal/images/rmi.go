@@ -35,7 +35,8 @@ func rmiCommand(e *shell.Env) *cmdline.Command {
 		Data:      []any{removedImage{}},
 		Description: "Removes an image with all its names. Refuses an image that a pod uses, or that has names which\n" +
 			"were not given, unless --force; and always one that the runtime asks to keep. Containers that\n" +
-			"run go on; a pod that needs the image again pulls it.\n" +
+			"run go on; a pod that needs the image again pulls it. A name goes before an id; only a pattern\n" +
+			"stands for several images.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "also remove images that pods use, and names that were not given"},
@@ -65,10 +66,10 @@ func runRmi(ctx context.Context, e *shell.Env, o rmiOptions) error {
 	if err != nil {
 		return err
 	}
-	selected, unknown := images.Select(all, o.words)
-	errs := []error{unknown}
+	chosen, refused := images.Choose(all, o.words)
+	errs := []error{refused}
 	var removed []*images.Image
-	for _, i := range selected {
+	for _, i := range chosen {
 		if err := o.refusal(i); err != nil {
 			errs = append(errs, err)
 			continue
@@ -77,7 +78,7 @@ func runRmi(ctx context.Context, e *shell.Env, o rmiOptions) error {
 			errs = append(errs, err)
 			continue
 		}
-		removed = append(removed, i)
+		removed = append(removed, i.Image)
 	}
 	if len(removed) > 0 || !o.format.IsTable() {
 		o.format.Width = e.TableWidth(o.NoTrunc)
@@ -107,7 +108,7 @@ func removedListing(header string, all []*images.Image, full bool) output.List {
 }
 
 // refusal returns why an image is not removed; nil if it is.
-func (o rmiOptions) refusal(i *images.Image) error {
+func (o rmiOptions) refusal(i images.Choice) error {
 	switch {
 	case i.Pinned:
 		return fmt.Errorf("%s: the runtime keeps this image for its sandboxes", i.Name())
@@ -115,10 +116,9 @@ func (o rmiOptions) refusal(i *images.Image) error {
 		return nil
 	case len(i.Uses) > 0:
 		return hint.Errorf("podctl rmi --force removes it; its containers keep running", "%s is in use by %s", i.Name(), usersText(i.Uses))
-	}
-	if others := i.Others(o.words); len(others) > 0 {
+	case len(i.Others) > 0:
 		return hint.Errorf(fmt.Sprintf("podctl rmi %s removes the image with all its names", shortImageID(i.ID, false)),
-			"%s is also named %s", i.Name(), strings.Join(others, ", "))
+			"%s is also named %s", i.Name(), strings.Join(i.Others, ", "))
 	}
 	return nil
 }
