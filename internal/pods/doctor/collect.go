@@ -76,7 +76,7 @@ func (o Options) readRuntime(ctx context.Context, f *Facts) {
 	}
 	if held, err := o.Client.ListImages(ctx); err == nil {
 		for _, i := range held {
-			if !i.Pinned && (&images.Image{Image: *i}).Match(sandboxImage) {
+			if !i.Pinned && (&images.Image{Image: *i}).HasName(sandboxImage) {
 				r.UnpinnedSandboxImage = sandboxImage
 			}
 		}

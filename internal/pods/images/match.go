@@ -39,8 +39,8 @@ func matchesAny(word string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return name == word || match(word, name) })
 }
 
-// matchesName reports whether a name is one of the image, with or without its registry.
-func (i *Image) matchesName(name string) bool { return i.named(name) || i.named(fullName(name)) }
+// HasName reports whether a name is one of the image, with or without its registry.
+func (i *Image) HasName(name string) bool { return i.named(name) || i.named(fullName(name)) }
 
 func (i *Image) matchID(word string) bool {
 	word = strings.TrimPrefix(word, "sha256:")

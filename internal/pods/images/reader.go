@@ -46,7 +46,7 @@ func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Co
 	}
 	all := Join(held, pods, r.mounted)
 	for _, i := range all {
-		i.Pinned = i.Pinned || sandboxes != "" && i.matchesName(sandboxes)
+		i.Pinned = i.Pinned || sandboxes != "" && i.HasName(sandboxes)
 	}
 	return all, nil
 }
