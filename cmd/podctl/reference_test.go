@@ -180,6 +180,9 @@ func typeReference(t *testing.T, b *strings.Builder, name string, s typeSource) 
 	}
 	fmt.Fprintf(b, "\n**%s**: %s\n\n| field | type | |\n|---|---|---|\n", name, strings.TrimPrefix(s.doc, name[strings.LastIndexByte(name, '.')+1:]+" is "))
 	for _, f := range s.fields.Fields.List {
+		if f.Tag == nil && !f.Names[0].IsExported() {
+			continue // not printed
+		}
 		tag, err := strconv.Unquote(f.Tag.Value)
 		if err != nil {
 			t.Fatal(err)

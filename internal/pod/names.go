@@ -1,6 +1,9 @@
 package pod
 
 import (
+	"slices"
+	"strings"
+
 	v1 "k8s.io/api/core/v1"
 )
 
@@ -63,6 +66,29 @@ func FullNameOf(p *v1.Pod) string { return FullName(p.Name, p.Namespace) }
 
 // DisplayName returns how podctl prints a pod: namespace/name.
 func DisplayName(namespace, name string) string { return namespace + "/" + name }
+
+// IsPlain reports whether a name is one word to every shell and command: no pattern, option, path
+// or list of words. Kubernetes' names are; the CRI allows any text.
+func IsPlain(name string) bool {
+	for i, r := range name {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		case i > 0 && strings.ContainsRune("-._+", r):
+		default:
+			return false
+		}
+	}
+	return name != ""
+}
+
+// IsKind reports whether a word before a name is a kind: pod, pods or po.
+func IsKind(word string) bool { return slices.Contains([]string{"pod", "pods", "po"}, word) }
+
+// Word returns what names a pod on a command line, NAMESPACE/NAME; false if that would be
+// read as something else.
+func Word(namespace, name string) (string, bool) {
+	return DisplayName(namespace, name), IsPlain(namespace) && IsPlain(name) && !IsKind(namespace)
+}
 
 // ShortID returns an id of a container or sandbox, cut as crictl cuts it.
 func ShortID(id string) string { return id[:min(len(id), 13)] }

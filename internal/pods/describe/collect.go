@@ -117,7 +117,7 @@ func (c *collection) finish() Facts {
 	c.addCauses(&facts)
 	c.addLogs(&facts)
 	slices.SortFunc(c.unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
-	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.next)
+	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.pod.Word(), c.next)
 	return facts
 }
 

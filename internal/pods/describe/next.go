@@ -7,9 +7,8 @@ import (
 )
 
 // nextOf returns the commands to try, best first. verdict are those of a pod that is
-// being terminated.
-func nextOf(f *Facts, verdict []string) []string {
-	name := pod.DisplayName(f.Metadata.Namespace, f.Metadata.Name)
+// being terminated, name stands for the pod in commands.
+func nextOf(f *Facts, name string, verdict []string) []string {
 	next := slices.Clone(verdict)
 	add := func(command string) {
 		if !slices.Contains(next, command) {
@@ -21,17 +20,21 @@ func nextOf(f *Facts, verdict []string) []string {
 	}
 	for i := range f.Containers {
 		c := &f.Containers[i]
+		container := name + "/" + c.Name
+		if !pod.IsPlain(c.Name) {
+			container = c.ID
+		}
 		switch end := c.failure(); {
 		case end != nil && end.Cause.Kind == CauseStart: // it wrote nothing
-			add("podctl inspect " + name + "/" + c.Name)
+			add("podctl inspect " + container)
 		case end != nil && c.Last == end && c.State == stateRunning:
-			add("podctl logs -p " + name + "/" + c.Name)
+			add("podctl logs -p " + container)
 		case end != nil:
-			add("podctl logs " + name + "/" + c.Name)
+			add("podctl logs " + container)
 		case c.State == stateRunning && (c.Kind == KindInit || c.failingProbe() != ""), c.unready():
-			add("podctl logs -f " + name + "/" + c.Name)
+			add("podctl logs -f " + container)
 		case c.State == stateRunning && c.Last != nil && c.Last.ExitCode != 0:
-			add("podctl logs -p " + name + "/" + c.Name)
+			add("podctl logs -p " + container)
 		case c.Reason == "ErrImagePull", c.Reason == "ImagePullBackOff":
 			add("podctl pull " + c.Image)
 		}

@@ -23,7 +23,7 @@ const (
 type Facts struct {
 	Owner     Owner
 	OwnerName string // the podctl instance; else ""
-	Name      string // NAMESPACE/NAME
+	Name      string // what names it on a command line
 	// Worker is the pod's state in the live podctl process that owns it, else nil.
 	Worker *control.Worker
 	// KubeletTerminates: the kubelet answered, and it has been told to terminate

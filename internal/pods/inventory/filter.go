@@ -11,13 +11,15 @@ import (
 // Filter selects pods. The zero value selects all of them.
 type Filter struct {
 	Namespace string
-	// Names are names or NAMESPACE/NAME, with * and ?.
+	// Names are names or NAMESPACE/NAME, with * and ?, or whole UIDs and ids of sandboxes.
 	Names    []string
 	Selector labels.Selector // of the sandbox's labels; nil is any
 	// Owner is a podctl instance or a Kind.
 	Owner string
 	// Terminating and Abandoned select only such pods.
 	Terminating, Abandoned bool
+	// resolved are the pods that Names stand for.
+	resolved map[string]map[*Pod]bool
 }
 
 // Selects reports whether the filter selects the pod.
@@ -25,7 +27,7 @@ func (f Filter) Selects(p *Pod) bool {
 	switch {
 	case f.Namespace != "" && p.Namespace != f.Namespace:
 		return false
-	case len(f.Names) > 0 && !slices.ContainsFunc(f.Names, p.Matches):
+	case len(f.Names) > 0 && !slices.ContainsFunc(f.Names, func(word string) bool { return f.resolved[word][p] }):
 		return false
 	case f.Selector != nil && !f.Selector.Matches(labels.Set(p.Labels())):
 		return false
@@ -37,13 +39,47 @@ func (f Filter) Selects(p *Pod) bool {
 	return true
 }
 
-// Matches reports whether a pattern with * and ? matches the pod's name, with
-// its namespace if the pattern has one.
-func (p *Pod) Matches(pattern string) bool {
-	name := p.Name
-	if strings.Contains(pattern, "/") {
-		name = p.Namespace + "/" + p.Name
+// Resolve returns the filter with its Names resolved among all pods; before that it selects
+// none by name. A name goes before a pattern, and a pattern before a UID or id: what one pod is
+// called never stands for another.
+func (f Filter) Resolve(all []*Pod) Filter {
+	f.resolved = map[string]map[*Pod]bool{}
+	for _, word := range f.Names {
+		f.resolved[word] = resolve(all, word)
 	}
-	match, err := path.Match(pattern, name)
-	return match && err == nil
+	return f
+}
+
+func resolve(all []*Pod, word string) map[*Pod]bool {
+	for _, matches := range [...]func(*Pod) bool{
+		func(p *Pod) bool { return p.named(word) == word },
+		func(p *Pod) bool { match, err := path.Match(word, p.named(word)); return match && err == nil },
+		func(p *Pod) bool { return word != "" && (word == string(p.UID) || word == p.Sandbox()) },
+	} {
+		found := map[*Pod]bool{}
+		for _, p := range all {
+			if matches(p) {
+				found[p] = true
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// named returns the pod's name, with its namespace if the word has one.
+func (p *Pod) named(word string) string {
+	if strings.Contains(word, "/") {
+		return p.Namespace + "/" + p.Name
+	}
+	return p.Name
+}
+
+// Unmatched returns the names that stand for none of the pods, after Resolve.
+func (f Filter) Unmatched(pods []*Pod) []string {
+	return slices.DeleteFunc(slices.Clone(f.Names), func(word string) bool {
+		return slices.ContainsFunc(pods, func(p *Pod) bool { return f.resolved[word][p] })
+	})
 }

@@ -67,13 +67,38 @@ func TestPodFilter(t *testing.T) {
 		{"abandoned", Filter{Abandoned: true}, "old"},
 	} {
 		var got []string
-		for _, h := range examples() {
-			if c.filter.Selects(h) {
+		all := examples()
+		filter := c.filter.Resolve(all)
+		for _, h := range all {
+			if filter.Selects(h) {
 				got = append(got, h.Name)
 			}
 		}
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("%s: %s, want %s", c.name, text, c.want)
+		}
+	}
+}
+
+// What one pod is called is neither a pattern nor a UID of others, as in `orphans --kill`.
+func TestFilterNameGoesBeforePatternAndUID(t *testing.T) {
+	all := []*Pod{
+		{Namespace: "*", Name: "*", UID: "1"}, {Namespace: "default", Name: "web", UID: "2"},
+		{Namespace: "default", Name: "2", UID: "3"}, {Namespace: "default", Name: "api", UID: "web"},
+	}
+	for word, want := range map[string]string{"*/*": "1", "default/*": "2 3 web", "2": "3", "web": "2", "1": "1"} {
+		filter := Filter{Names: []string{word, "none"}}.Resolve(all)
+		var got []string
+		for _, p := range all {
+			if filter.Selects(p) {
+				got = append(got, string(p.UID))
+			}
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %s, want %s", word, text, want)
+		}
+		if none := filter.Unmatched(all); len(none) != 1 || none[0] != "none" {
+			t.Errorf("%s: unmatched %q", word, none)
 		}
 	}
 }

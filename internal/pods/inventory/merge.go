@@ -56,5 +56,6 @@ func Merge(listed []*pod.Pod, answers *owners.Answers) []*Pod {
 	slices.SortFunc(all, func(a, b *Pod) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 	})
+	markReplaced(all)
 	return all
 }

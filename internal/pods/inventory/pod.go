@@ -30,6 +30,8 @@ type Pod struct {
 	Object *v1.Pod
 	// Status is what the runtime's status calls return, nil where it was not read.
 	Status *pod.Status
+	// replaced: the name is that of a newer pod.
+	replaced bool
 	// sandboxIPs are those of the newest sandbox, where they were read (see ReadIPs).
 	sandboxIPs []string
 }

@@ -68,6 +68,15 @@ func (o Orphan) Title() string {
 	return o.DisplayName()
 }
 
+// Word returns what names the orphan on a command line: the name of a directory's pod, and one
+// that a desired pod has, may be that of another pod.
+func (o Orphan) Word() string {
+	if o.Dir != nil || o.Class == NameReserved {
+		return o.IDWord()
+	}
+	return o.Pod.Word()
+}
+
 // Running reports whether anything of it has to be stopped.
 func (o Orphan) Running() bool { return o.Runtime != nil && o.Runtime.Running() }
 

@@ -55,7 +55,7 @@ func One(all []*inventory.Pod, q Query) (Target, error) {
 	if len(found) > 1 {
 		var names []string
 		for _, t := range found {
-			names = append(names, t.DisplayName())
+			names = append(names, t.Word())
 		}
 		return Target{}, ambiguous(q.text(), names)
 	}
@@ -78,7 +78,10 @@ func (q Query) containersOf(m match) ([]Target, error) {
 	names := containerNames(m.pod)
 	switch {
 	case wanted != "":
-		named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !matches(wanted, name) })
+		named := []string{wanted}
+		if !slices.Contains(names, wanted) {
+			named = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !matches(wanted, name) })
+		}
 		if len(named) == 0 {
 			return nil, containerNotFound(m.pod, wanted)
 		}

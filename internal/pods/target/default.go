@@ -74,6 +74,6 @@ func defaultContainer(p *inventory.Pod, names []string) (name string, byAnnotati
 	return names[0], false
 }
 
-func hasContainer(p *inventory.Pod, pattern string) bool {
-	return slices.ContainsFunc(containerNames(p), func(name string) bool { return matches(pattern, name) })
+func hasContainer(p *inventory.Pod, word string, matches matcher) bool {
+	return slices.ContainsFunc(containerNames(p), func(name string) bool { return matches(word, name) })
 }

@@ -19,6 +19,8 @@ type NotFoundError struct {
 	// Elsewhere are pods of the name in other namespaces, Nearest pods of similar
 	// names: NAMESPACE/NAME.
 	Elsewhere, Nearest []string
+	// Literal: a pattern was given where a name is meant.
+	Literal bool
 }
 
 // NotFound returns the error for a NAME, NAMESPACE/NAME or pattern that no pod has. It
@@ -30,28 +32,29 @@ func NotFound(all []*inventory.Pod, name string) error {
 	} else {
 		r.pod = name
 	}
-	return notFound(all, r)
+	return Query{}.notFound(all, r)
 }
 
-func notFound(all []*inventory.Pod, r reading) error {
+func (q Query) notFound(all []*inventory.Pod, r reading) error {
 	e := &NotFoundError{Name: r.pod}
 	if r.namespace != "" {
 		e.Name = pod.DisplayName(r.namespace, r.pod)
 	}
 	if isPattern(e.Name) {
+		e.Literal = q.Literal
 		return e
 	}
 	var names []string
 	for _, p := range all {
 		if p.Name == r.pod {
-			e.Elsewhere = appendNew(e.Elsewhere, p.DisplayName())
+			e.Elsewhere = appendNew(e.Elsewhere, p.Word())
 		}
 		names = append(names, p.Name)
 	}
 	near := suggest.Names(r.pod, names)
 	for _, p := range all {
 		if slices.Contains(near, p.Name) {
-			e.Nearest = appendNew(e.Nearest, p.DisplayName())
+			e.Nearest = appendNew(e.Nearest, p.Word())
 		}
 	}
 	return e
@@ -69,6 +72,8 @@ func (e *NotFoundError) Error() string { return fmt.Sprintf("pod %s not found", 
 // Hint names pods that may be meant, or the command that lists pods.
 func (e *NotFoundError) Hint() string {
 	switch {
+	case e.Literal:
+		return "a name, not a pattern: podctl pods '" + e.Name + "' -o name lists the names of its pods"
 	case len(e.Elsewhere) > 0:
 		return "there is " + strings.Join(e.Elsewhere, ", ")
 	case len(e.Nearest) > 0:

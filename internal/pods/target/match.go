@@ -1,7 +1,6 @@
 package target
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,7 +50,7 @@ func (q Query) resolve(all []*inventory.Pod, wantsPod bool) ([]match, []error) {
 
 func (q Query) everyPod(all []*inventory.Pod) []match {
 	var every []match
-	for _, p := range current(all) {
+	for _, p := range inventory.Current(all) {
 		if matches(q.namespace(), p.Namespace) {
 			every = append(every, match{pod: p, loose: true})
 		}
@@ -72,11 +71,16 @@ func (q Query) resolveWord(all []*inventory.Pod, word string, wantsPod bool) ([]
 		return nil, err
 	}
 	readings := q.readings(parts, wantsPod)
-	for _, r := range readings {
-		found, err := q.matchReading(all, r)
-		if err != nil || len(found) > 0 {
-			return found, err
+	for _, match := range q.matchers() {
+		for _, r := range readings {
+			found, err := q.matchReading(all, r, match)
+			if err != nil || len(found) > 0 {
+				return found, err
+			}
 		}
+	}
+	if len(parts) == 1 && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Name == word }) {
+		return nil, q.notFound(all, readings[0]) // the name of a pod elsewhere is no id
 	}
 	if found, err := byID(all, word, parts); err != nil || len(found) > 0 {
 		return found, err
@@ -84,19 +88,24 @@ func (q Query) resolveWord(all []*inventory.Pod, word string, wantsPod bool) ([]
 	if p := q.withoutContainer(all, parts); p != nil {
 		return nil, containerNotFound(p, parts[len(parts)-1])
 	}
-	return nil, notFound(all, readings[0])
+	return nil, q.notFound(all, readings[0])
 }
 
 // matchReading returns the pods of one reading. If the reading has a container, they are
 // those that have it.
-func (q Query) matchReading(all []*inventory.Pod, r reading) ([]match, error) {
+func (q Query) matchReading(all []*inventory.Pod, r reading, matches matcher) ([]match, error) {
 	var found []match
-	for _, p := range current(all) {
-		if matches(r.namespace, p.Namespace) && matches(r.pod, p.Name) && (r.container == "" || hasContainer(p, r.container)) {
-			found = append(found, match{pod: p, container: r.container, loose: isPattern(r.namespace + r.pod)})
+	loose := false
+	for _, p := range inventory.Current(all) {
+		if matches(r.namespace, p.Namespace) && matches(r.pod, p.Name) && (r.container == "" || hasContainer(p, r.container, matches)) {
+			loose = loose || !equals(r.namespace, p.Namespace) || !equals(r.pod, p.Name)
+			found = append(found, match{pod: p, container: r.container})
 		}
 	}
-	if r.namespace != "" || isPattern(r.pod) || q.AllNamespaces || len(found) < 2 {
+	for i := range found {
+		found[i].loose = loose
+	}
+	if r.namespace != "" || loose || q.AllNamespaces || len(found) < 2 {
 		return found, nil
 	}
 	if i := slices.IndexFunc(found, func(m match) bool { return m.pod.Namespace == defaultNamespace }); i >= 0 {
@@ -108,14 +117,14 @@ func (q Query) matchReading(all []*inventory.Pod, r reading) ([]match, error) {
 // withoutContainer returns the pod that the parts name together with a container that it
 // does not have; nil if there is none.
 func (q Query) withoutContainer(all []*inventory.Pod, parts []string) *inventory.Pod {
-	if len(parts) < 2 || isPattern(strings.Join(parts, "")) {
+	if len(parts) < 2 || !q.Literal && isPattern(strings.Join(parts, "")) {
 		return nil
 	}
 	r := reading{namespace: q.namespace(), pod: parts[0]}
 	if len(parts) == 3 {
 		r = reading{namespace: parts[0], pod: parts[1]}
 	}
-	if found, err := q.matchReading(all, r); err == nil && len(found) == 1 {
+	if found, err := q.matchReading(all, r, equals); err == nil && len(found) == 1 {
 		return found[0].pod
 	}
 	return nil
@@ -155,34 +164,10 @@ func byID(all []*inventory.Pod, word string, parts []string) ([]match, error) {
 	}
 	return found, nil
 }
-
-// current returns the pods without those that a newer pod of the same name has replaced.
-func current(all []*inventory.Pod) []*inventory.Pod {
-	best := map[string]*inventory.Pod{}
-	for _, p := range all {
-		if other := best[p.FullName()]; other == nil || isReplacedBy(other, p) {
-			best[p.FullName()] = p
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return best[p.FullName()] != p })
-}
-
-// isReplacedBy reports whether pod b has taken the place of pod a of the same name.
-func isReplacedBy(a, b *inventory.Pod) bool {
-	if a.Managed() != b.Managed() {
-		return b.Managed()
-	}
-	aRuns, bRuns := a.Runtime != nil && a.Runtime.Running(), b.Runtime != nil && b.Runtime.Running()
-	if aRuns != bRuns {
-		return bRuns
-	}
-	return cmp.Or(a.Started().Compare(b.Started()), strings.Compare(string(a.UID), string(b.UID))) < 0
-}
-
 func displayNames(found []match) []string {
 	names := make([]string, 0, len(found))
 	for _, m := range found {
-		names = append(names, m.pod.DisplayName())
+		names = append(names, m.pod.Word())
 	}
 	return names
 }

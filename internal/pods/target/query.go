@@ -27,6 +27,8 @@ type Query struct {
 	Selector labels.Selector
 	// Container is a name or pattern of --container.
 	Container string
+	// Literal: words are no patterns, as for a command that terminates pods.
+	Literal bool
 	// Attempt is the attempt of the container; nil is the newest. Previous is the
 	// one before the newest.
 	Attempt  *uint32
@@ -53,6 +55,9 @@ func (t Target) DisplayName() string {
 	return t.Pod.DisplayName() + "/" + t.Container.Name
 }
 
+// Word returns what names the container on a command line.
+func (t Target) Word() string { return t.Pod.ContainerWord(t.Container) }
+
 // Names reports whether the query names anything: else it is every pod.
 func (q Query) Names() bool { return len(q.Words) > 0 || q.Selector != nil }
 
@@ -63,14 +68,11 @@ func (q Query) IsExact() bool {
 
 // words returns the words without a kind before them.
 func (q Query) words() []string {
-	if len(q.Words) > 1 && IsKind(q.Words[0]) {
+	if len(q.Words) > 1 && pod.IsKind(q.Words[0]) {
 		return q.Words[1:]
 	}
 	return q.Words
 }
-
-// IsKind reports whether a word before a name is a kind: pod, pods or po.
-func IsKind(word string) bool { return slices.Contains([]string{"pod", "pods", "po"}, word) }
 
 // namespace returns the namespace of names without one, "" for any.
 func (q Query) namespace() string {
@@ -88,7 +90,7 @@ type reading struct{ namespace, pod, container string }
 func split(word string, all []*inventory.Pod) ([]string, error) {
 	parts := strings.Split(word, "/")
 	isNamespace := func(p *inventory.Pod) bool { return p.Namespace == parts[0] }
-	if len(parts) > 1 && IsKind(parts[0]) && !slices.ContainsFunc(all, isNamespace) {
+	if len(parts) > 1 && pod.IsKind(parts[0]) && !slices.ContainsFunc(all, isNamespace) {
 		parts = parts[1:]
 	}
 	if len(parts) > 3 || slices.Contains(parts, "") {
@@ -121,11 +123,24 @@ func (q Query) readings(parts []string, wantsPod bool) []reading {
 // isPattern reports whether a part of a word can stand for several names.
 func isPattern(part string) bool { return strings.ContainsAny(part, `*?[\`) }
 
-// matches reports whether a part of a word, "" for any, stands for a name.
+// matcher reports whether a part of a word, "" for any, stands for a name.
+type matcher func(part, name string) bool
+
+func equals(part, name string) bool { return part == "" || part == name }
+
 func matches(part, name string) bool {
-	if part == "" || part == name {
+	if equals(part, name) {
 		return true
 	}
 	ok, err := path.Match(part, name)
 	return ok && err == nil
+}
+
+// matchers returns the ways in which words stand for names, in order: the name of one pod
+// is no pattern of others.
+func (q Query) matchers() []matcher {
+	if q.Literal {
+		return []matcher{equals}
+	}
+	return []matcher{equals, matches}
 }

@@ -126,7 +126,7 @@ func (o describeOptions) describe(ctx context.Context, e *shell.Env, all []*inve
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return errors.Join(printPages(e, o.format, facts), err)
+	return errors.Join(printPages(e, o.format, pods, facts), err)
 }
 
 // collectFacts collects the facts of pods.
@@ -145,11 +145,11 @@ func collectFacts(ctx context.Context, pods []*inventory.Pod, collector describe
 }
 
 // printPages prints a page for each pod, or the facts in a data format.
-func printPages(e *shell.Env, format output.Format, all []describe.Facts) error {
+func printPages(e *shell.Env, format output.Format, pods []*inventory.Pod, all []describe.Facts) error {
 	if !format.IsTable() {
 		l := output.List{}
-		for _, f := range all {
-			l.Items = append(l.Items, output.Item{Name: f.Metadata.Namespace + "/" + f.Metadata.Name, Data: f})
+		for i, f := range all {
+			l.Items = append(l.Items, output.Item{Name: pods[i].Word(), Data: f})
 		}
 		return format.Print(e.Out, l)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/stream"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
@@ -55,7 +56,7 @@ func portForwardCommand(e *shell.Env) *cmdline.Command {
 func readForward(c *cli.Context) (o forwardOptions, err error) {
 	o = forwardOptions{Globals: shell.ReadGlobals(c), quiet: c.Bool("quiet")}
 	words := c.Args().Slice()
-	if len(words) > 2 && target.IsKind(words[0]) {
+	if len(words) > 2 && pod.IsKind(words[0]) {
 		words = words[1:]
 	}
 	if len(words) < 2 {

@@ -83,7 +83,7 @@ func readTop(c *cli.Context) (topOptions, error) {
 		switch {
 		case words[0] == "container", words[0] == "containers":
 			words, o.containers = words[1:], true
-		case target.IsKind(words[0]):
+		case pod.IsKind(words[0]):
 			words = words[1:]
 		}
 	}
@@ -226,11 +226,11 @@ func (t *top) items(selected []measured, first, second usage.Snapshot) []topItem
 	var items []topItem
 	for _, m := range selected {
 		if !t.opts.containers {
-			items = append(items, newTopItem(m.Pod, "", usage.OfPod(m.Runtime, used, first, second)))
+			items = append(items, newTopItem(m.Pod, nil, usage.OfPod(m.Runtime, used, first, second)))
 			continue
 		}
 		for _, c := range m.containers {
-			items = append(items, newTopItem(m.Pod, c.Name, used[c.ID]))
+			items = append(items, newTopItem(m.Pod, c, used[c.ID]))
 		}
 	}
 	if t.opts.sort.key != "" {

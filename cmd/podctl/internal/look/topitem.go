@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/usage"
 )
@@ -13,6 +14,7 @@ import (
 // topItem is one pod or container of `podctl top -o json`. What is missing is not
 // known, or there is no limit.
 type topItem struct {
+	word      string      // what names the pod or container on a command line
 	Metadata  topMetadata `json:"metadata"`                     // of the pod
 	Container string      `json:"container,omitempty"`          // of top containers
 	CPU       topCPU      `json:"cpu"`                          // between the two samples
@@ -50,25 +52,20 @@ type topNetwork struct {
 	Tx float64 `json:"sentBytesPerSecond"`     // bytes sent
 }
 
-func newTopItem(p *inventory.Pod, container string, u usage.Usage) topItem {
+func newTopItem(p *inventory.Pod, c *pod.Container, u usage.Usage) topItem {
 	i := topItem{
-		Metadata: topMetadata{p.Namespace, p.Name, string(p.UID)}, Container: container,
-		CPU:    topCPU{Cores: u.CPU, Limit: u.CPULimit, Percent: u.CPUPercent(), Throttled: u.ThrottledPercent()},
-		Memory: topMemory{WorkingSet: u.Memory, Limit: u.MemoryLimit, Percent: u.MemoryPercent()}, PIDs: u.PIDs, Disk: u.Disk,
+		word:     p.ContainerWord(c),
+		Metadata: topMetadata{p.Namespace, p.Name, string(p.UID)},
+		CPU:      topCPU{Cores: u.CPU, Limit: u.CPULimit, Percent: u.CPUPercent(), Throttled: u.ThrottledPercent()},
+		Memory:   topMemory{WorkingSet: u.Memory, Limit: u.MemoryLimit, Percent: u.MemoryPercent()}, PIDs: u.PIDs, Disk: u.Disk,
+	}
+	if c != nil {
+		i.Container = c.Name
 	}
 	if u.Rx != nil && u.Tx != nil {
 		i.Network = &topNetwork{*u.Rx, *u.Tx}
 	}
 	return i
-}
-
-// name is that of the pod or container, as other commands take it.
-func (i topItem) name() string {
-	name := i.Metadata.Namespace + "/" + i.Metadata.Name
-	if i.Container != "" {
-		name += "/" + i.Container
-	}
-	return name
 }
 
 // topColumn is a column of the table, and a key to sort by.
@@ -163,7 +160,7 @@ func topList(containers bool, items []topItem) output.List {
 				cells = append(cells, known(c.value(i), c.text))
 			}
 		}
-		l.Items = append(l.Items, output.Item{Name: i.name(), Data: i, Cells: cells, Wide: []string{
+		l.Items = append(l.Items, output.Item{Name: i.word, Data: i, Cells: cells, Wide: []string{
 			known(i.CPU.Limit, usage.Cores), known(number(i.Memory.Limit), usage.Bytes[float64]), i.Metadata.UID,
 		}})
 	}

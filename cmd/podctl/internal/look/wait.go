@@ -94,9 +94,9 @@ type waitData struct {
 
 // notMetError is a target that did not meet the condition.
 type notMetError struct {
-	target, condition, last string
-	timedOut                time.Duration // 0 if it cannot meet it any more
-	checked                 bool          // once only
+	target, pod, condition, last string
+	timedOut                     time.Duration // 0 if it cannot meet it any more
+	checked                      bool          // once only
 }
 
 // pathError: a JSONPath has not the value.
@@ -104,7 +104,7 @@ type pathError struct{ *notMetError }
 
 // Hint says what the path is into: not into the API object, as kubectl's.
 func (e *pathError) Hint() string {
-	return "the path is into what podctl pods -o json prints: podctl pods " + e.target + " -o json"
+	return "the path is into what podctl pods -o json prints: podctl pods " + e.pod + " -o json"
 }
 
 func (e *notMetError) Error() string {

@@ -34,6 +34,8 @@ func (w *waiting) name() string {
 	return target.Target{Pod: w.pod, Container: w.container}.DisplayName()
 }
 
+func (w *waiting) word() string { return w.pod.ContainerWord(w.container) }
+
 // waiter waits for a condition of several targets.
 type waiter struct {
 	env     *shell.Env
@@ -273,13 +275,13 @@ func (w *waiter) decide(t *waiting, timedOut bool) error {
 		if t.container != nil {
 			d.Container = t.container.Name
 		}
-		if err := w.stream.Print(t.name(), d); err != nil {
+		if err := w.stream.Print(t.word(), d); err != nil {
 			return err
 		}
 	}
 	switch {
 	case !t.last.Met:
-		e := &notMetError{target: t.name(), condition: w.opts.condition.String(), last: t.last.Last}
+		e := &notMetError{target: t.name(), pod: t.pod.Word(), condition: w.opts.condition.String(), last: t.last.Last}
 		if timedOut {
 			e.timedOut, e.checked = w.opts.timeout, w.opts.timeout == 0
 		}

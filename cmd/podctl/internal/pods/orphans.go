@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -132,7 +131,7 @@ func runOrphans(ctx context.Context, e *shell.Env, o orphansOptions) error {
 	if err != nil {
 		return err
 	}
-	found := o.selected(orphan.Classify(v.Facts))
+	found := o.selected(v, orphan.Classify(v.Facts))
 	if o.kill {
 		return killOrphans(ctx, e, o, f, v, found)
 	}
@@ -169,39 +168,27 @@ func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orpha
 }
 
 // selected are the findings that the filter selects.
-func (o orphansOptions) selected(all orphan.Findings) orphan.Findings {
+func (o *orphansOptions) selected(v *orphan.View, all orphan.Findings) orphan.Findings {
+	o.Filter = o.Resolve(slices.Concat(v.Pods, podsOf(all.Orphans)))
 	omit := func(p *inventory.Pod) bool { return !o.Selects(p) }
 	return orphan.Findings{
-		Orphans:     slices.DeleteFunc(all.Orphans, func(f orphan.Orphan) bool { return !o.selects(f) }),
+		Orphans:     slices.DeleteFunc(all.Orphans, func(f orphan.Orphan) bool { return omit(f.Pod) }),
 		Terminating: slices.DeleteFunc(all.Terminating, omit), Undetermined: slices.DeleteFunc(all.Undetermined, omit),
 	}
 }
 
-// selects reports whether the filter selects an orphan. A directory may be named
-// by its pod's UID.
-func (o orphansOptions) selects(found orphan.Orphan) bool {
-	filter := o.Filter
-	if slices.Contains(filter.Names, string(found.UID)) {
-		filter.Names = nil
+// podsOf returns the pods of orphans; of a directory, what it says about its pod.
+func podsOf(found []orphan.Orphan) []*inventory.Pod {
+	var pods []*inventory.Pod
+	for _, f := range found {
+		pods = append(pods, f.Pod)
 	}
-	return filter.Selects(found.Pod)
-}
-
-// unmatched returns the names that no orphan has.
-func (o orphansOptions) unmatched(found []orphan.Orphan) []string {
-	var none []string
-	for _, name := range o.Names {
-		is := func(f orphan.Orphan) bool { return name == string(f.UID) || f.Matches(name) }
-		if _, err := path.Match(name, ""); err == nil && !slices.ContainsFunc(found, is) {
-			none = append(none, name)
-		}
-	}
-	return none
+	return pods
 }
 
 // missing is an error for each name that neither an orphan nor another pod has.
 func (o orphansOptions) missing(v *orphan.View, found []orphan.Orphan) error {
-	return missing(o.unmatched(found), v.Pods, v.Pods, false)
+	return missing(o.Unmatched(slices.Concat(v.Pods, podsOf(found))), v.Pods, false)
 }
 
 // killOrphans terminates the orphans, after another look before each. One that
@@ -214,7 +201,7 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 		return err
 	}
 	found := all.Orphans
-	if none := o.unmatched(found); len(none) > 0 {
+	if none := o.Unmatched(podsOf(found)); len(none) > 0 {
 		return hint.Errorf("podctl orphans lists them; podctl stop stops a pod that is desired", "orphan %q not found", none[0])
 	}
 	if !o.printer.IsTable() {

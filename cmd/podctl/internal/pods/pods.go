@@ -101,13 +101,13 @@ func readPodFilter(c *cli.Context) (inventory.Filter, error) {
 // readPodNames reads [NAMESPACE/]POD, with a kind before it as kubectl writes it: pod
 // NAME, pod/NAME.
 func readPodNames(words []string) ([]string, error) {
-	if len(words) > 1 && target.IsKind(words[0]) {
+	if len(words) > 1 && pod.IsKind(words[0]) {
 		words = words[1:]
 	}
 	var names []string
 	for _, word := range words {
 		name := word
-		if kind, rest, ok := strings.Cut(word, "/"); ok && target.IsKind(kind) {
+		if kind, rest, ok := strings.Cut(word, "/"); ok && pod.IsKind(kind) {
 			name = rest
 		}
 		if _, err := path.Match(name, ""); err != nil || name == "" || strings.Count(name, "/") > 1 {
@@ -151,11 +151,12 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 			return output.List{}, err
 		}
 	}
-	selected := slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return !l.opts.Selects(p) })
+	filter := l.opts.Resolve(all)
+	selected := slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return !filter.Selects(p) })
 	if err == nil {
 		l.readStatuses(ctx, selected)
 	}
-	return podListing(selected, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(l.opts.Names, selected, all, l.opts.Watch))
+	return podListing(selected, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(filter.Unmatched(selected), all, l.opts.Watch))
 }
 
 // readStatuses reads the status of pods with a container that has ended, and of
@@ -179,12 +180,12 @@ func (l *podLister) join(ctx context.Context, asking *owners.Asking) ([]*invento
 	return pods, err
 }
 
-// missing is an error for each name that none of the selected pods has, with what is
-// near among all. A pattern may match none, and a watched pod may not exist yet.
-func missing(names []string, selected, all []*inventory.Pod, watch bool) error {
+// missing is an error for each name that stands for no pod, with what is near among all. A
+// pattern may match none, and a watched pod may not exist yet.
+func missing(unmatched []string, all []*inventory.Pod, watch bool) error {
 	var errs []error
-	for _, name := range names {
-		if watch || strings.ContainsAny(name, `*?[\`) || slices.ContainsFunc(selected, func(p *inventory.Pod) bool { return p.Matches(name) }) {
+	for _, name := range unmatched {
+		if watch || strings.ContainsAny(name, `*?[\`) {
 			continue
 		}
 		errs = append(errs, target.NotFound(all, name))
@@ -214,7 +215,7 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 			age = output.Age(now.Sub(started))
 		}
 		l.Items = append(l.Items, output.Item{
-			Name: p.DisplayName(), Data: d,
+			Name: p.Word(), Data: d,
 			Cells: []string{
 				p.DisplayName(), d.Status, cmp.Or(d.Worker, "-"), ownerText(p), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 				strconv.Itoa(int(d.Restarts)), ip, age,

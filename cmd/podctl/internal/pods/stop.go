@@ -169,7 +169,7 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 		s.Leftovers = leftovers
 		defer func() { err = errors.Join(err, closeLeftovers()) }()
 	}
-	found, unknown := target.Pods(all, target.Query{Namespace: o.namespace, Words: o.names})
+	found, unknown := target.Pods(all, target.Query{Namespace: o.namespace, Words: o.names, Literal: true})
 	errs := make([]error, len(found))
 	var printing sync.Mutex
 	var stopping sync.WaitGroup
@@ -179,7 +179,7 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 			if errs[i] = err; err == nil {
 				printing.Lock()
 				defer printing.Unlock()
-				fmt.Fprintln(e.Out, outcomeText(output.OneLine(p.DisplayName()), outcome))
+				fmt.Fprintln(e.Out, outcomeText(output.OneLine(p.DisplayName()), p.Word(), outcome))
 			}
 		})
 	}
@@ -187,7 +187,7 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 	return errors.Join(append(errs, unknown)...)
 }
 
-func outcomeText(name string, o stop.Outcome) string {
+func outcomeText(name, word string, o stop.Outcome) string {
 	switch {
 	case o.Bypassed != nil:
 		return fmt.Sprintf("%s removed past %s, which starts it again once it continues", name, o.Bypassed.Title())
@@ -198,9 +198,9 @@ func outcomeText(name string, o stop.Outcome) string {
 	case o.Already && o.Instance != "":
 		return fmt.Sprintf("%s is already stopped; %s keeps it stopped", name, o.Instance)
 	case o.Already:
-		return fmt.Sprintf("%s is already stopped; no podctl process manages it: podctl rm %s removes it", name, name)
+		return fmt.Sprintf("%s is already stopped; no podctl process manages it: podctl rm %s removes it", name, word)
 	case o.Instance != "":
 		return fmt.Sprintf("%s stopped by %s", name, o.Instance)
 	}
-	return fmt.Sprintf("%s stopped; no podctl process manages it: podctl rm %s removes it", name, name)
+	return fmt.Sprintf("%s stopped; no podctl process manages it: podctl rm %s removes it", name, word)
 }

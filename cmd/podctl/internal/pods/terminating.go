@@ -113,14 +113,16 @@ func (t terminatingLister) list(ctx context.Context) (output.List, error) {
 	}
 	list, unlisted := t.examine(ctx, all)
 	all = append(all, unlisted...)
-	return list, missing(t.opts.Names, all, all, t.opts.Watch)
+	return list, missing(t.opts.Resolve(all).Unmatched(all), all, t.opts.Watch)
 }
 
 // examine returns the terminating ones of the pods that the user selects, and
 // the pods that only their directories show.
 func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) (output.List, []*inventory.Pod) {
 	unlisted := t.collector.Unlisted(all)
-	shown := slices.DeleteFunc(slices.Concat(all, unlisted), func(p *inventory.Pod) bool { return !t.opts.Selects(p) })
+	shown := slices.Concat(all, unlisted)
+	filter := t.opts.Resolve(shown)
+	shown = slices.DeleteFunc(shown, func(p *inventory.Pod) bool { return !filter.Selects(p) })
 	var found []*terminating
 	for i, f := range t.collector.Terminating(ctx, shown) {
 		if f == nil {

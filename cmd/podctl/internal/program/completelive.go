@@ -57,15 +57,18 @@ func imageCandidates(ctx context.Context, client *cri.Client) []cmdline.Candidat
 	return all
 }
 
-// podCandidates are names of what the runtime lists. A pod of the namespace that is
+// podCandidates are the plain names of what the runtime lists. A pod of the namespace that is
 // meant has its name alone, others their namespace before it; its containers follow
 // once its name is complete.
 func podCandidates(pods []*pod.Pod, done cmdline.Completion) []cmdline.Candidate {
 	namespace := cmp.Or(done.Flags["namespace"], "default")
 	var all []cmdline.Candidate
 	for _, p := range pods {
-		name := pod.DisplayName(p.Namespace, p.Name)
-		if p.Namespace == namespace {
+		name, plain := pod.Word(p.Namespace, p.Name)
+		switch {
+		case !plain:
+			continue
+		case p.Namespace == namespace:
 			name = p.Name
 		}
 		state := "exited"
@@ -112,7 +115,7 @@ func namedPods(pods []*pod.Pod, done cmdline.Completion) []*pod.Pod {
 func containerCandidates(p *pod.Pod, prefix string) []cmdline.Candidate {
 	var all []cmdline.Candidate
 	for _, c := range p.Containers { // newest first
-		if !slices.ContainsFunc(all, func(known cmdline.Candidate) bool { return known.Word == prefix+c.Name }) {
+		if pod.IsPlain(c.Name) && !slices.ContainsFunc(all, func(known cmdline.Candidate) bool { return known.Word == prefix+c.Name }) {
 			all = append(all, cmdline.Candidate{Word: prefix + c.Name, Usage: c.State.String() + ", " + c.Image})
 		}
 	}

@@ -1,0 +1,73 @@
+package inventory
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Word returns what names the pod, and no other, on a command line: NAMESPACE/NAME. Where
+// that names another pod, or is no plain word, it is the id of the newest sandbox, else of
+// a container, else the UID.
+func (p *Pod) Word() string {
+	if word, plain := pod.Word(p.Namespace, p.Name); plain && !p.replaced {
+		return word
+	}
+	return p.IDWord()
+}
+
+// IDWord returns an id that names the pod on a command line, of the runtime if it has one.
+func (p *Pod) IDWord() string {
+	id := p.Sandbox()
+	if id == "" && p.Runtime != nil && len(p.Runtime.Containers) > 0 {
+		id = p.Runtime.Containers[0].ID
+	}
+	return cmp.Or(id, string(p.UID))
+}
+
+// ContainerWord is Word for a container of the pod.
+func (p *Pod) ContainerWord(c *pod.Container) string {
+	if c == nil {
+		return p.Word()
+	}
+	if !pod.IsPlain(c.Name) {
+		return c.ID
+	}
+	return p.Word() + "/" + c.Name
+}
+
+// Current returns the pods without those that a newer pod of the same name has replaced.
+func Current(all []*Pod) []*Pod {
+	best := map[[2]string]*Pod{}
+	for _, p := range all {
+		name := [2]string{p.Namespace, p.Name}
+		if other := best[name]; other == nil || isReplacedBy(other, p) {
+			best[name] = p
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(p *Pod) bool { return best[[2]string{p.Namespace, p.Name}] != p })
+}
+
+// markReplaced sets replaced of the pods that are not in Current.
+func markReplaced(all []*Pod) {
+	for _, p := range all {
+		p.replaced = true
+	}
+	for _, p := range Current(all) {
+		p.replaced = false
+	}
+}
+
+// isReplacedBy reports whether pod b has taken the place of pod a of the same name.
+func isReplacedBy(a, b *Pod) bool {
+	if a.Managed() != b.Managed() {
+		return b.Managed()
+	}
+	aRuns, bRuns := a.Runtime != nil && a.Runtime.Running(), b.Runtime != nil && b.Runtime.Running()
+	if aRuns != bRuns {
+		return bRuns
+	}
+	return cmp.Or(a.Started().Compare(b.Started()), strings.Compare(string(a.UID), string(b.UID))) < 0
+}
