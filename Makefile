@@ -51,7 +51,7 @@ race: ## run the tests that need no runtime with the race detector
 	@hack/test race
 
 .PHONY: fleet
-fleet: ## run examples/fleet in a real cluster of one node, on RUNTIME (containerd, crio): etcd, control plane and kubelet v1.36.3, built once
+fleet: ## run examples/fleet in a real cluster of one node, on RUNTIME (containerd, crio): etcd, control plane and kubelet v1.37.2, built once
 	@hack/cluster run $(or $(RUNTIME),containerd) go -C test test ./fleet -run '^TestCluster' -count=1 -v
 
 .PHONY: bench

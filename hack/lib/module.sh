@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Programs that go install refuses to build, built in a throw-away module.
 
-KUBERNETES_VERSION=v1.36.3
+KUBERNETES_VERSION=v1.37.2
 
 # build_in_throw_away_module builds packages of a module with the versions that
 # the module itself is built with: its requirements, what it excludes (which
@@ -26,6 +26,6 @@ build_kubernetes() {
 	local dir=$1 version=k8s.io/component-base/version
 	shift
 	CGO_ENABLED=0 build_in_throw_away_module k8s.io/kubernetes "$KUBERNETES_VERSION" "$dir/work" \
-		-ldflags "-s -w -X $version.gitVersion=$KUBERNETES_VERSION -X $version.gitMajor=1 -X $version.gitMinor=36" \
+		-ldflags "-s -w -X $version.gitVersion=$KUBERNETES_VERSION -X $version.gitMajor=1 -X $version.gitMinor=$(cut -d. -f2 <<<"$KUBERNETES_VERSION")" \
 		-o "$dir/" "$@" && cd / && rm -rf "$dir/work"
 }

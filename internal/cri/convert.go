@@ -76,19 +76,19 @@ func toSandboxStatus(s *runtimeapi.PodSandboxStatus) *pod.SandboxStatus {
 	}
 }
 
-// signalName returns the name of the signal in the Kubernetes API, which spells
-// the CRI's SIGRTMINPLUS3 as SIGRTMIN+3 (runtimeSignalToString in
+// SignalName returns the name of the signal in the Kubernetes API, which spells
+// the CRI's SIGNAL_SIGRTMINPLUS3 as SIGRTMIN+3 (runtimeSignalToString in
 // pkg/kubelet/kuberuntime/helpers.go).
-func signalName(s runtimeapi.Signal) string {
-	return strings.NewReplacer("PLUS", "+", "MINUS", "-").Replace(s.String())
+func SignalName(s runtimeapi.Signal) string {
+	return strings.NewReplacer("SIGNAL_", "", "PLUS", "+", "MINUS", "-").Replace(s.String())
 }
 
 // stopSignal is the name of a stop signal, "" if the runtime does not say it.
 func stopSignal(s runtimeapi.Signal) string {
-	if s == runtimeapi.Signal_RUNTIME_DEFAULT {
+	if s == runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT {
 		return ""
 	}
-	return signalName(s)
+	return SignalName(s)
 }
 
 // sandboxIPs returns the sandbox's addresses, primary first: none if one of

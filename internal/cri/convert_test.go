@@ -9,10 +9,10 @@ import (
 
 func TestStopSignalsHaveTheirNamesInTheAPI(t *testing.T) {
 	for signal, want := range map[runtimeapi.Signal]v1.Signal{
-		runtimeapi.Signal_SIGTERM:         v1.SIGTERM,
-		runtimeapi.Signal_SIGRTMIN:        v1.SIGRTMIN,
-		runtimeapi.Signal_SIGRTMINPLUS3:   v1.SIGRTMINPLUS3,
-		runtimeapi.Signal_SIGRTMAXMINUS14: v1.SIGRTMAXMINUS14,
+		runtimeapi.Signal_SIGNAL_SIGTERM:         v1.SIGTERM,
+		runtimeapi.Signal_SIGNAL_SIGRTMIN:        v1.SIGRTMIN,
+		runtimeapi.Signal_SIGNAL_SIGRTMINPLUS3:   v1.SIGRTMINPLUS3,
+		runtimeapi.Signal_SIGNAL_SIGRTMAXMINUS14: v1.SIGRTMAXMINUS14,
 	} {
 		if got := toContainerStatus(&runtimeapi.ContainerStatus{StopSignal: signal}, "s").StopSignal; got != string(want) {
 			t.Errorf("%s is %q, want %q", signal, got, want)

@@ -31,7 +31,7 @@ func (v verbose) ContainerStatus(_ context.Context, r *runtimeapi.ContainerStatu
 	s := &runtimeapi.ContainerStatus{}
 	if r.ContainerId == "hooked" {
 		s.Annotations = map[string]string{pod.PreStopAnnotation: `{"exec":{"command":["sleep","9"]}}`}
-		s.StopSignal = runtimeapi.Signal_SIGRTMINPLUS3
+		s.StopSignal = runtimeapi.Signal_SIGNAL_SIGRTMINPLUS3
 	}
 	return &runtimeapi.ContainerStatusResponse{Status: s, Info: map[string]string{"info": text}}, nil
 }

@@ -73,20 +73,27 @@ type VolumeInput struct {
 }
 
 // MemoryLimit returns what the pod's cgroup limits its memory to, in bytes: 0 for
-// none, as where one container has no limit and the pod itself neither
-// (ResourceConfigForPod in pkg/kubelet/cm/helpers_linux.go).
+// none, as where IsLimited says no (ResourceConfigForPod in
+// pkg/kubelet/cm/helpers_linux.go).
 func MemoryLimit(p *v1.Pod) int64 {
-	everywhere := true
-	limits := resourcehelper.PodLimits(p, resourcehelper.PodResourcesOptions{
-		ContainerFn: func(l v1.ResourceList, _ resourcehelper.ContainerType) {
-			everywhere = everywhere && !l.Memory().IsZero()
-		},
-	})
-	if resourcehelper.IsPodLevelResourcesSet(p) && !p.Spec.Resources.Limits.Memory().IsZero() {
-		everywhere = true
-	}
-	if !everywhere || QOS(p) == v1.PodQOSBestEffort {
+	if !IsLimited(p, v1.ResourceMemory) || QOS(p) == v1.PodQOSBestEffort {
 		return 0
 	}
+	limits := resourcehelper.PodLimits(p, resourcehelper.PodResourcesOptions{})
 	return limits.Memory().Value()
+}
+
+// IsLimited reports whether the pod as a whole is limited in a resource: the pod
+// itself, or each of its init and regular containers, sets that limit.
+func IsLimited(p *v1.Pod, name v1.ResourceName) bool {
+	if resourcehelper.IsPodLevelResourcesSet(p) {
+		if l := p.Spec.Resources.Limits[name]; !l.IsZero() {
+			return true
+		}
+	}
+	unlimited := func(c v1.Container) bool {
+		l := c.Resources.Limits[name]
+		return l.IsZero()
+	}
+	return !slices.ContainsFunc(p.Spec.InitContainers, unlimited) && !slices.ContainsFunc(p.Spec.Containers, unlimited)
 }

@@ -115,6 +115,23 @@ func (s *Status) Container(name string) *ContainerStatus {
 	return nil
 }
 
+// ActiveContainer returns the newest run of the container in the newest sandbox, nil
+// if there is none or that sandbox is not ready. Where the runtime does not report a
+// container's sandbox, its age decides (FindActiveContainerStatusByName in
+// pkg/kubelet/container/runtime.go).
+func (s *Status) ActiveContainer(name string) *ContainerStatus {
+	if len(s.Sandboxes) == 0 || s.Sandboxes[0].State != Running {
+		return nil
+	}
+	sandbox := s.Sandboxes[0]
+	for _, c := range s.Containers {
+		if c.Name == name && (c.SandboxID == sandbox.ID || c.SandboxID == "" && !c.CreatedAt.Before(sandbox.CreatedAt)) {
+			return c
+		}
+	}
+	return nil
+}
+
 // ContainerByID returns the container of that id, nil if there is none.
 func (s *Status) ContainerByID(id string) *ContainerStatus {
 	for _, c := range s.Containers {

@@ -23,7 +23,7 @@ import (
 // KubeletKind is the kind of hack/runtime that has a kubelet beside it.
 const KubeletKind = "kubelet"
 
-// Kubelet is a real kubelet v1.36.3 on a private containerd 2.4.2. It is
+// Kubelet is a real kubelet v1.37.2 on a private containerd 2.4.2. It is
 // standalone: it runs the static pods of a directory, and no API server knows
 // of it. It terminates every pod on its runtime that it does not know.
 type Kubelet struct {

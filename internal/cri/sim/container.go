@@ -152,7 +152,7 @@ func (r *Runtime) stop(ctx context.Context, c *container, timeout time.Duration)
 	}
 	if timeout > 0 {
 		if first {
-			c.process.signal(c.stopSignal())
+			c.process.signal(strings.TrimPrefix(c.stopSignal().String(), "SIGNAL_"))
 		}
 		t := time.NewTimer(timeout)
 		defer t.Stop()
@@ -174,11 +174,11 @@ func (r *Runtime) stop(ctx context.Context, c *container, timeout time.Duration)
 	}
 }
 
-func (c *container) stopSignal() string {
-	if s := c.config.StopSignal; s != runtimeapi.Signal_RUNTIME_DEFAULT {
-		return s.String()
+func (c *container) stopSignal() runtimeapi.Signal {
+	if s := c.config.StopSignal; s != runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT {
+		return s
 	}
-	return "SIGTERM"
+	return runtimeapi.Signal_SIGNAL_SIGTERM
 }
 
 // RemoveContainer kills and removes a container.

@@ -28,7 +28,7 @@ func (c *container) status() *runtimeapi.ContainerStatus {
 		Reason: c.reason, Message: c.message,
 		Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(), Mounts: c.config.GetMounts(),
 		LogPath:    c.logPath,
-		StopSignal: runtimeapi.Signal(runtimeapi.Signal_value[c.stopSignal()]),
+		StopSignal: c.stopSignal(),
 		User:       c.user(),
 	}
 	if s.Reason == "" && c.state == runtimeapi.ContainerState_CONTAINER_EXITED {

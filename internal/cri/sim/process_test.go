@@ -83,7 +83,7 @@ func TestStopSignals(t *testing.T) {
 		{name: "wait is interrupted", script: `trap "exit 0" TERM; sleep 3600 & wait`, pid: runtimeapi.NamespaceMode_CONTAINER, grace: 30, reason: "Completed"},
 		{name: "ignored", script: `trap "" TERM; while true; do sleep 0.1; done`, pid: runtimeapi.NamespaceMode_POD, grace: 2, takes: 2 * time.Second, code: 137, reason: "Error"},
 		{name: "another trap does not help", script: `trap "exit 7" USR1; while true; do sleep 0.1; done`, pid: runtimeapi.NamespaceMode_CONTAINER, grace: 4, takes: 4 * time.Second, code: 137, reason: "Error"},
-		{name: "the container's stop signal", script: `trap "exit 7" USR1; while true; do sleep 0.1; done`, pid: runtimeapi.NamespaceMode_CONTAINER, signal: runtimeapi.Signal_SIGUSR1, grace: 4, takes: 100 * time.Millisecond, code: 7, reason: "Error"},
+		{name: "the container's stop signal", script: `trap "exit 7" USR1; while true; do sleep 0.1; done`, pid: runtimeapi.NamespaceMode_CONTAINER, signal: runtimeapi.Signal_SIGNAL_SIGUSR1, grace: 4, takes: 100 * time.Millisecond, code: 7, reason: "Error"},
 		{name: "unknown program obeys", script: "nginx -g 'daemon off;'", pid: runtimeapi.NamespaceMode_CONTAINER, grace: 30, code: 143, reason: "Error"},
 		{name: "unknown syntax obeys", script: "case x in x) ;; esac", pid: runtimeapi.NamespaceMode_CONTAINER, grace: 30, code: 143, reason: "Error"},
 		{name: "no grace kills at once", script: `trap "sleep 1" TERM; sleep 3600`, pid: runtimeapi.NamespaceMode_CONTAINER, grace: 0, code: 137, reason: "Error"},

@@ -35,6 +35,7 @@ func withDefaults(p *v1.Pod) (*v1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
+	podutil.DefaultPodLevelResources(internal)
 	stored := &v1.Pod{TypeMeta: p.TypeMeta}
 	if err := corev1.Convert_core_Pod_To_v1_Pod(internal, stored, nil); err != nil {
 		return nil, fmt.Errorf("convert pod: %w", err)
@@ -55,7 +56,8 @@ func validate(p *v1.Pod) (field.ErrorList, []string, error) {
 	opts := podutil.GetValidationOptionsFromPodSpecAndMeta(&internal.Spec, nil, &internal.ObjectMeta, nil)
 	opts.ResourceIsPod = true
 	if internal.Spec.ServiceAccountName == "" {
-		internal.Spec.ServiceAccountName = "default" // as by the admission plugin ServiceAccount, which comes first
+		// As by the admission plugin ServiceAccount, which comes first.
+		internal.Spec.ServiceAccountName, internal.Spec.DeprecatedServiceAccount = "default", "default"
 	}
 	return created(internal, opts), podutil.GetWarningsForPod(context.Background(), internal, nil), nil
 }
@@ -178,7 +180,7 @@ func readStatefulSet(s *appsv1.StatefulSet, _ types.UID) (*workload, error) {
 	}
 	w := &workload{
 		meta: s.ObjectMeta, replicas: s.Spec.Replicas, service: s.Spec.ServiceName, claims: s.Spec.VolumeClaimTemplates,
-		errs:     appsvalidation.ValidateStatefulSet(internal, templateOptions(&internal.Spec.Template)),
+		errs:     appsvalidation.ValidateStatefulSet(internal, appsvalidation.StatefulSetValidationOptions{}, templateOptions(&internal.Spec.Template)),
 		warnings: templateWarnings(&internal.Spec.Template),
 	}
 	if s.Spec.Ordinals != nil {
@@ -208,7 +210,7 @@ func readJob(j *batchv1.Job, uid types.UID) (*workload, error) {
 		internal.Spec.Selector.MatchLabels = mergedStrings(
 			map[string]string{batch.ControllerUidLabel: string(uid)}, internal.Spec.Selector.MatchLabels)
 	}
-	w.errs = batchvalidation.ValidateJob(internal, batchvalidation.JobValidationOptions{
+	w.errs = batchvalidation.ValidateJobCreate(internal, batchvalidation.JobValidationOptions{
 		PodValidationOptions: templateOptions(&internal.Spec.Template), RequirePrefixedLabels: true,
 	})
 	w.warnings = templateWarnings(&internal.Spec.Template)

@@ -17,6 +17,10 @@ var containerFields = slices.Concat(
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
 	resources("resources.limits", devices), resources("resources.requests", devices),
+	refused(closedGate, `volumeMounts[].bindMountOptions
+		lifecycle.postStart.httpGet.protocol lifecycle.preStop.httpGet.protocol
+		livenessProbe.httpGet.protocol readinessProbe.httpGet.protocol startupProbe.httpGet.protocol
+		livenessProbe.grpc.mode readinessProbe.grpc.mode startupProbe.grpc.mode`),
 	instead(noCluster, claimDevices, `resources.claims`),
 	instead("podctl has no block volumes", "mount a file system; or a device of the machine by hostPath, in a privileged container", `volumeDevices`),
 	ignored(onlyWindows, `securityContext.windowsOptions`),
@@ -33,6 +37,7 @@ var ephemeralFields = slices.Concat(
 		securityContext.readOnlyRootFilesystem securityContext.privileged securityContext.allowPrivilegeEscalation
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
+	refused(closedGate, `volumeMounts[].bindMountOptions`),
 	refused("ephemeral containers have none", `ports resources resizePolicy restartPolicy restartPolicyRules lifecycle
 		livenessProbe readinessProbe startupProbe volumeDevices`),
 	ignored(onlyWindows, `securityContext.windowsOptions`),

@@ -11,6 +11,7 @@ const (
 	// claimDevices says what to write instead of a claim for devices.
 	claimDevices = "name devices of CDI specifications, by limits or an annotation: docs/devices.md"
 	noPlugin     = "podctl has no plugin for it"
+	closedGate   = "its feature gate is closed by default: an API server drops it"
 )
 
 var metadataFields = slices.Concat(
@@ -43,6 +44,7 @@ var podFields = slices.Concat(
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.schedulingGroup spec.preemptionPolicy`),
 	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
+	refused(closedGate, `spec.evictionResponders`),
 	instead(noCluster, claimDevices, `spec.resources.claims spec.resourceClaims`),
 	ignored(onlyWindows, `spec.securityContext.windowsOptions`),
 )
@@ -59,6 +61,11 @@ var volumeFields = slices.Concat(
 		Path: tokenField, Support: Refused, Reason: "there is no API server to issue a token",
 		Hint: "--service-account=ignore leaves the token out of the volume, --service-account=FILE puts the token of a file there",
 	}},
+	instead(closedGate, "change the directory's mode in an init container", `emptyDir.mode`),
+	instead(closedGate, "the files belong to root, and to the group of spec.securityContext.fsGroup", `secret.defaultUser secret.items[].user
+		configMap.defaultUser configMap.items[].user downwardAPI.defaultUser downwardAPI.items[].user projected.defaultUser
+		projected.sources[].secret.items[].user projected.sources[].configMap.items[].user projected.sources[].downwardAPI.items[].user
+		projected.sources[].serviceAccountToken.user projected.sources[].clusterTrustBundle.user projected.sources[].podCertificate.user`),
 	instead(noCluster, "put the certificates into a ConfigMap, and project that", `projected.sources[].clusterTrustBundle`),
 	instead(noCluster, "put the key and the certificate into a Secret, and project that", `projected.sources[].podCertificate`),
 	below("ephemeral.volumeClaimTemplate", slices.Concat(

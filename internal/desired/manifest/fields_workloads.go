@@ -61,4 +61,5 @@ var jobFields = slices.Concat(workloadFields,
 	ignored(noControllers, `spec.parallelism spec.completions spec.activeDeadlineSeconds spec.podFailurePolicy spec.successPolicy
 		spec.backoffLimit spec.backoffLimitPerIndex spec.maxFailedIndexes spec.ttlSecondsAfterFinished
 		spec.podReplacementPolicy spec.managedBy`),
+	ignored(noScheduler, `spec.scheduling`),
 )

@@ -27,15 +27,7 @@ type Limits struct {
 // pod, sets that limit (ResourceConfigForPod in pkg/kubelet/cm/helpers_linux.go).
 func PodLimits(p *v1.Pod) Limits {
 	requests := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
-	cpuLimited := true
-	limits := resourcehelper.PodLimits(p, resourcehelper.PodResourcesOptions{
-		ContainerFn: func(l v1.ResourceList, _ resourcehelper.ContainerType) {
-			cpuLimited = cpuLimited && !l.Cpu().IsZero()
-		},
-	})
-	if resourcehelper.IsPodLevelResourcesSet(p) {
-		cpuLimited = cpuLimited || !p.Spec.Resources.Limits.Cpu().IsZero()
-	}
+	limits := resourcehelper.PodLimits(p, resourcehelper.PodResourcesOptions{})
 
 	out := Limits{CPUShares: pod.MinCPUShares, Hugepages: hugepages(requests)}
 	class := pod.QOS(p)
@@ -43,7 +35,7 @@ func PodLimits(p *v1.Pod) Limits {
 		return out
 	}
 	out.CPUShares = uint64(pod.CPUShares(requests.Cpu().MilliValue()))
-	if class == v1.PodQOSGuaranteed || cpuLimited {
+	if class == v1.PodQOSGuaranteed || pod.IsLimited(p, v1.ResourceCPU) {
 		out.CPUQuota, out.CPUPeriod = pod.CPUQuota(limits.Cpu().MilliValue()), pod.CPUPeriod
 	}
 	out.Memory = pod.MemoryLimit(p)

@@ -123,12 +123,13 @@ type ActionInput struct {
 // (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func Actions(p *v1.Pod, st *pod.Status, in ActionInput) Plan {
 	sandbox := judgeSandbox(p, st)
-	plan := Plan{KillPod: sandbox.changed, SandboxID: sandbox.id, Attempt: sandbox.attempt}
+	renew := sandbox.unfit != ""
+	plan := Plan{KillPod: renew, SandboxID: sandbox.id, Attempt: sandbox.attempt}
 	switch {
 	case in.RestartAll:
-		plan.CreateSandbox = sandbox.changed
+		plan.CreateSandbox = renew
 		plan.Reset = resets(p, st)
-	case sandbox.changed:
+	case renew:
 		plan.planNewSandbox(p, st, in)
 	default:
 		plan.planInSandbox(p, st, in)

@@ -16,6 +16,7 @@ const (
 	reasonNotReady         = "ContainersNotReady"
 	reasonNotInitialized   = "ContainersNotInitialized"
 	reasonReadinessGatesNo = "ReadinessGatesNotReady"
+	reasonSandboxNotReady  = "PodSandboxNotReady"
 )
 
 // setConditions computes the conditions that belong to the node, in the
@@ -27,7 +28,7 @@ func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus
 		c.ObservedGeneration = p.Generation
 		s.Conditions = append(s.Conditions, c)
 	}
-	add(condition(v1.PodReadyToStartContainers, !judgeSandbox(p, st).changed, "", ""))
+	add(readyToStart(judgeSandbox(p, st)))
 	add(initialized(s, p, old))
 	add(podReady(s, p))
 	add(containersReady(s, p))
@@ -35,6 +36,15 @@ func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus
 	if mayRestartAll(p) {
 		s.Conditions = append(s.Conditions, allRestarting(s, p, st, old)) // has no generation
 	}
+}
+
+// readyToStart is GeneratePodReadyToStartContainersCondition of
+// pkg/kubelet/status/generate.go.
+func readyToStart(v sandboxVerdict) v1.PodCondition {
+	if v.unfit == "" {
+		return condition(v1.PodReadyToStartContainers, true, "", "")
+	}
+	return condition(v1.PodReadyToStartContainers, false, reasonSandboxNotReady, v.unfit)
 }
 
 // othersConditions returns the conditions that are not the node's, those of a resize,

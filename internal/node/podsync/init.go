@@ -8,9 +8,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// initWalk is one pass over the init containers, from the last to the first:
-// completed ones may have been removed from the runtime, so the last one that
-// is found shows how far the pod is initialized
+// initWalk is one pass over the init containers of the newest sandbox, from the last
+// to the first: completed ones may have been removed from the runtime, so the last
+// one that is found shows how far the pod is initialized
 // (computeInitContainerActions in pkg/kubelet/kuberuntime/kuberuntime_container.go).
 type initWalk struct {
 	v  *v1.Pod
@@ -33,7 +33,7 @@ func (p *Plan) initContainers(v *v1.Pod, st *pod.Status, in ActionInput) bool {
 		return true
 	}
 	w := &initWalk{v: v, st: st, in: in, p: p}
-	w.done = regularActive(v, st)
+	w.done = anyRegularActive(v, st)
 	w.later = w.done
 	for i := range slices.Backward(v.Spec.InitContainers) {
 		if !w.visit(i) {
@@ -48,22 +48,10 @@ func (p *Plan) initContainers(v *v1.Pod, st *pod.Status, in ActionInput) bool {
 	return w.done
 }
 
-// regularActive reports whether a regular container is created or running. An
-// exited one may belong to an earlier sandbox and does not count.
-func regularActive(v *v1.Pod, st *pod.Status) bool {
-	for i := range v.Spec.Containers {
-		last := st.Container(v.Spec.Containers[i].Name)
-		if last != nil && (last.State == pod.Created || last.State == pod.Running) {
-			return true
-		}
-	}
-	return false
-}
-
 // visit handles one init container. It returns false if the pod has failed.
 func (w *initWalk) visit(i int) (ok bool) {
 	c := &w.v.Spec.InitContainers[i]
-	last := w.st.Container(c.Name)
+	last := w.st.ActiveContainer(c.Name)
 	switch {
 	case last == nil:
 		if w.later && pod.IsSidecar(c) {

@@ -2,6 +2,7 @@ package podsync_test
 
 import (
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -32,12 +33,20 @@ func TestInitContainersRunOneAfterTheOther(t *testing.T) {
 		{"earlier ones may be gone", []string{"i2=exited:0"}, "start c"},
 		{"once a container runs they are done with, even if gone", []string{"c=running"}, "-"},
 		{"once a container runs a failure is history", []string{"c=running", "i2=exited:1"}, "-"},
-		{"an exited container proves nothing: it may be from another sandbox", []string{"c=exited:1"}, "init i1"},
+		{"a container that has ended shows that they completed, even if gone", []string{"c=exited:1"}, "start c"},
 		{"only the last run of each stays", []string{"i1=exited:0", "i1=exited:1", "i1=exited:1"}, "remove i1-2, remove i1-1, init i2"},
 		{"a lost one is killed and repeated", []string{"i1=unknown"}, "kill i1-1 Unknown, init i1"},
 	} {
 		t.Run(c.why, func(t *testing.T) { wantPlan(t, p, statusOf(c.st...), c.want) })
 	}
+}
+
+func TestInitContainersRunAgainInNewSandbox(t *testing.T) {
+	p := initPod(v1.RestartPolicyAlways, container("i1"), container("i2"))
+	st := statusOf("c=exited:255", "i2=exited:0", "i1=exited:0")
+	st.Sandboxes = append([]*pod.SandboxStatus{{ID: "s2", State: pod.Running, IPs: st.IPs, CreatedAt: t0.Add(time.Hour)}}, st.Sandboxes...)
+	st.Sandboxes[1].State = pod.Exited // before a reboot
+	wantPlan(t, p, st, "init i1")
 }
 
 func TestFailedInitContainerFailsPodWithoutRestarts(t *testing.T) {

@@ -1,6 +1,8 @@
 package podsync
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -148,22 +150,9 @@ func findStatus(list []v1.ContainerStatus, name string) *v1.ContainerStatus {
 	return nil
 }
 
-// activeRegular reports whether a regular container belongs to the ready
-// sandbox. Where the runtime does not report a container's sandbox, its age
-// decides (HasAnyActiveRegularContainerStarted in
-// pkg/kubelet/container/helpers.go).
-func activeRegular(p *v1.Pod, st *pod.Status) bool {
-	if len(st.Sandboxes) == 0 || st.Sandboxes[0].State != pod.Running {
-		return false
-	}
-	sandbox := st.Sandboxes[0]
-	for _, cs := range st.Containers {
-		if specOf(p.Spec.Containers, cs.Name) == nil {
-			continue
-		}
-		if cs.SandboxID == sandbox.ID || (cs.SandboxID == "" && !cs.CreatedAt.Before(sandbox.CreatedAt)) {
-			return true
-		}
-	}
-	return false
+// anyRegularActive reports whether the newest sandbox is ready and has a regular
+// container, in any state: then every init container has completed
+// (HasAnyActiveRegularContainerStarted in pkg/kubelet/container/helpers.go).
+func anyRegularActive(p *v1.Pod, st *pod.Status) bool {
+	return slices.ContainsFunc(p.Spec.Containers, func(c v1.Container) bool { return st.ActiveContainer(c.Name) != nil })
 }

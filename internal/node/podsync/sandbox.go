@@ -8,8 +8,9 @@ import (
 
 // sandboxVerdict is whether the pod needs a new sandbox.
 type sandboxVerdict struct {
-	// changed: a new sandbox is needed.
-	changed bool
+	// unfit says why a new sandbox is needed, in the kubelet's words; "" if the
+	// newest one is used.
+	unfit string
 	// attempt is that of the sandbox to use, or of the one to create.
 	attempt uint32
 	// id is the newest sandbox, "" if there is none (or if it is on the wrong
@@ -23,7 +24,7 @@ type sandboxVerdict struct {
 // (PodSandboxChanged in pkg/kubelet/kuberuntime/util/util.go).
 func judgeSandbox(p *v1.Pod, st *pod.Status) sandboxVerdict {
 	if len(st.Sandboxes) == 0 {
-		return sandboxVerdict{changed: true}
+		return sandboxVerdict{unfit: "no pod sandbox exists"}
 	}
 	ready := 0
 	for _, s := range st.Sandboxes {
@@ -32,15 +33,18 @@ func judgeSandbox(p *v1.Pod, st *pod.Status) sandboxVerdict {
 		}
 	}
 	newest := st.Sandboxes[0]
-	next := sandboxVerdict{changed: true, attempt: newest.Attempt + 1, id: newest.ID}
+	next := sandboxVerdict{attempt: newest.Attempt + 1, id: newest.ID}
 	switch {
-	case ready > 1, newest.State != pod.Running:
-		return next
+	case ready > 1:
+		next.unfit = "multiple pod sandboxes are ready and need to be reconciled"
+	case newest.State != pod.Running:
+		next.unfit = "pod sandbox is not ready"
 	case newest.HostNetwork != pod.IsHostNetwork(p):
-		next.id = ""
-		return next
+		next.unfit, next.id = "network namespace mode changed and sandbox needs to be recreated", ""
 	case !newest.HostNetwork && len(newest.IPs) == 0 && !newest.NetworkUnknown:
-		return next
+		next.unfit = "pod sandbox has no IP address"
+	default:
+		next.attempt = newest.Attempt
 	}
-	return sandboxVerdict{attempt: newest.Attempt, id: newest.ID}
+	return next
 }

@@ -134,7 +134,7 @@ func cdiDevices(names []string) []*runtimeapi.CDIDevice {
 // (zero) if it asks for none or it does not count.
 func stopSignal(c *v1.Container, n *Node) runtimeapi.Signal {
 	if !n.StopSignals || c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
-		return runtimeapi.Signal_RUNTIME_DEFAULT
+		return runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT
 	}
 	return signals[string(*c.Lifecycle.StopSignal)]
 }

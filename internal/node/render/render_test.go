@@ -169,9 +169,9 @@ func TestAnnotationsSayHowToEndTheContainer(t *testing.T) {
 
 func TestStopSignalCountsOnlyWithItsFeature(t *testing.T) {
 	c := &v1.Container{Lifecycle: &v1.Lifecycle{StopSignal: new(v1.Signal("SIGRTMIN+3"))}}
-	diff(t, "off", "RUNTIME_DEFAULT", stopSignal(c, &Node{}).String())
-	diff(t, "on", "SIGRTMINPLUS3", stopSignal(c, &Node{StopSignals: true}).String())
-	diff(t, "none asked for", "RUNTIME_DEFAULT", stopSignal(&v1.Container{}, &Node{StopSignals: true}).String())
+	diff(t, "off", "SIGNAL_RUNTIME_DEFAULT", stopSignal(c, &Node{}).String())
+	diff(t, "on", "SIGNAL_SIGRTMINPLUS3", stopSignal(c, &Node{StopSignals: true}).String())
+	diff(t, "none asked for", "SIGNAL_RUNTIME_DEFAULT", stopSignal(&v1.Container{}, &Node{StopSignals: true}).String())
 }
 
 func TestPortsAreListedOnce(t *testing.T) {

@@ -1,18 +1,16 @@
 package render
 
 import (
-	"strings"
-
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/cri"
 )
 
-// signals maps the names of lifecycle.stopSignal to the CRI's numbers. The
-// CRI spells SIGRTMIN+1 as SIGRTMINPLUS1.
+// signals maps the names of lifecycle.stopSignal to the CRI's numbers.
 var signals = func() map[string]runtimeapi.Signal {
 	m := map[string]runtimeapi.Signal{}
-	spell := strings.NewReplacer("PLUS", "+", "MINUS", "-")
-	for name, number := range runtimeapi.Signal_value {
-		m[spell.Replace(name)] = runtimeapi.Signal(number)
+	for number := range runtimeapi.Signal_name {
+		m[cri.SignalName(runtimeapi.Signal(number))] = runtimeapi.Signal(number)
 	}
 	return m
 }()
