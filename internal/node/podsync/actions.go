@@ -31,16 +31,16 @@ type Plan struct {
 	SandboxID string
 	// Attempt is that of the sandbox that containers are started in.
 	Attempt uint32
+	// Memory and CPU are the running containers to resize, those that shrink first.
+	Memory, CPU []Resize
+	// ResizePod: the pod's cgroup has to be resized, because the pod or a container
+	// of it gets other resources, in place or with its next start.
+	ResizePod bool
 	// Ephemeral are the ephemeral containers to start, each on its own.
 	Ephemeral []Start
 	// Init are the init containers to start, in order; a sidecar that cannot
 	// start is passed over, another ends the sync.
 	Init []Start
-	// Memory and CPU are the running containers to resize, those that shrink first.
-	Memory, CPU []Resize
-	// ResizePod: the pod's cgroup has to be resized, because containers are, or start
-	// again for it.
-	ResizePod bool
 	// Containers are the regular containers to start, each on its own.
 	Containers []Start
 }
@@ -149,6 +149,7 @@ func (p *Plan) planInSandbox(v *v1.Pod, st *pod.Status, in ActionInput) {
 	if in.ActuatedPod != nil && *in.ActuatedPod != *podAmounts(v) {
 		p.ResizePod = true
 	}
+	p.ResizePod = p.ResizePod || p.startsResized(v, in)
 	if kept == 0 && len(p.Containers) == 0 {
 		// Sidecars alone do not keep a pod alive.
 		p.killPod()

@@ -73,6 +73,7 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Imag
 				event.Waiting{Reason: reason, Message: text}, "Failed to pull image %q: %s", c.Image, message(err))
 			r.m.pull.Next(name, r.opt.Now(), r.opt.Now())
 			r.m.pullError[name] = reason + ": " + text
+			r.pullFailed = r.pullFailed || reason == reasonErrImagePull
 		}
 		return nil, &StartError{Container: c.Name, Reason: reason, Message: text, err: err}
 	}

@@ -16,13 +16,10 @@ type imageVolume struct {
 	failed *StartError
 }
 
-// ensureImageVolumes pulls the images of all image volumes of the pod, once per sync,
-// before the first container starts. A failure fails the containers that mount the
-// volume (getImageVolumes in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
-func (r *run) ensureImageVolumes(ctx context.Context) {
-	if r.imageVolumes != nil {
-		return
-	}
+// pullImageVolumes pulls the images of all image volumes of the pod. A failure fails
+// the containers that mount the volume (getImageVolumes in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+func (r *run) pullImageVolumes(ctx context.Context) {
 	r.imageVolumes = map[string]imageVolume{}
 	for i := range r.p.Spec.Volumes {
 		v := &r.p.Spec.Volumes[i]
@@ -49,7 +46,6 @@ func (r *run) ensureImageVolume(ctx context.Context, v *v1.ImageVolumeSource) (*
 // imagesMounted returns why an image that the container mounts is not there; of
 // several the last, as in the kubelet.
 func (r *run) imagesMounted(ctx context.Context, c *v1.Container) *StartError {
-	r.ensureImageVolumes(ctx)
 	var last *StartError
 	for _, m := range c.VolumeMounts {
 		failed := r.imageVolumes[m.Name].failed

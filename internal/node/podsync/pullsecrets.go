@@ -12,33 +12,37 @@ import (
 )
 
 // credentials returns what an image may be pulled with: from the pod's imagePullSecrets
-// (getPullSecretsForPod in pkg/kubelet/kubelet_pods.go), then those of the node.
-// Missing Secrets are named in an event; the pull goes ahead.
+// (getPullSecretsForPod in pkg/kubelet/kubelet_pods.go), then those of the node. The
+// pull goes ahead without Secrets that are missing.
 func (r *run) credentials(ctx context.Context, image string) ([]*runtimeapi.AuthConfig, error) {
 	keys := credential.Keyring{}
-	var missing []string
+	r.missingSecrets = nil
 	for _, ref := range r.p.Spec.ImagePullSecrets {
 		if ref.Name == "" {
 			continue
 		}
 		s := r.objects.Secret(r.p.Namespace, ref.Name)
 		if s == nil {
-			missing = append(missing, ref.Name)
+			r.missingSecrets = append(r.missingSecrets, ref.Name)
 			continue
 		}
 		if err := keys.AddSecret(s); err != nil {
 			return nil, err
 		}
 	}
-	if len(missing) > 0 && !r.toldMissing {
-		r.toldMissing = true
-		r.warn(r.p, "", event.NoPullSecret, "Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(missing, ", "))
-	}
 	found := keys.Lookup(image)
 	if r.opt.NodeCredentials != nil {
 		found = append(slices.Clip(found), r.opt.NodeCredentials(ctx, image)...)
 	}
 	return found, nil
+}
+
+// tellMissingSecrets names in an event the Secrets that an image may have lacked which
+// could not be pulled (SyncPod in pkg/kubelet/kubelet.go).
+func (r *run) tellMissingSecrets() {
+	if r.pullFailed && len(r.missingSecrets) > 0 {
+		r.warn(r.p, "", event.NoPullSecret, "Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(r.missingSecrets, ", "))
+	}
 }
 
 // pullImage pulls with the credentials of the image.

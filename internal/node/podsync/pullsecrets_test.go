@@ -94,6 +94,19 @@ func TestPullWithMissingSecretIsTried(t *testing.T) {
 	})
 }
 
+// A missing Secret is worth an event only where it may be why a pull failed.
+func TestMissingPullSecretIsToldOnlyIfPullFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		p := pullPod("", "s")
+		if _, err := syncWith(b, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.events.reasons(); slices.Contains(got, "FailedToRetrieveImagePullSecret") {
+			t.Errorf("events %q", got)
+		}
+	})
+}
+
 // What a Secret holds is in no status, event or error, whatever goes wrong.
 func TestPullSecretIsNotPrinted(t *testing.T) {
 	for _, text := range []string{

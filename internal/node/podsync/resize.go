@@ -44,6 +44,16 @@ func (p *Plan) resize(v *v1.Pod, c *v1.Container, last *pod.ContainerStatus, in 
 	return Kill{}, false
 }
 
+// startsResized reports whether a regular container starts with other resources than
+// its last run was given (startingResizedContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+func (p *Plan) startsResized(v *v1.Pod, in ActionInput) bool {
+	return slices.ContainsFunc(p.Containers, func(s Start) bool {
+		given, known := in.Actuated[s.Container.Name]
+		return known && given != pod.AmountsOf(v, s.Container)
+	})
+}
+
 // podAmounts returns what the pod as a whole asks for.
 func podAmounts(p *v1.Pod) *pod.Amounts {
 	if p.Spec.Resources == nil {

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
@@ -116,6 +117,43 @@ func TestResizeRestartPolicyRestartsOneContainer(t *testing.T) {
 		b.mustSync(next)
 		if calls, _ := did(b, before); len(calls) != 3 {
 			t.Errorf("again: %q", calls)
+		}
+		b.finish(next, nil)
+	})
+}
+
+// What a container gets with its next start counts for the pod's cgroup, too.
+func TestResizeOfContainerThatEndedResizesPod(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.program = func(cfg *runtimeapi.ContainerConfig) program {
+			if cfg.Metadata.Name == "c" {
+				return program{lifetime: time.Second, code: 1}
+			}
+			return program{}
+		}
+		_, before := resizeBench(t, b, sized("c", "100m", "32Mi"), sized("d", "100m", "32Mi"))
+		time.Sleep(2 * time.Second)
+		next := podOf(v1.RestartPolicyAlways, sized("c", "200m", "32Mi"), sized("d", "100m", "32Mi"))
+		b.mustSync(next)
+		calls, steps := did(b, before)
+		if want := []string{"CreateContainer c#1", "StartContainer c"}; !slices.Equal(calls, want) {
+			t.Errorf("calls %q, want %q", calls, want)
+		}
+		if want := []string{"cgroup 0/30000/0", "cgroup 307/0/0"}; !slices.Equal(steps, want) {
+			t.Errorf("cgroup %q, want %q", steps, want)
+		}
+		b.finish(next, nil)
+	})
+}
+
+func TestResizeComesBeforeContainersThatStart(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		_, before := resizeBench(t, b, sized("c", "100m", "32Mi"), sized("d", "100m", "32Mi"))
+		next := withEphemeral(podOf(v1.RestartPolicyAlways, sized("c", "100m", "64Mi"), sized("d", "100m", "32Mi")), "c", "debug")
+		b.mustSync(next)
+		calls, _ := did(b, before)
+		if want := []string{"UpdateContainerResources c 102/10000/67108864", "CreateContainer debug#0", "StartContainer debug"}; !slices.Equal(calls, want) {
+			t.Errorf("calls %q, want %q", calls, want)
 		}
 		b.finish(next, nil)
 	})

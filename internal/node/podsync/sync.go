@@ -96,16 +96,18 @@ type run struct {
 	objects   *pod.Objects
 	// users is the pod's user namespace, once it is known that it has one.
 	users *runtimeapi.UserNamespace
-	// imageVolumes are the pod's volumes that are images, by name; nil before
-	// the first start.
+	// imageVolumes are the pod's volumes that are images, by name; nil unless
+	// containers are to be started.
 	imageVolumes map[string]imageVolume
 	// images are those known to be present, by name: containers of one pod
 	// often share one.
 	images map[string]*pod.Image
-	// toldMissing: the event about missing pull secrets was sent.
-	toldMissing bool
-	acted       bool
-	started     bool
+	// missingSecrets are the pull secrets of the pod that are not there, pullFailed
+	// whether an image could not be pulled.
+	missingSecrets []string
+	pullFailed     bool
+	acted          bool
+	started        bool
 	// leave ends the pod's turn to start, nil while it has none.
 	leave func()
 }
@@ -129,6 +131,7 @@ func (r *run) carryOut(ctx context.Context) error {
 			return err
 		}
 	}
+	defer r.tellMissingSecrets()
 	return r.start(ctx)
 }
 
@@ -203,7 +206,7 @@ func (r *run) remove(ctx context.Context) error {
 	return nil
 }
 
-// start starts the planned containers: ephemeral ones independently, init
+// start resizes the pod and starts the planned containers: ephemeral ones independently, init
 // containers until one fails that is not a sidecar, then the others independently.
 func (r *run) start(ctx context.Context) error {
 	var errs []error
@@ -212,6 +215,15 @@ func (r *run) start(ctx context.Context) error {
 			return ctx.Err()
 		}
 		return joinErrors(append(errs, err), r.opt.Now())
+	}
+	if err := r.resize(ctx); err != nil {
+		if ctx.Err() != nil {
+			return fail(err)
+		}
+		errs = append(errs, err)
+	}
+	if len(r.plan.Ephemeral)+len(r.plan.Init)+len(r.plan.Containers) > 0 {
+		r.pullImageVolumes(ctx)
 	}
 	for _, start := range r.plan.Ephemeral {
 		if r.plan.KillPod {
@@ -231,12 +243,6 @@ func (r *run) start(ctx context.Context) error {
 			}
 			errs = append(errs, err)
 		}
-	}
-	if err := r.resize(ctx); err != nil {
-		if ctx.Err() != nil {
-			return fail(err)
-		}
-		errs = append(errs, err)
 	}
 	for _, start := range r.plan.Containers {
 		if err := r.startContainer(ctx, start); err != nil {
