@@ -32,6 +32,8 @@ var safeSysctls = []struct{ name, kernel string }{
 	{"net.ipv4.tcp_keepalive_probes", "4.5"},
 	{"net.ipv4.tcp_rmem", "4.15"},
 	{"net.ipv4.tcp_wmem", "4.15"},
+	{"net.ipv4.tcp_slow_start_after_idle", "4.15"},
+	{"net.ipv4.tcp_notsent_lowat", "4.6"},
 }
 
 // sysctlPattern is a sysctl's name with dots or slashes, or a prefix of one
@@ -90,7 +92,8 @@ func (s Sysctls) checkOne(name string, p *v1.Pod) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%q not allowlisted", name)
-	case namespace == sysctl.IPCNamespace && p.Spec.HostIPC, namespace == sysctl.NetNamespace && p.Spec.HostNetwork:
+	case namespace == sysctl.IPCNamespace && p.Spec.HostIPC, namespace == sysctl.NetNamespace && p.Spec.HostNetwork,
+		namespace == sysctl.UserNamespace && (p.Spec.HostUsers == nil || *p.Spec.HostUsers):
 		return fmt.Errorf("%q not allowed with host %s enabled", name, namespace)
 	}
 	return nil
@@ -113,7 +116,7 @@ func (s Sysctls) check(p *v1.Pod) *Error {
 // hint returns how to allow a sysctl that is namespaced, "" for any other.
 func (s Sysctls) hint(name string) string {
 	name = sysctl.NormalizeName(name)
-	err := s.checkOne(name, &v1.Pod{})
+	err := s.checkOne(name, &v1.Pod{Spec: v1.PodSpec{HostUsers: new(bool)}})
 	if namespace, _, _ := sysctl.GetNamespace(name); err == nil || namespace == sysctl.UnknownNamespace {
 		return ""
 	}

@@ -22,6 +22,7 @@ func podWith(edit func(*v1.PodSpec), names ...string) *v1.Pod {
 func TestSafeAndAllowedSysctls(t *testing.T) {
 	hostNetwork := func(s *v1.PodSpec) { s.HostNetwork = true }
 	hostIPC := func(s *v1.PodSpec) { s.HostIPC = true }
+	ownUsers := func(s *v1.PodSpec) { s.HostUsers = new(bool) }
 	tests := []struct {
 		name   string
 		kernel string
@@ -34,7 +35,8 @@ func TestSafeAndAllowedSysctls(t *testing.T) {
 		{"safe", "", nil, podWith(nil, "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies",
 			"net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start"), ""},
 		{"safe on a new kernel", "6.1.0-13-amd64", nil, podWith(nil, "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_fin_timeout",
-			"net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"), ""},
+			"net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
+			"net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_notsent_lowat"), ""},
 		{"not safe before 4.15", "4.14.1", nil, podWith(nil, "net.ipv4.tcp_rmem"), `forbidden sysctl: "net.ipv4.tcp_rmem" not allowlisted`},
 		{"safe since 4.15", "4.15", nil, podWith(nil, "net.ipv4.tcp_rmem"), ""},
 		{"not safe before 4.6", "4.5.9", nil, podWith(nil, "net.ipv4.tcp_fin_timeout"), `forbidden sysctl: "net.ipv4.tcp_fin_timeout" not allowlisted`},
@@ -51,6 +53,8 @@ func TestSafeAndAllowedSysctls(t *testing.T) {
 		{"of the node's network, by its beginning", "6.1", []string{"net.*"}, podWith(hostNetwork, "net.core.somaxconn"), `forbidden sysctl: "net.core.somaxconn" not allowed with host Net enabled`},
 		{"of the node's IPC", "6.1", nil, podWith(hostIPC, "kernel.shm_rmid_forced"), `forbidden sysctl: "kernel.shm_rmid_forced" not allowed with host IPC enabled`},
 		{"of the node's IPC, by its beginning", "6.1", []string{"kernel.msg*"}, podWith(hostIPC, "kernel.msgmni"), `forbidden sysctl: "kernel.msgmni" not allowed with host IPC enabled`},
+		{"of the node's users", "6.1", []string{"user.*"}, podWith(nil, "user.max_user_namespaces"), `forbidden sysctl: "user.max_user_namespaces" not allowed with host User enabled`},
+		{"of the pod's users", "6.1", []string{"user.*"}, podWith(ownUsers, "user.max_user_namespaces"), ""},
 		{"of another namespace than the node's", "6.1", nil, podWith(hostIPC, "net.ipv4.tcp_syncookies"), ""},
 	}
 	for _, tt := range tests {

@@ -151,7 +151,7 @@ func TestHTTPHookFailsWithoutServerAddressOrPort(t *testing.T) {
 	}{
 		"connection refused":                  {"127.0.0.1", ""},
 		"failed to find networking container": {"", ""},
-		`strconv.Atoi: parsing "nope"`:        {"127.0.0.1", "nope"},
+		`port "nope" not found`:               {"127.0.0.1", "nope"},
 	} {
 		target, get := target, get.DeepCopy()
 		target.PodIP = c.ip

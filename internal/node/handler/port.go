@@ -14,13 +14,11 @@ import (
 func port(p intstr.IntOrString, c *v1.Container) (int, error) {
 	number := p.IntValue()
 	if p.Type == intstr.String {
-		if named, ok := portNamed(p.StrVal, c); ok {
-			number = named
-		} else if n, err := strconv.Atoi(p.StrVal); err == nil {
-			number = n
-		} else {
-			return 0, err // the kubelet's words for a name that no port has
+		named, ok := portNamed(p.StrVal, c)
+		if !ok {
+			return 0, fmt.Errorf("port %q not found", p.StrVal)
 		}
+		number = named
 	}
 	if number < 1 || number > 65535 {
 		return 0, fmt.Errorf("invalid port number: %v", number)

@@ -165,17 +165,17 @@ func TestTCPProbe(t *testing.T) {
 
 func TestInvalidPortIsUnknown(t *testing.T) {
 	target, _ := targetOf(t, "http://127.0.0.1:80", "/")
-	for port, want := range map[string]string{
-		"nope":  `strconv.Atoi: parsing "nope": invalid syntax`,
-		"0":     "invalid port number: 0",
-		"65536": "invalid port number: 65536",
+	for want, port := range map[string]intstr.IntOrString{
+		`port "nope" not found`:      intstr.FromString("nope"),
+		"invalid port number: 0":     intstr.FromInt32(0),
+		"invalid port number: 65536": intstr.FromInt32(65536),
 	} {
 		for _, h := range []v1.ProbeHandler{
-			{TCPSocket: &v1.TCPSocketAction{Port: named(port)}},
-			{HTTPGet: &v1.HTTPGetAction{Port: named(port)}},
+			{TCPSocket: &v1.TCPSocketAction{Port: port}},
+			{HTTPGet: &v1.HTTPGetAction{Port: port}},
 		} {
 			if _, _, err := handler.Probe(t.Context(), nil, target, probe(h)); err == nil || err.Error() != want {
-				t.Errorf("port %s: error %v; want %s", port, err, want)
+				t.Errorf("port %s: error %v; want %s", port.String(), err, want)
 			}
 		}
 	}

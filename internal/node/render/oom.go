@@ -72,7 +72,7 @@ func spareRequest(p *v1.Pod) int64 {
 	}
 	containers := resourcehelper.AggregateContainerRequests(p, resourcehelper.PodResourcesOptions{})
 	spare := p.Spec.Resources.Requests.Memory().Value() - containers.Memory().Value()
-	return spare / int64(len(p.Spec.Containers)+len(p.Spec.InitContainers))
+	return max(spare, 0) / int64(len(p.Spec.Containers)+len(p.Spec.InitContainers))
 }
 
 // smallestRequest returns the smallest memory request of the main containers.

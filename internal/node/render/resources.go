@@ -65,6 +65,11 @@ func ContainerResources(p *v1.Pod, c *v1.Container, n *Node) (*runtimeapi.LinuxC
 	}
 	r.OomScoreAdj = score
 	r.HugepageLimits = hugepageLimits(p, c, n)
+	if n.CgroupV2 {
+		// Its memory is protected from reclaim by nothing but the limits of others: the
+		// kubelet's memoryReservationPolicy None.
+		r.Unified["memory.min"], r.Unified["memory.low"] = "0", "0"
+	}
 	forbidSwap(r, n)
 	return r, nil
 }

@@ -43,6 +43,10 @@ func TestOOMScoreAdj(t *testing.T) {
 			p.Spec.Resources = &v1.ResourceRequirements{Requests: quantities("memory", "300Mi")}
 			p.Spec.Containers = []v1.Container{{Name: "c", Resources: memory("100Mi")}, {Name: "x"}}
 		}, 800},
+		{"a pod that requests less than its containers takes nothing from them", func(p *v1.Pod) {
+			p.Spec.Resources = &v1.ResourceRequirements{Requests: quantities("memory", "100Mi")}
+			p.Spec.Containers = []v1.Container{{Name: "c", Resources: memory("200Mi")}}
+		}, 800},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -75,7 +79,7 @@ func TestLimitsOnCgroupV2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff(t, "container", map[string]string{"memory.oom.group": "1", "memory.swap.max": "0"}, r.Unified)
+	diff(t, "container", map[string]string{"memory.oom.group": "1", "memory.swap.max": "0", "memory.min": "0", "memory.low": "0"}, r.Unified)
 	diff(t, "memory and swap", [2]int64{64 << 20, 0}, [2]int64{r.MemoryLimitInBytes, r.MemorySwapLimitInBytes})
 
 	overhead := OverheadResources(p, n)
@@ -85,7 +89,7 @@ func TestLimitsOnCgroupV2(t *testing.T) {
 
 	n.SwapController = false
 	r, _ = ContainerResources(p, &p.Spec.Containers[0], n)
-	diff(t, "no swap controller", map[string]string{"memory.oom.group": "1"}, r.Unified)
+	diff(t, "no swap controller", map[string]string{"memory.oom.group": "1", "memory.min": "0", "memory.low": "0"}, r.Unified)
 }
 
 func TestSwapWithoutController(t *testing.T) {

@@ -44,10 +44,24 @@ func setUpHostPath(_ context.Context, r request) error {
 		return fmt.Errorf("%s is an invalid volume type", wanted)
 	case wanted == v1.HostPathUnset:
 		return nil
-	case err != nil || !check.is(info.Mode()):
-		return fmt.Errorf("hostPath type check failed: %s is not %s", path, check.name)
+	case missing:
+		return fmt.Errorf("hostPath type check failed, %s is not a %s, unable to determine its type: path %q does not exist", path, check.name, path)
+	case err != nil:
+		return fmt.Errorf("hostPath type check failed, %s is not a %s, unable to determine its type: %w", path, check.name, err)
+	case !check.is(info.Mode()):
+		return wrongType(path, check.name, info.Mode())
 	}
 	return nil
+}
+
+// wrongType says what a file is instead of the type that it has to have.
+func wrongType(path, wanted string, mode os.FileMode) error {
+	for _, t := range []v1.HostPathType{v1.HostPathDirectory, v1.HostPathFile, v1.HostPathSocket, v1.HostPathCharDev, v1.HostPathBlockDev} {
+		if hostPathTypes[t].is(mode) {
+			return fmt.Errorf("hostPath type check failed: %s is not a %s, it's a %s", path, wanted, t)
+		}
+	}
+	return fmt.Errorf("hostPath type check failed, %s is not a %s, unable to determine its type: it is of mode %s", path, wanted, mode)
 }
 
 // hostPathType reports whether a file is of a type, and what to call it if not.
@@ -57,8 +71,8 @@ type hostPathType struct {
 }
 
 var (
-	aDirectory = hostPathType{"a directory", os.FileMode.IsDir}
-	aFile      = hostPathType{"a file", os.FileMode.IsRegular}
+	aDirectory = hostPathType{"directory", os.FileMode.IsDir}
+	aFile      = hostPathType{"file", os.FileMode.IsRegular}
 
 	hostPathTypes = map[v1.HostPathType]hostPathType{
 		v1.HostPathUnset:             {},
@@ -66,9 +80,9 @@ var (
 		v1.HostPathDirectoryOrCreate: aDirectory,
 		v1.HostPathFile:              aFile,
 		v1.HostPathFileOrCreate:      aFile,
-		v1.HostPathSocket:            {"a socket file", func(m os.FileMode) bool { return m.Type() == os.ModeSocket }},
-		v1.HostPathCharDev:           {"a character device", func(m os.FileMode) bool { return m.Type() == os.ModeDevice|os.ModeCharDevice }},
-		v1.HostPathBlockDev:          {"a block device", func(m os.FileMode) bool { return m.Type() == os.ModeDevice }},
+		v1.HostPathSocket:            {"socket file", func(m os.FileMode) bool { return m.Type() == os.ModeSocket }},
+		v1.HostPathCharDev:           {"character device", func(m os.FileMode) bool { return m.Type() == os.ModeDevice|os.ModeCharDevice }},
+		v1.HostPathBlockDev:          {"block device", func(m os.FileMode) bool { return m.Type() == os.ModeDevice }},
 	}
 )
 

@@ -2,6 +2,7 @@ package volume
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -27,6 +28,9 @@ func TestHostPathTypes(t *testing.T) {
 	defer socket.Close()
 
 	const bad = "hostPath type check failed: "
+	missing := func(kind string) string {
+		return fmt.Sprintf("hostPath type check failed, %[1]s is not a %[2]s, unable to determine its type: path %[1]q does not exist", path("none"), kind)
+	}
 	tests := []struct {
 		path string
 		t    v1.HostPathType
@@ -43,14 +47,14 @@ func TestHostPathTypes(t *testing.T) {
 		{path: path("file"), t: v1.HostPathFileOrCreate, mode: 0o644},
 		{path: path("new/dir"), t: v1.HostPathDirectoryOrCreate, mode: fs.ModeDir | 0o755},
 		{path: path("newfile"), t: v1.HostPathFileOrCreate, mode: 0o644},
-		{path: path("none"), t: v1.HostPathDirectory, err: bad + path("none") + " is not a directory"},
-		{path: path("none"), t: v1.HostPathFile, err: bad + path("none") + " is not a file"},
-		{path: path("file"), t: v1.HostPathDirectory, err: bad + path("file") + " is not a directory"},
-		{path: path("file"), t: v1.HostPathDirectoryOrCreate, err: bad + path("file") + " is not a directory"},
-		{path: path("dir"), t: v1.HostPathFileOrCreate, err: bad + path("dir") + " is not a file"},
-		{path: path("file"), t: v1.HostPathSocket, err: bad + path("file") + " is not a socket file"},
-		{path: path("file"), t: v1.HostPathCharDev, err: bad + path("file") + " is not a character device"},
-		{path: "/dev/null", t: v1.HostPathBlockDev, err: bad + "/dev/null is not a block device"},
+		{path: path("none"), t: v1.HostPathDirectory, err: missing("directory")},
+		{path: path("none"), t: v1.HostPathFile, err: missing("file")},
+		{path: path("file"), t: v1.HostPathDirectory, err: bad + path("file") + " is not a directory, it's a File"},
+		{path: path("file"), t: v1.HostPathDirectoryOrCreate, err: bad + path("file") + " is not a directory, it's a File"},
+		{path: path("dir"), t: v1.HostPathFileOrCreate, err: bad + path("dir") + " is not a file, it's a Directory"},
+		{path: path("file"), t: v1.HostPathSocket, err: bad + path("file") + " is not a socket file, it's a File"},
+		{path: path("file"), t: v1.HostPathCharDev, err: bad + path("file") + " is not a character device, it's a File"},
+		{path: "/dev/null", t: v1.HostPathBlockDev, err: bad + "/dev/null is not a block device, it's a CharDevice"},
 		{path: path("dir"), t: "Dir", err: "Dir is an invalid volume type"},
 		{path: path("no/dir/file"), t: v1.HostPathFileOrCreate, err: "open " + path("no/dir/file") + ": no such file or directory"},
 	}
