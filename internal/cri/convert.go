@@ -76,10 +76,10 @@ func toSandboxStatus(s *runtimeapi.PodSandboxStatus) *pod.SandboxStatus {
 	}
 }
 
-// SignalName returns the name of the signal in the Kubernetes API, which spells
+// signalName returns the name of the signal in the Kubernetes API, which spells
 // the CRI's SIGNAL_SIGRTMINPLUS3 as SIGRTMIN+3 (runtimeSignalToString in
 // pkg/kubelet/kuberuntime/helpers.go).
-func SignalName(s runtimeapi.Signal) string {
+func signalName(s runtimeapi.Signal) string {
 	return strings.NewReplacer("SIGNAL_", "", "PLUS", "+", "MINUS", "-").Replace(s.String())
 }
 
@@ -88,7 +88,7 @@ func stopSignal(s runtimeapi.Signal) string {
 	if s == runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT {
 		return ""
 	}
-	return SignalName(s)
+	return signalName(s)
 }
 
 // sandboxIPs returns the sandbox's addresses, primary first: none if one of
