@@ -34,6 +34,10 @@ type Result struct {
 	Progress
 	// Cleared are the files whose setuid or setgid was cleared.
 	Cleared int
+	// Absolute is how many symlinks with an absolute target were copied: beside the copy it
+	// is another file, or none. First is one of them, as PATH -> TARGET.
+	Absolute int
+	First    string
 }
 
 // maxErrors is how many entries that could not be copied an error names.
@@ -94,6 +98,11 @@ func (c *copying) copyEntry(e Entry) error {
 	if c.opts.ToHost && e.Kind == File && e.Mode&privileged != 0 {
 		e.Mode &^= privileged
 		c.result.Cleared++
+	}
+	if e.Kind == Symlink && path.IsAbs(e.Target) {
+		if c.result.Absolute++; c.result.Absolute == 1 {
+			c.result.First = path.Join(c.opts.Name, e.Path) + " -> " + e.Target
+		}
 	}
 	var content io.Reader
 	if e.Kind == File {

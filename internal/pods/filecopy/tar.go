@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -59,23 +60,45 @@ func (h *head) Write(p []byte) (int, error) {
 // Close implements End.
 func (*Tar) Close() error { return nil }
 
-// Open implements End.
-func (t *Tar) Open(_ context.Context, p Place) (Source, error) {
-	s := &tarSource{t: t, dir: dirOf(path.Clean(p.Path)), name: p.Base(), title: p.String()}
-	if s.name == "" {
-		s.dir, s.name = p.Path, "."
+// Open implements End. Symlinks in the path are followed, at its end too.
+func (t *Tar) Open(ctx context.Context, p Place) (Source, error) {
+	at := fromRoot(p.Path)
+	isDir, err := t.isDir(ctx, at)
+	switch {
+	case err != nil:
+		return nil, err
+	case isDir:
+		return &tarSource{t: t, dir: at, name: ".", title: p.String()}, nil
+	case p.Contents() || strings.HasSuffix(at, "/"):
+		return nil, fmt.Errorf("%s: no such directory", p)
 	}
-	return s, nil
+	// -h follows a symlink at the end of the path; a file has none below it.
+	return &tarSource{t: t, flags: []string{"-h"}, dir: dirOf(at), name: path.Base(at), title: p.String()}, nil
+}
+
+// fromRoot returns a path as podctl takes it: relative to the root directory, not to the
+// working directory of the container.
+func fromRoot(name string) string { return "/" + strings.TrimLeft(name, "/") }
+
+// isDir reports whether a path of the container is a directory, or a symlink to one.
+func (t *Tar) isDir(ctx context.Context, at string) (bool, error) {
+	err := t.run(ctx, []string{"test", "-d", at}, nil, io.Discard)
+	if exit, ok := errors.AsType[*ExitError](err); ok && exit.Code == 1 {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Create implements End.
 func (t *Tar) Create(ctx context.Context, to, from Place) (Sink, Place, error) {
-	dir, name, made := dirOf(strings.TrimSuffix(to.Path, "/")), to.Base(), to
-	switch err := t.run(ctx, []string{"test", "-d", to.Path}, nil, io.Discard); {
-	case err == nil:
-		dir, name, made = to.Path, from.Base(), into(to, from)
-	case errors.As(err, new(*ExitError)) && name != "" && !strings.HasSuffix(to.Path, "/"):
-	default:
+	at := fromRoot(to.Path)
+	dir, name, made := dirOf(at), to.Base(), to
+	switch isDir, err := t.isDir(ctx, at); {
+	case err != nil:
+		return nil, to, err
+	case isDir:
+		dir, name, made = at, from.Base(), into(to, from)
+	case name == "" || strings.HasSuffix(at, "/"):
 		return nil, to, fmt.Errorf("%s: no such directory", to)
 	}
 	s := &tarSink{name: name, done: make(chan error, 1)}
@@ -91,7 +114,9 @@ func (t *Tar) Create(ctx context.Context, to, from Place) (Sink, Place, error) {
 
 // tarSource is what tar in the container writes.
 type tarSource struct {
-	t                *Tar
+	t     *Tar
+	flags []string
+	// name is archived in dir: "." or a file.
 	dir, name, title string
 }
 
@@ -103,7 +128,7 @@ func (s *tarSource) Each(ctx context.Context, do func(Entry) error, failed func(
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := s.t.run(ctx, []string{"tar", "cf", "-", "-C", s.dir, "--", s.name}, nil, w)
+		err := s.t.run(ctx, slices.Concat([]string{"tar", "cf", "-"}, s.flags, []string{"-C", s.dir, "--", s.name}), nil, w)
 		_ = w.CloseWithError(err) // nil is the end
 		done <- err
 	}()
@@ -164,8 +189,11 @@ func (s *tarSource) read(in *tar.Reader, do func(Entry) error, failed func(error
 // inside returns a name relative to what is copied.
 func (s *tarSource) inside(name string) (string, bool) {
 	name = path.Clean(name)
-	if s.name == "." {
-		return strings.TrimPrefix(name, "."), filepath.IsLocal(name)
+	switch {
+	case s.name == "." && name == ".":
+		return "", true
+	case s.name == ".":
+		return name, filepath.IsLocal(name)
 	}
 	rest, ok := strings.CutPrefix(name, s.name)
 	if rest == "" {

@@ -29,7 +29,9 @@ func copyTar(t *testing.T, from End, src string, to End, dst string) (Place, err
 	t.Helper()
 	source := Place{Path: src}
 	s, err := from.Open(t.Context(), source)
-	must(t, err)
+	if err != nil {
+		return source, err
+	}
 	sink, made, err := to.Create(t.Context(), Place{Path: dst}, source)
 	if err != nil {
 		return made, err
@@ -83,16 +85,40 @@ func TestCopyWithTar(t *testing.T) {
 	}
 }
 
+// What is not the file that was asked for is not copied.
+func TestArchiveOfAnotherFileIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	container := &Tar{Exec: func(_ context.Context, command []string, _ io.Reader, stdout, _ io.Writer) (int, error) {
+		if command[0] == "test" {
+			return 1, nil // no directory
+		}
+		w := tar.NewWriter(stdout)
+		for _, name := range []string{"other", "srcother", "src/../other"} {
+			if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644}); err != nil {
+				return 1, nil
+			}
+		}
+		return 0, w.Close()
+	}}
+	if _, err := copyTar(t, container, "/src", Host(), dir+"/dst"); err == nil || strings.Count(err.Error(), "outside of what is copied") != 3 {
+		t.Errorf("%v", err)
+	}
+	if left, _ := filepath.Glob(dir + "/*"); len(left) != 0 {
+		t.Errorf("%v", left)
+	}
+}
+
 // A container may send any archive.
 func TestHostileArchiveStaysInTarget(t *testing.T) {
 	for name, entries := range map[string][]tar.Header{
-		"up":            {{Name: "src/", Typeflag: tar.TypeDir}, {Name: "src/../../victim", Typeflag: tar.TypeReg, Size: 4}},
+		"up":            {{Name: "./", Typeflag: tar.TypeDir}, {Name: "./../../victim", Typeflag: tar.TypeReg, Size: 4}},
 		"absolute":      {{Name: "/victim", Typeflag: tar.TypeReg, Size: 4}},
-		"other":         {{Name: "victim", Typeflag: tar.TypeReg, Size: 4}},
-		"symlink":       {{Name: "src/", Typeflag: tar.TypeDir}, {Name: "src/d", Typeflag: tar.TypeSymlink, Linkname: "../.."}, {Name: "src/d/victim", Typeflag: tar.TypeReg, Size: 4}},
-		"hard link":     {{Name: "src/", Typeflag: tar.TypeDir}, {Name: "src/h", Typeflag: tar.TypeLink, Linkname: "../victim"}},
-		"symlink twice": {{Name: "src/", Typeflag: tar.TypeDir}, {Name: "src/d", Typeflag: tar.TypeSymlink, Linkname: "../../victim"}, {Name: "src/d", Typeflag: tar.TypeReg, Size: 4}},
-		"device":        {{Name: "src/", Typeflag: tar.TypeDir}, {Name: "src/null", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 3}},
+		"other":         {{Name: "victim/../../victim", Typeflag: tar.TypeReg, Size: 4}},
+		"symlink":       {{Name: "./", Typeflag: tar.TypeDir}, {Name: "./d", Typeflag: tar.TypeSymlink, Linkname: "../.."}, {Name: "./d/victim", Typeflag: tar.TypeReg, Size: 4}},
+		"hard link":     {{Name: "./", Typeflag: tar.TypeDir}, {Name: "./h", Typeflag: tar.TypeLink, Linkname: "../victim"}},
+		"symlink twice": {{Name: "./", Typeflag: tar.TypeDir}, {Name: "./d", Typeflag: tar.TypeSymlink, Linkname: "../../victim"}, {Name: "./d", Typeflag: tar.TypeReg, Size: 4}},
+		"dots":          {{Name: "./", Typeflag: tar.TypeDir}, {Name: "./..", Typeflag: tar.TypeSymlink, Linkname: "x"}},
+		"device":        {{Name: "./", Typeflag: tar.TypeDir}, {Name: "./null", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 3}},
 	} {
 		dir := t.TempDir()
 		write(t, dir+"/victim", "safe")

@@ -142,7 +142,23 @@ func (o cpOptions) copy(ctx context.Context, e *shell.Env, from, to filecopy.End
 	if result.Cleared > 0 {
 		fmt.Fprintf(e.Errw, "warning: setuid and setgid of %s were cleared\n", output.Plural(result.Cleared, "file"))
 	}
+	if result.Absolute > 0 {
+		fmt.Fprintf(e.Errw, "warning: %s\n", absoluteText(result, o.to.Target == ""))
+	}
 	return err
+}
+
+// absoluteText says where the absolute symlinks of a copy lead.
+func absoluteText(r filecopy.Result, toHost bool) string {
+	whose := "the container"
+	if toHost {
+		whose = "this host"
+	}
+	text := "absolute symlinks lead to files of " + whose + " now: " + output.OneLine(r.First)
+	if more := r.Absolute - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // containerEnd returns the way to the files of a container.
