@@ -22,20 +22,55 @@ const parallel = 8
 // listing and now is missing, so a caller that keeps the status under a time
 // must use the time before its listing.
 func (c *Client) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error) {
+	st, err := c.podStatus(ctx, p, readAll)
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// ReadableStatus is PodStatus for a command that somebody waits for: it returns what can
+// be read within EachTimeout, and the first error of what cannot.
+func (c *Client) ReadableStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error) {
+	return c.podStatus(ctx, p, readReadable)
+}
+
+// reader makes n reads. The errors are those of reads that failed; err ends the status.
+type reader func(ctx context.Context, n int, read func(ctx context.Context, i int) error) (failed []error, err error)
+
+// readAll makes all reads, or fails with the first error.
+func readAll(ctx context.Context, n int, read func(ctx context.Context, i int) error) ([]error, error) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i := range n {
+		g.Go(func() error { return read(ctx, i) })
+	}
+	return nil, g.Wait()
+}
+
+// readReadable makes the reads that are answered.
+func readReadable(ctx context.Context, n int, read func(ctx context.Context, i int) error) ([]error, error) {
+	return ReadEach(ctx, n, read), nil
+}
+
+// podStatus reads the statuses by a reader. The error is the first one that the reader
+// passed over, or failed with.
+func (c *Client) podStatus(ctx context.Context, p *pod.Pod, each reader) (*pod.Status, error) {
 	st := &pod.Status{UID: p.UID, Name: p.Name, Namespace: p.Namespace, At: c.now()}
 	// A runtime whose sandboxes told of their containers is asked for those
 	// first, any other for all at once.
 	var sandboxes []*runtimeapi.PodSandboxStatusResponse
 	var asked []*pod.ContainerStatus
+	var unreadSandboxes, unreadContainers []error
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		sandboxes, err = c.sandboxStatuses(gctx, p)
+		sandboxes, unreadSandboxes, err = c.sandboxStatuses(gctx, p, each)
 		return err
 	})
 	atOnce := !c.tells.Load()
 	if atOnce {
 		g.Go(func() (err error) {
-			asked, err = c.containerStatuses(gctx, p.Containers)
+			asked, unreadContainers, err = c.containerStatuses(gctx, p.Containers, each)
 			return err
 		})
 	}
@@ -65,7 +100,7 @@ func (c *Client) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
 	c.tells.Store(len(told) > 0)
 	if !atOnce {
 		var err error
-		if asked, err = c.containerStatuses(ctx, untold(p.Containers, told)); err != nil {
+		if asked, unreadContainers, err = c.containerStatuses(ctx, untold(p.Containers, told), each); err != nil {
 			return nil, err
 		}
 	}
@@ -78,25 +113,27 @@ func (c *Client) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
 		st.Containers = append(st.Containers, cs)
 	}
 	newestFirst(st.Containers, func(c *pod.ContainerStatus) made { return made{c.Name, c.Attempt, c.CreatedAt, c.ID} })
+	for _, err := range slices.Concat(unreadContainers, unreadSandboxes) {
+		if err != nil {
+			return st, err
+		}
+	}
 	return st, nil
 }
 
-// sandboxStatuses answers in the order of p.Sandboxes, nil for what vanished.
-func (c *Client) sandboxStatuses(ctx context.Context, p *pod.Pod) ([]*runtimeapi.PodSandboxStatusResponse, error) {
+// sandboxStatuses answers in the order of p.Sandboxes, nil for what vanished or was not
+// read.
+func (c *Client) sandboxStatuses(ctx context.Context, p *pod.Pod, each reader) ([]*runtimeapi.PodSandboxStatusResponse, []error, error) {
 	answers := make([]*runtimeapi.PodSandboxStatusResponse, len(p.Sandboxes))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
-	for i, s := range p.Sandboxes {
-		g.Go(func() error {
-			r, err := c.sandboxStatus(ctx, s.ID)
-			if errors.Is(err, ErrNotFound) {
-				return nil
-			}
-			answers[i] = r
-			return err
-		})
-	}
-	return answers, g.Wait()
+	unread, err := each(ctx, len(p.Sandboxes), func(ctx context.Context, i int) error {
+		r, err := c.sandboxStatus(ctx, p.Sandboxes[i].ID)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		answers[i] = r
+		return err
+	})
+	return answers, unread, err
 }
 
 // untold are the containers of which no sandbox told.
@@ -104,25 +141,21 @@ func untold(containers []*pod.Container, told map[string]bool) []*pod.Container 
 	return slices.DeleteFunc(slices.Clone(containers), func(c *pod.Container) bool { return told[c.SandboxID] })
 }
 
-// containerStatuses answers in the order of the containers, nil for what
-// vanished.
-func (c *Client) containerStatuses(ctx context.Context, containers []*pod.Container) ([]*pod.ContainerStatus, error) {
+// containerStatuses answers in the order of the containers, nil for what vanished or was
+// not read.
+func (c *Client) containerStatuses(ctx context.Context, containers []*pod.Container, each reader) ([]*pod.ContainerStatus, []error, error) {
 	answers := make([]*pod.ContainerStatus, len(containers))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
-	for i, ct := range containers {
-		g.Go(func() error {
-			cs, err := c.ContainerStatus(ctx, ct.ID)
-			if errors.Is(err, ErrNotFound) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			cs.SandboxID = ct.SandboxID
-			answers[i] = cs
+	unread, err := each(ctx, len(containers), func(ctx context.Context, i int) error {
+		cs, err := c.ContainerStatus(ctx, containers[i].ID)
+		if errors.Is(err, ErrNotFound) {
 			return nil
-		})
-	}
-	return answers, g.Wait()
+		}
+		if err != nil {
+			return err
+		}
+		cs.SandboxID = containers[i].SandboxID
+		answers[i] = cs
+		return nil
+	})
+	return answers, unread, err
 }

@@ -83,19 +83,22 @@ func (c *Container) isInit(p *Pod, status *Status) bool {
 	})
 }
 
+// exitUnknown is STATUS of a pod with a container that has exited, how is not known.
+const exitUnknown = "ExitCode:unknown"
+
 // exitReason returns how a container ended, in the kubelet's words: Completed, Error,
 // OOMKilled …
 func (c *Container) exitReason(status *Status) string {
 	if c.State == Unknown {
 		return "ContainerStatusUnknown"
 	}
-	if status == nil {
-		return "Exited"
+	var s *ContainerStatus
+	if status != nil {
+		s = status.ContainerByID(c.ID)
 	}
-	s := status.ContainerByID(c.ID)
 	switch {
 	case s == nil:
-		return "Exited"
+		return exitUnknown
 	case s.Reason != "" && s.Reason != completed:
 		return s.Reason
 	case s.ExitCode != 0:

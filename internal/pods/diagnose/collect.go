@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
@@ -48,8 +47,6 @@ const (
 	// settleTime is how long a runtime may take to notice that a process has
 	// exited before that is reported.
 	settleTime = 200 * time.Millisecond
-	// parallel bounds the pods that are examined at the same time.
-	parallel = 16
 )
 
 // Terminating returns the facts of those pods that are terminating, nil for the
@@ -58,22 +55,41 @@ const (
 func (c Collector) Terminating(ctx context.Context, pods []*inventory.Pod) []*Facts {
 	found := make([]*Facts, len(pods))
 	scan := c.newScan()
-	var g errgroup.Group
-	g.SetLimit(parallel)
+	var asked []int
 	for i, p := range pods {
-		if p.Manager != nil && !p.Worker.Terminating() {
-			continue
+		if p.Manager == nil || p.Worker.Terminating() {
+			asked = append(asked, i)
 		}
-		g.Go(func() error {
-			if f := c.collect(ctx, p, scan); p.Manager != nil || f.Terminating() {
-				found[i] = &f
-			}
-			return nil
-		})
 	}
-	_ = g.Wait() // no function returns an error
+	collect := func(ctx context.Context, c Collector, i int) {
+		if f := c.collect(ctx, pods[i], scan); pods[i].Manager != nil || f.Terminating() {
+			found[i] = &f
+		}
+	}
+	errs := cri.ReadEach(ctx, len(asked), func(ctx context.Context, n int) error {
+		collect(ctx, c, asked[n])
+		return nil
+	})
+	for n, err := range errs {
+		if err != nil {
+			silent := c
+			silent.Runtime = unanswered{err}
+			collect(ctx, silent, asked[n])
+		}
+	}
 	c.count(found)
 	return found
+}
+
+// unanswered is a runtime that is not asked.
+type unanswered struct{ err error }
+
+func (u unanswered) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
+	return cri.ContainerProcess{}, u.err
+}
+
+func (u unanswered) SandboxDetails(context.Context, string) (cri.Details, error) {
+	return cri.Details{}, u.err
 }
 
 // count compares the pods that the kubelet is inferred to terminate with the
@@ -158,11 +174,7 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 		return f
 	}
 	f.SandboxReady, f.Sandbox = p.SandboxReady(), p.Sandbox()
-	for _, ct := range p.Runtime.Containers {
-		if ct.State == pod.Running {
-			f.Containers = append(f.Containers, c.container(ctx, ct, scan))
-		}
-	}
+	f.Containers = c.containers(ctx, p.Runtime, scan)
 	if f.Owner == OwnerKubelet && len(f.Containers) > 0 && c.Kubelet.finished(p.GivenUID()) {
 		f.KubeletTerminates = true
 	}
@@ -194,6 +206,27 @@ func ownerOf(p *inventory.Pod) Owner {
 		return OwnerKubelet
 	}
 	return OwnerOther
+}
+
+// containers are those of the pod that may run.
+func (c Collector) containers(ctx context.Context, p *pod.Pod, scan scan) []Container {
+	var listed []*pod.Container
+	for _, ct := range p.Containers {
+		if ct.State == pod.Running {
+			listed = append(listed, ct)
+		}
+	}
+	all := make([]Container, len(listed))
+	errs := cri.ReadEach(ctx, len(listed), func(ctx context.Context, i int) error {
+		all[i] = c.container(ctx, listed[i], scan)
+		return nil
+	})
+	for i, err := range errs {
+		if err != nil {
+			all[i] = Container{Name: listed[i].Name, ID: listed[i].ID, Err: err}
+		}
+	}
+	return all
 }
 
 func (c Collector) container(ctx context.Context, ct *pod.Container, scan scan) Container {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -15,6 +16,15 @@ type Image struct {
 	pod.Image
 	// Uses are in the order of the pods' names.
 	Uses []Use
+	// Unread are the containers that may mount the image.
+	Unread []Unread
+}
+
+// Unread is a container whose mounts could not be read: it may mount any image.
+type Unread struct {
+	Use
+	UID types.UID // of the pod
+	Err error     // why
 }
 
 // Use is one reason for which an image is in use.
@@ -39,9 +49,12 @@ func (u Use) DisplayName() string {
 	return name
 }
 
-// Unused reports whether nothing uses the image and the runtime does not ask to keep
-// it.
-func (i *Image) Unused() bool { return len(i.Uses) == 0 && !i.Pinned }
+// Unused reports whether nothing uses the image or may use it, and the runtime does not
+// ask to keep it.
+func (i *Image) Unused() bool { return len(i.Uses) == 0 && len(i.Unread) == 0 && !i.Pinned }
+
+// MayBeUnused reports whether the image is in use only if a container of Unread mounts it.
+func (i *Image) MayBeUnused() bool { return len(i.Uses) == 0 && len(i.Unread) > 0 && !i.Pinned }
 
 // Name returns the first name of the image, its id if it has none.
 func (i *Image) Name() string {
@@ -74,7 +87,7 @@ func Join(held []*pod.Image, pods []*pod.Pod, mounted map[string][]string) []*Im
 	byName := index(all)
 	for _, p := range pods {
 		for _, c := range p.Containers {
-			use := Use{Namespace: p.Namespace, Pod: p.Name, Container: c.Name, ID: c.ID, State: c.State}
+			use := useOf(p, c)
 			if byName[c.ImageID] != nil {
 				byName.addUse(use, c.ImageID)
 			} else {
@@ -86,6 +99,24 @@ func Join(held []*pod.Image, pods []*pod.Pod, mounted map[string][]string) []*Im
 	}
 	sortUses(all)
 	return all
+}
+
+func useOf(p *pod.Pod, c *pod.Container) Use {
+	return Use{Namespace: p.Namespace, Pod: p.Name, Container: c.Name, ID: c.ID, State: c.State}
+}
+
+// AddUnread adds the containers whose mounts could not be read to every image, and returns
+// them. Those of pods whose spec is known to name no image volume mount none. specOf returns
+// nil for a pod whose spec is not known.
+func AddUnread(all []*Image, unread []Unread, specOf func(types.UID) *v1.Pod) []Unread {
+	unread = slices.DeleteFunc(slices.Clone(unread), func(u Unread) bool {
+		spec := specOf(u.UID)
+		return spec != nil && !slices.ContainsFunc(spec.Spec.Volumes, func(v v1.Volume) bool { return v.Image != nil })
+	})
+	for _, i := range all {
+		i.Unread = unread
+	}
+	return unread
 }
 
 // AddSpecs adds the pods whose specs name an image, unless a container of theirs uses

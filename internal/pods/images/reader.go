@@ -27,56 +27,64 @@ type Reader struct {
 
 // Read lists the images and joins them with the pods that list returns. It lists the
 // images first: one that is pulled for a container that is created meanwhile is then not
-// in the list. An error means that no image may be taken for unused.
-func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Context) ([]*pod.Pod, error)) ([]*Image, error) {
+// in the list. An error means that no image may be taken for unused; unread are the
+// containers that may mount any of them.
+func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Context) ([]*pod.Pod, error)) (all []*Image, unread []Unread, err error) {
 	held, err := runtime.ListImages(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	sandboxes, err := runtime.SandboxImage(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	pods, err := list(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := r.readMounts(ctx, runtime, pods); err != nil {
-		return nil, err
+	if unread, err = r.readMounts(ctx, runtime, pods); err != nil {
+		return nil, nil, err
 	}
-	all := Join(held, pods, r.mounted)
+	all = Join(held, pods, r.mounted)
 	for _, i := range all {
 		i.Pinned = i.Pinned || sandboxes != "" && i.HasName(sandboxes)
 	}
-	return all, nil
+	return all, unread, nil
 }
 
 // readMounts asks for the mounts of the containers that are new, if the runtime can
 // mount images, and forgets those of containers that are gone.
-func (r *Reader) readMounts(ctx context.Context, runtime Runtime, pods []*pod.Pod) error {
+func (r *Reader) readMounts(ctx context.Context, runtime Runtime, pods []*pod.Pod) (unread []Unread, err error) {
 	version, err := runtime.Version(ctx)
 	if err != nil || !version.ImageVolumes() {
-		return err
+		return nil, err
 	}
 	mounted := map[string][]string{}
+	var asked []Unread
 	for _, p := range pods {
 		for _, c := range p.Containers {
-			images, known := r.mounted[c.ID]
-			if !known {
-				status, err := runtime.ContainerStatus(ctx, c.ID)
-				if errors.Is(err, cri.ErrNotFound) {
-					continue
-				}
-				if err != nil {
-					return err
-				}
-				images = imagesOf(status.Mounts)
+			if images, known := r.mounted[c.ID]; known {
+				mounted[c.ID] = images
+				continue
 			}
-			mounted[c.ID] = images
+			asked = append(asked, Unread{Use: useOf(p, c), UID: p.UID})
+		}
+	}
+	statuses := make([]*pod.ContainerStatus, len(asked))
+	errs := cri.ReadEach(ctx, len(asked), func(ctx context.Context, i int) (err error) {
+		statuses[i], err = runtime.ContainerStatus(ctx, asked[i].ID)
+		return err
+	})
+	for i, u := range asked {
+		switch u.Err = errs[i]; {
+		case u.Err == nil:
+			mounted[u.ID] = imagesOf(statuses[i].Mounts)
+		case !errors.Is(u.Err, cri.ErrNotFound):
+			unread = append(unread, u)
 		}
 	}
 	r.mounted = mounted
-	return nil
+	return unread, ctx.Err()
 }
 
 func imagesOf(mounts []pod.Mount) []string {

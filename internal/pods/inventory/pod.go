@@ -28,11 +28,13 @@ type Pod struct {
 	// Object is the pod as its owner shows it, a podctl process or a kubelet; nil where
 	// it was not read.
 	Object *v1.Pod
-	// Status is what the runtime's status calls return, nil where it was not read.
+	// Status is what the runtime's status calls return, nil where it was not read. Unread
+	// is why a part of it or all of it could not be read, nil if nothing is missing.
 	Status *pod.Status
+	Unread error
 	// replaced: the name is that of a newer pod.
 	replaced bool
-	// sandboxIPs are those of the newest sandbox, where they were read (see ReadIPs).
+	// sandboxIPs are those of the newest sandbox, where they were read (see ReadStatuses).
 	sandboxIPs []string
 }
 

@@ -6,9 +6,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners"
@@ -72,52 +69,49 @@ func (r Reader) warn(answers *owners.Answers) {
 	}
 }
 
-// ReadIPs reads the IPs of pods that no podctl process manages, where they are not
-// known and a sandbox is ready, unless they are too many: it takes a call for each.
-// What cannot be read within a second stays unknown.
-func ReadIPs(ctx context.Context, pods []*Pod, read func(ctx context.Context, sandbox string) ([]string, error)) {
-	known := func(p *Pod) bool { return p.Manager != nil || len(p.IPs()) > 0 || !p.SandboxReady() }
-	asked := slices.DeleteFunc(slices.Clone(pods), known)
-	if len(asked) > MaxIPReads {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, ipTimeout)
-	defer cancel()
-	var g errgroup.Group
-	g.SetLimit(statusReads)
-	for _, p := range asked {
-		g.Go(func() error {
-			p.sandboxIPs, _ = read(ctx, p.Sandbox())
-			return nil
-		})
-	}
-	_ = g.Wait() // returns no error
+// Runtime is what ReadStatuses asks the runtime.
+type Runtime interface {
+	// ReadableStatus returns what can be read, and an error if that is not all.
+	ReadableStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
+	SandboxIPs(ctx context.Context, sandbox string) ([]string, error)
 }
 
-// MaxIPReads is the number of pods of which ReadIPs reads the IPs at most.
+var _ Runtime = (*cri.Client)(nil)
+
+// MaxIPReads is the number of pods of which ReadStatuses reads the IPs alone at most.
 const MaxIPReads = 100
 
-// statusReads bounds the status calls in flight, ipTimeout the time that IPs may
-// take.
-const (
-	statusReads = 16
-	ipTimeout   = time.Second
-)
-
-// ReadStatuses reads the statuses of pods that no podctl process manages. A
-// status that cannot be read stays nil.
-func ReadStatuses(ctx context.Context, pods []*Pod, read func(context.Context, *pod.Pod) (*pod.Status, error)) {
-	var g errgroup.Group
-	g.SetLimit(statusReads)
+// ReadStatuses reads the statuses of the pods that no podctl process manages: of those
+// whose Display depends on it or, if all is true, of each. Of the others it reads the IPs,
+// where these are not known and a sandbox is ready, unless they are too many: it takes a
+// call for each. What is not answered in time stays unknown, and Unread says so.
+func ReadStatuses(ctx context.Context, pods []*Pod, runtime Runtime, all bool) {
+	var withStatus, withIPs []*Pod
 	for _, p := range pods {
-		if p.Manager == nil {
-			g.Go(func() error {
-				if st, err := read(ctx, p.Runtime); err == nil {
-					p.Status = st
-				}
-				return nil
-			})
+		switch {
+		case p.Manager != nil || p.Runtime == nil:
+		case all || p.NeedsStatus():
+			withStatus = append(withStatus, p)
+		case len(p.IPs()) == 0 && p.SandboxReady():
+			withIPs = append(withIPs, p)
 		}
 	}
-	_ = g.Wait() // returns no error
+	if len(withIPs) > MaxIPReads {
+		withIPs = nil
+	}
+	asked := slices.Concat(withStatus, withIPs)
+	errs := cri.ReadEach(ctx, len(asked), func(ctx context.Context, i int) (err error) {
+		p := asked[i]
+		if i < len(withStatus) {
+			p.Status, err = runtime.ReadableStatus(ctx, p.Runtime)
+		} else {
+			p.sandboxIPs, err = runtime.SandboxIPs(ctx, p.Sandbox())
+		}
+		return err
+	})
+	for i, err := range errs {
+		if !errors.Is(err, cri.ErrNotFound) { // it is gone since it was listed
+			asked[i].Unread = err
+		}
+	}
 }

@@ -21,8 +21,8 @@ type Runtime interface {
 }
 
 const (
-	// statsTimeout bounds the runtime's answer.
-	statsTimeout = 5 * time.Second
+	// statsTimeout bounds the runtime's answer: one container that hangs may hold it up.
+	statsTimeout = 2 * time.Second
 	// statsAge is how old the answer about writable layers may be: the runtimes
 	// measure them every ten seconds.
 	statsAge = 10 * time.Second
@@ -39,6 +39,10 @@ type Sampler struct {
 	// stats is the runtime's last answer, by id of the container.
 	stats   map[string]cri.ContainerStats
 	statsAt time.Time
+	// unanswered is the error of the runtime that it is not asked again for, for statsAge
+	// after failedAt.
+	unanswered error
+	failedAt   time.Time
 }
 
 // Snapshot reads the pods as they are now. With an error, that of the runtime, what
@@ -70,6 +74,10 @@ func (s *Sampler) Snapshot(ctx context.Context, pods []*pod.Pod) (Snapshot, erro
 			hiddenNetwork = true
 		}
 	}
+	if s.unanswered != nil && s.Now().Sub(s.failedAt) < statsAge {
+		s.complete(&snap, pods)
+		return snap, s.unanswered
+	}
 	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
 	defer cancel()
 	var err error
@@ -79,6 +87,9 @@ func (s *Sampler) Snapshot(ctx context.Context, pods []*pod.Pod) (Snapshot, erro
 	s.complete(&snap, pods)
 	if hiddenNetwork {
 		err = errors.Join(err, s.askSandboxes(ctx, &snap))
+	}
+	if s.unanswered = nil; errors.Is(err, cri.ErrDeadline) {
+		s.unanswered, s.failedAt = err, s.Now()
 	}
 	return snap, err
 }

@@ -21,15 +21,16 @@ var _ gc.Runtime = (*collected)(nil)
 
 // Images implements gc.Runtime. An image is in use if any container is made of
 // it or mounts it as a volume, also one that podctl does not manage
-// (detectImages in pkg/kubelet/images/image_gc_manager.go).
+// (detectImages in pkg/kubelet/images/image_gc_manager.go). While what a container mounts
+// cannot be read, each image counts as in use.
 func (r *collected) Images(ctx context.Context) ([]gc.Image, error) {
-	held, err := r.images.Read(ctx, r.Client, r.ListPods)
+	held, unread, err := r.images.Read(ctx, r.Client, r.ListPods)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]gc.Image, 0, len(held))
 	for _, i := range held {
-		all = append(all, gc.Image{ID: i.ID, Size: i.Size, Pinned: i.Pinned, Used: len(i.Uses) > 0})
+		all = append(all, gc.Image{ID: i.ID, Size: i.Size, Pinned: i.Pinned, Used: len(i.Uses)+len(unread) > 0})
 	}
 	return all, nil
 }

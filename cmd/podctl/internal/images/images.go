@@ -59,11 +59,13 @@ func runImages(ctx context.Context, e *shell.Env, o imagesOptions) error {
 		return err
 	}
 	defer l.Close()
+	warned := ""
 	return o.Show(ctx, e, "no images", func(ctx context.Context) (output.List, error) {
-		all, err := l.images(ctx)
+		all, unread, err := l.images(ctx)
 		if err != nil {
 			return output.List{}, err
 		}
+		e.WarnOnce(&warned, unread)
 		selected, err := images.Select(all, o.words)
 		if o.unused {
 			selected = slices.DeleteFunc(slices.Clone(selected), func(i *images.Image) bool { return !i.Unused() })
@@ -81,7 +83,8 @@ type imageData struct {
 	Pinned      bool        `json:"pinned"`                // the runtime asks to keep it, or sandboxes are made of it
 	User        string      `json:"user,omitempty"`        // that it names
 	UID         *int64      `json:"uid,omitempty"`         // that it names
-	UsedBy      []imageUser `json:"usedBy"`                // [] if nothing uses it
+	UsedBy      []imageUser `json:"usedBy"`                // [] if nothing is known to use it
+	MaybeUsedBy []imageUser `json:"maybeUsedBy,omitempty"` // containers that may mount it: what they mount could not be read
 }
 
 // imageUser is a container or a pod that uses an image.
@@ -97,13 +100,21 @@ type imageUser struct {
 func newImageData(i *images.Image) imageData {
 	d := imageData{ID: i.ID, RepoTags: i.RepoTags, RepoDigests: i.RepoDigests, Size: i.Size, Pinned: i.Pinned, User: i.Username, UID: i.UID, UsedBy: []imageUser{}}
 	for _, u := range i.Uses {
-		user := imageUser{Namespace: u.Namespace, Pod: u.Pod, Container: u.Container, ID: u.ID, Volume: u.Volume}
-		if u.ID != "" {
-			user.State = u.State.String()
-		}
-		d.UsedBy = append(d.UsedBy, user)
+		d.UsedBy = append(d.UsedBy, newImageUser(u))
+	}
+	for _, u := range i.Unread {
+		u.Volume = true
+		d.MaybeUsedBy = append(d.MaybeUsedBy, newImageUser(u.Use))
 	}
 	return d
+}
+
+func newImageUser(u images.Use) imageUser {
+	user := imageUser{Namespace: u.Namespace, Pod: u.Pod, Container: u.Container, ID: u.ID, Volume: u.Volume}
+	if u.ID != "" {
+		user.State = u.State.String()
+	}
+	return user
 }
 
 func (o imagesOptions) listing(selected []*images.Image) output.List {
@@ -165,6 +176,8 @@ func usedBy(i *images.Image) string {
 		return "(pinned)"
 	case i.Pinned:
 		return text + " (pinned)"
+	case i.MayBeUnused():
+		return "unknown"
 	case text == "":
 		return "-"
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pod"
@@ -28,21 +29,37 @@ func openImages(ctx context.Context, e *shell.Env, g shell.Globals) (*imageListe
 }
 
 // images returns all images, by name. The specs of pods count where their owners, podctl
-// processes or a kubelet, answer.
-func (l *imageLister) images(ctx context.Context) ([]*images.Image, error) {
-	all, err := l.reader.Read(ctx, l.Client, l.listed)
+// processes or a kubelet, answer. unread is the error of containers that may mount any
+// image, nil if there are none.
+func (l *imageLister) images(ctx context.Context) (all []*images.Image, unread, err error) {
+	all, unreadable, err := l.reader.Read(ctx, l.Client, l.listed)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l.ReadObjects(ctx, l.Pods)
 	var specs []*v1.Pod
+	byUID := map[types.UID]*v1.Pod{}
 	for _, p := range l.Pods {
 		if p.Object != nil {
 			specs = append(specs, p.Object)
+			byUID[p.UID] = p.Object
 		}
 	}
 	images.AddSpecs(all, specs)
-	return all, nil
+	unreadable = images.AddUnread(all, unreadable, func(uid types.UID) *v1.Pod { return byUID[uid] })
+	return all, unreadError(unreadable), nil
+}
+
+// unreadError names the containers that may mount any image.
+func unreadError(unread []images.Unread) error {
+	if len(unread) == 0 {
+		return nil
+	}
+	var names []string
+	for _, u := range unread {
+		names = append(names, u.DisplayName())
+	}
+	return fmt.Errorf("what %s mounts is not known: %w", strings.Join(names, ", "), unread[0].Err)
 }
 
 // listed lists the runtime again and returns its pods.

@@ -1,6 +1,7 @@
 package images
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // pruneOptions are the options of `podctl prune`.
@@ -61,38 +63,57 @@ func runPrune(ctx context.Context, e *shell.Env, o pruneOptions) error {
 		return err
 	}
 	defer l.Close()
-	unused, err := l.unused(ctx)
+	unused, kept, err := l.unused(ctx)
 	if err != nil {
 		return err
 	}
 	o.format.Width = e.TableWidth(o.NoTrunc)
 	if len(unused) == 0 && o.format.IsTable() {
-		fmt.Fprintln(e.Errw, "no unused images")
-		return nil
+		if kept == nil {
+			fmt.Fprintln(e.Errw, "no unused images")
+		}
+		return kept
 	}
 	if o.dryRun {
-		return o.format.Print(e.Out, removedListing("UNUSED", unused, o.NoTrunc))
+		return errors.Join(o.format.Print(e.Out, removedListing("UNUSED", unused, o.NoTrunc)), kept)
 	}
 	if !o.yes {
 		if ok, err := o.confirmed(ctx, e, unused); !ok || err != nil {
 			return err
 		}
 		// Pods may have started while the user thought.
-		again, err := l.unused(ctx)
+		again, keptNow, err := l.unused(ctx)
 		if err != nil {
 			return err
 		}
+		kept = cmp.Or(keptNow, kept)
 		unused = slices.DeleteFunc(unused, func(i *images.Image) bool {
 			return !slices.ContainsFunc(again, func(other *images.Image) bool { return other.ID == i.ID })
 		})
 	}
-	return l.remove(ctx, e, o, unused)
+	return errors.Join(l.remove(ctx, e, o, unused), kept)
 }
 
-// unused returns the images that nothing uses.
-func (l *imageLister) unused(ctx context.Context) ([]*images.Image, error) {
-	all, err := l.images(ctx)
-	return slices.DeleteFunc(all, func(i *images.Image) bool { return !i.Unused() }), err
+// unused returns the images that nothing uses. kept is the error of those of which that is
+// not known, nil if there are none.
+func (l *imageLister) unused(ctx context.Context) (unused []*images.Image, kept, err error) {
+	all, unread, err := l.images(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := 0
+	for _, i := range all {
+		switch {
+		case i.Unused():
+			unused = append(unused, i)
+		case i.MayBeUnused():
+			n++
+		}
+	}
+	if n > 0 {
+		kept = hint.Errorf("podctl rmi --force IMAGE removes an image all the same", "kept %s that may be in use: %w", output.Plural(n, "image"), unread)
+	}
+	return unused, kept, nil
 }
 
 // confirmed lists the images and asks.

@@ -62,7 +62,7 @@ func runRmi(ctx context.Context, e *shell.Env, o rmiOptions) error {
 		return err
 	}
 	defer l.Close()
-	all, err := l.images(ctx)
+	all, unread, err := l.images(ctx)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func runRmi(ctx context.Context, e *shell.Env, o rmiOptions) error {
 	errs := []error{refused}
 	var removed []*images.Image
 	for _, i := range chosen {
-		if err := o.refusal(i); err != nil {
+		if err := o.refusal(i, unread); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -107,8 +107,9 @@ func removedListing(header string, all []*images.Image, full bool) output.List {
 	return l
 }
 
-// refusal returns why an image is not removed; nil if it is.
-func (o rmiOptions) refusal(i images.Choice) error {
+// refusal returns why an image is not removed; nil if it is. unread is that of
+// imageLister.images.
+func (o rmiOptions) refusal(i images.Choice, unread error) error {
 	switch {
 	case i.Pinned:
 		return fmt.Errorf("%s: the runtime keeps this image for its sandboxes", i.Name())
@@ -116,6 +117,8 @@ func (o rmiOptions) refusal(i images.Choice) error {
 		return nil
 	case len(i.Uses) > 0:
 		return hint.Errorf("podctl rmi --force removes it; its containers keep running", "%s is in use by %s", i.Name(), usersText(i.Uses))
+	case i.MayBeUnused():
+		return hint.Errorf("podctl rmi --force removes it all the same", "%s may be in use: %w", i.Name(), unread)
 	case len(i.Others) > 0:
 		return hint.Errorf(fmt.Sprintf("podctl rmi %s removes the image with all its names", shortImageID(i.ID, false)),
 			"%s is also named %s", i.Name(), strings.Join(i.Others, ", "))

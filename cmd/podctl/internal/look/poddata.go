@@ -33,6 +33,7 @@ type PodData struct {
 	IPs        []string `json:"ips,omitempty"`     // primary first
 	Sandbox    string   `json:"sandbox,omitempty"` // id of the newest sandbox
 	Reason     string   `json:"reason,omitempty"`  // why it was rejected, or the worker's last error
+	Unread     string   `json:"unread,omitempty"`  // what the runtime did not tell, and why: what depends on it is unknown
 
 	Unready []event.Unready   `json:"unready,omitempty"` // containers whose probes failed when they were last asked
 	Waiting []control.Waiting `json:"waiting,omitempty"` // containers that could not start, and why
@@ -58,6 +59,9 @@ func NewPodData(p *inventory.Pod) PodData {
 	d := PodData{
 		Phase: p.Phase(), Worker: p.Worker.Phase, Kind: string(p.Kind()), Owner: p.Creator, Abandoned: p.Abandoned(),
 		Status: display.Status, Ready: display.Ready, Containers: display.Containers, Restarts: display.Restarts, IPs: p.IPs(), Reason: cmp.Or(p.Worker.Rejected, p.Worker.LastError.Text), Sandbox: p.Sandbox(),
+	}
+	if p.Unread != nil {
+		d.Unread = p.Unread.Error()
 	}
 	d.Unready, d.Waiting = p.Worker.Unready, p.Worker.Waiting
 	if p.Object != nil && p.Manager == nil {

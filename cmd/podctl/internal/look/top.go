@@ -132,6 +132,8 @@ type top struct {
 	env     *shell.Env
 	session *session
 	sampler usage.Sampler
+	// warned is the last warning about the runtime's statistics.
+	warned string
 }
 
 // once prints what is used within one interval.
@@ -202,8 +204,8 @@ func (t *top) selectTargets() ([]measured, error) {
 	return all, err
 }
 
-// sample reads the pods. What the runtime does not report is unknown; only if nothing
-// is known of any pod its error is returned.
+// sample reads the pods. What the runtime does not report is unknown, with a warning; only
+// if nothing is known of any pod its error is returned.
 func (t *top) sample(ctx context.Context, selected []measured) (usage.Snapshot, error) {
 	pods := make([]*pod.Pod, len(selected))
 	for i, m := range selected {
@@ -214,7 +216,7 @@ func (t *top) sample(ctx context.Context, selected []measured) (usage.Snapshot, 
 		return snap, ctx.Err()
 	}
 	if err != nil && len(snap.Containers) > 0 {
-		t.env.Log.Warn("statistics of the runtime are not known", "err", err)
+		t.env.WarnOnce(&t.warned, fmt.Errorf("the runtime does not report statistics, only cgroups are read: %w", err))
 		return snap, nil
 	}
 	return snap, err

@@ -219,7 +219,7 @@ func (w *waiter) see(ctx context.Context, t *waiting) (await.Seen, error) {
 }
 
 func (w *waiter) data(ctx context.Context, p *inventory.Pod) (any, error) {
-	inventory.ReadStatuses(ctx, []*inventory.Pod{p}, w.session.Client.PodStatus)
+	inventory.ReadStatuses(ctx, []*inventory.Pod{p}, w.session.Client, true)
 	return output.Generic(NewPodData(p))
 }
 

@@ -139,6 +139,8 @@ type podLister struct {
 	// client is nil before the first list.
 	client *cri.Client
 	close  func()
+	// warned is the last warning about what was not read.
+	warned string
 }
 
 func (l *podLister) list(ctx context.Context) (output.List, error) {
@@ -154,18 +156,25 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 	filter := l.opts.Resolve(all)
 	selected := slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return !filter.Selects(p) })
 	if err == nil {
-		l.readStatuses(ctx, selected)
+		inventory.ReadStatuses(ctx, selected, l.client, l.opts.Format.IsWide())
+		l.env.WarnOnce(&l.warned, unreadError(selected))
 	}
 	return podListing(selected, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(filter.Unmatched(selected), all, l.opts.Watch))
 }
 
-// readStatuses reads the status of pods with a container that has ended, and of
-// all for wide and structured formats; of the others their IPs.
-func (l *podLister) readStatuses(ctx context.Context, pods []*inventory.Pod) {
-	wide := l.opts.Format.IsWide()
-	omit := func(p *inventory.Pod) bool { return !wide && !p.NeedsStatus() }
-	inventory.ReadStatuses(ctx, slices.DeleteFunc(slices.Clone(pods), omit), l.client.PodStatus)
-	inventory.ReadIPs(ctx, pods, l.client.SandboxIPs)
+// unreadError names the pods about which the runtime did not tell all, nil if there are none.
+func unreadError(pods []*inventory.Pod) error {
+	var names []string
+	var first error
+	for _, p := range pods {
+		if p.Unread != nil {
+			names, first = append(names, p.DisplayName()), cmp.Or(first, p.Unread)
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return fmt.Errorf("not read: %s: %w", strings.Join(names, ", "), first)
 }
 
 func (l *podLister) join(ctx context.Context, asking *owners.Asking) ([]*inventory.Pod, error) {
@@ -201,8 +210,11 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 	for _, p := range pods {
 		d := look.NewPodData(p)
 		ip, sandbox := "-", "-"
-		if len(d.IPs) > 0 {
+		switch {
+		case len(d.IPs) > 0:
 			ip = d.IPs[0]
+		case p.Unread != nil && p.SandboxReady() && p.Status == nil:
+			ip = "unknown"
 		}
 		if d.Sandbox != "" {
 			sandbox = d.Sandbox

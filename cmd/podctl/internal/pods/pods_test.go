@@ -56,8 +56,8 @@ default/beside  ContainerCreating  -            run-alive          0/0    0     
 default/done    Succeeded          terminated                      0/1    0         -         -    uid-done    -              -
 default/half    Terminating        -            kubelet            2/2    1         -         90s  uid-half    sandbox-of-ha  -
 default/no      Rejected           -                               0/0    0         -         -    uid-no      -              its name is taken
-default/old     Exited             -            run-dead (exited)  1/2    1         -         90s  uid-old     sandbox-of-ol  -
-default/static  Exited             -            kubelet            0/1    0         -         90s  uid-static  sandbox-of-st  -
+default/old     ExitCode:unknown   -            run-dead (exited)  1/2    1         -         90s  uid-old     sandbox-of-ol  -
+default/static  ExitCode:unknown   -            kubelet            0/1    0         -         90s  uid-static  sandbox-of-st  -
 default/taken   Running            syncing                         1/2    3         -         90s  uid-taken   sandbox-of-ta  -
 default/web     Terminating        terminating                     1/1    0         10.0.0.7  90s  uid-web     sandbox-of-we  -
 `

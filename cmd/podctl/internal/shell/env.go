@@ -90,6 +90,19 @@ func (e *Env) TableWidth(full bool) int {
 	return width
 }
 
+// WarnOnce prints a warning on stderr unless it is the last one, as of a list that is
+// printed again and again; nothing for nil.
+func (e *Env) WarnOnce(last *string, warning error) {
+	text := ""
+	if warning != nil {
+		text = "warning: " + output.OneLine(warning.Error())
+	}
+	if text != "" && text != *last {
+		fmt.Fprintln(e.Errw, text)
+	}
+	*last = text
+}
+
 // UntilInterrupted calls do with a context that the first interrupt cancels; the
 // error is then ErrInterrupted, unless do failed for another reason.
 func (e *Env) UntilInterrupted(ctx context.Context, do func(context.Context) error) error {
