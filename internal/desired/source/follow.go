@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,8 @@ const (
 	// a program that writes a file in place has time to finish. What has arrived whole
 	// is read at once: see arrived.
 	settle = 100 * time.Millisecond
+	// firstAnswer is how long the pods of other sources wait for a first read.
+	firstAnswer = time.Second
 )
 
 // Follow delivers what a directory, file or URL holds, and each change, until
@@ -97,7 +100,7 @@ func (f *follower) follow(ctx context.Context, every time.Duration, read func(co
 	defer ticker.Stop()
 	for first := true; ; first = false {
 		began := time.Now()
-		if r, changed := read(ctx); ctx.Err() != nil {
+		if r, changed := f.readOnce(ctx, read, &first); ctx.Err() != nil {
 			return
 		} else if changed {
 			f.applyRead(ctx, r, first)
@@ -116,6 +119,33 @@ func (f *follower) follow(ctx context.Context, every time.Duration, read func(co
 			whole() // what has happened so far is read now
 		}
 	}
+}
+
+// errLate is the error of a first read that has not ended yet.
+var errLate = fmt.Errorf("no answer within %s", firstAnswer)
+
+// readOnce reads. While a first read takes long the source is delivered as one that
+// cannot be read, so that it delays no pod of other sources; but not one of objects alone,
+// which those pods may name.
+func (f *follower) readOnce(ctx context.Context, read func(context.Context) (Read, bool), first *bool) (r Read, changed bool) {
+	if !*first || f.opts.ObjectsOnly {
+		return read(ctx)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r, changed = read(ctx)
+	}()
+	late := time.NewTimer(firstAnswer)
+	defer late.Stop()
+	select {
+	case <-late.C:
+		f.applyRead(ctx, Read{Err: errLate}, *first)
+		*first = false
+	case <-done:
+	}
+	<-done
+	return r, changed
 }
 
 // arrived reports whether all that happened to the source is that manifests came to

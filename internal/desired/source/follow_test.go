@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/podctl/podctl/internal/pod/testutil"
@@ -275,6 +277,55 @@ func TestFollowURL(t *testing.T) {
 }
 
 // Of a source of configuration only objects are taken, as they change.
+// silentTransport answers after a time.
+type silentTransport struct {
+	after time.Duration
+	body  string
+}
+
+func (s silentTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case <-time.After(s.after):
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(s.body))}, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+func TestURLThatDoesNotAnswerIsDeliveredAsUnread(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		answer      time.Duration
+		objectsOnly bool
+		want        string
+	}{
+		{"at once", 0, false, "0s whole [a]"},
+		{"late", 3 * time.Second, false, "1s partial []; 3s whole [a]"},
+		{"never", time.Hour, false, "1s partial []; 30s partial []"},
+		{"objects alone", 3 * time.Second, true, "3s whole []"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+			defer cancel()
+			start := time.Now()
+			var got []string
+			Follow(ctx, "http://a.test/pods", Options{
+				HTTP: &http.Client{Transport: silentTransport{c.answer, podYAML("a", "i:1")}}, HTTPCheck: time.Hour, ObjectsOnly: c.objectsOnly,
+				Deliver: func(u Update) {
+					names := []string{}
+					for _, p := range u.Pods {
+						names = append(names, p.Name)
+					}
+					got = append(got, fmt.Sprint(time.Since(start), map[bool]string{true: " partial ", false: " whole "}[u.Partial], names))
+				},
+			})
+			if s := strings.Join(got, "; "); s != c.want {
+				t.Errorf("%s: %s, want %s", c.name, s, c.want)
+			}
+		})
+	}
+}
+
 func TestFollowObjects(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
