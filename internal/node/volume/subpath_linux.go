@@ -140,7 +140,8 @@ func bindBeneath(base, path, target string) error {
 }
 
 // keepOrUnmount reports whether the file is mounted at target; anything else
-// that is mounted there is unmounted.
+// that is mounted there, or cannot be looked at any more, is unmounted. Nobody
+// waits for its file system, which may hang.
 func keepOrUnmount(target string, file os.FileInfo) (mounted bool, err error) {
 	for {
 		points, err := mountsIn(target)
@@ -151,7 +152,7 @@ func keepOrUnmount(target string, file os.FileInfo) (mounted bool, err error) {
 		if err == nil && os.SameFile(there, file) {
 			return true, nil
 		}
-		if err := unmount(target); err != nil {
+		if err := detach(target); err != nil {
 			return false, err
 		}
 	}
@@ -176,8 +177,12 @@ func makeTarget(target string, dir bool) error {
 	return os.WriteFile(target, nil, 0o640)
 }
 
-func unmount(path string) error {
-	if err := unix.Unmount(path, unix.UMOUNT_NOFOLLOW); err != nil {
+func unmount(path string) error { return unmountWith(path, 0) }
+
+func detach(path string) error { return unmountWith(path, unix.MNT_DETACH) }
+
+func unmountWith(path string, flags int) error {
+	if err := unix.Unmount(path, unix.UMOUNT_NOFOLLOW|flags); err != nil {
 		return &os.PathError{Op: "unmount", Path: path, Err: err}
 	}
 	return nil
@@ -199,14 +204,15 @@ func (m *Manager) unmountSubPaths(uid types.UID) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, point := range points {
 		if strings.Count(strings.TrimPrefix(point, dir), "/") != 3 {
 			continue
 		}
 		// One that is busy has another inside.
-		if err := unmount(point); err != nil && !errors.Is(err, unix.EBUSY) {
-			return err
+		if err := unmount(point); !errors.Is(err, unix.EBUSY) {
+			errs = append(errs, err)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
