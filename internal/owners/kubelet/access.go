@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/sys/hostroot"
+	"github.com/podctl/podctl/internal/sys/safeurl"
 )
 
 // Credential authenticates podctl to a kubelet.
@@ -46,6 +47,14 @@ const adminCertificate = "/etc/kubernetes/pki/apiserver-kubelet-client"
 type Access struct {
 	URL        string
 	Credential Credential
+}
+
+// server names the server, without the user that a URL may have.
+func (a Access) server() string {
+	if strings.HasPrefix(a.URL, "unix:") {
+		return a.URL
+	}
+	return safeurl.Text(a.URL)
 }
 
 // accesses returns the ways to ask the kubelet, in the order in which they are tried:

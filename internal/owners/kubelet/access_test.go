@@ -85,9 +85,9 @@ func TestAskSendsServiceAccountToken(t *testing.T) {
 		g := guard(t, "secret")
 		n := g.process(t, "secret", map[string][]byte{file: g.certificate()})
 		n.settings.config.TLSCertFile = "/etc/own.crt"
-		pods, by, err := n.pods(t.Context())
-		if err != nil || len(pods) != 1 || by.Credential.Kind != ServiceAccount {
-			t.Errorf("%s: %v, %+v, %v", file, pods, by, err)
+		l, err := n.pods(t.Context())
+		if err != nil || len(l.pods) != 1 || l.by.Credential.Kind != ServiceAccount {
+			t.Errorf("%s: %+v, %v", file, l, err)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestTokenIsNotSentToUnknownServer(t *testing.T) {
 	for want, content := range map[error]map[string][]byte{
 		errNoServingCertificate: nil, errUnknownServer: {"/pki/kubelet.crt": otherCertificate},
 	} {
-		_, _, err := g.process(t, "secret", content).pods(t.Context())
+		_, err := g.process(t, "secret", content).pods(t.Context())
 		if !errors.Is(err, want) || g.tokens > 0 {
 			t.Errorf("%v, want %v; %d tokens sent", err, want, g.tokens)
 		}
@@ -108,7 +108,7 @@ func TestTokenIsNotSentToUnknownServer(t *testing.T) {
 
 func TestAskWithoutCredential(t *testing.T) {
 	g := guard(t, "secret")
-	_, _, err := g.process(t, "", nil).pods(t.Context())
+	_, err := g.process(t, "", nil).pods(t.Context())
 	if err == nil || g.tokens > 0 {
 		t.Errorf("%v, %d tokens sent", err, g.tokens)
 	}
@@ -116,8 +116,8 @@ func TestAskWithoutCredential(t *testing.T) {
 	open.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"kind": "PodList", "items": []}`)
 	})
-	if _, by, err := open.process(t, "", nil).pods(t.Context()); err != nil || by.Credential.Kind != Anonymous {
-		t.Errorf("%+v, %v", by, err)
+	if l, err := open.process(t, "", nil).pods(t.Context()); err != nil || l.by.Credential.Kind != Anonymous {
+		t.Errorf("%+v, %v", l.by, err)
 	}
 	// A wrong token does not keep a server from being asked that needs none.
 	n := guard(t, "secret").process(t, "", nil)

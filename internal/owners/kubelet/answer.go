@@ -74,9 +74,26 @@ func (o Options) Ask(ctx context.Context, p *Process, q Question) Answer {
 // server is a kubelet's server.
 type server interface {
 	source() string
-	pods(ctx context.Context) ([]*v1.Pod, Access, error)
+	pods(ctx context.Context) (listing, error)
 	workingPods(ctx context.Context) workingPods
 }
+
+// listing is a list of a kubelet's pods.
+type listing struct {
+	pods []*v1.Pod
+	by   Access
+	// sources: whether the kubelet had read all of its sources.
+	sources sources
+}
+
+// sources is what a list of pods says of the kubelet's sources.
+type sources uint8
+
+const (
+	sourcesUnknown sources = iota
+	sourcesRead
+	sourcesUnread
+)
 
 var (
 	_ server = (*Process)(nil)
@@ -91,17 +108,22 @@ func ask(ctx context.Context, s server, p *Process, q Question) Answer {
 	if p != nil {
 		a.PID = p.PID
 	}
+	e := evidence{}
 	read := func() {
 		ctx, cancel := context.WithTimeout(ctx, q.limit())
 		defer cancel()
-		a.Pods, a.By, a.Err = s.pods(ctx)
+		l, err := s.pods(ctx)
+		a.Pods, a.By, a.Err = l.pods, l.by, err
+		e.pods, e.sources = l.pods, l.sources
+		if err == nil {
+			a.Source = "kubelet " + l.by.server()
+		}
 	}
 	read()
 	if a.Err != nil {
 		a.Pods, a.Incomplete, a.IncompleteBesideCluster = nil, a.Err, a.Err
 		return a
 	}
-	e := evidence{pods: a.Pods}
 	if p != nil {
 		e.seen, e.age, e.followsAPIServer = true, p.age, p.followsAPIServer()
 	}
@@ -109,11 +131,11 @@ func ask(ctx context.Context, s server, p *Process, q Question) Answer {
 	switch {
 	case e.sourcesUnread() != nil || e.unsettled() != nil:
 		if metrics = s.workingPods(ctx); metrics.HousekeepingRan {
-			before := a
+			before, known := a, e
 			if read(); a.Err == nil {
-				e.pods, e.housekeepingRan = a.Pods, true
+				e.sources = sourcesRead
 			} else {
-				a = before
+				a, e = before, known
 				metrics = workingPods{}
 			}
 		}
@@ -158,9 +180,9 @@ type evidence struct {
 	seen             bool
 	age              time.Duration
 	followsAPIServer bool
-	// housekeepingRan: its metrics showed, before it was asked for the pods, that it
-	// has read all of its sources.
-	housekeepingRan bool
+	// sources: whether it has read all of its sources, as its PodsAPI says; or its
+	// metrics, before it was asked for the pods.
+	sources sources
 	// static are the pods of its static pod directory, read after pods; staticUnread is
 	// why that does not answer.
 	static       []*v1.Pod
@@ -172,8 +194,10 @@ type evidence struct {
 func (e evidence) sourcesUnread() error {
 	ofServer := func(p *v1.Pod) bool { return p.Annotations[pod.ConfigSourceAnnotation] == "api" }
 	switch {
-	case e.housekeepingRan:
+	case e.sources == sourcesRead:
 		return nil
+	case e.sources == sourcesUnread:
+		return errInitializing
 	case e.followsAPIServer && !slices.ContainsFunc(e.pods, ofServer):
 		return errNoAPIPod
 	case len(e.pods) == 0:
@@ -200,7 +224,10 @@ func (e evidence) unsettled() error {
 	if !e.seen {
 		return nil
 	}
-	if e.age < settleTime && !e.housekeepingRan {
+	if e.sources == sourcesUnread {
+		return errInitializing
+	}
+	if e.age < settleTime && e.sources != sourcesRead {
 		return fmt.Errorf("it was started %s ago", e.age.Round(100*time.Millisecond))
 	}
 	if e.staticUnread != nil {

@@ -59,7 +59,7 @@ func TestAnswerIncomplete(t *testing.T) {
 		e.pods = c.pods
 		got := Answer{Source: "kubelet x"}
 		got.judge(e)
-		e.housekeepingRan = true
+		e.sources = sourcesRead
 		kept := Answer{Source: "kubelet x"}
 		kept.judge(e)
 		for _, want := range []struct {

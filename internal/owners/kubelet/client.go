@@ -13,8 +13,6 @@ import (
 	"os"
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podctl/podctl/internal/sys/apiget"
 )
 
@@ -38,18 +36,17 @@ type Options struct {
 
 // pods returns the pods that the kubelet manages: its /pods, with their
 // statuses (pkg/kubelet/server/server.go).
-func (o Options) pods(ctx context.Context) ([]*v1.Pod, Access, error) {
-	by := Access{URL: o.Address()}
-	client, err := o.client(by.URL)
+func (o Options) pods(ctx context.Context) (listing, error) {
+	l := listing{by: Access{URL: o.Address()}}
+	client, err := o.client(l.by.URL)
 	if err != nil {
-		return nil, by, fmt.Errorf("ask the kubelet: %w", err)
+		return l, fmt.Errorf("ask the kubelet: %w", err)
 	}
 	defer client.CloseIdleConnections()
-	pods, err := apiget.PodList(ctx, client, by.URL+"/pods")
-	if err != nil {
-		return nil, by, fmt.Errorf("ask the kubelet: %w", err)
+	if l.pods, err = apiget.PodList(ctx, client, l.by.URL+"/pods"); err != nil {
+		return l, fmt.Errorf("ask the kubelet: %w", err)
 	}
-	return pods, by, nil
+	return l, nil
 }
 
 // Address is the URL without a slash at its end.

@@ -5,6 +5,7 @@ package kubelet
 import (
 	"context"
 	"errors"
+	"net"
 	"net/netip"
 )
 
@@ -18,3 +19,5 @@ func commandLineOf(int) commandLine { return commandLine{} }
 func inNetworkOf(_ int, do func() error) error { return do() }
 
 func tcpSocket(_, _ netip.AddrPort) (uint32, error) { return 0, errors.ErrUnsupported }
+
+func inodeAndPeer(*net.UnixConn) (uint32, int, error) { return 0, 0, errors.ErrUnsupported }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	securejoin "github.com/cyphar/filepath-securejoin"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/sys/apiget"
@@ -188,16 +187,25 @@ func (p *Process) Server() string {
 	return fmt.Sprintf("process %d", p.PID)
 }
 
-// pods returns the pods that the kubelet manages, and the access that answered.
-func (p *Process) pods(ctx context.Context) (pods []*v1.Pod, by Access, err error) {
+// pods asks the kubelet's PodsAPI, else its servers: of an older kubelet, and where the
+// socket cannot be reached.
+func (p *Process) pods(ctx context.Context) (listing, error) {
 	if p.SettingsErr != nil {
-		return nil, Access{}, p.SettingsErr
+		return listing{}, p.SettingsErr
 	}
-	by, err = p.ask(ctx, func(ctx context.Context, client *http.Client, url string) (err error) {
-		pods, err = apiget.PodList(ctx, client, url+"/pods")
+	pods, by, err := p.podsByAPI(ctx)
+	if err == nil {
+		return listing{pods, by, sourcesRead}, nil
+	}
+	l := listing{}
+	if errors.Is(err, errInitializing) {
+		l.sources = sourcesUnread
+	}
+	l.by, err = p.ask(ctx, func(ctx context.Context, client *http.Client, url string) (err error) {
+		l.pods, err = apiget.PodList(ctx, client, url+"/pods")
 		return err
 	})
-	return pods, by, err
+	return l, err
 }
 
 // dial connects in the kubelet's network namespace.
