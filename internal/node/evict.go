@@ -128,7 +128,15 @@ func evictionWords(e event.Eviction) (reason, message string) {
 	if e.Cause == event.Preempted {
 		return preempt.Preempting, preempt.Message
 	}
-	return event.Evicted, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", e.Volume, e.Limit)
+	switch {
+	case e.Volume != "":
+		message = fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", e.Volume, e.Limit)
+	case e.Container != "":
+		message = fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q. ", e.Container, e.Limit)
+	default:
+		message = fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. ", e.Limit)
+	}
+	return event.Evicted, message
 }
 
 // override returns the worker's status override in podsync's form.

@@ -11,33 +11,36 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/worker"
 )
 
 const (
-	// limitsPeriod is how often volumes are measured (evictionMonitoringPeriod
+	// limitsPeriod is how often storage is measured (evictionMonitoringPeriod
 	// in pkg/kubelet/kubelet.go).
 	limitsPeriod = 10 * time.Second
 	// evictionGrace, in seconds, is what a pod gets that is evicted at once
 	// (immediateEvictionGracePeriodSeconds in pkg/kubelet/eviction).
 	evictionGrace = 1
-	// emptyDirSignal is that of an emptyDir over its limit (signalEmptyDirFsLimit
-	// in pkg/kubelet/eviction).
-	emptyDirSignal = "emptydirfs.limit"
+	// layersTimeout bounds the runtime's answer about writable layers.
+	layersTimeout = 5 * time.Second
 )
 
-// limitWatcher evicts pods whose volumes hold too much.
+// limitWatcher evicts pods that have more on disk than they may.
 type limitWatcher struct {
 	pods     *podTable
+	rt       Runtime
+	host     Host
 	volumes  Volumes
+	facts    *render.Node
 	evictor  *evictor
 	observer Observer
 	log      *slog.Logger
 }
 
-// run evicts pods with an emptyDir that holds more than its sizeLimit, until ctx ends
+// run evicts pods that are over a limit of their storage, until ctx ends
 // (localStorageEviction in pkg/kubelet/eviction/eviction_manager.go).
 // Each pod is measured in a goroutine of its own, because a container can make
 // that take arbitrarily long: it delays no other pod, and ends with its pod.
@@ -51,8 +54,10 @@ func (l *limitWatcher) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			m.start(ctx, l.pods.withSizeLimit(), func(measuring context.Context, p *v1.Pod) {
-				if why, over := l.overLimit(measuring, p); over {
+			pods := l.pods.withStorageLimit()
+			layers := l.readLayers(ctx, pods)
+			m.start(ctx, pods, func(measuring context.Context, p *v1.Pod) {
+				if why, over := l.overLimit(measuring, p, layers); over && l.pods.runsSpec(p) {
 					l.evictNow(ctx, p, why)
 				}
 			})
@@ -60,20 +65,40 @@ func (l *limitWatcher) run(ctx context.Context) {
 	}
 }
 
-// overLimit reports whether one of the pod's volumes is over its limit, and which.
-func (l *limitWatcher) overLimit(ctx context.Context, p *v1.Pod) (why event.Eviction, over bool) {
-	volume, limit, over := l.volumes.OverLimit(ctx, p)
-	if !over || !l.pods.runsSpec(p) {
+// overLimit reports whether the pod is over one of its limits, and which. Without the
+// layers, because the runtime does not tell them, only emptyDirs are measured.
+func (l *limitWatcher) overLimit(ctx context.Context, p *v1.Pod, layers *writableLayers) (why event.Eviction, over bool) {
+	if volume, limit, over := l.volumes.OverLimit(ctx, p); over {
+		return event.Eviction{Cause: event.OverLimit, Volume: volume, Limit: limit.String()}, true
+	}
+	if layers == nil || !hasStorageLimit(p) {
 		return event.Eviction{}, false
 	}
-	return event.Eviction{Cause: event.OverLimit, Volume: volume, Limit: limit.String()}, true
+	used, err := l.storageUsed(ctx, p, layers)
+	if err != nil {
+		return event.Eviction{}, false
+	}
+	return overStorageLimit(p, used)
 }
 
 // evictNow evicts a pod at once, for what it uses.
 func (l *limitWatcher) evictNow(ctx context.Context, p *v1.Pod, why event.Eviction) {
-	l.observer.Evicted(emptyDirSignal)
+	l.observer.Evicted(evictionSignal(why))
 	if err := l.evictor.failAndWait(ctx, p, why, new(int64(evictionGrace))); err != nil && ctx.Err() == nil {
 		l.log.Warn("evict pod", "pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID, "err", err)
+	}
+}
+
+// evictionSignal is the kubelet's name of what a pod has too much of
+// (pkg/kubelet/eviction/eviction_manager.go).
+func evictionSignal(why event.Eviction) string {
+	switch {
+	case why.Volume != "":
+		return "emptydirfs.limit"
+	case why.Container != "":
+		return "ephemeralcontainerfs.limit"
+	default:
+		return "ephemeralpodfs.limit"
 	}
 }
 
@@ -110,14 +135,16 @@ func (m *measurements) start(ctx context.Context, pods []*v1.Pod, measure func(c
 	}
 }
 
-// withSizeLimit are the pods with a limit that may run and may be evicted.
-func (t *podTable) withSizeLimit() []*v1.Pod {
+// withStorageLimit are the pods with a limit of their storage that may run and may be
+// evicted.
+func (t *podTable) withStorageLimit() []*v1.Pod {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var pods []*v1.Pod
 	for _, e := range t.entries {
 		p := e.Pod
-		if e.stage == worker.Syncing && e.Phase == lifecycle.Active && !pod.IsCritical(p) && slices.ContainsFunc(p.Spec.Volumes, hasSizeLimit) {
+		if e.stage == worker.Syncing && e.Phase == lifecycle.Active && !pod.IsCritical(p) &&
+			(hasStorageLimit(p) || slices.ContainsFunc(p.Spec.Volumes, hasSizeLimit)) {
 			pods = append(pods, p)
 		}
 	}

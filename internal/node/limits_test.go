@@ -127,3 +127,101 @@ func TestSlowMeasurementDelaysNoOther(t *testing.T) {
 		}
 	})
 }
+
+// limited returns a manifest of a pod of containers, or sidecars, that may have so much on
+// disk.
+func limited(name string, containers ...string) string {
+	text := "\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n  volumes: [{name: v, emptyDir: {}}]\n"
+	lists := map[string][]string{}
+	for _, c := range containers {
+		list, c, more := "containers", c, ""
+		if sidecar, is := strings.CutPrefix(c, "sidecar "); is {
+			list, c, more = "initContainers", sidecar, "restartPolicy: Always, "
+		}
+		name, limit, _ := strings.Cut(c, " ")
+		lists[list] = append(lists[list], "{name: "+name+`, image: "busybox:1", command: [sleep, "1000"], `+more+
+			"volumeMounts: [{name: v, mountPath: /v}], resources: {limits: {ephemeral-storage: "+limit+"}}}")
+	}
+	for list, of := range lists {
+		text += "  " + list + ": [" + strings.Join(of, ", ") + "]\n"
+	}
+	return text
+}
+
+// A pod that has more on disk than the limits of its containers together is evicted, or
+// one of which a container or sidecar has more than its own, as localStorageEviction of the
+// kubelet has it: writable layers, logs, emptyDirs on disk.
+func TestPodOverEphemeralStorageLimitIsEvicted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		told := &evictions{}
+		w.observer = told
+		for container, written := range map[string]uint64{
+			"layer/c": 6 << 20, "one-of-two/b": 6 << 20, "sidecar/s": 6 << 20, "fits/c": 4 << 20, "together/c": 3 << 20,
+		} {
+			w.sim.Script(container, sim.Script{Written: written})
+		}
+		p := w.podctl("one",
+			limited("layer", "c 5Mi"), limited("one-of-two", "a 5Mi", "b 5Mi"), limited("sidecar", "sidecar s 5Mi", "c 5Mi"),
+			limited("logs", "a 1Mi", "c 5Mi"), limited("empty-dir", "c 1Mi"), limited("together", "c 4Mi"), limited("fits", "c 5Mi"))
+		write := func(path string) {
+			t.Helper()
+			if err := os.WriteFile(path, make([]byte, 2<<20), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		inVolume := func(name string) string {
+			uid := p.until(name, "running", running).Pod.UID
+			return filepath.Join(w.root, "pods", string(uid), "volumes/kubernetes.io~empty-dir/v/f")
+		}
+		write(inVolume("empty-dir"))
+		write(inVolume("together"))
+		logged := p.until("logs", "running", running).Pod
+		write(filepath.Join(w.root, "logs", "default_logs_"+string(logged.UID), "a", "0.log.20260101-000000"))
+
+		for name, want := range map[string]string{
+			"layer":      "Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. ",
+			"one-of-two": `Container b exceeded its local ephemeral storage limit "5Mi". `,
+			"sidecar":    `Container s exceeded its local ephemeral storage limit "5Mi". `,
+			"logs":       `Container a exceeded its local ephemeral storage limit "1Mi". `,
+			"empty-dir":  "Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. ",
+			"together":   "Pod ephemeral local storage usage exceeds the total limit of containers 4Mi. ",
+		} {
+			s := p.until(name, "evicted", func(i Info) bool { return finished(i) && i.Status.Phase == v1.PodFailed }).Status
+			if s.Reason != "Evicted" || s.Message != want {
+				t.Errorf("%s ended as %s: %q, want %q", name, s.Reason, s.Message, want)
+			}
+		}
+		time.Sleep(time.Minute)
+		p.until("fits", "running", running)
+		slices.Sort(told.signals)
+		if want := []string{
+			"ephemeralcontainerfs.limit", "ephemeralcontainerfs.limit", "ephemeralcontainerfs.limit",
+			"ephemeralpodfs.limit", "ephemeralpodfs.limit", "ephemeralpodfs.limit",
+		}; !slices.Equal(told.signals, want) {
+			t.Errorf("evictions told: %v", told.signals)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
+// A runtime that does not tell the writable layers evicts no pod for them; emptyDirs have
+// limits of their own, and a layer on a file system of images counts for the pod alone.
+func TestStorageOfUnknownLayersEvictsNoPod(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.sim.Script("layer/c", sim.Script{Written: 6 << 20})
+		w.sim.Script("separate/b", sim.Script{Written: 6 << 20})
+		w.separateImages = true
+		undo := w.sim.Inject(sim.Fault{Method: "ListContainerStats", Times: -1, Hang: true})
+		p := w.podctl("one", limited("layer", "c 5Mi"), limited("separate", "a 5Mi", "b 5Mi"))
+		p.until("layer", "running", running)
+		time.Sleep(time.Minute)
+		p.until("layer", "running", running)
+		undo()
+		p.until("layer", "evicted", func(i Info) bool { return finished(i) && i.Status.Reason == event.Evicted })
+		time.Sleep(time.Minute)
+		p.until("separate", "running", running)
+		p.drain()
+		w.empty()
+	})
+}

@@ -22,7 +22,7 @@ func (n *Node) Run(ctx context.Context) error {
 	var relisting sync.WaitGroup
 	var plegErr error
 	relisting.Go(func() { plegErr = n.pleg.Run(ctx) })
-	limits := limitWatcher{pods: n.pods, volumes: n.opts.Volumes, evictor: n.evictor, observer: n.opts.Observer, log: n.log}
+	limits := limitWatcher{pods: n.pods, rt: n.rt, host: n.opts.Host, volumes: n.opts.Volumes, facts: n.opts.Facts, evictor: n.evictor, observer: n.opts.Observer, log: n.log}
 	relisting.Go(func() { limits.run(ctx) })
 	relisting.Go(func() { watchLogSpace(ctx, n.opts.Host, n.events, n.log) })
 

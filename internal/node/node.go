@@ -103,6 +103,9 @@ type Host interface {
 	// FreeLogSpace returns how many bytes are free for container logs. The error is
 	// errors.ErrUnsupported if that is never known.
 	FreeLogSpace() (uint64, error)
+	// SeparateImages reports whether images and writable layers are on another file system
+	// than the directories of pods.
+	SeparateImages(ctx context.Context) (bool, error)
 	// RunDirRestored is called by the loop after deleted locks were taken again: what
 	// else was in the run directory is gone.
 	RunDirRestored()
@@ -123,6 +126,9 @@ func (StaticHost) UserIDs(context.Context, types.UID) (first, length uint32, err
 
 // FreeLogSpace implements Host: it is not known.
 func (StaticHost) FreeLogSpace() (uint64, error) { return 0, errors.ErrUnsupported }
+
+// SeparateImages implements Host: they are not.
+func (StaticHost) SeparateImages(context.Context) (bool, error) { return false, nil }
 
 // RunDirRestored implements Host.
 func (StaticHost) RunDirRestored() {}
@@ -145,6 +151,11 @@ type Volumes interface {
 	podsync.Volumes
 	// OverLimit looks for an emptyDir that holds more than its sizeLimit.
 	OverLimit(ctx context.Context, p *v1.Pod) (volume string, limit resource.Quantity, over bool)
+	// EphemeralUsage returns how many bytes of the node's disk the pod's volumes and its
+	// /etc/hosts take, and FilesUsage those of the files in a directory; no more than the
+	// limit is counted.
+	EphemeralUsage(ctx context.Context, p *v1.Pod, limit int64) int64
+	FilesUsage(ctx context.Context, dir string, limit int64) int64
 	// PodDirs lists the names of the directories of pods, of any runtime.
 	PodDirs() ([]string, error)
 	// RemovePod removes the directory of a pod whose volumes are unmounted.

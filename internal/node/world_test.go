@@ -46,6 +46,8 @@ type world struct {
 	removing func()
 	// watch, if set, is told of every call that a podctl makes.
 	watch cri.CallWatcher
+	// separateImages: the images have a file system of their own.
+	separateImages bool
 	// partly: podctls that start do not know in full what is wanted.
 	partly bool
 	// killUnknown: podctls stop unknown pods.
@@ -364,6 +366,9 @@ type worldHost struct {
 	StaticHost
 	w *world
 }
+
+// SeparateImages implements Host.
+func (h worldHost) SeparateImages(context.Context) (bool, error) { return h.w.separateImages, nil }
 
 // FreeLogSpace implements Host: it is not known unless the test sets it.
 func (h worldHost) FreeLogSpace() (uint64, error) {

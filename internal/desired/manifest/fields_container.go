@@ -16,7 +16,7 @@ var containerFields = slices.Concat(
 		securityContext.readOnlyRootFilesystem securityContext.privileged securityContext.allowPrivilegeEscalation
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
-	resources("resources.limits", devices), resources("resources.requests", devices),
+	below("resources.limits", resources), below("resources.requests", resources),
 	refused(closedGate, `volumeMounts[].bindMountOptions
 		lifecycle.postStart.httpGet.protocol lifecycle.preStop.httpGet.protocol
 		livenessProbe.httpGet.protocol readinessProbe.httpGet.protocol startupProbe.httpGet.protocol
@@ -43,16 +43,15 @@ var ephemeralFields = slices.Concat(
 	ignored(onlyWindows, `securityContext.windowsOptions`),
 )
 
-// devices is the row of extended resources; of a pod as a whole there are none.
-var (
-	devices   = Field{Support: Honoured, Reason: "that many devices of the CDI kind of that name"}
-	noDevices = Field{Support: Refused, Reason: "a pod as a whole has no devices: write it in a container"}
+// resources are those of a list of a container's; extended ones are devices.
+var resources = slices.Concat(
+	honoured(`[cpu] [memory] [ephemeral-storage] [hugepages-*]`),
+	rows(`[*]`, Field{Support: Honoured, Reason: "that many devices of the CDI kind of that name"}),
 )
 
-// resources returns the resources of a list of them; extended ones are devices.
-func resources(list string, extended Field) []Field {
-	return slices.Concat(
-		below(list, honoured(`[cpu] [memory] [ephemeral-storage] [hugepages-*]`)),
-		below(list, rows(`[*]`, extended)),
-	)
-}
+// podResources are those of a list of the pod's own.
+var podResources = slices.Concat(
+	honoured(`[cpu] [memory] [hugepages-*]`),
+	refused("a pod as a whole has no limit or request of it: write it in a container", `[ephemeral-storage]`),
+	refused("a pod as a whole has no devices: write it in a container", `[*]`),
+)

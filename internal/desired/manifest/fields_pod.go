@@ -36,7 +36,7 @@ var podFields = slices.Concat(
 		spec.securityContext.fsGroup spec.securityContext.fsGroupChangePolicy
 		spec.securityContext.seccompProfile spec.securityContext.seLinuxOptions spec.securityContext.seLinuxChangePolicy
 		spec.securityContext.appArmorProfile spec.securityContext.sysctls`),
-	resources("spec.resources.limits", noDevices), resources("spec.resources.requests", noDevices),
+	below("spec.resources.limits", podResources), below("spec.resources.requests", podResources),
 	[]Field{
 		{Path: "spec.os.name", Support: Honoured, Reason: "a pod for another system than Linux is rejected: PodOSNotSupported"},
 	},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,6 +28,27 @@ func usage(ctx context.Context, dir string, limit int64) (int64, error) {
 	return measure(limit, func(visit visitFunc) error {
 		return (&walker{visit: visit, maxLevels: maxLevels, skipDeep: true}).walk(ctx, dir)
 	})
+}
+
+// filesUsage is usage of the files in the directory itself.
+func filesUsage(ctx context.Context, dir string, limit int64) (int64, error) {
+	return measure(limit, func(visit visitFunc) error {
+		files := func(dir int, name string, st *unix.Statx_t) error {
+			if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+				return nil
+			}
+			return visit(dir, name, st)
+		}
+		return (&walker{visit: files, maxLevels: 1, skipDeep: true}).walk(ctx, dir)
+	})
+}
+
+// diskSize returns how many bytes of its file system a file takes.
+func diskSize(info os.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Blocks * 512
+	}
+	return info.Size()
 }
 
 // measure is usage by the given way to walk.

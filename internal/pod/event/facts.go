@@ -110,7 +110,8 @@ type EvictionCause string
 const (
 	// Preempted: to make room for a critical pod.
 	Preempted EvictionCause = "preempted"
-	// OverLimit: an emptyDir volume holds more than its sizeLimit.
+	// OverLimit: an emptyDir volume holds more than its sizeLimit, or the pod or a
+	// container has more on disk than its limit of ephemeral-storage.
 	OverLimit EvictionCause = "over-limit"
 )
 
@@ -125,7 +126,10 @@ type Eviction struct {
 	Resource string `json:"resource,omitempty"`
 	// Volume is the emptyDir that holds too much.
 	Volume string `json:"volume,omitempty"`
-	// Limit is the sizeLimit of that volume.
+	// Container is the one that has too much on disk.
+	Container string `json:"container,omitempty"`
+	// Limit is the limit of that volume or container; if there is neither, that of the
+	// containers together.
 	Limit string `json:"limit,omitempty"`
 }
 

@@ -32,7 +32,7 @@ func (m *Metrics) initPods() {
 	m.userns = m.counter(m.subsystem, "started_user_namespaced_pods_total", "Number of pods with a user namespace that were to start.")
 	m.usernsErrors = m.counter(m.subsystem, "started_user_namespaced_pods_errors_total", "Number of syncs in which a pod with a user namespace failed to start.")
 	m.evictions = m.counters("evictions",
-		"Number of evicted pods, by signal: emptydirfs.limit.", "eviction_signal")
+		"Number of evicted pods, by signal: emptydirfs.limit, ephemeralpodfs.limit, ephemeralcontainerfs.limit.", "eviction_signal")
 	m.preemptions = m.counters("preemptions",
 		"Number of pods preempted for a critical pod, by the insufficient resource.", "preemption_signal")
 	m.rejections = m.counters("admission_rejections_total",
