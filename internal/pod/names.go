@@ -9,7 +9,7 @@ import (
 
 // Labels and annotations that the kubelet puts on what it creates; podctl
 // writes and reads the same ones, so that node tools show its pods alike
-// (pkg/kubelet/types/labels.go, pkg/kubelet/kuberuntime/labels.go).
+// (k8s.io/kubelet/pkg/types/labels.go, pkg/kubelet/kuberuntime/labels.go).
 const (
 	NameLabel          = "io.kubernetes.pod.name"
 	NamespaceLabel     = "io.kubernetes.pod.namespace"
@@ -31,7 +31,7 @@ const (
 	ConfigMirrorAnnotation = "kubernetes.io/config.mirror"
 
 	// DefaultContainerAnnotation names the container that commands mean where none
-	// is named (staging/src/k8s.io/kubectl/pkg/cmd/util/podcmd/podcmd.go).
+	// is named (k8s.io/kubectl/pkg/cmd/util/podcmd/podcmd.go).
 	DefaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
 )
 

@@ -48,8 +48,8 @@ func (l Limits) Amounts() pod.CgroupAmounts {
 	return pod.CgroupAmounts{CPUShares: int64(l.CPUShares), CPUQuota: l.CPUQuota, Memory: l.Memory}
 }
 
-// shares returns the inverse of weight, rounded up (CPUWeightToCPUShares in
-// pkg/kubelet/cm/cgroup_manager_linux.go).
+// shares returns the inverse of weight, rounded up (cpuWeightToCPUShares in
+// pkg/kubelet/cm/cgroup_v2_manager_linux.go).
 func shares(weight int64) int64 {
 	return ((weight-1)*(pod.MaxCPUShares-pod.MinCPUShares)+9998)/9999 + pod.MinCPUShares
 }

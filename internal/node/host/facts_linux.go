@@ -80,7 +80,7 @@ func hugePages(dir string) v1.ResourceList {
 }
 
 // swapController reports whether the kernel can limit swap by cgroup
-// (swapControllerAvailable in pkg/kubelet/kuberuntime/kuberuntime_container_linux.go).
+// (getSwapControllerAvailable in pkg/kubelet/kuberuntime/kuberuntime_container_linux.go).
 func swapController(v2 bool) bool {
 	if !v2 {
 		return exists("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes")

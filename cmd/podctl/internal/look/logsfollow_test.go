@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// What is not started again is not waited for (shouldRestart in
+// What is not started again is not waited for (ShouldContainerBeRestarted in
 // pkg/kubelet/container/helpers.go).
 func TestWhichContainersAreStartedAgain(t *testing.T) {
 	always, never := v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyNever
