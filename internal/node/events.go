@@ -35,3 +35,6 @@ func (s *eventSender) sendRuntime(ev event.Event) {
 		s.sink(ev)
 	}
 }
+
+// Report sends an event of one of the node's pods. It is safe for concurrent use.
+func (n *Node) Report(p *v1.Pod, ev event.Event) { n.events.send(p, n.sync.Masked(p, ev)) }

@@ -17,9 +17,11 @@ type Reader struct {
 	lines joiner
 
 	// queue are the rotated files before the newest one that are not read yet.
-	queue []string
-	// known are the names of the rotated files that are read or queued.
-	known []string
+	queue []rotated
+	// known are the rotated files that are read or queued.
+	known []rotated
+	// tooMany: it was reported that there are more of them than are read.
+	tooMany bool
 	// current is the newest file; it is open before the queue is read, so that
 	// it is not lost when it is rotated meanwhile. nil if there is none yet.
 	current *file
@@ -30,6 +32,8 @@ type Reader struct {
 	number int
 	// from is where the last lines of each stream begin, for a tail.
 	from [streams]position
+	// began is the newest file as it was when it was opened, or all of it was read.
+	began rotated
 	// replaced is when current was first seen not to be at the path any more, the zero
 	// time if it is; left: it will not grow.
 	replaced time.Time
@@ -71,13 +75,13 @@ func (r *Reader) openFiles() error {
 	if r.opts.Tail < 0 {
 		return nil
 	}
-	names := r.queue
+	files := r.queue
 	counter := &tailCounter{want: r.opts.Tail, wanted: [streams]bool{!r.opts.Omit[Stdout], !r.opts.Omit[Stderr]}, parts: r.opts.Parts}
-	from, err := findTail(len(names)+1, func(i int) (*file, func() error, error) {
-		if i == len(names) {
+	from, err := findTail(len(files)+1, func(i int) (*file, func() error, error) {
+		if i == len(files) {
 			return r.current, func() error { return nil }, nil
 		}
-		f, err := openRotated(names[i])
+		f, err := r.openQueued(files[i])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -104,15 +108,7 @@ func (r *Reader) skipOld() {
 	if r.opts.Since.IsZero() {
 		return
 	}
-	r.queue = slices.DeleteFunc(r.queue, func(name string) bool {
-		f, err := openRotated(name)
-		if err != nil {
-			return false // reported when it is read
-		}
-		defer func() { _ = f.Close() }()
-		info, err := f.Stat()
-		return err == nil && info.ModTime().Before(r.opts.Since)
-	})
+	r.queue = slices.DeleteFunc(r.queue, func(f rotated) bool { return f.info.Mode().IsRegular() && f.info.ModTime().Before(r.opts.Since) })
 }
 
 // Next returns the next line. ok is false if there is none now: Done reports
@@ -242,9 +238,9 @@ func (r *Reader) openNext() (bool, error) {
 		return false, nil
 	}
 	if len(r.queue) > 0 {
-		name := r.queue[0]
+		next := r.queue[0]
 		r.queue = r.queue[1:]
-		f, err := openRotated(name)
+		f, err := r.openQueued(next)
 		if err != nil {
 			r.problem(err)
 			r.number++

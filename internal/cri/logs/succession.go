@@ -2,10 +2,10 @@ package logs
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,11 +15,7 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 	if r.open == r.current {
 		switch replaced, truncated := r.changed(); {
 		case truncated:
-			if _, err := r.open.Seek(0, io.SeekStart); err != nil {
-				return false, nil, fileError(r.open.Name(), err)
-			}
-			r.scan, r.from = newScanner(r.open, 0), [streams]position{}
-			return true, nil, nil
+			return true, nil, r.restart()
 		case replaced && !r.left:
 			// The runtime writes what it still has to the file after it made the successor,
 			// and then closes it.
@@ -32,6 +28,7 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 			r.left = true
 			return true, nil, nil
 		case !r.left && r.opts.Follow:
+			r.noteBeginning()
 			return false, nil, nil
 		}
 	}
@@ -66,18 +63,51 @@ func (r *Reader) changed() (replaced, truncated bool) {
 		return true, false
 	case errors.Is(err, fs.ErrNotExist):
 		// Its successor may have been renamed, too.
-		names, err := r.rotated()
-		if err == nil && len(r.unread(names, r.current)) > 0 {
+		files, err := r.rotated()
+		if err == nil && len(r.unread(files, r.current)) > 0 {
 			return true, false
 		}
 	}
-	return false, mine.Size() < r.scan.offset
+	return false, !r.current.zipped && mine.Size() < max(r.scan.offset, int64(len(r.began.head)))
 }
+
+// noteBeginning notes the beginning of the newest file, when all of it was read.
+func (r *Reader) noteBeginning() {
+	if len(r.began.head) < headSize && r.scan.offset > int64(len(r.began.head)) {
+		r.began, _ = identify(r.path, r.current)
+	}
+}
+
+// restart is called when the newest file was truncated. Who does that has copied it
+// before, often with lines that were not read: the copy is read from where the file was,
+// then the file from its beginning.
+func (r *Reader) restart() error {
+	files, err := r.rotated()
+	if err != nil {
+		return fileError(r.path, err)
+	}
+	r.queue = r.unread(files, nil)
+	r.known = files
+	r.number++
+	r.from = [streams]position{}
+	copied := func(f rotated) bool { return f.head != "" && strings.HasPrefix(f.head, r.began.head) }
+	if i := slices.IndexFunc(r.queue, copied); i >= 0 && r.began.head != "" {
+		r.queue = r.queue[i:]
+		for s := range r.from {
+			r.from[s] = position{r.number, r.scan.offset}
+		}
+	}
+	r.began, r.open, r.scan = rotated{}, nil, nil
+	return nil
+}
+
+// advances is how often the files are listed while rotations change them.
+const advances = 100
 
 // advance finds the files that follow last, which was the newest one and is read
 // to its end; nil at the beginning.
 func (r *Reader) advance(last *file) error {
-	for {
+	for n := 1; ; n++ {
 		before, err := r.rotated()
 		if err != nil {
 			return fileError(r.path, err)
@@ -90,7 +120,7 @@ func (r *Reader) advance(last *file) error {
 		if listErr != nil {
 			return fileError(r.path, listErr)
 		}
-		if !slices.Equal(before, after) { // rotated in between
+		if !slices.EqualFunc(before, after, rotated.same) && n < advances { // rotated in between
 			if current != nil {
 				_ = current.Close()
 			}
@@ -102,36 +132,13 @@ func (r *Reader) advance(last *file) error {
 			// Between its renaming and the runtime's next write the newest file has only
 			// its new name.
 			newest := r.queue[len(r.queue)-1]
-			if current, err = openRotated(newest); err == nil {
+			if current, err = r.openQueued(newest); err == nil {
 				r.queue = r.queue[:len(r.queue)-1]
 			}
 		}
-		r.current = current
+		if r.current, r.began = current, (rotated{}); current != nil {
+			r.began, _ = identify(r.path, current)
+		}
 		return nil
 	}
-}
-
-func (r *Reader) rotated() ([]string, error) {
-	if r.opts.OneFile {
-		return nil, nil
-	}
-	return rotatedNames(r.path)
-}
-
-// unread returns those of the rotated files that follow last.
-func (r *Reader) unread(names []string, last *file) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		if slices.Contains(r.known, name) {
-			return true
-		}
-		if last == nil {
-			return false
-		}
-		f, err := openRotated(name)
-		if err != nil {
-			return false // reported when it is read
-		}
-		defer func() { _ = f.Close() }()
-		return f.sameAs(last)
-	})
 }

@@ -3,6 +3,8 @@ package logrotate
 import (
 	"slices"
 	"strings"
+
+	"github.com/podctl/podctl/internal/cri/logs"
 )
 
 const (
@@ -26,7 +28,7 @@ type steps struct{ remove, compress []string }
 // plan says what to do with the files beside a log: those that are named like
 // it, with more behind a dot. Pure.
 func plan(beside []string, p Policy) steps {
-	beside = slices.Sorted(slices.Values(beside)) // by time
+	beside = slices.SortedFunc(slices.Values(beside), logs.CompareRotated)
 	var s steps
 	var kept []string
 	for _, name := range beside {

@@ -11,49 +11,116 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
-// Rotate rotates the log at path if it is too large. reopen makes the runtime
-// reopen the path. A log that is not there is none.
-func Rotate(ctx context.Context, path string, p Policy, now time.Time, reopen func(context.Context) error) error {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+// Rotator rotates logs. It is used by one goroutine.
+type Rotator struct {
+	policy Policy
+	// unopened are the logs that the runtime may still write by another name, because
+	// it did not reopen them.
+	unopened map[string]bool
+}
+
+// New returns a Rotator.
+func New(p Policy) *Rotator { return &Rotator{policy: p, unopened: map[string]bool{}} }
+
+// Rotate rotates the log at path if it is too large. reopen makes the runtime reopen the
+// path: also where there is no log, for the runtime then writes to a file without a name,
+// or with that of a rotation that was cut short.
+func (r *Rotator) Rotate(ctx context.Context, path string, now time.Time, reopen func(context.Context) error) error {
+	info, err := os.Lstat(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err == nil {
+		err = checkRegular(path, info)
+	}
+	if err != nil && !missing {
 		return fmt.Errorf("rotate log: %w", err)
-	case p.MaxSize < 0 || info.Size() < p.MaxSize:
+	}
+	if missing || r.unopened[path] {
+		r.unopened[path] = true
+		if err := reopen(ctx); err != nil {
+			return fmt.Errorf("reopen log %s: %w", path, err)
+		}
+		if info, err = os.Lstat(path); err != nil {
+			return fmt.Errorf("reopen log: %w", err)
+		}
+		delete(r.unopened, path)
+	}
+	if r.policy.MaxSize < 0 || info.Size() < r.policy.MaxSize {
 		return nil
 	}
-	beside, err := filesBeside(path)
-	if err != nil {
-		return fmt.Errorf("rotate log: %w", err)
+	// What cannot be removed or compressed must not let the log grow for ever.
+	return errors.Join(r.tidy(ctx, path), r.rename(ctx, path, now, reopen))
+}
+
+// checkRegular returns an error for what is no log: whoever has the directory can put a
+// link to another file there, or a FIFO, which the runtime would open.
+func checkRegular(path string, info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
 	}
-	todo := plan(beside, p)
-	for _, name := range todo.remove {
-		if err := os.Remove(name); err != nil {
-			return fmt.Errorf("rotate log: %w", err)
-		}
-	}
-	for _, name := range todo.compress {
-		if err := compress(ctx, name); err != nil {
-			return fmt.Errorf("rotate log: %w", err)
-		}
-	}
+	return fmt.Errorf("%s is %w: the log is reopened once it is removed", path, bounded.ErrNotRegular)
+}
+
+// rename renames the log and lets the runtime reopen it. If that fails, the log gets its
+// name back, unless the runtime has made a new file.
+func (r *Rotator) rename(ctx context.Context, path string, now time.Time, reopen func(context.Context) error) error {
 	rotated := path + "." + now.Format(stamp)
 	if err := os.Rename(path, rotated); err != nil {
 		return fmt.Errorf("rotate log: %w", err)
 	}
-	if err := reopen(ctx); err != nil {
-		return errors.Join(fmt.Errorf("rotate log %s: %w", path, err), os.Rename(rotated, path))
+	err := reopen(ctx)
+	if err == nil {
+		return nil
 	}
-	return nil
+	r.unopened[path] = true
+	err = fmt.Errorf("reopen log %s: %w", path, err)
+	switch linkErr := os.Link(rotated, path); { // a rename would replace a new file
+	case errors.Is(linkErr, fs.ErrExist):
+		return err
+	case linkErr != nil:
+		return errors.Join(err, linkErr)
+	}
+	return errors.Join(err, os.Remove(rotated))
+}
+
+// tidy removes and compresses what earlier rotations left beside a log.
+func (r *Rotator) tidy(ctx context.Context, path string) error {
+	names, err := filesBeside(path, fs.FileMode.IsRegular)
+	if err != nil {
+		return fmt.Errorf("rotate log: %w", err)
+	}
+	var errs []error
+	failed := func(err error) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("rotate log: %w", err))
+		}
+	}
+	todo := plan(names, r.policy)
+	for _, name := range todo.remove {
+		failed(os.Remove(name))
+	}
+	for _, name := range todo.compress {
+		failed(compress(ctx, name, max(leastBound, 2*r.policy.MaxSize)))
+	}
+	return errors.Join(errs...)
+}
+
+// Keep forgets the logs at other paths.
+func (r *Rotator) Keep(paths map[string]bool) {
+	for path := range r.unopened {
+		if !paths[path] {
+			delete(r.unopened, path)
+		}
+	}
 }
 
 // Remove removes a log and what its rotations have left (Clean in
 // pkg/kubelet/logs/container_log_manager.go). A log that is not there is none.
 func Remove(path string) error {
-	names, err := filesBeside(path)
+	names, err := filesBeside(path, func(m fs.FileMode) bool { return !m.IsDir() })
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove log: %w", err)
 	}
@@ -66,28 +133,46 @@ func Remove(path string) error {
 	return errors.Join(errs...)
 }
 
-// filesBeside returns the files that rotations of a log have left.
-func filesBeside(path string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Dir(path))
+// besideAtOnce bounds how many files beside a log are handled in one rotation: a
+// container that has the directory can make millions. The next one handles the others.
+const besideAtOnce = 10_000
+
+// filesBeside returns the files beside a log that are named like it, with more behind a
+// dot, and whose modes are wanted.
+func filesBeside(path string, wanted func(fs.FileMode) bool) ([]string, error) {
+	dir, base := filepath.Split(path)
+	d, err := os.Open(filepath.Clean(dir))
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = d.Close() }() // it is only read
 	var names []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(path)+".") {
-			names = append(names, filepath.Join(filepath.Dir(path), e.Name()))
+	for len(names) < besideAtOnce {
+		entries, err := d.ReadDir(besideAtOnce / 10)
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), base+".") && wanted(e.Type()) {
+				names = append(names, dir+e.Name())
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return names, err
 		}
 	}
 	return names, nil
 }
 
-// compress replaces a file by its compressed form, which is whole as soon as it
-// has its name.
-func compress(ctx context.Context, path string) (err error) {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	in, err := os.Open(path)
+// leastBound is the least bound of what is compressed, in bytes. A larger file was not
+// made by a rotation but, for instance, of holes, which take nothing but the time and
+// the space of their compressed form.
+const leastBound = 1 << 30
+
+// compress replaces a file of at most limit bytes by its compressed form, which is whole
+// as soon as it has its name.
+func compress(ctx context.Context, path string, limit int64) (err error) {
+	in, err := bounded.OpenNoFollow(path)
 	if err != nil {
 		return err
 	}
@@ -96,18 +181,38 @@ func compress(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
+	if info.Size() > limit {
+		return &bounded.TooLargeError{Path: path, Max: limit}
+	}
 	tmp := path + tmpSuffix
-	out, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, info.Mode().Perm())
+	out, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // follows no link
 	if err != nil {
 		return err
 	}
 	zipper := gzip.NewWriter(out)
-	_, err = io.Copy(zipper, in)
-	if err = errors.Join(err, zipper.Close(), out.Close()); err == nil {
+	n, err := io.Copy(zipper, io.LimitReader(untilDone{ctx, in}, limit+1))
+	if n > limit { // it grew
+		err = &bounded.TooLargeError{Path: path, Max: limit}
+	}
+	err = errors.Join(err, zipper.Close(), out.Chmod(info.Mode().Perm()), out.Close())
+	if err == nil {
 		err = os.Rename(tmp, path+zipSuffix)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
 	return os.Remove(path)
+}
+
+// untilDone reads until ctx ends.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
 }

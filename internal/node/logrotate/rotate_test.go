@@ -21,11 +21,12 @@ func TestPlan(t *testing.T) {
 		remove, compress string
 	}{
 		{"nothing yet", "", 5, "", ""},
-		{"the one before is compressed", "l.1", 5, "", "l.1"},
-		{"what is compressed stays", "l.1.gz l.2", 5, "", "l.2"},
-		{"no more than there may be, with the log and what it becomes", "l.1.gz l.2.gz l.3.gz l.4", 5, "l.1.gz", "l.4"},
-		{"two files: only the log and what it becomes", "l.1", 2, "l.1", ""},
-		{"left over from compressing", "l.1 l.1.gz l.2.tmp", 5, "l.1 l.2.tmp", ""},
+		{"the one before is compressed", "l.20260101-000000", 5, "", "l.20260101-000000"},
+		{"what is compressed stays", "l.20260101-000000.gz l.20260102-000000", 5, "", "l.20260102-000000"},
+		{"no more than there may be, with the log and what it becomes", "l.20260101-000000.gz l.20260102-000000.gz l.20260103-000000.gz l.20260104-000000", 5, "l.20260101-000000.gz", "l.20260104-000000"},
+		{"two files: only the log and what it becomes", "l.20260101-000000", 2, "l.20260101-000000", ""},
+		{"logrotate counts backwards", "l.1 l.2 l.10.gz", 4, "l.10.gz", "l.2 l.1"},
+		{"left over from compressing", "l.20260101-000000 l.20260101-000000.gz l.20260102-000000.tmp", 5, "l.20260101-000000 l.20260102-000000.tmp", ""},
 	} {
 		s := plan(strings.Fields(c.beside), Policy{MaxFiles: c.maxFiles})
 		if strings.Join(s.remove, " ") != c.remove || strings.Join(s.compress, " ") != c.compress {
@@ -46,9 +47,15 @@ func TestRotate(t *testing.T) {
 		}
 	}
 	reopened := 0
+	r := New(policy)
 	rotate := func(err error) error {
 		at = at.Add(time.Minute)
-		return Rotate(t.Context(), path, policy, at, func(context.Context) error { reopened++; return err })
+		return r.Rotate(t.Context(), path, at, func(context.Context) error {
+			if reopened++; err == nil {
+				log("")
+			}
+			return err
+		})
 	}
 	files := func(want ...string) {
 		t.Helper()
@@ -70,7 +77,6 @@ func TestRotate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(rotate(nil))
 	log("small")
 	must(rotate(nil))
 	files("0.log")
@@ -82,11 +88,14 @@ func TestRotate(t *testing.T) {
 		t.Error("no error though the log was not reopened")
 	}
 	files("0.log")
+	log("first and large")
+	must(rotate(nil)) // reopens what was not reopened
+	log("first and large")
 	must(rotate(nil))
-	files("0.log.20260102-150805")
+	files("0.log", "0.log.20260102-150805")
 	log("second and large")
 	must(rotate(nil))
-	files("0.log.20260102-150805.gz", "0.log.20260102-150905")
+	files("0.log", "0.log.20260102-150805.gz", "0.log.20260102-150905")
 	f, err := os.Open(filepath.Join(filepath.Dir(path), "0.log.20260102-150805.gz"))
 	must(err)
 	defer f.Close()
@@ -100,7 +109,7 @@ func TestRotate(t *testing.T) {
 	}
 	log("third and large")
 	must(rotate(nil))
-	files("0.log.20260102-150905.gz", "0.log.20260102-151005")
+	files("0.log", "0.log.20260102-150905.gz", "0.log.20260102-151005")
 }
 
 func TestRemoveRotatedFiles(t *testing.T) {

@@ -77,12 +77,3 @@ func attemptByLogs(dir, container string) uint32 {
 	}
 	return next
 }
-
-// removeLog deletes a container's log and its rotations. A log that stays
-// does no harm.
-func removeLog(path string) {
-	rotated, _ := filepath.Glob(path + ".*")
-	for _, name := range append(rotated, path) {
-		_ = os.Remove(name)
-	}
-}

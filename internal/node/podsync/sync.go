@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/node/logrotate"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 )
@@ -200,7 +201,7 @@ func (r *run) remove(ctx context.Context) error {
 			continue
 		}
 		if cs := r.st.ContainerByID(id); cs != nil && cs.LogPath != "" {
-			removeLog(cs.LogPath)
+			_ = logrotate.Remove(cs.LogPath) // a log that stays does no harm
 		}
 	}
 	return nil

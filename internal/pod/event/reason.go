@@ -80,6 +80,8 @@ const (
 	// LogDirFull: the file system of the log directory is full, so that what
 	// containers write is lost.
 	LogDirFull = "LogDirectoryFull"
+	// FailedLogRotation: the container's log cannot be rotated or reopened.
+	FailedLogRotation = "FailedLogRotation"
 	// RunDirLost and RunDirRestored: the locks in the run directory were deleted and
 	// could not be taken again, and were taken again.
 	RunDirLost     = "RunDirectoryLost"

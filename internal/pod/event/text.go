@@ -59,6 +59,10 @@ func (e *Event) Text() string {
 		return "the runtime answers again"
 	case LogDirFull:
 		return "the file system of the log directory is full: what containers write is lost"
+	case FailedLogRotation:
+		if e.Failure != nil {
+			return e.Failure.Text
+		}
 	case RunDirLost:
 		text := "the locks in the run directory were deleted and cannot be restored"
 		if e.Failure != nil {

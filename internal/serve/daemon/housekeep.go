@@ -27,10 +27,6 @@ type Housekeeping struct {
 	Scan time.Duration
 }
 
-// logPeriod is how often log sizes are checked (ContainerLogMonitorInterval in
-// pkg/kubelet/apis/config).
-const logPeriod = 10 * time.Second
-
 // KeepHouse collects garbage, rotates logs and scans until ctx ends.
 func (s *Session) KeepHouse(ctx context.Context, h Housekeeping) {
 	var all sync.WaitGroup
@@ -85,38 +81,5 @@ func (s *Session) removeLogs() func(*pod.Pod, *pod.Container) error {
 	return func(p *pod.Pod, c *pod.Container) error {
 		of := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID}}
 		return logrotate.Remove(s.LogFile(of, c.Name, int32(c.Attempt)))
-	}
-}
-
-// rotateLogs rotates the logs of running containers every logPeriod.
-func (s *Session) rotateLogs(ctx context.Context, policy logrotate.Policy) {
-	ticker := time.NewTicker(logPeriod)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		held := map[types.UID]*pod.Pod{}
-		for _, p := range s.RuntimePods() {
-			held[p.UID] = p
-		}
-		for _, i := range s.Pods() {
-			p := held[i.Pod.UID]
-			if p == nil || i.Rejected != nil {
-				continue
-			}
-			for _, c := range p.Containers {
-				if c.State != pod.Running {
-					continue
-				}
-				path := s.LogFile(i.Pod, c.Name, int32(c.Attempt))
-				reopen := func(ctx context.Context) error { return s.Client.ReopenContainerLog(ctx, c.ID) }
-				if err := logrotate.Rotate(ctx, path, policy, time.Now(), reopen); err != nil {
-					s.opts.Log.Warn("rotate log", "pod", p.FullName(), "container", c.Name, "err", err)
-				}
-			}
-		}
 	}
 }
