@@ -38,6 +38,9 @@ type conn struct {
 	observer Observer    // may be nil
 	watcher  CallWatcher // may be nil
 	now      func() time.Time
+	// onLarge is Options.OnLargeList, called once.
+	onLarge func(error)
+	large   sync.Once
 }
 
 // Invoke makes a unary call.

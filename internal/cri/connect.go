@@ -24,6 +24,9 @@ type Options struct {
 	Observer Observer
 	// Watcher is told of every call while it is in flight; may be nil.
 	Watcher CallWatcher
+	// OnLargeList is called once if a list of everything does not fit into one message,
+	// with why and a hint; nil logs it.
+	OnLargeList func(error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Dial replaces connecting to the endpoints' sockets: how a test, or
@@ -165,6 +168,6 @@ func (c *Client) open(o Options, endpoint string) (*conn, error) {
 	c.conns = append(c.conns, cc)
 	return &conn{
 		ClientConnInterface: cc, endpoint: endpoint, dialer: d,
-		timeout: o.Endpoint.Timeout, log: o.Log, observer: o.Observer, watcher: o.Watcher, now: o.Now,
+		timeout: o.Endpoint.Timeout, log: o.Log, observer: o.Observer, watcher: o.Watcher, now: o.Now, onLarge: o.OnLargeList,
 	}, nil
 }

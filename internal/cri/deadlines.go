@@ -47,16 +47,18 @@ type call struct {
 
 // calls has every CRI method that this package uses.
 var calls = map[string]call{
-	"Version":          {"ask version", read},
-	"Status":           {"read runtime status", read},
-	"RuntimeConfig":    {"read runtime config", read},
-	"ListPodSandbox":   {"list sandboxes", read},
-	"PodSandboxStatus": {"read status of sandbox", read},
-	"ListContainers":   {"list containers", read},
-	"ContainerStatus":  {"read status of container", read},
-	"ImageStatus":      {"read status of image", read},
-	"ListImages":       {"list images", read},
-	"ImageFsInfo":      {"read image filesystem", read},
+	"Version":            {"ask version", read},
+	"Status":             {"read runtime status", read},
+	"RuntimeConfig":      {"read runtime config", read},
+	"ListPodSandbox":     {"list sandboxes", read},
+	"StreamPodSandboxes": {"list sandboxes", read},
+	"PodSandboxStatus":   {"read status of sandbox", read},
+	"ListContainers":     {"list containers", read},
+	"StreamContainers":   {"list containers", read},
+	"ContainerStatus":    {"read status of container", read},
+	"ImageStatus":        {"read status of image", read},
+	"ListImages":         {"list images", read},
+	"ImageFsInfo":        {"read image filesystem", read},
 
 	"ListContainerStats":  {"read statistics of containers", read},
 	"ListPodSandboxStats": {"read statistics of sandboxes", read},

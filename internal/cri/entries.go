@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"sync"
@@ -25,6 +26,8 @@ type sandboxEntry struct {
 	identity
 }
 
+func (s sandboxEntry) listed() (id string, state pod.State) { return s.ID, s.State }
+
 func toSandboxEntry(s *runtimeapi.PodSandbox) sandboxEntry {
 	return sandboxEntry{toSandbox(s), sandboxIdentity(s)}
 }
@@ -35,6 +38,8 @@ type containerEntry struct {
 	*pod.Container
 	identity
 }
+
+func (c containerEntry) listed() (id string, state pod.State) { return c.ID, c.State }
 
 func toContainerEntry(c *runtimeapi.Container) containerEntry {
 	return containerEntry{toContainer(c), identityOf(c.Labels)}
@@ -51,6 +56,8 @@ type entries[M any, T any] struct {
 	lists uint64
 	// version changes whenever a list says something else than the one before.
 	version uint64
+	// way is how the last list was read.
+	way wayOfList
 }
 
 // digest stands for an entry's fields, in whatever order: labels and
@@ -89,17 +96,57 @@ type message[M any] interface {
 	proto.Message
 }
 
-// list makes a call without a filter whose answer is a list in its field 1,
-// and returns the entries in their order, with the version of the list.
-func list[M, T any, P message[M]](ctx context.Context, c *conn, method string, req proto.Message, es *entries[M, T]) ([]T, uint64, error) {
+// listed is what a list has.
+type listed interface {
+	listed() (id string, state pod.State)
+}
+
+// list lists everything of a kind, and returns the entries in their order, with the
+// version of the list. The answer is a list in field 1.
+func list[M any, T listed, P message[M]](ctx context.Context, c *conn, e everything, es *entries[M, T]) ([]T, uint64, error) {
 	var all []T
 	var version uint64
 	decode := decoder(func(raw []byte) (err error) {
 		all, version, err = take[M, T, P](es, raw)
 		return err
 	})
-	err := c.Invoke(ctx, method, req, decode, grpc.ForceCodecV2(listCodec{}))
-	return all, version, err
+	way := es.lastWay()
+	if !way.large {
+		err := c.Invoke(ctx, e.list, e.whole, decode, grpc.ForceCodecV2(listCodec{}))
+		if !errors.Is(err, ErrTooLarge) {
+			return all, version, err
+		}
+	}
+	raw, way, err := c.readLarge(ctx, e, way)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := decode(raw); err != nil {
+		return nil, 0, err
+	}
+	all = lastOfEach(all)
+	dead := 0
+	for _, entry := range all {
+		if _, state := entry.listed(); state == pod.Exited {
+			dead++
+		}
+	}
+	c.reportLarge(e.noun, dead, len(all))
+	way.large = len(raw) > maxMessage/2 // else it fits again
+	es.setWay(way)
+	return all, version, nil
+}
+
+func (es *entries[M, T]) lastWay() wayOfList {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	return es.way
+}
+
+func (es *entries[M, T]) setWay(way wayOfList) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	es.way = way
 }
 
 func take[M, T any, P message[M]](es *entries[M, T], raw []byte) ([]T, uint64, error) {

@@ -19,7 +19,7 @@ func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	containers, cv, err := c.listContainers(ctx)
+	containers, cv, err := c.listContainers(ctx, sandboxes)
 	if err != nil {
 		return nil, err
 	}
@@ -27,11 +27,12 @@ func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
 }
 
 func (c *Client) listSandboxes(ctx context.Context) ([]sandboxEntry, uint64, error) {
-	return list(ctx, c.conn, runtimeapi.RuntimeService_ListPodSandbox_FullMethodName, &runtimeapi.ListPodSandboxRequest{}, c.sandboxes)
+	return list(ctx, c.conn, allSandboxes, c.sandboxes)
 }
 
-func (c *Client) listContainers(ctx context.Context) ([]containerEntry, uint64, error) {
-	return list(ctx, c.conn, runtimeapi.RuntimeService_ListContainers_FullMethodName, &runtimeapi.ListContainersRequest{}, c.containers)
+// listContainers lists the containers, in the sandboxes that were listed before.
+func (c *Client) listContainers(ctx context.Context, sandboxes []sandboxEntry) ([]containerEntry, uint64, error) {
+	return list(ctx, c.conn, allContainers(sandboxes), c.containers)
 }
 
 // grouped keeps the pods of the last lists while the lists stay the same. The
@@ -85,7 +86,7 @@ func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	if labelled == nil && !slices.ContainsFunc(sandboxes, isOf) {
 		return nil, nil
 	}
-	containers, _, err := c.listContainers(ctx)
+	containers, _, err := c.listContainers(ctx, sandboxes)
 	if err != nil {
 		return nil, err
 	}

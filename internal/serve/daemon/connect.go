@@ -22,7 +22,9 @@ type ConnectOptions struct {
 	// Watcher and Observer are those of cri.Options.
 	Watcher  cri.CallWatcher
 	Observer cri.Observer
-	Log      *slog.Logger
+	// OnLargeList is that of cri.Options.
+	OnLargeList func(error)
+	Log         *slog.Logger
 }
 
 // Connect finds the runtime and connects to it. The function that it returns
@@ -33,7 +35,7 @@ func Connect(ctx context.Context, o ConnectOptions) (*cri.Client, func(), error)
 	if err != nil {
 		return nil, none, err
 	}
-	options := cri.Options{Endpoint: endpoint, Log: o.Log, Watcher: o.Watcher, Observer: o.Observer}
+	options := cri.Options{Endpoint: endpoint, Log: o.Log, Watcher: o.Watcher, Observer: o.Observer, OnLargeList: o.OnLargeList}
 	stop := none
 	if endpoint.Runtime == cri.SimEndpoint {
 		var runtime *sim.Runtime

@@ -114,7 +114,11 @@ func PrintError(w io.Writer, err error) {
 	if err == nil || errors.As(err, &program) || errors.Is(err, ErrInterrupted) || errors.Is(err, syscall.EPIPE) || errors.As(err, &printed) {
 		return
 	}
-	fmt.Fprintf(w, "podctl: %s\n", strings.TrimRight(err.Error(), "\n"))
+	printWithHint(w, "podctl", err)
+}
+
+func printWithHint(w io.Writer, prefix string, err error) {
+	fmt.Fprintf(w, "%s: %s\n", prefix, strings.TrimRight(err.Error(), "\n"))
 	if advice := hint.Of(err); advice != "" {
 		fmt.Fprintf(w, "  hint: %s\n", strings.ReplaceAll(advice, "\n", "\n  hint: "))
 	}

@@ -124,7 +124,10 @@ func ConnectWatched(ctx context.Context, e *Env, g Globals, watcher cri.CallWatc
 
 // ConnectOptions are how the user wants to connect, without watchers of the calls.
 func (g Globals) ConnectOptions(e *Env) daemon.ConnectOptions {
-	return daemon.ConnectOptions{Runtime: g.Runtime, Image: g.Image, Timeout: g.Timeout, Simulate: e.Simulate, SimOutlives: e.SimOutlives, Log: e.Log}
+	return daemon.ConnectOptions{
+		Runtime: g.Runtime, Image: g.Image, Timeout: g.Timeout, Simulate: e.Simulate, SimOutlives: e.SimOutlives, Log: e.Log,
+		OnLargeList: func(err error) { printWithHint(e.Errw, "warning", err) },
+	}
 }
 
 // Given are the directories that the user gave.
