@@ -45,7 +45,7 @@ func Worst(outcomes []Outcome, noAnswer int) int {
 	worst := 0
 	for _, o := range outcomes {
 		code := o.ExitCode
-		if o.Failure != nil && code == 0 {
+		if o.Failure != nil && code <= 0 {
 			code = noAnswer
 		}
 		worst = max(worst, code)

@@ -43,7 +43,7 @@ func execAll(ctx context.Context, e *shell.Env, o execOptions) error {
 	}
 	var printing sync.Mutex
 	errs := make([]error, len(run))
-	worst := 0
+	var worst shell.StatusError
 	var group errgroup.Group
 	group.SetLimit(execParallel)
 	for i, t := range run {
@@ -55,7 +55,9 @@ func execAll(ctx context.Context, e *shell.Env, o execOptions) error {
 				errs[i] = fmt.Errorf("%s: %w", t.DisplayName(), err)
 				return nil
 			}
-			worst = max(worst, int(r.ExitCode))
+			if code := (shell.StatusError{Code: int(r.ExitCode)}); worst.Exit() < code.Exit() {
+				worst = code
+			}
 			return r.printLines(e, t.DisplayName())
 		})
 	}
@@ -65,7 +67,7 @@ func execAll(ctx context.Context, e *shell.Env, o execOptions) error {
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
-	return exitCodeError(worst)
+	return exitCodeError(worst.Code)
 }
 
 // printLines prints the output with the container's name before each line.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pods/usage"
 )
 
@@ -24,28 +25,25 @@ func (t *top) follow(ctx context.Context) error {
 	ticks := time.NewTicker(t.opts.interval)
 	defer ticks.Stop()
 	screen := topScreen{top: t, history: map[string][]*float64{}, stream: t.opts.format.NewStream(t.env.Out)}
-	var last usage.Snapshot
+	var last *usage.Snapshot
+	outage := shell.Outage{Env: t.env}
 	for first := true; ; first = false {
-		if !first {
-			if err := t.session.List(ctx); err != nil {
-				return endOfWatch(ctx, err)
-			}
-		}
-		// A pod that is named may not exist yet, or any more.
-		selected, err := t.selectTargets()
-		if err != nil && !onlyErrors(err, isGone) {
+		selected, now, err := t.next(ctx, first)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case !first && outage.MayPass(err):
+			last = nil // what was used meanwhile is not known
+		case err != nil:
 			return err
-		}
-		now, err := t.sample(ctx, selected)
-		if err != nil {
-			return endOfWatch(ctx, err)
-		}
-		if !first {
-			if err := screen.print(t.items(selected, last, now)); err != nil {
-				return err
+		default:
+			if last != nil {
+				if err := screen.print(t.items(selected, *last, now)); err != nil {
+					return err
+				}
 			}
+			last = &now
 		}
-		last = now
 		select {
 		case <-ctx.Done():
 			return nil
@@ -54,12 +52,20 @@ func (t *top) follow(ctx context.Context) error {
 	}
 }
 
-// endOfWatch is the error of a watch that cannot go on, nil if it was interrupted.
-func endOfWatch(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+// next lists the runtime again, but for the first time, and samples it.
+func (t *top) next(ctx context.Context, first bool) ([]measured, usage.Snapshot, error) {
+	if !first {
+		if err := t.session.List(ctx); err != nil {
+			return nil, usage.Snapshot{}, err
+		}
 	}
-	return err
+	// A pod that is named may not exist yet, or any more.
+	selected, err := t.selectTargets()
+	if err != nil && !onlyErrors(err, isGone) {
+		return nil, usage.Snapshot{}, err
+	}
+	now, err := t.sample(ctx, selected)
+	return selected, now, err
 }
 
 // topScreen prints one list after the other.

@@ -28,6 +28,8 @@ type waiting struct {
 	container *pod.Container
 	done      bool
 	last      await.Result
+	// failed is why the last look at it failed, nil if it did not.
+	failed error
 }
 
 func (w *waiting) name() string {
@@ -95,8 +97,12 @@ func (w *waiter) run(ctx context.Context) error {
 	ended, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	changed := w.changes(ended)
+	outage := shell.Outage{Env: w.env}
+	var unlisted error // why the last list failed
 	for {
-		errs = append(errs, w.check(ctx))
+		if unlisted == nil {
+			errs = append(errs, w.check(ctx))
+		}
 		if w.left == 0 || w.opts.timeout == 0 {
 			break
 		}
@@ -108,16 +114,23 @@ func (w *waiter) run(ctx context.Context) error {
 			break
 		}
 		// A call may report the deadline before the context does.
-		if err := w.session.List(ended); err != nil && ctx.Err() == nil && w.env.Now().Before(deadline) {
+		err := w.session.List(ended)
+		if err != nil && (ctx.Err() != nil || !w.env.Now().Before(deadline)) {
+			break
+		}
+		if unlisted = err; !outage.MayPass(err) && err != nil {
 			return errors.Join(append(errs, err)...)
 		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if w.left > 0 {
+		errs = append(errs, unlisted)
+	}
 	for _, t := range w.targets {
 		if !t.done {
-			errs = append(errs, w.decide(t, true))
+			errs = append(errs, w.decide(t, true), t.failed)
 		}
 	}
 	return w.result(errs)
@@ -179,9 +192,8 @@ func (w *waiter) check(ctx context.Context) error {
 			continue
 		}
 		seen, err := w.see(ctx, t)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+		if t.failed = err; err != nil {
+			continue // it may pass until the time is over
 		}
 		if t.last = w.opts.condition.Check(seen); t.last.Met || t.last.Failed {
 			errs = append(errs, w.decide(t, false))

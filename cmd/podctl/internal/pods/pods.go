@@ -149,6 +149,9 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 	begun := l.reader.Begin(asking) // while podctl connects
 	all, err := l.join(ctx, begun)
 	if err != nil {
+		if l.opts.Watch {
+			return output.List{}, err
+		}
 		if all = shell.Reported(l.env, l.reader, begun, err); len(all) == 0 {
 			return output.List{}, err
 		}

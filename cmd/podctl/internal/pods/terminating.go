@@ -102,7 +102,10 @@ type terminatingLister struct {
 
 func (t terminatingLister) list(ctx context.Context) (output.List, error) {
 	all, answers, err := t.reader.Read(ctx, t.client, t.reader.Begin(ctx))
-	if err != nil {
+	switch {
+	case err != nil && t.opts.Watch:
+		return output.List{}, err
+	case err != nil:
 		return t.reported(ctx, err)
 	}
 	t.collector.Kubelet, err = diagnose.ReadKubelet(&answers.Kubelet, t.env.Procs)

@@ -78,11 +78,24 @@ func (e *printedError) Unwrap() error { return e.err }
 // as data.
 func Printed(err error) error { return &printedError{err} }
 
-// StatusError ends a command with the exit code of a program or container. Nothing is
-// printed.
+// StatusError ends a command with the exit code of a program or container: see Exit. Nothing is
+// printed of a code that a process can have.
 type StatusError struct{ Code int }
 
 func (e *StatusError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
+
+// maxStatus is the largest exit code that a process can have.
+const maxStatus = 255
+
+// Exit returns the exit code of podctl for that of a program or container, which is a number of
+// 32 bits in the CRI. Of another one than 0 no success is made: what a process cannot return
+// loses its higher bits, as the kernel would cut them, and is ExitFailed if nothing is left.
+func (e StatusError) Exit() int {
+	if code := e.Code & maxStatus; code != 0 || e.Code == 0 {
+		return code
+	}
+	return ExitFailed
+}
 
 // ExitCode maps an error to the process's exit code. It is the only place
 // that does.
@@ -96,7 +109,7 @@ func ExitCode(err error) int {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &program):
-		return program.Code
+		return program.Exit()
 	case errors.Is(err, ErrInterrupted), errors.As(err, &left), errors.Is(err, context.Canceled):
 		return ExitInterrupted
 	case errors.As(err, &usage), errors.As(err, &endpoint):
@@ -111,7 +124,13 @@ func ExitCode(err error) int {
 func PrintError(w io.Writer, err error) {
 	var printed *printedError
 	var program *StatusError
-	if err == nil || errors.As(err, &program) || errors.Is(err, ErrInterrupted) || errors.Is(err, syscall.EPIPE) || errors.As(err, &printed) {
+	if errors.As(err, &program) {
+		if program.Exit() != program.Code {
+			fmt.Fprintf(w, "podctl: the exit code is %d, which no process can return: podctl exits with %d\n", program.Code, program.Exit())
+		}
+		return
+	}
+	if err == nil || errors.Is(err, ErrInterrupted) || errors.Is(err, syscall.EPIPE) || errors.As(err, &printed) {
 		return
 	}
 	printWithHint(w, "podctl", err)

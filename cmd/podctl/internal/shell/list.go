@@ -83,26 +83,28 @@ func (o ListOptions) UntilInterrupted(ctx context.Context, e *Env, do func(conte
 const watchPeriod = time.Second
 
 // watchList prints a list each time it changes, until ctx ends: on a terminal in
-// place of the last one, as data one object for each that changed.
+// place of the last one, as data one object for each that changed. It
+// goes on while a runtime that has answered is restarted.
 func (o ListOptions) watchList(ctx context.Context, e *Env, empty string, list listFunc) error {
 	Settle()
 	ticks := time.NewTicker(watchPeriod)
 	defer ticks.Stop()
 	shown, stream := map[string]string{}, o.Format.NewStream(e.Out)
 	last := "never printed"
-	for {
+	outage := Outage{Env: e}
+	for first := true; ; first = false {
 		l, err := list(ctx)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		}
-		if err != nil {
+		case !first && outage.MayPass(err):
+		case err != nil:
 			return err
-		}
-		if !o.Format.IsTable() {
+		case !o.Format.IsTable():
 			if shown, err = printChanges(stream, l, shown); err != nil {
 				return err
 			}
-		} else {
+		default:
 			var text bytes.Buffer
 			if err := o.Format.Print(&text, l); err != nil {
 				return err

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+// restart makes the runtime unavailable for a time.
+func (w *world) restart(d time.Duration) {
+	release := w.sim.Inject(sim.Fault{Err: status.Error(codes.Unavailable, "connection refused"), Times: -1})
+	time.Sleep(d)
+	release()
+}
+
+// A runtime that is restarted ends no command that watches it.
+func TestWatchingCommandsGoOnAfterARestart(t *testing.T) {
+	for _, args := range [][]string{{"pods", "-w"}, {"images", "-w"}, {"terminating", "-w"}, {"top", "-w"}, {"top", "containers", "-w"}} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.pod("default", "web").Start("app", "sleep", "3600")
+				c := w.start(nil, args...)
+				time.Sleep(2500 * time.Millisecond)
+				w.restart(5 * time.Second)
+				before := c.out.String()
+				late := w.pod("default", "late")
+				late.Start("app", "sleep", "3600")
+				time.Sleep(3 * time.Second)
+				c.goesOn()
+				if strings.Count(c.errw.String(), "warning: the runtime does not answer, and is asked again") != 1 {
+					t.Errorf("stderr: %q", c.errw.String())
+				}
+				if args[0] == "pods" || args[0] == "top" {
+					if got := strings.TrimPrefix(c.out.String(), before); !strings.Contains(got, "late") {
+						t.Errorf("after the restart: %q", got)
+					}
+				}
+				c.interrupt()
+				c.ends(shell.ExitOK, time.Second)
+			})
+		})
+	}
+}
+
+func TestWatchEndsIfTheRuntimeIsNotThereAtFirst(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.sim.Inject(sim.Fault{Method: "ListPodSandbox", Err: status.Error(codes.Unavailable, "connection refused"), Times: -1})
+		w.start(nil, "pods", "-w").ends(shell.ExitUnreachable, 40*time.Second)
+	})
+}
+
+func TestWaitGoesOnAfterARestart(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		f := w.foreign("test", "bare")
+		f.start(f.create("main", "sleep 4; exit 0"))
+		c := w.start(nil, "wait", "bare", "--for=exit", "--timeout=60s")
+		time.Sleep(2500 * time.Millisecond)
+		w.restart(5 * time.Second)
+		c.ends(shell.ExitOK, 3*time.Second)
+		c.printed("test/bare/main exited 0\n")
+	})
+}
+
+// A call that fails once, while the list succeeds, is no failure of the wait.
+func TestWaitForgetsErrorsThatPassed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		f := w.foreign("test", "bare")
+		f.start(f.create("main", "exit 0"))
+		w.sim.FailNext("ContainerStatus", "", status.Error(codes.Unavailable, "connection reset"))
+		c := w.start(nil, "wait", "bare", "--for=exit")
+		c.ends(shell.ExitOK, 5*time.Second)
+		c.printed("test/bare/main exited 0\n")
+		if c.errw.String() != "" {
+			t.Errorf("stderr: %q", c.errw.String())
+		}
+	})
+}
+
+// What did not pass until the time is over is the error.
+func TestWaitTimesOutDuringAnOutage(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		f := w.foreign("test", "bare")
+		f.start(f.create("main", "sleep 3600"))
+		c := w.start(nil, "wait", "bare", "--for=exit", "--timeout=10s")
+		time.Sleep(2500 * time.Millisecond)
+		w.sim.Inject(sim.Fault{Err: status.Error(codes.Unavailable, "connection refused"), Times: -1})
+		c.ends(shell.ExitUnreachable, 9*time.Second)
+		c.warned("exit is not met after 10s")
+		c.warned("connection refused")
+	})
+}
