@@ -39,6 +39,7 @@ func TestQOS(t *testing.T) {
 		{"an init container without limits", v1.PodSpec{InitContainers: []v1.Container{{}}, Containers: []v1.Container{full}}, v1.PodQOSBurstable},
 		{"memory limit alone", v1.PodSpec{Containers: []v1.Container{container(list("", "1Gi"), list("", "1Gi"))}}, v1.PodQOSBurstable},
 		{"pod level decides", v1.PodSpec{Resources: &v1.ResourceRequirements{Requests: list("1", "1Gi"), Limits: list("1", "1Gi")}, Containers: []v1.Container{{}}}, v1.PodQOSGuaranteed},
+		{"a pod level that is empty does not count", v1.PodSpec{Resources: &v1.ResourceRequirements{}, Containers: []v1.Container{full}}, v1.PodQOSGuaranteed},
 		{"pod level without cpu limit", v1.PodSpec{Resources: &v1.ResourceRequirements{Limits: list("", "1Gi"), Requests: list("", "1Gi")}, Containers: []v1.Container{full}}, v1.PodQOSBurstable},
 	} {
 		if got := QOS(&v1.Pod{Spec: c.spec}); got != c.want {
