@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Programs that go install refuses to build, built in a throw-away module.
 
-KUBERNETES_VERSION=v1.37.2
+# An older kubelet, and control plane, for a test beside it: PODCTL_KUBERNETES_VERSION.
+KUBERNETES_VERSION=${PODCTL_KUBERNETES_VERSION:-v1.37.2}
 
 # build_in_throw_away_module builds packages of a module with the versions that
 # the module itself is built with: its requirements, what it excludes (which

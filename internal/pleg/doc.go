@@ -5,8 +5,8 @@
 // Its one idea: relisting is the truth, and a runtime's own events are hints.
 // A hint makes the loop relist that one pod now, unless the newest listing already shows
 // the state that it tells of; nothing else of its content is used. So
-// there is one writer, one order and one clock, and the races of two writers that
-// the kubelet's evented PLEG has to guard against do not exist.
+// there is one writer, one order and one clock. The kubelet's evented PLEG, which had
+// two writers, asks for relists as well since 1.37 (pkg/kubelet/pleg/evented.go).
 //
 //	       every period          hint, or GetNewerThan
 //	            │                          │
