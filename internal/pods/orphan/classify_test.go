@@ -234,8 +234,9 @@ func TestDirectoryIsInUseWhileAPartIsMountedElsewhere(t *testing.T) {
 		{"36 35 98:0 /pods/u11/volumes/a /a rw - ext4 /dev/x rw\n", false},
 		{"36\n", false},
 	} {
-		if got := usedElsewhere([]string{"", c.table}, "u1"); got != c.want {
-			t.Errorf("%q: %v", c.table, got)
+		used := map[string]bool{}
+		if noteMounted([]byte(c.table), theirs, used); used["u1"] != c.want || used["u2"] {
+			t.Errorf("%q: %v", c.table, used)
 		}
 	}
 }

@@ -111,7 +111,13 @@ func (f *Finder) judgeDirs(v *View, dirs []Dir) {
 		v.DirsUnknown = "the mounts of containers are not visible: podctl runs in another PID namespace than the runtime"
 		return
 	}
-	tables, err := mountTables(f.Procs)
+	names := map[string]bool{}
+	for _, d := range dirs {
+		if open(d) {
+			names[filepath.Base(d.Path)] = true
+		}
+	}
+	mounted, err := mountedDirs(f.Procs, names, maxMounts)
 	if err != nil {
 		v.DirsUnknown = err.Error()
 		return
@@ -122,7 +128,7 @@ func (f *Finder) judgeDirs(v *View, dirs []Dir) {
 		case !open(*d):
 		case owned[d.UID] != "":
 			d.Keep = owned[d.UID] + " has the pod"
-		case usedElsewhere(tables, filepath.Base(d.Path)):
+		case mounted[filepath.Base(d.Path)]:
 			d.Keep = "a part of it is mounted in a container"
 		}
 	}

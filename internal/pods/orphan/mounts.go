@@ -1,24 +1,29 @@
 package orphan
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
 
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
-// mountTables returns the mount tables of all processes, each mount namespace
-// once. It is an error if one cannot be read, also if that is not permitted: a
-// directory may be in use there.
-func mountTables(all proc.FS) ([]string, error) {
+// maxMounts is how much of the mount tables of all processes is read, in bytes: ten times
+// what a node with hundreds of containers has. A container can have a user namespace with
+// thousands of mount namespaces, each with all mounts that the kernel allows.
+const maxMounts = 128 << 20
+
+// mountedDirs returns which of the directories of pods, by their names, are mounted outside
+// of themselves, as in a container. It reads the mount tables of all processes, each mount
+// namespace once. It is an error if one cannot be read, also if that is not permitted, or
+// if there are more than are read: a directory may be in use there.
+func mountedDirs(all proc.FS, dirs map[string]bool, limit int64) (map[string]bool, error) {
 	pids, err := all.PIDs()
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{}
-	var tables []string
+	seen, used := map[string]bool{}, map[string]bool{}
 	for _, pid := range pids {
 		namespace, err := all.Namespace(pid, "mnt")
 		if err == nil && seen[namespace] {
@@ -27,16 +32,18 @@ func mountTables(all proc.FS) ([]string, error) {
 		// The table of a process with more capabilities can be read, its namespace
 		// cannot.
 		named := err == nil
-		table, err := all.MountTable(pid)
+		n, err := all.EachMount(pid, limit, func(line []byte) { noteMounted(line, dirs, used) })
+		limit -= n
 		switch {
 		case err == nil:
 			seen[namespace] = named
-			tables = append(tables, table)
+		case errors.Is(err, proc.ErrTooLarge):
+			return nil, errors.New("the mount tables of all processes are larger than what podctl reads of them, so that a directory may be mounted unseen")
 		case !hasExited(all, pid, err):
 			return nil, fmt.Errorf("read mount tables: %w", err)
 		}
 	}
-	return tables, nil
+	return used, nil
 }
 
 // hasExited reports whether a mount table could not be read because the process
@@ -50,18 +57,29 @@ func hasExited(all proc.FS, pid int, err error) bool {
 	return errors.Is(err, proc.ErrGone) || err == nil && p.State.Ended()
 }
 
-// usedElsewhere reports whether a part of the pod's directory is mounted outside
-// of it, as in a container.
-func usedElsewhere(tables []string, uid string) bool {
-	part := "/" + uid + "/"
-	for _, table := range tables {
-		for line := range strings.Lines(table) {
-			// 36 35 98:0 /what /where rw,noatime …
-			fields := strings.Fields(line)
-			if len(fields) > 4 && strings.Contains(fields[3]+"/", part) && !strings.Contains(fields[4]+"/", part) {
-				return true
-			}
+// noteMounted notes in used the directory of which a line of a mount table shows that a part
+// of it is mounted outside of it.
+func noteMounted(line []byte, dirs, used map[string]bool) {
+	// 36 35 98:0 /what /where rw,noatime …
+	var fields [5][]byte
+	n := 0
+	for field := range bytes.FieldsSeq(line) {
+		if fields[n] = field; n == len(fields)-1 {
+			break
+		}
+		n++
+	}
+	what, where := fields[3], fields[4]
+	for part := range bytes.SplitSeq(what, []byte("/")) {
+		if !dirs[string(part)] {
+			continue
+		}
+		inside := false
+		for other := range bytes.SplitSeq(where, []byte("/")) {
+			inside = inside || bytes.Equal(other, part)
+		}
+		if !inside && where != nil {
+			used[string(part)] = true
 		}
 	}
-	return false
 }

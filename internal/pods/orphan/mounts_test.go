@@ -3,6 +3,7 @@ package orphan
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -34,20 +35,36 @@ func fakeProcess(t *testing.T, procfs proc.FS, pid, state, table string) {
 	}
 }
 
+// theirs are the directories that tests look for.
+var theirs = map[string]bool{"u1": true, "u2": true}
+
+// A container can multiply its mount namespaces.
+func TestMoreMountsThanAreReadAreAnError(t *testing.T) {
+	procfs := proc.FS(t.TempDir())
+	line := "40 39 8:1 / /data rw - ext4 /dev/sda rw\n"
+	fakeProcess(t, procfs, "1", "S", strings.Repeat(line, 10))
+	fakeProcess(t, procfs, "2", "S", strings.Repeat(line, 10))
+	for limit, tooMany := range map[int]bool{20: false, 19: true, 9: true} {
+		if _, err := mountedDirs(procfs, theirs, int64(limit*len(line))); (err != nil) != tooMany {
+			t.Errorf("%d lines: %v", limit, err)
+		}
+	}
+}
+
 // A directory is not removed on the word of mount tables that could not be read.
 func TestUnreadableMountTablesAreAnError(t *testing.T) {
 	procfs := proc.FS(t.TempDir())
 	fakeProcess(t, procfs, "1", "S", "first")
 	fakeProcess(t, procfs, "2", "Z", "") // a zombie has no mounts
 	fakeProcess(t, procfs, "3", "S", "third")
-	if tables, err := mountTables(procfs); err != nil || len(tables) != 2 {
-		t.Fatalf("%q, %v", tables, err)
+	if _, err := mountedDirs(procfs, theirs, maxMounts); err != nil {
+		t.Fatal(err)
 	}
 	fakeProcess(t, procfs, "4", "S", "")
-	if tables, err := mountTables(procfs); err == nil {
-		t.Errorf("an unreadable table: %q, no error", tables)
+	if _, err := mountedDirs(procfs, theirs, maxMounts); err == nil {
+		t.Error("an unreadable table: no error")
 	}
-	if _, err := mountTables(proc.FS(filepath.Join(t.TempDir(), "none"))); err == nil {
+	if _, err := mountedDirs(proc.FS(filepath.Join(t.TempDir(), "none")), theirs, maxMounts); err == nil {
 		t.Error("no procfs: no error")
 	}
 }
@@ -59,8 +76,8 @@ func TestMountTablesPassOverProcessesThatExited(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(string(procfs), "2"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if tables, err := mountTables(procfs); err != nil || len(tables) != 1 {
-		t.Errorf("%q, %v", tables, err)
+	if _, err := mountedDirs(procfs, theirs, maxMounts); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -127,10 +128,36 @@ func (f FS) Sockets(pid int) []uint32 {
 	return inodes
 }
 
-// MountTable returns the mountinfo of a process.
+// MountTable returns the mountinfo of a process; the error of one that is too large is
+// ErrTooLarge.
 func (f FS) MountTable(pid int) (string, error) {
-	b, err := f.read(pid, "mountinfo", maxTable)
-	return string(b), err
+	b, err := readWhole(f.path(pid, "mountinfo"), maxTable)
+	return string(b), f.explain(pid, err)
+}
+
+// maxMount is what one line of a mountinfo can have, in bytes, and more: it has two paths,
+// and each of their bytes may be escaped.
+const maxMount = 64 << 10
+
+// EachMount calls each with the lines of the mountinfo of a process, as they are read,
+// and returns how many bytes these were. The error of more than limit bytes is
+// ErrTooLarge: a process can have as many mounts as the kernel lets it. A line is valid
+// during the call only.
+func (f FS) EachMount(pid int, limit int64, each func(line []byte)) (n int64, err error) {
+	file, err := os.Open(f.path(pid, "mountinfo"))
+	if err != nil {
+		return 0, f.explain(pid, err)
+	}
+	defer func() { _ = file.Close() }() // it is only read
+	lines := bufio.NewScanner(io.LimitReader(file, limit+1))
+	lines.Buffer(nil, maxMount)
+	for lines.Scan() {
+		if n += int64(len(lines.Bytes())) + 1; n > limit {
+			return n, fmt.Errorf("read mounts of process %d: %w: more than %d bytes", pid, ErrTooLarge, limit)
+		}
+		each(lines.Bytes())
+	}
+	return n, f.explain(pid, lines.Err())
 }
 
 // lockReads is how often the locks are read for one that is not among them. The kernel
