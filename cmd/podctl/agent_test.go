@@ -176,3 +176,54 @@ func TestAgentWithAStalledOutputGoesOn(t *testing.T) {
 	a.interrupts <- syscall.SIGTERM
 	a.ends(0, time.Minute)
 }
+
+// A PriorityClass and a volume that are declared after the pod, in another directory, apply to
+// it; without the class it does not start.
+func TestAgentAppliesObjectsThatComeLater(t *testing.T) {
+	dir := t.TempDir()
+	pods, objects, data := filepath.Join(dir, "pods"), filepath.Join(dir, "objects"), filepath.Join(dir, "data")
+	err := errors.Join(os.Mkdir(pods, 0o700), os.Mkdir(objects, 0o700), os.Mkdir(data, 0o700),
+		os.WriteFile(filepath.Join(data, "index.html"), []byte("hello"), 0o600),
+		os.WriteFile(filepath.Join(pods, "web.yaml"), []byte(`apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  terminationGracePeriodSeconds: 1
+  priorityClassName: gold
+  containers: [{name: c, image: i, command: [sleep, "3600"], volumeMounts: [{name: d, mountPath: /d}]}]
+  volumes: [{name: d, persistentVolumeClaim: {claimName: site}}]
+`), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := startAgent(t, dir, "--manifests", pods, "--config-from", objects)
+	a.prints("web.yaml:6: pod \"web\": spec.priorityClassName: no PriorityClass with name gold was found")
+	a.prints("web.yaml:8: pod \"web\": spec.volumes[0].persistentVolumeClaim.claimName: PersistentVolumeClaim \"site\" is not declared")
+	if strings.Contains(a.out.String(), "sandbox ready") {
+		t.Errorf("it starts without its class:\n%s", a.out.String())
+	}
+	if err := os.WriteFile(filepath.Join(objects, "all.yaml"), []byte(`apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: site}
+spec: {storageClassName: manual, volumeName: site, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: gold}
+value: 1000
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: site}
+spec: {storageClassName: manual, capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: `+data+`}}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.prints("all containers are ready")
+	links, err := filepath.Glob(filepath.Join(dir, "root/pods/*/volumes/*/d/index.html"))
+	if err != nil || len(links) != 1 {
+		t.Errorf("the volume of the pod is not %s: %v, %v", data, links, err)
+	}
+	a.interrupts <- syscall.SIGTERM
+	a.ends(0, time.Minute)
+}

@@ -71,3 +71,25 @@ func TestARuntimeClassFlagIsNameAndHandler(t *testing.T) {
 		}
 	}
 }
+
+func TestDeclaredRuntimeClassHasItsHandler(t *testing.T) {
+	manifest := "{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata}, handler: second}\n---" + classPod
+	inWorld(t, func(t *testing.T, w *world) {
+		w.sim.Close()
+		w.sim = sim.New(sim.Options{Record: true, Handlers: []string{"second"}})
+		c := w.start(strings.NewReader(strings.Replace(manifest, "CLASS", "kata", 1)), "run", "-")
+		select {
+		case code := <-c.code:
+			if code != 0 {
+				t.Errorf("exit code %d\n%s", code, c.errw.String())
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("not ended")
+		}
+		for _, call := range w.sim.Calls("RunPodSandbox") {
+			if got := call.Request.(*runtimeapi.RunPodSandboxRequest).RuntimeHandler; got != "second" {
+				t.Errorf("handler %q", got)
+			}
+		}
+	})
+}

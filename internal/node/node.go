@@ -225,11 +225,13 @@ func New(o Options) *Node {
 	version := o.Runtime.Connected()
 	n := &Node{
 		opts: o, log: o.Log, rt: o.Runtime, locks: o.Locks,
-		desired:  newDesired(o.Sources),
-		starts:   startgate.New(startgate.Options{}),
-		wake:     make(wakeup, 1),
-		network:  network{rt: o.Runtime, asking: make(chan struct{}, 1)},
-		features: &runtimeFeatures{rt: o.Runtime, version: version, classes: o.RuntimeClasses, stopSignals: o.Facts.StopSignals},
+		desired: newDesired(o.Sources),
+		starts:  startgate.New(startgate.Options{}),
+		wake:    make(wakeup, 1),
+		network: network{rt: o.Runtime, asking: make(chan struct{}, 1)},
+	}
+	n.features = &runtimeFeatures{
+		rt: o.Runtime, version: version, classes: o.RuntimeClasses, declared: n.desired.allObjects, stopSignals: o.Facts.StopSignals,
 	}
 	n.pods = newPodTable(containerReader{n})
 	n.watchers = n.pods.watchers

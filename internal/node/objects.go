@@ -36,11 +36,17 @@ func keepIf[T any](old, next map[types.NamespacedName]*T, immutable func(*T) *bo
 
 // changedObjects are the names under which other objects are found now.
 func changedObjects(before, after *pod.Objects) *objectNames {
-	return &objectNames{
+	names := &objectNames{
 		configMaps: differing(before.ConfigMaps, after.ConfigMaps),
 		secrets:    differing(before.Secrets, after.Secrets),
 		claims:     differing(before.Claims, after.Claims),
 	}
+	for claim := range after.Claims {
+		if !equality.Semantic.DeepEqual(before.Bindings[claim], after.Bindings[claim]) {
+			names.claims[claim] = true
+		}
+	}
+	return names
 }
 
 func differing[T any](before, after map[types.NamespacedName]*T) map[types.NamespacedName]bool {

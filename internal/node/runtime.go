@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -83,15 +84,36 @@ type runtimeFeatures struct {
 	rt      Runtime
 	version cri.Version
 	classes admission.RuntimeClasses
+	// declared returns the objects that lie beside the pods: RuntimeClasses among them.
+	declared func() *pod.Objects
 	// stopSignals: see render.Node.StopSignals.
 	stopSignals bool
+}
+
+// runtimeClasses returns the handlers of the declared runtime classes, and of those that the
+// user mapped, which come first.
+func (f *runtimeFeatures) runtimeClasses(declared *pod.Objects) admission.RuntimeClasses {
+	if declared == nil || len(declared.RuntimeClasses) == 0 {
+		return f.classes
+	}
+	all := admission.RuntimeClasses{}
+	for name, class := range declared.RuntimeClasses {
+		all[name.Name] = class.Handler
+	}
+	maps.Copy(all, f.classes)
+	return all
+}
+
+// handlerOf returns the runtime handler of the pod, "" for the default one.
+func (f *runtimeFeatures) handlerOf(p *v1.Pod) string {
+	return f.runtimeClasses(f.declared()).Handler(p)
 }
 
 // forAdmission returns what admission of the pod depends on, with the runtime's status
 // only if the pod needs it.
 func (f *runtimeFeatures) forAdmission(ctx context.Context, p *v1.Pod) (admission.Runtime, error) {
 	rt := admission.Runtime{
-		Name: f.version.String(), Classes: f.classes, ImageVolumes: f.version.ImageVolumes(),
+		Name: f.version.String(), Classes: f.runtimeClasses(f.declared()), ImageVolumes: f.version.ImageVolumes(),
 		StopSignals: !f.stopSignals || f.version.StopSignals(),
 	}
 	if !admission.NeedsStatus(p) {
@@ -122,8 +144,8 @@ func (f *runtimeFeatures) ofHandler(ctx context.Context, handler string) (podsyn
 // checkClasses returns which of the pods name a runtime handler that the runtime does
 // not have. If the runtime does not list its handlers, it rejects the handler itself,
 // when the pod's sandbox is created.
-func (f *runtimeFeatures) checkClasses(ctx context.Context, pods []*v1.Pod) error {
-	rt := admission.Runtime{Classes: f.classes}
+func (f *runtimeFeatures) checkClasses(ctx context.Context, pods []*v1.Pod, declared *pod.Objects) error {
+	rt := admission.Runtime{Classes: f.runtimeClasses(declared)}
 	if !slices.ContainsFunc(pods, func(p *v1.Pod) bool { return rt.Classes.Handler(p) != "" }) {
 		return nil
 	}
@@ -144,7 +166,7 @@ func (f *runtimeFeatures) checkClasses(ctx context.Context, pods []*v1.Pod) erro
 }
 
 // CheckRuntimeClasses returns which of the pods name a runtime handler that the runtime
-// does not have.
-func (n *Node) CheckRuntimeClasses(ctx context.Context, pods []*v1.Pod) error {
-	return n.features.checkClasses(ctx, pods)
+// does not have; declared are the objects beside them.
+func (n *Node) CheckRuntimeClasses(ctx context.Context, pods []*v1.Pod, declared *pod.Objects) error {
+	return n.features.checkClasses(ctx, pods, declared)
 }

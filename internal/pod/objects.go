@@ -1,21 +1,53 @@
 package pod
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// Objects are what pods may refer to: the ConfigMaps, Secrets and claims that
-// lie beside them. They are handed out as they are and never changed again;
-// a change is a new value. nil has none, and so has the zero value.
+// Objects are the objects beside the pods that decide how pods run: what pods refer
+// to, and what the API server's admission and controllers apply to them. They are
+// handed out as they are and never changed again; a change is a new value. nil has
+// none, and so has the zero value. Those without a namespace have "" for it.
 type Objects struct {
-	ConfigMaps map[types.NamespacedName]*v1.ConfigMap
-	Secrets    map[types.NamespacedName]*v1.Secret
-	Claims     map[types.NamespacedName]*v1.PersistentVolumeClaim
+	ConfigMaps      map[types.NamespacedName]*v1.ConfigMap
+	Secrets         map[types.NamespacedName]*v1.Secret
+	Claims          map[types.NamespacedName]*v1.PersistentVolumeClaim
+	Volumes         map[types.NamespacedName]*v1.PersistentVolume
+	StorageClasses  map[types.NamespacedName]*storagev1.StorageClass
+	PriorityClasses map[types.NamespacedName]*schedulingv1.PriorityClass
+	RuntimeClasses  map[types.NamespacedName]*nodev1.RuntimeClass
+	ServiceAccounts map[types.NamespacedName]*v1.ServiceAccount
+	LimitRanges     map[types.NamespacedName]*v1.LimitRange
+	// Bindings say which volume each claim is bound to. Merge makes them; a claim
+	// without an entry is a directory of podctl's own.
+	Bindings map[types.NamespacedName]Binding
+	// Hostname is that of the node on which the pods run, which node affinities of
+	// volumes name; "" if it is not known.
+	Hostname string
+}
+
+// NewObjects returns no objects, in maps that can be added to.
+func NewObjects() *Objects {
+	return &Objects{
+		ConfigMaps:      map[types.NamespacedName]*v1.ConfigMap{},
+		Secrets:         map[types.NamespacedName]*v1.Secret{},
+		Claims:          map[types.NamespacedName]*v1.PersistentVolumeClaim{},
+		Volumes:         map[types.NamespacedName]*v1.PersistentVolume{},
+		StorageClasses:  map[types.NamespacedName]*storagev1.StorageClass{},
+		PriorityClasses: map[types.NamespacedName]*schedulingv1.PriorityClass{},
+		RuntimeClasses:  map[types.NamespacedName]*nodev1.RuntimeClass{},
+		ServiceAccounts: map[types.NamespacedName]*v1.ServiceAccount{},
+		LimitRanges:     map[types.NamespacedName]*v1.LimitRange{},
+	}
 }
 
 // ConfigMap returns the ConfigMap of the name, nil if there is none.
@@ -43,20 +75,43 @@ func (o *Objects) Claim(namespace, name string) *v1.PersistentVolumeClaim {
 	return o.Claims[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// Merge returns all objects of all; of two of one kind and name, the first counts.
+// Binding returns to which volume the claim is bound.
+func (o *Objects) Binding(namespace, name string) Binding {
+	if o == nil {
+		return Binding{}
+	}
+	return o.Bindings[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// RuntimeHandler returns the runtime handler of a runtime class, "" if no RuntimeClass
+// of the name is declared.
+func (o *Objects) RuntimeHandler(class string) string {
+	if o == nil || o.RuntimeClasses[types.NamespacedName{Name: class}] == nil {
+		return ""
+	}
+	return o.RuntimeClasses[types.NamespacedName{Name: class}].Handler
+}
+
+// Merge returns all objects of all, and binds the claims to the volumes; of two of one
+// kind and name, the first counts.
 func Merge(all ...*Objects) *Objects {
-	merged := &Objects{
-		ConfigMaps: map[types.NamespacedName]*v1.ConfigMap{},
-		Secrets:    map[types.NamespacedName]*v1.Secret{},
-		Claims:     map[types.NamespacedName]*v1.PersistentVolumeClaim{},
-	}
+	merged := NewObjects()
 	for _, o := range slices.Backward(all) {
-		if o != nil {
-			maps.Copy(merged.ConfigMaps, o.ConfigMaps)
-			maps.Copy(merged.Secrets, o.Secrets)
-			maps.Copy(merged.Claims, o.Claims)
+		if o == nil {
+			continue
 		}
+		maps.Copy(merged.ConfigMaps, o.ConfigMaps)
+		maps.Copy(merged.Secrets, o.Secrets)
+		maps.Copy(merged.Claims, o.Claims)
+		maps.Copy(merged.Volumes, o.Volumes)
+		maps.Copy(merged.StorageClasses, o.StorageClasses)
+		maps.Copy(merged.PriorityClasses, o.PriorityClasses)
+		maps.Copy(merged.RuntimeClasses, o.RuntimeClasses)
+		maps.Copy(merged.ServiceAccounts, o.ServiceAccounts)
+		maps.Copy(merged.LimitRanges, o.LimitRanges)
+		merged.Hostname = cmp.Or(o.Hostname, merged.Hostname)
 	}
+	merged.Bindings = bind(merged)
 	return merged
 }
 

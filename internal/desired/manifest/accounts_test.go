@@ -28,7 +28,7 @@ func loadAccounts(t *testing.T, text string, a ServiceAccounts) (*Set, error) {
 }
 
 func TestServiceAccountTokens(t *testing.T) {
-	valid := strings.Replace(tokenPod, ", bad: 1", "", 1)
+	valid := strings.Replace(tokenPod, ", bad: 1", "", 1) + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}\n"
 	if _, err := loadAccounts(t, valid, AccountsRefused); err == nil || !strings.Contains(err.Error(), "--service-account=ignore") {
 		t.Errorf("refused: %v", err)
 	}

@@ -23,7 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/capabilities"
 )
 
-// This file and apiserver_update.go are the only ones that import k8s.io/kubernetes.
+// The files apiserver*.go are the only ones that import k8s.io/kubernetes.
 // Feature gates have the defaults of its release.
 
 // withDefaults returns the pod as the API server stores it: defaulted, and taken
@@ -69,40 +69,6 @@ func toInternal(p *v1.Pod) (*core.Pod, error) {
 		return nil, fmt.Errorf("convert pod: %w", err)
 	}
 	return internal, nil
-}
-
-// storedConfigMap returns a ConfigMap as the API server stores it, and what it has
-// to say against it (pkg/registry/core/configmap/strategy.go); likewise those
-// below.
-func storedConfigMap(c *v1.ConfigMap) (*v1.ConfigMap, field.ErrorList, error) {
-	corev1.SetObjectDefaults_ConfigMap(c)
-	internal, stored := &core.ConfigMap{}, &v1.ConfigMap{}
-	if err := corev1.Convert_v1_ConfigMap_To_core_ConfigMap(c.DeepCopy(), internal, nil); err != nil {
-		return nil, nil, fmt.Errorf("convert ConfigMap: %w", err)
-	}
-	errs := validation.ValidateConfigMap(internal)
-	return stored, errs, corev1.Convert_core_ConfigMap_To_v1_ConfigMap(internal, stored, nil)
-}
-
-// The conversion merges stringData into data.
-func storedSecret(s *v1.Secret) (*v1.Secret, field.ErrorList, error) {
-	corev1.SetObjectDefaults_Secret(s)
-	internal, stored := &core.Secret{}, &v1.Secret{}
-	if err := corev1.Convert_v1_Secret_To_core_Secret(s.DeepCopy(), internal, nil); err != nil {
-		return nil, nil, fmt.Errorf("convert Secret: %w", err)
-	}
-	errs := validation.ValidateSecret(internal)
-	return stored, errs, corev1.Convert_core_Secret_To_v1_Secret(internal, stored, nil)
-}
-
-func storedClaim(c *v1.PersistentVolumeClaim) (*v1.PersistentVolumeClaim, field.ErrorList, error) {
-	corev1.SetObjectDefaults_PersistentVolumeClaim(c)
-	internal, stored := &core.PersistentVolumeClaim{}, &v1.PersistentVolumeClaim{}
-	if err := corev1.Convert_v1_PersistentVolumeClaim_To_core_PersistentVolumeClaim(c.DeepCopy(), internal, nil); err != nil {
-		return nil, nil, fmt.Errorf("convert PersistentVolumeClaim: %w", err)
-	}
-	errs := validation.ValidatePersistentVolumeClaim(internal, validation.ValidationOptionsForPersistentVolumeClaimCreate())
-	return stored, errs, corev1.Convert_core_PersistentVolumeClaim_To_v1_PersistentVolumeClaim(internal, stored, nil)
 }
 
 // templateOptions returns the options for a workload's template; privileged

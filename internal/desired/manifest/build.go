@@ -43,6 +43,7 @@ func (l *loader) pod(b *builder, _ *kind, doc map[string]any) {
 			return
 		}
 		warnRules(p.Pod, b.warning)
+		checkTexts(p.Pod, b.problem)
 		said := map[string]bool{}
 		for _, problem := range b.problems {
 			said[problem.Field] = true
@@ -62,6 +63,9 @@ func (l *loader) reportUse(b *builder, u Use) {
 	case Refused:
 		b.problem(u.Path, u.message(), u.Field.Hint)
 	case Ignored:
+		if u.Field.atUsers {
+			return
+		}
 		if u.Field.Path == "metadata.generateName" && b.name == "" {
 			return // an error, reported by checkRules
 		}
@@ -103,7 +107,7 @@ func (b *builder) check(doc map[string]any, t reflect.Type) map[string]any {
 		func(at path, line int, message, hint string) {
 			b.warnings = append(b.warnings, b.at(at.String(), line, message, hint))
 		})
-	checker.secret = b.kind == "Secret"
+	checker.secret, checker.data = b.kind == "Secret", b.kind == "ConfigMap"
 	clean, _ := checker.check(doc, t, []level{{t: t}})
 	b.excused = checker.excused
 	return clean.(map[string]any)
@@ -144,8 +148,18 @@ func (b *builder) warned(warnings []string) {
 	}
 }
 
-// hint explains a required value that was written, as a word for nothing.
+// hint explains a template that was not filled in, what only podman understands, and a
+// required value that was written, as a word for nothing.
 func (b *builder) hint(e *field.Error) string {
+	if text, ok := e.BadValue.(string); ok && templateHint(text) != "" {
+		return templateHint(text)
+	}
+	if strings.HasPrefix(e.Field, "metadata.annotations") && strings.Contains(e.Error(), `"bind-mount-options:`) {
+		return "podman reads it, Kubernetes does not: leave it out"
+	}
+	if strings.HasSuffix(e.Field, ".mountPath") && strings.Contains(e.Detail, "':'") {
+		return "podman reads options behind the colon, Kubernetes does not: leave them out"
+	}
 	if e.Type != field.ErrorTypeRequired {
 		return ""
 	}

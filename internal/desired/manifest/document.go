@@ -47,7 +47,7 @@ func parse(s source) (docs []document, problems []Problem) {
 		if err != nil {
 			problem := Problem{File: s.name, Line: c.above + 1, Message: err.Error()}
 			if at, ok := errors.AsType[*syntaxError](err); ok {
-				problem.Line, problem.Hint = c.above+at.line, at.hint
+				problem.Line, problem.Hint = c.above+at.line, cmp.Or(at.hint, templateHint(withoutComments(c.text)))
 			}
 			problems = append(problems, problem)
 		}
@@ -215,6 +215,9 @@ func (c chunk) syntax(err error, fallback int) error {
 		if bytes.ContainsRune(indent, '\t') && len(bytes.TrimSpace(text)) > 0 && i+1 >= line-1 {
 			return &syntaxError{i + 1, "a tab in the indentation, which YAML does not allow", "indent with spaces"}
 		}
+	}
+	if at, what := invisibleIndent(c.text); at != 0 {
+		return &syntaxError{at, what + indentation, "indent with spaces"}
 	}
 	message, hint := withoutValues(message)
 	return &syntaxError{line, "yaml: " + message, hint}

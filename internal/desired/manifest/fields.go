@@ -38,6 +38,11 @@ type Field struct {
 	Values []string
 	// Hint says what to write instead, or is "".
 	Hint string
+
+	// atUsers: what is ignored is said where a pod uses the object, not here.
+	atUsers bool
+	// zero: an empty mapping is the same as none.
+	zero bool
 }
 
 // table is the whole field table, in the order of the Pod type's parts.
@@ -66,6 +71,12 @@ func honoured(paths string) []Field { return rows(paths, Field{Support: Honoured
 
 func ignored(reason, paths string) []Field {
 	return rows(paths, Field{Support: Ignored, Reason: reason})
+}
+
+// ignoredAtUsers writes rows that are ignored, of which a warning stands at the fields of
+// the pods that lose something by it.
+func ignoredAtUsers(reason, paths string) []Field {
+	return rows(paths, Field{Support: Ignored, Reason: reason, atUsers: true})
 }
 
 func refused(reason, paths string) []Field {

@@ -38,7 +38,8 @@ var ephemeralFields = slices.Concat(
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
 	refused(closedGate, `volumeMounts[].bindMountOptions`),
-	refused("ephemeral containers have none", `ports resources resizePolicy restartPolicy restartPolicyRules lifecycle
+	rows(`resources`, Field{Support: Refused, Reason: "ephemeral containers have none", zero: true}),
+	refused("ephemeral containers have none", `ports resizePolicy restartPolicy restartPolicyRules lifecycle
 		livenessProbe readinessProbe startupProbe volumeDevices`),
 	ignored(onlyWindows, `securityContext.windowsOptions`),
 )

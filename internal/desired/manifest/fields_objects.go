@@ -22,10 +22,15 @@ var secretFields = slices.Concat(objectMeta,
 	honoured(`data stringData type immutable`),
 )
 
-// A claim is a directory of its name: all that chooses among volumes of a
-// cluster has nothing to choose from.
+// chosen are the fields of a claim by which a volume is chosen.
+const chosen = `selector storageClassName volumeName volumeAttributesClassName`
+
+// A claim is bound to one of the declared volumes, or else a directory of its name; what
+// chooses has no effect then, which is said where it is known (claims.go).
 var claimFields = slices.Concat(objectMeta, below("spec", claimSpecFields),
-	ignored("only an API server writes it", `status`),
+	below("spec", rows(chosen, Field{Support: Honoured, Reason: "it chooses among the PersistentVolumes that are declared beside it; without one, " + oneMachine})),
+	ignored(byServer, `status`),
+	ignored("podman reads it, Kubernetes does not", `metadata.annotations[volume.podman.io/*]`),
 )
 
 var claimSpecFields = slices.Concat(
@@ -33,8 +38,53 @@ var claimSpecFields = slices.Concat(
 	[]Field{
 		{Path: "volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: oneMachine},
 		// Every claim must have it, so a warning would say nothing.
-		{Path: "resources", Support: Honoured, Reason: oneMachine + ", and has what room the disk has"},
+		{Path: "resources", Support: Honoured, Reason: "it chooses among declared volumes; else " + oneMachine + ", and has what room the disk has"},
 	},
-	ignored(oneMachine, `selector storageClassName volumeName volumeAttributesClassName`),
 	instead(oneMachine+", and begins empty", "fill it in an init container", `dataSource dataSourceRef`),
+)
+
+// volumeObjectFields are those of a PersistentVolume.
+var volumeObjectFields = slices.Concat(objectMeta,
+	honoured(`spec.capacity spec.accessModes spec.claimRef spec.storageClassName spec.volumeAttributesClassName spec.volumeMode
+		spec.hostPath spec.local`),
+	rows(`spec.nodeAffinity`, Field{Support: Honoured, Reason: "as far as it is about kubernetes.io/hostname, os and arch"}),
+	rows(`spec.persistentVolumeReclaimPolicy`, Field{Support: Honoured, Reason: "podctl never removes what a volume holds"}),
+	ignored("nothing is mounted: a volume is a directory of this machine", `spec.mountOptions`),
+	ignoredAtUsers("podctl does not mount it: a pod with a claim that is bound to it is refused", `spec.nfs spec.csi spec.iscsi spec.fc spec.cinder spec.cephfs
+		spec.rbd spec.glusterfs spec.flocker spec.azureFile spec.azureDisk spec.vsphereVolume spec.quobyte spec.photonPersistentDisk spec.portworxVolume
+		spec.scaleIO spec.storageos spec.gcePersistentDisk spec.awsElasticBlockStore spec.flexVolume`),
+	ignored(byServer, `status`),
+)
+
+var storageClassFields = slices.Concat(objectMeta,
+	rows(`provisioner`, Field{Support: Honoured, Reason: "podctl stands in for it with directories, but not for kubernetes.io/no-provisioner"}),
+	honoured(`volumeBindingMode allowVolumeExpansion`),
+	rows(`reclaimPolicy`, Field{Support: Honoured, Reason: "podctl never removes what a volume holds"}),
+	ignoredAtUsers(oneMachine, `parameters mountOptions allowedTopologies`),
+)
+
+var priorityClassFields = slices.Concat(objectMeta,
+	honoured(`value globalDefault description`),
+	rows(`preemptionPolicy`, Field{Support: Honoured, Reason: "the pod has it; a kubelet preempts by priority alone"}),
+)
+
+var runtimeClassFields = slices.Concat(objectMeta,
+	rows(`handler`, Field{Support: Honoured, Reason: "--runtime-class maps the class to another one"}),
+	honoured(`overhead`),
+	ignoredAtUsers(noScheduler, `scheduling`),
+)
+
+var serviceAccountFields = slices.Concat(objectMeta,
+	honoured(`imagePullSecrets`),
+	rows(`automountServiceAccountToken`, Field{Support: Honoured, Reason: "with false the pods are not missing a token"}),
+	ignoredAtUsers(noTokens, `secrets`),
+)
+
+var limitRangeFields = slices.Concat(objectMeta,
+	honoured(`spec.limits`),
+)
+
+var resourceQuotaFields = slices.Concat(objectMeta,
+	ignored("podctl enforces no quota: the pods of the namespace run, however many they are", `spec`),
+	ignored(byServer, `status`),
 )

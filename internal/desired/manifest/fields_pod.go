@@ -5,7 +5,7 @@ import "slices"
 const (
 	byServer    = "only an API server writes it"
 	noScheduler = "there is no scheduler: podctl runs the pod here"
-	noAccounts  = "there are no service accounts without a control plane"
+	noTokens    = "there is no API server to issue a token"
 	onlyWindows = "only containers on Windows have it"
 	noCluster   = "it needs a control plane"
 	// claimDevices says what to write instead of a claim for devices.
@@ -24,6 +24,8 @@ var metadataFields = slices.Concat(
 	ignored("there are no controllers and no garbage collector", `metadata.ownerReferences metadata.finalizers`),
 	refused("podctl writes it", `metadata.annotations[podctl.io/*]`),
 	refused("mirror pods belong to API servers", `metadata.annotations[kubernetes.io/config.mirror]`),
+	ignored("podman reads it, Kubernetes does not", `metadata.annotations[io.podman.annotations.*] metadata.annotations[io.containers.autoupdate*]
+		metadata.annotations[bind-mount-options*]`),
 )
 
 var podFields = slices.Concat(
@@ -42,7 +44,8 @@ var podFields = slices.Concat(
 	},
 	ignored(noScheduler, `spec.nodeName spec.nodeSelector spec.affinity spec.tolerations
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.schedulingGroup spec.preemptionPolicy`),
-	ignored(noAccounts, `spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`),
+	ignoredAtUsers("of a declared ServiceAccount the pod has the imagePullSecrets; "+noTokens, `spec.serviceAccountName spec.serviceAccount`),
+	ignoredAtUsers(noTokens, `spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
 	refused(closedGate, `spec.evictionResponders`),
 	instead(noCluster, claimDevices, `spec.resources.claims spec.resourceClaims`),
@@ -58,7 +61,7 @@ const tokenField = "projected.sources[].serviceAccountToken"
 var volumeFields = slices.Concat(
 	honoured(`name hostPath emptyDir configMap secret downwardAPI projected persistentVolumeClaim image`),
 	[]Field{{
-		Path: tokenField, Support: Refused, Reason: "there is no API server to issue a token",
+		Path: tokenField, Support: Refused, Reason: noTokens,
 		Hint: "--service-account=ignore leaves the token out of the volume, --service-account=FILE puts the token of a file there",
 	}},
 	instead(closedGate, "change the directory's mode in an init container", `emptyDir.mode`),
@@ -75,6 +78,7 @@ var volumeFields = slices.Concat(
 			metadata.deletionTimestamp metadata.deletionGracePeriodSeconds metadata.managedFields`),
 		ignored("there are no controllers and no garbage collector", `metadata.ownerReferences metadata.finalizers`),
 		below("spec", claimSpecFields),
+		below("spec", ignored(oneMachine, chosen)),
 	)),
 	instead("podctl has no CSI drivers", "mount the volume on this machine, and use a hostPath volume; or a persistentVolumeClaim, which is a directory here", `csi`),
 	instead("podctl mounts no network file systems", "mount the export on this machine (mount -t nfs SERVER:PATH DIR), and use a hostPath volume of DIR with type Directory", `nfs`),

@@ -86,7 +86,7 @@ func show(set *Set, err error) string {
 			fmt.Fprintf(&b, "%s:%d: pod %s/%s %s\n", p.File, p.Line, p.Namespace, p.Name, p.UID)
 		}
 		for _, d := range set.Documents {
-			fmt.Fprintf(&b, "%s:%d: %s %s/%s\n", d.File, d.Line, d.Kind, d.Namespace, d.Name)
+			fmt.Fprintf(&b, "%s:%d: %s %s\n", d.File, d.Line, d.Kind, d.FullName())
 		}
 	}
 	for _, w := range set.Warnings {

@@ -16,7 +16,7 @@ import (
 // namespace filled in. It does not change its argument.
 func canonical(value map[string]any) []byte { return marshal(resolved(value, podKind)) }
 
-// resolved returns a document with its kind and the namespace filled in.
+// resolved returns a document with its kind and the namespace, if it has one, filled in.
 func resolved(value map[string]any, k *kind) map[string]any {
 	doc := copyOf(value)
 	doc["apiVersion"], doc["kind"] = k.version, k.name
@@ -25,7 +25,7 @@ func resolved(value map[string]any, k *kind) map[string]any {
 		return doc // of a wrong type, which is a problem already
 	}
 	metadata = copyOf(metadata)
-	if metadata["namespace"] == nil || metadata["namespace"] == "" {
+	if !k.clusterWide && (metadata["namespace"] == nil || metadata["namespace"] == "") {
 		metadata["namespace"] = metav1.NamespaceDefault
 	}
 	doc["metadata"] = metadata

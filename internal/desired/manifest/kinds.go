@@ -10,6 +10,9 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -17,6 +20,8 @@ import (
 // kind is a kind of document that podctl reads.
 type kind struct {
 	version, name string
+	// clusterWide: its objects have no namespace.
+	clusterWide bool
 	// t is its type, fields its field table, and tree that table as a tree,
 	// grown when it is asked for first: most commands read no manifest, and most
 	// manifests are of one kind.
@@ -38,9 +43,16 @@ func init() {
 	podKind.take = (*loader).pod
 	kinds = []*kind{
 		podKind,
-		objectKind("ConfigMap", reflect.TypeFor[v1.ConfigMap](), configMapFields),
-		objectKind("Secret", reflect.TypeFor[v1.Secret](), secretFields),
-		objectKind("PersistentVolumeClaim", reflect.TypeFor[v1.PersistentVolumeClaim](), claimFields),
+		objectKind("v1", "ConfigMap", reflect.TypeFor[v1.ConfigMap](), configMapFields),
+		objectKind("v1", "Secret", reflect.TypeFor[v1.Secret](), secretFields),
+		objectKind("v1", "PersistentVolumeClaim", reflect.TypeFor[v1.PersistentVolumeClaim](), claimFields),
+		clusterKind("v1", "PersistentVolume", reflect.TypeFor[v1.PersistentVolume](), volumeObjectFields),
+		clusterKind("storage.k8s.io/v1", "StorageClass", reflect.TypeFor[storagev1.StorageClass](), storageClassFields),
+		clusterKind("scheduling.k8s.io/v1", "PriorityClass", reflect.TypeFor[schedulingv1.PriorityClass](), priorityClassFields),
+		clusterKind("node.k8s.io/v1", "RuntimeClass", reflect.TypeFor[nodev1.RuntimeClass](), runtimeClassFields),
+		objectKind("v1", "ServiceAccount", reflect.TypeFor[v1.ServiceAccount](), serviceAccountFields),
+		objectKind("v1", "LimitRange", reflect.TypeFor[v1.LimitRange](), limitRangeFields),
+		objectKind("v1", "ResourceQuota", reflect.TypeFor[v1.ResourceQuota](), resourceQuotaFields),
 		workloadKind("apps/v1", "Deployment", deploymentFields, readDeployment),
 		workloadKind("apps/v1", "ReplicaSet", replicaSetFields, readReplicaSet),
 		workloadKind("v1", "ReplicationController", replicationControllerFields, readReplicationController),
@@ -54,8 +66,14 @@ func grown(fields []Field) func() *branch {
 	return sync.OnceValue(func() *branch { return buildTree(fields) })
 }
 
-func objectKind(name string, t reflect.Type, fields []Field) *kind {
-	return &kind{version: "v1", name: name, t: t, fields: fields, tree: grown(fields), take: (*loader).object}
+func objectKind(version, name string, t reflect.Type, fields []Field) *kind {
+	return &kind{version: version, name: name, t: t, fields: fields, tree: grown(fields), take: (*loader).object}
+}
+
+func clusterKind(version, name string, t reflect.Type, fields []Field) *kind {
+	k := objectKind(version, name, t, fields)
+	k.clusterWide = true
+	return k
 }
 
 func workloadKind[T any](version, name string, fields []Field, read func(*T, types.UID) (*workload, error)) *kind {
@@ -81,10 +99,13 @@ func kindOf(name string) *kind {
 	return nil
 }
 
-func kindNames() string {
+// runningKinds returns the names of the kinds that run.
+func runningKinds() string {
 	var names []string
 	for _, k := range kinds {
-		names = append(names, k.name)
+		if k == podKind || k.read != nil {
+			names = append(names, k.name)
+		}
 	}
 	return strings.Join(names, ", ")
 }
@@ -132,6 +153,11 @@ func (l *loader) document(file string, value any, at *positions) {
 		fail("", "a document must be a mapping, got "+describe(value), "")
 		return
 	}
+	if p := invisibleKey(doc, at); p != nil {
+		p.File = file
+		l.problems = append(l.problems, *p)
+		return
+	}
 	version, _ := doc["apiVersion"].(string)
 	kind, _ := doc["kind"].(string)
 	if version == "" || kind == "" {
@@ -152,6 +178,9 @@ func (l *loader) document(file string, value any, at *positions) {
 		return
 	}
 	k := kindOf(kind)
+	if k != nil && isCustom(version) {
+		k = nil // another kind of the same name
+	}
 	if l.objectsOnly && (k == nil || k == podKind || k.read != nil) {
 		return
 	}
@@ -169,22 +198,36 @@ func (l *loader) document(file string, value any, at *positions) {
 	case kind == "PodList" || kind == "List":
 		fail("apiVersion", fmt.Sprintf("Invalid value: %q: a %s is of v1", version, kind), "write apiVersion: v1")
 	default:
-		l.unknown(kind, version, fail)
+		l.unknown(file, kind, version, at, fail)
 	}
 }
 
-func (l *loader) unknown(kind, version string, fail func(field, message, hint string)) {
-	hint := "podctl reads " + kindNames() + " and lists of them"
-	if kind == "CronJob" {
-		hint = "run its jobTemplate as a Job, from a timer of the system"
-	}
+// isCustom reports whether an API version is of a group that is not Kubernetes' own.
+func isCustom(version string) bool {
+	group, _, grouped := strings.Cut(version, "/")
+	return grouped && strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
+}
+
+// unknown takes a document of a kind that podctl does not know.
+func (l *loader) unknown(file, kind, version string, at *positions, fail func(field, message, hint string)) {
+	near := ""
 	for _, k := range kinds {
-		if len(kind) > maxSuggestedName {
+		if len(kind) > maxSuggestedName || isCustom(version) {
 			break
 		}
 		if d := distance(kind, k.name); d > 0 && d <= 1+len(kind)/6 {
-			hint = "did you mean " + k.name + "?"
+			near = k.name
 		}
+	}
+	hint := "--skip-unknown-kinds passes such objects over; podctl runs " + runningKinds() + " and lists of them"
+	switch {
+	case near != "":
+		hint = "did you mean " + near + "?"
+	case l.opts.SkipUnknownKinds:
+		l.powerless(file, kind, at)
+		return
+	case kind == "CronJob":
+		hint = "run its jobTemplate as a Job, from a timer of the system; --skip-unknown-kinds passes it over"
 	}
 	fail("kind", fmt.Sprintf("%s (%s) is not a kind that podctl runs", kind, version), hint)
 }

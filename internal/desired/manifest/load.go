@@ -1,11 +1,13 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -24,13 +26,25 @@ type LoadOptions struct {
 	// as, whatever it asks for unless that is none; 0 is 1.
 	Replicas int
 	// ConfigFrom are files, directories and URLs of which only the
-	// ConfigMaps, Secrets and claims are read.
+	// objects are read that are no pods and no workloads.
 	ConfigFrom []string
 	// Elsewhere: the pods are not podctl's to run, so that what it would refuse
 	// or ignore of them is neither a problem nor worth a warning.
 	Elsewhere bool
 	// ServiceAccounts is what becomes of the tokens of service accounts.
 	ServiceAccounts ServiceAccounts
+	// Hostname is that of the node, for which local volumes are chosen; "" if it is not
+	// known.
+	Hostname string
+	// AllFiles: of a directory each file is read that does not begin with a dot, as by the
+	// kubelet.
+	AllFiles bool
+	// SkipUnknownKinds: documents of kinds that podctl does not know have no effect, as
+	// those that need a control plane.
+	SkipUnknownKinds bool
+	// Closed: no object comes later, so that a reference that nothing declares is a
+	// problem and not a warning.
+	Closed bool
 }
 
 // Set is what the input holds. Where Load returned problems it has the pods
@@ -38,8 +52,8 @@ type LoadOptions struct {
 type Set struct {
 	// Pods are in the order of the input; of a directory, by file name.
 	Pods []*Pod
-	// Objects are the ConfigMaps, Secrets and claims of the input. nil if
-	// nothing was read.
+	// Objects are the objects of the input that are no pods and no workloads; Load has
+	// bound the claims. nil if nothing was read.
 	Objects *pod.Objects
 	// Documents are the documents of objects and workloads, in the order of
 	// the input.
@@ -49,15 +63,15 @@ type Set struct {
 }
 
 // Forget drops the parsed trees of all documents, which take several times the memory
-// of the pods. Afterwards LineOf returns 0, and Uses nil.
+// of the pods. Afterwards LineOf knows only the lines that Admit needs, and Uses is nil.
 func (s *Set) Forget() {
 	for _, p := range s.Pods {
-		p.value, p.positions = nil, nil
+		p.forget()
 	}
 	for _, d := range s.Documents {
 		d.uses, d.positions = nil, nil
 		for _, p := range d.Pods {
-			p.value, p.positions = nil, nil
+			p.forget()
 		}
 	}
 }
@@ -78,12 +92,69 @@ type Pod struct {
 
 	value     map[string]any
 	positions *positions
-	accounts  ServiceAccounts
+	// lines are those of the fields that Admit reports, once the positions are forgotten.
+	lines    map[string]int
+	accounts ServiceAccounts
+	// workloadKind and workloadName are those of the document of a workload's pod, for
+	// messages.
+	workloadKind, workloadName string
 }
 
 // LineOf returns the line of a field such as spec.containers[0].image, or of the
 // closest field around it that was written; 0 for a pod that was not loaded.
-func (p *Pod) LineOf(field string) int { return p.positions.find(parsePath(field)).line }
+func (p *Pod) LineOf(field string) int {
+	if p.positions == nil {
+		return p.lines[field]
+	}
+	return p.positions.find(parsePath(field)).line
+}
+
+// sets reports whether a field that Admit reports was written.
+func (p *Pod) sets(field string) bool {
+	if p.positions == nil {
+		return p.lines[field] != 0
+	}
+	return p.positions.find(parsePath(field)).value != nil
+}
+
+// problem returns a problem of a field of the pod, in the document that has it.
+func (p *Pod) problem(field, message, hint string) Problem {
+	problem := Problem{File: p.File, Line: cmp.Or(p.LineOf(field), p.Line), Kind: podKind.name, Name: p.Name, Field: field, Message: message, Hint: hint}
+	if p.workloadKind != "" {
+		problem.Kind, problem.Name = p.workloadKind, p.workloadName
+		if under(field, "spec") {
+			problem.Field = "spec.template." + field
+		}
+	} else if p.positions != nil {
+		problem.Field = p.positions.asWritten(field)
+	}
+	return problem
+}
+
+// admitted are the fields that Admit may report, besides references.
+var admitted = strings.Fields(`spec spec.priorityClassName spec.priority spec.preemptionPolicy spec.runtimeClassName spec.overhead
+	spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`)
+
+// forget drops the parsed trees, but for the lines that Admit needs.
+func (p *Pod) forget() {
+	if p.positions == nil {
+		return
+	}
+	p.lines = map[string]int{}
+	keep := func(field string) {
+		if p.sets(field) {
+			p.lines[field] = p.LineOf(field)
+		}
+	}
+	for _, field := range admitted {
+		keep(field)
+	}
+	for _, r := range referencesOf(p.Pod) {
+		keep(r.at)
+		keep(r.keyAt)
+	}
+	p.value, p.positions = nil, nil
+}
 
 // Uses lists the fields that the manifest sets, by line, with what podctl
 // does with each.
@@ -95,8 +166,8 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Set, error) {
 	l := newLoader(opts)
 	read := map[string]bool{}
 	for _, arg := range paths {
-		sources, problems := readSources(ctx, arg, opts)
-		l.problems = append(l.problems, problems...)
+		sources, problems, passed := readSources(ctx, arg, opts)
+		l.problems, l.set.Warnings = append(l.problems, problems...), append(l.set.Warnings, passed...)
 		for _, s := range sources {
 			l.source(ctx, s)
 			read[filepath.Clean(s.name)] = true
@@ -104,35 +175,38 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Set, error) {
 	}
 	l.objectsOnly = true
 	for _, arg := range opts.ConfigFrom {
-		sources, problems := readSources(ctx, arg, opts)
-		l.problems = append(l.problems, problems...)
+		sources, problems, passed := readSources(ctx, arg, opts)
+		l.problems, l.set.Warnings = append(l.problems, problems...), append(l.set.Warnings, passed...)
 		for _, s := range sources {
 			if !read[filepath.Clean(s.name)] {
 				l.source(ctx, s)
 			}
 		}
 	}
+	l.admit()
 	return l.finish()
 }
 
 // Parse is Load of one source that was read already; name is its own in
-// messages.
+// messages. The pods are not admitted: see Admit.
 func Parse(ctx context.Context, name string, data []byte, opts LoadOptions) (*Set, error) {
 	l := newLoader(opts)
 	l.source(ctx, source{name: name, data: data})
 	return l.finish()
 }
 
-// ParseObjects is like Parse but reads only ConfigMaps, Secrets and claims.
-func ParseObjects(ctx context.Context, name string, data []byte) (*Set, error) {
-	l := newLoader(LoadOptions{})
+// ParseObjects is like Parse but reads no pods and no workloads.
+func ParseObjects(ctx context.Context, name string, data []byte, opts LoadOptions) (*Set, error) {
+	l := newLoader(opts)
 	l.objectsOnly = true
 	l.source(ctx, source{name: name, data: data})
 	return l.finish()
 }
 
 func newLoader(opts LoadOptions) *loader {
-	return &loader{opts: opts, set: &Set{Objects: newObjects()}, ignored: map[string]*ignoredField{}, documents: map[string]*Document{}}
+	objects := pod.NewObjects()
+	objects.Hostname = opts.Hostname
+	return &loader{opts: opts, set: &Set{Objects: objects}, ignored: map[string]*ignoredField{}, documents: map[string]*Document{}}
 }
 
 // source takes the documents of one source.
@@ -146,6 +220,32 @@ func (l *loader) source(ctx context.Context, s source) {
 		}
 		l.document(s.name, d.value, newPositions(d.root))
 	}
+}
+
+// admit applies the objects of the input to its pods.
+func (l *loader) admit() {
+	l.set.Objects = pod.Merge(l.set.Objects)
+	understood := len(l.problems) == 0 // else what is not declared may be what was not understood
+	is := map[*Pod]*Pod{}
+	for i, p := range l.set.Pods {
+		admitted, findings := Admit(p, l.set.Objects)
+		is[p], l.set.Pods[i] = admitted, admitted
+		for _, f := range findings {
+			switch {
+			case f.Verdict == Unresolved && !understood:
+			case f.Verdict == Deny, f.Verdict == Unresolved && l.opts.Closed:
+				l.problems = append(l.problems, f.Problem)
+			case !l.opts.Elsewhere:
+				l.set.Warnings = append(l.set.Warnings, f.Problem)
+			}
+		}
+	}
+	for _, d := range l.set.Documents {
+		for i, p := range d.Pods {
+			d.Pods[i] = is[p]
+		}
+	}
+	l.judgeClaims()
 }
 
 // finish returns what Load returns.

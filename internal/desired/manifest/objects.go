@@ -26,6 +26,14 @@ type Document struct {
 	positions *positions
 }
 
+// FullName returns namespace/name, or the name of an object without a namespace.
+func (d *Document) FullName() string {
+	if d.Namespace == "" {
+		return d.Name
+	}
+	return pod.DisplayName(d.Namespace, d.Name)
+}
+
 // Uses lists the fields that the document sets, by line, with what podctl
 // does with each.
 func (d *Document) Uses() []Use { return d.uses }
@@ -35,15 +43,7 @@ func (d *Document) where() string {
 	return fmt.Sprintf("%s:%d", d.File, d.positions.find(parsePath("metadata.name")).line)
 }
 
-func newObjects() *pod.Objects {
-	return &pod.Objects{
-		ConfigMaps: map[types.NamespacedName]*v1.ConfigMap{},
-		Secrets:    map[types.NamespacedName]*v1.Secret{},
-		Claims:     map[types.NamespacedName]*v1.PersistentVolumeClaim{},
-	}
-}
-
-// object loads a ConfigMap, a Secret or a claim. Its valid parts go into the Set as the
+// object loads an object that is no pod and no workload. Its valid parts go into the Set as the
 // API server would store them.
 func (l *loader) object(b *builder, k *kind, doc map[string]any) {
 	clean := b.check(doc, k.t)
@@ -53,7 +53,41 @@ func (l *loader) object(b *builder, k *kind, doc map[string]any) {
 		return
 	}
 	b.invalid(errs)
+	l.checkObject(b, k, clean)
 	l.named(b, l.useAll(b, k, doc, meta))
+}
+
+// checkObject reports what the API server's validation does not.
+func (l *loader) checkObject(b *builder, k *kind, doc map[string]any) {
+	if l.opts.Elsewhere {
+		return
+	}
+	switch k.name {
+	case "PersistentVolume":
+		spec, _ := doc["spec"].(map[string]any)
+		for _, source := range []string{"hostPath", "local"} {
+			of, _ := spec[source].(map[string]any)
+			path, _ := of["path"].(string)
+			checkHostPath("spec."+source+".path", path, b.problem)
+		}
+	case "Secret":
+		l.checkToken(b, doc)
+	}
+}
+
+// checkToken reports a Secret that an API server would fill with the token of a service
+// account.
+func (l *loader) checkToken(b *builder, doc map[string]any) {
+	data, _ := doc["data"].(map[string]any)
+	text, _ := doc["stringData"].(map[string]any)
+	if doc["type"] != string(v1.SecretTypeServiceAccountToken) || data[v1.ServiceAccountTokenKey] != nil || text[v1.ServiceAccountTokenKey] != nil {
+		return
+	}
+	if l.opts.ServiceAccounts == AccountsRefused {
+		b.problem("type", "a Secret of this type without a token: "+noTokens, "write the token as stringData.token; --service-account=ignore leaves the Secret without one")
+		return
+	}
+	b.warning("type", "the Secret has no token: "+noTokens, "write the token as stringData.token")
 }
 
 // store decodes an object, and keeps it under its name.
@@ -63,8 +97,22 @@ func store(k *kind, data []byte, into *pod.Objects) (metav1.ObjectMeta, field.Er
 		return keep(data, storedConfigMap, into.ConfigMaps)
 	case "Secret":
 		return keep(data, storedSecret, into.Secrets)
-	default:
+	case "PersistentVolumeClaim":
 		return keep(data, storedClaim, into.Claims)
+	case "PersistentVolume":
+		return keep(data, storedVolume, into.Volumes)
+	case "StorageClass":
+		return keep(data, storedStorageClass, into.StorageClasses)
+	case "PriorityClass":
+		return keep(data, storedPriorityClass, into.PriorityClasses)
+	case "RuntimeClass":
+		return keep(data, storedRuntimeClass, into.RuntimeClasses)
+	case "ServiceAccount":
+		return keep(data, storedServiceAccount, into.ServiceAccounts)
+	case "LimitRange":
+		return keep(data, storedLimitRange, into.LimitRanges)
+	default: // nothing looks at a ResourceQuota
+		return keep(data, storedResourceQuota, map[types.NamespacedName]*v1.ResourceQuota{})
 	}
 }
 
@@ -128,7 +176,10 @@ func (l *loader) named(b *builder, d *Document) bool {
 		l.documents[key] = d
 		return true
 	}
-	b.problem("metadata.name", fmt.Sprintf("%s/%s is also the %s at %s", d.Namespace, d.Name, d.Kind, first.where()),
-		"give one of them another name or namespace")
+	advice := "give one of them another name or namespace"
+	if d.Namespace == "" {
+		advice = "give one of them another name"
+	}
+	b.problem("metadata.name", fmt.Sprintf("%s is also the %s at %s", d.FullName(), d.Kind, first.where()), advice)
 	return false
 }

@@ -18,8 +18,7 @@ type other struct {
 var powerlessGroups = []string{"autoscaling", "policy", "extensions"}
 
 // powerlessCore are such kinds of v1, and of the groups whose other kinds run.
-var powerlessCore = strings.Fields(`Service Endpoints ServiceAccount Namespace PersistentVolume LimitRange ResourceQuota
-	Node Event PodTemplate ControllerRevision Binding ComponentStatus`)
+var powerlessCore = strings.Fields(`Service Endpoints Namespace Node Event PodTemplate ControllerRevision Binding ComponentStatus`)
 
 // isPowerless reports whether a document is of a kind that people put beside
 // pods, and that has no effect without a control plane.

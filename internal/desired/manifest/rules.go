@@ -2,8 +2,7 @@ package manifest
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -49,12 +48,45 @@ func checkRules(p *v1.Pod, report func(field, message, hint string)) {
 	}
 	checkDevices(p, report)
 	class := p.Spec.PriorityClassName
-	switch number, known := systemPriorities[class]; {
-	case class == "" || !known && p.Spec.Priority != nil:
-	case !known:
-		report("spec.priorityClassName", fmt.Sprintf("Invalid value: %q: priority classes live in a cluster; without one podctl knows only %v", class, slices.Sorted(maps.Keys(systemPriorities))),
-			"set spec.priority beside it")
-	case p.Spec.Priority != nil && *p.Spec.Priority != number:
+	if number, system := systemPriorities[class]; system && p.Spec.Priority != nil && *p.Spec.Priority != number {
 		report("spec.priority", fmt.Sprintf("Invalid value: %d: %s has the priority %d", *p.Spec.Priority, class, number), "leave it out")
 	}
+}
+
+// checkTexts reports what can work in no way, and what the API server does not look at.
+func checkTexts(p *v1.Pod, report func(field, message, hint string)) {
+	for i := range p.Spec.Volumes {
+		if h := p.Spec.Volumes[i].HostPath; h != nil {
+			checkHostPath(fmt.Sprintf("spec.volumes[%d].hostPath.path", i), h.Path, report)
+		}
+	}
+	image := func(list string, i int, image string) {
+		if hint := templateHint(image); hint != "" {
+			report(fmt.Sprintf("spec.%s[%d].image", list, i), fmt.Sprintf("Invalid value: %q: a template that was not filled in", image), hint)
+		}
+	}
+	for i, c := range p.Spec.InitContainers {
+		image("initContainers", i, c.Image)
+	}
+	for i, c := range p.Spec.Containers {
+		image("containers", i, c.Image)
+	}
+}
+
+// checkHostPath reports a path of the host that is not absolute: a kubelet hands it to the
+// runtime as it is, which refuses it or looks below a directory of its own.
+func checkHostPath(field, path string, report func(field, message, hint string)) {
+	if path == "" || strings.HasPrefix(path, "/") {
+		return // empty: a problem already
+	}
+	hint := "a path is not relative to the manifest: write all of it, from /"
+	switch {
+	case templateHint(path) != "":
+		hint = templateHint(path)
+	case strings.HasPrefix(path, "~"):
+		hint = "no shell replaces the ~: write the whole path, from /"
+	case strings.Contains(path, "$"):
+		hint = "no variable is replaced in a manifest: write the whole path, from /"
+	}
+	report(field, fmt.Sprintf("Invalid value: %q: must be an absolute path", path), hint)
 }

@@ -30,25 +30,59 @@ type source struct {
 }
 
 // readSources reads what one argument names: a file, all manifests of a
-// directory, standard input for "-", or a URL.
-func readSources(ctx context.Context, arg string, opts LoadOptions) ([]source, []Problem) {
+// directory, standard input for "-", or a URL. passed names the files of a directory that
+// are no manifests.
+func readSources(ctx context.Context, arg string, opts LoadOptions) (sources []source, problems, passed []Problem) {
 	switch {
+	case arg == "-" && opts.Stdin == nil:
+		problems = unreadable("stdin", errors.New("there is no standard input"))
 	case arg == "-":
-		if opts.Stdin == nil {
-			return nil, unreadable("stdin", errors.New("there is no standard input"))
-		}
-		return readOne("stdin", func() ([]byte, error) { return readAll(ctx, opts.Stdin) })
+		sources, problems = readOne("stdin", func() ([]byte, error) { return readAll(ctx, opts.Stdin) })
 	case strings.HasPrefix(arg, "http://"), strings.HasPrefix(arg, "https://"):
-		return readOne(SourceName(arg), func() ([]byte, error) { return readURL(ctx, arg, opts.HTTP) })
+		sources, problems = readOne(SourceName(arg), func() ([]byte, error) { return readURL(ctx, arg, opts.HTTP) })
+	default:
+		info, err := os.Stat(arg)
+		switch {
+		case err != nil:
+			problems = unreadable(arg, err)
+		case info.IsDir():
+			return readDir(ctx, arg, opts.AllFiles)
+		default:
+			sources, problems = readOne(arg, func() ([]byte, error) { return readFile(ctx, arg) })
+		}
 	}
-	info, err := os.Stat(arg)
-	if err != nil {
-		return nil, unreadable(arg, err)
+	return sources, problems, nil
+}
+
+// IsManifest reports by its name whether a file of a directory is read. With all it is each
+// file that does not begin with a dot (pkg/kubelet/config/file.go).
+func IsManifest(name string, all bool) bool {
+	return !strings.HasPrefix(name, ".") && (all || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)))
+}
+
+// IsPassedOver reports by its name whether a file of a directory is neither read nor hidden. A
+// page about the manifests (*.md) is none of them.
+func IsPassedOver(name string, all bool) bool {
+	return !IsManifest(name, all) && !strings.HasPrefix(name, ".") && filepath.Ext(name) != ".md"
+}
+
+// maxPassedOver bounds how many files that are passed over are named.
+const maxPassedOver = 5
+
+// PassedOver returns what to say of the files of a directory that are passed over:
+// nothing, or one warning.
+func PassedOver(dir string, names []string) []Problem {
+	if len(names) == 0 {
+		return nil
 	}
-	if !info.IsDir() {
-		return readOne(arg, func() ([]byte, error) { return readFile(ctx, arg) })
+	text := strings.Join(names[:min(len(names), maxPassedOver)], ", ")
+	if more := len(names) - maxPassedOver; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	return readDir(ctx, arg)
+	return []Problem{{
+		File: dir, Message: "passed over, as their names do not end in .yaml, .yml or .json: " + text,
+		Hint: "--all-files reads each file that does not begin with a dot, as the kubelet does",
+	}}
 }
 
 func readOne(name string, read func() ([]byte, error)) ([]source, []Problem) {
@@ -61,14 +95,18 @@ func readOne(name string, read func() ([]byte, error)) ([]source, []Problem) {
 
 // readDir reads the manifests of a directory in the order of their names, not
 // those of its subdirectories. Hidden files are skipped, as by the kubelet.
-func readDir(ctx context.Context, dir string) (sources []source, problems []Problem) {
+func readDir(ctx context.Context, dir string, all bool) (sources []source, problems, passed []Problem) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, unreadable(dir, err)
+		return nil, unreadable(dir, err), nil
 	}
+	var others []string
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
-		if strings.HasPrefix(e.Name(), ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+		if !IsManifest(e.Name(), all) {
+			if !e.IsDir() && IsPassedOver(e.Name(), all) {
+				others = append(others, e.Name())
+			}
 			continue
 		}
 		info, err := os.Stat(name) // follows links: a mounted ConfigMap is made of them
@@ -86,7 +124,7 @@ func readDir(ctx context.Context, dir string) (sources []source, problems []Prob
 		s, p := readOne(name, func() ([]byte, error) { return readFile(ctx, name) })
 		sources, problems = append(sources, s...), append(problems, p...)
 	}
-	return sources, problems
+	return sources, problems, PassedOver(dir, others)
 }
 
 func readFile(ctx context.Context, name string) ([]byte, error) {

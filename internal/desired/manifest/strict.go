@@ -33,6 +33,8 @@ type checker struct {
 	scanned map[*yamlv3.Node]bool
 	// secret: no message may tell a value.
 	secret bool
+	// data: values are a user's own text.
+	data bool
 }
 
 func newChecker(positions *positions, report, warn func(at path, line int, message, hint string)) *checker {
@@ -149,9 +151,13 @@ func elem(t reflect.Type) reflect.Type {
 }
 
 func (c *checker) unknown(name string, at path, levels []level) {
+	if what := invisibleIn(name); what != "" {
+		c.report(at[:len(at)-1].field(withoutInvisible(name)), c.positions.find(at).line, "unknown field: its name has "+what, invisibleHint)
+		return
+	}
 	hint := ""
 	if c.suggestions++; c.suggestions <= maxSuggestions {
-		if text, here := suggest(name, levels); text != "" {
+		if text, here := suggestField(name, levels); text != "" {
 			hint = "did you mean " + text + "?"
 			if here {
 				c.excused = append(c.excused, levels[len(levels)-1].at.field(text).String())
@@ -177,7 +183,10 @@ func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
 	node := c.positions.find(at).value
 	switch kind := t.Kind(); kind {
 	case reflect.String:
-		if _, ok := v.(string); ok {
+		if text, ok := v.(string); ok {
+			if what := invisibleAround(text); what != "" && !c.secret && !c.data {
+				c.warn(at, 0, "the value has "+what, invisibleHint)
+			}
 			return v, true
 		}
 		if c.secret {

@@ -22,11 +22,11 @@ const (
 	searchDepth = 3
 )
 
-// suggest finds what an unknown field was meant to be: first a near name at
+// suggestField finds what an unknown field was meant to be: first a near name at
 // the same level, then the same or nearly the same name at a deeper level,
 // then the same from each level above, the nearest first. It returns how to
 // print it, and whether it is at the same level; "" if nothing is near.
-func suggest(name string, levels []level) (text string, here bool) {
+func suggestField(name string, levels []level) (text string, here bool) {
 	if len(name) > maxSuggestedName {
 		return "", false
 	}

@@ -95,7 +95,7 @@ func (w *useWalk) walkMapping(m map[string]any, at path, b *branch, row *Field) 
 }
 
 func (w *useWalk) addUse(v any, at path, row *Field) {
-	if v == nil || row == nil || nothing(v, row.Support) {
+	if v == nil || row == nil || nothing(v, *row) {
 		return
 	}
 	u := Use{Path: at.String(), Line: w.positions.find(at).line, Field: *row, Support: row.Support}
@@ -108,12 +108,12 @@ func (w *useWalk) addUse(v any, at path, row *Field) {
 // nothing reports whether a value sets nothing: an empty list, and an empty
 // mapping where that makes no difference. (An empty mapping may choose: a
 // volume with `downwardAPI: {}` is one.)
-func nothing(v any, support Support) bool {
+func nothing(v any, row Field) bool {
 	switch v := v.(type) {
 	case []any:
 		return len(v) == 0
 	case map[string]any:
-		return len(v) == 0 && support == Ignored
+		return len(v) == 0 && (row.Support == Ignored || row.zero)
 	}
 	return false
 }

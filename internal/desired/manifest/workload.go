@@ -59,8 +59,9 @@ func (l *loader) workload(b *builder, k *kind, doc map[string]any) {
 			return
 		}
 		p.File, p.Line, p.positions, p.accounts = d.File, d.Line, at, l.opts.ServiceAccounts
+		p.workloadKind, p.workloadName = k.name, w.meta.Name
 		if i == 0 {
-			b.template(p)
+			b.template(p, l.opts.Elsewhere)
 		}
 		d.Pods, l.set.Pods = append(d.Pods, p), append(l.set.Pods, p)
 		l.addClaim(b, w, w.start+i)
@@ -86,7 +87,7 @@ func (w *workload) number(b *builder, replicas int) int {
 }
 
 // template checks what only a pod of the template shows.
-func (b *builder) template(p *Pod) {
+func (b *builder) template(p *Pod, elsewhere bool) {
 	moved := func(at string) string {
 		if under(at, "spec") {
 			return "spec.template." + at
@@ -104,6 +105,9 @@ func (b *builder) template(p *Pod) {
 	}
 	checkRules(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) })
 	warnRules(p.Pod, func(at, message, hint string) { b.warning(moved(at), message, hint) })
+	if !elsewhere {
+		checkTexts(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) })
+	}
 	if err := fits(p.Document); err != nil {
 		b.tooLarge("spec.template", err)
 	}

@@ -19,8 +19,9 @@
 // A snapshot of a directory counts only if it looks the same before and after
 // its files were read, so that a rename, or the ..data swap of a mounted
 // ConfigMap, is seen as one step. Files are those that `podctl run DIR` reads:
-// *.yaml, *.yml and *.json, but hidden ones and subdirectories. Editors' backups
-// (web.yaml~, #web.yaml#, .web.yaml.swp) are none of them.
+// *.yaml, *.yml and *.json, but hidden ones and subdirectories; others are named in a notice. Editors' backups
+// (web.yaml~, #web.yaml#, .web.yaml.swp) are none of them. With AllFiles each file is read
+// that is not hidden.
 //
 // A new file that no process has open for writing is read at once; other changes
 // when nothing has happened for 100 ms, so that a manifest that is written in several
@@ -29,7 +30,7 @@
 // Differs from the kubelet in: an invalid or unreadable manifest leaves the
 // running pod alone, where the kubelet terminates it; a directory that
 // disappears keeps its pods, where the kubelet's empties; only names of
-// manifests are read, where the kubelet reads every file that is not hidden;
+// manifests are read unless AllFiles is set, where the kubelet reads every file that is not hidden;
 // of two files that name one pod the one that had it first keeps it.
 // (pkg/kubelet/config/file.go, file_linux.go, http.go)
 package source

@@ -25,7 +25,11 @@ type Options struct {
 	// ServiceAccounts is what becomes of the tokens of service accounts; see
 	// manifest.LoadOptions.
 	ServiceAccounts manifest.ServiceAccounts
-	// ObjectsOnly: nothing but ConfigMaps, Secrets and claims is read.
+	// AllFiles, SkipUnknownKinds: see manifest.LoadOptions.
+	AllFiles, SkipUnknownKinds bool
+	// Hostname is that of the node; see manifest.LoadOptions.
+	Hostname string
+	// ObjectsOnly: no pods and no workloads are read.
 	ObjectsOnly bool
 	// Strict: what is worth a warning makes a file invalid.
 	Strict bool
@@ -38,7 +42,8 @@ type Options struct {
 type Update struct {
 	// Pods are all pods, no two of one name or UID.
 	Pods []*manifest.Pod
-	// Objects are all ConfigMaps, Secrets and claims.
+	// Objects are all that is neither a pod nor a workload; they have not been applied
+	// to the pods: see manifest.Admit.
 	Objects *pod.Objects
 	// Partial: the source may want more; see State.Partial.
 	Partial bool
@@ -70,7 +75,7 @@ func Follow(ctx context.Context, name string, o Options) {
 	defer w.close()
 	f.follow(ctx, or(o.FileCheck, defaultCheck), func(ctx context.Context) (Read, bool) {
 		w.rewatch() // a directory that came back, or a link that was turned
-		return readPath(ctx, name), true
+		return readPath(ctx, name, o.AllFiles), true
 	}, w.changes, func() bool { return f.arrived(w.taken()) })
 }
 
@@ -154,7 +159,7 @@ func (f *follower) readOnce(ctx context.Context, read func(context.Context) (Rea
 func (f *follower) arrived(touched map[string]bool) bool {
 	for name := range touched {
 		path := filepath.Join(f.name, name)
-		if _, had := f.state.files[path]; had || !isManifest(name) || !isWritten(path) {
+		if _, had := f.state.files[path]; had || !manifest.IsManifest(name, f.opts.AllFiles) || !isWritten(path) {
 			return false
 		}
 	}
@@ -217,10 +222,11 @@ func (o Options) parse(ctx context.Context, name string, data []byte) (*manifest
 }
 
 func (o Options) parsed(ctx context.Context, name string, data []byte) (*manifest.Set, error) {
+	opts := manifest.LoadOptions{Replicas: o.Replicas, ServiceAccounts: o.ServiceAccounts, SkipUnknownKinds: o.SkipUnknownKinds, Hostname: o.Hostname}
 	if o.ObjectsOnly {
-		return manifest.ParseObjects(ctx, name, data)
+		return manifest.ParseObjects(ctx, name, data, opts)
 	}
-	set, err := manifest.Parse(ctx, name, data, manifest.LoadOptions{Replicas: o.Replicas, ServiceAccounts: o.ServiceAccounts})
+	set, err := manifest.Parse(ctx, name, data, opts)
 	if err == nil && o.Strict && len(set.Warnings) > 0 {
 		err = manifest.Problems(set.Warnings)
 	}

@@ -369,7 +369,7 @@ func TestSourceDropsParsedTrees(t *testing.T) {
 	if p.Line != 1 || len(p.Document) == 0 || p.Spec.Containers[0].Image != "x" || d.Line != 6 {
 		t.Errorf("pod %+v of line %d, ConfigMap of line %d", p.Pod, p.Line, d.Line)
 	}
-	if line, uses := p.LineOf("spec"), append(p.Uses(), d.Uses()...); line != 0 || uses != nil {
-		t.Errorf("spec in line %d, uses %v", line, uses)
+	if line, uses := p.LineOf("spec.containers"), append(p.Uses(), d.Uses()...); line != 0 || uses != nil {
+		t.Errorf("spec.containers in line %d, uses %v", line, uses)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
@@ -25,8 +25,8 @@ const (
 	attempts = 5
 )
 
-// readPath reads a directory, or a file.
-func readPath(ctx context.Context, name string) Read {
+// readPath reads a directory, of which all are the files that do not begin with a dot, or a file.
+func readPath(ctx context.Context, name string, all bool) Read {
 	info, err := os.Stat(name)
 	if err != nil {
 		return Read{Err: withoutPath(err)}
@@ -38,7 +38,7 @@ func readPath(ctx context.Context, name string) Read {
 		}
 		return Read{Files: []File{{Name: name, Data: data}}}
 	}
-	return readDir(ctx, name, list)
+	return readDir(ctx, name, func(dir string) (listing, error) { return list(dir, all) })
 }
 
 // readDir reads a directory. What changes while it is read is read again; a file
@@ -80,7 +80,7 @@ func readDir(ctx context.Context, dir string, list func(string) (listing, error)
 	for name, e := range unsettled {
 		files[name] = File{Name: filepath.Join(dir, e.name), Err: errChanging}
 	}
-	r, there := Read{Identity: before.identity}, before.byName()
+	r, there := Read{Identity: before.identity, PassedOver: before.passedOver}, before.byName()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if _, is := there[name]; is || errors.Is(files[name].Err, errChanging) {
 			r.Files = append(r.Files, files[name])
@@ -112,6 +112,8 @@ func withoutPath(err error) error {
 type listing struct {
 	identity Identity
 	entries  []entry
+	// passedOver are the files that are not hidden and not read.
+	passedOver []string
 }
 
 // entry is one manifest of a directory, as its name leads to it.
@@ -155,7 +157,7 @@ func (e entry) sameFile(other entry) bool {
 }
 
 // list looks at the manifests of a directory.
-func list(dir string) (listing, error) {
+func list(dir string, all bool) (listing, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return listing{}, err
@@ -166,7 +168,10 @@ func list(dir string) (listing, error) {
 		return listing{}, err
 	}
 	for _, e := range entries {
-		if !isManifest(e.Name()) {
+		if !manifest.IsManifest(e.Name(), all) {
+			if !e.IsDir() && manifest.IsPassedOver(e.Name(), all) {
+				l.passedOver = append(l.passedOver, e.Name())
+			}
 			continue
 		}
 		info, err := os.Stat(filepath.Join(dir, e.Name())) // follows links: a mounted ConfigMap is made of them
@@ -185,11 +190,6 @@ func list(dir string) (listing, error) {
 		l.entries = append(l.entries, entry{name: e.Name(), identity: identityOf(info), size: info.Size(), modified: info.ModTime()})
 	}
 	return l, nil
-}
-
-// isManifest reports by its name whether a file of a directory is read.
-func isManifest(name string) bool {
-	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }
 
 func identityOf(info os.FileInfo) Identity {

@@ -22,7 +22,7 @@ func changingDir(t *testing.T, files int, change func(dir string, n int)) Read {
 	}
 	n := 0
 	return readDir(t.Context(), dir, func(dir string) (listing, error) {
-		l, err := list(dir)
+		l, err := list(dir, false)
 		n++
 		change(dir, n)
 		return l, err
@@ -104,7 +104,7 @@ func TestFIFOIsNotOpened(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := readPath(t.Context(), fifo); !errors.Is(r.Err, bounded.ErrNotRegular) {
+	if r := readPath(t.Context(), fifo, false); !errors.Is(r.Err, bounded.ErrNotRegular) {
 		t.Errorf("%+v", r)
 	}
 	// It took the place of a file after the directory was listed.

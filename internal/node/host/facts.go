@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,11 +14,11 @@ import (
 // logDir are podctl's own settings and are copied into the result.
 func ReadFacts(podsDir, logDir, seccompDir string) (*render.Node, error) {
 	n := &render.Node{PodsDir: podsDir, LogDir: logDir, SeccompDir: seccompDir, StopSignals: true}
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, fmt.Errorf("read node facts: %w", err)
+	n.Name = Name()
+	if n.Name == "" {
+		return nil, errors.New("read node facts: this machine has no host name")
 	}
-	n.Name = strings.ToLower(host)
+	var err error
 	if n.IPs, err = nodeIPs(); err != nil {
 		return nil, fmt.Errorf("read node facts: %w", err)
 	}
@@ -25,6 +26,15 @@ func ReadFacts(podsDir, logDir, seccompDir string) (*render.Node, error) {
 		return nil, err
 	}
 	return n, readMachine(n)
+}
+
+// Name returns the name of this machine's node, "" if it has none.
+func Name() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(name)
 }
 
 // nodeIPs returns the address of the default route, and one of the other family

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/flock"
 )
 
@@ -22,7 +24,8 @@ const (
 	claimLocksName = ".locks"
 )
 
-// claim is a directory that the pods of a claim share and that outlives them:
+// claim is a directory that the pods of a claim share and that outlives them: that of the
+// hostPath or local volume to which the claim is bound, else one of podctl's own:
 //
 //	<root>/claims/NAMESPACE/NAME                          what containers see; never removed
 //	<root>/claims/.locks/NAMESPACE/NAME                   held while a pod begins to use it
@@ -30,15 +33,23 @@ const (
 //	                                                      a symlink to it, as long as the pod uses it
 //
 // What local volumes are to the kubelet (pkg/volume/local/local.go), but
-// without a mount.
+// without a mount. A pod that has begun to use a directory keeps it, whatever the claim
+// is bound to later.
 var claim = kind{
 	dir:  claimName,
 	owns: func(v *v1.Volume) bool { return v.PersistentVolumeClaim != nil },
-	elsewhere: func(pods string, p *v1.Pod, v *v1.Volume) string {
-		return filepath.Join(filepath.Dir(pods), "claims", p.Namespace, v.PersistentVolumeClaim.ClaimName)
+	elsewhere: func(pods string, p *v1.Pod, v *v1.Volume, objects *pod.Objects) string {
+		name := v.PersistentVolumeClaim.ClaimName
+		if bound := objects.Binding(p.Namespace, name).Path(); bound != "" {
+			return bound
+		}
+		return filepath.Join(claimsDir(pods), p.Namespace, name)
 	},
 	setUp: setUpClaim,
 }
+
+// claimsDir returns the directory of the claims, beside that of the pods.
+func claimsDir(pods string) string { return filepath.Join(filepath.Dir(pods), "claims") }
 
 // claimWait bounds the wait for a claim that another pod begins to use: giving
 // a large one to its group takes long.
@@ -47,15 +58,15 @@ const claimWait = 5 * time.Second
 // lockClaim lets one pod at a time, of all podctl processes with this root,
 // begin to use a claim.
 func lockClaim(ctx context.Context, r request) (unlock func(), err error) {
-	dir := filepath.Join(filepath.Dir(filepath.Dir(r.path)), claimLocksName, r.pod.Namespace)
+	dir, name := filepath.Join(claimsDir(r.pods), claimLocksName, r.pod.Namespace), r.volume.PersistentVolumeClaim.ClaimName
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, claimWait)
 	defer cancel()
-	unlock, err = flock.Lock(waiting, filepath.Join(dir, filepath.Base(r.path)))
+	unlock, err = flock.Lock(waiting, filepath.Join(dir, name))
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, fmt.Errorf("persistentvolumeclaim %q is being prepared for another pod", filepath.Base(r.path))
+		return nil, fmt.Errorf("persistentvolumeclaim %q is being prepared for another pod", name)
 	}
 	return unlock, err
 }
@@ -72,15 +83,22 @@ func setUpClaim(ctx context.Context, r request) error {
 	if mode := object.Spec.VolumeMode; mode != nil && *mode != v1.PersistentVolumeFilesystem {
 		return fmt.Errorf("volume %s has volumeMode %s, but is specified in volumeMounts", r.volume.Name, *mode)
 	}
-	if used, err := usesClaim(r); used || err != nil {
+	binding := r.in.Objects.Binding(r.pod.Namespace, source.ClaimName)
+	if binding.Pending != "" {
+		return fmt.Errorf("persistentvolumeclaim %q is not bound: %s", source.ClaimName, binding.Pending)
+	}
+	if err := cmp.Or(binding.Unsupported(), binding.Elsewhere(r.in.Objects.Hostname)); err != nil {
 		return err
+	}
+	if inUse(r.inPod) != "" {
+		return nil
 	}
 	unlock, err := lockClaim(ctx, r)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := makeClaim(r.path); err != nil {
+	if err := prepareClaim(r.path, binding.Volume); err != nil {
 		return err
 	}
 	others, err := usersOf(r.pods, r.path, filepath.Base(r.dir))
@@ -90,8 +108,9 @@ func setUpClaim(ctx context.Context, r request) error {
 	if len(others) > 0 && slices.Contains(object.Spec.AccessModes, v1.ReadWriteOncePod) {
 		return errors.New("volume uses the ReadWriteOncePod access mode and is already in use by another pod")
 	}
-	// The first pod decides the owner of the directory.
-	if len(others) == 0 && !source.ReadOnly {
+	// The first pod decides the owner of the directory, but for a path of the host.
+	isHostPath := binding.Volume != nil && binding.Volume.Spec.HostPath != nil
+	if len(others) == 0 && !source.ReadOnly && !isHostPath {
 		if err := giveClaim(ctx, r.path, r.pod); err != nil {
 			return err
 		}
@@ -102,19 +121,35 @@ func setUpClaim(ctx context.Context, r request) error {
 	return os.Symlink(r.path, r.inPod)
 }
 
-// usesClaim reports whether the pod has begun to use the claim.
-func usesClaim(r request) (bool, error) {
-	if to, err := os.Readlink(r.inPod); err != nil || to != r.path {
-		return false, nil
+// inUse returns the directory that the pod has begun to use, "" if it has none.
+func inUse(inPod string) string {
+	to, err := os.Readlink(inPod)
+	if err != nil {
+		return ""
 	}
-	info, err := os.Lstat(r.path)
+	if info, err := os.Lstat(to); err != nil || !info.IsDir() {
+		return ""
+	}
+	return to
+}
+
+// prepareClaim makes what a claim without a volume needs, and checks that of one with a
+// hostPath or local volume.
+func prepareClaim(path string, bound *v1.PersistentVolume) error {
+	switch {
+	case bound == nil:
+		return makeClaim(path)
+	case bound.Spec.HostPath != nil:
+		return prepareHostPath(path, bound.Spec.HostPath.Type)
+	}
+	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, err
+		return fmt.Errorf("path %q does not exist", path)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s is not a directory", path)
 	}
-	return info.IsDir(), nil
+	return err
 }
 
 // makeClaim makes the claim's directory: open to the users that the containers run

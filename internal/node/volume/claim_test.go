@@ -38,7 +38,7 @@ func TestClaimOutlivesPods(t *testing.T) {
 		}
 		dir := filepath.Join(root, "claims/ns/o")
 		diff(t, "path", dir, paths["v"])
-		diff(t, "planned path", dir, Paths(m.PodsDir(), p)["v"])
+		diff(t, "planned path", dir, Paths(m.PodsDir(), p, nil)["v"])
 		diff(t, "mode", fs.ModeDir|0o777, modeOf(t, dir))
 		diff(t, "mode of its parent", fs.ModeDir|0o750, modeOf(t, filepath.Dir(dir)))
 		if uid == "u2" {
@@ -182,4 +182,76 @@ func TestClaimFSGroup(t *testing.T) {
 	}
 	use(one)
 	diff(t, "group, as the top's mode is not right", uint32(2000), groupAt(t, f))
+}
+
+// boundTo is the claim o, bound to a volume with such a source.
+func boundTo(source v1.PersistentVolumeSource) pod.VolumeInput {
+	key := types.NamespacedName{Namespace: "ns", Name: "o"}
+	return pod.VolumeInput{Objects: &pod.Objects{
+		Claims:   map[types.NamespacedName]*v1.PersistentVolumeClaim{key: {}},
+		Bindings: map[types.NamespacedName]pod.Binding{key: {Volume: &v1.PersistentVolume{Spec: v1.PersistentVolumeSpec{PersistentVolumeSource: source}}}},
+	}}
+}
+
+func TestBoundClaimIsItsVolume(t *testing.T) {
+	root, data := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(data, "index.html"), "hello")
+	for name, source := range map[types.UID]v1.PersistentVolumeSource{
+		"hostpath": {HostPath: &v1.HostPathVolumeSource{Path: data}},
+		"local":    {Local: &v1.LocalVolumeSource{Path: data}},
+	} {
+		m, p, in := New(root), claimer(name), boundTo(source)
+		paths, err := m.Mount(t.Context(), p, in)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		diff(t, "path", data, paths["v"])
+		diff(t, "planned path", data, Paths(m.PodsDir(), p, in.Objects)["v"])
+		if err := errors.Join(m.Unmount(t.Context(), name), m.RemovePod(t.Context(), name)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(data, "index.html")); err != nil || string(got) != "hello" {
+			t.Errorf("the data was touched: %q, %v", got, err)
+		}
+	}
+	mustBeGone(t, filepath.Join(root, "claims/ns/o"))
+}
+
+func TestVolumeThatCannotBeHad(t *testing.T) {
+	key := types.NamespacedName{Namespace: "ns", Name: "o"}
+	pending := claimed()
+	pending.Objects.Bindings = map[types.NamespacedName]pod.Binding{key: {Pending: "requested PV is too small"}}
+	missing := filepath.Join(t.TempDir(), "none")
+	directory := v1.HostPathDirectory
+	for want, in := range map[string]pod.VolumeInput{
+		`persistentvolumeclaim "o" is not bound: requested PV is too small`: pending,
+		`persistentvolume "" is an NFS export, which podctl does not mount`: boundTo(v1.PersistentVolumeSource{NFS: &v1.NFSVolumeSource{}}),
+		`path "` + missing + `" does not exist`:                             boundTo(v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{Path: missing}}),
+		`hostPath type check failed: ` + missing + ` is not a directory`:    boundTo(v1.PersistentVolumeSource{HostPath: &v1.HostPathVolumeSource{Path: missing, Type: &directory}}),
+	} {
+		root := t.TempDir()
+		var failed *Error
+		if _, err := New(root).Mount(t.Context(), claimer("u1"), in); !errors.As(err, &failed) || failed.Err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		mustBeGone(t, filepath.Join(root, "claims/ns/o"))
+	}
+}
+
+// A pod keeps the directory that it began to use when another volume is declared.
+func TestPodKeepsVolumeItUses(t *testing.T) {
+	root, data := t.TempDir(), t.TempDir()
+	if _, err := New(root).Mount(t.Context(), claimer("u1"), claimed()); err != nil {
+		t.Fatal(err)
+	}
+	in := boundTo(v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{Path: data}})
+	paths, err := New(root).Mount(t.Context(), claimer("u1"), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "path", filepath.Join(root, "claims/ns/o"), paths["v"])
+	if paths, err = New(root).Mount(t.Context(), claimer("u2"), in); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "path of the next pod", data, paths["v"])
 }

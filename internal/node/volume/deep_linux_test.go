@@ -279,7 +279,7 @@ func claimPod(uid, claim string) (*v1.Pod, pod.VolumeInput) {
 func TestClaimsAreLockedSeparately(t *testing.T) {
 	root := t.TempDir()
 	one, in := claimPod("u1", "one")
-	unlock, err := lockClaim(t.Context(), request{pod: one, path: filepath.Join(root, "claims/default/one")})
+	unlock, err := lockClaim(t.Context(), request{pod: one, volume: &one.Spec.Volumes[0], pods: filepath.Join(root, "pods")})
 	if err != nil {
 		t.Fatal(err)
 	}

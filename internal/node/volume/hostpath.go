@@ -9,25 +9,30 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // hostPath is a file or directory of the host, which may have to be of a
 // type, and is made if its type says so. It is never removed.
 var hostPath = kind{
-	elsewhere: func(_ string, _ *v1.Pod, v *v1.Volume) string { return v.HostPath.Path },
+	elsewhere: func(_ string, _ *v1.Pod, v *v1.Volume, _ *pod.Objects) string { return v.HostPath.Path },
 	owns:      func(v *v1.Volume) bool { return v.HostPath != nil },
 	setUp:     setUpHostPath,
 }
 
-// setUpHostPath checks the type, as does the kubelet: symlinks count as what
-// they lead to (pkg/volume/hostpath/host_path.go).
 func setUpHostPath(_ context.Context, r request) error {
-	path := r.path
+	return prepareHostPath(r.path, r.volume.HostPath.Type)
+}
+
+// prepareHostPath checks the type, as does the kubelet: symlinks count as what
+// they lead to (pkg/volume/hostpath/host_path.go).
+func prepareHostPath(path string, t *v1.HostPathType) error {
 	if slices.Contains(strings.Split(path, "/"), "..") {
 		return fmt.Errorf("invalid hostPath %q: it must not contain '..'", path)
 	}
 	wanted := v1.HostPathUnset
-	if t := r.volume.HostPath.Type; t != nil {
+	if t != nil {
 		wanted = *t
 	}
 	info, err := os.Stat(path)

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,7 +48,7 @@ type kind struct {
 	dir string
 	// elsewhere tells where the kind's volumes lie, with pod directories in
 	// pods; nil for one whose volumes lie in its directory.
-	elsewhere func(pods string, p *v1.Pod, v *v1.Volume) string
+	elsewhere func(pods string, p *v1.Pod, v *v1.Volume, objects *pod.Objects) string
 	// owns reports whether a volume is of the kind.
 	owns func(*v1.Volume) bool
 	// setUp makes the volume. It must bear to be repeated: after a crash, and
@@ -158,7 +159,7 @@ func (m *Manager) setUp(ctx context.Context, k *kind, r request) (string, error)
 	if k == nil {
 		return "", fmt.Errorf("volumes of kind %s are not supported", kindName(r.volume))
 	}
-	r.path = k.path(m.pods, r.dir, r.pod, r.volume)
+	r.path = k.path(m.pods, r.dir, r.pod, r.volume, r.in.Objects)
 	if k.dir != "" {
 		if err := checkName("volume", r.volume.Name); err != nil {
 			return "", err
@@ -167,6 +168,9 @@ func (m *Manager) setUp(ctx context.Context, k *kind, r request) (string, error)
 		if err := os.MkdirAll(filepath.Dir(r.inPod), 0o750); err != nil {
 			return "", err
 		}
+	}
+	if k.elsewhere != nil && k.dir != "" {
+		r.path = cmp.Or(inUse(r.inPod), r.path)
 	}
 	return r.path, k.setUp(ctx, r)
 }

@@ -20,7 +20,7 @@ func (m *Manager) OverLimit(ctx context.Context, p *v1.Pod) (volume string, limi
 			continue
 		}
 		most := v.EmptyDir.SizeLimit.Value()
-		used, _ := usage(ctx, emptyDir.path(m.pods, m.Dir(p.UID), p, v), most)
+		used, _ := usage(ctx, emptyDir.path(m.pods, m.Dir(p.UID), p, v, nil), most)
 		if ctx.Err() == nil && used > most {
 			return v.Name, *v.EmptyDir.SizeLimit, true
 		}

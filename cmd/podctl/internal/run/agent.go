@@ -29,13 +29,15 @@ type agentOptions struct {
 	shell.Globals
 	format output.Format
 	runtimeOptions
-	// manifests are the sources that are followed; of configFrom only ConfigMaps,
-	// Secrets and claims are read.
+	// manifests are the sources that are followed; of configFrom no pods and
+	// no workloads are read.
 	manifests, configFrom []string
 	// replicas, strict and accounts are those of manifestOptions.
 	replicas int
 	strict   bool
 	accounts serviceAccounts
+	// allFiles and skipUnknown: see manifest.LoadOptions.
+	allFiles, skipUnknown bool
 	// fileCheck and httpCheck are the periods in which sources are read again.
 	fileCheck, httpCheck time.Duration
 	// drain: pods are terminated within drainTimeout when the agent exits.
@@ -51,9 +53,11 @@ type agentOptions struct {
 func agentCommand(e *shell.Env) *cmdline.Command {
 	flags := []cli.Flag{
 		&cli.StringSliceFlag{Name: "manifests", Usage: "run the pods of this `DIR|FILE|URL` and follow its changes; repeatable"},
-		&cli.StringSliceFlag{Name: "config-from", Usage: "read only ConfigMaps, Secrets and claims from this `DIR|FILE|URL` and follow its changes; repeatable"},
+		&cli.StringSliceFlag{Name: "config-from", Usage: "read only what is neither a pod nor a workload from this `DIR|FILE|URL` and follow its changes; repeatable"},
 		replicasFlag(),
 		serviceAccountFlag(),
+		allFilesFlag(),
+		skipUnknownFlag(),
 		&cli.BoolFlag{Name: "strict", Usage: "treat warnings about a manifest as errors"},
 		&cli.DurationFlag{Name: "file-check-frequency", Value: 20 * time.Second, Usage: "check directories every `DURATION`, in addition to change notifications"},
 		&cli.DurationFlag{Name: "http-check-frequency", Value: 20 * time.Second, Usage: "check URLs every `DURATION`"},
@@ -78,7 +82,7 @@ func agentCommand(e *shell.Env) *cmdline.Command {
 		Action: func(c *cli.Context) error {
 			o := agentOptions{
 				Globals: shell.ReadGlobals(c), manifests: c.StringSlice("manifests"), configFrom: c.StringSlice("config-from"),
-				replicas: c.Int("replicas"), strict: c.Bool("strict"),
+				replicas: c.Int("replicas"), strict: c.Bool("strict"), allFiles: c.Bool(allFilesName), skipUnknown: c.Bool(skipUnknownName),
 				fileCheck: c.Duration("file-check-frequency"), httpCheck: c.Duration("http-check-frequency"),
 				observe: c.Bool("observe"), killUnknown: c.String("adopt-runtime") == "kill", drain: c.Bool("drain"), drainTimeout: c.Duration("drain-timeout"),
 			}

@@ -21,12 +21,13 @@ import (
 
 // agent is a running `podctl agent`.
 type agent struct {
-	env     *shell.Env
-	opts    agentOptions
-	session *daemon.Session
-	events  *output.Queue[event.Event]
-	updates chan sourceUpdate
-	printer runview.AgentPrinter
+	env       *shell.Env
+	opts      agentOptions
+	session   *daemon.Session
+	events    *output.Queue[event.Event]
+	updates   chan sourceUpdate
+	printer   runview.AgentPrinter
+	admission *admitter
 	// read holds the pods of each source that was tried at least once.
 	read map[string][]*manifest.Pod
 	// duplicates are the pods of two sources that were reported.
@@ -43,13 +44,14 @@ type sourceUpdate struct {
 // starts have ended when it returns.
 func (a *agent) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	a.read, a.duplicates = map[string][]*manifest.Pod{}, map[string]bool{}
+	a.read, a.duplicates, a.admission = map[string][]*manifest.Pod{}, map[string]bool{}, newAdmitter()
 	var following sync.WaitGroup
 	for _, name := range a.opts.sources() {
 		following.Go(func() {
 			source.Follow(ctx, name, source.Options{
 				ObjectsOnly: slices.Contains(a.opts.configFrom, name),
 				Replicas:    a.opts.replicas, Strict: a.opts.strict, ServiceAccounts: a.opts.accounts.kind,
+				AllFiles: a.opts.allFiles, SkipUnknownKinds: a.opts.skipUnknown, Hostname: a.session.Facts.Name,
 				FileCheck: a.opts.fileCheck, HTTPCheck: a.opts.httpCheck,
 				Deliver: func(u source.Update) {
 					select {
@@ -99,22 +101,36 @@ func (a *agent) follow(ctx context.Context) error {
 // healthy reports whether the node's sync loop runs.
 func (a *agent) healthy() bool { return a.session.LoopHealthy() == nil }
 
-// apply passes the pods of a source to the node and prints its notices.
+// apply passes the pods of a source to the node and prints its notices. Objects of any
+// source apply to the pods of all.
 func (a *agent) apply(u sourceUpdate) {
 	for _, n := range u.Notices {
 		a.printer.Notice(n)
 	}
+	a.read[u.source] = u.Pods
+	a.admission.update(u.source, u.Update)
+	for _, n := range a.admission.run(a.opts.strict, len(a.read) == len(a.opts.sources())) {
+		a.printer.Notice(n)
+	}
+	// Its own pods come last: once all sources were read pods start.
+	for _, name := range append(slices.DeleteFunc(a.admission.changed(), func(name string) bool { return name == u.source }), u.source) {
+		a.set(name)
+	}
+	a.reportDuplicates()
+}
+
+// set passes what a source desires to the node.
+func (a *agent) set(name string) {
+	admitted := a.admission.sources[name]
 	var pods []node.Desired
-	for _, p := range u.Pods {
+	for _, p := range admitted.pods {
 		pods = append(pods, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
 	}
-	if u.Partial {
-		a.session.SetPartly(u.source, pods, u.Objects)
+	if admitted.update.Partial || admitted.denied {
+		a.session.SetPartly(name, pods, admitted.update.Objects)
 	} else {
-		a.session.Set(u.source, pods, u.Objects)
+		a.session.Set(name, pods, admitted.update.Objects)
 	}
-	a.read[u.source] = u.Pods
-	a.reportDuplicates()
 }
 
 // reportDuplicates reports once, for each pod in two sources, which one the node

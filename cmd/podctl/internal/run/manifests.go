@@ -10,6 +10,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/node/host"
 )
 
 // manifestOptions are the options of the commands that read manifests.
@@ -21,14 +22,20 @@ type manifestOptions struct {
 	strict bool
 	// accounts is what becomes of the tokens of service accounts.
 	accounts serviceAccounts
+	// allFiles and skipUnknown: see manifest.LoadOptions.
+	allFiles, skipUnknown bool
+	// closed: what nothing declares never comes.
+	closed bool
 }
 
 // manifestFlags are the flags of readManifestOptions.
 func manifestFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "config-from", Usage: "read only ConfigMaps, Secrets and claims from this `FILE|DIR|URL`; repeatable"},
+		&cli.StringSliceFlag{Name: "config-from", Usage: "read only what is neither a pod nor a workload from this `FILE|DIR|URL`; repeatable"},
 		replicasFlag(),
 		serviceAccountFlag(),
+		allFilesFlag(),
+		skipUnknownFlag(),
 		&cli.BoolFlag{Name: "strict", Usage: "treat warnings about manifests as errors"},
 	}
 }
@@ -37,8 +44,21 @@ func replicasFlag() cli.Flag {
 	return &cli.IntFlag{Name: "replicas", Value: 1, DefaultText: "1", Usage: "`NUMBER` of pods to run of a Deployment, ReplicaSet or StatefulSet"}
 }
 
+const (
+	allFilesName    = "all-files"
+	skipUnknownName = "skip-unknown-kinds"
+)
+
+func allFilesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: allFilesName, Usage: "read each file of a directory that does not begin with a dot, as the kubelet does"}
+}
+
+func skipUnknownFlag() cli.Flag {
+	return &cli.BoolFlag{Name: skipUnknownName, Usage: "warn of objects of kinds that podctl does not know, and pass them over"}
+}
+
 func readManifestOptions(c *cli.Context) (manifestOptions, error) {
-	r := manifestOptions{paths: c.Args().Slice(), configFrom: c.StringSlice("config-from"), replicas: c.Int("replicas"), strict: c.Bool("strict")}
+	r := manifestOptions{paths: c.Args().Slice(), configFrom: c.StringSlice("config-from"), replicas: c.Int("replicas"), strict: c.Bool("strict"), allFiles: c.Bool(allFilesName), skipUnknown: c.Bool(skipUnknownName)}
 	switch {
 	case len(r.paths) == 0:
 		return manifestOptions{}, &shell.UsageError{Message: "no manifest given", Advice: "podctl " + c.Command.Name + " " + c.Command.ArgsUsage}
@@ -54,6 +74,7 @@ func readManifestOptions(c *cli.Context) (manifestOptions, error) {
 func (r manifestOptions) load(ctx context.Context, e *shell.Env) (*manifest.Set, error) {
 	set, err := manifest.Load(ctx, r.paths, manifest.LoadOptions{
 		Stdin: e.In, Replicas: r.replicas, ConfigFrom: r.configFrom, ServiceAccounts: r.accounts.kind,
+		AllFiles: r.allFiles, SkipUnknownKinds: r.skipUnknown, Closed: r.closed, Hostname: host.Name(),
 	})
 	if r.strict {
 		err = strictly(set, err)

@@ -141,7 +141,7 @@ func renderPod(p *v1.Pod, objects *pod.Objects, facts *render.Node, cgroupParent
 		return renderedPod{}, err
 	}
 	r := renderedPod{Namespace: p.Namespace, Name: p.Name, Sandbox: sandbox}
-	volumes := volume.Paths(facts.PodsDir, p)
+	volumes := volume.Paths(facts.PodsDir, p, objects)
 	for c := range pod.Containers(p) {
 		terminationLog := ""
 		if c.TerminationMessagePath != "" {

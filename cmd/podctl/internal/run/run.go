@@ -78,6 +78,7 @@ func runCommand(e *shell.Env) *cmdline.Command {
 			if o.manifestOptions, err = readManifestOptions(c); err != nil {
 				return err
 			}
+			o.closed = true
 			if o.runtimeOptions, err = readRuntimeOptions(c); err != nil {
 				return err
 			}
@@ -168,7 +169,7 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 		pods = append(pods, p.Pod)
 		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
 	}
-	if err := s.CheckRuntimeClasses(ctx, pods); err != nil {
+	if err := s.CheckRuntimeClasses(ctx, pods, set.Objects); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return r, nil

@@ -98,7 +98,7 @@ func printValidated(e *shell.Env, set *manifest.Set, problems manifest.Problems)
 			made[p] = true
 			pods = append(pods, p.Name)
 		}
-		text := fmt.Sprintf("%s %s %s", strings.ToLower(d.Kind), pod.DisplayName(d.Namespace, d.Name), validFields(d.Uses()))
+		text := fmt.Sprintf("%s %s %s", strings.ToLower(d.Kind), d.FullName(), validFields(d.Uses()))
 		if len(pods) > 0 {
 			text += ", runs as " + strings.Join(pods, ", ")
 		}
@@ -171,7 +171,7 @@ type validDocument struct {
 	Kind      string      `json:"kind"`           // ConfigMap, Deployment …
 	File      string      `json:"file"`           // where it is
 	Line      int         `json:"line"`           // where it begins
-	Namespace string      `json:"namespace"`      // default, if it names none
+	Namespace string      `json:"namespace"`      // default, if it names none; empty for an object without one
 	Name      string      `json:"name"`           // as written
 	Pods      []string    `json:"pods,omitempty"` // the names of the pods that a workload runs as
 	Fields    []fieldLine `json:"fields"`         // what it sets; never a value

@@ -1,0 +1,87 @@
+package run
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/desired/source"
+)
+
+const (
+	classyPod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {priorityClassName: gold, containers: [{name: c, image: i}]}\n"
+	goldClass = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: gold}\nvalue: 1000\n"
+	plainPod  = "apiVersion: v1\nkind: Pod\nmetadata: {name: other}\nspec: {containers: [{name: c, image: i}]}\n"
+)
+
+// deliver is what a source delivers of a file with this text.
+func deliver(t *testing.T, name, text string) source.Update {
+	t.Helper()
+	if text == "" {
+		return source.Update{}
+	}
+	set, err := manifest.Parse(t.Context(), name, []byte(text), manifest.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Forget()
+	return source.Update{Pods: set.Pods, Objects: set.Objects}
+}
+
+func priorities(a *admitter, name string) (all []int32) {
+	for _, p := range a.sources[name].pods {
+		priority := int32(0)
+		if p.Spec.Priority != nil {
+			priority = *p.Spec.Priority
+		}
+		all = append(all, priority)
+	}
+	return all
+}
+
+// The objects of one source apply to the pods of another, whenever they come and go. What is
+// not admitted is said once, and a pod that was admitted stays as it was.
+func TestObjectsOfLaterSourceApply(t *testing.T) {
+	a := newAdmitter()
+	var said []string
+	step := func(name, text string, complete bool) (changed []string) {
+		t.Helper()
+		a.update(name, deliver(t, name, text))
+		said = nil
+		for _, n := range a.run(false, complete) {
+			said = append(said, n.Level.String()+" "+n.Problem.String())
+		}
+		return a.changed()
+	}
+	check := func(what string, changed, wantChanged []string, wantPriorities []int32, wantDenied bool, wantSaid string) {
+		t.Helper()
+		if !slices.Equal(changed, wantChanged) || !slices.Equal(priorities(a, "pods"), wantPriorities) || a.sources["pods"].denied != wantDenied {
+			t.Errorf("%s: changed %q, priorities %v, denied %t", what, changed, priorities(a, "pods"), a.sources["pods"].denied)
+		}
+		if got := strings.Join(said, "\n"); got != wantSaid {
+			t.Errorf("%s: said %q, want %q", what, got, wantSaid)
+		}
+	}
+	missing := `failed pods:4: pod "web": spec.priorityClassName: no PriorityClass with name gold was found`
+	check("first", step("pods", classyPod+"---\n"+plainPod, false), []string{"pods"}, []int32{0}, true, "")
+	check("all read", step("classes", "", true), nil, []int32{0}, true, missing)
+	check("again", step("classes", "", true), nil, []int32{0}, true, "")
+	check("the class comes", step("classes", goldClass, true), []string{"pods"}, []int32{1000, 0}, false, "")
+	check("another value", step("classes", strings.Replace(goldClass, "1000", "7", 1), true), []string{"pods"}, []int32{7, 0}, false, "")
+	check("the class goes", step("classes", "", true), []string{"pods"}, []int32{7, 0}, true, missing)
+	check("the pod goes", step("pods", plainPod, true), []string{"pods"}, []int32{0}, false, "")
+	check("the pod is there again", step("pods", classyPod+"---\n"+plainPod, true), []string{"pods"}, []int32{0}, true, missing)
+}
+
+func TestStrictAdmissionDeniesWhatIsWorthAWarning(t *testing.T) {
+	text := strings.Replace(plainPod, "spec: {", "spec: {serviceAccountName: builder, ", 1)
+	for strict, want := range map[bool]int{false: 1, true: 0} {
+		a := newAdmitter()
+		a.update("pods", deliver(t, "pods", text))
+		notices := a.run(strict, true)
+		if len(notices) != 1 || len(a.sources["pods"].pods) != want || (notices[0].Level == source.Failed) != strict {
+			t.Errorf("strict %t: %d pods, said %v", strict, len(a.sources["pods"].pods), notices)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// aPod is a pod "p" of the namespace ns with these fields of its spec and these resources.
+func aPod(spec, resources string) string {
+	return "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns}\nspec:\n  containers: [{name: c, image: x, resources: {" + resources + "}}]\n" + spec
+}
+
+// applied prints what admission can change of a pod.
+func applied(p *v1.Pod) string {
+	var words []string
+	add := func(set bool, format string, args ...any) {
+		if set {
+			words = append(words, fmt.Sprintf(format, args...))
+		}
+	}
+	add(p.Spec.PriorityClassName != "", "class=%s", p.Spec.PriorityClassName)
+	if p.Spec.Priority != nil {
+		add(true, "priority=%d", *p.Spec.Priority)
+	}
+	if p.Spec.PreemptionPolicy != nil {
+		add(true, "preempts=%s", *p.Spec.PreemptionPolicy)
+	}
+	add(len(p.Spec.Overhead) > 0, "overhead=%s", resourcesText(p.Spec.Overhead))
+	for _, s := range p.Spec.ImagePullSecrets {
+		add(true, "pull=%s", s.Name)
+	}
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		add(len(c.Resources.Requests) > 0, "%s.requests=%s", c.Name, resourcesText(c.Resources.Requests))
+		add(len(c.Resources.Limits) > 0, "%s.limits=%s", c.Name, resourcesText(c.Resources.Limits))
+	}
+	add(p.Annotations[limitRangerNote] != "", "note=%q", p.Annotations[limitRangerNote])
+	return strings.Join(words, " ")
+}
+
+func resourcesText(list v1.ResourceList) string {
+	var words []string
+	for _, name := range sortedNames(list) {
+		quantity := list[name]
+		words = append(words, string(name)+":"+quantity.String())
+	}
+	return strings.Join(words, ",")
+}
+
+// What the objects beside a pod make of it does not depend on their order, on the files in
+// which they are, or on when those are read.
+func TestAdmission(t *testing.T) {
+	const (
+		gold     = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: gold}\nvalue: 1000\npreemptionPolicy: Never\n"
+		usual    = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: usual}\nvalue: 10\nglobalDefault: true\n"
+		kata     = "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\nhandler: kata-qemu\noverhead: {podFixed: {memory: 128Mi}}\n"
+		here     = "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: here}\nhandler: runc\nscheduling: {nodeSelector: {a: b}}\n"
+		builder  = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: builder, namespace: ns}\nautomountServiceAccountToken: false\nimagePullSecrets: [{name: reg}]\n"
+		standard = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default, namespace: ns}\nimagePullSecrets: [{name: reg}]\n"
+		reg      = "apiVersion: v1\nkind: Secret\nmetadata: {name: reg, namespace: ns}\n"
+		defaults = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: d, namespace: ns}\nspec: {limits: [{type: Container, default: {cpu: 500m}, defaultRequest: {cpu: 100m, memory: 64Mi}}]}\n"
+		most     = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: m, namespace: ns}\nspec: {limits: [{type: Container, max: {cpu: \"1\"}, min: {cpu: 50m}}]}\n"
+		ratio    = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: r, namespace: ns}\nspec: {limits: [{type: Container, maxLimitRequestRatio: {cpu: \"2\"}}]}\n"
+		whole    = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: w, namespace: ns}\nspec: {limits: [{type: Pod, max: {memory: 1Gi}}]}\n"
+	)
+	elsewhere := func(text string) string { return strings.Replace(text, "namespace: ns", "namespace: other", 1) }
+	for name, c := range map[string]struct {
+		documents []string
+		want      string
+	}{
+		"a class beside": {[]string{gold, aPod("  priorityClassName: gold", "")}, "class=gold priority=1000 preempts=Never"},
+		"no such class": {
+			[]string{gold, aPod("  priorityClassName: golf", "")},
+			`deny spec.priorityClassName: no PriorityClass with name golf was found (did you mean gold?)`,
+		},
+		"another number than the class": {
+			[]string{gold, aPod("  priorityClassName: gold\n  priority: 5", "")},
+			`deny spec.priority: Invalid value: 5: gold has the priority 1000 (leave it out)`,
+		},
+		"another policy than the class": {
+			[]string{gold, aPod("  priorityClassName: gold\n  preemptionPolicy: PreemptLowerPriority", "")},
+			`deny spec.preemptionPolicy: Invalid value: "PreemptLowerPriority": gold has the policy Never (leave it out)`,
+		},
+		"an unknown class with a number": {[]string{aPod("  priorityClassName: silver\n  priority: 5", "")}, "class=silver priority=5"},
+		"the default class":              {[]string{gold, usual, aPod("", "")}, "class=usual priority=10 preempts=PreemptLowerPriority"},
+		"a number counts before it":      {[]string{usual, aPod("  priority: 7", "")}, "priority=7"},
+		"a class of the system":          {[]string{usual, aPod("  priorityClassName: system-node-critical", "")}, "class=system-node-critical priority=2000001000"},
+		"a static pod passes no plugin": {
+			[]string{usual, defaults, strings.Replace(aPod("", ""), "namespace: ns", "namespace: ns, annotations: {kubernetes.io/config.source: file}", 1)}, "",
+		},
+		"overhead of the runtime class": {[]string{kata, aPod("  runtimeClassName: kata", "")}, "overhead=memory:128Mi"},
+		"another overhead": {
+			[]string{kata, aPod("  runtimeClassName: kata\n  overhead: {memory: 1Mi}", "")},
+			`deny spec.overhead: it is not the overhead of the RuntimeClass "kata" (leave it out)`,
+		},
+		"scheduling of the runtime class": {
+			[]string{here, aPod("  runtimeClassName: here", "")},
+			`warn spec.runtimeClassName: the scheduling of RuntimeClass "here" is ignored: there is no scheduler: podctl runs the pod here`,
+		},
+		"a runtime class that is not declared": {
+			[]string{kata, aPod("  runtimeClassName: kaat", "")},
+			`warn spec.runtimeClassName: RuntimeClass "kaat" is not declared: it stands for the handler of that name (did you mean kata?)`,
+		},
+		"pull secrets of the account":           {[]string{builder, reg, aPod("  serviceAccountName: builder", "")}, "pull=reg"},
+		"of the default account":                {[]string{standard, reg, aPod("", "")}, "pull=reg"},
+		"but not beside those of the pod":       {[]string{standard, reg, strings.Replace(reg, "reg", "own", 1), aPod("  imagePullSecrets: [{name: own}]", "")}, "pull=own"},
+		"and not of another namespace":          {[]string{elsewhere(standard), elsewhere(reg), aPod("", "")}, ""},
+		"an account that mounts a token":        {[]string{strings.Replace(builder, "false", "true", 1), reg, aPod("  serviceAccountName: builder", "")}, "pull=reg\nwarn spec.serviceAccountName: no token is mounted: there is no API server to issue a token (automountServiceAccountToken: false says that the pod needs none)"},
+		"a pod that mounts none":                {[]string{strings.Replace(builder, "false", "true", 1), reg, aPod("  serviceAccountName: builder\n  automountServiceAccountToken: false", "")}, "pull=reg"},
+		"an account that is not declared":       {[]string{builder, reg, aPod("  serviceAccountName: bilder", "")}, `warn spec.serviceAccountName: ServiceAccount "bilder" is not declared: the pod has no pull secrets of it and no token (did you mean builder?)`},
+		"an account of another namespace":       {[]string{elsewhere(builder), elsewhere(reg), aPod("  serviceAccount: builder", "")}, `warn spec.serviceAccount: ServiceAccount "builder" is not declared: the pod has no pull secrets of it and no token (other/builder is declared, in another namespace than the pod's, ns)`},
+		"a pull secret that is not declared":    {[]string{builder, aPod("  serviceAccountName: builder", "")}, "pull=reg\nwarn spec.imagePullSecrets[0].name: Secret \"reg\" is not declared: images are pulled without it"},
+		"defaults of a LimitRange":              {[]string{defaults, aPod("", "")}, `c.requests=cpu:100m,memory:64Mi c.limits=cpu:500m note="LimitRanger plugin set: cpu, memory request for container c; cpu limit for container c"`},
+		"defaults of another namespace":         {[]string{elsewhere(defaults), aPod("", "")}, ""},
+		"defaults beside what is written":       {[]string{defaults, aPod("", "requests: {cpu: 200m}, limits: {memory: 1Gi}")}, `c.requests=cpu:200m,memory:1Gi c.limits=cpu:500m,memory:1Gi note="LimitRanger plugin set: cpu limit for container c"`},
+		"a default limit below the request":     {[]string{defaults, aPod("", "requests: {cpu: 2}")}, `deny spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 500m, with what the objects beside the pod add`},
+		"the most is the default, too":          {[]string{most, aPod("", "")}, `c.requests=cpu:1 c.limits=cpu:1 note="LimitRanger plugin set: cpu request for container c; cpu limit for container c"`},
+		"more than the most":                    {[]string{most, aPod("", "limits: {cpu: 2}")}, `deny spec.containers[0].resources: LimitRange "m": maximum cpu usage per Container is 1, but limit is 2`},
+		"less than the least":                   {[]string{most, aPod("", "requests: {cpu: 10m}, limits: {cpu: 1}")}, `deny spec.containers[0].resources: LimitRange "m": minimum cpu usage per Container is 50m, but request is 10m`},
+		"a limit too far above the request":     {[]string{ratio, aPod("", "requests: {cpu: 100m}, limits: {cpu: 300m}")}, `deny spec.containers[0].resources: LimitRange "r": cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000`},
+		"no limit where the pod has a maximum":  {[]string{whole, aPod("", "")}, `deny spec: LimitRange "w": maximum memory usage per Pod is 1Gi.  No limit is specified`},
+		"a limit within the maximum of the pod": {[]string{whole, aPod("", "limits: {memory: 1Gi}")}, "c.requests=memory:1Gi c.limits=memory:1Gi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plain, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(c.documents[len(c.documents)-1]), Elsewhere: true})
+			if plain == nil || len(plain.Pods) != 1 {
+				t.Fatalf("without the objects: %v", err)
+			}
+			backwards := slices.Clone(c.documents)
+			slices.Reverse(backwards)
+			for way, documents := range map[string][]string{"one file": c.documents, "backwards": backwards} {
+				set, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(strings.Join(documents, "\n---\n"))})
+				if got := admissionText(set, err); got != c.want {
+					t.Errorf("%s: got:\n%s\nwant:\n%s", way, got, c.want)
+				}
+				if err == nil && set.Pods[0].UID != plain.Pods[0].UID {
+					t.Errorf("%s: another UID than without the objects", way)
+				}
+				if again, decodeErr := Decode(set.Pods[0].Document); decodeErr != nil || applied(again) != applied(set.Pods[0].Pod) || again.UID != set.Pods[0].UID {
+					t.Errorf("%s: its document makes another pod: %v", way, decodeErr)
+				}
+			}
+			if got := admissionOfFiles(t, c.documents); got != c.want {
+				t.Errorf("a file each: got:\n%s\nwant:\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// admissionText prints the pod of a set, and what was said, as "VERDICT FIELD: MESSAGE (HINT)".
+func admissionText(set *Set, err error) string {
+	var lines []string
+	add := func(verdict string, p Problem) { lines = append(lines, problemText(verdict, p)) }
+	if problems, ok := errors.AsType[Problems](err); ok {
+		for _, p := range problems {
+			add("deny", p)
+		}
+		return strings.Join(lines, "\n")
+	}
+	if text := applied(set.Pods[0].Pod); text != "" {
+		lines = append(lines, text)
+	}
+	for _, p := range set.Warnings {
+		add("warn", p)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func problemText(verdict string, p Problem) string {
+	text := fmt.Sprintf("%s %s: %s", verdict, p.Field, p.Message)
+	if p.Hint != "" {
+		text += " (" + p.Hint + ")"
+	}
+	return text
+}
+
+// admissionOfFiles is what an agent does: each document is a file, whose trees are forgotten
+// before the objects are there.
+func admissionOfFiles(t *testing.T, documents []string) string {
+	t.Helper()
+	var pods []*Pod
+	var objects []*pod.Objects
+	for i, text := range documents {
+		set, err := Parse(t.Context(), fmt.Sprintf("%d.yaml", i), []byte(text), LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Forget()
+		pods, objects = append(pods, set.Pods...), append(objects, set.Objects)
+	}
+	before := bytes.Clone(pods[0].Document)
+	admitted, findings := Admit(pods[0], pod.Merge(objects...))
+	if !bytes.Equal(before, pods[0].Document) {
+		t.Error("Admit changed its argument")
+	}
+	var denied, lines []string
+	if text := applied(admitted.Pod); text != "" {
+		lines = append(lines, text)
+	}
+	for _, f := range findings {
+		if f.Line == 0 || f.File == "" {
+			t.Errorf("a finding without a line: %v", f)
+		}
+		text := problemText(f.Verdict.String(), f.Problem)
+		if lines = append(lines, text); f.Verdict == Deny {
+			denied = append(denied, text)
+		}
+	}
+	if len(denied) > 0 {
+		return strings.Join(denied, "\n")
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,126 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// This file has the hints for what looks like a manifest and is none: text that was copied
+// with characters that nobody sees, and templates that were not filled in.
+
+// invisibleHint says what to do about an invisible character.
+const invisibleHint = "type it again: text that is copied from a page or a chat can have such characters"
+
+// isInvisible reports whether a character cannot be seen, or cannot be told from a space.
+func isInvisible(r rune) bool {
+	return r != ' ' && (unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || unicode.Is(unicode.Cf, r))
+}
+
+// invisibleIn names the first invisible character of a text, "" if it has none.
+func invisibleIn(text string) string {
+	i := strings.IndexFunc(text, isInvisible)
+	if i < 0 {
+		return ""
+	}
+	r := []rune(text[i:])[0]
+	name := "an invisible character"
+	switch r {
+	case '\u00a0', '\u202f', '\u2007':
+		name = "a no-break space"
+	case '\u200b':
+		name = "a zero-width space"
+	case '\ufeff':
+		name = "a byte-order mark"
+	}
+	return fmt.Sprintf("%s (U+%04X)", name, r)
+}
+
+// invisibleKey returns what is wrong with the first key of a document that has an invisible
+// character, nil if none has.
+func invisibleKey(doc map[string]any, at *positions) *Problem {
+	for _, key := range slices.Sorted(maps.Keys(doc)) {
+		what := invisibleIn(key)
+		switch {
+		case what == "":
+			continue
+		case strings.TrimLeftFunc(key, isInvisible) != key:
+			return &Problem{Line: at.find(path{}.field(key)).line, Message: what + indentation, Hint: "indent with spaces"}
+		}
+		return &Problem{Line: at.find(path{}.field(key)).line, Field: withoutInvisible(key), Message: "the key has " + what, Hint: invisibleHint}
+	}
+	return nil
+}
+
+// indentation is where an invisible character of an indentation is.
+const indentation = " in the indentation, which YAML takes for text"
+
+// invisibleAround names an invisible character at either end of a value, or one without width
+// anywhere in it: a no-break space between words may be meant.
+func invisibleAround(text string) string {
+	trimmed := strings.TrimFunc(text, isInvisible)
+	if trimmed != text {
+		return invisibleIn(strings.Replace(text, trimmed, "", 1))
+	}
+	for _, r := range text {
+		if r == '\u200b' || r == '\ufeff' || r == '\u2060' {
+			return invisibleIn(string(r))
+		}
+	}
+	return ""
+}
+
+// withoutInvisible writes invisible characters as their numbers.
+func withoutInvisible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if isInvisible(r) {
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// invisibleIndent returns the first line, from 1, that is indented with an invisible
+// character, and what that is; 0 if there is none.
+func invisibleIndent(text []byte) (line int, what string) {
+	for i, l := range bytes.Split(text, []byte("\n")) {
+		indent := l[:len(l)-len(bytes.TrimLeftFunc(l, func(r rune) bool { return r == ' ' || isInvisible(r) }))]
+		if found := invisibleIn(string(indent)); found != "" && len(indent) < len(l) {
+			return i + 1, found
+		}
+	}
+	return 0, ""
+}
+
+// templateHint says what a text with the marks of a template is, "" if it has none.
+func templateHint(text string) string {
+	switch {
+	case strings.Contains(text, "{%"):
+		return "this is a Jinja template, as of Ansible: render it first"
+	case !strings.Contains(text, "{{"):
+		return ""
+	}
+	for _, mark := range []string{".Values", ".Release", ".Chart", "include ", "tpl ", "toYaml"} {
+		if strings.Contains(text, mark) {
+			return "this is a template of a Helm chart: helm template CHART | podctl run -"
+		}
+	}
+	return "this is a template, not a manifest: render it first"
+}
+
+// withoutComments returns a text without the lines that are comments.
+func withoutComments(text []byte) string {
+	var b strings.Builder
+	for line := range bytes.Lines(text) {
+		if !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
+			b.Write(line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,318 @@
+package pod
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+)
+
+// Binding is what the volume controller makes of a claim.
+type Binding struct {
+	// Volume is the one that the claim is bound to, nil if it is pending.
+	Volume *v1.PersistentVolume
+	// Pending is why the claim is bound to none, "" if it is bound.
+	Pending string
+}
+
+// Unsupported returns why podctl cannot give the bound volume to a pod, nil if it can or
+// the claim is pending.
+func (b Binding) Unsupported() error {
+	if b.Volume == nil || b.Path() != "" {
+		return nil
+	}
+	return fmt.Errorf("persistentvolume %q is %s, which podctl does not mount", b.Volume.Name, describeSource(b.Volume.Spec.PersistentVolumeSource))
+}
+
+// Elsewhere returns why the bound volume is not on the node of that name, nil if it is, or
+// if that cannot be told.
+func (b Binding) Elsewhere(hostname string) error {
+	if b.Volume == nil {
+		return nil
+	}
+	if on, known := onNode(b.Volume, hostname); on || !known {
+		return nil
+	}
+	return fmt.Errorf("persistentvolume %q is on another node: no term of its nodeAffinity matches this one (%s=%s)", b.Volume.Name, v1.LabelHostname, hostname)
+}
+
+// Path returns where the data of the bound volume is on the node, "" if it is no directory of
+// the node.
+func (b Binding) Path() string {
+	switch {
+	case b.Volume == nil:
+	case b.Volume.Spec.HostPath != nil:
+		return b.Volume.Spec.HostPath.Path
+	case b.Volume.Spec.Local != nil:
+		return b.Volume.Spec.Local.Path
+	}
+	return ""
+}
+
+// ClassOf returns the storage class of a claim, with that of the default class of the
+// cluster where the claim does not say
+// (plugin/pkg/admission/storage/storageclass/setdefault/admission.go).
+func (o *Objects) ClassOf(claim *v1.PersistentVolumeClaim) string {
+	if class, old := claim.Annotations[v1.BetaStorageClassAnnotation]; old {
+		return class
+	}
+	if claim.Spec.StorageClassName != nil {
+		return *claim.Spec.StorageClassName
+	}
+	return o.defaultStorageClass()
+}
+
+// defaultStorageClass returns the name of the class that is marked as the default one, ""
+// without one. Of several the newest counts in a cluster; here it is the first by name.
+func (o *Objects) defaultStorageClass() string {
+	for _, c := range sortedByName(o.StorageClasses) {
+		if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// bind decides which volume each claim is bound to, as the volume controller does
+// (syncUnboundClaim in pkg/controller/volume/persistentvolume/pv_controller.go): claims and
+// volumes that name one another come first, then each claim has the smallest volume that
+// fits, in the order of their names. podctl provisions the others, as directories, unless
+// their class provisions nothing.
+func bind(o *Objects) map[types.NamespacedName]Binding {
+	if len(o.Volumes) == 0 && len(o.StorageClasses) == 0 {
+		return nil
+	}
+	b := binder{o: o, volumes: sortedByName(o.Volumes), taken: map[string]bool{}, bindings: map[types.NamespacedName]Binding{}}
+	for _, v := range b.volumes {
+		if v.Spec.ClaimRef != nil {
+			b.taken[v.Name] = true
+		}
+	}
+	claims := sortedByName(o.Claims)
+	for _, c := range claims {
+		if c.Spec.VolumeName != "" {
+			b.record(c, b.named(c))
+		}
+	}
+	for _, c := range claims {
+		if c.Spec.VolumeName == "" {
+			b.record(c, b.reserved(c))
+		}
+	}
+	for _, c := range claims {
+		if _, done := b.bindings[keyOf(c)]; !done && c.Spec.VolumeName == "" {
+			b.record(c, b.smallest(c))
+		}
+	}
+	return b.bindings
+}
+
+type binder struct {
+	o       *Objects
+	volumes []*v1.PersistentVolume
+	// taken are the volumes that are bound, or reserved by their claimRef.
+	taken    map[string]bool
+	bindings map[types.NamespacedName]Binding
+}
+
+func (b *binder) record(c *v1.PersistentVolumeClaim, is Binding) {
+	if is.Volume != nil {
+		b.taken[is.Volume.Name] = true
+	}
+	if is != (Binding{}) {
+		b.bindings[keyOf(c)] = is
+	}
+}
+
+// named returns the binding of a claim that names its volume.
+func (b *binder) named(c *v1.PersistentVolumeClaim) Binding {
+	v := b.o.Volumes[types.NamespacedName{Name: c.Spec.VolumeName}]
+	switch {
+	case v == nil:
+		return Binding{} // said where the claim is declared
+	case isReservedFor(v, c):
+		return Binding{Volume: v}
+	case b.taken[v.Name]:
+		return Binding{Pending: fmt.Sprintf("volume %q already bound to a different claim.", v.Name)}
+	}
+	if err := b.satisfies(v, c); err != nil {
+		return Binding{Pending: fmt.Sprintf("Cannot bind to requested volume %q: %v", v.Name, err)}
+	}
+	return Binding{Volume: v}
+}
+
+// reserved returns the binding of a claim that a volume names, if one does.
+func (b *binder) reserved(c *v1.PersistentVolumeClaim) Binding {
+	for _, v := range b.volumes {
+		if isReservedFor(v, c) && isLargeEnough(v, c) && modeOf(v.Spec.VolumeMode) == modeOf(c.Spec.VolumeMode) {
+			return Binding{Volume: v}
+		}
+	}
+	return Binding{}
+}
+
+// smallest returns the binding of a claim to the smallest free volume that fits, of those
+// on this node first.
+func (b *binder) smallest(c *v1.PersistentVolumeClaim) Binding {
+	var best *v1.PersistentVolume
+	bestHere := false
+	var unfit []string
+	for _, v := range b.volumes {
+		if classOfVolume(v) != b.o.ClassOf(c) {
+			continue
+		}
+		if err := b.fits(v, c); err != nil {
+			unfit = append(unfit, fmt.Sprintf("%s: %v", v.Name, err))
+			continue
+		}
+		here, known := onNode(v, b.o.Hostname)
+		here = here || !known
+		if best == nil || here && !bestHere || here == bestHere && sizeOf(v).Cmp(*sizeOf(best)) < 0 {
+			best, bestHere = v, here
+		}
+	}
+	class := b.o.StorageClasses[types.NamespacedName{Name: b.o.ClassOf(c)}]
+	switch {
+	case best != nil:
+		return Binding{Volume: best}
+	case class != nil && class.Provisioner != noProvisioner, class == nil && len(unfit) == 0:
+		return Binding{} // podctl stands in for the provisioner
+	case len(unfit) == 0:
+		return Binding{Pending: fmt.Sprintf("no persistent volume of the class %q is declared, and it provisions none", class.Name)}
+	}
+	return Binding{Pending: "no persistent volume fits: " + strings.Join(unfit, "; ")}
+}
+
+func (b *binder) fits(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) error {
+	if b.taken[v.Name] {
+		return errors.New("bound to a different claim")
+	}
+	if c.Spec.Selector != nil {
+		selector, err := metav1.LabelSelectorAsSelector(c.Spec.Selector)
+		if err != nil {
+			return err
+		}
+		if !selector.Matches(labels.Set(v.Labels)) {
+			return errors.New("its labels do not match the selector")
+		}
+	}
+	return b.satisfies(v, c)
+}
+
+// satisfies returns why a volume is not what a claim asks for, nil if it is
+// (checkVolumeSatisfyClaim in pkg/controller/volume/persistentvolume/pv_controller.go).
+func (b *binder) satisfies(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) error {
+	switch {
+	case !isLargeEnough(v, c):
+		return errors.New("requested PV is too small")
+	case classOfVolume(v) != b.o.ClassOf(c):
+		return errors.New("storageClassName does not match")
+	case attributesOf(v.Spec.VolumeAttributesClassName) != attributesOf(c.Spec.VolumeAttributesClassName):
+		return errors.New("volumeAttributesClassName does not match")
+	case modeOf(v.Spec.VolumeMode) != modeOf(c.Spec.VolumeMode):
+		return errors.New("incompatible volumeMode")
+	}
+	for _, mode := range c.Spec.AccessModes {
+		if !slices.Contains(v.Spec.AccessModes, mode) {
+			return errors.New("incompatible accessMode")
+		}
+	}
+	return nil
+}
+
+// noProvisioner is the provisioner of classes whose volumes are made by hand.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+func isLargeEnough(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) bool {
+	asked := c.Spec.Resources.Requests[v1.ResourceStorage]
+	return sizeOf(v).Cmp(asked) >= 0
+}
+
+func sizeOf(v *v1.PersistentVolume) *resource.Quantity { return v.Spec.Capacity.Storage() }
+
+// isReservedFor reports whether the volume names the claim. The UIDs of a cluster mean
+// nothing here.
+func isReservedFor(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) bool {
+	ref := v.Spec.ClaimRef
+	return ref != nil && ref.Namespace == c.Namespace && ref.Name == c.Name
+}
+
+func classOfVolume(v *v1.PersistentVolume) string {
+	if class, old := v.Annotations[v1.BetaStorageClassAnnotation]; old {
+		return class
+	}
+	return v.Spec.StorageClassName
+}
+
+func modeOf(mode *v1.PersistentVolumeMode) v1.PersistentVolumeMode {
+	if mode == nil {
+		return v1.PersistentVolumeFilesystem
+	}
+	return *mode
+}
+
+func attributesOf(class *string) string {
+	if class == nil {
+		return ""
+	}
+	return *class
+}
+
+// onNode reports whether the volume is on the node of that name, as far as its node
+// affinity tells by the labels that every node has; known is false if it does not.
+func onNode(v *v1.PersistentVolume, hostname string) (on, known bool) {
+	if v.Spec.NodeAffinity == nil || v.Spec.NodeAffinity.Required == nil {
+		return true, true
+	}
+	own := map[string]string{v1.LabelHostname: hostname, v1.LabelOSStable: "linux", v1.LabelArchStable: runtime.GOARCH}
+	for _, term := range v.Spec.NodeAffinity.Required.NodeSelectorTerms {
+		for _, e := range term.MatchExpressions {
+			if value, ok := own[e.Key]; !ok || value == "" {
+				return false, false
+			}
+		}
+		if len(term.MatchFields) > 0 {
+			return false, false
+		}
+	}
+	selector, err := nodeaffinity.NewNodeSelector(v.Spec.NodeAffinity.Required)
+	if err != nil {
+		return false, false
+	}
+	return selector.Match(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: hostname, Labels: own}}), true
+}
+
+func describeSource(source v1.PersistentVolumeSource) string {
+	switch {
+	case source.NFS != nil:
+		return "an NFS export"
+	case source.CSI != nil:
+		return "a volume of the CSI driver " + source.CSI.Driver
+	}
+	return "of a kind for which podctl has no plugin"
+}
+
+func keyOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+func sortedByName[T any](of map[types.NamespacedName]T) []T {
+	keys := slices.SortedFunc(maps.Keys(of), func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	all := make([]T, 0, len(keys))
+	for _, key := range keys {
+		all = append(all, of[key])
+	}
+	return all
+}
