@@ -42,7 +42,7 @@ func (m *Manager) EphemeralUsage(ctx context.Context, p *v1.Pod, limit int64) in
 	for i := range p.Spec.Volumes {
 		v := &p.Spec.Volumes[i]
 		if k := kindOf(v); k != nil && isEphemeral(v) && isMounted(p, v.Name) && used <= limit {
-			more, _ := usage(ctx, k.path(m.pods, dir, p, v), limit-used)
+			more, _ := usage(ctx, k.path(m.pods, dir, p, v, nil), limit-used)
 			used += more
 		}
 	}
