@@ -224,10 +224,10 @@ func TestVolumeThatCannotBeHad(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "none")
 	directory := v1.HostPathDirectory
 	for want, in := range map[string]pod.VolumeInput{
-		`persistentvolumeclaim "o" is not bound: requested PV is too small`: pending,
-		`persistentvolume "" is an NFS export, which podctl does not mount`: boundTo(v1.PersistentVolumeSource{NFS: &v1.NFSVolumeSource{}}),
-		`path "` + missing + `" does not exist`:                             boundTo(v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{Path: missing}}),
-		`hostPath type check failed: ` + missing + ` is not a directory`:    boundTo(v1.PersistentVolumeSource{HostPath: &v1.HostPathVolumeSource{Path: missing, Type: &directory}}),
+		`persistentvolumeclaim "o" is not bound: requested PV is too small`:                                                                   pending,
+		`persistentvolume "" is an NFS export, which podctl does not mount`:                                                                   boundTo(v1.PersistentVolumeSource{NFS: &v1.NFSVolumeSource{}}),
+		`path "` + missing + `" does not exist`:                                                                                               boundTo(v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{Path: missing}}),
+		`hostPath type check failed, ` + missing + ` is not a directory, unable to determine its type: path "` + missing + `" does not exist`: boundTo(v1.PersistentVolumeSource{HostPath: &v1.HostPathVolumeSource{Path: missing, Type: &directory}}),
 	} {
 		root := t.TempDir()
 		var failed *Error
