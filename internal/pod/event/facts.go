@@ -12,7 +12,8 @@ type Exit struct {
 	Code int32 `json:"code"`
 	// Signal is the signal that ended it, 0 if none is known.
 	Signal int32 `json:"signal,omitempty"`
-	// OOM: the kernel killed it because its cgroup was out of memory.
+	// OOM: the runtime reports that the kernel killed a process of the container, or of its
+	// pod, for lack of memory. The container ended by that only if its code is 137.
 	OOM bool `json:"oom,omitempty"`
 	// Reason is as the container's status shows it: Completed, Error, OOMKilled, …
 	Reason string `json:"reason,omitempty"`

@@ -90,25 +90,29 @@ func readCgroup(tree *cgroup.Tree, group string) *Cgroup {
 // killed.
 func (c *collection) addCauses(f *Facts) {
 	var killed []string
+	isOOM := map[string]bool{} // by the runtime
 	for i := range f.Containers {
 		for _, e := range f.Containers[i].exits() {
 			if e.ExitCode == signalBase+9 || e.Reason == reasonOOMKilled {
 				killed = append(killed, e.ID)
+				isOOM[e.ID] = e.Reason == reasonOOMKilled
 			}
 		}
 	}
-	kills := map[string]kernelKill{}
+	kills, log := map[string]kernelKill{}, KernelLog{}
 	if killed = slices.DeleteFunc(killed, func(id string) bool { return id == "" }); len(killed) > 0 {
-		records, err := c.KernelLog()
-		if err != nil {
+		var err error
+		if log, err = c.KernelLog(); err != nil {
 			c.unread = append(c.unread, Unread{"kernel log", err.Error()})
 		}
-		kills = kernelKills(records, killed)
+		kills = kernelKills(log.Records, killed, string(c.pod.UID))
 	}
 	for i := range f.Containers {
 		ct := &f.Containers[i]
 		for _, e := range ct.exits() {
-			e.Cause = causeOf(c.newExit(f, ct, e, kills))
+			x := c.newExit(f, ct, e, kills)
+			x.log, x.others = log, slices.ContainsFunc(killed, func(id string) bool { return id != e.ID && (isOOM[id] || kills[id].count > 0) })
+			e.Cause = causeOf(x)
 		}
 	}
 }
@@ -125,7 +129,7 @@ func (c *Container) exits() []*End {
 }
 
 func (c *collection) newExit(f *Facts, ct *Container, e *End, kills map[string]kernelKill) exit {
-	x := exit{code: e.ExitCode, reason: e.Reason, finished: e.FinishedAt, limit: c.details[e.ID].MemoryLimit, pod: f.Cgroup, probe: ct.failingProbe()}
+	x := exit{code: e.ExitCode, reason: e.Reason, started: e.StartedAt, finished: e.FinishedAt, limit: c.details[e.ID].MemoryLimit, pod: f.Cgroup, probe: ct.failingProbe()}
 	if kill, ok := kills[e.ID]; ok {
 		x.kill = &kill
 	}

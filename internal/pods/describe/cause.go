@@ -18,7 +18,7 @@ const (
 	CauseCompleted CauseKind = "completed"   // exit code 0
 	CauseExit      CauseKind = "exit"        // the program returned another one
 	CauseStart     CauseKind = "start-error" // it could not be started
-	CauseOOM       CauseKind = "oom"         // the kernel killed it at a memory limit
+	CauseOOM       CauseKind = "oom"         // the kernel killed it at a memory limit, or for a reason that is not known
 	CauseHostOOM   CauseKind = "host-oom"    // the kernel killed it because the host had no memory
 	CauseStop      CauseKind = "stop"        // it was asked to stop
 	CauseLiveness  CauseKind = "probe"       // a liveness or startup probe failed
@@ -31,12 +31,16 @@ const (
 type exit struct {
 	code     int32
 	reason   string
+	started  time.Time
 	finished time.Time
 	// limit is the container's memory limit in bytes, nil without one.
 	limit *uint64
-	// kill is the kernel's record of an OOM kill in the container, nil if there is
-	// none.
+	// kill is the kernel's last record of an OOM kill in the container, nil if there is
+	// none; log is what that is from.
 	kill *kernelKill
+	log  KernelLog
+	// others: another container of the pod was killed, too, or is said to have been.
+	others bool
 	// pod is the pod's cgroup as it is now; nil if that is not known.
 	pod *Cgroup
 	// stop is when the pod was asked to stop, and its grace; zero if it was not.
@@ -56,9 +60,19 @@ const (
 	shellNoExec, shellNotFound = 126, 127
 )
 
-// causeOf returns why a process ended.
+// causeOf returns why a process ended. That the kernel killed a process of a container for
+// lack of memory, and that the container ended by that, are two facts: if the first is all
+// that is known, it is evidence and not the cause.
 func causeOf(e exit) Cause {
-	for _, rule := range []func(exit) (Cause, bool){causeByKernel, causeByRuntime, causeByOwner, causeBySignal} {
+	c := e.cause()
+	if c.Kind != CauseOOM && c.Kind != CauseHostOOM {
+		c.Evidence = append(c.Evidence, e.killEvidence()...)
+	}
+	return c
+}
+
+func (e exit) cause() Cause {
+	for _, rule := range []func(exit) (Cause, bool){causeByKernel, causeByRuntime, causeByOwner, causeByReport, causeByProbe, causeBySignal} {
 		if c, found := rule(e); found {
 			return c
 		}
@@ -76,19 +90,59 @@ func causeOf(e exit) Cause {
 	return Cause{Kind: CauseExit, Text: text, Confidence: diagnose.Observed}
 }
 
+// killToEnd is how long after the kernel killed its process a runtime may say that a
+// container ended.
+const killToEnd = 10 * time.Second
+
+// endedByKill reports whether the container ended when the kernel killed a process of it.
+func (e exit) endedByKill() bool {
+	if e.kill == nil || e.signal() != unix.SIGKILL {
+		return false
+	}
+	return e.kill.at.IsZero() || e.finished.IsZero() || e.finished.Sub(e.kill.at) <= killToEnd+e.log.Slack
+}
+
 // causeByKernel returns the cause if the kernel killed a process and the container ended by
-// SIGKILL.
+// SIGKILL then.
 func causeByKernel(e exit) (Cause, bool) {
-	if e.kill == nil || e.reason != reasonOOMKilled && e.code != signalBase+int32(unix.SIGKILL) {
+	if !e.endedByKill() {
 		return Cause{}, false
 	}
-	if e.kill.global {
-		return Cause{
-			Kind: CauseHostOOM, Text: "killed by the kernel: the host was out of memory", Confidence: diagnose.Observed,
-			Evidence: []string{e.kill.text()},
-		}, true
+	kind := CauseOOM
+	if e.kill.of == ofHost || e.kill.of == ofNodes {
+		kind = CauseHostOOM
 	}
-	return Cause{Kind: CauseOOM, Text: e.oomText(), Confidence: diagnose.Observed, Evidence: append([]string{e.kill.text()}, e.oomEvidence()...)}, true
+	return Cause{
+		Kind: kind, Text: "killed by the kernel: " + e.kill.why(e.limit), Confidence: diagnose.Observed,
+		Evidence: append([]string{e.kill.text()}, e.oomEvidence()...),
+	}, true
+}
+
+// killEvidence returns what shows that the kernel killed a process of the container, or may
+// have.
+func (e exit) killEvidence() []string {
+	reported := "the runtime reports " + reasonOOMKilled
+	switch {
+	case e.kill != nil:
+		text := e.kill.text() + ": " + e.kill.why(e.limit)
+		if !e.kill.at.IsZero() && !e.finished.IsZero() {
+			if before := e.finished.Sub(e.kill.at); before > killToEnd+e.log.Slack {
+				text += ", " + age(before) + " before the end"
+			}
+		}
+		return []string{text}
+	case e.reason != reasonOOMKilled:
+		return nil
+	case e.logIsWhole():
+		return []string{reported + ", and the kernel's log names no process of this container: it may have killed one of another container of the pod"}
+	}
+	return []string{reported + ": the kernel killed a process of the container, or of another one of its pod"}
+}
+
+// logIsWhole reports whether the kernel's log still has all of the time in which the
+// container ran.
+func (e exit) logIsWhole() bool {
+	return !e.log.Since.IsZero() && !e.started.IsZero() && e.log.Since.Add(e.log.Slack).Before(e.started)
 }
 
 const (
@@ -101,11 +155,6 @@ const (
 // causeByRuntime returns the cause that the runtime reports.
 func causeByRuntime(e exit) (Cause, bool) {
 	switch {
-	case e.reason == reasonOOMKilled:
-		return Cause{
-			Kind: CauseOOM, Text: e.oomText(), Confidence: diagnose.Observed,
-			Evidence: append([]string{"the runtime reports " + reasonOOMKilled}, e.oomEvidence()...),
-		}, true
 	case e.reason == reasonStartError, e.reason == reasonCannotRun:
 		return Cause{Kind: CauseStart, Text: "the runtime could not start it", Confidence: diagnose.Observed}, true
 	case e.reason == reasonUnknown && e.code == lostCode:
@@ -114,11 +163,21 @@ func causeByRuntime(e exit) (Cause, bool) {
 	return Cause{}, false
 }
 
-func (e exit) oomText() string {
-	if e.limit == nil {
-		return "killed by the kernel: out of memory"
+// causeByReport returns the cause of a SIGKILL if the runtime reports an OOM kill, and
+// nothing contradicts it. Runtimes remember an OOM kill until the container ends, and count
+// those of the whole pod.
+func causeByReport(e exit) (Cause, bool) {
+	if e.reason != reasonOOMKilled || e.signal() != unix.SIGKILL || e.kill != nil || e.logIsWhole() {
+		return Cause{}, false
 	}
-	return "killed by the kernel: out of memory at its limit of " + usage.Bytes(*e.limit)
+	text := "probably killed by the kernel: out of memory"
+	if e.limit != nil {
+		text += ", at its limit of " + usage.Bytes(*e.limit) + " or one above it"
+	}
+	return Cause{
+		Kind: CauseOOM, Text: text, Confidence: diagnose.Likely,
+		Evidence: append([]string{"the runtime reports " + reasonOOMKilled}, e.oomEvidence()...),
+	}, true
 }
 
 // oomEvidence returns what the pod's cgroup has counted.
@@ -166,13 +225,20 @@ func causeByOwner(e exit) (Cause, bool) {
 		}, true
 	case stopped:
 		return Cause{Kind: CauseStop, Text: "SIGKILL: the pod was asked to stop", Confidence: diagnose.Likely}, true
-	case e.probe != "":
-		return Cause{
-			Kind: CauseLiveness, Text: name(signal) + ": probably its owner, because of the " + e.probe + " probe", Confidence: diagnose.Likely,
-			Evidence: []string{"the " + e.probe + " probe fails"},
-		}, true
 	}
 	return Cause{}, false
+}
+
+// causeByProbe returns the cause if a probe fails for which the owner may have stopped it.
+func causeByProbe(e exit) (Cause, bool) {
+	signal := e.signal()
+	if e.probe == "" || signal != unix.SIGKILL && signal != unix.SIGTERM {
+		return Cause{}, false
+	}
+	return Cause{
+		Kind: CauseLiveness, Text: name(signal) + ": probably its owner, because of the " + e.probe + " probe", Confidence: diagnose.Likely,
+		Evidence: []string{"the " + e.probe + " probe fails"},
+	}, true
 }
 
 // causeBySignal returns the cause of an exit by a signal, by who may have sent it.
@@ -181,13 +247,14 @@ func causeBySignal(e exit) (Cause, bool) {
 	case 0:
 		return Cause{}, false
 	case unix.SIGKILL:
-		if evidence := e.oomEvidence(); e.pod != nil && e.pod.OOMKills != nil && *e.pod.OOMKills > 0 {
-			return Cause{Kind: CauseOOM, Text: "SIGKILL: probably by the kernel, out of memory", Confidence: diagnose.Likely, Evidence: evidence}, true
+		text := "SIGKILL from an unknown sender: the runtime for a client that stopped it, or another process of the host"
+		switch counted := e.pod != nil && e.pod.OOMKills != nil && *e.pod.OOMKills > 0; {
+		case counted && e.kill == nil && !e.others && !e.logIsWhole():
+			return Cause{Kind: CauseOOM, Text: "SIGKILL: probably by the kernel, out of memory", Confidence: diagnose.Likely, Evidence: e.oomEvidence()}, true
+		case !counted && e.kill == nil && e.reason != reasonOOMKilled:
+			text += "; nothing shows an OOM kill"
 		}
-		return Cause{
-			Kind: CauseSignal, Text: "SIGKILL from an unknown sender: the runtime for a client that stopped it, or another process of the host; nothing shows an OOM kill",
-			Confidence: diagnose.Unknown,
-		}, true
+		return Cause{Kind: CauseSignal, Text: text, Confidence: diagnose.Unknown}, true
 	case unix.SIGTERM:
 		return Cause{
 			Kind: CauseSignal, Text: "SIGTERM from an unknown sender: the runtime for a client that stopped it, or another process", Confidence: diagnose.Unknown,

@@ -40,8 +40,8 @@ type Collector struct {
 	Diagnose diagnose.Collector
 	// Events returns the newest events of a pod, oldest first; nil reads none.
 	Events func(ctx context.Context, p *inventory.Pod) ([]Event, error)
-	// KernelLog returns the records of the kernel's log about killed processes.
-	KernelLog func() ([]string, error)
+	// KernelLog reads the kernel's log.
+	KernelLog func() (KernelLog, error)
 	// LogLines is how many lines of the log of a failed container are read.
 	LogLines int
 }

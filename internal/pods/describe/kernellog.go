@@ -2,7 +2,59 @@ package describe
 
 import (
 	"fmt"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/pods/usage"
+)
+
+// KernelLog is what the kernel's log has about killed processes.
+type KernelLog struct {
+	// Records are oldest first.
+	Records []KernelRecord
+	// Since is the time of the oldest record of any kind that the log still has, the
+	// zero time if it could not be read.
+	Since time.Time
+	// Slack is how wrong times may be: the clock of the log is not adjusted.
+	Slack time.Duration
+}
+
+// KernelRecord is a record of the kernel's log.
+type KernelRecord struct {
+	Time time.Time
+	Text string
+}
+
+// parseRecord parses a record as /dev/kmsg has it, with the time since boot in
+// microseconds: "6,1234,5678901,-;the text".
+func parseRecord(raw string, boot time.Time) (KernelRecord, bool) {
+	head, text, ok := strings.Cut(raw, ";")
+	fields := strings.Split(head, ",")
+	if !ok || len(fields) < 3 {
+		return KernelRecord{}, false
+	}
+	micros, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return KernelRecord{}, false
+	}
+	text, _, _ = strings.Cut(text, "\n") // what follows is about devices
+	return KernelRecord{boot.Add(time.Duration(micros) * time.Microsecond), text}, true
+}
+
+// shortage is where there was no memory.
+type shortage uint8
+
+// The shortages. The zero value is not known.
+const (
+	ofContainer shortage = iota + 1 // at the limit of the container
+	ofPart                          // at that of a cgroup that the container made
+	ofPod                           // at that of its pod
+	ofAncestor                      // at that of a cgroup above its pod
+	ofHost                          // the host had none
+	ofNodes                         // the memory nodes had none that its cpuset or NUMA policy allows
 )
 
 // kernelKill is a process of a container that the kernel's OOM killer killed.
@@ -10,8 +62,10 @@ type kernelKill struct {
 	process string
 	pid     string
 	rss     string // anonymous memory that it had, as the kernel prints it
-	// global: the host was out of memory, not a cgroup.
-	global bool
+	at      time.Time
+	of      shortage
+	group   string // whose limit was met, "" without one
+	count   int    // kills of processes of the container, this one included
 }
 
 func (k kernelKill) text() string {
@@ -19,32 +73,60 @@ func (k kernelKill) text() string {
 	if k.rss != "" {
 		text += ", anonymous memory " + k.rss
 	}
+	if k.group != "" && k.of != ofContainer {
+		text += ", at the limit of " + k.group
+	}
+	if k.count > 1 {
+		text += fmt.Sprintf(", the last of %d of its processes", k.count)
+	}
 	return text
 }
 
-// kernelKills returns the last OOM kill of each container in ids, by its id, from records of
-// the kernel's log.
+// why returns where there was no memory. limit is the container's, nil if it is not known.
+func (k kernelKill) why(limit *uint64) string {
+	const lack = "out of memory"
+	switch k.of {
+	case ofContainer:
+		if limit == nil {
+			return lack + " at its limit"
+		}
+		return lack + " at its limit of " + usage.Bytes(*limit)
+	case ofPart:
+		return lack + " at the limit of " + path.Base(k.group) + ", a cgroup within the container"
+	case ofPod:
+		return lack + " at the limit of its pod"
+	case ofAncestor:
+		return lack + " at the limit of " + k.group + ", a cgroup above the container's and not its own"
+	case ofHost:
+		return "the host was out of memory"
+	case ofNodes:
+		return "out of memory on the memory nodes that its cpuset or NUMA policy allows"
+	}
+	return lack
+}
+
+// kernelKills returns the last OOM kill of each container in ids, by its id. uid is that
+// of their pod.
 //
 //	oom-kill:constraint=CONSTRAINT_MEMCG,…,oom_memcg=/pods/ID,task_memcg=/pods/ID,task=tail,pid=41,uid=0
 //	Memory cgroup out of memory: Killed process 41 (tail) total-vm:…, anon-rss:65536kB, …
-func kernelKills(records []string, ids []string) map[string]kernelKill {
+func kernelKills(records []KernelRecord, ids []string, uid string) map[string]kernelKill {
 	found := map[string]kernelKill{}
 	last := "" // id of the record before
 	for _, record := range records {
-		if _, fields, ok := strings.Cut(record, "oom-kill:"); ok {
+		if _, fields, ok := strings.Cut(record.Text, "oom-kill:"); ok {
 			last = ""
-			for _, id := range ids {
-				if group := field(fields, "task_memcg="); group != "" && strings.Contains(group, id) {
-					last = id
-					found[id] = kernelKill{
-						process: field(fields, "task="), pid: field(fields, "pid="),
-						global: field(fields, "constraint=") == "CONSTRAINT_NONE",
-					}
-				}
+			task := field(fields, "task_memcg=")
+			if i := slices.IndexFunc(ids, func(id string) bool { return partNaming(task, id) != "" }); i >= 0 {
+				last = ids[i]
+				k := kernelKill{at: record.Time, count: found[last].count + 1}
+				k.process, k.pid = victimOf(fields)
+				k.of, k.group = shortageOf(fields, last, uid)
+				found[last] = k
 			}
 			continue
 		}
-		_, killed, ok := strings.Cut(record, "Killed process ")
+		_, killed, ok := strings.Cut(record.Text, "Killed process ")
 		if k := found[last]; ok && last != "" && strings.HasPrefix(killed, k.pid+" ") {
 			k.rss = field(killed, "anon-rss:")
 			found[last] = k
@@ -52,6 +134,61 @@ func kernelKills(records []string, ids []string) map[string]kernelKill {
 		}
 	}
 	return found
+}
+
+// victimOf returns the name and the PID of the process that was killed. A process can
+// name itself ",pid=1".
+func victimOf(fields string) (process, pid string) {
+	_, rest, _ := strings.Cut(fields, ",task=")
+	if i := strings.LastIndex(rest, ",pid="); i >= 0 {
+		process, rest = rest[:i], rest[i+len(",pid="):]
+	}
+	pid, _, _ = strings.Cut(rest, ",")
+	return process, pid
+}
+
+// shortageOf returns where there was no memory, and the cgroup whose limit was met.
+func shortageOf(fields, id, uid string) (of shortage, group string) {
+	switch field(fields, "constraint=") {
+	case "CONSTRAINT_NONE":
+		return ofHost, ""
+	case "CONSTRAINT_CPUSET", "CONSTRAINT_MEMORY_POLICY":
+		return ofNodes, ""
+	case "CONSTRAINT_MEMCG":
+	default:
+		return 0, ""
+	}
+	group = field(fields, "oom_memcg=")
+	container := partNaming(field(fields, "task_memcg="), id)
+	switch pod := path.Dir(container); {
+	case group == "":
+		return 0, ""
+	case group == container:
+		return ofContainer, group
+	case strings.HasPrefix(group, container+"/"):
+		return ofPart, group
+	case group == pod && namesPod(path.Base(pod), uid):
+		return ofPod, group
+	}
+	return ofAncestor, group
+}
+
+// partNaming returns the path of a cgroup up to the first part that has the id in its
+// name, "" if none has.
+func partNaming(group, id string) string {
+	i := strings.Index(group, id)
+	if i < 0 {
+		return ""
+	}
+	if end := strings.Index(group[i:], "/"); end >= 0 {
+		return group[:i+end]
+	}
+	return group
+}
+
+// namesPod reports whether a cgroup is named by a pod: systemd's have no dashes.
+func namesPod(name, uid string) bool {
+	return uid != "" && (strings.Contains(name, uid) || strings.Contains(name, strings.ReplaceAll(uid, "-", "_")))
 }
 
 // field returns the value after a key, up to the next comma.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,15 +17,24 @@ const (
 	maxRecords = 50_000
 )
 
-// KernelLog returns the records of the kernel's log about killed processes.
-func KernelLog() ([]string, error) {
+// driftOfClock is how fast the clock of the kernel's log may go wrong: one ten thousandth.
+const driftOfClock = 10_000
+
+// ReadKernelLog returns the records of the kernel's log about killed processes.
+func ReadKernelLog() (KernelLog, error) {
 	// Not by package os, whose poller would wait for the next record.
 	fd, err := unix.Open(kernelLog, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", kernelLog, err)
+		return KernelLog{}, fmt.Errorf("open %s: %w", kernelLog, err)
 	}
 	defer unix.Close(fd)
-	var records []string
+	var sinceBoot unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &sinceBoot); err != nil {
+		return KernelLog{}, fmt.Errorf("read %s: %w", kernelLog, err)
+	}
+	uptime := time.Duration(sinceBoot.Nano())
+	boot := time.Now().Add(-uptime)
+	read := KernelLog{Slack: time.Second + uptime/driftOfClock}
 	buffer := make([]byte, maxRecord)
 	for range maxRecords {
 		n, err := unix.Read(fd, buffer)
@@ -32,13 +42,20 @@ func KernelLog() ([]string, error) {
 		case errors.Is(err, unix.EPIPE), errors.Is(err, unix.EINTR): // a record was overwritten
 			continue
 		case errors.Is(err, unix.EAGAIN), n == 0 && err == nil:
-			return records, nil
+			return read, nil
 		case err != nil:
-			return records, fmt.Errorf("read %s: %w", kernelLog, err)
+			return KernelLog{}, fmt.Errorf("read %s: %w", kernelLog, err)
 		}
-		if record := string(buffer[:n]); strings.Contains(record, "oom-kill:") || strings.Contains(record, "Killed process ") {
-			records = append(records, record)
+		record, ok := parseRecord(string(buffer[:n]), boot)
+		if !ok {
+			continue
+		}
+		if read.Since.IsZero() {
+			read.Since = record.Time
+		}
+		if strings.Contains(record.Text, "oom-kill:") || strings.Contains(record.Text, "Killed process ") {
+			read.Records = append(read.Records, record)
 		}
 	}
-	return records, nil
+	return KernelLog{}, fmt.Errorf("read %s: it has more than %d records", kernelLog, maxRecords)
 }

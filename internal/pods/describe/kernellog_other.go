@@ -4,5 +4,5 @@ package describe
 
 import "errors"
 
-// KernelLog is only known on Linux.
-func KernelLog() ([]string, error) { return nil, errors.ErrUnsupported }
+// ReadKernelLog is only known on Linux.
+func ReadKernelLog() (KernelLog, error) { return KernelLog{}, errors.ErrUnsupported }

@@ -39,7 +39,7 @@ func situation(t *testing.T) *collection {
 	c := &collection{
 		Collector: Collector{
 			Now: func() time.Time { return now }, LogLines: 3,
-			KernelLog: func() ([]string, error) { t.Error("the kernel's log was read"); return nil, nil },
+			KernelLog: func() (KernelLog, error) { t.Error("the kernel's log was read"); return KernelLog{}, nil },
 		},
 		pod: &inventory.Pod{UID: "8f73", Namespace: "default", Name: "web", Runtime: &pod.Pod{
 			UID: "8f73", Namespace: "default", Name: "web",
@@ -146,11 +146,11 @@ func TestPages(t *testing.T) {
 			}}, app("cache"))
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", "back-off 10s restarting failed container=cache pod=web_default(8f73)", 1)}
 			c.contains(exited("cache", 1, 137, "OOMKilled"), cri.Details{MemoryLimit: new(uint64(64 << 20))})
-			c.KernelLog = func() ([]string, error) {
-				return []string{
-					"6,1,1,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/pods/pod8f73/" + id("b") + ",task_memcg=/pods/pod8f73/" + id("b") + ",task=cache,pid=9120,uid=0",
-					"3,2,2,-;Memory cgroup out of memory: Killed process 9120 (cache) total-vm:99kB, anon-rss:65012kB, file-rss:0kB, shmem-rss:0kB",
-				}, nil
+			c.KernelLog = func() (KernelLog, error) {
+				return KernelLog{Records: records(
+					"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/pods/pod8f73/"+id("b")+",task_memcg=/pods/pod8f73/"+id("b")+",task=cache,pid=9120,uid=0",
+					"Memory cgroup out of memory: Killed process 9120 (cache) total-vm:99kB, anon-rss:65012kB, file-rss:0kB, shmem-rss:0kB",
+				)}, nil
 			}
 		},
 		"image-pull": func(_ *testing.T, c *collection) {
@@ -258,9 +258,9 @@ func TestCauseOfExit(t *testing.T) {
 		"its own code":                 {exit{code: 3, reason: "Error"}, CauseExit, diagnose.Observed, "returned 3"},
 		"command not found":            {exit{code: 127}, CauseExit, diagnose.Observed, "does not find"},
 		"not started":                  {exit{code: 128, reason: "StartError"}, CauseStart, diagnose.Observed, "could not start"},
-		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limit: new(uint64(64 << 20))}, CauseOOM, diagnose.Observed, "limit of 64Mi"},
+		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limit: new(uint64(64 << 20))}, CauseOOM, diagnose.Likely, "limit of 64Mi"},
 		"OOM by the kernel alone":      {exit{code: 137, reason: "Error", kill: &kernelKill{process: "x", pid: "1"}}, CauseOOM, diagnose.Observed, "out of memory"},
-		"OOM of the host":              {exit{code: 137, reason: "Error", kill: &kernelKill{global: true}}, CauseHostOOM, diagnose.Observed, "host"},
+		"OOM of the host":              {exit{code: 137, reason: "Error", kill: &kernelKill{of: ofHost}}, CauseHostOOM, diagnose.Observed, "host"},
 		"OOM by the cgroup's counter":  {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(1))}}, CauseOOM, diagnose.Likely, "probably by the kernel"},
 		"a child was killed, not it":   {exit{code: 1, kill: &kernelKill{}}, CauseExit, diagnose.Observed, "returned 1"},
 		"SIGKILL without a trace":      {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(0))}}, CauseSignal, diagnose.Unknown, "nothing shows an OOM kill"},
@@ -282,24 +282,10 @@ func TestCauseOfExit(t *testing.T) {
 	}
 }
 
-func TestKernelKillsByContainerID(t *testing.T) {
-	records := []string{
-		"oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/pods/" + id("c") + ",task=a,pid=5,uid=0",
-		"Out of memory: Killed process 5 (a) total-vm:1kB, anon-rss:2kB, file-rss:0kB",
-		"oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/pods,task_memcg=/pods/" + id("d") + ",task=other,pid=6,uid=0",
-		"Memory cgroup out of memory: Killed process 6 (other) total-vm:1kB, anon-rss:3kB, file-rss:0kB",
-		"oom-kill:",
-	}
-	found := kernelKills(records, []string{id("c"), id("e")})
-	if len(found) != 1 || found[id("c")] != (kernelKill{process: "a", pid: "5", rss: "2kB", global: true}) {
-		t.Errorf("%+v", found)
-	}
-}
-
 func TestUnreadableKernelLogIsListed(t *testing.T) {
 	c := situation(t)
 	c.contains(exited("app", 0, 137, "Error"), cri.Details{})
-	c.KernelLog = func() ([]string, error) { return nil, errors.New("permission denied") }
+	c.KernelLog = func() (KernelLog, error) { return KernelLog{}, errors.New("permission denied") }
 	f := c.finish()
 	if len(f.Unread) != 1 || f.Unread[0].Layer != "kernel log" || f.Containers[0].End.Cause.Kind != CauseSignal {
 		t.Errorf("%+v, %+v", f.Unread, f.Containers[0].End)

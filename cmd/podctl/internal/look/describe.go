@@ -121,7 +121,7 @@ func describeReported(ctx context.Context, e *shell.Env, o describeOptions, fail
 // describe prints what is known of those of the pods that the user names.
 func (o describeOptions) describe(ctx context.Context, e *shell.Env, all []*inventory.Pod, c describe.Collector) error {
 	pods, err := target.Pods(all, o.query)
-	c.Dial, c.Cgroups, c.Now, c.KernelLog, c.LogLines = e.Dial, cgroup.Mounts, e.Now, describe.KernelLog, o.logLines
+	c.Dial, c.Cgroups, c.Now, c.KernelLog, c.LogLines = e.Dial, cgroup.Mounts, e.Now, describe.ReadKernelLog, o.logLines
 	facts := collectFacts(ctx, pods, c)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -1,0 +1,148 @@
+package describe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+)
+
+// records are records of the kernel's log without times.
+func records(texts ...string) []KernelRecord {
+	var all []KernelRecord
+	for _, text := range texts {
+		all = append(all, KernelRecord{Text: text})
+	}
+	return all
+}
+
+func TestKernelKillsByContainerID(t *testing.T) {
+	found := kernelKills(records(
+		"oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/pods/"+id("c")+",task=a,pid=5,uid=0",
+		"Out of memory: Killed process 5 (a) total-vm:1kB, anon-rss:2kB, file-rss:0kB",
+		"oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/pods,task_memcg=/pods/"+id("d")+",task=other,pid=6,uid=0",
+		"Memory cgroup out of memory: Killed process 6 (other) total-vm:1kB, anon-rss:3kB, file-rss:0kB",
+		"oom-kill:",
+	), []string{id("c"), id("e")}, "")
+	if len(found) != 1 || found[id("c")] != (kernelKill{process: "a", pid: "5", rss: "2kB", of: ofHost, count: 1}) {
+		t.Errorf("%+v", found)
+	}
+}
+
+// The record names the cgroup whose limit was met, which need not be the container's.
+func TestShortageIsTheOneThatTheKernelNames(t *testing.T) {
+	c, limit := id("c"), uint64(64<<20)
+	const uid = "8f73-11"
+	for name, test := range map[string]struct{ constraint, limited, task, want string }{
+		"container":                 {"MEMCG", "/k/podUID/ID", "/k/podUID/ID", "out of memory at its limit of 64Mi"},
+		"a cgroup of the container": {"MEMCG", "/k/podUID/ID/db", "/k/podUID/ID/db", "out of memory at the limit of db, a cgroup within the container"},
+		"container, by a part":      {"MEMCG", "/k/podUID/ID", "/k/podUID/ID/db", "out of memory at its limit of 64Mi"},
+		"pod":                       {"MEMCG", "/k/podUID", "/k/podUID/ID", "out of memory at the limit of its pod"},
+		"pod, by systemd":           {"MEMCG", "/k.slice/k-pod8f73_11.slice", "/k.slice/k-pod8f73_11.slice/crio-ID.scope", "out of memory at the limit of its pod"},
+		"all pods":                  {"MEMCG", "/k", "/k/podUID/ID", "out of memory at the limit of /k, a cgroup above the container's and not its own"},
+		"no cgroup of a pod":        {"MEMCG", "/system.slice", "/system.slice/ID", "out of memory at the limit of /system.slice, a cgroup above the container's and not its own"},
+		"host":                      {"NONE", "", "/k/podUID/ID", "the host was out of memory"},
+		"NUMA policy":               {"MEMORY_POLICY", "", "/k/podUID/ID", "out of memory on the memory nodes that its cpuset or NUMA policy allows"},
+		"cpuset":                    {"CPUSET", "", "/k/podUID/ID", "out of memory on the memory nodes that its cpuset or NUMA policy allows"},
+		"not known":                 {"OTHER", "/k", "/k/podUID/ID", "out of memory"},
+	} {
+		text := "oom-kill:constraint=CONSTRAINT_" + test.constraint + ",nodemask=(null),cpuset=x,mems_allowed=0"
+		if test.limited != "" {
+			text += ",oom_memcg=" + test.limited
+		}
+		text += ",task_memcg=" + test.task + ",task=x,pid=5,uid=0"
+		text = strings.NewReplacer("UID", uid, "ID", c).Replace(text)
+		if got := kernelKills(records(text), []string{c}, uid)[c].why(&limit); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// A process can have any name of 15 bytes.
+func TestVictimWithHostileName(t *testing.T) {
+	process, pid := victimOf("constraint=x,task_memcg=/a,task=x,pid=1,uid=0,pid=41,uid=0")
+	if process != "x,pid=1,uid=0" || pid != "41" {
+		t.Errorf("%q %q", process, pid)
+	}
+}
+
+func TestKernelRecordHasTime(t *testing.T) {
+	boot := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	r, ok := parseRecord("6,1234,90000000,-;oom-kill:x; y\n SUBSYSTEM=z\n", boot)
+	if !ok || !r.Time.Equal(boot.Add(90*time.Second)) || r.Text != "oom-kill:x; y" {
+		t.Errorf("%+v, %v", r, ok)
+	}
+	for _, bad := range []string{"", "6,1;x", "6,1,x,-;y", "no record"} {
+		if _, ok := parseRecord(bad, boot); ok {
+			t.Errorf("%q is a record", bad)
+		}
+	}
+}
+
+// That a process was killed, and that the container ended by that, are two facts.
+func TestKilledProcessIsNotAlwaysTheCause(t *testing.T) {
+	end := before(time.Minute)
+	killed := func(ago time.Duration) *kernelKill {
+		return &kernelKill{process: "tail", pid: "41", of: ofContainer, at: end.Add(-ago), count: 1}
+	}
+	whole := KernelLog{Since: end.Add(-time.Hour), Slack: time.Second}
+	ran := exit{reason: "OOMKilled", started: end.Add(-time.Minute), finished: end, limit: new(uint64(64 << 20))}
+	for name, c := range map[string]struct {
+		change   func(*exit)
+		kind     CauseKind
+		sure     diagnose.Confidence
+		evidence string
+	}{
+		"SIGTERM after a kill":               {func(e *exit) { e.code, e.kill = 143, killed(0) }, CauseSignal, diagnose.Unknown, "killed tail (pid 41): out of memory at its limit of 64Mi"},
+		"SIGTERM, by the runtime's word":     {func(e *exit) { e.code = 143 }, CauseSignal, diagnose.Unknown, "of the container, or of another one of its pod"},
+		"completed, by the runtime's word":   {func(e *exit) { e.code, e.log = 0, whole }, CauseCompleted, diagnose.Observed, "names no process of this container"},
+		"completed after a kill":             {func(e *exit) { e.code, e.kill = 0, killed(time.Second) }, CauseCompleted, diagnose.Observed, "killed tail"},
+		"its own code after a kill":          {func(e *exit) { e.code, e.kill = 1, killed(0) }, CauseExit, diagnose.Observed, "killed tail"},
+		"SIGKILL with a kill":                {func(e *exit) { e.code, e.kill, e.log = 137, killed(time.Second), whole }, CauseOOM, diagnose.Observed, "killed tail"},
+		"SIGKILL long after a kill":          {func(e *exit) { e.code, e.kill, e.log = 137, killed(30*time.Second), whole }, CauseSignal, diagnose.Unknown, "30s before the end"},
+		"SIGKILL, and the log is not exact":  {func(e *exit) { e.code, e.kill, e.log.Slack = 137, killed(30*time.Second), time.Minute }, CauseOOM, diagnose.Observed, "killed tail"},
+		"SIGKILL, by the runtime's word":     {func(e *exit) { e.code = 137 }, CauseOOM, diagnose.Likely, "the runtime reports"},
+		"SIGKILL, and the log has no record": {func(e *exit) { e.code, e.log = 137, whole }, CauseSignal, diagnose.Unknown, "names no process of this container"},
+		"SIGKILL by the owner's own word":    {func(e *exit) { e.code, e.killing = 137, "the pod was deleted" }, CauseStop, diagnose.Observed, "the runtime reports"},
+		"SIGKILL, and another was killed": {func(e *exit) {
+			e.code, e.reason, e.others, e.pod = 137, "Error", true, &Cgroup{OOMKills: new(uint64(1))}
+		}, CauseSignal, diagnose.Unknown, ""},
+	} {
+		e := ran
+		c.change(&e)
+		got := causeOf(e)
+		evidence := strings.Join(got.Evidence, "; ")
+		if got.Kind != c.kind || got.Confidence != c.sure || !strings.Contains(evidence, c.evidence) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got.Kind != CauseOOM && strings.Contains(got.Text, "kernel") {
+			t.Errorf("%s: %q", name, got.Text)
+		}
+	}
+}
+
+// The counters and the reason of runtimes are those of the whole pod.
+func TestContainerBesideOneThatWasKilled(t *testing.T) {
+	c := situation(t)
+	app := exited("app", 0, 137, "OOMKilled")
+	c.contains(app, cri.Details{MemoryLimit: new(uint64(64 << 20))})
+	beside := exited("beside", 0, 0, "OOMKilled")
+	beside.ID = id("c")
+	c.contains(beside, cri.Details{})
+	c.KernelLog = func() (KernelLog, error) {
+		return KernelLog{Records: records(fmt.Sprintf("oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/pods/%s,task_memcg=/pods/%[1]s,task=x,pid=5,uid=0", app.ID)), Since: before(time.Hour)}, nil
+	}
+	for _, ct := range c.finish().Containers {
+		want := CauseOOM
+		if ct.Name == "beside" {
+			want = CauseCompleted
+		}
+		if ct.End.Cause.Kind != want || ct.Name == "beside" && !slices.ContainsFunc(ct.End.Cause.Evidence, func(s string) bool { return strings.Contains(s, "another container") }) {
+			t.Errorf("%s: %+v", ct.Name, ct.End.Cause)
+		}
+	}
+}
