@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/node/admission"
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/node/poddir"
@@ -74,8 +75,8 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 		n.deferStart(ctx, d, lifecycle.Defer{Reason: lifecycle.DirectoryInUse, Err: err})
 		return false
 	}
-	if !adopt {
-		rec = rec.Alone(d.Document, time.Now())
+	if !adopt && rec.Stopped() {
+		rec = rec.Alone(d.Document, manifest.Identity(d.Document), time.Now())
 	}
 	if stopNext {
 		rec = n.records.withOwner(d, poddir.Record{Held: true, StopRequested: time.Now()})

@@ -24,7 +24,7 @@ func (n *Node) carryOut(ctx context.Context, w work) (attempts []types.UID) {
 		case lifecycle.Run:
 			n.runPod(a)
 		case lifecycle.Update:
-			n.allocations.update(a.Pod.UID, false)
+			n.updateInPlace(a.Pod.UID)
 		case lifecycle.Kill:
 			n.killPods([]*v1.Pod{a.Pod}, a.Grace)
 		case lifecycle.TakeOver:

@@ -11,11 +11,23 @@ import (
 	"github.com/podctl/podctl/internal/node/poddir"
 )
 
-// canUpdateInPlace reports whether a running pod can be updated to another version of its
-// manifest: its worker still syncs it, and the API server would accept the change.
-// A pod that has ended, or that podctl stop stopped, begins again instead.
+// canUpdateInPlace reports whether an active pod can be updated to another version of its
+// manifest: its worker still syncs it, or it has ended, and the API server would accept the
+// change. A pod that podctl stop stopped begins again instead. n.pods.mu is held.
 func (n *Node) canUpdateInPlace(running lifecycle.Entry, version Desired) bool {
-	return !n.workers.IsPodTerminationRequested(running.UID()) && n.isInPlace(running.Pod, version.Pod)
+	stopping := n.workers.IsPodTerminationRequested(running.UID()) && !n.pods.get(running.UID()).record.Ended()
+	return !stopping && n.isInPlace(running.Pod, version.Pod)
+}
+
+// updateInPlace gives a pod's worker the new version of its manifest. That changes nothing
+// of a pod that has ended.
+func (n *Node) updateInPlace(uid types.UID) {
+	n.background.Go(func() { n.records.updateManifest(uid) })
+	if n.pods.record(uid).Ended() {
+		n.watchers.notifyChanged()
+		return
+	}
+	n.allocations.update(uid, false)
 }
 
 // isInPlace reports whether a manifest changes in place, and logs why the pod is replaced
@@ -34,8 +46,8 @@ func (n *Node) canContinueAs(uid types.UID, held, want Desired) bool {
 	if bytes.Equal(held.Document, want.Document) {
 		return true
 	}
-	if rec := poddir.ReadRecord(n.opts.Facts.Dir(uid)); rec.Stopped() {
-		// It may have been updated in place before it ended.
+	if rec := poddir.ReadRecord(n.opts.Facts.Dir(uid)); rec.Stopped() && !rec.Ended() {
+		// It may have been updated in place before it was stopped.
 		return rec.Manifest == poddir.Fingerprint(want.Document)
 	}
 	return n.isInPlace(held.Pod, want.Pod)

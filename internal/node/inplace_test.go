@@ -1,6 +1,7 @@
 package node
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -115,32 +116,98 @@ func TestActiveDeadlineCanBeLowered(t *testing.T) {
 	})
 }
 
-// A pod that has ended begins again with any change of its manifest, also if none
-// was there to see it, and also if it was updated in place before its end.
-func TestManifestChangeRestartsEndedPod(t *testing.T) {
+// endedPod is a pod that has ended under the label, and its agent.
+func endedPod(w *world, label string) *podctl {
+	p := w.podctl("agent", endingPod("one"))
+	p.until("work", "running", running)
+	p.want(endingPod(label))
+	p.until("work", "ended", finished)
+	w.sim.ClearCalls()
+	return p
+}
+
+// endingPod is a pod that ends, with a label.
+func endingPod(label string, more ...string) string {
+	return strings.Replace(podYAML("work", "sleep 5", append(more, job)...), "{name: work}", "{name: work, uid: w1, labels: {v: "+label+"}}", 1)
+}
+
+// What the API server lets change in a pod that has ended starts nothing: a Job's pod
+// would run twice. That is so if the agent sees the change, if it comes while no agent runs,
+// and if the runtime has lost the pod meanwhile.
+func TestEndedPodStaysEndedWhenItsManifestChangesInPlace(t *testing.T) {
+	changes := map[string]string{
+		"label":      endingPod("three"),
+		"annotation": strings.Replace(endingPod("two"), "labels:", "annotations: {a: b}, labels:", 1),
+		"image":      strings.Replace(endingPod("two"), "busybox:1", "busybox:2", 1),
+		"toleration": endingPod("two", "tolerations: [{operator: Exists}]"),
+		"deadline":   endingPod("two", "activeDeadlineSeconds: 3"),
+	}
+	for _, what := range slices.Sorted(maps.Keys(changes)) {
+		for _, seen := range []string{"by the agent", "by the next agent", "without the runtime's pod"} {
+			inWorld(t, func(t *testing.T, w *world) {
+				p := endedPod(w, "two")
+				if seen == "by the agent" {
+					p.want(changes[what])
+				} else {
+					p.kill()
+					if seen == "without the runtime's pod" {
+						w.lose()
+					}
+					p = w.podctl("agent", changes[what])
+				}
+				time.Sleep(time.Minute)
+				p.kill() // and what it became is remembered
+				p = w.podctl("agent", changes[what])
+				time.Sleep(time.Minute)
+				i := p.until("work", "still ended", finished)
+				if calls := w.calls("StartContainer", "RunPodSandbox"); i.Status.Phase != v1.PodSucceeded || len(calls) > 0 {
+					t.Errorf("%s changed, seen %s: %s, calls %v", what, seen, i.Status.Phase, calls)
+				}
+				p.drain()
+				w.empty()
+			})
+		}
+	}
+}
+
+// Any other change replaces a pod that has ended, and podctl start runs it again.
+func TestEndedPodBeginsAgainWithAnotherManifest(t *testing.T) {
 	for _, dead := range []bool{false, true} {
 		inWorld(t, func(t *testing.T, w *world) {
-			work := func(label string) string {
-				return strings.Replace(podYAML("work", "sleep 5", job), "{name: work}", "{name: work, labels: {v: "+label+"}}", 1)
-			}
-			p := w.podctl("agent", work("one"))
-			p.until("work", "running", running)
-			p.want(work("two"))
-			p.until("work", "ended", finished)
-			w.sim.ClearCalls()
-			restart := func(label string) {
+			p := endedPod(w, "two")
+			other := strings.Replace(endingPod("two"), "sleep 5", "sleep 6", 1)
+			if dead {
 				p.kill()
-				p = w.podctl("agent", work(label))
+				p = w.podctl("agent", other)
+			} else {
+				p.want(other)
 			}
-			restart("two")
-			time.Sleep(time.Minute)
-			if i := p.until("work", "still ended", finished); i.Status.Phase != v1.PodSucceeded || len(w.calls("StartContainer")) > 0 {
-				t.Errorf("dead=%v: %+v, calls %v", dead, i.Status, w.calls())
+			p.until("work", "running again", running)
+			p.until("work", "ended again", finished)
+			if err := p.Start(t.Context(), "default", "work"); err != nil {
+				t.Error(err)
+			}
+			p.until("work", "running a third time", running)
+			p.drain()
+			w.empty()
+		})
+	}
+}
+
+// A pod that podctl stop stopped begins again with any change, also of a label.
+func TestManifestChangeRestartsStoppedPod(t *testing.T) {
+	for _, dead := range []bool{false, true} {
+		inWorld(t, func(t *testing.T, w *world) {
+			p := w.podctl("agent", endingPod("one"))
+			p.until("work", "running", running)
+			if err := p.Stop(t.Context(), "default", "work", nil); err != nil {
+				t.Fatal(err)
 			}
 			if dead {
-				restart("three")
+				p.kill()
+				p = w.podctl("agent", endingPod("two"))
 			} else {
-				p.want(work("three"))
+				p.want(endingPod("two"))
 			}
 			p.until("work", "running again", running)
 			p.drain()

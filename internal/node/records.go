@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/node/poddir"
 	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/owners/owner"
@@ -33,7 +34,10 @@ func (r *records) ownerTag() string { return poddir.OwnerTag(r.instance, r.locks
 // withOwner returns the record with the pod and the owner that it belongs to.
 func (r *records) withOwner(d Desired, rec poddir.Record) poddir.Record {
 	rec.Owner, rec.Namespace, rec.Name = r.ownerTag(), d.Pod.Namespace, d.Pod.Name
-	rec.Manifest, rec.RuntimeFingerprint = poddir.Fingerprint(d.Document), r.locks.Fingerprint()
+	if manifestNow := poddir.Fingerprint(d.Document); rec.Manifest != manifestNow || rec.Identity == "" {
+		rec.Manifest, rec.Identity = manifestNow, manifest.Identity(d.Document)
+	}
+	rec.RuntimeFingerprint = r.locks.Fingerprint()
 	return rec
 }
 
@@ -97,6 +101,11 @@ func (r *records) updateEnded(uid types.UID, s v1.PodStatus) {
 		rec.Phase, rec.Reason, rec.Message = s.Phase, s.Reason, s.Message
 		return true
 	})
+}
+
+// updateManifest records the version of its manifest by which the pod is run now.
+func (r *records) updateManifest(uid types.UID) {
+	r.update(uid, func(*poddir.Record) bool { return true })
 }
 
 // create writes the pod's record, and its directory if that is missing.

@@ -103,6 +103,17 @@ func podUID(doc map[string]any) types.UID {
 	return hashUID(marshal(immutable(resolved(doc, podKind))))
 }
 
+// Identity returns a text that is the same for two versions of a Pod.Document which differ
+// in nothing but what can change in a pod. It is "" for what is no document.
+func Identity(document []byte) string {
+	value, _ := unmarshal(document)
+	doc, ok := value.(map[string]any)
+	if !ok {
+		return ""
+	}
+	return string(podUID(doc))
+}
+
 // hashUID returns a UID made of bytes, in the form of a UUID of version 8 (RFC 9562).
 func hashUID(document []byte) types.UID {
 	sum := sha256.Sum256(document)

@@ -24,6 +24,9 @@ type Record struct {
 	Name      string `json:"name,omitempty"`
 	// Manifest is the fingerprint of the document that the pod ran by.
 	Manifest string `json:"manifest,omitempty"`
+	// Identity is the fingerprint of what is immutable of that document; "" in a record of
+	// an older podctl.
+	Identity string `json:"identity,omitempty"`
 	// StopRequested is when a stop was first requested; zero if it never was.
 	StopRequested time.Time `json:"stopRequested,omitzero"`
 	// GraceSeconds is the grace that was given, counted from StopRequested, nil
@@ -45,14 +48,20 @@ type Record struct {
 // IsZero reports whether nothing is recorded.
 func (r Record) IsZero() bool { return reflect.DeepEqual(r, Record{}) }
 
-// Alone returns what the record means where it is all that there is of a pod: it
-// must be of this very document, else the pod merely has to be stopped.
-func (r Record) Alone(document []byte, now time.Time) Record {
-	if r.Stopped() && r.Manifest != Fingerprint(document) {
+// Alone returns what the record means where it is all that there is of a pod. It must be
+// of this very document, or of a pod that has ended and differs in nothing that is
+// immutable, else the pod merely has to be stopped.
+func (r Record) Alone(document []byte, identity string, now time.Time) Record {
+	same := r.Manifest == Fingerprint(document) || r.Ended() && r.Identity == identity
+	if r.Stopped() && !same {
 		return Record{StopRequested: now}
 	}
 	return r
 }
+
+// Ended reports whether the pod has ended for good, by itself or because it was evicted:
+// podctl start and another pod of its name excepted, nothing of it runs again.
+func (r Record) Ended() bool { return r.Phase != "" && r.StopRequested.IsZero() }
 
 // Fingerprint is what distinguishes documents in a record.
 func Fingerprint(document []byte) string {
