@@ -9,9 +9,9 @@ import (
 )
 
 // Beside a kubelet podctl harms none of its pods, and says of them what the
-// runtime and the kubelet say: with the read-only port of the kubelet, and with
-// its authenticated port alone and a node name of its own. Subtests share the
-// kubelet, and each leaves it as it was.
+// runtime and the kubelet say: with the kubelet's PodsAPI; with its read-only port, as
+// before 1.37; and with its authenticated port alone and a node name of its own.
+// Subtests share the kubelet, and each leaves it as it was.
 //
 // No other test runs beside this one: the test process is a client of the
 // kubelet's runtime and the recording proxy of other tests, so that podctl takes
@@ -25,8 +25,9 @@ func TestBesideAKubelet(t *testing.T) {
 		name, node string
 		flags      []string
 	}{
-		{"read-only-port", strings.ToLower(host), nil},
-		{"authenticated-port", "node-1", []string{"--read-only-port=0", "--hostname-override=node-1"}},
+		{"pods-api", strings.ToLower(host), nil},
+		{"read-only-port", strings.ToLower(host), []string{"--feature-gates=PodsAPI=false"}},
+		{"authenticated-port", "node-1", []string{"--feature-gates=PodsAPI=false", "--read-only-port=0", "--hostname-override=node-1"}},
 	} {
 		t.Run(port.name, func(t *testing.T) {
 			t.Parallel()
