@@ -45,7 +45,7 @@ func exported(t *testing.T) map[string]bool {
 // selected are the names of the series that a query selects.
 func selected(t *testing.T, expr string) (names []string) {
 	t.Helper()
-	parsed, err := parser.ParseExpr(expr)
+	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
 	if err != nil {
 		t.Errorf("%s: %v", expr, err)
 		return nil

@@ -61,14 +61,19 @@ func TestScrapeConfigurationSetsLabelsOfRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, kept := relabel.Process(pod(nil), job.Relabel...)
+	relabeled := func(change map[string]string) (labels.Labels, bool) {
+		b := labels.NewBuilder(pod(change))
+		kept := relabel.ProcessBuilder(b, job.Relabel...)
+		return b.Labels(), kept
+	}
+	got, kept := relabeled(nil)
 	if !kept || got.Get("node") != "n1" || got.Get("component") != "observer" || got.Get("pod") != "podctl-observer-x" {
 		t.Errorf("kept %v, %s", kept, got)
 	}
 	for _, change := range []map[string]string{
 		{"__meta_kubernetes_pod_container_port_name": "other"}, {"__meta_kubernetes_pod_phase": "Succeeded"},
 	} {
-		if got, kept := relabel.Process(pod(change), job.Relabel...); kept {
+		if got, kept := relabeled(change); kept {
 			t.Errorf("scraped: %s", got)
 		}
 	}
