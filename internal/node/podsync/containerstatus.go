@@ -121,7 +121,7 @@ func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.Con
 		Resources:          c.Resources.DeepCopy(),
 		User:               user(cs.User),
 	}
-	if cs.StopSignal != "" {
+	if cs.StopSignal != "" && c.Lifecycle != nil && c.Lifecycle.StopSignal != nil {
 		signal := v1.Signal(cs.StopSignal)
 		s.StopSignal = &signal
 	}
@@ -129,7 +129,7 @@ func (v converter) convert(c *v1.Container, cs *pod.ContainerStatus, old *v1.Con
 		inherit(&s, old, cs)
 	}
 	if cs.State == pod.Running {
-		setResources(&s, cs, old)
+		setResources(&s, cs, old, v.in.Actuated[cs.ID])
 	}
 	v.setState(&s, cs, old)
 	return s

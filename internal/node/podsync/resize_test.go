@@ -28,6 +28,7 @@ func resizeBench(t *testing.T, b *bench, c, d v1.Container) (p *v1.Pod, calls in
 	p = podOf(v1.RestartPolicyAlways, c, d)
 	b.host.enforced = cgroup.PodLimits(p).Amounts()
 	b.mustSync(p)
+	b.mustSync(p) // sees that they run
 	b.host.steps = nil
 	return p, len(b.calls())
 }
@@ -84,6 +85,11 @@ func TestResizeInPlace(t *testing.T) {
 				if got := res.Status.ContainerStatuses[0]; !got.Resources.Limits.Cpu().Equal(*c.after[0].Resources.Limits.Cpu()) ||
 					got.AllocatedResources.Cpu().Cmp(*c.after[0].Resources.Requests.Cpu()) != 0 || got.RestartCount != 0 {
 					t.Errorf("status: %+v", got)
+				}
+				for i, s := range res.Status.ContainerStatuses {
+					if got, want := s.Resources.Requests.Memory(), c.after[i].Resources.Requests.Memory(); !got.Equal(*want) {
+						t.Errorf("container %s requests %s of memory, want %s", s.Name, got, want)
+					}
 				}
 				if got := b.events.reasons(); !slices.Contains(got, "ResizeStarted") || !slices.Contains(got, "ResizeCompleted") {
 					t.Errorf("events: %v", got)

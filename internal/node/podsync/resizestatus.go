@@ -117,6 +117,15 @@ func (m *memory) resizing(p *v1.Pod, st *pod.Status) bool {
 	return false
 }
 
+// given returns what runs of containers were given, by container id.
+func (m *memory) given() map[string]pod.Amounts {
+	all := map[string]pod.Amounts{}
+	for _, a := range m.actuated {
+		all[a.id] = a.amounts
+	}
+	return all
+}
+
 // actuated returns what the pod's containers were given, for a plan.
 func (r *run) actuated() map[string]pod.Amounts {
 	all := map[string]pod.Amounts{}

@@ -8,10 +8,11 @@ import (
 )
 
 // setResources shows the CPU time and the memory that a running container has: as
-// the runtime enforces them, where it says, else as they were. What does not differ
+// the runtime enforces them, where it says, else as it was given them, else as they were.
+// A request of memory no runtime enforces. What does not differ
 // by more than the runtime can express is shown as it was asked for
 // (convertContainerStatusResources in pkg/kubelet/kubelet_pods.go).
-func setResources(s *v1.ContainerStatus, cs *pod.ContainerStatus, old *v1.ContainerStatus) {
+func setResources(s *v1.ContainerStatus, cs *pod.ContainerStatus, old *v1.ContainerStatus, given pod.Amounts) {
 	var before v1.ResourceRequirements
 	if old != nil && old.State.Running != nil && old.ContainerID == s.ContainerID && old.Resources != nil {
 		before = *old.Resources
@@ -28,7 +29,8 @@ func setResources(s *v1.ContainerStatus, cs *pod.ContainerStatus, old *v1.Contai
 	cpu(pod.MilliOfQuota(has.CPUQuota, has.CPUPeriod), pod.MinCPULimit).in(limits, before.Limits)
 	memory.in(limits, before.Limits)
 	cpu(pod.MilliOfShares(has.CPUShares), pod.MinCPUShares).in(requests, before.Requests)
-	shown{name: v1.ResourceMemory}.in(requests, before.Requests)
+	requested := shown{v1.ResourceMemory, given.MemoryRequest, resource.NewQuantity(given.MemoryRequest, resource.BinarySI), -1}
+	requested.in(requests, before.Requests)
 }
 
 // shown is an amount that the runtime enforces.

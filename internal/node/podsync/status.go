@@ -39,6 +39,8 @@ type StatusInput struct {
 	// RuntimeName is the runtime's name, for container ids
 	// ("containerd://…").
 	RuntimeName string
+	// Actuated is what the running containers were given, by container id.
+	Actuated map[string]pod.Amounts
 	// Resize are the conditions of a resize.
 	Resize []v1.PodCondition
 	// Ended: the containers do not restart, whatever their policies are.

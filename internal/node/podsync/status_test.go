@@ -340,3 +340,19 @@ func TestSettleReturnsUnchangedStatus(t *testing.T) {
 		t.Errorf("(-old +got):\n%s", diff)
 	}
 }
+
+// The kubelet's feature gate ContainerStopSignals is off: a status shows the signal of a
+// container whose manifest names one, which podctl honours, and of no other.
+func TestStatusShowsStopSignalOnlyWhereTheManifestNamesOne(t *testing.T) {
+	named := container("named")
+	named.Lifecycle = &v1.Lifecycle{StopSignal: new(v1.SIGUSR1)}
+	st := running(statusOf("named=running", "plain=running"))
+	for _, c := range st.Containers {
+		c.StopSignal = "SIGUSR1"
+	}
+	for _, s := range keptStatus(podOf(v1.RestartPolicyAlways, named, container("plain")), st, podsync.StatusInput{Now: t0}).ContainerStatuses {
+		if (s.StopSignal != nil) != (s.Name == "named") {
+			t.Errorf("container %s shows the stop signal %v", s.Name, s.StopSignal)
+		}
+	}
+}
