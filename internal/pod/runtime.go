@@ -2,6 +2,7 @@ package pod
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -137,6 +138,30 @@ func (p *Pod) Running() bool {
 		}
 	}
 	return false
+}
+
+// MayRun reports whether Running, or a container of which the runtime does not know whether
+// it runs.
+func (p *Pod) MayRun() bool {
+	return p.Running() || slices.ContainsFunc(p.Containers, func(c *Container) bool { return c.State == Unknown })
+}
+
+// Superseded returns what still runs, or may run, although a newer sandbox, or a newer
+// attempt of the container, is there; newest first.
+func (p *Pod) Superseded() (sandboxes []*Sandbox, containers []*Container) {
+	for i, s := range p.Sandboxes {
+		if i > 0 && s.State == Running {
+			sandboxes = append(sandboxes, s)
+		}
+	}
+	newest := map[string]bool{}
+	for _, c := range p.Containers {
+		if newest[c.Name] && (c.State == Running || c.State == Unknown) {
+			containers = append(containers, c)
+		}
+		newest[c.Name] = true
+	}
+	return sandboxes, containers
 }
 
 // FullName returns the pod's name in the form that exclusivity is about.

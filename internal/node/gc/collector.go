@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -15,11 +16,16 @@ const (
 	// (ContainerGCPeriod, ImageGCPeriod in pkg/kubelet/kubelet.go).
 	containerPeriod = time.Minute
 	imagePeriod     = 5 * time.Minute
+	// unknownGrace is the grace period of a container of which the runtime does not know
+	// whether it runs: it is stopped before it is removed (removeOldestN in
+	// pkg/kubelet/kuberuntime/kuberuntime_gc.go).
+	unknownGrace = v1.DefaultTerminationGracePeriodSeconds * time.Second
 )
 
 // Runtime is the part of the CRI that a Collector uses.
 type Runtime interface {
 	RemoveContainer(ctx context.Context, id string) error
+	StopContainer(ctx context.Context, id string, grace time.Duration) error
 	StopPodSandbox(ctx context.Context, id string) error
 	RemovePodSandbox(ctx context.Context, id string) error
 	// Images returns all images; those that a container is made of or mounts
@@ -108,7 +114,13 @@ func (c *Collector) containers(ctx context.Context) {
 	now := time.Now()
 	all := Policy{MinAge: c.o.Containers.MinAge, MaxContainers: -1}
 	for _, dead := range append(Containers(gone, all, now), Containers(kept, c.o.Containers, now)...) {
-		err := c.o.Runtime.RemoveContainer(ctx, dead.ID)
+		var err error
+		if dead.State == pod.Unknown { // it may run
+			err = c.o.Runtime.StopContainer(ctx, dead.ID, unknownGrace)
+		}
+		if err == nil {
+			err = c.o.Runtime.RemoveContainer(ctx, dead.ID)
+		}
 		if err == nil && c.o.RemoveLogs != nil && !evicted[podOf[dead].UID] {
 			err = c.o.RemoveLogs(podOf[dead], dead)
 		}

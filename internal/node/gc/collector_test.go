@@ -31,7 +31,10 @@ func (f *fake) did(what, id string) error {
 	return nil
 }
 
-func (f *fake) RemoveContainer(_ context.Context, id string) error  { return f.did("container", id) }
+func (f *fake) RemoveContainer(_ context.Context, id string) error { return f.did("container", id) }
+func (f *fake) StopContainer(_ context.Context, id string, grace time.Duration) error {
+	return f.did("stop container "+grace.String(), id)
+}
 func (f *fake) StopPodSandbox(_ context.Context, id string) error   { return f.did("stop", id) }
 func (f *fake) RemovePodSandbox(_ context.Context, id string) error { return f.did("sandbox", id) }
 func (f *fake) RemoveImage(_ context.Context, id string) error      { return f.did("image", id) }
@@ -48,7 +51,7 @@ func (f *fake) ImageSpace(context.Context) (capacity, available uint64, err erro
 // the rest.
 func TestCollectOwnContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mine, other := make1("mine", "c-1:dead@2 c-0:dead@3"), make1("other", "c-1:dead@2 c-0:dead@3")
+		mine, other := make1("mine", "c-1:dead@2 c-0:dead@3 d-1:dead@2 d-0:lost@3"), make1("other", "c-1:dead@2 c-0:dead@3")
 		for _, p := range []*pod.Pod{mine, other} {
 			for _, c := range p.Containers {
 				c.CreatedAt = time.Now() // it is another year in here
@@ -66,7 +69,7 @@ func TestCollectOwnContainers(t *testing.T) {
 		go c.Run(ctx)
 		time.Sleep(90 * time.Second)
 		synctest.Wait()
-		want := []string{"container mine/c-0", "stop stuck", "stop empty-mine", "sandbox empty-mine"}
+		want := []string{"container mine/c-0", "stop container 30s mine/d-0", "container mine/d-0", "stop stuck", "stop empty-mine", "sandbox empty-mine"}
 		if !slices.Equal(f.removed, want) {
 			t.Errorf("removed %q, want %q", f.removed, want)
 		}

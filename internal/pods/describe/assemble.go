@@ -61,21 +61,28 @@ func (c *collection) addSandbox(f *Facts) {
 			f.DeadSandboxes++
 		}
 	}
-	s := c.pod.Runtime.Sandboxes[0]
-	d := c.details[s.ID]
-	f.Sandbox = &Sandbox{
-		ID: s.ID, State: "not ready", Attempt: s.Attempt, CreatedAt: s.CreatedAt, Handler: s.RuntimeHandler, NetNS: d.NetNS, PID: d.PID,
+	newest := c.sandbox(c.pod.Runtime.Sandboxes[0])
+	f.Sandbox = &newest
+	superseded, _ := c.pod.Runtime.Superseded()
+	for _, s := range superseded {
+		f.OtherReady = append(f.OtherReady, c.sandbox(s))
 	}
+}
+
+func (c *collection) sandbox(s *pod.Sandbox) Sandbox {
+	d := c.details[s.ID]
+	of := Sandbox{ID: s.ID, State: "not ready", Attempt: s.Attempt, CreatedAt: s.CreatedAt, Handler: s.RuntimeHandler, NetNS: d.NetNS, PID: d.PID}
 	if s.State == pod.Running {
-		f.Sandbox.State = "ready"
+		of.State = "ready"
 	}
 	if c.status != nil {
 		for _, read := range c.status.Sandboxes {
 			if read.ID == s.ID {
-				f.Sandbox.IPs, f.Sandbox.HostNetwork = read.IPs, read.HostNetwork
+				of.IPs, of.HostNetwork = read.IPs, read.HostNetwork
 			}
 		}
 	}
+	return of
 }
 
 func readCgroup(tree *cgroup.Tree, group string) *Cgroup {

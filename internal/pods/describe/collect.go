@@ -20,7 +20,8 @@ import (
 
 // Runtime is what a Collector asks the runtime.
 type Runtime interface {
-	PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
+	// ReadableStatus returns what can be read, and an error if that is not all.
+	ReadableStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
 	ContainerDetails(ctx context.Context, id string) (cri.Details, error)
 	SandboxDetails(ctx context.Context, id string) (cri.Details, error)
 	Manifest(ctx context.Context, sandboxID string) (raw, owner string, err error)
@@ -132,12 +133,13 @@ func (c *collection) terminating() bool {
 }
 
 func (c *collection) readStatus(ctx context.Context) error {
-	s, err := c.Runtime.PodStatus(ctx, c.pod.Runtime)
+	s, err := c.Runtime.ReadableStatus(ctx, c.pod.Runtime)
 	c.locked(func() { c.status = s })
 	return err
 }
 
-// readDetails reads the newest sandbox and the newest two attempts of each container.
+// readDetails reads the newest sandbox and the newest two attempts of each container, and
+// what runs beside them.
 func (c *collection) readDetails(ctx context.Context) error {
 	var asking sync.WaitGroup
 	var failed []error
@@ -151,12 +153,15 @@ func (c *collection) readDetails(ctx context.Context) error {
 			})
 		})
 	}
-	if id := c.pod.Sandbox(); id != "" {
-		ask(id, c.Runtime.SandboxDetails)
+	sandboxes, containers := c.pod.Runtime.Superseded()
+	for _, s := range c.pod.Runtime.Sandboxes {
+		if s.ID == c.pod.Sandbox() || slices.Contains(sandboxes, s) {
+			ask(s.ID, c.Runtime.SandboxDetails)
+		}
 	}
 	seen := map[string]int{}
 	for _, ct := range c.pod.Runtime.Containers { // newest first
-		if seen[ct.Name]++; seen[ct.Name] <= 2 {
+		if seen[ct.Name]++; seen[ct.Name] <= 2 || slices.Contains(containers, ct) {
 			ask(ct.ID, c.Runtime.ContainerDetails)
 		}
 	}

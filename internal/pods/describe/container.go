@@ -40,6 +40,8 @@ type Container struct {
 	End  *End `json:"end,omitempty"`     // how a terminated container ended
 	Last *End `json:"lastEnd,omitempty"` // how the attempt ended before the one that runs or waits
 
+	OtherRuns []Attempt `json:"otherRuns,omitempty"` // older attempts that run, too, or may run
+
 	Command  []string          `json:"command,omitempty"`  // of the spec
 	Args     []string          `json:"args,omitempty"`     // of the spec
 	Env      []Env             `json:"env,omitempty"`      // of the spec
@@ -52,6 +54,16 @@ type Container struct {
 
 	LogPath  string   `json:"logPath,omitempty"`      // file that its newest attempt writes
 	LogLines []string `json:"lastLogLines,omitempty"` // of a container that failed
+}
+
+// Attempt is an attempt of a container that runs although a newer one is there.
+type Attempt struct {
+	ID        string    `json:"id"`                 // of the attempt
+	Attempt   uint32    `json:"attempt"`            // counted from 0
+	State     string    `json:"state"`              // running, unknown
+	CreatedAt time.Time `json:"createdAt,omitzero"` // when it was created
+	StartedAt time.Time `json:"startedAt,omitzero"` // when it was started, where that could be read
+	PID       int       `json:"pid,omitempty"`      // of its first process, in the runtime's PID namespace
 }
 
 // End is how a process ended, and why.

@@ -10,28 +10,29 @@ import (
 // Facts are all that is known of one pod. A field that is missing in JSON is
 // unknown, or does not apply.
 type Facts struct {
-	Metadata      Metadata        `json:"metadata"`                // identity of the pod
-	Status        string          `json:"status"`                  // as podctl pods shows it: Running, CrashLoopBackOff, …
-	Phase         string          `json:"phase"`                   // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
-	Reason        string          `json:"reason,omitempty"`        // of the pod's own status: Evicted, DeadlineExceeded, …
-	Message       string          `json:"message,omitempty"`       // of the pod's own status
-	Ready         int             `json:"ready"`                   // containers
-	Total         int             `json:"containersTotal"`         // containers that count for readiness
-	Restarts      int32           `json:"restarts"`                // of all containers
-	StartTime     time.Time       `json:"startTime,omitzero"`      // when the pod, else its first sandbox, was started
-	Owner         Owner           `json:"owner"`                   // what manages it
-	Spec          *Spec           `json:"spec,omitempty"`          // missing where no source of the spec is known
-	Worker        *control.Worker `json:"worker,omitempty"`        // view of the podctl process that manages it
-	Stopping      *Stopping       `json:"terminating,omitempty"`   // of a pod that is being terminated
-	Sandbox       *Sandbox        `json:"sandbox,omitempty"`       // the newest one
-	DeadSandboxes int             `json:"deadSandboxes,omitempty"` // sandboxes that are not ready
-	Cgroup        *Cgroup         `json:"cgroup,omitempty"`        // the pod's own
-	Conditions    []Condition     `json:"conditions,omitempty"`    // of the pod's status
-	Containers    []Container     `json:"containers"`              // init containers first
-	Volumes       []Volume        `json:"volumes,omitempty"`       // of the spec
-	Events        []Event         `json:"events,omitempty"`        // oldest first
-	Unread        []Unread        `json:"unread,omitempty"`        // layers that could not be read
-	Next          []string        `json:"next"`                    // commands to try
+	Metadata      Metadata        `json:"metadata"`                      // identity of the pod
+	Status        string          `json:"status"`                        // as podctl pods shows it: Running, CrashLoopBackOff, …
+	Phase         string          `json:"phase"`                         // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
+	Reason        string          `json:"reason,omitempty"`              // of the pod's own status: Evicted, DeadlineExceeded, …
+	Message       string          `json:"message,omitempty"`             // of the pod's own status
+	Ready         int             `json:"ready"`                         // containers
+	Total         int             `json:"containersTotal"`               // containers that count for readiness
+	Restarts      int32           `json:"restarts"`                      // of all containers
+	StartTime     time.Time       `json:"startTime,omitzero"`            // when the pod, else its first sandbox, was started
+	Owner         Owner           `json:"owner"`                         // what manages it
+	Spec          *Spec           `json:"spec,omitempty"`                // missing where no source of the spec is known
+	Worker        *control.Worker `json:"worker,omitempty"`              // view of the podctl process that manages it
+	Stopping      *Stopping       `json:"terminating,omitempty"`         // of a pod that is being terminated
+	Sandbox       *Sandbox        `json:"sandbox,omitempty"`             // the newest one
+	OtherReady    []Sandbox       `json:"otherReadySandboxes,omitempty"` // older sandboxes that are ready, too
+	DeadSandboxes int             `json:"deadSandboxes,omitempty"`       // sandboxes that are not ready
+	Cgroup        *Cgroup         `json:"cgroup,omitempty"`              // the pod's own
+	Conditions    []Condition     `json:"conditions,omitempty"`          // of the pod's status
+	Containers    []Container     `json:"containers"`                    // init containers first
+	Volumes       []Volume        `json:"volumes,omitempty"`             // of the spec
+	Events        []Event         `json:"events,omitempty"`              // oldest first
+	Unread        []Unread        `json:"unread,omitempty"`              // layers that could not be read
+	Next          []string        `json:"next"`                          // commands to try
 }
 
 // Metadata is the identity of a pod.

@@ -101,9 +101,17 @@ func (p *page) why(f *Facts) {
 		p.row("Why", "the podctl process that created it has exited: nothing manages the pod")
 	}
 	for i := range f.Containers {
-		if text := p.containerWhy(&f.Containers[i]); text != "" {
-			p.row("Why", f.Containers[i].Name+": "+text)
+		c := &f.Containers[i]
+		if text := p.containerWhy(c); text != "" {
+			p.row("Why", c.Name+": "+text)
 		}
+		for _, other := range c.OtherRuns {
+			verb := map[bool]string{true: "runs", false: "may run"}[other.State == stateRunning]
+			p.row("Why", fmt.Sprintf("%s: attempt %d %s beside attempt %d", c.Name, other.Attempt, verb, c.Attempt))
+		}
+	}
+	if len(f.OtherReady) > 0 {
+		p.row("Why", fmt.Sprintf("an older sandbox, %s, is ready beside the newest", pod.ShortID(f.OtherReady[0].ID)))
 	}
 	if f.Sandbox != nil && f.Sandbox.State != "ready" && f.Phase != "Succeeded" && f.Phase != "Failed" && f.Stopping == nil {
 		p.row("Why", "its sandbox is not ready: the pod has no network, and no container can start in it")
@@ -229,9 +237,7 @@ func (p *page) sandbox(f *Facts) {
 		return
 	}
 	text := pod.ShortID(s.ID) + "  " + s.State + fmt.Sprintf("  attempt %d", s.Attempt)
-	if !s.CreatedAt.IsZero() {
-		text += "  created " + p.ago(s.CreatedAt)
-	}
+	text = joined("  ", text, p.created(s.CreatedAt))
 	if s.Handler != "" {
 		text += "  handler " + s.Handler
 	}
@@ -239,6 +245,9 @@ func (p *page) sandbox(f *Facts) {
 		text += fmt.Sprintf("  (%d dead ones)", f.DeadSandboxes)
 	}
 	p.row("Sandbox", text)
+	for _, other := range f.OtherReady {
+		p.row("Sandbox", joined("  ", pod.ShortID(other.ID), fmt.Sprintf("ready, too  attempt %d", other.Attempt), p.created(other.CreatedAt), strings.Join(other.IPs, ", "), prefixed("netns ", other.NetNS)))
+	}
 	switch {
 	case s.HostNetwork:
 		p.row("Network", "the host's")
@@ -248,6 +257,13 @@ func (p *page) sandbox(f *Facts) {
 	if s.PID != 0 {
 		p.row("Network", fmt.Sprintf("pid %d", s.PID))
 	}
+}
+
+func (p *page) created(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return "created " + p.ago(at)
 }
 
 func (p *page) cgroup(key string, c *Cgroup) {

@@ -195,6 +195,24 @@ func TestPages(t *testing.T) {
 			c.contains(s, cri.Details{PID: 9120})
 			c.contains(exited("job", 0, 143, "Error"), cri.Details{})
 		},
+		"two-run": func(_ *testing.T, c *collection) {
+			c.pod.Runtime.Sandboxes[0].Attempt = 1
+			c.pod.Runtime.Sandboxes = append(c.pod.Runtime.Sandboxes, &pod.Sandbox{ID: id("4"), State: pod.Running, CreatedAt: before(time.Hour)})
+			for attempt, letter := range []string{"a", "b", "c"} {
+				s := running("app")
+				s.ID, s.Attempt, s.StartedAt = id(letter), uint32(attempt), before(time.Duration(50-10*attempt)*time.Second)
+				c.contains(s, cri.Details{PID: 9120 + attempt})
+			}
+			c.pod.Runtime.Containers[1].State = pod.Unknown
+		},
+		"newest-attempt-unread": func(_ *testing.T, c *collection) {
+			c.contains(exited("app", 0, 3, "Error"), cri.Details{})
+			newest := exited("app", 1, 4, "Error")
+			newest.ID = id("c")
+			c.contains(newest, cri.Details{})
+			c.status.Containers = c.status.Containers[1:]
+			c.unread = []Unread{{"status", "read status of container aaa: no answer within 2s"}}
+		},
 		"dead-sandbox": func(_ *testing.T, c *collection) {
 			c.pod.Creator = "run-1"
 			c.pod.Runtime.Sandboxes[0].State, c.status.Sandboxes[0].State = pod.Exited, pod.Exited

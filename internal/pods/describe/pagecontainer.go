@@ -110,6 +110,9 @@ func (p *page) container(c *Container) {
 		p.row(key("last run"), p.exit(c.Last))
 		p.evidence(key("evidence"), c.Last)
 	}
+	for _, other := range c.OtherRuns {
+		p.row(key("also"), joined(", ", fmt.Sprintf("attempt %d %s", other.Attempt, other.State)+prefixed(" for ", p.since(other.StartedAt)), pidText(other.PID), "id "+pod.ShortID(other.ID)))
+	}
 	p.row(key("image"), c.Image)
 	p.row(key("id"), joined(", ", pod.ShortID(c.ID), prefixed("user ", c.User)))
 	p.row(key("command"), quoted(c.Command))
@@ -132,6 +135,20 @@ func (p *page) container(c *Container) {
 			p.line("    > " + oneLine(l))
 		}
 	}
+}
+
+func (p *page) since(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return age(p.now.Sub(at))
+}
+
+func pidText(pid int) string {
+	if pid == 0 {
+		return ""
+	}
+	return fmt.Sprintf("pid %d", pid)
 }
 
 // evidence of a cause that is not plain.

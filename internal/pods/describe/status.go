@@ -51,6 +51,7 @@ func (o observed) containers() []Container {
 	for i := range all {
 		o.addListed(&all[i])
 		o.addRuntime(&all[i])
+		o.addOtherRuns(&all[i])
 		o.addOwner(&all[i])
 		o.addProbes(&all[i])
 	}
@@ -70,6 +71,26 @@ func (o observed) addListed(c *Container) {
 	l := o.listed.Containers[i]
 	c.ID, c.Attempt, c.Image, c.ImageID = l.ID, l.Attempt, cmp.Or(c.Image, l.Image), l.ImageID
 	c.Restarts, c.PID, c.State = int32(l.Attempt), o.details[l.ID].PID, stateOf(l.State)
+}
+
+// addOtherRuns adds older attempts that run, too.
+func (o observed) addOtherRuns(c *Container) {
+	if o.listed == nil {
+		return
+	}
+	_, superseded := o.listed.Superseded()
+	for _, l := range superseded {
+		if l.Name != c.Name {
+			continue
+		}
+		a := Attempt{ID: l.ID, Attempt: l.Attempt, State: stateOf(l.State), CreatedAt: l.CreatedAt, PID: o.details[l.ID].PID}
+		if o.status != nil {
+			if s := o.status.ContainerByID(l.ID); s != nil {
+				a.StartedAt = s.StartedAt
+			}
+		}
+		c.OtherRuns = append(c.OtherRuns, a)
+	}
 }
 
 func stateOf(s pod.State) string {
@@ -100,6 +121,12 @@ func (o observed) addRuntime(c *Container) {
 		return
 	}
 	s := attempts[0]
+	if c.ID != "" && s.ID != c.ID && s.Attempt < c.Attempt { // the newest attempt's status could not be read
+		if s.State == pod.Exited {
+			c.Last = endOf(s)
+		}
+		return
+	}
 	c.ID, c.Attempt, c.Image, c.ImageID, c.LogPath = s.ID, s.Attempt, cmp.Or(c.Image, s.Image), cmp.Or(s.ImageRef, s.ImageID), s.LogPath
 	c.Restarts, c.PID, c.State = max(s.RestartCount, int32(s.Attempt)), o.details[s.ID].PID, stateOf(s.State)
 	if s.User != nil {

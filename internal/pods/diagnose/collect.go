@@ -212,7 +212,7 @@ func ownerOf(p *inventory.Pod) Owner {
 func (c Collector) containers(ctx context.Context, p *pod.Pod, scan scan) []Container {
 	var listed []*pod.Container
 	for _, ct := range p.Containers {
-		if ct.State == pod.Running {
+		if ct.State == pod.Running || ct.State == pod.Unknown {
 			listed = append(listed, ct)
 		}
 	}

@@ -41,6 +41,8 @@ func (p *Pod) decide() (d pod.Display, phase string) {
 // have not ended.
 func (p *Pod) listedPhase() v1.PodPhase {
 	switch {
+	case !p.Runtime.Running() && p.Runtime.MayRun():
+		return v1.PodUnknown
 	case !p.Runtime.Running() && !p.hasOnlyCreated():
 		return pod.PhaseExited
 	case p.RunningContainers() > 0:

@@ -156,6 +156,7 @@ func TestPodThatItsKubeletNoLongerNamesIsTerminatingWhileItRuns(t *testing.T) {
 	}{
 		{"named", false, pod.Running, "Running Running false"},
 		{"not named", true, pod.Running, "Terminating Terminating true"},
+		{"not named, and its state is not known", true, pod.Unknown, "Terminating Terminating true"},
 		{"not named, and ended", true, pod.Exited, "Exited ExitCode:unknown false"},
 	} {
 		answers := &owners.Answers{Kubelet: owners.Kubelet{Answer: kubelet.Answer{PID: 7}}}

@@ -17,7 +17,7 @@ const (
 	NameReserved Class = "name-reserved"
 	// NoSandbox: containers whose sandbox is gone.
 	NoSandbox Class = "no-sandbox"
-	// NotReady: its sandboxes are not ready, and no container runs.
+	// NotReady: its sandboxes are not ready, and no container runs or may run.
 	NotReady Class = "not-ready"
 	// Abandoned: the podctl process that created it has exited.
 	Abandoned Class = "abandoned"
@@ -78,7 +78,7 @@ func (o Orphan) Word() string {
 }
 
 // Running reports whether anything of it has to be stopped.
-func (o Orphan) Running() bool { return o.Runtime != nil && o.Runtime.Running() }
+func (o Orphan) Running() bool { return o.Runtime != nil && o.Runtime.MayRun() }
 
 // Created is when the first sandbox or container was created, or the directory
 // was changed; zero if that is not known.

@@ -69,7 +69,7 @@ func (s *Stopper) Stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
 
 // wasStopped reports whether nothing of the pod runs, nor will by itself.
 func wasStopped(p *inventory.Pod) bool {
-	runs := p.Runtime != nil && p.Runtime.Running()
+	runs := p.Runtime != nil && p.Runtime.MayRun()
 	if p.Managed() {
 		return !runs && p.Worker.Stopped && !p.Terminating()
 	}
@@ -192,12 +192,12 @@ func (s *Stopper) lookAgain(ctx context.Context, p *inventory.Pod) (*pod.Pod, er
 	return now, s.refuse(now.UID, answers.Judge(now))
 }
 
-// graceOf returns the longest grace period of the pod's running containers, or
+// graceOf returns the longest grace period of the pod's containers that may run, or
 // that of Options if it is shorter.
 func (s *Stopper) graceOf(ctx context.Context, p *inventory.Pod) time.Duration {
 	grace := int64(0)
 	for _, c := range p.Runtime.Containers {
-		if c.State != pod.Running {
+		if c.State != pod.Running && c.State != pod.Unknown {
 			continue
 		}
 		own := int64(v1.DefaultTerminationGracePeriodSeconds)

@@ -110,9 +110,9 @@ func incomplete(pods []*inventory.Pod, unanswered error, visible bool) error {
 	return nil
 }
 
-// runs reports whether a container of the pod is running.
+// runs reports whether a container of the pod runs, or may run.
 func runs(p *pod.Pod) bool {
-	return slices.ContainsFunc(p.Containers, func(c *pod.Container) bool { return c.State == pod.Running })
+	return slices.ContainsFunc(p.Containers, func(c *pod.Container) bool { return c.State == pod.Running || c.State == pod.Unknown })
 }
 
 // errHidden: pods without an owner that answers are found by their processes.

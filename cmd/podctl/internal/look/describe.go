@@ -38,7 +38,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Reads,
 		OnNodes: cmdline.NodePage,
 		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
-			describe.Cgroup{}, describe.Condition{}, describe.Container{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
+			describe.Cgroup{}, describe.Condition{}, describe.Container{}, describe.Attempt{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
 			describe.Mount{}, describe.Volume{}, describe.Event{}, describe.Unread{},
 		},
 		Description: "The page begins with what is wrong, and why as far as that was observed: an exit caused by\n" +

@@ -2,12 +2,14 @@ package look
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pods/inventory"
 )
@@ -38,6 +40,40 @@ type PodData struct {
 	Unready []event.Unready   `json:"unready,omitempty"` // containers whose probes failed when they were last asked
 	Waiting []control.Waiting `json:"waiting,omitempty"` // containers that could not start, and why
 	Message string            `json:"message,omitempty"` // the kubelet's, of a pod of its own that is not ready
+
+	Superseded []supersededData `json:"superseded,omitempty"` // older sandboxes that are ready, and older attempts of containers that run or may run, too
+}
+
+// supersededData is a sandbox or container that runs although a newer one is there.
+type supersededData struct {
+	Container string `json:"container,omitempty"` // its name; missing of a sandbox
+	ID        string `json:"id"`                  // of the sandbox or container
+	Attempt   uint32 `json:"attempt"`             // counted from 0
+	State     string `json:"state"`               // ready, of a sandbox; running, unknown
+}
+
+func supersededOf(p *pod.Pod) []supersededData {
+	if p == nil {
+		return nil
+	}
+	var all []supersededData
+	sandboxes, containers := p.Superseded()
+	for _, s := range sandboxes {
+		all = append(all, supersededData{"", s.ID, s.Attempt, "ready"})
+	}
+	for _, c := range containers {
+		all = append(all, supersededData{c.Name, c.ID, c.Attempt, c.State.String()})
+	}
+	return all
+}
+
+// AlsoRunning says what runs although a newer one is there, "" if nothing does.
+func (d *PodData) AlsoRunning() string {
+	var texts []string
+	for _, s := range d.Superseded {
+		texts = append(texts, fmt.Sprintf("%s attempt %d %s (%s)", cmp.Or(s.Container, "sandbox"), s.Attempt, s.State, pod.ShortID(s.ID)))
+	}
+	return strings.Join(texts, ", ")
 }
 
 // NotReady says why the pod is not ready, "" if that is not known, or it is: the
@@ -63,6 +99,7 @@ func NewPodData(p *inventory.Pod) PodData {
 	if p.Unread != nil {
 		d.Unread = p.Unread.Error()
 	}
+	d.Superseded = supersededOf(p.Runtime)
 	d.Unready, d.Waiting = p.Worker.Unready, p.Worker.Waiting
 	if p.Object != nil && p.Manager == nil {
 		d.readObject(&p.Object.Status)

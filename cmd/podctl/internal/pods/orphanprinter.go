@@ -22,6 +22,7 @@ type OrphanData struct {
 	Containers int            `json:"containers"`          // containers in the runtime
 	Running    int            `json:"running"`             // running containers
 	Created    int            `json:"created,omitempty"`   // containers that were created and never started
+	Unknown    int            `json:"unknown,omitempty"`   // containers of which the runtime does not know whether they run
 	Sandbox    string         `json:"sandbox,omitempty"`   // id of the newest sandbox
 	Directory  string         `json:"directory,omitempty"` // of the class directory
 	Mounts     []string       `json:"mounts,omitempty"`    // mount points in that directory
@@ -53,29 +54,37 @@ func newOrphanData(o orphan.Orphan) OrphanData {
 	if o.Runtime != nil {
 		d.Containers = len(o.Runtime.Containers)
 		for _, c := range o.Runtime.Containers {
-			if c.State == pod.Created {
+			switch c.State {
+			case pod.Created:
 				d.Created++
+			case pod.Unknown:
+				d.Unknown++
+			case pod.Running, pod.Exited:
 			}
 		}
 	}
 	return d
 }
 
-// containersText is "2 running", "1 of 2 running".
+// containersText is "2 running", "1 of 2 running", "1 running, 1 unknown", "1 created, 2 exited".
 func (d OrphanData) containersText() string {
+	exited := d.Containers - d.Running - d.Created - d.Unknown
 	switch {
 	case d.Containers == 0:
 		return "-"
-	case d.Running == d.Containers:
-		return fmt.Sprintf("%d running", d.Running)
-	case d.Running == 0 && d.Created == d.Containers:
-		return fmt.Sprintf("%d created", d.Created)
-	case d.Running == 0 && d.Created > 0:
-		return fmt.Sprintf("%d created, %d exited", d.Created, d.Containers-d.Created)
-	case d.Running == 0:
-		return fmt.Sprintf("%d exited", d.Containers)
+	case d.Running > 0 && d.Running < d.Containers && d.Unknown == 0:
+		return fmt.Sprintf("%d of %d running", d.Running, d.Containers)
 	}
-	return fmt.Sprintf("%d of %d running", d.Running, d.Containers)
+	var parts []string
+	for _, n := range []struct {
+		count int
+		state string
+	}{{d.Running, "running"}, {d.Unknown, "unknown"}, {d.Created, "created"}, {exited, "exited"}} {
+		if n.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n.count, n.state))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // ownerText is "run-5f2a, exited 3d ago".

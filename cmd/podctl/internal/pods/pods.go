@@ -208,7 +208,7 @@ func missing(unmatched []string, all []*inventory.Pod, watch bool) error {
 func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 	l := output.List{
 		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
-		Wide:   []string{"UID", "SANDBOX", "NOT READY"},
+		Wide:   []string{"UID", "SANDBOX", "NOT READY", "ALSO RUNNING"},
 	}
 	for _, p := range pods {
 		d := look.NewPodData(p)
@@ -235,7 +235,7 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 				p.DisplayName(), d.Status, cmp.Or(d.Worker, "-"), ownerText(p), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 				strconv.Itoa(int(d.Restarts)), ip, age,
 			},
-			Wide: []string{d.Metadata.UID, sandbox, cmp.Or(output.OneLine(d.NotReady()), "-")},
+			Wide: []string{d.Metadata.UID, sandbox, cmp.Or(output.OneLine(d.NotReady()), "-"), cmp.Or(d.AlsoRunning(), "-")},
 		})
 	}
 	return l
