@@ -69,9 +69,10 @@ func messageFile(c *pod.ContainerStatus) string {
 }
 
 // readEnd reads at most the last n bytes of a file; of anything but a regular
-// file, nothing.
+// file, nothing: a container of somebody else may have its directory, and put a link to
+// another file there.
 func readEnd(name string, n int64) (string, error) {
-	f, err := bounded.Open(name)
+	f, err := bounded.OpenNoFollow(name)
 	if errors.Is(err, bounded.ErrNotRegular) {
 		return "", nil
 	}

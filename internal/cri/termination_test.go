@@ -47,6 +47,23 @@ func TestTerminationMessage(t *testing.T) {
 	}
 }
 
+func TestTerminationMessageFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	secret, link := filepath.Join(dir, "shadow"), filepath.Join(dir, "message")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, link); err != nil {
+		t.Fatal(err)
+	}
+	got := withTerminationMessage(&pod.ContainerStatus{
+		State: pod.Exited, Annotations: map[string]string{pod.TerminationMessagePathAnnotation: "/m"}, Mounts: []pod.Mount{{HostPath: link, ContainerPath: "/m"}},
+	})
+	if got.Message != "" {
+		t.Errorf("%q", got.Message)
+	}
+}
+
 // TestTerminationMessageOfALog is made of the last lines of the file, of which
 // a long line takes several, and has no end where the process wrote none.
 func TestTerminationMessageOfALog(t *testing.T) {

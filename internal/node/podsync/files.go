@@ -44,10 +44,19 @@ func (s *Syncer) writeHosts(p *v1.Pod, ips []string) error {
 // terminationLog creates the container's termination message file, a new one for each
 // start, and returns its path. It returns "" if the container has no
 // terminationMessagePath or if the file cannot be created: the container starts all the
-// same.
-func (s *Syncer) terminationLog(p *v1.Pod, c *v1.Container) string {
+// same. The files of attempts that the runtime has no more are removed.
+func (s *Syncer) terminationLog(p *v1.Pod, c *v1.Container, st *pod.Status) string {
 	if c.TerminationMessagePath == "" {
 		return ""
+	}
+	kept := map[string]bool{}
+	for _, attempt := range st.Containers {
+		for _, m := range attempt.Mounts {
+			kept[m.HostPath] = true
+		}
+	}
+	if err := s.opt.Volumes.RemoveTerminationLogs(p.UID, c.Name, kept); err != nil {
+		s.opt.Log.Warn("old termination messages stay", "container", c.Name, "uid", p.UID, "err", err)
 	}
 	path, err := s.opt.Volumes.TerminationLog(p.UID, c.Name)
 	if err != nil {

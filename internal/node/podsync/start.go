@@ -159,7 +159,7 @@ func (r *run) containerConfig(ctx context.Context, c *v1.Container, image *pod.I
 		Volumes:        r.volumes,
 		Objects:        r.objects,
 		EnvFile:        r.envFile,
-		TerminationLog: r.terminationLog(r.p, c),
+		TerminationLog: r.terminationLog(r.p, c, r.st),
 	}
 	var err error
 	if in.Devices, err = r.opt.Host.Devices(r.p, c.Name); err != nil {

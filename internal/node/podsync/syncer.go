@@ -83,6 +83,8 @@ type Volumes interface {
 	WriteFile(uid types.UID, name string, content []byte, mode os.FileMode) (path string, err error)
 	// TerminationLog makes an empty file for a container's last words.
 	TerminationLog(uid types.UID, container string) (path string, err error)
+	// RemoveTerminationLogs removes those of a container that are not kept.
+	RemoveTerminationLogs(uid types.UID, container string, kept map[string]bool) error
 }
 
 // Host is the node that a Syncer works for. Only Sign, Features and NetworkReady

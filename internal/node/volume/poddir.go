@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,31 @@ func (m *Manager) CreatePod(uid types.UID) error {
 		return fmt.Errorf("make pod directory: %w", err)
 	}
 	return nil
+}
+
+// RemoveTerminationLogs removes the files of a container's termination messages, but those
+// in kept, as the mounts of the containers that exist name them. A crash loop would fill the
+// disk with them.
+func (m *Manager) RemoveTerminationLogs(uid types.UID, container string, kept map[string]bool) error {
+	if err := errors.Join(checkName("uid", string(uid)), checkName("container", container)); err != nil {
+		return err
+	}
+	dir := filepath.Join(m.Dir(uid), containersName, container)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove termination logs: %w", err)
+	}
+	names := map[string]bool{} // the directory may have been mounted elsewhere then
+	for path := range kept {
+		names[filepath.Base(path)] = true
+	}
+	var errs []error
+	for _, e := range entries {
+		if !names[e.Name()] {
+			errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // TerminationLog makes the file in which the next start of the container may

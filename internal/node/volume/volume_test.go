@@ -155,6 +155,35 @@ func TestTerminationLogIsNewAndWorldWritable(t *testing.T) {
 	diff(t, "mode", fs.FileMode(0o666), modeOf(t, one))
 }
 
+func TestRemoveTerminationLogsKeepsThoseOfContainersThatExist(t *testing.T) {
+	m := New(t.TempDir())
+	var files []string
+	for range 3 {
+		path, err := m.TerminationLog("u1", "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, path)
+	}
+	other, err := m.TerminationLog("u1", "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The same root may have been mounted elsewhere when the container was created.
+	kept := map[string]bool{filepath.Join("/mnt", filepath.Base(files[1])): true, "/etc/hosts": true}
+	if err := m.RemoveTerminationLogs("u1", "c", kept); err != nil {
+		t.Fatal(err)
+	}
+	for path, stays := range map[string]bool{files[0]: false, files[1]: true, files[2]: false, other: true} {
+		if _, err := os.Stat(path); (err == nil) != stays {
+			t.Errorf("%s: %v, want that it stays: %v", path, err, stays)
+		}
+	}
+	if err := m.RemoveTerminationLogs("u2", "c", nil); err != nil {
+		t.Errorf("nothing to remove: %v", err)
+	}
+}
+
 func TestWriteFileReplacesOnlyWhatChanged(t *testing.T) {
 	m := New(t.TempDir())
 	if err := m.CreatePod("u1"); err != nil {

@@ -178,7 +178,7 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 	if f.Owner == OwnerKubelet && len(f.Containers) > 0 && c.Kubelet.finished(p.GivenUID()) {
 		f.KubeletTerminates = true
 	}
-	if f.asked() && !f.SandboxReady && f.Sandbox != "" && len(f.Containers) == 0 {
+	if (f.asked() || f.Owner == OwnerOther) && !f.SandboxReady && f.Sandbox != "" && len(f.Containers) == 0 {
 		f.NetworkHeld = c.networkHeld(ctx, f.Sandbox)
 	}
 	return f

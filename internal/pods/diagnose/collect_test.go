@@ -197,15 +197,21 @@ func TestTheNetworkOfAStoppedSandboxThatIsTerminatedIsAskedFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		state  pod.State
 		view   KubeletView
+		bare   bool
 		listed bool
 	}{
-		"stopped and terminated": {pod.Exited, KubeletView{complete: true}, true},
-		"stopped":                {pod.Exited, KubeletView{}, false},
-		"ready and terminated":   {pod.Running, KubeletView{complete: true}, false},
+		"stopped and terminated": {pod.Exited, KubeletView{complete: true}, false, true},
+		"stopped":                {pod.Exited, KubeletView{}, false, false},
+		"ready and terminated":   {pod.Running, KubeletView{complete: true}, false, false},
+		"bare and stopped":       {pod.Exited, KubeletView{}, true, true},
+		"bare and ready":         {pod.Running, KubeletView{}, true, false},
 	} {
 		p := &inventory.Pod{UID: "u", Name: "db", Runtime: &pod.Pod{
 			Sandboxes: []*pod.Sandbox{{ID: "s1", State: c.state, Labels: map[string]string{pod.UIDLabel: "u"}}},
 		}}
+		if c.bare {
+			p.Runtime.Sandboxes[0].Labels = nil
+		}
 		collector := Collector{Runtime: runtime{}, PodDirs: t.TempDir(), Now: time.Now, Kubelet: c.view}
 		if f := collector.collect(t.Context(), p, collector.newScan()); f.NetworkHeld != c.listed || f.NetworkHeld && !f.Terminating() {
 			t.Errorf("%s: %+v", name, f)

@@ -95,6 +95,8 @@ func (f Facts) Terminating() bool {
 		return true
 	case f.Owner == OwnerGonePodctl && !f.Requested.IsZero() && (f.SandboxReady || f.NetworkHeld || len(f.Containers) > 0):
 		return true
+	case f.Owner == OwnerOther && f.NetworkHeld:
+		return true
 	case !f.SandboxReady && len(f.Containers) > 0:
 		return true
 	}

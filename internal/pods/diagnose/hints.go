@@ -30,13 +30,19 @@ func (f Facts) force() []string {
 }
 
 // orForceShim returns commands, and the last resort for a shim that does not
-// work after them: SIGKILL does not reach the runtime through it. containerd
-// removes the container of a shim that has exited.
+// work after them: SIGKILL does not reach the runtime through it.
 func (f Facts) orForceShim(shim proc.Process, first ...string) []string {
-	switch {
-	case f.Owner == OwnerPodctl || f.Owner == OwnerGonePodctl:
+	if f.Owner == OwnerPodctl || f.Owner == OwnerGonePodctl {
 		return f.orForce(first...)
-	case strings.HasPrefix(shim.Comm, "containerd-shim"):
+	}
+	return orKillShim(shim, first...)
+}
+
+// orKillShim returns commands, and after them the end of a shim through which nothing can
+// be stopped, by podctl rm --force neither. containerd removes the container of a shim that
+// has exited.
+func orKillShim(shim proc.Process, first ...string) []string {
+	if strings.HasPrefix(shim.Comm, "containerd-shim") {
 		return append(first, fmt.Sprintf("kill -KILL %d", shim.PID))
 	}
 	return first

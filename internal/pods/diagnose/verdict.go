@@ -126,7 +126,7 @@ func judgeNetwork(f Facts, _ time.Time) (Verdict, bool) {
 		return Verdict{LayerNetwork, Likely, "its sandbox does not stop: the runtime cannot tear down the pod's network", f.checkNetwork()}, true
 	case f.failedIn(event.LayerSandbox, event.LayerNetwork):
 		return Verdict{LayerRuntime, Observed, "the runtime cannot stop or remove its sandbox", f.askRuntime()}, true
-	case f.Worker == nil && f.KubeletTerminates && f.NetworkHeld:
+	case f.Worker == nil && (f.KubeletTerminates || f.Owner == OwnerOther) && f.NetworkHeld:
 		return Verdict{LayerNetwork, Likely, "its sandbox has stopped, the pod's network has not been torn down", f.checkNetwork()}, true
 	}
 	return Verdict{}, false

@@ -35,9 +35,10 @@ func terminatingCommand(e *shell.Env) *cmdline.Command {
 		Data:    []any{TerminatingPod{}, terminatingMetadata{}, terminatingContainer{}},
 		Description: "A pod is listed if the podctl process that owns it terminates it. Other pods are listed on\n" +
 			"evidence: their podctl process exited while it terminated them; the sandbox has stopped and\n" +
-			"containers still run; a process has exited, or has a signal pending, although the runtime\n" +
-			"reports it as running; their shim is stopped; the kubelet names them as deleted, as failed or\n" +
-			"succeeded while they run, or no longer.\n" +
+			"containers still run, or the network of a pod that nothing manages was not torn down; a\n" +
+			"process has exited, or has a signal pending, although the runtime reports it as running;\n" +
+			"their shim is stopped; the kubelet names them as deleted, as failed or succeeded while they\n" +
+			"run, or no longer.\n" +
 			"GRACE is the rest of the grace period, negative once it is exceeded. LAYER is what the pod\n" +
 			"waits for: hook (preStop), process, cgroup (frozen), shim, runtime, network, volume, lock or\n" +
 			"worker; - while nothing is stuck. A process that podctl cannot see is shown as hidden.\n" +
