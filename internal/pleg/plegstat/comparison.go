@@ -49,11 +49,13 @@ func (t *Transition) MissedBy(s Side) bool {
 // LagOf returns how long after the event a side reported it; not ok if that is
 // unknown.
 func (t *Transition) LagOf(s Side) (lag time.Duration, ok bool) {
-	happened := t.Happened()
-	if happened.IsZero() || t.Seen[s].IsZero() {
-		return 0, false
-	}
-	return max(0, t.Seen[s].Sub(happened)), true
+	return lagOf(t.Happened(), t.Seen[s])
+}
+
+// InFuture reports whether the event happened after a side reported it, by the runtime's
+// time: see Event.InFuture.
+func (t *Transition) InFuture(s Side) bool {
+	return !t.Seen[s].IsZero() && t.Happened().After(t.Seen[s])
 }
 
 // Comparison matches the events of two PLEGs on one runtime.

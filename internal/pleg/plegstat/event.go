@@ -34,13 +34,24 @@ func (ev Event) Happened() time.Time {
 }
 
 // Lag returns how long after the event podctl received it; not ok if that is
-// unknown or the event precedes the watch.
+// unknown, the event precedes the watch, or InFuture.
 func (ev Event) Lag() (lag time.Duration, ok bool) {
-	happened := ev.Happened()
-	if happened.IsZero() || ev.Initial {
+	if ev.Initial {
 		return 0, false
 	}
-	return max(0, ev.Received.Sub(happened)), true
+	return lagOf(ev.Happened(), ev.Received)
+}
+
+// InFuture reports whether the event happened after podctl received it, by the runtime's
+// time: a clock was set back, and the lag is not known.
+func (ev Event) InFuture() bool { return !ev.Initial && ev.Happened().After(ev.Received) }
+
+// lagOf returns how long after an event it was seen; not ok if that is not known.
+func lagOf(happened, seen time.Time) (lag time.Duration, ok bool) {
+	if happened.IsZero() || seen.IsZero() || happened.After(seen) {
+		return 0, false
+	}
+	return seen.Sub(happened), true
 }
 
 // ContainerStatus returns the status of the container that the event is about,

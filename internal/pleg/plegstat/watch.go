@@ -11,6 +11,7 @@ type WatchStats struct {
 	Events int
 	byType map[pleg.EventType]int
 	lags   Durations
+	future int // events in the future
 }
 
 // Add counts an event.
@@ -22,6 +23,9 @@ func (s *WatchStats) Add(ev Event) {
 	s.byType[ev.Type]++
 	if lag, ok := ev.Lag(); ok {
 		s.lags.Add(lag)
+	}
+	if ev.InFuture() {
+		s.future++
 	}
 }
 
@@ -40,6 +44,8 @@ type WatchSummary struct {
 	LagP95 float64 `json:"lagP95"` // the same, 95th percentile
 	LagMax float64 `json:"lagMax"` // the same, maximum
 
+	InFuture int `json:"inFuture,omitempty"` // events that happened after they were detected, by the runtime's time: they have no lag
+
 	// changes found by a relist without a hint while hints were received;
 	// missing if there never were hints
 	Unhinted *int `json:"unhinted,omitempty"`
@@ -54,7 +60,7 @@ func (s *WatchStats) Summary(took time.Duration, m *Meter, unhinted int) WatchSu
 		Seconds: took.Seconds(), Events: map[string]int{}, Relists: m.relists.n,
 		RelistP50: m.relists.Percentile(50).Seconds(), RelistP95: m.relists.Percentile(95).Seconds(), RelistMax: m.relists.longest.Seconds(),
 		Lags: s.lags.n, LagP50: s.lags.Percentile(50).Seconds(), LagP95: s.lags.Percentile(95).Seconds(), LagMax: s.lags.longest.Seconds(),
-		Gaps: m.gaps,
+		InFuture: s.future, Gaps: m.gaps,
 	}
 	for t, n := range s.byType {
 		sum.Events[string(t)] = n

@@ -213,6 +213,13 @@ func TestPages(t *testing.T) {
 			c.status.Containers = c.status.Containers[1:]
 			c.unread = []Unread{{"status", "read status of container aaa: no answer within 2s"}}
 		},
+		"clock-set-back": func(_ *testing.T, c *collection) {
+			c.contains(exited("job", 0, 3, "Error"), cri.Details{})
+			c.contains(running("app"), cri.Details{PID: 9120})
+			c.status.Containers[1].FinishedAt = before(-time.Hour)
+			c.status.Containers[1].StartedAt = before(-2 * time.Hour)
+			c.status.Containers[0].StartedAt = before(-time.Hour)
+		},
 		"dead-sandbox": func(_ *testing.T, c *collection) {
 			c.pod.Creator = "run-1"
 			c.pod.Runtime.Sandboxes[0].State, c.status.Sandboxes[0].State = pod.Exited, pod.Exited

@@ -208,10 +208,14 @@ func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// age is a duration as kubectl shows it.
+// age is a duration as kubectl shows it; one that a clock which was set back makes negative
+// is not known.
 func age(d time.Duration) string {
 	if d > 0 && d < time.Second {
 		return d.Round(time.Millisecond).String()
+	}
+	if d <= -2*time.Second {
+		return "an unknown time (a clock was set back)"
 	}
 	return duration.HumanDuration(max(0, d))
 }

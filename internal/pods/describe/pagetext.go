@@ -7,8 +7,13 @@ import (
 	"time"
 )
 
-// ago is "41s ago".
-func (p *page) ago(t time.Time) string { return age(p.now.Sub(t)) + " ago" }
+// ago is "41s ago", or "3m in the future" after a clock was set back.
+func (p *page) ago(t time.Time) string {
+	if ahead := t.Sub(p.now); ahead >= 2*time.Second {
+		return age(ahead) + " in the future"
+	}
+	return age(p.now.Sub(t)) + " ago"
+}
 
 // pairs are labels and amounts, in the order of their keys.
 func pairs(m map[string]string) string {

@@ -163,7 +163,7 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 			f.Requested, grace = requested, given
 		}
 	}
-	if grace != nil && !f.Requested.IsZero() {
+	if grace != nil && !f.Requested.IsZero() && !f.Requested.After(c.Now()) { // else a clock was set back
 		left := time.Duration(*grace)*time.Second - c.Now().Sub(f.Requested)
 		f.GraceLeft = &left
 	}

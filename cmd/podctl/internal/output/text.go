@@ -21,7 +21,9 @@ func Clock(t time.Time) string { return t.Format("15:04:05.000") }
 // ShortTime is a duration in about three digits, for a column or a sentence.
 func ShortTime(d time.Duration) string {
 	switch {
-	case d <= 0:
+	case d < 0:
+		return Age(min(d, -2*time.Second))
+	case d == 0:
 		return "0ms"
 	case d < time.Millisecond:
 		return "<1ms"
@@ -35,8 +37,9 @@ func ShortTime(d time.Duration) string {
 	return Age(d)
 }
 
-// Age is a duration as kubectl shows it in tables.
-func Age(d time.Duration) string { return duration.HumanDuration(max(0, d)) }
+// Age is a duration as kubectl shows it in tables: <invalid> if it is negative, as of what
+// happened before a clock was set back.
+func Age(d time.Duration) string { return duration.HumanDuration(d) }
 
 // Size is an amount of bytes in three digits and a binary unit: 4.1MiB.
 func Size(n uint64) string {

@@ -1,6 +1,20 @@
 package output
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
+
+// kubectl shows as <invalid> what happened before a clock was set back.
+func TestNegativeTimesAreInvalid(t *testing.T) {
+	for d, want := range map[time.Duration][2]string{
+		-time.Hour: {"<invalid>", "<invalid>"}, -time.Millisecond: {"0s", "<invalid>"}, 0: {"0s", "0ms"}, time.Minute: {"60s", "60s"},
+	} {
+		if got := [2]string{Age(d), ShortTime(d)}; got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+}
 
 func TestSize(t *testing.T) {
 	for n, want := range map[uint64]string{

@@ -78,6 +78,9 @@ func lagCell(t *plegstat.Transition, s plegstat.Side) string {
 	if lag, ok := t.LagOf(s); ok {
 		return output.ShortTime(lag)
 	}
+	if t.InFuture(s) {
+		return inFuture
+	}
 	return ""
 }
 

@@ -33,7 +33,7 @@ type WatchLine struct {
 	Source     string     `json:"source,omitempty"`     // what triggered the detection: relist or hint
 	Initial    bool       `json:"initial,omitempty"`    // existed before the watch began
 	Happened   *time.Time `json:"happened,omitempty"`   // when it happened, if the runtime reports it
-	LagSeconds *float64   `json:"lagSeconds,omitempty"` // seconds from happened to time; missing if initial
+	LagSeconds *float64   `json:"lagSeconds,omitempty"` // seconds from happened to time; missing if initial, or if it happened after time: a clock was set back
 	Merged     int        `json:"merged,omitempty"`     // of a PodSync: number of events merged into it because output was slow
 
 	Summary *plegstat.WatchSummary `json:"summary,omitempty"` // the summary

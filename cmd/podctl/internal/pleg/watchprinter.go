@@ -42,6 +42,9 @@ func newWatchPrinter(e *shell.Env, o watchOptions) watchPrinter {
 	return p
 }
 
+// inFuture is LAG of an event that happened after it was detected, by the runtime's time.
+const inFuture = "future"
+
 // watchTable prints a table.
 type watchTable struct {
 	env   *shell.Env
@@ -85,6 +88,8 @@ func (p *watchTable) cells(ev plegstat.Event) []string {
 	late := ""
 	if lag, ok := ev.Lag(); ok {
 		late = output.ShortTime(lag)
+	} else if ev.InFuture() {
+		late = inFuture
 	}
 	source := string(ev.Source)
 	if ev.Initial {
@@ -200,6 +205,9 @@ func watchSummaryText(s plegstat.WatchSummary) string {
 	}
 	if s.Lags > 0 {
 		parts = append(parts, fmt.Sprintf("lag p50 %s, p95 %s, max %s", output.ShortTime(seconds(s.LagP50)), output.ShortTime(seconds(s.LagP95)), output.ShortTime(seconds(s.LagMax))))
+	}
+	if s.InFuture > 0 {
+		parts = append(parts, output.Plural(s.InFuture, "event")+" in the future, without a lag: a clock was set back")
 	}
 	switch {
 	case s.Unhinted == nil:

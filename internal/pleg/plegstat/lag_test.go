@@ -1,0 +1,36 @@
+package plegstat
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podctl/podctl/internal/pleg"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// died is the end of a container, detected so long after it happened by the runtime's time.
+func died(late time.Duration) Event {
+	at := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	c := &pod.ContainerStatus{ID: "c", State: pod.Exited, FinishedAt: at.Add(-late)}
+	return Event{Event: pleg.Event{Type: pleg.ContainerDied, Container: "app", ID: "c", Status: &pod.Status{Containers: []*pod.ContainerStatus{c}}}, Received: at}
+}
+
+func TestEventInFutureHasNoLag(t *testing.T) {
+	var s WatchStats
+	for _, late := range []time.Duration{time.Second, 3 * time.Second, -time.Hour, -time.Millisecond, 0} {
+		ev := died(late)
+		if lag, ok := ev.Lag(); ok != (late >= 0) || ok && lag != late || ev.InFuture() != (late < 0) {
+			t.Errorf("%s: lag %s, %v, in future %v", late, lag, ok, ev.InFuture())
+		}
+		s.Add(ev)
+	}
+	sum := s.Summary(time.Minute, NewMeter(time.Now), 0)
+	if sum.Lags != 3 || sum.LagP50 != 1 || sum.LagP95 != 3 || sum.InFuture != 2 {
+		t.Errorf("%+v", sum)
+	}
+	transition := Transition{Event: died(-time.Hour).Event}
+	transition.Seen[ByHints] = died(0).Received
+	if _, ok := transition.LagOf(ByHints); ok || !transition.InFuture(ByHints) || transition.InFuture(ByRelists) {
+		t.Error("a side that reported it before it happened has a lag")
+	}
+}
