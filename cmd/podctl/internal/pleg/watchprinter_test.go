@@ -45,7 +45,7 @@ func TestLagIsFromWhatTheStatusSays(t *testing.T) {
 		"removed":                    {someEvent(pleg.ContainerRemoved, exited), -1},
 		"died, but it runs":          {someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Running, FinishedAt: before(time.Hour)}), -1},
 		"died without a time":        {someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited}), -1},
-		"the clock was set":          {someEvent(pleg.ContainerStarted, &pod.ContainerStatus{StartedAt: before(-time.Second)}), 0},
+		"the clock was set":          {someEvent(pleg.ContainerStarted, &pod.ContainerStatus{StartedAt: before(-time.Second)}), -1},
 		"what was there":             {initial, -1},
 		"gone":                       {someEvent(pleg.ContainerDied, nil), -1},
 		"sandbox started":            {someEvent(pleg.ContainerStarted, &pod.SandboxStatus{CreatedAt: before(time.Minute)}), time.Minute},
@@ -180,7 +180,7 @@ func TestWatchSummaryText(t *testing.T) {
 
 func TestShortTime(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		-time.Second: "0ms", 0: "0ms", time.Microsecond: "<1ms", 1234 * time.Microsecond: "1.23ms", 9999 * time.Microsecond: "10ms",
+		-time.Second: "<invalid>", 0: "0ms", time.Microsecond: "<1ms", 1234 * time.Microsecond: "1.23ms", 9999 * time.Microsecond: "10ms",
 		12345 * time.Microsecond: "12ms", 999*time.Millisecond + 600*time.Microsecond: "1s", 1234 * time.Millisecond: "1.23s",
 		12345 * time.Millisecond: "12s", 75 * time.Second: "75s",
 	} {
