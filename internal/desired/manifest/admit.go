@@ -47,7 +47,6 @@ type Finding struct {
 func Admit(p *Pod, objects *pod.Objects) (*Pod, []Finding) {
 	a := &admission{written: p, objects: objects, pod: p.Pod}
 	if !pod.IsStatic(p.Pod) {
-		a.pod = p.Pod.DeepCopy()
 		a.priority()
 		a.runtimeClass()
 		a.serviceAccount()
@@ -55,7 +54,7 @@ func Admit(p *Pod, objects *pod.Objects) (*Pod, []Finding) {
 	}
 	a.references()
 	admitted := p
-	if !equality.Semantic.DeepEqual(a.pod, p.Pod) {
+	if a.pod != p.Pod && !equality.Semantic.DeepEqual(a.pod, p.Pod) {
 		admitted = a.store()
 	}
 	if a.denied() {
@@ -66,10 +65,20 @@ func Admit(p *Pod, objects *pod.Objects) (*Pod, []Finding) {
 
 // admission is the way of one pod through the plugins.
 type admission struct {
-	written  *Pod
-	objects  *pod.Objects
+	written *Pod
+	objects *pod.Objects
+	// pod is the one that was written until edit copies it: an agent admits all of its
+	// pods again whenever a source changes.
 	pod      *v1.Pod
 	findings []Finding
+}
+
+// edit returns the spec to change.
+func (a *admission) edit() *v1.PodSpec {
+	if a.pod == a.written.Pod {
+		a.pod = a.pod.DeepCopy()
+	}
+	return &a.pod.Spec
 }
 
 func (a *admission) report(v Verdict, at, message, hint string) {
@@ -84,7 +93,7 @@ func (a *admission) denied() bool {
 // default class (plugin/pkg/admission/priority/admission.go). A number without a class is
 // a user's own: without a cluster it is the only way to give one.
 func (a *admission) priority() {
-	spec := &a.pod.Spec
+	spec := a.pod.Spec
 	class := a.defaultPriorityClass()
 	if name := spec.PriorityClassName; name != "" {
 		class = a.objects.PriorityClasses[types.NamespacedName{Name: name}]
@@ -103,9 +112,10 @@ func (a *admission) priority() {
 	case policy != nil && spec.PreemptionPolicy != nil && *spec.PreemptionPolicy != *policy:
 		a.report(Deny, "spec.preemptionPolicy", fmt.Sprintf("Invalid value: %q: %s has the policy %s", *spec.PreemptionPolicy, class.Name, *policy), "leave it out")
 	default:
-		spec.PriorityClassName, spec.Priority = class.Name, &class.Value
+		own := a.edit()
+		own.PriorityClassName, own.Priority = class.Name, &class.Value
 		if policy != nil {
-			spec.PreemptionPolicy = policy
+			own.PreemptionPolicy = policy
 		}
 	}
 }
@@ -153,7 +163,7 @@ func (a *admission) runtimeClass() {
 		if len(a.pod.Spec.Overhead) > 0 && !equality.Semantic.DeepEqual(a.pod.Spec.Overhead, class.Overhead.PodFixed) {
 			a.report(Deny, "spec.overhead", fmt.Sprintf("it is not the overhead of the RuntimeClass %q", *name), "leave it out")
 		} else {
-			a.pod.Spec.Overhead = class.Overhead.PodFixed
+			a.edit().Overhead = class.Overhead.PodFixed
 		}
 	}
 	if s := class.Scheduling; s != nil && len(s.NodeSelector)+len(s.Tolerations) > 0 {
@@ -167,7 +177,7 @@ const defaultAccount = "default"
 // serviceAccount gives the pod the pull secrets of its ServiceAccount, if it has none
 // (plugin/pkg/admission/serviceaccount/admission.go). A token is what podctl cannot give it.
 func (a *admission) serviceAccount() {
-	spec := &a.pod.Spec
+	spec := a.pod.Spec
 	name, at := spec.ServiceAccountName, "spec.serviceAccountName"
 	if !a.written.sets(at) && a.written.sets("spec.serviceAccount") {
 		at = "spec.serviceAccount"
@@ -177,8 +187,8 @@ func (a *admission) serviceAccount() {
 		name = defaultAccount
 	}
 	account := a.objects.ServiceAccounts[types.NamespacedName{Namespace: a.pod.Namespace, Name: name}]
-	if account != nil && len(spec.ImagePullSecrets) == 0 {
-		spec.ImagePullSecrets = slices.Clone(account.ImagePullSecrets)
+	if account != nil && len(spec.ImagePullSecrets) == 0 && len(account.ImagePullSecrets) > 0 {
+		a.edit().ImagePullSecrets = slices.Clone(account.ImagePullSecrets)
 	}
 	automount := spec.AutomountServiceAccountToken
 	if automount == nil && account != nil {

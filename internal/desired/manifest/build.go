@@ -157,9 +157,6 @@ func (b *builder) hint(e *field.Error) string {
 	if strings.HasPrefix(e.Field, "metadata.annotations") && strings.Contains(e.Error(), `"bind-mount-options:`) {
 		return "podman reads it, Kubernetes does not: leave it out"
 	}
-	if strings.HasSuffix(e.Field, ".mountPath") && strings.Contains(e.Detail, "':'") {
-		return "podman reads options behind the colon, Kubernetes does not: leave them out"
-	}
 	if e.Type != field.ErrorTypeRequired {
 		return ""
 	}

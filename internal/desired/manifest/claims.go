@@ -22,6 +22,9 @@ func (l *loader) judgeClaims() {
 				continue
 			}
 			u.Support, u.Field.Support, u.Field.Reason = Ignored, Ignored, oneMachine
+			if field == "volumeName" {
+				u.Field.Reason = "no PersistentVolume of the name is declared: the claim is a directory of podctl's own, which begins empty"
+			}
 			if l.opts.Elsewhere {
 				continue
 			}

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite testdata/*.txt with what Load s
 // TestTranscripts runs every testdata/*.txt: an archive whose comment opens
 // with the rule that it shows, the files to load in their order, and the
 // answer in "want". In a file, ␉ stands for a tab, ␍ for a carriage return,
-// ␡ for a control character and ␀ for a byte-order mark, which an editor would hide.
+// ␡ for a control character, ⍽ for a no-break space, ␢ for one without width and ␀ for a byte-order mark, which an editor would hide.
 func TestTranscripts(t *testing.T) {
 	dir, err := filepath.Abs("testdata") // a transcript changes directory
 	if err != nil {
@@ -63,7 +63,7 @@ func transcript(t *testing.T, archive *txtar.Archive) string {
 		if f.Name == "want" {
 			continue
 		}
-		data := strings.NewReplacer("␉", "\t", "␍", "\r", "␀", "\ufeff", "␡", "\x7f").Replace(string(f.Data))
+		data := strings.NewReplacer("␉", "\t", "␍", "\r", "␀", "\ufeff", "␡", "\x7f", "⍽", "\u00a0", "␢", "\u200b").Replace(string(f.Data))
 		if err := os.WriteFile(f.Name, []byte(data), 0o644); err != nil {
 			t.Fatal(err)
 		}

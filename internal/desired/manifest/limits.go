@@ -23,6 +23,7 @@ func (a *admission) limitRanges() {
 		ranges = append(ranges, a.objects.LimitRanges[types.NamespacedName{Namespace: a.pod.Namespace, Name: name}])
 	}
 	for _, l := range ranges {
+		a.edit()
 		a.setDefaults(l)
 	}
 	for _, l := range ranges {

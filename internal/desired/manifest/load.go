@@ -224,6 +224,9 @@ func (l *loader) source(ctx context.Context, s source) {
 
 // admit applies the objects of the input to its pods.
 func (l *loader) admit() {
+	if l.opts.Elsewhere {
+		l.set.Objects.Volumes = nil // what podctl cannot mount is no problem there
+	}
 	l.set.Objects = pod.Merge(l.set.Objects)
 	understood := len(l.problems) == 0 // else what is not declared may be what was not understood
 	is := map[*Pod]*Pod{}

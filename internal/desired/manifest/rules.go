@@ -34,6 +34,16 @@ func warnRules(p *v1.Pod, report func(field, message, hint string)) {
 		report(fmt.Sprintf("spec.readinessGates[%d]", i),
 			fmt.Sprintf("nothing sets the condition %q without an API server: the pod is never ready", gate.ConditionType), "")
 	}
+	for list, containers := range map[string][]v1.Container{"containers": p.Spec.Containers, "initContainers": p.Spec.InitContainers} {
+		for i, c := range containers {
+			for j, m := range c.VolumeMounts {
+				if strings.Contains(m.MountPath, ":") {
+					report(fmt.Sprintf("spec.%s[%d].volumeMounts[%d].mountPath", list, i, j),
+						fmt.Sprintf("%q is one path: podman reads options behind the colon, Kubernetes does not", m.MountPath), "leave them out")
+				}
+			}
+		}
+	}
 }
 
 // checkRules reports what neither the API server's validation nor the field

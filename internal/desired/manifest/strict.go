@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -152,7 +153,11 @@ func elem(t reflect.Type) reflect.Type {
 
 func (c *checker) unknown(name string, at path, levels []level) {
 	if what := invisibleIn(name); what != "" {
-		c.report(at[:len(at)-1].field(withoutInvisible(name)), c.positions.find(at).line, "unknown field: its name has "+what, invisibleHint)
+		message, hint := "unknown field: its name has "+what, invisibleHint
+		if strings.TrimLeftFunc(name, isInvisible) != name {
+			message, hint = what+indentation, "indent with spaces"
+		}
+		c.report(at[:len(at)-1].field(withoutInvisible(name)), c.positions.find(at).line, message, hint)
 		return
 	}
 	hint := ""

@@ -86,7 +86,7 @@ func (w *useWalk) walkMapping(m map[string]any, at path, b *branch, row *Field) 
 		case row != nil:
 			rest = true
 		default:
-			w.addUse(m[key], at.field(key), &Field{Support: Refused, Reason: "unknown to podctl"})
+			w.addUse(m[key], at.field(withoutInvisible(key)), &Field{Support: Refused, Reason: "unknown to podctl"})
 		}
 	}
 	if rest {
