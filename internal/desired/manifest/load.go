@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -249,6 +250,26 @@ func (l *loader) admit() {
 		}
 	}
 	l.judgeClaims()
+	l.checkDefaultClasses()
+}
+
+// checkDefaultClasses reports all default priority classes but the first, as the API
+// server's admission does (validatePriorityClass in plugin/pkg/admission/priority/admission.go).
+func (l *loader) checkDefaultClasses() {
+	first := ""
+	for _, d := range l.set.Documents {
+		class := l.set.Objects.PriorityClasses[types.NamespacedName{Name: d.Name}]
+		switch {
+		case d.Kind != "PriorityClass" || class == nil || !class.GlobalDefault || d.Name == first:
+		case first == "":
+			first = d.Name
+		default:
+			l.problems = append(l.problems, Problem{
+				File: d.File, Line: d.positions.find(parsePath("globalDefault")).line, Kind: d.Kind, Name: d.Name, Field: "globalDefault",
+				Message: fmt.Sprintf("PriorityClass %s is already marked as default. Only one default can exist", first),
+			})
+		}
+	}
 }
 
 // finish returns what Load returns.
