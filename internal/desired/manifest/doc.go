@@ -13,8 +13,10 @@
 // by the nodes.
 //
 // kinds.go lists the kinds, each with its type and its field table. Objects
-// (ConfigMaps, Secrets, claims) go into the Set beside the pods that refer to
-// them, and are no part of a pod's identity. No message contains a value of a
+// (ConfigMaps, Secrets, claims, classes …) go into the Set beside the pods that refer to
+// them, and are no part of a pod's identity. Once all of them are there, Admit applies them to the
+// pods (admit.go, limits.go), and says what no object declares (references.go); Load does
+// that, after Parse its caller. No message contains a value of a
 // Secret. The pods of workloads are pods like any other, with a document of
 // their own.
 //
@@ -37,9 +39,9 @@
 // strictly, so a misspelt field is an error and not dropped; all problems are
 // reported, not the first one; names get no node suffix, and pods no
 // toleration and no config annotations; the UID is a hash of what is immutable of the document and
-// not of the node and file name; List is read beside PodList; a priority
-// class of the system gets its number, which is otherwise an admission
-// plugin's work; a runtime class is never ignored.
+// not of the node and file name; List is read beside PodList; pods are
+// changed by the objects beside them, which is otherwise the work of the API
+// server's admission plugins; a runtime class is never ignored.
 package manifest
 
 //go:generate go test -run TestFieldsPageIsCurrent|TestKubernetesOwnManifests -update .

@@ -83,8 +83,8 @@ type Pod struct {
 	// File and Line are where its document begins.
 	File string
 	Line int
-	// Document is what was read: canonical JSON, the namespace resolved,
-	// nothing defaulted. Decode makes the same pod of it; two documents are
+	// Document is what was read, with what Admit added: canonical JSON, the namespace
+	// resolved, nothing defaulted. Decode makes the same pod of it; two documents are
 	// equal if and only if they are the same manifest.
 	Document []byte
 	// Workload identifies the workload of which it is a pod, KIND/NAMESPACE/NAME; "" if
