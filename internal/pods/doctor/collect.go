@@ -36,6 +36,10 @@ const (
 	quiet = 200 * time.Millisecond
 )
 
+// settle is how old a shim, a namespace or an address has to be: a younger one may be of a
+// sandbox that is being created, which is not listed yet.
+const settle = time.Minute
+
 // Collect reads all facts.
 func Collect(ctx context.Context, o Options) Facts {
 	f := Facts{Now: o.Now(), IsRoot: os.Geteuid() == 0, Runtime: Runtime{Err: o.ConnectErr}, Pods: Pods{Podctls: o.Podctls}}
@@ -132,6 +136,11 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 	if dir := f.Runtime.Config.NamespaceDir; dir != "" && seen.visible {
 		f.Pods.NamespaceDir, f.Pods.Namespaces = dir, namespaces(dir, o.Now())
 	}
+	var leases []Lease
+	if seen.visible && seen.sameMounts {
+		leases, f.Pods.LeasesWhole = readLeases("/", f.Runtime.Config.CNI.leaseDirs(), o.Now())
+		f.Pods.LeasesRead = len(leases)
+	}
 	all, err := o.List(ctx)
 	if f.Pods.Err = err; err != nil {
 		return
@@ -159,6 +168,7 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 			f.Pods.Headless = append(f.Pods.Headless, p.DisplayName())
 		}
 	}
+	f.Pods.Leases = unlisted(leases, listed, "/", o.Now())
 	if f.Pods.Examined = seen.examined; !seen.examined {
 		return
 	}

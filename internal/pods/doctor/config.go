@@ -32,7 +32,8 @@ type cniConfig struct {
 				Network struct {
 					Type string `json:"type"`
 					IPAM struct {
-						Type string `json:"type"`
+						Type    string `json:"type"`
+						DataDir string `json:"dataDir"`
 					} `json:"ipam"`
 				}
 			}
@@ -67,6 +68,9 @@ func readConfig(info map[string]string) (c Config, sandboxImage string) {
 		for _, n := range cni.Networks {
 			network := Network{Name: n.Config.Name}
 			for _, p := range n.Config.Plugins {
+				if dir := p.Network.IPAM.DataDir; p.Network.IPAM.Type == "host-local" && filepath.IsAbs(dir) {
+					network.LeaseDir = dir
+				}
 				for _, program := range []string{p.Network.Type, p.Network.IPAM.Type} {
 					if program != "" && !slices.Contains(network.Plugins, program) {
 						network.Plugins = append(network.Plugins, program)
@@ -102,4 +106,15 @@ func (c *CNI) find(server int) {
 			}
 		}
 	}
+}
+
+// leaseDirs returns the directories in which host-local keeps leases.
+func (c CNI) leaseDirs() []string {
+	dirs := []string{leaseDir}
+	for _, n := range c.Networks {
+		if n.LeaseDir != "" && !slices.Contains(dirs, filepath.Clean(n.LeaseDir)) {
+			dirs = append(dirs, filepath.Clean(n.LeaseDir))
+		}
+	}
+	return dirs
 }

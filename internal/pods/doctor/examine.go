@@ -29,6 +29,7 @@ var checks = []struct {
 	{"leftover.shims", false, checkShims},
 	{"leftover.mounts", false, checkMounts},
 	{"leftover.namespaces", false, checkNamespaces},
+	{"leftover.leases", false, checkLeases},
 	{"kubelet", false, checkKubelet},
 	{"kubelet.files", false, checkKubeletFiles},
 	{"kubelet.pods", false, checkKubeletPods},

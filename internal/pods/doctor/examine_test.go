@@ -26,7 +26,7 @@ func healthy() Facts {
 		},
 		Host:  Host{Kernel: "6.12", CgroupVersion: 2, Systemd: true, UserNamespaces: 1000, SharedRoot: true, Forwards: true, ClockSynchronized: true},
 		Disks: []Disk{{What: "images", Path: "/var/lib", Size: 100, Free: 50, Inodes: 100, FreeInodes: 50}},
-		Pods:  Pods{Count: 2, Running: 1, Examined: true, NamespaceDir: "/run/netns", Namespaces: 1, Sandboxes: 2, Podctls: []string{"agent"}},
+		Pods:  Pods{Count: 2, Running: 1, Examined: true, NamespaceDir: "/run/netns", Namespaces: 1, Sandboxes: 2, Podctls: []string{"agent"}, LeasesRead: 2, LeasesWhole: true},
 	}
 }
 
@@ -72,6 +72,13 @@ func TestFindings(t *testing.T) {
 			f.Runtime.Config.CNI.LoadStatus, f.Runtime.Config.CNI.Networks = "no network config found", nil
 		}, "runtime.cni", "failure: no CNI configuration is loaded from /etc/cni/net.d: no network config found"},
 		{func(f *Facts) { f.Runtime.Config.CNI = CNI{} }, "runtime.cni", "info: the runtime does not show"},
+		{func(f *Facts) {
+			f.Pods.Leases = []Lease{{Network: "net", Address: "10.88.0.5", ID: "3f9c1b2a44d0e7788", Gone: true}}
+		}, "leftover.leases", "warning: addresses of nothing that the runtime lists, whose network namespaces are gone: 10.88.0.5 of network net (3f9c1b2a44d0e)"},
+		{func(f *Facts) {
+			f.Pods.Leases = []Lease{{Network: "podman", Address: "10.88.0.5", ID: "3f9c1b2a44d0e7788"}}
+		}, "leftover.leases", "info: addresses of nothing that this runtime lists, which another runtime may have: 10.88.0.5 of network podman (3f9c1b2a44d0e)"},
+		{func(f *Facts) { f.Pods.LeasesWhole = false }, "leftover.leases", "info: the addresses that host-local holds cannot all be read"},
 		{func(f *Facts) { f.Runtime.Probed = false }, "runtime.events", "info: not opened"},
 		{func(f *Facts) { f.Runtime.Events = unsupported }, "runtime.events", "info: containerd v2.4.2 has no events"},
 		{func(f *Facts) { f.Runtime.Events, f.Runtime.Config.Events = unsupported, &no }, "runtime.events", "info: events are disabled"},

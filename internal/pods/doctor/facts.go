@@ -80,6 +80,8 @@ type Network struct {
 	// Plugins are its programs, those for addresses included; Missing are those that
 	// are in no directory of programs.
 	Plugins, Missing []string
+	// LeaseDir is where host-local keeps its addresses, "" for its default.
+	LeaseDir string
 }
 
 // Host is what is known of the machine.
@@ -152,6 +154,11 @@ type Pods struct {
 	Shims    []Shim
 	Mounts   []string
 	Examined bool
+	// Leases are those of nothing that the runtime lists, LeasesRead how many there are;
+	// LeasesWhole is false if not all could be read, or owners not be looked for.
+	Leases      []Lease
+	LeasesRead  int
+	LeasesWhole bool
 }
 
 // Shim is a process that keeps containers.

@@ -22,7 +22,7 @@ func plural(n int, noun string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun
-	case strings.HasSuffix(noun, "x"):
+	case strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "s"):
 		noun += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
@@ -82,6 +82,36 @@ func checkNamespaces(f Facts, r *report) {
 		r.warn("ip netns list; umount and remove those of no sandbox", "%s holds %s for %s: at least %d too many", p.NamespaceDir, plural(p.Namespaces, "network namespace"), plural(p.Sandboxes, "sandbox"), p.Namespaces-p.Sandboxes)
 	default:
 		r.ok("%s for %s in %s", plural(p.Namespaces, "network namespace"), plural(p.Sandboxes, "sandbox"), p.NamespaceDir)
+	}
+}
+
+// checkLeases says which addresses are held for nothing. A network without free addresses
+// starts no pod.
+func checkLeases(f Facts, r *report) {
+	p := f.Pods
+	if p.Err != nil {
+		return
+	}
+	var gone, unknown []string
+	for _, l := range p.Leases {
+		text := fmt.Sprintf("%s of network %s (%.13s)", l.Address, l.Network, l.ID)
+		if l.Gone {
+			gone = append(gone, text)
+		} else {
+			unknown = append(unknown, text)
+		}
+	}
+	if len(gone) > 0 {
+		r.warn("remove the files of these addresses below "+leaseDir+", or below dataDir of their network", "addresses of nothing that the runtime lists, whose network namespaces are gone: %s", firstNames(gone))
+	}
+	if len(unknown) > 0 {
+		r.info("addresses of nothing that this runtime lists, which another runtime may have: %s", firstNames(unknown))
+	}
+	switch {
+	case !p.LeasesWhole:
+		r.info("the addresses that host-local holds cannot all be read here: it takes root, the runtime's PID and mount namespaces, and no more than %d addresses", maxLeases)
+	case len(p.Leases) == 0:
+		r.ok("each of %s that host-local holds is of a listed sandbox", plural(p.LeasesRead, "address"))
 	}
 }
 

@@ -42,13 +42,10 @@ type found struct {
 	// mounts are root file systems by the id of their sandbox or container.
 	mounts   map[string]string
 	examined bool
-	// visible: the runtime's processes and mounts are.
-	visible bool
+	// visible: the runtime's processes and mounts are. sameMounts: its mount namespace is
+	// podctl's, so that a path that is missing is missing for it, too.
+	visible, sameMounts bool
 }
-
-// settle is how old a shim has to be: a younger one may be of a sandbox that is being
-// created, which is not listed yet.
-const settle = time.Minute
 
 // tasks is where containerd mounts root file systems, below its state directory.
 const tasks = "io.containerd.runtime.v2.task/k8s.io"
@@ -56,6 +53,11 @@ const tasks = "io.containerd.runtime.v2.task/k8s.io"
 // scan looks for shims and mounts of containerd. Another runtime's cannot be assigned.
 func scan(server int, endpoint, stateDir string, now time.Time) found {
 	f := found{mounts: map[string]string{}, visible: server != 0 && os.Geteuid() == 0}
+	if f.visible {
+		theirs, err := proc.Default.Namespace(server, "mnt")
+		ours, ownErr := proc.Default.Namespace(os.Getpid(), "mnt")
+		f.sameMounts = err == nil && ownErr == nil && theirs == ours
+	}
 	if !f.visible || stateDir == "" {
 		return f
 	}
@@ -115,6 +117,14 @@ func namespaces(dir string, now time.Time) (n int) {
 		}
 	}
 	return n
+}
+
+// noNamespace reports whether there is no network namespace at a path: nothing, or the
+// empty file that remains where one was mounted.
+func noNamespace(path string) bool {
+	var fs unix.Statfs_t
+	err := unix.Statfs(path, &fs)
+	return errors.Is(err, unix.ENOENT) || err == nil && fs.Type != unix.NSFS_MAGIC && fs.Type != unix.PROC_SUPER_MAGIC
 }
 
 // shimFlags returns the values of -NAME VALUE.

@@ -16,6 +16,8 @@ type found struct {
 	mounts   map[string]string
 	examined bool
 	visible  bool
+	// sameMounts: see that of Linux.
+	sameMounts bool
 }
 
 func serverOf(cri.Endpoint) Server { return Server{} }
@@ -23,6 +25,8 @@ func serverOf(cri.Endpoint) Server { return Server{} }
 func scan(int, string, string, time.Time) found { return found{} }
 
 func namespaces(string, time.Time) int { return 0 }
+
+func noNamespace(string) bool { return false }
 
 func readHost(int) Host { return Host{Err: errLinux, ClockErr: errLinux, UserNamespaces: -1} }
 
