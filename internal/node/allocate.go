@@ -40,6 +40,7 @@ type allocations struct {
 	workers     *worker.Workers
 	sync        *podsync.Syncer
 	allocatable v1.ResourceList
+	observer    Observer
 }
 
 // update grants a pod that asks for other resources than it was granted what it
@@ -69,9 +70,17 @@ func (a *allocations) update(uid types.UID, retry bool) {
 		return
 	}
 	settled := refused == nil && e.deferred != nil && !resizes
+	waited := e.deferred
 	e.deferred = e.deferred.next(want, refused)
 	u := worker.Update{Pod: e.allocated(), Type: worker.TypeUpdate, Exclusive: true}
 	a.pods.mu.Unlock()
+	if waited != nil && refused == nil {
+		how := ResizeReverted
+		if resizes {
+			how = ResizeAccepted
+		}
+		a.observer.DeferredResizeEnded(want, how, time.Since(waited.since))
+	}
 	switch {
 	case pending:
 		a.sync.ResizePending(want, refused.Message)

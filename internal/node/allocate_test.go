@@ -1,6 +1,7 @@
 package node
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -129,9 +130,31 @@ func TestDeferredResizesAreGrantedByPriority(t *testing.T) {
 	}
 }
 
+// resizeObserver is told how the waits of resizes ended, and of admissions.
+type resizeObserver struct {
+	noObserver
+	mu       sync.Mutex
+	ended    []ResizeResolution
+	admitted int
+}
+
+func (o *resizeObserver) DeferredResizeEnded(_ *v1.Pod, how ResizeResolution, _ time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = append(o.ended, how)
+}
+
+func (o *resizeObserver) Admitted(*v1.Pod) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.admitted++
+}
+
 // A wish that is withdrawn leaves nothing behind.
 func TestResizeWithdrawn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
+		told := &resizeObserver{}
+		w.observer = told
 		w.allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2"), v1.ResourceMemory: resource.MustParse("4Gi"), v1.ResourcePods: resource.MustParse("10")}
 		p := w.podctl("run-a", asking("web", "1"))
 		p.until("web", "running", has("1", false))
@@ -140,6 +163,9 @@ func TestResizeWithdrawn(t *testing.T) {
 		p.want(asking("web", "1"))
 		p.until("web", "as before", has("1", false))
 		p.drain()
+		if !slices.Equal(told.ended, []ResizeResolution{ResizeReverted}) || told.admitted != 1 {
+			t.Errorf("waits ended %v; admitted %d", told.ended, told.admitted)
+		}
 	})
 }
 

@@ -107,7 +107,11 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 	} else {
 		n.devices.restore(d.Pod, listed)
 	}
-	return n.activate(ctx, d, lifecycle.Begin{Mode: mode, Pod: withRecordedEnd(d.Pod, rec), StopNext: stopNext}, rec)
+	started := n.activate(ctx, d, lifecycle.Begin{Mode: mode, Pod: withRecordedEnd(d.Pod, rec), StopNext: stopNext}, rec)
+	if started && mode == lifecycle.New {
+		n.opts.Observer.Admitted(d.Pod)
+	}
+	return started
 }
 
 // withRecordedEnd returns the pod with the phase in which it ended, if it did.

@@ -267,7 +267,7 @@ func (n *Node) connect() {
 	n.names = &nameLocks{pods: n.pods, locks: o.Locks, events: n.events, host: o.Host, log: o.Log}
 	n.ports = &hostPorts{pods: n.pods, rt: o.Runtime, elsewhere: o.HostPorts, log: o.Log}
 	n.devices = &devices{pods: n.pods, rt: o.Runtime, log: o.Log}
-	n.allocations = &allocations{pods: n.pods, workers: n.workers, sync: n.sync, allocatable: o.Allocatable}
+	n.allocations = &allocations{pods: n.pods, workers: n.workers, sync: n.sync, allocatable: o.Allocatable, observer: o.Observer}
 	n.remover = &remover{
 		pods: n.pods, rt: o.Runtime, statuses: n.statuses, pleg: n.pleg, sync: n.sync, volumes: o.Volumes, cgroups: o.Cgroups,
 		facts: o.Facts, dirs: o.Dirs, keepLogs: o.KeepLogs, background: &n.background, wake: n.wake, log: o.Log,

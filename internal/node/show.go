@@ -28,27 +28,42 @@ type Observer interface {
 	// StartedUserNamespaced: a pod with a user namespace was to start, and err is
 	// why it did not.
 	StartedUserNamespaced(err error)
+	// Admitted: a pod was admitted, and not adopted.
+	Admitted(p *v1.Pod)
 	// Rejected: a pod was not admitted, for this reason.
 	Rejected(reason string)
 	// Evicted: a pod was ended for good because it held too much of this.
 	Evicted(signal string)
 	// Preempted: a pod was evicted to make room, because of this resource.
 	Preempted(signal string)
+	// DeferredResizeEnded: a resize that waited for room does not wait any more.
+	DeferredResizeEnded(p *v1.Pod, how ResizeResolution, waited time.Duration)
 }
+
+// ResizeResolution is how the wait of a resize ended.
+type ResizeResolution string
+
+// The pod was granted what it asked for, or asks for what it has.
+const (
+	ResizeAccepted ResizeResolution = "accepted"
+	ResizeReverted ResizeResolution = "reverted"
+)
 
 // noObserver observes nothing.
 type noObserver struct{}
 
-func (noObserver) PhaseChanged(worker.PhaseChange)           {}
-func (noObserver) OperationStarted(worker.Operation)         {}
-func (noObserver) OperationDone(worker.Operation)            {}
-func (noObserver) StatusChanged(_ *v1.Pod, _, _ v1.PodPhase) {}
-func (noObserver) Restarted(*v1.Pod)                         {}
-func (noObserver) OrphanFound()                              {}
-func (noObserver) StartedUserNamespaced(error)               {}
-func (noObserver) Rejected(string)                           {}
-func (noObserver) Evicted(string)                            {}
-func (noObserver) Preempted(string)                          {}
+func (noObserver) PhaseChanged(worker.PhaseChange)                              {}
+func (noObserver) OperationStarted(worker.Operation)                            {}
+func (noObserver) OperationDone(worker.Operation)                               {}
+func (noObserver) StatusChanged(_ *v1.Pod, _, _ v1.PodPhase)                    {}
+func (noObserver) Restarted(*v1.Pod)                                            {}
+func (noObserver) OrphanFound()                                                 {}
+func (noObserver) StartedUserNamespaced(error)                                  {}
+func (noObserver) Admitted(*v1.Pod)                                             {}
+func (noObserver) Rejected(string)                                              {}
+func (noObserver) Evicted(string)                                               {}
+func (noObserver) Preempted(string)                                             {}
+func (noObserver) DeferredResizeEnded(*v1.Pod, ResizeResolution, time.Duration) {}
 
 // Workers returns every pod that a worker knows, as that sees it, by namespace,
 // name and UID.

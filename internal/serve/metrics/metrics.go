@@ -37,6 +37,8 @@ type Metrics struct {
 	evictions      *prometheus.CounterVec
 	preemptions    *prometheus.CounterVec
 	rejections     *prometheus.CounterVec
+	admitted       *prometheus.CounterVec
+	deferred       *prometheus.HistogramVec
 
 	operations         *prometheus.CounterVec
 	operationsDuration *prometheus.HistogramVec
@@ -70,6 +72,7 @@ func New(now func() time.Time) *Metrics {
 	m := newMetrics(kubelet, now)
 	m.registry.MustRegister(&stateCollector{m: m, descs: newStateDescs(kubelet), survey: newSurveyDescs(), manages: true})
 	m.initPods()
+	m.initResources()
 	m.initRuntime()
 	m.initPLEG()
 	m.initProbes()

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/probe"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
@@ -56,6 +58,10 @@ var kubelets = map[string]struct {
 	"kubelet_evictions":                                 {"counter", "eviction_signal"},
 	"kubelet_preemptions":                               {"counter", "preemption_signal"},
 	"kubelet_admission_rejections_total":                {"counter", "reason"},
+	"kubelet_pod_level_resources_admission_total":       {"counter", "config_mode qos_class"},
+	"kubelet_pod_pending_resizes":                       {"gauge", "priority_bucket reason"},
+	"kubelet_pod_in_progress_resizes":                   {"gauge", ""},
+	"kubelet_pod_deferred_resize_duration_seconds":      {"histogram", "priority_bucket resolution"},
 	"prober_probe_total":                                {"counter", "container namespace pod pod_uid probe_type result"},
 	"prober_probe_duration_seconds":                     {"histogram", "container namespace pod probe_type"},
 	"podctl_pleg_hints_total":                           {"counter", ""},
@@ -123,6 +129,8 @@ func busy() *Metrics {
 	m.StartedUserNamespaced(errors.New("no"))
 	m.Evicted("emptydirfs.limit")
 	m.Preempted("memory")
+	m.Admitted(p)
+	m.DeferredResizeEnded(p, node.ResizeAccepted, time.Minute)
 	m.Rejected("OutOfcpu")
 	m.Rejected("OutOfexample.com/gpu")
 	m.Rejected("whatever")
@@ -145,6 +153,8 @@ func busy() *Metrics {
 	m.Show(func() State {
 		return State{
 			Desired: []*v1.Pod{p, podOf("dns", "file")}, Active: []*v1.Pod{p},
+			Statuses: []PodStatus{{p, v1.PodStatus{Conditions: []v1.PodCondition{
+				{Type: v1.PodResizePending, Reason: v1.PodReasonDeferred}, {Type: v1.PodResizeInProgress}}}}},
 			Workers: []worker.Info{
 				{State: worker.State{UID: "web", Phase: worker.Syncing, Active: worker.Work{Pod: p}}},
 				{State: worker.State{UID: "dns", Phase: worker.Finished, Active: worker.Work{Pod: podOf("dns", "file")}}},
@@ -247,6 +257,10 @@ func TestValuesMatchKubelet(t *testing.T) {
 		`kubelet_preemptions{preemption_signal="memory"}`:                                                                      "1",
 		`kubelet_admission_rejections_total{reason="OutOfcpu"}`:                                                                "1",
 		`kubelet_admission_rejections_total{reason="OutOfExtendedResources"}`:                                                  "1",
+		`kubelet_pod_level_resources_admission_total{config_mode="",qos_class="besteffort"}`:                                   "1",
+		`kubelet_pod_pending_resizes{priority_bucket="normal",reason="deferred"}`:                                              "1",
+		`kubelet_pod_in_progress_resizes`:                                                                                      "1",
+		`kubelet_pod_deferred_resize_duration_seconds_count{priority_bucket="normal",resolution="accepted"}`:                   "1",
 		`kubelet_admission_rejections_total{reason="Other"}`:                                                                   "1",
 		`prober_probe_total{container="c",namespace="",pod="web",pod_uid="web",probe_type="Liveness",result="failed"}`:         "1",
 		`prober_probe_total{container="gone",namespace="",pod="web",pod_uid="web",probe_type="Readiness",result="successful"}`: "",
@@ -319,6 +333,31 @@ func TestObserverExportsNoKubeletNames(t *testing.T) {
 	for series, want := range map[string]string{"podctl_running_pods": "1", "podctl_pleg_relist_duration_seconds_count": "1", `podctl_runtime_operations_total{operation_type="version"}`: "1"} {
 		if values[series] != want {
 			t.Errorf("%s = %q, want %s", series, values[series], want)
+		}
+	}
+}
+
+func TestPriorityBuckets(t *testing.T) {
+	for priority, want := range map[int32]string{
+		2_000_000_000: "system-critical", 1_999_999_999: "high", 100_000: "high", 99_999: "medium", 1: "medium",
+		0: "normal", -1: "low", -999: "low", -1000: "very-low",
+	} {
+		if got := priorityBucket(&v1.Pod{Spec: v1.PodSpec{Priority: &priority}}); got != want {
+			t.Errorf("%d: %s, want %s", priority, got, want)
+		}
+	}
+}
+
+func TestConfigModeOfResources(t *testing.T) {
+	some := v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}}
+	for want, spec := range map[string]v1.PodSpec{
+		"":                        {Containers: []v1.Container{{}}},
+		"pod_level":               {Resources: &some, Containers: []v1.Container{{}}},
+		"container_level":         {InitContainers: []v1.Container{{Resources: some}}},
+		"pod_and_container_level": {Resources: &some, Containers: []v1.Container{{Resources: some}}},
+	} {
+		if got := configMode(&v1.Pod{Spec: spec}); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

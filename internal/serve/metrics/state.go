@@ -19,7 +19,9 @@ type State struct {
 	// Desired are the pods that sources want, Active those of them that have
 	// not ended.
 	Desired, Active []*v1.Pod
-	Workers         []worker.Info
+	// Statuses are those of the desired pods.
+	Statuses []PodStatus
+	Workers  []worker.Info
 	// Runtime is what the runtime holds.
 	Runtime []*pod.Pod
 	// PLEG is what the PLEG is doing, Unhinted how many changes came without a
@@ -39,6 +41,12 @@ type State struct {
 	Connecting bool
 }
 
+// PodStatus is a pod with its status.
+type PodStatus struct {
+	Pod    *v1.Pod
+	Status v1.PodStatus
+}
+
 func prometheusGauge(m *Metrics, subsystem, name, help string) prometheus.Gauge {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: subsystem, Name: name, Help: help})
 	m.registry.MustRegister(g)
@@ -54,6 +62,7 @@ type stateDescs struct {
 	desiredPods, activePods, mirrorPods, workingPods, runningPods, runningContainers *prometheus.Desc
 	plegHealthy, plegInFlight, plegUnhinted, plegProved                              *prometheus.Desc
 	callsInFlight, callInFlight, workInFlight, overrun                               *prometheus.Desc
+	pendingResizes, resizesInProgress                                                *prometheus.Desc
 	lockInFlight, lockWaits, lockGivenUp                                             *prometheus.Desc
 }
 
@@ -65,6 +74,9 @@ func newStateDescs(subsystem string) stateDescs {
 		workingPods: desc(subsystem, "working_pods",
 			"Number of pods with a worker, by lifecycle, by whether they are desired, orphaned or known to the runtime only, and whether they are static.",
 			"lifecycle", "config", "static"),
+		pendingResizes: desc(subsystem, "pod_pending_resizes",
+			"Number of resizes that wait, by why (deferred) and the priority of the pod.", "reason", "priority_bucket"),
+		resizesInProgress: desc(subsystem, "pod_in_progress_resizes", "Number of pods that are being resized."),
 		runningPods:       desc(subsystem, "running_pods", "Number of pods of the runtime with a ready sandbox."),
 		runningContainers: desc(subsystem, "running_containers", "Number of containers of the runtime, by state.", "container_state"),
 
@@ -95,7 +107,7 @@ func (d stateDescs) all(manages bool) []*prometheus.Desc {
 		d.runningPods, d.runningContainers, d.plegHealthy, d.plegInFlight, d.plegUnhinted, d.plegProved, d.callsInFlight, d.callInFlight,
 	}
 	if manages {
-		descs = append(descs, d.desiredPods, d.activePods, d.mirrorPods, d.workingPods, d.workInFlight, d.overrun, d.lockInFlight, d.lockWaits, d.lockGivenUp)
+		descs = append(descs, d.desiredPods, d.activePods, d.mirrorPods, d.workingPods, d.pendingResizes, d.resizesInProgress, d.workInFlight, d.overrun, d.lockInFlight, d.lockWaits, d.lockGivenUp)
 	}
 	return descs
 }
@@ -198,6 +210,11 @@ func (c *stateCollector) collectManaged(s State, now time.Time, gauge func(d *pr
 	for w, n := range working(s.Workers) {
 		gauge(c.descs.workingPods, float64(n), w.lifecycle, w.config, w.static)
 	}
+	pending, inProgress := resizes(s.Statuses)
+	for l, n := range pending {
+		gauge(c.descs.pendingResizes, float64(n), l.reason, l.priority)
+	}
+	gauge(c.descs.resizesInProgress, float64(inProgress))
 	operations, late := overdue(s.Workers, now)
 	for op, since := range operations {
 		gauge(c.descs.workInFlight, seconds(now, since), op)
