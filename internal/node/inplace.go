@@ -52,3 +52,10 @@ func (n *Node) canContinueAs(uid types.UID, held, want Desired) bool {
 	}
 	return n.isInPlace(held.Pod, want.Pod)
 }
+
+// RunsBy reports whether this podctl, or one before it on this runtime, ran the pod last by
+// this document.
+func (n *Node) RunsBy(uid types.UID, document []byte) bool {
+	rec := poddir.ReadRecord(n.opts.Facts.Dir(uid))
+	return rec.Manifest == poddir.Fingerprint(document) && !rec.IsElsewhere(n.locks.Runtime(), n.locks.Fingerprint())
+}

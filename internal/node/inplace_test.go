@@ -1,10 +1,12 @@
 package node
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -214,4 +216,30 @@ func TestManifestChangeRestartsStoppedPod(t *testing.T) {
 			w.empty()
 		})
 	}
+}
+
+// The document that a pod runs by is remembered, also if it was updated in place.
+func TestDocumentThatAPodRunsByIsRemembered(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		one, two := desire(t, labelled("one"))[0], desire(t, labelled("two"))[0]
+		check := func(p *podctl, by Desired) {
+			t.Helper()
+			synctest.Wait()
+			for _, d := range []Desired{one, two} {
+				if got, want := p.RunsBy(d.UID(), d.Document), bytes.Equal(d.Document, by.Document); got != want {
+					t.Errorf("runs by %s: %v, want %v", d.Document, got, want)
+				}
+			}
+		}
+		p := w.podctl("run-a", labelled("one"))
+		p.until("web", "running", running)
+		check(p, one)
+		p.want(labelled("two"))
+		p.until("web", "relabelled", func(i Info) bool { return running(i) && i.Pod.Labels["v"] == "two" })
+		check(p, two)
+		p.kill()
+		p = w.podctl("run-b", labelled("two"))
+		check(p, two)
+		p.drain()
+	})
 }

@@ -33,6 +33,10 @@ type Options struct {
 	ObjectsOnly bool
 	// Strict: what is worth a warning makes a file invalid.
 	Strict bool
+	// Runs reports whether a pod was run last by this very manifest. Of two files that name
+	// one pod, the one of which that is so keeps it when both are read for the first time;
+	// nil reports none.
+	Runs func(*manifest.Pod) bool
 	// Deliver is called after each read that changed anything, and after the
 	// first one in any case, from one goroutine.
 	Deliver func(Update)
@@ -200,7 +204,7 @@ func (f *follower) applyRead(ctx context.Context, r Read, first bool) {
 	if same && len(notices) == 0 {
 		return
 	}
-	pods, objects, twins := next.union(f.had)
+	pods, objects, twins := next.union(f.had, f.opts.Runs)
 	notices = append(notices, newNotices(Failed, f.twins, twins)...)
 	f.had, f.twins = map[string]string{}, twins
 	for _, p := range pods {

@@ -222,24 +222,36 @@ func newNotices(level Level, before, now []manifest.Problem) []Notice {
 
 // union returns what all files desire, with the pods that share a name or a UID
 // with another one left out: had are those that the source desired before,
-// by name and by UID, with their file, and keep what they had.
-func (s State) union(had map[string]string) (pods []*manifest.Pod, objects *pod.Objects, twins []manifest.Problem) {
+// by name and by UID, with their file, and keep what they had. Of pods that it desires for
+// the first time, those come first that runs reports: nil reports none.
+func (s State) union(had map[string]string, runs func(*manifest.Pod) bool) (pods []*manifest.Pod, objects *pod.Objects, twins []manifest.Problem) {
 	names := slices.Sorted(maps.Keys(s.files))
-	holder := map[string]*manifest.Pod{}
-	each := func(keep func(file, key string) bool) {
+	holder, rivals := map[string]*manifest.Pod{}, map[string]int{}
+	each := func(keep func(p *manifest.Pod, file string) bool) {
 		for _, name := range names {
 			if s.files[name].good == nil {
 				continue
 			}
 			for _, p := range s.files[name].good.Pods {
-				if keys := keysOf(p); keep(name, keys[0]) && holder[keys[0]] == nil && holder[keys[1]] == nil {
+				if keys := keysOf(p); keep(p, name) && holder[keys[0]] == nil && holder[keys[1]] == nil {
 					holder[keys[0]], holder[keys[1]] = p, p
 				}
 			}
 		}
 	}
-	each(func(file, key string) bool { return had[key] == file })
-	each(func(string, string) bool { return true })
+	each(func(p *manifest.Pod, file string) bool {
+		for _, key := range keysOf(p) {
+			rivals[key]++
+		}
+		return had[keysOf(p)[0]] == file
+	})
+	if runs != nil {
+		each(func(p *manifest.Pod, _ string) bool {
+			keys := keysOf(p)
+			return max(rivals[keys[0]], rivals[keys[1]]) > 1 && runs(p)
+		})
+	}
+	each(func(*manifest.Pod, string) bool { return true })
 	var all []*pod.Objects
 	for _, name := range names {
 		good := s.files[name].good

@@ -29,7 +29,7 @@ func words(name string, data []byte) (*manifest.Set, error) {
 }
 
 func names(s State, had map[string]string) []string {
-	pods, _, _ := s.union(had)
+	pods, _, _ := s.union(had, nil)
 	var all []string
 	for _, p := range pods {
 		all = append(all, string(p.UID))
@@ -103,13 +103,34 @@ func TestDuplicatePodsKeepRunningPod(t *testing.T) {
 	s, _ := State{}.Next("src", Read{Files: files("b", "x")}, words)
 	had := map[string]string{"name /x": "b", "uid x": "b"}
 	s, _ = s.Next("src", Read{Files: files("a", "x-2", "b", "x")}, words)
-	pods, _, twins := s.union(had)
+	pods, _, twins := s.union(had, nil)
 	if len(pods) != 1 || pods[0].UID != "x" || len(twins) != 1 || twins[0].File != "a" || !strings.Contains(twins[0].Message, "b:1") {
 		t.Errorf("pods %v, twins %v", pods, twins)
 	}
 	s, _ = s.Next("src", Read{Files: files("a", "x-2")}, words)
 	if got := names(s, had); !slices.Equal(got, []string{"x-2"}) {
 		t.Errorf("without the first: %v", got)
+	}
+}
+
+// A restarted agent has no memory of which file had a pod: the one by which it runs keeps it.
+func TestDuplicatePodsKeepWhatRunsAtFirstRead(t *testing.T) {
+	s, _ := State{}.Next("src", Read{Files: files("a", "x-2 y", "b", "x", "c", "x-3")}, words)
+	var asked []string
+	runs := func(p *manifest.Pod) bool {
+		asked = append(asked, string(p.UID))
+		return p.UID == "x" || p.UID == "x-3"
+	}
+	pods, _, twins := s.union(nil, runs)
+	if len(pods) != 2 || pods[0].UID != "y" || pods[1].UID != "x" || len(twins) != 2 || twins[0].File != "a" || !strings.Contains(twins[0].Message, "b:1") {
+		t.Errorf("pods %v, twins %v", pods, twins)
+	}
+	if slices.Contains(asked, "y") {
+		t.Errorf("asked about a pod of one file: %v", asked)
+	}
+	pods, _, _ = s.union(map[string]string{"name /x": "c", "uid x-3": "c"}, runs)
+	if len(pods) != 2 || pods[1].UID != "x-3" {
+		t.Errorf("the file that had it lost it: %v", pods)
 	}
 }
 
