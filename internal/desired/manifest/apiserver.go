@@ -146,6 +146,7 @@ func readStatefulSet(s *appsv1.StatefulSet, _ types.UID) (*workload, error) {
 	}
 	w := &workload{
 		meta: s.ObjectMeta, replicas: s.Spec.Replicas, service: s.Spec.ServiceName, claims: s.Spec.VolumeClaimTemplates,
+		ordered:  s.Spec.PodManagementPolicy == appsv1.OrderedReadyPodManagement,
 		errs:     appsvalidation.ValidateStatefulSet(internal, appsvalidation.StatefulSetValidationOptions{}, templateOptions(&internal.Spec.Template)),
 		warnings: templateWarnings(&internal.Spec.Template),
 	}

@@ -23,6 +23,8 @@ type workload struct {
 	replicas *int32
 	// suspended: a Job that is to have no pods.
 	suspended bool
+	// ordered: a StatefulSet starts each pod once the one before it is ready.
+	ordered bool
 	// start is the first ordinal of a StatefulSet; the others are about its
 	// pods, too.
 	start    int
@@ -82,6 +84,10 @@ func (w *workload) number(b *builder, replicas int) int {
 		return 0
 	case int(*w.replicas) != n:
 		b.warning("spec.replicas", fmt.Sprintf("it asks for %s, and runs as %d", plural(int(*w.replicas), "pod"), n), fmt.Sprintf("--replicas %d", *w.replicas))
+	}
+	if w.ordered && n > 1 {
+		b.warning("spec.replicas", fmt.Sprintf("its %d pods start at once, not each once the one before it is ready", n),
+			"wait for the one before in an init container; podManagementPolicy: Parallel says that the order does not matter")
 	}
 	return n
 }

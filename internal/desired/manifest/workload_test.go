@@ -86,6 +86,29 @@ func TestStatefulSetNamesAndClaims(t *testing.T) {
 	}
 }
 
+// A StatefulSet starts its pods one after the other, unless it says otherwise.
+func TestStatefulSetOfSeveralPodsWarnsThatTheyStartAtOnce(t *testing.T) {
+	const want = `stdin:5: statefulset "db": spec.replicas: its 2 pods start at once, not each once the one before it is ready`
+	for _, c := range []struct {
+		text     string
+		replicas int
+		warned   bool
+	}{
+		{aStatefulSet, 2, true},
+		{strings.Replace(aStatefulSet, "serviceName:", "podManagementPolicy: OrderedReady\n  serviceName:", 1), 2, true},
+		{strings.Replace(aStatefulSet, "serviceName:", "podManagementPolicy: Parallel\n  serviceName:", 1), 2, false},
+		{strings.Replace(aStatefulSet, "replicas: 2", "replicas: 1", 1), 1, false},
+	} {
+		var said []string
+		for _, w := range mustLoad(t, c.text, c.replicas).Warnings {
+			said = append(said, w.String())
+		}
+		if got := slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, want) }); got != c.warned {
+			t.Errorf("warned %v, want %v, of %s\n%q", got, c.warned, c.text, said)
+		}
+	}
+}
+
 // A claim that was written beside its StatefulSet is taken as it is.
 func TestExplicitClaim(t *testing.T) {
 	set := mustLoad(t, `apiVersion: v1
