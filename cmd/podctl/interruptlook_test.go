@@ -16,7 +16,8 @@ func TestInterruptEndsWhatLooksInsideWhileItsCallHangs(t *testing.T) {
 	}{
 		{"logs web", "ListPodSandbox"},
 		{"logs -f web", "ContainerStatus"},
-		{"exec web -- true", "ExecSync"},
+		{"exec web -- true", "Exec"},
+		{"exec --timeout 1h web -- true", "ExecSync"},
 		{"exec -i web -- true", "Exec"},
 		{"exec --all * -- true", "ExecSync"},
 		{"attach web", "Attach"},

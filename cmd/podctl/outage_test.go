@@ -95,3 +95,25 @@ func TestWaitTimesOutDuringAnOutage(t *testing.T) {
 		c.warned("connection refused")
 	})
 }
+
+// A runtime that accepts calls and does not answer lists is one that does not answer: exit 3,
+// whatever the command.
+func TestExitCodeWhileListsHang(t *testing.T) {
+	for _, method := range []string{"Version", "ListPodSandbox", "ListContainers", "ListImages"} {
+		for _, args := range []string{
+			"pods", "images", "top", "logs web", "describe web", "exec web -- true", "inspect web", "wait web --for=exit", "orphans", "terminating", "stop web",
+			"rm web", "rmi busybox", "prune --yes", "cp web:/etc/hosts hosts", "debug web --image busybox -- true", "attach web", "port-forward web 80",
+		} {
+			if usesImages := strings.HasPrefix(args, "images") || strings.HasPrefix(args, "rmi") || strings.HasPrefix(args, "prune"); method == "ListImages" && !usesImages {
+				continue
+			}
+			t.Run(method+" "+args, func(t *testing.T) {
+				inWorld(t, func(t *testing.T, w *world) {
+					w.pod("default", "web").Start("app", "sleep", "3600")
+					defer w.sim.Hang(method, "")()
+					w.start(strings.NewReader(""), strings.Fields(args)...).ends(shell.ExitUnreachable, 2*time.Minute)
+				})
+			})
+		}
+	}
+}

@@ -22,7 +22,7 @@ func TestLookingIntoOneOfAThousandPods(t *testing.T) {
 			{"pods -o json p0500", `"name": "p0500"`, 6},
 			{"describe p0500", "default/p0500", 10},
 			{"inspect p0500 -o jsonpath={.sandboxes[0].status.metadata.name}", "p0500", 6},
-			{"exec p0500 -- true", "", 4},
+			{"exec --timeout=1m p0500 -- true", "", 4},
 			{"wait p0500 --for=condition=Ready", "default/p0500: condition=Ready", 6},
 			{"top p0500 --no-headers", "default/p0500", 8},
 			{"__complete --timeout=10s -- logs p099", "p0999\trunning", 4},

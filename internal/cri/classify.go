@@ -42,6 +42,9 @@ func classify(f failure) *Error {
 		e.kinds = []error{ErrDeadline}
 		if f.allowed != 0 && f.took >= f.allowed { // else it is the runtime's own deadline, and its text says which
 			e.text = fmt.Sprintf("no answer within %s", max(f.allowed.Round(time.Millisecond), time.Millisecond))
+			if f.object == "" { // not one container or sandbox that is stuck
+				e.kinds = append(e.kinds, ErrHung)
+			}
 		}
 	case codes.Unavailable:
 		e.kinds = []error{ErrUnavailable}

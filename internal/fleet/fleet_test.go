@@ -40,6 +40,7 @@ func TestWorstIsTheHighestExitCode(t *testing.T) {
 		{nil, 0}, {[]Outcome{{}, {}}, 0}, {[]Outcome{{}, {ExitCode: 1}}, 1},
 		{[]Outcome{{ExitCode: 1}, {Failure: dead}}, 3}, {[]Outcome{{ExitCode: 7}, {Failure: dead}}, 7},
 		{[]Outcome{{ExitCode: 2, Failure: &Failure{Reason: CommandFailed, ExitCode: 2}}}, 2},
+		{[]Outcome{{}, {ExitCode: -1, Failure: &Failure{Reason: CommandFailed, ExitCode: -1}}}, 3},
 	} {
 		if got := Worst(c.outcomes, 3); got != c.want {
 			t.Errorf("%v: %d, want %d", c.outcomes, got, c.want)

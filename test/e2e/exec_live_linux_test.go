@@ -164,16 +164,18 @@ func TestExec(t *testing.T) {
 		{"output that the runtime cannot return is an error, and streams", func(t *testing.T, in *inside) {
 			const size = 20 << 20
 			script := fmt.Sprintf("head -c %d /dev/zero", size)
-			out, errw, code := in.does(t, "exec", "web/c", "--", "sh", "-c", script)
+			out, errw, code := in.does(t, "exec", "--timeout", "1m", "web/c", "--", "sh", "-c", script)
 			if !strings.Contains(errw, "16 MiB") || code == 0 && len(out) == size {
 				t.Errorf("%d bytes, %q, exit code %d", len(out), errw, code)
 			}
-			if out, errw, code := in.does(t, "exec", "-i", "web/c", "--", "sh", "-c", script); len(out) != size || code != 0 {
-				t.Errorf("streamed %d bytes, %q, exit code %d", len(out), errw, code)
+			for _, flags := range [][]string{nil, {"-i"}} {
+				if out, errw, code := in.does(t, append(append([]string{"exec"}, flags...), "web/c", "--", "sh", "-c", script)...); len(out) != size || code != 0 {
+					t.Errorf("%q: streamed %d bytes, %q, exit code %d", flags, len(out), errw, code)
+				}
 			}
 		}},
 		{"a command that is missing is explained", func(t *testing.T, in *inside) {
-			for _, flags := range [][]string{nil, {"-i"}} {
+			for _, flags := range [][]string{nil, {"-i"}, {"--timeout", "1m"}} {
 				args := append(append([]string{"exec"}, flags...), "web/c", "--", "nosuch")
 				_, errw, code := in.does(t, args...)
 				if !strings.Contains(errw, `podctl: exec: default/web/c has no command "nosuch": `) || !strings.Contains(errw, "hint: podctl debug") || code != 1 {

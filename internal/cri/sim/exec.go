@@ -42,8 +42,17 @@ func (r *Runtime) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest)
 	}, nil
 }
 
-// exec runs one command until it, ctx or the container ends.
+// exec runs one command until it, ctx or the container ends, and returns what it wrote.
 func (s Script) exec(ctx context.Context, p *process, cmd []string) ExecReply {
+	var stdout, stderr bytes.Buffer
+	write := func(b *bytes.Buffer) func(string) { return func(text string) { b.WriteString(text) } }
+	reply := s.execTo(ctx, p, cmd, write(&stdout), write(&stderr))
+	reply.Stdout, reply.Stderr = stdout.String(), stderr.String()
+	return reply
+}
+
+// execTo is exec whose output is passed on as it is written, one text at a time.
+func (s Script) execTo(ctx context.Context, p *process, cmd []string, out, errw func(string)) ExecReply {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
@@ -53,33 +62,35 @@ func (s Script) exec(ctx context.Context, p *process, cmd []string) ExecReply {
 		if p.ctx.Err() != nil {
 			reply.ExitCode = exitKilled
 		}
+		out(reply.Stdout)
+		errw(reply.Stderr)
 		return reply
 	}
 	script, err := parseCommand(cmd)
 	switch {
 	case err != nil:
-		return ExecReply{Stderr: notParsed(err), ExitCode: statusSyntax}
+		errw(notParsed(err))
+		return ExecReply{ExitCode: statusSyntax}
 	case script == nil:
 		return ExecReply{} // whatever it is, it works
 	}
-	var stdout, stderr bytes.Buffer
 	var jobs sync.WaitGroup
 	sh := newShell(ctx, p, &jobs)
 	sh.exec = true
 	var mu sync.Mutex // of what the background writes, too
-	into := func(b *bytes.Buffer) func(string) {
+	locked := func(write func(string)) func(string) {
 		return func(text string) {
 			mu.Lock()
 			defer mu.Unlock()
-			b.WriteString(text)
+			write(text)
 		}
 	}
-	sh.out, sh.err = into(&stdout), into(&stderr)
+	sh.out, sh.err = locked(out), locked(errw)
 	sh.run(script.Stmts)
 	cancel() // what it left in the background ends with it
 	jobs.Wait()
 	if p.ctx.Err() != nil {
 		sh.status = exitKilled
 	}
-	return ExecReply{Stdout: stdout.String(), Stderr: stderr.String(), ExitCode: sh.status}
+	return ExecReply{ExitCode: sh.status}
 }

@@ -132,20 +132,23 @@ func (s *streamer) Exec(ctx context.Context, id string, cmd []string, in io.Read
 	s.r.mu.Lock()
 	script := s.r.scriptFor(c)
 	s.r.mu.Unlock()
-	reply := script.exec(ctx, c.process, cmd)
-	if reply.Err != nil {
-		return fmt.Errorf("failed to exec in container: %w", reply.Err)
-	}
 	if tty {
 		errw = out
 	}
-	for w, text := range map[io.Writer]string{out: reply.Stdout, errw: reply.Stderr} {
-		if text == "" {
-			continue
+	var failed error // of the client, which has gone
+	write := func(w io.Writer) func(string) {
+		return func(text string) {
+			if text != "" && failed == nil {
+				_, failed = io.WriteString(w, text)
+			}
 		}
-		if _, err := io.WriteString(w, text); err != nil {
-			return err
-		}
+	}
+	reply := script.execTo(ctx, c.process, cmd, write(out), write(errw))
+	switch {
+	case reply.Err != nil:
+		return fmt.Errorf("failed to exec in container: %w", reply.Err)
+	case failed != nil:
+		return failed
 	}
 	if reply.ExitCode != 0 {
 		return exitError(reply.ExitCode)

@@ -33,9 +33,15 @@ type ExitError struct{ Code int }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("the command exited with code %d", e.Code) }
 
+// NotConnectedError: there was no connection to the runtime's streaming server, so that the
+// command was not run.
+type NotConnectedError struct{ error }
+
+func (e *NotConnectedError) Unwrap() error { return e.error }
+
 // Run connects the streams and waits for the end of the command or container, or
 // for the end of ctx, whose cause it then returns. The errors are an *ExitError,
-// ErrLost, that of a URL that is not used, an error of Stdout or Stderr, or the runtime's.
+// a *NotConnectedError, ErrLost, an error of Stdout or Stderr, or the runtime's.
 //
 // A Read of Stdin that blocks when the command ends goes on in the background.
 func Run(ctx context.Context, s Session) error {
@@ -102,6 +108,8 @@ func (u *upgrader) result(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case u.failed != nil && u.up == nil:
+		return &NotConnectedError{u.failed}
 	case u.failed != nil:
 		return u.failed
 	case u.conn == nil:

@@ -40,10 +40,10 @@ func execCommand(e *shell.Env) *cmdline.Command {
 		Args:      cmdline.Args{Of: cmdline.Target, Rest: cmdline.Program, Patterns: true},
 		Effect:    cmdline.Changes,
 		FlagHints: map[string]string{"s": withoutStreams, "sync": withoutStreams},
-		Description: "The exit code is the command's. Without --stdin and --tty, the output is printed when the\n" +
-			"command exits; --stdin streams it. Ctrl-C ends podctl, and without --stdin containerd kills the\n" +
-			"command; with --tty it goes to the command. --all runs the command in all running containers\n" +
-			"that match, and exits with the highest exit code.",
+		Description: "The exit code is the command's. The output is printed as it comes; with --all and --timeout when\n" +
+			"the command exits. Ctrl-C ends podctl, and the command may go on; with --tty it goes to the\n" +
+			"command. --all runs the command in all running containers that match, and exits with the highest\n" +
+			"exit code.",
 		Flags: append(append(targetFlags(bySelector|byContainer), streamFlags()...),
 			&cli.BoolFlag{Name: "all", Usage: "run the command in every container that matches, and prefix each line with its name"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "none", Usage: "kill the command after a `DURATION`; not with --stdin or --tty"},
@@ -124,21 +124,19 @@ func runExec(ctx context.Context, e *shell.Env, o execOptions) error {
 	}
 	local := newLocalStreams(e, o.streamOptions)
 	local.noteDefault(t)
-	if !local.o.stdin && !local.o.tty {
-		result, err := s.execSync(ctx, t, o)
-		if err != nil {
-			return err
-		}
-		return result.print(e)
+	if o.limit > 0 {
+		return s.execAtOnce(ctx, e, t, o)
 	}
 	url, err := s.Client.Exec(ctx, t.Container.ID, o.command, cri.Streams{Stdin: local.o.stdin, Stdout: true, Stderr: true, TTY: local.o.tty})
-	if err != nil {
-		return explainExec(t, o.command, err)
-	}
 	var stderr tail
 	local.stderr = &stderr
-	err = local.run(ctx, url, false)
+	if err == nil {
+		err = local.run(ctx, url, false)
+	}
+	_, notConnected := errors.AsType[*stream.NotConnectedError](err)
 	switch {
+	case (notConnected || errors.Is(err, cri.ErrUnsupported)) && !local.o.stdin && !local.o.tty:
+		return s.execAtOnce(ctx, e, t, o) // it was not run
 	case errors.Is(err, stream.ErrDetached):
 		local.note("detached from %s", t.DisplayName())
 		return nil

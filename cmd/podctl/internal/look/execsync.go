@@ -35,6 +35,15 @@ func (s *session) execSync(ctx context.Context, t target.Target, o execOptions) 
 	return execResult{r, isCut(r.Stdout, r.Stderr)}, nil
 }
 
+// execAtOnce runs a command without streams and prints the output once it has exited.
+func (s *session) execAtOnce(ctx context.Context, e *shell.Env, t target.Target, o execOptions) error {
+	result, err := s.execSync(ctx, t, o)
+	if err != nil {
+		return err
+	}
+	return result.print(e)
+}
+
 // logPrefix is the length of what CRI-O stores before each line of a command: a
 // time, a stream and a tag.
 const logPrefix = len("2006-01-02T15:04:05.000000000+07:00 stdout F ")
@@ -68,7 +77,7 @@ func (r execResult) print(e *shell.Env) error {
 
 const (
 	cutMessage = "the runtime returns at most 16 MiB of output: the end may be missing"
-	cutHint    = "podctl exec --stdin streams it"
+	cutHint    = "podctl exec without --all and --timeout streams it"
 )
 
 // exitCodeError makes podctl exit as the command did.

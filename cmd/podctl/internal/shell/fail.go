@@ -27,7 +27,7 @@ var ExitCodes = []cmdline.ExitCode{
 	{Code: ExitOK, Meaning: "done"},
 	{Code: ExitFailed, Meaning: "the operation or a pod failed, or a check found something"},
 	{Code: ExitUsage, Meaning: "the command line is wrong"},
-	{Code: ExitUnreachable, Meaning: "the runtime is unreachable; as a plugin of kubectl, the cluster or a node"},
+	{Code: ExitUnreachable, Meaning: "the runtime is unreachable or does not answer; as a plugin of kubectl, the cluster or a node"},
 	{Code: ExitInterrupted, Meaning: "interrupted"},
 }
 
