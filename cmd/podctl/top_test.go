@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
 // TestTopOfAThousandPods: each has a row, and the runtime is asked no more often than
@@ -74,7 +76,7 @@ func TestTopOfARuntimeThatStopsAnswering(t *testing.T) {
 		w.pod("default", "web").Start("app", "sleep", "3600")
 		defer w.sim.Hang("ListContainerStats", "")()
 		c := w.start(nil, "top")
-		c.ends(1, 20*time.Second)
+		c.ends(shell.ExitUnreachable, 20*time.Second)
 		if c.out.String() != "" || !strings.Contains(c.errw.String(), "read statistics of containers") {
 			t.Errorf("%s%s", c.out.String(), c.errw.String())
 		}

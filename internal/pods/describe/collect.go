@@ -25,6 +25,7 @@ type Runtime interface {
 	ContainerDetails(ctx context.Context, id string) (cri.Details, error)
 	SandboxDetails(ctx context.Context, id string) (cri.Details, error)
 	Manifest(ctx context.Context, sandboxID string) (raw, owner string, err error)
+	ImageStatus(ctx context.Context, image string) (*pod.Image, error)
 }
 
 // Collector reads the facts of a pod. It is safe for concurrent use.
@@ -105,11 +106,11 @@ func (c Collector) Collect(ctx context.Context, p *inventory.Pod) Facts {
 		layer("termination", col.readVerdict)
 		layers.Wait()
 	}
-	return col.finish()
+	return col.finish(ctx)
 }
 
 // finish assembles the facts, and reads what depends on them.
-func (c *collection) finish() Facts {
+func (c *collection) finish(ctx context.Context) Facts {
 	if c.from == fromKubelet {
 		c.pod.Object = c.object
 	}
@@ -118,8 +119,26 @@ func (c *collection) finish() Facts {
 	c.addCauses(&facts)
 	c.addLogs(&facts)
 	slices.SortFunc(c.unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
-	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.pod.Word(), c.next)
+	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.pod.Word(), c.heldImages(ctx, &facts), c.next)
 	return facts
+}
+
+// heldImages returns the images that containers wait for and the runtime holds: a pull that
+// fails for its tag, or its policy, is not made up for by another pull.
+func (c *collection) heldImages(ctx context.Context, f *Facts) map[string]bool {
+	held := map[string]bool{}
+	if c.Runtime == nil {
+		return held
+	}
+	ctx, cancel := context.WithTimeout(ctx, layerTimeout)
+	defer cancel()
+	for i := range f.Containers {
+		if w := &f.Containers[i]; w.waitsForImage() {
+			image, err := c.Runtime.ImageStatus(ctx, w.Image)
+			held[w.Image] = err == nil && image != nil
+		}
+	}
+	return held
 }
 
 func (c *collection) locked(do func()) {

@@ -49,6 +49,13 @@ func (mute) ContainerProcess(context.Context, string) (cri.ContainerProcess, err
 	return cri.ContainerProcess{}, errMute
 }
 
+func (mute) ImageStatus(_ context.Context, image string) (*pod.Image, error) {
+	if image == "registry.test/held:1" {
+		return &pod.Image{ID: "sha256:1"}, nil
+	}
+	return nil, nil
+}
+
 func (mute) Manifest(context.Context, string) (raw, owner string, err error) { return "", "", errMute }
 
 func TestUnreadableLayerLeavesTheOthers(t *testing.T) {
@@ -116,5 +123,16 @@ func TestKubeletIsAskedOnce(t *testing.T) {
 				t.Errorf("status %s, want %s; stopping %+v; unread %v", f.Status, c.status, f.Stopping, f.Unread)
 			}
 		})
+	}
+}
+
+// A pull that fails although the image is there is not made up for by another pull.
+func TestNextOfAContainerWhoseImageIsHeld(t *testing.T) {
+	c := &collection{Collector: Collector{Runtime: mute{}}}
+	for image, want := range map[string]string{"registry.test/held:1": "podctl images registry.test/held:1", "registry.test/gone:1": "podctl pull registry.test/gone:1"} {
+		f := &Facts{Containers: []Container{{Name: "app", Image: image, Reason: "ImagePullBackOff"}}}
+		if got := nextOf(f, "default/web", c.heldImages(t.Context(), f), nil); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q, want %q", image, got, want)
+		}
 	}
 }

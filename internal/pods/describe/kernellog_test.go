@@ -136,7 +136,7 @@ func TestContainerBesideOneThatWasKilled(t *testing.T) {
 	c.KernelLog = func() (KernelLog, error) {
 		return KernelLog{Records: records(fmt.Sprintf("oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/pods/%s,task_memcg=/pods/%[1]s,task=x,pid=5,uid=0", app.ID)), Since: before(time.Hour)}, nil
 	}
-	for _, ct := range c.finish().Containers {
+	for _, ct := range c.finish(t.Context()).Containers {
 		want := CauseOOM
 		if ct.Name == "beside" {
 			want = CauseCompleted

@@ -7,8 +7,9 @@ import (
 )
 
 // nextOf returns the commands to try, best first. verdict are those of a pod that is
-// being terminated, name stands for the pod in commands.
-func nextOf(f *Facts, name string, verdict []string) []string {
+// being terminated, name stands for the pod in commands, held are the images that the runtime
+// has although a container waits for them.
+func nextOf(f *Facts, name string, held map[string]bool, verdict []string) []string {
 	next := slices.Clone(verdict)
 	add := func(command string) {
 		if !slices.Contains(next, command) {
@@ -35,7 +36,9 @@ func nextOf(f *Facts, name string, verdict []string) []string {
 			add("podctl logs -f " + container)
 		case c.State == stateRunning && c.Last != nil && c.Last.ExitCode != 0:
 			add("podctl logs -p " + container)
-		case c.Reason == "ErrImagePull", c.Reason == "ImagePullBackOff":
+		case c.waitsForImage() && held[c.Image]:
+			add("podctl images " + c.Image)
+		case c.waitsForImage():
 			add("podctl pull " + c.Image)
 		}
 		for _, end := range c.exits() {
@@ -54,6 +57,11 @@ func nextOf(f *Facts, name string, verdict []string) []string {
 		return []string{"podctl logs -f " + name, "podctl top " + name}
 	}
 	return []string{"podctl pods -w " + name}
+}
+
+// waitsForImage reports whether the image could not be pulled.
+func (c *Container) waitsForImage() bool {
+	return c.Reason == "ErrImagePull" || c.Reason == "ImagePullBackOff"
 }
 
 // unready reports whether a container that runs is not ready.

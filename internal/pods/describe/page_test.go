@@ -241,7 +241,7 @@ func TestPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := situation(t)
 			build(t, c)
-			testutil.Golden(t, *update, filepath.Join("testdata", name+".txt"), Page(c.finish(), now))
+			testutil.Golden(t, *update, filepath.Join("testdata", name+".txt"), Page(c.finish(t.Context()), now))
 		})
 	}
 }
@@ -311,7 +311,7 @@ func TestUnreadableKernelLogIsListed(t *testing.T) {
 	c := situation(t)
 	c.contains(exited("app", 0, 137, "Error"), cri.Details{})
 	c.KernelLog = func() (KernelLog, error) { return KernelLog{}, errors.New("permission denied") }
-	f := c.finish()
+	f := c.finish(t.Context())
 	if len(f.Unread) != 1 || f.Unread[0].Layer != "kernel log" || f.Containers[0].End.Cause.Kind != CauseSignal {
 		t.Errorf("%+v, %+v", f.Unread, f.Containers[0].End)
 	}
