@@ -25,7 +25,7 @@ const journalPeriod = 250 * time.Millisecond
 
 func (w *eventWatch) run(ctx context.Context, entries []journal.Entry) error {
 	shell.Settle()
-	w.table = output.NewTable(eventHeader, len(eventHeader)-1)
+	w.table = output.NewTable(eventHeader, 3, len(eventHeader)-1)
 	for column, typical := range []string{"10m30s (x12 over 12m30s)", typeWarning, "ContainerStarted", "default/a-pod/container"} {
 		w.table.Expect(column, typical)
 	}

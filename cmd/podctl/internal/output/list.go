@@ -46,7 +46,7 @@ func (f Format) table(w io.Writer, l List) error {
 
 // rows prints a table with notes below its rows.
 func (f Format) rows(w io.Writer, header []string, rows [][]string, notes func(row int) []string) error {
-	t := NewTable(header, len(header)-1)
+	t := NewTable(header, 0, len(header)-1)
 	to := bufio.NewWriterSize(w, chunk)
 	width := f.Width
 	if f.name == "wide" {

@@ -17,7 +17,7 @@ import (
 // stays, so a column only ever grows.
 type Table struct {
 	header []string
-	// flexible are the columns that are cut where a row is wider than the
+	// flexible are the columns that are cut first where a row is wider than the
 	// terminal.
 	flexible []int
 	widths   []int
@@ -36,7 +36,7 @@ const (
 	streamed = 4 << 10
 )
 
-// NewTable returns a table whose flexible columns may be cut.
+// NewTable returns a table whose flexible columns are cut first.
 func NewTable(header []string, flexible ...int) *Table {
 	t := &Table{header: header, flexible: flexible, widths: make([]int, len(header))}
 	t.measure(header)
@@ -111,38 +111,106 @@ func (t *Table) measure(cells []string) {
 }
 
 func (t *Table) line(cells []string, width int) string {
-	widths := t.fit(width)
-	shown := make([]string, len(cells))
-	for i, cell := range cells {
-		shown[i] = Cut(cell, widths[i])
+	columns, widths := t.fit(width)
+	shown := make([]string, len(columns))
+	for n, i := range columns {
+		if i == len(cells)-1 {
+			shown[n] = Cut(cells[i], widths[n]) // a text
+		} else {
+			shown[n] = cutMiddle(cells[i], widths[n])
+		}
 	}
 	// Without what it was padded with, which the last cell would keep in memory.
 	return Cut(strings.Clone(strings.TrimRight(t.layout.line(shown, widths), " \n")), width)
 }
 
-// narrowest is the width that a flexible column keeps.
-const narrowest = 8
+// expendable are the headers of the columns that a narrow terminal loses first, in this
+// order: none answers what its command is asked.
+var expendable = []string{"WORKER", "IP", "ID", "AGE", "TOOK", "GRACE", "SINCE", "CONTAINERS", "RESTARTS", "LAST SEEN"}
 
-// fit shortens the widest flexible columns until a line fits.
-func (t *Table) fit(width int) []int {
-	widths := slices.Clone(t.widths)
+// Widths to which columns are cut, before more is done about a line that does not fit.
+const (
+	comfortable = 20 // flexible columns; then expendable ones are left out
+	narrowest   = 8  // flexible columns, then all
+	unreadable  = 3  // all
+)
+
+// fit returns the columns that are shown, and their widths, so that a line fits.
+func (t *Table) fit(width int) (columns, widths []int) {
+	for i := range t.header {
+		columns = append(columns, i)
+	}
+	some := func(i int) bool { return slices.Contains(t.flexible, i) }
+	every := func(int) bool { return true }
+	if width > 0 {
+		for _, header := range expendable {
+			if fits(t.shrink(columns, width, comfortable, some), width) {
+				break
+			}
+			if i := slices.Index(t.header, header); i > 0 {
+				columns = slices.DeleteFunc(columns, func(c int) bool { return c == i })
+			}
+		}
+	}
+	for _, try := range []struct {
+		floor int
+		of    func(int) bool
+	}{{comfortable, some}, {narrowest, some}, {narrowest, every}, {unreadable, every}} {
+		if widths = t.shrink(columns, width, try.floor, try.of); fits(widths, width) {
+			break
+		}
+	}
+	return columns, widths
+}
+
+// lineWidth is the width of a line of columns.
+func lineWidth(widths []int) int {
 	total := 2 * (len(widths) - 1)
 	for _, w := range widths {
 		total += w
 	}
-	for ; width > 0 && total > width && len(t.flexible) > 0; total-- {
-		widest := t.flexible[0]
-		for _, i := range t.flexible {
-			if widths[i] > widths[widest] {
-				widest = i
+	return total
+}
+
+func fits(widths []int, width int) bool { return width == 0 || lineWidth(widths) <= width }
+
+// shrink returns the widths of columns, the widest of some shortened until a line fits, or
+// none is wider than floor.
+func (t *Table) shrink(columns []int, width, floor int, of func(column int) bool) []int {
+	widths := make([]int, len(columns))
+	for n, i := range columns {
+		widths[n] = t.widths[i]
+	}
+	for total := lineWidth(widths); width > 0 && total > width; total-- {
+		widest := -1
+		for n, i := range columns {
+			if of(i) && widths[n] > floor && (widest < 0 || widths[n] > widths[widest]) {
+				widest = n
 			}
 		}
-		if widths[widest] <= narrowest {
+		if widest < 0 {
 			break
 		}
 		widths[widest]--
 	}
 	return widths
+}
+
+// cutMiddle shortens a name to a width in columns: what tells it from others is at its
+// beginning or at its end.
+func cutMiddle(name string, width int) string {
+	have := twwidth.Width(name)
+	if have <= width || width < unreadable {
+		return Cut(name, width)
+	}
+	tail := (width - 1) / 2
+	head := twwidth.Truncate(name, width-1-tail)
+	end := name
+	for twwidth.Width(end) > tail {
+		_, size := utf8.DecodeRuneInString(end)
+		end = end[size:]
+	}
+	return head + "…" + end
 }
 
 // Cut shortens a line to a width in columns; 0 is no limit.

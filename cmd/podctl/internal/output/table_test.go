@@ -51,16 +51,16 @@ func TestTableIsBoundedByItsContent(t *testing.T) {
 	}
 }
 
-// TestTableFitsTheTerminal: the widest flexible columns are cut, and
-// none to less than narrowest, so that a row may be cut at its end.
+// TestTableFitsTheTerminal: the widest flexible columns are cut first, in the middle, and
+// then all.
 func TestTableFitsTheTerminal(t *testing.T) {
 	table := NewTable([]string{"POD", "EVENT", "CONTAINER", "LAG"}, 0, 2)
 	cells := []string{"kube-system/coredns-7db6d8ff4d-abcde", "ContainerStarted", "coredns-container", "4ms"}
 	for width, want := range map[int]string{
 		0:  "kube-system/coredns-7db6d8ff4d-abcde  ContainerStarted  coredns-container  4ms",
-		70: "kube-system/coredns-7db6d8f…  ContainerStarted  coredns-container  4ms",
-		50: "kube-system…  ContainerStarted  coredns-cont…  4ms",
-		40: "kube-sy…  ContainerStarted  coredns…  4…",
+		70: "kube-system/co…6d8ff4d-abcde  ContainerStarted  coredns-container  4ms",
+		50: "kube-s…abcde  ContainerStarted  coredn…tainer  4ms",
+		40: "kube-…bcde  Conta…rted  cored…ainer  4ms",
 	} {
 		if got := table.Row(cells, width); got != want || width > 0 && twwidth.Width(got) > width {
 			t.Errorf("%d: %q, want %q", width, got, want)
