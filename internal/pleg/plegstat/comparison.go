@@ -55,7 +55,7 @@ func (t *Transition) LagOf(s Side) (lag time.Duration, ok bool) {
 // InFuture reports whether the event happened after a side reported it, by the runtime's
 // time: see Event.InFuture.
 func (t *Transition) InFuture(s Side) bool {
-	return !t.Seen[s].IsZero() && t.Happened().After(t.Seen[s])
+	return !t.Seen[s].IsZero() && isAfter(t.Happened(), t.Seen[s])
 }
 
 // Comparison matches the events of two PLEGs on one runtime.

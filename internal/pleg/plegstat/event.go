@@ -44,14 +44,19 @@ func (ev Event) Lag() (lag time.Duration, ok bool) {
 
 // InFuture reports whether the event happened after podctl received it, by the runtime's
 // time: a clock was set back, and the lag is not known.
-func (ev Event) InFuture() bool { return !ev.Initial && ev.Happened().After(ev.Received) }
+func (ev Event) InFuture() bool { return !ev.Initial && isAfter(ev.Happened(), ev.Received) }
+
+// resolution is how far apart two times may be that count as the same.
+const resolution = time.Millisecond
+
+func isAfter(happened, seen time.Time) bool { return happened.Sub(seen) > resolution }
 
 // lagOf returns how long after an event it was seen; not ok if that is not known.
 func lagOf(happened, seen time.Time) (lag time.Duration, ok bool) {
-	if happened.IsZero() || seen.IsZero() || happened.After(seen) {
+	if happened.IsZero() || seen.IsZero() || isAfter(happened, seen) {
 		return 0, false
 	}
-	return seen.Sub(happened), true
+	return max(0, seen.Sub(happened)), true
 }
 
 // ContainerStatus returns the status of the container that the event is about,
