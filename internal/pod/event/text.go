@@ -104,8 +104,10 @@ func (e *Exit) Text() string {
 	if e.Seconds > 0 {
 		text += " after " + seconds(e.Seconds)
 	}
-	switch e.Reason {
-	case "", reasonCompleted, reasonError:
+	switch {
+	case e.Reason == "", e.Reason == reasonCompleted, e.Reason == reasonError:
+	case e.OOM && e.Code != signalBase+9: // it did not end by that
+		text += ", the runtime reports " + e.Reason
 	default:
 		text += ", " + e.Reason
 	}

@@ -15,6 +15,7 @@ func TestText(t *testing.T) {
 	}{
 		{Event{Reason: Pulling, Message: `Pulling image "x"`, Image: &Image{Name: "x"}}, `Pulling image "x"`},
 		{Event{Reason: Exited, Container: "c", Exit: &Exit{Code: 137, OOM: true, Reason: "OOMKilled", Seconds: 90}}, "c exited 137 after 1m30s, OOMKilled"},
+		{Event{Reason: Exited, Container: "c", Exit: &Exit{Code: 143, OOM: true, Reason: "OOMKilled"}}, "c exited 143, the runtime reports OOMKilled"},
 		{Event{Reason: Exited, Container: "c", Exit: &Exit{Code: 1, Reason: "Error", Message: " no config\n", Seconds: 0.25}}, `c exited 1 after 250ms: "no config"`},
 		{Event{Reason: Running, Container: "c"}, "c runs"},
 		{Event{Reason: Ended, Phase: v1.PodFailed}, "the pod has failed"},

@@ -32,10 +32,11 @@ type cniConfig struct {
 				Network struct {
 					Type string `json:"type"`
 					IPAM struct {
-						Type    string `json:"type"`
-						DataDir string `json:"dataDir"`
+						Type string `json:"type"`
 					} `json:"ipam"`
 				}
+				// Source is all of its configuration.
+				Source string
 			}
 		}
 	}
@@ -68,8 +69,13 @@ func readConfig(info map[string]string) (c Config, sandboxImage string) {
 		for _, n := range cni.Networks {
 			network := Network{Name: n.Config.Name}
 			for _, p := range n.Config.Plugins {
-				if dir := p.Network.IPAM.DataDir; p.Network.IPAM.Type == "host-local" && filepath.IsAbs(dir) {
-					network.LeaseDir = dir
+				var source struct {
+					IPAM struct {
+						DataDir string `json:"dataDir"`
+					} `json:"ipam"`
+				}
+				if json.Unmarshal([]byte(p.Source), &source) == nil && p.Network.IPAM.Type == "host-local" && filepath.IsAbs(source.IPAM.DataDir) {
+					network.LeaseDir = source.IPAM.DataDir
 				}
 				for _, program := range []string{p.Network.Type, p.Network.IPAM.Type} {
 					if program != "" && !slices.Contains(network.Plugins, program) {

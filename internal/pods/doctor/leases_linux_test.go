@@ -96,6 +96,16 @@ func TestLeaseThatIsNoFileIsNotRead(t *testing.T) {
 	}
 }
 
+// containerd shows the directory only in the text of a plugin's configuration.
+func TestLeaseDirOfNetwork(t *testing.T) {
+	c, _ := readConfig(map[string]string{"cniconfig": `{"Networks":[{"Config":{"Name":"net","Plugins":[
+		{"Network":{"type":"bridge","ipam":{"type":"host-local"}},"Source":"{\"type\":\"bridge\",\"ipam\":{\"type\":\"host-local\",\"dataDir\":\"/data/\"}}"}]}},
+		{"Config":{"Name":"other","Plugins":[{"Network":{"type":"bridge","ipam":{"type":"dhcp"}},"Source":"{\"ipam\":{\"type\":\"dhcp\",\"dataDir\":\"/dhcp\"}}"}]}}]}`})
+	if dirs := c.CNI.leaseDirs(); !slices.Equal(dirs, []string{leaseDir, "/data"}) {
+		t.Errorf("%q", dirs)
+	}
+}
+
 func TestHostWithoutLeases(t *testing.T) {
 	if leases, whole := readLeases(t.TempDir(), []string{leaseDir}, time.Now()); len(leases) != 0 || !whole {
 		t.Errorf("%+v, %v", leases, whole)
