@@ -237,7 +237,7 @@ func TestUnknownProbePortIsReportedAndIgnored(t *testing.T) {
 			`livenessProbe: {tcpSocket: {port: nope}, periodSeconds: 1, failureThreshold: 1}`))
 		p.until("web", "running", running)
 		time.Sleep(5 * time.Second)
-		const want = `Liveness probe errored and resulted in unknown state: strconv.Atoi: parsing "nope": invalid syntax`
+		const want = `Liveness probe errored and resulted in unknown state: port "nope" not found`
 		if got := p.messages("Unhealthy"); len(got) < 4 || got[0] != want {
 			t.Errorf("unhealthy: %q; want %s", got, want)
 		}

@@ -121,7 +121,7 @@ func TestProbes(t *testing.T) {
 		p.mark("serve")
 		run.reported(1, "ready-grpc", "Ready", "")
 		run.reported(1, "ready-https", "Ready", "all containers are ready")
-		run.reported(2, "bad-port", "Unhealthy", `Readiness probe errored and resulted in unknown state: strconv.Atoi: parsing "nope": invalid syntax`)
+		run.reported(2, "bad-port", "Unhealthy", `Readiness probe errored and resulted in unknown state: port "nope" not found`)
 		if n := run.count("bad-port", "Ready", ""); n > 0 {
 			t.Error("bad-port is ready")
 		}

@@ -84,8 +84,8 @@ func TestPostStartHookFailureMessages(t *testing.T) {
 	refused.HTTPGet.Host = "127.0.0.1"
 	for want, hook := range map[string]*v1.LifecycleHandler{
 		`HTTP lifecycle hook (/up) for Container "c" in Pod "p_default(` + string(testUID) + `)" failed - error: Get "http://127.0.0.1:1/up"`: refused,
-		`failed - error: strconv.Atoi: parsing "nope": invalid syntax`:                                                                        httpHook(intstr.FromString("nope"), "/"),
-		"Cannot run handler: invalid handler: tcpSocket is for probes only":                                                                   {TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt(1)}},
+		`failed - error: port "nope" not found`:                             httpHook(intstr.FromString("nope"), "/"),
+		"Cannot run handler: invalid handler: tcpSocket is for probes only": {TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt(1)}},
 	} {
 		inBubble(t, func(t *testing.T, b *bench) {
 			p := podOf(v1.RestartPolicyAlways, container("c"))
