@@ -51,7 +51,8 @@ func TestMissingImage(t *testing.T) {
 		registry := live.Registry(t)
 		yaml := strings.Replace(pod("job", "true", never), "docker.io/library/busybox:latest", registry.Image("nope:1"), 1)
 		_, errw, code := at(t, rt).run(yaml, "--wait-timeout", "15s", "-")
-		if code != 1 || !strings.Contains(errw, "ImagePull") || !strings.Contains(errw, registry.Image("nope:1")) {
+		// Before the back-off it says what the runtime says, which may leave out the tag.
+		if code != 1 || !strings.Contains(errw, "ImagePull") || !strings.Contains(errw, registry.Image("nope")) {
 			t.Errorf("exit %d\n%s", code, errw)
 		}
 	})
