@@ -59,19 +59,6 @@ func (b Binding) Path() string {
 	return ""
 }
 
-// ClassOf returns the storage class of a claim, with that of the default class of the
-// cluster where the claim does not say
-// (plugin/pkg/admission/storage/storageclass/setdefault/admission.go).
-func (o *Objects) ClassOf(claim *v1.PersistentVolumeClaim) string {
-	if class, old := claim.Annotations[v1.BetaStorageClassAnnotation]; old {
-		return class
-	}
-	if claim.Spec.StorageClassName != nil {
-		return *claim.Spec.StorageClassName
-	}
-	return o.defaultStorageClass()
-}
-
 // defaultStorageClass returns the name of the class that is marked as the default one, ""
 // without one. Of several the newest counts in a cluster; here it is the first by name.
 func (o *Objects) defaultStorageClass() string {
@@ -92,9 +79,15 @@ func bind(o *Objects) map[types.NamespacedName]Binding {
 	if len(o.Volumes) == 0 && len(o.StorageClasses) == 0 {
 		return nil
 	}
-	b := binder{o: o, volumes: sortedByName(o.Volumes), taken: map[string]bool{}, bindings: map[types.NamespacedName]Binding{}}
-	for _, v := range b.volumes {
-		if v.Spec.ClaimRef != nil {
+	b := binder{
+		o: o, defaultClass: o.defaultStorageClass(), byClass: map[string][]*v1.PersistentVolume{},
+		reservedFor: map[types.NamespacedName][]*v1.PersistentVolume{}, taken: map[string]bool{}, bindings: map[types.NamespacedName]Binding{},
+	}
+	for _, v := range sortedByName(o.Volumes) {
+		b.byClass[classOfVolume(v)] = append(b.byClass[classOfVolume(v)], v)
+		if ref := v.Spec.ClaimRef; ref != nil {
+			claim := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
+			b.reservedFor[claim] = append(b.reservedFor[claim], v)
 			b.taken[v.Name] = true
 		}
 	}
@@ -118,11 +111,29 @@ func bind(o *Objects) map[types.NamespacedName]Binding {
 }
 
 type binder struct {
-	o       *Objects
-	volumes []*v1.PersistentVolume
+	o *Objects
+	// defaultClass is that of claims which name none.
+	defaultClass string
+	// byClass and reservedFor are the volumes by their class and by the claim that they
+	// name.
+	byClass     map[string][]*v1.PersistentVolume
+	reservedFor map[types.NamespacedName][]*v1.PersistentVolume
 	// taken are the volumes that are bound, or reserved by their claimRef.
 	taken    map[string]bool
 	bindings map[types.NamespacedName]Binding
+}
+
+// classOf returns the storage class of a claim, with the default class of the
+// cluster where the claim does not say
+// (plugin/pkg/admission/storage/storageclass/setdefault/admission.go).
+func (b *binder) classOf(claim *v1.PersistentVolumeClaim) string {
+	if class, old := claim.Annotations[v1.BetaStorageClassAnnotation]; old {
+		return class
+	}
+	if claim.Spec.StorageClassName != nil {
+		return *claim.Spec.StorageClassName
+	}
+	return b.defaultClass
 }
 
 func (b *binder) record(c *v1.PersistentVolumeClaim, is Binding) {
@@ -153,8 +164,8 @@ func (b *binder) named(c *v1.PersistentVolumeClaim) Binding {
 
 // reserved returns the binding of a claim that a volume names, if one does.
 func (b *binder) reserved(c *v1.PersistentVolumeClaim) Binding {
-	for _, v := range b.volumes {
-		if isReservedFor(v, c) && isLargeEnough(v, c) && modeOf(v.Spec.VolumeMode) == modeOf(c.Spec.VolumeMode) {
+	for _, v := range b.reservedFor[keyOf(c)] {
+		if isLargeEnough(v, c) && modeOf(v.Spec.VolumeMode) == modeOf(c.Spec.VolumeMode) {
 			return Binding{Volume: v}
 		}
 	}
@@ -166,13 +177,17 @@ func (b *binder) reserved(c *v1.PersistentVolumeClaim) Binding {
 func (b *binder) smallest(c *v1.PersistentVolumeClaim) Binding {
 	var best *v1.PersistentVolume
 	bestHere := false
-	var unfit []string
-	for _, v := range b.volumes {
-		if classOfVolume(v) != b.o.ClassOf(c) {
-			continue
+	var unfit misfits
+	selector := labels.Everything()
+	if c.Spec.Selector != nil {
+		var err error
+		if selector, err = metav1.LabelSelectorAsSelector(c.Spec.Selector); err != nil {
+			return Binding{Pending: err.Error()}
 		}
-		if err := b.fits(v, c); err != nil {
-			unfit = append(unfit, fmt.Sprintf("%s: %v", v.Name, err))
+	}
+	for _, v := range b.byClass[b.classOf(c)] {
+		if err := b.fits(v, c, selector); err != nil {
+			unfit.add(v, err)
 			continue
 		}
 		here, known := onNode(v, b.o.Hostname)
@@ -181,30 +196,44 @@ func (b *binder) smallest(c *v1.PersistentVolumeClaim) Binding {
 			best, bestHere = v, here
 		}
 	}
-	class := b.o.StorageClasses[types.NamespacedName{Name: b.o.ClassOf(c)}]
+	class := b.o.StorageClasses[types.NamespacedName{Name: b.classOf(c)}]
 	switch {
 	case best != nil:
 		return Binding{Volume: best}
-	case class != nil && class.Provisioner != noProvisioner, class == nil && len(unfit) == 0:
+	case class != nil && class.Provisioner != noProvisioner, class == nil && unfit.n == 0:
 		return Binding{} // podctl stands in for the provisioner
-	case len(unfit) == 0:
+	case unfit.n == 0:
 		return Binding{Pending: fmt.Sprintf("no persistent volume of the class %q is declared, and it provisions none", class.Name)}
 	}
-	return Binding{Pending: "no persistent volume fits: " + strings.Join(unfit, "; ")}
+	return Binding{Pending: "no persistent volume fits: " + unfit.String()}
 }
 
-func (b *binder) fits(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) error {
-	if b.taken[v.Name] {
-		return errors.New("bound to a different claim")
+// misfits are volumes and why a claim is not bound to them; the first three are named.
+type misfits struct {
+	named []string
+	n     int
+}
+
+func (m *misfits) add(v *v1.PersistentVolume, err error) {
+	if m.n++; m.n <= 3 {
+		m.named = append(m.named, fmt.Sprintf("%s: %v", v.Name, err))
 	}
-	if c.Spec.Selector != nil {
-		selector, err := metav1.LabelSelectorAsSelector(c.Spec.Selector)
-		if err != nil {
-			return err
-		}
-		if !selector.Matches(labels.Set(v.Labels)) {
-			return errors.New("its labels do not match the selector")
-		}
+}
+
+func (m *misfits) String() string {
+	text := strings.Join(m.named, "; ")
+	if more := m.n - len(m.named); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
+func (b *binder) fits(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim, selector labels.Selector) error {
+	switch {
+	case b.taken[v.Name]:
+		return errors.New("bound to a different claim")
+	case !selector.Matches(labels.Set(v.Labels)):
+		return errors.New("its labels do not match the selector")
 	}
 	return b.satisfies(v, c)
 }
@@ -215,7 +244,7 @@ func (b *binder) satisfies(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) 
 	switch {
 	case !isLargeEnough(v, c):
 		return errors.New("requested PV is too small")
-	case classOfVolume(v) != b.o.ClassOf(c):
+	case classOfVolume(v) != b.classOf(c):
 		return errors.New("storageClassName does not match")
 	case attributesOf(v.Spec.VolumeAttributesClassName) != attributesOf(c.Spec.VolumeAttributesClassName):
 		return errors.New("volumeAttributesClassName does not match")

@@ -88,8 +88,12 @@ func TestClaimsAreBound(t *testing.T) {
 		"no volume of its class":     {[]string{"v 1Gi m"}, []string{"c 1Gi fast"}, nil, map[string]string{"c": "dir"}},
 		"a class with a provisioner": {[]string{"v 1Gi m"}, []string{"c 2Gi m"}, []string{"m"}, map[string]string{"c": "dir"}},
 		"a class without":            {nil, []string{"c 2Gi m"}, []string{"m none"}, map[string]string{"c": `no persistent volume of the class "m" is declared, and it provisions none`}},
-		"on this node first":         {[]string{"a 1Gi m on=far", "b 9Gi m on=here"}, []string{"c 1Gi m"}, nil, map[string]string{"c": "b"}},
-		"an undeclared volume":       {[]string{"v 1Gi m"}, []string{"c 1Gi m volume=gone"}, nil, map[string]string{"c": "dir"}},
+		"many that do not fit": {
+			[]string{"a 1Gi m", "b 1Gi m", "d 1Gi m", "e 1Gi m", "f 1Gi m"}, []string{"c 2Gi m"}, nil,
+			map[string]string{"c": "no persistent volume fits: a: requested PV is too small; b: requested PV is too small; d: requested PV is too small; and 2 more"},
+		},
+		"on this node first":   {[]string{"a 1Gi m on=far", "b 9Gi m on=here"}, []string{"c 1Gi m"}, nil, map[string]string{"c": "b"}},
+		"an undeclared volume": {[]string{"v 1Gi m"}, []string{"c 1Gi m volume=gone"}, nil, map[string]string{"c": "dir"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, reversed := range []bool{false, true} { // the order of documents does not matter

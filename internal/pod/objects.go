@@ -30,6 +30,8 @@ type Objects struct {
 	// Bindings say which volume each claim is bound to. Merge makes them; a claim
 	// without an entry is a directory of podctl's own.
 	Bindings map[types.NamespacedName]Binding
+	// ranges are the LimitRanges by namespace, sorted by name, as Merge found them.
+	ranges map[string][]*v1.LimitRange
 	// Hostname is that of the node on which the pods run, which node affinities of
 	// volumes name; "" if it is not known.
 	Hostname string
@@ -112,8 +114,16 @@ func Merge(all ...*Objects) *Objects {
 		merged.Hostname = cmp.Or(o.Hostname, merged.Hostname)
 	}
 	merged.Bindings = bind(merged)
+	merged.ranges = map[string][]*v1.LimitRange{}
+	for _, l := range sortedByName(merged.LimitRanges) {
+		merged.ranges[l.Namespace] = append(merged.ranges[l.Namespace], l)
+	}
 	return merged
 }
+
+// LimitRangesOf returns the LimitRanges of a namespace, sorted by name. The objects are those
+// that Merge returned.
+func (o *Objects) LimitRangesOf(namespace string) []*v1.LimitRange { return o.ranges[namespace] }
 
 // VolumeInput is what a pod's volumes are made of beside the pod itself. The
 // zero value has no objects and no downward API.

@@ -81,7 +81,13 @@ func (a *admission) edit() *v1.PodSpec {
 	return &a.pod.Spec
 }
 
+// maxFindings bounds what is said of one pod.
+const maxFindings = 100
+
 func (a *admission) report(v Verdict, at, message, hint string) {
+	if len(a.findings) == maxFindings && (v != Deny || a.denied()) {
+		return
+	}
 	a.findings = append(a.findings, Finding{a.written.problem(at, message, hint), v})
 }
 

@@ -218,3 +218,28 @@ func admissionOfFiles(t *testing.T, documents []string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// A manifest cannot make more work or text than there is use for.
+func TestAdmissionIsBounded(t *testing.T) {
+	ranges := func(n, items int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "{apiVersion: v1, kind: LimitRange, metadata: {name: l%d}, spec: {limits: [", i)
+			for range items {
+				b.WriteString("{type: Container, max: {cpu: 1}}, ")
+			}
+			b.WriteString("]}}\n---\n")
+		}
+		return b.String() + "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: x, resources: {limits: {cpu: 2}}}, {name: d, image: x, resources: {limits: {cpu: 2}}}]}}"
+	}
+	for name, c := range map[string]struct {
+		text string
+		want int
+	}{"findings": {ranges(maxLimitRanges, 1), maxFindings}, "LimitRanges": {ranges(maxLimitRanges+1, 1), 1}} {
+		_, err := Load(t.Context(), []string{"-"}, from(c.text))
+		var problems Problems
+		if !errors.As(err, &problems) || len(problems) != c.want {
+			t.Errorf("%s: %d problems, want %d", name, len(problems), c.want)
+		}
+	}
+}

@@ -24,6 +24,8 @@ type document struct {
 	root  *yamlv3.Node
 	// nodes is how many there are.
 	nodes int
+	// suspect is what may have caused a problem with the document, nil for nothing.
+	suspect *Problem
 }
 
 // chunk is the text of one document and the number of lines above it.
@@ -54,6 +56,9 @@ func parse(s source) (docs []document, problems []Problem) {
 		for _, d := range found {
 			if nodes += d.nodes; nodes > maxNodes {
 				return docs, append(problems, Problem{File: s.name, Line: d.root.Line, Message: bounded.TooMany(0).Message})
+			}
+			if line, what := misplacedInvisible(c.text); line != 0 {
+				d.suspect = &Problem{File: s.name, Line: c.above + line, Message: what, Hint: invisibleHint}
 			}
 			docs = append(docs, d)
 		}
@@ -162,7 +167,7 @@ func (c chunk) parseYAML() ([]document, error) {
 		return nil, nil
 	}
 	shift(&root, c.above)
-	return []document{{value, root.Content[0], nodes}}, nil
+	return []document{{value: value, root: root.Content[0], nodes: nodes}}, nil
 }
 
 // syntaxError is why a chunk cannot be read; the line counts within it.
@@ -216,8 +221,8 @@ func (c chunk) syntax(err error, fallback int) error {
 			return &syntaxError{i + 1, "a tab in the indentation, which YAML does not allow", "indent with spaces"}
 		}
 	}
-	if at, what := invisibleIndent(c.text); at != 0 {
-		return &syntaxError{at, what + indentation, "indent with spaces"}
+	if at, what := misplacedInvisible(c.text); at != 0 {
+		return &syntaxError{at, what, invisibleHint}
 	}
 	message, hint := withoutValues(message)
 	return &syntaxError{line, "yaml: " + message, hint}

@@ -96,7 +96,7 @@ func (c chunk) parseJSON() ([]document, error) {
 			return docs, expands
 		}
 		if value = oneForm(value); value != nil {
-			docs = append(docs, document{value, root, count})
+			docs = append(docs, document{value: value, root: root, nodes: count})
 		}
 	}
 }

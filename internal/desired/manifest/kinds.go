@@ -186,7 +186,7 @@ func (l *loader) document(file string, value any, at *positions) {
 	}
 	switch {
 	case k != nil && k.version != version:
-		fail("apiVersion", fmt.Sprintf("Invalid value: %q: a %s is of %s", version, kind, k.version), "write apiVersion: "+k.version)
+		fail("apiVersion", fmt.Sprintf("Invalid value: %q: a %s is of %s", version, kind, k.version), cmp.Or(templateHint(version), "write apiVersion: "+k.version))
 	case k != nil:
 		b := newBuilder(file, kind, at)
 		doc = l.unexported(b, k, doc)
@@ -221,6 +221,8 @@ func (l *loader) unknown(file, kind, version string, at *positions, fail func(fi
 	}
 	hint := "--skip-unknown-kinds passes such objects over; podctl runs " + runningKinds() + " and lists of them"
 	switch {
+	case templateHint(version+kind) != "":
+		hint = templateHint(version + kind)
 	case near != "":
 		hint = "did you mean " + near + "?"
 	case l.opts.SkipUnknownKinds:

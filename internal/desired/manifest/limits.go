@@ -8,9 +8,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
 )
+
+// maxLimitRanges bounds the LimitRanges of a namespace: each is applied to each of its pods.
+const maxLimitRanges = 100
 
 // limitRangerNote is the annotation that lists what the plugin added.
 const limitRangerNote = "kubernetes.io/limit-ranger"
@@ -18,9 +20,10 @@ const limitRangerNote = "kubernetes.io/limit-ranger"
 // limitRanges gives the containers the defaults of the LimitRanges of the pod's namespace,
 // and denies what their limits forbid (plugin/pkg/admission/limitranger/admission.go).
 func (a *admission) limitRanges() {
-	var ranges []*v1.LimitRange
-	for _, name := range namesIn(a.objects.LimitRanges, a.pod.Namespace) {
-		ranges = append(ranges, a.objects.LimitRanges[types.NamespacedName{Namespace: a.pod.Namespace, Name: name}])
+	ranges := a.objects.LimitRangesOf(a.pod.Namespace)
+	if len(ranges) > maxLimitRanges {
+		a.report(Deny, "metadata.namespace", fmt.Sprintf("the namespace has more than %d LimitRanges", maxLimitRanges), "")
+		return
 	}
 	for _, l := range ranges {
 		a.edit()

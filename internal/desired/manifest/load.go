@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -219,7 +221,11 @@ func (l *loader) source(ctx context.Context, s source) {
 			l.problems = append(l.problems, unreadable(s.name, context.Cause(ctx))...)
 			break
 		}
+		before := len(l.problems)
 		l.document(s.name, d.value, newPositions(d.root))
+		if d.suspect != nil && len(l.problems) > before && !slices.ContainsFunc(l.problems[before:], func(p Problem) bool { return p.Line == d.suspect.Line && strings.Contains(p.Message, "U+") }) {
+			l.problems = append(l.problems, *d.suspect)
+		}
 	}
 }
 
@@ -232,6 +238,9 @@ func (l *loader) admit() {
 	understood := len(l.problems) == 0 // else what is not declared may be what was not understood
 	is := map[*Pod]*Pod{}
 	for i, p := range l.set.Pods {
+		if is[p] = p; len(l.problems) > maxProblems {
+			continue
+		}
 		admitted, findings := Admit(p, l.set.Objects)
 		is[p], l.set.Pods[i] = admitted, admitted
 		for _, f := range findings {
@@ -312,7 +321,8 @@ type ignoredField struct {
 }
 
 func (l *loader) warnIgnored() {
-	for _, i := range l.ignored {
+	for _, path := range slices.Sorted(maps.Keys(l.ignored)) {
+		i := l.ignored[path]
 		if i.more > 0 {
 			i.first.Message += fmt.Sprintf(" (and in %s more)", plural(i.more, "place"))
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -86,17 +87,26 @@ func withoutInvisible(text string) string {
 	return b.String()
 }
 
-// invisibleIndent returns the first line, from 1, that is indented with an invisible
-// character, and what that is; 0 if there is none.
-func invisibleIndent(text []byte) (line int, what string) {
+// misplacedInvisible returns the first line, from 1, on which an invisible character is in the
+// indentation, or after the dash of an item or the colon of a key, and what to say of it; 0 if
+// there is none. In the text of a block scalar it may be meant.
+func misplacedInvisible(text []byte) (line int, message string) {
 	for i, l := range bytes.Split(text, []byte("\n")) {
 		indent := l[:len(l)-len(bytes.TrimLeftFunc(l, func(r rune) bool { return r == ' ' || isInvisible(r) }))]
-		if found := invisibleIn(string(indent)); found != "" && len(indent) < len(l) {
-			return i + 1, found
+		if what := invisibleIn(string(indent)); what != "" && len(indent) < len(l) {
+			return i + 1, what + indentation
+		}
+		if match := afterMark.FindSubmatch(l); match != nil {
+			if what := invisibleIn(string(match[1])); what != "" {
+				return i + 1, what + " where YAML needs a space"
+			}
 		}
 	}
 	return 0, ""
 }
+
+// afterMark finds the character after the dash of an item, or after that of a key.
+var afterMark = regexp.MustCompile(`^ *(?:- *)*(?:-|[\w./-]+:)([^ \w])`)
 
 // templateHint says what a text with the marks of a template is, "" if it has none.
 func templateHint(text string) string {

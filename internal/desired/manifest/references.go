@@ -198,10 +198,10 @@ func lowered(words []string) []string {
 
 // claim reports why the pod cannot have the volume of a claim.
 func (a *admission) claim(r reference, c *v1.PersistentVolumeClaim) {
-	for _, name := range namesIn(a.objects.LimitRanges, c.Namespace) {
-		for _, item := range a.objects.LimitRanges[types.NamespacedName{Namespace: c.Namespace, Name: name}].Spec.Limits {
+	for _, l := range a.objects.LimitRangesOf(c.Namespace) {
+		for _, item := range l.Spec.Limits {
 			if item.Type == v1.LimitTypePersistentVolumeClaim {
-				a.denyAll(r.at, name, item.Type, claimOutside(item, c))
+				a.denyAll(r.at, l.Name, item.Type, claimOutside(item, c))
 			}
 		}
 	}

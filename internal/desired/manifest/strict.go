@@ -230,6 +230,8 @@ func isMode(at path) bool {
 func (c *checker) wrongType(at path, v any, wanted string) bool {
 	hint := ""
 	switch text, isText := v.(string); {
+	case isText && templateHint(text) != "":
+		hint = templateHint(text)
 	case isText && wanted == "a boolean" && (text == "true" || text == "false"),
 		isText && wanted == "a whole number" && isInteger(text):
 		hint = "write " + text + " without quotes"
